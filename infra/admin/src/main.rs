@@ -1,0 +1,2 @@
+//! The administration tool's entry.
+fn main() {}

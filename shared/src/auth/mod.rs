@@ -1,0 +1,42 @@
+//! Who is calling: credentials as clients send them, and the gate's questions put to the store.
+
+mod credential;
+
+pub use credential::Credential;
+
+use jiff::Timestamp;
+
+use crate::store::{Failure, Store, Verdict};
+
+/// What the `Authorization` header comes to.
+#[derive(Clone, Debug)]
+pub enum Caller {
+    /// No credential was sent.
+    Anonymous,
+    /// A credential that cannot be good was sent: another scheme, a wrong form, a wrong checksum.
+    Malformed,
+    /// A well-formed credential; only the gate knows whether it is good.
+    Presented(Credential),
+}
+
+impl Caller {
+    /// Reads the header's value (RFC 6750, section 2.1): the scheme in any case, then the credential.
+    pub fn read(authorization: Option<&str>) -> Self {
+        let Some(value) = authorization else { return Self::Anonymous };
+        let Some((scheme, credential)) = value.split_once(' ') else { return Self::Malformed };
+        match credential.trim_start_matches(' ').parse() {
+            Ok(credential) if scheme.eq_ignore_ascii_case("bearer") => Self::Presented(credential),
+            _ => Self::Malformed,
+        }
+    }
+}
+
+/// Asks the gate: one call to DynamoDB for who, whether they may, and how much is left.
+pub async fn admit(
+    store: &Store,
+    credential: &Credential,
+    now: Timestamp,
+    shard: u64,
+) -> Result<Verdict, Failure> {
+    store.admit(&credential.presented(), now, shard).await
+}

@@ -1,0 +1,27 @@
+//! The time, injected: the only place that reads the system's clock.
+
+use std::sync::Arc;
+
+use jiff::Timestamp;
+
+/// A source of the current time.
+#[derive(Clone)]
+pub struct Clock(Arc<dyn Fn() -> Timestamp + Send + Sync>);
+
+impl Clock {
+    /// The machine's clock.
+    #[expect(clippy::disallowed_methods, reason = "this is the one place that reads the system's clock")]
+    pub fn system() -> Self {
+        Self::from_fn(Timestamp::now)
+    }
+
+    /// A clock that answers whatever `now` says.
+    pub fn from_fn(now: impl Fn() -> Timestamp + Send + Sync + 'static) -> Self {
+        Self(Arc::new(now))
+    }
+
+    /// The current time.
+    pub fn now(&self) -> Timestamp {
+        (self.0)()
+    }
+}

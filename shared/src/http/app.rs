@@ -1,0 +1,297 @@
+//! A function as the gateway sees it: an event's request goes in, a response comes out, and one line is logged.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+use std::time::Duration;
+
+use base64::Engine;
+use base64::engine::general_purpose::URL_SAFE_NO_PAD;
+use jiff::{Timestamp, ToSpan};
+use lambda_http::aws_lambda_events::apigw::ApiGatewayV2httpRequestContext;
+use lambda_http::aws_lambda_events::query_map::QueryMap;
+use lambda_http::http::header::AUTHORIZATION;
+use lambda_http::request::RequestContext;
+use lambda_http::{Body, Request, RequestExt, Response};
+use serde_json::value::RawValue;
+use sha2::{Digest, Sha256};
+
+use super::call::{Exchange, Visit};
+use super::route::Handler;
+use super::{Error, Reply, Route, headers};
+use crate::auth::{self, Caller};
+use crate::clock::Clock;
+use crate::config::Config;
+use crate::id::Ids;
+use crate::model::{Day, Organization, Scope};
+use crate::random::Random;
+use crate::store::{ReceiptSlot, Refusal, Store, Verdict};
+
+/// What a function is given to work with.
+#[derive(Clone)]
+pub struct Environment {
+    /// The table.
+    pub store: Store,
+    /// The time.
+    pub clock: Clock,
+    /// Randomness.
+    pub random: Random,
+    /// The configuration.
+    pub config: Config,
+}
+
+/// A function: its routes, in their environment.
+#[derive(Clone)]
+pub struct App {
+    environment: Environment,
+    ids: Ids,
+    routes: Arc<HashMap<&'static str, Route>>,
+}
+
+/// The largest request body.
+const MAX_BODY: usize = 256 * 1024;
+/// How often a handler is called for one request, each time because what it had read had changed.
+const MAX_ATTEMPTS: u32 = 10;
+
+/// What is learnt of a request on its way, for the headers and the log.
+#[derive(Default)]
+struct Trace {
+    organization: Option<Organization>,
+    quota: Option<Quota>,
+}
+
+/// A limited plan's day.
+struct Quota {
+    limit: u64,
+    remaining: u64,
+    seconds_left: u64,
+}
+
+impl App {
+    /// A function that answers `routes`.
+    pub fn new(environment: Environment, routes: Vec<Route>) -> Self {
+        let ids = Ids::new(environment.clock.clone(), environment.random.clone());
+        Self {
+            environment,
+            ids,
+            routes: Arc::new(routes.into_iter().map(|route| (route.key, route)).collect()),
+        }
+    }
+
+    /// Answers one request.
+    pub async fn handle(&self, request: Request) -> Response<Body> {
+        let started = self.environment.clock.now();
+        let store = self.environment.store.metered();
+        let context = gateway_context(&request);
+        let request_id = context.request_id.unwrap_or_default();
+        let route_key = context.route_key.unwrap_or_default();
+        let base_url = self.environment.config.base_url.clone();
+        let base_url =
+            base_url.unwrap_or_else(|| format!("https://{}", context.domain_name.unwrap_or_default()));
+
+        let mut trace = Trace::default();
+        let result = self.dispatch(request, &route_key, base_url, &store, started, &mut trace).await;
+        let detail = result.as_ref().err().and_then(Error::detail);
+        let response = respond(result, trace.quota.as_ref(), &request_id);
+
+        let status = response.status().as_u16();
+        let tenant = trace.organization.map(|organization| organization.tenant().to_string());
+        let milliseconds = self.environment.clock.now().duration_since(started).as_millis();
+        let dynamodb_calls = store.calls();
+        if status >= 500 {
+            tracing::error!(
+                request_id,
+                route = route_key,
+                tenant,
+                status,
+                milliseconds,
+                dynamodb_calls,
+                detail,
+                "request"
+            );
+        } else {
+            tracing::info!(
+                request_id,
+                route = route_key,
+                tenant,
+                status,
+                milliseconds,
+                dynamodb_calls,
+                "request"
+            );
+        }
+        response
+    }
+
+    async fn dispatch(
+        &self,
+        request: Request,
+        route_key: &str,
+        base_url: String,
+        store: &Store,
+        now: Timestamp,
+        trace: &mut Trace,
+    ) -> Result<Reply<()>, Error> {
+        let route = self.routes.get(route_key).ok_or(Error::NotFound)?;
+        let (scope, handler) = match &route.handler {
+            Handler::Public(handler) => {
+                let path = request.raw_http_path().to_owned();
+                return handler(&Visit { method: request.method().to_string(), path });
+            }
+            Handler::Scoped(scope, handler) => (*scope, handler),
+        };
+        let organization = self.admit(&request, scope, store, now, trace).await?;
+        let exchange = Arc::new(Exchange {
+            route: route.key,
+            organization,
+            store: store.clone(),
+            ids: self.ids.clone(),
+            now,
+            base_url,
+            signing_key: self.environment.config.signing_key.clone(),
+            query: request.query_string_parameters_ref().cloned().unwrap_or_else(QueryMap::default),
+            id: request.path_parameters_ref().and_then(|path| path.first("id")).map(str::to_owned),
+            receipt: receipt_slot(&request, route.key, now)?,
+            body: body(&request)?,
+            headers: request.headers().clone(),
+        });
+        for attempt in 1.. {
+            match handler(exchange.clone()).await {
+                Err(Error::Refused(Refusal::Stale | Refusal::InFlight)) if attempt < MAX_ATTEMPTS => {
+                    // Others are at the same items: whoever waits a random while meets fewer of them.
+                    let pause = self.environment.random.below(10 << attempt.min(6));
+                    tokio::time::sleep(Duration::from_millis(pause)).await;
+                }
+                Err(error) if error.kind().0 < 500 => return recall(&exchange, error).await,
+                settled => return settled,
+            }
+        }
+        Err(Error::NotFound)
+    }
+
+    /// Credential and quota in one step, then the scope.
+    async fn admit(
+        &self,
+        request: &Request,
+        scope: Scope,
+        store: &Store,
+        now: Timestamp,
+        trace: &mut Trace,
+    ) -> Result<Organization, Error> {
+        let caller = match headers::single(request.headers(), AUTHORIZATION.as_str()) {
+            Ok(authorization) => Caller::read(authorization),
+            Err(_) => Caller::Malformed,
+        };
+        let credential = match caller {
+            Caller::Anonymous => return Err(Error::Unauthorized { presented: false }),
+            Caller::Malformed => return Err(Error::Unauthorized { presented: true }),
+            Caller::Presented(credential) => credential,
+        };
+        let seconds_left = Day::of(now).seconds_left(now);
+        let shard = self.environment.random.below(u64::MAX);
+        let admission = match auth::admit(store, &credential, now, shard).await? {
+            Verdict::Unknown => return Err(Error::Unauthorized { presented: true }),
+            Verdict::Exhausted { limit } => {
+                trace.quota = Some(Quota { limit, remaining: 0, seconds_left });
+                return Err(Error::RateLimited { limit, retry_after: seconds_left });
+            }
+            Verdict::Admitted(admission) => admission,
+        };
+        trace.quota = admission.organization.plan.requests_per_day().map(|limit| Quota {
+            limit,
+            remaining: limit.saturating_sub(admission.counted_today),
+            seconds_left,
+        });
+        trace.organization = Some(admission.organization.clone());
+        if admission.organization.suspended {
+            return Err(Error::Suspended);
+        }
+        if !admission.scopes.contains(scope) {
+            return Err(Error::InsufficientScope(scope));
+        }
+        Ok(admission.organization)
+    }
+}
+
+fn gateway_context(request: &Request) -> ApiGatewayV2httpRequestContext {
+    match request.request_context_ref() {
+        Some(RequestContext::ApiGatewayV2(context)) => context.clone(),
+        _ => ApiGatewayV2httpRequestContext::default(),
+    }
+}
+
+/// A refusal is final only if the same request has not been carried out before: its effect may be what refuses it now.
+async fn recall(exchange: &Exchange, error: Error) -> Result<Reply<()>, Error> {
+    let Some((slot, _)) = &exchange.receipt else { return Err(error) };
+    match exchange.store.find_receipt(exchange.organization.tenant(), slot).await? {
+        Some(receipt) => exchange.replay(receipt),
+        None => Err(error),
+    }
+}
+
+/// The body's text: at most 256 KB, `application/json`, UTF-8, well-formed. A method without a body has none.
+fn body(request: &Request) -> Result<String, Error> {
+    let bytes: &[u8] = request.body().as_ref();
+    if bytes.is_empty() || matches!(request.method().as_str(), "GET" | "DELETE") {
+        return Ok(String::new());
+    }
+    if bytes.len() > MAX_BODY {
+        return Err(Error::PayloadTooLarge);
+    }
+    if !headers::is_json(request.headers()) {
+        return Err(Error::UnsupportedMediaType);
+    }
+    let text =
+        str::from_utf8(bytes).map_err(|_| Error::BadRequest("The request body is not UTF-8".to_owned()))?;
+    match serde_json::from_str::<&RawValue>(text) {
+        Ok(json) => Ok(json.get().to_owned()),
+        Err(error) => Err(Error::BadRequest(format!(
+            "The request body is not JSON: line {}, column {}",
+            error.line(),
+            error.column()
+        ))),
+    }
+}
+
+/// Where this request's receipt would be, and what tells the request from others with the same key.
+fn receipt_slot(
+    request: &Request,
+    route: &'static str,
+    now: Timestamp,
+) -> Result<Option<(ReceiptSlot, String)>, Error> {
+    if request.method().as_str() != "POST" {
+        return Ok(None);
+    }
+    let Some(idempotency_key) = headers::idempotency_key(request.headers())? else { return Ok(None) };
+    let mut digest = Sha256::new();
+    digest.update(request.raw_http_path());
+    digest.update("\n");
+    digest.update(request.body().as_ref() as &[u8]);
+    let expires_at = now.checked_add(24.hours()).unwrap_or(Timestamp::MAX);
+    let slot = ReceiptSlot { route, idempotency_key, now, expires_at };
+    Ok(Some((slot, URL_SAFE_NO_PAD.encode(digest.finalize()))))
+}
+
+fn respond(result: Result<Reply<()>, Error>, quota: Option<&Quota>, request_id: &str) -> Response<Body> {
+    let reply = result.unwrap_or_else(|error| {
+        let reply = Reply::new(error.kind().0, error.body(request_id));
+        error.headers().into_iter().fold(reply, |reply, (name, value)| reply.with(name, value))
+    });
+    let mut response = Response::builder()
+        .status(reply.status)
+        .header("content-type", "application/json")
+        .header("cache-control", "no-store")
+        .header("x-request-id", request_id);
+    if let Some(Quota { limit, remaining, seconds_left }) = quota {
+        response = response
+            .header("ratelimit-policy", format!(r#""daily";q={limit};w=86400"#))
+            .header("ratelimit", format!(r#""daily";r={remaining};t={seconds_left}"#));
+    }
+    for (name, value) in reply.headers {
+        response = response.header(name, value);
+    }
+    response.body(Body::Text(reply.body)).unwrap_or_else(|_| {
+        let mut failed = Response::new(Body::Empty);
+        *failed.status_mut() = lambda_http::http::StatusCode::INTERNAL_SERVER_ERROR;
+        failed
+    })
+}

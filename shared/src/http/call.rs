@@ -1,0 +1,269 @@
+//! One request, as its handler sees it: whose it is, what it asks, and what may be done about it.
+
+use std::marker::PhantomData;
+use std::sync::Arc;
+
+use jiff::Timestamp;
+use lambda_http::aws_lambda_events::query_map::QueryMap;
+use lambda_http::http::HeaderMap;
+use serde::Serialize;
+
+use super::fields::{read_body, read_query};
+use super::reply::{etag, json};
+use super::{Collection, Error, Fields, Input, Reply, Scalar, Value, cursor, headers};
+use crate::config::Secret;
+use crate::id::{Id, Ids};
+use crate::model::{Organization, Slug, Tenant};
+use crate::store::{Failure, Listed, Page, Receipt, ReceiptSlot, Refusal, Store, Writes};
+
+/// A request without a credential.
+#[derive(Debug)]
+pub struct Visit {
+    /// The method.
+    pub method: String,
+    /// The path, decoded as the gateway decodes it.
+    pub path: String,
+}
+
+/// What there is to know of a request that was let in.
+pub(super) struct Exchange {
+    pub(super) route: &'static str,
+    pub(super) organization: Organization,
+    pub(super) store: Store,
+    pub(super) ids: Ids,
+    pub(super) now: Timestamp,
+    pub(super) base_url: String,
+    pub(super) signing_key: Secret,
+    pub(super) headers: HeaderMap,
+    pub(super) query: QueryMap,
+    pub(super) id: Option<String>,
+    pub(super) body: String,
+    pub(super) receipt: Option<(ReceiptSlot, String)>,
+}
+
+/// A request for a route that takes an `I`.
+pub struct Call<I> {
+    exchange: Arc<Exchange>,
+    input: PhantomData<fn() -> I>,
+}
+
+/// A list's query: its filters, and which page of it.
+pub struct Listing<F> {
+    /// What narrows the list.
+    pub filter: F,
+    limit: u32,
+    cursor: Option<String>,
+}
+
+const DEFAULT_LIMIT: u32 = 25;
+
+impl<F: Input> Input for Listing<F> {
+    fn read(fields: &mut Fields<'_, '_>) -> Option<Self> {
+        let filter = F::read(fields);
+        let limit = fields.optional("limit").map_or(DEFAULT_LIMIT, |Limit(limit)| limit);
+        let cursor = fields.optional("cursor").map(|Cursor(cursor)| cursor);
+        Some(Self { filter: filter?, limit, cursor })
+    }
+}
+
+/// How many a page may hold.
+struct Limit(u32);
+
+impl Value for Limit {
+    fn read(scalar: &Scalar<'_>) -> Result<Option<Self>, String> {
+        let limit = match scalar {
+            Scalar::Word(word) if word.bytes().all(|byte| byte.is_ascii_digit()) => word.parse().ok(),
+            _ => None,
+        };
+        let limit = limit.filter(|limit| (1..=100).contains(limit));
+        limit.map(|limit| Some(Self(limit))).ok_or_else(|| "must be a whole number from 1 to 100".to_owned())
+    }
+}
+
+struct Cursor(String);
+
+impl Value for Cursor {
+    fn read(scalar: &Scalar<'_>) -> Result<Option<Self>, String> {
+        match scalar {
+            Scalar::Word(word) => Ok(Some(Self((*word).to_owned()))),
+            _ => Err("must be a string".to_owned()),
+        }
+    }
+}
+
+impl Exchange {
+    fn is_get(&self) -> bool {
+        self.route.starts_with("GET ")
+    }
+
+    /// A GET's input is its query; no other method has parameters there.
+    pub(super) fn check_query<I: Input>(&self) -> Result<(), Error> {
+        if self.is_get() {
+            read_query::<I>(self.query.iter()).map(drop)
+        } else {
+            read_query::<()>(self.query.iter())
+        }
+    }
+
+    /// What a cursor is bound to: tenant, route and filters.
+    fn list(&self) -> String {
+        let mut filters: Vec<_> =
+            self.query.iter().filter(|(name, _)| *name != "limit" && *name != "cursor").collect();
+        filters.sort_unstable();
+        format!("{} {} {filters:?}", self.organization.tenant(), self.route)
+    }
+}
+
+impl<I> Call<I> {
+    pub(super) fn new(exchange: Arc<Exchange>) -> Self {
+        Self { exchange, input: PhantomData }
+    }
+
+    /// The caller's organization, in the credential's mode.
+    pub fn organization(&self) -> &Organization {
+        &self.exchange.organization
+    }
+
+    /// Whose data this request may see.
+    pub fn tenant(&self) -> Tenant {
+        self.exchange.organization.tenant()
+    }
+
+    /// The table.
+    pub fn store(&self) -> &Store {
+        &self.exchange.store
+    }
+
+    /// The time of the request, in whole seconds: the precision of every time in the API.
+    pub fn now(&self) -> Timestamp {
+        Timestamp::from_second(self.exchange.now.as_second()).unwrap_or(self.exchange.now)
+    }
+
+    /// A new identifier.
+    pub fn new_id(&self) -> Id {
+        self.exchange.ids.next()
+    }
+
+    /// The address that public links begin with.
+    pub fn base_url(&self) -> &str {
+        &self.exchange.base_url
+    }
+
+    /// The address of a resource of this API.
+    pub fn address(&self, collection: &str, id: Id) -> String {
+        format!("{}/api/v1/{collection}/{id}", self.base_url())
+    }
+
+    /// The identifier in the path. What cannot be one names nothing.
+    pub fn id(&self) -> Result<Id, Error> {
+        self.exchange.id.as_deref().and_then(|id| id.parse().ok()).ok_or(Error::NotFound)
+    }
+
+    /// Writes of this request's tenant.
+    pub fn writes(&self) -> Writes {
+        Writes::new(self.tenant())
+    }
+
+    /// Refuses to go on where `If-Match` names another version than `current`, the resource as it is now.
+    pub fn check_precondition(&self, current: &impl Serialize) -> Result<(), Error> {
+        let matches = headers::if_match(&self.exchange.headers, &etag(&json(current)?))?;
+        if matches { Ok(()) } else { Err(Error::PreconditionFailed) }
+    }
+
+    /// Makes the writes and, in the same transaction, keeps the reply for a repetition of the request. What was
+    /// carried out before answers as it did then.
+    pub async fn commit<O>(&self, mut writes: Writes, reply: Reply<O>) -> Result<Reply<O>, Error> {
+        if let Some((slot, fingerprint)) = &self.exchange.receipt {
+            writes.receipt(slot, &reply.receipt(fingerprint.clone()))?;
+        }
+        if writes.is_empty() {
+            return Ok(reply);
+        }
+        match self.store().commit(writes).await {
+            Ok(()) => Ok(reply),
+            Err(Refusal::Done(receipt)) => self.exchange.replay(*receipt),
+            Err(refusal) => Err(refusal.into()),
+        }
+    }
+
+    /// Commits what `attempt` makes of a slug and its number, trying the next number while one is taken: the plain
+    /// slug first, whose refusal tells how far its numbers go.
+    pub async fn commit_with_slug<O>(
+        &self,
+        base: &Slug,
+        attempt: impl Fn(u64) -> Result<(Writes, Reply<O>), Error>,
+    ) -> Result<Reply<O>, Error> {
+        let mut number = 1;
+        for _ in 0..20 {
+            let (writes, reply) = attempt(number)?;
+            match self.commit(writes, reply).await {
+                Err(Error::Refused(Refusal::SlugTaken { last })) => number = last.max(number) + 1,
+                settled => return settled,
+            }
+        }
+        Err(Failure::Unavailable(format!("the slug {base} is in great demand")).into())
+    }
+}
+
+impl<I: Input> Call<I> {
+    /// What the request asks, or all that is wrong with it.
+    pub fn input(&self) -> Result<I, Error> {
+        if self.exchange.is_get() {
+            read_query(self.exchange.query.iter())
+        } else {
+            read_body(&self.exchange.body)
+        }
+    }
+}
+
+impl<F: Input> Call<Listing<F>> {
+    /// The list's filters and the page that is asked for.
+    pub fn listing(&self) -> Result<(F, Page), Error> {
+        let Listing { filter, limit, cursor } = self.input()?;
+        let open = |cursor: String| cursor::open(&self.exchange.signing_key, &self.exchange.list(), &cursor);
+        let before = match cursor {
+            None => None,
+            Some(cursor) => Some(
+                open(cursor)
+                    .ok_or_else(|| Error::BadRequest("The cursor is not valid for this list".to_owned()))?,
+            ),
+        };
+        Ok((filter, Page { limit, before }))
+    }
+
+    /// The reply that shows a page: its items, the cursor to the next, and the same as a link (RFC 8288).
+    pub fn reply<T, O: Serialize>(
+        &self,
+        listed: Listed<T>,
+        show: impl Fn(T) -> O,
+    ) -> Result<Reply<Collection<O>>, Error> {
+        let seal =
+            |position: &String| cursor::seal(&self.exchange.signing_key, &self.exchange.list(), position);
+        let next_cursor = listed.next.as_ref().map(seal);
+        let link = next_cursor.as_ref().map(|cursor| self.next_link(cursor));
+        let reply =
+            Reply::ok(&Collection { data: listed.items.into_iter().map(show).collect(), next_cursor })?;
+        Ok(match link {
+            Some(link) => reply.with("link", link),
+            None => reply,
+        })
+    }
+
+    fn next_link(&self, cursor: &str) -> String {
+        let path = self.exchange.route.trim_start_matches("GET ");
+        // Filters and limits have been read by now: their values need no escaping.
+        let kept = self.exchange.query.iter().filter(|(name, _)| *name != "cursor");
+        let kept: String = kept.map(|(name, value)| format!("{name}={value}&")).collect();
+        format!("<{}{path}?{kept}cursor={cursor}>; rel=\"next\"", self.base_url())
+    }
+}
+
+impl Exchange {
+    /// The answer that the request got before, if it is the same request.
+    pub(super) fn replay<O>(&self, receipt: Receipt) -> Result<Reply<O>, Error> {
+        match &self.receipt {
+            Some((_, fingerprint)) if *fingerprint == receipt.fingerprint => Ok(Reply::replayed(receipt)),
+            _ => Err(Error::IdempotencyMismatch),
+        }
+    }
+}

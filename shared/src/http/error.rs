@@ -1,0 +1,154 @@
+//! The one form of every error (contract: errors).
+
+use serde::Serialize;
+
+use crate::model::{InvalidTransition, NotPublishable, Scope};
+use crate::store::{Failure, Refusal};
+
+/// Why a request was not carried out.
+#[derive(Debug, thiserror::Error)]
+pub enum Error {
+    /// 400: not JSON, a bad cursor, a bad header.
+    #[error("{0}")]
+    BadRequest(String),
+    /// 401: no good credential (RFC 6750, section 3).
+    #[error("{}", if *presented { "The API key is not valid" } else { "An API key is required" })]
+    Unauthorized {
+        /// Whether a credential was sent at all.
+        presented: bool,
+    },
+    /// 403: a good credential without the scope.
+    #[error("The API key lacks the scope {}", .0.as_str())]
+    InsufficientScope(Scope),
+    /// 403: a good credential of a suspended organization.
+    #[error("The organization is suspended")]
+    Suspended,
+    /// 404: nothing there, or nothing of this tenant's.
+    #[error("Not found")]
+    NotFound,
+    /// 405, with the methods that the path has.
+    #[error("The method is not allowed here; allowed: {0}")]
+    MethodNotAllowed(String),
+    /// 412: the `If-Match` header names another version.
+    #[error("The resource has changed since it was read")]
+    PreconditionFailed,
+    /// 413: the body is over 256 KB.
+    #[error("The request body must be at most 262144 bytes")]
+    PayloadTooLarge,
+    /// 415: the body is of another type.
+    #[error("The request body must be application/json")]
+    UnsupportedMediaType,
+    /// 422: every failure of the request's fields.
+    #[error("Validation failed")]
+    Validation(Vec<String>),
+    /// 422: the state machine has no such move.
+    #[error("The resource's state does not allow this")]
+    InvalidTransition(String),
+    /// 422: the idempotency key was used for another request.
+    #[error("The idempotency key was used with a different request")]
+    IdempotencyMismatch,
+    /// 429, with the seconds until the quota is full again.
+    #[error("The daily limit of {limit} requests is used up; it resets at midnight UTC")]
+    RateLimited {
+        /// The plan's limit.
+        limit: u64,
+        /// Seconds until midnight UTC.
+        retry_after: u64,
+    },
+    /// What a transaction found in its way. Most of it never reaches a client: what has changed is read again.
+    #[error("The request could not be carried out")]
+    Refused(#[from] Refusal),
+    /// 500, or 503 where DynamoDB is to blame.
+    #[error("The request could not be carried out")]
+    Failed(#[from] Failure),
+}
+
+#[derive(Serialize)]
+struct ErrorBody<'a> {
+    error: String,
+    code: &'a str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    messages: Option<&'a [String]>,
+    request_id: &'a str,
+}
+
+impl Error {
+    /// The status and the stable word for programs.
+    pub fn kind(&self) -> (u16, &'static str) {
+        match self {
+            Self::BadRequest(_) => (400, "bad_request"),
+            Self::Unauthorized { .. } => (401, "unauthorized"),
+            Self::InsufficientScope(_) | Self::Suspended => (403, "forbidden"),
+            Self::NotFound => (404, "not_found"),
+            Self::MethodNotAllowed(_) => (405, "method_not_allowed"),
+            Self::Refused(Refusal::InFlight) => (409, "conflict"),
+            Self::PreconditionFailed => (412, "precondition_failed"),
+            Self::PayloadTooLarge => (413, "payload_too_large"),
+            Self::UnsupportedMediaType => (415, "unsupported_media_type"),
+            Self::Validation(_) => (422, "validation_failed"),
+            Self::InvalidTransition(_) => (422, "invalid_transition"),
+            Self::IdempotencyMismatch => (422, "idempotency_mismatch"),
+            Self::RateLimited { .. } => (429, "rate_limited"),
+            Self::Failed(Failure::Internal(_)) | Self::Refused(Refusal::Failed(Failure::Internal(_))) => {
+                (500, "internal_error")
+            }
+            Self::Failed(Failure::Unavailable(_)) | Self::Refused(_) => (503, "unavailable"),
+        }
+    }
+
+    /// What the log says of it beyond the status; nothing that a client sent.
+    pub(super) fn detail(&self) -> Option<String> {
+        match self {
+            Self::Failed(failure) | Self::Refused(Refusal::Failed(failure)) => Some(failure.to_string()),
+            Self::Refused(refusal) => Some(refusal.to_string()),
+            _ => None,
+        }
+    }
+
+    pub(super) fn headers(&self) -> Vec<(&'static str, String)> {
+        match self {
+            Self::Unauthorized { presented: false } => {
+                vec![("www-authenticate", r#"Bearer realm="rolecall""#.to_owned())]
+            }
+            Self::Unauthorized { presented: true } => {
+                vec![("www-authenticate", r#"Bearer realm="rolecall", error="invalid_token""#.to_owned())]
+            }
+            Self::InsufficientScope(scope) => vec![(
+                "www-authenticate",
+                format!(r#"Bearer realm="rolecall", error="insufficient_scope", scope="{}""#, scope.as_str()),
+            )],
+            Self::MethodNotAllowed(allowed) => vec![("allow", allowed.clone())],
+            Self::RateLimited { retry_after, .. } => vec![("retry-after", retry_after.to_string())],
+            _ if self.kind().0 == 503 => vec![("retry-after", "1".to_owned())],
+            _ => Vec::new(),
+        }
+    }
+
+    pub(super) fn body(&self, request_id: &str) -> String {
+        let messages = match self {
+            Self::Validation(messages) => Some(messages.as_slice()),
+            Self::InvalidTransition(message) => Some(std::slice::from_ref(message)),
+            Self::IdempotencyMismatch => Some([].as_slice()),
+            _ => None,
+        };
+        let (status, code) = self.kind();
+        let error = match (status, self) {
+            (503, _) => "The service is busy; try again in a moment".to_owned(),
+            (409, _) => "A request with this idempotency key is still being carried out".to_owned(),
+            _ => self.to_string(),
+        };
+        serde_json::to_string(&ErrorBody { error, code, messages, request_id }).unwrap_or_default()
+    }
+}
+
+impl From<InvalidTransition> for Error {
+    fn from(transition: InvalidTransition) -> Self {
+        Self::InvalidTransition(transition.to_string())
+    }
+}
+
+impl From<NotPublishable> for Error {
+    fn from(refused: NotPublishable) -> Self {
+        Self::InvalidTransition(refused.to_string())
+    }
+}

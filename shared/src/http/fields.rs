@@ -1,0 +1,446 @@
+//! Reading what clients send, all failures together.
+//!
+//! A request's fields, from a JSON body or a query string, are taken one by one; what is wrong with each is noted
+//! under its path, what nobody took is unknown, and only a request without a note becomes a value.
+
+use std::borrow::Cow;
+use std::fmt;
+
+use serde::Deserialize;
+use serde::de::{Deserializer, MapAccess, Visitor};
+use serde_json::value::RawValue;
+
+use super::Error;
+use crate::id::Id;
+use crate::model::{RemotePolicy, RoleStatus, Salary, Text};
+
+/// What a route takes.
+pub trait Input: Sized {
+    /// Takes the fields that it knows; `None` only where a failure was noted.
+    fn read(fields: &mut Fields<'_, '_>) -> Option<Self>;
+}
+
+/// Nothing is taken.
+impl Input for () {
+    fn read(_: &mut Fields<'_, '_>) -> Option<Self> {
+        Some(())
+    }
+}
+
+/// A field's value before anything is made of it.
+#[derive(Debug)]
+pub enum Scalar<'v> {
+    /// A JSON string.
+    Text(Cow<'v, str>),
+    /// A JSON number, as it was written.
+    Number(&'v str),
+    /// A JSON boolean.
+    Bool(bool),
+    /// A query parameter.
+    Word(&'v str),
+    /// A JSON object, array, or string that is not Unicode text.
+    Other,
+}
+
+/// A type that a field can have.
+pub trait Value: Sized {
+    /// The value, `None` for a blank one, or what is wrong with it.
+    fn read(scalar: &Scalar<'_>) -> Result<Option<Self>, String>;
+}
+
+/// What a PATCH does to an optional field.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Change<T> {
+    /// It was not sent.
+    Keep,
+    /// `null` or blank.
+    Clear,
+    /// A value.
+    Set(T),
+}
+
+impl<T> Change<T> {
+    /// The field's value after the change.
+    pub fn apply(self, current: Option<T>) -> Option<T> {
+        match self {
+            Self::Keep => current,
+            Self::Clear => None,
+            Self::Set(value) => Some(value),
+        }
+    }
+}
+
+enum Given<'v> {
+    Json(&'v RawValue),
+    Word(&'v str),
+}
+
+/// An object's members, in the order in which they were sent.
+struct Members<'v>(Vec<(Cow<'v, str>, &'v RawValue)>);
+
+impl<'de> Deserialize<'de> for Members<'de> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct InOrder;
+        impl<'de> Visitor<'de> for InOrder {
+            type Value = Members<'de>;
+
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("an object")
+            }
+
+            fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Self::Value, A::Error> {
+                let mut members = Vec::new();
+                while let Some((name, value)) = map.next_entry::<String, &'de RawValue>()? {
+                    members.push((Cow::Owned(name), value));
+                }
+                Ok(Members(members))
+            }
+        }
+        deserializer.deserialize_map(InOrder)
+    }
+}
+
+/// The fields of one object, or of a query string.
+pub struct Fields<'m, 'v> {
+    prefix: String,
+    given: Vec<(Cow<'v, str>, Given<'v>)>,
+    messages: &'m mut Vec<String>,
+}
+
+/// More than this many messages help nobody.
+const MAX_MESSAGES: usize = 100;
+
+/// Reads a JSON body, which is known to be well-formed; an empty one is an object without fields.
+pub(super) fn read_body<I: Input>(body: &str) -> Result<I, Error> {
+    let mut messages = Vec::new();
+    let members = if body.is_empty() { Ok(Members(Vec::new())) } else { serde_json::from_str(body) };
+    let Ok(Members(members)) = members else {
+        return Err(Error::Validation(vec!["body must be a JSON object".to_owned()]));
+    };
+    let given = members.into_iter().map(|(name, value)| (name, Given::Json(value))).collect();
+    let value = Fields { prefix: String::new(), given, messages: &mut messages }.read(I::read);
+    settled(value, messages)
+}
+
+/// Reads query parameters, which come decoded.
+pub(super) fn read_query<'v, I: Input>(query: impl Iterator<Item = (&'v str, &'v str)>) -> Result<I, Error> {
+    let mut messages = Vec::new();
+    let given = query.map(|(name, value)| (Cow::Borrowed(name), Given::Word(value))).collect();
+    let value = Fields { prefix: String::new(), given, messages: &mut messages }.read(I::read);
+    settled(value, messages)
+}
+
+fn settled<I>(value: Option<I>, mut messages: Vec<String>) -> Result<I, Error> {
+    if let (Some(value), true) = (value, messages.is_empty()) {
+        return Ok(value);
+    }
+    if messages.len() > MAX_MESSAGES {
+        let left_out = messages.len() - MAX_MESSAGES;
+        messages.truncate(MAX_MESSAGES);
+        messages.push(format!("body has {left_out} more failures"));
+    }
+    Err(Error::Validation(messages))
+}
+
+impl<'v> Fields<'_, 'v> {
+    fn read<T>(mut self, read: impl FnOnce(&mut Fields<'_, 'v>) -> Option<T>) -> Option<T> {
+        let value = read(&mut self);
+        for (name, _) in std::mem::take(&mut self.given) {
+            let name: String = name.chars().take(100).collect();
+            self.fail::<T>(&name, "is not a known field");
+        }
+        value
+    }
+
+    /// A field that must be there and not blank.
+    pub fn required<T: Value>(&mut self, name: &str) -> Option<T> {
+        let given = self.scalar(name);
+        self.present(name, given)
+    }
+
+    /// A field that may be absent, `null` or blank, which all mean the same.
+    pub fn optional<T: Value>(&mut self, name: &str) -> Option<T> {
+        match self.scalar(name) {
+            Some(Some(scalar)) => self.value(name, &scalar).flatten(),
+            _ => None,
+        }
+    }
+
+    /// An optional field of a PATCH.
+    pub fn change<T: Value>(&mut self, name: &str) -> Change<T> {
+        match self.scalar(name) {
+            None => Change::Keep,
+            Some(None) => Change::Clear,
+            Some(Some(scalar)) => match self.value(name, &scalar) {
+                Some(Some(value)) => Change::Set(value),
+                Some(None) => Change::Clear,
+                None => Change::Keep,
+            },
+        }
+    }
+
+    /// A field of a PATCH that cannot be cleared; `None` where it was not sent.
+    pub fn replacement<T: Value>(&mut self, name: &str) -> Option<T> {
+        let given = self.scalar(name)?;
+        self.present(name, Some(given))
+    }
+
+    /// An object that may be absent or `null`, which both mean an empty one.
+    pub fn object<T>(
+        &mut self,
+        name: &str,
+        read: impl FnOnce(&mut Fields<'_, 'v>) -> Option<T>,
+    ) -> Option<T> {
+        let members = match self.take(name) {
+            None => Members(Vec::new()),
+            Some(Given::Json(raw)) if raw.get() == "null" => Members(Vec::new()),
+            Some(Given::Json(raw)) if raw.get().starts_with('{') => match serde_json::from_str(raw.get()) {
+                Ok(members) => members,
+                Err(_) => return self.fail(name, "must be a valid object"),
+            },
+            Some(_) => return self.fail(name, "must be an object"),
+        };
+        let given = members.0.into_iter().map(|(name, value)| (name, Given::Json(value))).collect();
+        Fields { prefix: format!("{}{name}.", self.prefix), given, messages: self.messages }.read(read)
+    }
+
+    /// Notes a failure of a field.
+    pub fn fail<T>(&mut self, name: &str, what: &str) -> Option<T> {
+        self.messages.push(format!("{}{name} {what}", self.prefix));
+        None
+    }
+
+    fn present<T: Value>(&mut self, name: &str, given: Option<Option<Scalar<'v>>>) -> Option<T> {
+        match given.flatten().map(|scalar| self.value(name, &scalar)) {
+            Some(Some(Some(value))) => Some(value),
+            Some(None) => None,
+            Some(Some(None)) | None => self.fail(name, "can't be blank"),
+        }
+    }
+
+    fn value<T: Value>(&mut self, name: &str, scalar: &Scalar<'v>) -> Option<Option<T>> {
+        T::read(scalar).map_err(|what| self.fail::<T>(name, &what)).ok()
+    }
+
+    /// The field as a scalar: `None` where it was not sent, `Some(None)` for `null`.
+    fn scalar(&mut self, name: &str) -> Option<Option<Scalar<'v>>> {
+        Some(match self.take(name)? {
+            Given::Word(word) => Some(Scalar::Word(word)),
+            Given::Json(raw) => match raw.get().as_bytes().first() {
+                Some(b'n') => None,
+                Some(b't') => Some(Scalar::Bool(true)),
+                Some(b'f') => Some(Scalar::Bool(false)),
+                Some(b'"') => Some(
+                    serde_json::from_str(raw.get())
+                        .map_or(Scalar::Other, |text: String| Scalar::Text(text.into())),
+                ),
+                Some(b'-' | b'0'..=b'9') => Some(Scalar::Number(raw.get())),
+                _ => Some(Scalar::Other),
+            },
+        })
+    }
+
+    fn take(&mut self, name: &str) -> Option<Given<'v>> {
+        let at = self.given.iter().position(|(given, _)| given == name)?;
+        let (_, value) = self.given.remove(at);
+        let before = self.given.len();
+        self.given.retain(|(given, _)| given != name);
+        if self.given.len() < before {
+            return self.fail(name, "must be given once");
+        }
+        Some(value)
+    }
+}
+
+impl<const MAX: usize> Value for Text<MAX> {
+    fn read(scalar: &Scalar<'_>) -> Result<Option<Self>, String> {
+        match scalar {
+            Scalar::Text(text) => Self::parse(text),
+            Scalar::Word(text) => Self::parse(text),
+            _ => Err("must be a string".to_owned()),
+        }
+    }
+}
+
+impl Value for bool {
+    fn read(scalar: &Scalar<'_>) -> Result<Option<Self>, String> {
+        match scalar {
+            Scalar::Bool(value) => Ok(Some(*value)),
+            Scalar::Word("true") => Ok(Some(true)),
+            Scalar::Word("false") => Ok(Some(false)),
+            _ => Err("must be true or false".to_owned()),
+        }
+    }
+}
+
+impl Value for Salary {
+    fn read(scalar: &Scalar<'_>) -> Result<Option<Self>, String> {
+        let salary = whole_number(scalar).and_then(Self::new);
+        salary.map(Some).ok_or_else(|| format!("must be a whole number from 0 to {}", Self::MAX))
+    }
+}
+
+impl Value for Id {
+    fn read(scalar: &Scalar<'_>) -> Result<Option<Self>, String> {
+        let id = whole_number(scalar).and_then(|number| u64::try_from(number).ok()).and_then(Self::new);
+        id.map(Some).ok_or_else(|| format!("must be a whole number from 1 to {}", Self::MAX))
+    }
+}
+
+impl Value for RemotePolicy {
+    fn read(scalar: &Scalar<'_>) -> Result<Option<Self>, String> {
+        one_of(scalar)
+    }
+}
+
+impl Value for RoleStatus {
+    fn read(scalar: &Scalar<'_>) -> Result<Option<Self>, String> {
+        one_of(scalar)
+    }
+}
+
+fn one_of<T: std::str::FromStr<Err = String>>(scalar: &Scalar<'_>) -> Result<Option<T>, String> {
+    match scalar {
+        Scalar::Text(text) => text.trim().parse().map(Some),
+        Scalar::Word(text) => text.parse().map(Some),
+        // An empty string is no member of any enumeration: the answer names those that are.
+        _ => "\0".parse().map(Some),
+    }
+}
+
+/// A number without a fraction, however JSON writes it (`17`, `17.0`, `1.7e1`), that a double holds exactly; of a
+/// query parameter, only decimal digits.
+fn whole_number(scalar: &Scalar<'_>) -> Option<i64> {
+    const EXACT: f64 = 9_007_199_254_740_992.0;
+    match scalar {
+        Scalar::Word(word) if word.bytes().all(|byte| byte.is_ascii_digit()) => word.parse().ok(),
+        Scalar::Number(written) => written.parse().ok().or_else(|| {
+            let number: f64 = written.parse().ok()?;
+            let whole = number.fract() == 0.0 && number.abs() < EXACT;
+            #[expect(clippy::cast_possible_truncation, reason = "it is whole and below 2^53")]
+            whole.then_some(number as i64)
+        }),
+        _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::model::Title;
+    use proptest::prelude::*;
+
+    #[derive(Debug, PartialEq)]
+    struct Example {
+        title: Title,
+        salary: Option<Salary>,
+        live: Option<bool>,
+        policy: Change<RemotePolicy>,
+        inner: Option<Id>,
+    }
+
+    impl Input for Example {
+        fn read(fields: &mut Fields<'_, '_>) -> Option<Self> {
+            let title = fields.required("title");
+            let salary = fields.optional("salary");
+            let live = fields.optional("live");
+            let policy = fields.change("policy");
+            let inner = fields.object("inner", |inner| Some(inner.optional("id")));
+            Some(Self { title: title?, salary, live, policy, inner: inner? })
+        }
+    }
+
+    fn read(body: &str) -> Result<Example, Vec<String>> {
+        read_body(body).map_err(|error| match error {
+            Error::Validation(messages) => messages,
+            other => panic!("{other}"),
+        })
+    }
+
+    fn salary(written: &str) -> Option<u32> {
+        read(&format!(r#"{{"title":"x","salary":{written}}}"#))
+            .ok()
+            .and_then(|example| example.salary)
+            .map(Salary::dollars)
+    }
+
+    #[test]
+    fn all_failures_come_together_in_order() {
+        let body = r#"{"titel":"x","salary":-1,"live":"yes","policy":"moon","inner":{"id":1.5,"x":1}}"#;
+        assert_eq!(
+            read(body).unwrap_err(),
+            [
+                "title can't be blank",
+                "salary must be a whole number from 0 to 100000000",
+                "live must be true or false",
+                "policy must be one of onsite, hybrid, remote",
+                "inner.id must be a whole number from 1 to 9007199254740991",
+                "inner.x is not a known field",
+                "titel is not a known field",
+            ]
+        );
+        for body in ["", "{}", r#"{"title":null}"#, r#"{"title":"  "}"#] {
+            assert_eq!(read(body).unwrap_err(), ["title can't be blank"]);
+        }
+        for (body, message) in [
+            ("[]", "body must be a JSON object"),
+            ("null", "body must be a JSON object"),
+            (r#"{"title":7}"#, "title must be a string"),
+            (r#"{"title":"\ud800"}"#, "title must be a string"),
+            (r#"{"title":"a","title":"b"}"#, "title must be given once"),
+            (r#"{"title":"a","inner":[]}"#, "inner must be an object"),
+        ] {
+            assert_eq!(read(body).unwrap_err()[0], message, "{body}");
+        }
+    }
+
+    #[test]
+    fn numbers_are_whole_however_they_are_written() {
+        for (written, dollars) in
+            [("17", 17), ("17.0", 17), ("1.7e1", 17), ("0", 0), ("-0", 0), ("100000000", 100_000_000)]
+        {
+            assert_eq!(salary(written), Some(dollars), "{written}");
+        }
+        for written in [
+            "1e400",
+            "-1e400",
+            "1.5",
+            "-1",
+            "9007199254740993",
+            "99999999999999999999",
+            "\"17\"",
+            "true",
+            "[]",
+        ] {
+            assert_eq!(salary(written), None, "{written}");
+        }
+    }
+
+    #[test]
+    fn a_patch_tells_absent_from_null() {
+        let policy = |body: &str| read(body).unwrap().policy;
+        assert_eq!(policy(r#"{"title":"x"}"#), Change::Keep);
+        assert_eq!(policy(r#"{"title":"x","policy":null}"#), Change::Clear);
+        assert_eq!(policy(r#"{"title":"x","policy":"hybrid"}"#), Change::Set(RemotePolicy::Hybrid));
+    }
+
+    #[test]
+    fn many_failures_are_cut_short() {
+        let members: Vec<_> = (0..5_000).map(|n| format!(r#""f{n}":0"#)).collect();
+        let messages = read(&format!("{{{}}}", members.join(","))).unwrap_err();
+        assert_eq!(messages.len(), 101);
+        assert_eq!(messages[100], "body has 4901 more failures");
+    }
+
+    proptest! {
+        #[test]
+        fn any_json_is_answered(depth in 0usize..20_000, text in "\\PC{0,40}") {
+            let nested = format!("{}{}", "[".repeat(depth), "]".repeat(depth));
+            for body in [&nested, &format!(r#"{{"title":{nested}}}"#), &text] {
+                if serde_json::from_str::<&RawValue>(body).is_ok() {
+                    let _ = read(body);
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,116 @@
+//! Request headers: read strictly, once.
+
+use lambda_http::http::HeaderMap;
+
+use super::Error;
+
+/// A header's value; `Err` where it was sent more than once or is not visible ASCII.
+pub(super) fn single<'h>(headers: &'h HeaderMap, name: &str) -> Result<Option<&'h str>, Error> {
+    let mut values = headers.get_all(name).iter();
+    match (values.next(), values.next()) {
+        (None, _) => Ok(None),
+        (Some(value), None) => value.to_str().map(Some).map_err(|_| bad(name, "must be visible ASCII")),
+        (Some(_), Some(_)) => Err(bad(name, "must be sent once")),
+    }
+}
+
+/// The idempotency key: 1 to 255 visible characters, quoted or not.
+pub(super) fn idempotency_key(headers: &HeaderMap) -> Result<Option<String>, Error> {
+    let Some(value) = single(headers, "idempotency-key")? else { return Ok(None) };
+    let value = value.trim();
+    let key = value.strip_prefix('"').and_then(|inner| inner.strip_suffix('"')).unwrap_or(value);
+    if (1..=255).contains(&key.len()) && key.bytes().all(|byte| byte.is_ascii_graphic()) {
+        Ok(Some(key.to_owned()))
+    } else {
+        Err(bad("idempotency-key", "must be 1 to 255 visible ASCII characters"))
+    }
+}
+
+/// Whether `If-Match` (RFC 9110, section 13.1.1) allows a change of what has this strong `etag`.
+pub(super) fn if_match(headers: &HeaderMap, etag: &str) -> Result<bool, Error> {
+    let Some(value) = single(headers, "if-match")? else { return Ok(true) };
+    if value.trim() == "*" {
+        return Ok(true);
+    }
+    let mut matched = false;
+    for tag in value.split(',').map(str::trim) {
+        let opaque = tag.strip_prefix("W/").unwrap_or(tag);
+        if opaque.len() < 2 || !opaque.starts_with('"') || !opaque.ends_with('"') {
+            return Err(bad("if-match", "must be * or entity tags in double quotes"));
+        }
+        matched |= tag == etag;
+    }
+    Ok(matched)
+}
+
+/// Whether a body of this type is JSON in UTF-8.
+pub(super) fn is_json(headers: &HeaderMap) -> bool {
+    let Ok(Some(value)) = single(headers, "content-type") else { return false };
+    let mut parts = value.split(';').map(str::trim);
+    parts.next().is_some_and(|media| media.eq_ignore_ascii_case("application/json"))
+        && parts.all(|parameter| {
+            let (name, value) = parameter.split_once('=').unwrap_or((parameter, ""));
+            !name.eq_ignore_ascii_case("charset") || value.trim_matches('"').eq_ignore_ascii_case("utf-8")
+        })
+}
+
+fn bad(name: &str, what: &str) -> Error {
+    Error::BadRequest(format!("The header {name} {what}"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn with(name: &'static str, values: &[&str]) -> HeaderMap {
+        values.iter().map(|value| (name.parse().unwrap(), value.parse().unwrap())).collect()
+    }
+
+    #[test]
+    fn idempotency_keys() {
+        let key = |values: &[&str]| {
+            idempotency_key(&with("idempotency-key", values)).map_err(|error| error.kind().0)
+        };
+        assert_eq!(key(&[]), Ok(None));
+        for same in ["k-1", "\"k-1\"", " k-1 "] {
+            assert_eq!(key(&[same]), Ok(Some("k-1".to_owned())));
+        }
+        assert!(key(&[&"k".repeat(255)]).is_ok());
+        for bad in [&["\"\""][..], &[""], &["a b"], &["\u{e9}"], &[&"k".repeat(256)], &["a", "b"]] {
+            assert_eq!(key(bad), Err(400), "{bad:?}");
+        }
+    }
+
+    #[test]
+    fn preconditions_compare_strongly() {
+        let check =
+            |value: &str| if_match(&with("if-match", &[value]), "\"a\"").map_err(|error| error.kind().0);
+        for (value, verdict) in
+            [("*", true), ("\"a\"", true), ("\"b\", \"a\"", true), ("\"b\"", false), ("W/\"a\"", false)]
+        {
+            assert_eq!(check(value), Ok(verdict), "{value}");
+        }
+        for bad in ["a", "\"a", "", "\"a\", b"] {
+            assert_eq!(check(bad), Err(400), "{bad}");
+        }
+    }
+
+    #[test]
+    fn json_is_recognised_by_its_media_type() {
+        for good in
+            ["application/json", "Application/JSON; charset=UTF-8", "application/json;charset=\"utf-8\""]
+        {
+            assert!(is_json(&with("content-type", &[good])), "{good}");
+        }
+        for bad in [
+            "",
+            "text/plain",
+            "application/jsonx",
+            "application/json; charset=latin1",
+            "application/x-www-form-urlencoded",
+        ] {
+            assert!(!is_json(&with("content-type", &[bad])), "{bad}");
+        }
+        assert!(!is_json(&HeaderMap::new()));
+    }
+}

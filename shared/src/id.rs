@@ -1,0 +1,159 @@
+//! Identifiers: whole numbers that JavaScript can hold, made without a central counter.
+
+use std::fmt;
+use std::str::FromStr;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use jiff::Timestamp;
+use serde::{Deserialize, Serialize};
+
+use crate::clock::Clock;
+use crate::random::Random;
+
+/// A resource's identifier: 1 to 2^53 - 1.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(try_from = "u64", into = "u64")]
+pub struct Id(u64);
+
+impl Id {
+    /// The largest identifier, and the largest whole number that every JSON reader keeps exactly.
+    pub const MAX: u64 = (1 << 53) - 1;
+
+    /// The identifier with this number, if there can be one.
+    pub const fn new(number: u64) -> Option<Self> {
+        if number >= 1 && number <= Self::MAX { Some(Self(number)) } else { None }
+    }
+
+    /// The identifier as a number.
+    pub const fn get(self) -> u64 {
+        self.0
+    }
+}
+
+impl TryFrom<u64> for Id {
+    type Error = &'static str;
+
+    fn try_from(number: u64) -> Result<Self, Self::Error> {
+        Self::new(number).ok_or("an id is a whole number from 1 to 9007199254740991")
+    }
+}
+
+impl From<Id> for u64 {
+    fn from(id: Id) -> Self {
+        id.0
+    }
+}
+
+impl fmt::Display for Id {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.fmt(f)
+    }
+}
+
+/// Reads the one way in which an identifier is written: `17`, but neither `017` nor `+17` nor `17.0`.
+impl FromStr for Id {
+    type Err = &'static str;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        let canonical = text.bytes().all(|byte| byte.is_ascii_digit()) && !text.starts_with('0');
+        let number = text.parse().ok().filter(|_| canonical).unwrap_or(0);
+        Self::try_from(number)
+    }
+}
+
+/// Makes identifiers: 41 bits of milliseconds since 2025 (enough until 2094) above 12 random bits.
+///
+/// Within one process they only grow, so what one process creates is in order even inside a millisecond. Two
+/// processes may, rarely, draw the same one; every insert is conditional, and the loser draws again.
+#[derive(Clone)]
+pub struct Ids {
+    clock: Clock,
+    random: Random,
+    last: Arc<AtomicU64>,
+}
+
+impl Ids {
+    const EPOCH_MS: i64 = 1_735_689_600_000;
+    const RANDOM_BITS: u32 = 12;
+
+    /// A maker of identifiers on this clock and this randomness.
+    pub fn new(clock: Clock, random: Random) -> Self {
+        Self { clock, random, last: Arc::new(AtomicU64::new(0)) }
+    }
+
+    /// A new identifier.
+    pub fn next(&self) -> Id {
+        let drawn = Self::first_at(self.clock.now()) | self.random.below(1 << Self::RANDOM_BITS);
+        let after = |last: u64| drawn.max(last + 1) & Id::MAX;
+        let last = self.last.update(Ordering::Relaxed, Ordering::Relaxed, after);
+        Id(after(last).max(1))
+    }
+
+    fn first_at(time: Timestamp) -> u64 {
+        let elapsed = time.as_millisecond().saturating_sub(Self::EPOCH_MS);
+        u64::try_from(elapsed).unwrap_or(0) << Self::RANDOM_BITS & Id::MAX
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn at(ms: i64) -> Clock {
+        Clock::from_fn(move || Timestamp::from_millisecond(ms).unwrap())
+    }
+
+    proptest! {
+        #[test]
+        fn every_id_survives_text(number in 1..=Id::MAX) {
+            let id = Id::new(number).unwrap();
+            prop_assert_eq!(id.to_string().parse(), Ok(id));
+        }
+
+        #[test]
+        fn only_the_canonical_form_is_read(text in "\\PC{0,20}") {
+            match text.parse::<Id>() {
+                Ok(id) => prop_assert_eq!(id.to_string(), text),
+                Err(_) => prop_assert!(text.parse::<u64>().map_or(true, |n| n.to_string() != text || Id::new(n).is_none())),
+            }
+        }
+
+        #[test]
+        fn later_means_larger(ms in 1_735_689_600_000i64..3_900_000_000_000, more in 1i64..1_000_000, seed: u64) {
+            let earlier = Ids::new(at(ms), Random::seeded(seed)).next();
+            let later = Ids::new(at(ms + more), Random::seeded(seed ^ 1)).next();
+            prop_assert!(later > earlier);
+        }
+    }
+
+    #[test]
+    fn odd_texts_are_no_ids() {
+        for text in [
+            "",
+            "0",
+            "-1",
+            "+1",
+            "01",
+            "1.0",
+            "1e3",
+            " 1",
+            "1 ",
+            "..",
+            "٣",
+            "9007199254740992",
+            "99999999999999999999",
+        ] {
+            assert!(text.parse::<Id>().is_err(), "{text:?}");
+        }
+        assert_eq!("9007199254740991".parse(), Ok(Id(Id::MAX)));
+    }
+
+    #[test]
+    fn one_process_never_repeats_itself_even_while_time_stands_still() {
+        let ids = Ids::new(at(1_800_000_000_000), Random::seeded(7));
+        let made: Vec<_> = (0..20_000).map(|_| ids.next()).collect();
+        assert!(made.windows(2).all(|pair| pair[0] < pair[1]));
+    }
+}

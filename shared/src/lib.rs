@@ -1,0 +1,15 @@
+//! What every Rolecall function stands on.
+//!
+//! The arrows go one way: `functions -> runtime -> resources -> http -> auth -> store -> model -> (id, clock, random)`.
+//! A request runs through them as: event, credential and quota, scope, syntax, existence, validation, state, store, reply.
+
+pub mod auth;
+pub mod clock;
+pub mod config;
+pub mod http;
+pub mod id;
+pub mod model;
+pub mod random;
+pub mod resources;
+pub mod runtime;
+pub mod store;

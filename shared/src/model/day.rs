@@ -1,0 +1,70 @@
+//! The quota's day: the date in UTC.
+
+use std::fmt;
+use std::str::FromStr;
+
+use jiff::civil::Date;
+use jiff::tz::TimeZone;
+use jiff::{Timestamp, ToSpan};
+use serde::{Deserialize, Serialize};
+
+/// A date in UTC; a plan's daily limit begins anew with each.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct Day(Date);
+
+impl Day {
+    /// The day that `now` lies in.
+    pub fn of(now: Timestamp) -> Self {
+        Self(now.to_zoned(TimeZone::UTC).date())
+    }
+
+    /// The first moment of the following day, when the quota is full again.
+    pub fn end(self) -> Timestamp {
+        let next = self.0.checked_add(1.day()).unwrap_or(Date::MAX);
+        next.to_zoned(TimeZone::UTC).map_or(Timestamp::MAX, |midnight| midnight.timestamp())
+    }
+
+    /// Whole seconds from `now` until the day's end, rounded up: never 0 while the day lasts.
+    pub fn seconds_left(self, now: Timestamp) -> u64 {
+        let left = self.end().duration_since(now);
+        let whole = u64::try_from(left.as_secs()).unwrap_or(0);
+        whole + u64::from(left.subsec_nanos() > 0)
+    }
+}
+
+impl fmt::Display for Day {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.fmt(f)
+    }
+}
+
+impl FromStr for Day {
+    type Err = jiff::Error;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        text.parse().map(Self)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_day_ends_at_midnight_utc_and_seconds_round_up() {
+        for (now, day, left) in [
+            ("2026-11-20T00:00:00Z", "2026-11-20", 86_400),
+            ("2026-11-20T23:59:59Z", "2026-11-20", 1),
+            ("2026-11-20T23:59:59.999Z", "2026-11-20", 1),
+            ("2026-11-20T23:59:58.001Z", "2026-11-20", 2),
+            ("2026-11-20T23:30:00-01:00", "2026-11-21", 84_600),
+            ("2028-02-29T12:00:00Z", "2028-02-29", 43_200),
+        ] {
+            let now: Timestamp = now.parse().unwrap();
+            assert_eq!(Day::of(now).to_string(), day);
+            assert_eq!(Day::of(now).seconds_left(now), left, "{now}");
+            assert_eq!(Day::of(now), day.parse().unwrap());
+        }
+    }
+}

@@ -1,0 +1,103 @@
+//! Slugs: the URL-safe form of a title.
+
+use std::fmt;
+
+use serde::{Deserialize, Serialize};
+
+/// Lower-case ASCII letters, digits and single inner hyphens; 1 to 80 characters.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct Slug(String);
+
+impl Slug {
+    /// The longest slug.
+    pub const MAX: usize = 80;
+
+    /// The slug of a title in any script: transliterated, with `fallback` where no letter is left.
+    pub fn of(title: &str, fallback: &str) -> Self {
+        let mut slug = String::new();
+        for c in deunicode::deunicode_with_tofu(title, " ").chars() {
+            if c.is_ascii_alphanumeric() {
+                slug.push(c.to_ascii_lowercase());
+            } else if !slug.is_empty() && !slug.ends_with('-') {
+                slug.push('-');
+            }
+        }
+        let slug = shortened(&slug, Self::MAX);
+        let usable = slug.bytes().any(|byte| byte.is_ascii_lowercase());
+        Self(if usable { slug } else { fallback }.to_owned())
+    }
+
+    /// This slug for its first bearer, `slug-2` for the second, and so on.
+    #[must_use]
+    pub fn numbered(&self, number: u64) -> Self {
+        if number < 2 { self.clone() } else { self.with_suffix(&format!("-{number}")) }
+    }
+
+    /// This slug with `suffix` behind it, shortened before it where the whole would be too long.
+    #[must_use]
+    pub fn with_suffix(&self, suffix: &str) -> Self {
+        Self(format!("{}{suffix}", shortened(&self.0, Self::MAX - suffix.len())))
+    }
+
+    /// The slug.
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
+/// At most `max` bytes of an ASCII slug, without a hyphen at its end.
+fn shortened(slug: &str, max: usize) -> &str {
+    slug.get(..max).unwrap_or(slug).trim_end_matches('-')
+}
+
+impl fmt::Display for Slug {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.fmt(f)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn well_formed(slug: &Slug) -> bool {
+        let text = slug.as_str();
+        (1..=Slug::MAX).contains(&text.len())
+            && text.bytes().all(|b| b.is_ascii_lowercase() || b.is_ascii_digit() || b == b'-')
+            && text.split('-').all(|part| !part.is_empty())
+    }
+
+    proptest! {
+        #[test]
+        fn any_title_gives_a_well_formed_slug(title in "(?s).{1,220}", number in 1u64..100_000) {
+            let slug = Slug::of(&title, "job");
+            prop_assert!(well_formed(&slug), "{slug}");
+            prop_assert!(well_formed(&slug.numbered(number)), "{}", slug.numbered(number));
+            prop_assert_eq!(Slug::of(slug.as_str(), "job"), slug);
+        }
+    }
+
+    #[test]
+    fn titles_in_any_script() {
+        for (title, slug) in [
+            ("Senior Rust Engineer", "senior-rust-engineer"),
+            ("  C++ / C# Développeur·se (H/F) ", "c-c-developpeur-se-h-f"),
+            ("Größe & Übersicht", "grosse-ubersicht"),
+            ("北京工程师", "bei-jing-gong-cheng-shi"),
+            ("Инженер", "inzhener"),
+            ("مهندس", "mhnds"),
+            ("エンジニア", "enzinia"),
+            ("!!!", "job"),
+            ("2026", "job"),
+            ("\u{0301}", "job"),
+        ] {
+            assert_eq!(Slug::of(title, "job").as_str(), slug, "{title}");
+        }
+        assert_eq!(Slug::of(&"word ".repeat(40), "job").as_str().len(), 79);
+        assert_eq!(Slug::of(&"x".repeat(200), "job").numbered(12).as_str(), format!("{}-12", "x".repeat(77)));
+        assert_eq!(Slug::of("Engineer", "job").numbered(1).as_str(), "engineer");
+        assert_eq!(Slug::of("Engineer", "job").numbered(2).as_str(), "engineer-2");
+    }
+}

@@ -1,0 +1,55 @@
+//! Text that people type: trimmed, bounded in characters, free of control characters.
+
+use serde::{Deserialize, Serialize};
+
+/// Text of 1 to `MAX` characters.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct Text<const MAX: usize>(String);
+
+impl<const MAX: usize> Text<MAX> {
+    /// `None` for blank text, otherwise the trimmed text or what is wrong with it.
+    pub fn parse(given: &str) -> Result<Option<Self>, String> {
+        let text = given.trim();
+        if text.chars().any(|c| c.is_control() && c != '\n' && c != '\t') {
+            return Err("must not contain control characters other than newline and tab".to_owned());
+        }
+        if text.chars().nth(MAX).is_some() {
+            return Err(format!("must be at most {MAX} characters"));
+        }
+        Ok((!text.is_empty()).then(|| Self(text.to_owned())))
+    }
+
+    /// The text.
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    proptest! {
+        #[test]
+        fn what_is_kept_is_trimmed_bounded_and_stable(given in "(?s).{0,12}") {
+            if let Ok(Some(text)) = Text::<8>::parse(&given) {
+                prop_assert_eq!(text.as_str(), given.trim());
+                prop_assert!((1..=8).contains(&text.as_str().chars().count()));
+                prop_assert_eq!(Text::<8>::parse(text.as_str()), Ok(Some(text.clone())));
+            }
+        }
+    }
+
+    #[test]
+    fn limits_count_characters_not_bytes() {
+        assert!(Text::<4>::parse("日本語🦀").unwrap().is_some());
+        assert_eq!(Text::<4>::parse("日本語🦀x"), Err("must be at most 4 characters".to_owned()));
+        assert_eq!(Text::<4>::parse(" \u{3000}\n"), Ok(None));
+        assert!(Text::<4>::parse("a\n\tb").unwrap().is_some());
+        for control in ["a\rb", "a\0b", "a\u{7f}b", "a\u{85}b", "a\u{1b}b"] {
+            assert!(Text::<4>::parse(control).is_err(), "{control:?}");
+        }
+    }
+}

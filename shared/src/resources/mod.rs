@@ -1,0 +1,4 @@
+//! Wire forms that more than one function speaks.
+
+pub mod posting;
+pub mod role;

@@ -1,0 +1,57 @@
+//! A function's life in Lambda: what it is given at its start, and the loop that follows.
+
+use std::future::Future;
+
+use lambda_http::{Body, Error, Request, Response};
+use lambda_runtime::LambdaEvent;
+use serde::Serialize;
+
+use crate::clock::Clock;
+use crate::config::Config;
+use crate::http::{App, Environment, Route};
+use crate::random::Random;
+use crate::store::Store;
+
+/// Runs a function that answers `routes`.
+pub fn serve(routes: Vec<Route>) -> Result<(), Error> {
+    start(async {
+        let environment = environment().await?;
+        let app = App::new(environment, routes);
+        let answer = |request: Request| async { Ok::<Response<Body>, Error>(app.handle(request).await) };
+        lambda_http::run(lambda_http::service_fn(answer)).await
+    })
+}
+
+/// Runs a function that does a `job` whenever the schedule says so, whatever the event holds.
+pub fn schedule<T, F>(job: impl Fn(Environment) -> F) -> Result<(), Error>
+where
+    T: Serialize,
+    F: Future<Output = Result<T, Error>>,
+{
+    start(async {
+        let environment = environment().await?;
+        let run = |_: LambdaEvent<serde_json::Value>| job(environment.clone());
+        lambda_runtime::run(lambda_runtime::service_fn(run)).await
+    })
+}
+
+/// Configuration, clients and the connection to DynamoDB: made before the first event, while the CPU is not throttled.
+async fn environment() -> Result<Environment, Error> {
+    let config = Config::read(|name| std::env::var(name).ok())?;
+    let store = Store::from_environment(&config.table).await;
+    store.connect().await;
+    Ok(Environment { store, clock: Clock::system(), random: Random::system()?, config })
+}
+
+/// One request at a time is all that Lambda gives a function: one thread serves it.
+fn start(run: impl Future<Output = Result<(), Error>>) -> Result<(), Error> {
+    tracing_subscriber::fmt()
+        .json()
+        .flatten_event(true)
+        .with_current_span(false)
+        .with_span_list(false)
+        .with_target(false)
+        .with_env_filter(tracing_subscriber::EnvFilter::from_default_env())
+        .init();
+    tokio::runtime::Builder::new_current_thread().enable_all().build()?.block_on(run)
+}

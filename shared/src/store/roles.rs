@@ -1,0 +1,52 @@
+//! Roles and their counters.
+
+use super::keys::{self};
+use super::{Failure, Listed, Page, Store, Writes, item};
+use crate::id::Id;
+use crate::model::{Role, RoleStats, RoleStatus, Tenant};
+
+impl Writes {
+    /// A new role, with its counters at 0.
+    pub fn insert_role(&mut self, role: &Role) -> Result<(), Failure> {
+        self.insert(role_item(self.tenant, role)?);
+        self.insert(item::write(&RoleStats::default(), keys::role_stats(self.tenant, role.id), None)?);
+        Ok(())
+    }
+
+    /// A role in place of the version that it was made from.
+    pub fn replace_role(&mut self, role: &Role) -> Result<(), Failure> {
+        self.replace(role_item(self.tenant, role)?, role.version);
+        Ok(())
+    }
+
+    /// The role must still be as it was read.
+    pub fn require_role(&mut self, role: &Role) {
+        self.require(keys::role(self.tenant, role.id), role.version);
+    }
+}
+
+fn role_item(tenant: Tenant, role: &Role) -> Result<super::Item, Failure> {
+    item::write(role, keys::role(tenant, role.id), Some(keys::role_filter(tenant, role.status)))
+}
+
+impl Store {
+    /// The role, if the tenant has it.
+    pub async fn find_role(&self, tenant: Tenant, id: Id) -> Result<Option<Role>, Failure> {
+        self.read(keys::role(tenant, id)).await?.map(item::read).transpose()
+    }
+
+    /// The role's counters, if the tenant has the role.
+    pub async fn find_role_stats(&self, tenant: Tenant, role: Id) -> Result<Option<RoleStats>, Failure> {
+        self.read(keys::role_stats(tenant, role)).await?.map(item::read).transpose()
+    }
+
+    /// The tenant's roles, or those in one status, newest first.
+    pub async fn list_roles(
+        &self,
+        tenant: Tenant,
+        status: Option<RoleStatus>,
+        page: &Page,
+    ) -> Result<Listed<Role>, Failure> {
+        self.page(&keys::roles(tenant, status), page).await
+    }
+}
