@@ -1,1 +1,283 @@
-//! stub
+//! A world for tests: the real functions behind the real gateway events, a DynamoDB, and a clock that stands still.
+
+pub mod wire;
+
+use std::net::{IpAddr, Ipv4Addr};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicI64, AtomicU64, Ordering};
+
+use bytes::Bytes;
+use http::{HeaderMap, Method};
+use jiff::Timestamp;
+use rolecall_local::database::Embedded;
+use rolecall_local::demo::{self, DEMOS};
+use rolecall_local::functions;
+use rolecall_local::gateway::Gateway;
+use rolecall_local::template::Template;
+use serde_json::Value;
+use shared::clock::Clock;
+use shared::config::{Config, Secret};
+use shared::http::Environment;
+use shared::model::{Mode, Tenant};
+use shared::random::Random;
+use shared::store::Store;
+use tokio::net::TcpListener;
+
+use wire::Wire;
+
+/// Where public links begin in tests.
+pub const BASE_URL: &str = "https://api.rolecall.test";
+
+/// The demonstration organizations' places in [`DEMOS`].
+pub const ACME: usize = 0;
+/// See [`ACME`].
+pub const GLOBEX: usize = 1;
+
+/// A clock that is set by hand.
+#[derive(Clone)]
+pub struct Hands(Arc<AtomicI64>);
+
+impl Hands {
+    /// Sets the clock.
+    pub fn set(&self, time: &str) {
+        let time: Timestamp = time.parse().expect("a timestamp");
+        self.0.store(time.as_millisecond(), Ordering::SeqCst);
+    }
+
+    fn clock(&self) -> Clock {
+        let ms = self.0.clone();
+        Clock::from_fn(move || Timestamp::from_millisecond(ms.load(Ordering::SeqCst)).expect("a time"))
+    }
+}
+
+/// Everything a test needs; a table of its own.
+pub struct World {
+    /// The gateway, with every function behind it.
+    pub gateway: Gateway,
+    /// What the functions are given.
+    pub environment: Environment,
+    /// The clock's hands: 2026-11-20T09:30:00Z at first.
+    pub hands: Hands,
+    /// The way to DynamoDB.
+    pub wire: Wire,
+    /// The template.
+    pub template: Template,
+    /// DynamoDB's address.
+    pub endpoint: String,
+}
+
+impl World {
+    /// A world with the demonstration organizations in it.
+    pub async fn new() -> Self {
+        let endpoint = match std::env::var("ROLECALL_TEST_ENDPOINT") {
+            Ok(endpoint) => endpoint,
+            Err(_) => embedded().await,
+        };
+        static TABLES: AtomicU64 = AtomicU64::new(0);
+        let table = format!("rolecall-{}-{}", std::process::id(), TABLES.fetch_add(1, Ordering::Relaxed));
+        let wire = Wire::new();
+        let hands = Hands(Arc::default());
+        hands.set("2026-11-20T09:30:00Z");
+        let environment = Environment {
+            store: Store::through(wire.client(), &endpoint, &table),
+            clock: hands.clock(),
+            random: Random::seeded(42),
+            config: Config {
+                table,
+                base_url: Some(BASE_URL.to_owned()),
+                signing_key: Secret::new("0123456789abcdef0123456789abcdef"),
+            },
+        };
+        environment.store.create_table().await.expect("a table");
+        demo::create(&environment.store, environment.clock.now()).await.expect("demonstration organizations");
+        let template = template();
+        let gateway = Gateway::new(
+            &template.routes,
+            functions::answering(&environment),
+            environment.clock.clone(),
+            environment.random.clone(),
+        );
+        let gateway = gateway.expect("a function for every route");
+        wire.take();
+        Self { gateway, environment, hands, wire, template, endpoint }
+    }
+
+    /// A request to `path`, with Acme's live key.
+    pub fn request(&self, method: Method, path: &str) -> Ask<'_> {
+        let request = Ask { world: self, method, path: path.to_owned(), headers: HeaderMap::new(), body: Bytes::new() };
+        request.key(ACME, Mode::Live)
+    }
+
+    /// GET, with Acme's live key.
+    pub async fn get(&self, path: &str) -> Answer {
+        self.request(Method::GET, path).send().await
+    }
+
+    /// POST, with Acme's live key.
+    pub async fn post(&self, path: &str, body: Value) -> Answer {
+        self.request(Method::POST, path).json(&body).send().await
+    }
+
+    /// PATCH, with Acme's live key.
+    pub async fn patch(&self, path: &str, body: Value) -> Answer {
+        self.request(Method::PATCH, path).json(&body).send().await
+    }
+
+    /// DELETE, with Acme's live key.
+    pub async fn delete(&self, path: &str) -> Answer {
+        self.request(Method::DELETE, path).send().await
+    }
+
+    /// The store.
+    pub fn store(&self) -> &Store {
+        &self.environment.store
+    }
+}
+
+/// The project's template.
+pub fn template() -> Template {
+    Template::read(&project("template.yaml")).expect("template.yaml")
+}
+
+/// A file of the project.
+pub fn project(path: &str) -> std::path::PathBuf {
+    std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("..").join(path)
+}
+
+/// A demonstration organization's key.
+pub fn key(demo: usize, mode: Mode) -> String {
+    DEMOS[demo].key(mode).expect("a key").reveal().to_owned()
+}
+
+/// A demonstration organization's tenant.
+pub fn tenant(demo: usize, mode: Mode) -> Tenant {
+    DEMOS[demo].tenant(mode).expect("a tenant")
+}
+
+async fn embedded() -> String {
+    let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).await.expect("a loopback port");
+    let address = listener.local_addr().expect("an address");
+    let database = Embedded::in_memory().expect("a database");
+    tokio::spawn(database.serve(listener, std::future::pending()));
+    format!("http://{address}")
+}
+
+/// A request being put together.
+pub struct Ask<'w> {
+    world: &'w World,
+    method: Method,
+    path: String,
+    headers: HeaderMap,
+    body: Bytes,
+}
+
+impl Ask<'_> {
+    /// With an organization's key instead.
+    #[must_use]
+    pub fn key(self, demo: usize, mode: Mode) -> Self {
+        self.header("authorization", &format!("Bearer {}", key(demo, mode)))
+    }
+
+    /// Without a credential.
+    #[must_use]
+    pub fn anonymous(mut self) -> Self {
+        self.headers.remove("authorization");
+        self
+    }
+
+    /// With a header, in place of any of that name.
+    #[must_use]
+    pub fn header(mut self, name: &'static str, value: &str) -> Self {
+        self.headers.insert(name, value.parse().expect("a header value"));
+        self
+    }
+
+    /// With a header of any bytes.
+    #[must_use]
+    pub fn header_value(mut self, name: &'static str, value: http::HeaderValue) -> Self {
+        self.headers.insert(name, value);
+        self
+    }
+
+    /// With one more header of a name.
+    #[must_use]
+    pub fn another(mut self, name: &'static str, value: &str) -> Self {
+        self.headers.append(name, value.parse().expect("a header value"));
+        self
+    }
+
+    /// With a JSON body.
+    #[must_use]
+    pub fn json(self, body: &Value) -> Self {
+        self.body("application/json", body.to_string())
+    }
+
+    /// With any body.
+    #[must_use]
+    pub fn body(mut self, content_type: &str, body: impl Into<Bytes>) -> Self {
+        self.body = body.into();
+        self.header("content-type", content_type)
+    }
+
+    /// Sends it.
+    pub async fn send(self) -> Answer {
+        let mut request = http::Request::builder().method(self.method).uri(&self.path).body(self.body).expect("a request");
+        *request.headers_mut() = self.headers;
+        request.headers_mut().entry("host").or_insert("api.rolecall.test".parse().expect("a host"));
+        let response = self.world.gateway.send(request, IpAddr::V4(Ipv4Addr::LOCALHOST)).await;
+        Answer::read(response)
+    }
+}
+
+/// A response.
+#[derive(Debug)]
+pub struct Answer {
+    /// The status.
+    pub status: u16,
+    /// The headers.
+    pub headers: HeaderMap,
+    /// The body, `null` where it is not JSON.
+    pub body: Value,
+    /// The body as it came.
+    pub text: String,
+}
+
+impl Answer {
+    /// Takes a response apart.
+    pub fn read(response: http::Response<Bytes>) -> Self {
+        let (parts, body) = response.into_parts();
+        let text = String::from_utf8_lossy(&body).into_owned();
+        let body = serde_json::from_str(&text).unwrap_or_default();
+        Self { status: parts.status.as_u16(), headers: parts.headers, body, text }
+    }
+
+    /// A header's value, empty where there is none.
+    pub fn header(&self, name: &str) -> &str {
+        self.headers.get(name).and_then(|value| value.to_str().ok()).unwrap_or_default()
+    }
+
+    /// The same answer, whose status must be this.
+    #[track_caller]
+    #[expect(clippy::return_self_not_must_use, reason = "an assertion may be all that is wanted")]
+    pub fn expect(self, status: u16) -> Self {
+        assert_eq!(self.status, status, "{}", self.text);
+        self
+    }
+
+    /// A number in the body.
+    #[track_caller]
+    pub fn number(&self, pointer: &str) -> u64 {
+        self.body.pointer(pointer).and_then(Value::as_u64).unwrap_or_else(|| panic!("{pointer} in {}", self.text))
+    }
+
+    /// A string in the body.
+    #[track_caller]
+    pub fn string(&self, pointer: &str) -> &str {
+        self.body.pointer(pointer).and_then(Value::as_str).unwrap_or_else(|| panic!("{pointer} in {}", self.text))
+    }
+
+    /// The messages of a validation failure.
+    pub fn messages(&self) -> Vec<&str> {
+        self.body["messages"].as_array().into_iter().flatten().filter_map(Value::as_str).collect()
+    }
+}

@@ -1,1 +1,214 @@
-fn main() {}
+//! The local service: everything that is deployed, on this machine, started by `cargo run`.
+
+use std::future::Future;
+use std::io::ErrorKind;
+use std::net::{Ipv4Addr, SocketAddr};
+use std::path::PathBuf;
+use std::process::ExitCode;
+use std::sync::Arc;
+use std::time::Duration;
+
+use clap::Parser;
+use rolecall_local::database::Embedded;
+use rolecall_local::demo::{self, DEMOS};
+use rolecall_local::gateway::Gateway;
+use rolecall_local::template::Template;
+use rolecall_local::{functions, server};
+use shared::clock::Clock;
+use shared::config::{Config, Secret};
+use shared::http::Environment;
+use shared::model::{Day, Mode};
+use shared::random::Random;
+use shared::store::Store;
+use tokio::net::TcpListener;
+use tokio::sync::watch;
+
+/// Runs Rolecall on this machine: the API of template.yaml on an in-process gateway, with an embedded DynamoDB and two
+/// demonstration organizations. Stop it with Ctrl-C.
+#[derive(Parser)]
+#[command(version)]
+struct Arguments {
+    /// The port of the API; 0 picks a free one
+    #[arg(long, default_value_t = 3000)]
+    port: u16,
+    /// Keep nothing: the database lives in memory
+    #[arg(long, conflicts_with_all = ["data", "endpoint"])]
+    memory: bool,
+    /// The folder of the embedded database [default: .rolecall in the project]
+    #[arg(long, value_name = "DIR")]
+    data: Option<PathBuf>,
+    /// Serve the embedded DynamoDB on this port, for other tools; otherwise on a free one
+    #[arg(long, value_name = "PORT", default_value_t = 0, conflicts_with = "endpoint")]
+    dynamodb_port: u16,
+    /// Use another DynamoDB instead of the embedded one; it must be on this machine and take any credentials
+    #[arg(long, value_name = "URL", conflicts_with = "data")]
+    endpoint: Option<String>,
+    /// The table's name
+    #[arg(long, value_name = "NAME", default_value = "rolecall")]
+    table: String,
+    /// Run the scheduled functions once, now, before serving
+    #[arg(long)]
+    run_schedules: bool,
+    /// The template that says which function answers what [default: template.yaml in the project]
+    #[arg(long, value_name = "FILE")]
+    template: Option<PathBuf>,
+}
+
+#[tokio::main]
+async fn main() -> ExitCode {
+    tracing_subscriber::fmt()
+        .with_writer(std::io::stderr)
+        .with_target(false)
+        .with_env_filter(
+            tracing_subscriber::EnvFilter::try_from_default_env()
+                .unwrap_or_else(|_| tracing_subscriber::EnvFilter::new("warn,shared=info,usage_reset=info")),
+        )
+        .init();
+    match run(Arguments::parse()).await {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(sentence) => {
+            eprintln!("{sentence}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+async fn run(arguments: Arguments) -> Result<(), String> {
+    let template = Template::read(&arguments.template.unwrap_or_else(|| in_project("template.yaml")))?;
+    let listener = listen(arguments.port, "--port").await?;
+    let port = listener.local_addr().map_err(|error| error.to_string())?.port();
+
+    // The API stops first, so that what it is still doing finds its database.
+    let (stop_database, database_stopped) = watch::channel(());
+    let (endpoint, database) = match arguments.endpoint {
+        Some(endpoint) => (on_this_machine(endpoint)?, None),
+        None => {
+            let database = if arguments.memory {
+                Embedded::in_memory()?
+            } else {
+                Embedded::in_folder(&arguments.data.unwrap_or_else(|| in_project(".rolecall")))?
+            };
+            let listener = listen(arguments.dynamodb_port, "--dynamodb-port").await?;
+            let address = listener.local_addr().map_err(|error| error.to_string())?;
+            let serving = tokio::spawn(database.serve(listener, changed(database_stopped)));
+            (format!("http://{address}"), Some(serving))
+        }
+    };
+
+    let base_url = format!("http://127.0.0.1:{port}");
+    let store = Store::at_endpoint(&endpoint, &arguments.table);
+    let environment = Environment {
+        store: store.clone(),
+        clock: Clock::system(),
+        random: Random::system()?,
+        config: Config {
+            table: arguments.table,
+            base_url: Some(base_url.clone()),
+            signing_key: Secret::new("cursors of the local service need no secret"),
+        },
+    };
+    store.create_table().await.map_err(|error| format!("The table cannot be made at {endpoint}: {error}."))?;
+    demo::create(&store, environment.clock.now()).await.map_err(|error| format!("No demonstration data: {error}."))?;
+    if arguments.run_schedules {
+        report(&functions::run_scheduled(&template, &environment).await);
+    }
+
+    let gateway = Gateway::new(
+        &template.routes,
+        functions::answering(&environment),
+        environment.clock.clone(),
+        environment.random.clone(),
+    )?;
+    let (stop, stopped) = watch::channel(());
+    let midnight = tokio::spawn(at_midnight(template, environment));
+    let serving = tokio::spawn(server::serve(listener, Arc::new(gateway), changed(stopped)));
+    greet(&base_url, &endpoint)?;
+
+    interrupted().await?;
+    eprintln!("Stopping.");
+    midnight.abort();
+    drop(stop);
+    serving.await.map_err(|error| error.to_string())?.map_err(|error| error.to_string())?;
+    drop(stop_database);
+    match database {
+        Some(database) => database.await.map_err(|error| error.to_string())?,
+        None => Ok(()),
+    }
+}
+
+/// A file or folder of the project: cargo says where that is, and without cargo it is here.
+fn in_project(name: &str) -> PathBuf {
+    let package = std::env::var_os("CARGO_MANIFEST_DIR").map(PathBuf::from);
+    let root = package.as_deref().and_then(|package| package.ancestors().nth(2)).map(PathBuf::from);
+    root.unwrap_or_default().join(name)
+}
+
+/// The demonstration keys are public, so the service that accepts them serves no database but a local one.
+fn on_this_machine(endpoint: String) -> Result<String, String> {
+    let host = endpoint.strip_prefix("http://").unwrap_or_default();
+    let host = host.split(['/', ':']).next().unwrap_or_default();
+    if matches!(host, "127.0.0.1" | "localhost") {
+        Ok(endpoint)
+    } else {
+        Err(format!("--endpoint must be an http:// address on 127.0.0.1 or localhost, and is {endpoint}."))
+    }
+}
+
+async fn listen(port: u16, option: &str) -> Result<TcpListener, String> {
+    TcpListener::bind(SocketAddr::from((Ipv4Addr::LOCALHOST, port))).await.map_err(|error| match error.kind() {
+        ErrorKind::AddrInUse => format!("Port {port} is taken by another program; choose another with {option}."),
+        ErrorKind::PermissionDenied => format!("Port {port} needs more rights; choose another with {option}."),
+        _ => format!("Port {port} cannot be used: {error}."),
+    })
+}
+
+async fn changed(mut receiver: watch::Receiver<()>) {
+    // An error says that the sender is gone, which is what stops us.
+    let _ = receiver.changed().await;
+}
+
+fn interrupted() -> impl Future<Output = Result<(), String>> {
+    use tokio::signal::unix::{SignalKind, signal};
+    async {
+        let mut terminate = signal(SignalKind::terminate()).map_err(|error| error.to_string())?;
+        tokio::select! {
+            result = tokio::signal::ctrl_c() => result.map_err(|error| error.to_string()),
+            _ = terminate.recv() => Ok(()),
+        }
+    }
+}
+
+/// Runs the scheduled functions at each midnight UTC. It looks at the clock every minute, so that a machine that slept
+/// through midnight runs them when it wakes.
+async fn at_midnight(template: Template, environment: Environment) {
+    let mut today = Day::of(environment.clock.now());
+    loop {
+        let now = environment.clock.now();
+        tokio::time::sleep(Duration::from_secs(today.seconds_left(now).clamp(1, 60))).await;
+        if Day::of(environment.clock.now()) > today {
+            today = Day::of(environment.clock.now());
+            report(&functions::run_scheduled(&template, &environment).await);
+        }
+    }
+}
+
+fn report(results: &[Result<String, String>]) {
+    for result in results {
+        match result {
+            Ok(line) | Err(line) => eprintln!("{line}"),
+        }
+    }
+}
+
+fn greet(base_url: &str, endpoint: &str) -> Result<(), String> {
+    println!("Rolecall      {base_url}");
+    for demo in &DEMOS {
+        for mode in Mode::ALL {
+            println!("{:<14}{}", format!("{} {}", demo.name, mode.as_str()), demo.key(mode)?.reveal());
+        }
+    }
+    println!("DynamoDB      {endpoint}");
+    let key = DEMOS[0].key(Mode::Live)?;
+    println!("Try           curl {base_url}/api/v1/organization -H 'Authorization: Bearer {}'", key.reveal());
+    Ok(())
+}

@@ -75,8 +75,10 @@ pub(super) fn day_attribute(day: Day) -> String {
     format!("{DAY_PREFIX}{day}")
 }
 
+pub(super) const CREDENTIAL_PREFIX: &str = "key_";
+
 pub(super) fn credential_attribute(id: Id) -> String {
-    format!("key_{id}")
+    format!("{CREDENTIAL_PREFIX}{id}")
 }
 
 enum Attempt {

@@ -31,7 +31,7 @@ pub use failure::Failure;
 pub use gate::{Admission, Presented, Verdict};
 pub use keys::REGISTRY_SHARDS;
 pub use list::{Listed, Page};
-pub use organizations::{ApiKey, NewApiKey, OrganizationSlugTaken};
+pub use organizations::{ApiKey, Denied, NewApiKey};
 pub use usage::UsageDay;
 pub use writes::{Receipt, ReceiptSlot, Refusal, Writes};
 

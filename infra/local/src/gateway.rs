@@ -1,0 +1,341 @@
+//! An API Gateway HTTP API in this process: HTTP requests become events of payload format 2.0, go through
+//! `lambda_http`'s own conversion to a function, and come back.
+//!
+//! It keeps to what AWS does where a function could notice: paths and path parameters arrive decoded, the query string
+//! does not; headers and query parameters of one name are joined by commas; bodies that are not text are base64.
+
+use std::collections::BTreeMap;
+use std::net::IpAddr;
+use std::sync::Arc;
+use std::time::Duration;
+
+use bytes::Bytes;
+use futures_util::future::BoxFuture;
+use http::header::{CONTENT_TYPE, COOKIE, HOST, USER_AGENT};
+use http::{HeaderMap, HeaderName, HeaderValue, Method, Request, Response, StatusCode};
+use lambda_http::lambda_runtime::Context;
+use lambda_http::request::LambdaRequest;
+use lambda_http::{Adapter, Body, LambdaEvent, Service};
+use percent_encoding::percent_decode_str;
+use serde::Deserialize;
+use serde_json::{Map, Value, json};
+use shared::clock::Clock;
+use shared::random::Random;
+
+use crate::template::TemplateRoute;
+
+/// A function, as the gateway invokes it.
+pub type Function = Arc<dyn Fn(lambda_http::Request) -> BoxFuture<'static, Response<Body>> + Send + Sync>;
+
+/// The largest body that the gateway takes.
+pub const MAX_BODY: usize = 10 * 1024 * 1024;
+/// The most that a request's line and headers may come to.
+const MAX_HEADERS: usize = 10_240;
+/// How long a function may take.
+const TIMEOUT: Duration = Duration::from_secs(30);
+
+/// See the module.
+pub struct Gateway {
+    routes: Vec<Route>,
+    default: Option<Function>,
+    clock: Clock,
+    random: Random,
+}
+
+struct Route {
+    key: String,
+    method: Method,
+    segments: Vec<Segment>,
+    function: Function,
+}
+
+enum Segment {
+    Literal(String),
+    Parameter(String),
+}
+
+/// What the gateway answers by itself, in its own form.
+fn refusal(status: StatusCode, message: &str) -> Response<Bytes> {
+    let mut response = Response::new(Bytes::from(json!({ "message": message }).to_string()));
+    *response.status_mut() = status;
+    response.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
+    response
+}
+
+impl Gateway {
+    /// A gateway for `routes`, whose functions are found by their logical ids.
+    pub fn new(
+        routes: &[TemplateRoute],
+        functions: BTreeMap<String, Function>,
+        clock: Clock,
+        random: Random,
+    ) -> Result<Self, String> {
+        let mut gateway = Self { routes: Vec::new(), default: None, clock, random };
+        for route in routes {
+            let function = functions.get(&route.function).cloned();
+            let function =
+                function.ok_or_else(|| format!("The function {} of {} does not exist.", route.function, route.key))?;
+            match route.key.split_once(' ') {
+                None => gateway.default = Some(function),
+                Some((method, path)) => {
+                    let method = method.parse().map_err(|_| format!("{} has no method.", route.key))?;
+                    let segments = path.split('/').map(Segment::of).collect();
+                    gateway.routes.push(Route { key: route.key.clone(), method, segments, function });
+                }
+            }
+        }
+        Ok(gateway)
+    }
+
+    /// Answers a request.
+    pub async fn send(&self, request: Request<Bytes>, source: IpAddr) -> Response<Bytes> {
+        if header_size(&request) > MAX_HEADERS {
+            return refusal(StatusCode::REQUEST_HEADER_FIELDS_TOO_LARGE, "Request Header Fields Too Large");
+        }
+        if request.body().len() > MAX_BODY {
+            return refusal(StatusCode::PAYLOAD_TOO_LARGE, "Request Entity Too Large");
+        }
+        if !host_is_sound(request.headers()) {
+            return refusal(StatusCode::BAD_REQUEST, "Bad Request");
+        }
+        let Some((route_key, parameters, function)) = self.route(request.method(), request.uri().path()) else {
+            return refusal(StatusCode::NOT_FOUND, "Not Found");
+        };
+        let event = self.event(&request, source, route_key, &parameters);
+        let mut response = invoke(function, event).await;
+        if request.method() == Method::HEAD {
+            *response.body_mut() = Bytes::new();
+        }
+        response
+    }
+
+    /// Answers a recorded event.
+    pub async fn invoke_event(&self, event: Value) -> Result<Response<Bytes>, String> {
+        let key = event["routeKey"].as_str().unwrap_or_default();
+        let function = match self.routes.iter().find(|route| route.key == key) {
+            Some(route) => Some(&route.function),
+            None => self.default.as_ref().filter(|_| key == "$default"),
+        };
+        Ok(invoke(function.ok_or_else(|| format!("there is no route {key}"))?, event).await)
+    }
+
+    /// The most specific route: at the first segment where two differ, a literal goes before a parameter.
+    fn route(&self, method: &Method, path: &str) -> Option<(&str, Map<String, Value>, &Function)> {
+        let path: Vec<_> = path.split('/').collect();
+        let matching = self.routes.iter().filter(|route| route.method == method && route.matches(&path));
+        match matching.min_by_key(|route| route.generality()) {
+            Some(route) => Some((&route.key, route.parameters(&path), &route.function)),
+            None => self.default.as_ref().map(|function| ("$default", Map::new(), function)),
+        }
+    }
+
+    /// The event that AWS would make of a request.
+    fn event(&self, request: &Request<Bytes>, source: IpAddr, route_key: &str, parameters: &Map<String, Value>) -> Value {
+        let headers = request.headers();
+        let text = |name: HeaderName| headers.get(name).map(|value| lossy(value.as_bytes())).unwrap_or_default();
+        let host = text(HOST);
+        let now = self.clock.now();
+        let path = decoded(request.uri().path());
+        let query = request.uri().query().unwrap_or_default();
+        let body = request.body();
+        let (body, is_base64_encoded) = match std::str::from_utf8(body) {
+            _ if body.is_empty() => (Value::Null, false),
+            // AWS goes by the type alone; of a text that is not UTF-8 no byte shall be lost here.
+            Ok(body) if is_text(&text(CONTENT_TYPE)) => (json!(body), false),
+            _ => (json!(base64(body)), true),
+        };
+        let mut event = json!({
+            "version": "2.0",
+            "routeKey": route_key,
+            "rawPath": path,
+            "rawQueryString": query,
+            "headers": self.headers(headers, source),
+            "requestContext": {
+                "accountId": "123456789012",
+                "apiId": "local",
+                "domainName": host,
+                "domainPrefix": host.split('.').next(),
+                "http": {
+                    "method": request.method().as_str(),
+                    "path": path,
+                    "protocol": "HTTP/1.1",
+                    "sourceIp": source.to_string(),
+                    "userAgent": text(USER_AGENT),
+                },
+                "requestId": format!("{}=", self.random.token(15)),
+                "routeKey": route_key,
+                "stage": "$default",
+                "time": now.strftime("%d/%b/%Y:%H:%M:%S +0000").to_string(),
+                "timeEpoch": now.as_millisecond(),
+            },
+            "isBase64Encoded": is_base64_encoded,
+        });
+        let cookies: Vec<_> = headers.get_all(COOKIE).iter().flat_map(|value| cookies(value.as_bytes())).collect();
+        for (name, value, present) in [
+            ("body", body.clone(), !body.is_null()),
+            ("cookies", json!(cookies), !cookies.is_empty()),
+            ("pathParameters", json!(parameters), !parameters.is_empty()),
+            ("queryStringParameters", json!(query_parameters(query)), !query.is_empty()),
+        ] {
+            if present {
+                event[name] = value;
+            }
+        }
+        event
+    }
+
+    fn headers(&self, headers: &HeaderMap, source: IpAddr) -> BTreeMap<String, String> {
+        let mut joined = BTreeMap::<String, String>::new();
+        for (name, value) in headers.iter().filter(|(name, _)| *name != COOKIE) {
+            let value = lossy(value.as_bytes());
+            joined.entry(name.as_str().to_owned()).and_modify(|all| *all = format!("{all},{value}")).or_insert(value);
+        }
+        let forwarded = joined.entry("x-forwarded-for".to_owned()).or_default();
+        *forwarded = if forwarded.is_empty() { source.to_string() } else { format!("{forwarded}, {source}") };
+        let host = joined.get("host").cloned().unwrap_or_default();
+        let port = host.rsplit_once(':').map_or("80", |(_, port)| port);
+        joined.insert("x-forwarded-port".to_owned(), port.to_owned());
+        joined.insert("x-forwarded-proto".to_owned(), "http".to_owned());
+        let trace = format!("Root=1-{:08x}-{}", self.clock.now().as_second(), self.random.token(24));
+        joined.entry("x-amzn-trace-id".to_owned()).or_insert(trace);
+        joined
+    }
+}
+
+impl Segment {
+    fn of(text: &str) -> Self {
+        match text.strip_prefix('{').and_then(|name| name.strip_suffix('}')) {
+            Some(name) => Self::Parameter(name.to_owned()),
+            None => Self::Literal(text.to_owned()),
+        }
+    }
+}
+
+impl Route {
+    fn matches(&self, path: &[&str]) -> bool {
+        let fits = |(segment, given): (&Segment, &&str)| match segment {
+            Segment::Literal(text) => text == given,
+            Segment::Parameter(_) => !given.is_empty(),
+        };
+        self.segments.len() == path.len() && self.segments.iter().zip(path).all(fits)
+    }
+
+    fn generality(&self) -> Vec<bool> {
+        self.segments.iter().map(|segment| matches!(segment, Segment::Parameter(_))).collect()
+    }
+
+    fn parameters(&self, path: &[&str]) -> Map<String, Value> {
+        let parameter = |(segment, given): (&Segment, &&str)| match segment {
+            Segment::Parameter(name) => Some((name.clone(), json!(decoded(given)))),
+            Segment::Literal(_) => None,
+        };
+        self.segments.iter().zip(path).filter_map(parameter).collect()
+    }
+}
+
+/// Sends an event to a function in a task of its own: a function that panics or hangs harms only its request.
+async fn invoke(function: &Function, event: Value) -> Response<Bytes> {
+    let function = function.clone();
+    let invocation = tokio::spawn(async move {
+        let request: LambdaRequest = serde_json::from_str(&event.to_string())?;
+        let answer = move |request: lambda_http::Request| {
+            let response = function(request);
+            async move { Ok::<_, serde_json::Error>(response.await) }
+        };
+        let mut adapter = Adapter::from(lambda_http::service_fn(answer));
+        let response = adapter.call(LambdaEvent::new(request, Context::default())).await?;
+        serde_json::to_value(response)
+    });
+    match tokio::time::timeout(TIMEOUT, invocation).await {
+        Err(_) => refusal(StatusCode::SERVICE_UNAVAILABLE, "Service Unavailable"),
+        Ok(Ok(Ok(answer))) => http_response(answer)
+            .unwrap_or_else(|| refusal(StatusCode::INTERNAL_SERVER_ERROR, "Internal Server Error")),
+        Ok(_) => refusal(StatusCode::INTERNAL_SERVER_ERROR, "Internal Server Error"),
+    }
+}
+
+/// A function's answer, in payload format 2.0.
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct FunctionAnswer {
+    status_code: u16,
+    #[serde(default)]
+    headers: BTreeMap<String, String>,
+    #[serde(default)]
+    cookies: Vec<String>,
+    #[serde(default)]
+    body: Option<String>,
+    #[serde(default)]
+    is_base64_encoded: bool,
+}
+
+fn http_response(answer: Value) -> Option<Response<Bytes>> {
+    let answer: FunctionAnswer = serde_json::from_value(answer).ok()?;
+    let body = answer.body.unwrap_or_default();
+    let body = if answer.is_base64_encoded { from_base64(&body)? } else { body.into_bytes() };
+    let mut response = Response::builder().status(answer.status_code);
+    for (name, value) in answer.headers {
+        response = response.header(name, value);
+    }
+    for cookie in answer.cookies {
+        response = response.header("set-cookie", cookie);
+    }
+    response.body(Bytes::from(body)).ok()
+}
+
+fn header_size(request: &Request<Bytes>) -> usize {
+    let line = request.method().as_str().len() + request.uri().path_and_query().map_or(0, |path| path.as_str().len());
+    request.headers().iter().map(|(name, value)| name.as_str().len() + value.len()).sum::<usize>() + line
+}
+
+/// One `Host` that is a name or an address, with or without a port.
+fn host_is_sound(headers: &HeaderMap) -> bool {
+    let mut hosts = headers.get_all(HOST).iter();
+    match (hosts.next().map(HeaderValue::to_str), hosts.next()) {
+        (Some(Ok(host)), None) => {
+            let allowed = |c: char| c.is_ascii_alphanumeric() || "-._:[]".contains(c);
+            let authority: Option<http::uri::Authority> = host.parse().ok();
+            host.chars().all(allowed) && authority.is_some_and(|host| !host.host().is_empty())
+        }
+        _ => false,
+    }
+}
+
+fn is_text(content_type: &str) -> bool {
+    let media = content_type.split(';').next().unwrap_or_default().trim().to_ascii_lowercase();
+    media.starts_with("text/")
+        || ["+json", "+xml"].iter().any(|suffix| media.ends_with(suffix))
+        || ["application/json", "application/xml", "application/javascript", "application/x-www-form-urlencoded"]
+            .contains(&media.as_str())
+}
+
+fn query_parameters(query: &str) -> BTreeMap<String, String> {
+    let mut joined = BTreeMap::<String, String>::new();
+    for pair in query.split('&').filter(|pair| !pair.is_empty()) {
+        let (name, value) = pair.split_once('=').unwrap_or((pair, ""));
+        let plain = |text: &str| decoded(&text.replace('+', " "));
+        let value = plain(value);
+        joined.entry(plain(name)).and_modify(|all| *all = format!("{all},{value}")).or_insert(value);
+    }
+    joined
+}
+
+fn cookies(header: &[u8]) -> Vec<String> {
+    lossy(header).split(';').map(|cookie| cookie.trim().to_owned()).filter(|cookie| !cookie.is_empty()).collect()
+}
+
+fn decoded(text: &str) -> String {
+    percent_decode_str(text).decode_utf8_lossy().into_owned()
+}
+
+fn lossy(bytes: &[u8]) -> String {
+    String::from_utf8_lossy(bytes).into_owned()
+}
+
+fn base64(bytes: &[u8]) -> String {
+    base64::Engine::encode(&base64::engine::general_purpose::STANDARD, bytes)
+}
+
+fn from_base64(text: &str) -> Option<Vec<u8>> {
+    base64::Engine::decode(&base64::engine::general_purpose::STANDARD, text).ok()
+}

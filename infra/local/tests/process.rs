@@ -1,0 +1,189 @@
+//! The local service as a process: started, asked, stopped, killed, started again.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::Path;
+use std::process::{Child, Command, Stdio};
+use std::io::{BufRead, BufReader, Read};
+use std::time::Duration;
+
+use futures_util::future::join_all;
+use serde_json::{Value, json};
+
+/// The running program; killed when dropped.
+struct Service {
+    child: Child,
+    base_url: String,
+    keys: BTreeMap<String, String>,
+}
+
+impl Drop for Service {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+fn command(arguments: &[&str]) -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_rolecall"));
+    command.args(arguments).env("CARGO_MANIFEST_DIR", env!("CARGO_MANIFEST_DIR")).env("RUST_LOG", "off");
+    command
+}
+
+impl Service {
+    fn start(arguments: &[&str]) -> Self {
+        let mut child = command(arguments).args(["--port", "0"]).stdout(Stdio::piped()).spawn().expect("a process");
+        let mut lines = BufReader::new(child.stdout.take().expect("its output")).lines();
+        let mut said = BTreeMap::new();
+        for line in lines.by_ref() {
+            let line = line.expect("a line");
+            let (name, value) = line.split_at(14);
+            said.insert(name.trim().to_owned(), value.to_owned());
+            if name.trim() == "Try" {
+                break;
+            }
+        }
+        let base_url = said.remove("Rolecall").expect("a base URL");
+        Self { child, base_url, keys: said }
+    }
+
+    fn key(&self) -> &str {
+        &self.keys["Acme live"]
+    }
+
+    async fn post(&self, client: &reqwest::Client, path: &str, key: &str, body: &Value) -> Option<(u16, Value)> {
+        let request = client.post(format!("{}{path}", self.base_url)).bearer_auth(self.key());
+        let response = request.header("idempotency-key", key).json(body).send().await.ok()?;
+        let status = response.status().as_u16();
+        Some((status, response.json().await.ok()?))
+    }
+
+    async fn all(&self, client: &reqwest::Client, path: &str) -> Vec<Value> {
+        let mut items = Vec::new();
+        let mut url = format!("{}{path}?limit=100", self.base_url);
+        loop {
+            let page: Value = client.get(&url).bearer_auth(self.key()).send().await.expect("a page").json().await.expect("JSON");
+            items.extend(page["data"].as_array().cloned().unwrap_or_default());
+            let Some(cursor) = page["next_cursor"].as_str() else { return items };
+            url = format!("{}{path}?limit=100&cursor={cursor}", self.base_url);
+        }
+    }
+}
+
+#[expect(clippy::disallowed_methods, reason = "a test's client talks to loopback")]
+fn client() -> reqwest::Client {
+    reqwest::Client::builder().timeout(Duration::from_secs(20)).build().expect("a client")
+}
+
+fn ids(items: &[Value], field: &str) -> BTreeSet<u64> {
+    items.iter().filter_map(|item| item[field].as_u64()).collect()
+}
+
+fn folder(data: &tempfile::TempDir) -> &str {
+    data.path().to_str().expect("a Unicode path")
+}
+
+/// Killed in the middle of a storm of quick posts: never a role without its posting or the reverse, and every
+/// repetition with the same key ends in one pair.
+#[tokio::test]
+async fn killed_in_a_storm_it_leaves_pairs_and_repetitions_make_no_second() {
+    let data = tempfile::tempdir().expect("a folder");
+    let client = client();
+    let total = 300;
+    let body = |n: usize| json!({ "role": { "title": format!("Engineer {}", n % 7) } });
+    let mut acknowledged: BTreeMap<usize, Value> = BTreeMap::new();
+    for round in 0..3 {
+        let mut service = Service::start(&["--data", folder(&data)]);
+        let pid = service.child.id().to_string();
+        let killer = async {
+            // The storm has begun when the first answer is there; how far it gets differs from run to run.
+            while service.all(&client, "/api/v1/roles").await.len() <= acknowledged.len() + 10 * round {}
+            Command::new("kill").args(["-9", &pid]).status().expect("kill");
+        };
+        let quick_post = async |n: usize| service.post(&client, "/api/v1/quick_post", &format!("k{n}"), &body(n)).await;
+        let storm = join_all((0..total).map(|n| async move { (n, quick_post(n).await) }));
+        let (answers, ()) = futures_util::future::join(storm, killer).await;
+        for (n, answer) in answers {
+            if let Some((status, posted)) = answer {
+                assert_eq!(status, 201, "{posted}");
+                let before = acknowledged.insert(n, posted.clone());
+                assert!(before.is_none_or(|before| before == posted), "what was acknowledged stays");
+            }
+        }
+        service.child.wait().expect("an end");
+    }
+
+    let service = Service::start(&["--data", folder(&data)]);
+    let (roles, postings) = (service.all(&client, "/api/v1/roles").await, service.all(&client, "/api/v1/job_postings").await);
+    assert_eq!(ids(&roles, "id"), ids(&postings, "role_id"));
+    assert_eq!(ids(&roles, "job_posting_id"), ids(&postings, "id"));
+    assert!(roles.iter().all(|role| role["status"] == "open") && postings.iter().all(|posting| posting["published"] == true));
+    for (n, posted) in &acknowledged {
+        assert!(ids(&roles, "id").contains(&posted["role"]["id"].as_u64().expect("an id")), "request {n} is there");
+    }
+    for n in 0..total {
+        let (status, posted) = service.post(&client, "/api/v1/quick_post", &format!("k{n}"), &body(n)).await.expect("an answer");
+        assert_eq!(status, 201);
+        assert!(acknowledged.get(&n).is_none_or(|before| *before == posted));
+    }
+    let (roles, postings) = (service.all(&client, "/api/v1/roles").await, service.all(&client, "/api/v1/job_postings").await);
+    assert_eq!((roles.len(), postings.len()), (total, total));
+    let slugs: BTreeSet<_> = postings.iter().filter_map(|posting| posting["slug"].as_str()).collect();
+    assert_eq!(slugs.len(), total);
+}
+
+#[tokio::test]
+async fn stopped_and_started_again_it_has_kept_its_data_and_memory_keeps_nothing() {
+    let data = tempfile::tempdir().expect("a folder");
+    let client = client();
+    let mut service = Service::start(&["--data", folder(&data)]);
+    let body = json!({ "role": { "title": "Engineer" } });
+    let (_, posted) = service.post(&client, "/api/v1/quick_post", "k", &body).await.expect("an answer");
+    Command::new("kill").args(["-INT", &service.child.id().to_string()]).status().expect("kill");
+    assert!(service.child.wait().expect("an end").success(), "Ctrl-C is a proper end");
+
+    let service = Service::start(&["--data", folder(&data)]);
+    let roles = service.all(&client, "/api/v1/roles").await;
+    assert_eq!((roles.len(), &roles[0]["id"]), (1, &posted["role"]["id"]));
+
+    let memory = Service::start(&["--memory"]);
+    assert!(memory.all(&client, "/api/v1/roles").await.is_empty());
+    assert_eq!(memory.keys["Acme live"], service.keys["Acme live"], "the same keys everywhere");
+}
+
+/// Runs the program to its end and returns what it says on its error output.
+fn complaint(arguments: &[&str]) -> String {
+    let mut child = command(arguments).stdout(Stdio::null()).stderr(Stdio::piped()).spawn().expect("a process");
+    let mut said = String::new();
+    child.stderr.take().expect("its errors").read_to_string(&mut said).expect("text");
+    assert!(!child.wait().expect("an end").success());
+    said.trim().to_owned()
+}
+
+#[test]
+fn what_hinders_it_is_said_in_a_sentence() {
+    let taken = std::net::TcpListener::bind("127.0.0.1:0").expect("a port");
+    let port = taken.local_addr().expect("an address").port().to_string();
+    assert_eq!(
+        complaint(&["--memory", "--port", &port]),
+        format!("Port {port} is taken by another program; choose another with --port.")
+    );
+
+    let data = tempfile::tempdir().expect("a folder");
+    let file = data.path().join("file");
+    std::fs::write(&file, "").expect("a file");
+    let said = complaint(&["--port", "0", "--data", file.to_str().expect("a Unicode path")]);
+    assert!(said.starts_with(&format!("The data folder {} cannot be used: ", file.display())), "{said}");
+    let said = complaint(&["--port", "0", "--data", "/proc/nowhere"]);
+    assert!(said.starts_with("The data folder /proc/nowhere cannot be used: "), "{said}");
+
+    let running = Service::start(&["--data", folder(&data)]);
+    let said = complaint(&["--port", "0", "--data", folder(&data)]);
+    assert!(said.contains("is in use by another Rolecall"), "{said}");
+    drop(running);
+
+    let said = complaint(&["--port", "0", "--memory", "--template", "nowhere.yaml"]);
+    assert!(said.contains("nowhere.yaml"), "{said}");
+    let said = complaint(&["--port", "0", "--endpoint", "https://dynamodb.us-east-1.amazonaws.com"]);
+    assert!(said.contains("127.0.0.1"), "{said}");
+    assert!(Path::new(env!("CARGO_BIN_EXE_rolecall")).exists());
+}

@@ -1,0 +1,175 @@
+//! What a request costs: calls to DynamoDB, and items read.
+
+use futures_util::stream::{self, StreamExt};
+use http::Method;
+use rolecall_local::functions::tables;
+use serde_json::{Value, json};
+use shared::model::{Role, RoleContent, SalaryRange, Text};
+use tests::wire::Recorded;
+use tests::{ACME, World, tenant};
+
+/// How many calls each row of the route tables may make, counted on a request that succeeds.
+const BUDGET: &[(&str, usize)] = &[
+    ("DELETE /api/v1/roles/{id}", 4),
+    ("GET /api/v1/job_postings", 2),
+    ("GET /api/v1/job_postings/{id}", 2),
+    ("GET /api/v1/organization", 2),
+    ("GET /api/v1/roles", 2),
+    ("GET /api/v1/roles/{id}", 2),
+    ("GET /api/v1/roles/{id}/stats", 2),
+    ("PATCH /api/v1/job_postings/{id}", 3),
+    ("PATCH /api/v1/roles/{id}", 3),
+    ("POST /api/v1/job_postings", 3),
+    ("POST /api/v1/job_postings/{id}/publish", 4),
+    ("POST /api/v1/job_postings/{id}/unpublish", 3),
+    ("POST /api/v1/quick_post", 2),
+    ("POST /api/v1/roles", 2),
+    ("POST /api/v1/roles/{id}/pause", 3),
+    ("POST /api/v1/roles/{id}/publish", 3),
+    ("POST /api/v1/roles/{id}/reopen", 3),
+    ("POST /api/v1/roles/{id}/resume", 3),
+    ("$default", 0),
+];
+
+fn operations(calls: &[Recorded]) -> Vec<&str> {
+    calls.iter().map(|call| call.operation.as_str()).collect()
+}
+
+/// A role in the state that the row's request needs, and its posting, by way of the API.
+async fn prepared(world: &World, key: &str) -> (u64, u64) {
+    let publish = ["pause", "resume", "unpublish"].iter().any(|step| key.ends_with(step)) || key.starts_with("DELETE");
+    let body = json!({ "role": { "title": "x" }, "publish": publish });
+    let posted = world.post("/api/v1/quick_post", body).await.expect(201);
+    let (role, posting) = (posted.number("/role/id"), posted.number("/job_posting/id"));
+    if key.ends_with("/resume") {
+        world.request(Method::POST, &format!("/api/v1/roles/{role}/pause")).send().await.expect(200);
+    }
+    if key.ends_with("/reopen") {
+        world.delete(&format!("/api/v1/roles/{role}")).await.expect(200);
+    }
+    (role, posting)
+}
+
+#[tokio::test]
+async fn every_route_keeps_to_its_budget() {
+    let world = World::new().await;
+    let mut rows: Vec<_> = tables().into_iter().flat_map(|(_, routes)| routes).map(|route| route.key).collect();
+    rows.sort_unstable();
+    let mut budgeted: Vec<_> = BUDGET.iter().map(|(key, _)| *key).collect();
+    budgeted.sort_unstable();
+    assert_eq!(rows, budgeted, "every row has a budget");
+    for (key, calls) in BUDGET {
+        let (role, posting) = prepared(&world, key).await;
+        let fresh = world.post("/api/v1/roles", json!({ "title": "fresh" })).await.number("/id");
+        let (method, path) = key.split_once(' ').unwrap_or(("GET", "/nowhere"));
+        let id = if path.contains("job_postings") { posting } else { role };
+        let body = match *key {
+            "POST /api/v1/quick_post" => json!({ "role": { "title": "unique" } }),
+            "POST /api/v1/roles" => json!({ "title": "x" }),
+            "POST /api/v1/job_postings" => json!({ "role_id": fresh }),
+            _ => json!({}),
+        };
+        world.wire.take();
+        let ask = world.request(method.parse().unwrap(), &path.replace("{id}", &id.to_string()));
+        let answer = ask.header("idempotency-key", &format!("budget-{key}").replace(' ', "-")).json(&body).send().await;
+        let made = world.wire.take();
+        if *key == "$default" {
+            assert_eq!((answer.status, made.len()), (404, 0));
+            continue;
+        }
+        assert!(answer.status < 300, "{key}: {}", answer.text);
+        assert_eq!(operations(&made)[0], "UpdateItem", "{key}: the gate is the first call");
+        let gate = made.iter().filter(|call| call.operation == "UpdateItem").count();
+        assert_eq!(gate, 1, "{key}: authentication, quota and plan are one call");
+        assert_eq!(made.len(), *calls, "{key}: {:?}", operations(&made));
+        assert!(made.iter().all(|call| call.operation != "Scan" && call.request.get("FilterExpression").is_none()));
+    }
+}
+
+#[tokio::test]
+async fn a_quick_post_of_a_title_in_use_costs_one_call_more() {
+    let world = World::new().await;
+    for _ in 0..30 {
+        world.wire.take();
+        world.post("/api/v1/quick_post", json!({ "role": { "title": "Engineer" } })).await.expect(201);
+        assert!(world.wire.take().len() <= 3);
+    }
+}
+
+#[tokio::test]
+async fn a_refused_request_costs_the_gate_alone() {
+    let world = World::new().await;
+    for (ask, status) in [
+        (world.request(Method::POST, "/api/v1/roles").json(&json!({})), 422),
+        (world.request(Method::POST, "/api/v1/roles").body("text/plain", "x"), 415),
+        (world.request(Method::GET, "/api/v1/roles/x"), 404),
+        (world.request(Method::GET, "/api/v1/roles?limit=0"), 422),
+    ] {
+        world.wire.take();
+        ask.send().await.expect(status);
+        assert_eq!(operations(&world.wire.take()), ["UpdateItem"]);
+    }
+}
+
+/// Capacity units of the queries behind a page, and how many items they read.
+async fn cost(world: &World, path: &str) -> (f64, usize, Value) {
+    world.wire.take();
+    let page = world.get(path).await.expect(200);
+    let queries: Vec<_> = world.wire.take().into_iter().filter(|call| call.operation == "Query").collect();
+    let read: u64 = queries.iter().filter_map(|call| call.response["ScannedCount"].as_u64()).sum();
+    let shown = page.body["data"].as_array().map_or(0, Vec::len);
+    assert_eq!(usize::try_from(read).unwrap(), shown, "{path}: nothing is read that is not returned");
+    (queries.iter().map(Recorded::units).sum(), queries.len(), page.body)
+}
+
+#[tokio::test]
+async fn a_page_costs_the_same_of_ten_roles_as_of_ten_thousand_first_or_last() {
+    let world = World::new().await;
+    let roles = async |from: u64, to: u64| {
+        let insert = async |number: u64| {
+            let title = Text::parse(&format!("Role {number:05}")).unwrap().unwrap();
+            let content = RoleContent {
+                title,
+                department: None,
+                description: Text::parse(&"d".repeat(300)).unwrap(),
+                location: None,
+                remote_policy: None,
+                salary: SalaryRange::default(),
+            };
+            let id = shared::id::Id::new(1_000_000_000_000_000 + number).unwrap();
+            let draft = Role::draft(id, content, world.environment.clock.now());
+            let role = if number % 2 == 0 { draft.publish(world.environment.clock.now()).unwrap() } else { draft };
+            let mut writes = shared::store::Writes::new(tenant(ACME, shared::model::Mode::Live));
+            writes.insert_role(&role).unwrap();
+            world.store().commit(writes).await.unwrap();
+        };
+        stream::iter(from..to).for_each_concurrent(16, insert).await;
+    };
+    roles(0, 10).await;
+    let small = cost(&world, "/api/v1/roles?limit=5").await;
+    let small_filtered = cost(&world, "/api/v1/roles?limit=5&status=open").await;
+    roles(10, 10_000).await;
+    let large = cost(&world, "/api/v1/roles?limit=5").await;
+    assert_eq!((small.0, small.1), (large.0, large.1));
+    let large_filtered = cost(&world, "/api/v1/roles?limit=5&status=open").await;
+    assert_eq!((small_filtered.0, small_filtered.1), (large_filtered.0, large_filtered.1));
+
+    for (list, expected) in [("/api/v1/roles?limit=100", 10_000), ("/api/v1/roles?limit=100&status=open", 5_000)] {
+        let mut path = list.to_owned();
+        let mut costs = Vec::new();
+        let mut seen = 0;
+        loop {
+            let (units, queries, page) = cost(&world, &path).await;
+            let shown = page["data"].as_array().map_or(0, Vec::len);
+            seen += shown;
+            if shown > 0 {
+                assert_eq!((shown, queries), (100, 1));
+                costs.push(units);
+            }
+            let Some(cursor) = page["next_cursor"].as_str() else { break };
+            path = format!("{list}&cursor={cursor}");
+        }
+        assert_eq!(seen, expected);
+        assert!(costs.iter().all(|units| (units - costs[0]).abs() <= 0.5), "first {} last {:?}", costs[0], costs.last());
+    }
+}

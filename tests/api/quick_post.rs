@@ -1,0 +1,94 @@
+//! Quick post: both or neither.
+
+use serde_json::{Value, json};
+use tests::{ACME, BASE_URL, GLOBEX, World};
+
+#[tokio::test]
+async fn one_call_creates_and_publishes_both() {
+    let world = World::new().await;
+    let posted = world
+        .post("/api/v1/quick_post", json!({ "role": { "title": "Senior Rust Engineer", "department": "Platform", "description": "Build." } }))
+        .await
+        .expect(201);
+    assert_eq!(posted.string("/role/status"), "open");
+    assert_eq!(posted.string("/role/department"), "Platform");
+    assert_eq!(posted.body["job_posting"]["published"], true);
+    assert_eq!(posted.string("/job_posting/title"), "Senior Rust Engineer");
+    assert_eq!(posted.string("/job_posting/public_description"), "Build.");
+    let url = format!("{BASE_URL}/careers/acme/senior-rust-engineer");
+    assert_eq!(posted.string("/job_posting/public_url"), url);
+    assert_eq!(posted.string("/career_portal_url"), format!("{BASE_URL}/careers/acme"));
+    assert_eq!(posted.header("location"), format!("{BASE_URL}/api/v1/roles/{}", posted.number("/role/id")));
+    for (path, form) in [("roles", "role"), ("job_postings", "job_posting")] {
+        let shown = world.get(&format!("/api/v1/{path}/{}", posted.number(&format!("/{form}/id")))).await.expect(200);
+        assert_eq!(shown.body, posted.body[form]);
+    }
+}
+
+#[tokio::test]
+async fn publish_false_keeps_drafts() {
+    let world = World::new().await;
+    let posted = world.post("/api/v1/quick_post", json!({ "role": { "title": "x" }, "publish": false })).await.expect(201);
+    assert_eq!((posted.string("/role/status"), &posted.body["job_posting"]["published"]), ("draft", &Value::Bool(false)));
+}
+
+#[tokio::test]
+async fn the_posting_can_say_it_otherwise() {
+    let world = World::new().await;
+    let posting = json!({ "title": "Come and build", "public_description": "Public", "requirements": "Rust" });
+    let body = json!({ "role": { "title": "Engineer", "description": "Internal" }, "job_posting": posting });
+    let posted = world.post("/api/v1/quick_post", body).await.expect(201);
+    assert_eq!(posted.string("/role/title"), "Engineer");
+    assert_eq!(posted.string("/role/description"), "Internal");
+    assert_eq!(posted.string("/job_posting/title"), "Come and build");
+    assert_eq!(posted.string("/job_posting/slug"), "come-and-build");
+    assert_eq!(posted.string("/job_posting/public_description"), "Public");
+    assert_eq!(posted.string("/job_posting/requirements"), "Rust");
+}
+
+#[tokio::test]
+async fn failures_carry_the_fields_path() {
+    let world = World::new().await;
+    for (body, messages) in [
+        (json!({}), vec!["role.title can't be blank"]),
+        (json!({ "role": null }), vec!["role.title can't be blank"]),
+        (json!({ "role": "x" }), vec!["role must be an object"]),
+        (
+            json!({ "role": { "salary_min": "1", "x": 1 }, "job_posting": { "title": 1 }, "publish": "yes", "y": 1 }),
+            vec![
+                "role.title can't be blank",
+                "role.salary_min must be a whole number from 0 to 100000000",
+                "role.x is not a known field",
+                "job_posting.title must be a string",
+                "publish must be true or false",
+                "y is not a known field",
+            ],
+        ),
+        (json!({ "role": { "title": "x", "salary_min": 2, "salary_max": 1 } }), vec!["role.salary_min must be at most salary_max"]),
+    ] {
+        assert_eq!(world.post("/api/v1/quick_post", body).await.expect(422).messages(), messages);
+    }
+    assert_eq!(world.get("/api/v1/roles").await.body["data"], json!([]), "nothing was written");
+}
+
+#[tokio::test]
+async fn two_organizations_may_use_one_slug() {
+    let world = World::new().await;
+    for (demo, slug) in [(ACME, "acme"), (GLOBEX, "globex")] {
+        for (mode, portal) in [(shared::model::Mode::Live, slug.to_owned()), (shared::model::Mode::Test, format!("{slug}-test"))] {
+            let ask = world.request(http::Method::POST, "/api/v1/quick_post").key(demo, mode);
+            let posted = ask.json(&json!({ "role": { "title": "Engineer" } })).send().await.expect(201);
+            assert_eq!(posted.string("/job_posting/public_url"), format!("{BASE_URL}/careers/{portal}/engineer"));
+        }
+    }
+}
+
+#[tokio::test]
+async fn the_largest_request_fits() {
+    let world = World::new().await;
+    let long = "🦀".repeat(20_000);
+    let body = json!({ "role": { "title": "🦀".repeat(200), "description": long }, "job_posting": { "requirements": long } });
+    let ask = world.request(http::Method::POST, "/api/v1/quick_post").header("idempotency-key", "large").json(&body);
+    let posted = ask.send().await.expect(201);
+    assert_eq!(posted.body["job_posting"]["public_description"], body["role"]["description"]);
+}

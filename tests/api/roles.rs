@@ -1,0 +1,254 @@
+//! Roles: fields, moves, PATCH, stats.
+
+use http::Method;
+use serde_json::{Value, json};
+use tests::{BASE_URL, World};
+
+async fn role(world: &World, body: Value) -> u64 {
+    world.post("/api/v1/roles", body).await.expect(201).number("/id")
+}
+
+#[tokio::test]
+async fn a_role_is_created_as_a_draft_with_every_field() {
+    let world = World::new().await;
+    let created = world
+        .post(
+            "/api/v1/roles",
+            json!({
+                "title": "  Senior Rust Engineer ", "department": "Platform", "description": "Line one\n\tline two",
+                "location": "Remote", "remote_policy": "remote", "salary_min": 150_000, "salary_max": 190_000.0
+            }),
+        )
+        .await
+        .expect(201);
+    let id = created.number("/id");
+    let expected = json!({
+        "id": id, "title": "Senior Rust Engineer", "status": "draft", "department": "Platform",
+        "description": "Line one\n\tline two", "location": "Remote", "remote_policy": "remote",
+        "salary_min": 150_000, "salary_max": 190_000, "job_posting_id": null, "job_posting_url": null,
+        "created_at": "2026-11-20T09:30:00Z", "updated_at": "2026-11-20T09:30:00Z"
+    });
+    assert_eq!(created.body, expected);
+    assert_eq!(created.header("location"), format!("{BASE_URL}/api/v1/roles/{id}"));
+    let shown = world.get(&format!("/api/v1/roles/{id}")).await.expect(200);
+    assert_eq!(shown.body, expected);
+    assert_eq!(shown.header("etag"), created.header("etag"));
+    assert!(shown.header("etag").starts_with('"'), "a strong tag");
+}
+
+#[tokio::test]
+async fn what_is_left_out_null_or_blank_is_null() {
+    let world = World::new().await;
+    let created = world.post("/api/v1/roles", json!({ "title": "x", "department": "", "location": null })).await.expect(201);
+    for field in ["department", "description", "location", "remote_policy", "salary_min", "salary_max"] {
+        assert!(created.body[field].is_null() && created.body.get(field).is_some(), "{field}");
+    }
+}
+
+#[tokio::test]
+async fn every_failure_is_reported_at_once() {
+    let world = World::new().await;
+    let refused = world
+        .post(
+            "/api/v1/roles",
+            json!({
+                "title": "", "department": "d".repeat(101), "description": "d".repeat(20_001), "location": "a\u{0}b",
+                "remote_policy": "moon", "salary_min": -1, "salary_max": 100_000_001, "status": "open", "id": 7
+            }),
+        )
+        .await
+        .expect(422);
+    assert_eq!(refused.string("/code"), "validation_failed");
+    assert_eq!(refused.string("/error"), "Validation failed");
+    assert_eq!(
+        refused.messages(),
+        [
+            "title can't be blank",
+            "department must be at most 100 characters",
+            "description must be at most 20000 characters",
+            "location must not contain control characters other than newline and tab",
+            "remote_policy must be one of onsite, hybrid, remote",
+            "salary_min must be a whole number from 0 to 100000000",
+            "salary_max must be a whole number from 0 to 100000000",
+            "status is not a known field",
+            "id is not a known field",
+        ]
+    );
+    let crossed = world.post("/api/v1/roles", json!({ "title": "x", "salary_min": 2, "salary_max": 1 })).await.expect(422);
+    assert_eq!(crossed.messages(), ["salary_min must be at most salary_max"]);
+}
+
+#[tokio::test]
+async fn limits_are_in_characters() {
+    let world = World::new().await;
+    let body = json!({ "title": "🦀".repeat(200), "department": "é".repeat(100), "location": "日".repeat(200), "description": "字".repeat(20_000) });
+    let id = role(&world, body.clone()).await;
+    assert_eq!(world.get(&format!("/api/v1/roles/{id}")).await.expect(200).body["description"], body["description"]);
+    world.post("/api/v1/roles", json!({ "title": "🦀".repeat(201) })).await.expect(422);
+}
+
+#[tokio::test]
+async fn a_patch_sets_clears_and_leaves() {
+    let world = World::new().await;
+    let id = role(&world, json!({ "title": "x", "department": "Old", "salary_min": 10, "salary_max": 20 })).await;
+    let path = format!("/api/v1/roles/{id}");
+    world.hands.set("2026-11-20T10:00:00.750Z");
+    let patched = world.patch(&path, json!({ "title": "y", "department": null, "salary_max": 30 })).await.expect(200);
+    assert_eq!(patched.body["title"], "y");
+    assert_eq!(patched.body["department"], Value::Null);
+    assert_eq!((patched.number("/salary_min"), patched.number("/salary_max")), (10, 30));
+    assert_eq!(patched.string("/updated_at"), "2026-11-20T10:00:00Z");
+    assert_eq!(patched.string("/created_at"), "2026-11-20T09:30:00Z");
+    assert_eq!(world.get(&path).await.body, patched.body);
+
+    for (body, message) in [
+        (json!({ "salary_min": 31 }), "salary_min must be at most salary_max"),
+        (json!({ "salary_max": 9 }), "salary_min must be at most salary_max"),
+        (json!({ "title": null }), "title can't be blank"),
+        (json!({ "title": " " }), "title can't be blank"),
+        (json!({ "status": "open" }), "status is not a known field"),
+        (json!({ "job_posting_id": 1 }), "job_posting_id is not a known field"),
+    ] {
+        assert_eq!(world.patch(&path, body).await.expect(422).messages(), [message]);
+    }
+    world.patch(&path, json!({ "salary_min": 40, "salary_max": 50 })).await.expect(200);
+    assert_eq!(world.request(Method::PATCH, &path).send().await.expect(200).number("/salary_min"), 40);
+}
+
+#[tokio::test]
+async fn a_patch_honours_if_match() {
+    let world = World::new().await;
+    let id = role(&world, json!({ "title": "x" })).await;
+    let path = format!("/api/v1/roles/{id}");
+    let first = world.get(&path).await.header("etag").to_owned();
+    let patch = |etag: String, title: &'static str| {
+        world.request(Method::PATCH, &path).header("if-match", &etag).json(&json!({ "title": title })).send()
+    };
+    let second = patch(first.clone(), "y").await.expect(200).header("etag").to_owned();
+    assert_ne!(first, second);
+    assert_eq!(patch(first.clone(), "z").await.expect(412).string("/code"), "precondition_failed");
+    assert_eq!(patch("nonsense".to_owned(), "z").await.expect(400).string("/code"), "bad_request");
+    assert_eq!(world.get(&path).await.string("/title"), "y");
+    patch(format!("\"other\", {second}"), "z").await.expect(200);
+    patch("*".to_owned(), "w").await.expect(200);
+}
+
+/// Every pair of state and move, as the contract has them.
+#[tokio::test]
+async fn every_move_from_every_state() {
+    let world = World::new().await;
+    let to = [
+        ("draft", &[][..]),
+        ("open", &["publish"][..]),
+        ("paused", &["publish", "pause"][..]),
+        ("closed", &["close"][..]),
+    ];
+    let moves = [("publish", "draft", "open"), ("pause", "open", "paused"), ("resume", "paused", "open"), ("reopen", "closed", "draft")];
+    let go = async |id: u64, step: &str| match step {
+        "close" => world.delete(&format!("/api/v1/roles/{id}")).await,
+        _ => world.request(Method::POST, &format!("/api/v1/roles/{id}/{step}")).send().await,
+    };
+    for (state, way) in to {
+        for (step, from, reached) in moves {
+            let id = role(&world, json!({ "title": "x" })).await;
+            for step in way {
+                go(id, step).await.expect(200);
+            }
+            let answer = go(id, step).await;
+            if state == from {
+                assert_eq!(answer.expect(200).string("/status"), reached);
+            } else {
+                let answer = answer.expect(422);
+                assert_eq!(answer.string("/code"), "invalid_transition");
+                assert_eq!(answer.messages(), [format!("status cannot go from {state} to {reached}")]);
+                assert_eq!(world.get(&format!("/api/v1/roles/{id}")).await.string("/status"), state);
+            }
+        }
+        let id = role(&world, json!({ "title": "x" })).await;
+        for step in way {
+            go(id, step).await.expect(200);
+        }
+        assert_eq!(go(id, "close").await.expect(200).string("/status"), "closed", "{state}");
+    }
+}
+
+#[tokio::test]
+async fn a_move_takes_no_fields() {
+    let world = World::new().await;
+    let id = role(&world, json!({ "title": "x" })).await;
+    let path = format!("/api/v1/roles/{id}/publish");
+    assert_eq!(world.post(&path, json!({ "force": true })).await.expect(422).messages(), ["force is not a known field"]);
+    assert_eq!(world.post(&path, json!([])).await.expect(422).messages(), ["body must be a JSON object"]);
+    world.post(&path, json!({})).await.expect(200);
+}
+
+#[tokio::test]
+async fn closing_takes_the_posting_offline_and_reopening_does_not_bring_it_back() {
+    let world = World::new().await;
+    let posted = world.post("/api/v1/quick_post", json!({ "role": { "title": "x" } })).await.expect(201);
+    let (role, posting) = (posted.number("/role/id"), posted.number("/job_posting/id"));
+    world.hands.set("2026-11-20T11:00:00Z");
+    let closed = world.delete(&format!("/api/v1/roles/{role}")).await.expect(200);
+    assert_eq!(closed.string("/status"), "closed");
+    let shown = world.get(&format!("/api/v1/job_postings/{posting}")).await.expect(200);
+    assert_eq!((shown.body["published"].as_bool(), shown.string("/updated_at")), (Some(false), "2026-11-20T11:00:00Z"));
+    world.hands.set("2026-11-20T12:00:00Z");
+    assert_eq!(world.delete(&format!("/api/v1/roles/{role}")).await.expect(200).body, closed.body, "idempotent");
+    world.request(Method::POST, &format!("/api/v1/roles/{role}/reopen")).send().await.expect(200);
+    assert_eq!(world.get(&format!("/api/v1/job_postings/{posting}")).await.body["published"], false);
+}
+
+#[tokio::test]
+async fn a_list_is_filtered_by_status() {
+    let world = World::new().await;
+    let mut by_status = std::collections::BTreeMap::<&str, Vec<u64>>::new();
+    for (state, way) in [("draft", &[][..]), ("open", &["publish"][..]), ("paused", &["publish", "pause"][..]), ("open", &["publish"][..])] {
+        let id = role(&world, json!({ "title": state })).await;
+        for step in way {
+            world.request(Method::POST, &format!("/api/v1/roles/{id}/{step}")).send().await.expect(200);
+        }
+        by_status.entry(state).or_default().insert(0, id);
+    }
+    by_status.insert("closed", Vec::new());
+    for (state, ids) in &by_status {
+        let listed = world.get(&format!("/api/v1/roles?status={state}")).await.expect(200);
+        let found: Vec<_> = listed.body["data"].as_array().into_iter().flatten().filter_map(|role| role["id"].as_u64()).collect();
+        assert_eq!(&found, ids, "{state}, newest first");
+        assert_eq!(listed.body["next_cursor"], Value::Null);
+    }
+    let all = world.get("/api/v1/roles").await.expect(200);
+    assert_eq!(all.body["data"].as_array().map(Vec::len), Some(4));
+    for (query, message) in [
+        ("status=Open", "status must be one of draft, open, paused, closed"),
+        ("status=", "status must be one of draft, open, paused, closed"),
+        ("status=open&status=open", "status must be given once"),
+        ("state=open", "state is not a known field"),
+        ("limit=0", "limit must be a whole number from 1 to 100"),
+        ("limit=101", "limit must be a whole number from 1 to 100"),
+        ("limit=ten", "limit must be a whole number from 1 to 100"),
+        ("limit=+5", "limit must be a whole number from 1 to 100"),
+    ] {
+        assert_eq!(world.get(&format!("/api/v1/roles?{query}")).await.expect(422).messages(), [message], "{query}");
+    }
+}
+
+#[tokio::test]
+async fn stats_begin_at_nothing() {
+    let world = World::new().await;
+    let id = role(&world, json!({ "title": "x" })).await;
+    let stats = world.get(&format!("/api/v1/roles/{id}/stats")).await.expect(200);
+    assert_eq!(
+        stats.body,
+        json!({ "role_id": id, "applicants": 0, "screens": 0, "screens_completed": 0, "pass_rate": null, "average_score": null })
+    );
+}
+
+#[tokio::test]
+async fn a_single_resource_takes_no_query() {
+    let world = World::new().await;
+    let id = role(&world, json!({ "title": "x" })).await;
+    for path in [format!("/api/v1/roles/{id}?fields=id"), format!("/api/v1/roles/{id}/stats?x=1"), "/api/v1/organization?x".to_owned()] {
+        world.get(&path).await.expect(422);
+    }
+    world.post("/api/v1/roles?dry_run=1", json!({ "title": "x" })).await.expect(422);
+}

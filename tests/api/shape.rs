@@ -1,0 +1,119 @@
+//! What must agree does: template, route tables, README, the default function's list, and the direction of the arrows.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::{Path, PathBuf};
+
+use rolecall_local::functions::tables;
+use tests::{project, template};
+
+#[test]
+fn the_template_and_the_route_tables_are_equal() {
+    let in_code: BTreeMap<_, _> =
+        tables().into_iter().flat_map(|(name, routes)| routes.into_iter().map(move |route| (route.key.to_owned(), name.to_owned()))).collect();
+    let in_template: BTreeMap<_, _> = template().routes.into_iter().map(|route| (route.key.clone(), route.function)).collect();
+    assert_eq!(in_code, in_template);
+}
+
+#[test]
+fn the_default_function_knows_every_route() {
+    let mut routes: Vec<_> = tables().into_iter().flat_map(|(_, routes)| routes).map(|route| route.key).filter(|key| *key != "$default").collect();
+    routes.sort_unstable();
+    assert_eq!(default::KNOWN, routes);
+}
+
+/// Rows such as "| `GET /api/v1/roles` | roles | ...".
+fn table_rows(file: &str) -> BTreeSet<String> {
+    let text = std::fs::read_to_string(project(file)).unwrap();
+    let rows = text.lines().filter_map(|line| line.strip_prefix("| `")?.split_once("` |"));
+    rows.map(|(key, _)| key.to_owned()).filter(|key| key.contains(" /api/v1/")).collect()
+}
+
+#[test]
+fn the_readmes_route_table_is_current() {
+    let routes: BTreeSet<_> = default::KNOWN.iter().map(|key| (*key).to_owned()).collect();
+    assert_eq!(table_rows("README.md"), routes);
+}
+
+#[test]
+fn each_functions_own_table_is_current() {
+    for (package, routes) in [
+        ("quick_post", quick_post_routes()),
+        ("roles", keys("RolesFunction")),
+        ("job_postings", keys("JobPostingsFunction")),
+        ("organization", keys("OrganizationFunction")),
+    ] {
+        let source = std::fs::read_to_string(project(&format!("functions/{package}/src/lib.rs"))).unwrap();
+        let rows = source.lines().filter_map(|line| {
+            let (method, rest) = line.strip_prefix("//! | ")?.split_once(" | `")?;
+            Some(format!("{method} {}", rest.split_once('`')?.0))
+        });
+        assert_eq!(rows.collect::<Vec<_>>(), routes, "{package}, in table order");
+    }
+}
+
+fn quick_post_routes() -> Vec<String> {
+    keys("QuickPostFunction")
+}
+
+fn keys(function: &str) -> Vec<String> {
+    let table = tables().into_iter().find(|(name, _)| *name == function).map(|(_, routes)| routes).unwrap_or_default();
+    table.into_iter().map(|route| route.key.to_owned()).collect()
+}
+
+fn sources(folder: &str) -> Vec<(PathBuf, String)> {
+    fn walk(folder: &Path, found: &mut Vec<(PathBuf, String)>) {
+        for entry in std::fs::read_dir(folder).unwrap() {
+            let path = entry.unwrap().path();
+            if path.is_dir() {
+                walk(&path, found);
+            } else if path.extension().is_some_and(|extension| extension == "rs") {
+                found.push((path.clone(), std::fs::read_to_string(&path).unwrap()));
+            }
+        }
+    }
+    let mut found = Vec::new();
+    walk(&project(folder), &mut found);
+    found
+}
+
+#[test]
+fn the_arrows_point_one_way() {
+    let layers = ["clock", "random", "id", "model", "store", "auth", "http", "resources", "runtime"];
+    for (path, source) in sources("shared/src") {
+        let relative = path.strip_prefix(project("shared/src")).unwrap().to_owned();
+        let first = relative.components().next().unwrap().as_os_str().to_string_lossy().replace(".rs", "");
+        let Some(own) = layers.iter().position(|layer| *layer == first) else { continue };
+        // `http` names the runtime's environment of nobody; what is above may name what is below, never the reverse.
+        for above in &layers[own + 1..] {
+            assert!(!source.contains(&format!("crate::{above}")), "{} reaches up to {above}", relative.display());
+        }
+        if first != "store" && first != "runtime" {
+            assert!(!source.contains("aws_sdk_dynamodb"), "{} knows DynamoDB", relative.display());
+        }
+        if first == "model" {
+            assert!(!source.contains("serde_json"), "{} knows the wire", relative.display());
+        }
+    }
+    for (path, source) in sources("functions") {
+        assert!(!source.contains("aws_sdk") && !source.contains("std::env"), "{}", path.display());
+    }
+}
+
+#[test]
+fn functions_do_not_know_each_other() {
+    let packages = ["quick_post", "roles", "job_postings", "organization", "default", "usage_reset"];
+    for package in packages {
+        let manifest = std::fs::read_to_string(project(&format!("functions/{package}/Cargo.toml"))).unwrap();
+        let (_, dependencies) = manifest.split_once("[dependencies]").unwrap();
+        for other in packages {
+            assert!(!dependencies.lines().any(|line| line.starts_with(other)), "{package} depends on {other}");
+        }
+    }
+}
+
+#[test]
+fn only_the_store_builds_keys_and_nothing_scans() {
+    for (path, source) in sources("shared/src") {
+        assert!(!source.contains(".scan()") && !source.contains("filter_expression("), "{}", path.display());
+    }
+}

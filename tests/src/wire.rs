@@ -1,0 +1,193 @@
+//! The way to DynamoDB: records every call, and plays its faults.
+
+use std::sync::{Arc, Mutex};
+
+use aws_smithy_runtime_api::client::http::{
+    HttpClient, HttpConnector, HttpConnectorFuture, HttpConnectorSettings, SharedHttpClient, SharedHttpConnector,
+};
+use aws_smithy_runtime_api::client::orchestrator::{HttpRequest, HttpResponse};
+use aws_smithy_runtime_api::client::result::ConnectorError;
+use aws_smithy_runtime_api::client::runtime_components::RuntimeComponents;
+use aws_smithy_types::body::SdkBody;
+use aws_smithy_types::byte_stream::ByteStream;
+use serde_json::{Value, json};
+
+/// A call to DynamoDB.
+#[derive(Clone, Debug)]
+pub struct Recorded {
+    /// The operation: `"UpdateItem"`.
+    pub operation: String,
+    /// What was asked.
+    pub request: Value,
+    /// What was answered; `null` where nothing was.
+    pub response: Value,
+}
+
+impl Recorded {
+    /// The capacity units that the call consumed.
+    pub fn units(&self) -> f64 {
+        match &self.response["ConsumedCapacity"] {
+            Value::Array(tables) => tables.iter().filter_map(|table| table["CapacityUnits"].as_f64()).sum(),
+            table => table["CapacityUnits"].as_f64().unwrap_or(0.0),
+        }
+    }
+}
+
+/// What goes wrong with a call.
+#[derive(Clone, Debug)]
+pub enum Fault {
+    /// Refused for its rate; nothing was done.
+    Throttled,
+    /// No connection; nothing was done.
+    Unreachable,
+    /// No answer, ever; nothing was done.
+    Silent,
+    /// Done, but the answer is lost.
+    AnswerLost,
+    /// A transaction cancelled for a conflict in every action; nothing was done.
+    Conflict,
+    /// DynamoDB's own error; nothing was done.
+    Internal,
+}
+
+type Faults = dyn Fn(&str, &Value) -> Option<Fault> + Send + Sync;
+
+/// See the module.
+#[derive(Clone)]
+pub struct Wire {
+    inner: SharedHttpClient,
+    calls: Arc<Mutex<Vec<Recorded>>>,
+    faults: Arc<Mutex<Arc<Faults>>>,
+}
+
+impl std::fmt::Debug for Wire {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("Wire")
+    }
+}
+
+impl Wire {
+    /// A wire without faults.
+    pub fn new() -> Self {
+        Self {
+            inner: aws_smithy_http_client::Builder::new().build_http(),
+            calls: Arc::default(),
+            faults: Arc::new(Mutex::new(Arc::new(|_, _| None))),
+        }
+    }
+
+    /// The client to give to a store.
+    pub fn client(&self) -> SharedHttpClient {
+        SharedHttpClient::new(self.clone())
+    }
+
+    /// The calls since the last time.
+    pub fn take(&self) -> Vec<Recorded> {
+        std::mem::take(&mut self.calls.lock().expect("no poison"))
+    }
+
+    /// From now on, `fault` says of each call (operation, request) what goes wrong with it.
+    pub fn play(&self, fault: impl Fn(&str, &Value) -> Option<Fault> + Send + Sync + 'static) {
+        *self.faults.lock().expect("no poison") = Arc::new(fault);
+    }
+}
+
+impl Default for Wire {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl HttpClient for Wire {
+    fn http_connector(&self, settings: &HttpConnectorSettings, components: &RuntimeComponents) -> SharedHttpConnector {
+        let inner = self.inner.http_connector(settings, components);
+        SharedHttpConnector::new(Line { inner, calls: self.calls.clone(), faults: self.faults.clone() })
+    }
+}
+
+struct Line {
+    inner: SharedHttpConnector,
+    calls: Arc<Mutex<Vec<Recorded>>>,
+    faults: Arc<Mutex<Arc<Faults>>>,
+}
+
+impl std::fmt::Debug for Line {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("Line")
+    }
+}
+
+impl HttpConnector for Line {
+    fn call(&self, mut request: HttpRequest) -> HttpConnectorFuture {
+        let target = request.headers().get("x-amz-target").unwrap_or_default();
+        let operation = target.rsplit('.').next().unwrap_or_default().to_owned();
+        let asked = request.body().bytes().and_then(|body| serde_json::from_slice(body).ok()).unwrap_or_default();
+        let fault = self.faults.lock().expect("no poison").clone()(&operation, &asked);
+        let answer = fault.as_ref().and_then(|fault| instead(fault, &asked));
+        if answer.is_none() {
+            ask_for_capacity(&mut request, &operation, &asked);
+        }
+        let done = answer.unwrap_or_else(|| self.inner.call(request));
+        let calls = self.calls.clone();
+        HttpConnectorFuture::new(async move {
+            let recorded = Recorded { operation, request: asked, response: Value::Null };
+            let at = {
+                let mut calls = calls.lock().expect("no poison");
+                calls.push(recorded);
+                calls.len() - 1
+            };
+            let response = done.await?;
+            let status = response.status();
+            let body = ByteStream::new(response.into_body()).collect().await;
+            let bytes = body.map_err(|error| ConnectorError::io(error.into()))?.into_bytes();
+            if let Some(recorded) = calls.lock().expect("no poison").get_mut(at) {
+                recorded.response = serde_json::from_slice(&bytes).unwrap_or_default();
+            }
+            if matches!(fault, Some(Fault::AnswerLost)) {
+                return Err(ConnectorError::timeout("the answer was lost".into()));
+            }
+            Ok(HttpResponse::new(status, SdkBody::from(bytes)))
+        })
+    }
+}
+
+/// What comes back instead of DynamoDB's answer.
+fn instead(fault: &Fault, asked: &Value) -> Option<HttpConnectorFuture> {
+    let exception = |status, name: &str| {
+        let name = format!("com.amazonaws.dynamodb.v20120810#{name}");
+        error(status, &json!({ "__type": name, "message": "a fault" }))
+    };
+    Some(match fault {
+        Fault::AnswerLost => return None,
+        Fault::Silent => HttpConnectorFuture::new(std::future::pending()),
+        Fault::Unreachable => HttpConnectorFuture::ready(Err(ConnectorError::io("connection refused".into()))),
+        Fault::Throttled => exception(400, "ProvisionedThroughputExceededException"),
+        Fault::Internal => exception(500, "InternalServerError"),
+        Fault::Conflict => {
+            let actions = asked["TransactItems"].as_array().map_or(0, Vec::len);
+            error(
+                400,
+                &json!({
+                    "__type": "com.amazonaws.dynamodb.v20120810#TransactionCanceledException",
+                    "Message": "cancelled",
+                    "CancellationReasons": vec![json!({ "Code": "TransactionConflict", "Message": "conflict" }); actions],
+                }),
+            )
+        }
+    })
+}
+
+fn ask_for_capacity(request: &mut HttpRequest, operation: &str, asked: &Value) {
+    if ["GetItem", "BatchGetItem", "Query", "UpdateItem", "TransactWriteItems"].contains(&operation) {
+        let mut body = asked.clone();
+        body["ReturnConsumedCapacity"] = json!("TOTAL");
+        let bytes = body.to_string();
+        request.headers_mut().insert("content-length", bytes.len().to_string());
+        *request.body_mut() = SdkBody::from(bytes);
+    }
+}
+
+fn error(status: u16, body: &Value) -> HttpConnectorFuture {
+    let status = status.try_into().expect("a status");
+    HttpConnectorFuture::ready(Ok(HttpResponse::new(status, SdkBody::from(body.to_string()))))
+}
