@@ -23,9 +23,22 @@ fn rows() -> Vec<(Method, &'static str, Scope)> {
     routes.filter_map(row).collect()
 }
 
-async fn new_key(world: &World, tenant: Tenant, number: u64, scopes: Scopes, expires_at: Option<jiff::Timestamp>) -> Credential {
+async fn new_key(
+    world: &World,
+    tenant: Tenant,
+    number: u64,
+    scopes: Scopes,
+    expires_at: Option<jiff::Timestamp>,
+) -> Credential {
     let credential = Credential::generate(tenant, Id::new(number).unwrap(), &Random::seeded(number));
-    let key = ApiKey { id: credential.id(), name: "test".to_owned(), scopes, created_at: jiff::Timestamp::UNIX_EPOCH, expires_at, revoked_at: None };
+    let key = ApiKey {
+        id: credential.id(),
+        name: "test".to_owned(),
+        scopes,
+        created_at: jiff::Timestamp::UNIX_EPOCH,
+        expires_at,
+        revoked_at: None,
+    };
     world.store().insert_api_key(tenant, &NewApiKey { key, hash: credential.hash() }).await.unwrap();
     credential
 }
@@ -46,7 +59,11 @@ async fn every_row_wants_a_good_credential() {
     let unknown = Credential::generate(tenant(GLOBEX, Mode::Live), Id::new(99).unwrap(), &Random::seeded(1));
     let nobody = Tenant { organization: Id::new(77).unwrap(), mode: Mode::Live };
     let nobody = Credential::generate(nobody, Id::new(1).unwrap(), &Random::seeded(2));
-    let forged = Credential::with_secret(tenant(GLOBEX, Mode::Live), Id::new(2).unwrap(), "ThisIsNotTheSecretOfGlobex1");
+    let forged = Credential::with_secret(
+        tenant(GLOBEX, Mode::Live),
+        Id::new(2).unwrap(),
+        "ThisIsNotTheSecretOfGlobex1",
+    );
     let mistyped = tests::key(GLOBEX, Mode::Live).replace("Secret", "secret");
     for (method, path, _) in rows() {
         let path = path.replace("{id}", "17");
@@ -57,12 +74,17 @@ async fn every_row_wants_a_good_credential() {
             let value = http::HeaderValue::from_bytes(format!("Bearer {junk}").as_bytes()).unwrap();
             assert_401(&ask.header_value("authorization", value).send().await, BAD_CREDENTIAL);
         }
-        assert_401(&world.request(method.clone(), &path).header("authorization", "Basic eDp5").send().await, BAD_CREDENTIAL);
+        assert_401(
+            &world.request(method.clone(), &path).header("authorization", "Basic eDp5").send().await,
+            BAD_CREDENTIAL,
+        );
         let twice = world.request(method.clone(), &path).another("authorization", "Bearer x");
         assert_401(&twice.send().await, BAD_CREDENTIAL);
         assert!(world.wire.take().is_empty(), "junk is refused without a call to DynamoDB");
         for key in [&unknown, &nobody, &forged] {
-            let ask = world.request(method.clone(), &path).header("authorization", &format!("Bearer {}", key.reveal()));
+            let ask = world
+                .request(method.clone(), &path)
+                .header("authorization", &format!("Bearer {}", key.reveal()));
             assert_401(&ask.send().await, BAD_CREDENTIAL);
         }
     }
@@ -76,7 +98,11 @@ async fn every_row_wants_its_scope() {
     for (method, path, scope) in rows() {
         for (number, other) in Scope::ALL.into_iter().enumerate() {
             let number = 100 + number as u64;
-            let key = Credential::generate(tenant(ACME, Mode::Live), Id::new(number).unwrap(), &Random::seeded(number));
+            let key = Credential::generate(
+                tenant(ACME, Mode::Live),
+                Id::new(number).unwrap(),
+                &Random::seeded(number),
+            );
             if world.store().find_api_key(tenant(ACME, Mode::Live), key.id()).await.unwrap().is_none() {
                 new_key(&world, tenant(ACME, Mode::Live), number, Scopes::from_iter([other]), None).await;
             }
@@ -86,7 +112,10 @@ async fn every_row_wants_its_scope() {
                 assert!(![401, 403].contains(&answer.status), "{method} {path}: {}", answer.text);
             } else {
                 assert_eq!((answer.status, answer.string("/code")), (403, "forbidden"), "{method} {path}");
-                let challenge = format!(r#"Bearer realm="rolecall", error="insufficient_scope", scope="{}""#, scope.as_str());
+                let challenge = format!(
+                    r#"Bearer realm="rolecall", error="insufficient_scope", scope="{}""#,
+                    scope.as_str()
+                );
                 assert_eq!(answer.header("www-authenticate"), challenge);
             }
         }
@@ -109,10 +138,19 @@ async fn a_foreign_id_answers_like_an_absent_one() {
     let mut rows_with_ids = 0;
     for (method, path, _) in rows().into_iter().filter(|(_, path, _)| path.contains("{id}")) {
         rows_with_ids += 1;
-        let foreign = if path.contains("job_postings") { posted.number("/job_posting/id") } else { posted.number("/role/id") };
+        let foreign = if path.contains("job_postings") {
+            posted.number("/job_posting/id")
+        } else {
+            posted.number("/role/id")
+        };
         for (demo, mode) in [(ACME, Mode::Test), (GLOBEX, Mode::Live), (GLOBEX, Mode::Test)] {
             let ask = async |id: &str| {
-                world.request(method.clone(), &path.replace("{id}", id)).key(demo, mode).json(&json!({})).send().await
+                world
+                    .request(method.clone(), &path.replace("{id}", id))
+                    .key(demo, mode)
+                    .json(&json!({}))
+                    .send()
+                    .await
             };
             let absent = without_request_id(&ask("17").await);
             assert_eq!(absent.0, 404, "{method} {path}");
@@ -120,13 +158,24 @@ async fn a_foreign_id_answers_like_an_absent_one() {
         }
     }
     assert!(rows_with_ids >= 10);
-    assert_eq!(world.get(&format!("/api/v1/roles/{}", posted.number("/role/id"))).await.text, before, "untouched");
+    assert_eq!(
+        world.get(&format!("/api/v1/roles/{}", posted.number("/role/id"))).await.text,
+        before,
+        "untouched"
+    );
 
     let body = |id| json!({ "role_id": id });
-    let ask = |id| world.request(Method::POST, "/api/v1/job_postings").key(GLOBEX, Mode::Live).json(&body(id)).send();
+    let ask = |id| {
+        world.request(Method::POST, "/api/v1/job_postings").key(GLOBEX, Mode::Live).json(&body(id)).send()
+    };
     let (absent, foreign) = (ask(17).await, ask(posted.number("/role/id")).await);
     assert_eq!(without_request_id(&absent), without_request_id(&foreign), "nor does a field of a body tell");
-    for list in ["/api/v1/roles", "/api/v1/roles?status=open", "/api/v1/job_postings", "/api/v1/job_postings?published=true"] {
+    for list in [
+        "/api/v1/roles",
+        "/api/v1/roles?status=open",
+        "/api/v1/job_postings",
+        "/api/v1/job_postings?published=true",
+    ] {
         let listed = world.request(Method::GET, list).key(GLOBEX, Mode::Live).send().await.expect(200);
         assert_eq!(listed.body["data"], json!([]), "{list}");
     }
@@ -135,7 +184,22 @@ async fn a_foreign_id_answers_like_an_absent_one() {
 #[tokio::test]
 async fn ids_that_cannot_be_are_not_found() {
     let world = World::new().await;
-    for id in ["0", "-1", "1.0", "1e3", "01", "%201", "99999999999999999999", "9007199254740992", "%2e%2e", "..", "abc", "1;2", "%00", "💥"] {
+    for id in [
+        "0",
+        "-1",
+        "1.0",
+        "1e3",
+        "01",
+        "%201",
+        "99999999999999999999",
+        "9007199254740992",
+        "%2e%2e",
+        "..",
+        "abc",
+        "1;2",
+        "%00",
+        "💥",
+    ] {
         for path in ["/api/v1/roles/{id}", "/api/v1/roles/{id}/stats", "/api/v1/job_postings/{id}"] {
             let path: String = path.replace("{id}", &id.replace("💥", "%F0%9F%92%A5"));
             let answer = world.get(&path).await;
@@ -149,7 +213,12 @@ async fn an_expired_key_is_refused_from_its_second_on() {
     let world = World::new().await;
     let acme = tenant(ACME, Mode::Live);
     let key = new_key(&world, acme, 50, Scopes::all(), Some("2026-11-20T10:00:00Z".parse().unwrap())).await;
-    let ask = || world.request(Method::GET, "/api/v1/roles").header("authorization", &format!("Bearer {}", key.reveal())).send();
+    let ask = || {
+        world
+            .request(Method::GET, "/api/v1/roles")
+            .header("authorization", &format!("Bearer {}", key.reveal()))
+            .send()
+    };
     world.hands.set("2026-11-20T09:59:59Z");
     ask().await.expect(200);
     world.hands.set("2026-11-20T10:00:00Z");
@@ -161,9 +230,17 @@ async fn a_revoked_key_is_refused_at_once() {
     let world = World::new().await;
     let acme = tenant(ACME, Mode::Live);
     let key = new_key(&world, acme, 51, Scopes::all(), None).await;
-    let ask = || world.request(Method::GET, "/api/v1/roles").header("authorization", &format!("Bearer {}", key.reveal())).send();
+    let ask = || {
+        world
+            .request(Method::GET, "/api/v1/roles")
+            .header("authorization", &format!("Bearer {}", key.reveal()))
+            .send()
+    };
     ask().await.expect(200);
-    assert_eq!(world.store().last_used(acme).await.unwrap()(key.id()).map(|day| day.to_string()).as_deref(), Some("2026-11-20"));
+    assert_eq!(
+        world.store().last_used(acme).await.unwrap()(key.id()).map(|day| day.to_string()).as_deref(),
+        Some("2026-11-20")
+    );
     world.store().revoke_api_key(acme, key.id(), world.environment.clock.now()).await.unwrap();
     assert_401(&ask().await, BAD_CREDENTIAL);
     world.get("/api/v1/roles").await.expect(200);
@@ -176,7 +253,10 @@ async fn a_suspended_organization_is_forbidden_and_still_counted() {
     world.store().set_suspended(globex.organization, true).await.unwrap();
     let ask = || world.request(Method::GET, "/api/v1/organization").key(GLOBEX, Mode::Live).send();
     let refused = ask().await.expect(403);
-    assert_eq!((refused.string("/code"), refused.string("/error")), ("forbidden", "The organization is suspended"));
+    assert_eq!(
+        (refused.string("/code"), refused.string("/error")),
+        ("forbidden", "The organization is suspended")
+    );
     assert_eq!(refused.header("ratelimit"), r#""daily";r=99;t=52200"#);
     world.store().set_suspended(globex.organization, false).await.unwrap();
     assert_eq!(ask().await.expect(200).number("/usage/requests_today"), 2);

@@ -37,7 +37,8 @@ fn operations(calls: &[Recorded]) -> Vec<&str> {
 
 /// A role in the state that the row's request needs, and its posting, by way of the API.
 async fn prepared(world: &World, key: &str) -> (u64, u64) {
-    let publish = ["pause", "resume", "unpublish"].iter().any(|step| key.ends_with(step)) || key.starts_with("DELETE");
+    let publish =
+        ["pause", "resume", "unpublish"].iter().any(|step| key.ends_with(step)) || key.starts_with("DELETE");
     let body = json!({ "role": { "title": "x" }, "publish": publish });
     let posted = world.post("/api/v1/quick_post", body).await.expect(201);
     let (role, posting) = (posted.number("/role/id"), posted.number("/job_posting/id"));
@@ -53,7 +54,8 @@ async fn prepared(world: &World, key: &str) -> (u64, u64) {
 #[tokio::test]
 async fn every_route_keeps_to_its_budget() {
     let world = World::new().await;
-    let mut rows: Vec<_> = tables().into_iter().flat_map(|(_, routes)| routes).map(|route| route.key).collect();
+    let mut rows: Vec<_> =
+        tables().into_iter().flat_map(|(_, routes)| routes).map(|route| route.key).collect();
     rows.sort_unstable();
     let mut budgeted: Vec<_> = BUDGET.iter().map(|(key, _)| *key).collect();
     budgeted.sort_unstable();
@@ -71,7 +73,11 @@ async fn every_route_keeps_to_its_budget() {
         };
         world.wire.take();
         let ask = world.request(method.parse().unwrap(), &path.replace("{id}", &id.to_string()));
-        let answer = ask.header("idempotency-key", &format!("budget-{key}").replace(' ', "-")).json(&body).send().await;
+        let answer = ask
+            .header("idempotency-key", &format!("budget-{key}").replace(' ', "-"))
+            .json(&body)
+            .send()
+            .await;
         let made = world.wire.take();
         if *key == "$default" {
             assert_eq!((answer.status, made.len()), (404, 0));
@@ -82,7 +88,10 @@ async fn every_route_keeps_to_its_budget() {
         let gate = made.iter().filter(|call| call.operation == "UpdateItem").count();
         assert_eq!(gate, 1, "{key}: authentication, quota and plan are one call");
         assert_eq!(made.len(), *calls, "{key}: {:?}", operations(&made));
-        assert!(made.iter().all(|call| call.operation != "Scan" && call.request.get("FilterExpression").is_none()));
+        assert!(
+            made.iter()
+                .all(|call| call.operation != "Scan" && call.request.get("FilterExpression").is_none())
+        );
     }
 }
 
@@ -138,7 +147,8 @@ async fn a_page_costs_the_same_of_ten_roles_as_of_ten_thousand_first_or_last() {
             };
             let id = shared::id::Id::new(1_000_000_000_000_000 + number).unwrap();
             let draft = Role::draft(id, content, world.environment.clock.now());
-            let role = if number % 2 == 0 { draft.publish(world.environment.clock.now()).unwrap() } else { draft };
+            let role =
+                if number % 2 == 0 { draft.publish(world.environment.clock.now()).unwrap() } else { draft };
             let mut writes = shared::store::Writes::new(tenant(ACME, shared::model::Mode::Live));
             writes.insert_role(&role).unwrap();
             world.store().commit(writes).await.unwrap();
@@ -154,7 +164,9 @@ async fn a_page_costs_the_same_of_ten_roles_as_of_ten_thousand_first_or_last() {
     let large_filtered = cost(&world, "/api/v1/roles?limit=5&status=open").await;
     assert_eq!((small_filtered.0, small_filtered.1), (large_filtered.0, large_filtered.1));
 
-    for (list, expected) in [("/api/v1/roles?limit=100", 10_000), ("/api/v1/roles?limit=100&status=open", 5_000)] {
+    for (list, expected) in
+        [("/api/v1/roles?limit=100", 10_000), ("/api/v1/roles?limit=100&status=open", 5_000)]
+    {
         let mut path = list.to_owned();
         let mut costs = Vec::new();
         let mut seen = 0;
@@ -170,6 +182,11 @@ async fn a_page_costs_the_same_of_ten_roles_as_of_ten_thousand_first_or_last() {
             path = format!("{list}&cursor={cursor}");
         }
         assert_eq!(seen, expected);
-        assert!(costs.iter().all(|units| (units - costs[0]).abs() <= 0.5), "first {} last {:?}", costs[0], costs.last());
+        assert!(
+            costs.iter().all(|units| (units - costs[0]).abs() <= 0.5),
+            "first {} last {:?}",
+            costs[0],
+            costs.last()
+        );
     }
 }

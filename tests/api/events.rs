@@ -25,11 +25,28 @@ fn events() -> Vec<(String, Value)> {
 async fn prepare(world: &World, event: &str) {
     let now = world.environment.clock.now();
     let title = Text::parse("Recorded").unwrap().unwrap();
-    let content = RoleContent { title, department: None, description: None, location: None, remote_policy: None, salary: SalaryRange::default() };
+    let content = RoleContent {
+        title,
+        department: None,
+        description: None,
+        location: None,
+        remote_policy: None,
+        salary: SalaryRange::default(),
+    };
     let base = Slug::of("Recorded", "job");
-    let content_of_posting = shared::model::PostingContent { title: content.title.clone(), public_description: None, requirements: None };
+    let content_of_posting = shared::model::PostingContent {
+        title: content.title.clone(),
+        public_description: None,
+        requirements: None,
+    };
     let draft = Role::draft(Id::new(1_700_000_000_000_001).unwrap(), content, now);
-    let posting = Posting::draft(Id::new(1_700_000_000_000_002).unwrap(), &draft, base.clone(), content_of_posting, now);
+    let posting = Posting::draft(
+        Id::new(1_700_000_000_000_002).unwrap(),
+        &draft,
+        base.clone(),
+        content_of_posting,
+        now,
+    );
     let role = match event {
         "roles_pause" => draft.publish(now).unwrap(),
         "roles_resume" => draft.publish(now).unwrap().pause(now).unwrap(),

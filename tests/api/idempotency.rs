@@ -49,7 +49,8 @@ async fn another_request_with_the_key_is_refused() {
 async fn a_key_belongs_to_its_tenant_and_route() {
     let world = World::new().await;
     post(&world, "/api/v1/roles", "k", &json!({ "title": "x" })).await.expect(201);
-    let posted = post(&world, "/api/v1/quick_post", "k", &json!({ "role": { "title": "x" } })).await.expect(201);
+    let posted =
+        post(&world, "/api/v1/quick_post", "k", &json!({ "role": { "title": "x" } })).await.expect(201);
     assert_eq!(posted.header("idempotency-replayed"), "");
     for (demo, mode) in [(ACME, Mode::Test), (GLOBEX, Mode::Live)] {
         let ask = world.request(Method::POST, "/api/v1/roles").key(demo, mode).header("idempotency-key", "k");
@@ -68,7 +69,10 @@ async fn a_repeated_move_is_answered_as_the_first() {
     let again = post(&world, &publish, "k", &json!({})).await.expect(200);
     assert_eq!((&again.body, again.header("etag")), (&first.body, first.header("etag")));
     assert_eq!(again.header("idempotency-replayed"), "true");
-    assert_eq!(post(&world, &publish, "other", &json!({})).await.expect(422).string("/code"), "invalid_transition");
+    assert_eq!(
+        post(&world, &publish, "other", &json!({})).await.expect(422).string("/code"),
+        "invalid_transition"
+    );
     world.request(Method::POST, &format!("/api/v1/roles/{id}/pause")).send().await.expect(200);
     let again = post(&world, &publish, "k", &json!({})).await.expect(200);
     assert_eq!(again.string("/status"), "open", "what was answered then, not what is now");
@@ -82,7 +86,8 @@ async fn a_repeated_move_is_answered_as_the_first() {
 #[tokio::test]
 async fn a_repeated_no_op_does_nothing() {
     let world = World::new().await;
-    let id = world.post("/api/v1/quick_post", json!({ "role": { "title": "x" } })).await.number("/job_posting/id");
+    let id =
+        world.post("/api/v1/quick_post", json!({ "role": { "title": "x" } })).await.number("/job_posting/id");
     let publish = format!("/api/v1/job_postings/{id}/publish");
     post(&world, &publish, "k", &json!({})).await.expect(200);
     world.request(Method::POST, &format!("/api/v1/job_postings/{id}/unpublish")).send().await.expect(200);

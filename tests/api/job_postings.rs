@@ -48,7 +48,10 @@ async fn a_role_has_at_most_one() {
         (json!({ "role_id": 0 }), "role_id must be a whole number from 1 to 9007199254740991"),
         (json!({ "role_id": 1.5 }), "role_id must be a whole number from 1 to 9007199254740991"),
         (json!({ "role_id": role_id, "job_posting": [] }), "job_posting must be an object"),
-        (json!({ "role_id": role_id, "job_posting": { "slug": "x" } }), "job_posting.slug is not a known field"),
+        (
+            json!({ "role_id": role_id, "job_posting": { "slug": "x" } }),
+            "job_posting.slug is not a known field",
+        ),
         (json!({ "role_id": role_id, "title": "x" }), "title is not a known field"),
     ] {
         assert_eq!(world.post("/api/v1/job_postings", body).await.expect(422).messages(), [message]);
@@ -68,7 +71,8 @@ async fn slugs_are_numbered_and_stay() {
 
     let role_id = role(&world, json!({ "title": "Cook" })).await;
     let id = posting(&world, role_id).await;
-    let renamed = world.patch(&format!("/api/v1/job_postings/{id}"), json!({ "title": "Chef" })).await.expect(200);
+    let renamed =
+        world.patch(&format!("/api/v1/job_postings/{id}"), json!({ "title": "Chef" })).await.expect(200);
     assert_eq!((renamed.string("/title"), renamed.string("/slug")), ("Chef", "cook"));
 }
 
@@ -77,7 +81,9 @@ async fn publishing_and_unpublishing_are_idempotent() {
     let world = World::new().await;
     let role_id = role(&world, json!({ "title": "x" })).await;
     let id = posting(&world, role_id).await;
-    let go = async |step: &str| world.request(Method::POST, &format!("/api/v1/job_postings/{id}/{step}")).send().await;
+    let go = async |step: &str| {
+        world.request(Method::POST, &format!("/api/v1/job_postings/{id}/{step}")).send().await
+    };
     for (step, published, time) in [
         ("unpublish", false, "2026-11-20T09:30:00Z"),
         ("publish", true, "2026-11-20T09:31:00Z"),
@@ -86,11 +92,20 @@ async fn publishing_and_unpublishing_are_idempotent() {
         ("unpublish", false, "2026-11-20T09:33:00Z"),
     ] {
         let answer = go(step).await.expect(200);
-        assert_eq!((answer.body["published"].as_bool(), answer.string("/updated_at")), (Some(published), time), "{step}");
-        let now = world.environment.clock.now().checked_add(jiff::SignedDuration::from_mins(1)).expect("a time");
+        assert_eq!(
+            (answer.body["published"].as_bool(), answer.string("/updated_at")),
+            (Some(published), time),
+            "{step}"
+        );
+        let now =
+            world.environment.clock.now().checked_add(jiff::SignedDuration::from_mins(1)).expect("a time");
         world.hands.set(&now.to_string());
     }
-    assert_eq!(world.get(&format!("/api/v1/roles/{role_id}")).await.string("/status"), "draft", "the role stays as it is");
+    assert_eq!(
+        world.get(&format!("/api/v1/roles/{role_id}")).await.string("/status"),
+        "draft",
+        "the role stays as it is"
+    );
 }
 
 #[tokio::test]
@@ -113,7 +128,8 @@ async fn a_patch_changes_what_the_career_page_says() {
     let role_id = role(&world, json!({ "title": "x", "description": "d" })).await;
     let id = posting(&world, role_id).await;
     let path = format!("/api/v1/job_postings/{id}");
-    let patched = world.patch(&path, json!({ "public_description": null, "requirements": " r " })).await.expect(200);
+    let patched =
+        world.patch(&path, json!({ "public_description": null, "requirements": " r " })).await.expect(200);
     assert_eq!((&patched.body["public_description"], patched.string("/requirements")), (&Value::Null, "r"));
     for (body, message) in [
         (json!({ "title": "" }), "title can't be blank"),
@@ -125,18 +141,30 @@ async fn a_patch_changes_what_the_career_page_says() {
     ] {
         assert_eq!(world.patch(&path, body).await.expect(422).messages(), [message]);
     }
-    let stale = world.request(Method::PATCH, &path).header("if-match", "\"stale\"").json(&json!({})).send().await;
+    let stale =
+        world.request(Method::PATCH, &path).header("if-match", "\"stale\"").json(&json!({})).send().await;
     assert_eq!(stale.expect(412).string("/code"), "precondition_failed");
 }
 
 #[tokio::test]
 async fn a_list_is_filtered_by_published() {
     let world = World::new().await;
-    let live = world.post("/api/v1/quick_post", json!({ "role": { "title": "a" } })).await.number("/job_posting/id");
-    let draft = world.post("/api/v1/quick_post", json!({ "role": { "title": "b" }, "publish": false })).await.number("/job_posting/id");
-    for (query, expected) in [("", vec![draft, live]), ("?published=true", vec![live]), ("?published=false", vec![draft])] {
+    let live =
+        world.post("/api/v1/quick_post", json!({ "role": { "title": "a" } })).await.number("/job_posting/id");
+    let draft = world
+        .post("/api/v1/quick_post", json!({ "role": { "title": "b" }, "publish": false }))
+        .await
+        .number("/job_posting/id");
+    for (query, expected) in
+        [("", vec![draft, live]), ("?published=true", vec![live]), ("?published=false", vec![draft])]
+    {
         let listed = world.get(&format!("/api/v1/job_postings{query}")).await.expect(200);
-        let ids: Vec<_> = listed.body["data"].as_array().into_iter().flatten().filter_map(|posting| posting["id"].as_u64()).collect();
+        let ids: Vec<_> = listed.body["data"]
+            .as_array()
+            .into_iter()
+            .flatten()
+            .filter_map(|posting| posting["id"].as_u64())
+            .collect();
         assert_eq!(ids, expected, "{query}");
     }
     let refused = world.get("/api/v1/job_postings?published=yes").await.expect(422);

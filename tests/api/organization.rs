@@ -22,7 +22,12 @@ async fn an_organization_shows_its_plan_and_what_is_used_of_it() {
     assert_eq!((acme.header("ratelimit"), acme.header("ratelimit-policy")), ("", ""));
 
     for used in 1..=3 {
-        let globex = world.request(Method::GET, "/api/v1/organization").key(GLOBEX, Mode::Test).send().await.expect(200);
+        let globex = world
+            .request(Method::GET, "/api/v1/organization")
+            .key(GLOBEX, Mode::Test)
+            .send()
+            .await
+            .expect(200);
         assert_eq!((globex.string("/mode"), globex.string("/slug")), ("test", "globex-test"));
         assert_eq!(globex.body["plan"], json!({ "name": "free", "price_usd_per_month": 0 }));
         assert_eq!(globex.number("/limits/requests_per_day"), 100);

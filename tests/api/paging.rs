@@ -8,7 +8,14 @@ use tests::{ACME, Answer, BASE_URL, GLOBEX, World};
 async fn roles(world: &World, count: usize) -> Vec<u64> {
     let mut ids = Vec::new();
     for n in 0..count {
-        ids.insert(0, world.post("/api/v1/roles", json!({ "title": format!("Role {n}") })).await.expect(201).number("/id"));
+        ids.insert(
+            0,
+            world
+                .post("/api/v1/roles", json!({ "title": format!("Role {n}") }))
+                .await
+                .expect(201)
+                .number("/id"),
+        );
     }
     ids
 }
@@ -21,7 +28,13 @@ fn ids(page: &Answer) -> Vec<u64> {
 async fn following_the_cursor_or_the_link_reads_everything_once() {
     let world = World::new().await;
     let all = roles(&world, 23).await;
-    for (query, by_link) in [("?limit=5", false), ("?limit=5", true), ("?status=draft&limit=7", true), ("?limit=23", false), ("?", true)] {
+    for (query, by_link) in [
+        ("?limit=5", false),
+        ("?limit=5", true),
+        ("?status=draft&limit=7", true),
+        ("?limit=23", false),
+        ("?", true),
+    ] {
         let mut path = format!("/api/v1/roles{query}");
         let mut read = Vec::new();
         loop {
@@ -31,7 +44,10 @@ async fn following_the_cursor_or_the_link_reads_everything_once() {
                 assert_eq!(page.header("link"), "");
                 break;
             };
-            let link = page.header("link").strip_prefix(&format!("<{BASE_URL}")).and_then(|rest| rest.strip_suffix(">; rel=\"next\""));
+            let link = page
+                .header("link")
+                .strip_prefix(&format!("<{BASE_URL}"))
+                .and_then(|rest| rest.strip_suffix(">; rel=\"next\""));
             let link = link.unwrap_or_else(|| panic!("{}", page.header("link")));
             assert!(link.ends_with(&format!("cursor={cursor}")));
             path = if by_link { link.to_owned() } else { format!("/api/v1/roles{query}&cursor={cursor}") };
@@ -69,7 +85,12 @@ async fn a_cursor_is_good_only_for_its_own_list() {
         assert_eq!(refused.string("/code"), "bad_request", "{path}");
     }
     for (demo, mode) in [(ACME, Mode::Test), (GLOBEX, Mode::Live)] {
-        world.request(Method::GET, &format!("/api/v1/roles?cursor={cursor}")).key(demo, mode).send().await.expect(400);
+        world
+            .request(Method::GET, &format!("/api/v1/roles?cursor={cursor}"))
+            .key(demo, mode)
+            .send()
+            .await
+            .expect(400);
     }
 }
 
@@ -80,7 +101,10 @@ async fn what_comes_while_paging_neither_repeats_nor_hides_anything() {
     let first = world.get("/api/v1/roles?limit=2").await.expect(200);
     roles(&world, 3).await;
     world.delete(&format!("/api/v1/roles/{}", all[1])).await.expect(200);
-    let second = world.get(&format!("/api/v1/roles?limit=2&cursor={}", first.string("/next_cursor"))).await.expect(200);
+    let second = world
+        .get(&format!("/api/v1/roles?limit=2&cursor={}", first.string("/next_cursor")))
+        .await
+        .expect(200);
     assert_eq!([ids(&first), ids(&second)].concat(), all);
 }
 
@@ -91,7 +115,10 @@ async fn very_long_items_make_short_pages() {
     let long = "🦀".repeat(20_000);
     let mut all = Vec::new();
     for _ in 0..30 {
-        all.insert(0, world.post("/api/v1/roles", json!({ "title": "x", "description": long })).await.number("/id"));
+        all.insert(
+            0,
+            world.post("/api/v1/roles", json!({ "title": "x", "description": long })).await.number("/id"),
+        );
     }
     let mut path = "/api/v1/roles?limit=100".to_owned();
     let mut read = Vec::new();

@@ -20,7 +20,8 @@ async fn one_call_creates_and_publishes_both() {
     assert_eq!(posted.string("/career_portal_url"), format!("{BASE_URL}/careers/acme"));
     assert_eq!(posted.header("location"), format!("{BASE_URL}/api/v1/roles/{}", posted.number("/role/id")));
     for (path, form) in [("roles", "role"), ("job_postings", "job_posting")] {
-        let shown = world.get(&format!("/api/v1/{path}/{}", posted.number(&format!("/{form}/id")))).await.expect(200);
+        let shown =
+            world.get(&format!("/api/v1/{path}/{}", posted.number(&format!("/{form}/id")))).await.expect(200);
         assert_eq!(shown.body, posted.body[form]);
     }
 }
@@ -28,14 +29,21 @@ async fn one_call_creates_and_publishes_both() {
 #[tokio::test]
 async fn publish_false_keeps_drafts() {
     let world = World::new().await;
-    let posted = world.post("/api/v1/quick_post", json!({ "role": { "title": "x" }, "publish": false })).await.expect(201);
-    assert_eq!((posted.string("/role/status"), &posted.body["job_posting"]["published"]), ("draft", &Value::Bool(false)));
+    let posted = world
+        .post("/api/v1/quick_post", json!({ "role": { "title": "x" }, "publish": false }))
+        .await
+        .expect(201);
+    assert_eq!(
+        (posted.string("/role/status"), &posted.body["job_posting"]["published"]),
+        ("draft", &Value::Bool(false))
+    );
 }
 
 #[tokio::test]
 async fn the_posting_can_say_it_otherwise() {
     let world = World::new().await;
-    let posting = json!({ "title": "Come and build", "public_description": "Public", "requirements": "Rust" });
+    let posting =
+        json!({ "title": "Come and build", "public_description": "Public", "requirements": "Rust" });
     let body = json!({ "role": { "title": "Engineer", "description": "Internal" }, "job_posting": posting });
     let posted = world.post("/api/v1/quick_post", body).await.expect(201);
     assert_eq!(posted.string("/role/title"), "Engineer");
@@ -64,7 +72,10 @@ async fn failures_carry_the_fields_path() {
                 "y is not a known field",
             ],
         ),
-        (json!({ "role": { "title": "x", "salary_min": 2, "salary_max": 1 } }), vec!["role.salary_min must be at most salary_max"]),
+        (
+            json!({ "role": { "title": "x", "salary_min": 2, "salary_max": 1 } }),
+            vec!["role.salary_min must be at most salary_max"],
+        ),
     ] {
         assert_eq!(world.post("/api/v1/quick_post", body).await.expect(422).messages(), messages);
     }
@@ -75,10 +86,16 @@ async fn failures_carry_the_fields_path() {
 async fn two_organizations_may_use_one_slug() {
     let world = World::new().await;
     for (demo, slug) in [(ACME, "acme"), (GLOBEX, "globex")] {
-        for (mode, portal) in [(shared::model::Mode::Live, slug.to_owned()), (shared::model::Mode::Test, format!("{slug}-test"))] {
+        for (mode, portal) in [
+            (shared::model::Mode::Live, slug.to_owned()),
+            (shared::model::Mode::Test, format!("{slug}-test")),
+        ] {
             let ask = world.request(http::Method::POST, "/api/v1/quick_post").key(demo, mode);
             let posted = ask.json(&json!({ "role": { "title": "Engineer" } })).send().await.expect(201);
-            assert_eq!(posted.string("/job_posting/public_url"), format!("{BASE_URL}/careers/{portal}/engineer"));
+            assert_eq!(
+                posted.string("/job_posting/public_url"),
+                format!("{BASE_URL}/careers/{portal}/engineer")
+            );
         }
     }
 }
@@ -88,7 +105,10 @@ async fn the_largest_request_fits() {
     let world = World::new().await;
     let long = "🦀".repeat(20_000);
     let body = json!({ "role": { "title": "🦀".repeat(200), "description": long }, "job_posting": { "requirements": long } });
-    let ask = world.request(http::Method::POST, "/api/v1/quick_post").header("idempotency-key", "large").json(&body);
+    let ask = world
+        .request(http::Method::POST, "/api/v1/quick_post")
+        .header("idempotency-key", "large")
+        .json(&body);
     let posted = ask.send().await.expect(201);
     assert_eq!(posted.body["job_posting"]["public_description"], body["role"]["description"]);
 }

@@ -27,12 +27,20 @@ async fn of_a_thousand_requests_at_once_exactly_a_hundred_are_admitted() {
         assert_eq!(answer.header("ratelimit"), r#""daily";r=0;t=30"#);
         assert_eq!(answer.header("ratelimit-policy"), r#""daily";q=100;w=86400"#);
     }
-    assert_eq!(ask(&world, Mode::Test).await.expect(200).header("ratelimit"), r#""daily";r=99;t=30"#, "each mode has its own");
+    assert_eq!(
+        ask(&world, Mode::Test).await.expect(200).header("ratelimit"),
+        r#""daily";r=99;t=30"#,
+        "each mode has its own"
+    );
     world.get("/api/v1/roles").await.expect(200);
 
     world.hands.set("2026-11-21T00:00:00Z");
     let answers = join_all((0..150).map(|_| ask(&world, Mode::Live))).await;
-    assert_eq!(answers.iter().filter(|answer| answer.status == 200).count(), 100, "without the job having run");
+    assert_eq!(
+        answers.iter().filter(|answer| answer.status == 200).count(),
+        100,
+        "without the job having run"
+    );
 
     let summary = usage_reset::run(world.environment.clone()).await.unwrap();
     assert_eq!((summary.organizations, summary.archived), (2, 3));
@@ -63,7 +71,14 @@ async fn whatever_the_outcome_a_request_counts_but_not_the_429() {
     for _ in 0..3 {
         ask(&world, Mode::Live).await.expect(429);
     }
-    assert_eq!(world.store().requests_on(tenant(GLOBEX, Mode::Live), shared::model::Day::of(world.environment.clock.now())).await.unwrap(), 100);
+    assert_eq!(
+        world
+            .store()
+            .requests_on(tenant(GLOBEX, Mode::Live), shared::model::Day::of(world.environment.clock.now()))
+            .await
+            .unwrap(),
+        100
+    );
 }
 
 #[tokio::test]
@@ -85,7 +100,8 @@ async fn a_change_of_plan_counts_at_once() {
 async fn a_throttled_gate_still_answers() {
     let world = World::new().await;
     let gate_is_throttled = |operation: &str, request: &serde_json::Value| {
-        let gate = operation == "UpdateItem" && request["Key"]["pk"]["S"].as_str().is_some_and(|pk| pk.ends_with("#GATE"));
+        let gate = operation == "UpdateItem"
+            && request["Key"]["pk"]["S"].as_str().is_some_and(|pk| pk.ends_with("#GATE"));
         gate.then_some(Fault::Throttled)
     };
     for _ in 0..100 {
@@ -98,7 +114,11 @@ async fn a_throttled_gate_still_answers() {
     ask(&world, Mode::Live).await.expect(429);
     let busy = ask(&world, Mode::Test).await.expect(503);
     assert_eq!((busy.string("/code"), busy.header("retry-after")), ("unavailable", "1"));
-    let forged = world.request(Method::GET, "/api/v1/roles").header("authorization", "Bearer rc_live_nonsense").send().await;
+    let forged = world
+        .request(Method::GET, "/api/v1/roles")
+        .header("authorization", "Bearer rc_live_nonsense")
+        .send()
+        .await;
     forged.expect(401);
     world.wire.play(|_, _| None);
 

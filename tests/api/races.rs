@@ -60,7 +60,8 @@ async fn of_patches_with_one_etag_one_wins() {
 async fn a_role_gets_one_posting_however_many_ask_at_once() {
     let world = World::new().await;
     let id = world.post("/api/v1/roles", json!({ "title": "x" })).await.number("/id");
-    let answers = join_all((0..10).map(|_| world.post("/api/v1/job_postings", json!({ "role_id": id })))).await;
+    let answers =
+        join_all((0..10).map(|_| world.post("/api/v1/job_postings", json!({ "role_id": id })))).await;
     assert_eq!(answers.iter().filter(|answer| answer.status == 201).count(), 1);
     assert_eq!(answers.iter().filter(|answer| answer.status == 422).count(), 9);
     assert_eq!(world.get("/api/v1/job_postings").await.body["data"].as_array().map(Vec::len), Some(1));
@@ -71,7 +72,8 @@ async fn quick_posts_of_one_title_at_once_get_a_slug_each() {
     let world = World::new().await;
     let body = json!({ "role": { "title": "Engineer" } });
     let answers = join_all((0..12).map(|_| world.post("/api/v1/quick_post", body.clone()))).await;
-    let mut slugs: Vec<_> = answers.iter().map(|answer| answer.string("/job_posting/slug").to_owned()).collect();
+    let mut slugs: Vec<_> =
+        answers.iter().map(|answer| answer.string("/job_posting/slug").to_owned()).collect();
     slugs.sort_unstable();
     slugs.dedup();
     assert_eq!(slugs.len(), 12, "{slugs:?}");

@@ -39,7 +39,10 @@ async fn a_role_is_created_as_a_draft_with_every_field() {
 #[tokio::test]
 async fn what_is_left_out_null_or_blank_is_null() {
     let world = World::new().await;
-    let created = world.post("/api/v1/roles", json!({ "title": "x", "department": "", "location": null })).await.expect(201);
+    let created = world
+        .post("/api/v1/roles", json!({ "title": "x", "department": "", "location": null }))
+        .await
+        .expect(201);
     for field in ["department", "description", "location", "remote_policy", "salary_min", "salary_max"] {
         assert!(created.body[field].is_null() && created.body.get(field).is_some(), "{field}");
     }
@@ -70,11 +73,14 @@ async fn every_failure_is_reported_at_once() {
             "remote_policy must be one of onsite, hybrid, remote",
             "salary_min must be a whole number from 0 to 100000000",
             "salary_max must be a whole number from 0 to 100000000",
-            "status is not a known field",
             "id is not a known field",
+            "status is not a known field",
         ]
     );
-    let crossed = world.post("/api/v1/roles", json!({ "title": "x", "salary_min": 2, "salary_max": 1 })).await.expect(422);
+    let crossed = world
+        .post("/api/v1/roles", json!({ "title": "x", "salary_min": 2, "salary_max": 1 }))
+        .await
+        .expect(422);
     assert_eq!(crossed.messages(), ["salary_min must be at most salary_max"]);
 }
 
@@ -83,17 +89,22 @@ async fn limits_are_in_characters() {
     let world = World::new().await;
     let body = json!({ "title": "🦀".repeat(200), "department": "é".repeat(100), "location": "日".repeat(200), "description": "字".repeat(20_000) });
     let id = role(&world, body.clone()).await;
-    assert_eq!(world.get(&format!("/api/v1/roles/{id}")).await.expect(200).body["description"], body["description"]);
+    assert_eq!(
+        world.get(&format!("/api/v1/roles/{id}")).await.expect(200).body["description"],
+        body["description"]
+    );
     world.post("/api/v1/roles", json!({ "title": "🦀".repeat(201) })).await.expect(422);
 }
 
 #[tokio::test]
 async fn a_patch_sets_clears_and_leaves() {
     let world = World::new().await;
-    let id = role(&world, json!({ "title": "x", "department": "Old", "salary_min": 10, "salary_max": 20 })).await;
+    let id =
+        role(&world, json!({ "title": "x", "department": "Old", "salary_min": 10, "salary_max": 20 })).await;
     let path = format!("/api/v1/roles/{id}");
     world.hands.set("2026-11-20T10:00:00.750Z");
-    let patched = world.patch(&path, json!({ "title": "y", "department": null, "salary_max": 30 })).await.expect(200);
+    let patched =
+        world.patch(&path, json!({ "title": "y", "department": null, "salary_max": 30 })).await.expect(200);
     assert_eq!(patched.body["title"], "y");
     assert_eq!(patched.body["department"], Value::Null);
     assert_eq!((patched.number("/salary_min"), patched.number("/salary_max")), (10, 30));
@@ -143,7 +154,12 @@ async fn every_move_from_every_state() {
         ("paused", &["publish", "pause"][..]),
         ("closed", &["close"][..]),
     ];
-    let moves = [("publish", "draft", "open"), ("pause", "open", "paused"), ("resume", "paused", "open"), ("reopen", "closed", "draft")];
+    let moves = [
+        ("publish", "draft", "open"),
+        ("pause", "open", "paused"),
+        ("resume", "paused", "open"),
+        ("reopen", "closed", "draft"),
+    ];
     let go = async |id: u64, step: &str| match step {
         "close" => world.delete(&format!("/api/v1/roles/{id}")).await,
         _ => world.request(Method::POST, &format!("/api/v1/roles/{id}/{step}")).send().await,
@@ -177,7 +193,10 @@ async fn a_move_takes_no_fields() {
     let world = World::new().await;
     let id = role(&world, json!({ "title": "x" })).await;
     let path = format!("/api/v1/roles/{id}/publish");
-    assert_eq!(world.post(&path, json!({ "force": true })).await.expect(422).messages(), ["force is not a known field"]);
+    assert_eq!(
+        world.post(&path, json!({ "force": true })).await.expect(422).messages(),
+        ["force is not a known field"]
+    );
     assert_eq!(world.post(&path, json!([])).await.expect(422).messages(), ["body must be a JSON object"]);
     world.post(&path, json!({})).await.expect(200);
 }
@@ -191,9 +210,16 @@ async fn closing_takes_the_posting_offline_and_reopening_does_not_bring_it_back(
     let closed = world.delete(&format!("/api/v1/roles/{role}")).await.expect(200);
     assert_eq!(closed.string("/status"), "closed");
     let shown = world.get(&format!("/api/v1/job_postings/{posting}")).await.expect(200);
-    assert_eq!((shown.body["published"].as_bool(), shown.string("/updated_at")), (Some(false), "2026-11-20T11:00:00Z"));
+    assert_eq!(
+        (shown.body["published"].as_bool(), shown.string("/updated_at")),
+        (Some(false), "2026-11-20T11:00:00Z")
+    );
     world.hands.set("2026-11-20T12:00:00Z");
-    assert_eq!(world.delete(&format!("/api/v1/roles/{role}")).await.expect(200).body, closed.body, "idempotent");
+    assert_eq!(
+        world.delete(&format!("/api/v1/roles/{role}")).await.expect(200).body,
+        closed.body,
+        "idempotent"
+    );
     world.request(Method::POST, &format!("/api/v1/roles/{role}/reopen")).send().await.expect(200);
     assert_eq!(world.get(&format!("/api/v1/job_postings/{posting}")).await.body["published"], false);
 }
@@ -202,7 +228,12 @@ async fn closing_takes_the_posting_offline_and_reopening_does_not_bring_it_back(
 async fn a_list_is_filtered_by_status() {
     let world = World::new().await;
     let mut by_status = std::collections::BTreeMap::<&str, Vec<u64>>::new();
-    for (state, way) in [("draft", &[][..]), ("open", &["publish"][..]), ("paused", &["publish", "pause"][..]), ("open", &["publish"][..])] {
+    for (state, way) in [
+        ("draft", &[][..]),
+        ("open", &["publish"][..]),
+        ("paused", &["publish", "pause"][..]),
+        ("open", &["publish"][..]),
+    ] {
         let id = role(&world, json!({ "title": state })).await;
         for step in way {
             world.request(Method::POST, &format!("/api/v1/roles/{id}/{step}")).send().await.expect(200);
@@ -212,7 +243,12 @@ async fn a_list_is_filtered_by_status() {
     by_status.insert("closed", Vec::new());
     for (state, ids) in &by_status {
         let listed = world.get(&format!("/api/v1/roles?status={state}")).await.expect(200);
-        let found: Vec<_> = listed.body["data"].as_array().into_iter().flatten().filter_map(|role| role["id"].as_u64()).collect();
+        let found: Vec<_> = listed.body["data"]
+            .as_array()
+            .into_iter()
+            .flatten()
+            .filter_map(|role| role["id"].as_u64())
+            .collect();
         assert_eq!(&found, ids, "{state}, newest first");
         assert_eq!(listed.body["next_cursor"], Value::Null);
     }
@@ -228,7 +264,11 @@ async fn a_list_is_filtered_by_status() {
         ("limit=ten", "limit must be a whole number from 1 to 100"),
         ("limit=+5", "limit must be a whole number from 1 to 100"),
     ] {
-        assert_eq!(world.get(&format!("/api/v1/roles?{query}")).await.expect(422).messages(), [message], "{query}");
+        assert_eq!(
+            world.get(&format!("/api/v1/roles?{query}")).await.expect(422).messages(),
+            [message],
+            "{query}"
+        );
     }
 }
 
@@ -247,7 +287,11 @@ async fn stats_begin_at_nothing() {
 async fn a_single_resource_takes_no_query() {
     let world = World::new().await;
     let id = role(&world, json!({ "title": "x" })).await;
-    for path in [format!("/api/v1/roles/{id}?fields=id"), format!("/api/v1/roles/{id}/stats?x=1"), "/api/v1/organization?x".to_owned()] {
+    for path in [
+        format!("/api/v1/roles/{id}?fields=id"),
+        format!("/api/v1/roles/{id}/stats?x=1"),
+        "/api/v1/organization?x".to_owned(),
+    ] {
         world.get(&path).await.expect(422);
     }
     world.post("/api/v1/roles?dry_run=1", json!({ "title": "x" })).await.expect(422);

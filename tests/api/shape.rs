@@ -8,15 +8,25 @@ use tests::{project, template};
 
 #[test]
 fn the_template_and_the_route_tables_are_equal() {
-    let in_code: BTreeMap<_, _> =
-        tables().into_iter().flat_map(|(name, routes)| routes.into_iter().map(move |route| (route.key.to_owned(), name.to_owned()))).collect();
-    let in_template: BTreeMap<_, _> = template().routes.into_iter().map(|route| (route.key.clone(), route.function)).collect();
+    let in_code: BTreeMap<_, _> = tables()
+        .into_iter()
+        .flat_map(|(name, routes)| {
+            routes.into_iter().map(move |route| (route.key.to_owned(), name.to_owned()))
+        })
+        .collect();
+    let in_template: BTreeMap<_, _> =
+        template().routes.into_iter().map(|route| (route.key.clone(), route.function)).collect();
     assert_eq!(in_code, in_template);
 }
 
 #[test]
 fn the_default_function_knows_every_route() {
-    let mut routes: Vec<_> = tables().into_iter().flat_map(|(_, routes)| routes).map(|route| route.key).filter(|key| *key != "$default").collect();
+    let mut routes: Vec<_> = tables()
+        .into_iter()
+        .flat_map(|(_, routes)| routes)
+        .map(|route| route.key)
+        .filter(|key| *key != "$default")
+        .collect();
     routes.sort_unstable();
     assert_eq!(default::KNOWN, routes);
 }
@@ -56,7 +66,11 @@ fn quick_post_routes() -> Vec<String> {
 }
 
 fn keys(function: &str) -> Vec<String> {
-    let table = tables().into_iter().find(|(name, _)| *name == function).map(|(_, routes)| routes).unwrap_or_default();
+    let table = tables()
+        .into_iter()
+        .find(|(name, _)| *name == function)
+        .map(|(_, routes)| routes)
+        .unwrap_or_default();
     table.into_iter().map(|route| route.key.to_owned()).collect()
 }
 
@@ -85,7 +99,11 @@ fn the_arrows_point_one_way() {
         let Some(own) = layers.iter().position(|layer| *layer == first) else { continue };
         // `http` names the runtime's environment of nobody; what is above may name what is below, never the reverse.
         for above in &layers[own + 1..] {
-            assert!(!source.contains(&format!("crate::{above}")), "{} reaches up to {above}", relative.display());
+            assert!(
+                !source.contains(&format!("crate::{above}")),
+                "{} reaches up to {above}",
+                relative.display()
+            );
         }
         if first != "store" && first != "runtime" {
             assert!(!source.contains("aws_sdk_dynamodb"), "{} knows DynamoDB", relative.display());
@@ -106,7 +124,10 @@ fn functions_do_not_know_each_other() {
         let manifest = std::fs::read_to_string(project(&format!("functions/{package}/Cargo.toml"))).unwrap();
         let (_, dependencies) = manifest.split_once("[dependencies]").unwrap();
         for other in packages {
-            assert!(!dependencies.lines().any(|line| line.starts_with(other)), "{package} depends on {other}");
+            assert!(
+                !dependencies.lines().any(|line| line.starts_with(other)),
+                "{package} depends on {other}"
+            );
         }
     }
 }

@@ -42,7 +42,10 @@ async fn finished_days_are_archived_once_however_often_and_late_it_runs() {
     world.hands.set("2026-11-24T00:00:00Z");
     let (one, two) = join(run(), run()).await;
     assert_eq!(one.unwrap().archived + two.unwrap().archived, 1);
-    assert_eq!(history(&world, globex).await, days(&[("2026-11-23", 8), ("2026-11-21", 5), ("2026-11-20", 3)]));
+    assert_eq!(
+        history(&world, globex).await,
+        days(&[("2026-11-23", 8), ("2026-11-21", 5), ("2026-11-20", 3)])
+    );
 }
 
 /// A function whose clock is a moment behind may still count for yesterday after the job has run.
@@ -75,7 +78,11 @@ async fn whichever_call_it_dies_at_the_next_run_completes_it() {
         let died = usage_reset::run(world.environment.clone()).await.is_err();
         world.wire.play(|_, _| None);
         usage_reset::run(world.environment.clone()).await.unwrap();
-        assert_eq!(history(&world, tenant(GLOBEX, Mode::Live)).await, days(&[("2026-11-20", 4)]), "call {deadly}");
+        assert_eq!(
+            history(&world, tenant(GLOBEX, Mode::Live)).await,
+            days(&[("2026-11-20", 4)]),
+            "call {deadly}"
+        );
         assert_eq!(history(&world, tenant(tests::ACME, Mode::Live)).await, days(&[("2026-11-20", 1)]));
         if !died {
             return;
@@ -90,7 +97,11 @@ async fn it_walks_every_organization_and_one_that_fails_does_not_stop_it() {
     let now = world.environment.clock.now();
     for number in 1_000..1_130u64 {
         let name = Text::parse(&format!("Company {number}")).unwrap().unwrap();
-        world.store().create_organization(Id::new(number).unwrap(), &name, None, Plan::Free, now).await.unwrap();
+        world
+            .store()
+            .create_organization(Id::new(number).unwrap(), &name, None, Plan::Free, now)
+            .await
+            .unwrap();
     }
     requests(&world, 2).await;
     world.hands.set("2026-11-21T00:00:00Z");

@@ -104,7 +104,8 @@ impl World {
 
     /// A request to `path`, with Acme's live key.
     pub fn request(&self, method: Method, path: &str) -> Ask<'_> {
-        let request = Ask { world: self, method, path: path.to_owned(), headers: HeaderMap::new(), body: Bytes::new() };
+        let request =
+            Ask { world: self, method, path: path.to_owned(), headers: HeaderMap::new(), body: Bytes::new() };
         request.key(ACME, Mode::Live)
     }
 
@@ -221,7 +222,8 @@ impl Ask<'_> {
 
     /// Sends it.
     pub async fn send(self) -> Answer {
-        let mut request = http::Request::builder().method(self.method).uri(&self.path).body(self.body).expect("a request");
+        let mut request =
+            http::Request::builder().method(self.method).uri(&self.path).body(self.body).expect("a request");
         *request.headers_mut() = self.headers;
         request.headers_mut().entry("host").or_insert("api.rolecall.test".parse().expect("a host"));
         let response = self.world.gateway.send(request, IpAddr::V4(Ipv4Addr::LOCALHOST)).await;
@@ -267,13 +269,19 @@ impl Answer {
     /// A number in the body.
     #[track_caller]
     pub fn number(&self, pointer: &str) -> u64 {
-        self.body.pointer(pointer).and_then(Value::as_u64).unwrap_or_else(|| panic!("{pointer} in {}", self.text))
+        self.body
+            .pointer(pointer)
+            .and_then(Value::as_u64)
+            .unwrap_or_else(|| panic!("{pointer} in {}", self.text))
     }
 
     /// A string in the body.
     #[track_caller]
     pub fn string(&self, pointer: &str) -> &str {
-        self.body.pointer(pointer).and_then(Value::as_str).unwrap_or_else(|| panic!("{pointer} in {}", self.text))
+        self.body
+            .pointer(pointer)
+            .and_then(Value::as_str)
+            .unwrap_or_else(|| panic!("{pointer} in {}", self.text))
     }
 
     /// The messages of a validation failure.

@@ -3,7 +3,8 @@
 use std::sync::{Arc, Mutex};
 
 use aws_smithy_runtime_api::client::http::{
-    HttpClient, HttpConnector, HttpConnectorFuture, HttpConnectorSettings, SharedHttpClient, SharedHttpConnector,
+    HttpClient, HttpConnector, HttpConnectorFuture, HttpConnectorSettings, SharedHttpClient,
+    SharedHttpConnector,
 };
 use aws_smithy_runtime_api::client::orchestrator::{HttpRequest, HttpResponse};
 use aws_smithy_runtime_api::client::result::ConnectorError;
@@ -99,7 +100,11 @@ impl Default for Wire {
 }
 
 impl HttpClient for Wire {
-    fn http_connector(&self, settings: &HttpConnectorSettings, components: &RuntimeComponents) -> SharedHttpConnector {
+    fn http_connector(
+        &self,
+        settings: &HttpConnectorSettings,
+        components: &RuntimeComponents,
+    ) -> SharedHttpConnector {
         let inner = self.inner.http_connector(settings, components);
         SharedHttpConnector::new(Line { inner, calls: self.calls.clone(), faults: self.faults.clone() })
     }
@@ -121,7 +126,8 @@ impl HttpConnector for Line {
     fn call(&self, mut request: HttpRequest) -> HttpConnectorFuture {
         let target = request.headers().get("x-amz-target").unwrap_or_default();
         let operation = target.rsplit('.').next().unwrap_or_default().to_owned();
-        let asked = request.body().bytes().and_then(|body| serde_json::from_slice(body).ok()).unwrap_or_default();
+        let asked =
+            request.body().bytes().and_then(|body| serde_json::from_slice(body).ok()).unwrap_or_default();
         let fault = self.faults.lock().expect("no poison").clone()(&operation, &asked);
         let answer = fault.as_ref().and_then(|fault| instead(fault, &asked));
         if answer.is_none() {
@@ -160,7 +166,9 @@ fn instead(fault: &Fault, asked: &Value) -> Option<HttpConnectorFuture> {
     Some(match fault {
         Fault::AnswerLost => return None,
         Fault::Silent => HttpConnectorFuture::new(std::future::pending()),
-        Fault::Unreachable => HttpConnectorFuture::ready(Err(ConnectorError::io("connection refused".into()))),
+        Fault::Unreachable => {
+            HttpConnectorFuture::ready(Err(ConnectorError::io("connection refused".into())))
+        }
         Fault::Throttled => exception(400, "ProvisionedThroughputExceededException"),
         Fault::Internal => exception(500, "InternalServerError"),
         Fault::Conflict => {

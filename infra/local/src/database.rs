@@ -17,20 +17,24 @@ pub struct Embedded {
 impl Embedded {
     /// A database that is forgotten with the process.
     pub fn in_memory() -> Result<Self, String> {
-        let database = Database::memory().map_err(|error| format!("No database could be made in memory: {error}."))?;
+        let database =
+            Database::memory().map_err(|error| format!("No database could be made in memory: {error}."))?;
         Ok(Self { database, _lock: None })
     }
 
     /// The database of `folder`, which is made where it does not exist.
     pub fn in_folder(folder: &Path) -> Result<Self, String> {
         let shown = folder.display();
-        let unusable = |error: &dyn std::fmt::Display| format!("The data folder {shown} cannot be used: {error}.");
+        let unusable =
+            |error: &dyn std::fmt::Display| format!("The data folder {shown} cannot be used: {error}.");
         std::fs::create_dir_all(folder).map_err(|error| unusable(&error))?;
         let lock = File::create(folder.join("lock")).map_err(|error| unusable(&error))?;
         match lock.try_lock() {
             Ok(()) => {}
             Err(TryLockError::WouldBlock) => {
-                return Err(format!("The data folder {shown} is in use by another Rolecall; choose another with --data."));
+                return Err(format!(
+                    "The data folder {shown} is in use by another Rolecall; choose another with --data."
+                ));
             }
             Err(TryLockError::Error(error)) => return Err(unusable(&error)),
         }

@@ -62,7 +62,8 @@ impl Demo {
         }
         for mode in Mode::ALL {
             let (tenant, credential) = (self.tenant(mode)?, self.key(mode)?);
-            if store.find_api_key(tenant, credential.id()).await.map_err(|error| error.to_string())?.is_none() {
+            if store.find_api_key(tenant, credential.id()).await.map_err(|error| error.to_string())?.is_none()
+            {
                 let key = ApiKey {
                     id: credential.id(),
                     name: format!("{} demonstration", self.name),

@@ -52,5 +52,8 @@ fn scheduled(name: &str, environment: Environment) -> Option<BoxFuture<'static, 
         "UsageResetFunction" => usage_reset::run(environment),
         _ => return None,
     };
-    Some(run.map(|result| result.map(|summary| format!("{summary:?}")).map_err(|error| error.to_string())).boxed())
+    Some(
+        run.map(|result| result.map(|summary| format!("{summary:?}")).map_err(|error| error.to_string()))
+            .boxed(),
+    )
 }

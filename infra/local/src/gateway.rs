@@ -21,6 +21,7 @@ use serde::Deserialize;
 use serde_json::{Map, Value, json};
 use shared::clock::Clock;
 use shared::random::Random;
+use tokio::sync::Semaphore;
 
 use crate::template::TemplateRoute;
 
@@ -31,6 +32,8 @@ pub type Function = Arc<dyn Fn(lambda_http::Request) -> BoxFuture<'static, Respo
 pub const MAX_BODY: usize = 10 * 1024 * 1024;
 /// The most that a request's line and headers may come to.
 const MAX_HEADERS: usize = 10_240;
+/// How many functions run at once; further requests wait. Lambda has such a limit too, if a higher one.
+const CONCURRENCY: usize = 32;
 /// How long a function may take.
 const TIMEOUT: Duration = Duration::from_secs(30);
 
@@ -38,6 +41,7 @@ const TIMEOUT: Duration = Duration::from_secs(30);
 pub struct Gateway {
     routes: Vec<Route>,
     default: Option<Function>,
+    running: Semaphore,
     clock: Clock,
     random: Random,
 }
@@ -70,11 +74,12 @@ impl Gateway {
         clock: Clock,
         random: Random,
     ) -> Result<Self, String> {
-        let mut gateway = Self { routes: Vec::new(), default: None, clock, random };
+        let running = Semaphore::new(CONCURRENCY);
+        let mut gateway = Self { routes: Vec::new(), default: None, running, clock, random };
         for route in routes {
             let function = functions.get(&route.function).cloned();
-            let function =
-                function.ok_or_else(|| format!("The function {} of {} does not exist.", route.function, route.key))?;
+            let function = function
+                .ok_or_else(|| format!("The function {} of {} does not exist.", route.function, route.key))?;
             match route.key.split_once(' ') {
                 None => gateway.default = Some(function),
                 Some((method, path)) => {
@@ -98,11 +103,15 @@ impl Gateway {
         if !host_is_sound(request.headers()) {
             return refusal(StatusCode::BAD_REQUEST, "Bad Request");
         }
-        let Some((route_key, parameters, function)) = self.route(request.method(), request.uri().path()) else {
+        let Some((route_key, parameters, function)) = self.route(request.method(), request.uri().path())
+        else {
             return refusal(StatusCode::NOT_FOUND, "Not Found");
         };
         let event = self.event(&request, source, route_key, &parameters);
+        // An error would say that the semaphore is closed, which it never is.
+        let permit = self.running.acquire().await;
         let mut response = invoke(function, event).await;
+        drop(permit);
         if request.method() == Method::HEAD {
             *response.body_mut() = Bytes::new();
         }
@@ -130,9 +139,16 @@ impl Gateway {
     }
 
     /// The event that AWS would make of a request.
-    fn event(&self, request: &Request<Bytes>, source: IpAddr, route_key: &str, parameters: &Map<String, Value>) -> Value {
+    fn event(
+        &self,
+        request: &Request<Bytes>,
+        source: IpAddr,
+        route_key: &str,
+        parameters: &Map<String, Value>,
+    ) -> Value {
         let headers = request.headers();
-        let text = |name: HeaderName| headers.get(name).map(|value| lossy(value.as_bytes())).unwrap_or_default();
+        let text =
+            |name: HeaderName| headers.get(name).map(|value| lossy(value.as_bytes())).unwrap_or_default();
         let host = text(HOST);
         let now = self.clock.now();
         let path = decoded(request.uri().path());
@@ -170,7 +186,8 @@ impl Gateway {
             },
             "isBase64Encoded": is_base64_encoded,
         });
-        let cookies: Vec<_> = headers.get_all(COOKIE).iter().flat_map(|value| cookies(value.as_bytes())).collect();
+        let cookies: Vec<_> =
+            headers.get_all(COOKIE).iter().flat_map(|value| cookies(value.as_bytes())).collect();
         for (name, value, present) in [
             ("body", body.clone(), !body.is_null()),
             ("cookies", json!(cookies), !cookies.is_empty()),
@@ -188,7 +205,10 @@ impl Gateway {
         let mut joined = BTreeMap::<String, String>::new();
         for (name, value) in headers.iter().filter(|(name, _)| *name != COOKIE) {
             let value = lossy(value.as_bytes());
-            joined.entry(name.as_str().to_owned()).and_modify(|all| *all = format!("{all},{value}")).or_insert(value);
+            joined
+                .entry(name.as_str().to_owned())
+                .and_modify(|all| *all = format!("{all},{value}"))
+                .or_insert(value);
         }
         let forwarded = joined.entry("x-forwarded-for".to_owned()).or_default();
         *forwarded = if forwarded.is_empty() { source.to_string() } else { format!("{forwarded}, {source}") };
@@ -284,7 +304,8 @@ fn http_response(answer: Value) -> Option<Response<Bytes>> {
 }
 
 fn header_size(request: &Request<Bytes>) -> usize {
-    let line = request.method().as_str().len() + request.uri().path_and_query().map_or(0, |path| path.as_str().len());
+    let line = request.method().as_str().len()
+        + request.uri().path_and_query().map_or(0, |path| path.as_str().len());
     request.headers().iter().map(|(name, value)| name.as_str().len() + value.len()).sum::<usize>() + line
 }
 
@@ -305,8 +326,13 @@ fn is_text(content_type: &str) -> bool {
     let media = content_type.split(';').next().unwrap_or_default().trim().to_ascii_lowercase();
     media.starts_with("text/")
         || ["+json", "+xml"].iter().any(|suffix| media.ends_with(suffix))
-        || ["application/json", "application/xml", "application/javascript", "application/x-www-form-urlencoded"]
-            .contains(&media.as_str())
+        || [
+            "application/json",
+            "application/xml",
+            "application/javascript",
+            "application/x-www-form-urlencoded",
+        ]
+        .contains(&media.as_str())
 }
 
 fn query_parameters(query: &str) -> BTreeMap<String, String> {
@@ -321,7 +347,11 @@ fn query_parameters(query: &str) -> BTreeMap<String, String> {
 }
 
 fn cookies(header: &[u8]) -> Vec<String> {
-    lossy(header).split(';').map(|cookie| cookie.trim().to_owned()).filter(|cookie| !cookie.is_empty()).collect()
+    lossy(header)
+        .split(';')
+        .map(|cookie| cookie.trim().to_owned())
+        .filter(|cookie| !cookie.is_empty())
+        .collect()
 }
 
 fn decoded(text: &str) -> String {

@@ -107,8 +107,13 @@ async fn run(arguments: Arguments) -> Result<(), String> {
             signing_key: Secret::new("cursors of the local service need no secret"),
         },
     };
-    store.create_table().await.map_err(|error| format!("The table cannot be made at {endpoint}: {error}."))?;
-    demo::create(&store, environment.clock.now()).await.map_err(|error| format!("No demonstration data: {error}."))?;
+    store
+        .create_table()
+        .await
+        .map_err(|error| format!("The table cannot be made at {endpoint}: {error}."))?;
+    demo::create(&store, environment.clock.now())
+        .await
+        .map_err(|error| format!("No demonstration data: {error}."))?;
     if arguments.run_schedules {
         report(&functions::run_scheduled(&template, &environment).await);
     }
@@ -155,10 +160,16 @@ fn on_this_machine(endpoint: String) -> Result<String, String> {
 }
 
 async fn listen(port: u16, option: &str) -> Result<TcpListener, String> {
-    TcpListener::bind(SocketAddr::from((Ipv4Addr::LOCALHOST, port))).await.map_err(|error| match error.kind() {
-        ErrorKind::AddrInUse => format!("Port {port} is taken by another program; choose another with {option}."),
-        ErrorKind::PermissionDenied => format!("Port {port} needs more rights; choose another with {option}."),
-        _ => format!("Port {port} cannot be used: {error}."),
+    TcpListener::bind(SocketAddr::from((Ipv4Addr::LOCALHOST, port))).await.map_err(|error| {
+        match error.kind() {
+            ErrorKind::AddrInUse => {
+                format!("Port {port} is taken by another program; choose another with {option}.")
+            }
+            ErrorKind::PermissionDenied => {
+                format!("Port {port} needs more rights; choose another with {option}.")
+            }
+            _ => format!("Port {port} cannot be used: {error}."),
+        }
     })
 }
 

@@ -25,7 +25,11 @@ const GRACE: Duration = Duration::from_secs(10);
 const HEADER_TIMEOUT: Duration = Duration::from_secs(30);
 
 /// Serves until `shutdown`; then takes no more connections, and lets the requests under way end.
-pub async fn serve(listener: TcpListener, gateway: Arc<Gateway>, shutdown: impl Future<Output = ()>) -> io::Result<()> {
+pub async fn serve(
+    listener: TcpListener,
+    gateway: Arc<Gateway>,
+    shutdown: impl Future<Output = ()>,
+) -> io::Result<()> {
     let connections = GracefulShutdown::new();
     let mut shutdown = std::pin::pin!(shutdown);
     loop {
@@ -68,7 +72,8 @@ async fn answer(gateway: &Gateway, request: Request<Incoming>, source: IpAddr) -
     let response = match Limited::new(body, MAX_BODY).collect().await {
         Ok(body) => gateway.send(Request::from_parts(parts, body.to_bytes()), source).await,
         Err(error) if error.is::<LengthLimitError>() => {
-            let mut response = Response::new(Bytes::from_static(br#"{"message":"Request Entity Too Large"}"#));
+            let mut response =
+                Response::new(Bytes::from_static(br#"{"message":"Request Entity Too Large"}"#));
             *response.status_mut() = StatusCode::PAYLOAD_TOO_LARGE;
             response.headers_mut().insert("content-type", HeaderValue::from_static("application/json"));
             // What is left of the body is not read.

@@ -36,14 +36,16 @@ impl Template {
     /// Reads a template's file.
     pub fn read(file: &Path) -> Result<Self, String> {
         let shown = file.display();
-        let text = std::fs::read_to_string(file).map_err(|error| format!("{shown} cannot be read: {error}."))?;
+        let text =
+            std::fs::read_to_string(file).map_err(|error| format!("{shown} cannot be read: {error}."))?;
         Self::parse(&text).map_err(|error| format!("{shown}: {error}."))
     }
 
     /// Reads a template's text.
     pub fn parse(text: &str) -> Result<Self, String> {
         let template: Value = serde_yaml_ng::from_str(text).map_err(|error| error.to_string())?;
-        let resources = template.get("Resources").and_then(Value::as_mapping).ok_or("there are no Resources")?;
+        let resources =
+            template.get("Resources").and_then(Value::as_mapping).ok_or("there are no Resources")?;
         let (mut routes, mut schedules) = (Vec::new(), Vec::new());
         for (name, resource) in resources {
             if string(resource, "Type") != Some("AWS::Serverless::Function") {
@@ -55,12 +57,20 @@ impl Template {
                 let properties = event.get("Properties").unwrap_or(&Value::Null);
                 match string(event, "Type") {
                     Some("HttpApi") => {
-                        routes.push(TemplateRoute { key: route_key(function, properties)?, function: function.to_owned() });
+                        routes.push(TemplateRoute {
+                            key: route_key(function, properties)?,
+                            function: function.to_owned(),
+                        });
                     }
                     Some("ScheduleV2" | "Schedule") => {
-                        let expression = string(properties, "ScheduleExpression").or_else(|| string(properties, "Schedule"));
-                        let expression = expression.ok_or_else(|| format!("{function} has a schedule without an expression"))?;
-                        schedules.push(Schedule { expression: expression.to_owned(), function: function.to_owned() });
+                        let expression = string(properties, "ScheduleExpression")
+                            .or_else(|| string(properties, "Schedule"));
+                        let expression = expression
+                            .ok_or_else(|| format!("{function} has a schedule without an expression"))?;
+                        schedules.push(Schedule {
+                            expression: expression.to_owned(),
+                            function: function.to_owned(),
+                        });
                     }
                     _ => {}
                 }
@@ -106,7 +116,8 @@ Resources:
     #[test]
     fn routes_and_schedules_are_found() {
         let template = Template::parse(TEMPLATE).unwrap();
-        let keys: Vec<_> = template.routes.iter().map(|route| (route.key.as_str(), route.function.as_str())).collect();
+        let keys: Vec<_> =
+            template.routes.iter().map(|route| (route.key.as_str(), route.function.as_str())).collect();
         assert_eq!(keys, [("GET /roles", "Roles"), ("$default", "Roles")]);
         assert_eq!(template.schedules[0].expression, "cron(0 0 * * ? *)");
     }
@@ -116,13 +127,21 @@ Resources:
         for (text, complaint) in [
             ("Resources: [", "did not find"),
             ("{}", "no Resources"),
-            (&TEMPLATE.replace("        Rest: {Type: HttpApi, Properties: {ApiId: !Ref Api}}", "        Again: {Type: HttpApi, Properties: {Method: GET, Path: /roles}}"), "GET /roles is there twice"),
+            (
+                &TEMPLATE.replace(
+                    "        Rest: {Type: HttpApi, Properties: {ApiId: !Ref Api}}",
+                    "        Again: {Type: HttpApi, Properties: {Method: GET, Path: /roles}}",
+                ),
+                "GET /roles is there twice",
+            ),
             (&TEMPLATE.replace(", Path: /roles", ""), "only one of Method and Path"),
             (&TEMPLATE.replace("ScheduleExpression", "Other"), "without an expression"),
         ] {
             let error = Template::parse(text).unwrap_err();
             assert!(error.contains(complaint), "{error}");
         }
-        assert!(Template::read(Path::new("nowhere.yaml")).unwrap_err().starts_with("nowhere.yaml cannot be read"));
+        assert!(
+            Template::read(Path::new("nowhere.yaml")).unwrap_err().starts_with("nowhere.yaml cannot be read")
+        );
     }
 }

@@ -1,9 +1,9 @@
 //! The local service as a process: started, asked, stopped, killed, started again.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::io::{BufRead, BufReader, Read};
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
-use std::io::{BufRead, BufReader, Read};
 use std::time::Duration;
 
 use futures_util::future::join_all;
@@ -31,7 +31,8 @@ fn command(arguments: &[&str]) -> Command {
 
 impl Service {
     fn start(arguments: &[&str]) -> Self {
-        let mut child = command(arguments).args(["--port", "0"]).stdout(Stdio::piped()).spawn().expect("a process");
+        let mut child =
+            command(arguments).args(["--port", "0"]).stdout(Stdio::piped()).spawn().expect("a process");
         let mut lines = BufReader::new(child.stdout.take().expect("its output")).lines();
         let mut said = BTreeMap::new();
         for line in lines.by_ref() {
@@ -50,7 +51,13 @@ impl Service {
         &self.keys["Acme live"]
     }
 
-    async fn post(&self, client: &reqwest::Client, path: &str, key: &str, body: &Value) -> Option<(u16, Value)> {
+    async fn post(
+        &self,
+        client: &reqwest::Client,
+        path: &str,
+        key: &str,
+        body: &Value,
+    ) -> Option<(u16, Value)> {
         let request = client.post(format!("{}{path}", self.base_url)).bearer_auth(self.key());
         let response = request.header("idempotency-key", key).json(body).send().await.ok()?;
         let status = response.status().as_u16();
@@ -61,7 +68,15 @@ impl Service {
         let mut items = Vec::new();
         let mut url = format!("{}{path}?limit=100", self.base_url);
         loop {
-            let page: Value = client.get(&url).bearer_auth(self.key()).send().await.expect("a page").json().await.expect("JSON");
+            let page: Value = client
+                .get(&url)
+                .bearer_auth(self.key())
+                .send()
+                .await
+                .expect("a page")
+                .json()
+                .await
+                .expect("JSON");
             items.extend(page["data"].as_array().cloned().unwrap_or_default());
             let Some(cursor) = page["next_cursor"].as_str() else { return items };
             url = format!("{}{path}?limit=100&cursor={cursor}", self.base_url);
@@ -99,7 +114,8 @@ async fn killed_in_a_storm_it_leaves_pairs_and_repetitions_make_no_second() {
             while service.all(&client, "/api/v1/roles").await.len() <= acknowledged.len() + 10 * round {}
             Command::new("kill").args(["-9", &pid]).status().expect("kill");
         };
-        let quick_post = async |n: usize| service.post(&client, "/api/v1/quick_post", &format!("k{n}"), &body(n)).await;
+        let quick_post =
+            async |n: usize| service.post(&client, "/api/v1/quick_post", &format!("k{n}"), &body(n)).await;
         let storm = join_all((0..total).map(|n| async move { (n, quick_post(n).await) }));
         let (answers, ()) = futures_util::future::join(storm, killer).await;
         for (n, answer) in answers {
@@ -113,19 +129,28 @@ async fn killed_in_a_storm_it_leaves_pairs_and_repetitions_make_no_second() {
     }
 
     let service = Service::start(&["--data", folder(&data)]);
-    let (roles, postings) = (service.all(&client, "/api/v1/roles").await, service.all(&client, "/api/v1/job_postings").await);
+    let (roles, postings) =
+        (service.all(&client, "/api/v1/roles").await, service.all(&client, "/api/v1/job_postings").await);
     assert_eq!(ids(&roles, "id"), ids(&postings, "role_id"));
     assert_eq!(ids(&roles, "job_posting_id"), ids(&postings, "id"));
-    assert!(roles.iter().all(|role| role["status"] == "open") && postings.iter().all(|posting| posting["published"] == true));
+    assert!(
+        roles.iter().all(|role| role["status"] == "open")
+            && postings.iter().all(|posting| posting["published"] == true)
+    );
     for (n, posted) in &acknowledged {
-        assert!(ids(&roles, "id").contains(&posted["role"]["id"].as_u64().expect("an id")), "request {n} is there");
+        assert!(
+            ids(&roles, "id").contains(&posted["role"]["id"].as_u64().expect("an id")),
+            "request {n} is there"
+        );
     }
     for n in 0..total {
-        let (status, posted) = service.post(&client, "/api/v1/quick_post", &format!("k{n}"), &body(n)).await.expect("an answer");
+        let (status, posted) =
+            service.post(&client, "/api/v1/quick_post", &format!("k{n}"), &body(n)).await.expect("an answer");
         assert_eq!(status, 201);
         assert!(acknowledged.get(&n).is_none_or(|before| *before == posted));
     }
-    let (roles, postings) = (service.all(&client, "/api/v1/roles").await, service.all(&client, "/api/v1/job_postings").await);
+    let (roles, postings) =
+        (service.all(&client, "/api/v1/roles").await, service.all(&client, "/api/v1/job_postings").await);
     assert_eq!((roles.len(), postings.len()), (total, total));
     let slugs: BTreeSet<_> = postings.iter().filter_map(|posting| posting["slug"].as_str()).collect();
     assert_eq!(slugs.len(), total);
@@ -152,7 +177,8 @@ async fn stopped_and_started_again_it_has_kept_its_data_and_memory_keeps_nothing
 
 /// Runs the program to its end and returns what it says on its error output.
 fn complaint(arguments: &[&str]) -> String {
-    let mut child = command(arguments).stdout(Stdio::null()).stderr(Stdio::piped()).spawn().expect("a process");
+    let mut child =
+        command(arguments).stdout(Stdio::null()).stderr(Stdio::piped()).spawn().expect("a process");
     let mut said = String::new();
     child.stderr.take().expect("its errors").read_to_string(&mut said).expect("text");
     assert!(!child.wait().expect("an end").success());

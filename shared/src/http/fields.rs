@@ -31,7 +31,7 @@ impl Input for () {
 #[derive(Debug)]
 pub enum Scalar<'v> {
     /// A JSON string.
-    Text(Cow<'v, str>),
+    Text(String),
     /// A JSON number, as it was written.
     Number(&'v str),
     /// A JSON boolean.
@@ -73,6 +73,16 @@ impl<T> Change<T> {
 enum Given<'v> {
     Json(&'v RawValue),
     Word(&'v str),
+}
+
+/// What came under a name.
+enum Sent<T> {
+    Absent,
+    /// `null`, or a string without content.
+    Blank,
+    Value(T),
+    /// Something else; the failure has been noted.
+    Refused,
 }
 
 /// An object's members, in the order in which they were sent.
@@ -154,35 +164,37 @@ impl<'v> Fields<'_, 'v> {
 
     /// A field that must be there and not blank.
     pub fn required<T: Value>(&mut self, name: &str) -> Option<T> {
-        let given = self.scalar(name);
-        self.present(name, given)
+        match self.field(name) {
+            Sent::Value(value) => Some(value),
+            Sent::Refused => None,
+            Sent::Absent | Sent::Blank => self.fail(name, "can't be blank"),
+        }
     }
 
     /// A field that may be absent, `null` or blank, which all mean the same.
     pub fn optional<T: Value>(&mut self, name: &str) -> Option<T> {
-        match self.scalar(name) {
-            Some(Some(scalar)) => self.value(name, &scalar).flatten(),
-            _ => None,
+        match self.field(name) {
+            Sent::Value(value) => Some(value),
+            Sent::Absent | Sent::Blank | Sent::Refused => None,
         }
     }
 
     /// An optional field of a PATCH.
     pub fn change<T: Value>(&mut self, name: &str) -> Change<T> {
-        match self.scalar(name) {
-            None => Change::Keep,
-            Some(None) => Change::Clear,
-            Some(Some(scalar)) => match self.value(name, &scalar) {
-                Some(Some(value)) => Change::Set(value),
-                Some(None) => Change::Clear,
-                None => Change::Keep,
-            },
+        match self.field(name) {
+            Sent::Value(value) => Change::Set(value),
+            Sent::Blank => Change::Clear,
+            Sent::Absent | Sent::Refused => Change::Keep,
         }
     }
 
     /// A field of a PATCH that cannot be cleared; `None` where it was not sent.
     pub fn replacement<T: Value>(&mut self, name: &str) -> Option<T> {
-        let given = self.scalar(name)?;
-        self.present(name, Some(given))
+        match self.field(name) {
+            Sent::Value(value) => Some(value),
+            Sent::Absent | Sent::Refused => None,
+            Sent::Blank => self.fail(name, "can't be blank"),
+        }
     }
 
     /// An object that may be absent or `null`, which both mean an empty one.
@@ -192,13 +204,13 @@ impl<'v> Fields<'_, 'v> {
         read: impl FnOnce(&mut Fields<'_, 'v>) -> Option<T>,
     ) -> Option<T> {
         let members = match self.take(name) {
-            None => Members(Vec::new()),
-            Some(Given::Json(raw)) if raw.get() == "null" => Members(Vec::new()),
-            Some(Given::Json(raw)) if raw.get().starts_with('{') => match serde_json::from_str(raw.get()) {
+            Sent::Absent | Sent::Blank => Members(Vec::new()),
+            Sent::Refused => return None,
+            Sent::Value(Given::Json(raw)) => match serde_json::from_str(raw.get()) {
                 Ok(members) => members,
-                Err(_) => return self.fail(name, "must be a valid object"),
+                Err(_) => return self.fail(name, "must be an object"),
             },
-            Some(_) => return self.fail(name, "must be an object"),
+            Sent::Value(Given::Word(_)) => return self.fail(name, "must be an object"),
         };
         let given = members.0.into_iter().map(|(name, value)| (name, Given::Json(value))).collect();
         Fields { prefix: format!("{}{name}.", self.prefix), given, messages: self.messages }.read(read)
@@ -210,45 +222,48 @@ impl<'v> Fields<'_, 'v> {
         None
     }
 
-    fn present<T: Value>(&mut self, name: &str, given: Option<Option<Scalar<'v>>>) -> Option<T> {
-        match given.flatten().map(|scalar| self.value(name, &scalar)) {
-            Some(Some(Some(value))) => Some(value),
-            Some(None) => None,
-            Some(Some(None)) | None => self.fail(name, "can't be blank"),
+    fn field<T: Value>(&mut self, name: &str) -> Sent<T> {
+        let scalar = match self.take(name) {
+            Sent::Absent => return Sent::Absent,
+            Sent::Blank => return Sent::Blank,
+            Sent::Refused => return Sent::Refused,
+            Sent::Value(Given::Word(word)) => Scalar::Word(word),
+            Sent::Value(Given::Json(raw)) => scalar(raw),
+        };
+        match T::read(&scalar) {
+            Ok(Some(value)) => Sent::Value(value),
+            Ok(None) => Sent::Blank,
+            Err(what) => {
+                self.fail::<T>(name, &what);
+                Sent::Refused
+            }
         }
     }
 
-    fn value<T: Value>(&mut self, name: &str, scalar: &Scalar<'v>) -> Option<Option<T>> {
-        T::read(scalar).map_err(|what| self.fail::<T>(name, &what)).ok()
-    }
-
-    /// The field as a scalar: `None` where it was not sent, `Some(None)` for `null`.
-    fn scalar(&mut self, name: &str) -> Option<Option<Scalar<'v>>> {
-        Some(match self.take(name)? {
-            Given::Word(word) => Some(Scalar::Word(word)),
-            Given::Json(raw) => match raw.get().as_bytes().first() {
-                Some(b'n') => None,
-                Some(b't') => Some(Scalar::Bool(true)),
-                Some(b'f') => Some(Scalar::Bool(false)),
-                Some(b'"') => Some(
-                    serde_json::from_str(raw.get())
-                        .map_or(Scalar::Other, |text: String| Scalar::Text(text.into())),
-                ),
-                Some(b'-' | b'0'..=b'9') => Some(Scalar::Number(raw.get())),
-                _ => Some(Scalar::Other),
-            },
-        })
-    }
-
-    fn take(&mut self, name: &str) -> Option<Given<'v>> {
-        let at = self.given.iter().position(|(given, _)| given == name)?;
+    fn take(&mut self, name: &str) -> Sent<Given<'v>> {
+        let Some(at) = self.given.iter().position(|(given, _)| given == name) else { return Sent::Absent };
         let (_, value) = self.given.remove(at);
         let before = self.given.len();
         self.given.retain(|(given, _)| given != name);
-        if self.given.len() < before {
-            return self.fail(name, "must be given once");
+        match value {
+            _ if self.given.len() < before => {
+                self.fail::<()>(name, "must be given once");
+                Sent::Refused
+            }
+            Given::Json(raw) if raw.get() == "null" => Sent::Blank,
+            value => Sent::Value(value),
         }
-        Some(value)
+    }
+}
+
+/// A JSON value other than `null`, as a scalar.
+fn scalar(raw: &RawValue) -> Scalar<'_> {
+    match raw.get().as_bytes().first() {
+        Some(b't') => Scalar::Bool(true),
+        Some(b'f') => Scalar::Bool(false),
+        Some(b'"') => serde_json::from_str(raw.get()).map_or(Scalar::Other, Scalar::Text),
+        Some(b'-' | b'0'..=b'9') => Scalar::Number(raw.get()),
+        _ => Scalar::Other,
     }
 }
 

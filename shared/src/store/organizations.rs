@@ -173,7 +173,8 @@ impl Store {
     /// Refuses a key from now on.
     pub async fn revoke_api_key(&self, tenant: Tenant, id: Id, now: Timestamp) -> Result<(), Denied> {
         let mut writes = Writes::new(tenant);
-        let (names, values) = (vec![("#revoked", "revoked_at".to_owned())], vec![(":now", AttributeValue::S(now.to_string()))]);
+        let (names, values) =
+            (vec![("#revoked", "revoked_at".to_owned())], vec![(":now", AttributeValue::S(now.to_string()))]);
         writes.update(keys::api_key(tenant, id), "SET #revoked = :now", EXISTS, names, values);
         let names = vec![("#credential", credential_attribute(id))];
         writes.update(keys::gate(tenant), "REMOVE #credential", EXISTS, names, Vec::new());
