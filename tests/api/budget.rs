@@ -147,8 +147,11 @@ async fn a_page_costs_the_same_of_ten_roles_as_of_ten_thousand_first_or_last() {
             };
             let id = shared::id::Id::new(1_000_000_000_000_000 + number).unwrap();
             let draft = Role::draft(id, content, world.environment.clock.now());
-            let role =
-                if number % 2 == 0 { draft.publish(world.environment.clock.now()).unwrap() } else { draft };
+            let role = if number.is_multiple_of(2) {
+                draft.publish(world.environment.clock.now()).unwrap()
+            } else {
+                draft
+            };
             let mut writes = shared::store::Writes::new(tenant(ACME, shared::model::Mode::Live));
             writes.insert_role(&role).unwrap();
             world.store().commit(writes).await.unwrap();

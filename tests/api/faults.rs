@@ -99,7 +99,7 @@ async fn a_table_that_is_not_there_is_our_fault_and_says_no_more() {
     environment.store = shared::store::Store::through(world.wire.client(), &world.endpoint, "no-such-table");
     let gateway = rolecall_local::gateway::Gateway::new(
         &world.template.routes,
-        rolecall_local::functions::answering(&environment),
+        &rolecall_local::functions::answering(&environment),
         environment.clock.clone(),
         environment.random.clone(),
     );

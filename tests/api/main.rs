@@ -1,5 +1,13 @@
 //! The API, through gateway events, against a DynamoDB. One file a subject.
 
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    clippy::large_futures,
+    reason = "in a test, a panic is a failure, and the stack is large enough"
+)]
+
 mod access;
 mod bodies;
 mod budget;

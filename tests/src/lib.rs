@@ -1,5 +1,13 @@
 //! A world for tests: the real functions behind the real gateway events, a DynamoDB, and a clock that stands still.
 
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    clippy::missing_panics_doc,
+    reason = "in a test, that is a failure"
+)]
+
 pub mod wire;
 
 use std::net::{IpAddr, Ipv4Addr};
@@ -69,11 +77,11 @@ pub struct World {
 impl World {
     /// A world with the demonstration organizations in it.
     pub async fn new() -> Self {
+        static TABLES: AtomicU64 = AtomicU64::new(0);
         let endpoint = match std::env::var("ROLECALL_TEST_ENDPOINT") {
             Ok(endpoint) => endpoint,
             Err(_) => embedded().await,
         };
-        static TABLES: AtomicU64 = AtomicU64::new(0);
         let table = format!("rolecall-{}-{}", std::process::id(), TABLES.fetch_add(1, Ordering::Relaxed));
         let wire = Wire::new();
         let hands = Hands(Arc::default());
@@ -93,7 +101,7 @@ impl World {
         let template = template();
         let gateway = Gateway::new(
             &template.routes,
-            functions::answering(&environment),
+            &functions::answering(&environment),
             environment.clock.clone(),
             environment.random.clone(),
         );

@@ -1,2 +1,28 @@
-//! The administration tool's entry.
-fn main() {}
+//! The administration tool's entry: arguments and environment in, exit code out.
+
+use std::process::ExitCode;
+
+use clap::Parser;
+use rolecall_admin::{Cli, run};
+use shared::clock::Clock;
+use shared::random::Random;
+
+#[tokio::main(flavor = "current_thread")]
+async fn main() -> ExitCode {
+    let cli = Cli::parse();
+    // Where AWS's configuration is looked for in vain is told by the sentence in the end.
+    let filter = "warn,aws_config=error";
+    tracing_subscriber::fmt().with_writer(std::io::stderr).with_target(false).with_env_filter(filter).init();
+    match perform(cli).await {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(sentence) => {
+            eprintln!("{sentence}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+async fn perform(cli: Cli) -> Result<(), String> {
+    let store = cli.store().await;
+    run(cli, store, Clock::system(), Random::system()?, &mut std::io::stdout()).await
+}

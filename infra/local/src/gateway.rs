@@ -70,7 +70,7 @@ impl Gateway {
     /// A gateway for `routes`, whose functions are found by their logical ids.
     pub fn new(
         routes: &[TemplateRoute],
-        functions: BTreeMap<String, Function>,
+        functions: &BTreeMap<String, Function>,
         clock: Clock,
         random: Random,
     ) -> Result<Self, String> {

@@ -80,19 +80,18 @@ async fn run(arguments: Arguments) -> Result<(), String> {
 
     // The API stops first, so that what it is still doing finds its database.
     let (stop_database, database_stopped) = watch::channel(());
-    let (endpoint, database) = match arguments.endpoint {
-        Some(endpoint) => (on_this_machine(endpoint)?, None),
-        None => {
-            let database = if arguments.memory {
-                Embedded::in_memory()?
-            } else {
-                Embedded::in_folder(&arguments.data.unwrap_or_else(|| in_project(".rolecall")))?
-            };
-            let listener = listen(arguments.dynamodb_port, "--dynamodb-port").await?;
-            let address = listener.local_addr().map_err(|error| error.to_string())?;
-            let serving = tokio::spawn(database.serve(listener, changed(database_stopped)));
-            (format!("http://{address}"), Some(serving))
-        }
+    let (endpoint, database) = if let Some(endpoint) = arguments.endpoint {
+        (on_this_machine(endpoint)?, None)
+    } else {
+        let database = if arguments.memory {
+            Embedded::in_memory()?
+        } else {
+            Embedded::in_folder(&arguments.data.unwrap_or_else(|| in_project(".rolecall")))?
+        };
+        let listener = listen(arguments.dynamodb_port, "--dynamodb-port").await?;
+        let address = listener.local_addr().map_err(|error| error.to_string())?;
+        let serving = tokio::spawn(database.serve(listener, changed(database_stopped)));
+        (format!("http://{address}"), Some(serving))
     };
 
     let base_url = format!("http://127.0.0.1:{port}");
@@ -120,7 +119,7 @@ async fn run(arguments: Arguments) -> Result<(), String> {
 
     let gateway = Gateway::new(
         &template.routes,
-        functions::answering(&environment),
+        &functions::answering(&environment),
         environment.clock.clone(),
         environment.random.clone(),
     )?;

@@ -26,7 +26,7 @@ pub struct TemplateRoute {
 /// A schedule and the function that it runs.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Schedule {
-    /// When, in EventBridge's terms: `cron(0 0 * * ? *)`.
+    /// When, in `EventBridge`'s terms: `cron(0 0 * * ? *)`.
     pub expression: String,
     /// The function's logical id.
     pub function: String,

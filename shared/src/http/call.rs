@@ -253,8 +253,9 @@ impl<F: Input> Call<Listing<F>> {
         let path = self.exchange.route.trim_start_matches("GET ");
         // Filters and limits have been read by now: their values need no escaping.
         let kept = self.exchange.query.iter().filter(|(name, _)| *name != "cursor");
-        let kept: String = kept.map(|(name, value)| format!("{name}={value}&")).collect();
-        format!("<{}{path}?{kept}cursor={cursor}>; rel=\"next\"", self.base_url())
+        let parameters = kept.chain([("cursor", cursor)]).map(|(name, value)| format!("{name}={value}"));
+        let query = parameters.collect::<Vec<_>>().join("&");
+        format!("<{}{path}?{query}>; rel=\"next\"", self.base_url())
     }
 }
 

@@ -355,16 +355,13 @@ mod tests {
             for step in steps {
                 let (go, from, to) = MOVES[step];
                 let before = walker.clone();
-                match go(walker, before.updated_at) {
-                    Ok(after) => {
-                        prop_assert!(from.contains(&before.status) && after.status == to);
-                        prop_assert_eq!(after.version, before.version + 1);
-                        walker = after;
-                    }
-                    Err(_) => {
-                        prop_assert!(!from.contains(&before.status));
-                        walker = before;
-                    }
+                if let Ok(after) = go(walker, before.updated_at) {
+                    prop_assert!(from.contains(&before.status) && after.status == to);
+                    prop_assert_eq!(after.version, before.version + 1);
+                    walker = after;
+                } else {
+                    prop_assert!(!from.contains(&before.status));
+                    walker = before;
                 }
             }
         }

@@ -8,7 +8,7 @@ use serde::Serialize;
 
 use crate::clock::Clock;
 use crate::config::Config;
-use crate::http::{App, Environment, Route};
+use crate::http::{Access, App, Environment, Route};
 use crate::random::Random;
 use crate::store::Store;
 
@@ -16,6 +16,9 @@ use crate::store::Store;
 pub fn serve(routes: Vec<Route>) -> Result<(), Error> {
     start(async {
         let environment = environment().await?;
+        if routes.iter().any(|route| route.access() != Access::Public) {
+            environment.store.connect().await;
+        }
         let app = App::new(environment, routes);
         let answer = |request: Request| async { Ok::<Response<Body>, Error>(app.handle(request).await) };
         lambda_http::run(lambda_http::service_fn(answer)).await
@@ -30,16 +33,17 @@ where
 {
     start(async {
         let environment = environment().await?;
+        environment.store.connect().await;
         let run = |_: LambdaEvent<serde_json::Value>| job(environment.clone());
         lambda_runtime::run(lambda_runtime::service_fn(run)).await
     })
 }
 
-/// Configuration, clients and the connection to DynamoDB: made before the first event, while the CPU is not throttled.
+/// Configuration and clients, made before the first event, while the CPU is not throttled; so is the connection to
+/// DynamoDB, by those functions that use it.
 async fn environment() -> Result<Environment, Error> {
     let config = Config::read(|name| std::env::var(name).ok())?;
     let store = Store::from_environment(&config.table).await;
-    store.connect().await;
     Ok(Environment { store, clock: Clock::system(), random: Random::system()?, config })
 }
 

@@ -4,9 +4,9 @@ use aws_sdk_dynamodb::types::AttributeValue;
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
-use super::gate::{CREDENTIAL_PREFIX, Credential, credential_attribute};
+use super::gate::{Credential, credential_attribute};
 use super::keys;
-use super::writes::SlugClaim;
+use super::writes::{SlugClaim, number};
 use super::{Failure, Listed, Page, Refusal, Store, Writes, item};
 use crate::id::Id;
 use crate::model::{Day, Mode, Organization, Plan, Scopes, Slug, Tenant, Text};
@@ -60,9 +60,20 @@ pub enum Denied {
     Failed(#[from] Failure),
 }
 
-/// How many keys one mode of an organization may hold: each request writes the item that they are on. Keys created at
-/// the same moment may exceed it by their number.
-const MAX_KEYS: usize = 25;
+/// How many keys one mode of an organization may hold, expired ones included until they are revoked: each request
+/// writes the item that they are on.
+const MAX_KEYS: u64 = 25;
+
+/// That item's count of its keys, which the limit is a condition on.
+const KEYS: &str = "keys";
+
+/// How often a write is tried while others are at the same items: every request writes a gate item.
+const ATTEMPTS: usize = 10;
+
+/// How many organizations may have the same name before one has to choose its slug.
+const MAX_NAMESAKES: u64 = 100;
+
+const EXISTS: &str = "attribute_exists(pk)";
 
 #[derive(Serialize, Deserialize)]
 struct Registered {
@@ -80,22 +91,39 @@ impl Store {
         plan: Plan,
         now: Timestamp,
     ) -> Result<[Organization; 2], Denied> {
-        let numbers = if slug.is_some() { 1..=1 } else { 1..=100 };
+        let last = if slug.is_some() { 1 } else { MAX_NAMESAKES };
         let base = slug.unwrap_or_else(|| Slug::of(name.as_str(), "organization"));
-        for number in numbers {
-            let modes = Mode::ALL.map(|mode| {
-                let slug = base.numbered(number);
-                let slug = if mode == Mode::Live { slug } else { slug.with_suffix("-test") };
-                Organization { id, mode, name: name.clone(), slug, plan, suspended: false, created_at: now }
-            });
+        let mut number = 1;
+        let mut conflicts = 0;
+        while number <= last && conflicts < ATTEMPTS {
+            let live = base.numbered(number);
+            let test = live.with_suffix("-test");
+            if live == test {
+                // A slug of full length that ends in `-test` already.
+                number += 1;
+                continue;
+            }
+            let organization = |mode, slug| Organization {
+                id,
+                mode,
+                name: name.clone(),
+                slug,
+                plan,
+                suspended: false,
+                created_at: now,
+            };
+            let modes = [organization(Mode::Live, live), organization(Mode::Test, test)];
             match self.commit(organization_writes(&modes)?).await {
                 Ok(()) => return Ok(modes),
-                Err(Refusal::SlugTaken { .. }) => {}
+                Err(Refusal::SlugTaken { .. }) => number += 1,
                 Err(Refusal::Failed(failure)) => return Err(failure.into()),
-                Err(_) => return Err(Denied::Exists),
+                Err(_) if self.find_organization(modes[0].tenant()).await?.is_some() => {
+                    return Err(Denied::Exists);
+                }
+                Err(_) => conflicts += 1,
             }
         }
-        Err(Denied::SlugTaken)
+        if number > last { Err(Denied::SlugTaken) } else { Err(contended()) }
     }
 
     /// One mode of an organization.
@@ -107,6 +135,20 @@ impl Store {
     pub async fn list_registered(&self, shard: u64, page: &Page) -> Result<Listed<Id>, Failure> {
         let listed: Listed<Registered> = self.page(&keys::registry(shard), page).await?;
         Ok(Listed { items: listed.items.into_iter().map(|entry| entry.id).collect(), next: listed.next })
+    }
+
+    /// The live copies of the organizations on one page of a registry partition, newest first.
+    pub async fn list_organizations(&self, shard: u64, page: &Page) -> Result<Listed<Organization>, Failure> {
+        let Listed { items: ids, next } = self.list_registered(shard, page).await?;
+        let gates = ids.into_iter().map(|organization| keys::gate(Tenant { organization, mode: Mode::Live }));
+        let gates: Vec<_> = gates.collect();
+        if gates.is_empty() {
+            return Ok(Listed { items: Vec::new(), next });
+        }
+        let found = self.read_many(gates).await?.into_iter().map(item::read);
+        let mut items = found.collect::<Result<Vec<Organization>, _>>()?;
+        items.sort_by_key(|organization| std::cmp::Reverse(organization.id));
+        Ok(Listed { items, next })
     }
 
     /// Puts an organization, in both modes, on another plan.
@@ -121,34 +163,55 @@ impl Store {
 
     async fn set(&self, organization: Id, name: &str, value: AttributeValue) -> Result<(), Denied> {
         let tenants = Mode::ALL.map(|mode| Tenant { organization, mode });
-        let mut writes = Writes::new(tenants[0]);
-        for tenant in tenants {
-            let (names, values) = (vec![("#name", name.to_owned())], vec![(":value", value.clone())]);
-            writes.update(keys::gate(tenant), "SET #name = :value", EXISTS, names, values);
+        for _ in 0..ATTEMPTS {
+            let mut writes = Writes::new(tenants[0]);
+            for tenant in tenants {
+                let (names, values) = (vec![("#name", name.to_owned())], vec![(":value", value.clone())]);
+                writes.update(keys::gate(tenant), "SET #name = :value", EXISTS, names, values);
+            }
+            if self.attempt(writes).await? {
+                return Ok(());
+            }
+            if self.find_organization(tenants[0]).await?.is_none() {
+                return Err(Denied::NoSuchOrganization);
+            }
         }
-        self.commit(writes).await.map_err(|refusal| denied(refusal, Denied::NoSuchOrganization))
+        Err(contended())
     }
 
     /// Adds a key to a tenant.
     pub async fn insert_api_key(&self, tenant: Tenant, new: &NewApiKey) -> Result<(), Denied> {
-        let gate = self.read(keys::gate(tenant)).await?.ok_or(Denied::NoSuchOrganization)?;
-        if gate.keys().filter(|name| name.starts_with(CREDENTIAL_PREFIX)).count() >= MAX_KEYS {
-            return Err(Denied::TooManyKeys);
-        }
+        let id = new.key.id;
         let credential = Credential {
             hash: new.hash.clone(),
             scopes: new.key.scopes,
             expires_at: new.key.expires_at.map(Timestamp::as_second),
             last_used: None,
         };
-        let credential = serde_dynamo::to_attribute_value(credential)
+        let credential: AttributeValue = serde_dynamo::to_attribute_value(credential)
             .map_err(|error| Failure::Internal(format!("a credential cannot be written: {error}")))?;
-        let mut writes = Writes::new(tenant);
-        writes.insert(item::write(&new.key, keys::api_key(tenant, new.key.id), None)?);
-        let names = vec![("#credential", credential_attribute(new.key.id))];
-        let values = vec![(":credential", credential)];
-        writes.update(keys::gate(tenant), "SET #credential = :credential", EXISTS, names, values);
-        self.commit(writes).await.map_err(|refusal| denied(refusal, Denied::Exists))
+        for _ in 0..ATTEMPTS {
+            let mut writes = Writes::new(tenant);
+            writes.insert(item::write(&new.key, keys::api_key(tenant, id), None)?);
+            writes.update(
+                keys::gate(tenant),
+                "SET #credential = :credential ADD #keys :one",
+                "attribute_exists(pk) AND (attribute_not_exists(#keys) OR #keys < :most)",
+                vec![("#credential", credential_attribute(id)), ("#keys", KEYS.to_owned())],
+                vec![(":credential", credential.clone()), (":one", number(1)), (":most", number(MAX_KEYS))],
+            );
+            if self.attempt(writes).await? {
+                return Ok(());
+            }
+            let gate = self.read(keys::gate(tenant)).await?.ok_or(Denied::NoSuchOrganization)?;
+            if item::count(&gate, KEYS) >= MAX_KEYS {
+                return Err(Denied::TooManyKeys);
+            }
+            if self.find_api_key(tenant, id).await?.is_some() {
+                return Err(Denied::Exists);
+            }
+        }
+        Err(contended())
     }
 
     /// One of a tenant's keys, revoked or not.
@@ -170,19 +233,48 @@ impl Store {
         })
     }
 
-    /// Refuses a key from now on.
-    pub async fn revoke_api_key(&self, tenant: Tenant, id: Id, now: Timestamp) -> Result<(), Denied> {
-        let mut writes = Writes::new(tenant);
-        let (names, values) =
-            (vec![("#revoked", "revoked_at".to_owned())], vec![(":now", AttributeValue::S(now.to_string()))]);
-        writes.update(keys::api_key(tenant, id), "SET #revoked = :now", EXISTS, names, values);
-        let names = vec![("#credential", credential_attribute(id))];
-        writes.update(keys::gate(tenant), "REMOVE #credential", EXISTS, names, Vec::new());
-        self.commit(writes).await.map_err(|refusal| denied(refusal, Denied::NoSuchKey))
+    /// Refuses a key from now on, and gives it as it then is. Of a key that was revoked before, nothing changes.
+    pub async fn revoke_api_key(&self, tenant: Tenant, id: Id, now: Timestamp) -> Result<ApiKey, Denied> {
+        for _ in 0..ATTEMPTS {
+            let key = self.find_api_key(tenant, id).await?.ok_or(Denied::NoSuchKey)?;
+            if key.revoked_at.is_some() {
+                return Ok(key);
+            }
+            let mut writes = Writes::new(tenant);
+            writes.update(
+                keys::api_key(tenant, id),
+                "SET #revoked = :now",
+                EXISTS,
+                vec![("#revoked", "revoked_at".to_owned())],
+                vec![(":now", AttributeValue::S(now.to_string()))],
+            );
+            writes.update(
+                keys::gate(tenant),
+                "REMOVE #credential ADD #keys :less",
+                "attribute_exists(#credential)",
+                vec![("#credential", credential_attribute(id)), ("#keys", KEYS.to_owned())],
+                vec![(":less", number(-1))],
+            );
+            if self.attempt(writes).await? {
+                return Ok(ApiKey { revoked_at: Some(now), ..key });
+            }
+        }
+        Err(contended())
+    }
+
+    /// Makes the writes, or says `false`: a condition does not hold, or another transaction was at the same items.
+    async fn attempt(&self, writes: Writes) -> Result<bool, Failure> {
+        match self.commit(writes).await {
+            Ok(()) => Ok(true),
+            Err(Refusal::Failed(failure)) => Err(failure),
+            Err(_) => Ok(false),
+        }
     }
 }
 
-const EXISTS: &str = "attribute_exists(pk)";
+fn contended() -> Denied {
+    Failure::Unavailable("other writes kept coming first".to_owned()).into()
+}
 
 fn organization_writes(modes: &[Organization; 2]) -> Result<Writes, Failure> {
     let id = modes[0].id;
@@ -194,11 +286,4 @@ fn organization_writes(modes: &[Organization; 2]) -> Result<Writes, Failure> {
         writes.insert_slug(item::write(&claim, keys::organization_slug(&organization.slug), None)?, 1);
     }
     Ok(writes)
-}
-
-fn denied(refusal: Refusal, otherwise: Denied) -> Denied {
-    match refusal {
-        Refusal::Failed(failure) => failure.into(),
-        _ => otherwise,
-    }
 }

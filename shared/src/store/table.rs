@@ -57,7 +57,7 @@ impl Store {
     async fn await_table(&self) -> Result<(), Failure> {
         use aws_sdk_dynamodb::client::Waiters;
         let ready = self.client.wait_until_table_exists().table_name(&*self.table);
-        match ready.wait(std::time::Duration::from_secs(120)).await {
+        match ready.wait(std::time::Duration::from_mins(2)).await {
             Ok(_) => Ok(()),
             Err(_) => Err(Failure::Unavailable("the table was not ready after two minutes".to_owned())),
         }

@@ -192,8 +192,8 @@ impl Writes {
 }
 
 /// A DynamoDB number.
-pub(super) fn number(value: impl ToString) -> AttributeValue {
-    AttributeValue::N(value.to_string())
+pub(super) fn number(value: impl Into<i128>) -> AttributeValue {
+    AttributeValue::N(value.into().to_string())
 }
 
 impl Action {
@@ -281,7 +281,6 @@ fn refusal(guards: &[Guard], reasons: Vec<CancellationReason>) -> Refusal {
     let mut in_flight = false;
     for (guard, reason) in guards.iter().zip(reasons) {
         match (reason.code.as_deref().unwrap_or("None"), guard) {
-            ("None", _) => {}
             ("ConditionalCheckFailed", Guard::Receipt) => {
                 return match item::read(reason.item.unwrap_or_default()) {
                     Ok(receipt) => Refusal::Done(Box::new(receipt)),
@@ -293,9 +292,9 @@ fn refusal(guards: &[Guard], reasons: Vec<CancellationReason>) -> Refusal {
                 slug = slug.max(Some(given_out.max(*number)));
             }
             ("TransactionConflict", Guard::Receipt) => in_flight = true,
-            ("ConditionalCheckFailed" | "TransactionConflict", _) => {}
+            ("None" | "ConditionalCheckFailed" | "TransactionConflict", _) => {}
             (code, _) if Failure::transient_code(code) => {
-                trouble = Some(Failure::Unavailable(code.to_owned()))
+                trouble = Some(Failure::Unavailable(code.to_owned()));
             }
             (code, _) => {
                 let message = reason.message.unwrap_or_default();

@@ -1,0 +1,60 @@
+//! The usage command.
+
+use std::fmt;
+
+use jiff::SignedDuration;
+use serde::Serialize;
+use shared::id::Id;
+use shared::model::{Day, Tenant};
+use shared::store::{Denied, Page, UsageDay};
+
+use crate::Admin;
+use crate::output::columns;
+
+/// The requests of one mode of an organization.
+#[derive(Serialize)]
+pub(crate) struct Usage {
+    organization_id: Id,
+    mode: &'static str,
+    plan: &'static str,
+    requests_per_day: Option<u64>,
+    today: UsageDay,
+    history: Vec<UsageDay>,
+}
+
+pub(crate) async fn show(admin: &Admin, tenant: Tenant, days: u32) -> Result<Usage, Denied> {
+    let organization = admin.store.find_organization(tenant).await?.ok_or(Denied::NoSuchOrganization)?;
+    let day = Day::of(admin.now);
+    let today = UsageDay { day, requests: admin.store.requests_on(tenant, day).await? };
+    let back = SignedDuration::from_hours(24 * i64::from(days));
+    let first = admin.now.saturating_sub(back).map_or(day, Day::of);
+    let mut history = Vec::new();
+    let mut page = Page { limit: 100, before: None };
+    loop {
+        let listed = admin.store.list_usage(tenant, &page).await?;
+        let (wanted, older): (Vec<_>, Vec<_>) =
+            listed.items.into_iter().partition(|usage| usage.day >= first);
+        history.extend(wanted);
+        match listed.next {
+            Some(next) if older.is_empty() => page.before = Some(next),
+            _ => break,
+        }
+    }
+    Ok(Usage {
+        organization_id: tenant.organization,
+        mode: tenant.mode.as_str(),
+        plan: organization.plan.as_str(),
+        requests_per_day: organization.plan.requests_per_day(),
+        today,
+        history,
+    })
+}
+
+impl fmt::Display for Usage {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let limit = self.requests_per_day.map(|limit| format!(" of {limit}")).unwrap_or_default();
+        let today = [self.today.day.to_string(), format!("{}{limit} so far", self.today.requests)];
+        let days = self.history.iter().map(|usage| [usage.day.to_string(), usage.requests.to_string()]);
+        columns(f, ["DAY", "REQUESTS"], std::iter::once(today).chain(days))
+    }
+}

@@ -1,0 +1,220 @@
+//! The gateway, seen from both sides: what a client sends, what a function gets, what the client gets back.
+
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "in a test, that is a failure")]
+
+use std::collections::BTreeMap;
+use std::net::Ipv4Addr;
+use std::sync::Arc;
+
+use bytes::Bytes;
+use futures_util::FutureExt;
+use http::{Method, Request, Response};
+use jiff::Timestamp;
+use lambda_http::request::RequestContext;
+use lambda_http::{Body, RequestExt};
+use proptest::prelude::*;
+use rolecall_local::gateway::{Function, Gateway};
+use rolecall_local::template::TemplateRoute;
+use serde_json::{Value, json};
+use shared::clock::Clock;
+use shared::random::Random;
+
+/// Answers with what it was asked; `/panic` panics, `/cookies` sets two, `/bytes` answers bytes.
+fn echo() -> Function {
+    Arc::new(|request: lambda_http::Request| {
+        async move {
+            match request.raw_http_path() {
+                "/panic" => panic!("as a function may"),
+                "/cookies" => {
+                    let response =
+                        Response::builder().header("set-cookie", "a=1; Path=/").header("set-cookie", "b=2");
+                    return response.body(Body::Empty).unwrap();
+                }
+                "/bytes" => {
+                    let response = Response::builder().header("content-type", "application/octet-stream");
+                    return response.body(Body::Binary(vec![0, 159, 146, 150])).unwrap();
+                }
+                _ => {}
+            }
+            let headers: Vec<_> = request
+                .headers()
+                .iter()
+                .map(|(name, value)| {
+                    (name.to_string(), String::from_utf8_lossy(value.as_bytes()).into_owned())
+                })
+                .collect();
+            let query: Vec<_> =
+                request.query_string_parameters_ref().into_iter().flat_map(|query| query.iter()).collect();
+            let Some(RequestContext::ApiGatewayV2(context)) = request.request_context_ref() else {
+                panic!("not an event of payload format 2.0")
+            };
+            let seen = json!({
+                "route": context.route_key,
+                "time": context.time,
+                "request_id": context.request_id,
+                "source": context.http.source_ip,
+                "method": request.method().as_str(),
+                "path": request.raw_http_path(),
+                "id": request.path_parameters_ref().and_then(|path| path.first("id")),
+                "query": query,
+                "headers": headers,
+                "body": request.body().as_ref() as &[u8],
+                "binary": matches!(request.body(), Body::Binary(_)),
+            });
+            Response::new(Body::Text(seen.to_string()))
+        }
+        .boxed()
+    })
+}
+
+fn gateway() -> Gateway {
+    let keys = [
+        "GET /things",
+        "POST /things",
+        "GET /things/{id}",
+        "GET /things/new",
+        "POST /things/{id}/go",
+        "$default",
+    ];
+    let routes = keys.map(|key| TemplateRoute { key: key.to_owned(), function: "Echo".to_owned() });
+    let functions = BTreeMap::from([("Echo".to_owned(), echo())]);
+    let clock = Clock::from_fn(|| "2026-11-20T09:05:03Z".parse::<Timestamp>().unwrap());
+    Gateway::new(&routes, &functions, clock, Random::seeded(1)).unwrap()
+}
+
+async fn send(request: http::request::Builder, body: impl Into<Bytes>) -> (u16, Value, Response<Bytes>) {
+    let mut request = request.body(body.into()).unwrap();
+    request.headers_mut().entry("host").or_insert("api.example:8080".parse().unwrap());
+    let response = gateway().send(request, Ipv4Addr::LOCALHOST.into()).await;
+    (response.status().as_u16(), serde_json::from_slice(response.body()).unwrap_or_default(), response)
+}
+
+fn header<'s>(seen: &'s Value, name: &str) -> Option<&'s str> {
+    seen["headers"].as_array()?.iter().find(|pair| pair[0] == name)?[1].as_str()
+}
+
+#[tokio::test]
+async fn the_most_specific_route_wins_and_the_rest_is_default() {
+    for (method, path, route) in [
+        ("GET", "/things", "GET /things"),
+        ("POST", "/things", "POST /things"),
+        ("GET", "/things/17", "GET /things/{id}"),
+        ("GET", "/things/new", "GET /things/new"),
+        ("GET", "/things/new%20", "GET /things/{id}"),
+        ("GET", "/things/%2e%2e", "GET /things/{id}"),
+        ("POST", "/things/17/go", "POST /things/{id}/go"),
+        ("GET", "/things/", "$default"),
+        ("GET", "/things/17/", "$default"),
+        ("POST", "/things//go", "$default"),
+        ("PUT", "/things", "$default"),
+        ("GET", "/", "$default"),
+    ] {
+        let (_, seen, _) = send(Request::builder().method(method).uri(path), "").await;
+        assert_eq!(seen["route"], route, "{method} {path}");
+    }
+}
+
+#[tokio::test]
+async fn paths_arrive_decoded_and_queries_whole() {
+    let request = Request::get("/things/caf%C3%A9%20%3F%23%2F%25?a=1&a=2&b=x%26y&c&d=%E2%82%AC+e");
+    let (_, seen, _) = send(request, "").await;
+    assert_eq!(seen["path"], "/things/café ?#/%");
+    assert_eq!(seen["id"], "café ?#/%");
+    let mut query: Vec<_> = seen["query"].as_array().unwrap().iter().map(Value::to_string).collect();
+    query.sort_unstable();
+    assert_eq!(query, [r#"["a","1"]"#, r#"["a","2"]"#, r#"["b","x&y"]"#, r#"["c",""]"#, r#"["d","€ e"]"#]);
+    for path in ["/things/%ff%fe", "/things/%zz", "/things/%0a%0d", "/things/%00", "/things/%"] {
+        assert_eq!(send(Request::get(path), "").await.0, 200, "{path}");
+    }
+}
+
+#[tokio::test]
+async fn headers_of_one_name_are_joined_and_the_gateways_own_are_set() {
+    let request = Request::get("/things")
+        .header("X-Two", "a")
+        .header("x-two", "b")
+        .header("cookie", "one=1; two=2")
+        .header("x-forwarded-for", "9.9.9.9")
+        .header("x-forwarded-proto", "gopher");
+    let (_, seen, _) = send(request, "").await;
+    assert_eq!(header(&seen, "x-two"), Some("a,b"));
+    assert_eq!(header(&seen, "cookie"), Some("one=1; two=2"));
+    assert_eq!(header(&seen, "x-forwarded-for"), Some("9.9.9.9, 127.0.0.1"));
+    assert_eq!(
+        (header(&seen, "x-forwarded-proto"), header(&seen, "x-forwarded-port")),
+        (Some("http"), Some("8080"))
+    );
+    assert!(header(&seen, "x-amzn-trace-id").is_some_and(|trace| trace.starts_with("Root=1-")));
+    assert_eq!(
+        (seen["time"].as_str(), seen["source"].as_str()),
+        (Some("20/Nov/2026:09:05:03 +0000"), Some("127.0.0.1"))
+    );
+    assert_eq!(seen["request_id"].as_str().map(str::len), Some(16));
+}
+
+#[tokio::test]
+async fn no_byte_of_a_body_is_lost() {
+    for (media, body, binary) in [
+        ("application/json", &b"{\"a\":\"\xc3\xa9\"}"[..], false),
+        ("text/plain; charset=utf-8", b"x", false),
+        ("application/problem+json", b"{}", false),
+        ("application/json", b"\xff\xfe\x00", true),
+        ("application/octet-stream", b"plain", true),
+        ("", b"plain", true),
+    ] {
+        let (_, seen, _) = send(Request::post("/things").header("content-type", media), body.to_vec()).await;
+        let bytes: Vec<u8> = serde_json::from_value(seen["body"].clone()).unwrap();
+        assert_eq!((bytes.as_slice(), &seen["binary"]), (body, &json!(binary)), "{media}");
+    }
+}
+
+#[tokio::test]
+async fn answers_come_back_with_cookies_and_bytes() {
+    let (_, _, response) = send(Request::get("/cookies"), "").await;
+    let cookies: Vec<_> = response.headers().get_all("set-cookie").iter().collect();
+    assert_eq!(cookies, ["a=1; Path=/", "b=2"]);
+    assert_eq!(send(Request::get("/bytes"), "").await.2.body().as_ref(), [0, 159, 146, 150]);
+    assert!(send(Request::head("/things"), "").await.2.body().is_empty());
+}
+
+#[tokio::test]
+async fn a_function_that_panics_is_an_internal_error() {
+    let (status, body, _) = send(Request::get("/panic"), "").await;
+    assert_eq!((status, body), (500, json!({ "message": "Internal Server Error" })));
+}
+
+#[tokio::test]
+async fn the_gateways_limits() {
+    let filled = |size: usize| Request::get("/things").header("x-fill", "a".repeat(size));
+    // The line and the other headers come to 3 + 7 + 4 + 16 + 6.
+    assert_eq!(send(filled(10_240 - 36), "").await.0, 200);
+    assert_eq!(send(filled(10_240 - 35), "").await.0, 431);
+    assert_eq!(send(Request::post("/things"), vec![b'x'; 10 * 1024 * 1024]).await.0, 200);
+    assert_eq!(send(Request::post("/things"), vec![b'x'; 10 * 1024 * 1024 + 1]).await.0, 413);
+    for host in ["", "a b", "a/b", "user@host", "a,b", "host:port:1", "é"] {
+        let host = http::HeaderValue::from_bytes(host.as_bytes()).unwrap();
+        assert_eq!(send(Request::get("/things").header("host", host.clone()), "").await.0, 400, "{host:?}");
+    }
+}
+
+#[tokio::test]
+async fn a_route_without_its_function_is_a_mistake() {
+    let routes = [TemplateRoute { key: "GET /x".to_owned(), function: "Gone".to_owned() }];
+    let complaint = Gateway::new(&routes, &BTreeMap::new(), Clock::system(), Random::seeded(1)).err();
+    assert_eq!(complaint.as_deref(), Some("The function Gone of GET /x does not exist."));
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(400))]
+    #[test]
+    fn whatever_hyper_lets_through_is_answered(
+        path in "/[!-~]{0,30}", name in "[a-z-]{1,12}", value in "[ -~]{0,30}", host in "[!-~]{0,20}", body in any::<Vec<u8>>()
+    ) {
+        let request = Request::builder().method(Method::POST).uri(&path).header(&name, &value).header("host", &host).body(Bytes::from(body));
+        if let Ok(request) = request {
+            let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+            let status = runtime.block_on(gateway().send(request, Ipv4Addr::LOCALHOST.into())).status();
+            prop_assert!([200, 400].contains(&status.as_u16()), "{status}");
+        }
+    }
+}
