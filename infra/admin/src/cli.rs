@@ -15,18 +15,20 @@ const LONGEST_SLUG: usize = Slug::MAX - "-test".len();
 #[command(name = "rolecall-admin", version, after_help = EXAMPLES, subcommand_required = true)]
 pub struct Cli {
     /// The DynamoDB table
-    #[arg(long, global = true, env = "TABLE_NAME", value_name = "NAME", default_value = "rolecall")]
+    #[arg(long, global = true, help_heading = GLOBAL, env = "TABLE_NAME", value_name = "NAME", default_value = "rolecall")]
     pub table: String,
     /// A DynamoDB that takes any credentials, such as the local service's, instead of AWS
-    #[arg(long, global = true, value_name = "URL", value_parser = endpoint)]
+    #[arg(long, global = true, help_heading = GLOBAL, value_name = "URL", value_parser = endpoint)]
     pub endpoint: Option<String>,
     /// Answer in JSON
-    #[arg(long, global = true)]
+    #[arg(long, global = true, help_heading = GLOBAL)]
     pub json: bool,
     /// What to do
     #[command(subcommand)]
     pub(crate) command: Command,
 }
+
+const GLOBAL: &str = "Options of every command";
 
 const EXAMPLES: &str = "\
 Without --endpoint it works on AWS, with the usual variables and files: AWS_PROFILE, AWS_REGION,
