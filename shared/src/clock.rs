@@ -25,3 +25,8 @@ impl Clock {
         (self.0)()
     }
 }
+
+/// `time` in whole seconds: the precision of every time that is stored and shown.
+pub fn to_second(time: Timestamp) -> Timestamp {
+    Timestamp::from_second(time.as_second()).unwrap_or(time)
+}

@@ -69,6 +69,7 @@ async fn every_route_keeps_to_its_budget() {
             "POST /api/v1/quick_post" => json!({ "role": { "title": "unique" } }),
             "POST /api/v1/roles" => json!({ "title": "x" }),
             "POST /api/v1/job_postings" => json!({ "role_id": fresh }),
+            _ if method == "PATCH" => json!({ "title": "other" }),
             _ => json!({}),
         };
         world.wire.take();

@@ -130,3 +130,19 @@ async fn a_throttled_gate_still_answers() {
     let history = world.store().list_usage(tenant(ACME, Mode::Live), &page).await.unwrap();
     assert_eq!(history.items.iter().map(|day| day.requests).collect::<Vec<_>>(), [21]);
 }
+
+/// The usage reset job's transactions are at the gate items just when the new day's requests come.
+#[tokio::test]
+async fn a_request_that_meets_a_transaction_at_the_gate_is_admitted_and_counted_once() {
+    let world = World::new().await;
+    for demo in [ACME, GLOBEX] {
+        let met = std::sync::atomic::AtomicBool::new(false);
+        world.wire.play(move |operation, _| {
+            let first = operation == "UpdateItem" && !met.swap(true, std::sync::atomic::Ordering::Relaxed);
+            first.then_some(Fault::Conflict)
+        });
+        let ask = || world.request(Method::GET, "/api/v1/organization").key(demo, Mode::Live).send();
+        ask().await.expect(200);
+        assert_eq!(ask().await.expect(200).number("/usage/requests_today"), 2);
+    }
+}

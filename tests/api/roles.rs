@@ -122,7 +122,14 @@ async fn a_patch_sets_clears_and_leaves() {
     ] {
         assert_eq!(world.patch(&path, body).await.expect(422).messages(), [message]);
     }
-    world.patch(&path, json!({ "salary_min": 40, "salary_max": 50 })).await.expect(200);
+    let patched = world.patch(&path, json!({ "salary_min": 40, "salary_max": 50 })).await.expect(200);
+    world.hands.set("2026-11-20T11:00:00Z");
+    let same = world.patch(&path, json!({ "salary_min": 40 })).await.expect(200);
+    assert_eq!(
+        (&same.body, same.header("etag")),
+        (&patched.body, patched.header("etag")),
+        "nothing has changed"
+    );
     assert_eq!(world.request(Method::PATCH, &path).send().await.expect(200).number("/salary_min"), 40);
 }
 

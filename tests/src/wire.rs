@@ -45,7 +45,7 @@ pub enum Fault {
     Silent,
     /// Done, but the answer is lost.
     AnswerLost,
-    /// A transaction cancelled for a conflict in every action; nothing was done.
+    /// A transaction was at the item: nothing was done, and of a transaction every action says so.
     Conflict,
     /// DynamoDB's own error; nothing was done.
     Internal,
@@ -171,6 +171,9 @@ fn instead(fault: &Fault, asked: &Value) -> Option<HttpConnectorFuture> {
         }
         Fault::Throttled => exception(400, "ProvisionedThroughputExceededException"),
         Fault::Internal => exception(500, "InternalServerError"),
+        Fault::Conflict if asked.get("TransactItems").is_none() => {
+            exception(400, "TransactionConflictException")
+        }
         Fault::Conflict => {
             let actions = asked["TransactItems"].as_array().map_or(0, Vec::len);
             error(

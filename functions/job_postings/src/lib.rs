@@ -103,7 +103,8 @@ async fn show(call: Call<()>) -> Result<Reply<Posting>, Error> {
     Reply::resource(&present(&call, posting))
 }
 
-/// Changes the fields that are sent: a value sets, `null` clears, absence leaves as it is.
+/// Changes the fields that are sent: a value sets, `null` clears, absence leaves as it is. What changes nothing writes
+/// nothing.
 async fn update(call: Call<PostingPatch>) -> Result<Reply<Posting>, Error> {
     let posting = find(&call).await?;
     let PostingPatch { title, public_description, requirements } = call.input()?;
@@ -114,6 +115,9 @@ async fn update(call: Call<PostingPatch>) -> Result<Reply<Posting>, Error> {
         public_description: public_description.apply(current.public_description),
         requirements: requirements.apply(current.requirements),
     };
+    if content == posting.content {
+        return Reply::resource(&present(&call, posting));
+    }
     let posting = posting.edit(content, call.now());
     let mut writes = call.writes();
     writes.replace_posting(&posting)?;

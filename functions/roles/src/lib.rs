@@ -79,11 +79,15 @@ async fn show(call: Call<()>) -> Result<Reply<Role>, Error> {
     Reply::resource(&present(&call, role))
 }
 
-/// Changes the fields that are sent: a value sets, `null` clears, absence leaves as it is.
+/// Changes the fields that are sent: a value sets, `null` clears, absence leaves as it is. What changes nothing writes
+/// nothing.
 async fn update(call: Call<RolePatch>) -> Result<Reply<Role>, Error> {
     let role = find(&call).await?;
     let content = call.input()?.apply(role.content.clone()).ok_or_else(crossed_salary)?;
     call.check_precondition(&present(&call, role.clone()))?;
+    if content == role.content {
+        return Reply::resource(&present(&call, role));
+    }
     replace(&call, role.edit(content, call.now())).await
 }
 

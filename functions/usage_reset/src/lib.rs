@@ -3,6 +3,8 @@
 //! Quotas do not depend on it: a counter carries its date, so that each day begins at 0 by itself. The job may be late,
 //! run twice or twice at once, or be killed anywhere: every counter is moved in a transaction of its own.
 
+use futures_util::FutureExt;
+use futures_util::stream::{self, StreamExt};
 use serde::Serialize;
 use shared::http::Environment;
 use shared::id::Id;
@@ -22,6 +24,8 @@ pub struct Summary {
 
 /// How many organizations are read at a time.
 const PAGE: u32 = 100;
+/// How many of them are worked on at a time.
+const CONCURRENCY: usize = 16;
 
 /// Archives the finished days of every organization. What fails for one does not keep the others waiting, but makes the
 /// run fail in the end, so that the schedule tries again.
@@ -32,9 +36,14 @@ pub async fn run(environment: Environment) -> Result<Summary, lambda_http::Error
         let mut page = Page { limit: PAGE, before: None };
         loop {
             let listed = environment.store.list_registered(shard, &page).await?;
-            for organization in listed.items {
+            let archiving = listed.items.into_iter().map(|organization| {
+                let archived = archive(&environment.store, organization, today);
+                archived.map(move |archived| (organization, archived))
+            });
+            let mut archiving = stream::iter(archiving).buffer_unordered(CONCURRENCY);
+            while let Some((organization, archived)) = archiving.next().await {
                 summary.organizations += 1;
-                match archive(&environment.store, organization, today).await {
+                match archived {
                     Ok(archived) => summary.archived += archived,
                     Err(failure) => {
                         summary.failed += 1;

@@ -63,7 +63,7 @@ pub(crate) enum Command {
 pub(crate) enum TableCommand {
     /// Create the table, unless it exists
     ///
-    /// A deployment of the template has its table already; this is for other `DynamoDBs`.
+    /// A deployment of the template has its table already; this is for a DynamoDB elsewhere.
     #[command(after_help = "\
 Example:
   rolecall-admin --endpoint http://127.0.0.1:8000 table create")]

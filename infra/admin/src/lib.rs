@@ -18,7 +18,7 @@ use std::io::Write;
 
 use jiff::Timestamp;
 use serde::Serialize;
-use shared::clock::Clock;
+use shared::clock::{Clock, to_second};
 use shared::id::Ids;
 use shared::random::Random;
 use shared::store::{Denied, Failure, Store};
@@ -45,13 +45,7 @@ pub async fn run(
     random: Random,
     out: &mut impl Write,
 ) -> Result<(), String> {
-    let now = clock.now();
-    let admin = Admin {
-        store,
-        now: Timestamp::from_second(now.as_second()).unwrap_or(now),
-        ids: Ids::new(clock, random.clone()),
-        random,
-    };
+    let admin = Admin { store, now: to_second(clock.now()), ids: Ids::new(clock, random.clone()), random };
     let Cli { table, endpoint, json, command } = cli;
     let answer = perform(command, json, &table, &admin).await;
     let answer = answer.map_err(|denied| sentence(&denied, &table, endpoint.as_deref()))?;

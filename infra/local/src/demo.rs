@@ -5,6 +5,7 @@
 
 use jiff::Timestamp;
 use shared::auth::Credential;
+use shared::clock::to_second;
 use shared::id::Id;
 use shared::model::{Mode, Plan, Scopes, Tenant, Text};
 use shared::store::{ApiKey, NewApiKey, Store};
@@ -83,7 +84,7 @@ impl Demo {
 /// Creates the demonstration organizations that do not exist yet, with their keys.
 pub async fn create(store: &Store, now: Timestamp) -> Result<(), String> {
     for demo in &DEMOS {
-        demo.create(store, now).await?;
+        demo.create(store, to_second(now)).await?;
     }
     Ok(())
 }

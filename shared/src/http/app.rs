@@ -95,7 +95,8 @@ impl App {
 
         let status = response.status().as_u16();
         let tenant = trace.organization.map(|organization| organization.tenant().to_string());
-        let milliseconds = self.environment.clock.now().duration_since(started).as_millis();
+        let elapsed = self.environment.clock.now().duration_since(started);
+        let milliseconds = u64::try_from(elapsed.as_millis()).unwrap_or(0);
         let dynamodb_calls = store.calls();
         if status >= 500 {
             tracing::error!(

@@ -11,6 +11,7 @@ use serde::Serialize;
 use super::fields::{read_body, read_query};
 use super::reply::{etag, json};
 use super::{Collection, Error, Fields, Input, Reply, Scalar, Value, cursor, headers};
+use crate::clock::to_second;
 use crate::config::Secret;
 use crate::id::{Id, Ids};
 use crate::model::{Organization, Slug, Tenant};
@@ -136,7 +137,7 @@ impl<I> Call<I> {
 
     /// The time of the request, in whole seconds: the precision of every time in the API.
     pub fn now(&self) -> Timestamp {
-        Timestamp::from_second(self.exchange.now.as_second()).unwrap_or(self.exchange.now)
+        to_second(self.exchange.now)
     }
 
     /// A new identifier.

@@ -5,6 +5,8 @@ use std::future::Future;
 use lambda_http::{Body, Error, Request, Response};
 use lambda_runtime::LambdaEvent;
 use serde::Serialize;
+use tracing_subscriber::EnvFilter;
+use tracing_subscriber::fmt::MakeWriter;
 
 use crate::clock::Clock;
 use crate::config::Config;
@@ -47,15 +49,25 @@ async fn environment() -> Result<Environment, Error> {
     Ok(Environment { store, clock: Clock::system(), random: Random::system()?, config })
 }
 
-/// One request at a time is all that Lambda gives a function: one thread serves it.
-fn start(run: impl Future<Output = Result<(), Error>>) -> Result<(), Error> {
+/// The log: a line of JSON for each request and whatever else is worth one. `RUST_LOG` asks for more or less.
+pub fn log<W>(writer: W) -> impl tracing::Subscriber
+where
+    W: for<'w> MakeWriter<'w> + Send + Sync + 'static,
+{
+    let usual = || EnvFilter::new("warn,shared=info,usage_reset=info");
     tracing_subscriber::fmt()
         .json()
         .flatten_event(true)
         .with_current_span(false)
         .with_span_list(false)
         .with_target(false)
-        .with_env_filter(tracing_subscriber::EnvFilter::from_default_env())
-        .init();
+        .with_env_filter(EnvFilter::try_from_default_env().unwrap_or_else(|_| usual()))
+        .with_writer(writer)
+        .finish()
+}
+
+/// One request at a time is all that Lambda gives a function: one thread serves it.
+fn start(run: impl Future<Output = Result<(), Error>>) -> Result<(), Error> {
+    tracing::subscriber::set_global_default(log(std::io::stdout))?;
     tokio::runtime::Builder::new_current_thread().enable_all().build()?.block_on(run)
 }

@@ -14,13 +14,14 @@ pub enum Failure {
 }
 
 /// Error codes that mean "not now", whatever the operation.
-const TRANSIENT: [&str; 8] = [
+const TRANSIENT: [&str; 9] = [
     "InternalServerError",
     "LimitExceededException",
     "ProvisionedThroughputExceededException",
     "RequestLimitExceeded",
     "ServiceUnavailable",
     "ThrottlingException",
+    "TransactionConflictException",
     "TransactionInProgressException",
     "ReplicatedWriteConflictException",
 ];
@@ -55,10 +56,15 @@ impl Failure {
     }
 }
 
-/// Whether DynamoDB refused the call for its rate before doing anything.
-pub(super) fn throttled<E: ProvideErrorMetadata>(error: &SdkError<E>) -> bool {
+/// Whether DynamoDB turned a write away before doing anything: for its rate, or because a transaction was at the item.
+pub(super) fn turned_away<E: ProvideErrorMetadata>(error: &SdkError<E>) -> bool {
     matches!(
         error.code(),
-        Some("ProvisionedThroughputExceededException" | "ThrottlingException" | "RequestLimitExceeded")
+        Some(
+            "ProvisionedThroughputExceededException"
+                | "RequestLimitExceeded"
+                | "ThrottlingException"
+                | "TransactionConflictException"
+        )
     )
 }

@@ -12,7 +12,7 @@ use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 use subtle::ConstantTimeEq;
 
-use super::failure::throttled;
+use super::failure::turned_away;
 use super::keys::{self, GATE_SHARDS};
 use super::writes::number;
 use super::{Failure, Item, Store, item};
@@ -83,7 +83,7 @@ pub(super) fn credential_attribute(id: Id) -> String {
 
 enum Attempt {
     Settled(Verdict),
-    Throttled,
+    TurnedAway,
 }
 
 impl Store {
@@ -92,8 +92,8 @@ impl Store {
         if let Attempt::Settled(verdict) = self.count_at_gate(presented, now).await? {
             return Ok(verdict);
         }
-        // One item takes 1,000 writes a second. Beyond it, the same questions are answered by a read: Pro is counted
-        // on a shard, a spent quota needs no write, and for the rest there is one more try.
+        // One item takes 1,000 writes a second, and none while a transaction is at it. Then the same questions are
+        // answered by a read: Pro is counted on a shard, a spent quota needs no write, the rest is tried once more.
         let Some(item) = self.read(keys::gate(presented.tenant)).await? else { return Ok(Verdict::Unknown) };
         match judge(item, presented, now)? {
             Verdict::Admitted(admission) if admission.organization.plan == Plan::Pro => {
@@ -102,7 +102,7 @@ impl Store {
             }
             Verdict::Admitted(_) => match self.count_at_gate(presented, now).await? {
                 Attempt::Settled(verdict) => Ok(verdict),
-                Attempt::Throttled => Err(Failure::Unavailable("the gate is throttled".to_owned())),
+                Attempt::TurnedAway => Err(Failure::Unavailable("the gate is throttled".to_owned())),
             },
             refused => Ok(refused),
         }
@@ -143,7 +143,7 @@ impl Store {
                 let admission = recognise(answer.attributes.unwrap_or_default(), presented, now)?;
                 Ok(Attempt::Settled(admission.map_or(Verdict::Unknown, Verdict::Admitted)))
             }
-            Err(error) if throttled(&error) => Ok(Attempt::Throttled),
+            Err(error) if turned_away(&error) => Ok(Attempt::TurnedAway),
             Err(error) => match error.as_service_error() {
                 Some(UpdateItemError::ConditionalCheckFailedException(refused)) => {
                     let item = refused.item.clone().unwrap_or_default();

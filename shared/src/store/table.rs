@@ -3,7 +3,7 @@
 use aws_sdk_dynamodb::operation::create_table::CreateTableError;
 use aws_sdk_dynamodb::types::{
     AttributeDefinition, BillingMode, GlobalSecondaryIndex, KeySchemaElement, KeyType, Projection,
-    ProjectionType, ScalarAttributeType, TimeToLiveSpecification,
+    ProjectionType, ScalarAttributeType, TimeToLiveSpecification, TimeToLiveStatus,
 };
 
 use super::keys::{EXPIRES_AT, FILTER, FILTERED, PK, SK};
@@ -35,22 +35,32 @@ impl Store {
             .key_schema(key(PK, KeyType::Hash).map_err(build)?)
             .key_schema(key(SK, KeyType::Range).map_err(build)?)
             .global_secondary_indexes(filtered);
-        if let Err(error) = self.count(call.send()).await {
-            return match error.as_service_error() {
-                Some(CreateTableError::ResourceInUseException(_)) => Ok(false),
-                _ => Err(Failure::of(&error)),
-            };
-        }
+        let created = match self.count(call.send()).await {
+            Ok(_) => true,
+            Err(error) => match error.as_service_error() {
+                Some(CreateTableError::ResourceInUseException(_)) => false,
+                _ => return Err(Failure::of(&error)),
+            },
+        };
         self.await_table().await?;
-        let expiry = TimeToLiveSpecification::builder()
-            .enabled(true)
-            .attribute_name(EXPIRES_AT)
-            .build()
-            .map_err(build)?;
+        self.expire_items().await?;
+        Ok(created)
+    }
+
+    /// Has DynamoDB remove what has expired, unless it does so already.
+    async fn expire_items(&self) -> Result<(), Failure> {
+        let call = self.client.describe_time_to_live().table_name(&*self.table);
+        let current = self.count(call.send()).await.map_err(|error| Failure::of(&error))?;
+        let status = current.time_to_live_description.and_then(|expiry| expiry.time_to_live_status);
+        if matches!(status, Some(TimeToLiveStatus::Enabled | TimeToLiveStatus::Enabling)) {
+            return Ok(());
+        }
+        let expiry = TimeToLiveSpecification::builder().enabled(true).attribute_name(EXPIRES_AT).build();
+        let expiry =
+            expiry.map_err(|error| Failure::Internal(format!("the expiry cannot be defined: {error}")))?;
         let call =
             self.client.update_time_to_live().table_name(&*self.table).time_to_live_specification(expiry);
-        self.count(call.send()).await.map_err(|error| Failure::of(&error))?;
-        Ok(true)
+        self.count(call.send()).await.map(|_| ()).map_err(|error| Failure::of(&error))
     }
 
     /// AWS takes some seconds to make a table; what it is asked meanwhile fails.

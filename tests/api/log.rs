@@ -1,0 +1,91 @@
+//! The log: one line a request, with what operators need and nothing that a client sent.
+
+use std::io;
+use std::sync::{Arc, Mutex};
+
+use http::Method;
+use serde_json::{Value, json};
+use shared::model::Mode;
+use tests::{ACME, World, key};
+use tracing_subscriber::fmt::MakeWriter;
+
+#[derive(Clone, Default)]
+struct Lines(Arc<Mutex<Vec<u8>>>);
+
+impl io::Write for Lines {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.0.lock().unwrap().extend_from_slice(bytes);
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+impl<'w> MakeWriter<'w> for Lines {
+    type Writer = Self;
+
+    fn make_writer(&'w self) -> Self {
+        self.clone()
+    }
+}
+
+#[tokio::test]
+async fn a_request_is_one_line_without_anything_that_was_sent() {
+    let world = World::new().await;
+    let lines = Lines::default();
+    let _guard = tracing::subscriber::set_default(shared::runtime::log(lines.clone()));
+    let canary = "Canary-4711";
+    let body = json!({ "role": { "title": canary, "description": canary }, canary: canary });
+    let good = json!({ "role": { "title": canary } });
+    world
+        .request(Method::POST, "/api/v1/quick_post")
+        .header("idempotency-key", canary)
+        .json(&good)
+        .send()
+        .await
+        .expect(201);
+    world.post("/api/v1/quick_post", body).await.expect(422);
+    world
+        .request(Method::GET, "/api/v1/roles")
+        .header("authorization", &format!("Bearer {canary}"))
+        .send()
+        .await
+        .expect(401);
+    world.get(&format!("/api/v1/{canary}?{canary}={canary}")).await.expect(404);
+    world.wire.play(|operation, _| (operation == "Query").then_some(tests::wire::Fault::Unreachable));
+    world.get("/api/v1/roles").await.expect(503);
+
+    let text = String::from_utf8(lines.0.lock().unwrap().clone()).unwrap();
+    assert!(!text.contains(canary) && !text.contains(&key(ACME, Mode::Live)[10..]), "{text}");
+    let lines: Vec<Value> = text.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    let lines: Vec<_> = lines.iter().filter(|line| line["message"] == "request").collect();
+    let seen: Vec<_> = lines
+        .iter()
+        .map(|line| {
+            (
+                line["route"].as_str(),
+                line["tenant"].as_str(),
+                line["status"].as_u64(),
+                line["dynamodb_calls"].as_u64(),
+            )
+        })
+        .collect();
+    assert_eq!(
+        seen,
+        [
+            (Some("POST /api/v1/quick_post"), Some("1#live"), Some(201), Some(2)),
+            (Some("POST /api/v1/quick_post"), Some("1#live"), Some(422), Some(1)),
+            (Some("GET /api/v1/roles"), None, Some(401), Some(0)),
+            (Some("$default"), None, Some(404), Some(0)),
+            (Some("GET /api/v1/roles"), Some("1#live"), Some(503), Some(2)),
+        ]
+    );
+    assert_eq!(lines[4]["detail"], "DynamoDB is unavailable: not reachable");
+    for line in lines {
+        assert!(
+            line["request_id"].as_str().is_some_and(|id| !id.is_empty()) && line["milliseconds"].is_number()
+        );
+    }
+}
