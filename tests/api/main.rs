@@ -15,7 +15,6 @@ mod events;
 mod faults;
 mod idempotency;
 mod job_postings;
-mod log;
 mod organization;
 mod paging;
 mod quick_post;

@@ -1,4 +1,7 @@
-//! The log: one line a request, with what operators need and nothing that a client sent.
+//! The log: one line a request, with what operators need and nothing that a client sent. It is a program of its own,
+//! because whether a line is written at all is decided once for all of a program's threads.
+
+#![allow(clippy::unwrap_used, reason = "in a test, that is a failure")]
 
 use std::io;
 use std::sync::{Arc, Mutex};
