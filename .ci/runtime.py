@@ -35,7 +35,7 @@ def main(function, rolecall):
         "AWS_ACCESS_KEY_ID": "local",
         "AWS_SECRET_ACCESS_KEY": "local",
         "AWS_REGION": "us-east-1",
-        "AWS_ENDPOINT_URL_DYNAMODB": f"http://127.0.0.1:{dynamodb}",
+        "DYNAMODB_ENDPOINT": f"http://127.0.0.1:{dynamodb}",
         "AWS_LAMBDA_FUNCTION_NAME": "organization",
         "AWS_LAMBDA_FUNCTION_MEMORY_SIZE": "256",
         "AWS_LAMBDA_FUNCTION_TIMEOUT": "10",

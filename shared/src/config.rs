@@ -10,6 +10,8 @@ pub struct Config {
     /// The address that public links begin with, without a final slash (`BASE_URL`); where it is not given, the
     /// domain that the request came to.
     pub base_url: Option<String>,
+    /// Another DynamoDB than AWS's (`DYNAMODB_ENDPOINT`), for `sam local invoke`.
+    pub dynamodb_endpoint: Option<String>,
     /// Signs cursors (`SIGNING_KEY`, at least 32 characters).
     pub signing_key: Secret,
 }
@@ -53,7 +55,12 @@ impl Config {
         if signing_key.len() < 32 {
             return Err("SIGNING_KEY must have at least 32 characters".to_owned());
         }
-        Ok(Self { table: required("TABLE_NAME")?, base_url, signing_key: Secret(signing_key) })
+        Ok(Self {
+            table: required("TABLE_NAME")?,
+            base_url,
+            dynamodb_endpoint: given("DYNAMODB_ENDPOINT"),
+            signing_key: Secret(signing_key),
+        })
     }
 }
 

@@ -93,6 +93,7 @@ impl World {
             config: Config {
                 table,
                 base_url: Some(BASE_URL.to_owned()),
+                dynamodb_endpoint: None,
                 signing_key: Secret::new("0123456789abcdef0123456789abcdef"),
             },
         };

@@ -103,6 +103,7 @@ async fn run(arguments: Arguments) -> Result<(), String> {
         config: Config {
             table: arguments.table,
             base_url: Some(base_url.clone()),
+            dynamodb_endpoint: None,
             signing_key: Secret::new("cursors of the local service need no secret"),
         },
     };

@@ -54,6 +54,11 @@ impl Credential {
         &self.text
     }
 
+    /// Whose data it opens, if it is good.
+    pub const fn tenant(&self) -> Tenant {
+        self.tenant
+    }
+
     /// The identifier that its tenant knows it by.
     pub const fn id(&self) -> Id {
         self.id

@@ -22,7 +22,7 @@ use crate::auth::{self, Caller};
 use crate::clock::Clock;
 use crate::config::Config;
 use crate::id::Ids;
-use crate::model::{Day, Organization, Scope};
+use crate::model::{Day, Organization, Scope, Tenant};
 use crate::random::Random;
 use crate::store::{ReceiptSlot, Refusal, Store, Verdict};
 
@@ -55,7 +55,7 @@ const MAX_ATTEMPTS: u32 = 10;
 /// What is learnt of a request on its way, for the headers and the log.
 #[derive(Default)]
 struct Trace {
-    organization: Option<Organization>,
+    tenant: Option<Tenant>,
     quota: Option<Quota>,
 }
 
@@ -94,32 +94,20 @@ impl App {
         let response = respond(result, trace.quota.as_ref(), &request_id);
 
         let status = response.status().as_u16();
-        let tenant = trace.organization.map(|organization| organization.tenant().to_string());
+        let tenant = trace.tenant.map(|tenant| tenant.to_string());
         let elapsed = self.environment.clock.now().duration_since(started);
         let milliseconds = u64::try_from(elapsed.as_millis()).unwrap_or(0);
         let dynamodb_calls = store.calls();
-        if status >= 500 {
-            tracing::error!(
-                request_id,
-                route = route_key,
-                tenant,
-                status,
-                milliseconds,
-                dynamodb_calls,
-                detail,
-                "request"
-            );
-        } else {
-            tracing::info!(
-                request_id,
-                route = route_key,
-                tenant,
-                status,
-                milliseconds,
-                dynamodb_calls,
-                "request"
-            );
-        }
+        tracing::info!(
+            request_id,
+            route = route_key,
+            tenant,
+            status,
+            milliseconds,
+            dynamodb_calls,
+            detail,
+            "request"
+        );
         response
     }
 
@@ -155,18 +143,19 @@ impl App {
             body: body(&request)?,
             headers: request.headers().clone(),
         });
-        for attempt in 1.. {
+        let mut attempt = 1;
+        loop {
             match handler(exchange.clone()).await {
                 Err(Error::Refused(Refusal::Stale | Refusal::InFlight)) if attempt < MAX_ATTEMPTS => {
                     // Others are at the same items: whoever waits a random while meets fewer of them.
                     let pause = self.environment.random.below(10 << attempt.min(6));
                     tokio::time::sleep(Duration::from_millis(pause)).await;
+                    attempt += 1;
                 }
                 Err(error) if error.kind().0 < 500 => return recall(&exchange, error).await,
                 settled => return settled,
             }
         }
-        Err(Error::NotFound)
     }
 
     /// Credential and quota in one step, then the scope.
@@ -192,6 +181,7 @@ impl App {
         let admission = match auth::admit(store, &credential, now, shard).await? {
             Verdict::Unknown => return Err(Error::Unauthorized { presented: true }),
             Verdict::Exhausted { limit } => {
+                trace.tenant = Some(credential.tenant());
                 trace.quota = Some(Quota { limit, remaining: 0, seconds_left });
                 return Err(Error::RateLimited { limit, retry_after: seconds_left });
             }
@@ -202,7 +192,7 @@ impl App {
             remaining: limit.saturating_sub(admission.counted_today),
             seconds_left,
         });
-        trace.organization = Some(admission.organization.clone());
+        trace.tenant = Some(credential.tenant());
         if admission.organization.suspended {
             return Err(Error::Suspended);
         }

@@ -45,7 +45,7 @@ where
 /// DynamoDB, by those functions that use it.
 async fn environment() -> Result<Environment, Error> {
     let config = Config::read(|name| std::env::var(name).ok())?;
-    let store = Store::from_environment(&config.table).await;
+    let store = Store::from_environment(&config.table, config.dynamodb_endpoint.clone()).await;
     Ok(Environment { store, clock: Clock::system(), random: Random::system()?, config })
 }
 

@@ -47,11 +47,15 @@ pub struct Store {
 }
 
 impl Store {
-    /// The table `table` of the account and region that the environment names (AWS's usual variables, among them
-    /// `AWS_ENDPOINT_URL_DYNAMODB`).
-    pub async fn from_environment(table: &str) -> Self {
+    /// The table `table` of the account and region that the environment names (AWS's usual variables), or of the
+    /// DynamoDB at `endpoint`.
+    pub async fn from_environment(table: &str, endpoint: Option<String>) -> Self {
         let shared = aws_config::defaults(BehaviorVersion::latest()).http_client(https()).load().await;
-        Self::configured(aws_sdk_dynamodb::config::Builder::from(&shared), table)
+        let mut config = aws_sdk_dynamodb::config::Builder::from(&shared);
+        if endpoint.is_some() {
+            config.set_endpoint_url(endpoint);
+        }
+        Self::configured(config, table)
     }
 
     /// The table `table` of a DynamoDB that takes any credentials, at `endpoint`.
