@@ -5,7 +5,7 @@ use http::Method;
 use serde_json::json;
 use tests::World;
 
-#[tokio::test]
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
 async fn two_publishes_at_once_publish_once() {
     let world = World::new().await;
     for _ in 0..20 {
@@ -19,7 +19,7 @@ async fn two_publishes_at_once_publish_once() {
     }
 }
 
-#[tokio::test]
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
 async fn patches_at_once_all_take_effect() {
     let world = World::new().await;
     let id = world.post("/api/v1/roles", json!({ "title": "x" })).await.number("/id");
@@ -42,7 +42,7 @@ async fn patches_at_once_all_take_effect() {
     }
 }
 
-#[tokio::test]
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
 async fn of_patches_with_one_etag_one_wins() {
     let world = World::new().await;
     let id = world.post("/api/v1/roles", json!({ "title": "x" })).await.number("/id");
@@ -56,7 +56,7 @@ async fn of_patches_with_one_etag_one_wins() {
     assert_eq!(statuses, [vec![200], vec![412; 9]].concat());
 }
 
-#[tokio::test]
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
 async fn a_role_gets_one_posting_however_many_ask_at_once() {
     let world = World::new().await;
     let id = world.post("/api/v1/roles", json!({ "title": "x" })).await.number("/id");
@@ -67,7 +67,7 @@ async fn a_role_gets_one_posting_however_many_ask_at_once() {
     assert_eq!(world.get("/api/v1/job_postings").await.body["data"].as_array().map(Vec::len), Some(1));
 }
 
-#[tokio::test]
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
 async fn quick_posts_of_one_title_at_once_get_a_slug_each() {
     let world = World::new().await;
     let body = json!({ "role": { "title": "Engineer" } });
@@ -80,7 +80,7 @@ async fn quick_posts_of_one_title_at_once_get_a_slug_each() {
 }
 
 /// A posting must never be live while its role is closed, whichever of the two comes first.
-#[tokio::test]
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
 async fn closing_and_publishing_at_once_leave_no_live_posting() {
     let world = World::new().await;
     for _ in 0..20 {

@@ -115,9 +115,13 @@ async fn close(call: Call<()>) -> Result<Reply<Role>, Error> {
     let mut writes = call.writes();
     if let Some(link) = &role.posting
         && let Some(posting) = call.store().find_posting(call.tenant(), link.id).await?
-        && posting.published
     {
-        writes.replace_posting(&posting.unpublish(call.now()))?;
+        if posting.published {
+            writes.replace_posting(&posting.unpublish(call.now()))?;
+        } else {
+            // Nobody may publish it in the meantime.
+            writes.require_posting(&posting);
+        }
     }
     let role = role.close(call.now());
     writes.replace_role(&role)?;

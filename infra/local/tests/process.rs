@@ -92,6 +92,11 @@ fn client() -> reqwest::Client {
     reqwest::Client::builder().timeout(Duration::from_secs(20)).build().expect("a client")
 }
 
+/// Every shell can do this; not every machine has the program.
+fn signal(name: &str, process: u32) {
+    Command::new("sh").args(["-c", &format!("kill -{name} {process}")]).status().expect("a signal");
+}
+
 fn ids(items: &[Value], field: &str) -> BTreeSet<u64> {
     items.iter().filter_map(|item| item[field].as_u64()).collect()
 }
@@ -111,12 +116,12 @@ async fn killed_in_a_storm_it_leaves_pairs_and_repetitions_make_no_second() {
     let mut acknowledged: BTreeMap<usize, Value> = BTreeMap::new();
     for round in 0..3 {
         let mut service = Service::start(&["--data", folder(&data)]);
-        let pid = service.child.id().to_string();
+        let pid = service.child.id();
         let answered = AtomicUsize::new(0);
         let quick_post = async |n: usize| {
             let answer = service.post(&client, "/api/v1/quick_post", &format!("k{n}"), &body(n)).await;
             if answered.fetch_add(1, Ordering::Relaxed) == 60 * (round + 1) {
-                Command::new("kill").args(["-9", &pid]).status().expect("kill");
+                signal("KILL", pid);
             }
             (n, answer)
         };
@@ -166,14 +171,14 @@ async fn stopped_and_started_again_it_has_kept_its_data_and_memory_keeps_nothing
     let mut service = Service::start(&["--data", folder(&data)]);
     let body = json!({ "role": { "title": "Engineer" } });
     let (_, posted) = service.post(&client, "/api/v1/quick_post", "k", &body).await.expect("an answer");
-    Command::new("kill").args(["-INT", &service.child.id().to_string()]).status().expect("kill");
+    signal("INT", service.child.id());
     assert!(service.child.wait().expect("an end").success(), "Ctrl-C is a proper end");
 
     let service = Service::start(&["--data", folder(&data)]);
     let roles = service.all(&client, "/api/v1/roles").await;
     assert_eq!((roles.len(), &roles[0]["id"]), (1, &posted["role"]["id"]));
 
-    let memory = Service::start(&["--memory"]);
+    let memory = Service::start(&["--memory", "--run-schedules"]);
     assert!(memory.all(&client, "/api/v1/roles").await.is_empty());
     assert_eq!(memory.keys["Acme live"], service.keys["Acme live"], "the same keys everywhere");
 }

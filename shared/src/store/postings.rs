@@ -24,6 +24,11 @@ impl Writes {
         self.replace(posting_item(self.tenant, posting)?, posting.version);
         Ok(())
     }
+
+    /// The posting must still be as it was read.
+    pub fn require_posting(&mut self, posting: &Posting) {
+        self.require(keys::posting(self.tenant, posting.id), posting.version);
+    }
 }
 
 fn posting_item(tenant: Tenant, posting: &Posting) -> Result<super::Item, Failure> {
