@@ -17,6 +17,7 @@ mod idempotency;
 mod job_postings;
 mod organization;
 mod paging;
+mod policies;
 mod quick_post;
 mod quota;
 mod races;
