@@ -12,6 +12,7 @@ use std::time::Duration;
 use bytes::Bytes;
 use futures_util::future::BoxFuture;
 use http::header::{CONTENT_TYPE, COOKIE, HOST, USER_AGENT};
+use http::uri::Authority;
 use http::{HeaderMap, HeaderName, HeaderValue, Method, Request, Response, StatusCode};
 use lambda_http::lambda_runtime::Context;
 use lambda_http::request::LambdaRequest;
@@ -101,7 +102,7 @@ impl Gateway {
         if request.body().len() > MAX_BODY {
             return refusal(StatusCode::PAYLOAD_TOO_LARGE, "Request Entity Too Large");
         }
-        if !host_is_sound(request.headers()) {
+        if !host_is_sound(request.headers()) || !request.uri().path().starts_with('/') {
             return refusal(StatusCode::BAD_REQUEST, "Bad Request");
         }
         let Some((route_key, parameters, function)) = self.route(request.method(), request.uri().path())
@@ -213,9 +214,9 @@ impl Gateway {
         }
         let forwarded = joined.entry("x-forwarded-for".to_owned()).or_default();
         *forwarded = if forwarded.is_empty() { source.to_string() } else { format!("{forwarded}, {source}") };
-        let host = joined.get("host").cloned().unwrap_or_default();
-        let port = host.rsplit_once(':').map_or("80", |(_, port)| port);
-        joined.insert("x-forwarded-port".to_owned(), port.to_owned());
+        let host = joined.get("host").and_then(|host| host.parse::<Authority>().ok());
+        let port = host.and_then(|host| host.port_u16()).unwrap_or(80);
+        joined.insert("x-forwarded-port".to_owned(), port.to_string());
         joined.insert("x-forwarded-proto".to_owned(), "http".to_owned());
         let trace = format!("Root=1-{:08x}-{}", self.clock.now().as_second(), self.random.token(24));
         joined.entry("x-amzn-trace-id".to_owned()).or_insert(trace);
@@ -310,7 +311,7 @@ fn header_size(request: &Request<Bytes>) -> usize {
     request.headers().iter().map(|(name, value)| name.as_str().len() + value.len()).sum::<usize>() + line
 }
 
-/// One `Host` that can stand in a URL: `lambda_http` makes one of it, and takes for granted that it can.
+/// One `Host` that can stand in a URL: `lambda_http` makes one of it and the path, and takes for granted that it can.
 fn host_is_sound(headers: &HeaderMap) -> bool {
     let mut hosts = headers.get_all(HOST).iter();
     match (hosts.next().map(HeaderValue::to_str), hosts.next()) {
@@ -322,17 +323,12 @@ fn host_is_sound(headers: &HeaderMap) -> bool {
     }
 }
 
+/// Whether AWS sends bodies of this type as text; a form's fields, too, go as base64.
 fn is_text(content_type: &str) -> bool {
     let media = content_type.split(';').next().unwrap_or_default().trim().to_ascii_lowercase();
     media.starts_with("text/")
         || ["+json", "+xml"].iter().any(|suffix| media.ends_with(suffix))
-        || [
-            "application/json",
-            "application/xml",
-            "application/javascript",
-            "application/x-www-form-urlencoded",
-        ]
-        .contains(&media.as_str())
+        || ["application/json", "application/xml", "application/javascript"].contains(&media.as_str())
 }
 
 fn query_parameters(query: &str) -> BTreeMap<String, String> {

@@ -160,6 +160,7 @@ async fn no_byte_of_a_body_is_lost() {
         ("application/problem+json", b"{}", false),
         ("application/json", b"\xff\xfe\x00", true),
         ("application/octet-stream", b"plain", true),
+        ("application/x-www-form-urlencoded", b"a=b", true),
         ("", b"plain", true),
     ] {
         let (_, seen, _) = send(Request::post("/things").header("content-type", media), body.to_vec()).await;
@@ -195,6 +196,23 @@ async fn the_gateways_limits() {
     {
         let host = http::HeaderValue::from_bytes(host.as_bytes()).unwrap();
         assert_eq!(send(Request::get("/things").header("host", host.clone()), "").await.0, 400, "{host:?}");
+    }
+}
+
+#[tokio::test]
+async fn a_target_that_is_no_path_is_refused() {
+    for (method, target) in [("OPTIONS", "*"), ("CONNECT", "api.example:8080")] {
+        assert_eq!(send(Request::builder().method(method).uri(target), "").await.0, 400, "{method} {target}");
+    }
+}
+
+#[tokio::test]
+async fn the_port_is_the_hosts() {
+    for (host, port) in
+        [("h", "80"), ("h:", "80"), ("h:8080", "8080"), ("[::1]", "80"), ("[::1]:3000", "3000")]
+    {
+        let (_, seen, _) = send(Request::get("/things").header("host", host), "").await;
+        assert_eq!(header(&seen, "x-forwarded-port"), Some(port), "{host}");
     }
 }
 
