@@ -283,3 +283,23 @@ async fn what_is_no_route_is_not_found_and_another_method_not_allowed() {
         assert_eq!(answer.header("x-request-id"), answer.string("/request_id"));
     }
 }
+
+/// Typos must not pass: every row refuses a parameter that it does not know, but only of what exists.
+#[tokio::test]
+async fn every_row_refuses_an_unknown_query_parameter() {
+    let world = World::new().await;
+    let posted = world.post("/api/v1/quick_post", json!({ "role": { "title": "x" } })).await.expect(201);
+    let (role, posting) = (posted.number("/role/id"), posted.number("/job_posting/id"));
+    for (method, path, _) in rows() {
+        let id = if path.contains("job_postings") { posting } else { role };
+        let ask = world.request(method.clone(), &format!("{}?typo=1", path.replace("{id}", &id.to_string())));
+        let answer = ask.json(&json!({})).send().await.expect(422);
+        assert!(answer.messages().contains(&"typo is not a known field"), "{method} {path}: {}", answer.text);
+        if path.contains("{id}") {
+            let absent = world.request(method, &format!("{}?typo=1", path.replace("{id}", "17")));
+            absent.json(&json!({})).send().await.expect(404);
+        }
+    }
+    let shown = world.get(&format!("/api/v1/roles/{role}")).await.expect(200);
+    assert_eq!(shown.string("/status"), "open", "nothing was done");
+}

@@ -18,6 +18,7 @@ async fn one_call_creates_and_publishes_both() {
     let url = format!("{BASE_URL}/careers/acme/senior-rust-engineer");
     assert_eq!(posted.string("/job_posting/public_url"), url);
     assert_eq!(posted.string("/career_portal_url"), format!("{BASE_URL}/careers/acme"));
+    assert_eq!(posted.header("etag"), "", "it is two resources, each with a tag of its own");
     assert_eq!(posted.header("location"), format!("{BASE_URL}/api/v1/roles/{}", posted.number("/role/id")));
     for (path, form) in [("roles", "role"), ("job_postings", "job_posting")] {
         let shown =

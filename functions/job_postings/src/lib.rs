@@ -92,7 +92,7 @@ async fn create(call: Call<RolePosting>) -> Result<Reply<Posting>, Error> {
         writes.replace_role(&role.clone().link(posting.link(), call.now()))?;
         writes.insert_posting(&posting, &base, number)?;
         let address = call.address("job_postings", id);
-        Ok((writes, Reply::created(&present(&call, posting))?.located(address)))
+        Ok((writes, Reply::resource(&present(&call, posting))?.created(address)))
     })
     .await
 }
@@ -100,6 +100,7 @@ async fn create(call: Call<RolePosting>) -> Result<Reply<Posting>, Error> {
 /// Shows a posting.
 async fn show(call: Call<()>) -> Result<Reply<Posting>, Error> {
     let posting = find(&call).await?;
+    call.input()?;
     Reply::resource(&present(&call, posting))
 }
 

@@ -52,6 +52,7 @@ pub struct Usage {
 
 /// Shows the caller's organization.
 async fn show(call: Call<()>) -> Result<Reply<Organization>, Error> {
+    call.input()?;
     let organization = call.organization();
     let today = Day::of(call.now());
     Reply::resource(&Organization {

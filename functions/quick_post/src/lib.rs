@@ -67,7 +67,7 @@ async fn create(call: Call<QuickPost>) -> Result<Reply<Posted>, Error> {
             job_posting: posting::Posting::of(posting, organization, base_url),
             career_portal_url: career_portal_url(base_url, organization),
         };
-        Ok((writes, Reply::created(&posted)?.located(address)))
+        Ok((writes, Reply::ok(&posted)?.created(address)))
     })
     .await
 }

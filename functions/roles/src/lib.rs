@@ -70,12 +70,13 @@ async fn create(call: Call<RoleContent>) -> Result<Reply<Role>, Error> {
     let mut writes = call.writes();
     writes.insert_role(&role)?;
     let address = call.address("roles", role.id);
-    call.commit(writes, Reply::created(&present(&call, role))?.located(address)).await
+    call.commit(writes, Reply::resource(&present(&call, role))?.created(address)).await
 }
 
 /// Shows a role.
 async fn show(call: Call<()>) -> Result<Reply<Role>, Error> {
     let role = find(&call).await?;
+    call.input()?;
     Reply::resource(&present(&call, role))
 }
 
@@ -109,6 +110,7 @@ async fn resume(call: Call<()>) -> Result<Reply<Role>, Error> {
 /// Closes a role and takes its posting offline. Closing a closed role changes nothing.
 async fn close(call: Call<()>) -> Result<Reply<Role>, Error> {
     let role = find(&call).await?;
+    call.input()?;
     if role.status == RoleStatus::Closed {
         return Reply::resource(&present(&call, role));
     }
@@ -137,6 +139,7 @@ async fn reopen(call: Call<()>) -> Result<Reply<Role>, Error> {
 async fn stats(call: Call<()>) -> Result<Reply<RoleStats>, Error> {
     let role_id = call.id()?;
     let stats = call.store().find_role_stats(call.tenant(), role_id).await?.ok_or(Error::NotFound)?;
+    call.input()?;
     Reply::resource(&RoleStats {
         role_id,
         applicants: stats.applicants,

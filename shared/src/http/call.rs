@@ -93,19 +93,6 @@ impl Value for Cursor {
 }
 
 impl Exchange {
-    fn is_get(&self) -> bool {
-        self.route.starts_with("GET ")
-    }
-
-    /// A GET's input is its query; no other method has parameters there.
-    pub(super) fn check_query<I: Input>(&self) -> Result<(), Error> {
-        if self.is_get() {
-            read_query::<I>(self.query.iter()).map(drop)
-        } else {
-            read_query::<()>(self.query.iter())
-        }
-    }
-
     /// What a cursor is bound to: tenant, route and filters.
     fn list(&self) -> String {
         let mut filters: Vec<_> =
@@ -207,13 +194,11 @@ impl<I> Call<I> {
 }
 
 impl<I: Input> Call<I> {
-    /// What the request asks, or all that is wrong with it.
+    /// What the request asks, or all that is wrong with it. A GET asks by its query; every other method by its body,
+    /// and has no query. Every handler calls this, even for nothing: what is unknown must not pass.
     pub fn input(&self) -> Result<I, Error> {
-        if self.exchange.is_get() {
-            read_query(self.exchange.query.iter())
-        } else {
-            read_body(&self.exchange.body)
-        }
+        let Exchange { route, query, body, .. } = &*self.exchange;
+        if route.starts_with("GET ") { read_query(query.iter()) } else { read_body(body, query.iter()) }
     }
 }
 

@@ -120,24 +120,38 @@ pub struct Fields<'m, 'v> {
 /// More than this many messages help nobody.
 const MAX_MESSAGES: usize = 100;
 
-/// Reads a JSON body, which is known to be well-formed; an empty one is an object without fields.
-pub(super) fn read_body<I: Input>(body: &str) -> Result<I, Error> {
+/// Reads a JSON body, which is known to be well-formed, beside a query that must be empty. An empty body is an object
+/// without fields.
+pub(super) fn read_body<'q, I: Input>(
+    body: &str,
+    query: impl Iterator<Item = (&'q str, &'q str)>,
+) -> Result<I, Error> {
     let mut messages = Vec::new();
     let members = if body.is_empty() { Ok(Members(Vec::new())) } else { serde_json::from_str(body) };
-    let Ok(Members(members)) = members else {
-        return Err(Error::Validation(vec!["body must be a JSON object".to_owned()]));
+    let value = if let Ok(Members(members)) = members {
+        let given = members.into_iter().map(|(name, value)| (name, Given::Json(value))).collect();
+        Fields { prefix: String::new(), given, messages: &mut messages }.read(I::read)
+    } else {
+        messages.push("body must be a JSON object".to_owned());
+        None
     };
-    let given = members.into_iter().map(|(name, value)| (name, Given::Json(value))).collect();
-    let value = Fields { prefix: String::new(), given, messages: &mut messages }.read(I::read);
+    words(query, &mut messages).read(<()>::read);
     settled(value, messages)
 }
 
 /// Reads query parameters, which come decoded.
-pub(super) fn read_query<'v, I: Input>(query: impl Iterator<Item = (&'v str, &'v str)>) -> Result<I, Error> {
+pub(super) fn read_query<'q, I: Input>(query: impl Iterator<Item = (&'q str, &'q str)>) -> Result<I, Error> {
     let mut messages = Vec::new();
-    let given = query.map(|(name, value)| (Cow::Borrowed(name), Given::Word(value))).collect();
-    let value = Fields { prefix: String::new(), given, messages: &mut messages }.read(I::read);
+    let value = words(query, &mut messages).read(I::read);
     settled(value, messages)
+}
+
+fn words<'m, 'q>(
+    query: impl Iterator<Item = (&'q str, &'q str)>,
+    messages: &'m mut Vec<String>,
+) -> Fields<'m, 'q> {
+    let given = query.map(|(name, value)| (Cow::Borrowed(name), Given::Word(value))).collect();
+    Fields { prefix: String::new(), given, messages }
 }
 
 fn settled<I>(value: Option<I>, mut messages: Vec<String>) -> Result<I, Error> {
@@ -366,7 +380,7 @@ mod tests {
     }
 
     fn read(body: &str) -> Result<Example, Vec<String>> {
-        read_body(body).map_err(|error| match error {
+        read_body(body, std::iter::empty()).map_err(|error| match error {
             Error::Validation(messages) => messages,
             other => panic!("{other}"),
         })

@@ -36,12 +36,7 @@ impl<O: Serialize> Reply<O> {
         Ok(Self::new(200, body).with("etag", tag))
     }
 
-    /// 201 with a resource that was created.
-    pub fn created(resource: &O) -> Result<Self, Error> {
-        Ok(Self { status: 201, ..Self::resource(resource)? })
-    }
-
-    /// 200 with something that has no address of its own.
+    /// 200 with something that has no version of its own.
     pub fn ok(body: &O) -> Result<Self, Error> {
         Ok(Self::new(200, json(body)?))
     }
@@ -59,10 +54,10 @@ impl<O> Reply<O> {
         self
     }
 
-    /// The same reply, naming where what was created can be found.
+    /// 201 instead, naming where what was created can be found.
     #[must_use]
-    pub fn located(self, address: String) -> Self {
-        self.with("location", address)
+    pub fn created(self, address: String) -> Self {
+        Self { status: 201, ..self.with("location", address) }
     }
 
     pub(super) fn untyped(self) -> Reply<()> {

@@ -43,8 +43,8 @@ impl Route {
         F: Future<Output = Result<Reply<O>, Error>> + Send + 'static,
     {
         let handler = move |exchange: Arc<Exchange>| -> Answer {
-            let answer = exchange.check_query::<I>().map(|()| handler(Call::new(exchange)));
-            Box::pin(async move { answer?.await.map(Reply::untyped) })
+            let answer = handler(Call::new(exchange));
+            Box::pin(async move { answer.await.map(Reply::untyped) })
         };
         Self { key, handler: Handler::Scoped(scope, Arc::new(handler)) }
     }
