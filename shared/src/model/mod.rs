@@ -8,6 +8,7 @@ mod posting;
 mod role;
 mod slug;
 mod text;
+mod words;
 
 pub use day::Day;
 pub use organization::{Mode, Organization, Plan, Scope, Scopes, Tenant};

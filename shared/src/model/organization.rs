@@ -1,34 +1,21 @@
 //! Organizations: whose data it is, what they pay for, and what a credential may do.
 
 use std::fmt;
-use std::str::FromStr;
 
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
+use super::words::words;
 use super::{Slug, Text};
 use crate::id::Id;
 
-/// Which copy of an organization a credential sees.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Mode {
-    /// The real one.
-    Live,
-    /// A separate one for trying things out, empty at first; it never reaches an outside service.
-    Test,
-}
-
-impl Mode {
-    /// Both modes.
-    pub const ALL: [Self; 2] = [Self::Live, Self::Test];
-
-    /// The mode as it stands in keys and answers.
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::Live => "live",
-            Self::Test => "test",
-        }
+words! {
+    /// Which copy of an organization a credential sees.
+    pub enum Mode {
+        /// The real one.
+        Live = "live",
+        /// A separate one for trying things out, empty at first; it never reaches an outside service.
+        Test = "test",
     }
 }
 
@@ -73,28 +60,17 @@ impl Organization {
     }
 }
 
-/// What an organization pays for (spec, section 8).
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Plan {
-    /// 100 requests a day.
-    Free,
-    /// As many requests as one likes.
-    Pro,
+words! {
+    /// What an organization pays for (spec, section 8).
+    pub enum Plan {
+        /// 100 requests a day.
+        Free = "free",
+        /// As many requests as one likes.
+        Pro = "pro",
+    }
 }
 
 impl Plan {
-    /// Both plans.
-    pub const ALL: [Self; 2] = [Self::Free, Self::Pro];
-
-    /// The plan's name.
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::Free => "free",
-            Self::Pro => "pro",
-        }
-    }
-
     /// The price in US dollars a month.
     pub const fn price_usd_per_month(self) -> u32 {
         match self {
@@ -112,74 +88,25 @@ impl Plan {
     }
 }
 
-impl FromStr for Plan {
-    type Err = String;
-
-    fn from_str(text: &str) -> Result<Self, Self::Err> {
-        Self::ALL
-            .into_iter()
-            .find(|plan| plan.as_str() == text)
-            .ok_or_else(|| "must be free or pro".to_owned())
-    }
-}
-
-/// One thing that a credential may be allowed to do.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Scope {
-    /// Read roles, their stats and job postings.
-    RolesRead,
-    /// Create and change roles and job postings; quick post.
-    RolesWrite,
-    /// Read candidates.
-    CandidatesRead,
-    /// Create candidates and move them.
-    CandidatesWrite,
-    /// Read voice screens.
-    VoiceScreensRead,
-    /// Read channels and the posts made to them.
-    ChannelsRead,
-    /// Post to channels.
-    ChannelsWrite,
-    /// Read the organization, its plan and usage.
-    OrganizationRead,
-}
-
-impl Scope {
-    /// Every scope. The order is stored (see [`Scopes`]): append, never reorder.
-    pub const ALL: [Self; 8] = [
-        Self::RolesRead,
-        Self::RolesWrite,
-        Self::CandidatesRead,
-        Self::CandidatesWrite,
-        Self::VoiceScreensRead,
-        Self::ChannelsRead,
-        Self::ChannelsWrite,
-        Self::OrganizationRead,
-    ];
-
-    /// The scope's name.
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::RolesRead => "roles:read",
-            Self::RolesWrite => "roles:write",
-            Self::CandidatesRead => "candidates:read",
-            Self::CandidatesWrite => "candidates:write",
-            Self::VoiceScreensRead => "voice_screens:read",
-            Self::ChannelsRead => "channels:read",
-            Self::ChannelsWrite => "channels:write",
-            Self::OrganizationRead => "organization:read",
-        }
-    }
-}
-
-impl FromStr for Scope {
-    type Err = String;
-
-    fn from_str(text: &str) -> Result<Self, Self::Err> {
-        Self::ALL
-            .into_iter()
-            .find(|scope| scope.as_str() == text)
-            .ok_or_else(|| format!("must be one of {}", Self::ALL.map(Self::as_str).join(", ")))
+words! {
+    /// One thing that a credential may be allowed to do. The order is stored (see [`Scopes`]): append, never reorder.
+    pub enum Scope {
+        /// Read roles, their stats and job postings.
+        RolesRead = "roles:read",
+        /// Create and change roles and job postings; quick post.
+        RolesWrite = "roles:write",
+        /// Read candidates.
+        CandidatesRead = "candidates:read",
+        /// Create candidates and move them.
+        CandidatesWrite = "candidates:write",
+        /// Read voice screens.
+        VoiceScreensRead = "voice_screens:read",
+        /// Read channels and the posts made to them.
+        ChannelsRead = "channels:read",
+        /// Post to channels.
+        ChannelsWrite = "channels:write",
+        /// Read the organization, its plan and usage.
+        OrganizationRead = "organization:read",
     }
 }
 

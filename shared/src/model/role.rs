@@ -1,10 +1,9 @@
 //! Roles: open positions, and the moves between their states.
 
-use std::str::FromStr;
-
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
+use super::words::words;
 use super::{Slug, Text};
 use crate::id::Id;
 
@@ -17,43 +16,17 @@ pub type Location = Text<200>;
 /// A description or a list of requirements.
 pub type LongText = Text<20_000>;
 
-/// Where a role stands (spec, section 3).
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum RoleStatus {
-    /// Being prepared.
-    Draft,
-    /// Accepts applications.
-    Open,
-    /// Accepts none for now.
-    Paused,
-    /// Done with; may be reopened as a draft.
-    Closed,
-}
-
-impl RoleStatus {
-    /// Every status.
-    pub const ALL: [Self; 4] = [Self::Draft, Self::Open, Self::Paused, Self::Closed];
-
-    /// The status as it stands in answers.
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::Draft => "draft",
-            Self::Open => "open",
-            Self::Paused => "paused",
-            Self::Closed => "closed",
-        }
-    }
-}
-
-impl FromStr for RoleStatus {
-    type Err = String;
-
-    fn from_str(text: &str) -> Result<Self, Self::Err> {
-        Self::ALL
-            .into_iter()
-            .find(|status| status.as_str() == text)
-            .ok_or_else(|| format!("must be one of {}", Self::ALL.map(Self::as_str).join(", ")))
+words! {
+    /// Where a role stands (spec, section 3).
+    pub enum RoleStatus {
+        /// Being prepared.
+        Draft = "draft",
+        /// Accepts applications.
+        Open = "open",
+        /// Accepts none for now.
+        Paused = "paused",
+        /// Done with; may be reopened as a draft.
+        Closed = "closed",
     }
 }
 
@@ -67,40 +40,15 @@ pub struct InvalidTransition {
     pub to: RoleStatus,
 }
 
-/// Where the work is done.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum RemotePolicy {
-    /// At the workplace.
-    Onsite,
-    /// Some days here, some there.
-    Hybrid,
-    /// Anywhere.
-    Remote,
-}
-
-impl RemotePolicy {
-    /// Every policy.
-    pub const ALL: [Self; 3] = [Self::Onsite, Self::Hybrid, Self::Remote];
-
-    /// The policy as it stands in answers.
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::Onsite => "onsite",
-            Self::Hybrid => "hybrid",
-            Self::Remote => "remote",
-        }
-    }
-}
-
-impl FromStr for RemotePolicy {
-    type Err = String;
-
-    fn from_str(text: &str) -> Result<Self, Self::Err> {
-        Self::ALL
-            .into_iter()
-            .find(|policy| policy.as_str() == text)
-            .ok_or_else(|| format!("must be one of {}", Self::ALL.map(Self::as_str).join(", ")))
+words! {
+    /// Where the work is done.
+    pub enum RemotePolicy {
+        /// At the workplace.
+        Onsite = "onsite",
+        /// Some days here, some there.
+        Hybrid = "hybrid",
+        /// Anywhere.
+        Remote = "remote",
     }
 }
 
