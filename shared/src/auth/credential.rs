@@ -69,7 +69,8 @@ impl Credential {
         URL_SAFE_NO_PAD.encode(Sha256::digest(&self.text))
     }
 
-    pub(super) fn presented(&self) -> Presented {
+    /// What the gate is asked about it.
+    pub fn presented(&self) -> Presented {
         Presented { tenant: self.tenant, id: self.id, hash: self.hash() }
     }
 }

@@ -1,12 +1,8 @@
-//! Who is calling: credentials as clients send them, and the gate's questions put to the store.
+//! Who says to be calling: credentials as clients send them. Whether they are good, the store's gate knows.
 
 mod credential;
 
 pub use credential::Credential;
-
-use jiff::Timestamp;
-
-use crate::store::{Failure, Store, Verdict};
 
 /// What the `Authorization` header comes to.
 #[derive(Clone, Debug)]
@@ -29,14 +25,4 @@ impl Caller {
             _ => Self::Malformed,
         }
     }
-}
-
-/// Asks the gate: one call to DynamoDB for who, whether they may, and how much is left.
-pub async fn admit(
-    store: &Store,
-    credential: &Credential,
-    now: Timestamp,
-    shard: u64,
-) -> Result<Verdict, Failure> {
-    store.admit(&credential.presented(), now, shard).await
 }

@@ -18,7 +18,7 @@ use sha2::{Digest, Sha256};
 use super::call::{Exchange, Visit};
 use super::route::Handler;
 use super::{Error, Reply, Route, headers};
-use crate::auth::{self, Caller};
+use crate::auth::Caller;
 use crate::clock::Clock;
 use crate::config::Config;
 use crate::id::Ids;
@@ -178,7 +178,7 @@ impl App {
         };
         let seconds_left = Day::of(now).seconds_left(now);
         let shard = self.environment.random.below(u64::MAX);
-        let admission = match auth::admit(store, &credential, now, shard).await? {
+        let admission = match store.admit(&credential.presented(), now, shard).await? {
             Verdict::Unknown => return Err(Error::Unauthorized { presented: true }),
             Verdict::Exhausted { limit } => {
                 trace.tenant = Some(credential.tenant());
