@@ -22,6 +22,7 @@ use shared::random::Random;
 use shared::store::Store;
 use tokio::net::TcpListener;
 use tokio::sync::watch;
+use url::Url;
 
 /// Runs Rolecall on this machine: the API of template.yaml on an in-process gateway, with an embedded DynamoDB and two
 /// demonstration organizations. Stop it with Ctrl-C.
@@ -150,12 +151,13 @@ fn in_project(name: &str) -> PathBuf {
 
 /// The demonstration keys are public, so the service that accepts them serves no database but a local one.
 fn on_this_machine(endpoint: String) -> Result<String, String> {
-    let host = endpoint.strip_prefix("http://").unwrap_or_default();
-    let host = host.split(['/', ':']).next().unwrap_or_default();
-    if matches!(host, "127.0.0.1" | "localhost") {
-        Ok(endpoint)
-    } else {
-        Err(format!("--endpoint must be an http:// address on 127.0.0.1 or localhost, and is {endpoint}."))
+    match Url::parse(&endpoint) {
+        Ok(url) if url.scheme() == "http" && matches!(url.host_str(), Some("127.0.0.1" | "localhost")) => {
+            Ok(endpoint)
+        }
+        _ => Err(format!(
+            "--endpoint must be an http:// address on 127.0.0.1 or localhost, and is {endpoint}."
+        )),
     }
 }
 
