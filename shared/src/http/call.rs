@@ -50,8 +50,7 @@ pub struct Call<I> {
 
 /// A list's query: its filters, and which page of it.
 pub struct Listing<F> {
-    /// What narrows the list.
-    pub filter: F,
+    filter: F,
     limit: u32,
     cursor: Option<String>,
 }

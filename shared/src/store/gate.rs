@@ -75,10 +75,8 @@ pub(super) fn day_attribute(day: Day) -> String {
     format!("{DAY_PREFIX}{day}")
 }
 
-pub(super) const CREDENTIAL_PREFIX: &str = "key_";
-
 pub(super) fn credential_attribute(id: Id) -> String {
-    format!("{CREDENTIAL_PREFIX}{id}")
+    format!("key_{id}")
 }
 
 enum Attempt {
