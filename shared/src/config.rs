@@ -1,6 +1,7 @@
 //! Configuration: read from the environment once, when a function starts.
 
-use std::fmt;
+use crate::sealed::SealingKeys;
+use crate::secret::Secret;
 
 /// What a function is told by its environment.
 #[derive(Clone, Debug)]
@@ -14,27 +15,69 @@ pub struct Config {
     pub dynamodb_endpoint: Option<String>,
     /// Signs cursors (`SIGNING_KEY`, at least 32 characters).
     pub signing_key: Secret,
+    /// The outside services.
+    pub services: Services,
 }
 
-/// A value that never shows itself.
-#[derive(Clone)]
-pub struct Secret(String);
-
-impl Secret {
-    /// Hides `value`.
-    pub fn new(value: impl Into<String>) -> Self {
-        Self(value.into())
-    }
-
-    /// The hidden value.
-    pub fn expose(&self) -> &str {
-        &self.0
-    }
+/// Outside services, as far as they are configured. Test keys never get to see them.
+#[derive(Clone, Debug, Default)]
+pub struct Services {
+    /// Whether live keys, too, get the built-in simulators (`LIVE_SERVICES` is `simulated`).
+    pub simulated: bool,
+    /// Where services reach the webhooks, without a final slash (`CALLBACK_URL`); where it is not given, at the address
+    /// that public links begin with.
+    pub callback_url: Option<String>,
+    /// Vapi (`VAPI_API_KEY`, `VAPI_PHONE_NUMBER_ID`, `VAPI_WEBHOOK_SECRET` and, for its dashboard's credential that
+    /// signs with that secret, `VAPI_CREDENTIAL_ID`).
+    pub vapi: Option<VapiAccess>,
+    /// X (`X_CLIENT_ID`, `X_CLIENT_SECRET`).
+    pub x: Option<XAccess>,
+    /// Seal the tokens of connected accounts (`SEALING_KEYS`: `id:key`, the newest first, separated by commas).
+    pub sealing_keys: Option<SealingKeys>,
+    /// Other addresses than the services' own.
+    pub addresses: Addresses,
 }
 
-impl fmt::Debug for Secret {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("***")
+/// What calls through Vapi need.
+#[derive(Clone, Debug)]
+pub struct VapiAccess {
+    /// The private API key.
+    pub api_key: Secret,
+    /// The number that is called from.
+    pub phone_number_id: String,
+    /// Signs the callbacks.
+    pub webhook_secret: Secret,
+    /// The credential in Vapi that signs with it.
+    pub credential_id: Option<String>,
+}
+
+/// The app that organizations allow to post for them on X.
+#[derive(Clone, Debug)]
+pub struct XAccess {
+    /// Its OAuth client.
+    pub client_id: String,
+    /// Its OAuth client's secret.
+    pub client_secret: Secret,
+}
+
+/// Where the services are.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Addresses {
+    /// `VAPI_URL`.
+    pub vapi: String,
+    /// `X_URL`.
+    pub x: String,
+    /// `WHATSAPP_URL`.
+    pub whatsapp: String,
+}
+
+impl Default for Addresses {
+    fn default() -> Self {
+        Self {
+            vapi: "https://api.vapi.ai".to_owned(),
+            x: "https://api.x.com".to_owned(),
+            whatsapp: "https://graph.facebook.com".to_owned(),
+        }
     }
 }
 
@@ -44,22 +87,68 @@ impl Config {
         let given = |name: &str| lookup(name).filter(|value| !value.is_empty());
         let required =
             |name: &str| given(name).ok_or_else(|| format!("the environment variable {name} is not set"));
-        let base_url = given("BASE_URL").map(|url| url.trim_end_matches('/').to_owned());
-        if let Some(url) = &base_url
-            && !url.starts_with("https://")
-            && !url.starts_with("http://")
-        {
-            return Err(format!("BASE_URL must begin with https:// or http://, and is {url}"));
-        }
+        let address = |name: &str| match given(name) {
+            Some(url) if !url.starts_with("https://") && !url.starts_with("http://") => {
+                Err(format!("{name} must begin with https:// or http://, and is {url}"))
+            }
+            url => Ok(url.map(|url| url.trim_end_matches('/').to_owned())),
+        };
         let signing_key = required("SIGNING_KEY")?;
         if signing_key.len() < 32 {
             return Err("SIGNING_KEY must have at least 32 characters".to_owned());
         }
         Ok(Self {
             table: required("TABLE_NAME")?,
-            base_url,
+            base_url: address("BASE_URL")?,
             dynamodb_endpoint: given("DYNAMODB_ENDPOINT"),
-            signing_key: Secret(signing_key),
+            signing_key: Secret::new(signing_key),
+            services: Services::read(&given, &address)?,
+        })
+    }
+}
+
+impl Services {
+    fn read(
+        given: &impl Fn(&str) -> Option<String>,
+        address: &impl Fn(&str) -> Result<Option<String>, String>,
+    ) -> Result<Self, String> {
+        let simulated = match given("LIVE_SERVICES").as_deref() {
+            None | Some("real") => false,
+            Some("simulated") => true,
+            Some(other) => return Err(format!("LIVE_SERVICES must be real or simulated, and is {other}")),
+        };
+        // Half an access is a mistake; none at all is a choice.
+        let together = |names: &[&str]| {
+            let values: Vec<_> = names.iter().filter_map(|name| given(name)).collect();
+            match values.len() {
+                0 => Ok(None),
+                n if n == names.len() => Ok(Some(values)),
+                _ => Err(format!("of {} either all must be set or none", names.join(", "))),
+            }
+        };
+        let vapi = together(&["VAPI_API_KEY", "VAPI_PHONE_NUMBER_ID", "VAPI_WEBHOOK_SECRET"])?;
+        let x = together(&["X_CLIENT_ID", "X_CLIENT_SECRET"])?;
+        let keys = given("SEALING_KEYS").map(|keys| SealingKeys::parse(&keys)).transpose();
+        let default = Addresses::default();
+        Ok(Self {
+            simulated,
+            callback_url: address("CALLBACK_URL")?,
+            vapi: vapi.and_then(|values| <[String; 3]>::try_from(values).ok()).map(
+                |[key, number, secret]| VapiAccess {
+                    api_key: Secret::new(key),
+                    phone_number_id: number,
+                    webhook_secret: Secret::new(secret),
+                    credential_id: given("VAPI_CREDENTIAL_ID"),
+                },
+            ),
+            x: x.and_then(|values| <[String; 2]>::try_from(values).ok())
+                .map(|[client_id, secret]| XAccess { client_id, client_secret: Secret::new(secret) }),
+            sealing_keys: keys.map_err(|wrong| format!("SEALING_KEYS cannot be used: {wrong}"))?,
+            addresses: Addresses {
+                vapi: address("VAPI_URL")?.unwrap_or(default.vapi),
+                x: address("X_URL")?.unwrap_or(default.x),
+                whatsapp: address("WHATSAPP_URL")?.unwrap_or(default.whatsapp),
+            },
         })
     }
 }
@@ -77,18 +166,27 @@ mod tests {
         ];
         let with = |name: &'static str, value: &'static str| {
             Config::read(move |asked| {
-                full.iter()
-                    .find(|(known, _)| *known == asked)
-                    .map(|(known, given)| if *known == name { value } else { given }.to_owned())
+                let usual = full.iter().find(|(known, _)| *known == asked).map(|(_, given)| *given);
+                if asked == name { Some(value) } else { usual }.map(str::to_owned)
             })
         };
         assert_eq!(with("", "").unwrap().base_url.as_deref(), Some("https://jobs.example"));
         assert_eq!(with("BASE_URL", "").unwrap().base_url, None);
-        for (name, value) in
-            [("TABLE_NAME", ""), ("BASE_URL", "jobs.example"), ("SIGNING_KEY", "short"), ("SIGNING_KEY", "")]
-        {
+        for (name, value) in [
+            ("TABLE_NAME", ""),
+            ("BASE_URL", "jobs.example"),
+            ("SIGNING_KEY", "short"),
+            ("SIGNING_KEY", ""),
+            ("LIVE_SERVICES", "none"),
+            ("VAPI_API_KEY", "alone"),
+            ("X_CLIENT_SECRET", "alone"),
+            ("X_URL", "api.x.com"),
+            ("SEALING_KEYS", "nonsense"),
+        ] {
             assert!(with(name, value).unwrap_err().contains(name), "{name}={value}");
         }
+        let services = with("LIVE_SERVICES", "simulated").unwrap().services;
+        assert!(services.simulated && services.vapi.is_none() && services.x.is_none());
         assert_eq!(format!("{:?}", with("", "").unwrap().signing_key), "***");
     }
 }

@@ -34,6 +34,11 @@ impl Random {
         self.draw(|rng| (0..length).map(|_| char::from(BASE62[rng.random_range(0..BASE62.len())])).collect())
     }
 
+    /// `N` random bytes.
+    pub fn bytes<const N: usize>(&self) -> [u8; N] {
+        self.draw(RngExt::random)
+    }
+
     fn draw<T>(&self, take: impl FnOnce(&mut StdRng) -> T) -> T {
         take(&mut self.0.lock().unwrap_or_else(PoisonError::into_inner))
     }

@@ -9,12 +9,12 @@ use shared::id::Id;
 use shared::model::{Mode, Scope, Scopes, Tenant};
 use shared::random::Random;
 use shared::store::{ApiKey, NewApiKey};
-use tests::{ACME, Answer, GLOBEX, World, tenant};
+use tests::{ACME, Answer, GLOBEX, Things, World, tenant};
 
 fn rows() -> Vec<(Method, &'static str, Scope)> {
     let routes = tables().into_iter().flat_map(|(_, routes)| routes);
     let row = |route: shared::http::Route| match route.access() {
-        Access::Public => None,
+        Access::Public | Access::Signed => None,
         Access::Scope(scope) => {
             let (method, path) = route.key.split_once(' ')?;
             Some((method.parse().ok()?, path, scope))
@@ -126,8 +126,20 @@ async fn every_row_wants_its_scope() {
 #[tokio::test]
 async fn a_foreign_id_answers_like_an_absent_one() {
     let world = World::new().await;
-    let posted = world.post("/api/v1/quick_post", json!({ "role": { "title": "x" } })).await.expect(201);
-    let before = world.get(&format!("/api/v1/roles/{}", posted.number("/role/id"))).await.text;
+    let things = Things::new(&world).await;
+    let everything = async || {
+        let mut shown = String::new();
+        for path in [
+            format!("/api/v1/roles/{}", things.role),
+            format!("/api/v1/job_postings/{}", things.posting),
+            format!("/api/v1/candidates/{}", things.candidate),
+            format!("/api/v1/voice_screens/{}", things.screen),
+        ] {
+            shown += &world.get(&path).await.expect(200).text;
+        }
+        shown
+    };
+    let before = everything().await;
     let without_request_id = |answer: &Answer| {
         let mut headers = answer.headers.clone();
         for name in ["x-request-id", "ratelimit", "date"] {
@@ -138,11 +150,7 @@ async fn a_foreign_id_answers_like_an_absent_one() {
     let mut rows_with_ids = 0;
     for (method, path, _) in rows().into_iter().filter(|(_, path, _)| path.contains("{id}")) {
         rows_with_ids += 1;
-        let foreign = if path.contains("job_postings") {
-            posted.number("/job_posting/id")
-        } else {
-            posted.number("/role/id")
-        };
+        let foreign = things.id(path);
         for (demo, mode) in [(ACME, Mode::Test), (GLOBEX, Mode::Live), (GLOBEX, Mode::Test)] {
             let ask = async |id: &str| {
                 world
@@ -157,26 +165,46 @@ async fn a_foreign_id_answers_like_an_absent_one() {
             assert_eq!(without_request_id(&ask(&foreign.to_string()).await), absent, "{method} {path}");
         }
     }
-    assert!(rows_with_ids >= 10);
-    assert_eq!(
-        world.get(&format!("/api/v1/roles/{}", posted.number("/role/id"))).await.text,
-        before,
-        "untouched"
-    );
+    assert!(rows_with_ids >= 20);
+    assert_eq!(everything().await, before, "untouched");
 
-    let body = |id| json!({ "role_id": id });
-    let ask = |id| {
-        world.request(Method::POST, "/api/v1/job_postings").key(GLOBEX, Mode::Live).json(&body(id)).send()
-    };
-    let (absent, foreign) = (ask(17).await, ask(posted.number("/role/id")).await);
-    assert_eq!(without_request_id(&absent), without_request_id(&foreign), "nor does a field of a body tell");
-    for list in [
-        "/api/v1/roles",
-        "/api/v1/roles?status=open",
-        "/api/v1/job_postings",
-        "/api/v1/job_postings?published=true",
+    let own = json!({ "name": "Joe", "email": "joe@example.com" });
+    let own = world.request(Method::POST, "/api/v1/candidates").key(GLOBEX, Mode::Live).json(&own).send();
+    let own = own.await.expect(201).number("/id");
+    for (path, field, foreign, rest) in [
+        ("/api/v1/job_postings".to_owned(), "role_id", things.role, json!({})),
+        ("/api/v1/candidates".to_owned(), "role_id", things.role, json!({ "name": "x", "email": "x@y.io" })),
+        (format!("/api/v1/candidates/{own}/applications"), "role_id", things.role, json!({})),
+        (format!("/api/v1/candidates/{own}/invite_screen"), "role_id", things.role, json!({})),
+        ("/api/v1/channels/x/post".to_owned(), "job_posting_id", things.posting, json!({})),
     ] {
-        let listed = world.request(Method::GET, list).key(GLOBEX, Mode::Live).send().await.expect(200);
+        let ask = |id: u64| {
+            let mut body = rest.clone();
+            body[field] = json!(id);
+            world.request(Method::POST, &path).key(GLOBEX, Mode::Live).json(&body).send()
+        };
+        let (absent, foreign) = (ask(17).await.expect(422), ask(foreign).await);
+        assert_eq!(without_request_id(&absent), without_request_id(&foreign), "nor does {field} of {path}");
+    }
+    let Things { role, .. } = things;
+    for list in [
+        "roles".to_owned(),
+        "roles?status=open".to_owned(),
+        "job_postings".to_owned(),
+        "job_postings?published=true".to_owned(),
+        "candidates?stage=screening".to_owned(),
+        format!("candidates?role_id={role}"),
+        format!("candidates?role_id={role}&stage=screening"),
+        "voice_screens".to_owned(),
+        "voice_screens?status=queued".to_owned(),
+        format!("voice_screens?role_id={role}"),
+        format!("voice_screens?role_id={role}&status=queued"),
+        "channels/x/posts".to_owned(),
+    ] {
+        let path = format!("/api/v1/{list}");
+        let shown = world.get(&path).await.expect(200).body["data"].as_array().map_or(0, Vec::len);
+        assert_eq!(shown, usize::from(list != "channels/x/posts"), "{list}: there is something to hide");
+        let listed = world.request(Method::GET, &path).key(GLOBEX, Mode::Live).send().await.expect(200);
         assert_eq!(listed.body["data"], json!([]), "{list}");
     }
 }
@@ -288,10 +316,9 @@ async fn what_is_no_route_is_not_found_and_another_method_not_allowed() {
 #[tokio::test]
 async fn every_row_refuses_an_unknown_query_parameter() {
     let world = World::new().await;
-    let posted = world.post("/api/v1/quick_post", json!({ "role": { "title": "x" } })).await.expect(201);
-    let (role, posting) = (posted.number("/role/id"), posted.number("/job_posting/id"));
+    let things = Things::new(&world).await;
     for (method, path, _) in rows() {
-        let id = if path.contains("job_postings") { posting } else { role };
+        let id = things.id(path);
         let ask = world.request(method.clone(), &format!("{}?typo=1", path.replace("{id}", &id.to_string())));
         let answer = ask.json(&json!({})).send().await.expect(422);
         assert!(answer.messages().contains(&"typo is not a known field"), "{method} {path}: {}", answer.text);
@@ -300,6 +327,6 @@ async fn every_row_refuses_an_unknown_query_parameter() {
             absent.json(&json!({})).send().await.expect(404);
         }
     }
-    let shown = world.get(&format!("/api/v1/roles/{role}")).await.expect(200);
+    let shown = world.get(&format!("/api/v1/roles/{}", things.role)).await.expect(200);
     assert_eq!(shown.string("/status"), "open", "nothing was done");
 }

@@ -4,7 +4,10 @@ use std::collections::BTreeSet;
 
 use serde_json::Value;
 use shared::id::Id;
-use shared::model::{Mode, Posting, Role, RoleContent, SalaryRange, Slug, Text};
+use shared::model::{
+    CandidateFile, Invitation, Mode, Posting, PostingContent, Profile, Role, RoleContent, SalaryRange,
+    ScreenFile, Slug, Text, VoiceProvider,
+};
 use shared::store::Writes;
 use tests::{ACME, Answer, World, project, tenant};
 
@@ -21,12 +24,13 @@ fn events() -> Vec<(String, Value)> {
     events
 }
 
-/// The role and the posting that the events name, in the state that the event's move needs.
+/// The role, the posting, the candidate and the voice screen that the events name, in the state that the event needs.
 async fn prepare(world: &World, event: &str) {
     let now = world.environment.clock.now();
+    let id = |number: u64| Id::new(1_700_000_000_000_000 + number).unwrap();
     let title = Text::parse("Recorded").unwrap().unwrap();
     let content = RoleContent {
-        title,
+        title: title.clone(),
         department: None,
         description: None,
         location: None,
@@ -34,31 +38,40 @@ async fn prepare(world: &World, event: &str) {
         salary: SalaryRange::default(),
     };
     let base = Slug::of("Recorded", "job");
-    let content_of_posting = shared::model::PostingContent {
-        title: content.title.clone(),
-        public_description: None,
-        requirements: None,
-    };
-    let draft = Role::draft(Id::new(1_700_000_000_000_001).unwrap(), content, now);
-    let posting = Posting::draft(
-        Id::new(1_700_000_000_000_002).unwrap(),
-        &draft,
-        base.clone(),
-        content_of_posting,
-        now,
-    );
+    let draft = Role::draft(id(1), content, now);
+    let content = PostingContent { title, public_description: None, requirements: None };
+    let posting = Posting::draft(id(2), &draft, base.clone(), content, now);
     let role = match event {
-        "roles_pause" => draft.publish(now).unwrap(),
         "roles_resume" => draft.publish(now).unwrap().pause(now).unwrap(),
         "roles_reopen" => draft.close(now),
+        "roles_pause"
+        | "candidates_create"
+        | "candidates_apply"
+        | "candidates_invite_screen"
+        | "channels_post" => draft.publish(now).unwrap(),
         _ => draft,
     };
+    let posting = if event == "channels_post" { posting.publish(role.status, now).unwrap() } else { posting };
     let linked = if event == "job_postings_create" { role } else { role.link(posting.link(), now) };
+    let profile = Profile {
+        name: Text::parse("Recorded").unwrap().unwrap(),
+        email: "recorded@example.com".parse().unwrap(),
+        phone: None,
+        resume_url: None,
+    };
+    let candidate = CandidateFile::new(id(3), profile, now);
+    let candidate = if event == "candidates_unreject" { candidate.reject(now).unwrap() } else { candidate };
+    let invitation = Invitation { id: id(4), candidate_id: id(3), role_id: id(1), scheduled_at: None };
+    let screen = ScreenFile::invited(invitation, VoiceProvider::Simulator, String::new(), now);
     let mut writes = Writes::new(tenant(ACME, Mode::Live));
     writes.insert_role(&linked).unwrap();
     if event != "job_postings_create" {
         writes.insert_posting(&posting, &base, 1).unwrap();
     }
+    writes.insert_candidate(&CandidateFile { version: 1, ..candidate }).unwrap();
+    world.store().commit(writes).await.unwrap();
+    let mut writes = Writes::new(tenant(ACME, Mode::Live));
+    writes.insert_screen(&screen).unwrap();
     world.store().commit(writes).await.unwrap();
 }
 
@@ -80,11 +93,13 @@ async fn every_event_is_answered() {
 }
 
 #[tokio::test]
-async fn every_route_and_the_schedule_have_one() {
+async fn every_route_and_every_job_has_one() {
     let events = events();
     let recorded: BTreeSet<_> = events.iter().filter_map(|(_, event)| event["routeKey"].as_str()).collect();
     let template = tests::template();
     let routes: BTreeSet<_> = template.routes.iter().map(|route| route.key.as_str()).collect();
     assert_eq!(recorded, routes);
-    assert!(events.iter().any(|(name, _)| name.starts_with("usage_reset")));
+    for job in ["tasks_schedule", "tasks_stream", "usage_reset_schedule"] {
+        assert!(events.iter().any(|(name, _)| name == job), "{job}");
+    }
 }

@@ -19,15 +19,17 @@ use http::{HeaderMap, Method};
 use jiff::Timestamp;
 use rolecall_local::database::Embedded;
 use rolecall_local::demo::{self, DEMOS};
-use rolecall_local::functions;
 use rolecall_local::gateway::Gateway;
 use rolecall_local::template::Template;
-use serde_json::Value;
+use rolecall_local::{functions, server};
+use serde_json::{Value, json};
 use shared::clock::Clock;
-use shared::config::{Config, Secret};
+use shared::config::{Config, Services};
 use shared::http::Environment;
 use shared::model::{Mode, Tenant};
+use shared::providers::Providers;
 use shared::random::Random;
+use shared::secret::Secret;
 use shared::store::Store;
 use tokio::net::TcpListener;
 
@@ -61,7 +63,7 @@ impl Hands {
 /// Everything a test needs; a table of its own.
 pub struct World {
     /// The gateway, with every function behind it.
-    pub gateway: Gateway,
+    pub gateway: Arc<Gateway>,
     /// What the functions are given.
     pub environment: Environment,
     /// The clock's hands: 2026-11-20T09:30:00Z at first.
@@ -75,8 +77,13 @@ pub struct World {
 }
 
 impl World {
-    /// A world with the demonstration organizations in it.
+    /// A world with the demonstration organizations in it, and simulators of all outside services.
     pub async fn new() -> Self {
+        Self::with_services(Services { simulated: true, ..Services::default() }).await
+    }
+
+    /// A world with these outside services. They find the webhooks on a loopback address, unless another is given.
+    pub async fn with_services(services: Services) -> Self {
         static TABLES: AtomicU64 = AtomicU64::new(0);
         let endpoint = match std::env::var("ROLECALL_TEST_ENDPOINT") {
             Ok(endpoint) => endpoint,
@@ -86,16 +93,21 @@ impl World {
         let wire = Wire::new();
         let hands = Hands(Arc::default());
         hands.set("2026-11-20T09:30:00Z");
+        let callbacks = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).await.expect("a loopback port");
+        let loopback = format!("http://{}", callbacks.local_addr().expect("an address"));
+        let config = Config {
+            table: table.clone(),
+            base_url: Some(BASE_URL.to_owned()),
+            dynamodb_endpoint: None,
+            signing_key: Secret::new("0123456789abcdef0123456789abcdef"),
+            services: Services { callback_url: services.callback_url.or(Some(loopback)), ..services },
+        };
         let environment = Environment {
             store: Store::through(wire.client(), &endpoint, &table),
             clock: hands.clock(),
             random: Random::seeded(42),
-            config: Config {
-                table,
-                base_url: Some(BASE_URL.to_owned()),
-                dynamodb_endpoint: None,
-                signing_key: Secret::new("0123456789abcdef0123456789abcdef"),
-            },
+            providers: Providers::new(&config).expect("providers"),
+            config,
         };
         environment.store.create_table().await.expect("a table");
         demo::create(&environment.store, environment.clock.now()).await.expect("demonstration organizations");
@@ -106,7 +118,8 @@ impl World {
             environment.clock.clone(),
             environment.random.clone(),
         );
-        let gateway = gateway.expect("a function for every route");
+        let gateway = Arc::new(gateway.expect("a function for every route"));
+        tokio::spawn(server::serve(callbacks, gateway.clone(), std::future::pending()));
         wire.take();
         Self { gateway, environment, hands, wire, template, endpoint }
     }
@@ -138,9 +151,52 @@ impl World {
         self.request(Method::DELETE, path).send().await
     }
 
+    /// Does what requests have left to be done.
+    pub async fn run_tasks(&self) -> tasks::Summary {
+        tasks::run(self.environment.clone()).await.expect("tasks")
+    }
+
     /// The store.
     pub fn store(&self) -> &Store {
         &self.environment.store
+    }
+}
+
+/// One of everything, in Acme's live mode.
+#[derive(Clone, Copy, Debug)]
+pub struct Things {
+    /// An open role.
+    pub role: u64,
+    /// Its published posting.
+    pub posting: u64,
+    /// A candidate who has applied for it.
+    pub candidate: u64,
+    /// The candidate's voice screen, not yet called.
+    pub screen: u64,
+}
+
+impl Things {
+    /// Makes them by way of the API.
+    pub async fn new(world: &World) -> Self {
+        static NUMBER: AtomicU64 = AtomicU64::new(0);
+        let number = NUMBER.fetch_add(1, Ordering::Relaxed);
+        let posted = world.post("/api/v1/quick_post", json!({ "role": { "title": "x" } })).await.expect(201);
+        let (role, posting) = (posted.number("/role/id"), posted.number("/job_posting/id"));
+        let jane = json!({ "name": "Jane", "email": format!("jane{number}@example.com"), "role_id": role });
+        let candidate = world.post("/api/v1/candidates", jane).await.expect(201).number("/id");
+        let invite = format!("/api/v1/candidates/{candidate}/invite_screen");
+        let screen = world.post(&invite, json!({ "role_id": role })).await.expect(201).number("/id");
+        Self { role, posting, candidate, screen }
+    }
+
+    /// The one that a path with an id is about.
+    pub fn id(&self, path: &str) -> u64 {
+        match path.split('/').nth(3) {
+            Some("job_postings") => self.posting,
+            Some("candidates") => self.candidate,
+            Some("voice_screens") => self.screen,
+            _ => self.role,
+        }
     }
 }
 

@@ -2,15 +2,17 @@
 //! here, so that a command never sees a wrong one.
 
 use clap::builder::{PossibleValuesParser, TypedValueParser};
-use clap::{Args, Parser, Subcommand};
+use clap::{Args, Parser, Subcommand, ValueEnum};
 use shared::id::Id;
 use shared::model::{Mode, Plan, Scope, Slug, Tenant, Text};
+use shared::sealed::SealingKeys;
+use shared::secret::Secret;
 use shared::store::Store;
 
 /// The longest slug that can be asked for: the test copy's is the same with `-test` behind it.
 const LONGEST_SLUG: usize = Slug::MAX - "-test".len();
 
-/// Administers a Rolecall service: its table, organizations, API keys and usage.
+/// Administers a Rolecall service: its table, organizations, API keys, channels and usage.
 #[derive(Debug, Parser)]
 #[command(name = "rolecall-admin", version, after_help = EXAMPLES, subcommand_required = true)]
 pub struct Cli {
@@ -54,6 +56,9 @@ pub(crate) enum Command {
     /// API keys: create, list, revoke
     #[command(subcommand)]
     Key(KeyCommand),
+    /// Accounts on X and WhatsApp: connect, show, disconnect
+    #[command(subcommand)]
+    Channel(ChannelCommand),
     /// Requests counted
     #[command(subcommand)]
     Usage(UsageCommand),
@@ -171,6 +176,98 @@ pub(crate) struct NewKey {
     pub(crate) expires_in_days: Option<u32>,
 }
 
+/// A channel, as it is typed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Channel {
+    X,
+    #[value(name = "whatsapp")]
+    WhatsApp,
+}
+
+impl Channel {
+    pub(crate) const fn as_str(self) -> &'static str {
+        match self {
+            Self::X => "x",
+            Self::WhatsApp => "whatsapp",
+        }
+    }
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum ChannelCommand {
+    /// Connect an account on X, in place of any other
+    ///
+    /// The tokens are those of X's authorization code flow, with the scopes tweet.read, tweet.write, users.read and
+    /// offline.access. They are sealed before they are stored. Set them as variables: what is typed as an option can
+    /// be seen by others on the machine.
+    #[command(after_help = "\
+Example, with X_ACCESS_TOKEN, X_REFRESH_TOKEN and SEALING_KEYS set:
+  rolecall-admin channel connect-x 243619432448124 --username acme")]
+    ConnectX(NewXAccount),
+    /// Connect a WhatsApp number, in place of any other
+    ///
+    /// The token is a system user's, with the permission to manage the business. It is sealed before it is stored.
+    #[command(
+        name = "connect-whatsapp",
+        after_help = "\
+Example, with WHATSAPP_TOKEN and SEALING_KEYS set:
+  rolecall-admin channel connect-whatsapp 243619432448124 --phone-number-id 106540352242922"
+    )]
+    ConnectWhatsApp(NewWhatsAppNumber),
+    /// Forget a channel's account and its tokens
+    Disconnect {
+        /// The organization's identifier
+        #[arg(value_name = "ORGANIZATION_ID")]
+        organization: Id,
+        /// The channel
+        channel: Channel,
+    },
+    /// Show both channels, as they were last known
+    Show {
+        /// The organization's identifier
+        #[arg(value_name = "ORGANIZATION_ID")]
+        organization: Id,
+    },
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct NewXAccount {
+    /// The organization's identifier
+    #[arg(value_name = "ORGANIZATION_ID")]
+    pub(crate) organization: Id,
+    /// The account's name on X
+    #[arg(long, value_name = "NAME", value_parser = username)]
+    pub(crate) username: String,
+    /// Lets us post for the account
+    #[arg(long, value_name = "TOKEN", env = "X_ACCESS_TOKEN", hide_env_values = true, value_parser = token)]
+    pub(crate) access_token: Secret,
+    /// Gives the next pair of tokens
+    #[arg(long, value_name = "TOKEN", env = "X_REFRESH_TOKEN", hide_env_values = true, value_parser = token)]
+    pub(crate) refresh_token: Secret,
+    /// How long the access token is still good
+    #[arg(long, value_name = "N", default_value_t = 7200)]
+    pub(crate) expires_in_seconds: u32,
+    /// The functions' sealing keys
+    #[arg(long, value_name = "ID:KEY", env = "SEALING_KEYS", hide_env_values = true, value_parser = SealingKeys::parse)]
+    pub(crate) sealing_keys: SealingKeys,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct NewWhatsAppNumber {
+    /// The organization's identifier
+    #[arg(value_name = "ORGANIZATION_ID")]
+    pub(crate) organization: Id,
+    /// The number's identifier at WhatsApp, not the number itself
+    #[arg(long, value_name = "ID", value_parser = digits)]
+    pub(crate) phone_number_id: String,
+    /// Lets us ask how the number is doing
+    #[arg(long, value_name = "TOKEN", env = "WHATSAPP_TOKEN", hide_env_values = true, value_parser = token)]
+    pub(crate) token: Secret,
+    /// The functions' sealing keys
+    #[arg(long, value_name = "ID:KEY", env = "SEALING_KEYS", hide_env_values = true, value_parser = SealingKeys::parse)]
+    pub(crate) sealing_keys: SealingKeys,
+}
+
 #[derive(Debug, Subcommand)]
 pub(crate) enum UsageCommand {
     /// Show an organization's requests: today's and the days' before
@@ -234,6 +331,31 @@ fn slug(given: &str) -> Result<Slug, String> {
         ));
     }
     Ok(slug)
+}
+
+fn username(given: &str) -> Result<String, String> {
+    let name = given.strip_prefix('@').unwrap_or(given);
+    let in_name = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'_';
+    if (1..=15).contains(&name.len()) && name.bytes().all(in_name) {
+        Ok(name.to_owned())
+    } else {
+        Err("must be 1 to 15 letters, digits and underscores".to_owned())
+    }
+}
+
+fn digits(given: &str) -> Result<String, String> {
+    if (1..=20).contains(&given.len()) && given.bytes().all(|byte| byte.is_ascii_digit()) {
+        Ok(given.to_owned())
+    } else {
+        Err("must be 1 to 20 digits".to_owned())
+    }
+}
+
+fn token(given: &str) -> Result<Secret, String> {
+    if given.is_empty() || !given.bytes().all(|byte| byte.is_ascii_graphic()) {
+        return Err("must be visible ASCII without spaces".to_owned());
+    }
+    Ok(Secret::new(given))
 }
 
 fn plan() -> impl TypedValueParser<Value = Plan> {

@@ -1,8 +1,9 @@
-//! The administration tool: the table, organizations, API keys and usage, from the command line.
+//! The administration tool: the table, organizations, API keys, channels and usage, from the command line.
 //!
 //! A command's function talks to the store and gives an answer: one value that is JSON through `serde` and readable
 //! text through `Display`. Here commands meet their functions, answers the output, and failures a sentence.
 
+mod channels;
 mod cli;
 mod keys;
 mod organizations;
@@ -24,7 +25,7 @@ use shared::random::Random;
 use shared::store::{Denied, Failure, Store};
 
 pub use cli::Cli;
-use cli::{Command, KeyCommand, OrganizationCommand, TableCommand, UsageCommand};
+use cli::{ChannelCommand, Command, KeyCommand, OrganizationCommand, TableCommand, UsageCommand};
 
 /// What the commands work with.
 struct Admin {
@@ -54,7 +55,7 @@ pub async fn run(
 }
 
 async fn perform(command: Command, json: bool, table: &str, admin: &Admin) -> Result<String, Denied> {
-    use {KeyCommand as Key, OrganizationCommand as Organization};
+    use {ChannelCommand as Channel, KeyCommand as Key, OrganizationCommand as Organization};
     match command {
         Command::Table(TableCommand::Create) => render(json, &table::create(admin, table).await?),
         Command::Organization(Organization::Create(new)) => {
@@ -77,6 +78,16 @@ async fn perform(command: Command, json: bool, table: &str, admin: &Admin) -> Re
         Command::Key(Key::List { tenant }) => render(json, &keys::list(admin, tenant.tenant()).await?),
         Command::Key(Key::Revoke { tenant, id }) => {
             render(json, &keys::revoke(admin, tenant.tenant(), id).await?)
+        }
+        Command::Channel(Channel::ConnectX(new)) => render(json, &channels::connect_x(admin, new).await?),
+        Command::Channel(Channel::ConnectWhatsApp(new)) => {
+            render(json, &channels::connect_whatsapp(admin, new).await?)
+        }
+        Command::Channel(Channel::Disconnect { organization, channel }) => {
+            render(json, &channels::disconnect(admin, organization, channel).await?)
+        }
+        Command::Channel(Channel::Show { organization }) => {
+            render(json, &channels::show(admin, organization).await?)
         }
         Command::Usage(UsageCommand::Show { tenant, days }) => {
             render(json, &usage::show(admin, tenant.tenant(), days).await?)

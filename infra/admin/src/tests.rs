@@ -445,6 +445,40 @@ async fn the_usage_of_more_days_than_a_page_is_shown() {
 }
 
 #[tokio::test]
+async fn channels_are_connected_shown_and_forgotten_without_a_token_in_sight() {
+    let desk = Desk::new().await;
+    let id = desk.json("organization create Acme --plan pro").await["id"].as_u64().unwrap();
+    let statuses = async || {
+        let shown = desk.json(&format!("channel show {id}")).await;
+        [0, 1].map(|n| shown[n]["status"].as_str().unwrap().to_owned())
+    };
+    assert_eq!(statuses().await, ["disconnected", "disconnected"]);
+    let keys = format!("--sealing-keys k1:{}", "s".repeat(32));
+    let line =
+        format!("channel connect-x {id} --username @acme --access-token AAA --refresh-token RRR {keys}");
+    assert_eq!(desk.says(&line).await, format!("@acme is organization {id}'s x account.\n"));
+    let line = format!("channel connect-whatsapp {id} --phone-number-id 106540352242922 --token WWW {keys}");
+    assert_eq!(desk.json(&line).await["account"], "106540352242922");
+    assert_eq!(statuses().await, ["connected", "connected"]);
+    let live = tenant(id, Mode::Live);
+    let found = desk.store.find_channels(live, shared::model::Day::of(desk.now)).await.unwrap();
+    let (x, whatsapp) = (found.x.unwrap(), found.whatsapp.unwrap());
+    assert_eq!((x.access.key.as_str(), x.expires_at.to_string().as_str()), ("k1", "2026-11-20T11:30:00Z"));
+    let opened = shared::accounts::whatsapp_token(
+        live,
+        &whatsapp,
+        &shared::sealed::SealingKeys::parse(&format!("k1:{}", "s".repeat(32))).unwrap(),
+    );
+    assert_eq!(opened.unwrap().expose(), "WWW");
+    let shown = desk.says(&format!("channel show {id}")).await;
+    assert!(!["AAA", "RRR", "WWW", "ssss"].iter().any(|secret| shown.contains(secret)), "{shown}");
+    let gone = desk.says(&format!("channel disconnect {id} x")).await;
+    assert_eq!(gone, format!("Organization {id} has no x account any more.\n"));
+    assert_eq!(statuses().await, ["disconnected", "connected"]);
+    assert!(desk.fails("channel show 17").await.starts_with("There is no such organization"));
+}
+
+#[tokio::test]
 async fn what_does_not_exist_is_said_in_a_sentence() {
     let desk = Desk::new().await;
     let id = desk.organization("Acme --plan pro").await;
@@ -626,6 +660,11 @@ fn wrong_usage_says_what_is_right() {
         ("key create 17 --name One --expires-in-days 0", "0 is not in 1..=3660"),
         ("key revoke 17", "<KEY_ID>"),
         ("usage show 17 --days 0", "0 is not in 1..=3660"),
+        ("channel connect-x 17 --username a-b", "letters, digits and underscores"),
+        ("channel connect-whatsapp 17 --phone-number-id +1", "must be 1 to 20 digits"),
+        ("channel connect-x 17 --username a --access-token _x", "visible ASCII"),
+        ("channel connect-x 17 --username a --sealing-keys k:short", "at least 32 random characters"),
+        ("channel disconnect 17 fax", "[possible values: x, whatsapp]"),
         ("organization list --endpoint localhost:8000", "must begin with http:// or https://"),
     ] {
         let words = line.split(' ').map(|word| word.replace("LONG", &long).replace('_', " "));

@@ -11,13 +11,17 @@ use crate::gateway::Function;
 use crate::template::Template;
 
 /// Each function's route table.
-pub fn tables() -> [(&'static str, Vec<Route>); 5] {
+pub fn tables() -> [(&'static str, Vec<Route>); 9] {
     [
+        ("CandidatesFunction", candidates::routes()),
+        ("ChannelsFunction", channels::routes()),
         ("DefaultFunction", default::routes()),
         ("JobPostingsFunction", job_postings::routes()),
         ("OrganizationFunction", organization::routes()),
         ("QuickPostFunction", quick_post::routes()),
         ("RolesFunction", roles::routes()),
+        ("VoiceScreensFunction", voice_screens::routes()),
+        ("VoiceWebhookFunction", voice_webhook::routes()),
     ]
 }
 
@@ -48,12 +52,15 @@ pub async fn run_scheduled(template: &Template, environment: &Environment) -> Ve
 }
 
 fn scheduled(name: &str, environment: Environment) -> Option<BoxFuture<'static, Result<String, String>>> {
-    let run = match name {
-        "UsageResetFunction" => usage_reset::run(environment),
+    Some(match name {
+        "TasksFunction" => said(tasks::run(environment)),
+        "UsageResetFunction" => said(usage_reset::run(environment)),
         _ => return None,
-    };
-    Some(
-        run.map(|result| result.map(|summary| format!("{summary:?}")).map_err(|error| error.to_string()))
-            .boxed(),
-    )
+    })
+}
+
+fn said<T: std::fmt::Debug>(
+    run: impl Future<Output = Result<T, lambda_http::Error>> + Send + 'static,
+) -> BoxFuture<'static, Result<String, String>> {
+    run.map(|result| result.map(|summary| format!("{summary:?}")).map_err(|error| error.to_string())).boxed()
 }

@@ -15,10 +15,12 @@ use rolecall_local::gateway::Gateway;
 use rolecall_local::template::Template;
 use rolecall_local::{functions, server};
 use shared::clock::Clock;
-use shared::config::{Config, Secret};
+use shared::config::{Config, Services};
 use shared::http::Environment;
 use shared::model::{Day, Mode};
+use shared::providers::Providers;
 use shared::random::Random;
+use shared::secret::Secret;
 use shared::store::Store;
 use tokio::net::TcpListener;
 use tokio::sync::watch;
@@ -60,10 +62,9 @@ async fn main() -> ExitCode {
     tracing_subscriber::fmt()
         .with_writer(std::io::stderr)
         .with_target(false)
-        .with_env_filter(
-            tracing_subscriber::EnvFilter::try_from_default_env()
-                .unwrap_or_else(|_| tracing_subscriber::EnvFilter::new("warn,shared=info,usage_reset=info")),
-        )
+        .with_env_filter(tracing_subscriber::EnvFilter::try_from_default_env().unwrap_or_else(|_| {
+            tracing_subscriber::EnvFilter::new("warn,shared=info,tasks=info,usage_reset=info")
+        }))
         .init();
     match run(Arguments::parse()).await {
         Ok(()) => ExitCode::SUCCESS,
@@ -97,16 +98,19 @@ async fn run(arguments: Arguments) -> Result<(), String> {
 
     let base_url = format!("http://127.0.0.1:{port}");
     let store = Store::at_endpoint(&endpoint, &arguments.table);
+    let config = Config {
+        table: arguments.table,
+        base_url: Some(base_url.clone()),
+        dynamodb_endpoint: None,
+        signing_key: Secret::new("cursors of the local service need no secret"),
+        services: Services { simulated: true, ..Services::default() },
+    };
     let environment = Environment {
         store: store.clone(),
         clock: Clock::system(),
         random: Random::system()?,
-        config: Config {
-            table: arguments.table,
-            base_url: Some(base_url.clone()),
-            dynamodb_endpoint: None,
-            signing_key: Secret::new("cursors of the local service need no secret"),
-        },
+        providers: Providers::new(&config)?,
+        config,
     };
     store
         .create_table()
@@ -126,12 +130,14 @@ async fn run(arguments: Arguments) -> Result<(), String> {
         environment.random.clone(),
     )?;
     let (stop, stopped) = watch::channel(());
+    let every_second = tokio::spawn(every_second(environment.clone()));
     let midnight = tokio::spawn(at_midnight(template, environment));
     let serving = tokio::spawn(server::serve(listener, Arc::new(gateway), changed(stopped)));
     greet(&base_url, &endpoint)?;
 
     interrupted().await?;
     eprintln!("Stopping.");
+    every_second.abort();
     midnight.abort();
     drop(stop);
     serving.await.map_err(|error| error.to_string())?.map_err(|error| error.to_string())?;
@@ -187,6 +193,16 @@ fn interrupted() -> impl Future<Output = Result<(), String>> {
         tokio::select! {
             result = tokio::signal::ctrl_c() => result.map_err(|error| error.to_string()),
             _ = terminate.recv() => Ok(()),
+        }
+    }
+}
+
+/// Does every second what a request has left to be done. In AWS the table's stream says when.
+async fn every_second(environment: Environment) {
+    loop {
+        tokio::time::sleep(Duration::from_secs(1)).await;
+        if let Err(error) = tasks::run(environment.clone()).await {
+            eprintln!("TasksFunction failed: {error}");
         }
     }
 }

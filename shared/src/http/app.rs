@@ -15,16 +15,18 @@ use lambda_http::{Body, Request, RequestExt, Response};
 use serde_json::value::RawValue;
 use sha2::{Digest, Sha256};
 
-use super::call::{Exchange, Visit};
-use super::route::Handler;
+use super::call::Exchange;
+use super::route::{Answer, Handler};
+use super::visit::Visit;
 use super::{Error, Reply, Route, headers};
 use crate::auth::Caller;
 use crate::clock::Clock;
 use crate::config::Config;
 use crate::id::Ids;
-use crate::model::{Day, Organization, Scope, Tenant};
+use crate::model::{Day, Scope, Tenant};
+use crate::providers::Providers;
 use crate::random::Random;
-use crate::store::{ReceiptSlot, Refusal, Store, Verdict};
+use crate::store::{Admission, ReceiptSlot, Refusal, Store, Verdict};
 
 /// What a function is given to work with.
 #[derive(Clone)]
@@ -37,6 +39,8 @@ pub struct Environment {
     pub random: Random,
     /// The configuration.
     pub config: Config,
+    /// The outside services.
+    pub providers: Providers,
 }
 
 /// A function: its routes, in their environment.
@@ -122,39 +126,62 @@ impl App {
     ) -> Result<Reply<()>, Error> {
         let route = self.routes.get(route_key).ok_or(Error::NotFound)?;
         let (scope, handler) = match &route.handler {
-            Handler::Public(handler) => {
-                let path = request.raw_http_path().to_owned();
-                return handler(&Visit { method: request.method().to_string(), path });
+            Handler::Open(_, handler) => {
+                let visit = Arc::new(self.visit(&request, store, now));
+                return self.settle(|| handler(visit.clone())).await;
             }
             Handler::Scoped(scope, handler) => (*scope, handler),
         };
-        let organization = self.admit(&request, scope, store, now, trace).await?;
+        let admission = self.admit(&request, scope, store, now, trace).await?;
         let exchange = Arc::new(Exchange {
             route: route.key,
-            organization,
+            organization: admission.organization,
+            credential: admission.credential,
             store: store.clone(),
             ids: self.ids.clone(),
             now,
             base_url,
             signing_key: self.environment.config.signing_key.clone(),
+            providers: self.environment.providers.clone(),
+            random: self.environment.random.clone(),
             query: request.query_string_parameters_ref().cloned().unwrap_or_else(QueryMap::default),
             id: request.path_parameters_ref().and_then(|path| path.first("id")).map(str::to_owned),
             receipt: receipt_slot(&request, route.key, now)?,
             body: body(&request)?,
             headers: request.headers().clone(),
         });
+        match self.settle(|| handler(exchange.clone())).await {
+            Err(error) if error.kind().0 < 500 => recall(&exchange, error).await,
+            settled => settled,
+        }
+    }
+
+    /// Asks a handler until what it reads and what it writes fit together.
+    async fn settle(&self, handler: impl Fn() -> Answer) -> Result<Reply<()>, Error> {
         let mut attempt = 1;
         loop {
-            match handler(exchange.clone()).await {
+            match handler().await {
                 Err(Error::Refused(Refusal::Stale | Refusal::InFlight)) if attempt < MAX_ATTEMPTS => {
                     // Others are at the same items: whoever waits a random while meets fewer of them.
                     let pause = self.environment.random.below(10 << attempt.min(6));
                     tokio::time::sleep(Duration::from_millis(pause)).await;
                     attempt += 1;
                 }
-                Err(error) if error.kind().0 < 500 => return recall(&exchange, error).await,
                 settled => return settled,
             }
+        }
+    }
+
+    fn visit(&self, request: &Request, store: &Store, now: Timestamp) -> Visit {
+        let body: &[u8] = request.body().as_ref();
+        Visit {
+            path: request.raw_http_path().to_owned(),
+            headers: request.headers().clone(),
+            body: body.to_vec(),
+            store: store.clone(),
+            ids: self.ids.clone(),
+            now,
+            providers: self.environment.providers.clone(),
         }
     }
 
@@ -166,7 +193,7 @@ impl App {
         store: &Store,
         now: Timestamp,
         trace: &mut Trace,
-    ) -> Result<Organization, Error> {
+    ) -> Result<Admission, Error> {
         let caller = match headers::single(request.headers(), AUTHORIZATION.as_str()) {
             Ok(authorization) => Caller::read(authorization),
             Err(_) => Caller::Malformed,
@@ -199,7 +226,7 @@ impl App {
         if !admission.scopes.contains(scope) {
             return Err(Error::InsufficientScope(scope));
         }
-        Ok(admission.organization)
+        Ok(*admission)
     }
 }
 
@@ -226,7 +253,7 @@ fn body(request: &Request) -> Result<String, Error> {
         return Ok(String::new());
     }
     if bytes.len() > MAX_BODY {
-        return Err(Error::PayloadTooLarge);
+        return Err(Error::PayloadTooLarge(MAX_BODY));
     }
     if !headers::is_json(request.headers()) {
         return Err(Error::UnsupportedMediaType);

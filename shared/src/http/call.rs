@@ -2,8 +2,9 @@
 
 use std::marker::PhantomData;
 use std::sync::Arc;
+use std::time::Duration;
 
-use jiff::Timestamp;
+use jiff::{SignedDuration, Timestamp};
 use lambda_http::aws_lambda_events::query_map::QueryMap;
 use lambda_http::http::HeaderMap;
 use serde::Serialize;
@@ -12,29 +13,25 @@ use super::fields::{read_body, read_query};
 use super::reply::{etag, json};
 use super::{Collection, Error, Fields, Input, Reply, Scalar, Value, cursor, headers};
 use crate::clock::to_second;
-use crate::config::Secret;
 use crate::id::{Id, Ids};
 use crate::model::{Organization, Slug, Tenant};
-use crate::store::{Failure, Listed, Page, Receipt, ReceiptSlot, Refusal, Store, Writes};
-
-/// A request without a credential.
-#[derive(Debug)]
-pub struct Visit {
-    /// The method.
-    pub method: String,
-    /// The path, decoded as the gateway decodes it.
-    pub path: String,
-}
+use crate::providers::Providers;
+use crate::random::Random;
+use crate::secret::Secret;
+use crate::store::{Failure, Listed, Page, Pending, Receipt, ReceiptSlot, Refusal, Store, Writes};
 
 /// What there is to know of a request that was let in.
 pub(super) struct Exchange {
     pub(super) route: &'static str,
     pub(super) organization: Organization,
+    pub(super) credential: String,
     pub(super) store: Store,
     pub(super) ids: Ids,
     pub(super) now: Timestamp,
     pub(super) base_url: String,
     pub(super) signing_key: Secret,
+    pub(super) providers: Providers,
+    pub(super) random: Random,
     pub(super) headers: HeaderMap,
     pub(super) query: QueryMap,
     pub(super) id: Option<String>,
@@ -56,6 +53,8 @@ pub struct Listing<F> {
 }
 
 const DEFAULT_LIMIT: u32 = 25;
+/// How long a request waits for outside services: longer than a function may run.
+const LONGEST_WAIT: SignedDuration = SignedDuration::from_secs(60);
 
 impl<F: Input> Input for Listing<F> {
     fn read(fields: &mut Fields<'_, '_>) -> Option<Self> {
@@ -116,6 +115,21 @@ impl<I> Call<I> {
         self.exchange.organization.tenant()
     }
 
+    /// What the caller's credential is called.
+    pub fn actor(&self) -> String {
+        self.exchange.credential.clone()
+    }
+
+    /// The outside services.
+    pub fn providers(&self) -> &Providers {
+        &self.exchange.providers
+    }
+
+    /// Randomness.
+    pub fn random(&self) -> &Random {
+        &self.exchange.random
+    }
+
     /// The table.
     pub fn store(&self) -> &Store {
         &self.exchange.store
@@ -169,8 +183,68 @@ impl<I> Call<I> {
         match self.store().commit(writes).await {
             Ok(()) => Ok(reply),
             Err(Refusal::Done(receipt)) => self.exchange.replay(*receipt),
+            Err(Refusal::EmailTaken) => Err(Error::Validation(vec!["email is already in use".to_owned()])),
             Err(refusal) => Err(refusal.into()),
         }
+    }
+
+    /// Makes the writes that come before an outside service is asked. A repetition of the request meets `sentence` from
+    /// then on, and a conflict while it may still be waiting, until [`Self::conclude`] or [`Self::withdraw`]. Where the
+    /// request was carried out before, its reply.
+    pub async fn announce<O>(&self, mut writes: Writes, sentence: &str) -> Result<Option<Reply<O>>, Error> {
+        if let Some((slot, fingerprint)) = &self.exchange.receipt {
+            let until = self.exchange.now.saturating_add(LONGEST_WAIT).unwrap_or(Timestamp::MAX);
+            let pending = Some(Pending { until, sentence: sentence.to_owned() });
+            let (fingerprint, body) = (fingerprint.clone(), String::new());
+            writes
+                .receipt(slot, &Receipt { fingerprint, status: 502, headers: Vec::new(), body, pending })?;
+        }
+        match self.store().commit(writes).await {
+            Ok(()) => Ok(None),
+            Err(Refusal::Done(receipt)) => self.exchange.replay(*receipt).map(Some),
+            Err(refusal) => Err(refusal.into()),
+        }
+    }
+
+    /// Makes the writes that follow when the service has done it, and keeps the reply.
+    pub async fn conclude<O>(&self, mut writes: Writes, reply: Reply<O>) -> Result<Reply<O>, Error> {
+        if let Some((slot, fingerprint)) = &self.exchange.receipt {
+            writes.conclude_receipt(slot, &reply.receipt(fingerprint.clone()))?;
+        }
+        self.commit_at_last(writes).await?;
+        Ok(reply)
+    }
+
+    /// Makes the writes that follow when the service has certainly not done it. The idempotency key is free again.
+    pub async fn withdraw(&self, mut writes: Writes) -> Result<(), Error> {
+        if let Some((slot, _)) = &self.exchange.receipt {
+            writes.withdraw_receipt(slot);
+        }
+        self.commit_at_last(writes).await
+    }
+
+    /// What the service has done is not known: a repetition of the request is told so from now on, and has no effect.
+    pub async fn leave_unknown(&self, sentence: &str) -> Result<(), Error> {
+        let Some((slot, fingerprint)) = &self.exchange.receipt else { return Ok(()) };
+        let pending = Some(Pending { until: self.exchange.now, sentence: sentence.to_owned() });
+        let (fingerprint, body) = (fingerprint.clone(), String::new());
+        let mut writes = self.writes();
+        let receipt = Receipt { fingerprint, status: 502, headers: Vec::new(), body, pending };
+        writes.conclude_receipt(slot, &receipt)?;
+        self.commit_at_last(writes).await
+    }
+
+    /// Commits what must not be decided anew, because an outside service has acted: the handler is not called again.
+    async fn commit_at_last(&self, writes: Writes) -> Result<(), Error> {
+        for _ in 0..5 {
+            match self.store().commit(writes.clone()).await {
+                Ok(()) => return Ok(()),
+                Err(Refusal::Failed(failure)) => return Err(failure.into()),
+                // Another transaction was at the same items.
+                Err(_) => tokio::time::sleep(Duration::from_millis(self.exchange.random.below(50))).await,
+            }
+        }
+        Err(Failure::Unavailable("other writes kept coming first".to_owned()).into())
     }
 
     /// Commits what `attempt` makes of a slug and its number, trying the next number while one is taken: the plain
@@ -246,10 +320,15 @@ impl<F: Input> Call<Listing<F>> {
 
 impl Exchange {
     /// The answer that the request got before, if it is the same request.
-    pub(super) fn replay<O>(&self, receipt: Receipt) -> Result<Reply<O>, Error> {
-        match &self.receipt {
-            Some((_, fingerprint)) if *fingerprint == receipt.fingerprint => Ok(Reply::replayed(receipt)),
-            _ => Err(Error::IdempotencyMismatch),
+    pub(super) fn replay<O>(&self, mut receipt: Receipt) -> Result<Reply<O>, Error> {
+        match (&self.receipt, receipt.pending.take()) {
+            (Some((_, fingerprint)), _) if *fingerprint != receipt.fingerprint => {
+                Err(Error::IdempotencyMismatch)
+            }
+            (Some(_), Some(pending)) if pending.until > self.now => Err(Refusal::InFlight.into()),
+            (Some(_), Some(Pending { sentence, .. })) => Err(Error::Upstream { sentence, retry_after: None }),
+            (Some(_), None) => Ok(Reply::replayed(receipt)),
+            (None, _) => Err(Error::IdempotencyMismatch),
         }
     }
 }

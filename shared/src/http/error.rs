@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 
-use crate::model::{InvalidTransition, NotPublishable, Scope};
+use crate::model::{InvalidTransition, NotApplicable, NotInvitable, NotPublishable, Scope};
 use crate::store::{Failure, Refusal};
 
 /// Why a request was not carried out.
@@ -17,6 +17,9 @@ pub enum Error {
         /// Whether a credential was sent at all.
         presented: bool,
     },
+    /// 401: the request is not signed as its provider signs.
+    #[error("The signature is not valid")]
+    BadSignature,
     /// 403: a good credential without the scope.
     #[error("The API key lacks the scope {}", .0.as_str())]
     InsufficientScope(Scope),
@@ -32,9 +35,9 @@ pub enum Error {
     /// 412: the `If-Match` header names another version.
     #[error("The resource has changed since it was read")]
     PreconditionFailed,
-    /// 413: the body is over 256 KB.
-    #[error("The request body must be at most 262144 bytes")]
-    PayloadTooLarge,
+    /// 413: the body is over this many bytes.
+    #[error("The request body must be at most {0} bytes")]
+    PayloadTooLarge(usize),
     /// 415: the body is of another type.
     #[error("The request body must be application/json")]
     UnsupportedMediaType,
@@ -44,6 +47,9 @@ pub enum Error {
     /// 422: the state machine has no such move.
     #[error("The resource's state does not allow this")]
     InvalidTransition(String),
+    /// 422: what is asked needs an account elsewhere, and this sentence says which.
+    #[error("A channel is not connected")]
+    ChannelNotConnected(String),
     /// 422: the idempotency key was used for another request.
     #[error("The idempotency key was used with a different request")]
     IdempotencyMismatch,
@@ -54,6 +60,14 @@ pub enum Error {
         limit: u64,
         /// Seconds until midnight UTC.
         retry_after: u64,
+    },
+    /// 502: an outside service failed, as this sentence says.
+    #[error("{sentence}")]
+    Upstream {
+        /// A sentence for people.
+        sentence: String,
+        /// Seconds until it is worth another try, where the service said so.
+        retry_after: Option<u64>,
     },
     /// What a transaction found in its way. Most of it never reaches a client: what has changed is read again.
     #[error("The request could not be carried out")]
@@ -77,16 +91,18 @@ impl Error {
     pub fn kind(&self) -> (u16, &'static str) {
         match self {
             Self::BadRequest(_) => (400, "bad_request"),
-            Self::Unauthorized { .. } => (401, "unauthorized"),
+            Self::Unauthorized { .. } | Self::BadSignature => (401, "unauthorized"),
             Self::InsufficientScope(_) | Self::Suspended => (403, "forbidden"),
             Self::NotFound => (404, "not_found"),
             Self::MethodNotAllowed(_) => (405, "method_not_allowed"),
             Self::Refused(Refusal::InFlight) => (409, "conflict"),
             Self::PreconditionFailed => (412, "precondition_failed"),
-            Self::PayloadTooLarge => (413, "payload_too_large"),
+            Self::PayloadTooLarge(_) => (413, "payload_too_large"),
             Self::UnsupportedMediaType => (415, "unsupported_media_type"),
             Self::Validation(_) => (422, "validation_failed"),
             Self::InvalidTransition(_) => (422, "invalid_transition"),
+            Self::ChannelNotConnected(_) => (422, "channel_not_connected"),
+            Self::Upstream { .. } => (502, "upstream_failed"),
             Self::IdempotencyMismatch => (422, "idempotency_mismatch"),
             Self::RateLimited { .. } => (429, "rate_limited"),
             Self::Failed(Failure::Internal(_)) | Self::Refused(Refusal::Failed(Failure::Internal(_))) => {
@@ -117,7 +133,9 @@ impl Error {
                 "www-authenticate",
                 format!(r#"Bearer realm="rolecall", error="insufficient_scope", scope="{}""#, scope.as_str()),
             )],
+            Self::BadSignature => vec![("www-authenticate", r#"Signature realm="rolecall""#.to_owned())],
             Self::MethodNotAllowed(allowed) => vec![("allow", allowed.clone())],
+            Self::Upstream { retry_after: Some(seconds), .. } => vec![("retry-after", seconds.to_string())],
             Self::RateLimited { retry_after, .. } => vec![("retry-after", retry_after.to_string())],
             _ if self.kind().0 == 503 => vec![("retry-after", "1".to_owned())],
             _ => Vec::new(),
@@ -127,7 +145,9 @@ impl Error {
     pub(super) fn body(&self, request_id: &str) -> String {
         let messages = match self {
             Self::Validation(messages) => Some(messages.as_slice()),
-            Self::InvalidTransition(message) => Some(std::slice::from_ref(message)),
+            Self::InvalidTransition(message) | Self::ChannelNotConnected(message) => {
+                Some(std::slice::from_ref(message))
+            }
             Self::IdempotencyMismatch => Some([].as_slice()),
             _ => None,
         };
@@ -144,6 +164,18 @@ impl Error {
 impl From<InvalidTransition> for Error {
     fn from(transition: InvalidTransition) -> Self {
         Self::InvalidTransition(transition.to_string())
+    }
+}
+
+impl From<NotApplicable> for Error {
+    fn from(refused: NotApplicable) -> Self {
+        Self::Validation(vec![refused.to_string()])
+    }
+}
+
+impl From<NotInvitable> for Error {
+    fn from(refused: NotInvitable) -> Self {
+        Self::Validation(vec![refused.to_string()])
     }
 }
 

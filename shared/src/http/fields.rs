@@ -6,13 +6,18 @@
 use std::borrow::Cow;
 use std::fmt;
 
+use jiff::Timestamp;
+use jiff::civil::Date;
 use serde::Deserialize;
 use serde::de::{Deserializer, MapAccess, Visitor};
 use serde_json::value::RawValue;
 
 use super::Error;
+use crate::clock::to_second;
 use crate::id::Id;
-use crate::model::{RemotePolicy, RoleStatus, Salary, Text};
+use crate::model::{
+    Email, Phone, RemotePolicy, RoleStatus, Salary, ScreenStatus, Stage, Style, Text, WebAddress,
+};
 
 /// What a route takes.
 pub trait Input: Sized {
@@ -316,16 +321,48 @@ impl Value for Id {
     }
 }
 
-impl Value for RemotePolicy {
+/// Values that are read by their own `FromStr`: words of an enumeration, and texts of a certain form.
+macro_rules! values {
+    ($read:ident: $($value:ty),+) => {
+        $(impl Value for $value {
+            fn read(scalar: &Scalar<'_>) -> Result<Option<Self>, String> {
+                $read(scalar)
+            }
+        })+
+    };
+}
+
+values!(one_of: RemotePolicy, RoleStatus, ScreenStatus, Stage, Style);
+values!(parsed: Email, Phone, WebAddress);
+
+impl Value for Date {
     fn read(scalar: &Scalar<'_>) -> Result<Option<Self>, String> {
-        one_of(scalar)
+        let Some(text) = text(scalar)? else { return Ok(None) };
+        let date = text.parse::<Self>().ok().filter(|date| date.to_string() == text);
+        date.map(Some).ok_or_else(|| "must be a date, such as 2026-11-20".to_owned())
     }
 }
 
-impl Value for RoleStatus {
+impl Value for Timestamp {
     fn read(scalar: &Scalar<'_>) -> Result<Option<Self>, String> {
-        one_of(scalar)
+        let Some(text) = text(scalar)? else { return Ok(None) };
+        let time = text.parse().map(to_second);
+        time.map(Some).map_err(|_| "must be a time, such as 2026-11-20T09:30:00Z".to_owned())
     }
+}
+
+/// A string's content; `None` where it is blank.
+fn text<'s>(scalar: &'s Scalar<'_>) -> Result<Option<&'s str>, String> {
+    match scalar {
+        Scalar::Text(text) => Ok(Some(text.trim())),
+        Scalar::Word(text) => Ok(Some(text.trim())),
+        _ => Err("must be a string".to_owned()),
+    }
+    .map(|text| text.filter(|text| !text.is_empty()))
+}
+
+fn parsed<T: std::str::FromStr<Err = String>>(scalar: &Scalar<'_>) -> Result<Option<T>, String> {
+    text(scalar)?.map(str::parse).transpose()
 }
 
 fn one_of<T: std::str::FromStr<Err = String>>(scalar: &Scalar<'_>) -> Result<Option<T>, String> {

@@ -10,10 +10,12 @@ mod fields;
 mod headers;
 mod reply;
 mod route;
+mod visit;
 
 pub use app::{App, Environment};
-pub use call::{Call, Listing, Visit};
+pub use call::{Call, Listing};
 pub use error::Error;
 pub use fields::{Change, Fields, Input, Scalar, Value};
 pub use reply::{Collection, Reply};
 pub use route::{Access, Route};
+pub use visit::Visit;

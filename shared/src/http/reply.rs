@@ -54,6 +54,12 @@ impl<O> Reply<O> {
         self
     }
 
+    /// 201 instead; what was created has no address of its own.
+    #[must_use]
+    pub fn created_without_address(self) -> Self {
+        Self { status: 201, ..self }
+    }
+
     /// 201 instead, naming where what was created can be found.
     #[must_use]
     pub fn created(self, address: String) -> Self {
@@ -65,7 +71,13 @@ impl<O> Reply<O> {
     }
 
     pub(super) fn receipt(&self, fingerprint: String) -> Receipt {
-        Receipt { fingerprint, status: self.status, headers: self.headers.clone(), body: self.body.clone() }
+        Receipt {
+            fingerprint,
+            status: self.status,
+            headers: self.headers.clone(),
+            body: self.body.clone(),
+            pending: None,
+        }
     }
 
     pub(super) fn replayed(receipt: Receipt) -> Self {

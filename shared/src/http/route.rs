@@ -3,8 +3,8 @@
 use std::pin::Pin;
 use std::sync::Arc;
 
-use super::call::{Exchange, Visit};
-use super::{Call, Error, Input, Reply};
+use super::call::Exchange;
+use super::{Call, Error, Input, Reply, Visit};
 use crate::model::Scope;
 
 pub(super) type Answer = Pin<Box<dyn Future<Output = Result<Reply<()>, Error>> + Send>>;
@@ -14,6 +14,8 @@ pub(super) type Answer = Pin<Box<dyn Future<Output = Result<Reply<()>, Error>> +
 pub enum Access {
     /// Whoever has a credential with this scope.
     Scope(Scope),
+    /// Whoever signs it as an outside service does.
+    Signed,
     /// Anybody.
     Public,
 }
@@ -21,7 +23,7 @@ pub enum Access {
 #[derive(Clone)]
 pub(super) enum Handler {
     Scoped(Scope, Arc<dyn Fn(Arc<Exchange>) -> Answer + Send + Sync>),
-    Public(fn(&Visit) -> Result<Reply<()>, Error>),
+    Open(Access, Arc<dyn Fn(Arc<Visit>) -> Answer + Send + Sync>),
 }
 
 /// A row of a function's table.
@@ -49,16 +51,45 @@ impl Route {
         Self { key, handler: Handler::Scoped(scope, Arc::new(handler)) }
     }
 
-    /// `handler` answers requests of this key from anybody.
-    pub fn public(key: &'static str, handler: fn(&Visit) -> Result<Reply<()>, Error>) -> Self {
-        Self { key, handler: Handler::Public(handler) }
+    /// `handler` answers requests of this key from anybody. It, too, may be called again for the same request.
+    pub fn public<O, H, F>(key: &'static str, handler: H) -> Self
+    where
+        O: 'static,
+        H: Fn(Arc<Visit>) -> F + Send + Sync + 'static,
+        F: Future<Output = Result<Reply<O>, Error>> + Send + 'static,
+    {
+        Self::open(key, Access::Public, handler)
+    }
+
+    /// `handler` answers requests of this key once it has made sure, before anything else, who signed them. It, too,
+    /// may be called again for the same request.
+    pub fn signed<O, H, F>(key: &'static str, handler: H) -> Self
+    where
+        O: 'static,
+        H: Fn(Arc<Visit>) -> F + Send + Sync + 'static,
+        F: Future<Output = Result<Reply<O>, Error>> + Send + 'static,
+    {
+        Self::open(key, Access::Signed, handler)
+    }
+
+    fn open<O, H, F>(key: &'static str, access: Access, handler: H) -> Self
+    where
+        O: 'static,
+        H: Fn(Arc<Visit>) -> F + Send + Sync + 'static,
+        F: Future<Output = Result<Reply<O>, Error>> + Send + 'static,
+    {
+        let handler = move |visit: Arc<Visit>| -> Answer {
+            let answer = handler(visit);
+            Box::pin(async move { answer.await.map(Reply::untyped) })
+        };
+        Self { key, handler: Handler::Open(access, Arc::new(handler)) }
     }
 
     /// Who may send it.
     pub const fn access(&self) -> Access {
         match self.handler {
             Handler::Scoped(scope, _) => Access::Scope(scope),
-            Handler::Public(_) => Access::Public,
+            Handler::Open(access, _) => access,
         }
     }
 }

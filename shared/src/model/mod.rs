@@ -2,14 +2,26 @@
 //!
 //! No input or output, no wire form. `serde` here is the stored form, read and written by the store alone.
 
+mod candidate;
+mod channel;
+mod contact;
 mod day;
 mod organization;
 mod posting;
 mod role;
+mod screen;
 mod slug;
 mod text;
+mod touchpoint;
 mod words;
+pub mod x_text;
 
+pub use candidate::{
+    Application, ApplicationStatus, Candidate, CandidateFile, Name, NotApplicable, NotInvitable, OpenScreen,
+    Profile, Source, Stage,
+};
+pub use channel::{ChannelStatus, Metrics, Post, Standing, WhatsAppConnection, XConnection};
+pub use contact::{Email, Phone, WebAddress};
 pub use day::Day;
 pub use organization::{Mode, Organization, Plan, Scope, Scopes, Tenant};
 pub use posting::{NotPublishable, Posting, PostingContent};
@@ -17,5 +29,11 @@ pub use role::{
     Department, InvalidTransition, Location, LongText, PostingLink, RemotePolicy, Role, RoleContent,
     RoleStats, RoleStatus, Salary, SalaryRange, Title,
 };
+pub use screen::{
+    Analysis, Dialing, Excerpt, Invitation, Outcome, Report, Scores, Screen, ScreenFile, ScreenResult,
+    ScreenStatus, Speaker, Turn, VoiceProvider,
+};
 pub use slug::Slug;
 pub use text::Text;
+pub use touchpoint::{Happening, Notes, Reason, Touchpoint};
+pub use x_text::Style;

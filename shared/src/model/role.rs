@@ -32,12 +32,14 @@ words! {
 
 /// A move that the state machine does not have.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("status cannot go from {} to {}", .from.as_str(), .to.as_str())]
+#[error("{field} cannot go from {from} to {to}")]
 pub struct InvalidTransition {
-    /// The state that the role is in.
-    pub from: RoleStatus,
+    /// The field that holds the state.
+    pub field: &'static str,
+    /// The state as it is.
+    pub from: &'static str,
     /// The state that it was to reach.
-    pub to: RoleStatus,
+    pub to: &'static str,
 }
 
 words! {
@@ -201,7 +203,7 @@ impl Role {
         if from.contains(&self.status) {
             Ok(Self { status: to, ..self.changed(now) })
         } else {
-            Err(InvalidTransition { from: self.status, to })
+            Err(InvalidTransition { field: "status", from: self.status.as_str(), to: to.as_str() })
         }
     }
 
@@ -222,7 +224,9 @@ pub struct RoleStats {
     pub screens_completed: u64,
     /// Completed voice screens that were passed.
     pub screens_passed: u64,
-    /// The sum of the completed screens' overall scores.
+    /// Completed voice screens that have an overall score.
+    pub screens_scored: u64,
+    /// The sum of those scores.
     pub score_total: u64,
 }
 
@@ -232,9 +236,9 @@ impl RoleStats {
         ratio(self.screens_passed, self.screens_completed)
     }
 
-    /// The mean overall score, 0 to 100; `None` before the first completed screen.
+    /// The mean overall score, 0 to 100; `None` before the first.
     pub fn average_score(self) -> Option<f64> {
-        ratio(self.score_total, self.screens_completed)
+        ratio(self.score_total, self.screens_scored)
     }
 }
 
@@ -284,7 +288,7 @@ mod tests {
                     }
                     Err(error) => {
                         assert!(!from.contains(&status));
-                        assert_eq!(error, InvalidTransition { from: status, to });
+                        assert_eq!((error.from, error.to), (status.as_str(), to.as_str()));
                         let message = error.to_string();
                         assert!(
                             message.contains(status.as_str()) && message.contains(to.as_str()),
@@ -327,8 +331,13 @@ mod tests {
         assert!(Salary::new(-1).is_none() && Salary::new(100_000_001).is_none());
         assert_eq!(Salary::new(100_000_000).map(Salary::dollars), Some(100_000_000));
         assert_eq!(RoleStats::default().pass_rate(), None);
-        let stats =
-            RoleStats { screens_completed: 4, screens_passed: 3, score_total: 290, ..RoleStats::default() };
-        assert_eq!((stats.pass_rate(), stats.average_score()), (Some(0.75), Some(72.5)));
+        let stats = RoleStats {
+            screens_completed: 5,
+            screens_passed: 3,
+            screens_scored: 4,
+            score_total: 290,
+            ..RoleStats::default()
+        };
+        assert_eq!((stats.pass_rate(), stats.average_score()), (Some(0.6), Some(72.5)));
     }
 }

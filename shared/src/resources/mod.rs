@@ -2,3 +2,4 @@
 
 pub mod posting;
 pub mod role;
+pub mod screen;

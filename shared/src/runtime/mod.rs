@@ -11,6 +11,7 @@ use tracing_subscriber::fmt::MakeWriter;
 use crate::clock::Clock;
 use crate::config::Config;
 use crate::http::{Access, App, Environment, Route};
+use crate::providers::Providers;
 use crate::random::Random;
 use crate::store::Store;
 
@@ -46,7 +47,8 @@ where
 async fn environment() -> Result<Environment, Error> {
     let config = Config::read(|name| std::env::var(name).ok())?;
     let store = Store::from_environment(&config.table, config.dynamodb_endpoint.clone()).await;
-    Ok(Environment { store, clock: Clock::system(), random: Random::system()?, config })
+    let providers = Providers::new(&config)?;
+    Ok(Environment { store, clock: Clock::system(), random: Random::system()?, config, providers })
 }
 
 /// The log: a line of JSON for each request and whatever else is worth one. `RUST_LOG` asks for more or less.
@@ -54,7 +56,7 @@ pub fn log<W>(writer: W) -> impl tracing::Subscriber
 where
     W: for<'w> MakeWriter<'w> + Send + Sync + 'static,
 {
-    let usual = || EnvFilter::new("warn,shared=info,usage_reset=info");
+    let usual = || EnvFilter::new("warn,shared=info,tasks=info,usage_reset=info");
     tracing_subscriber::fmt()
         .json()
         .flatten_event(true)

@@ -35,6 +35,8 @@ pub struct Presented {
 pub struct Admission {
     /// The caller's organization, in the credential's mode.
     pub organization: Organization,
+    /// What its owner calls the credential.
+    pub credential: String,
     /// What the credential may do.
     pub scopes: Scopes,
     /// The gate item's count of today's requests, this one included.
@@ -60,6 +62,8 @@ pub enum Verdict {
 pub(super) struct Credential {
     #[serde(rename = "h")]
     pub(super) hash: String,
+    #[serde(rename = "n", default)]
+    pub(super) name: String,
     #[serde(rename = "s")]
     pub(super) scopes: Scopes,
     /// Epoch seconds; absent where it does not expire.
@@ -189,7 +193,12 @@ fn recognise(item: Item, presented: &Presented, now: Timestamp) -> Result<Option
     }
     let counted_today = item::count(&item, &day_attribute(Day::of(now)));
     let organization = item::read(item)?;
-    Ok(Some(Box::new(Admission { organization, scopes: credential.scopes, counted_today })))
+    Ok(Some(Box::new(Admission {
+        organization,
+        credential: credential.name,
+        scopes: credential.scopes,
+        counted_today,
+    })))
 }
 
 fn text(value: &str) -> AttributeValue {

@@ -11,11 +11,26 @@
 //! | role stats | `{tenant}#ROLE_STATS` | role id | |
 //! | job posting | `{tenant}#POSTING` | id | `{tenant}#POSTING#{published or unpublished}` |
 //! | job posting slug | `{tenant}#SLUG` | slug | |
+//! | candidate's file: candidate, applications, unfinished screens | `{tenant}#CANDIDATE#{id}` | `~FILE` | |
+//! | touchpoint | `{tenant}#CANDIDATE#{id}` | `HISTORY#{id}` | |
+//! | candidate, as lists show it | `{tenant}#CANDIDATE` | id | `{tenant}#CANDIDATE#{stage}` |
+//! | applicant of a role | `{tenant}#APPLICANT#{role id}` | candidate id | `{tenant}#APPLICANT#{role id}#{stage}` |
+//! | e-mail address of a candidate | `{tenant}#EMAIL#{lower-cased address}` | `EMAIL` | |
+//! | voice screen's file: screen, highlights, red flags, the call | `{tenant}#SCREEN#{id}` | `~FILE` | |
+//! | part of a transcript | `{tenant}#SCREEN#{id}` | `TRANSCRIPT#{part}` | |
+//! | voice screen, as lists show it | `{tenant}#SCREEN` | id | `{tenant}#SCREEN#{status}` |
+//! | the same, for lists of a role's | `{tenant}#ROLE_SCREEN#{role id}` | id | `{tenant}#ROLE_SCREEN#{role id}#{status}` |
+//! | the same, for the candidate's page | `{tenant}#CANDIDATE#{candidate id}` | `SCREEN#{id}` | |
+//! | connection of a channel | `{tenant}#CHANNEL` | `x` or `whatsapp` | |
+//! | posts of a day | `{tenant}#CHANNEL` | `x#{date}` | |
+//! | post to X | `{tenant}#POST` | id | |
 //! | organization registry, spread over 16 partitions | `ORGANIZATION#{shard}` | id | |
 //! | organization slug | `ORGANIZATION_SLUG#{slug}` | `SLUG` | |
+//! | task: what a request has left to be done, of all tenants | `TASK` | due time, then tenant, kind and id | |
 //!
 //! `{tenant}` is `{organization id}#{live or test}`: what begins with one tenant cannot be reached with another.
-//! Identifiers are padded to 16 digits, so that their order as text is their order as numbers, and by time.
+//! Identifiers are padded to 16 digits, so that their order as text is their order as numbers, and by time. `~` sorts
+//! behind every letter: a partition that is read backwards begins with its file.
 //!
 //! The index `filtered` (hash `filter`, range `sk`, all attributes) answers "those in one state, newest first". It
 //! follows the table within moments; unfiltered lists and single items are read from the table itself, consistently.
@@ -23,9 +38,10 @@
 use std::collections::HashMap;
 
 use aws_sdk_dynamodb::types::AttributeValue;
+use jiff::Timestamp;
 
 use crate::id::Id;
-use crate::model::{Day, RoleStatus, Slug, Tenant};
+use crate::model::{Day, Email, RoleStatus, ScreenStatus, Slug, Stage, Tenant};
 
 /// The hash key's attribute.
 pub(super) const PK: &str = "pk";
@@ -37,6 +53,15 @@ pub(super) const FILTER: &str = "filter";
 pub(super) const FILTERED: &str = "filtered";
 /// The attribute by which DynamoDB removes what is no longer needed (TTL, epoch seconds).
 pub(super) const EXPIRES_AT: &str = "expires_at";
+
+/// The range key of what a partition is about.
+pub(super) const FILE: &str = "~FILE";
+/// What the range keys of a candidate's history begin with.
+pub(super) const HISTORY: &str = "HISTORY#";
+/// What the range keys of a candidate's voice screens begin with.
+pub(super) const SCREEN: &str = "SCREEN#";
+/// What the range keys of a transcript's parts begin with.
+pub(super) const TRANSCRIPT: &str = "TRANSCRIPT#";
 
 /// How many counter shards a busy Pro tenant's requests are spread over.
 pub(super) const GATE_SHARDS: u64 = 8;
@@ -135,6 +160,128 @@ pub(super) fn posting_slug(tenant: Tenant, slug: &Slug) -> Key {
     Key { pk: format!("{tenant}#SLUG"), sk: slug.to_string() }
 }
 
+pub(super) fn candidates(tenant: Tenant, role: Option<Id>, stage: Option<Stage>) -> Partition {
+    match (role, stage) {
+        (None, None) => Partition::Table(format!("{tenant}#CANDIDATE")),
+        (None, Some(stage)) => Partition::Filtered(candidate_filter(tenant, stage)),
+        (Some(role), None) => Partition::Table(format!("{tenant}#APPLICANT#{}", padded(role))),
+        (Some(role), Some(stage)) => Partition::Filtered(applicant_filter(tenant, role, stage)),
+    }
+}
+
+pub(super) fn candidate(tenant: Tenant, id: Id) -> Key {
+    Key { pk: format!("{tenant}#CANDIDATE"), sk: padded(id) }
+}
+
+pub(super) fn candidate_filter(tenant: Tenant, stage: Stage) -> String {
+    format!("{tenant}#CANDIDATE#{}", stage.as_str())
+}
+
+pub(super) fn applicant(tenant: Tenant, role: Id, candidate: Id) -> Key {
+    Key { pk: format!("{tenant}#APPLICANT#{}", padded(role)), sk: padded(candidate) }
+}
+
+pub(super) fn applicant_filter(tenant: Tenant, role: Id, stage: Stage) -> String {
+    format!("{tenant}#APPLICANT#{}#{}", padded(role), stage.as_str())
+}
+
+/// The partition of everything about one candidate.
+pub(super) fn candidate_page(tenant: Tenant, id: Id) -> Partition {
+    Partition::Table(format!("{tenant}#CANDIDATE#{}", padded(id)))
+}
+
+pub(super) fn candidate_file(tenant: Tenant, id: Id) -> Key {
+    Key { pk: format!("{tenant}#CANDIDATE#{}", padded(id)), sk: FILE.to_owned() }
+}
+
+pub(super) fn touchpoint(tenant: Tenant, candidate: Id, id: Id) -> Key {
+    Key { pk: format!("{tenant}#CANDIDATE#{}", padded(candidate)), sk: format!("{HISTORY}{}", padded(id)) }
+}
+
+pub(super) fn candidate_screen(tenant: Tenant, candidate: Id, id: Id) -> Key {
+    Key { pk: format!("{tenant}#CANDIDATE#{}", padded(candidate)), sk: format!("{SCREEN}{}", padded(id)) }
+}
+
+pub(super) fn email(tenant: Tenant, email: &Email) -> Key {
+    Key { pk: format!("{tenant}#EMAIL#{}", email.folded()), sk: "EMAIL".to_owned() }
+}
+
+pub(super) fn screens(tenant: Tenant, role: Option<Id>, status: Option<ScreenStatus>) -> Partition {
+    match (role, status) {
+        (None, None) => Partition::Table(format!("{tenant}#SCREEN")),
+        (None, Some(status)) => Partition::Filtered(screen_filter(tenant, status)),
+        (Some(role), None) => Partition::Table(format!("{tenant}#ROLE_SCREEN#{}", padded(role))),
+        (Some(role), Some(status)) => Partition::Filtered(role_screen_filter(tenant, role, status)),
+    }
+}
+
+pub(super) fn screen(tenant: Tenant, id: Id) -> Key {
+    Key { pk: format!("{tenant}#SCREEN"), sk: padded(id) }
+}
+
+pub(super) fn screen_filter(tenant: Tenant, status: ScreenStatus) -> String {
+    format!("{tenant}#SCREEN#{}", status.as_str())
+}
+
+pub(super) fn role_screen(tenant: Tenant, role: Id, id: Id) -> Key {
+    Key { pk: format!("{tenant}#ROLE_SCREEN#{}", padded(role)), sk: padded(id) }
+}
+
+pub(super) fn role_screen_filter(tenant: Tenant, role: Id, status: ScreenStatus) -> String {
+    format!("{tenant}#ROLE_SCREEN#{}#{}", padded(role), status.as_str())
+}
+
+/// The partition of everything about one screen.
+pub(super) fn screen_page(tenant: Tenant, id: Id) -> Partition {
+    Partition::Table(format!("{tenant}#SCREEN#{}", padded(id)))
+}
+
+pub(super) fn screen_file(tenant: Tenant, id: Id) -> Key {
+    Key { pk: format!("{tenant}#SCREEN#{}", padded(id)), sk: FILE.to_owned() }
+}
+
+/// A transcript has at most 10,000 parts.
+pub(super) fn transcript_part(tenant: Tenant, screen: Id, part: usize) -> Key {
+    Key { pk: format!("{tenant}#SCREEN#{}", padded(screen)), sk: format!("{TRANSCRIPT}{part:04}") }
+}
+
+pub(super) fn x_connection(tenant: Tenant) -> Key {
+    Key { pk: format!("{tenant}#CHANNEL"), sk: "x".to_owned() }
+}
+
+pub(super) fn whatsapp_connection(tenant: Tenant) -> Key {
+    Key { pk: format!("{tenant}#CHANNEL"), sk: "whatsapp".to_owned() }
+}
+
+pub(super) fn x_usage(tenant: Tenant, day: Day) -> Key {
+    Key { pk: format!("{tenant}#CHANNEL"), sk: format!("x#{day}") }
+}
+
+pub(super) fn posts(tenant: Tenant) -> Partition {
+    Partition::Table(format!("{tenant}#POST"))
+}
+
+pub(super) fn post(tenant: Tenant, id: Id) -> Key {
+    Key { pk: format!("{tenant}#POST"), sk: padded(id) }
+}
+
+pub(super) fn tasks() -> Partition {
+    Partition::Table("TASK".to_owned())
+}
+
+pub(super) fn task(due: Timestamp, tenant: Tenant, kind: &str, id: Id) -> Key {
+    Key { pk: "TASK".to_owned(), sk: format!("{}#{tenant}#{kind}#{}", task_time(due), padded(id)) }
+}
+
+/// What sorts behind every task that is due at `time` and before every later one.
+pub(super) fn tasks_after(time: Timestamp) -> String {
+    format!("{}~", task_time(time))
+}
+
+fn task_time(time: Timestamp) -> String {
+    format!("{:012}", time.as_second().max(0))
+}
+
 pub(super) fn registry(shard: u64) -> Partition {
     Partition::Table(format!("ORGANIZATION#{shard:02}"))
 }
@@ -174,6 +321,7 @@ mod tests {
                     prop_assert!(!receipt(*one, "POST /x", &chosen).pk.starts_with(&prefix));
                     prop_assert!(!gate(*one).pk.starts_with(&prefix));
                     prop_assert!(!role(*one, Id::new(1).unwrap()).pk.starts_with(&prefix));
+                    prop_assert!(!email(*one, &"a@example.com".parse().unwrap()).pk.starts_with(&prefix));
                 }
             }
         }

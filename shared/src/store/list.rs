@@ -50,6 +50,28 @@ impl Store {
         Ok(Listed { items, next: before })
     }
 
+    /// All of a partition, backwards, each item with its range key; at most `pages` of 1 MB.
+    pub(super) async fn whole(
+        &self,
+        partition: &Partition,
+        pages: usize,
+    ) -> Result<Vec<(String, Item)>, Failure> {
+        let mut items = Vec::new();
+        let mut before: Option<String> = None;
+        for _ in 0..pages {
+            let (read, next) = self.query(partition, u32::MAX, before.as_deref()).await?;
+            items.extend(read.into_iter().map(|mut item| match item.remove(SK) {
+                Some(AttributeValue::S(range)) => (range, item),
+                _ => (String::new(), item),
+            }));
+            before = next;
+            if before.is_none() {
+                break;
+            }
+        }
+        Ok(items)
+    }
+
     async fn query(
         &self,
         partition: &Partition,

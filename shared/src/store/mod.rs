@@ -3,6 +3,8 @@
 //! Methods are named after access patterns. Single items and whole partitions are read consistently from the table,
 //! filtered lists from the index; nothing scans, and no query drops what it has read.
 
+mod candidates;
+mod channels;
 mod failure;
 mod gate;
 mod item;
@@ -11,7 +13,9 @@ mod list;
 mod organizations;
 mod postings;
 mod roles;
+mod screens;
 mod table;
+mod tasks;
 mod usage;
 mod writes;
 
@@ -27,16 +31,22 @@ use aws_sdk_dynamodb::error::SdkError;
 use aws_sdk_dynamodb::types::KeysAndAttributes;
 use aws_smithy_http_client::tls::{Provider, rustls_provider::CryptoMode};
 
+pub use candidates::CandidatePage;
+pub use channels::Channels;
 pub use failure::Failure;
 pub use gate::{Admission, Presented, Verdict};
 pub use keys::REGISTRY_SHARDS;
 pub use list::{Listed, Page};
 pub use organizations::{ApiKey, Denied, NewApiKey};
+pub use tasks::{Task, TaskKind};
 pub use usage::UsageDay;
-pub use writes::{Receipt, ReceiptSlot, Refusal, Writes};
+pub use writes::{Pending, Receipt, ReceiptSlot, Refusal, Writes};
 
 use item::Item;
 use keys::Key;
+
+/// The most keys of one batch.
+const MAX_KEYS: usize = 100;
 
 /// The table, as one request or one job sees it.
 #[derive(Clone)]

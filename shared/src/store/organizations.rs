@@ -184,6 +184,7 @@ impl Store {
         let id = new.key.id;
         let credential = Credential {
             hash: new.hash.clone(),
+            name: new.key.name.clone(),
             scopes: new.key.scopes,
             expires_at: new.key.expires_at.map(Timestamp::as_second),
             last_used: None,

@@ -1,9 +1,11 @@
 //! Roles and their counters.
 
+use std::collections::HashMap;
+
 use super::keys::{self};
-use super::{Failure, Listed, Page, Store, Writes, item};
+use super::{Failure, Listed, MAX_KEYS, Page, Store, Writes, item};
 use crate::id::Id;
-use crate::model::{Role, RoleStats, RoleStatus, Tenant};
+use crate::model::{Role, RoleStats, RoleStatus, Tenant, Title};
 
 impl Writes {
     /// A new role, with its counters at 0.
@@ -38,6 +40,23 @@ impl Store {
     /// The role's counters, if the tenant has the role.
     pub async fn find_role_stats(&self, tenant: Tenant, role: Id) -> Result<Option<RoleStats>, Failure> {
         self.read(keys::role_stats(tenant, role)).await?.map(item::read).transpose()
+    }
+
+    /// Roles' titles and statuses, of those that the tenant has.
+    pub async fn find_role_titles(
+        &self,
+        tenant: Tenant,
+        roles: impl IntoIterator<Item = Id>,
+    ) -> Result<HashMap<Id, (Title, RoleStatus)>, Failure> {
+        let wanted: Vec<_> = roles.into_iter().map(|id| keys::role(tenant, id)).collect();
+        let mut titles = HashMap::new();
+        for batch in wanted.chunks(MAX_KEYS) {
+            for role in self.read_many(batch.iter().cloned()).await? {
+                let role: Role = item::read(role)?;
+                titles.insert(role.id, (role.content.title, role.status));
+            }
+        }
+        Ok(titles)
     }
 
     /// The tenant's roles, or those in one status, newest first.

@@ -8,12 +8,13 @@ use std::collections::HashMap;
 use aws_sdk_dynamodb::error::BuildError;
 use aws_sdk_dynamodb::operation::transact_write_items::TransactWriteItemsError;
 use aws_sdk_dynamodb::types::{
-    AttributeValue, CancellationReason, ConditionCheck, Put, ReturnValuesOnConditionCheckFailure,
+    AttributeValue, CancellationReason, ConditionCheck, Delete, Put, ReturnValuesOnConditionCheckFailure,
     TransactWriteItem, Update,
 };
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
+use super::candidates::ApplicantMove;
 use super::keys::{self, EXPIRES_AT, Key};
 use super::{Failure, Item, Store, item};
 use crate::id::Id;
@@ -30,6 +31,18 @@ pub struct Receipt {
     pub headers: Vec<(String, String)>,
     /// The answer's body.
     pub body: String,
+    /// Set while an outside service is being asked: then there is no answer yet, and there may never be one.
+    #[serde(default)]
+    pub pending: Option<Pending>,
+}
+
+/// A request that waits for an outside service.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Pending {
+    /// Until when it may still be waiting.
+    pub until: Timestamp,
+    /// What is said of it afterwards, where it has not been heard of.
+    pub sentence: String,
 }
 
 /// Where a receipt is kept, and until when.
@@ -61,6 +74,9 @@ pub enum Refusal {
         /// The highest number known to be taken.
         last: u64,
     },
+    /// Another candidate has the e-mail address.
+    #[error("the e-mail address is in use")]
+    EmailTaken,
     /// The request has been carried out before.
     #[error("the request has been carried out before")]
     Done(Box<Receipt>),
@@ -74,17 +90,19 @@ pub enum Refusal {
 enum Guard {
     Unchanged,
     Slug { number: u64 },
+    Email,
     Receipt,
 }
 
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 enum Effect {
     Put(Item),
     Update(Key, &'static str),
+    Delete(Key),
     Check(Key),
 }
 
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 struct Action {
     effect: Effect,
     guard: Guard,
@@ -94,10 +112,12 @@ struct Action {
 }
 
 /// Writes to be made together, for one tenant.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct Writes {
     pub(super) tenant: Tenant,
     actions: Vec<Action>,
+    /// Where the candidate's applications stand in the index, when that changes.
+    pub(super) applicant: Option<ApplicantMove>,
 }
 
 /// A taken slug: whose it is, and how far the numbers behind it have been given out.
@@ -107,13 +127,15 @@ pub(super) struct SlugClaim {
     pub(super) last: u64,
 }
 
+/// The most actions of a transaction.
+const MAX_ACTIONS: usize = 100;
 const VACANT: &str = "attribute_not_exists(pk)";
 const SAME_VERSION: &str = "#version = :version";
 
 impl Writes {
     /// No writes yet.
     pub const fn new(tenant: Tenant) -> Self {
-        Self { tenant, actions: Vec::new() }
+        Self { tenant, actions: Vec::new(), applicant: None }
     }
 
     /// Whether there is nothing to write.
@@ -123,9 +145,7 @@ impl Writes {
 
     /// Adds the receipt of the request that these writes carry out.
     pub fn receipt(&mut self, slot: &ReceiptSlot, receipt: &Receipt) -> Result<(), Failure> {
-        let mut item =
-            item::write(receipt, keys::receipt(self.tenant, slot.route, &slot.idempotency_key), None)?;
-        item.insert(EXPIRES_AT.to_owned(), number(slot.expires_at.as_second()));
+        let item = self.receipt_item(slot, receipt)?;
         self.actions.push(Action {
             effect: Effect::Put(item),
             guard: Guard::Receipt,
@@ -136,9 +156,48 @@ impl Writes {
         Ok(())
     }
 
+    /// The receipt in place of the pending one that these writes conclude.
+    pub fn conclude_receipt(&mut self, slot: &ReceiptSlot, receipt: &Receipt) -> Result<(), Failure> {
+        let item = self.receipt_item(slot, receipt)?;
+        self.put(item);
+        Ok(())
+    }
+
+    /// No receipt: what was pending has not been done.
+    pub fn withdraw_receipt(&mut self, slot: &ReceiptSlot) {
+        self.delete(keys::receipt(self.tenant, slot.route, &slot.idempotency_key));
+    }
+
+    fn receipt_item(&self, slot: &ReceiptSlot, receipt: &Receipt) -> Result<Item, Failure> {
+        let key = keys::receipt(self.tenant, slot.route, &slot.idempotency_key);
+        let mut item = item::write(receipt, key, None)?;
+        item.insert(EXPIRES_AT.to_owned(), number(slot.expires_at.as_second()));
+        Ok(item)
+    }
+
     /// A new item; its place must be empty.
     pub(super) fn insert(&mut self, item: Item) {
         self.plain(Effect::Put(item), Guard::Unchanged, VACANT);
+    }
+
+    /// An item, whatever was in its place: another action of the transaction guards it.
+    pub(super) fn put(&mut self, item: Item) {
+        self.plain(Effect::Put(item), Guard::Unchanged, "");
+    }
+
+    /// No item any more: another action of the transaction guards it.
+    pub(super) fn delete(&mut self, key: Key) {
+        self.plain(Effect::Delete(key), Guard::Unchanged, "");
+    }
+
+    /// A new claim on an e-mail address; its place must be empty.
+    pub(super) fn insert_email(&mut self, item: Item) {
+        self.plain(Effect::Put(item), Guard::Email, VACANT);
+    }
+
+    /// How many more actions a transaction has room for.
+    pub(super) fn room(&self) -> usize {
+        MAX_ACTIONS.saturating_sub(self.actions.len())
     }
 
     /// A new slug; its place must be empty, or else `number` is taken.
@@ -148,7 +207,12 @@ impl Writes {
 
     /// An item in place of the one before it: the version that `version` follows.
     pub(super) fn replace(&mut self, item: Item, version: u64) {
-        self.versioned(Effect::Put(item), version.saturating_sub(1));
+        self.supersede(item, version.saturating_sub(1));
+    }
+
+    /// An item in place of the one that has this version.
+    pub(super) fn supersede(&mut self, item: Item, version: u64) {
+        self.versioned(Effect::Put(item), version);
     }
 
     /// No write, but the item must still have this version.
@@ -229,6 +293,9 @@ impl Action {
                     .return_values_on_condition_check_failure(OLD)
                     .build()?,
             ),
+            Effect::Delete(key) => {
+                action.delete(Delete::builder().table_name(table).set_key(Some(key.attributes())).build()?)
+            }
             Effect::Check(key) => action.condition_check(
                 ConditionCheck::builder()
                     .table_name(table)
@@ -244,8 +311,24 @@ impl Action {
 }
 
 impl Store {
-    /// Makes the writes, all or none. The SDK's own retries carry one token, so that they can't write twice.
-    pub async fn commit(&self, writes: Writes) -> Result<(), Refusal> {
+    /// Makes the writes, all or none. Only of a candidate with very many applications the index follows a moment later.
+    pub async fn commit(&self, mut writes: Writes) -> Result<(), Refusal> {
+        let rest = match writes.applicant.take() {
+            None => None,
+            Some(applicant) => writes.index(applicant)?,
+        };
+        self.transact(writes).await?;
+        if let Some(rest) = rest
+            && let Err(refusal) = self.index_rest(rest).await
+        {
+            // A task says what is left to be done.
+            tracing::warn!(%refusal, "an index follows later");
+        }
+        Ok(())
+    }
+
+    /// One transaction. The SDK's own retries carry one token, so that they can't write twice.
+    pub(super) async fn transact(&self, writes: Writes) -> Result<(), Refusal> {
         let guards: Vec<_> = writes.actions.iter().map(|action| action.guard).collect();
         let actions: Result<Vec<_>, _> =
             writes.actions.into_iter().map(|action| action.build(&self.table)).collect();
@@ -277,6 +360,7 @@ impl Store {
 /// What a cancelled transaction comes down to: a receipt says most, then DynamoDB's own trouble, then a slug.
 fn refusal(guards: &[Guard], reasons: Vec<CancellationReason>) -> Refusal {
     let mut slug = None;
+    let mut email = false;
     let mut trouble = None;
     let mut in_flight = false;
     for (guard, reason) in guards.iter().zip(reasons) {
@@ -291,6 +375,7 @@ fn refusal(guards: &[Guard], reasons: Vec<CancellationReason>) -> Refusal {
                 let given_out = reason.item.map_or(0, |item| item::count(&item, "last"));
                 slug = slug.max(Some(given_out.max(*number)));
             }
+            ("ConditionalCheckFailed", Guard::Email) => email = true,
             ("TransactionConflict", Guard::Receipt) => in_flight = true,
             ("None" | "ConditionalCheckFailed" | "TransactionConflict", _) => {}
             (code, _) if Failure::transient_code(code) => {
@@ -307,6 +392,7 @@ fn refusal(guards: &[Guard], reasons: Vec<CancellationReason>) -> Refusal {
         (Some(failure), _) => failure.into(),
         (None, _) if in_flight => Refusal::InFlight,
         (None, Some(last)) => Refusal::SlugTaken { last },
+        (None, None) if email => Refusal::EmailTaken,
         (None, None) => Refusal::Stale,
     }
 }

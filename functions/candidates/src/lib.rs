@@ -1,0 +1,465 @@
+//! Candidates: people on their way through the pipeline.
+//!
+//! | Method | Path | What |
+//! |---|---|---|
+//! | GET | `/api/v1/candidates` | list, by `role_id` and `stage` where given |
+//! | POST | `/api/v1/candidates` | create; with `role_id`, applies at once |
+//! | GET | `/api/v1/candidates/{id}` | show with applications, voice screens and touchpoints |
+//! | PATCH | `/api/v1/candidates/{id}` | update |
+//! | POST | `/api/v1/candidates/{id}/advance` | to another of the four stages |
+//! | POST | `/api/v1/candidates/{id}/reject` | any of the four -> rejected |
+//! | POST | `/api/v1/candidates/{id}/unreject` | rejected -> the stage before |
+//! | POST | `/api/v1/candidates/{id}/hire` | any of the four -> hired |
+//! | POST | `/api/v1/candidates/{id}/applications` | apply for a role |
+//! | POST | `/api/v1/candidates/{id}/invite_screen` | invite to a voice screen |
+
+use std::collections::HashMap;
+
+use jiff::civil::Date;
+use jiff::{SignedDuration, Timestamp};
+use serde::Serialize;
+use shared::http::{Call, Change, Collection, Error, Fields, Input, Listing, Reply, Route};
+use shared::id::Id;
+use shared::model::{
+    self, Application, CandidateFile, Email, Happening, Invitation, Name, Notes, OpenScreen, Phone, Profile,
+    Reason, RoleStatus, Scope, ScreenFile, Source, Stage, Title, Touchpoint, VoiceProvider, WebAddress,
+};
+use shared::resources::screen::Screen;
+use shared::store::{CandidatePage, Writes};
+
+/// The function's routes.
+pub fn routes() -> Vec<Route> {
+    vec![
+        Route::new("GET /api/v1/candidates", Scope::CandidatesRead, list),
+        Route::new("POST /api/v1/candidates", Scope::CandidatesWrite, create),
+        Route::new("GET /api/v1/candidates/{id}", Scope::CandidatesRead, show),
+        Route::new("PATCH /api/v1/candidates/{id}", Scope::CandidatesWrite, update),
+        Route::new("POST /api/v1/candidates/{id}/advance", Scope::CandidatesWrite, advance),
+        Route::new("POST /api/v1/candidates/{id}/reject", Scope::CandidatesWrite, reject),
+        Route::new("POST /api/v1/candidates/{id}/unreject", Scope::CandidatesWrite, unreject),
+        Route::new("POST /api/v1/candidates/{id}/hire", Scope::CandidatesWrite, hire),
+        Route::new("POST /api/v1/candidates/{id}/applications", Scope::CandidatesWrite, apply),
+        Route::new("POST /api/v1/candidates/{id}/invite_screen", Scope::CandidatesWrite, invite_screen),
+    ]
+}
+
+/// The furthest that a screen can be scheduled ahead.
+const SCHEDULE: SignedDuration = SignedDuration::from_hours(90 * 24);
+
+/// A candidate, as clients see it.
+#[derive(Debug, Serialize)]
+pub struct Candidate {
+    id: Id,
+    name: Name,
+    email: Email,
+    phone: Option<Phone>,
+    resume_url: Option<WebAddress>,
+    /// `applied`, `screening`, `interview`, `offer`, `hired` or `rejected`.
+    stage: &'static str,
+    created_at: Timestamp,
+    updated_at: Timestamp,
+}
+
+/// A candidate with everything about it.
+#[derive(Debug, Serialize)]
+pub struct CandidateDetail {
+    #[serde(flatten)]
+    candidate: Candidate,
+    /// Newest first, as are the others.
+    applications: Vec<ShownApplication>,
+    voice_screens: Vec<Screen>,
+    touchpoints: Vec<Touchpoint>,
+}
+
+/// An application for a role.
+#[derive(Debug, Serialize)]
+pub struct ShownApplication {
+    id: Id,
+    role_id: Id,
+    role_title: Title,
+    /// `active`, `rejected`, `hired` or `closed`.
+    status: &'static str,
+    /// `manual`, `career_page` or `api`.
+    source: &'static str,
+    applied_at: Timestamp,
+}
+
+/// Which candidates to list.
+pub struct CandidateFilter {
+    role_id: Option<Id>,
+    stage: Option<Stage>,
+}
+
+impl Input for CandidateFilter {
+    fn read(fields: &mut Fields<'_, '_>) -> Option<Self> {
+        Some(Self { role_id: fields.optional("role_id"), stage: fields.optional("stage") })
+    }
+}
+
+/// A candidate to be created, and the role to apply for at once.
+pub struct NewCandidate {
+    profile: Profile,
+    role_id: Option<Id>,
+}
+
+impl Input for NewCandidate {
+    fn read(fields: &mut Fields<'_, '_>) -> Option<Self> {
+        let (name, email) = (fields.required("name"), fields.required("email"));
+        let (phone, resume_url) = (fields.optional("phone"), fields.optional("resume_url"));
+        let role_id = fields.optional("role_id");
+        Some(Self { profile: Profile { name: name?, email: email?, phone, resume_url }, role_id })
+    }
+}
+
+/// What a PATCH of a candidate changes.
+pub struct CandidatePatch {
+    name: Option<Name>,
+    email: Option<Email>,
+    phone: Change<Phone>,
+    resume_url: Change<WebAddress>,
+}
+
+impl Input for CandidatePatch {
+    fn read(fields: &mut Fields<'_, '_>) -> Option<Self> {
+        Some(Self {
+            name: fields.replacement("name"),
+            email: fields.replacement("email"),
+            phone: fields.change("phone"),
+            resume_url: fields.change("resume_url"),
+        })
+    }
+}
+
+/// Where to advance to.
+pub struct Advance {
+    stage: Stage,
+}
+
+impl Input for Advance {
+    fn read(fields: &mut Fields<'_, '_>) -> Option<Self> {
+        let stage: Stage = fields.required("stage")?;
+        if stage.is_end() {
+            return fields.fail("stage", "must be one of applied, screening, interview, offer");
+        }
+        Some(Self { stage })
+    }
+}
+
+/// Why a candidate is rejected.
+pub struct Rejection {
+    reason: Option<Reason>,
+    notes: Option<Notes>,
+}
+
+impl Input for Rejection {
+    fn read(fields: &mut Fields<'_, '_>) -> Option<Self> {
+        Some(Self { reason: fields.optional("reason"), notes: fields.optional("notes") })
+    }
+}
+
+/// When a candidate starts.
+pub struct Hire {
+    start_date: Option<Date>,
+}
+
+impl Input for Hire {
+    fn read(fields: &mut Fields<'_, '_>) -> Option<Self> {
+        Some(Self { start_date: fields.optional("start_date") })
+    }
+}
+
+/// What to apply for.
+pub struct NewApplication {
+    role_id: Id,
+}
+
+impl Input for NewApplication {
+    fn read(fields: &mut Fields<'_, '_>) -> Option<Self> {
+        Some(Self { role_id: fields.required("role_id")? })
+    }
+}
+
+/// What to be screened for, and when.
+pub struct NewScreen {
+    role_id: Id,
+    scheduled_at: Option<Timestamp>,
+}
+
+impl Input for NewScreen {
+    fn read(fields: &mut Fields<'_, '_>) -> Option<Self> {
+        let role_id = fields.required("role_id");
+        let scheduled_at = fields.optional("scheduled_at");
+        Some(Self { role_id: role_id?, scheduled_at })
+    }
+}
+
+/// Lists the organization's candidates, newest first: those who have applied for a role, those in a stage, or both.
+async fn list(call: Call<Listing<CandidateFilter>>) -> Result<Reply<Collection<Candidate>>, Error> {
+    let (filter, page) = call.listing()?;
+    let candidates = call.store().list_candidates(call.tenant(), filter.role_id, filter.stage, &page).await?;
+    call.reply(candidates, Candidate::from)
+}
+
+/// Creates a candidate; with `role_id`, the candidate applies for that role at once.
+async fn create(call: Call<NewCandidate>) -> Result<Reply<Candidate>, Error> {
+    let NewCandidate { profile, role_id } = call.input()?;
+    let mut file = CandidateFile::new(call.new_id(), profile, call.now());
+    let id = file.candidate.id;
+    let mut writes = call.writes();
+    note(&call, &mut writes, id, Happening::Created { source: Source::Manual })?;
+    if let Some(role_id) = role_id {
+        let role = call.store().find_role(call.tenant(), role_id).await?.ok_or_else(no_such_role)?;
+        file = file.apply(call.new_id(), role_id, role.status, Source::Manual, call.now())?;
+        // It was created with the application, so that it is still in its first version.
+        file.version = 1;
+        insert_application(&call, &mut writes, &file)?;
+        writes.require_role(&role);
+    }
+    writes.insert_candidate(&file)?;
+    let address = call.address("candidates", id);
+    call.commit(writes, Reply::resource(&Candidate::from(file.candidate))?.created(address)).await
+}
+
+/// Shows a candidate with all applications, voice screens and touchpoints.
+async fn show(call: Call<()>) -> Result<Reply<CandidateDetail>, Error> {
+    let page = call.store().find_candidate_page(call.tenant(), call.id()?).await?.ok_or(Error::NotFound)?;
+    call.input()?;
+    Reply::resource(&detail(&call, page).await?)
+}
+
+/// Changes the fields that are sent: a value sets, `null` clears, absence leaves as it is. What changes nothing writes
+/// nothing.
+async fn update(call: Call<CandidatePatch>) -> Result<Reply<Candidate>, Error> {
+    let before = find(&call).await?;
+    let patch = call.input()?;
+    let shown = Candidate::from(before.candidate.clone());
+    // The tag may be that of the candidate by itself, or of its page.
+    if call.check_precondition(&shown).is_err() {
+        let page = call.store().find_candidate_page(call.tenant(), before.candidate.id).await?;
+        call.check_precondition(&detail(&call, page.ok_or(Error::NotFound)?).await?)?;
+    }
+    let current = before.candidate.profile.clone();
+    let profile = Profile {
+        name: patch.name.unwrap_or(current.name),
+        email: patch.email.unwrap_or(current.email),
+        phone: patch.phone.apply(current.phone),
+        resume_url: patch.resume_url.apply(current.resume_url),
+    };
+    let fields = changed_fields(&before.candidate.profile, &profile);
+    if fields.is_empty() {
+        return Reply::resource(&shown);
+    }
+    let file = before.clone().edit(profile, call.now());
+    change(&call, &before, file, Happening::Updated { fields }).await
+}
+
+/// Moves a candidate to another of the stages applied, screening, interview and offer.
+async fn advance(call: Call<Advance>) -> Result<Reply<Candidate>, Error> {
+    let before = find(&call).await?;
+    let to = call.input()?.stage;
+    let file = before.clone().advance(to, call.now())?;
+    change(&call, &before, file, Happening::StageChanged { from: before.candidate.stage, to }).await
+}
+
+/// Rejects a candidate, and the active applications with it.
+async fn reject(call: Call<Rejection>) -> Result<Reply<Candidate>, Error> {
+    let before = find(&call).await?;
+    let Rejection { reason, notes } = call.input()?;
+    let file = before.clone().reject(call.now())?;
+    let rejected = Happening::Rejected { from: before.candidate.stage, reason, notes };
+    change(&call, &before, file, rejected).await
+}
+
+/// Takes a rejection back: the candidate, and the applications that were rejected with it, stand where they stood.
+async fn unreject(call: Call<()>) -> Result<Reply<Candidate>, Error> {
+    let before = find(&call).await?;
+    call.input()?;
+    let file = before.clone().unreject(call.now())?;
+    let to = file.candidate.stage;
+    change(&call, &before, file, Happening::Unrejected { to }).await
+}
+
+/// Hires a candidate, and marks the active applications with it.
+async fn hire(call: Call<Hire>) -> Result<Reply<Candidate>, Error> {
+    let before = find(&call).await?;
+    let Hire { start_date } = call.input()?;
+    let file = before.clone().hire(call.now())?;
+    change(&call, &before, file, Happening::Hired { from: before.candidate.stage, start_date }).await
+}
+
+/// Applies for an open role, once.
+async fn apply(call: Call<NewApplication>) -> Result<Reply<ShownApplication>, Error> {
+    let (before, role) = find_with_role(&call, |input: &NewApplication| input.role_id).await?;
+    let file = before.clone().apply(call.new_id(), role.id, role.status, Source::Api, call.now())?;
+    let mut writes = call.writes();
+    writes.replace_candidate(&before, &file)?;
+    writes.require_role(&role);
+    let application = insert_application(&call, &mut writes, &file)?;
+    let titles = HashMap::from([(role.id, (role.content.title, role.status))]);
+    let shown = ShownApplication::of(&application, &titles).ok_or(Error::NotFound)?;
+    call.commit(writes, Reply::ok(&shown)?.created_without_address()).await
+}
+
+/// Invites a candidate to a voice screen for a role. The call follows: at once, or at `scheduled_at`.
+async fn invite_screen(call: Call<NewScreen>) -> Result<Reply<Screen>, Error> {
+    let mode = call.organization().mode;
+    let (before, role) = find_with_role(&call, |input: &NewScreen| input.role_id).await?;
+    let NewScreen { role_id, scheduled_at } = call.input()?;
+    check_schedule(scheduled_at, call.now())?;
+    let provider = call.providers().voice_provider(mode).ok_or_else(|| {
+        Error::ChannelNotConnected("voice calls are not set up: no voice provider is configured".to_owned())
+    })?;
+    if provider != VoiceProvider::Simulator && before.candidate.profile.phone.is_none() {
+        return Err(invalid("phone can't be blank: the candidate has no number to call"));
+    }
+    before.check_invitation(role_id, role.status)?;
+    let (id, candidate_id) = (call.new_id(), before.candidate.id);
+    let after = before.clone().invite(OpenScreen { id, role_id }, call.now())?;
+    let callback_url = call.providers().callback_url(provider, call.base_url());
+    let invitation = Invitation { id, candidate_id, role_id, scheduled_at };
+    let screen = ScreenFile::invited(invitation, provider, callback_url, call.now());
+
+    let mut writes = call.writes();
+    writes.replace_candidate(&before, &after)?;
+    writes.require_role(&role);
+    writes.insert_screen(&screen)?;
+    note(
+        &call,
+        &mut writes,
+        candidate_id,
+        Happening::ScreenInvited { screen_id: id, role_id, scheduled_at },
+    )?;
+    let (from, to) = (before.candidate.stage, after.candidate.stage);
+    if from != to {
+        note(&call, &mut writes, candidate_id, Happening::StageChanged { from, to })?;
+    }
+    let address = call.address("voice_screens", id);
+    call.commit(writes, Reply::resource(&Screen::from(screen.screen))?.created(address)).await
+}
+
+async fn find<I>(call: &Call<I>) -> Result<CandidateFile, Error> {
+    call.store().find_candidate(call.tenant(), call.id()?).await?.ok_or(Error::NotFound)
+}
+
+/// The candidate in the path and the role in the body. Where the body names none, the candidate must exist all the same:
+/// existence goes before validation.
+async fn find_with_role<I: Input>(
+    call: &Call<I>,
+    role_id: impl Fn(&I) -> Id,
+) -> Result<(CandidateFile, model::Role), Error> {
+    let id = call.id()?;
+    let role_id = match call.input() {
+        Ok(input) => role_id(&input),
+        Err(invalid) => {
+            find(call).await?;
+            return Err(invalid);
+        }
+    };
+    let (file, role) = call.store().find_candidate_and_role(call.tenant(), id, role_id).await?;
+    Ok((file.ok_or(Error::NotFound)?, role.ok_or_else(no_such_role)?))
+}
+
+async fn change<I>(
+    call: &Call<I>,
+    before: &CandidateFile,
+    file: CandidateFile,
+    happening: Happening,
+) -> Result<Reply<Candidate>, Error> {
+    let mut writes = call.writes();
+    writes.replace_candidate(before, &file)?;
+    note(call, &mut writes, file.candidate.id, happening)?;
+    call.commit(writes, Reply::resource(&Candidate::from(file.candidate))?).await
+}
+
+/// The candidate's latest application, which is new.
+fn insert_application<I>(
+    call: &Call<I>,
+    writes: &mut Writes,
+    file: &CandidateFile,
+) -> Result<Application, Error> {
+    let application = file.applications.last().cloned().ok_or(Error::NotFound)?;
+    writes.insert_application(&file.candidate, &application)?;
+    let Application { id: application_id, role_id, source, .. } = application;
+    note(call, writes, file.candidate.id, Happening::Applied { application_id, role_id, source })?;
+    Ok(application)
+}
+
+fn note<I>(call: &Call<I>, writes: &mut Writes, candidate: Id, happening: Happening) -> Result<(), Error> {
+    let touchpoint = Touchpoint { id: call.new_id(), happening, at: call.now(), actor: call.actor() };
+    Ok(writes.insert_touchpoint(candidate, &touchpoint)?)
+}
+
+async fn detail<I>(call: &Call<I>, page: CandidatePage) -> Result<CandidateDetail, Error> {
+    let CandidatePage { file, screens, touchpoints } = page;
+    let roles = file.applications.iter().map(|application| application.role_id);
+    let titles = call.store().find_role_titles(call.tenant(), roles).await?;
+    let applications = file.applications.iter().rev();
+    Ok(CandidateDetail {
+        candidate: file.candidate.into(),
+        applications: applications
+            .filter_map(|application| ShownApplication::of(application, &titles))
+            .collect(),
+        voice_screens: screens.into_iter().map(Screen::from).collect(),
+        touchpoints,
+    })
+}
+
+fn changed_fields(before: &Profile, after: &Profile) -> Vec<String> {
+    let fields = [
+        ("name", before.name != after.name),
+        ("email", before.email != after.email),
+        ("phone", before.phone != after.phone),
+        ("resume_url", before.resume_url != after.resume_url),
+    ];
+    fields.into_iter().filter(|(_, changed)| *changed).map(|(name, _)| name.to_owned()).collect()
+}
+
+fn check_schedule(scheduled_at: Option<Timestamp>, now: Timestamp) -> Result<(), Error> {
+    let Some(scheduled_at) = scheduled_at else { return Ok(()) };
+    if scheduled_at <= now {
+        return Err(invalid("scheduled_at must be in the future"));
+    }
+    if scheduled_at.duration_since(now) > SCHEDULE {
+        return Err(invalid("scheduled_at must be within 90 days"));
+    }
+    Ok(())
+}
+
+fn no_such_role() -> Error {
+    invalid("role_id must be the id of a role")
+}
+
+fn invalid(message: &str) -> Error {
+    Error::Validation(vec![message.to_owned()])
+}
+
+impl From<model::Candidate> for Candidate {
+    fn from(candidate: model::Candidate) -> Self {
+        let Profile { name, email, phone, resume_url } = candidate.profile;
+        Self {
+            id: candidate.id,
+            name,
+            email,
+            phone,
+            resume_url,
+            stage: candidate.stage.as_str(),
+            created_at: candidate.created_at,
+            updated_at: candidate.updated_at,
+        }
+    }
+}
+
+impl ShownApplication {
+    /// `None` where the role's title is not at hand.
+    fn of(application: &Application, titles: &HashMap<Id, (Title, RoleStatus)>) -> Option<Self> {
+        let (role_title, status) = titles.get(&application.role_id)?.clone();
+        Some(Self {
+            id: application.id,
+            role_id: application.role_id,
+            role_title,
+            status: application.status.seen_with(status).as_str(),
+            source: application.source.as_str(),
+            applied_at: application.applied_at,
+        })
+    }
+}

@@ -1,0 +1,4 @@
+//! The Lambda entry of the `voice_webhook` function.
+fn main() -> Result<(), lambda_http::Error> {
+    shared::runtime::serve(voice_webhook::routes())
+}

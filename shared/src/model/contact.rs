@@ -1,0 +1,188 @@
+//! How a candidate can be reached: addresses that are checked once, when they come in.
+
+use std::str::FromStr;
+
+use email_address::{EmailAddress, Options};
+use serde::{Deserialize, Serialize};
+use url::Url;
+
+/// An e-mail address of at most 254 characters, as it was given.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct Email(String);
+
+impl Email {
+    const MAX: usize = 254;
+
+    /// The address.
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+
+    /// What makes two addresses one: the lower-cased form.
+    pub fn folded(&self) -> String {
+        self.0.to_lowercase()
+    }
+}
+
+impl FromStr for Email {
+    type Err = String;
+
+    fn from_str(given: &str) -> Result<Self, Self::Err> {
+        if given.chars().count() > Self::MAX {
+            return Err(format!("must be at most {} characters", Self::MAX));
+        }
+        let options = Options::default().without_display_text().without_domain_literal().with_required_tld();
+        match EmailAddress::parse_with_options(given, options) {
+            Ok(_) => Ok(Self(given.to_owned())),
+            Err(_) => Err("must be an e-mail address, such as jane@example.com".to_owned()),
+        }
+    }
+}
+
+/// A telephone number in E.164 form: `+` and 7 to 15 digits.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct Phone(String);
+
+impl Phone {
+    /// The number.
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
+impl FromStr for Phone {
+    type Err = String;
+
+    /// Reads what is left once spaces and punctuation are taken away.
+    fn from_str(given: &str) -> Result<Self, Self::Err> {
+        let number: String =
+            given.chars().filter(|c| !c.is_whitespace() && !"-–‑.()/".contains(*c)).collect();
+        let digits = number.strip_prefix('+').unwrap_or_default();
+        if (7..=15).contains(&digits.len())
+            && digits.bytes().all(|byte| byte.is_ascii_digit())
+            && !digits.starts_with('0')
+        {
+            Ok(Self(number))
+        } else {
+            Err("must be a phone number with its country code, such as +14155552671".to_owned())
+        }
+    }
+}
+
+/// An http or https address of at most 2,000 characters, as it was given.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct WebAddress(String);
+
+impl WebAddress {
+    const MAX: usize = 2_000;
+}
+
+impl FromStr for WebAddress {
+    type Err = String;
+
+    fn from_str(given: &str) -> Result<Self, Self::Err> {
+        if given.chars().count() > Self::MAX {
+            return Err(format!("must be at most {} characters", Self::MAX));
+        }
+        let clean = !given.chars().any(|c| c.is_whitespace() || c.is_control());
+        match Url::parse(given) {
+            Ok(url) if clean && matches!(url.scheme(), "http" | "https") => Ok(Self(given.to_owned())),
+            _ => Err("must be an address that begins with http:// or https://".to_owned()),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    #[test]
+    fn emails() {
+        for good in [
+            "jane@example.com",
+            "Jane.Doe+rust@Example.COM",
+            "o'brien@example.co.uk",
+            "jörg@müller.de",
+            "用户@例子.公司",
+            "a@b.io",
+        ] {
+            assert_eq!(good.parse::<Email>().unwrap().as_str(), good);
+        }
+        for bad in [
+            "jane",
+            "jane@",
+            "@example.com",
+            "jane@localhost",
+            "jane@@example.com",
+            "jane doe@example.com",
+            "Jane <jane@example.com>",
+            "jane@example..com",
+            "jane@[127.0.0.1]",
+            ".jane@example.com",
+            "jane@example.com, joe@example.com",
+        ] {
+            assert!(bad.parse::<Email>().is_err(), "{bad}");
+        }
+        let long = format!("{}@{}.com", "a".repeat(64), "b".repeat(60));
+        assert!(long.parse::<Email>().is_ok());
+        assert!(format!("{}@{}.com", "a".repeat(64), "b.".repeat(100)).parse::<Email>().is_err());
+        let folded = |email: &str| email.parse::<Email>().unwrap().folded();
+        assert_eq!(folded("Jörg+A@Example.com"), folded("JÖRG+a@EXAMPLE.COM"));
+        assert_ne!(folded("jane+a@example.com"), folded("jane@example.com"));
+    }
+
+    #[test]
+    fn phones() {
+        for (given, kept) in [
+            ("+14155552671", "+14155552671"),
+            ("+1 (415) 555-2671", "+14155552671"),
+            ("+49\u{a0}30/901820", "+4930901820"),
+            ("+44.20.7946.0958", "+442079460958"),
+        ] {
+            assert_eq!(given.parse::<Phone>().unwrap().as_str(), kept);
+        }
+        for bad in [
+            "14155552671",
+            "0049 30 901820",
+            "+0123456789",
+            "+123",
+            "+1234567890123456",
+            "+1415555ABCD",
+            "",
+            "+",
+        ] {
+            assert!(bad.parse::<Phone>().is_err(), "{bad}");
+        }
+    }
+
+    #[test]
+    fn web_addresses() {
+        for good in ["https://example.com/cv.pdf", "http://例子.公司/简历?x=1#y", "HTTPS://EXAMPLE.COM"]
+        {
+            assert!(good.parse::<WebAddress>().is_ok(), "{good}");
+        }
+        for bad in [
+            "example.com/cv.pdf",
+            "ftp://example.com",
+            "javascript:alert(1)",
+            "https://",
+            "https://a b.com",
+            "https:\n//a.com",
+        ] {
+            assert!(bad.parse::<WebAddress>().is_err(), "{bad}");
+        }
+        assert!(format!("https://example.com/{}", "x".repeat(1_980)).parse::<WebAddress>().is_ok());
+        assert!(format!("https://example.com/{}", "x".repeat(1_981)).parse::<WebAddress>().is_err());
+    }
+
+    proptest! {
+        #[test]
+        fn nothing_panics(given in "\\PC{0,300}") {
+            let _ = (given.parse::<Email>(), given.parse::<Phone>(), given.parse::<WebAddress>());
+        }
+    }
+}

@@ -1,0 +1,153 @@
+//! Outside services: X, WhatsApp, the voice provider, and the simulators that stand in for them.
+//!
+//! A port has two adapters, the real one and the simulator; which of them a tenant gets is decided here, once. A test
+//! tenant gets simulators, whatever is configured.
+
+pub mod client;
+#[cfg(test)]
+mod stand_in;
+pub mod vapi;
+pub mod voice;
+pub mod voice_simulator;
+pub mod whatsapp;
+pub mod x;
+pub mod x_simulator;
+
+use std::sync::Arc;
+
+use base64::Engine;
+use base64::engine::general_purpose::URL_SAFE_NO_PAD;
+use hmac::{Hmac, KeyInit, Mac};
+use sha2::Sha256;
+
+use crate::config::{Config, Services};
+use crate::model::{Mode, VoiceProvider};
+use crate::sealed::SealingKeys;
+use crate::secret::Secret;
+
+use client::Outside;
+use vapi::Vapi;
+use whatsapp::WhatsApp;
+use x::X;
+
+/// The outside services that a function may use.
+#[derive(Clone)]
+pub struct Providers(Arc<Inner>);
+
+struct Inner {
+    outside: Outside,
+    services: Services,
+    simulator_secret: Secret,
+}
+
+/// X, as a tenant gets it.
+pub enum XPort<'p> {
+    /// X itself, by the tenant's account, whose tokens are sealed with these keys.
+    Real(X, &'p SealingKeys),
+    /// The simulator.
+    Simulated,
+    /// Nothing: the service has no app on X.
+    Missing,
+}
+
+/// `WhatsApp`, as a tenant gets it.
+pub enum WhatsAppPort<'p> {
+    /// `WhatsApp` itself, by the tenant's number, whose token is sealed with these keys.
+    Real(WhatsApp, &'p SealingKeys),
+    /// The simulator.
+    Simulated,
+    /// Nothing: there are no keys to keep a token with.
+    Missing,
+}
+
+impl Providers {
+    /// The services of this configuration.
+    pub fn new(config: &Config) -> Result<Self, String> {
+        Ok(Self(Arc::new(Inner {
+            outside: Outside::new()?,
+            services: config.services.clone(),
+            simulator_secret: derived(&config.signing_key, "voice simulator"),
+        })))
+    }
+
+    /// The client for what has no adapter.
+    pub fn outside(&self) -> &Outside {
+        &self.0.outside
+    }
+
+    /// Who makes the calls of a tenant in this mode; `None` where nobody is configured.
+    pub fn voice_provider(&self, mode: Mode) -> Option<VoiceProvider> {
+        match mode {
+            _ if self.simulates(mode) => Some(VoiceProvider::Simulator),
+            _ if self.0.services.vapi.is_some() => Some(VoiceProvider::Vapi),
+            _ => None,
+        }
+    }
+
+    /// Vapi, where it is configured.
+    pub fn vapi(&self) -> Option<Vapi> {
+        let access = self.0.services.vapi.as_ref()?;
+        Some(Vapi::new(
+            self.0.outside.clone(),
+            &self.0.services.addresses.vapi,
+            access.api_key.clone(),
+            access.phone_number_id.clone(),
+            access.credential_id.clone(),
+        ))
+    }
+
+    /// What a voice provider signs its callbacks with.
+    pub fn webhook_secret(&self, provider: VoiceProvider) -> Option<&Secret> {
+        match provider {
+            VoiceProvider::Simulator => Some(&self.0.simulator_secret),
+            VoiceProvider::Vapi => self.0.services.vapi.as_ref().map(|access| &access.webhook_secret),
+        }
+    }
+
+    /// Where a voice provider reports to.
+    pub fn callback_url(&self, provider: VoiceProvider, base_url: &str) -> String {
+        let base_url = self.0.services.callback_url.as_deref().unwrap_or(base_url);
+        format!("{base_url}/webhooks/voice/{}", provider.as_str())
+    }
+
+    /// X for a tenant in this mode.
+    pub fn x(&self, mode: Mode) -> XPort<'_> {
+        let services = &self.0.services;
+        match (&services.x, &services.sealing_keys) {
+            _ if self.simulates(mode) => XPort::Simulated,
+            (Some(access), Some(keys)) => {
+                let (id, secret) = (access.client_id.clone(), access.client_secret.clone());
+                XPort::Real(X::new(self.0.outside.clone(), services.addresses.x.clone(), id, secret), keys)
+            }
+            _ => XPort::Missing,
+        }
+    }
+
+    /// `WhatsApp` for a tenant in this mode.
+    pub fn whatsapp(&self, mode: Mode) -> WhatsAppPort<'_> {
+        let services = &self.0.services;
+        match &services.sealing_keys {
+            _ if self.simulates(mode) => WhatsAppPort::Simulated,
+            Some(keys) => WhatsAppPort::Real(
+                WhatsApp::new(self.0.outside.clone(), services.addresses.whatsapp.clone()),
+                keys,
+            ),
+            None => WhatsAppPort::Missing,
+        }
+    }
+
+    fn simulates(&self, mode: Mode) -> bool {
+        mode == Mode::Test || self.0.services.simulated
+    }
+}
+
+/// A secret of its own for a purpose.
+fn derived(key: &Secret, purpose: &str) -> Secret {
+    let mut bytes = Vec::new();
+    // HMAC takes a key of any length.
+    if let Ok(mut mac) = Hmac::<Sha256>::new_from_slice(key.expose().as_bytes()) {
+        mac.update(purpose.as_bytes());
+        bytes = mac.finalize().into_bytes().to_vec();
+    }
+    Secret::new(URL_SAFE_NO_PAD.encode(bytes))
+}

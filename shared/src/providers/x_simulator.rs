@@ -1,0 +1,108 @@
+//! The X of test keys and of the local service: it posts nowhere, and its figures grow as real ones do.
+
+use jiff::Timestamp;
+use sha2::{Digest, Sha256};
+
+use crate::model::Metrics;
+
+/// The username of the account that is always connected.
+pub const ACCOUNT: &str = "rolecall_simulator";
+
+/// Set above the bits of our own identifiers, so that X's id of a post cannot be mistaken for ours.
+const ABOVE_OUR_IDS: u64 = 0x1A << 56;
+
+/// Seconds after which a post has half of all the likes that it will ever have.
+const HALF_GROWN: u64 = 4 * 60 * 60;
+
+/// The id that X would have given our post: digits, one for each `id`.
+pub fn post(id: u64) -> String {
+    (id ^ ABOVE_OUR_IDS).to_string()
+}
+
+/// The address of a simulated post, on a domain that never exists.
+pub fn post_url(external_id: &str) -> String {
+    format!("https://x.example/{ACCOUNT}/status/{external_id}")
+}
+
+/// The figures of our post at `now`: nothing when it is posted, most of it within a day, and never less than before.
+pub fn metrics(id: u64, posted_at: Timestamp, now: Timestamp) -> Metrics {
+    let age = now.as_second().saturating_sub(posted_at.as_second());
+    let age = u64::try_from(age).unwrap_or(0);
+    let seed: [u8; 32] = Sha256::digest(id.to_be_bytes()).into();
+    let [likes, reposts, replies, clicks, ..] = seed.map(u64::from);
+    let likes = 12 + likes;
+    let so_far = |in_the_end: u64| Some(in_the_end * age / (age + HALF_GROWN));
+    Metrics {
+        likes: so_far(likes),
+        reposts: so_far(likes * (16 + reposts / 4) / 256),
+        replies: so_far(likes * (8 + replies / 8) / 256),
+        link_clicks: so_far(likes * (128 + clicks) / 128),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use jiff::SignedDuration;
+    use proptest::prelude::*;
+
+    const POSTED: Timestamp = Timestamp::constant(1_800_000_000, 0);
+
+    fn any_time() -> impl Strategy<Value = Timestamp> {
+        (Timestamp::MIN.as_second()..=Timestamp::MAX.as_second())
+            .prop_map(|second| Timestamp::from_second(second).unwrap())
+    }
+
+    fn after(hours: i64) -> Timestamp {
+        POSTED + SignedDuration::from_hours(hours)
+    }
+
+    proptest! {
+        #[test]
+        fn figures_never_fall_and_reposts_never_pass_likes(id: u64, posted in any_time(), a in any_time(), b in any_time()) {
+            let [before, later] = [a.min(b), a.max(b)].map(|now| metrics(id, posted, now));
+            prop_assert_eq!(before, metrics(id, posted, a.min(b)));
+            prop_assert!(before.likes <= later.likes && before.reposts <= later.reposts);
+            prop_assert!(before.replies <= later.replies && before.link_clicks <= later.link_clicks);
+            prop_assert!(later.reposts <= later.likes && later.replies <= later.likes);
+        }
+
+        #[test]
+        fn nothing_is_counted_before_the_post(id: u64, posted in any_time(), now in any_time()) {
+            if now <= posted {
+                let none = Some(0);
+                prop_assert_eq!(
+                    metrics(id, posted, now),
+                    Metrics { likes: none, reposts: none, replies: none, link_clicks: none }
+                );
+            }
+        }
+
+        #[test]
+        fn every_post_gets_an_id_of_its_own(a: u64, b: u64) {
+            prop_assert!((1..=20).contains(&post(a).len()) && post(a).bytes().all(|byte| byte.is_ascii_digit()));
+            prop_assert_eq!(post(a) == post(b), a == b);
+        }
+
+        #[test]
+        fn a_post_grows_fast_and_then_flattens(id: u64) {
+            let likes = |hours| metrics(id, POSTED, after(hours)).likes.unwrap();
+            let (first_day, second_week) = (likes(24), likes(14 * 24) - likes(7 * 24));
+            prop_assert!(likes(4) >= 5 && first_day > likes(4));
+            prop_assert!(second_week * 20 <= first_day, "{first_day} {second_week}");
+        }
+    }
+
+    #[test]
+    fn the_extremes_of_time_are_times_too() {
+        let all = metrics(1, Timestamp::MIN, Timestamp::MAX);
+        assert!(all.likes >= Some(11), "{all:?}");
+        assert_eq!(metrics(1, Timestamp::MAX, Timestamp::MIN).likes, Some(0));
+    }
+
+    #[test]
+    fn posts_differ_and_their_addresses_are_nobodys() {
+        assert_ne!(metrics(1, POSTED, after(24)), metrics(2, POSTED, after(24)));
+        assert_eq!(post_url(&post(17)), "https://x.example/rolecall_simulator/status/1873497444986126353");
+    }
+}
