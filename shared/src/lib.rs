@@ -1,7 +1,7 @@
 //! What every Rolecall function stands on.
 //!
-//! The arrows go one way: `functions -> runtime -> resources -> http -> auth -> (providers, store) -> model -> (sealed,
-//! secret, id, clock, random)`.
+//! The arrows go one way: `functions -> runtime -> resources -> http -> auth -> (accounts, screening) -> (providers,
+//! config) -> store -> model -> (sealed, secret, id, clock, random)`.
 //! A request runs through them as: event, credential and quota, scope, syntax, existence, validation, state, store, reply.
 
 pub mod accounts;

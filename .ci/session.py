@@ -1,0 +1,75 @@
+"""Types the README's first session, as it stands, into a shell beside a local service that keeps nothing.
+
+Usage: session.py ROLECALL
+"""
+
+import re
+import subprocess
+import sys
+import time
+import urllib.request
+
+PORT = 3000
+# What a reader sees on the way, in this order.
+EXPECTED = [
+    r'"status":"open"',
+    r'"name":"Grace Hopper"',
+    r'"status":"queued"',
+    r'"status":"completed"',
+    r'"transcript":\[\{"speaker":"agent"',
+    r'"stage":"offer"',
+    r'"stage":"hired"',
+    r'"kind":"hired"',
+    r'"applicants":1,"screens":1,"screens_completed":1',
+    r'"external_id":"[0-9]+"',
+    r'"x":\{"connected":true',
+    r'"title":"Recruiter"',
+    r"titel is not a known field",
+    r"stage cannot go from hired to rejected",
+    r"(200 ){100}429",
+    r"(?i)retry-after: [0-9]+",
+]
+
+
+def session():
+    """The session's commands."""
+    readme = open("README.md", encoding="utf-8").read()
+    section = readme.split("## A first session\n")[1].split("\n## ")[0]
+    return "\n".join(re.findall(r"```sh\n(.*?)```", section, re.DOTALL))
+
+
+def wait_for(url):
+    for _ in range(100):
+        try:
+            urllib.request.urlopen(url)
+        except urllib.error.HTTPError:
+            return
+        except OSError:
+            time.sleep(0.1)
+    sys.exit("the service did not start")
+
+
+def main():
+    service = subprocess.Popen(
+        [sys.argv[1], "--memory", "--port", str(PORT)], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
+    )
+    try:
+        wait_for(f"http://127.0.0.1:{PORT}/")
+        started = time.monotonic()
+        shell = subprocess.run(["bash", "-u", "-c", session()], capture_output=True, text=True, timeout=120)
+        seconds = time.monotonic() - started
+    finally:
+        service.terminate()
+        service.wait()
+    at = 0
+    for expected in EXPECTED:
+        found = re.compile(expected).search(shell.stdout, at)
+        if not found:
+            sys.exit(f"{expected} is not in what follows:\n{shell.stdout[at:]}\n{shell.stderr}")
+        at = found.start()
+    if shell.stderr:
+        sys.exit(f"the shell complained: {shell.stderr}")
+    print(f"the README's first session runs as written, in {seconds:.0f} s")
+
+
+main()
