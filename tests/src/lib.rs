@@ -106,7 +106,7 @@ impl World {
             store: Store::through(wire.client(), &endpoint, &table),
             clock: hands.clock(),
             random: Random::seeded(42),
-            providers: Providers::new(&config).expect("providers"),
+            providers: Providers::new(&config),
             config,
         };
         environment.store.create_table().await.expect("a table");

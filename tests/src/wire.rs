@@ -1,5 +1,6 @@
 //! The way to DynamoDB: records every call, and plays its faults.
 
+use std::collections::HashSet;
 use std::sync::{Arc, Mutex};
 
 use aws_smithy_runtime_api::client::http::{
@@ -128,6 +129,7 @@ impl HttpConnector for Line {
         let operation = target.rsplit('.').next().unwrap_or_default().to_owned();
         let asked =
             request.body().bytes().and_then(|body| serde_json::from_slice(body).ok()).unwrap_or_default();
+        assert_allowed(&asked);
         let fault = self.faults.lock().expect("no poison").clone()(&operation, &asked);
         let answer = fault.as_ref().and_then(|fault| instead(fault, &asked));
         if answer.is_none() {
@@ -155,6 +157,21 @@ impl HttpConnector for Line {
             Ok(HttpResponse::new(status, SdkBody::from(bytes)))
         })
     }
+}
+
+/// What DynamoDB refuses of a transaction, and the embedded engine may not: more than 100 actions, or two at one item.
+fn assert_allowed(asked: &Value) {
+    let actions = asked["TransactItems"].as_array().into_iter().flatten();
+    let places: Vec<_> = actions
+        .filter_map(Value::as_object)
+        .flat_map(|action| action.values())
+        .map(|action| {
+            let place = if action["Item"].is_object() { &action["Item"] } else { &action["Key"] };
+            (place["pk"]["S"].to_string(), place["sk"]["S"].to_string())
+        })
+        .collect();
+    let distinct: HashSet<_> = places.iter().collect();
+    assert!(places.len() <= 100 && distinct.len() == places.len(), "a transaction that DynamoDB refuses");
 }
 
 /// What comes back instead of DynamoDB's answer.

@@ -171,19 +171,22 @@ impl Job {
             return self.fail(tenant, file, "The candidate or the role is gone.").await;
         };
         let providers = &self.environment.providers;
-        let Some(secret) = providers.webhook_secret(VoiceProvider::Simulator) else { return Ok(()) };
+        let (Some(secret), Some(outside)) =
+            (providers.webhook_secret(VoiceProvider::Simulator), providers.outside())
+        else {
+            return Ok(());
+        };
         let seed = file.screen.candidate_id.get() ^ file.screen.role_id.get().rotate_left(32);
         for callback in voice_simulator::callbacks(&order, seed, self.now) {
             let body = callback.to_string();
             let sent_at = self.now.as_second();
-            let request = providers
-                .outside()
+            let request = outside
                 .post(&order.callback_url)
                 .header("content-type", "application/json")
                 .header("x-timestamp", sent_at)
                 .header("x-signature", voice::sign(secret, sent_at, body.as_bytes()))
                 .body(body);
-            match providers.outside().send(request).await {
+            match outside.send(request).await {
                 Ok(answer) if answer.status.is_success() => {}
                 Ok(answer) => {
                     tracing::warn!(%tenant, status = answer.status.as_u16(), "a simulated callback was refused");

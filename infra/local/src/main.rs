@@ -109,7 +109,7 @@ async fn run(arguments: Arguments) -> Result<(), String> {
         store: store.clone(),
         clock: Clock::system(),
         random: Random::system()?,
-        providers: Providers::new(&config)?,
+        providers: Providers::new(&config),
         config,
     };
     store

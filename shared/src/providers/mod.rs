@@ -13,7 +13,7 @@ pub mod whatsapp;
 pub mod x;
 pub mod x_simulator;
 
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
@@ -35,7 +35,8 @@ use x::X;
 pub struct Providers(Arc<Inner>);
 
 struct Inner {
-    outside: Outside,
+    /// Made when it is first needed: most functions never do.
+    outside: OnceLock<Option<Outside>>,
     services: Services,
     simulator_secret: Secret,
 }
@@ -62,17 +63,19 @@ pub enum WhatsAppPort<'p> {
 
 impl Providers {
     /// The services of this configuration.
-    pub fn new(config: &Config) -> Result<Self, String> {
-        Ok(Self(Arc::new(Inner {
-            outside: Outside::new()?,
+    pub fn new(config: &Config) -> Self {
+        Self(Arc::new(Inner {
+            outside: OnceLock::new(),
             services: config.services.clone(),
             simulator_secret: derived(&config.signing_key, "voice simulator"),
-        })))
+        }))
     }
 
-    /// The client for what has no adapter.
-    pub fn outside(&self) -> &Outside {
-        &self.0.outside
+    /// The client for what has no adapter; `None` where the system does not allow for one.
+    pub fn outside(&self) -> Option<&Outside> {
+        let make =
+            || Outside::new().inspect_err(|sentence| tracing::error!(sentence, "no outside services")).ok();
+        self.0.outside.get_or_init(make).as_ref()
     }
 
     /// Who makes the calls of a tenant in this mode; `None` where nobody is configured.
@@ -88,7 +91,7 @@ impl Providers {
     pub fn vapi(&self) -> Option<Vapi> {
         let access = self.0.services.vapi.as_ref()?;
         Some(Vapi::new(
-            self.0.outside.clone(),
+            self.outside()?.clone(),
             &self.0.services.addresses.vapi,
             access.api_key.clone(),
             access.phone_number_id.clone(),
@@ -112,12 +115,14 @@ impl Providers {
 
     /// X for a tenant in this mode.
     pub fn x(&self, mode: Mode) -> XPort<'_> {
-        let services = &self.0.services;
-        match (&services.x, &services.sealing_keys) {
-            _ if self.simulates(mode) => XPort::Simulated,
-            (Some(access), Some(keys)) => {
+        if self.simulates(mode) {
+            return XPort::Simulated;
+        }
+        let Services { x, sealing_keys, addresses, .. } = &self.0.services;
+        match (x, sealing_keys, self.outside()) {
+            (Some(access), Some(keys), Some(outside)) => {
                 let (id, secret) = (access.client_id.clone(), access.client_secret.clone());
-                XPort::Real(X::new(self.0.outside.clone(), services.addresses.x.clone(), id, secret), keys)
+                XPort::Real(X::new(outside.clone(), addresses.x.clone(), id, secret), keys)
             }
             _ => XPort::Missing,
         }
@@ -125,14 +130,15 @@ impl Providers {
 
     /// `WhatsApp` for a tenant in this mode.
     pub fn whatsapp(&self, mode: Mode) -> WhatsAppPort<'_> {
-        let services = &self.0.services;
-        match &services.sealing_keys {
-            _ if self.simulates(mode) => WhatsAppPort::Simulated,
-            Some(keys) => WhatsAppPort::Real(
-                WhatsApp::new(self.0.outside.clone(), services.addresses.whatsapp.clone()),
-                keys,
-            ),
-            None => WhatsAppPort::Missing,
+        if self.simulates(mode) {
+            return WhatsAppPort::Simulated;
+        }
+        let Services { sealing_keys, addresses, .. } = &self.0.services;
+        match (sealing_keys, self.outside()) {
+            (Some(keys), Some(outside)) => {
+                WhatsAppPort::Real(WhatsApp::new(outside.clone(), addresses.whatsapp.clone()), keys)
+            }
+            _ => WhatsAppPort::Missing,
         }
     }
 

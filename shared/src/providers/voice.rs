@@ -21,9 +21,11 @@ const TOLERANCE_MILLIS: u64 = 5 * 60 * 1_000;
 const FIRST_MILLIS: u64 = 100_000_000_000;
 const MAX_AT_SECONDS: f64 = 86_400.0;
 const MAX_SUMMARY: usize = 4_000;
-const MAX_EXCERPT: usize = 1_000;
+const MAX_EXCERPT: usize = 500;
 const MAX_EXCERPTS: usize = 50;
 const MAX_REASON: usize = 150;
+/// More than any conversation has: it keeps a transcript of very short turns within what one transaction can write.
+const MAX_TURNS: usize = 10_000;
 
 /// What is asked of a provider.
 #[derive(Clone, Debug)]
@@ -196,6 +198,7 @@ fn transcript(artifact: &Value) -> Vec<Turn> {
     if turns.is_empty() {
         turns = turns_of_text(&clean(&artifact["transcript"], usize::MAX).unwrap_or_default());
     }
+    turns.truncate(MAX_TURNS);
     turns
 }
 
@@ -512,7 +515,7 @@ mod tests {
         let analysis = analysis_of(&result).unwrap();
         assert_eq!(analysis.summary.unwrap().chars().count(), 4_000);
         assert_eq!(analysis.highlights.len(), 50);
-        assert!(analysis.highlights.iter().all(|highlight| highlight.text.chars().count() == 1_000));
+        assert!(analysis.highlights.iter().all(|highlight| highlight.text.chars().count() == 500));
         let cut = analysis_of(&json!({"summary": format!("{} t", "s".repeat(3_999))})).unwrap();
         assert_eq!(cut.summary, Some("s".repeat(3_999)));
         assert_eq!(analysis.red_flags, [Excerpt { text: "ab\nc".to_owned(), turn: None }]);
@@ -524,18 +527,21 @@ mod tests {
 
     #[test]
     fn a_megabyte_of_report_is_read() {
-        let line = |n: u32| json!({"role": "user", "message": format!("answer {n} "), "secondsFromStart": n});
-        let quotes: Vec<Value> =
-            (0..100).map(|n| json!({"text": format!("answer {}", 20_000 - n)})).collect();
+        let line = |n: usize| {
+            let text = format!("answer {} {}", 10_000 + n, "x".repeat(60));
+            json!({"role": "user", "message": text, "secondsFromStart": n})
+        };
+        let last = 10_000 + MAX_TURNS - 1;
+        let quotes: Vec<Value> = (0..100).map(|n| json!({"text": format!("answer {}", last - n)})).collect();
         let result = json!({"highlights": quotes, "red_flags": quotes});
         let artifact = json!({
-            "messages": (0..20_001).map(line).collect::<Vec<_>>(),
+            "messages": (0..=MAX_TURNS).map(line).collect::<Vec<_>>(),
             "structuredOutputs": {"a": {"name": STRUCTURED_OUTPUT, "result": result}},
         });
         assert!(artifact.to_string().len() > 1_000_000);
         let report = report_of("", &artifact);
-        assert_eq!(report.transcript.len(), 20_001);
-        assert_eq!(report.analysis.unwrap().highlights.last().unwrap().turn, Some(19_951));
+        assert_eq!(report.transcript.len(), MAX_TURNS);
+        assert_eq!(report.analysis.unwrap().highlights.last().unwrap().turn, Some(9_950));
         let text = json!({"transcript": format!("AI: a{}", "\nb".repeat(500_000))});
         assert_eq!(report_of("", &text).transcript.first().unwrap().text.len(), 1_000_001);
         assert_eq!(read_callback("[".repeat(1_000_000).as_bytes()), None);

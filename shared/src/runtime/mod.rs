@@ -47,7 +47,7 @@ where
 async fn environment() -> Result<Environment, Error> {
     let config = Config::read(|name| std::env::var(name).ok())?;
     let store = Store::from_environment(&config.table, config.dynamodb_endpoint.clone()).await;
-    let providers = Providers::new(&config)?;
+    let providers = Providers::new(&config);
     Ok(Environment { store, clock: Clock::system(), random: Random::system()?, config, providers })
 }
 
