@@ -57,6 +57,12 @@ async fn a_request_is_one_line_without_anything_that_was_sent() {
         .await
         .expect(401);
     world.get(&format!("/api/v1/{canary}?{canary}={canary}")).await.expect(404);
+    let jane = json!({ "name": canary, "email": format!("{canary}@example.com") });
+    let jane = world.post("/api/v1/candidates", jane).await.expect(201).number("/id");
+    let reject = json!({ "reason": canary, "notes": canary });
+    world.post(&format!("/api/v1/candidates/{jane}/reject"), reject).await.expect(200);
+    let callback = world.request(Method::POST, "/webhooks/voice/simulator").anonymous();
+    callback.header("x-signature", canary).json(&json!({ canary: canary })).send().await.expect(401);
     world.wire.play(|operation, _| (operation == "Query").then_some(tests::wire::Fault::Unreachable));
     world.get("/api/v1/roles").await.expect(503);
 
@@ -82,10 +88,13 @@ async fn a_request_is_one_line_without_anything_that_was_sent() {
             (Some("POST /api/v1/quick_post"), Some("1#live"), Some(422), Some(1)),
             (Some("GET /api/v1/roles"), None, Some(401), Some(0)),
             (Some("$default"), None, Some(404), Some(0)),
+            (Some("POST /api/v1/candidates"), Some("1#live"), Some(201), Some(2)),
+            (Some("POST /api/v1/candidates/{id}/reject"), Some("1#live"), Some(200), Some(3)),
+            (Some("POST /webhooks/voice/{provider}"), None, Some(401), Some(0)),
             (Some("GET /api/v1/roles"), Some("1#live"), Some(503), Some(2)),
         ]
     );
-    assert_eq!(lines[4]["detail"], "DynamoDB is unavailable: not reachable");
+    assert_eq!(lines[7]["detail"], "DynamoDB is unavailable: not reachable");
     for line in lines {
         assert!(
             line["request_id"].as_str().is_some_and(|id| !id.is_empty()) && line["milliseconds"].is_number()

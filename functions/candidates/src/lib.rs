@@ -315,9 +315,8 @@ async fn invite_screen(call: Call<NewScreen>) -> Result<Reply<Screen>, Error> {
     before.check_invitation(role_id, role.status)?;
     let (id, candidate_id) = (call.new_id(), before.candidate.id);
     let after = before.clone().invite(OpenScreen { id, role_id }, call.now())?;
-    let callback_url = call.providers().callback_url(provider, call.base_url());
     let invitation = Invitation { id, candidate_id, role_id, scheduled_at };
-    let screen = ScreenFile::invited(invitation, provider, callback_url, call.now());
+    let screen = ScreenFile::invited(invitation, provider, call.base_url().to_owned(), call.now());
 
     let mut writes = call.writes();
     writes.replace_candidate(&before, &after)?;

@@ -267,7 +267,8 @@ impl Job {
 
     async fn order(&self, tenant: Tenant, file: &ScreenFile) -> Result<Option<CallOrder>, Failure> {
         let screen = &file.screen;
-        let store = &self.environment.store;
+        let Environment { store, config, .. } = &self.environment;
+        let base_url = config.base_url.as_deref().unwrap_or(&file.base_url);
         let found = store.find_candidate_and_role(tenant, screen.candidate_id, screen.role_id).await?;
         let (Some(CandidateFile { candidate, .. }), Some(Role { content, .. })) = found else {
             return Ok(None);
@@ -279,7 +280,7 @@ impl Job {
             role_title: content.title.as_str().to_owned(),
             role_description: content.description.map(|description| description.as_str().to_owned()),
             scheduled_at: screen.scheduled_at,
-            callback_url: file.callback_url.clone(),
+            callback_url: self.environment.providers.callback_url(file.provider, base_url),
         }))
     }
 

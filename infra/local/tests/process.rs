@@ -104,6 +104,37 @@ fn folder(data: &tempfile::TempDir) -> &str {
     data.path().to_str().expect("a Unicode path")
 }
 
+/// Killed right after an invitation, and started again at another address: the call is made all the same.
+#[tokio::test]
+async fn an_invitation_outlives_the_process() {
+    let data = tempfile::tempdir().expect("a folder");
+    let client = client();
+    let mut service = Service::start(&["--data", folder(&data)]);
+    let post = async |path: &str, key: &str, body: Value| {
+        service.post(&client, path, key, &body).await.expect("an answer").1
+    };
+    let posted = post("/api/v1/quick_post", "a", json!({ "role": { "title": "Engineer" } })).await;
+    let role = &posted["role"]["id"];
+    let jane = json!({ "name": "Jane", "email": "jane@example.com", "role_id": role });
+    let jane = post("/api/v1/candidates", "b", jane).await;
+    let invite = format!("/api/v1/candidates/{}/invite_screen", jane["id"]);
+    let screen = post(&invite, "c", json!({ "role_id": role })).await;
+    assert_eq!(screen["status"], "queued");
+    signal("KILL", service.child.id());
+    service.child.wait().expect("an end");
+
+    let service = Service::start(&["--data", folder(&data)]);
+    for _ in 0..200 {
+        let screens = service.all(&client, "/api/v1/voice_screens").await;
+        if screens[0]["status"] == "completed" {
+            assert_eq!((screens.len(), &screens[0]["id"]), (1, &screen["id"]));
+            return;
+        }
+        tokio::time::sleep(Duration::from_millis(100)).await;
+    }
+    panic!("the call was not made");
+}
+
 /// Killed in the middle of a storm of quick posts: never a role without its posting or the reverse, and every
 /// repetition with the same key ends in one pair.
 #[tokio::test]

@@ -196,8 +196,8 @@ pub struct ScreenFile {
     pub transcript_parts: usize,
     /// Who makes the call.
     pub provider: VoiceProvider,
-    /// Where the provider reports to.
-    pub callback_url: String,
+    /// The address that the invitation came to: the provider reports there, unless another is configured.
+    pub base_url: String,
     /// How far the call has come.
     pub dialing: Dialing,
     /// When the screen is to be looked after next; `None` once it has ended.
@@ -225,7 +225,7 @@ impl ScreenFile {
     pub fn invited(
         invitation: Invitation,
         provider: VoiceProvider,
-        callback_url: String,
+        base_url: String,
         now: Timestamp,
     ) -> Self {
         let Invitation { id, candidate_id, role_id, scheduled_at } = invitation;
@@ -256,7 +256,7 @@ impl ScreenFile {
             red_flags: Vec::new(),
             transcript_parts: 0,
             provider,
-            callback_url,
+            base_url,
             dialing: Dialing::Due,
             task_due: Some(task_due),
             version: 1,
