@@ -103,10 +103,8 @@ fn place(tenant: Tenant, what: &str) -> String {
 impl XAccount<'_> {
     /// The access token as it is, where it has not ended.
     pub fn current(&self, connection: &XConnection) -> Result<Option<Secret>, SealError> {
-        if connection.expires_at <= later(self.now, MARGIN) {
-            return Ok(None);
-        }
-        self.access(connection).map(Some)
+        let access = self.access(connection)?;
+        Ok((connection.expires_at > later(self.now, MARGIN)).then_some(access))
     }
 
     /// An access token that is good: the one there is, or the next.
@@ -149,41 +147,50 @@ impl XAccount<'_> {
         let refresh = self.keys.open(&leased.refresh, &place(self.tenant, "x refresh"))?;
         match self.x.refresh(&refresh, self.now).await {
             Ok(tokens) => {
-                let fresh = connect_x(self.tenant, leased.username, &tokens, self.keys, self.random)?;
-                let fresh = XConnection { version: leased.version + 1, ..fresh };
-                self.keep(&fresh).await?;
+                let fresh = connect_x(self.tenant, leased.username.clone(), &tokens, self.keys, self.random)?;
+                let fresh = self.keep(&leased, fresh).await?;
                 Ok((fresh, tokens.access))
             }
             Err(Trouble::Unauthorized) => {
-                self.keep(&changed(&leased, None, Some(self.expired()))).await?;
+                self.keep(&leased, changed(&leased, None, Some(self.expired()))).await?;
                 Err(Unusable::Expired)
             }
             Err(trouble) => {
-                self.keep(&changed(&leased, None, None)).await?;
+                self.keep(&leased, changed(&leased, None, None)).await?;
                 Err(Unusable::Trouble(trouble))
             }
         }
     }
 
     /// What is known of an account whose tokens X does not accept any more.
-    pub fn expired(&self) -> Standing {
+    fn expired(&self) -> Standing {
         let detail = "X does not accept the account's tokens any more: connect it anew.".to_owned();
         Standing::answered(ChannelStatus::Expired, Some(detail), self.now)
     }
 
-    async fn keep(&self, connection: &XConnection) -> Result<(), Failure> {
-        for _ in 1..STORE_ATTEMPTS {
-            match self.replace(connection).await {
-                Ok(()) => return Ok(()),
-                Err(refusal) => {
-                    tracing::warn!(tenant = %self.tenant, %refusal, "tokens are stored once more");
-                }
+    /// Stores what came of a lease, and gives it as it is stored. Whatever was noted of the account in the meantime
+    /// gives way to it; only another pair of tokens does not.
+    async fn keep(&self, leased: &XConnection, outcome: XConnection) -> Result<XConnection, Failure> {
+        let mut outcome = XConnection { version: leased.version + 1, ..outcome };
+        let mut attempt = 1;
+        loop {
+            let refusal = match self.replace(&outcome).await {
+                Ok(()) => return Ok(outcome),
+                Err(refusal) if attempt < STORE_ATTEMPTS => refusal,
+                Err(Refusal::Failed(failure)) => return Err(failure),
+                Err(refusal) => return Err(Failure::Unavailable(refusal.to_string())),
+            };
+            tracing::warn!(tenant = %self.tenant, %refusal, "tokens are stored once more");
+            attempt += 1;
+            let Ok(Some(found)) = self.store.find_x_connection(self.tenant).await else { continue };
+            if found.access == outcome.access && found.leased_until.is_none() {
+                // It was stored, and only the answer was lost.
+                return Ok(found);
             }
-        }
-        match self.replace(connection).await {
-            Ok(()) => Ok(()),
-            Err(Refusal::Failed(failure)) => Err(failure),
-            Err(refusal) => Err(Failure::Unavailable(refusal.to_string())),
+            if found.refresh != leased.refresh {
+                return Err(Failure::Unavailable("the account has other tokens by now".to_owned()));
+            }
+            outcome.version = found.version + 1;
         }
     }
 

@@ -11,7 +11,9 @@
 mod access;
 mod bodies;
 mod budget;
+mod channels;
 mod events;
+mod fake_x;
 mod faults;
 mod idempotency;
 mod job_postings;
@@ -24,3 +26,6 @@ mod races;
 mod roles;
 mod shape;
 mod usage_reset;
+mod x_metrics;
+mod x_posts;
+mod x_tokens;

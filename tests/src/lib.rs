@@ -8,6 +8,7 @@
     reason = "in a test, that is a failure"
 )]
 
+pub mod fake;
 pub mod wire;
 
 use std::net::{IpAddr, Ipv4Addr};

@@ -6,6 +6,7 @@
 //! | POST | `/api/v1/channels/x/post` | post a job to X |
 //! | GET | `/api/v1/channels/x/posts` | posts with likes, reposts, replies and link clicks |
 
+use std::collections::HashMap;
 use std::time::Duration;
 
 use futures_util::future::join;
@@ -22,6 +23,7 @@ use shared::providers::whatsapp::Health;
 use shared::providers::x::{Trouble, X};
 use shared::providers::{WhatsAppPort, XPort, x_simulator};
 use shared::resources::posting::public_url;
+use shared::sealed::{SealError, SealingKeys};
 
 /// The function's routes.
 pub fn routes() -> Vec<Route> {
@@ -38,6 +40,8 @@ const STATUS_AGE: SignedDuration = SignedDuration::from_secs(60);
 const STATUS_WAIT: Duration = Duration::from_secs(2);
 /// How long a post's figures are taken for true.
 const METRICS_AGE: SignedDuration = SignedDuration::from_mins(15);
+/// When X is asked again that did not give them.
+const METRICS_RETRY: SignedDuration = SignedDuration::from_mins(1);
 
 /// Both channels.
 #[derive(Debug, Serialize)]
@@ -147,25 +151,12 @@ async fn post(call: Call<NewPost>) -> Result<Reply<Post>, Error> {
         XPort::Real(x, keys) => {
             let connection = call.store().find_x_connection(call.tenant()).await?;
             let connection = connection.ok_or_else(|| not_connected("x has no connected account"))?;
-            let account = account(&call, x, keys);
-            let (connection, access) =
-                account.usable(connection).await.map_err(|failed| unusable(failed, now))?;
+            let username = connection.username.clone();
             writes.insert_post(&draft, now)?;
             if let Some(reply) = call.announce(writes, UNKNOWN).await? {
                 return Ok(reply);
             }
-            let username = connection.username.clone();
-            let posted = match account.x.post(&access, &draft.text).await {
-                // The token was revoked, or ended early. Nothing has been posted: once more with the next one.
-                Err(Trouble::Unauthorized) => match account.renew(connection).await {
-                    Ok((_, access)) => {
-                        account.x.post(&access, &draft.text).await.map_err(|trouble| refused(trouble, now))
-                    }
-                    Err(failed) => Err(Some(unusable(failed, now))),
-                },
-                posted => posted.map_err(|trouble| refused(trouble, now)),
-            };
-            match posted {
+            match publish(&account(&call, x, keys), connection, &draft.text).await {
                 Ok(external_id) => {
                     let url = X::post_url(&username, &external_id);
                     let posted = draft.confirmed(external_id, url, now);
@@ -238,7 +229,26 @@ async fn announcement<I>(call: &Call<I>, job_posting_id: Id, style: Style) -> Re
     Ok(x_text::compose(&advert, style))
 }
 
-fn account<'c, I>(call: &'c Call<I>, x: X, keys: &'c shared::sealed::SealingKeys) -> XAccount<'c> {
+/// Has X publish `text`, and gives X's id of the post, or what a client is told: `None` where X may have taken it.
+async fn publish(
+    account: &XAccount<'_>,
+    connection: XConnection,
+    text: &str,
+) -> Result<String, Option<Error>> {
+    let unusable = |failed| Some(unusable(failed, account.now));
+    let (connection, access) = account.usable(connection).await.map_err(unusable)?;
+    let posted = match account.x.post(&access, text).await {
+        // The token was revoked, or ended early. Nothing has been posted: once more with the next one.
+        Err(Trouble::Unauthorized) => {
+            let (_, access) = account.renew(connection).await.map_err(unusable)?;
+            account.x.post(&access, text).await
+        }
+        posted => posted,
+    };
+    posted.map_err(|trouble| refused(trouble, account.now))
+}
+
+fn account<'c, I>(call: &'c Call<I>, x: X, keys: &'c SealingKeys) -> XAccount<'c> {
     let (tenant, store, random, now) = (call.tenant(), call.store(), call.random(), call.now());
     XAccount { tenant, x, keys, store, random, now }
 }
@@ -278,19 +288,38 @@ async fn measure<I>(call: &Call<I>, account: &XAccount<'_>, posts: &mut [model::
     if old.is_empty() {
         return Ok(());
     }
-    let connection =
-        call.store().find_x_connection(call.tenant()).await.map_err(|error| error.to_string())?;
-    let connection = connection.ok_or("no account is connected")?;
-    let (_, access) = account.usable(connection).await.map_err(|error| error.to_string())?;
     let ids: Vec<_> = old.iter().filter_map(|post| post.external_id.clone()).collect();
-    let metrics = account.x.metrics(&access, &ids).await.map_err(|trouble| trouble.to_string())?;
+    let answer = ask_for_metrics(account, &ids).await;
+    let asked_at = match &answer {
+        Ok(_) => now,
+        // It is asked again soon, though not by every request.
+        Err(_) => now.saturating_sub(METRICS_AGE - METRICS_RETRY).unwrap_or(now),
+    };
     let mut writes = call.writes();
     for post in old {
-        let figures = post.external_id.as_ref().and_then(|id| metrics.get(id)).copied();
-        *post = post.clone().measured(figures, now);
+        let figures = answer.as_ref().ok().zip(post.external_id.as_ref());
+        let figures = figures.and_then(|(metrics, id)| metrics.get(id)).copied();
+        *post = model::Post { asked_at: Some(asked_at), ..post.clone().measured(figures, now) };
         writes.put_post(post).map_err(|error| error.to_string())?;
     }
-    call.store().commit(writes).await.map_err(|refusal| refusal.to_string())
+    call.store().commit(writes).await.map_err(|refusal| refusal.to_string())?;
+    answer.map(|_| ())
+}
+
+/// Asks X for figures; once more where the token has ended early.
+async fn ask_for_metrics(account: &XAccount<'_>, ids: &[String]) -> Result<HashMap<String, Metrics>, String> {
+    let connection = account.store.find_x_connection(account.tenant).await;
+    let connection = connection.map_err(|failure| failure.to_string())?.ok_or("no account is connected")?;
+    let unusable = |failed: Unusable| failed.to_string();
+    let (connection, access) = account.usable(connection).await.map_err(unusable)?;
+    let answer = match account.x.metrics(&access, ids).await {
+        Err(Trouble::Unauthorized) => {
+            let (_, access) = account.renew(connection).await.map_err(unusable)?;
+            account.x.metrics(&access, ids).await
+        }
+        answer => answer,
+    };
+    answer.map_err(|trouble| trouble.to_string())
 }
 
 /// A simulated post's figures, which change every 15 minutes.
@@ -323,6 +352,13 @@ impl<C> Seen<C> {
         Self { standing, account: None, asked: None }
     }
 
+    /// An account whose tokens do not open. Its provider has not said so: when it last answered stays as it was.
+    fn unreadable(mut standing: Standing, account: Option<String>, error: SealError) -> Self {
+        standing.status = ChannelStatus::Error;
+        standing.detail = Some(format!("Here {error}."));
+        Self { standing, account, asked: None }
+    }
+
     fn channel(self, used: u64, today: Day) -> Channel {
         let Standing { status, detail, checked_at, .. } = self.standing;
         Channel {
@@ -347,20 +383,23 @@ async fn look_at_x<I>(call: &Call<I>, found: Option<XConnection>) -> Seen<XConne
     let shown = Some(format!("@{}", connection.username));
     let account = account(call, x, keys);
     let old = connection.standing.clone();
-    let standing = match account.current(&connection) {
-        Err(error) => Standing::answered(ChannelStatus::Error, Some(format!("Here {error}.")), now),
-        // Without a good token X is not asked: renewing one may take longer than a status may.
-        Ok(None) => return Seen { standing: old, account: shown, asked: None },
-        Ok(Some(_)) if !is_old(&old, now) => return Seen { standing: old, account: shown, asked: None },
-        Ok(Some(access)) => match tokio::time::timeout(STATUS_WAIT, account.x.account(&access)).await {
-            Ok(Ok(_)) => Standing::answered(ChannelStatus::Connected, None, now),
-            Ok(Err(Trouble::Unauthorized)) => account.expired(),
-            Ok(Err(Trouble::Refused(sentence))) => {
-                Standing::answered(ChannelStatus::Error, Some(sentence), now)
-            }
-            Ok(Err(trouble)) => old.unanswered(trouble.to_string(), now),
-            Err(_) => old.unanswered("X did not answer in time.".to_owned(), now),
-        },
+    // Without a good token X is not asked: renewing one may take longer than a status may, or somebody is at it.
+    let renewing = connection.leased_until.is_some_and(|until| until > now);
+    let access = match account.current(&connection) {
+        Err(error) => return Seen::unreadable(old, shown, error),
+        Ok(Some(access)) if !renewing && is_old(&old, now) => access,
+        Ok(_) => return Seen { standing: old, account: shown, asked: None },
+    };
+    let standing = match tokio::time::timeout(STATUS_WAIT, account.x.account(&access)).await {
+        Ok(Ok(_)) => Standing::answered(ChannelStatus::Connected, None, now),
+        Ok(Err(Trouble::Unauthorized)) => {
+            let detail =
+                "X refused the access token: the next post gets another, if the account still allows it.";
+            Standing::answered(ChannelStatus::Expired, Some(detail.to_owned()), now)
+        }
+        Ok(Err(Trouble::Refused(sentence))) => Standing::answered(ChannelStatus::Error, Some(sentence), now),
+        Ok(Err(trouble)) => old.unanswered(trouble.to_string(), now),
+        Err(_) => old.unanswered("X did not answer in time.".to_owned(), now),
     };
     let version = connection.version + 1;
     let kept = XConnection { standing: standing.clone(), version, ..connection };
@@ -377,24 +416,22 @@ async fn look_at_whatsapp<I>(call: &Call<I>, found: Option<WhatsAppConnection>) 
     let Some(connection) = found else { return Seen::missing("No number is connected.") };
     let mut account = connection.account.clone();
     let old = connection.standing.clone();
-    if !is_old(&old, now) {
-        return Seen { standing: old, account, asked: None };
-    }
-    let standing = match accounts::whatsapp_token(call.tenant(), &connection, keys) {
-        Err(error) => Standing::answered(ChannelStatus::Error, Some(format!("Here {error}.")), now),
-        Ok(token) => match whatsapp.health(&connection.phone_number_id, &token, STATUS_WAIT).await {
-            Health::Connected { account: name, detail } => {
-                account = Some(name);
-                Standing::answered(ChannelStatus::Connected, detail, now)
-            }
-            Health::Error { detail } => Standing::answered(ChannelStatus::Error, Some(detail), now),
-            Health::Expired => {
-                let detail =
-                    "WhatsApp does not accept the token any more: connect the number anew.".to_owned();
-                Standing::answered(ChannelStatus::Expired, Some(detail), now)
-            }
-            Health::Unavailable(detail) => old.unanswered(format!("{detail}."), now),
-        },
+    let token = match accounts::whatsapp_token(call.tenant(), &connection, keys) {
+        Err(error) => return Seen::unreadable(old, account, error),
+        Ok(token) if is_old(&old, now) => token,
+        Ok(_) => return Seen { standing: old, account, asked: None },
+    };
+    let standing = match whatsapp.health(&connection.phone_number_id, &token, STATUS_WAIT).await {
+        Health::Connected { account: name, detail } => {
+            account = Some(name);
+            Standing::answered(ChannelStatus::Connected, detail, now)
+        }
+        Health::Error { detail } => Standing::answered(ChannelStatus::Error, Some(detail), now),
+        Health::Expired => {
+            let detail = "WhatsApp does not accept the token any more: connect the number anew.".to_owned();
+            Standing::answered(ChannelStatus::Expired, Some(detail), now)
+        }
+        Health::Unavailable(detail) => old.unanswered(format!("{detail}."), now),
     };
     let version = connection.version + 1;
     let kept =

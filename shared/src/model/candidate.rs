@@ -241,10 +241,11 @@ impl CandidateFile {
 
     /// rejected -> the stage before, and the rejected applications with it.
     pub fn unreject(self, now: Timestamp) -> Result<Self, InvalidTransition> {
-        let to = self.rejected_from.unwrap_or(Stage::Applied);
         if self.candidate.stage != Stage::Rejected {
-            return Err(self.candidate.stage.refuse(to));
+            let from = self.candidate.stage.as_str();
+            return Err(InvalidTransition { field: "stage", from, to: "the one before a rejection" });
         }
+        let to = self.rejected_from.unwrap_or(Stage::Applied);
         let mut file = self.changed(now);
         file.candidate.stage = to;
         file.rejected_from = None;
