@@ -64,12 +64,13 @@ pub async fn end(
     writes.replace_screen(before, &file)?;
     let screen = &file.screen;
     if let Some(candidate) = store.find_candidate(tenant, screen.candidate_id).await? {
-        writes.replace_candidate(&candidate, &candidate.clone().close_screen(screen.id))?;
+        let after = candidate.clone().close_screen(screen.id);
+        writes.replace_candidate(&candidate, &after)?;
         if screen.status == ScreenStatus::Completed {
             let (screen_id, role_id, result) = (screen.id, screen.role_id, screen.result);
             let happening = Happening::ScreenCompleted { screen_id, role_id, result };
             let touchpoint = Touchpoint { id: ids.next(), happening, at: now, actor: ACTOR.to_owned() };
-            writes.insert_touchpoint(screen.candidate_id, &touchpoint)?;
+            writes.insert_touchpoints(&after, &[touchpoint])?;
         }
     }
     store.commit(writes).await

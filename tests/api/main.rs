@@ -19,6 +19,7 @@ mod idempotency;
 mod job_postings;
 mod organization;
 mod paging;
+mod pipeline;
 mod policies;
 mod quick_post;
 mod quota;

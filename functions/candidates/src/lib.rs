@@ -206,16 +206,17 @@ async fn create(call: Call<NewCandidate>) -> Result<Reply<Candidate>, Error> {
     let mut file = CandidateFile::new(call.new_id(), profile, call.now());
     let id = file.candidate.id;
     let mut writes = call.writes();
-    note(&call, &mut writes, id, Happening::Created { source: Source::Manual })?;
+    let mut happenings = vec![Happening::Created { source: Source::Manual }];
     if let Some(role_id) = role_id {
         let role = call.store().find_role(call.tenant(), role_id).await?.ok_or_else(no_such_role)?;
         file = file.apply(call.new_id(), role_id, role.status, Source::Manual, call.now())?;
         // It was created with the application, so that it is still in its first version.
         file.version = 1;
-        insert_application(&call, &mut writes, &file)?;
+        happenings.push(insert_application(&mut writes, &file)?.1);
         writes.require_role(&role);
     }
     writes.insert_candidate(&file)?;
+    note(&call, &mut writes, &file, happenings)?;
     let address = call.address("candidates", id);
     call.commit(writes, Reply::resource(&Candidate::from(file.candidate))?.created(address)).await
 }
@@ -294,7 +295,8 @@ async fn apply(call: Call<NewApplication>) -> Result<Reply<ShownApplication>, Er
     let mut writes = call.writes();
     writes.replace_candidate(&before, &file)?;
     writes.require_role(&role);
-    let application = insert_application(&call, &mut writes, &file)?;
+    let (application, applied) = insert_application(&mut writes, &file)?;
+    note(&call, &mut writes, &file, [applied])?;
     let titles = HashMap::from([(role.id, (role.content.title, role.status))]);
     let shown = ShownApplication::of(&application, &titles).ok_or(Error::NotFound)?;
     call.commit(writes, Reply::ok(&shown)?.created_without_address()).await
@@ -322,16 +324,12 @@ async fn invite_screen(call: Call<NewScreen>) -> Result<Reply<Screen>, Error> {
     writes.replace_candidate(&before, &after)?;
     writes.require_role(&role);
     writes.insert_screen(&screen)?;
-    note(
-        &call,
-        &mut writes,
-        candidate_id,
-        Happening::ScreenInvited { screen_id: id, role_id, scheduled_at },
-    )?;
+    let mut happenings = vec![Happening::ScreenInvited { screen_id: id, role_id, scheduled_at }];
     let (from, to) = (before.candidate.stage, after.candidate.stage);
     if from != to {
-        note(&call, &mut writes, candidate_id, Happening::StageChanged { from, to })?;
+        happenings.push(Happening::StageChanged { from, to });
     }
+    note(&call, &mut writes, &after, happenings)?;
     let address = call.address("voice_screens", id);
     call.commit(writes, Reply::resource(&Screen::from(screen.screen))?.created(address)).await
 }
@@ -366,26 +364,29 @@ async fn change<I>(
 ) -> Result<Reply<Candidate>, Error> {
     let mut writes = call.writes();
     writes.replace_candidate(before, &file)?;
-    note(call, &mut writes, file.candidate.id, happening)?;
+    note(call, &mut writes, &file, [happening])?;
     call.commit(writes, Reply::resource(&Candidate::from(file.candidate))?).await
 }
 
-/// The candidate's latest application, which is new.
-fn insert_application<I>(
-    call: &Call<I>,
-    writes: &mut Writes,
-    file: &CandidateFile,
-) -> Result<Application, Error> {
+/// Writes the candidate's latest application, which is new, and says what has happened.
+fn insert_application(writes: &mut Writes, file: &CandidateFile) -> Result<(Application, Happening), Error> {
     let application = file.applications.last().cloned().ok_or(Error::NotFound)?;
     writes.insert_application(&file.candidate, &application)?;
     let Application { id: application_id, role_id, source, .. } = application;
-    note(call, writes, file.candidate.id, Happening::Applied { application_id, role_id, source })?;
-    Ok(application)
+    Ok((application, Happening::Applied { application_id, role_id, source }))
 }
 
-fn note<I>(call: &Call<I>, writes: &mut Writes, candidate: Id, happening: Happening) -> Result<(), Error> {
-    let touchpoint = Touchpoint { id: call.new_id(), happening, at: call.now(), actor: call.actor() };
-    Ok(writes.insert_touchpoint(candidate, &touchpoint)?)
+/// Notes in the history what has made this version of a candidate.
+fn note<I>(
+    call: &Call<I>,
+    writes: &mut Writes,
+    file: &CandidateFile,
+    happenings: impl IntoIterator<Item = Happening>,
+) -> Result<(), Error> {
+    let touchpoint =
+        |happening| Touchpoint { id: call.new_id(), happening, at: call.now(), actor: call.actor() };
+    let touchpoints: Vec<_> = happenings.into_iter().map(touchpoint).collect();
+    Ok(writes.insert_touchpoints(file, &touchpoints)?)
 }
 
 async fn detail<I>(call: &Call<I>, page: CandidatePage) -> Result<CandidateDetail, Error> {

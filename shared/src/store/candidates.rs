@@ -95,10 +95,16 @@ impl Writes {
         Ok(())
     }
 
-    /// One more entry of a candidate's history.
-    pub fn insert_touchpoint(&mut self, candidate: Id, touchpoint: &Touchpoint) -> Result<(), Failure> {
-        let key = keys::touchpoint(self.tenant, candidate, touchpoint.id);
-        self.insert(item::write(touchpoint, key, None)?);
+    /// What was done to the candidate to make this version of it.
+    pub fn insert_touchpoints(
+        &mut self,
+        file: &CandidateFile,
+        touchpoints: &[Touchpoint],
+    ) -> Result<(), Failure> {
+        for (number, touchpoint) in touchpoints.iter().enumerate() {
+            let key = keys::touchpoint(self.tenant, file.candidate.id, file.version, number);
+            self.insert(item::write(touchpoint, key, None)?);
+        }
         Ok(())
     }
 

@@ -12,7 +12,7 @@
 //! | job posting | `{tenant}#POSTING` | id | `{tenant}#POSTING#{published or unpublished}` |
 //! | job posting slug | `{tenant}#SLUG` | slug | |
 //! | candidate's file: candidate, applications, unfinished screens | `{tenant}#CANDIDATE#{id}` | `~FILE` | |
-//! | touchpoint | `{tenant}#CANDIDATE#{id}` | `HISTORY#{id}` | |
+//! | touchpoint | `{tenant}#CANDIDATE#{id}` | `HISTORY#{the file's version}#{number}` | |
 //! | candidate, as lists show it | `{tenant}#CANDIDATE` | id | `{tenant}#CANDIDATE#{stage}` |
 //! | applicant of a role | `{tenant}#APPLICANT#{role id}` | candidate id | `{tenant}#APPLICANT#{role id}#{stage}` |
 //! | e-mail address of a candidate | `{tenant}#EMAIL#{lower-cased address}` | `EMAIL` | |
@@ -194,8 +194,10 @@ pub(super) fn candidate_file(tenant: Tenant, id: Id) -> Key {
     Key { pk: format!("{tenant}#CANDIDATE#{}", padded(id)), sk: FILE.to_owned() }
 }
 
-pub(super) fn touchpoint(tenant: Tenant, candidate: Id, id: Id) -> Key {
-    Key { pk: format!("{tenant}#CANDIDATE#{}", padded(candidate)), sk: format!("{HISTORY}{}", padded(id)) }
+/// The history is in the order of the file's versions, whatever the clocks of those who wrote it.
+pub(super) fn touchpoint(tenant: Tenant, candidate: Id, version: u64, number: usize) -> Key {
+    let sk = format!("{HISTORY}{version:012}#{number:02}");
+    Key { pk: format!("{tenant}#CANDIDATE#{}", padded(candidate)), sk }
 }
 
 pub(super) fn candidate_screen(tenant: Tenant, candidate: Id, id: Id) -> Key {
