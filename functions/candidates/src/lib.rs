@@ -43,6 +43,7 @@ pub fn routes() -> Vec<Route> {
     ]
 }
 
+const NO_SUCH_ROLE: &str = "role_id must be the id of a role";
 /// The furthest that a screen can be scheduled ahead.
 const SCHEDULE: SignedDuration = SignedDuration::from_hours(90 * 24);
 
@@ -291,6 +292,7 @@ async fn hire(call: Call<Hire>) -> Result<Reply<Candidate>, Error> {
 /// Applies for an open role, once.
 async fn apply(call: Call<NewApplication>) -> Result<Reply<ShownApplication>, Error> {
     let (before, role) = find_with_role(&call, |input: &NewApplication| input.role_id).await?;
+    let role = role.ok_or_else(no_such_role)?;
     let file = before.clone().apply(call.new_id(), role.id, role.status, Source::Api, call.now())?;
     let mut writes = call.writes();
     writes.replace_candidate(&before, &file)?;
@@ -307,14 +309,23 @@ async fn invite_screen(call: Call<NewScreen>) -> Result<Reply<Screen>, Error> {
     let mode = call.organization().mode;
     let (before, role) = find_with_role(&call, |input: &NewScreen| input.role_id).await?;
     let NewScreen { role_id, scheduled_at } = call.input()?;
-    check_schedule(scheduled_at, call.now())?;
-    let provider = call.providers().voice_provider(mode).ok_or_else(|| {
+    let provider = call.providers().voice_provider(mode);
+    let mut wrong = Vec::new();
+    match &role {
+        None => wrong.push(NO_SUCH_ROLE.to_owned()),
+        Some(role) => {
+            let refused = before.check_invitation(role_id, role.status).err();
+            wrong.extend(refused.map(|refused| refused.to_string()));
+        }
+    }
+    wrong.extend(wrong_schedule(scheduled_at, call.now()).map(str::to_owned));
+    if provider == Some(VoiceProvider::Vapi) && before.candidate.profile.phone.is_none() {
+        wrong.push("phone can't be blank: the candidate has no number to call".to_owned());
+    }
+    let (Some(role), true) = (role, wrong.is_empty()) else { return Err(Error::Validation(wrong)) };
+    let provider = provider.ok_or_else(|| {
         Error::ChannelNotConnected("voice calls are not set up: no voice provider is configured".to_owned())
     })?;
-    if provider != VoiceProvider::Simulator && before.candidate.profile.phone.is_none() {
-        return Err(invalid("phone can't be blank: the candidate has no number to call"));
-    }
-    before.check_invitation(role_id, role.status)?;
     let (id, candidate_id) = (call.new_id(), before.candidate.id);
     let after = before.clone().invite(OpenScreen { id, role_id }, call.now())?;
     let invitation = Invitation { id, candidate_id, role_id, scheduled_at };
@@ -338,12 +349,12 @@ async fn find<I>(call: &Call<I>) -> Result<CandidateFile, Error> {
     call.store().find_candidate(call.tenant(), call.id()?).await?.ok_or(Error::NotFound)
 }
 
-/// The candidate in the path and the role in the body. Where the body names none, the candidate must exist all the same:
-/// existence goes before validation.
+/// The candidate in the path, and the role in the body if the tenant has it. Where the body names none, the candidate
+/// must exist all the same: existence goes before validation.
 async fn find_with_role<I: Input>(
     call: &Call<I>,
     role_id: impl Fn(&I) -> Id,
-) -> Result<(CandidateFile, model::Role), Error> {
+) -> Result<(CandidateFile, Option<model::Role>), Error> {
     let id = call.id()?;
     let role_id = match call.input() {
         Ok(input) => role_id(&input),
@@ -353,7 +364,7 @@ async fn find_with_role<I: Input>(
         }
     };
     let (file, role) = call.store().find_candidate_and_role(call.tenant(), id, role_id).await?;
-    Ok((file.ok_or(Error::NotFound)?, role.ok_or_else(no_such_role)?))
+    Ok((file.ok_or(Error::NotFound)?, role))
 }
 
 async fn change<I>(
@@ -414,23 +425,16 @@ fn changed_fields(before: &Profile, after: &Profile) -> Vec<String> {
     fields.into_iter().filter(|(_, changed)| *changed).map(|(name, _)| name.to_owned()).collect()
 }
 
-fn check_schedule(scheduled_at: Option<Timestamp>, now: Timestamp) -> Result<(), Error> {
-    let Some(scheduled_at) = scheduled_at else { return Ok(()) };
-    if scheduled_at <= now {
-        return Err(invalid("scheduled_at must be in the future"));
+fn wrong_schedule(scheduled_at: Option<Timestamp>, now: Timestamp) -> Option<&'static str> {
+    let ahead = scheduled_at?.duration_since(now);
+    if !ahead.is_positive() {
+        return Some("scheduled_at must be in the future");
     }
-    if scheduled_at.duration_since(now) > SCHEDULE {
-        return Err(invalid("scheduled_at must be within 90 days"));
-    }
-    Ok(())
+    (ahead > SCHEDULE).then_some("scheduled_at must be within 90 days")
 }
 
 fn no_such_role() -> Error {
-    invalid("role_id must be the id of a role")
-}
-
-fn invalid(message: &str) -> Error {
-    Error::Validation(vec![message.to_owned()])
+    Error::Validation(vec![NO_SUCH_ROLE.to_owned()])
 }
 
 impl From<model::Candidate> for Candidate {

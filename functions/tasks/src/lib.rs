@@ -38,6 +38,8 @@ const LONGEST_CALL: SignedDuration = SignedDuration::from_hours(2);
 const LOOK_AGAIN: SignedDuration = SignedDuration::from_mins(10);
 /// When the simulator is asked again, whose callbacks did not arrive.
 const SIMULATE_AGAIN: SignedDuration = SignedDuration::from_secs(30);
+/// How often it is tried to note what a provider has answered, each time because other writes were at the same items.
+const MAX_ATTEMPTS: u32 = 5;
 /// How long an ended call may wait for its analysis.
 const LONGEST_ANALYSIS: SignedDuration = SignedDuration::from_mins(10);
 
@@ -103,7 +105,8 @@ impl Job {
         };
         match (&file.dialing, file.provider) {
             (Dialing::Due, _) => self.claim(tenant, file).await,
-            (Dialing::Asked, VoiceProvider::Simulator) if !self.is_overdue(&file) => {
+            // A callback may have arrived, and the next one not.
+            (Dialing::Asked | Dialing::Placed(_), VoiceProvider::Simulator) if !self.is_overdue(&file) => {
                 self.simulate(tenant, &file).await?;
                 let file_after = file.clone().postpone(self.after(SIMULATE_AGAIN), self.now);
                 self.replace(tenant, &file, &file_after).await.or_else(stale_is_fine)
@@ -141,7 +144,8 @@ impl Job {
             Ok(call_id) => self.note(tenant, file, Some(call_id), None).await,
             Err(StartFailure::Refused(sentence)) => {
                 tracing::warn!(%tenant, screen = file.screen.id.get(), sentence, "a call was refused");
-                self.fail(tenant, &file, &format!("{sentence}.")).await
+                let sentence = format!("{sentence}.");
+                self.insist(tenant, &file, || self.fail(tenant, &file, &sentence)).await
             }
             Err(StartFailure::Unknown(sentence)) => {
                 tracing::warn!(%tenant, screen = file.screen.id.get(), sentence, "a call is uncertain");
@@ -162,7 +166,27 @@ impl Job {
         let due = file.task_due.unwrap_or(self.now);
         let dialing = call_id.map_or(Dialing::Asked, Dialing::Placed);
         let noted = file.clone().dial(dialing, note, due, self.now);
-        self.replace(tenant, &file, &noted).await.or_else(stale_is_fine)
+        self.insist(tenant, &file, || self.replace(tenant, &file, &noted)).await
+    }
+
+    /// Writes what the provider has answered, whoever else is at the same items, unless the screen itself has changed.
+    async fn insist<W: Future<Output = Result<(), Refusal>>>(
+        &self,
+        tenant: Tenant,
+        file: &ScreenFile,
+        write: impl Fn() -> W,
+    ) -> Result<(), Refusal> {
+        for _ in 0..MAX_ATTEMPTS {
+            match write().await {
+                Err(Refusal::Stale) => {}
+                settled => return settled,
+            }
+            let found = self.environment.store.find_screen(tenant, file.screen.id).await?;
+            if found.is_none_or(|found| found.version != file.version) {
+                return Ok(());
+            }
+        }
+        Err(Refusal::Stale)
     }
 
     /// Sends what the simulator has to say to our own webhook.

@@ -82,6 +82,8 @@ async fn apply(
         file = file.dial(Dialing::Placed(call_id), None, due, now);
     }
     match callback.news {
+        // It was kept before.
+        News::Ended(report) if screening::is_early(&report) && before.transcript_parts > 0 => return Ok(()),
         News::Ended(report) if screening::is_early(&report) && matches!(file.dialing, Dialing::Placed(_)) => {
             return Ok(screening::keep(store, tenant, &before, file, &report, now).await?);
         }

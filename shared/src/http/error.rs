@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 
-use crate::model::{InvalidTransition, NotApplicable, NotInvitable, NotPublishable, Scope};
+use crate::model::{InvalidTransition, NotApplicable, NotPublishable, Scope};
 use crate::store::{Failure, Refusal};
 
 /// Why a request was not carried out.
@@ -169,12 +169,6 @@ impl From<InvalidTransition> for Error {
 
 impl From<NotApplicable> for Error {
     fn from(refused: NotApplicable) -> Self {
-        Self::Validation(vec![refused.to_string()])
-    }
-}
-
-impl From<NotInvitable> for Error {
-    fn from(refused: NotInvitable) -> Self {
         Self::Validation(vec![refused.to_string()])
     }
 }

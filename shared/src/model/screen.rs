@@ -291,13 +291,14 @@ impl ScreenFile {
         let analysis = report.analysis.unwrap_or_default();
         match report.outcome {
             Outcome::Completed => {
-                let ended_at = report.ended_at.map_or(now, to_second);
+                let ended_at = report.ended_at.map(to_second);
                 screen.status = ScreenStatus::Completed;
                 // A clock elsewhere, or a simulated conversation, may be ahead.
-                screen.completed_at = Some(ended_at.min(now));
-                screen.duration_seconds = screen
-                    .started_at
-                    .and_then(|started_at| u64::try_from(ended_at.duration_since(started_at).as_secs()).ok());
+                screen.completed_at = Some(ended_at.unwrap_or(now).min(now));
+                screen.duration_seconds =
+                    screen.started_at.zip(ended_at).and_then(|(started_at, ended_at)| {
+                        u64::try_from(ended_at.duration_since(started_at).as_secs()).ok()
+                    });
                 screen.summary = analysis.summary;
                 screen.scores = analysis.scores;
                 screen.result = analysis.scores.overall.map(ScreenResult::of);
@@ -322,9 +323,7 @@ impl ScreenFile {
         let mut file = self.changed(now);
         file.dialing = dialing;
         file.task_due = Some(due);
-        if note.is_some() {
-            file.screen.summary = note;
-        }
+        file.screen.summary = note;
         file
     }
 

@@ -1,0 +1,670 @@
+//! Voice screens as clients see them: invitations, what the simulator makes of them, lists.
+
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use futures_util::future::join_all;
+use http::Method;
+use serde_json::{Value, json};
+use shared::config::Services;
+use shared::model::{Mode, Tenant};
+use tests::wire::Fault;
+use tests::{ACME, Answer, Ask, BASE_URL, GLOBEX, World, tenant};
+
+/// What the role is called.
+pub(super) const TITLE: &str = "Platform Engineer";
+/// What its description says.
+pub(super) const DESCRIPTION: &str = "You will run **PostgreSQL** and the Kubernetes clusters.";
+/// What the candidate is called.
+pub(super) const NAME: &str = "Ada Lovelace";
+/// The candidate's number.
+pub(super) const PHONE: &str = "+4915112345678";
+
+/// The API with one tenant's key.
+#[derive(Clone, Copy)]
+pub(super) struct Client<'w> {
+    world: &'w World,
+    demo: usize,
+    mode: Mode,
+}
+
+/// Who was invited to which screen for what.
+#[derive(Clone, Copy)]
+pub(super) struct Invited {
+    pub(super) role: u64,
+    pub(super) candidate: u64,
+    pub(super) screen: u64,
+}
+
+impl<'w> Client<'w> {
+    /// Acme's live key.
+    pub(super) fn live(world: &'w World) -> Self {
+        Self { world, demo: ACME, mode: Mode::Live }
+    }
+
+    /// Acme's test key.
+    pub(super) fn test(world: &'w World) -> Self {
+        Self { world, demo: ACME, mode: Mode::Test }
+    }
+
+    fn globex(world: &'w World) -> Self {
+        Self { world, demo: GLOBEX, mode: Mode::Live }
+    }
+
+    /// Whose data it sees.
+    pub(super) fn tenant(&self) -> Tenant {
+        tenant(self.demo, self.mode)
+    }
+
+    fn ask(&self, method: Method, path: &str) -> Ask<'w> {
+        self.world.request(method, &format!("/api/v1/{path}")).key(self.demo, self.mode)
+    }
+
+    /// GET of a path below `/api/v1/`.
+    pub(super) async fn get(&self, path: &str) -> Answer {
+        self.ask(Method::GET, path).send().await
+    }
+
+    /// POST to a path below `/api/v1/`.
+    pub(super) async fn post(&self, path: &str, body: Value) -> Answer {
+        self.ask(Method::POST, path).json(&body).send().await
+    }
+
+    /// An open role.
+    pub(super) async fn role(&self) -> u64 {
+        let role = json!({ "title": TITLE, "description": DESCRIPTION });
+        self.post("quick_post", json!({ "role": role })).await.expect(201).number("/role/id")
+    }
+
+    /// A candidate with a telephone.
+    pub(super) async fn candidate(&self) -> u64 {
+        static CANDIDATES: AtomicU64 = AtomicU64::new(0);
+        let email = format!("ada{}@example.com", CANDIDATES.fetch_add(1, Ordering::Relaxed));
+        let body = json!({ "name": NAME, "email": email, "phone": "+49 1511 2345678" });
+        self.post("candidates", body).await.expect(201).number("/id")
+    }
+
+    /// Invites the candidate to a screen for the role.
+    pub(super) async fn invite(&self, candidate: u64, role: u64) -> Answer {
+        self.post(&format!("candidates/{candidate}/invite_screen"), json!({ "role_id": role })).await
+    }
+
+    async fn invite_at(&self, candidate: u64, role: u64, time: impl Into<Value>) -> Answer {
+        let body = json!({ "role_id": role, "scheduled_at": time.into() });
+        self.post(&format!("candidates/{candidate}/invite_screen"), body).await
+    }
+
+    /// A new candidate, invited to a screen for a new role.
+    pub(super) async fn invited(&self) -> Invited {
+        let (role, candidate) = (self.role().await, self.candidate().await);
+        let screen = self.invite(candidate, role).await.expect(201).number("/id");
+        Invited { role, candidate, screen }
+    }
+
+    /// A screen with everything about it.
+    pub(super) async fn screen(&self, id: u64) -> Value {
+        self.get(&format!("voice_screens/{id}")).await.expect(200).body
+    }
+
+    /// The role's figures.
+    pub(super) async fn stats(&self, role: u64) -> Value {
+        self.get(&format!("roles/{role}/stats")).await.expect(200).body
+    }
+
+    /// The candidate with everything about it.
+    pub(super) async fn page(&self, candidate: u64) -> Value {
+        self.get(&format!("candidates/{candidate}")).await.expect(200).body
+    }
+
+    /// What the candidate's history tells of, newest first.
+    pub(super) async fn history(&self, candidate: u64) -> Vec<String> {
+        let page = self.page(candidate).await;
+        let touchpoints = page["touchpoints"].as_array().unwrap().iter();
+        touchpoints.map(|touchpoint| touchpoint["kind"].as_str().unwrap().to_owned()).collect()
+    }
+}
+
+fn ids(list: &Answer) -> Vec<u64> {
+    list.body["data"].as_array().unwrap().iter().map(|screen| screen["id"].as_u64().unwrap()).collect()
+}
+
+/// What lists show of a screen.
+fn listed(detail: &Value) -> Value {
+    let mut screen = detail.clone();
+    for name in ["transcript", "highlights", "red_flags"] {
+        assert!(screen.as_object_mut().unwrap().remove(name).is_some(), "{name}");
+    }
+    screen
+}
+
+#[tokio::test]
+async fn an_invitation_is_answered_with_the_screen_and_moves_a_new_candidate_to_screening() {
+    let world = World::new().await;
+    let client = Client::live(&world);
+    let (role, candidate) = (client.role().await, client.candidate().await);
+    world.hands.set("2026-11-20T09:31:00.900Z");
+    let invited = client.invite(candidate, role).await.expect(201);
+    let id = invited.number("/id");
+    let nothing = json!({ "overall": null, "communication": null, "experience": null, "motivation": null });
+    let expected = json!({
+        "id": id, "candidate_id": candidate, "role_id": role, "status": "queued", "scheduled_at": null,
+        "started_at": null, "completed_at": null, "duration_seconds": null, "summary": null, "scores": nothing,
+        "result": null, "created_at": "2026-11-20T09:31:00Z", "updated_at": "2026-11-20T09:31:00Z",
+    });
+    assert_eq!(invited.body, expected);
+    assert_eq!(invited.header("location"), format!("{BASE_URL}/api/v1/voice_screens/{id}"));
+
+    let shown = client.screen(id).await;
+    assert_eq!(listed(&shown), expected);
+    for list in ["transcript", "highlights", "red_flags"] {
+        assert_eq!(shown[list], json!([]), "{list}");
+    }
+    assert_eq!(client.get("voice_screens").await.expect(200).body["data"], json!([expected]));
+
+    let page = client.page(candidate).await;
+    assert_eq!((&page["stage"], &page["voice_screens"]), (&json!("screening"), &json!([expected])));
+    assert_eq!(client.history(candidate).await, ["stage_changed", "screen_invited", "created"]);
+    let detail = |index: usize| {
+        let touchpoint = &page["touchpoints"][index];
+        assert_eq!(touchpoint["actor"], "Acme demonstration");
+        assert_eq!(touchpoint["at"], "2026-11-20T09:31:00Z");
+        touchpoint["detail"].clone()
+    };
+    assert_eq!(detail(0), json!({ "from": "applied", "to": "screening" }));
+    assert_eq!(detail(1), json!({ "screen_id": id, "role_id": role, "scheduled_at": null }));
+    assert_eq!(client.stats(role).await["screens"], 1);
+}
+
+#[tokio::test]
+async fn a_candidate_further_along_stays_there_and_one_at_an_end_is_not_invited() {
+    let world = World::new().await;
+    let client = Client::live(&world);
+    let role = client.role().await;
+    for stage in ["screening", "interview", "offer"] {
+        let candidate = client.candidate().await;
+        let path = format!("candidates/{candidate}/advance");
+        client.post(&path, json!({ "stage": stage })).await.expect(200);
+        client.invite(candidate, role).await.expect(201);
+        assert_eq!(client.page(candidate).await["stage"], stage);
+        assert_eq!(client.history(candidate).await, ["screen_invited", "stage_changed", "created"]);
+    }
+    for (end, stage) in [("hire", "hired"), ("reject", "rejected")] {
+        let candidate = client.candidate().await;
+        client.post(&format!("candidates/{candidate}/{end}"), json!({})).await.expect(200);
+        let refused = client.invite(candidate, role).await.expect(422);
+        assert_eq!(refused.string("/code"), "invalid_transition");
+        assert_eq!(refused.messages(), [format!("stage cannot go from {stage} to screening")]);
+        assert_eq!(client.page(candidate).await["voice_screens"], json!([]));
+    }
+    assert_eq!(client.stats(role).await["screens"], 3);
+}
+
+#[tokio::test]
+async fn the_role_is_one_of_the_tenants_and_open_or_paused() {
+    let world = World::new().await;
+    let client = Client::live(&world);
+    let candidate = client.candidate().await;
+    let draft = client.post("roles", json!({ "title": "x" })).await.expect(201).number("/id");
+    let closed = client.role().await;
+    world.delete(&format!("/api/v1/roles/{closed}")).await.expect(200);
+    let paused = client.role().await;
+    client.post(&format!("roles/{paused}/pause"), json!({})).await.expect(200);
+    for (role, message) in [
+        (draft, "role_id must be the id of an open or paused role, and this one is draft"),
+        (closed, "role_id must be the id of an open or paused role, and this one is closed"),
+        (1, "role_id must be the id of a role"),
+        (Client::globex(&world).role().await, "role_id must be the id of a role"),
+        (Client::test(&world).role().await, "role_id must be the id of a role"),
+    ] {
+        let refused = client.invite(candidate, role).await.expect(422);
+        assert_eq!((refused.string("/code"), refused.messages()), ("validation_failed", vec![message]));
+    }
+    assert_eq!(client.history(candidate).await, ["created"]);
+    client.invite(candidate, paused).await.expect(201);
+}
+
+#[tokio::test]
+async fn the_time_lies_ahead_and_within_ninety_days() {
+    let world = World::new().await;
+    let client = Client::live(&world);
+    let candidate = client.candidate().await;
+    for (time, shown) in [
+        ("2026-11-20T09:30:01Z", "2026-11-20T09:30:01Z"),
+        ("2026-11-20T11:30:00.5+01:00", "2026-11-20T10:30:00Z"),
+        ("2027-02-18T09:30:00Z", "2027-02-18T09:30:00Z"),
+    ] {
+        let role = client.role().await;
+        let screen = client.invite_at(candidate, role, time).await.expect(201);
+        assert_eq!((screen.string("/status"), screen.string("/scheduled_at")), ("scheduled", shown));
+    }
+    let role = client.role().await;
+    let format = "scheduled_at must be a time, such as 2026-11-20T09:30:00Z";
+    for (time, message) in [
+        (json!("2026-11-20T09:29:59Z"), "scheduled_at must be in the future"),
+        (json!("2026-11-20T09:30:00Z"), "scheduled_at must be in the future"),
+        (json!("1969-12-31T00:00:00Z"), "scheduled_at must be in the future"),
+        (json!("2027-02-18T09:30:01Z"), "scheduled_at must be within 90 days"),
+        (json!("2027-02-19T09:30:00Z"), "scheduled_at must be within 90 days"),
+        (json!("9999-12-30T00:00:00Z"), "scheduled_at must be within 90 days"),
+        (json!("tomorrow"), format),
+        (json!("2026-11-21"), format),
+        (json!("2026-11-21T09:30:00"), format),
+        (json!("99999-01-01T00:00:00Z"), format),
+    ] {
+        let refused = client.invite_at(candidate, role, time.clone()).await.expect(422);
+        assert_eq!(refused.messages(), [message], "{time}");
+    }
+    for time in [json!(5), json!(true), json!([]), json!({})] {
+        let refused = client.invite_at(candidate, role, time.clone()).await.expect(422);
+        assert!(refused.messages()[0].starts_with("scheduled_at must be "), "{time}");
+    }
+    client.invite_at(candidate, role, Value::Null).await.expect(201);
+}
+
+#[tokio::test]
+async fn every_failure_of_an_invitation_is_reported_at_once() {
+    let world = World::new().await;
+    let client = Client::live(&world);
+    let candidate = client.candidate().await;
+    let draft = client.post("roles", json!({ "title": "x" })).await.expect(201).number("/id");
+    let path = format!("candidates/{candidate}/invite_screen");
+    let not_ready = "role_id must be the id of an open or paused role, and this one is draft";
+    for (body, messages) in [
+        (json!({}), &["role_id can't be blank"][..]),
+        (
+            json!({ "scheduled_at": "soon", "at": 1 }),
+            &[
+                "role_id can't be blank",
+                "scheduled_at must be a time, such as 2026-11-20T09:30:00Z",
+                "at is not a known field",
+            ],
+        ),
+        (
+            json!({ "role_id": draft, "scheduled_at": "2026-11-20T09:30:00Z" }),
+            &[not_ready, "scheduled_at must be in the future"],
+        ),
+        (
+            json!({ "role_id": 1, "scheduled_at": "2030-01-01T00:00:00Z" }),
+            &["role_id must be the id of a role", "scheduled_at must be within 90 days"],
+        ),
+    ] {
+        let mut told = client.post(&path, body.clone()).await.expect(422);
+        told.body["messages"].as_array_mut().unwrap().sort_by_key(|message| {
+            messages.iter().position(|expected| message == expected).unwrap_or(usize::MAX)
+        });
+        assert_eq!(told.messages(), messages, "{body}");
+    }
+    for body in [json!({}), json!({ "role_id": draft })] {
+        client.post("candidates/1/invite_screen", body).await.expect(404);
+    }
+}
+
+#[tokio::test]
+async fn there_is_one_unfinished_screen_a_role() {
+    let world = World::new().await;
+    let client = Client::live(&world);
+    let Invited { role, candidate, .. } = client.invited().await;
+    let refused = client.invite(candidate, role).await.expect(422);
+    assert_eq!(
+        refused.messages(),
+        ["role_id is a role for which the candidate has a voice screen that has not ended"]
+    );
+    client.invite(candidate, client.role().await).await.expect(201);
+    client.invite(client.candidate().await, role).await.expect(201);
+    world.run_tasks().await;
+    client.invite(candidate, role).await.expect(201);
+    assert_eq!(client.stats(role).await["screens"], 3);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn of_invitations_at_once_one_is_accepted() {
+    let world = World::new().await;
+    let client = Client::live(&world);
+    let role = client.role().await;
+    for _ in 0..5 {
+        let candidate = client.candidate().await;
+        let answers = join_all((0..6).map(|_| client.invite(candidate, role))).await;
+        let mut statuses: Vec<_> = answers.iter().map(|answer| answer.status).collect();
+        statuses.sort_unstable();
+        assert_eq!(statuses, [vec![201], vec![422; 5]].concat());
+        let page = client.page(candidate).await;
+        assert_eq!(page["voice_screens"].as_array().unwrap().len(), 1);
+        assert_eq!(client.history(candidate).await, ["stage_changed", "screen_invited", "created"]);
+    }
+    assert_eq!(client.stats(role).await["screens"], 5);
+}
+
+#[tokio::test]
+async fn a_repeated_invitation_is_one_screen() {
+    let world = World::new().await;
+    let client = Client::live(&world);
+    let (role, candidate) = (client.role().await, client.candidate().await);
+    let invite = || {
+        let ask = client.ask(Method::POST, &format!("candidates/{candidate}/invite_screen"));
+        ask.header("idempotency-key", "k").json(&json!({ "role_id": role })).send()
+    };
+    let first = invite().await.expect(201);
+    world.run_tasks().await;
+    let again = invite().await.expect(201);
+    assert_eq!((again.header("idempotency-replayed"), &again.body), ("true", &first.body));
+    assert_eq!(client.stats(role).await["screens"], 1);
+}
+
+#[tokio::test]
+async fn without_a_voice_provider_only_test_keys_can_invite() {
+    let world = World::with_services(Services::default()).await;
+    let live = Client::live(&world);
+    let (role, candidate) = (live.role().await, live.candidate().await);
+    let refused = live.invite(candidate, role).await.expect(422);
+    assert_eq!(refused.string("/code"), "channel_not_connected");
+    assert_eq!(refused.messages(), ["voice calls are not set up: no voice provider is configured"]);
+    assert_eq!(live.history(candidate).await, ["created"]);
+    let test = Client::test(&world);
+    let screen = test.invited().await.screen;
+    world.run_tasks().await;
+    assert_eq!(test.screen(screen).await["status"], "completed");
+}
+
+#[tokio::test]
+async fn the_simulator_needs_no_telephone() {
+    let world = World::new().await;
+    let client = Client::live(&world);
+    let body = json!({ "name": "Jo", "email": "jo@example.com" });
+    let candidate = client.post("candidates", body).await.expect(201).number("/id");
+    client.invite(candidate, client.role().await).await.expect(201);
+}
+
+#[tokio::test]
+async fn what_a_request_costs() {
+    let world = World::new().await;
+    let client = Client::live(&world);
+    let (role, candidate) = (client.role().await, client.candidate().await);
+    let cost = async |ask: Ask<'_>, status: u16| {
+        world.wire.take();
+        ask.header("idempotency-key", "k").send().await.expect(status);
+        let operations: Vec<_> = world.wire.take().into_iter().map(|call| call.operation).collect();
+        operations.join(" ")
+    };
+    let path = format!("candidates/{candidate}/invite_screen");
+    let invite = client.ask(Method::POST, &path).json(&json!({ "role_id": role }));
+    assert_eq!(cost(invite, 201).await, "UpdateItem BatchGetItem TransactWriteItems");
+    world.run_tasks().await;
+    for query in ["", "?status=completed", "?limit=1", &format!("?role_id={role}&status=completed")] {
+        let list = client.ask(Method::GET, &format!("voice_screens{query}"));
+        assert_eq!(cost(list, 200).await, "UpdateItem Query", "{query}");
+    }
+    let screen = ids(&client.get("voice_screens").await)[0];
+    let show = client.ask(Method::GET, &format!("voice_screens/{screen}"));
+    assert_eq!(cost(show, 200).await, "UpdateItem Query");
+}
+
+/// A completed screen whose parts support each other; says whether it was passed, and how many red flags it has.
+fn check_completed(screen: &Value) -> (bool, usize) {
+    let turns = screen["transcript"].as_array().unwrap();
+    assert!(turns.len() >= 8, "{screen}");
+    let speaker = |index: usize| turns[index]["speaker"].as_str().unwrap();
+    let text = |index: usize| turns[index]["text"].as_str().unwrap();
+    assert!(speaker(0) == "agent" && text(0).contains(TITLE) && text(0).contains("Ada"), "{}", text(0));
+    let at: Vec<_> = turns.iter().map(|turn| turn["at_seconds"].as_u64().unwrap()).collect();
+    assert!(at.is_sorted(), "{at:?}");
+    for list in ["highlights", "red_flags"] {
+        for excerpt in screen[list].as_array().unwrap() {
+            let turn = usize::try_from(excerpt["turn"].as_u64().unwrap()).unwrap();
+            assert_eq!(speaker(turn), "candidate");
+            assert!(text(turn).contains(excerpt["text"].as_str().unwrap()), "{excerpt} {}", text(turn));
+        }
+    }
+    let score = |name: &str| {
+        let score = screen["scores"][name].as_u64().unwrap();
+        assert!(score <= 100, "{name}: {score}");
+        score
+    };
+    for name in ["communication", "experience", "motivation"] {
+        score(name);
+    }
+    let passed = score("overall") >= 70;
+    assert_eq!(screen["result"], if passed { "passed" } else { "failed" });
+    assert!(screen["summary"].as_str().unwrap().contains(NAME));
+    let duration = screen["duration_seconds"].as_u64().unwrap();
+    assert!(duration >= *at.last().unwrap() && duration <= 600, "{duration}");
+    (passed, screen["red_flags"].as_array().unwrap().len())
+}
+
+#[tokio::test]
+async fn the_simulator_holds_conversations_that_hold_together_and_count() {
+    let world = World::new().await;
+    let client = Client::live(&world);
+    let role = client.role().await;
+    let mut screens = Vec::new();
+    for _ in 0..20 {
+        let candidate = client.candidate().await;
+        screens.push((candidate, client.invite(candidate, role).await.expect(201).number("/id")));
+    }
+    world.hands.set("2026-11-20T09:30:05Z");
+    assert_eq!(world.run_tasks().await, tasks::Summary { tasks: 20, failed: 0 });
+
+    let (mut passed, mut red_flags, mut total) = (0_u32, 0, 0);
+    for (candidate, id) in screens {
+        let screen = client.screen(id).await;
+        assert_eq!(screen["status"], "completed");
+        assert_eq!(screen["started_at"], "2026-11-20T09:30:05Z");
+        assert_eq!(screen["completed_at"], "2026-11-20T09:30:05Z", "it does not lie ahead");
+        let (pass, flags) = check_completed(&screen);
+        passed += u32::from(pass);
+        red_flags += flags;
+        total += u32::try_from(screen["scores"]["overall"].as_u64().unwrap()).unwrap();
+
+        let page = client.page(candidate).await;
+        assert_eq!(page["voice_screens"], json!([listed(&screen)]));
+        let completed = &page["touchpoints"][0];
+        assert_eq!(
+            (&completed["kind"], &completed["actor"]),
+            (&json!("screen_completed"), &json!("voice provider"))
+        );
+        let detail = json!({ "screen_id": id, "role_id": role, "result": screen["result"] });
+        assert_eq!((&completed["detail"], &completed["at"]), (&detail, &json!("2026-11-20T09:30:05Z")));
+        assert_eq!(page["touchpoints"].as_array().unwrap().len(), 4);
+        assert_eq!(page["stage"], "screening", "a result decides nothing");
+    }
+    assert!(red_flags > 0 && passed > 0 && passed < 20, "{red_flags} red flags, {passed} passed");
+    let stats = client.stats(role).await;
+    assert_eq!((&stats["screens"], &stats["screens_completed"]), (&json!(20), &json!(20)));
+    assert_eq!(stats["pass_rate"], json!(f64::from(passed) / 20.0));
+    assert_eq!(stats["average_score"], json!(f64::from(total) / 20.0));
+
+    let before = client.get("voice_screens").await.text;
+    world.hands.set("2026-11-22T00:00:00Z");
+    assert_eq!(world.run_tasks().await, tasks::Summary::default(), "there is nothing left to be done");
+    assert_eq!(client.get("voice_screens").await.text, before);
+}
+
+#[tokio::test]
+async fn the_same_candidate_and_role_have_the_same_conversation() {
+    let world = World::new().await;
+    let client = Client::live(&world);
+    let Invited { role, candidate, screen } = client.invited().await;
+    world.run_tasks().await;
+    world.hands.set("2026-11-21T17:00:00Z");
+    let again = client.invite(candidate, role).await.expect(201).number("/id");
+    let other = client.invite(client.candidate().await, role).await.expect(201).number("/id");
+    world.run_tasks().await;
+    let [first, again, other] =
+        [client.screen(screen).await, client.screen(again).await, client.screen(other).await];
+    for name in ["transcript", "highlights", "red_flags", "scores", "summary", "result", "duration_seconds"] {
+        assert_eq!(first[name], again[name], "{name}");
+    }
+    assert_ne!(first["transcript"], other["transcript"]);
+    assert_eq!(again["started_at"], "2026-11-21T17:00:00Z");
+}
+
+#[tokio::test]
+async fn a_scheduled_screen_waits_for_its_time() {
+    let world = World::new().await;
+    let client = Client::live(&world);
+    let (role, candidate) = (client.role().await, client.candidate().await);
+    let invited = client.invite_at(candidate, role, "2026-11-22T10:30:00Z").await.expect(201);
+    let id = invited.number("/id");
+    for time in ["2026-11-20T09:30:00Z", "2026-11-22T10:29:59Z"] {
+        world.hands.set(time);
+        assert_eq!(world.run_tasks().await, tasks::Summary::default());
+        assert_eq!(listed(&client.screen(id).await), invited.body);
+    }
+    world.hands.set("2026-11-22T10:30:00Z");
+    world.run_tasks().await;
+    let screen = client.screen(id).await;
+    assert_eq!(
+        (&screen["status"], &screen["started_at"]),
+        (&json!("completed"), &json!("2026-11-22T10:30:00Z"))
+    );
+    assert_eq!(screen["scheduled_at"], "2026-11-22T10:30:00Z");
+}
+
+/// Whichever of the simulator's callbacks DynamoDB turns away, the conversation is held a moment later.
+#[tokio::test]
+async fn a_simulated_screen_survives_a_busy_table() {
+    for refused in ["#SCREEN#in_progress", "#SCREEN#completed"] {
+        let world = World::new().await;
+        let client = Client::live(&world);
+        let invited = client.invited().await;
+        world.wire.play(move |operation, request| {
+            let write = operation == "TransactWriteItems" && request.to_string().contains(refused);
+            write.then_some(Fault::Throttled)
+        });
+        world.run_tasks().await;
+        assert_ne!(client.screen(invited.screen).await["status"], "completed");
+        world.wire.play(|_, _| None);
+        world.hands.set("2026-11-20T09:31:00Z");
+        world.run_tasks().await;
+        let screen = client.screen(invited.screen).await;
+        assert_eq!(screen["status"], "completed", "{refused}: {screen}");
+        check_completed(&screen);
+        assert_eq!(client.stats(invited.role).await["screens_completed"], 1);
+    }
+}
+
+#[tokio::test]
+async fn a_list_is_filtered_by_role_and_status_and_read_in_pages() {
+    let world = World::new().await;
+    let client = Client::live(&world);
+    let roles = [client.role().await, client.role().await];
+    let mut screens = Vec::new();
+    for round in 0..4 {
+        for role in roles {
+            let candidate = client.candidate().await;
+            let invited = match round {
+                0 | 1 => client.invite(candidate, role).await,
+                _ => client.invite_at(candidate, role, "2026-12-01T00:00:00Z").await,
+            };
+            screens.insert(
+                0,
+                (
+                    invited.expect(201).number("/id"),
+                    role,
+                    ["completed", "queued", "scheduled", "scheduled"][round],
+                ),
+            );
+        }
+        if round == 0 {
+            world.run_tasks().await;
+        }
+        world.hands.set(&format!("2026-11-20T09:4{round}:00Z"));
+    }
+    let roles = [None, Some(roles[0]), Some(roles[1])];
+    let statuses = [
+        None,
+        Some("queued"),
+        Some("scheduled"),
+        Some("in_progress"),
+        Some("completed"),
+        Some("no_answer"),
+        Some("failed"),
+    ];
+    for (role, status) in roles.into_iter().flat_map(|role| statuses.map(|status| (role, status))) {
+        let expected: Vec<_> = screens
+            .iter()
+            .filter(|screen| {
+                role.is_none_or(|role| role == screen.1) && status.is_none_or(|status| status == screen.2)
+            })
+            .map(|screen| screen.0)
+            .collect();
+        let filters =
+            [role.map(|role| format!("&role_id={role}")), status.map(|status| format!("&status={status}"))];
+        let filters: String = filters.into_iter().flatten().collect();
+        for limit in [1, 3, 100] {
+            let mut path = format!("voice_screens?limit={limit}{filters}");
+            let mut found = Vec::new();
+            loop {
+                let page = client.get(&path).await.expect(200);
+                found.extend(ids(&page));
+                let Some(cursor) = page.body["next_cursor"].as_str() else { break };
+                assert!(page.header("link").contains("rel=\"next\""));
+                path = format!("voice_screens?limit={limit}{filters}&cursor={cursor}");
+            }
+            assert_eq!(found, expected, "{limit}{filters}");
+        }
+    }
+    for (id, ..) in &screens {
+        let all = client.get("voice_screens").await.body;
+        let in_list = all["data"].as_array().unwrap().iter().find(|screen| screen["id"] == *id).unwrap();
+        assert_eq!(listed(&client.screen(*id).await), *in_list);
+    }
+
+    let cursor = client.get("voice_screens?limit=1&status=scheduled").await.string("/next_cursor").to_owned();
+    for other in ["", "&status=queued", &format!("&status=scheduled&role_id={}", roles[1].unwrap())] {
+        client.get(&format!("voice_screens?limit=1&cursor={cursor}{other}")).await.expect(400);
+    }
+    assert_eq!(client.get("voice_screens?role_id=1").await.expect(200).body["data"], json!([]));
+    for (query, field) in [
+        ("status=done", "status"),
+        ("status=", "status"),
+        ("role_id=x", "role_id"),
+        ("candidate_id=1", "candidate_id"),
+    ] {
+        let refused = client.get(&format!("voice_screens?{query}")).await.expect(422);
+        assert!(refused.messages()[0].starts_with(field), "{query}: {:?}", refused.messages());
+    }
+}
+
+#[tokio::test]
+async fn another_tenants_screens_are_as_if_they_were_not_there() {
+    let world = World::new().await;
+    let owner = Client::live(&world);
+    let Invited { role, candidate, screen } = owner.invited().await;
+    for client in [Client::globex(&world), Client::test(&world)] {
+        let nothing = |answer: Answer| {
+            let mut answer = answer.expect(404);
+            answer.body["request_id"].take();
+            answer.body
+        };
+        let foreign = nothing(client.get(&format!("voice_screens/{screen}")).await);
+        for id in ["1", "0", "x", "9007199254740993"] {
+            assert_eq!(nothing(client.get(&format!("voice_screens/{id}")).await), foreign);
+        }
+        let own_role = client.role().await;
+        assert_eq!(nothing(client.invite(candidate, own_role).await), foreign);
+        for query in
+            ["", "?status=queued", &format!("?role_id={role}"), &format!("?role_id={role}&status=queued")]
+        {
+            assert_eq!(
+                client.get(&format!("voice_screens{query}")).await.expect(200).body["data"],
+                json!([])
+            );
+        }
+    }
+    assert_eq!(owner.screen(screen).await["status"], "queued");
+}
+
+#[tokio::test]
+async fn clients_only_read_screens() {
+    let world = World::new().await;
+    let client = Client::live(&world);
+    let screen = client.invited().await.screen;
+    for path in ["voice_screens".to_owned(), format!("voice_screens/{screen}")] {
+        for method in [Method::POST, Method::PUT, Method::PATCH, Method::DELETE] {
+            let answer =
+                client.ask(method.clone(), &path).json(&json!({ "status": "completed" })).send().await;
+            assert_eq!(answer.expect(405).header("allow"), "GET", "{method} {path}");
+        }
+    }
+    client.get(&format!("voice_screens/{screen}?transcript=1")).await.expect(422);
+    client.get(&format!("voice_screens/{screen}/transcript")).await.expect(404);
+}
