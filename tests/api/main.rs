@@ -11,6 +11,8 @@
 mod access;
 mod bodies;
 mod budget;
+mod candidates;
+mod candidates_cost;
 mod channels;
 mod events;
 mod fake_vapi;

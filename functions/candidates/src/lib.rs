@@ -18,7 +18,7 @@ use std::collections::HashMap;
 use jiff::civil::Date;
 use jiff::{SignedDuration, Timestamp};
 use serde::Serialize;
-use shared::http::{Call, Change, Collection, Error, Fields, Input, Listing, Reply, Route};
+use shared::http::{Call, Change, Collection, Error, Fields, Input, Listing, Reply, Route, Scalar, Value};
 use shared::id::Id;
 use shared::model::{
     self, Application, CandidateFile, Email, Happening, Invitation, Name, Notes, OpenScreen, Phone, Profile,
@@ -138,11 +138,20 @@ pub struct Advance {
 
 impl Input for Advance {
     fn read(fields: &mut Fields<'_, '_>) -> Option<Self> {
-        let stage: Stage = fields.required("stage")?;
-        if stage.is_end() {
-            return fields.fail("stage", "must be one of applied, screening, interview, offer");
-        }
+        let Ahead(stage) = fields.required("stage")?;
         Some(Self { stage })
+    }
+}
+
+/// A stage that is no end.
+struct Ahead(Stage);
+
+impl Value for Ahead {
+    fn read(scalar: &Scalar<'_>) -> Result<Option<Self>, String> {
+        match Stage::read(scalar) {
+            Ok(Some(stage)) if !stage.is_end() => Ok(Some(Self(stage))),
+            _ => Err("must be one of applied, screening, interview, offer".to_owned()),
+        }
     }
 }
 

@@ -243,7 +243,7 @@ impl CandidateFile {
     pub fn unreject(self, now: Timestamp) -> Result<Self, InvalidTransition> {
         if self.candidate.stage != Stage::Rejected {
             let from = self.candidate.stage.as_str();
-            return Err(InvalidTransition { field: "stage", from, to: "the one before a rejection" });
+            return Err(InvalidTransition { field: "stage", from, to: "the one before rejected" });
         }
         let to = self.rejected_from.unwrap_or(Stage::Applied);
         let mut file = self.changed(now);

@@ -361,6 +361,7 @@ impl Store {
 fn refusal(guards: &[Guard], reasons: Vec<CancellationReason>) -> Refusal {
     let mut slug = None;
     let mut email = false;
+    let mut stale = false;
     let mut trouble = None;
     let mut in_flight = false;
     for (guard, reason) in guards.iter().zip(reasons) {
@@ -376,8 +377,10 @@ fn refusal(guards: &[Guard], reasons: Vec<CancellationReason>) -> Refusal {
                 slug = slug.max(Some(given_out.max(*number)));
             }
             ("ConditionalCheckFailed", Guard::Email) => email = true,
+            // What has changed may be the candidate itself, which then has the address already.
+            ("ConditionalCheckFailed" | "TransactionConflict", Guard::Unchanged) => stale = true,
             ("TransactionConflict", Guard::Receipt) => in_flight = true,
-            ("None" | "ConditionalCheckFailed" | "TransactionConflict", _) => {}
+            ("None", _) => {}
             (code, _) if Failure::transient_code(code) => {
                 trouble = Some(Failure::Unavailable(code.to_owned()));
             }
@@ -392,7 +395,7 @@ fn refusal(guards: &[Guard], reasons: Vec<CancellationReason>) -> Refusal {
         (Some(failure), _) => failure.into(),
         (None, _) if in_flight => Refusal::InFlight,
         (None, Some(last)) => Refusal::SlugTaken { last },
-        (None, None) if email => Refusal::EmailTaken,
+        (None, None) if email && !stale => Refusal::EmailTaken,
         (None, None) => Refusal::Stale,
     }
 }
