@@ -720,7 +720,7 @@ async fn crowd(world: &World) -> (Vec<u64>, BTreeMap<String, Vec<u64>>) {
         let id = candidate(world, &format!("c{n}")).await;
         let stage = STAGES.into_iter().chain(ends.map(|(stage, _)| stage)).nth(n % 6).unwrap();
         let applied: Vec<_> =
-            roles.iter().enumerate().filter(|(place, _)| n / 6 & (1 << place) > 0).collect();
+            roles.iter().enumerate().filter(|(place, _)| (n / 6) & (1 << place) > 0).collect();
         // Half of the applications come before the move, half after it.
         for (place, role) in &applied {
             if *place == 0 {
@@ -730,7 +730,7 @@ async fn crowd(world: &World) -> (Vec<u64>, BTreeMap<String, Vec<u64>>) {
         match ends.into_iter().find(|(end, _)| *end == stage) {
             Some((_, action)) => drop(step(world, id, action, json!({})).await.expect(200)),
             None if n % 6 > 0 => {
-                drop(step(world, id, "advance", json!({ "stage": stage })).await.expect(200))
+                drop(step(world, id, "advance", json!({ "stage": stage })).await.expect(200));
             }
             None => {}
         }

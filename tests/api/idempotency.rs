@@ -124,8 +124,14 @@ async fn while_the_first_is_under_way_the_second_is_told_so() {
     world.wire.play(|operation, _| (operation == "TransactWriteItems").then_some(Fault::Conflict));
     let answer = post(&world, "/api/v1/roles", "k", &json!({ "title": "x" })).await.expect(409);
     assert_eq!(answer.string("/code"), "conflict");
-    let answer = world.post("/api/v1/roles", json!({ "title": "x" })).await.expect(503);
-    assert_eq!(answer.string("/code"), "unavailable", "without a key it is a busy table");
+    for (path, body) in [
+        ("roles", json!({ "title": "x" })),
+        ("quick_post", json!({ "role": { "title": "x" } })),
+        ("candidates", json!({ "name": "x", "email": "x@example.com" })),
+    ] {
+        let answer = world.post(&format!("/api/v1/{path}"), body).await.expect(503);
+        assert_eq!(answer.string("/code"), "unavailable", "without a key it is a busy table");
+    }
 }
 
 /// The write happened, its answer was lost: a repetition with the key finds out, and does it once.

@@ -380,7 +380,7 @@ fn refusal(guards: &[Guard], reasons: Vec<CancellationReason>) -> Refusal {
             // What has changed may be the candidate itself, which then has the address already.
             ("ConditionalCheckFailed" | "TransactionConflict", Guard::Unchanged) => stale = true,
             ("TransactionConflict", Guard::Receipt) => in_flight = true,
-            ("None", _) => {}
+            ("None" | "TransactionConflict", _) => {}
             (code, _) if Failure::transient_code(code) => {
                 trouble = Some(Failure::Unavailable(code.to_owned()));
             }
