@@ -235,9 +235,9 @@ async fn whatever_whatsapp_says_the_request_succeeds() {
         case(Play::Json(500, json!({})), "connected", false, "failed"),
         case(Play::Html(200), "connected", false, "could not be read"),
         case(Play::Html(404), "connected", false, "could not be read"),
-        case(Play::Half, "connected", false, "did not answer"),
+        case(Play::Half(200, json!({ "data": { "id": "19" } })), "connected", false, "did not answer"),
         case(Play::Nothing, "connected", false, "did not answer"),
-        case(Play::Long, "connected", false, "did not answer"),
+        case(Play::Long(200, json!({ "data": { "id": "19" } })), "connected", false, "did not answer"),
         case(Play::Redirect, "connected", false, "could not be read"),
         case(Play::Hang, "connected", false, "did not answer"),
     ];
@@ -267,9 +267,9 @@ async fn whatever_x_says_the_request_succeeds() {
         case(Play::Json(500, json!({})), "connected", false, "failed"),
         case(Play::Json(200, json!({ "data": {} })), "connected", false, "could not be read"),
         case(Play::Html(200), "connected", false, "could not be read"),
-        case(Play::Half, "connected", false, "did not come whole"),
+        case(Play::Half(200, json!({ "data": { "id": "19" } })), "connected", false, "did not come whole"),
         case(Play::Nothing, "connected", false, "did not come whole"),
-        case(Play::Long, "connected", false, "too long"),
+        case(Play::Long(200, json!({ "data": { "id": "19" } })), "connected", false, "too long"),
         case(Play::Redirect, "connected", false, "neither yes nor no"),
         case(Play::Hang, "connected", false, "did not answer in time"),
     ];

@@ -15,7 +15,6 @@ mod candidates;
 mod candidates_cost;
 mod channels;
 mod events;
-mod fake_vapi;
 mod fake_x;
 mod faults;
 mod idempotency;

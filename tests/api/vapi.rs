@@ -2,13 +2,13 @@
 
 use std::sync::{Arc, Mutex, OnceLock, Weak};
 
-use crate::fake_vapi::{Fake, NOWHERE, Play, Request};
 use futures_util::future::join;
 use http::Method;
 use serde_json::{Value, json};
 use shared::config::{Addresses, Services, VapiAccess};
 use shared::screening::Reference;
 use shared::secret::Secret;
+use tests::fake::{Fake, NOWHERE, Play, Request};
 use tests::wire::Fault;
 use tests::{ACME, World, tenant};
 
@@ -39,7 +39,7 @@ struct Exchange {
 
 impl Exchange {
     async fn new(script: impl Fn(&Request) -> Play + Send + Sync + 'static) -> Self {
-        let vapi = Fake::new(script).await;
+        let vapi = Fake::start(script).await;
         Self { world: World::with_services(services(&vapi.url)).await, vapi }
     }
 
@@ -151,8 +151,8 @@ fn check(request: &Request, callbacks: &str) {
 /// Vapi takes every order, and every call stays in this state.
 fn in_state(call: Value) -> impl Fn(&Request) -> Play + Send + Sync {
     move |request| match request.method.as_str() {
-        "POST" => Play::json(201, &json!({ "id": call_id(request), "status": "queued", "new": [1] })),
-        _ => Play::json(200, &call),
+        "POST" => Play::Json(201, json!({ "id": call_id(request), "status": "queued", "new": [1] })),
+        _ => Play::Json(200, call.clone()),
     }
 }
 
@@ -220,7 +220,7 @@ async fn a_scheduled_call_is_ordered_at_once_for_its_time() {
 
 #[tokio::test]
 async fn what_vapi_refuses_fails_at_once_and_may_be_tried_again() {
-    let exchange = Exchange::new(|_| Play::nothing()).await;
+    let exchange = Exchange::new(|_| Play::Nothing).await;
     let client = exchange.client();
     let (role, candidate) = (client.role().await, client.candidate().await);
     for (status, body, summary) in [
@@ -233,7 +233,7 @@ async fn what_vapi_refuses_fails_at_once_and_may_be_tried_again() {
         (402, json!({}), "refused the call with status 402."),
         (429, json!({ "message": "Over the limit" }), "refused the call: Over the limit."),
     ] {
-        exchange.vapi.play(move |_| Play::json(status, &body));
+        exchange.vapi.play(move |_| Play::Json(status, body.clone()));
         let screen = client.invite(candidate, role).await.expect(201).number("/id");
         exchange.world.run_tasks().await;
         let shown = client.screen(screen).await;
@@ -277,7 +277,7 @@ async fn where_vapi_cannot_be_reached_there_is_no_call() {
 
 #[tokio::test]
 async fn a_number_is_needed() {
-    let exchange = Exchange::new(|_| Play::nothing()).await;
+    let exchange = Exchange::new(|_| Play::Nothing).await;
     let client = exchange.client();
     let body = json!({ "name": "Jo", "email": "jo@example.com" });
     let candidate = client.post("candidates", body).await.expect(201).number("/id");
@@ -297,18 +297,18 @@ type Answering = fn() -> Play;
 #[tokio::test]
 async fn what_is_not_known_is_never_asked_for_again() {
     let doubtful: [(&str, Answering); 12] = [
-        ("500", || Play::json(500, &json!({ "message": "oops" }))),
-        ("503", || Play::html(503)),
-        ("a page", || Play::html(200)),
-        ("a page of 201", || Play::html(201)),
-        ("no id", || Play::json(201, &json!({ "status": "queued" }))),
-        ("an id that is none", || Play::json(201, &json!({ "id": "../call/call-1" }))),
-        ("nothing", Play::nothing),
-        ("noise", || Play::Send("SSH-2.0\r\n\r\n".into())),
-        ("half a body", || Play::half(201, &json!({ "id": "call-1" }))),
-        ("two megabytes", || Play::long(201, &json!({ "id": "call-1" }))),
-        ("a redirect", || Play::redirect("/call")),
-        ("a hang", Play::hang),
+        ("500", || Play::Json(500, json!({ "message": "oops" }))),
+        ("503", || Play::Html(503)),
+        ("a page", || Play::Html(200)),
+        ("a page of 201", || Play::Html(201)),
+        ("no id", || Play::Json(201, json!({ "status": "queued" }))),
+        ("an id that is none", || Play::Json(201, json!({ "id": "../call/call-1" }))),
+        ("nothing", || Play::Nothing),
+        ("noise", || Play::Raw("SSH-2.0\r\n\r\n".to_owned())),
+        ("half a body", || Play::Half(201, json!({ "id": "call-1" }))),
+        ("two megabytes", || Play::Long(201, json!({ "id": "call-1" }))),
+        ("a redirect", || Play::Redirect),
+        ("a hang", || Play::Hang),
     ];
     for (what, answer) in doubtful {
         let exchange = Exchange::new(move |_| answer()).await;
@@ -384,7 +384,7 @@ async fn a_process_that_dies_leaves_no_second_call() {
 
 #[tokio::test]
 async fn a_process_that_dies_while_vapi_thinks_leaves_no_second_call() {
-    let exchange = Exchange::new(|_| Play::silence()).await;
+    let exchange = Exchange::new(|_| Play::Silence).await;
     let client = exchange.client();
     let screen = client.invited().await.screen;
     let run = tokio::spawn(tasks::run(exchange.world.environment.clone()));
@@ -482,11 +482,11 @@ async fn an_analysis_that_never_comes_is_not_waited_for_longer_than_ten_minutes(
 #[tokio::test]
 async fn a_conversation_is_kept_where_its_call_cannot_be_read_again() {
     let unreadable: [(&str, Answering); 5] = [
-        ("500", || Play::json(500, &json!({}))),
-        ("404", || Play::json(404, &json!({}))),
-        ("a page", || Play::html(200)),
-        ("nothing", Play::nothing),
-        ("two megabytes", || Play::long(200, &json!({ "status": "ended" }))),
+        ("500", || Play::Json(500, json!({}))),
+        ("404", || Play::Json(404, json!({}))),
+        ("a page", || Play::Html(200)),
+        ("nothing", || Play::Nothing),
+        ("two megabytes", || Play::Long(200, json!({ "status": "ended" }))),
     ];
     for (what, answer) in unreadable {
         let started = in_state(Value::Null);
@@ -608,13 +608,13 @@ async fn callbacks_may_come_before_the_call_is_noted() {
         (vec![early], true, "queued"),
         (vec![missed], true, "no_answer"),
     ] {
-        let exchange = Arc::new(Exchange::new(|_| Play::nothing()).await);
+        let exchange = Arc::new(Exchange::new(|_| Play::Nothing).await);
         let Invited { role, candidate, screen } = exchange.client().invited().await;
         let ours: Arc<OnceLock<Weak<Exchange>>> = Arc::default();
         ours.set(Arc::downgrade(&exchange)).unwrap();
         exchange.vapi.play(move |request| {
             if request.method == "GET" {
-                return Play::json(200, &ended(&conversation(84)));
+                return Play::Json(200, ended(&conversation(84)));
             }
             let (exchange, callbacks) = (ours.get().unwrap().upgrade().unwrap(), callbacks.clone());
             let call = call_id(request);
@@ -624,7 +624,7 @@ async fn callbacks_may_come_before_the_call_is_noted() {
                     callback["message"]["call"]["id"] = json!(call);
                     deliver(&exchange.world, &callback).await.expect(200);
                 }
-                if answered { Play::json(201, &json!({ "id": call })) } else { Play::nothing() }
+                if answered { Play::Json(201, json!({ "id": call })) } else { Play::Nothing }
             })
         });
         assert_eq!(exchange.world.run_tasks().await, tasks::Summary { tasks: 1, failed: 0 });
@@ -646,7 +646,7 @@ async fn callbacks_may_come_before_the_call_is_noted() {
 /// A refusal is final, and whatever else is at the candidate in that moment does not turn it into a doubt.
 #[tokio::test]
 async fn a_refusal_is_noted_though_other_writes_come_between() {
-    let exchange = Exchange::new(|_| Play::json(400, &json!({ "message": "no" }))).await;
+    let exchange = Exchange::new(|_| Play::Json(400, json!({ "message": "no" }))).await;
     let client = exchange.client();
     let Invited { screen, candidate, .. } = client.invited().await;
     let conflicts = Mutex::new(0);

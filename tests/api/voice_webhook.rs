@@ -1,6 +1,5 @@
 //! What voice providers report: signatures, sizes, repetitions, every order.
 
-use crate::fake_vapi::NOWHERE;
 use bytes::Bytes;
 use futures_util::future::join_all;
 use http::Method;
@@ -10,6 +9,7 @@ use shared::model::{Tenant, VoiceProvider};
 use shared::providers::voice;
 use shared::screening::Reference;
 use shared::secret::Secret;
+use tests::fake::NOWHERE;
 use tests::wire::{Fault, Recorded};
 use tests::{Answer, Ask, World};
 

@@ -248,8 +248,8 @@ async fn what_is_not_known_is_said_and_never_posted_twice() {
         Play::Html(200),
         Play::Html(503),
         Play::Nothing,
-        Play::Half,
-        Play::Long,
+        Play::Half(200, json!({ "data": { "id": "19" } })),
+        Play::Long(200, json!({ "data": { "id": "19" } })),
         Play::Redirect,
         Play::Hang,
     ] {

@@ -3,10 +3,14 @@
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex};
 
+use futures_util::future::BoxFuture;
 use serde_json::Value;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::time::Instant;
+
+/// Where nobody listens.
+pub const NOWHERE: &str = "http://127.0.0.1:0";
 
 /// What the service does once it has read a request.
 #[derive(Clone, Debug)]
@@ -19,15 +23,38 @@ pub enum Play {
     Html(u16),
     /// Closes the connection without a word.
     Nothing,
-    /// Closes the connection in the middle of a good answer.
-    Half,
-    /// Gives a good answer of 2 MB.
-    Long,
+    /// Sends these characters, be they an answer or not.
+    Raw(String),
+    /// Closes the connection in the middle of an answer with this status and JSON.
+    Half(u16, Value),
+    /// Answers with this status and JSON, behind 2 MB of blanks.
+    Long(u16, Value),
     /// Redirects to another path of its own.
     Redirect,
     /// Stops the test's clock, so that the next timeout comes at once, and lets it go on when the client has left. The
     /// test must run on one thread.
     Hang,
+    /// Never answers.
+    Silence,
+    /// Does something first, which decides what is played then.
+    Later(Deferred),
+}
+
+/// What is done before a request is answered.
+#[derive(Clone)]
+pub struct Deferred(Arc<Mutex<Option<BoxFuture<'static, Play>>>>);
+
+impl std::fmt::Debug for Deferred {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("Deferred")
+    }
+}
+
+impl Play {
+    /// What `first` comes to.
+    pub fn later(first: impl Future<Output = Self> + Send + 'static) -> Self {
+        Self::Later(Deferred(Arc::new(Mutex::new(Some(Box::pin(first))))))
+    }
 }
 
 /// A request as it came over the wire.
@@ -48,14 +75,22 @@ impl Request {
     pub fn header(&self, name: &str) -> &str {
         self.headers.get(name).map_or("", String::as_str)
     }
+
+    /// The body, `null` where it is not JSON.
+    pub fn json(&self) -> Value {
+        serde_json::from_str(&self.body).unwrap_or_default()
+    }
 }
 
+type Script = dyn Fn(&Request) -> Play + Send + Sync;
+
 /// The server; it lives as long as the test's runtime.
-#[derive(Clone, Debug)]
+#[derive(Clone)]
 pub struct Fake {
     /// Where it listens, without a final slash.
     pub url: String,
     requests: Arc<Mutex<Vec<Request>>>,
+    script: Arc<Mutex<Arc<Script>>>,
 }
 
 impl Fake {
@@ -63,19 +98,31 @@ impl Fake {
     pub async fn start(script: impl Fn(&Request) -> Play + Send + Sync + 'static) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").await.expect("a loopback port");
         let url = format!("http://{}", listener.local_addr().expect("an address"));
-        let requests = Arc::<Mutex<Vec<Request>>>::default();
-        let (script, seen) = (Arc::new(script), requests.clone());
+        let fake = Self { url, requests: Arc::default(), script: Arc::new(Mutex::new(Arc::new(script))) };
+        let served = fake.clone();
         tokio::spawn(async move {
-            while let Ok((mut stream, _)) = listener.accept().await {
-                let (script, seen) = (script.clone(), seen.clone());
-                tokio::spawn(async move {
-                    let Some(request) = read(&mut stream).await else { return };
-                    seen.lock().expect("no poison").push(request.clone());
-                    play(&mut stream, script(&request)).await;
-                });
+            while let Ok((stream, _)) = listener.accept().await {
+                tokio::spawn(served.clone().serve(stream));
             }
         });
-        Self { url, requests }
+        fake
+    }
+
+    async fn serve(self, mut stream: TcpStream) {
+        let Some(request) = read(&mut stream).await else { return };
+        self.requests.lock().expect("no poison").push(request.clone());
+        let script = self.script.lock().expect("no poison").clone();
+        let mut next = script(&request);
+        while let Play::Later(Deferred(first)) = &next {
+            let first = first.lock().expect("no poison").take().expect("it is played once");
+            next = first.await;
+        }
+        play(&mut stream, next).await;
+    }
+
+    /// From now on, it does what `script` says.
+    pub fn play(&self, script: impl Fn(&Request) -> Play + Send + Sync + 'static) {
+        *self.script.lock().expect("no poison") = Arc::new(script);
     }
 
     /// Every request so far.
@@ -95,9 +142,14 @@ async fn play(stream: &mut TcpStream, play: Play) {
             answer(status, "content-type: text/html\r\n", "<!doctype html><title>Hello</title>")
         }
         Play::Nothing => String::new(),
-        Play::Half => "HTTP/1.1 200 -\r\ncontent-length: 99\r\n\r\n{\"data\": {\"id\": \"19".to_owned(),
-        Play::Long => answer(200, "", &format!("{}{{}}", " ".repeat(2 * 1024 * 1024))),
+        Play::Raw(characters) => characters,
+        Play::Half(status, body) => {
+            let whole = answer(status, "", &body.to_string());
+            whole[..whole.len() - 3].to_owned()
+        }
+        Play::Long(status, body) => answer(status, "", &format!("{}{body}", " ".repeat(2 * 1024 * 1024))),
         Play::Redirect => answer(307, "location: /elsewhere\r\n", ""),
+        Play::Silence | Play::Later(_) => std::future::pending().await,
         Play::Hang => {
             if !clock_stands() {
                 tokio::time::pause();
