@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use jiff::{SignedDuration, Timestamp};
+use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
 use super::tasks::{Task, TaskKind};
@@ -25,9 +25,6 @@ pub struct CandidatePage {
 /// A candidate whose applications stand in the index under another stage from now on.
 #[derive(Clone, Debug)]
 pub(super) struct ApplicantMove {
-    tenant: Tenant,
-    candidate: Id,
-    version: u64,
     entries: Vec<Item>,
     task: Task,
 }
@@ -44,8 +41,6 @@ struct EmailClaim {
     id: Id,
 }
 
-/// How long a request may take to bring the index up to date by itself.
-const INDEX_GRACE: SignedDuration = SignedDuration::from_mins(1);
 /// The most pages of 1 MB that are read of one candidate: what a function can answer.
 const MAX_PAGES: usize = 5;
 
@@ -109,18 +104,17 @@ impl Writes {
     }
 
     /// Adds the candidate's places in the index, as many as there is room for; where it is not enough for all, a task
-    /// and what is left.
-    pub(super) fn index(&mut self, mut applicant: ApplicantMove) -> Result<Option<ApplicantMove>, Failure> {
+    /// for the rest.
+    pub(super) fn index(&mut self, applicant: ApplicantMove) -> Result<(), Failure> {
         let all = applicant.entries.len() <= self.room();
         let now = if all { applicant.entries.len() } else { self.room().saturating_sub(1) };
-        for entry in applicant.entries.drain(..now) {
+        for entry in applicant.entries.into_iter().take(now) {
             self.put(entry);
         }
-        if all {
-            return Ok(None);
+        if !all {
+            self.put(applicant.task.item()?);
         }
-        self.put(applicant.task.item()?);
-        Ok(Some(applicant))
+        Ok(())
     }
 }
 
@@ -193,25 +187,21 @@ impl Store {
         Ok(Listed { items, next: applicants.next })
     }
 
-    /// Puts all applications of a candidate where they belong in the index, and finishes the task that asked for it.
+    /// Puts all applications of a candidate where they belong in the index, in as many transactions as it takes; the
+    /// last one finishes the task that asked for it.
     pub async fn index_candidate(&self, task: &Task) -> Result<(), Refusal> {
-        let Some(file) = self.find_candidate(task.tenant(), task.id).await? else { return Ok(()) };
-        let applicant = applicant_move(task.tenant(), &file, task.due)?;
-        self.index_rest(ApplicantMove { task: *task, ..applicant }).await
-    }
-
-    /// Further transactions for what one had no room for; the last one finishes the task.
-    pub(super) async fn index_rest(&self, applicant: ApplicantMove) -> Result<(), Refusal> {
-        let ApplicantMove { tenant, candidate, version, mut entries, task } = applicant;
+        let tenant = task.tenant();
+        let Some(file) = self.find_candidate(tenant, task.id).await? else { return Ok(()) };
+        let mut entries = applicant_move(tenant, &file, task.due)?.entries;
         loop {
             let mut writes = Writes::new(tenant);
-            writes.require(keys::candidate_file(tenant, candidate), version);
+            writes.require(keys::candidate_file(tenant, task.id), file.version);
             let batch = entries.len().min(writes.room() - 1);
             for entry in entries.drain(..batch) {
                 writes.put(entry);
             }
             if entries.is_empty() {
-                writes.finish(&task);
+                writes.finish(task);
                 return self.transact(writes).await;
             }
             self.transact(writes).await?;
@@ -232,12 +222,8 @@ fn applicant_item(tenant: Tenant, role: Id, candidate: Id, stage: Stage) -> Resu
 fn applicant_move(tenant: Tenant, file: &CandidateFile, now: Timestamp) -> Result<ApplicantMove, Failure> {
     let Candidate { id, stage, .. } = file.candidate;
     let entry = |application: &Application| applicant_item(tenant, application.role_id, id, stage);
-    let due = now.saturating_add(INDEX_GRACE).unwrap_or(now);
     Ok(ApplicantMove {
-        tenant,
-        candidate: id,
-        version: file.version,
         entries: file.applications.iter().map(entry).collect::<Result<_, _>>()?,
-        task: Task::new(tenant, TaskKind::Index, id, due),
+        task: Task::new(tenant, TaskKind::Index, id, now),
     })
 }

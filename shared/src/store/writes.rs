@@ -311,20 +311,12 @@ impl Action {
 }
 
 impl Store {
-    /// Makes the writes, all or none. Only of a candidate with very many applications the index follows a moment later.
+    /// Makes the writes, all or none. Only of a candidate with very many applications the index follows, by a task.
     pub async fn commit(&self, mut writes: Writes) -> Result<(), Refusal> {
-        let rest = match writes.applicant.take() {
-            None => None,
-            Some(applicant) => writes.index(applicant)?,
-        };
-        self.transact(writes).await?;
-        if let Some(rest) = rest
-            && let Err(refusal) = self.index_rest(rest).await
-        {
-            // A task says what is left to be done.
-            tracing::warn!(%refusal, "an index follows later");
+        if let Some(applicant) = writes.applicant.take() {
+            writes.index(applicant)?;
         }
-        Ok(())
+        self.transact(writes).await
     }
 
     /// One transaction. The SDK's own retries carry one token, so that they can't write twice.
