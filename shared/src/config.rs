@@ -67,6 +67,8 @@ pub struct Addresses {
     pub vapi: String,
     /// `X_URL`.
     pub x: String,
+    /// The page on which an account's owner allows the connection (`X_AUTHORIZE_URL`), without a query.
+    pub x_authorize: String,
     /// `WHATSAPP_URL`.
     pub whatsapp: String,
 }
@@ -76,6 +78,7 @@ impl Default for Addresses {
         Self {
             vapi: "https://api.vapi.ai".to_owned(),
             x: "https://api.x.com".to_owned(),
+            x_authorize: "https://x.com/i/oauth2/authorize".to_owned(),
             whatsapp: "https://graph.facebook.com".to_owned(),
         }
     }
@@ -147,6 +150,7 @@ impl Services {
             addresses: Addresses {
                 vapi: address("VAPI_URL")?.unwrap_or(default.vapi),
                 x: address("X_URL")?.unwrap_or(default.x),
+                x_authorize: address("X_AUTHORIZE_URL")?.unwrap_or(default.x_authorize),
                 whatsapp: address("WHATSAPP_URL")?.unwrap_or(default.whatsapp),
             },
         })
@@ -181,6 +185,7 @@ mod tests {
             ("VAPI_API_KEY", "alone"),
             ("X_CLIENT_SECRET", "alone"),
             ("X_URL", "api.x.com"),
+            ("X_AUTHORIZE_URL", "x.com/authorize"),
             ("SEALING_KEYS", "nonsense"),
         ] {
             assert!(with(name, value).unwrap_err().contains(name), "{name}={value}");

@@ -20,6 +20,9 @@ impl Id {
     /// The largest identifier, and the largest whole number that every JSON reader keeps exactly.
     pub const MAX: u64 = (1 << 53) - 1;
 
+    /// The largest identifier, which nothing ever has.
+    pub const LAST: Self = Self(Self::MAX);
+
     /// The identifier with this number, if there can be one.
     pub const fn new(number: u64) -> Option<Self> {
         if number >= 1 && number <= Self::MAX { Some(Self(number)) } else { None }

@@ -1,6 +1,6 @@
 //! What every Rolecall function stands on.
 //!
-//! The arrows go one way: `functions -> runtime -> resources -> http -> auth -> (accounts, screening) -> (providers,
+//! The arrows go one way: `functions -> runtime -> resources -> http -> membership -> auth -> (accounts, screening) -> (providers,
 //! config) -> store -> model -> (sealed, secret, id, clock, random)`.
 //! A request runs through them as: event, credential and quota, scope, syntax, existence, validation, state, store, reply.
 
@@ -10,6 +10,7 @@ pub mod clock;
 pub mod config;
 pub mod http;
 pub mod id;
+pub mod membership;
 pub mod model;
 pub mod providers;
 pub mod random;

@@ -3,7 +3,7 @@
 use http::Method;
 use rolecall_local::functions::tables;
 use serde_json::json;
-use shared::auth::Credential;
+use shared::auth::{Credential, Kind};
 use shared::http::Access;
 use shared::id::Id;
 use shared::model::{Mode, Scope, Scopes, Tenant};
@@ -14,7 +14,7 @@ use tests::{ACME, Answer, GLOBEX, Things, World, tenant};
 fn rows() -> Vec<(Method, &'static str, Scope)> {
     let routes = tables().into_iter().flat_map(|(_, routes)| routes);
     let row = |route: shared::http::Route| match route.access() {
-        Access::Public | Access::Signed => None,
+        Access::Public | Access::Signed | Access::Member(_) => None,
         Access::Scope(scope) => {
             let (method, path) = route.key.split_once(' ')?;
             Some((method.parse().ok()?, path, scope))
@@ -30,7 +30,8 @@ async fn new_key(
     scopes: Scopes,
     expires_at: Option<jiff::Timestamp>,
 ) -> Credential {
-    let credential = Credential::generate(tenant, Id::new(number).unwrap(), &Random::seeded(number));
+    let credential =
+        Credential::generate(Kind::ApiKey, tenant, Id::new(number).unwrap(), &Random::seeded(number));
     let key = ApiKey {
         id: credential.id(),
         name: "test".to_owned(),
@@ -50,16 +51,27 @@ fn assert_401(answer: &Answer, challenge: &str) {
     assert!(!answer.string("/request_id").is_empty());
 }
 
-const NO_CREDENTIAL: &str = r#"Bearer realm="rolecall""#;
-const BAD_CREDENTIAL: &str = r#"Bearer realm="rolecall", error="invalid_token""#;
+const NO_CREDENTIAL: &str = concat!(
+    "Bearer resource_metadata=",
+    r#""https://api.rolecall.test/.well-known/oauth-protected-resource/api/v1""#
+);
+const BAD_CREDENTIAL: &str = concat!(
+    "Bearer resource_metadata=",
+    r#""https://api.rolecall.test/.well-known/oauth-protected-resource/api/v1", error="invalid_token""#
+);
 
 #[tokio::test]
 async fn every_row_wants_a_good_credential() {
     let world = World::new().await;
-    let unknown = Credential::generate(tenant(GLOBEX, Mode::Live), Id::new(99).unwrap(), &Random::seeded(1));
+    let unknown = Credential::generate(
+        Kind::ApiKey,
+        tenant(GLOBEX, Mode::Live),
+        Id::new(99).unwrap(),
+        &Random::seeded(1),
+    );
     let nobody = Tenant { organization: Id::new(77).unwrap(), mode: Mode::Live };
-    let nobody = Credential::generate(nobody, Id::new(1).unwrap(), &Random::seeded(2));
-    let forged = Credential::with_secret(
+    let nobody = Credential::generate(Kind::ApiKey, nobody, Id::new(1).unwrap(), &Random::seeded(2));
+    let forged = Credential::api_key_with_secret(
         tenant(GLOBEX, Mode::Live),
         Id::new(2).unwrap(),
         "ThisIsNotTheSecretOfGlobex1",
@@ -99,6 +111,7 @@ async fn every_row_wants_its_scope() {
         for (number, other) in Scope::ALL.into_iter().enumerate() {
             let number = 100 + number as u64;
             let key = Credential::generate(
+                Kind::ApiKey,
                 tenant(ACME, Mode::Live),
                 Id::new(number).unwrap(),
                 &Random::seeded(number),
@@ -112,10 +125,8 @@ async fn every_row_wants_its_scope() {
                 assert!(![401, 403].contains(&answer.status), "{method} {path}: {}", answer.text);
             } else {
                 assert_eq!((answer.status, answer.string("/code")), (403, "forbidden"), "{method} {path}");
-                let challenge = format!(
-                    r#"Bearer realm="rolecall", error="insufficient_scope", scope="{}""#,
-                    scope.as_str()
-                );
+                let challenge =
+                    format!(r#"{NO_CREDENTIAL}, error="insufficient_scope", scope="{}""#, scope.as_str());
                 assert_eq!(answer.header("www-authenticate"), challenge);
             }
         }

@@ -100,7 +100,11 @@ async fn every_route_keeps_to_its_budget() {
     let mut rows: Vec<_> = tables()
         .into_iter()
         .flat_map(|(_, routes)| routes)
-        .filter(|route| route.access() != Access::Signed)
+        .filter(|route| match route.access() {
+            Access::Scope(_) => true,
+            Access::Public => route.key == "$default",
+            Access::Signed | Access::Member(_) => false,
+        })
         .map(|route| route.key)
         .collect();
     rows.sort_unstable();

@@ -383,7 +383,12 @@ async fn a_test_key_reaches_no_real_provider() {
     let fakes = [(); 3].map(|()| Fake::start(|_| Play::Html(500)));
     let [x, whatsapp, vapi] = fakes;
     let (x, whatsapp, vapi) = (x.await, whatsapp.await, vapi.await);
-    let addresses = Addresses { x: x.url.clone(), whatsapp: whatsapp.url.clone(), vapi: vapi.url.clone() };
+    let addresses = Addresses {
+        x: x.url.clone(),
+        whatsapp: whatsapp.url.clone(),
+        vapi: vapi.url.clone(),
+        ..Addresses::default()
+    };
     let access = VapiAccess {
         api_key: Secret::new("key"),
         phone_number_id: "number".to_owned(),

@@ -225,7 +225,12 @@ async fn with_accounts(seen: &mut Vec<(String, Vec<Recorded>)>) {
     let world = World::with_services(Services {
         x: Some(XAccess { client_id: "c".to_owned(), client_secret: Secret::new("s") }),
         sealing_keys: Some(keys.clone()),
-        addresses: Addresses { vapi: nowhere.clone(), x: nowhere.clone(), whatsapp: nowhere },
+        addresses: Addresses {
+            vapi: nowhere.clone(),
+            x: nowhere.clone(),
+            whatsapp: nowhere,
+            ..Addresses::default()
+        },
         ..Services::default()
     })
     .await;

@@ -49,7 +49,9 @@ fn each_functions_own_table_is_current() {
     for (package, routes) in [
         ("candidates", keys("CandidatesFunction")),
         ("channels", keys("ChannelsFunction")),
+        ("dashboard", keys("DashboardFunction")),
         ("job_postings", keys("JobPostingsFunction")),
+        ("oauth", keys("OauthFunction")),
         ("organization", keys("OrganizationFunction")),
         ("quick_post", keys("QuickPostFunction")),
         ("roles", keys("RolesFunction")),
@@ -105,6 +107,7 @@ fn the_arrows_point_one_way() {
         "screening",
         "accounts",
         "auth",
+        "membership",
         "http",
         "resources",
         "runtime",

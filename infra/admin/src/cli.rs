@@ -4,7 +4,7 @@
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use shared::id::Id;
-use shared::model::{Mode, Plan, Scope, Slug, Tenant, Text};
+use shared::model::{Email, MemberRole, Mode, Name, Plan, Scope, Slug, Tenant, Text};
 use shared::sealed::SealingKeys;
 use shared::secret::Secret;
 use shared::store::Store;
@@ -12,7 +12,7 @@ use shared::store::Store;
 /// The longest slug that can be asked for: the test copy's is the same with `-test` behind it.
 const LONGEST_SLUG: usize = Slug::MAX - "-test".len();
 
-/// Administers a Rolecall service: its table, organizations, API keys, channels and usage.
+/// Administers a Rolecall service: its table, organizations, members, API keys, channels and usage.
 #[derive(Debug, Parser)]
 #[command(name = "rolecall-admin", version, after_help = EXAMPLES, subcommand_required = true)]
 pub struct Cli {
@@ -53,6 +53,9 @@ pub(crate) enum Command {
     /// Organizations: create, list, plan, suspension
     #[command(subcommand)]
     Organization(OrganizationCommand),
+    /// Members, who sign in to the dashboard: create, list, link, remove
+    #[command(subcommand)]
+    Member(MemberCommand),
     /// API keys: create, list, revoke
     #[command(subcommand)]
     Key(KeyCommand),
@@ -130,6 +133,65 @@ pub(crate) struct NewOrganization {
     /// The slug [default: the name's, numbered while it is taken]
     #[arg(long, value_parser = slug)]
     pub(crate) slug: Option<Slug>,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum MemberCommand {
+    /// Create a member and print the link that sets the password, once
+    #[command(after_help = "\
+Example:
+  rolecall-admin member create 243619432448124 --name \"Ada Lovelace\" --email ada@acme.example --role owner \\
+    --base-url https://api.example.com")]
+    Create(NewMember),
+    /// List an organization's members, newest first
+    List {
+        /// The organization's identifier
+        #[arg(value_name = "ORGANIZATION_ID")]
+        organization: Id,
+    },
+    /// Print a link that sets a new password, in place of any before
+    Link(NewLink),
+    /// Remove a member: every session and connected application of theirs ends
+    Remove {
+        /// The organization's identifier
+        #[arg(value_name = "ORGANIZATION_ID")]
+        organization: Id,
+        /// The member's identifier
+        #[arg(value_name = "MEMBER_ID")]
+        id: Id,
+    },
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct NewMember {
+    /// The organization's identifier
+    #[arg(value_name = "ORGANIZATION_ID")]
+    pub(crate) organization: Id,
+    /// The name that others see, at most 200 characters
+    #[arg(long, value_parser = text::<200>)]
+    pub(crate) name: Name,
+    /// What the member signs in with; it can belong to one member of the whole service
+    #[arg(long)]
+    pub(crate) email: Email,
+    /// What the member may do: owners also manage members
+    #[arg(long, value_parser = member_role())]
+    pub(crate) role: MemberRole,
+    /// Where the service is, for the link
+    #[arg(long, value_name = "URL", env = "BASE_URL", value_parser = base_url)]
+    pub(crate) base_url: String,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct NewLink {
+    /// The organization's identifier
+    #[arg(value_name = "ORGANIZATION_ID")]
+    pub(crate) organization: Id,
+    /// The member's identifier
+    #[arg(value_name = "MEMBER_ID")]
+    pub(crate) id: Id,
+    /// Where the service is, for the link
+    #[arg(long, value_name = "URL", env = "BASE_URL", value_parser = base_url)]
+    pub(crate) base_url: String,
 }
 
 #[derive(Debug, Subcommand)]
@@ -319,6 +381,10 @@ fn endpoint(given: &str) -> Result<String, String> {
     }
 }
 
+fn base_url(given: &str) -> Result<String, String> {
+    endpoint(given.trim_end_matches('/'))
+}
+
 fn text<const MAX: usize>(given: &str) -> Result<Text<MAX>, String> {
     Text::parse(given)?.ok_or_else(|| "can't be blank".to_owned())
 }
@@ -356,6 +422,11 @@ fn token(given: &str) -> Result<Secret, String> {
         return Err("must be visible ASCII without spaces".to_owned());
     }
     Ok(Secret::new(given))
+}
+
+fn member_role() -> impl TypedValueParser<Value = MemberRole> {
+    PossibleValuesParser::new(MemberRole::ALL.map(MemberRole::as_str))
+        .try_map(|name| name.parse::<MemberRole>())
 }
 
 fn plan() -> impl TypedValueParser<Value = Plan> {

@@ -4,7 +4,7 @@ use std::fmt;
 
 use jiff::{SignedDuration, Timestamp};
 use serde::Serialize;
-use shared::auth::Credential;
+use shared::auth::{Credential, Kind};
 use shared::id::Id;
 use shared::model::{Day, Scope, Scopes, Tenant};
 use shared::store::{ApiKey, Denied, NewApiKey, Page};
@@ -58,7 +58,7 @@ pub(crate) async fn create(admin: &Admin, new: NewKey) -> Result<Created, Denied
     let days = new.expires_in_days.map(|days| SignedDuration::from_hours(24 * i64::from(days)));
     let expires_at = days.map(|days| admin.now.saturating_add(days).unwrap_or(Timestamp::MAX));
     for _ in 0..DRAWS {
-        let credential = Credential::generate(tenant, admin.ids.next(), &admin.random);
+        let credential = Credential::generate(Kind::ApiKey, tenant, admin.ids.next(), &admin.random);
         let name = new.name.as_str().to_owned();
         let key =
             ApiKey { id: credential.id(), name, scopes, created_at: admin.now, expires_at, revoked_at: None };

@@ -1,4 +1,4 @@
-//! The administration tool: the table, organizations, API keys, channels and usage, from the command line.
+//! The administration tool: the table, organizations, members, API keys, channels and usage, from the command line.
 //!
 //! A command's function talks to the store and gives an answer: one value that is JSON through `serde` and readable
 //! text through `Display`. Here commands meet their functions, answers the output, and failures a sentence.
@@ -6,6 +6,7 @@
 mod channels;
 mod cli;
 mod keys;
+mod members;
 mod organizations;
 mod output;
 mod table;
@@ -25,7 +26,9 @@ use shared::random::Random;
 use shared::store::{Denied, Failure, Store};
 
 pub use cli::Cli;
-use cli::{ChannelCommand, Command, KeyCommand, OrganizationCommand, TableCommand, UsageCommand};
+use cli::{
+    ChannelCommand, Command, KeyCommand, MemberCommand, OrganizationCommand, TableCommand, UsageCommand,
+};
 
 /// What the commands work with.
 struct Admin {
@@ -74,6 +77,14 @@ async fn perform(command: Command, json: bool, table: &str, admin: &Admin) -> Re
         Command::Organization(Organization::Resume { id }) => {
             render(json, &organizations::suspend(admin, id, false).await?)
         }
+        Command::Member(MemberCommand::Create(new)) => render(json, &members::create(admin, new).await?),
+        Command::Member(MemberCommand::List { organization }) => {
+            render(json, &members::list(admin, organization).await?)
+        }
+        Command::Member(MemberCommand::Link(new)) => render(json, &members::link(admin, new).await?),
+        Command::Member(MemberCommand::Remove { organization, id }) => {
+            render(json, &members::remove(admin, organization, id).await?)
+        }
         Command::Key(Key::Create(new)) => render(json, &keys::create(admin, new).await?),
         Command::Key(Key::List { tenant }) => render(json, &keys::list(admin, tenant.tenant()).await?),
         Command::Key(Key::Revoke { tenant, id }) => {
@@ -115,6 +126,10 @@ fn sentence(denied: &Denied, table: &str, endpoint: Option<&str>) -> String {
             "The organization has no such key in this mode; `rolecall-admin key list` shows those there are."
                 .to_owned()
         }
+        Denied::NoSuchMember => {
+            "The organization has no such member; `rolecall-admin member list` shows those there are."
+                .to_owned()
+        }
         Denied::SlugTaken => "The slug is taken by another organization; choose one with --slug.".to_owned(),
         Denied::Exists => "The identifiers that were drawn are in use; run the command again.".to_owned(),
         Denied::Failed(Failure::Internal(text)) if text.contains("ResourceNotFoundException") => {
@@ -127,7 +142,7 @@ fn sentence(denied: &Denied, table: &str, endpoint: Option<&str>) -> String {
                     .to_owned()
             }
         },
-        Denied::TooManyKeys | Denied::Failed(_) => {
+        Denied::TooManyKeys | Denied::EmailTaken | Denied::Failed(_) => {
             let text = denied.to_string();
             let mut letters = text.chars();
             let first = letters.next().map(|letter| letter.to_ascii_uppercase());

@@ -86,7 +86,7 @@ impl Desk {
 
     async fn gate(&self, key: &str) -> Verdict {
         let credential: Credential = key.parse().unwrap();
-        self.store.admit(&credential.presented(), self.now, 0).await.unwrap()
+        self.store.admit(&credential.presented(""), self.now, 0).await.unwrap()
     }
 
     async fn admitted(&self, key: &str) -> Admission {
@@ -435,7 +435,7 @@ async fn the_usage_of_more_days_than_a_page_is_shown() {
     let credential: Credential = key(&made).parse().unwrap();
     let day = |back: i64| desk.now.saturating_sub(jiff::SignedDuration::from_hours(24 * back)).unwrap();
     for back in 1..=120 {
-        desk.store.admit(&credential.presented(), day(back), 0).await.unwrap();
+        desk.store.admit(&credential.presented(""), day(back), 0).await.unwrap();
     }
     desk.store.archive_usage(tenant(id, Mode::Live), "2026-11-20".parse().unwrap()).await.unwrap();
     for (days, shown) in [(99, 99), (100, 100), (101, 101), (3660, 120)] {

@@ -1,14 +1,17 @@
 //! The demonstration organizations: the same on every machine, so that the README's commands work as they stand.
 //!
-//! Their keys are public. They can exist only here: a deployed service numbers its organizations by time and never
+//! Their keys and passwords are public. They can exist only here: a deployed service numbers its organizations by time and never
 //! hands out 1 or 2, and nothing but this file makes these.
+
+use std::collections::BTreeMap;
+use std::sync::{Mutex, PoisonError};
 
 use jiff::Timestamp;
 use shared::auth::Credential;
 use shared::clock::to_second;
 use shared::id::Id;
-use shared::model::{Mode, Plan, Scopes, Tenant, Text};
-use shared::store::{ApiKey, NewApiKey, Store};
+use shared::model::{Member, MemberRole, Mode, Password, PasswordHash, Plan, Scopes, Tenant, Text};
+use shared::store::{ApiKey, NewApiKey, Store, Writes};
 
 /// A demonstration organization.
 pub struct Demo {
@@ -16,6 +19,10 @@ pub struct Demo {
     pub name: &'static str,
     /// What it pays for.
     pub plan: Plan,
+    /// What its one member, an owner, signs in with.
+    pub email: &'static str,
+    /// The member's password.
+    pub password: &'static str,
     number: u64,
     secrets: [&'static str; 2],
 }
@@ -25,12 +32,16 @@ pub const DEMOS: [Demo; 2] = [
     Demo {
         name: "Acme",
         plan: Plan::Pro,
+        email: "ada@acme.example",
+        password: "acme demo password",
         number: 1,
         secrets: ["DemoKeyOfAcmeLiveNotASecret", "DemoKeyOfAcmeTestNotASecret"],
     },
     Demo {
         name: "Globex",
         plan: Plan::Free,
+        email: "grace@globex.example",
+        password: "globex demo password",
         number: 2,
         secrets: ["DemoKeyOfGlobexLiveNoSecret", "DemoKeyOfGlobexTestNoSecret"],
     },
@@ -50,7 +61,7 @@ impl Demo {
             Mode::Live => self.secrets[0],
             Mode::Test => self.secrets[1],
         };
-        Ok(Credential::with_secret(tenant, tenant.organization, secret))
+        Ok(Credential::api_key_with_secret(tenant, tenant.organization, secret))
     }
 
     /// Creates what of it does not exist yet.
@@ -77,11 +88,34 @@ impl Demo {
                 store.insert_api_key(tenant, &new).await.map_err(|error| error.to_string())?;
             }
         }
+        let id = live.organization;
+        if store.find_member(id, id).await.map_err(|error| error.to_string())?.is_none() {
+            let mut writes = Writes::new(live);
+            writes.insert_member(&self.member(id, now)?).map_err(|error| error.to_string())?;
+            store.commit(writes).await.map_err(|error| error.to_string())?;
+        }
         Ok(())
+    }
+
+    /// Its member, who has the organization's number.
+    fn member(&self, id: Id, now: Timestamp) -> Result<Member, String> {
+        // A public password needs no secret salt, and a slow hash is made once.
+        static HASHES: Mutex<BTreeMap<u64, PasswordHash>> = Mutex::new(BTreeMap::new());
+        let (name, _) = self.email.split_once('@').unwrap_or((self.email, ""));
+        let name = Text::parse(&(name[..1].to_uppercase() + &name[1..]))?.ok_or("a member needs a name")?;
+        let member = Member::invited(id, self.email.parse()?, name, MemberRole::Owner, now);
+        let password = Password::parse(self.password, &member.email)?;
+        let mut hashes = HASHES.lock().unwrap_or_else(PoisonError::into_inner);
+        let hash = match hashes.get(&id.get()) {
+            Some(hash) => hash.clone(),
+            None => PasswordHash::of(&password, [7; 16])?,
+        };
+        hashes.insert(id.get(), hash.clone());
+        Ok(Member { password: Some(hash), ..member })
     }
 }
 
-/// Creates the demonstration organizations that do not exist yet, with their keys.
+/// Creates the demonstration organizations that do not exist yet, with their keys and members.
 pub async fn create(store: &Store, now: Timestamp) -> Result<(), String> {
     for demo in &DEMOS {
         demo.create(store, to_second(now)).await?;

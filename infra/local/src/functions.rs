@@ -11,12 +11,14 @@ use crate::gateway::Function;
 use crate::template::Template;
 
 /// Each function's route table.
-pub fn tables() -> [(&'static str, Vec<Route>); 9] {
+pub fn tables() -> [(&'static str, Vec<Route>); 11] {
     [
         ("CandidatesFunction", candidates::routes()),
         ("ChannelsFunction", channels::routes()),
+        ("DashboardFunction", dashboard::routes()),
         ("DefaultFunction", default::routes()),
         ("JobPostingsFunction", job_postings::routes()),
+        ("OauthFunction", oauth::routes()),
         ("OrganizationFunction", organization::routes()),
         ("QuickPostFunction", quick_post::routes()),
         ("RolesFunction", roles::routes()),

@@ -63,7 +63,9 @@ async fn main() -> ExitCode {
         .with_writer(std::io::stderr)
         .with_target(false)
         .with_env_filter(tracing_subscriber::EnvFilter::try_from_default_env().unwrap_or_else(|_| {
-            tracing_subscriber::EnvFilter::new("warn,shared=info,tasks=info,usage_reset=info")
+            tracing_subscriber::EnvFilter::new(
+                "warn,shared=info,tasks=info,usage_reset=info,oauth=info,dashboard=info",
+            )
         }))
         .init();
     match run(Arguments::parse()).await {
@@ -235,6 +237,14 @@ fn greet(base_url: &str, endpoint: &str) -> Result<(), String> {
         for mode in Mode::ALL {
             println!("{:<14}{}", format!("{} {}", demo.name, mode.as_str()), demo.key(mode)?.reveal());
         }
+    }
+    for demo in &DEMOS {
+        println!(
+            "{:<14}{base_url}/dashboard  {}  {}",
+            format!("{} sign-in", demo.name),
+            demo.email,
+            demo.password
+        );
     }
     println!("DynamoDB      {endpoint}");
     let key = DEMOS[0].key(Mode::Live)?;

@@ -2,7 +2,7 @@
 
 mod credential;
 
-pub use credential::Credential;
+pub use credential::{Credential, Kind, hash};
 
 /// What the `Authorization` header comes to.
 #[derive(Clone, Debug)]
@@ -20,8 +20,13 @@ impl Caller {
     pub fn read(authorization: Option<&str>) -> Self {
         let Some(value) = authorization else { return Self::Anonymous };
         let Some((scheme, credential)) = value.split_once(' ') else { return Self::Malformed };
-        match credential.trim_start_matches(' ').parse() {
-            Ok(credential) if scheme.eq_ignore_ascii_case("bearer") => Self::Presented(credential),
+        match credential.trim_start_matches(' ').parse::<Credential>() {
+            Ok(credential)
+                if scheme.eq_ignore_ascii_case("bearer")
+                    && matches!(credential.kind(), Kind::ApiKey | Kind::AccessToken) =>
+            {
+                Self::Presented(credential)
+            }
             _ => Self::Malformed,
         }
     }

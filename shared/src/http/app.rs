@@ -9,7 +9,8 @@ use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use jiff::{Timestamp, ToSpan};
 use lambda_http::aws_lambda_events::apigw::ApiGatewayV2httpRequestContext;
 use lambda_http::aws_lambda_events::query_map::QueryMap;
-use lambda_http::http::header::AUTHORIZATION;
+use lambda_http::http::header::{AUTHORIZATION, HeaderName, HeaderValue};
+use lambda_http::http::{Method, StatusCode};
 use lambda_http::request::RequestContext;
 use lambda_http::{Body, Request, RequestExt, Response};
 use serde_json::value::RawValue;
@@ -18,7 +19,7 @@ use sha2::{Digest, Sha256};
 use super::call::Exchange;
 use super::route::{Answer, Handler};
 use super::visit::Visit;
-use super::{Error, Reply, Route, headers};
+use super::{Browser, Error, Form, Reply, Route, headers, page};
 use crate::auth::Caller;
 use crate::clock::Clock;
 use crate::config::Config;
@@ -93,9 +94,10 @@ impl App {
             base_url.unwrap_or_else(|| format!("https://{}", context.domain_name.unwrap_or_default()));
 
         let mut trace = Trace::default();
-        let result = self.dispatch(request, &route_key, base_url, &store, started, &mut trace).await;
+        let result = self.dispatch(request, &route_key, &base_url, &store, started, &mut trace).await;
         let detail = result.as_ref().err().and_then(Error::detail);
-        let response = respond(result, trace.quota.as_ref(), &request_id);
+        let form = self.routes.get(route_key.as_str()).map_or(Form::Api, Route::form);
+        let response = respond(form, result, trace.quota.as_ref(), &request_id, &base_url);
 
         let status = response.status().as_u16();
         let tenant = trace.tenant.map(|tenant| tenant.to_string());
@@ -119,20 +121,45 @@ impl App {
         &self,
         request: Request,
         route_key: &str,
-        base_url: String,
+        base_url: &str,
         store: &Store,
         now: Timestamp,
         trace: &mut Trace,
     ) -> Result<Reply<()>, Error> {
         let route = self.routes.get(route_key).ok_or(Error::NotFound)?;
+        let is_post = request.method() == Method::POST;
         let (scope, handler) = match &route.handler {
-            Handler::Open(_, handler) => {
-                let visit = Arc::new(self.visit(&request, store, now));
+            Handler::Scoped(scope, handler) => (*scope, handler),
+            Handler::Open(_, _, handler) => {
+                let visit = Arc::new(self.visit(&request, base_url, store, now));
                 return self.settle(|| handler(visit.clone())).await;
             }
-            Handler::Scoped(scope, handler) => (*scope, handler),
+            Handler::Browsed(handler) => {
+                let (browser, verdict) = Browser::of(self.visit(&request, base_url, store, now), is_post);
+                verdict?;
+                let browser = Arc::new(browser);
+                let reply = self.settle(|| handler(browser.clone())).await?;
+                return Ok(browser.greet(reply));
+            }
+            Handler::AtDesk(role, handler) => {
+                let (browser, verdict) = Browser::of(self.visit(&request, base_url, store, now), is_post);
+                let browser = Arc::new(browser);
+                let Some(desk) = browser.desk().await? else {
+                    return Ok(browser.greet(browser.sign_in_page().untyped()));
+                };
+                trace.tenant = Some(desk.tenant());
+                verdict?;
+                desk.require(*role)?;
+                if let Some(session) = desk.session().seen(browser.now())
+                    && let Err(error) = desk.keep_session(&session).await
+                {
+                    tracing::warn!(%error, "a session's use is not noted this time");
+                }
+                let desk = Arc::new(desk);
+                return self.settle(|| handler(desk.clone())).await;
+            }
         };
-        let admission = self.admit(&request, scope, store, now, trace).await?;
+        let admission = self.admit(&request, base_url, scope, store, now, trace).await?;
         let exchange = Arc::new(Exchange {
             route: route.key,
             organization: admission.organization,
@@ -140,12 +167,12 @@ impl App {
             store: store.clone(),
             ids: self.ids.clone(),
             now,
-            base_url,
+            base_url: base_url.to_owned(),
             signing_key: self.environment.config.signing_key.clone(),
             providers: self.environment.providers.clone(),
             random: self.environment.random.clone(),
             query: request.query_string_parameters_ref().cloned().unwrap_or_else(QueryMap::default),
-            id: request.path_parameters_ref().and_then(|path| path.first("id")).map(str::to_owned),
+            id: path_id(&request),
             receipt: receipt_slot(&request, route.key, now)?,
             body: body(&request)?,
             headers: request.headers().clone(),
@@ -172,14 +199,20 @@ impl App {
         }
     }
 
-    fn visit(&self, request: &Request, store: &Store, now: Timestamp) -> Visit {
+    fn visit(&self, request: &Request, base_url: &str, store: &Store, now: Timestamp) -> Visit {
         let body: &[u8] = request.body().as_ref();
         Visit {
             path: request.raw_http_path().to_owned(),
+            query: request.uri().query().unwrap_or_default().to_owned(),
+            id: path_id(request),
             headers: request.headers().clone(),
             body: body.to_vec(),
+            source: gateway_context(request).http.source_ip.unwrap_or_default(),
+            base_url: base_url.to_owned(),
             store: store.clone(),
             ids: self.ids.clone(),
+            random: self.environment.random.clone(),
+            signing_key: self.environment.config.signing_key.clone(),
             now,
             providers: self.environment.providers.clone(),
         }
@@ -189,6 +222,7 @@ impl App {
     async fn admit(
         &self,
         request: &Request,
+        base_url: &str,
         scope: Scope,
         store: &Store,
         now: Timestamp,
@@ -205,7 +239,7 @@ impl App {
         };
         let seconds_left = Day::of(now).seconds_left(now);
         let shard = self.environment.random.below(u64::MAX);
-        let admission = match store.admit(&credential.presented(), now, shard).await? {
+        let admission = match store.admit(&credential.presented(&audience(base_url)), now, shard).await? {
             Verdict::Unknown => return Err(Error::Unauthorized { presented: true }),
             Verdict::Exhausted { limit } => {
                 trace.tenant = Some(credential.tenant());
@@ -256,7 +290,7 @@ fn body(request: &Request) -> Result<String, Error> {
         return Err(Error::PayloadTooLarge(MAX_BODY));
     }
     if !headers::is_json(request.headers()) {
-        return Err(Error::UnsupportedMediaType);
+        return Err(Error::UnsupportedMediaType("application/json"));
     }
     let text =
         str::from_utf8(bytes).map_err(|_| Error::BadRequest("The request body is not UTF-8".to_owned()))?;
@@ -289,27 +323,62 @@ fn receipt_slot(
     Ok(Some((slot, URL_SAFE_NO_PAD.encode(digest.finalize()))))
 }
 
-fn respond(result: Result<Reply<()>, Error>, quota: Option<&Quota>, request_id: &str) -> Response<Body> {
+fn path_id(request: &Request) -> Option<String> {
+    request.path_parameters_ref().and_then(|path| path.first("id")).map(str::to_owned)
+}
+
+/// What an access token is for (RFC 8707): this API.
+pub fn audience(base_url: &str) -> String {
+    format!("{base_url}/api/v1")
+}
+
+fn respond(
+    form: Form,
+    result: Result<Reply<()>, Error>,
+    quota: Option<&Quota>,
+    request_id: &str,
+    base_url: &str,
+) -> Response<Body> {
     let reply = result.unwrap_or_else(|error| {
-        let reply = Reply::new(error.kind().0, error.body(request_id));
-        error.headers().into_iter().fold(reply, |reply, (name, value)| reply.with(name, value))
+        let body = match form {
+            Form::Api => error.body(request_id),
+            Form::OAuth => error.oauth_body(),
+            Form::Page => page::of_error(&error, request_id),
+        };
+        let reply = Reply::new(error.kind().0, body);
+        error.headers(base_url).into_iter().fold(reply, |reply, (name, value)| reply.with(name, value))
     });
-    let mut response = Response::builder()
-        .status(reply.status)
-        .header("content-type", "application/json")
-        .header("cache-control", "no-store")
-        .header("x-request-id", request_id);
+    let mut headers = match form {
+        Form::Api => {
+            vec![("content-type", "application/json".to_owned()), ("cache-control", "no-store".to_owned())]
+        }
+        Form::OAuth => vec![
+            ("content-type", "application/json".to_owned()),
+            ("cache-control", "no-store".to_owned()),
+            ("pragma", "no-cache".to_owned()),
+            ("access-control-allow-origin", "*".to_owned()),
+            ("access-control-expose-headers", "WWW-Authenticate".to_owned()),
+        ],
+        Form::Page => page::headers(base_url),
+    };
+    headers.push(("x-request-id", request_id.to_owned()));
     if let Some(Quota { limit, remaining, seconds_left }) = quota {
-        response = response
-            .header("ratelimit-policy", format!(r#""daily";q={limit};w=86400"#))
-            .header("ratelimit", format!(r#""daily";r={remaining};t={seconds_left}"#));
+        headers.push(("ratelimit-policy", format!(r#""daily";q={limit};w=86400"#)));
+        headers.push(("ratelimit", format!(r#""daily";r={remaining};t={seconds_left}"#)));
     }
-    for (name, value) in reply.headers {
-        response = response.header(name, value);
+    let mut response = Response::new(Body::Text(reply.body));
+    let status = StatusCode::from_u16(reply.status).ok();
+    let headers = headers.into_iter().map(|(name, value)| (name.to_owned(), value)).chain(reply.headers);
+    for (name, value) in headers {
+        // What a handler decides goes before what is usual.
+        if let (Ok(name), Ok(value)) =
+            (HeaderName::from_bytes(name.as_bytes()), HeaderValue::from_str(&value))
+        {
+            response.headers_mut().insert(name, value);
+        } else {
+            tracing::error!(name, "a header cannot be sent");
+        }
     }
-    response.body(Body::Text(reply.body)).unwrap_or_else(|_| {
-        let mut failed = Response::new(Body::Empty);
-        *failed.status_mut() = lambda_http::http::StatusCode::INTERNAL_SERVER_ERROR;
-        failed
-    })
+    *response.status_mut() = status.unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
+    response
 }

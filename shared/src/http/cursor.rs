@@ -2,8 +2,6 @@
 
 use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
-use hmac::{Hmac, KeyInit, Mac};
-use sha2::Sha256;
 
 use crate::secret::Secret;
 
@@ -32,14 +30,7 @@ pub(super) fn open(key: &Secret, list: &str, cursor: &str) -> Option<String> {
 
 fn mac(key: &Secret, list: &str, position: &str) -> [u8; MAC_LENGTH] {
     let mut mac = [0; MAC_LENGTH];
-    // HMAC takes a key of any length.
-    if let Ok(mut hmac) = Hmac::<Sha256>::new_from_slice(key.expose().as_bytes()) {
-        for part in ["cursor", list, position] {
-            hmac.update(&(part.len() as u64).to_be_bytes());
-            hmac.update(part.as_bytes());
-        }
-        mac.copy_from_slice(&hmac.finalize().into_bytes()[..MAC_LENGTH]);
-    }
+    mac.copy_from_slice(&key.mac(&["cursor", list, position])[..MAC_LENGTH]);
     mac
 }
 

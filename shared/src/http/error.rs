@@ -12,7 +12,7 @@ pub enum Error {
     #[error("{0}")]
     BadRequest(String),
     /// 401: no good credential (RFC 6750, section 3).
-    #[error("{}", if *presented { "The API key is not valid" } else { "An API key is required" })]
+    #[error("{}", if *presented { "The credential is not valid" } else { "An API key or access token is required" })]
     Unauthorized {
         /// Whether a credential was sent at all.
         presented: bool,
@@ -21,11 +21,17 @@ pub enum Error {
     #[error("The signature is not valid")]
     BadSignature,
     /// 403: a good credential without the scope.
-    #[error("The API key lacks the scope {}", .0.as_str())]
+    #[error("The credential lacks the scope {}", .0.as_str())]
     InsufficientScope(Scope),
     /// 403: a good credential of a suspended organization.
     #[error("The organization is suspended")]
     Suspended,
+    /// 403: a form that this browser was not given, or was given long ago.
+    #[error("The form is no longer valid; open the page again and repeat what you did")]
+    ForeignForm,
+    /// 403: a member who may not do this.
+    #[error("Only owners of the organization may do this")]
+    OwnersOnly,
     /// 404: nothing there, or nothing of this tenant's.
     #[error("Not found")]
     NotFound,
@@ -39,8 +45,8 @@ pub enum Error {
     #[error("The request body must be at most {0} bytes")]
     PayloadTooLarge(usize),
     /// 415: the body is of another type.
-    #[error("The request body must be application/json")]
-    UnsupportedMediaType,
+    #[error("The request body must be {0}")]
+    UnsupportedMediaType(&'static str),
     /// 422: every failure of the request's fields.
     #[error("Validation failed")]
     Validation(Vec<String>),
@@ -92,13 +98,15 @@ impl Error {
         match self {
             Self::BadRequest(_) => (400, "bad_request"),
             Self::Unauthorized { .. } | Self::BadSignature => (401, "unauthorized"),
-            Self::InsufficientScope(_) | Self::Suspended => (403, "forbidden"),
+            Self::InsufficientScope(_) | Self::Suspended | Self::ForeignForm | Self::OwnersOnly => {
+                (403, "forbidden")
+            }
             Self::NotFound => (404, "not_found"),
             Self::MethodNotAllowed(_) => (405, "method_not_allowed"),
             Self::Refused(Refusal::InFlight) => (409, "conflict"),
             Self::PreconditionFailed => (412, "precondition_failed"),
             Self::PayloadTooLarge(_) => (413, "payload_too_large"),
-            Self::UnsupportedMediaType => (415, "unsupported_media_type"),
+            Self::UnsupportedMediaType(_) => (415, "unsupported_media_type"),
             Self::Validation(_) => (422, "validation_failed"),
             Self::InvalidTransition(_) => (422, "invalid_transition"),
             Self::ChannelNotConnected(_) => (422, "channel_not_connected"),
@@ -121,18 +129,19 @@ impl Error {
         }
     }
 
-    pub(super) fn headers(&self) -> Vec<(&'static str, String)> {
+    /// The headers that go with it. Whoever lacks a credential is told where to learn how to get one (RFC 9728, section
+    /// 5.1).
+    pub(super) fn headers(&self, base_url: &str) -> Vec<(&'static str, String)> {
+        let challenge = |rest: &str| {
+            let metadata = format!("{base_url}/.well-known/oauth-protected-resource/api/v1");
+            vec![("www-authenticate", format!("Bearer resource_metadata=\"{metadata}\"{rest}"))]
+        };
         match self {
-            Self::Unauthorized { presented: false } => {
-                vec![("www-authenticate", r#"Bearer realm="rolecall""#.to_owned())]
+            Self::Unauthorized { presented: false } => challenge(""),
+            Self::Unauthorized { presented: true } => challenge(", error=\"invalid_token\""),
+            Self::InsufficientScope(scope) => {
+                challenge(&format!(", error=\"insufficient_scope\", scope=\"{}\"", scope.as_str()))
             }
-            Self::Unauthorized { presented: true } => {
-                vec![("www-authenticate", r#"Bearer realm="rolecall", error="invalid_token""#.to_owned())]
-            }
-            Self::InsufficientScope(scope) => vec![(
-                "www-authenticate",
-                format!(r#"Bearer realm="rolecall", error="insufficient_scope", scope="{}""#, scope.as_str()),
-            )],
             Self::BadSignature => vec![("www-authenticate", r#"Signature realm="rolecall""#.to_owned())],
             Self::MethodNotAllowed(allowed) => vec![("allow", allowed.clone())],
             Self::Upstream { retry_after: Some(seconds), .. } => vec![("retry-after", seconds.to_string())],
@@ -151,13 +160,29 @@ impl Error {
             Self::IdempotencyMismatch => Some([].as_slice()),
             _ => None,
         };
-        let (status, code) = self.kind();
-        let error = match (status, self) {
-            (503, _) => "The service is busy; try again in a moment".to_owned(),
-            (409, _) => "A request with this idempotency key is still being carried out".to_owned(),
-            _ => self.to_string(),
-        };
+        let (_, code) = self.kind();
+        let error = self.sentence();
         serde_json::to_string(&ErrorBody { error, code, messages, request_id }).unwrap_or_default()
+    }
+
+    /// What it is, for people.
+    pub(super) fn sentence(&self) -> String {
+        match self.kind().0 {
+            503 => "The service is busy; try again in a moment".to_owned(),
+            409 => "A request with this idempotency key is still being carried out".to_owned(),
+            _ => self.to_string(),
+        }
+    }
+
+    /// The body where OAuth's form is asked for (RFC 6749, section 5.2). Its own errors are replies: here is what any
+    /// route can run into.
+    pub(super) fn oauth_body(&self) -> String {
+        let error = match self.kind().0 {
+            500 => "server_error",
+            501.. => "temporarily_unavailable",
+            _ => "invalid_request",
+        };
+        serde_json::json!({ "error": error, "error_description": self.sentence() }).to_string()
     }
 }
 

@@ -54,6 +54,21 @@ pub(super) fn is_json(headers: &HeaderMap) -> bool {
         })
 }
 
+/// Whether a body of this type is a form.
+pub(super) fn is_form(headers: &HeaderMap) -> bool {
+    let Ok(Some(value)) = single(headers, "content-type") else { return false };
+    let media = value.split(';').next().unwrap_or_default().trim();
+    media.eq_ignore_ascii_case("application/x-www-form-urlencoded")
+}
+
+/// A cookie's value; the first where there are several of the name.
+pub(super) fn cookie<'h>(headers: &'h HeaderMap, name: &str) -> Option<&'h str> {
+    let lines = headers.get_all("cookie").iter().filter_map(|line| line.to_str().ok());
+    let mut cookies =
+        lines.flat_map(|line| line.split(';')).filter_map(|cookie| cookie.trim().split_once('='));
+    cookies.find(|(known, _)| *known == name).map(|(_, value)| value)
+}
+
 fn bad(name: &str, what: &str) -> Error {
     Error::BadRequest(format!("The header {name} {what}"))
 }

@@ -3,19 +3,24 @@
 //! Nothing here knows a resource, and no handler sees a header.
 
 mod app;
+mod browser;
 mod call;
 mod cursor;
 mod error;
 mod fields;
 mod headers;
+pub mod page;
+mod parameters;
 mod reply;
 mod route;
 mod visit;
 
-pub use app::{App, Environment};
+pub use app::{App, Environment, audience};
+pub use browser::{Browser, Desk};
 pub use call::{Call, Listing};
 pub use error::Error;
 pub use fields::{Change, Fields, Input, Scalar, Value};
-pub use reply::{Collection, Reply};
-pub use route::{Access, Route};
+pub use parameters::Parameters;
+pub use reply::{Collection, Page, Reply};
+pub use route::{Access, Form, Route};
 pub use visit::Visit;

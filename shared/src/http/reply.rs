@@ -1,4 +1,4 @@
-//! Replies: a status, a JSON body, and the few headers that a handler decides.
+//! Replies: a status, a body, and the few headers that a handler decides.
 
 use std::marker::PhantomData;
 
@@ -7,7 +7,7 @@ use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use serde::Serialize;
 use sha2::{Digest, Sha256};
 
-use super::Error;
+use super::{Error, page};
 use crate::store::{Failure, Receipt};
 
 /// A list's form.
@@ -19,7 +19,11 @@ pub struct Collection<T> {
     pub next_cursor: Option<String>,
 }
 
-/// What a handler answers: an `O`, as JSON.
+/// What a browser is answered: a page, or where to go.
+#[derive(Debug)]
+pub enum Page {}
+
+/// What a handler answers: an `O`, as JSON; or a [`Page`].
 #[derive(Debug)]
 pub struct Reply<O> {
     pub(super) status: u16,
@@ -42,16 +46,66 @@ impl<O: Serialize> Reply<O> {
     }
 }
 
+impl Reply<Page> {
+    /// 200 with a page.
+    pub fn page(page: &impl askama::Template) -> Result<Self, Error> {
+        let html = page.render();
+        let html = html.map_err(|error| Failure::Internal(format!("a page cannot be written: {error}")))?;
+        Ok(Self::new(200, html))
+    }
+
+    /// 303: the browser goes on there, with GET.
+    pub fn see_other(address: &str) -> Self {
+        Self::new(303, String::new()).with("location", address.to_owned())
+    }
+
+    /// 200 with a file that may be kept for a year, because its address changes with its content.
+    pub fn file(media: &str, content: &str) -> Self {
+        Self::new(200, content.to_owned())
+            .with("content-type", media.to_owned())
+            .with("cache-control", "public, max-age=31536000, immutable".to_owned())
+    }
+
+    /// The same page as the answer to a form that was not right.
+    #[must_use]
+    pub fn refused(self, status: u16) -> Self {
+        Self { status, ..self }
+    }
+
+    /// The same page, whose forms may lead to this source (CSP `form-action`), too.
+    #[must_use]
+    pub fn leading_to(self, source: &str) -> Self {
+        let policy = page::content_security_policy(source);
+        self.with("content-security-policy", policy)
+    }
+}
+
+impl<O: Serialize> Reply<O> {
+    /// Any status with a body; for protocols that have error forms of their own.
+    pub fn status(status: u16, body: &O) -> Result<Self, Error> {
+        Ok(Self::new(status, json(body)?))
+    }
+}
+
 impl<O> Reply<O> {
+    /// 204, and nothing else.
+    pub fn empty() -> Self {
+        Self::new(204, String::new())
+    }
+
     pub(super) fn new(status: u16, body: String) -> Self {
         Self { status, headers: Vec::new(), body, form: PhantomData }
     }
 
     /// The same reply with one more header.
     #[must_use]
-    pub(super) fn with(mut self, name: &str, value: String) -> Self {
+    pub fn with(mut self, name: &str, value: String) -> Self {
         self.headers.push((name.to_owned(), value));
         self
+    }
+
+    pub(super) fn sets(&self, name: &str) -> bool {
+        self.headers.iter().any(|(known, _)| known == name)
     }
 
     /// 201 instead; what was created has no address of its own.

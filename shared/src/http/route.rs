@@ -3,9 +3,11 @@
 use std::pin::Pin;
 use std::sync::Arc;
 
+use super::browser::{Browser, Desk};
 use super::call::Exchange;
+use super::reply::Page;
 use super::{Call, Error, Input, Reply, Visit};
-use crate::model::Scope;
+use crate::model::{MemberRole, Scope};
 
 pub(super) type Answer = Pin<Box<dyn Future<Output = Result<Reply<()>, Error>> + Send>>;
 
@@ -14,16 +16,34 @@ pub(super) type Answer = Pin<Box<dyn Future<Output = Result<Reply<()>, Error>> +
 pub enum Access {
     /// Whoever has a credential with this scope.
     Scope(Scope),
+    /// Whoever is signed in, in this role or a higher one.
+    Member(MemberRole),
     /// Whoever signs it as an outside service does.
     Signed,
     /// Anybody.
     Public,
 }
 
+/// In what form a route answers, its errors included.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Form {
+    /// JSON, as the API's contract has it.
+    Api,
+    /// JSON, as OAuth has it (RFC 6749, section 5.2), for scripts of any origin.
+    OAuth,
+    /// Pages for a browser.
+    Page,
+}
+
+/// Who answers.
+type By<R> = Arc<dyn Fn(Arc<R>) -> Answer + Send + Sync>;
+
 #[derive(Clone)]
 pub(super) enum Handler {
-    Scoped(Scope, Arc<dyn Fn(Arc<Exchange>) -> Answer + Send + Sync>),
-    Open(Access, Arc<dyn Fn(Arc<Visit>) -> Answer + Send + Sync>),
+    Scoped(Scope, By<Exchange>),
+    Open(Access, Form, By<Visit>),
+    Browsed(By<Browser>),
+    AtDesk(MemberRole, By<Desk>),
 }
 
 /// A row of a function's table.
@@ -36,7 +56,7 @@ pub struct Route {
 
 impl Route {
     /// `handler` answers requests of this key that carry a credential with this scope. It may be called again for the
-    /// same request when what it read has changed before it could write.
+    /// same request when what it read has changed before it could write; so may every other.
     pub fn new<I, O, H, F>(key: &'static str, scope: Scope, handler: H) -> Self
     where
         I: Input + 'static,
@@ -44,52 +64,88 @@ impl Route {
         H: Fn(Call<I>) -> F + Send + Sync + 'static,
         F: Future<Output = Result<Reply<O>, Error>> + Send + 'static,
     {
-        let handler = move |exchange: Arc<Exchange>| -> Answer {
-            let answer = handler(Call::new(exchange));
-            Box::pin(async move { answer.await.map(Reply::untyped) })
-        };
-        Self { key, handler: Handler::Scoped(scope, Arc::new(handler)) }
+        let handler = by(move |exchange| handler(Call::new(exchange)));
+        Self { key, handler: Handler::Scoped(scope, handler) }
     }
 
-    /// `handler` answers requests of this key from anybody. It, too, may be called again for the same request.
+    /// `handler` answers requests of this key from anybody.
     pub fn public<O, H, F>(key: &'static str, handler: H) -> Self
     where
         O: 'static,
         H: Fn(Arc<Visit>) -> F + Send + Sync + 'static,
         F: Future<Output = Result<Reply<O>, Error>> + Send + 'static,
     {
-        Self::open(key, Access::Public, handler)
+        Self { key, handler: Handler::Open(Access::Public, Form::Api, by(handler)) }
     }
 
-    /// `handler` answers requests of this key once it has made sure, before anything else, who signed them. It, too,
-    /// may be called again for the same request.
+    /// `handler` answers requests of this key once it has made sure, before anything else, who signed them.
     pub fn signed<O, H, F>(key: &'static str, handler: H) -> Self
     where
         O: 'static,
         H: Fn(Arc<Visit>) -> F + Send + Sync + 'static,
         F: Future<Output = Result<Reply<O>, Error>> + Send + 'static,
     {
-        Self::open(key, Access::Signed, handler)
+        Self { key, handler: Handler::Open(Access::Signed, Form::Api, by(handler)) }
     }
 
-    fn open<O, H, F>(key: &'static str, access: Access, handler: H) -> Self
+    /// `handler` answers OAuth clients. How they prove who they are is OAuth's business.
+    pub fn oauth<O, H, F>(key: &'static str, handler: H) -> Self
     where
         O: 'static,
         H: Fn(Arc<Visit>) -> F + Send + Sync + 'static,
         F: Future<Output = Result<Reply<O>, Error>> + Send + 'static,
     {
-        let handler = move |visit: Arc<Visit>| -> Answer {
-            let answer = handler(visit);
-            Box::pin(async move { answer.await.map(Reply::untyped) })
-        };
-        Self { key, handler: Handler::Open(access, Arc::new(handler)) }
+        Self { key, handler: Handler::Open(Access::Public, Form::OAuth, by(handler)) }
+    }
+
+    /// `handler` answers anybody's browser. A POST comes from a form that the same browser was given.
+    pub fn page<H, F>(key: &'static str, handler: H) -> Self
+    where
+        H: Fn(Arc<Browser>) -> F + Send + Sync + 'static,
+        F: Future<Output = Result<Reply<Page>, Error>> + Send + 'static,
+    {
+        Self { key, handler: Handler::Browsed(by(handler)) }
+    }
+
+    /// `handler` answers the browser of a signed-in member in this role or a higher one; others are sent to sign in. A
+    /// POST comes from a form that the same browser was given.
+    pub fn member<H, F>(key: &'static str, role: MemberRole, handler: H) -> Self
+    where
+        H: Fn(Arc<Desk>) -> F + Send + Sync + 'static,
+        F: Future<Output = Result<Reply<Page>, Error>> + Send + 'static,
+    {
+        Self { key, handler: Handler::AtDesk(role, by(handler)) }
     }
 
     /// Who may send it.
     pub const fn access(&self) -> Access {
         match self.handler {
             Handler::Scoped(scope, _) => Access::Scope(scope),
-            Handler::Open(access, _) => access,
+            Handler::Open(access, ..) => access,
+            Handler::Browsed(_) => Access::Public,
+            Handler::AtDesk(role, _) => Access::Member(role),
         }
     }
+
+    /// In what form it answers.
+    pub const fn form(&self) -> Form {
+        match self.handler {
+            Handler::Scoped(..) => Form::Api,
+            Handler::Open(_, form, _) => form,
+            Handler::Browsed(_) | Handler::AtDesk(..) => Form::Page,
+        }
+    }
+}
+
+fn by<R, O, H, F>(handler: H) -> By<R>
+where
+    R: 'static,
+    O: 'static,
+    H: Fn(Arc<R>) -> F + Send + Sync + 'static,
+    F: Future<Output = Result<Reply<O>, Error>> + Send + 'static,
+{
+    Arc::new(move |request| {
+        let answer = handler(request);
+        Box::pin(async move { answer.await.map(Reply::untyped) })
+    })
 }

@@ -3,27 +3,60 @@
 use jiff::Timestamp;
 use lambda_http::http::HeaderMap;
 
-use super::headers;
+use super::parameters::Parameters;
+use super::{Error, headers};
 use crate::clock::to_second;
-use crate::id::Ids;
+use crate::id::{Id, Ids};
 use crate::providers::Providers;
+use crate::random::Random;
+use crate::secret::Secret;
 use crate::store::Store;
 
 /// A request from whoever it may be.
 pub struct Visit {
     pub(super) path: String,
+    pub(super) query: String,
+    pub(super) id: Option<String>,
     pub(super) headers: HeaderMap,
     pub(super) body: Vec<u8>,
+    pub(super) source: String,
+    pub(super) base_url: String,
     pub(super) store: Store,
     pub(super) ids: Ids,
+    pub(super) random: Random,
+    pub(super) signing_key: Secret,
     pub(super) now: Timestamp,
     pub(super) providers: Providers,
 }
+
+/// The largest form.
+const MAX_FORM: usize = 64 * 1024;
 
 impl Visit {
     /// The path, decoded as the gateway decodes it.
     pub fn path(&self) -> &str {
         &self.path
+    }
+
+    /// The identifier in the path. What cannot be one names nothing.
+    pub fn id(&self) -> Result<Id, Error> {
+        self.id.as_deref().and_then(|id| id.parse().ok()).ok_or(Error::NotFound)
+    }
+
+    /// The query's parameters.
+    pub fn query(&self) -> Parameters {
+        Parameters::parse(self.query.as_bytes())
+    }
+
+    /// The body's parameters, where it is a form of at most 64 KB.
+    pub fn form(&self) -> Result<Parameters, Error> {
+        if self.body.len() > MAX_FORM {
+            return Err(Error::PayloadTooLarge(MAX_FORM));
+        }
+        if !headers::is_form(&self.headers) {
+            return Err(Error::UnsupportedMediaType("application/x-www-form-urlencoded"));
+        }
+        Ok(Parameters::parse(&self.body))
     }
 
     /// A header's value, where it was sent once and is visible ASCII.
@@ -34,6 +67,16 @@ impl Visit {
     /// The body, byte by byte as it was sent.
     pub fn body(&self) -> &[u8] {
         &self.body
+    }
+
+    /// The address that the request came from, as the gateway saw it.
+    pub fn source(&self) -> &str {
+        &self.source
+    }
+
+    /// The address that public links begin with.
+    pub fn base_url(&self) -> &str {
+        &self.base_url
     }
 
     /// The table.
@@ -49,6 +92,16 @@ impl Visit {
     /// Makes identifiers.
     pub fn ids(&self) -> &Ids {
         &self.ids
+    }
+
+    /// Randomness.
+    pub fn random(&self) -> &Random {
+        &self.random
+    }
+
+    /// Signs what we want to recognise.
+    pub fn signing_key(&self) -> &Secret {
+        &self.signing_key
     }
 
     /// The outside services.

@@ -78,6 +78,11 @@ pub struct WebAddress(String);
 
 impl WebAddress {
     const MAX: usize = 2_000;
+
+    /// The address.
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
 }
 
 impl FromStr for WebAddress {

@@ -9,7 +9,7 @@ use jiff::{Timestamp, ToSpan};
 use serde::{Deserialize, Serialize};
 
 /// A date in UTC; a plan's daily limit begins anew with each.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct Day(Date);
 
@@ -17,6 +17,12 @@ impl Day {
     /// The day that `now` lies in.
     pub fn of(now: Timestamp) -> Self {
         Self(now.to_zoned(TimeZone::UTC).date())
+    }
+
+    /// The day that is `days` before this one.
+    #[must_use]
+    pub fn before(self, days: u32) -> Self {
+        Self(self.0.saturating_sub(i64::from(days).days()))
     }
 
     /// The first moment of the following day, when the quota is full again.

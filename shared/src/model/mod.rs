@@ -6,8 +6,12 @@ mod candidate;
 mod channel;
 mod contact;
 mod day;
+mod grant;
+mod member;
 mod organization;
+mod password;
 mod posting;
+mod redirect_uri;
 mod role;
 mod screen;
 mod slug;
@@ -23,8 +27,12 @@ pub use candidate::{
 pub use channel::{ChannelStatus, Metrics, Post, Standing, WhatsAppConnection, XConnection};
 pub use contact::{Email, Phone, WebAddress};
 pub use day::Day;
+pub use grant::{Client, ClientAuthentication, ClientName, Code, Grant, Refresh, TokenSet, challenge};
+pub use member::{Link, Member, MemberRole, Session};
 pub use organization::{Mode, Organization, Plan, Scope, Scopes, Tenant};
+pub use password::{Password, PasswordHash};
 pub use posting::{NotPublishable, Posting, PostingContent};
+pub use redirect_uri::RedirectUri;
 pub use role::{
     Department, InvalidTransition, Location, LongText, PostingLink, RemotePolicy, Role, RoleContent,
     RoleStats, RoleStatus, Salary, SalaryRange, Title,

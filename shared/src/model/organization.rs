@@ -110,6 +110,24 @@ words! {
     }
 }
 
+impl Scope {
+    /// What it allows, in words for whoever is asked to allow it.
+    pub const fn description(self) -> &'static str {
+        match self {
+            Self::RolesRead => "See roles, their figures and job postings",
+            Self::RolesWrite => "Create, change, publish and close roles and job postings",
+            Self::CandidatesRead => "See candidates, their applications and their history",
+            Self::CandidatesWrite => {
+                "Add candidates, move them, reject and hire them, invite them to voice screens"
+            }
+            Self::VoiceScreensRead => "See voice screens with transcripts and scores",
+            Self::ChannelsRead => "See connected channels and what was posted",
+            Self::ChannelsWrite => "Post jobs in the organization's name",
+            Self::OrganizationRead => "See the organization, its plan and its usage",
+        }
+    }
+}
+
 /// A set of scopes, stored as one small number: bit *n* is the scope at place *n* of [`Scope::ALL`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(transparent)]

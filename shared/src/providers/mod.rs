@@ -4,6 +4,8 @@
 //! tenant gets simulators, whatever is configured.
 
 pub mod client;
+pub mod client_document;
+mod public_address;
 #[cfg(test)]
 mod stand_in;
 pub mod vapi;
@@ -17,8 +19,6 @@ use std::sync::{Arc, OnceLock};
 
 use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
-use hmac::{Hmac, KeyInit, Mac};
-use sha2::Sha256;
 
 use crate::config::{Config, Services};
 use crate::model::{Mode, VoiceProvider};
@@ -26,6 +26,7 @@ use crate::sealed::SealingKeys;
 use crate::secret::Secret;
 
 use client::Outside;
+use client_document::ClientDocuments;
 use vapi::Vapi;
 use whatsapp::WhatsApp;
 use x::X;
@@ -35,8 +36,9 @@ use x::X;
 pub struct Providers(Arc<Inner>);
 
 struct Inner {
-    /// Made when it is first needed: most functions never do.
+    /// Made when it is first needed, as the next: most functions never do.
     outside: OnceLock<Option<Outside>>,
+    documents: OnceLock<Option<ClientDocuments>>,
     services: Services,
     simulator_secret: Secret,
 }
@@ -64,10 +66,22 @@ pub enum WhatsAppPort<'p> {
 impl Providers {
     /// The services of this configuration.
     pub fn new(config: &Config) -> Self {
+        Self::with_documents(config, OnceLock::new())
+    }
+
+    /// The same, with the documents of OAuth clients from elsewhere: for tests only.
+    pub fn given_documents(config: &Config, documents: ClientDocuments) -> Self {
+        Self::with_documents(config, OnceLock::from(Some(documents)))
+    }
+
+    fn with_documents(config: &Config, documents: OnceLock<Option<ClientDocuments>>) -> Self {
         Self(Arc::new(Inner {
             outside: OnceLock::new(),
+            documents,
             services: config.services.clone(),
-            simulator_secret: derived(&config.signing_key, "voice simulator"),
+            simulator_secret: Secret::new(
+                URL_SAFE_NO_PAD.encode(config.signing_key.mac(&["voice simulator"])),
+            ),
         }))
     }
 
@@ -76,6 +90,15 @@ impl Providers {
         let make =
             || Outside::new().inspect_err(|sentence| tracing::error!(sentence, "no outside services")).ok();
         self.0.outside.get_or_init(make).as_ref()
+    }
+
+    /// The documents of OAuth clients; `None` where the system does not allow for fetching.
+    pub fn client_documents(&self) -> Option<&ClientDocuments> {
+        let make = || {
+            let made = ClientDocuments::new();
+            made.inspect_err(|sentence| tracing::error!(sentence, "no client documents")).ok()
+        };
+        self.0.documents.get_or_init(make).as_ref()
     }
 
     /// Who makes the calls of a tenant in this mode; `None` where nobody is configured.
@@ -122,7 +145,7 @@ impl Providers {
         match (x, sealing_keys, self.outside()) {
             (Some(access), Some(keys), Some(outside)) => {
                 let (id, secret) = (access.client_id.clone(), access.client_secret.clone());
-                XPort::Real(X::new(outside.clone(), addresses.x.clone(), id, secret), keys)
+                XPort::Real(X::new(outside.clone(), addresses, id, secret), keys)
             }
             _ => XPort::Missing,
         }
@@ -145,15 +168,4 @@ impl Providers {
     fn simulates(&self, mode: Mode) -> bool {
         mode == Mode::Test || self.0.services.simulated
     }
-}
-
-/// A secret of its own for a purpose.
-fn derived(key: &Secret, purpose: &str) -> Secret {
-    let mut bytes = Vec::new();
-    // HMAC takes a key of any length.
-    if let Ok(mut mac) = Hmac::<Sha256>::new_from_slice(key.expose().as_bytes()) {
-        mac.update(purpose.as_bytes());
-        bytes = mac.finalize().into_bytes().to_vec();
-    }
-    Secret::new(URL_SAFE_NO_PAD.encode(bytes))
 }

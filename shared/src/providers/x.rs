@@ -1,4 +1,4 @@
-//! X (API v2): posts and their figures, the connected account, and fresh tokens.
+//! X (API v2): how an account is connected, fresh tokens, the account itself, posts and their figures.
 
 use std::collections::HashMap;
 
@@ -6,8 +6,11 @@ use jiff::{SignedDuration, Timestamp};
 use reqwest::{RequestBuilder, StatusCode};
 use serde::Deserialize;
 use serde_json::{Value, json};
+use url::Url;
+use url::form_urlencoded;
 
 use super::client::{Answer, NoAnswer, Outside};
+use crate::config::Addresses;
 use crate::model::Metrics;
 use crate::secret::Secret;
 
@@ -15,6 +18,8 @@ use crate::secret::Secret;
 const ACCESS_TOKEN_LIFE: u64 = 2 * 60 * 60;
 /// How much of X's own words is kept, in characters.
 const MAX_WORDS: usize = 200;
+/// What an account's owner is asked to allow: posting, figures, the account's name, and all that without them.
+const SCOPE: &str = "tweet.read tweet.write users.read offline.access";
 const UNREADABLE: Trouble = Trouble::Unknown("it could not be read");
 
 /// X, as one registered app sees it.
@@ -22,6 +27,7 @@ const UNREADABLE: Trouble = Trouble::Unknown("it could not be read");
 pub struct X {
     outside: Outside,
     api_url: String,
+    authorize_url: String,
     client_id: String,
     client_secret: Secret,
 }
@@ -75,9 +81,25 @@ pub enum Trouble {
 }
 
 impl X {
-    /// X at `api_url` (without a final slash), for the app with these credentials.
-    pub fn new(outside: Outside, api_url: String, client_id: String, client_secret: Secret) -> Self {
-        Self { outside, api_url, client_id, client_secret }
+    /// X at these addresses, for the app with these credentials.
+    pub fn new(outside: Outside, addresses: &Addresses, client_id: String, client_secret: Secret) -> Self {
+        let (api_url, authorize_url) = (addresses.x.clone(), addresses.x_authorize.clone());
+        Self { outside, api_url, authorize_url, client_id, client_secret }
+    }
+
+    /// Where an account's owner is sent, to connect it. X sends them back to `redirect_uri` with `state` and a code;
+    /// `challenge` is the S256 of the verifier that the code is exchanged with (RFC 7636).
+    pub fn authorize_url(&self, redirect_uri: &str, state: &str, challenge: &str) -> String {
+        let query = form_urlencoded::Serializer::new(String::new())
+            .append_pair("response_type", "code")
+            .append_pair("client_id", &self.client_id)
+            .append_pair("redirect_uri", redirect_uri)
+            .append_pair("scope", SCOPE)
+            .append_pair("state", state)
+            .append_pair("code_challenge", challenge)
+            .append_pair("code_challenge_method", "S256")
+            .finish();
+        format!("{}?{query}", self.authorize_url)
     }
 
     /// A post's public address.
@@ -128,13 +150,45 @@ impl X {
         if sound { Ok(account) } else { Err(UNREADABLE) }
     }
 
+    /// The origin of that page, for a policy that lets a form lead there.
+    pub fn authorize_origin(&self) -> String {
+        Url::parse(&self.authorize_url)
+            .map_or_else(|_| String::new(), |url| url.origin().ascii_serialization())
+    }
+
+    /// Exchanges the code that X sent back for the account's first tokens; it lives for 30 seconds. `Unauthorized`
+    /// says that it is spent, too old, or of another redirect address or verifier.
+    pub async fn exchange(
+        &self,
+        code: &str,
+        redirect_uri: &str,
+        verifier: &Secret,
+        now: Timestamp,
+    ) -> Result<Tokens, Trouble> {
+        let form = [
+            ("grant_type", "authorization_code"),
+            ("code", code),
+            ("redirect_uri", redirect_uri),
+            ("code_verifier", verifier.expose()),
+        ];
+        let granted = self.grant(&form).await?;
+        let refresh = token(&granted, "refresh_token").ok_or(UNREADABLE)?;
+        tokens(&granted, refresh, now)
+    }
+
     /// Exchanges a refresh token for new tokens; the old one is spent. `Unauthorized` says that it was spent or
     /// revoked before, and only the account's owner can connect it again.
     pub async fn refresh(&self, refresh: &Secret, now: Timestamp) -> Result<Tokens, Trouble> {
-        let url = format!("{}/2/oauth2/token", self.api_url);
         let form = [("grant_type", "refresh_token"), ("refresh_token", refresh.expose())];
+        let granted = self.grant(&form).await?;
+        tokens(&granted, token(&granted, "refresh_token").unwrap_or_else(|| refresh.clone()), now)
+    }
+
+    /// What the token endpoint grants for `form`.
+    async fn grant(&self, form: &[(&str, &str)]) -> Result<Value, Trouble> {
+        let url = format!("{}/2/oauth2/token", self.api_url);
         let request = self.outside.post(&url).basic_auth(&self.client_id, Some(self.client_secret.expose()));
-        let answer = self.send(request.form(&form)).await?;
+        let answer = self.send(request.form(form)).await?;
         // Here a 401 may also mean that the app's own credentials are wrong, which no new connection would mend.
         if matches!(answer.status, StatusCode::BAD_REQUEST | StatusCode::UNAUTHORIZED) {
             let said = read(&answer);
@@ -143,15 +197,7 @@ impl X {
                 _ => refused(&answer, &said),
             });
         }
-        let granted = settle(&answer)?;
-        let token = |name| granted.get(name).and_then(Value::as_str).filter(|token| !token.is_empty());
-        let life = granted.get("expires_in").and_then(Value::as_u64).unwrap_or(ACCESS_TOKEN_LIFE);
-        let life = SignedDuration::from_secs(i64::try_from(life).unwrap_or(i64::MAX));
-        Ok(Tokens {
-            access: Secret::new(token("access_token").ok_or(UNREADABLE)?),
-            refresh: token("refresh_token").map_or_else(|| refresh.clone(), Secret::new),
-            expires_at: now.checked_add(life).unwrap_or(Timestamp::MAX),
-        })
+        settle(&answer)
     }
 
     async fn send(&self, request: RequestBuilder) -> Result<Answer, Trouble> {
@@ -161,6 +207,21 @@ impl X {
             NoAnswer::TooLong => Trouble::Unknown("it was too long"),
         })
     }
+}
+
+/// A token of a grant; `None` where there is none.
+fn token(granted: &Value, name: &str) -> Option<Secret> {
+    granted.get(name).and_then(Value::as_str).filter(|token| !token.is_empty()).map(Secret::new)
+}
+
+fn tokens(granted: &Value, refresh: Secret, now: Timestamp) -> Result<Tokens, Trouble> {
+    let life = granted.get("expires_in").and_then(Value::as_u64).unwrap_or(ACCESS_TOKEN_LIFE);
+    let life = SignedDuration::from_secs(i64::try_from(life).unwrap_or(i64::MAX));
+    Ok(Tokens {
+        access: token(granted, "access_token").ok_or(UNREADABLE)?,
+        refresh,
+        expires_at: now.checked_add(life).unwrap_or(Timestamp::MAX),
+    })
 }
 
 /// What a 2xx says, or the trouble that any other answer means.
@@ -227,6 +288,7 @@ mod tests {
     use reqwest::header::{HeaderMap, HeaderValue};
 
     const NOW: Timestamp = Timestamp::constant(1_800_000_000, 0);
+    const CALLBACK: &str = "https://rolecall.example/x/callback";
     const TEXT: &str = "We hire: \"Crab\" & 🦀\nhttps://jobs.example/careers/acme/crab?a=1";
     const POSTED: &str =
         r#"{"data": {"id": "1900000000000000001", "text": "...", "edit_history_tweet_ids": []}}"#;
@@ -236,7 +298,8 @@ mod tests {
         "refresh_token": "refresh-2", "scope": "tweet.read tweet.write users.read offline.access"}"#;
 
     fn x(url: &str) -> X {
-        X::new(Outside::new().unwrap(), url.to_owned(), "client".to_owned(), Secret::new("s3cret"))
+        let addresses = Addresses { x: url.to_owned(), ..Addresses::default() };
+        X::new(Outside::new().unwrap(), &addresses, "client".to_owned(), Secret::new("s3cret"))
     }
 
     fn access() -> Secret {
@@ -279,25 +342,75 @@ mod tests {
         result
     }
 
-    async fn refreshed(play: &Play) -> Result<Tokens, Trouble> {
-        let stand_in = StandIn::playing(play).await;
-        let result = x(&stand_in.url).refresh(&Secret::new("refresh+1/="), NOW).await;
-        let request = stand_in.request();
+    fn assert_asks_for_tokens(request: &Request, form: &str) {
         assert_eq!(request.line, "POST /2/oauth2/token HTTP/1.1");
         assert_eq!(request.header("authorization"), "Basic Y2xpZW50OnMzY3JldA==");
         assert_eq!(request.header("content-type"), "application/x-www-form-urlencoded");
-        assert_eq!(request.body, "grant_type=refresh_token&refresh_token=refresh%2B1%2F%3D");
+        assert_eq!(request.body, form);
+    }
+
+    async fn exchanged(play: &Play) -> Result<Tokens, Trouble> {
+        let stand_in = StandIn::playing(play).await;
+        let verifier = Secret::new("verifier-._~1");
+        let result = x(&stand_in.url).exchange("code+1/=&", CALLBACK, &verifier, NOW).await;
+        assert_asks_for_tokens(
+            &stand_in.request(),
+            "grant_type=authorization_code&code=code%2B1%2F%3D%26&redirect_uri=https%3A%2F%2Frolecall.example\
+             %2Fx%2Fcallback&code_verifier=verifier-._%7E1",
+        );
         result
     }
 
-    /// The trouble that each of the four calls has with the same answer.
-    async fn troubles(play: &Play) -> [Option<Trouble>; 4] {
+    async fn refreshed(play: &Play) -> Result<Tokens, Trouble> {
+        let stand_in = StandIn::playing(play).await;
+        let result = x(&stand_in.url).refresh(&Secret::new("refresh+1/="), NOW).await;
+        let form = "grant_type=refresh_token&refresh_token=refresh%2B1%2F%3D";
+        assert_asks_for_tokens(&stand_in.request(), form);
+        result
+    }
+
+    /// The trouble that each of the five calls has with the same answer.
+    async fn troubles(play: &Play) -> [Option<Trouble>; 5] {
         [
             posted(play).await.err(),
             measured(play).await.err(),
             introduced(play).await.err(),
             refreshed(play).await.err(),
+            exchanged(play).await.err(),
         ]
+    }
+
+    /// Access token, refresh token, and the access token's life in seconds.
+    fn shown(Tokens { access, refresh, expires_at }: &Tokens) -> (&str, &str, i64) {
+        (access.expose(), refresh.expose(), expires_at.as_second() - NOW.as_second())
+    }
+
+    #[test]
+    fn an_owner_is_asked_with_every_parameter_and_may_inject_none() {
+        let query = "?response_type=code&client_id=client&redirect_uri=https%3A%2F%2Frolecall.example%2Fx%2Fcallback\
+            &scope=tweet.read+tweet.write+users.read+offline.access&state=st%26ate%3D1%2B%23&code_challenge=chal-_1\
+            &code_challenge_method=S256";
+        let asked = |x: &X| x.authorize_url(CALLBACK, "st&ate=1+#", "chal-_1");
+        assert_eq!(asked(&x(NOWHERE)), format!("https://x.com/i/oauth2/authorize{query}"));
+        let elsewhere = X { authorize_url: "http://127.0.0.1:1/authorize".to_owned(), ..x(NOWHERE) };
+        assert_eq!(asked(&elsewhere), format!("http://127.0.0.1:1/authorize{query}"));
+    }
+
+    #[tokio::test]
+    async fn a_code_gives_both_tokens_or_none() {
+        let tokens = exchanged(&Play::json(200, GRANTED)).await.unwrap();
+        assert_eq!(shown(&tokens), ("access-2", "refresh-2", 7200));
+        let without_life = r#"{"access_token": "a", "refresh_token": "r"}"#;
+        assert_eq!(shown(&exchanged(&Play::json(200, without_life)).await.unwrap()), ("a", "r", 7200));
+        for half in [
+            r#"{"access_token": "a"}"#,
+            r#"{"access_token": "a", "refresh_token": ""}"#,
+            r#"{"refresh_token": "r"}"#,
+            r#"{"access_token": "", "refresh_token": "r"}"#,
+            r#"{"access_token": 1, "refresh_token": 2}"#,
+        ] {
+            assert_eq!(exchanged(&Play::json(200, half)).await.err(), Some(UNREADABLE), "{half}");
+        }
     }
 
     #[tokio::test]
@@ -349,9 +462,9 @@ mod tests {
     #[tokio::test]
     async fn a_refresh_gives_both_tokens_and_keeps_what_x_leaves_out() {
         let given = async |body: &str| {
-            let Tokens { access, refresh, expires_at } = refreshed(&Play::json(200, body)).await?;
-            let life = expires_at.as_second() - NOW.as_second();
-            Ok((access.expose().to_owned(), refresh.expose().to_owned(), life))
+            let tokens = refreshed(&Play::json(200, body)).await?;
+            let (access, refresh, life) = shown(&tokens);
+            Ok((access.to_owned(), refresh.to_owned(), life))
         };
         let tokens = |refresh: &str, life| Ok(("access-2".to_owned(), refresh.to_owned(), life));
         let without_refresh = GRANTED.replace(r#""refresh_token": "refresh-2","#, "");
@@ -372,16 +485,15 @@ mod tests {
         let problem =
             r#"{"title": "Unauthorized", "type": "about:blank", "status": 401, "detail": "Unauthorized"}"#;
         let refused = Trouble::Refused("Unauthorized: Unauthorized".to_owned());
-        let [post, metrics, account, refresh] = troubles(&Play::json(401, problem)).await;
+        let [post, metrics, account, refresh, exchange] = troubles(&Play::json(401, problem)).await;
         assert_eq!([post, metrics, account], [const { Some(Trouble::Unauthorized) }; 3]);
-        assert_eq!(refresh, Some(refused), "the app itself was refused");
+        assert_eq!([refresh, exchange], [Some(refused.clone()), Some(refused)], "the app itself was refused");
         for (status, error) in [(400, "invalid_request"), (400, "invalid_grant"), (401, "invalid_grant")] {
             let body = format!(r#"{{"error": "{error}", "error_description": "the token was invalid"}}"#);
-            assert_eq!(
-                refreshed(&Play::json(status, &body)).await.err(),
-                Some(Trouble::Unauthorized),
-                "{error}"
-            );
+            let play = Play::json(status, &body);
+            for met in [refreshed(&play).await, exchanged(&play).await] {
+                assert_eq!(met.err(), Some(Trouble::Unauthorized), "{error}");
+            }
         }
         let body =
             r#"{"error": "unauthorized_client", "error_description": "Missing valid authorization header"}"#;

@@ -56,7 +56,7 @@ pub fn log<W>(writer: W) -> impl tracing::Subscriber
 where
     W: for<'w> MakeWriter<'w> + Send + Sync + 'static,
 {
-    let usual = || EnvFilter::new("warn,shared=info,tasks=info,usage_reset=info");
+    let usual = || EnvFilter::new("warn,shared=info,tasks=info,usage_reset=info,oauth=info,dashboard=info");
     tracing_subscriber::fmt()
         .json()
         .flatten_event(true)

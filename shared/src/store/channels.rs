@@ -3,7 +3,7 @@
 use jiff::{SignedDuration, Timestamp};
 use serde::de::DeserializeOwned;
 
-use super::keys::{self, EXPIRES_AT, Key};
+use super::keys::{self, EXPIRES_AT};
 use super::writes::number;
 use super::{Failure, Item, Listed, Page, Store, Writes, item};
 use crate::id::Id;
@@ -97,7 +97,7 @@ impl Store {
         let wanted =
             [keys::x_connection(tenant), keys::whatsapp_connection(tenant), keys::x_usage(tenant, today)];
         let mut found = self.read_many(wanted.clone()).await?;
-        let [x, whatsapp, usage] = wanted.map(|key| take(&mut found, &key));
+        let [x, whatsapp, usage] = wanted.map(|key| key.take_from(&mut found));
         Ok(Channels {
             x: read(x)?,
             whatsapp: read(whatsapp)?,
@@ -114,12 +114,6 @@ impl Store {
     pub async fn list_posts(&self, tenant: Tenant, page: &Page) -> Result<Listed<Post>, Failure> {
         self.page(&keys::posts(tenant), page).await
     }
-}
-
-fn take(found: &mut Vec<Item>, key: &Key) -> Option<Item> {
-    let at =
-        found.iter().position(|item| item.get(keys::SK).and_then(|sk| sk.as_s().ok()) == Some(&key.sk))?;
-    Some(found.swap_remove(at))
 }
 
 fn read<T: DeserializeOwned>(item: Option<Item>) -> Result<Option<T>, Failure> {

@@ -1,7 +1,7 @@
 //! The gate: one conditional write says who is calling, whether they may, and what is left of the day's quota.
 //!
-//! The gate item holds the organization (in one mode), each credential as `key_{id}` and each day's request counter as
-//! `day_{date}`. The write adds one to today's counter on the condition that the credential's hash matches, that it
+//! The gate item holds the organization (in one mode), each API key as `key_{id}`, each connected application's access
+//! token as `app_{grant id}` and each day's request counter as `day_{date}`. The write adds one to today's counter on the condition that the credential's hash matches, that it
 //! has not expired and that the plan has no limit or the counter is below it. So revocation is immediate, the limit is
 //! exact under any concurrency, midnight needs no job, and a wrong credential spends nothing.
 
@@ -19,14 +19,33 @@ use super::{Failure, Item, Store, item};
 use crate::id::Id;
 use crate::model::{Day, Organization, Plan, Scopes, Tenant};
 
+/// Who holds a credential.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Holder {
+    /// Whoever was given the API key with this id.
+    Key(Id),
+    /// The application that was granted access under this id.
+    App(Id),
+}
+
+impl Holder {
+    /// The gate item's attribute for the credential.
+    pub(super) fn attribute(self) -> String {
+        match self {
+            Self::Key(id) => format!("key_{id}"),
+            Self::App(id) => format!("{APP_PREFIX}{id}"),
+        }
+    }
+}
+
 /// A credential as it was presented: what it claims, and the hash that proves it.
 #[derive(Clone, Debug)]
 pub struct Presented {
     /// Whose data it opens.
     pub tenant: Tenant,
     /// Which of the tenant's credentials it is.
-    pub id: Id,
-    /// The SHA-256 of the whole credential, in base64url.
+    pub holder: Holder,
+    /// The hash that is stored of it.
     pub hash: String,
 }
 
@@ -35,7 +54,7 @@ pub struct Presented {
 pub struct Admission {
     /// The caller's organization, in the credential's mode.
     pub organization: Organization,
-    /// What its owner calls the credential.
+    /// What its owner calls the key, or the application's name.
     pub credential: String,
     /// What the credential may do.
     pub scopes: Scopes,
@@ -73,14 +92,11 @@ pub(super) struct Credential {
     pub(super) last_used: Option<Day>,
 }
 
+pub(super) const APP_PREFIX: &str = "app_";
 pub(super) const DAY_PREFIX: &str = "day_";
 
 pub(super) fn day_attribute(day: Day) -> String {
     format!("{DAY_PREFIX}{day}")
-}
-
-pub(super) fn credential_attribute(id: Id) -> String {
-    format!("key_{id}")
 }
 
 enum Attempt {
@@ -123,7 +139,7 @@ impl Store {
                 "#credential.#hash = :hash AND (attribute_not_exists(#credential.#expires) OR #credential.#expires > :now) \
                  AND (#plan <> :limited OR attribute_not_exists(#day) OR #day < :limit)",
             )
-            .expression_attribute_names("#credential", credential_attribute(presented.id))
+            .expression_attribute_names("#credential", presented.holder.attribute())
             .expression_attribute_names("#hash", "h")
             .expression_attribute_names("#expires", "x")
             .expression_attribute_names("#used", "u")
@@ -184,7 +200,7 @@ fn judge(item: Item, presented: &Presented, now: Timestamp) -> Result<Verdict, F
 
 /// Who the gate item says the credential is, if it is one of its own and still good.
 fn recognise(item: Item, presented: &Presented, now: Timestamp) -> Result<Option<Box<Admission>>, Failure> {
-    let Some(attribute) = item.get(&credential_attribute(presented.id)) else { return Ok(None) };
+    let Some(attribute) = item.get(&presented.holder.attribute()) else { return Ok(None) };
     let credential: Credential = serde_dynamo::from_attribute_value(attribute.clone())
         .map_err(|error| Failure::Internal(format!("a credential cannot be read: {error}")))?;
     let genuine: bool = credential.hash.as_bytes().ct_eq(presented.hash.as_bytes()).into();

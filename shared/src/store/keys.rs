@@ -2,7 +2,7 @@
 //!
 //! | Entity | `pk` | `sk` | `filter` |
 //! |---|---|---|---|
-//! | gate: organization in one mode, credentials, today's counter | `{tenant}#GATE` | `GATE` | |
+//! | gate: organization in one mode, keys, access tokens, today's counter | `{tenant}#GATE` | `GATE` | |
 //! | gate counter shard, for a Pro tenant beyond one item's write rate | `{tenant}#GATE#{shard}` | `GATE` | |
 //! | API key, as its owner sees it | `{tenant}#KEY` | id | |
 //! | finished day's request count | `{tenant}#USAGE` | date | |
@@ -26,6 +26,13 @@
 //! | post to X | `{tenant}#POST` | id | |
 //! | organization registry, spread over 16 partitions | `ORGANIZATION#{shard}` | id | |
 //! | organization slug | `ORGANIZATION_SLUG#{slug}` | `SLUG` | |
+//! | member | `{organization}#live#MEMBER` | id | |
+//! | session of a member | `{organization}#live#SESSION#{hash}` | `SESSION` | |
+//! | e-mail address of a member | `MEMBER_EMAIL#{lower-cased address}` | `EMAIL` | |
+//! | attempts to sign in, or to register, in a time window | `ATTEMPTS#{subject}` | the window's end | |
+//! | grant to an application | `{tenant}#GRANT` | id | |
+//! | application that registered itself | `OAUTH_CLIENT#{client id}` | `CLIENT` | |
+//! | application by its metadata document | `OAUTH_DOCUMENT#{address}` | `DOCUMENT` | |
 //! | task: what a request has left to be done, of all tenants | `TASK` | due time, then tenant, kind and id | |
 //!
 //! `{tenant}` is `{organization id}#{live or test}`: what begins with one tenant cannot be reached with another.
@@ -41,7 +48,7 @@ use aws_sdk_dynamodb::types::AttributeValue;
 use jiff::Timestamp;
 
 use crate::id::Id;
-use crate::model::{Day, Email, RoleStatus, ScreenStatus, Slug, Stage, Tenant};
+use crate::model::{Day, Email, Mode, RoleStatus, ScreenStatus, Slug, Stage, Tenant};
 
 /// The hash key's attribute.
 pub(super) const PK: &str = "pk";
@@ -284,6 +291,47 @@ fn task_time(time: Timestamp) -> String {
     format!("{:012}", time.as_second().max(0))
 }
 
+pub(super) fn members(organization: Id) -> Partition {
+    Partition::Table(format!("{}#MEMBER", live(organization)))
+}
+
+pub(super) fn member(organization: Id, id: Id) -> Key {
+    Key { pk: format!("{}#MEMBER", live(organization)), sk: padded(id) }
+}
+
+pub(super) fn session(organization: Id, hash: &str) -> Key {
+    Key { pk: format!("{}#SESSION#{hash}", live(organization)), sk: "SESSION".to_owned() }
+}
+
+/// Members are the organization's, whichever copy they look at: they are kept with the live one.
+const fn live(organization: Id) -> Tenant {
+    Tenant { organization, mode: Mode::Live }
+}
+
+pub(super) fn member_email(email: &Email) -> Key {
+    Key { pk: format!("MEMBER_EMAIL#{}", email.folded()), sk: "EMAIL".to_owned() }
+}
+
+pub(super) fn attempts(subject: &str, ends_at: i64) -> Key {
+    Key { pk: format!("ATTEMPTS#{subject}"), sk: ends_at.to_string() }
+}
+
+pub(super) fn grants(tenant: Tenant) -> Partition {
+    Partition::Table(format!("{tenant}#GRANT"))
+}
+
+pub(super) fn grant(tenant: Tenant, id: Id) -> Key {
+    Key { pk: format!("{tenant}#GRANT"), sk: padded(id) }
+}
+
+pub(super) fn client(id: &str) -> Key {
+    Key { pk: format!("OAUTH_CLIENT#{id}"), sk: "CLIENT".to_owned() }
+}
+
+pub(super) fn client_document(address: &str) -> Key {
+    Key { pk: format!("OAUTH_DOCUMENT#{address}"), sk: "DOCUMENT".to_owned() }
+}
+
 pub(super) fn registry(shard: u64) -> Partition {
     Partition::Table(format!("ORGANIZATION#{shard:02}"))
 }
@@ -299,7 +347,6 @@ pub(super) fn organization_slug(slug: &Slug) -> Key {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::model::Mode;
     use proptest::prelude::*;
 
     proptest! {

@@ -4,7 +4,7 @@ use aws_sdk_dynamodb::types::AttributeValue;
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
-use super::gate::{Credential, credential_attribute};
+use super::gate::{Credential, Holder};
 use super::keys;
 use super::writes::{SlugClaim, number};
 use super::{Failure, Listed, Page, Refusal, Store, Writes, item};
@@ -46,6 +46,12 @@ pub enum Denied {
     /// The organization has no key with this identifier in this mode.
     #[error("there is no such key")]
     NoSuchKey,
+    /// The organization has no member with this identifier.
+    #[error("there is no such member")]
+    NoSuchMember,
+    /// Another member, of any organization, has the e-mail address.
+    #[error("the e-mail address belongs to a member already")]
+    EmailTaken,
     /// Another organization has the slug.
     #[error("the slug is taken by another organization")]
     SlugTaken,
@@ -198,7 +204,7 @@ impl Store {
                 keys::gate(tenant),
                 "SET #credential = :credential ADD #keys :one",
                 "attribute_exists(pk) AND (attribute_not_exists(#keys) OR #keys < :most)",
-                vec![("#credential", credential_attribute(id)), ("#keys", KEYS.to_owned())],
+                vec![("#credential", Holder::Key(id).attribute()), ("#keys", KEYS.to_owned())],
                 vec![(":credential", credential.clone()), (":one", number(1)), (":most", number(MAX_KEYS))],
             );
             if self.attempt(writes).await? {
@@ -229,7 +235,7 @@ impl Store {
     pub async fn last_used(&self, tenant: Tenant) -> Result<impl Fn(Id) -> Option<Day> + use<>, Failure> {
         let gate = self.read(keys::gate(tenant)).await?.unwrap_or_default();
         Ok(move |id| {
-            let credential = gate.get(&credential_attribute(id)).cloned()?;
+            let credential = gate.get(&Holder::Key(id).attribute()).cloned()?;
             serde_dynamo::from_attribute_value::<_, Credential>(credential).ok()?.last_used
         })
     }
@@ -253,7 +259,7 @@ impl Store {
                 keys::gate(tenant),
                 "REMOVE #credential ADD #keys :less",
                 "attribute_exists(#credential)",
-                vec![("#credential", credential_attribute(id)), ("#keys", KEYS.to_owned())],
+                vec![("#credential", Holder::Key(id).attribute()), ("#keys", KEYS.to_owned())],
                 vec![(":less", number(-1))],
             );
             if self.attempt(writes).await? {

@@ -42,6 +42,21 @@ impl Store {
         self.read(keys::role_stats(tenant, role)).await?.map(item::read).transpose()
     }
 
+    /// The counters of those of these roles, at most 100, that the tenant has.
+    pub async fn find_roles_stats(
+        &self,
+        tenant: Tenant,
+        roles: impl IntoIterator<Item = Id>,
+    ) -> Result<HashMap<Id, RoleStats>, Failure> {
+        let wanted: Vec<_> = roles.into_iter().map(|id| (id, keys::role_stats(tenant, id))).collect();
+        if wanted.is_empty() {
+            return Ok(HashMap::new());
+        }
+        let mut found = self.read_many(wanted.iter().map(|(_, key)| key.clone())).await?;
+        let stats = wanted.into_iter().filter_map(|(id, key)| Some((id, key.take_from(&mut found)?)));
+        stats.map(|(id, stats)| Ok((id, item::read(stats)?))).collect()
+    }
+
     /// Roles' titles and statuses, of those that the tenant has.
     pub async fn find_role_titles(
         &self,

@@ -185,6 +185,11 @@ impl Writes {
         self.plain(Effect::Put(item), Guard::Unchanged, "");
     }
 
+    /// An item in place of one that must be there.
+    pub(super) fn rewrite(&mut self, item: Item) {
+        self.plain(Effect::Put(item), Guard::Unchanged, "attribute_exists(pk)");
+    }
+
     /// No item any more: another action of the transaction guards it.
     pub(super) fn delete(&mut self, key: Key) {
         self.plain(Effect::Delete(key), Guard::Unchanged, "");
@@ -213,6 +218,11 @@ impl Writes {
     /// An item in place of the one that has this version.
     pub(super) fn supersede(&mut self, item: Item, version: u64) {
         self.versioned(Effect::Put(item), version);
+    }
+
+    /// No item in place of the one that has this version.
+    pub(super) fn delete_version(&mut self, key: Key, version: u64) {
+        self.versioned(Effect::Delete(key), version);
     }
 
     /// No write, but the item must still have this version.
@@ -293,9 +303,15 @@ impl Action {
                     .return_values_on_condition_check_failure(OLD)
                     .build()?,
             ),
-            Effect::Delete(key) => {
-                action.delete(Delete::builder().table_name(table).set_key(Some(key.attributes())).build()?)
-            }
+            Effect::Delete(key) => action.delete(
+                Delete::builder()
+                    .table_name(table)
+                    .set_key(Some(key.attributes()))
+                    .set_condition_expression(condition)
+                    .set_expression_attribute_names(names)
+                    .set_expression_attribute_values(values)
+                    .build()?,
+            ),
             Effect::Check(key) => action.condition_check(
                 ConditionCheck::builder()
                     .table_name(table)

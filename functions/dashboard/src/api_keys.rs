@@ -1,0 +1,133 @@
+//! Settings, Integrations, API keys: of the mode that is looked at.
+
+use std::sync::Arc;
+
+use jiff::ToSpan;
+use shared::auth::{Credential, Kind};
+use shared::http::{Desk, Error, Page, Reply};
+use shared::model::{Scope, Scopes, Text};
+use shared::store::{self, ApiKey, Denied, NewApiKey};
+
+use crate::frame::{day, done, frame, problem};
+use crate::pages::{ApiKeys, CreatedKey, KeyRow, Problem, ScopeChoice, Section};
+
+const PATH: &str = "/dashboard/settings/integrations/api-keys";
+/// How many are listed: far more than can be good at once.
+const LISTED: u32 = 100;
+const MAX_DAYS: i64 = 3_660;
+
+/// What the form holds.
+struct Typed {
+    name: String,
+    scopes: Scopes,
+    expires_in_days: String,
+}
+
+/// Shows the keys.
+pub(crate) async fn list(desk: Arc<Desk>) -> Result<Reply<Page>, Error> {
+    let empty = Typed { name: String::new(), scopes: Scopes::all(), expires_in_days: String::new() };
+    page(&desk, None, &empty, Vec::new()).await
+}
+
+/// Creates a key and shows it, once.
+pub(crate) async fn create(desk: Arc<Desk>) -> Result<Reply<Page>, Error> {
+    let form = desk.form();
+    let typed = Typed {
+        name: form.get("name").to_owned(),
+        scopes: form.all("scope").filter_map(|scope| scope.parse::<Scope>().ok()).collect(),
+        expires_in_days: form.get("expires_in_days").trim().to_owned(),
+    };
+    let mut problems = Vec::new();
+    let name = Text::<100>::parse(&typed.name).unwrap_or_else(|wrong| {
+        problems.push(problem("name", "The name", &wrong));
+        None
+    });
+    if name.is_none() && problems.is_empty() {
+        problems.push(problem("name", "The name", "can't be blank"));
+    }
+    if typed.scopes.iter().next().is_none() {
+        problems.push(problem("scope", "A key", "needs at least one scope"));
+    }
+    let days = match typed.expires_in_days.as_str() {
+        "" => None,
+        days => days.parse().ok().filter(|days| (1..=MAX_DAYS).contains(days)).or_else(|| {
+            let what = format!("must be a whole number of days from 1 to {MAX_DAYS}, or blank");
+            problems.push(problem("expires_in_days", "The expiry", &what));
+            None
+        }),
+    };
+    let (Some(name), true) = (name, problems.is_empty()) else {
+        return Ok(page(&desk, None, &typed, problems).await?.refused(422));
+    };
+    let now = desk.now();
+    let credential = Credential::generate(Kind::ApiKey, desk.tenant(), desk.ids().next(), desk.random());
+    let key = ApiKey {
+        id: credential.id(),
+        name: name.as_str().to_owned(),
+        scopes: typed.scopes,
+        created_at: now,
+        expires_at: days.and_then(|days| now.checked_add((days * 24).hours()).ok()),
+        revoked_at: None,
+    };
+    let new = NewApiKey { key, hash: credential.hash() };
+    match desk.store().insert_api_key(desk.tenant(), &new).await {
+        Ok(()) => {}
+        Err(Denied::Failed(failure)) => return Err(failure.into()),
+        Err(denied) => {
+            let problems = vec![problem("name", "The key was not created:", &denied.to_string())];
+            return Ok(page(&desk, None, &typed, problems).await?.refused(422));
+        }
+    }
+    let created = CreatedKey { name: &new.key.name, secret: credential.reveal() };
+    let empty = Typed { name: String::new(), scopes: Scopes::all(), expires_in_days: String::new() };
+    page(&desk, Some(created), &empty, Vec::new()).await
+}
+
+/// Refuses a key from now on.
+pub(crate) async fn revoke(desk: Arc<Desk>) -> Result<Reply<Page>, Error> {
+    match desk.store().revoke_api_key(desk.tenant(), desk.id()?, desk.now()).await {
+        Ok(_) => Ok(done(PATH, "key-revoked")),
+        Err(Denied::Failed(failure)) => Err(failure.into()),
+        Err(_) => Err(Error::NotFound),
+    }
+}
+
+async fn page(
+    desk: &Desk,
+    created: Option<CreatedKey<'_>>,
+    typed: &Typed,
+    problems: Vec<Problem>,
+) -> Result<Reply<Page>, Error> {
+    let (store, now) = (desk.store(), desk.now());
+    let first = store::Page { limit: LISTED, before: None };
+    let listed = store.list_api_keys(desk.tenant(), &first).await?;
+    let last_used = store.last_used(desk.tenant()).await?;
+    let keys = listed.items.iter().map(|key| KeyRow {
+        id: key.id.get(),
+        name: &key.name,
+        scopes: key.scopes.iter().map(Scope::as_str).collect(),
+        created: day(key.created_at),
+        last_used: last_used(key.id).map(|day| day.to_string()),
+        expires: key.expires_at.map(day),
+        state: match key {
+            ApiKey { revoked_at: Some(_), .. } => "revoked",
+            ApiKey { expires_at: Some(expires_at), .. } if *expires_at <= now => "expired",
+            _ => "active",
+        },
+    });
+    let scopes = Scope::ALL.into_iter().map(|scope| ScopeChoice {
+        value: scope.as_str(),
+        words: scope.description(),
+        is_ticked: typed.scopes.contains(scope),
+    });
+    Reply::page(&ApiKeys {
+        frame: frame(desk, Section::ApiKeys),
+        keys: keys.collect(),
+        created,
+        name: &typed.name,
+        scopes: scopes.collect(),
+        expires_in_days: &typed.expires_in_days,
+        problems,
+        base_url: desk.base_url(),
+    })
+}

@@ -1,0 +1,193 @@
+//! The token endpoint (RFC 6749, section 3.2): a code, or a refresh token, for the next tokens. Everything is looked at
+//! before anything is spent, and the spending is one conditional write.
+
+use std::sync::Arc;
+
+use serde::Serialize;
+use shared::auth::{Credential, Kind};
+use shared::http::{Error, Parameters, Reply, Visit, audience};
+use shared::model::{Client, Grant, Refresh, Scopes, TokenSet};
+use shared::store::{Apps, NewAccess, Writes};
+use subtle::ConstantTimeEq;
+
+use crate::authorize::{is_resource, read_scopes};
+use crate::client;
+use crate::refusal::{Answer, Refusal, answer};
+
+/// The names that may be sent once only (RFC 6749, section 3.2); `resource` may be repeated.
+const ONCE: [&str; 8] = [
+    "grant_type",
+    "code",
+    "redirect_uri",
+    "client_id",
+    "client_secret",
+    "code_verifier",
+    "refresh_token",
+    "scope",
+];
+
+/// A pair of tokens (RFC 6749, section 5.1).
+#[derive(Debug, Serialize)]
+pub(crate) struct Tokens {
+    access_token: String,
+    token_type: &'static str,
+    expires_in: i64,
+    refresh_token: String,
+    scope: String,
+}
+
+/// The form of the token and the revocation endpoint: nothing sent twice.
+pub(crate) fn read_form(visit: &Visit) -> Result<Parameters, Refusal> {
+    let form = visit.form().map_err(|error| Refusal::new("invalid_request", format!("{error}.")))?;
+    match form.repeated(&ONCE) {
+        Some(name) => Err(Refusal::new("invalid_request", format!("{name} must be sent once."))),
+        None => Ok(form),
+    }
+}
+
+/// Issues tokens.
+pub(crate) async fn issue(visit: Arc<Visit>) -> Result<Reply<Answer<Tokens>>, Error> {
+    answer(respond(&visit).await)
+}
+
+async fn respond(visit: &Visit) -> Result<Reply<Answer<Tokens>>, Refusal> {
+    let form = read_form(visit)?;
+    let client = client::authenticate(visit, &form).await?;
+    let tokens = match form.get("grant_type") {
+        "authorization_code" => exchange(visit, &form, &client).await?,
+        "refresh_token" => refresh(visit, &form, &client).await?,
+        "" => return Err(Refusal::new("invalid_request", "grant_type is missing.")),
+        _ => {
+            let known = "grant_type must be authorization_code or refresh_token.";
+            return Err(Refusal::new("unsupported_grant_type", known));
+        }
+    };
+    Ok(Reply::ok(&Answer::Granted(tokens))?)
+}
+
+async fn exchange(visit: &Visit, form: &Parameters, client: &Client) -> Result<Tokens, Refusal> {
+    let required = |name: &str| {
+        form.given(name).ok_or_else(|| Refusal::new("invalid_request", format!("{name} is missing.")))
+    };
+    let (code, verifier) = (required("code")?, required("code_verifier")?);
+    let redirect_uri = required("redirect_uri")?;
+    check_resource(visit, form)?;
+    let (code, grant) = find(visit, code, Kind::AuthorizationCode, client).await?;
+    let genuine: bool = code.hash().as_bytes().ct_eq(grant.code.hash.as_bytes()).into();
+    if !genuine {
+        return Err(Refusal::invalid_grant());
+    }
+    if grant.tokens.is_some() {
+        return end(visit, &code, grant, "a code was used again").await;
+    }
+    if !grant.is_good(visit.now())
+        || grant.code.redirect_uri != redirect_uri
+        || !grant.code.is_verified_by(verifier)
+    {
+        return Err(Refusal::invalid_grant());
+    }
+    let refresh = Credential::generate(Kind::RefreshToken, code.tenant(), grant.id, visit.random());
+    let scopes = grant.scopes;
+    let apps = visit.store().list_apps(code.tenant()).await?;
+    put(visit, grant, &refresh, None, scopes, &apps, false).await
+}
+
+async fn refresh(visit: &Visit, form: &Parameters, client: &Client) -> Result<Tokens, Refusal> {
+    let shown = form
+        .given("refresh_token")
+        .ok_or_else(|| Refusal::new("invalid_request", "refresh_token is missing."))?;
+    check_resource(visit, form)?;
+    let (shown, grant) = find(visit, shown, Kind::RefreshToken, client).await?;
+    let judged = grant.judge_refresh(&shown.hash(), &shown.family_hash(), visit.now());
+    if judged == Refresh::Unknown {
+        return Err(Refusal::invalid_grant());
+    }
+    let scopes = match form.given("scope") {
+        None => grant.scopes,
+        Some(scope) => read_scopes(scope)
+            .filter(|scopes| scopes.iter().all(|scope| grant.scopes.contains(scope)))
+            .ok_or_else(|| Refusal::new("invalid_scope", "scope may hold only what was granted."))?,
+    };
+    let apps = visit.store().list_apps(shown.tenant()).await?;
+    let again = judged == Refresh::Again;
+    if judged == Refresh::Reuse || (again && !apps.is_unused(grant.id)) {
+        return end(visit, &shown, grant, "a refresh token was used again").await;
+    }
+    let next = shown.successor(visit.random());
+    put(visit, grant, &next, Some(shown.hash()), scopes, &apps, again).await
+}
+
+/// Refuses a token for anything but this API (RFC 8707, section 2.2).
+fn check_resource(visit: &Visit, form: &Parameters) -> Result<(), Refusal> {
+    if form.all("resource").all(|resource| is_resource(visit.base_url(), resource)) {
+        Ok(())
+    } else {
+        Err(Refusal::new("invalid_target", format!("resource must be {}.", audience(visit.base_url()))))
+    }
+}
+
+/// The grant that a code or token names, if it is this client's.
+async fn find(
+    visit: &Visit,
+    text: &str,
+    kind: Kind,
+    client: &Client,
+) -> Result<(Credential, Grant), Refusal> {
+    let credential: Credential = text.parse().map_err(|_| Refusal::invalid_grant())?;
+    if credential.kind() != kind {
+        return Err(Refusal::invalid_grant());
+    }
+    let grant = visit.store().find_grant(credential.tenant(), credential.id()).await?;
+    let grant = grant.filter(|grant| grant.client_id == client.id).ok_or_else(Refusal::invalid_grant)?;
+    Ok((credential, grant))
+}
+
+/// Issues the tokens. Whoever else is at the same grant makes this write fail, and the request is decided anew.
+async fn put(
+    visit: &Visit,
+    grant: Grant,
+    refresh: &Credential,
+    previous: Option<String>,
+    scopes: Scopes,
+    apps: &Apps,
+    unused: bool,
+) -> Result<Tokens, Refusal> {
+    let (now, tenant) = (visit.now(), refresh.tenant());
+    if !apps.have_room_for(grant.id, now) {
+        let sentence =
+            "Too many applications of this organization are connected; revoke some in the dashboard.";
+        return Err(Refusal::new("invalid_grant", sentence));
+    }
+    let access = Credential::generate(Kind::AccessToken, tenant, grant.id, visit.random());
+    let hash = access.hash_for(&audience(visit.base_url()));
+    let grant = grant.with_tokens(TokenSet {
+        access: hash.clone(),
+        family: refresh.family_hash(),
+        refresh: refresh.hash(),
+        previous,
+        expires_at: now.saturating_add(TokenSet::REFRESH_LIFE).unwrap_or(now),
+    });
+    let expires_at = now.saturating_add(TokenSet::ACCESS_LIFE).unwrap_or(now);
+    let mut writes = Writes::new(tenant);
+    writes.replace_grant(&grant)?;
+    writes.put_access(&grant, &NewAccess { hash, scopes, expires_at }, apps, unused, now)?;
+    visit.store().commit(writes).await?;
+    Ok(Tokens {
+        access_token: access.reveal().to_owned(),
+        token_type: "Bearer",
+        expires_in: TokenSet::ACCESS_LIFE.as_secs(),
+        refresh_token: refresh.reveal().to_owned(),
+        scope: scopes.iter().map(shared::model::Scope::as_str).collect::<Vec<_>>().join(" "),
+    })
+}
+
+/// Ends a grant because somebody has shown what was used before: a thief, or the one who was robbed.
+async fn end<T>(visit: &Visit, shown: &Credential, grant: Grant, why: &str) -> Result<T, Refusal> {
+    if grant.revoked_at.is_none() {
+        tracing::warn!(tenant = %shown.tenant(), grant = %grant.id, why, "a grant ends");
+        let mut writes = Writes::new(shown.tenant());
+        writes.revoke_grant(grant, visit.now())?;
+        visit.store().commit(writes).await?;
+    }
+    Err(Refusal::invalid_grant())
+}

@@ -1,0 +1,86 @@
+//! Pages: what all of them share. A page is a template; what may be in one, the policy in its headers says.
+
+use std::sync::LazyLock;
+
+use askama::Template;
+use base64::Engine;
+use base64::engine::general_purpose::URL_SAFE_NO_PAD;
+use sha2::{Digest, Sha256};
+
+use super::Error;
+
+/// The stylesheet of all pages.
+pub const STYLE: &str = include_str!("../../style/style.css");
+/// The icon of all pages.
+pub const ICON: &str = include_str!("../../style/icon.svg");
+
+/// What the stylesheet's address carries, so that browsers may keep it: it changes with the sheet.
+pub fn style_version() -> &'static str {
+    static VERSION: LazyLock<String> = LazyLock::new(|| URL_SAFE_NO_PAD.encode(&Sha256::digest(STYLE)[..9]));
+    &VERSION
+}
+
+/// A page that says what went wrong.
+#[derive(Template)]
+#[template(path = "error.html")]
+struct ErrorPage<'p> {
+    style_version: &'p str,
+    status: u16,
+    heading: &'p str,
+    sentence: &'p str,
+    next: &'p str,
+    request_id: &'p str,
+    back: Option<&'p str>,
+}
+
+/// The page for an error.
+pub(super) fn of_error(error: &Error, request_id: &str) -> String {
+    let (status, _) = error.kind();
+    let sentence = format!("{}.", error.sentence());
+    let (heading, next) = match status {
+        400 => ("This request cannot be understood", "Check the address, or go back and try again."),
+        403 => ("This is not allowed", "Go back, or ask an owner of your organization."),
+        404 | 405 => ("There is nothing here", "Check the address, or begin at the dashboard."),
+        413 | 415 => ("This form cannot be read", "Go back and try with less, or with another browser."),
+        502 | 503 => ("The service is busy", "Nothing was lost. Try again in a moment."),
+        500 => ("Something went wrong", "It is our fault, and it is in our log. Try again in a moment."),
+        _ => ("This did not work", "Go back and try again."),
+    };
+    let page = ErrorPage {
+        style_version: style_version(),
+        status,
+        heading,
+        sentence: &sentence,
+        next,
+        request_id,
+        back: Some("/dashboard"),
+    };
+    page.render().unwrap_or_else(|_| sentence.clone())
+}
+
+/// The policy that a page is shown under: nothing from elsewhere, nothing inline, in nobody's frame, and forms that lead
+/// nowhere but home and to this source.
+pub(super) fn content_security_policy(form_action: &str) -> String {
+    let space = if form_action.is_empty() { "" } else { " " };
+    format!(
+        "default-src 'none'; style-src 'self'; img-src 'self'; form-action 'self'{space}{form_action}; \
+         frame-ancestors 'none'; base-uri 'none'"
+    )
+}
+
+/// The headers of every page.
+pub(super) fn headers(base_url: &str) -> Vec<(&'static str, String)> {
+    let mut headers = vec![
+        ("content-type", "text/html; charset=utf-8".to_owned()),
+        ("cache-control", "no-store".to_owned()),
+        ("content-security-policy", content_security_policy("")),
+        ("x-frame-options", "DENY".to_owned()),
+        ("x-content-type-options", "nosniff".to_owned()),
+        ("referrer-policy", "no-referrer".to_owned()),
+        ("cross-origin-opener-policy", "same-origin".to_owned()),
+    ];
+    if base_url.starts_with("https://") {
+        headers.push(("strict-transport-security", "max-age=31536000; includeSubDomains".to_owned()));
+    }
+    headers
+}

@@ -1,0 +1,458 @@
+//! Where an OAuth client wants its user sent back to: what may be registered, and what is the same as what was.
+
+use std::net::{Ipv4Addr, Ipv6Addr};
+use std::str::FromStr;
+
+use serde::{Deserialize, Serialize};
+use url::form_urlencoded::Serializer;
+
+const FORM: &str = "must begin with https://, with http:// and a loopback address, or with a scheme of the app's own \
+                    that has a dot and is followed by a slash, such as com.example.app:/callback";
+const CHARACTERS: &str = "must have only the characters of an address: ASCII letters, digits and punctuation, \
+                          no space, no backslash, no * and no fragment";
+const HOST: &str = "must have a host of plain letters, digits, hyphens and dots, or an IP address in its usual form, \
+                    with no user name before it and at most a port from 1 to 65535 behind it";
+
+/// A registered redirect address of at most 2,000 characters, as it was given.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct RedirectUri(String);
+
+/// What a redirect address leads to. Nothing is normalised: the parts are those of the text.
+#[derive(PartialEq, Eq)]
+enum Target<'u> {
+    /// A site, by https.
+    Site(Host<'u>),
+    /// A program on the user's own machine (RFC 8252, section 7.3), with path and query.
+    Loopback(Host<'u>, &'u str),
+    /// An app that has this scheme (RFC 8252, section 7.1).
+    App(&'u str),
+}
+
+#[derive(PartialEq, Eq)]
+struct Host<'u> {
+    name: &'u str,
+    port: Option<&'u str>,
+}
+
+impl RedirectUri {
+    const MAX: usize = 2_000;
+
+    /// The address.
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+
+    /// Whether a request that gives this address means the registered one: the same text, but for the port of a
+    /// loopback address (RFC 8252, section 7.3).
+    pub fn matches(&self, given: &str) -> bool {
+        match (read(&self.0), read(given)) {
+            (Ok(Target::Loopback(host, rest)), Ok(Target::Loopback(given_host, given_rest))) => {
+                (host.name, rest) == (given_host.name, given_rest)
+            }
+            _ => given == self.0,
+        }
+    }
+
+    /// What a consent page shows: the host in lower case, with its port where it has one, or the app's scheme.
+    pub fn host(&self) -> String {
+        match read(&self.0) {
+            Ok(Target::Site(Host { name, port }) | Target::Loopback(Host { name, port }, _)) => {
+                let port = port.map_or_else(String::new, |port| format!(":{port}"));
+                format!("{}{port}", name.to_ascii_lowercase())
+            }
+            Ok(Target::App(scheme)) => scheme.to_owned(),
+            Err(_) => String::new(),
+        }
+    }
+
+    /// What the `form-action` of a content security policy lists, so that a form's answer may redirect there. It has
+    /// only letters, digits and `+-.:/*'`.
+    pub fn csp_source(&self) -> String {
+        match read(&self.0) {
+            // A policy can name no IP address but one: for the others, the whole scheme is allowed.
+            Ok(Target::Site(host)) if is_ip(host.name) => "https:".to_owned(),
+            Ok(Target::Loopback(host, _)) if is_ip(host.name) && host.name != "127.0.0.1" => {
+                "http:".to_owned()
+            }
+            Ok(Target::Site(_)) => format!("https://{}", self.host()),
+            Ok(Target::Loopback(host, _)) => format!("http://{}:*", host.name),
+            Ok(Target::App(scheme)) => format!("{scheme}:"),
+            Err(_) => "'none'".to_owned(),
+        }
+    }
+
+    /// A request's address, which a registered one matches, with these parameters behind those of its query.
+    pub fn with_query(given: &str, pairs: &[(&str, &str)]) -> String {
+        let query = Serializer::new(String::new()).extend_pairs(pairs).finish();
+        let joint = match given.split_once('?') {
+            None => "?",
+            Some((_, old)) if old.is_empty() || old.ends_with('&') => "",
+            Some(_) => "&",
+        };
+        if pairs.is_empty() { given.to_owned() } else { format!("{given}{joint}{query}") }
+    }
+}
+
+impl FromStr for RedirectUri {
+    type Err = String;
+
+    fn from_str(given: &str) -> Result<Self, Self::Err> {
+        if given.chars().count() > Self::MAX {
+            return Err(format!("must be at most {} characters", Self::MAX));
+        }
+        read(given)?;
+        Ok(Self(given.to_owned()))
+    }
+}
+
+fn read(given: &str) -> Result<Target<'_>, &'static str> {
+    if !given.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"-._~:/?[]@!$&'()+,;=%".contains(&byte)) {
+        return Err(CHARACTERS);
+    }
+    let (scheme, rest) = given.split_once(':').ok_or(FORM)?;
+    let (authority, path) = match rest.strip_prefix("//") {
+        Some(rest) => rest.split_at(rest.find(['/', '?']).unwrap_or(rest.len())),
+        None => ("", rest),
+    };
+    match scheme {
+        "https" => Ok(Target::Site(Host::read(authority)?)),
+        "http" => match Host::read(authority)? {
+            host if is_loopback(host.name) => Ok(Target::Loopback(host, path)),
+            _ => Err(FORM),
+        },
+        app if is_private_use(app) && rest.starts_with('/') && !authority.contains('@') => {
+            Ok(Target::App(app))
+        }
+        _ => Err(FORM),
+    }
+}
+
+impl<'u> Host<'u> {
+    fn read(authority: &'u str) -> Result<Self, &'static str> {
+        let (name, port) = match authority.rsplit_once(':') {
+            Some((name, port)) if !port.ends_with(']') => (name, Some(port)),
+            _ => (authority, None),
+        };
+        let sound = (is_ip(name) || is_domain(name)) && port.is_none_or(is_port);
+        if sound { Ok(Self { name, port }) } else { Err(HOST) }
+    }
+}
+
+/// An IP address in its usual form, as every browser and resolver reads it.
+fn is_ip(host: &str) -> bool {
+    match host.strip_prefix('[').and_then(|rest| rest.strip_suffix(']')) {
+        Some(address) => address.parse::<Ipv6Addr>().is_ok(),
+        None => host.parse::<Ipv4Addr>().is_ok(),
+    }
+}
+
+/// A name that no browser takes for an IP address: those end in a number.
+fn is_domain(host: &str) -> bool {
+    let is_label = |label: &str| {
+        (1..=63).contains(&label.len())
+            && label.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'-')
+    };
+    let last = host.rsplit('.').next().unwrap_or_default();
+    host.len() <= 253 && host.split('.').all(is_label) && last.starts_with(|c: char| c.is_ascii_alphabetic())
+}
+
+fn is_port(port: &str) -> bool {
+    let digits = !port.starts_with('0') && port.bytes().all(|byte| byte.is_ascii_digit());
+    digits && port.parse::<u16>().is_ok()
+}
+
+fn is_loopback(host: &str) -> bool {
+    matches!(host, "localhost" | "[::1]") || host.parse::<Ipv4Addr>().is_ok_and(|ip| ip.is_loopback())
+}
+
+fn is_private_use(scheme: &str) -> bool {
+    let in_scheme = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || b"+-.".contains(&byte);
+    scheme.starts_with(|c: char| c.is_ascii_lowercase())
+        && scheme.contains('.')
+        && scheme.bytes().all(in_scheme)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    /// Scheme, host, port and the rest of what is registered in these tests.
+    const REGISTERED: [[&str; 4]; 7] = [
+        ["https://", "app.example.com", "", "/callback"],
+        ["https://", "app.example.com", ":8443", "/cb?tenant=1"],
+        ["https://", "10.0.0.5", "", "/callback"],
+        ["http://", "127.0.0.1", "", "/callback"],
+        ["http://", "localhost", ":8080", "/callback"],
+        ["http://", "[::1]", ":3000", "/callback?x=1"],
+        ["com.example.app:", "", "", "/callback"],
+    ];
+
+    fn registered(parts: [&str; 4]) -> RedirectUri {
+        parts.concat().parse().unwrap()
+    }
+
+    #[test]
+    fn what_may_be_registered() {
+        for good in [
+            "https://example.com",
+            "https://example.com?x=1",
+            "https://Example.COM/cb/%7Ea;b=(1)!?a=b&c=%20",
+            "https://xn--mller-kva.example:8443/cb",
+            "https://intranet/cb",
+            "https://3com.example/cb",
+            "https://1.1.1.1/cb",
+            "https://[2001:db8::1]:8443/cb",
+            "http://127.0.0.1",
+            "http://127.8.9.10:65535/",
+            "http://localhost:1/cb",
+            "http://[::1]/cb",
+            "com.example.app:/callback",
+            "com.example.app://callback",
+            "com.example.app:/",
+        ] {
+            let uri: RedirectUri = good.parse().unwrap();
+            assert_eq!(uri.as_str(), good);
+            assert!(uri.matches(good), "{good}");
+        }
+        let https = |length: usize| format!("https://a.example/{}", "x".repeat(length - 18));
+        assert!(https(2_000).parse::<RedirectUri>().is_ok());
+        assert!(https(2_001).parse::<RedirectUri>().unwrap_err().contains("2000 characters"));
+        assert!("https://a.example/é".parse::<RedirectUri>().unwrap_err().contains("ASCII"));
+        assert!("https://me@a.example/".parse::<RedirectUri>().unwrap_err().contains("user name"));
+        assert!("http://a.example/".parse::<RedirectUri>().unwrap_err().contains("loopback"));
+    }
+
+    #[test]
+    fn what_may_not_be_registered() {
+        let bad = "/callback //example.com/cb example.com/cb example.com:443/cb https: https:/ https:// \
+            https:///cb https:example.com https:/example.com https://?x HTTPS://example.com/cb \
+            https://example.com/cb# https://example.com/#/cb https://user@example.com/cb \
+            https://user:pass@example.com/cb https://@example.com/cb https://example.com:/cb \
+            https://example.com:0/cb https://example.com:080/cb https://example.com:65536/cb \
+            https://example.com:+80/cb https://example.com:80:80/cb https://example.com:80a/cb \
+            https://*.example.com/cb https://example.com/* https://example%2ecom/cb \
+            https://example.com%00.evil.com/cb https://example..com/cb https://.example.com/cb \
+            https://example.com./cb https://exa_mple.com/cb https://ex\u{430}mple.com/cb \
+            https://example\u{3002}com/cb https://example.com\\cb https:\\\\example.com/cb \
+            https://0177.0.0.1/cb https://2130706433/cb https://127.1/cb https://0x7f.1/cb \
+            https://1.2.3.4.5/cb https://example.123/cb https://[::1/cb https://::1/cb \
+            https://[::1%25lo]/cb https://[127.0.0.1]/cb http://example.com/cb \
+            http://127.0.0.1.evil.com/cb http://localhost.evil.com/cb http://evil.com/127.0.0.1 \
+            http://127.0.0.1@evil.com/cb http://evil.com?@127.0.0.1/cb http://127.0.0.1:80@evil.com/cb \
+            http://0177.0.0.1/cb http://127.0.0.01/cb http://2130706433/cb http://0x7f000001/cb \
+            http://127.1/cb http://127.0.0.1./cb http://localhost./cb http://LOCALHOST/cb \
+            http://[::ffff:127.0.0.1]/cb http://[0:0:0:0:0:0:0:1]/cb http://[::]/cb http://0.0.0.0/cb \
+            http://128.0.0.1/cb http://10.0.0.1/cb javascript:alert(1) \
+            javascript://example.com/%0aalert(1) data:text/html,hello file:///etc/passwd about:blank \
+            vbscript:msgbox myapp:/callback myapp://callback ws://example.com/ com.example.app: \
+            com.example.app:callback com.example.app://user@callback Com.Example.App:/callback \
+            .example:/callback 1com.example:/callback com.ex_ample:/callback com.example;x:/callback";
+        let blanks = [
+            "",
+            "https://example.com/c b",
+            " https://example.com/cb",
+            "https://example.com/cb\n",
+            "https://example.com/\tcb",
+            "https://example.com/cb\0",
+            "https://example.com/\"><script>",
+        ];
+        for bad in bad.split(' ').chain(blanks) {
+            assert!(bad.parse::<RedirectUri>().is_err(), "{bad:?}");
+        }
+    }
+
+    #[test]
+    fn only_the_port_of_a_loopback_address_may_differ() {
+        for (registered, good) in [
+            ("http://127.0.0.1/cb", "http://127.0.0.1:1/cb"),
+            ("http://127.0.0.1/cb", "http://127.0.0.1:65535/cb"),
+            ("http://127.0.0.1:8080/cb", "http://127.0.0.1/cb"),
+            ("http://localhost:8080/cb?x=1", "http://localhost:49152/cb?x=1"),
+            ("http://[::1]", "http://[::1]:49152"),
+            ("http://127.0.0.1?x", "http://127.0.0.1:80?x"),
+        ] {
+            assert!(registered.parse::<RedirectUri>().unwrap().matches(good), "{registered} {good}");
+        }
+        for (registered, bad) in [
+            ("https://127.0.0.1:8080/cb", "https://127.0.0.1:8081/cb"),
+            ("https://localhost/cb", "https://localhost:443/cb"),
+            ("com.example.app://callback", "com.example.app://callback:1"),
+            ("http://127.0.0.1/cb", "http://127.0.0.2/cb"),
+            ("http://127.0.0.1/cb", "http://localhost/cb"),
+            ("http://127.0.0.1/", "http://127.0.0.1"),
+        ] {
+            assert!(!registered.parse::<RedirectUri>().unwrap().matches(bad), "{registered} {bad}");
+        }
+    }
+
+    /// Addresses that are not the registered one, though a careless comparison may find that they are.
+    fn hostile(parts: [&str; 4]) -> Vec<String> {
+        let [scheme, host, port, rest] = parts;
+        let mut all = Vec::new();
+        let schemes = "https://¦http://¦HTTPS://¦Http://¦hTTp://¦ftp://¦ws://¦wss://¦file://¦//¦/¦¦https:¦http:¦https:/¦http:/¦\
+            https:///¦http:///¦https:\\\\¦http:\\\\¦ https://¦ http://¦\thttp://¦ht\ntps://¦\
+            javascript://¦javascript:¦data:¦blob:https://¦view-source:http://¦com.example.app2:¦\
+            Com.example.app:¦com.example.app.evil:¦evil.com.example.app:¦https://evil.com/¦\
+            http://evil.com#¦http://evil.com?¦https%3A//¦\u{feff}https://";
+        all.extend(schemes.split('¦').map(|other| [other, host, port, rest].concat()));
+        let hosts = "user@H¦user:pass@H¦@H¦H@evil.com¦H:80@evil.com¦H.evil.com¦H-evil.com¦Hevil.com¦evil.H¦\
+            evilH¦evil-H¦evil.com/H¦evil.com?H¦evil.com#H¦evil.com#@H¦evil.com\\H¦evil.com\\@H¦\
+            H\\@evil.com¦H\\.evil.com¦H%2eevil.com¦H%00.evil.com¦H\0.evil.com¦H%0d%0a¦H.¦H..¦.H¦H%2e¦\
+            H%20¦ H¦H ¦\tH¦H\n¦H\r\n¦*¦*.H¦H,evil.com¦H;evil.com¦H|¦[H]¦%48¦H\u{3002}evil.com¦\
+            H\u{ff0e}evil.com¦H\u{2024}com¦H\u{200b}¦H\u{ad}¦H\u{ff0f}evil.com¦H\u{2044}@evil.com¦\
+            app.ex\u{430}mple.com¦app\u{3002}example.com¦app%2eexample%2ecom¦APP.EXAMPLE.COM¦\
+            App.example.com¦example.com¦app.example.co¦app.example.com.¦xn--app-.example.com¦Localhost¦\
+            localhost.¦localhost.localdomain¦localhost.evil.com¦127.0.0.1.evil.com¦127.0.0.1.nip.io¦\
+            0177.0.0.1¦127.0.0.01¦127.0.0.001¦0x7f.0.0.1¦0x7f000001¦2130706433¦017700000001¦127.1¦\
+            127.0.1¦127.0.0.2¦127.0.0.0¦0.0.0.0¦0¦[::]¦[::ffff:127.0.0.1]¦[::ffff:7f00:1]¦\
+            [0:0:0:0:0:0:0:1]¦[::01]¦[::1%25lo]¦[::1%lo]¦[::2]¦::1¦[::1¦::1]¦[[::1]]¦127.0.0.1%00¦\
+            １２７.0.0.1¦ⓛocalhost¦167772165¦10.0.0.05¦10.0.5¦";
+        if !host.is_empty() {
+            let others = hosts.split('¦').map(|other| other.replace('H', host));
+            all.extend(others.map(|other| [scheme, &other, port, rest].concat()));
+        }
+        let ports = ":¦:0¦:00¦:080¦:08080¦:65536¦:99999999999999999999¦:+80¦:-80¦:-1¦:80a¦:a¦:8 0¦: 80¦:80 ¦\
+            :8_0¦:0x50¦:8e1¦:80.0¦:80:80¦::80¦:80@evil.com¦:@evil.com¦:evil.com¦:*¦:%38%30¦\
+            :\u{668}\u{660}¦:８０¦:80\t¦:80\n¦:80\0¦:80#¦:80\\¦.:80¦%3a80";
+        all.extend(ports.split('¦').map(|other| [scheme, host, other, rest].concat()));
+        if scheme == "https://" {
+            let others = [":443", ":80", ":8444", ":844", ":84433"];
+            all.extend(others.map(|other| [scheme, host, other, rest].concat()));
+        }
+        let rests = "R/¦/R¦//R¦/.R¦/..R¦/./R¦/x/..R¦R/.¦R/..¦R/../evil¦R/../../evil¦R//¦R%2f¦R%2F..%2fevil¦\
+            R/%2e%2e/evil¦R%252f¦R/%252e%252e/evil¦R\\¦R\\..\\evil¦\\R¦R?¦R?x¦R?next=https://evil.com¦\
+            R?tenant=2¦R&x=2¦R&¦R;¦R;x=1¦R#¦R#x¦R#/evil¦R%23¦R%3f¦R ¦ R¦R%20¦R+¦R\t¦\tR¦R\n¦\
+            R\r\nset-cookie: a=b¦R%0d%0aa:b¦R\0¦R%00¦R.evil¦R.¦R@evil.com¦@evil.com¦@evil.comR¦\
+            .evil.comR¦:80R¦R:80¦R*¦R\u{200b}¦R\u{ff0f}¦R\u{2215}¦R\u{301}¦R\"¦R'¦R<¦R\u{202e}¦/*¦/¦¦\
+            /CALLBACK¦/Callback¦/call%62ack¦/call%2562ack¦/c\u{430}llback¦/callbac¦/callbackk¦\
+            /evil?/callback¦/evil#/callback";
+        let others = rests.split('¦').map(|other| other.replace('R', rest));
+        all.extend(others.map(|other| [scheme, host, port, &other].concat()));
+        let whole = [scheme, host, port, rest].concat();
+        all.extend([
+            whole.to_uppercase(),
+            whole.replace('/', "\\"),
+            whole.replace('/', "%2f"),
+            whole.replace("//", "/"),
+            whole.replace(':', "%3a"),
+            format!("{whole}{whole}"),
+            format!("{whole} {whole}"),
+            format!("{whole},{whole}"),
+            whole.chars().rev().collect(),
+            whole.chars().skip(1).collect(),
+        ]);
+        all.retain(|given| *given != whole);
+        all
+    }
+
+    #[test]
+    fn no_hostile_address_is_the_registered_one() {
+        let mut tried = 0;
+        for parts in REGISTERED {
+            let uri = registered(parts);
+            // Of a loopback address, some families make the same one with another sound port: no attack.
+            let legal = |given: &&String| parts[0] == "http://" && differs_in_port(parts, given);
+            for given in hostile(parts).iter().filter(|given| !legal(given)) {
+                assert!(!uri.matches(given), "{} is not {given:?}", uri.as_str());
+                tried += 1;
+            }
+        }
+        assert!(tried >= 1_000, "{tried}");
+    }
+
+    /// Whether `given` is made of these parts, but for the port.
+    fn differs_in_port([scheme, host, _, rest]: [&str; 4], given: &str) -> bool {
+        let port = given.strip_prefix(&[scheme, host].concat()).and_then(|given| given.strip_suffix(rest));
+        let sound = |port: &str| port.parse::<u16>().is_ok_and(|n| n > 0 && n.to_string() == port);
+        port.is_some_and(|port| port.is_empty() || port.strip_prefix(':').is_some_and(sound))
+    }
+
+    #[test]
+    fn a_consent_page_and_its_policy_name_the_target() {
+        for (uri, host, source) in [
+            ("https://App.Example.com/cb", "app.example.com", "https://app.example.com"),
+            ("https://example.com:8443?x=1", "example.com:8443", "https://example.com:8443"),
+            ("https://10.0.0.5:8443/cb", "10.0.0.5:8443", "https:"),
+            ("https://[2001:DB8::1]/cb", "[2001:db8::1]", "https:"),
+            ("http://127.0.0.1/cb", "127.0.0.1", "http://127.0.0.1:*"),
+            ("http://127.0.0.2/cb", "127.0.0.2", "http:"),
+            ("http://localhost:8080/cb", "localhost:8080", "http://localhost:*"),
+            ("http://[::1]:3000/cb", "[::1]:3000", "http:"),
+            ("com.example.app:/callback", "com.example.app", "com.example.app:"),
+        ] {
+            let uri: RedirectUri = uri.parse().unwrap();
+            assert_eq!((uri.host().as_str(), uri.csp_source().as_str()), (host, source));
+        }
+        let stored = RedirectUri("https://a.example;\r\nx: y/cb".to_owned());
+        assert_eq!((stored.host().as_str(), stored.csp_source().as_str()), ("", "'none'"));
+    }
+
+    #[test]
+    fn parameters_go_behind_those_that_are_there() {
+        let pairs = [("code", "a b&c=d#é+"), ("iss", "https://x.example")];
+        let query = "code=a+b%26c%3Dd%23%C3%A9%2B&iss=https%3A%2F%2Fx.example";
+        for (given, joint) in [
+            ("https://a.example", "?"),
+            ("https://a.example/cb", "?"),
+            ("https://a.example/cb?", ""),
+            ("https://a.example/cb?x=1", "&"),
+            ("https://a.example/cb?x=1&", ""),
+            ("com.example.app:/cb", "?"),
+        ] {
+            assert_eq!(RedirectUri::with_query(given, &pairs), format!("{given}{joint}{query}"));
+            assert_eq!(RedirectUri::with_query(given, &[]), given);
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn nothing_panics_and_no_policy_is_split(given in "(?s).{0,60}|(https?://|[a-z.]{1,9}:/)[ -~]{0,60}") {
+            let stored = RedirectUri(given.clone());
+            let parsed = given.parse::<RedirectUri>();
+            prop_assert!(parsed.is_err() || parsed == Ok(stored.clone()));
+            prop_assert!(stored.matches(&given));
+            let source = stored.csp_source();
+            prop_assert!(source.bytes().all(|b| b.is_ascii_alphanumeric() || b"+-.:/*'".contains(&b)), "{source}");
+            prop_assert_eq!(source == "'none'", stored.host().is_empty());
+        }
+
+        #[test]
+        fn an_edited_address_matches_only_where_the_edit_is_in_a_port(
+            which in 0usize..REGISTERED.len(), cut in 0usize..40, gone in 0usize..3, new in "[0-9:/.@?#%\\\\a ]{0,6}",
+        ) {
+            let parts = REGISTERED[which];
+            let mut given: Vec<char> = parts.concat().chars().collect();
+            let start = cut.min(given.len());
+            let end = (start + gone).min(given.len());
+            given.splice(start..end, new.chars());
+            let given: String = given.into_iter().collect();
+            let same = given == parts.concat() || (parts[0] == "http://" && differs_in_port(parts, &given));
+            prop_assert_eq!(registered(parts).matches(&given), same, "{}", given);
+        }
+
+        #[test]
+        fn the_same_program_on_any_port_is_the_same(port in 1u16.., other in 1u16..) {
+            for host in ["127.0.0.1", "localhost", "[::1]"] {
+                let uri: RedirectUri = format!("http://{host}:{port}/cb").parse().unwrap();
+                let given = format!("http://{host}:{other}/cb");
+                prop_assert!(uri.matches(&given), "{} {}", uri.as_str(), given);
+                let app: RedirectUri = format!("https://{host}:{port}/cb").parse().unwrap();
+                prop_assert_eq!(app.matches(&format!("https://{host}:{other}/cb")), port == other);
+            }
+        }
+
+        #[test]
+        fn what_is_added_is_read_back(
+            old in "(\\?([a-z]=[a-z]&?){0,3})?", name in "(?s).{1,20}", value in "(?s).{0,60}",
+        ) {
+            let given = format!("https://a.example/cb{old}");
+            let url = url::Url::parse(&RedirectUri::with_query(&given, &[(&name, &value)])).unwrap();
+            let all: Vec<_> = url.query_pairs().into_owned().collect();
+            let before = url::Url::parse(&given).unwrap().query_pairs().count();
+            prop_assert_eq!(all.len(), before + 1);
+            prop_assert_eq!(all.last(), Some(&(name, value)));
+        }
+    }
+}
