@@ -14,6 +14,7 @@ use shared::model::{
 use shared::sealed::SealingKeys;
 use shared::secret::Secret;
 use shared::store::Writes;
+use tests::wire::Recorded;
 use tests::{ACME, Answer, World, project, tenant};
 
 fn events() -> Vec<(String, Value)> {
@@ -153,16 +154,34 @@ async fn world(event: &str) -> World {
     .await
 }
 
+/// What a recorded request is answered, and which calls it makes.
+async fn play(name: &str, event: Value) -> (Answer, Vec<Recorded>) {
+    let world = world(name).await;
+    prepare(&world, name).await;
+    prepare_people(&world, name).await;
+    world.wire.take();
+    let answer = Answer::read(world.gateway.invoke_event(event).await.unwrap());
+    (answer, world.wire.take())
+}
+
+/// The calls that the recorded requests to a function make.
+pub(crate) async fn calls_of(function: &str) -> Vec<Recorded> {
+    let mut calls = Vec::new();
+    for (name, event) in events() {
+        if name.starts_with(&format!("{function}_")) {
+            calls.extend(play(&name, event).await.1);
+        }
+    }
+    calls
+}
+
 #[tokio::test]
 async fn every_event_is_answered() {
     for (name, event) in events() {
         if event["version"] != "2.0" {
             continue;
         }
-        let world = world(&name).await;
-        prepare(&world, &name).await;
-        prepare_people(&world, &name).await;
-        let answer = Answer::read(world.gateway.invoke_event(event).await.unwrap());
+        let (answer, _) = play(&name, event).await;
         if name.starts_with("default") {
             assert!([404, 405].contains(&answer.status), "{name}: {}", answer.text);
         } else {

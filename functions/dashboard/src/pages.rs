@@ -642,3 +642,32 @@ pub(crate) struct Account<'p> {
     /// Of the fields `current`, `password` and `repeated`.
     pub(crate) problems: Vec<Problem>,
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    proptest! {
+        #[test]
+        fn a_bar_stands_on_the_ground_and_is_seen_if_there_was_a_request(requests in prop::collection::vec(any::<u64>(), 0..40)) {
+            let chart = Chart::of(requests.iter().map(|requests| (String::new(), *requests)).collect());
+            prop_assert_eq!(chart.bars.len(), requests.len());
+            for (bar, requests) in chart.bars.iter().zip(requests) {
+                prop_assert_eq!(bar.y + bar.height, Chart::HEIGHT);
+                prop_assert_eq!(bar.height == 0, requests == 0);
+                prop_assert!(requests != chart.most || requests == 0 || bar.height == Chart::HEIGHT);
+                prop_assert!(bar.x < chart.width());
+            }
+        }
+
+        #[test]
+        fn commas_stand_between_the_thousands_and_change_no_digit(number: u64) {
+            let text = grouped(number);
+            prop_assert_eq!(text.replace(',', ""), number.to_string());
+            let groups: Vec<&str> = text.split(',').collect();
+            prop_assert!((1..=3).contains(&groups[0].len()));
+            prop_assert!(groups[1..].iter().all(|group| group.len() == 3));
+        }
+    }
+}

@@ -64,7 +64,7 @@ pub(crate) async fn decide(browser: Arc<Browser>) -> Result<Reply<Page>, Error> 
         Ok(asked) => asked,
         Err((error, description)) => return Ok(asker.refuse(&browser, error, description)),
     };
-    let Some(desk) = browser.desk().await? else { return Ok(Reply::see_other("/dashboard/sign-in")) };
+    let Some(desk) = browser.desk().await? else { return Ok(browser.sign_in_page()) };
     let mode = parameters.get("mode");
     match (parameters.get("decision"), Mode::ALL.into_iter().find(|known| known.as_str() == mode)) {
         ("deny", _) => Ok(asker.refuse(&browser, "access_denied", "The member has not allowed it.")),

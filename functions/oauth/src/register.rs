@@ -66,8 +66,11 @@ async fn register(visit: &Visit) -> Result<Reply<Answer<Registered>>, Refusal> {
     if !is_json || visit.body().len() > MAX_BODY {
         return Err(invalid_metadata("The request body must be application/json of at most 64 KB."));
     }
-    let new: NewClient = serde_json::from_slice(visit.body())
-        .map_err(|error| invalid_metadata(format!("The request body is not client metadata: {error}.")))?;
+    let new: NewClient = serde_json::from_slice(visit.body()).map_err(|error| {
+        // The parser's own sentence repeats what was sent; a description is ASCII (RFC 7591, section 3.2.2).
+        let (line, column) = (error.line(), error.column());
+        invalid_metadata(format!("The request body is not client metadata: line {line}, column {column}."))
+    })?;
     let authentication = match new.token_endpoint_auth_method.as_deref() {
         None => ClientAuthentication::Basic,
         Some(method) => method

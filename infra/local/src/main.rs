@@ -232,22 +232,25 @@ fn report(results: &[Result<String, String>]) {
 }
 
 fn greet(base_url: &str, endpoint: &str) -> Result<(), String> {
-    println!("Rolecall      {base_url}");
+    println!("Rolecall        {base_url}");
     for demo in &DEMOS {
         for mode in Mode::ALL {
-            println!("{:<14}{}", format!("{} {}", demo.name, mode.as_str()), demo.key(mode)?.reveal());
+            println!("{:<16}{}", format!("{} {}", demo.name, mode.as_str()), demo.key(mode)?.reveal());
         }
     }
     for demo in &DEMOS {
         println!(
-            "{:<14}{base_url}/dashboard  {}  {}",
+            "{:<16}{base_url}/dashboard  {}  {}",
             format!("{} sign-in", demo.name),
             demo.email,
             demo.password
         );
     }
-    println!("DynamoDB      {endpoint}");
+    println!("DynamoDB        {endpoint}");
     let key = DEMOS[0].key(Mode::Live)?;
-    println!("Try           curl {base_url}/api/v1/organization -H 'Authorization: Bearer {}'", key.reveal());
+    println!(
+        "Try             curl {base_url}/api/v1/organization -H 'Authorization: Bearer {}'",
+        key.reveal()
+    );
     Ok(())
 }

@@ -93,10 +93,14 @@ impl App {
         let base_url =
             base_url.unwrap_or_else(|| format!("https://{}", context.domain_name.unwrap_or_default()));
 
+        let form = match self.routes.get(route_key.as_str()).map_or(Form::Api, Route::form) {
+            Form::Either if headers::accepts_html(request.headers()) => Form::Page,
+            Form::Either => Form::Api,
+            form => form,
+        };
         let mut trace = Trace::default();
         let result = self.dispatch(request, &route_key, &base_url, &store, started, &mut trace).await;
         let detail = result.as_ref().err().and_then(Error::detail);
-        let form = self.routes.get(route_key.as_str()).map_or(Form::Api, Route::form);
         let response = respond(form, result, trace.quota.as_ref(), &request_id, &base_url);
 
         let status = response.status().as_u16();
@@ -341,7 +345,7 @@ fn respond(
 ) -> Response<Body> {
     let reply = result.unwrap_or_else(|error| {
         let body = match form {
-            Form::Api => error.body(request_id),
+            Form::Api | Form::Either => error.body(request_id),
             Form::OAuth => error.oauth_body(),
             Form::Page => page::of_error(&error, request_id),
         };
@@ -349,7 +353,7 @@ fn respond(
         error.headers(base_url).into_iter().fold(reply, |reply, (name, value)| reply.with(name, value))
     });
     let mut headers = match form {
-        Form::Api => {
+        Form::Api | Form::Either => {
             vec![("content-type", "application/json".to_owned()), ("cache-control", "no-store".to_owned())]
         }
         Form::OAuth => vec![

@@ -32,6 +32,7 @@ pub struct Browser {
     form: Parameters,
     cookie: String,
     is_new: bool,
+    is_post: bool,
 }
 
 /// A request from the browser of somebody who is signed in.
@@ -49,7 +50,7 @@ impl Browser {
         let is_new = sent.is_none();
         let cookie = sent.map_or_else(|| visit.random.token(STRANGER_LENGTH), str::to_owned);
         let form = if is_post { visit.form() } else { Ok(Parameters::default()) };
-        let mut browser = Self { visit, form: Parameters::default(), cookie, is_new };
+        let mut browser = Self { visit, form: Parameters::default(), cookie, is_new, is_post };
         let verdict = form.and_then(|form| {
             let genuine: bool = form.get(FORM_TOKEN).as_bytes().ct_eq(browser.csrf().as_bytes()).into();
             browser.form = form;
@@ -115,13 +116,14 @@ impl Browser {
         if query.is_empty() { path.clone() } else { format!("{path}?{query}") }
     }
 
-    /// Where somebody signs in who wanted to see this.
+    /// Where somebody signs in who wanted to see this. What was to be done by a form is not done afterwards.
     pub fn sign_in_page(&self) -> Reply<Page> {
+        if self.is_post {
+            return Reply::see_other("/dashboard/sign-in");
+        }
         let mut query = url::form_urlencoded::Serializer::new(String::new());
-        Reply::see_other(&format!(
-            "/dashboard/sign-in?{}",
-            query.append_pair("return_to", &self.address()).finish()
-        ))
+        query.append_pair("return_to", &self.address());
+        Reply::see_other(&format!("/dashboard/sign-in?{}", query.finish()))
     }
 }
 

@@ -61,6 +61,14 @@ pub(super) fn is_form(headers: &HeaderMap) -> bool {
     media.eq_ignore_ascii_case("application/x-www-form-urlencoded")
 }
 
+/// Whether a page is wanted: only browsers name the type.
+pub(super) fn accepts_html(headers: &HeaderMap) -> bool {
+    headers
+        .get_all("accept")
+        .iter()
+        .any(|value| value.to_str().is_ok_and(|value| value.contains("text/html")))
+}
+
 /// A cookie's value; the first where there are several of the name.
 pub(super) fn cookie<'h>(headers: &'h HeaderMap, name: &str) -> Option<&'h str> {
     let lines = headers.get_all("cookie").iter().filter_map(|line| line.to_str().ok());

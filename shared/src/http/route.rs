@@ -33,6 +33,8 @@ pub enum Form {
     OAuth,
     /// Pages for a browser.
     Page,
+    /// Pages for whoever asks for `text/html`, otherwise as the API.
+    Either,
 }
 
 /// Who answers.
@@ -68,14 +70,14 @@ impl Route {
         Self { key, handler: Handler::Scoped(scope, handler) }
     }
 
-    /// `handler` answers requests of this key from anybody.
+    /// `handler` answers requests of this key from anybody, a person or a program.
     pub fn public<O, H, F>(key: &'static str, handler: H) -> Self
     where
         O: 'static,
         H: Fn(Arc<Visit>) -> F + Send + Sync + 'static,
         F: Future<Output = Result<Reply<O>, Error>> + Send + 'static,
     {
-        Self { key, handler: Handler::Open(Access::Public, Form::Api, by(handler)) }
+        Self { key, handler: Handler::Open(Access::Public, Form::Either, by(handler)) }
     }
 
     /// `handler` answers requests of this key once it has made sure, before anything else, who signed them.

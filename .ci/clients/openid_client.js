@@ -1,0 +1,71 @@
+// openid-client needs one address, the server's, and does the rest by itself. It sends the secret in the form, though it is
+// registered for Basic: the service takes both.
+
+import assert from 'node:assert/strict';
+import * as openid from 'openid-client';
+import { Member } from './member.js';
+
+const BASE = process.argv[2];
+const API = `${BASE}/api/v1`;
+const REDIRECT = 'http://127.0.0.1:43118/callback';
+
+const config = await openid.dynamicClientRegistration(
+  new URL(BASE),
+  { client_name: 'openid-client', redirect_uris: [REDIRECT] },
+  undefined,
+  { algorithm: 'oauth2', execute: [openid.allowInsecureRequests] },
+);
+console.log(`registered at ${config.serverMetadata().registration_endpoint}`);
+
+const verifier = openid.randomPKCECodeVerifier();
+const state = openid.randomState();
+const address = openid.buildAuthorizationUrl(config, {
+  redirect_uri: REDIRECT,
+  code_challenge: await openid.calculatePKCECodeChallenge(verifier),
+  code_challenge_method: 'S256',
+  resource: API,
+  state,
+});
+const answer = await new Member().allow(address);
+const first = await openid.authorizationCodeGrant(
+  config, answer, { pkceCodeVerifier: verifier, expectedState: state }, { resource: API },
+);
+await use(first);
+console.log(`a code, and tokens for ${first.expires_in} s`);
+
+const second = await openid.refreshTokenGrant(config, first.refresh_token, { resource: API });
+await use(second);
+await isRefused(first);
+console.log('refreshed; the access token before is refused');
+
+await openid.tokenRevocation(config, second.access_token);
+await isRefused(second);
+const third = await openid.refreshTokenGrant(config, second.refresh_token);
+await use(third);
+console.log('an access token revoked; the refresh token brings the next');
+
+await openid.tokenRevocation(config, third.refresh_token, { token_type_hint: 'refresh_token' });
+await isRefused(third);
+console.log('the refresh token revoked; nothing is accepted any more');
+
+async function use(tokens) {
+  const shown = await call(tokens, 'GET', 'organization');
+  assert.equal((await shown.json()).name, 'Acme');
+  const created = await call(tokens, 'POST', 'roles', { title: 'Lighthouse Keeper' });
+  assert.equal(created.status, 201);
+}
+
+async function isRefused(tokens) {
+  await assert.rejects(call(tokens, 'GET', 'organization'), (error) => {
+    assert(error instanceof openid.WWWAuthenticateChallengeError, error);
+    assert.equal(error.cause[0].parameters.error, 'invalid_token');
+    return true;
+  });
+}
+
+function call({ access_token: token }, method, path, body) {
+  const headers = new Headers(body && { 'content-type': 'application/json' });
+  return openid.fetchProtectedResource(
+    config, token, new URL(`${API}/${path}`), method, body && JSON.stringify(body), headers,
+  );
+}
