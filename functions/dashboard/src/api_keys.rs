@@ -8,7 +8,7 @@ use shared::http::{Desk, Error, Page, Reply};
 use shared::model::{Scope, Scopes, Text};
 use shared::store::{self, ApiKey, Denied, NewApiKey};
 
-use crate::frame::{day, done, frame, problem};
+use crate::frame::{date, day, done, frame, problem};
 use crate::pages::{ApiKeys, CreatedKey, KeyRow, Problem, ScopeChoice, Section};
 
 const PATH: &str = "/dashboard/settings/integrations/api-keys";
@@ -107,7 +107,7 @@ async fn page(
         name: &key.name,
         scopes: key.scopes.iter().map(Scope::as_str).collect(),
         created: day(key.created_at),
-        last_used: last_used(key.id).map(|day| day.to_string()),
+        last_used: last_used(key.id).map(date),
         expires: key.expires_at.map(day),
         state: match key {
             ApiKey { revoked_at: Some(_), .. } => "revoked",

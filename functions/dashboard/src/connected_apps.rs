@@ -7,7 +7,7 @@ use shared::http::{Desk, Error, Page, Reply};
 use shared::model::Scope;
 use shared::store;
 
-use crate::frame::{day, done, frame};
+use crate::frame::{date, day, done, frame};
 use crate::pages::{AppRow, ConnectedApps, Section};
 
 const PATH: &str = "/dashboard/settings/integrations/connected-apps";
@@ -30,7 +30,7 @@ pub(crate) async fn list(desk: Arc<Desk>) -> Result<Reply<Page>, Error> {
         mode: tenant.mode.as_str(),
         scopes: grant.scopes.iter().map(Scope::description).collect(),
         connected: day(grant.created_at),
-        last_used: used.last_used(grant.id).map(|day| day.to_string()),
+        last_used: used.last_used(grant.id).map(date),
         state: "active",
     });
     Reply::page(&ConnectedApps {

@@ -66,14 +66,19 @@ pub(crate) fn problem(field: &'static str, label: &str, what: &str) -> Problem {
     Problem { field, sentence: format!("{label} {what}.") }
 }
 
-/// A day, as people read it.
+/// A day, as people read it: 20 Nov 2026.
+pub(crate) fn date(day: Day) -> String {
+    day.date().strftime("%-d %b %Y").to_string()
+}
+
+/// A time's day (UTC), as people read it.
 pub(crate) fn day(time: Timestamp) -> String {
-    Day::of(time).to_string()
+    date(Day::of(time))
 }
 
 /// A time, as people read it.
 pub(crate) fn minute(time: Timestamp) -> String {
-    time.strftime("%Y-%m-%d %H:%M UTC").to_string()
+    time.strftime("%-d %b %Y, %H:%M UTC").to_string()
 }
 
 /// The page of a list that is asked for. A position is a key's own digits, within the tenant's own list.

@@ -4,10 +4,10 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use shared::http::{Desk, Error, Page, Reply};
-use shared::model::{Day, RoleStatus};
+use shared::model::{Day, Plan, RoleStatus};
 use shared::store;
 
-use crate::frame::{day, frame};
+use crate::frame::{date, day, frame};
 use crate::pages::{CandidateRow, Chart, Overview, Section};
 
 /// How many days the chart shows, today included.
@@ -31,12 +31,15 @@ pub(crate) async fn show(desk: Arc<Desk>) -> Result<Reply<Page>, Error> {
     let days = (0..DAYS).rev().map(|back| {
         let day = today.before(back);
         let requests = if back == 0 { requests_today } else { finished.get(&day).copied().unwrap_or(0) };
-        (day.to_string(), requests)
+        (date(day), requests)
     });
     let plan = desk.organization().plan;
     Reply::page(&Overview {
         frame: frame(&desk, Section::Overview),
-        plan: plan.as_str(),
+        plan: match plan {
+            Plan::Free => "Free",
+            Plan::Pro => "Pro",
+        },
         price: plan.price_usd_per_month().into(),
         requests_today,
         limit: plan.requests_per_day(),

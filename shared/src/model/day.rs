@@ -19,6 +19,11 @@ impl Day {
         Self(now.to_zoned(TimeZone::UTC).date())
     }
 
+    /// The date.
+    pub const fn date(self) -> Date {
+        self.0
+    }
+
     /// The day that is `days` before this one.
     #[must_use]
     pub fn before(self, days: u32) -> Self {
