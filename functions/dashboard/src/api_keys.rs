@@ -1,11 +1,11 @@
-//! Settings, Integrations, API keys: of the mode that is looked at.
+//! Settings, Integrations, API keys: those of the mode that is looked at are listed; either mode can be given one.
 
 use std::sync::Arc;
 
 use jiff::ToSpan;
 use shared::auth::{Credential, Kind};
 use shared::http::{Desk, Error, Page, Reply};
-use shared::model::{Scope, Scopes, Text};
+use shared::model::{Mode, Scope, Scopes, Tenant, Text};
 use shared::store::{self, ApiKey, Denied, NewApiKey};
 
 use crate::frame::{date, day, done, frame, problem};
@@ -19,14 +19,22 @@ const MAX_DAYS: i64 = 3_660;
 /// What the form holds.
 struct Typed {
     name: String,
+    mode: Mode,
     scopes: Scopes,
     expires_in_days: String,
 }
 
+impl Typed {
+    /// An empty form: a key of the mode that is looked at, for everything.
+    fn nothing(desk: &Desk) -> Self {
+        let (scopes, expires_in_days) = (Scopes::all(), String::new());
+        Self { name: String::new(), mode: desk.tenant().mode, scopes, expires_in_days }
+    }
+}
+
 /// Shows the keys.
 pub(crate) async fn list(desk: Arc<Desk>) -> Result<Reply<Page>, Error> {
-    let empty = Typed { name: String::new(), scopes: Scopes::all(), expires_in_days: String::new() };
-    page(&desk, None, &empty, Vec::new()).await
+    page(&desk, None, &Typed::nothing(&desk), Vec::new()).await
 }
 
 /// Creates a key and shows it, once.
@@ -34,6 +42,10 @@ pub(crate) async fn create(desk: Arc<Desk>) -> Result<Reply<Page>, Error> {
     let form = desk.form();
     let typed = Typed {
         name: form.get("name").to_owned(),
+        mode: Mode::ALL
+            .into_iter()
+            .find(|mode| mode.as_str() == form.get("mode"))
+            .unwrap_or(desk.tenant().mode),
         scopes: form.all("scope").filter_map(|scope| scope.parse::<Scope>().ok()).collect(),
         expires_in_days: form.get("expires_in_days").trim().to_owned(),
     };
@@ -60,7 +72,8 @@ pub(crate) async fn create(desk: Arc<Desk>) -> Result<Reply<Page>, Error> {
         return Ok(page(&desk, None, &typed, problems).await?.refused(422));
     };
     let now = desk.now();
-    let credential = Credential::generate(Kind::ApiKey, desk.tenant(), desk.ids().next(), desk.random());
+    let tenant = Tenant { mode: typed.mode, ..desk.tenant() };
+    let credential = Credential::generate(Kind::ApiKey, tenant, desk.ids().next(), desk.random());
     let key = ApiKey {
         id: credential.id(),
         name: name.as_str().to_owned(),
@@ -70,7 +83,7 @@ pub(crate) async fn create(desk: Arc<Desk>) -> Result<Reply<Page>, Error> {
         revoked_at: None,
     };
     let new = NewApiKey { key, hash: credential.hash() };
-    match desk.store().insert_api_key(desk.tenant(), &new).await {
+    match desk.store().insert_api_key(tenant, &new).await {
         Ok(()) => {}
         Err(Denied::Failed(failure)) => return Err(failure.into()),
         Err(denied) => {
@@ -78,9 +91,13 @@ pub(crate) async fn create(desk: Arc<Desk>) -> Result<Reply<Page>, Error> {
             return Ok(page(&desk, None, &typed, problems).await?.refused(422));
         }
     }
-    let created = CreatedKey { name: &new.key.name, secret: credential.reveal() };
-    let empty = Typed { name: String::new(), scopes: Scopes::all(), expires_in_days: String::new() };
-    page(&desk, Some(created), &empty, Vec::new()).await
+    let created = CreatedKey {
+        name: &new.key.name,
+        mode: tenant.mode.as_str(),
+        is_listed: tenant == desk.tenant(),
+        secret: credential.reveal(),
+    };
+    page(&desk, Some(created), &Typed::nothing(&desk), Vec::new()).await
 }
 
 /// Refuses a key from now on.
@@ -125,6 +142,7 @@ async fn page(
         keys: keys.collect(),
         created,
         name: &typed.name,
+        mode: typed.mode.as_str(),
         scopes: scopes.collect(),
         expires_in_days: &typed.expires_in_days,
         problems,

@@ -463,6 +463,8 @@ pub(crate) struct ApiKeys<'p> {
     pub(crate) created: Option<CreatedKey<'p>>,
     /// The new key's name as it was typed.
     pub(crate) name: &'p str,
+    /// The mode that is chosen for the new key: `live` or `test`.
+    pub(crate) mode: &'p str,
     /// The scopes that a key can have.
     pub(crate) scopes: Vec<ScopeChoice<'p>>,
     /// In how many days the new key expires, as it was typed.
@@ -495,6 +497,10 @@ pub(crate) struct KeyRow<'p> {
 pub(crate) struct CreatedKey<'p> {
     /// What its owner calls it.
     pub(crate) name: &'p str,
+    /// `live` or `test`.
+    pub(crate) mode: &'p str,
+    /// Whether it is among the keys that the page lists, those of the mode that is looked at.
+    pub(crate) is_listed: bool,
     /// The key itself.
     pub(crate) secret: &'p str,
 }
