@@ -9,6 +9,7 @@ use std::sync::{Arc, Mutex};
 use http::Method;
 use serde_json::{Value, json};
 use shared::model::Mode;
+use tests::oauth::{App, misplace, secrets};
 use tests::{ACME, World, key};
 use tracing_subscriber::fmt::MakeWriter;
 
@@ -99,5 +100,25 @@ async fn a_request_is_one_line_without_anything_that_was_sent() {
         assert!(
             line["request_id"].as_str().is_some_and(|id| !id.is_empty()) && line["milliseconds"].is_number()
         );
+    }
+}
+
+#[tokio::test]
+async fn nothing_that_opens_anything_is_in_the_log() {
+    let world = World::new().await;
+    let lines = Lines::default();
+    let _guard = tracing::subscriber::set_default(shared::runtime::log(lines.clone()));
+    let secrets = secrets(&world).await;
+    misplace(&world, &secrets).await;
+    world.wire.play(|operation, _| (operation == "GetItem").then_some(tests::wire::Fault::Internal));
+    App::documented(&world, "nobody").refresh("x").await.expect(503);
+    let text = String::from_utf8(lines.0.lock().unwrap().clone()).unwrap();
+    for said in
+        ["POST /oauth/token", "GET /oauth/authorize", "a refresh token was used again", "InternalServerError"]
+    {
+        assert!(text.contains(said), "{said}");
+    }
+    for (what, secret) in secrets {
+        assert!(!text.contains(&secret), "a {what} is in the log");
     }
 }

@@ -8,7 +8,9 @@
     reason = "in a test, that is a failure"
 )]
 
+pub mod browser;
 pub mod fake;
+pub mod oauth;
 pub mod wire;
 
 use std::net::{IpAddr, Ipv4Addr};
@@ -29,6 +31,7 @@ use shared::config::{Config, Services};
 use shared::http::Environment;
 use shared::model::{Mode, Tenant};
 use shared::providers::Providers;
+use shared::providers::client_document::ClientDocuments;
 use shared::random::Random;
 use shared::secret::Secret;
 use shared::store::Store;
@@ -85,6 +88,16 @@ impl World {
 
     /// A world with these outside services. They find the webhooks on a loopback address, unless another is given.
     pub async fn with_services(services: Services) -> Self {
+        Self::built(services, Providers::new).await
+    }
+
+    /// A world in which OAuth clients have these documents.
+    pub async fn with_documents(documents: ClientDocuments) -> Self {
+        let services = Services { simulated: true, ..Services::default() };
+        Self::built(services, |config| Providers::given_documents(config, documents)).await
+    }
+
+    async fn built(services: Services, providers: impl FnOnce(&Config) -> Providers) -> Self {
         static TABLES: AtomicU64 = AtomicU64::new(0);
         let endpoint = match std::env::var("ROLECALL_TEST_ENDPOINT") {
             Ok(endpoint) => endpoint,
@@ -107,19 +120,13 @@ impl World {
             store: Store::through(wire.client(), &endpoint, &table),
             clock: hands.clock(),
             random: Random::seeded(42),
-            providers: Providers::new(&config),
+            providers: providers(&config),
             config,
         };
         environment.store.create_table().await.expect("a table");
         demo::create(&environment.store, environment.clock.now()).await.expect("demonstration organizations");
         let template = template();
-        let gateway = Gateway::new(
-            &template.routes,
-            &functions::answering(&environment),
-            environment.clock.clone(),
-            environment.random.clone(),
-        );
-        let gateway = Arc::new(gateway.expect("a function for every route"));
+        let gateway = gateway(&template, &environment);
         tokio::spawn(server::serve(callbacks, gateway.clone(), std::future::pending()));
         wire.take();
         Self { gateway, environment, hands, wire, template, endpoint }
@@ -127,8 +134,14 @@ impl World {
 
     /// A request to `path`, with Acme's live key.
     pub fn request(&self, method: Method, path: &str) -> Ask<'_> {
-        let request =
-            Ask { world: self, method, path: path.to_owned(), headers: HeaderMap::new(), body: Bytes::new() };
+        let request = Ask {
+            world: self,
+            method,
+            path: path.to_owned(),
+            headers: HeaderMap::new(),
+            body: Bytes::new(),
+            source: Ipv4Addr::LOCALHOST.into(),
+        };
         request.key(ACME, Mode::Live)
     }
 
@@ -221,6 +234,17 @@ pub fn tenant(demo: usize, mode: Mode) -> Tenant {
     DEMOS[demo].tenant(mode).expect("a tenant")
 }
 
+/// The gateway, with every function in this environment behind it.
+pub fn gateway(template: &Template, environment: &Environment) -> Arc<Gateway> {
+    let gateway = Gateway::new(
+        &template.routes,
+        &functions::answering(environment),
+        environment.clock.clone(),
+        environment.random.clone(),
+    );
+    Arc::new(gateway.expect("a function for every route"))
+}
+
 async fn embedded() -> String {
     let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).await.expect("a loopback port");
     let address = listener.local_addr().expect("an address");
@@ -236,13 +260,26 @@ pub struct Ask<'w> {
     path: String,
     headers: HeaderMap,
     body: Bytes,
+    source: IpAddr,
 }
 
 impl Ask<'_> {
     /// With an organization's key instead.
     #[must_use]
     pub fn key(self, demo: usize, mode: Mode) -> Self {
-        self.header("authorization", &format!("Bearer {}", key(demo, mode)))
+        self.bearer(&key(demo, mode))
+    }
+
+    /// With another credential instead.
+    #[must_use]
+    pub fn bearer(self, credential: &str) -> Self {
+        self.header("authorization", &format!("Bearer {credential}"))
+    }
+
+    /// From another address than 127.0.0.1.
+    #[must_use]
+    pub fn from(self, source: &str) -> Self {
+        Self { source: source.parse().expect("an address"), ..self }
     }
 
     /// Without a credential.
@@ -292,7 +329,7 @@ impl Ask<'_> {
             http::Request::builder().method(self.method).uri(&self.path).body(self.body).expect("a request");
         *request.headers_mut() = self.headers;
         request.headers_mut().entry("host").or_insert("api.rolecall.test".parse().expect("a host"));
-        let response = self.world.gateway.send(request, IpAddr::V4(Ipv4Addr::LOCALHOST)).await;
+        let response = self.world.gateway.send(request, self.source).await;
         Answer::read(response)
     }
 }

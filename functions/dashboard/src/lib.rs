@@ -122,5 +122,7 @@ fn style(_: Arc<Visit>) -> Ready<Result<Reply<Page>, Error>> {
 }
 
 fn icon(_: Arc<Visit>) -> Ready<Result<Reply<Page>, Error>> {
-    ready(Ok(Reply::file("image/svg+xml", page::ICON)))
+    // Its address does not change with its content.
+    let icon = Reply::file("image/svg+xml", page::ICON);
+    ready(Ok(icon.with("cache-control", "public, max-age=86400".to_owned())))
 }

@@ -199,8 +199,12 @@ pub(crate) fn read_scopes(text: &str) -> Option<Scopes> {
     scopes.filter(|scopes| !scopes.is_empty()).map(Scopes::from_iter)
 }
 
-/// Whether a resource indicator (RFC 8707) means this API, or the host that it is on.
+/// Whether a resource indicator (RFC 8707) means this API, or the host that it is on. One without a value was not sent
+/// (RFC 6749, section 3.1).
 pub(crate) fn is_resource(base_url: &str, resource: &str) -> bool {
+    if resource.is_empty() {
+        return true;
+    }
     let (Ok(resource), Ok(host), Ok(api)) =
         (Url::parse(resource), Url::parse(base_url), Url::parse(&audience(base_url)))
     else {

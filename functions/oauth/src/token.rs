@@ -14,8 +14,8 @@ use crate::authorize::{is_resource, read_scopes};
 use crate::client;
 use crate::refusal::{Answer, Refusal, answer};
 
-/// The names that may be sent once only (RFC 6749, section 3.2); `resource` may be repeated.
-const ONCE: [&str; 8] = [
+/// The names that may be sent once only (RFC 6749, section 3.2), here or to revoke; `resource` may be repeated.
+const ONCE: [&str; 10] = [
     "grant_type",
     "code",
     "redirect_uri",
@@ -24,6 +24,8 @@ const ONCE: [&str; 8] = [
     "code_verifier",
     "refresh_token",
     "scope",
+    "token",
+    "token_type_hint",
 ];
 
 /// A pair of tokens (RFC 6749, section 5.1).

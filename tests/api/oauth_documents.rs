@@ -1,0 +1,230 @@
+//! OAuth: applications that are described by a document on the web.
+
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex};
+
+use serde_json::{Value, json};
+use shared::providers::client_document::{ClientDocuments, Unfetched};
+use tests::browser::{Browser, Form};
+use tests::oauth::{self, App, REDIRECT, Tokens, address, refusal};
+use tests::{ACME, Answer, World};
+
+const HERE: &str = "https://app.example/client.json";
+
+type Document = Result<String, Unfetched>;
+
+/// What is on the web, and the addresses that were fetched.
+#[derive(Clone, Default)]
+struct Web {
+    documents: Arc<Mutex<HashMap<String, Document>>>,
+    fetched: Arc<Mutex<Vec<String>>>,
+}
+
+impl Web {
+    async fn world(&self) -> World {
+        let web = self.clone();
+        let documents = ClientDocuments::given(move |url| {
+            web.fetched.lock().unwrap().push(url.as_str().to_owned());
+            web.documents.lock().unwrap().get(url.as_str()).cloned().unwrap_or(Err(Unfetched::Unreached))
+        });
+        World::with_documents(documents).await
+    }
+
+    fn put(&self, address: &str, document: Document) {
+        self.documents.lock().unwrap().insert(address.to_owned(), document);
+    }
+
+    fn fetched(&self) -> usize {
+        self.fetched.lock().unwrap().len()
+    }
+}
+
+fn document() -> Value {
+    json!({ "client_id": HERE, "client_name": "Documented", "redirect_uris": [REDIRECT], "client_uri": "https://app.example" })
+}
+
+async fn ask(world: &World, id: &str, source: &str) -> Answer {
+    let path = address(&App::documented(world, id).asking());
+    world.request(http::Method::GET, &path).anonymous().from(source).send().await
+}
+
+fn assert_error_page(answer: &Answer, what: &str) {
+    assert_eq!((answer.status, answer.header("location")), (400, ""), "{what:?}");
+    assert!(answer.header("content-type").starts_with("text/html"), "{what:?}");
+}
+
+#[tokio::test]
+async fn a_documented_application_gets_its_tokens_like_any_other() {
+    let web = Web::default();
+    web.put(HERE, Ok(document().to_string()));
+    let world = web.world().await;
+    let mut browser = Browser::signed_in(&world, ACME).await;
+    let app = App::documented(&world, HERE);
+    let page = browser.get(&address(&app.asking())).await.expect(200);
+    assert!(
+        page.text.contains("Documented") && page.text.contains("<strong>app.example</strong>"),
+        "{}",
+        page.text
+    );
+    assert!(!page.text.contains("nobody has verified"), "its address vouches for it");
+    let tokens = app.connect(&mut browser).await;
+    assert_eq!(oauth::status(&world, &tokens.access).await, 200);
+    let next = Tokens::of(&app.refresh(&tokens.refresh).await);
+    app.revoke(&next.refresh).await.expect(200);
+    assert_eq!(oauth::status(&world, &next.access).await, 401);
+    assert_eq!(web.fetched(), 1);
+    // It has no secret, and nobody can give it one.
+    let mut with_secret = app.clone();
+    with_secret.secret = Some("x".to_owned());
+    assert_eq!(refusal(&with_secret.refresh(&next.refresh).await), (401, "invalid_client"));
+}
+
+#[tokio::test]
+async fn a_document_that_is_not_right_is_an_error_page() {
+    let web = Web::default();
+    let world = web.world().await;
+    let with = |name: &str, value: Value| {
+        let mut document = document();
+        document[name] = value;
+        Ok(document.to_string())
+    };
+    let eleven: Vec<_> = (0..11).map(|number| format!("https://app.example/{number}")).collect();
+    let bad = [
+        with("client_id", json!("https://app.example/other.json")),
+        with("client_id", json!("https://app.example/client.json/")),
+        with("client_id", json!("HTTPS://app.example/client.json")),
+        with("client_id", Value::Null),
+        with("client_id", json!([HERE])),
+        with("client_secret", json!("secret")),
+        with("client_secret", Value::Null),
+        with("token_endpoint_auth_method", json!("client_secret_basic")),
+        with("token_endpoint_auth_method", json!("client_secret_post")),
+        with("token_endpoint_auth_method", json!("private_key_jwt")),
+        with("token_endpoint_auth_method", json!(7)),
+        with("redirect_uris", json!(eleven)),
+        with("redirect_uris", json!([])),
+        with("redirect_uris", json!([REDIRECT, "http://evil.example/"])),
+        with("redirect_uris", json!(REDIRECT)),
+        with("redirect_uris", Value::Null),
+        with("client_name", json!("x".repeat(101))),
+        with("client_name", json!({})),
+        with("client_uri", json!("javascript:alert(1)")),
+        with("grant_types", json!(["implicit"])),
+        with("response_types", json!(["token"])),
+        Ok(String::new()),
+        Ok("{".to_owned()),
+        Ok("[]".to_owned()),
+        Ok("null".to_owned()),
+        Ok(format!("[{}]", document())),
+        Ok("[".repeat(5_000)),
+        Ok(json!({ "client_id": HERE }).to_string()),
+        Err(Unfetched::Unreached),
+        Err(Unfetched::Lost),
+        Err(Unfetched::Status(302)),
+        Err(Unfetched::Status(404)),
+        Err(Unfetched::NotJson),
+        Err(Unfetched::TooLong),
+    ];
+    for (number, bad) in bad.into_iter().enumerate() {
+        web.put(HERE, bad.clone());
+        let source = format!("198.51.100.{number}");
+        assert_error_page(&ask(&world, HERE, &source).await, &format!("{bad:?}"));
+        assert_eq!(web.fetched(), number + 1, "a failure is not kept: {bad:?}");
+    }
+    for good in [
+        with("token_endpoint_auth_method", json!("none")),
+        with("redirect_uris", json!([REDIRECT, "http://127.0.0.1/cb"])),
+    ] {
+        web.put(HERE, good);
+        ask(&world, HERE, "203.0.113.1").await.expect(303);
+        world.hands.set("2026-11-22T09:30:00Z");
+    }
+}
+
+#[tokio::test]
+async fn a_document_is_kept_for_a_day_and_no_longer() {
+    let web = Web::default();
+    web.put(HERE, Ok(document().to_string()));
+    let world = web.world().await;
+    let ask = || ask(&world, HERE, "127.0.0.1");
+    for (time, status, fetched) in
+        [("2026-11-20T09:30:00Z", 303, 1), ("2026-11-20T09:30:01Z", 303, 1), ("2026-11-21T09:29:59Z", 303, 1)]
+    {
+        world.hands.set(time);
+        assert_eq!((ask().await.status, web.fetched()), (status, fetched), "{time}");
+        // What has changed in the meantime is not seen yet.
+        web.put(HERE, Err(Unfetched::Status(404)));
+    }
+    world.hands.set("2026-11-21T09:30:00Z");
+    assert_error_page(&ask().await, "what is gone a day later is gone");
+    let mut moved = document();
+    moved["redirect_uris"] = json!(["https://app.example/elsewhere"]);
+    web.put(HERE, Ok(moved.to_string()));
+    assert_error_page(&ask().await, "what has changed is changed");
+    web.put(HERE, Ok(document().to_string()));
+    assert_error_page(&ask().await, "and kept for a day again");
+    assert_eq!(web.fetched(), 3);
+}
+
+#[tokio::test]
+async fn an_address_has_thirty_documents_fetched_in_ten_minutes() {
+    let web = Web::default();
+    web.put(HERE, Ok(document().to_string()));
+    let world = web.world().await;
+    ask(&world, HERE, "198.51.100.7").await.expect(303);
+    for number in 1..30 {
+        let id = format!("https://app.example/{number}.json");
+        assert_error_page(&ask(&world, &id, "198.51.100.7").await, &id);
+    }
+    assert_eq!(web.fetched(), 30);
+    assert_error_page(&ask(&world, "https://app.example/31.json", "198.51.100.7").await, "one too many");
+    assert_eq!(web.fetched(), 30);
+    ask(&world, HERE, "198.51.100.7").await.expect(303);
+    ask(&world, "https://app.example/31.json", "198.51.100.8").await.expect(400);
+    assert_eq!(web.fetched(), 31, "others are not in its way");
+    world.hands.set("2026-11-20T09:40:00Z");
+    ask(&world, "https://app.example/32.json", "198.51.100.7").await.expect(400);
+    assert_eq!(web.fetched(), 32);
+}
+
+/// Hosts that lead inside, in every notation, and whatever a careless reader takes for another one.
+const HOSTS: &str = "127.0.0.1 127.1 127.0.1 0177.0.0.1 0x7f.0.0.1 0x7f000001 2130706433 017700000001 127.0.0.1. 0 0.0.0.0 \
+    10.0.0.1 10.1 167772161 172.16.0.1 172.31.255.255 192.168.0.1 192.168.1 3232235521 169.254.169.254 169.254.43518 \
+    0xa9fea9fe 2852039166 0251.0376.0251.0376 169.254.170.2 169.254.170.23 100.64.0.1 100.100.100.200 192.0.0.192 \
+    198.18.0.1 224.0.0.1 240.0.0.1 255.255.255.255 8.8.8.8 1.1.1.1 1.2.3.4.5 256.256.256.256 example.1 example.0x1 \
+    [::1] [::] [0:0:0:0:0:0:0:1] [::ffff:127.0.0.1] [::ffff:7f00:1] [::ffff:169.254.169.254] [::127.0.0.1] \
+    [64:ff9b::7f00:1] [2002:7f00:1::] [2001:0:7f00:1::] [fd00:ec2::254] [fe80::1] [fe80::1%25eth0] [fc00::1] [ff02::1] \
+    [2606:4700::1111] [127.0.0.1] [::1 ::1 １２７.０.０.１ ①②⑦.0.0.1 127。0。0。1 %31%32%37.0.0.1 127%2e0%2e0%2e1 \
+    localhost LOCALHOST ⓛocalhost localhost. app.localhost app.localhost. printer.local printer.local. local internal \
+    metadata metadata.google.internal metadata.google.internal. instance-data.ec2.internal ip-10-0-0-1.internal \
+    home.arpa nas.home.arpa intranet com com. app.example. app..example .app.example APP.example app.exämple.com \
+    app。example app%2eexample app\u{200b}.example user@app.example user:pw@app.example @app.example \
+    app.example@127.0.0.1 127.0.0.1@app.example app.example:443 app.example:22 app.example:0 app.example:65536 \
+    app.example: app.example:a app.example\\@127.0.0.1 127.0.0.1\\@app.example 127.0.0.1#@app.example \
+    127.0.0.1%23@app.example app.ex\tample app.ex\nample app.example\0 app.example%00 app.example%0d%0a *.app.example \
+    api.rolecall.test:443";
+
+/// Other addresses that are none of a document.
+const ADDRESSES: &str = "http://app.example/x HTTPS://app.example/x ftp://app.example/x file:///etc/passwd \
+    gopher://app.example/x data:application/json,{} javascript:alert(1) blob:https://app.example/x https:app.example/x \
+    https:/app.example/x https:///app.example/x //app.example/x /client.json https:// https:///x https://app.example \
+    https://app.example/ https://app.example? https://app.example/?x=1 https://app.example/x# https://app.example/x#y \
+    https://app.example/./x https://app.example/x/.. https://app.example/../x https://app.example/%2e%2e/x \
+    https://app.example\\x https:\\\\app.example\\x https://app.example/é https://app.example/<x>";
+
+#[tokio::test]
+async fn no_hostile_address_is_fetched_or_answered_with_a_redirect() {
+    let web = Web::default();
+    let world = web.world().await;
+    let hosts = HOSTS.split(' ').map(|host| format!("https://{host}/client.json"));
+    let long = format!("https://app.example/{}", "x".repeat(481));
+    let all: Vec<_> = hosts.chain(ADDRESSES.split(' ').map(str::to_owned)).chain([long]).collect();
+    assert!(all.len() >= 130, "{}", all.len());
+    for hostile in all {
+        assert_error_page(&ask(&world, &hostile, "127.0.0.1").await, &hostile);
+        let form = Form::new(&[("grant_type", "refresh_token"), ("refresh_token", "x")]);
+        let answer = App::documented(&world, &hostile).send("/oauth/token", &form).await;
+        assert_eq!(refusal(&answer), (401, "invalid_client"), "{hostile:?}");
+        assert_eq!(web.fetched(), 0, "{hostile:?}");
+    }
+}

@@ -1,0 +1,208 @@
+//! OAuth: dynamic registration (RFC 7591).
+
+use futures_util::future::join_all;
+use http::Method;
+use serde_json::{Value, json};
+use tests::oauth::{REDIRECT, refusal, registration};
+use tests::{Answer, World};
+
+async fn register(world: &World, metadata: &Value) -> Answer {
+    registration(world, metadata).send().await
+}
+
+#[tokio::test]
+async fn an_application_is_registered_with_a_secret_if_it_can_keep_one() {
+    let world = World::new().await;
+    let now = world.environment.clock.now().as_second();
+    for (method, registered, has_secret) in [
+        (Value::Null, "client_secret_basic", true),
+        (json!("client_secret_basic"), "client_secret_basic", true),
+        (json!("client_secret_post"), "client_secret_post", true),
+        (json!("none"), "none", false),
+    ] {
+        let metadata = json!({ "redirect_uris": [REDIRECT], "token_endpoint_auth_method": method });
+        let answer = register(&world, &metadata).await.expect(201);
+        assert_eq!(
+            (answer.header("content-type"), answer.header("cache-control")),
+            ("application/json", "no-store")
+        );
+        let mut body = answer.body.clone();
+        let mut fields = body.as_object_mut().unwrap().clone();
+        let id = fields.remove("client_id").unwrap();
+        assert!(id.as_str().unwrap().starts_with("rc_client_") && id.as_str().unwrap().len() == 32, "{id}");
+        let secret = fields.remove("client_secret");
+        assert_eq!(secret.is_some(), has_secret);
+        assert!(secret.is_none_or(|secret| secret.as_str().unwrap().len() >= 43));
+        assert_eq!(fields.remove("client_secret_expires_at"), has_secret.then(|| json!(0)));
+        assert_eq!(
+            Value::Object(fields),
+            json!({
+                "client_id_issued_at": now,
+                "client_name": "An application without a name",
+                "redirect_uris": [REDIRECT],
+                "token_endpoint_auth_method": registered,
+                "grant_types": ["authorization_code", "refresh_token"],
+                "response_types": ["code"],
+                "scope": "roles:read roles:write candidates:read candidates:write voice_screens:read \
+                          channels:read channels:write organization:read",
+            })
+        );
+    }
+}
+
+#[tokio::test]
+async fn what_an_application_may_say_of_itself() {
+    let world = World::new().await;
+    let uris: Vec<_> = (0..10).map(|number| format!("https://app.example/{number}")).collect();
+    for good in [
+        json!({ "redirect_uris": uris }),
+        json!({ "redirect_uris": [format!("https://app.example/{}", "x".repeat(1_980))] }),
+        json!({ "redirect_uris": ["http://127.0.0.1/cb", "http://localhost:8080/cb", "http://[::1]:1/cb"] }),
+        json!({ "redirect_uris": ["com.example.app:/callback", "https://app.example?x=1"] }),
+        json!({ "redirect_uris": [REDIRECT], "client_name": "🦀".repeat(100) }),
+        json!({ "redirect_uris": [REDIRECT], "client_name": null, "client_uri": null, "grant_types": null }),
+        json!({ "redirect_uris": [REDIRECT], "client_name": " ", "client_uri": "" }),
+        json!({ "redirect_uris": [REDIRECT], "grant_types": ["authorization_code"], "response_types": ["code"] }),
+        json!({ "redirect_uris": [REDIRECT], "client_uri": "https://app.example", "logo_uri": "https://app.example/l",
+            "tos_uri": "https://app.example/t", "policy_uri": "https://app.example/p" }),
+        json!({ "redirect_uris": [REDIRECT], "software_id": { "anything": [1] }, "contacts": 7, "scope": "whatever" }),
+    ] {
+        let answer = register(&world, &good).await.expect(201);
+        assert_eq!(answer.body["redirect_uris"], good["redirect_uris"]);
+    }
+    let (redirect, metadata) = ("invalid_redirect_uri", "invalid_client_metadata");
+    let with = |name: &str, value: Value| {
+        let mut body = json!({ "redirect_uris": [REDIRECT] });
+        body[name] = value;
+        body
+    };
+    let eleven: Vec<_> = (0..11).map(|number| format!("https://app.example/{number}")).collect();
+    let mut bad = vec![
+        (json!({}), redirect),
+        (with("redirect_uris", json!([])), redirect),
+        (with("redirect_uris", Value::Null), redirect),
+        (with("redirect_uris", json!(eleven)), redirect),
+        (with("redirect_uris", json!([format!("https://app.example/{}", "x".repeat(1_981))])), redirect),
+        (with("redirect_uris", json!(REDIRECT)), metadata),
+        (with("redirect_uris", json!([REDIRECT, 7])), metadata),
+        (with("redirect_uris", json!({})), metadata),
+        (with("client_name", json!("x".repeat(101))), metadata),
+        (with("client_name", json!("a\0b")), metadata),
+        (with("client_name", json!(7)), metadata),
+        (with("token_endpoint_auth_method", json!("private_key_jwt")), metadata),
+        (with("token_endpoint_auth_method", json!("NONE")), metadata),
+        (with("token_endpoint_auth_method", json!("")), metadata),
+        (with("token_endpoint_auth_method", json!([])), metadata),
+        (with("grant_types", json!(["authorization_code", "implicit"])), metadata),
+        (with("grant_types", json!(["client_credentials"])), metadata),
+        (with("grant_types", json!("authorization_code")), metadata),
+        (with("response_types", json!(["token"])), metadata),
+        (with("response_types", json!(["code", "id_token"])), metadata),
+    ];
+    for uri in [
+        "",
+        "/callback",
+        "//app.example/cb",
+        "http://app.example/cb",
+        "http://10.0.0.1/cb",
+        "https://app.example/#x",
+        "https://me:pw@app.example/cb",
+        "https://app.example:0/cb",
+        "https://*.app.example/cb",
+        "https://app.example/a b",
+        "https://app.example\\@evil.example/",
+        "myapp:/cb",
+        "javascript:alert(1)",
+        "data:text/html,x",
+        "file:///etc/passwd",
+        "https://app.example/\r\nlocation:x",
+        "https://ex\u{430}mple.com/cb",
+        "HTTPS://app.example/cb",
+    ] {
+        bad.push((with("redirect_uris", json!([REDIRECT, uri])), redirect));
+    }
+    for name in ["client_uri", "logo_uri", "tos_uri", "policy_uri"] {
+        bad.push((with(name, json!("javascript:alert(1)")), metadata));
+        bad.push((with(name, json!(format!("https://a.example/{}", "x".repeat(2_000)))), metadata));
+        bad.push((with(name, json!([])), metadata));
+    }
+    world.wire.take();
+    for (body, word) in bad {
+        assert_eq!(refusal(&register(&world, &body).await), (400, word), "{body}");
+    }
+    assert!(world.wire.take().is_empty(), "nothing is written, or counted");
+}
+
+#[tokio::test]
+async fn a_body_that_is_no_metadata_is_refused_in_the_same_form() {
+    let world = World::new().await;
+    let good = json!({ "redirect_uris": [REDIRECT] }).to_string();
+    let padded = format!("{good}{}", " ".repeat(64 * 1024));
+    let deep = format!("{}{}", "[".repeat(30_000), "]".repeat(30_000));
+    let unknown_deep = format!("{{\"x\":{deep}}}");
+    let twice = format!("{{\"redirect_uris\":[],{}", &good[1..]);
+    let send = async |content_type: &str, body: &[u8]| {
+        let ask = world.request(Method::POST, "/oauth/registrations").anonymous();
+        ask.body(content_type, body.to_vec()).send().await
+    };
+    for body in [
+        "",
+        " ",
+        "{",
+        "[]",
+        "null",
+        "7",
+        "\"x\"",
+        "redirect_uris=https://app.example",
+        "{\"redirect_uris\":",
+        "\u{feff}{}",
+        &padded,
+        &deep,
+        &unknown_deep,
+        &twice,
+    ] {
+        let answer = send("application/json", body.as_bytes()).await;
+        let (status, word) = refusal(&answer);
+        assert!(
+            status == 400 && ["invalid_client_metadata", "invalid_redirect_uri"].contains(&word),
+            "{}",
+            answer.text
+        );
+    }
+    for bytes in [&b"\xff\xfe"[..], b"{\"client_name\":\"\xc3\x28\"}", b"\0"] {
+        assert_eq!(refusal(&send("application/json", bytes).await), (400, "invalid_client_metadata"));
+    }
+    for content_type in
+        ["", "text/plain", "application/x-www-form-urlencoded", "application/jsonx", ";;;", "application/"]
+    {
+        let answer = send(content_type, good.as_bytes()).await;
+        assert_eq!(refusal(&answer), (400, "invalid_client_metadata"), "{content_type}");
+    }
+    for content_type in
+        ["application/json", "Application/JSON; charset=utf-8", "application/json;charset=\"UTF-8\""]
+    {
+        assert_eq!(send(content_type, good.as_bytes()).await.status, 201, "{content_type}");
+    }
+}
+
+#[tokio::test]
+async fn an_address_registers_a_hundred_an_hour_and_only_those_that_succeed_count() {
+    let world = World::new().await;
+    let (good, bad) = (json!({ "redirect_uris": [REDIRECT] }), json!({ "redirect_uris": [] }));
+    let from = |source: &str, metadata: &Value| registration(&world, metadata).from(source).send();
+    join_all((0..50).map(|_| from("198.51.100.7", &bad))).await.iter().for_each(|answer| {
+        assert_eq!(answer.status, 400);
+    });
+    join_all((0..100).map(|_| from("198.51.100.7", &good))).await.iter().for_each(|answer| {
+        assert_eq!(answer.status, 201);
+    });
+    let refused = from("198.51.100.7", &good).await;
+    assert_eq!(refusal(&refused), (429, "temporarily_unavailable"));
+    assert_eq!(refused.header("retry-after"), "1800", "it is half past");
+    let spoofed = registration(&world, &good).from("198.51.100.7").header("x-forwarded-for", "198.51.100.8");
+    assert_eq!(spoofed.send().await.status, 429, "the gateway knows whose request it is");
+    assert_eq!(from("198.51.100.7", &bad).await.status, 400);
+    assert_eq!(from("198.51.100.8", &good).await.status, 201);
+    world.hands.set("2026-11-20T10:00:00Z");
+    assert_eq!(from("198.51.100.7", &good).await.status, 201);
+}
