@@ -36,6 +36,7 @@ use shared::random::Random;
 use shared::secret::Secret;
 use shared::store::Store;
 use tokio::net::TcpListener;
+use tokio::sync::watch;
 
 use wire::Wire;
 
@@ -78,6 +79,8 @@ pub struct World {
     pub template: Template,
     /// DynamoDB's address.
     pub endpoint: String,
+    /// What was started for this world stops when this is dropped.
+    _running: watch::Sender<()>,
 }
 
 impl World {
@@ -99,9 +102,10 @@ impl World {
 
     async fn built(services: Services, providers: impl FnOnce(&Config) -> Providers) -> Self {
         static TABLES: AtomicU64 = AtomicU64::new(0);
+        let (running, stopped) = watch::channel(());
         let endpoint = match std::env::var("ROLECALL_TEST_ENDPOINT") {
             Ok(endpoint) => endpoint,
-            Err(_) => embedded().await,
+            Err(_) => embedded(stopped.clone()).await,
         };
         let table = format!("rolecall-{}-{}", std::process::id(), TABLES.fetch_add(1, Ordering::Relaxed));
         let wire = Wire::new();
@@ -127,9 +131,9 @@ impl World {
         demo::create(&environment.store, environment.clock.now()).await.expect("demonstration organizations");
         let template = template();
         let gateway = gateway(&template, &environment);
-        tokio::spawn(server::serve(callbacks, gateway.clone(), std::future::pending()));
+        tokio::spawn(server::serve(callbacks, gateway.clone(), until(stopped)));
         wire.take();
-        Self { gateway, environment, hands, wire, template, endpoint }
+        Self { gateway, environment, hands, wire, template, endpoint, _running: running }
     }
 
     /// A request to `path`, with Acme's live key.
@@ -245,11 +249,16 @@ pub fn gateway(template: &Template, environment: &Environment) -> Arc<Gateway> {
     Arc::new(gateway.expect("a function for every route"))
 }
 
-async fn embedded() -> String {
+async fn until(mut stopped: watch::Receiver<()>) {
+    // An error says that the world is gone.
+    let _ = stopped.changed().await;
+}
+
+async fn embedded(stopped: watch::Receiver<()>) -> String {
     let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).await.expect("a loopback port");
     let address = listener.local_addr().expect("an address");
     let database = Embedded::in_memory().expect("a database");
-    tokio::spawn(database.serve(listener, std::future::pending()));
+    tokio::spawn(database.serve(listener, until(stopped)));
     format!("http://{address}")
 }
 
