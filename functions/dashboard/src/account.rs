@@ -7,7 +7,7 @@ use shared::model::{Mode, Session};
 
 use crate::frame::{done, frame, problem};
 use crate::pages::{Account, Problem, Section};
-use crate::sign_in::new_password;
+use crate::sign_in::{ACCOUNT_LIMIT, WINDOW, new_password, too_many};
 
 const PATH: &str = "/dashboard/settings/account";
 
@@ -26,11 +26,18 @@ pub(crate) async fn change_password(desk: Arc<Desk>) -> Result<Reply<Page>, Erro
     let form = desk.form();
     let organization = desk.tenant().organization;
     let member = desk.store().find_member(organization, desk.member().id).await?.ok_or(Error::NotFound)?;
+    let subject = format!("password of {organization} {}", member.id);
+    let (limit, window, now) = (ACCOUNT_LIMIT, WINDOW, desk.now());
+    if let Some(seconds) = desk.store().count_attempt(&subject, limit, window, now).await? {
+        let problems = vec![problem("current", "The current password", &too_many(seconds))];
+        return Ok(page(&desk, problems)?.refused(429).with("retry-after", seconds.to_string()));
+    }
     let is_current = member.password.as_ref().is_some_and(|current| current.verify(form.get("current")));
     if !is_current {
         let problems = vec![problem("current", "The current password", "is not right")];
         return Ok(page(&desk, problems)?.refused(422));
     }
+    desk.store().uncount_attempt(&subject, window, now).await?;
     match new_password(&desk, form.get("password"), form.get("repeated"), &member.email) {
         Err(wrong) => Ok(page(&desk, vec![wrong])?.refused(422)),
         Ok(password) => {

@@ -203,7 +203,9 @@ fn sentence<'t>(touchpoint: &Touchpoint, title: &impl Fn(Id) -> &'t str) -> Stri
             None => format!("Rejected from {}", from.as_str()),
         },
         Happening::Unrejected { to } => format!("Rejection taken back, to {}", to.as_str()),
-        Happening::Hired { start_date: Some(date), .. } => format!("Hired, to start on {date}"),
+        Happening::Hired { start_date: Some(date), .. } => {
+            format!("Hired, to start on {}", date.strftime("%-d %b %Y"))
+        }
         Happening::Hired { .. } => "Hired".to_owned(),
         Happening::ScreenInvited { role_id, .. } => {
             format!("Invited to a voice screen for {}", title(*role_id))

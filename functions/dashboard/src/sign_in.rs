@@ -15,9 +15,9 @@ use crate::frame::{done, problem};
 use crate::pages::{Problem, SetPassword, SignIn};
 
 /// How many wrong passwords an account, and an address, may send in a quarter of an hour.
-const ACCOUNT_LIMIT: u64 = 10;
+pub(crate) const ACCOUNT_LIMIT: u64 = 10;
 const ADDRESS_LIMIT: u64 = 50;
-const WINDOW: SignedDuration = SignedDuration::from_mins(15);
+pub(crate) const WINDOW: SignedDuration = SignedDuration::from_mins(15);
 /// The longest way back that is kept.
 const MAX_RETURN: usize = 8 * 1024;
 
@@ -49,8 +49,7 @@ pub(crate) async fn sign_in(browser: Arc<Browser>) -> Result<Reply<Page>, Error>
     let (store, now) = (browser.store(), browser.now());
     for (subject, limit) in &subjects {
         if let Some(seconds) = store.count_attempt(subject, *limit, WINDOW, now).await? {
-            let minutes = (seconds + 59) / 60;
-            let sentence = format!("There were too many attempts. Try again in {minutes} minutes.");
+            let sentence = format!("The password {}.", too_many(seconds));
             let page = page(&browser, return_to, typed, Some(sentence), None);
             return Ok(Reply::page(&page)?.refused(429).with("retry-after", seconds.to_string()));
         }
@@ -71,6 +70,12 @@ pub(crate) async fn sign_in(browser: Arc<Browser>) -> Result<Reply<Page>, Error>
         writes.replace_member(&rehashed)?;
     }
     browser.sign_in(organization, &member, writes, Reply::see_other(return_to)).await
+}
+
+/// What is said of a password where there were too many wrong ones; the next may be tried in so many seconds.
+pub(crate) fn too_many(seconds: i64) -> String {
+    let minutes = (seconds + 59) / 60;
+    format!("was wrong too often; try again in {minutes} {}", if minutes == 1 { "minute" } else { "minutes" })
 }
 
 /// The member, if the password is the member's. The work is the same where there is nobody.

@@ -64,7 +64,12 @@ pub(crate) async fn decide(browser: Arc<Browser>) -> Result<Reply<Page>, Error> 
         Ok(asked) => asked,
         Err((error, description)) => return Ok(asker.refuse(&browser, error, description)),
     };
-    let Some(desk) = browser.desk().await? else { return Ok(browser.sign_in_page()) };
+    let Some(desk) = browser.desk().await? else {
+        // The session has ended in the meantime: the member signs in and is asked once more.
+        let asked = asked_again(parameters);
+        let asked: Vec<_> = asked.iter().map(|(name, value)| (name.as_str(), value.as_str())).collect();
+        return Ok(Browser::sign_in_before(&RedirectUri::with_query("/oauth/authorize", &asked)));
+    };
     let mode = parameters.get("mode");
     match (parameters.get("decision"), Mode::ALL.into_iter().find(|known| known.as_str() == mode)) {
         ("deny", _) => Ok(asker.refuse(&browser, "access_denied", "The member has not allowed it.")),
@@ -74,9 +79,6 @@ pub(crate) async fn decide(browser: Arc<Browser>) -> Result<Reply<Page>, Error> 
 }
 
 fn consent(desk: &Desk, parameters: &Parameters, asker: &Asker, asked: &Asked) -> Result<Reply<Page>, Error> {
-    let hidden = ONCE.into_iter().chain(["resource"]);
-    let hidden =
-        hidden.flat_map(|name| parameters.all(name).map(move |value| (name.to_owned(), value.to_owned())));
     let client = &asker.client;
     let home_host = client.uri.as_ref().and_then(|uri| host(uri.as_str()));
     let page = Consent {
@@ -91,9 +93,16 @@ fn consent(desk: &Desk, parameters: &Parameters, asker: &Asker, asked: &Asked) -
         return_to: &desk.address(),
         scopes: asked.scopes.iter().map(Scope::description).collect(),
         mode: desk.session().mode.as_str(),
-        hidden: hidden.collect(),
+        hidden: asked_again(parameters),
     };
     Ok(Reply::page(&page)?.leading_to(&asker.registered.csp_source()))
+}
+
+/// The parameters with which the same is asked again.
+fn asked_again(parameters: &Parameters) -> Vec<(String, String)> {
+    let names = ONCE.into_iter().chain(["resource"]);
+    let pairs = names.flat_map(|name| parameters.all(name).map(move |value| (name, value)));
+    pairs.map(|(name, value)| (name.to_owned(), value.to_owned())).collect()
 }
 
 async fn allow(desk: &Desk, asker: &Asker, asked: Asked, mode: Mode) -> Result<Reply<Page>, Error> {

@@ -147,12 +147,13 @@ impl App {
             }
             Handler::AtDesk(role, handler) => {
                 let (browser, verdict) = Browser::of(self.visit(&request, base_url, store, now), is_post);
+                // First: a browser that sends another site's form without its cookie must not be given another one.
+                verdict?;
                 let browser = Arc::new(browser);
                 let Some(desk) = browser.desk().await? else {
                     return Ok(browser.greet(browser.sign_in_page().untyped()));
                 };
                 trace.tenant = Some(desk.tenant());
-                verdict?;
                 desk.require(*role)?;
                 if let Some(session) = desk.session().seen(browser.now())
                     && let Err(error) = desk.keep_session(&session).await

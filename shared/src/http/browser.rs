@@ -119,10 +119,16 @@ impl Browser {
     /// Where somebody signs in who wanted to see this. What was to be done by a form is not done afterwards.
     pub fn sign_in_page(&self) -> Reply<Page> {
         if self.is_post {
-            return Reply::see_other("/dashboard/sign-in");
+            Reply::see_other("/dashboard/sign-in")
+        } else {
+            Self::sign_in_before(&self.address())
         }
+    }
+
+    /// Where somebody signs in and then goes on to this path and query.
+    pub fn sign_in_before(wanted: &str) -> Reply<Page> {
         let mut query = url::form_urlencoded::Serializer::new(String::new());
-        query.append_pair("return_to", &self.address());
+        query.append_pair("return_to", wanted);
         Reply::see_other(&format!("/dashboard/sign-in?{}", query.finish()))
     }
 }

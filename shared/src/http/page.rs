@@ -36,9 +36,13 @@ struct ErrorPage<'p> {
 /// The page for an error.
 pub(super) fn of_error(error: &Error, request_id: &str) -> String {
     let (status, _) = error.kind();
-    let sentence = format!("{}.", error.sentence());
+    let sentence = match error {
+        Error::NotFound => "The page does not exist, or what it shows is not your organization's.".to_owned(),
+        error => format!("{}.", error.sentence()),
+    };
     let (heading, next) = match status {
         400 => ("This request cannot be understood", "Check the address, or go back and try again."),
+        _ if matches!(error, Error::ForeignForm) => ("This form is out of date", "Nothing was changed."),
         403 => ("This is not allowed", "Go back, or ask an owner of your organization."),
         404 | 405 => ("There is nothing here", "Check the address, or begin at the dashboard."),
         413 | 415 => ("This form cannot be read", "Go back and try with less, or with another browser."),

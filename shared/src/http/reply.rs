@@ -63,6 +63,7 @@ impl Reply<Page> {
     pub fn file(media: &str, content: &str) -> Self {
         Self::new(200, content.to_owned())
             .with("content-type", media.to_owned())
+            .with("x-content-type-options", "nosniff".to_owned())
             .with("cache-control", "public, max-age=31536000, immutable".to_owned())
     }
 

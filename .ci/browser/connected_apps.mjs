@@ -1,0 +1,162 @@
+// Connected apps: OAuth from registration to revocation, as an application and the member who allows it go through it.
+
+import assert from "node:assert/strict";
+import { createHash, randomBytes } from "node:crypto";
+
+import { listen } from "./listener.mjs";
+
+const PATH = "/dashboard/settings/integrations/connected-apps";
+const SCOPE = "roles:read organization:read";
+
+export async function visit({ service, open, step }) {
+  const site = await listen();
+  const visitor = await open();
+  const { page } = visitor;
+  visitor.elsewhere.add(site.origin()).add(site.origin("localhost"));
+  const name = "Hiring <b>Helper</b>";
+
+  const application = await step("an application registers", () =>
+    // Without a port: an application on this machine may wait on any.
+    Application.register(service, name, "http://127.0.0.1/callback", "http://localhost/callback"));
+
+  await step("who asks without being signed in signs in first, and then sees who wants what", async () => {
+    await visitor.go(application.asks(`${site.origin()}/callback`, SCOPE));
+    assert.match(visitor.path(), /^\/dashboard\/sign-in/);
+    await visitor.fillSignIn(service.acme.owner);
+    assert.match(visitor.path(), /^\/oauth\/authorize/);
+    const shown = await page.getByRole("main").innerText();
+    for (const expected of [name, "127.0.0.1", service.acme.name, service.acme.owner.email]) {
+      assert.ok(shown.includes(expected), `${expected} is not in: ${shown}`);
+    }
+    const scopes = page.getByRole("region", { name: "It will be able to" }).getByRole("listitem");
+    assert.deepEqual(await scopes.allInnerTexts(), [
+      "See roles, their figures and job postings",
+      "See the organization, its plan and its usage",
+    ]);
+  });
+
+  const tokens = await step("the answer arrives at the application, which gets its tokens for it", async () => {
+    await visitor.press("Allow");
+    assert.ok(page.url().startsWith(`${site.origin()}/callback?code=`));
+    const answer = site.visits.at(-1).searchParams;
+    assert.equal(answer.get("state"), application.state);
+    assert.equal(answer.get("iss"), service.base);
+    return application.exchange(answer.get("code"), `${site.origin()}/callback`);
+  });
+
+  const row = page.getByRole("row").filter({ hasText: name });
+  await step("the application is listed, and its last use with it", async () => {
+    await visitor.go(PATH);
+    assert.match(await row.innerText(), /never/i);
+    const called = await service.call(tokens.access_token, "GET", "/api/v1/roles");
+    assert.equal(called.status, 200);
+    assert.equal((await service.call(tokens.access_token, "GET", "/api/v1/candidates")).status, 403);
+    await visitor.go(PATH);
+    assert.match(await row.innerText(), /active/i);
+    assert.doesNotMatch(await row.innerText(), /never/i);
+  });
+
+  await step("once revoked, the application is refused at its next call", async () => {
+    assert.equal(await visitor.pressWithin(`Revoke ${name}`, `Revoke ${name} now`), 303);
+    assert.equal((await service.call(tokens.access_token, "GET", "/api/v1/roles")).status, 401);
+    assert.equal((await application.refresh(tokens.refresh_token)).status, 400);
+    assert.match(await page.getByRole("status").innerText(), /no access any more/);
+    assert.equal(await row.count(), 0);
+  });
+
+  await step("a refusal arrives at the application, too", async () => {
+    await visitor.go(application.asks(`${site.origin("localhost")}/callback`, SCOPE));
+    await visitor.press("Deny");
+    assert.ok(page.url().startsWith(`${site.origin("localhost")}/callback?`));
+    const answer = site.visits.at(-1).searchParams;
+    assert.equal(answer.get("error"), "access_denied");
+    assert.equal(answer.get("state"), application.state);
+    assert.equal(answer.get("code"), null);
+  });
+
+  await step("an application that was given the test data sees the test data", async () => {
+    await visitor.go(application.asks(`${site.origin()}/callback`, SCOPE));
+    await page.getByRole("radio", { name: "Test data" }).check();
+    await visitor.press("Allow");
+    const code = site.visits.at(-1).searchParams.get("code");
+    const { access_token } = await application.exchange(code, `${site.origin()}/callback`);
+    assert.equal((await service.call(access_token, "GET", "/api/v1/organization")).body.mode, "test");
+    await visitor.go(PATH);
+    assert.equal(await row.count(), 0);
+    await visitor.press("Test");
+    await visitor.go(PATH);
+    assert.equal(await row.count(), 1);
+    await visitor.press("Live");
+  });
+
+  await step("who is somebody else signs out, signs in, and is asked the same", async () => {
+    const asked = application.asks(`${site.origin()}/callback`, SCOPE);
+    await visitor.go(asked);
+    await visitor.press("Not you? Sign out");
+    assert.match(visitor.path(), /^\/dashboard\/sign-in/);
+    await visitor.fillSignIn(service.globex.owner);
+    assert.equal(page.url(), asked);
+    assert.ok((await page.getByRole("main").innerText()).includes(service.globex.name));
+  });
+
+  await step("an unknown application, or an address that is not its own, gets a page and no answer", async () => {
+    const before = site.visits.length;
+    const stranger = application.asks(`${site.origin()}/callback`, SCOPE).replace("rc_client_", "rc_client_x");
+    assert.equal(await visitor.go(stranger), 400);
+    assert.equal(await visitor.go(application.asks(`${site.origin()}/elsewhere`, SCOPE)), 400);
+    assert.equal(site.visits.length, before);
+  });
+}
+
+/** A public application, with one proof key and one state for all that it asks. */
+export class Application {
+  #verifier = randomBytes(32).toString("base64url");
+  /** What it recognises answers by. */
+  state = randomBytes(9).toString("base64url");
+
+  /** Registers one that waits at these addresses. */
+  static async register(service, name, ...addresses) {
+    const application = new Application();
+    application.service = service;
+    const { client_id } = await service.create(null, "/oauth/registrations", {
+      client_name: name,
+      redirect_uris: addresses,
+      token_endpoint_auth_method: "none",
+    });
+    application.id = client_id;
+    return application;
+  }
+
+  /** The address to which it sends the member. */
+  asks(address, scope) {
+    const query = new URLSearchParams({
+      response_type: "code",
+      client_id: this.id,
+      redirect_uri: address,
+      code_challenge: createHash("sha256").update(this.#verifier).digest("base64url"),
+      code_challenge_method: "S256",
+      state: this.state,
+      scope,
+      resource: `${this.service.base}/api/v1`,
+    });
+    return `${this.service.base}/oauth/authorize?${query}`;
+  }
+
+  /** Gets tokens for a code. */
+  async exchange(code, address) {
+    const form = { grant_type: "authorization_code", code, redirect_uri: address, code_verifier: this.#verifier };
+    const response = await this.#ask(form);
+    assert.equal(response.status, 200);
+    return response.json();
+  }
+
+  /** Asks for the next tokens. */
+  refresh(token) {
+    return this.#ask({ grant_type: "refresh_token", refresh_token: token });
+  }
+
+  #ask(form) {
+    const body = new URLSearchParams({ client_id: this.id, ...form });
+    return fetch(`${this.service.base}/oauth/token`, { method: "POST", body });
+  }
+}

@@ -1,0 +1,104 @@
+// The browser lane: visits the service as people do, and says what was seen. Every subject has a service of its own.
+//
+// Usage: node run.mjs ROLECALL SCREENSHOTS
+
+import { mkdir } from "node:fs/promises";
+import { chromium } from "playwright-core";
+
+import * as apiKeys from "./api_keys.mjs";
+import * as connectedApps from "./connected_apps.mjs";
+import * as keyboard from "./keyboard.mjs";
+import * as members from "./members.mjs";
+import * as otherSites from "./other_sites.mjs";
+import * as pages from "./pages.mjs";
+import { start } from "./service.mjs";
+import * as signIn from "./sign_in.mjs";
+import { Visitor } from "./visitor.mjs";
+
+const WITHOUT_SCRIPTS = { javaScriptEnabled: false };
+/** The longest first. */
+const SUBJECTS = [
+  ["pages in use", pages.inUse],
+  ["pages at first", pages.atFirst],
+  ["pages without a session", pages.withoutSession],
+  ["members", members.visit],
+  ["other sites", otherSites.visit],
+  ["sign-in", signIn.visit],
+  ["sign-in without scripts", (world) => signIn.visit(world, WITHOUT_SCRIPTS)],
+  ["keyboard", keyboard.visit],
+  ["connected apps", connectedApps.visit],
+  ["API keys", apiKeys.visit],
+  ["API keys without scripts", (world) => apiKeys.visit(world, WITHOUT_SCRIPTS)],
+];
+/** How many subjects are visited at a time. */
+const AT_ONCE = 3;
+
+/** What a step that failed ends with, once it has been reported. */
+class StepFailed extends Error {}
+
+const [binary, screenshots] = process.argv.slice(2);
+if (!screenshots) {
+  console.error("usage: node run.mjs ROLECALL SCREENSHOTS");
+  process.exit(2);
+}
+await mkdir(screenshots, { recursive: true });
+const browser = await chromium.launch({
+  executablePath: process.env.CHROMIUM || "/usr/bin/chromium",
+  args: ["--no-sandbox"],
+});
+let passed = 0;
+let failed = 0;
+const waiting = [...SUBJECTS];
+const visits = Array.from({ length: AT_ONCE }, async () => {
+  for (let next = waiting.shift(); next; next = waiting.shift()) {
+    await subject(...next);
+  }
+});
+await Promise.all(visits);
+await browser.close();
+console.log(`${passed} steps passed, ${failed} failed`);
+process.exitCode = failed ? 1 : 0;
+
+/** Visits a subject. It ends at its first step that fails; the others are visited all the same. */
+async function subject(name, visit) {
+  const service = await start(binary);
+  const visitors = [];
+  const open = async (options) => {
+    const visitor = await Visitor.open(browser, service, options);
+    visitors.push(visitor);
+    return visitor;
+  };
+  const step = async (sentence, action) => {
+    const started = performance.now();
+    try {
+      const result = await action();
+      visitors.forEach((visitor) => visitor.requireContent());
+      passed += 1;
+      console.log(`ok    ${name}: ${sentence} (${((performance.now() - started) / 1000).toFixed(1)} s)`);
+      return result;
+    } catch (error) {
+      report(`${name}: ${sentence}`, error, visitors.flatMap(({ complaints }) => complaints.splice(0)));
+      for (const [place, { page }] of visitors.entries()) {
+        const path = `${screenshots}/failed-${failed}-${place + 1}.png`;
+        await page.screenshot({ path, fullPage: true }).catch(() => {});
+      }
+      throw new StepFailed();
+    }
+  };
+  try {
+    await visit({ service, open, step, screenshots });
+    await step("the log holds nothing secret or private", () => service.requireDiscretion());
+  } catch (error) {
+    if (!(error instanceof StepFailed)) {
+      report(`${name}, between its steps`, error);
+    }
+  }
+  await Promise.all(visitors.map(({ context }) => context.close()));
+  await service.stop();
+}
+
+function report(what, error, noticed = []) {
+  failed += 1;
+  const detail = [error.stack ?? error, ...noticed].join("\n").replace(/^/gm, "      ");
+  console.log(`FAIL  ${failed}. ${what}\n${detail}`);
+}

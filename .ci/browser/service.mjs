@@ -1,0 +1,75 @@
+// The service under test: started on a free port with nothing kept, and called as other programs call it.
+
+import assert from "node:assert/strict";
+import { spawn } from "node:child_process";
+
+const PATIENCE = 30_000;
+
+/** Starts the service; resolves once it has printed how to reach it. */
+export async function start(binary) {
+  const child = spawn(binary, ["--memory", "--port", "0"], { stdio: ["ignore", "pipe", "pipe"] });
+  const kill = () => child.kill();
+  process.once("exit", kill);
+  const ended = new Promise((resolve) => child.once("exit", resolve));
+  let greeting = "";
+  let log = "";
+  child.stderr.setEncoding("utf8").on("data", (text) => (log += text));
+  await new Promise((resolve, reject) => {
+    const timer = setTimeout(() => reject(new Error(`the service did not start:\n${log}`)), PATIENCE);
+    child.stdout.setEncoding("utf8").on("data", (text) => {
+      greeting += text;
+      if (/^Try .*\n/m.test(greeting)) {
+        clearTimeout(timer);
+        resolve();
+      }
+    });
+    ended.then((code) => reject(new Error(`the service ended with ${code}:\n${log}`)));
+  });
+  const printed = (pattern) => {
+    const found = greeting.match(pattern);
+    if (!found) {
+      throw new Error(`${pattern} is not in what the service printed:\n${greeting}`);
+    }
+    return found;
+  };
+  const base = printed(/^Rolecall +(\S+)$/m)[1];
+  const organization = (name) => {
+    const [, email, password] = printed(new RegExp(`^${name} sign-in *\\S+  (\\S+)  (.+)$`, "m"));
+    const key = (mode) => printed(new RegExp(`^${name} ${mode} +(\\S+)$`, "m"))[1];
+    return { name, live: key("live"), test: key("test"), owner: { email, password } };
+  };
+  return {
+    base,
+    acme: organization("Acme"),
+    globex: organization("Globex"),
+    /** Insists that the log names no credential, no password and nobody. */
+    requireDiscretion() {
+      assert.match(log, /route=/);
+      assert.doesNotMatch(log, /rc_(?!client_)[a-z]+_\w{20,}/);
+      assert.doesNotMatch(log, /password[:= ]/i);
+      assert.doesNotMatch(log, /[\w.]+@[\w.]+\.(example|com)/);
+    },
+    /** Calls the API; a credential may be null. Answers the status and the JSON. */
+    async call(credential, method, path, body) {
+      const headers = { "content-type": "application/json" };
+      if (credential) {
+        headers.authorization = `Bearer ${credential}`;
+      }
+      const response = await fetch(base + path, { method, headers, body: body && JSON.stringify(body) });
+      return { status: response.status, body: await response.json() };
+    },
+    /** Calls the API and insists on success. Answers the JSON. */
+    async create(credential, path, body) {
+      const answer = await this.call(credential, "POST", path, body);
+      if (answer.status >= 300) {
+        throw new Error(`POST ${path} answered ${answer.status}: ${JSON.stringify(answer.body)}`);
+      }
+      return answer.body;
+    },
+    async stop() {
+      kill();
+      await ended;
+      process.off("exit", kill);
+    },
+  };
+}
