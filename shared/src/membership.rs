@@ -4,12 +4,14 @@ use jiff::{SignedDuration, Timestamp};
 
 use crate::auth::{Credential, Kind};
 use crate::id::Id;
-use crate::model::{Link, Member, Mode, Tenant};
+use crate::model::{Grant, Link, Member, Mode, Tenant};
 use crate::random::Random;
-use crate::store::{Page, Refusal, Store, Writes};
+use crate::store::{Failure, Page, Refusal, Store, Writes};
 
 /// How many grants are read at once.
 const GRANTS: u32 = 100;
+/// How often a grant is tried to be ended while its application fetches tokens.
+const ATTEMPTS: usize = 10;
 
 /// The member with a new single-use link in place of any before, and the link's address, which is shown once.
 pub fn linked(
@@ -54,11 +56,7 @@ async fn take_back(store: &Store, organization: Id, member: &Member, now: Timest
         loop {
             let listed = store.list_grants(tenant, &page).await?;
             for grant in listed.items.into_iter().filter(|grant| grant.member == member.id) {
-                if grant.revoked_at.is_none() {
-                    let mut writes = Writes::new(tenant);
-                    writes.revoke_grant(grant, now)?;
-                    store.commit(writes).await?;
-                }
+                end(store, tenant, grant, now).await?;
             }
             match listed.next {
                 Some(next) => page.before = Some(next),
@@ -67,4 +65,20 @@ async fn take_back(store: &Store, organization: Id, member: &Member, now: Timest
         }
     }
     Ok(())
+}
+
+/// Ends a grant, however often it changes meanwhile: once its member is gone, nobody would try again.
+async fn end(store: &Store, tenant: Tenant, grant: Grant, now: Timestamp) -> Result<(), Refusal> {
+    let id = grant.id;
+    let mut found = Some(grant);
+    for _ in 0..ATTEMPTS {
+        let Some(grant) = found.filter(|grant| grant.revoked_at.is_none()) else { return Ok(()) };
+        let mut writes = Writes::new(tenant);
+        writes.revoke_grant(grant, now)?;
+        match store.commit(writes).await {
+            Err(Refusal::Stale) => found = store.find_grant(tenant, id).await?,
+            settled => return settled,
+        }
+    }
+    Err(Failure::Unavailable("a grant kept changing".to_owned()).into())
 }

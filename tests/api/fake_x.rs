@@ -6,13 +6,14 @@ use std::sync::{Arc, Mutex};
 use serde_json::{Value, json};
 use shared::accounts::connect_x;
 use shared::config::{Addresses, Services, XAccess};
-use shared::model::{Mode, XConnection};
+use shared::model::{Mode, XConnection, challenge};
 use shared::providers::x::Tokens;
 use shared::sealed::SealingKeys;
 use shared::secret::Secret;
 use shared::store::Writes;
 use tests::fake::{Fake, Play, Request};
 use tests::{ACME, World, tenant};
+use url::{Url, form_urlencoded};
 
 pub(crate) const POST: &str = "POST /2/tweets";
 pub(crate) const READ: &str = "GET /2/tweets";
@@ -21,6 +22,8 @@ pub(crate) const TOKEN: &str = "POST /2/oauth2/token";
 
 /// The app's credentials as HTTP Basic has them: `client:s3cret`.
 const BASIC: &str = "Basic Y2xpZW50OnMzY3JldA==";
+/// Where an account's owner is asked.
+const AUTHORIZE: &str = "https://x.com/i/oauth2/authorize";
 const FIELDS: &str = "&tweet.fields=public_metrics,non_public_metrics";
 
 /// The pairs of tokens are `access-1` and `refresh-1`, then `access-2` and `refresh-2`, and so on.
@@ -35,6 +38,9 @@ struct State {
     refresh: String,
     pairs: u32,
     posts: u64,
+    /// What each code that was allowed must be exchanged with: the challenge and the redirect address.
+    codes: HashMap<String, (String, String)>,
+    allowed: u32,
     plays: HashMap<&'static str, Play>,
     figures: HashMap<String, Value>,
     meanwhile: Option<Box<dyn Fn() + Send>>,
@@ -87,9 +93,36 @@ impl FakeX {
         self.state.lock().unwrap().meanwhile = Some(Box::new(meanwhile));
     }
 
+    /// The account's owner allows the connection: gives the code that X sends back with the state.
+    pub(crate) fn allow(&self, authorize_url: &str) -> String {
+        let url = Url::parse(authorize_url).unwrap();
+        assert_eq!(format!("{}{}", url.origin().ascii_serialization(), url.path()), AUTHORIZE);
+        let asked: Vec<_> = url.query_pairs().into_owned().collect();
+        let names: Vec<_> = asked.iter().map(|(name, _)| name.as_str()).collect();
+        let known = [
+            "response_type",
+            "client_id",
+            "redirect_uri",
+            "scope",
+            "state",
+            "code_challenge",
+            "code_challenge_method",
+        ];
+        assert_eq!(names, known);
+        let value = |name: &str| asked.iter().find(|(known, _)| known == name).unwrap().1.clone();
+        assert_eq!((value("response_type"), value("client_id")), ("code".to_owned(), "client".to_owned()));
+        assert_eq!(value("scope"), "tweet.read tweet.write users.read offline.access");
+        assert_eq!((value("code_challenge_method").as_str(), value("code_challenge").len()), ("S256", 43));
+        let mut state = self.state.lock().unwrap();
+        state.allowed += 1;
+        let code = format!("code-{}", state.allowed);
+        state.codes.insert(code.clone(), (value("code_challenge"), value("redirect_uri")));
+        code
+    }
+
     /// What has been asked: each request's route and token.
     pub(crate) fn asked(&self) -> Vec<(String, String)> {
-        self.fake.requests().iter().map(|request| (route(request), token(request).to_owned())).collect()
+        self.fake.requests().iter().map(|request| (route(request), token(request))).collect()
     }
 
     pub(crate) fn count(&self, route: &str) -> usize {
@@ -127,12 +160,20 @@ fn route(request: &Request) -> String {
     format!("{} {path}", request.method)
 }
 
-/// The token that a request brings.
-fn token(request: &Request) -> &str {
-    let bearer = request.header("authorization").strip_prefix("Bearer ");
-    bearer
-        .or_else(|| request.body.strip_prefix("grant_type=refresh_token&refresh_token="))
+/// The token or code that a request brings.
+fn token(request: &Request) -> String {
+    if let Some(token) = request.header("authorization").strip_prefix("Bearer ") {
+        return token.to_owned();
+    }
+    let mut form = form(request).into_iter();
+    form.find(|(name, _)| name == "refresh_token" || name == "code")
+        .map(|(_, token)| token)
         .unwrap_or_default()
+}
+
+/// The fields of a request for tokens.
+fn form(request: &Request) -> Vec<(String, String)> {
+    form_urlencoded::parse(request.body.as_bytes()).into_owned().collect()
 }
 
 fn check(request: &Request) {
@@ -160,8 +201,15 @@ fn check(request: &Request) {
         TOKEN => {
             assert_eq!(request.header("authorization"), BASIC);
             assert_eq!(content_type, "application/x-www-form-urlencoded");
-            let refresh = token(request);
-            assert_eq!(request.body, format!("grant_type=refresh_token&refresh_token={refresh}"));
+            let form = form(request);
+            let names: Vec<_> = form.iter().map(|(name, _)| name.as_str()).collect();
+            match form[0].1.as_str() {
+                "refresh_token" => assert_eq!(names, ["grant_type", "refresh_token"]),
+                "authorization_code" => {
+                    assert_eq!(names, ["grant_type", "code", "redirect_uri", "code_verifier"]);
+                }
+                other => panic!("{other} is no grant"),
+            }
         }
         other => panic!("{other} is not X's"),
     }
@@ -184,7 +232,7 @@ impl State {
         let mut state = state.lock().unwrap();
         let play = state.plays.get(route.as_str()).cloned();
         if route == TOKEN {
-            let answer = play.unwrap_or_else(|| state.renew(token));
+            let answer = play.unwrap_or_else(|| state.exchange(&form(request)));
             let meanwhile = state.meanwhile.take();
             drop(state);
             if let Some(meanwhile) = meanwhile {
@@ -218,8 +266,16 @@ impl State {
         }
     }
 
-    fn renew(&mut self, refresh: &str) -> Play {
-        if refresh != self.refresh {
+    /// The next pair, for a refresh token or a code that is good.
+    fn exchange(&mut self, form: &[(String, String)]) -> Play {
+        let value = |name: &str| form.iter().find(|(known, _)| known == name).map_or("", |(_, value)| value);
+        let is_good = match value("grant_type") {
+            "refresh_token" => value("refresh_token") == self.refresh,
+            _ => self.codes.remove(value("code")).is_some_and(|(expected, redirect_uri)| {
+                challenge(value("code_verifier")) == expected && value("redirect_uri") == redirect_uri
+            }),
+        };
+        if !is_good {
             return Play::Json(
                 400,
                 json!({ "error": "invalid_grant", "error_description": "It was spent." }),

@@ -18,10 +18,10 @@ use shared::store::Writes;
 use tests::wire::{Fault, Recorded};
 use tests::{ACME, Things, World, project, tenant};
 
-type Actions = BTreeSet<(String, &'static str)>;
+pub(crate) type Actions = BTreeSet<(String, &'static str)>;
 
 /// The actions that a call needs, on the table or on its index.
-fn needed(call: &Recorded) -> Vec<(String, &'static str)> {
+pub(crate) fn needed(call: &Recorded) -> Vec<(String, &'static str)> {
     let action = |name: &str| format!("dynamodb:{name}");
     if call.operation == "TransactWriteItems" {
         let actions =
@@ -36,7 +36,7 @@ fn needed(call: &Recorded) -> Vec<(String, &'static str)> {
     vec![(action(&call.operation), resource)]
 }
 
-fn allowed() -> BTreeMap<String, Actions> {
+pub(crate) fn allowed() -> BTreeMap<String, Actions> {
     let text = std::fs::read_to_string(project("template.yaml")).unwrap();
     let template: Yaml = serde_yaml_ng::from_str(&text).unwrap();
     let mut allowed = BTreeMap::new();

@@ -162,3 +162,20 @@ fn only_the_store_builds_keys_and_nothing_scans() {
         assert!(!source.contains(".scan()") && !source.contains("filter_expression("), "{}", path.display());
     }
 }
+
+#[test]
+fn the_tests_that_the_security_notes_name_exist() {
+    let notes = std::fs::read_to_string(project("functions/SECURITY.md")).unwrap();
+    let (mut tests, mut paths) = (0, 0);
+    for name in notes.split('`').skip(1).step_by(2) {
+        if let Some((file, test)) = name.split_once("::").filter(|(file, _)| !file.contains(' ')) {
+            let source = std::fs::read_to_string(project(&format!("tests/api/{file}.rs"))).unwrap();
+            assert!(source.contains(&format!("fn {test}()")), "{name}");
+            tests += 1;
+        } else if name.starts_with(".ci/") || name.starts_with("shared/") || name.starts_with("tests/") {
+            assert!(project(name).exists(), "{name}");
+            paths += 1;
+        }
+    }
+    assert!(tests >= 25 && paths >= 8, "{tests} tests and {paths} places");
+}

@@ -9,6 +9,7 @@
 )]
 
 pub mod browser;
+pub mod desk;
 pub mod fake;
 pub mod oauth;
 pub mod wire;
@@ -47,6 +48,9 @@ pub const BASE_URL: &str = "https://api.rolecall.test";
 pub const ACME: usize = 0;
 /// See [`ACME`].
 pub const GLOBEX: usize = 1;
+
+/// Where requests come from in tests.
+const LOOPBACK: IpAddr = IpAddr::V4(Ipv4Addr::LOCALHOST);
 
 /// A clock that is set by hand.
 #[derive(Clone)]
@@ -144,7 +148,7 @@ impl World {
             path: path.to_owned(),
             headers: HeaderMap::new(),
             body: Bytes::new(),
-            source: Ipv4Addr::LOCALHOST.into(),
+            source: LOOPBACK,
         };
         request.key(ACME, Mode::Live)
     }

@@ -64,6 +64,6 @@ pub(crate) async fn switch_mode(desk: Arc<Desk>) -> Result<Reply<Page>, Error> {
     let mode = desk.form().get("mode");
     let mode = Mode::ALL.into_iter().find(|known| known.as_str() == mode);
     let mode = mode.ok_or_else(|| Error::BadRequest("mode must be live or test".to_owned()))?;
-    desk.keep_session(&Session { mode, ..desk.session().clone() }).await?;
+    desk.keep_session(&Session { mode, seen_at: desk.now(), ..desk.session().clone() }).await?;
     Ok(Reply::see_other("/dashboard"))
 }

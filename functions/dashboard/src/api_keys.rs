@@ -12,7 +12,7 @@ use crate::frame::{date, day, done, frame, problem};
 use crate::pages::{ApiKeys, CreatedKey, KeyRow, Problem, ScopeChoice, Section};
 
 const PATH: &str = "/dashboard/settings/integrations/api-keys";
-/// How many are listed: far more than can be good at once.
+/// How many are listed, and how many are read at once; of the older ones, those that are not revoked.
 const LISTED: u32 = 100;
 const MAX_DAYS: i64 = 3_660;
 
@@ -116,10 +116,19 @@ async fn page(
     problems: Vec<Problem>,
 ) -> Result<Reply<Page>, Error> {
     let (store, now) = (desk.store(), desk.now());
-    let first = store::Page { limit: LISTED, before: None };
-    let listed = store.list_api_keys(desk.tenant(), &first).await?;
+    let mut listed: Vec<ApiKey> = Vec::new();
+    let mut page = store::Page { limit: LISTED, before: None };
+    loop {
+        let found = store.list_api_keys(desk.tenant(), &page).await?;
+        let is_first = listed.is_empty();
+        listed.extend(found.items.into_iter().filter(|key| is_first || key.revoked_at.is_none()));
+        page.before = found.next;
+        if page.before.is_none() {
+            break;
+        }
+    }
     let last_used = store.last_used(desk.tenant()).await?;
-    let keys = listed.items.iter().map(|key| KeyRow {
+    let keys = listed.iter().map(|key| KeyRow {
         id: key.id.get(),
         name: &key.name,
         scopes: key.scopes.iter().map(Scope::as_str).collect(),

@@ -11,18 +11,26 @@ use crate::frame::{date, day, done, frame};
 use crate::pages::{AppRow, ConnectedApps, Section};
 
 const PATH: &str = "/dashboard/settings/integrations/connected-apps";
-/// How many grants are looked through, newest first.
-const LISTED: u32 = 100;
+/// How many grants are read at once.
+const GRANTS: u32 = 100;
 
 /// Shows the applications that have access.
 pub(crate) async fn list(desk: Arc<Desk>) -> Result<Reply<Page>, Error> {
     let (tenant, store, now) = (desk.tenant(), desk.store(), desk.now());
-    let grants = store.list_grants(tenant, &store::Page { limit: LISTED, before: None }).await?;
+    let mut grants = Vec::new();
+    let mut page = store::Page { limit: GRANTS, before: None };
+    loop {
+        let found = store.list_grants(tenant, &page).await?;
+        grants.extend(found.items.into_iter().filter(|grant| grant.tokens.is_some() && grant.is_good(now)));
+        page.before = found.next;
+        if page.before.is_none() {
+            break;
+        }
+    }
     let used = store.list_apps(tenant).await?;
     let members = store.list_members(tenant.organization).await?;
     let names: HashMap<_, _> = members.iter().map(|member| (member.id, member.name.as_str())).collect();
-    let connected = grants.items.iter().filter(|grant| grant.tokens.is_some() && grant.is_good(now));
-    let apps = connected.map(|grant| AppRow {
+    let apps = grants.iter().map(|grant| AppRow {
         id: grant.id.get(),
         name: grant.client_name.as_str(),
         host: &grant.redirect_host,

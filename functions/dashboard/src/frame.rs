@@ -3,6 +3,7 @@
 use jiff::Timestamp;
 use shared::http::page::style_version;
 use shared::http::{Desk, Page, Reply};
+use shared::id::Id;
 use shared::model::{Day, Mode};
 use shared::store;
 
@@ -81,17 +82,31 @@ pub(crate) fn minute(time: Timestamp) -> String {
     time.strftime("%-d %b %Y, %H:%M UTC").to_string()
 }
 
-/// The page of a list that is asked for. A position is a key's own digits, within the tenant's own list.
-pub(crate) fn page(desk: &Desk, limit: u32) -> store::Page {
+/// How many are on a page of a list.
+const PAGE: u32 = 25;
+
+/// The page of a list that is asked for, and one more: it tells whether there is a next page. A position is a key's own
+/// digits, within the tenant's own list.
+pub(crate) fn page(desk: &Desk) -> store::Page {
     let query = desk.query();
     let before = query.given("before").filter(|before| before.len() == 16);
     let before = before.filter(|before| before.bytes().all(|byte| byte.is_ascii_digit()));
-    store::Page { limit, before: before.map(str::to_owned) }
+    store::Page { limit: PAGE + 1, before: before.map(str::to_owned) }
 }
 
-/// Where the next page of a list is, with the filters that this one has.
-pub(crate) fn next(path: &str, filters: &[(&str, &str)], next: Option<String>) -> Option<String> {
-    let next = next?;
+/// Where the next page of a list is, with the filters that this one has; takes the one more off this page.
+pub(crate) fn next<T>(
+    path: &str,
+    filters: &[(&str, &str)],
+    listed: &mut store::Listed<T>,
+    id: impl Fn(&T) -> Id,
+) -> Option<String> {
+    let next = if listed.items.len() > PAGE as usize {
+        listed.items.truncate(PAGE as usize);
+        listed.items.last().map(|last| format!("{:016}", id(last).get()))
+    } else {
+        listed.next.take()
+    }?;
     let pairs = filters.iter().copied().chain([("before", next.as_str())]);
     let query: Vec<_> = pairs.map(|(name, value)| format!("{name}={value}")).collect();
     Some(format!("{path}?{}", query.join("&")))

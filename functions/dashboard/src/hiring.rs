@@ -16,15 +16,16 @@ use crate::overview::row;
 use crate::pages;
 use crate::pages::Section;
 
-/// How many are on a page.
-const PAGE: u32 = 25;
 /// How many candidates of a stage are shown with their role.
 const IN_STAGE: u32 = 10;
 
 /// Shows roles.
 pub(crate) async fn roles(desk: Arc<Desk>) -> Result<Reply<Page>, Error> {
     let status = one_of::<RoleStatus>(desk.query().get("status"))?;
-    let listed = desk.store().list_roles(desk.tenant(), status, &page(&desk, PAGE)).await?;
+    let mut listed = desk.store().list_roles(desk.tenant(), status, &page(&desk)).await?;
+    let status = status.map(RoleStatus::as_str);
+    let filters: Vec<_> = status.iter().map(|status| ("status", *status)).collect();
+    let next = next("/dashboard/roles", &filters, &mut listed, |role| role.id);
     let stats = desk.store().find_roles_stats(desk.tenant(), listed.items.iter().map(|role| role.id)).await?;
     let roles = listed.items.iter().map(|role| {
         let stats = stats.get(&role.id).copied().unwrap_or_default();
@@ -38,13 +39,11 @@ pub(crate) async fn roles(desk: Arc<Desk>) -> Result<Reply<Page>, Error> {
             screens: stats.screens,
         }
     });
-    let status = status.map(RoleStatus::as_str);
-    let filters: Vec<_> = status.iter().map(|status| ("status", *status)).collect();
     Reply::page(&pages::Roles {
         frame: frame(&desk, Section::Roles),
         status,
         roles: roles.collect(),
-        next: next("/dashboard/roles", &filters, listed.next.clone()),
+        next,
         base_url: desk.base_url(),
     })
 }
@@ -100,7 +99,8 @@ pub(crate) async fn role(desk: Arc<Desk>) -> Result<Reply<Page>, Error> {
 
 /// Shows job postings.
 pub(crate) async fn postings(desk: Arc<Desk>) -> Result<Reply<Page>, Error> {
-    let listed = desk.store().list_postings(desk.tenant(), None, &page(&desk, PAGE)).await?;
+    let mut listed = desk.store().list_postings(desk.tenant(), None, &page(&desk)).await?;
+    let next = next("/dashboard/postings", &[], &mut listed, |posting| posting.id);
     let postings = listed.items.iter().map(|posting| pages::PostingRow {
         title: posting.content.title.as_str(),
         is_published: posting.published,
@@ -110,7 +110,7 @@ pub(crate) async fn postings(desk: Arc<Desk>) -> Result<Reply<Page>, Error> {
     Reply::page(&pages::Postings {
         frame: frame(&desk, Section::Postings),
         postings: postings.collect(),
-        next: next("/dashboard/postings", &[], listed.next.clone()),
+        next,
     })
 }
 
@@ -126,11 +126,12 @@ pub(crate) async fn candidates(desk: Arc<Desk>) -> Result<Reply<Page>, Error> {
         }
     };
     let role_id = role.as_ref().map(|role| role.id);
-    let listed = store.list_candidates(tenant, role_id, stage, &page(&desk, PAGE)).await?;
+    let mut listed = store.list_candidates(tenant, role_id, stage, &page(&desk)).await?;
     let stage = stage.map(Stage::as_str);
     let number = role_id.map(|id| id.to_string());
     let filters = [("role_id", number.as_deref()), ("stage", stage)];
     let filters: Vec<_> = filters.into_iter().filter_map(|(name, value)| Some((name, value?))).collect();
+    let next = next("/dashboard/candidates", &filters, &mut listed, |candidate| candidate.id);
     Reply::page(&pages::Candidates {
         frame: frame(&desk, Section::Candidates),
         stage,
@@ -138,7 +139,7 @@ pub(crate) async fn candidates(desk: Arc<Desk>) -> Result<Reply<Page>, Error> {
             .as_ref()
             .map(|role| pages::RoleFilter { id: role.id.get(), title: role.content.title.as_str() }),
         candidates: listed.items.iter().map(row).collect(),
-        next: next("/dashboard/candidates", &filters, listed.next.clone()),
+        next,
     })
 }
 

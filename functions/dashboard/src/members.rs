@@ -51,6 +51,7 @@ pub(crate) async fn invite(desk: Arc<Desk>) -> Result<Reply<Page>, Error> {
     let (new, link) = linked(&desk, new);
     let mut writes = desk.writes();
     writes.insert_member(&new)?;
+    writes.require_member(desk.member());
     match desk.store().commit(writes).await {
         Ok(()) => page(&desk, Some((&new, &link)), &Typed::default(), Vec::new()).await,
         Err(Refusal::EmailTaken) => {
@@ -67,6 +68,9 @@ pub(crate) async fn make_link(desk: Arc<Desk>) -> Result<Reply<Page>, Error> {
     let (member, link) = linked(&desk, member);
     let mut writes = desk.writes();
     writes.replace_member(&member)?;
+    if member.id != desk.member().id {
+        writes.require_member(desk.member());
+    }
     desk.store().commit(writes).await?;
     page(&desk, Some((&member, &link)), &Typed::default(), Vec::new()).await
 }

@@ -51,7 +51,7 @@ pub(crate) async fn ask(browser: Arc<Browser>) -> Result<Reply<Page>, Error> {
         Err((error, description)) => return Ok(asker.refuse(&browser, error, description)),
     };
     match browser.desk().await? {
-        None => Ok(browser.sign_in_page()),
+        None => Ok(Browser::sign_in_page(&browser.address())),
         Some(desk) => consent(&desk, &parameters, &asker, &asked),
     }
 }
@@ -68,7 +68,7 @@ pub(crate) async fn decide(browser: Arc<Browser>) -> Result<Reply<Page>, Error> 
         // The session has ended in the meantime: the member signs in and is asked once more.
         let asked = asked_again(parameters);
         let asked: Vec<_> = asked.iter().map(|(name, value)| (name.as_str(), value.as_str())).collect();
-        return Ok(Browser::sign_in_before(&RedirectUri::with_query("/oauth/authorize", &asked)));
+        return Ok(Browser::sign_in_page(&RedirectUri::with_query("/oauth/authorize", &asked)));
     };
     let mode = parameters.get("mode");
     match (parameters.get("decision"), Mode::ALL.into_iter().find(|known| known.as_str() == mode)) {

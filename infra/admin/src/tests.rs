@@ -12,9 +12,9 @@ use serde_json::{Value, json};
 use shared::auth::Credential;
 use shared::clock::Clock;
 use shared::id::Id;
-use shared::model::{Mode, Plan, Scope, Scopes, Tenant, Text};
+use shared::model::{Mode, Password, PasswordHash, Plan, Scope, Scopes, Tenant, Text};
 use shared::random::Random;
-use shared::store::{Admission, Denied, NewApiKey, Store, Verdict};
+use shared::store::{Admission, Denied, NewApiKey, Store, Verdict, Writes};
 use tests::wire::{Fault, Wire};
 use tokio::net::TcpListener;
 
@@ -665,6 +665,15 @@ fn wrong_usage_says_what_is_right() {
         ("channel connect-x 17 --username a --access-token _x", "visible ASCII"),
         ("channel connect-x 17 --username a --sealing-keys k:short", "at least 32 random characters"),
         ("channel disconnect 17 fax", "[possible values: x, whatsapp]"),
+        (
+            "member create 17 --name Jo --email jo --role owner --base-url http://x",
+            "must be an e-mail address",
+        ),
+        ("member create 17 --name Jo --email jo@x.io --role admin", "[possible values: owner, member]"),
+        ("member create 17 --name LONG --email jo@x.io --role owner", "must be at most 200 characters"),
+        ("member create 17 --name _ --email jo@x.io --role owner", "can't be blank"),
+        ("member link 17 18 --base-url api.example.com", "must begin with http:// or https://"),
+        ("member remove 17", "<MEMBER_ID>"),
         ("organization list --endpoint localhost:8000", "must begin with http:// or https://"),
     ] {
         let words = line.split(' ').map(|word| word.replace("LONG", &long).replace('_', " "));
@@ -682,6 +691,7 @@ fn help_has_examples_that_parse() {
         "table create",
         "organization create",
         "organization plan",
+        "member create",
         "key create",
         "key revoke",
         "usage show",
@@ -689,7 +699,7 @@ fn help_has_examples_that_parse() {
         let words = ["rolecall-admin"].into_iter().chain(command.split_whitespace()).chain(["--help"]);
         let help = Cli::try_parse_from(words).unwrap_err();
         assert_eq!(help.kind(), ErrorKind::DisplayHelp, "{command}");
-        let help = help.to_string();
+        let help = help.to_string().replace("\\\n", " ");
         let examples: Vec<_> = help
             .lines()
             .filter_map(|line| line.split_once("rolecall-admin "))
@@ -718,4 +728,98 @@ async fn the_table_and_the_endpoint_come_from_the_arguments() {
     let (store, now) = (cli.store().await, desk.now);
     let done = run(cli, store, Clock::from_fn(move || now), desk.random, &mut Vec::new()).await;
     assert_eq!(done.unwrap_err(), "There is no table other; create it with `rolecall-admin table create`.");
+}
+
+#[tokio::test]
+async fn a_member_is_created_with_a_link_that_is_shown_once() {
+    let desk = Desk::new().await;
+    let id = desk.organization("Acme --plan pro").await;
+    let new =
+        format!("member create {id} --name Ada_Lovelace --role owner --base-url https://api.example.com/");
+    let text = desk.says(&format!("{new} --email Ada@acme.example")).await;
+    let link = text.lines().next().unwrap();
+    assert!(link.starts_with("https://api.example.com/dashboard/password?token=rc_ln_L"), "{text}");
+    assert!(text.contains("Send it to Ada@acme.example: whoever opens it sets the password."), "{text}");
+    assert!(text.contains("It works once, until 2026-11-27T09:30:00Z. Ada Lovelace is the owner "), "{text}");
+
+    let made = desk.json(&format!("{} --email jo@acme.example", new.replace("owner", "member"))).await;
+    assert_eq!(
+        made,
+        json!({
+            "id": made["id"], "organization_id": id, "name": "Ada Lovelace", "email": "jo@acme.example",
+            "role": "member", "link": made["link"], "link_expires_at": "2026-11-27T09:30:00Z",
+        })
+    );
+    for taken in ["ada@acme.example", "JO@acme.example"] {
+        let sentence = desk.fails(&format!("{new} --email {taken}")).await;
+        assert_eq!(sentence, "The e-mail address belongs to a member already.");
+    }
+
+    let listed = desk.json(&format!("member list {id}")).await;
+    assert_eq!(
+        listed[0],
+        json!({
+            "id": made["id"], "name": "Ada Lovelace", "email": "jo@acme.example", "role": "member",
+            "state": "invited", "created_at": "2026-11-20T09:30:00Z",
+        })
+    );
+    let table = desk.says(&format!("member list {id}")).await;
+    assert!(table.starts_with("ID  ") && table.lines().count() == 3, "{table}");
+    for json in ["", " --json"] {
+        let shown = desk.says(&format!("member list {id}{json}")).await;
+        assert!(!shown.contains("rc_ln_") && !shown.contains("hash"), "{shown}");
+    }
+}
+
+#[tokio::test]
+async fn a_members_link_is_replaced_and_is_shorter_where_there_is_a_password() {
+    let desk = Desk::new().await;
+    let id = desk.organization("Acme --plan pro").await;
+    let at = "--base-url https://api.example.com";
+    let made =
+        desk.json(&format!("member create {id} --name Jo --email jo@acme.example --role member {at}")).await;
+    let line = format!("member link {id} {} {at}", made["id"]);
+    let again = desk.json(&line).await;
+    assert_ne!(again["link"], made["link"]);
+    assert_eq!(again["link_expires_at"], "2026-11-27T09:30:00Z");
+    let (organization, member) = (Id::new(id).unwrap(), made["id"].as_u64().and_then(Id::new).unwrap());
+    let hash = |link: &Value| {
+        let token = link.as_str().unwrap().split_once("token=").unwrap().1;
+        token.parse::<Credential>().unwrap().hash()
+    };
+    let stored = desk.store.find_member(organization, member).await.unwrap().unwrap();
+    assert_eq!(stored.link.as_ref().unwrap().hash, hash(&again["link"]), "the newest one is good");
+
+    let password = Password::parse("a longer pass phrase", &stored.email).unwrap();
+    let stored = stored.with_password(PasswordHash::of(&password, [1; 16]).unwrap());
+    let mut writes = Writes::new(tenant(id, Mode::Live));
+    writes.replace_member(&stored).unwrap();
+    desk.store.commit(writes).await.unwrap();
+    assert_eq!(desk.json(&format!("member list {id}")).await[0]["state"], "active");
+    assert_eq!(desk.json(&line).await["link_expires_at"], "2026-11-21T09:30:00Z");
+}
+
+#[tokio::test]
+async fn a_removed_member_is_gone_and_the_address_is_free() {
+    let desk = Desk::new().await;
+    let id = desk.organization("Acme --plan pro").await;
+    let globex = desk.organization("Globex --plan free").await;
+    let new = "--name Jo --email jo@acme.example --role owner --base-url http://127.0.0.1:3000";
+    let made = desk.json(&format!("member create {id} {new}")).await;
+    let line = format!("member remove {id} {}", made["id"]);
+    assert!(desk.fails(&line.replace(&id.to_string(), &globex.to_string())).await.contains("no such member"));
+    let text = desk.says(&line).await;
+    assert_eq!(
+        text,
+        "jo@acme.example is no longer a member: every session and connected application of theirs has ended.\n"
+    );
+    assert_eq!(desk.says(&format!("member list {id}")).await, "The organization has no members.\n");
+    let unknown = "The organization has no such member; `rolecall-admin member list` shows those there are.";
+    assert_eq!(desk.fails(&line).await, unknown);
+    let link = format!("member link {id} {} --base-url http://127.0.0.1:3000", made["id"]);
+    assert_eq!(desk.fails(&link).await, unknown);
+    desk.json(&format!("member create {globex} {new}")).await;
+    for line in ["member list 17".to_owned(), format!("member create 17 {new}")] {
+        assert!(desk.fails(&line).await.starts_with("There is no such organization"), "{line}");
+    }
 }

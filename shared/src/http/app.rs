@@ -151,7 +151,9 @@ impl App {
                 verdict?;
                 let browser = Arc::new(browser);
                 let Some(desk) = browser.desk().await? else {
-                    return Ok(browser.greet(browser.sign_in_page().untyped()));
+                    // A form's address may have no page to come back to.
+                    let wanted = if is_post { "/dashboard" } else { &browser.address() };
+                    return Ok(browser.greet(Browser::sign_in_page(wanted).untyped()));
                 };
                 trace.tenant = Some(desk.tenant());
                 desk.require(*role)?;

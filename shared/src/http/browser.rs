@@ -32,7 +32,6 @@ pub struct Browser {
     form: Parameters,
     cookie: String,
     is_new: bool,
-    is_post: bool,
 }
 
 /// A request from the browser of somebody who is signed in.
@@ -50,7 +49,7 @@ impl Browser {
         let is_new = sent.is_none();
         let cookie = sent.map_or_else(|| visit.random.token(STRANGER_LENGTH), str::to_owned);
         let form = if is_post { visit.form() } else { Ok(Parameters::default()) };
-        let mut browser = Self { visit, form: Parameters::default(), cookie, is_new, is_post };
+        let mut browser = Self { visit, form: Parameters::default(), cookie, is_new };
         let verdict = form.and_then(|form| {
             let genuine: bool = form.get(FORM_TOKEN).as_bytes().ct_eq(browser.csrf().as_bytes()).into();
             browser.form = form;
@@ -97,6 +96,11 @@ impl Browser {
         let tenant = Tenant { organization, mode: Mode::Live };
         let session = Credential::generate(Kind::Session, tenant, member.id, self.random());
         writes.insert_session(&session.hash(), &Session::begin(member, self.now()))?;
+        if let Ok(before) = self.cookie.parse::<Credential>()
+            && before.kind() == Kind::Session
+        {
+            writes.delete_session(before.tenant().organization, &before.hash());
+        }
         self.store().commit(writes).await?;
         Ok(reply.with("set-cookie", set_cookie(session.reveal(), Session::LONGEST.as_secs())))
     }
@@ -116,17 +120,8 @@ impl Browser {
         if query.is_empty() { path.clone() } else { format!("{path}?{query}") }
     }
 
-    /// Where somebody signs in who wanted to see this. What was to be done by a form is not done afterwards.
-    pub fn sign_in_page(&self) -> Reply<Page> {
-        if self.is_post {
-            Reply::see_other("/dashboard/sign-in")
-        } else {
-            Self::sign_in_before(&self.address())
-        }
-    }
-
-    /// Where somebody signs in and then goes on to this path and query.
-    pub fn sign_in_before(wanted: &str) -> Reply<Page> {
+    /// Where somebody signs in who then goes on to this path and query.
+    pub fn sign_in_page(wanted: &str) -> Reply<Page> {
         let mut query = url::form_urlencoded::Serializer::new(String::new());
         query.append_pair("return_to", wanted);
         Reply::see_other(&format!("/dashboard/sign-in?{}", query.finish()))
@@ -185,7 +180,7 @@ impl Desk {
     /// Ends the session; the browser forgets it with the reply.
     pub async fn sign_out(&self, reply: Reply<Page>) -> Result<Reply<Page>, Error> {
         let mut writes = self.writes();
-        writes.delete_session(&self.session_hash);
+        writes.delete_session(self.tenant().organization, &self.session_hash);
         self.store().commit(writes).await?;
         Ok(reply.with("set-cookie", set_cookie("", 0)))
     }

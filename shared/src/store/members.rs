@@ -80,9 +80,9 @@ impl Writes {
         Ok(item)
     }
 
-    /// No such session any more.
-    pub fn delete_session(&mut self, hash: &str) {
-        self.delete(keys::session(self.tenant.organization, hash));
+    /// No such session any more, of whichever organization it was.
+    pub fn delete_session(&mut self, organization: Id, hash: &str) {
+        self.delete(keys::session(organization, hash));
     }
 }
 

@@ -1,6 +1,6 @@
 //! Roles and their counters.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::{BTreeSet, HashMap};
 
 use super::keys::{self};
 use super::{Failure, Listed, MAX_KEYS, Page, Store, Writes, item};
@@ -63,8 +63,8 @@ impl Store {
         tenant: Tenant,
         roles: impl IntoIterator<Item = Id>,
     ) -> Result<HashMap<Id, (Title, RoleStatus)>, Failure> {
-        // DynamoDB refuses a batch that names an item twice.
-        let wanted: HashSet<_> = roles.into_iter().collect();
+        // DynamoDB takes no key of a batch twice.
+        let wanted: BTreeSet<_> = roles.into_iter().collect();
         let wanted: Vec<_> = wanted.into_iter().map(|id| keys::role(tenant, id)).collect();
         let mut titles = HashMap::new();
         for batch in wanted.chunks(MAX_KEYS) {

@@ -1,0 +1,439 @@
+//! What the dashboard shows of usage and hiring: everything once, nothing of the other mode, and text as text.
+
+use std::collections::BTreeSet;
+
+use futures_util::stream::{self, StreamExt};
+use http::Method;
+use serde_json::json;
+use shared::model::{Mode, Stage};
+use tests::desk::{Browser, connect_app, escaped, form, links, owner};
+use tests::wire::Fault;
+use tests::{ACME, Answer, GLOBEX, Things, World, tenant};
+
+async fn acme(world: &World) -> Browser<'_> {
+    Browser::of(world, ACME, &owner(world, ACME).await).await
+}
+
+/// The page's text without its tags, blanks joined.
+fn words(page: &Answer) -> String {
+    let text: String = page
+        .text
+        .split('<')
+        .map(|part| part.split_once('>').map_or(part, |(_, text)| text))
+        .collect::<Vec<_>>()
+        .join(" ");
+    text.split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
+/// Every page of a list; gives the addresses that its rows lead to, in their order.
+async fn walk(browser: &Browser<'_>, list: &str, under: &str) -> (Vec<String>, usize) {
+    let (mut path, mut seen, mut pages) = (list.to_owned(), Vec::new(), 0);
+    loop {
+        let page = browser.get(&path).await.expect(200);
+        pages += 1;
+        seen.extend(links(&page, under));
+        let next = page.text.split("rel=\"next\" href=\"").nth(1).and_then(|rest| rest.split('"').next());
+        let Some(next) = next else { return (seen, pages) };
+        path = next.replace("&#38;", "&");
+        assert!(path.starts_with(list.split('?').next().unwrap()) && pages < 20, "{path}");
+    }
+}
+
+async fn roles(world: &World, count: usize) {
+    let insert = async |number: usize| {
+        let posted =
+            json!({ "role": { "title": format!("Role {number}") }, "publish": number.is_multiple_of(2) });
+        world.post("/api/v1/quick_post", posted).await.expect(201);
+    };
+    stream::iter(0..count).for_each_concurrent(8, insert).await;
+}
+
+#[tokio::test]
+async fn sixty_roles_are_on_three_pages_each_once() {
+    let world = World::new().await;
+    let browser = acme(&world).await;
+    roles(&world, 60).await;
+    let (seen, pages) = walk(&browser, "/dashboard/roles", "/dashboard/roles/").await;
+    let mut newest_first = seen.clone();
+    newest_first
+        .sort_by_key(|path| std::cmp::Reverse(path.rsplit('/').next().unwrap().parse::<u64>().unwrap()));
+    assert_eq!((seen.len(), pages, &seen), (60, 3, &newest_first));
+    assert_eq!(seen.iter().collect::<BTreeSet<_>>().len(), 60);
+    let (open, _) = walk(&browser, "/dashboard/roles?status=open", "/dashboard/roles/").await;
+    let (draft, _) = walk(&browser, "/dashboard/roles?status=draft", "/dashboard/roles/").await;
+    assert_eq!((open.len(), draft.len()), (30, 30));
+    assert_eq!(open.iter().chain(&draft).collect::<BTreeSet<_>>(), seen.iter().collect());
+    let (closed, pages) = walk(&browser, "/dashboard/roles?status=closed", "/dashboard/roles/").await;
+    assert_eq!((closed.len(), pages), (0, 1));
+    let (postings, pages) = walk(&browser, "/dashboard/postings", "/dashboard/roles/").await;
+    assert_eq!((postings.len(), pages), (60, 3));
+    assert_eq!(postings.iter().collect::<BTreeSet<_>>(), seen.iter().collect());
+    let overview = words(&browser.get("/dashboard").await.expect(200));
+    assert!(overview.contains("Open roles 30") && overview.contains("Published postings 30"), "{overview}");
+}
+
+/// A list that fills its pages exactly ends with the last of them.
+#[tokio::test]
+async fn a_full_last_page_leads_no_further() {
+    let world = World::new().await;
+    let browser = acme(&world).await;
+    roles(&world, 25).await;
+    let page = browser.get("/dashboard/roles").await.expect(200);
+    assert_eq!(links(&page, "/dashboard/roles/").len(), 25);
+    for list in ["/dashboard/roles", "/dashboard/roles?status=", "/dashboard/postings"] {
+        let (_, pages) = walk(&browser, list, "/dashboard/roles/").await;
+        assert_eq!(pages, 1, "{list}");
+    }
+}
+
+#[tokio::test]
+async fn sixty_candidates_are_on_three_pages_each_once_with_every_filter() {
+    let world = World::new().await;
+    let browser = acme(&world).await;
+    let role = world.post("/api/v1/quick_post", json!({ "role": { "title": "x" } })).await.number("/role/id");
+    let insert = async |number: usize| {
+        let role = number.is_multiple_of(2).then_some(role);
+        let body = json!({ "name": format!("C{number}"), "email": format!("c{number}@example.com"), "role_id": role });
+        let id = world.post("/api/v1/candidates", body).await.expect(201).number("/id");
+        if number.is_multiple_of(4) {
+            let path = format!("/api/v1/candidates/{id}/advance");
+            world.post(&path, json!({ "stage": "offer" })).await.expect(200);
+        }
+    };
+    stream::iter(0..60).for_each_concurrent(8, insert).await;
+    let under = "/dashboard/candidates/";
+    let (all, pages) = walk(&browser, "/dashboard/candidates", under).await;
+    assert_eq!((all.len(), pages, all.iter().collect::<BTreeSet<_>>().len()), (60, 3, 60));
+    for (query, count) in [
+        ("stage=offer".to_owned(), 15),
+        ("stage=applied".to_owned(), 45),
+        ("stage=hired".to_owned(), 0),
+        (format!("role_id={role}"), 30),
+        (format!("role_id={role}&stage=offer"), 15),
+        (format!("role_id={role}&stage=applied"), 15),
+        ("stage=&role_id=".to_owned(), 60),
+    ] {
+        let (seen, _) = walk(&browser, &format!("/dashboard/candidates?{query}"), under).await;
+        assert_eq!((seen.len(), seen.iter().collect::<BTreeSet<_>>().len()), (count, count), "{query}");
+    }
+    let shown = words(&browser.get(&format!("/dashboard/roles/{role}")).await.expect(200));
+    assert!(shown.contains("Applicants 30"), "{shown}");
+    let pipeline = browser.get(&format!("/dashboard/roles/{role}")).await.expect(200);
+    assert_eq!(links(&pipeline, under).len(), 20, "ten of a stage");
+    assert_eq!(
+        links(&pipeline, &format!("/dashboard/candidates?role_id={role}&stage=")).len(),
+        2,
+        "and more"
+    );
+    let overview = browser.get("/dashboard").await.expect(200);
+    assert_eq!(links(&overview, under), all[..5], "the newest five");
+}
+
+#[tokio::test]
+async fn a_filter_that_means_nothing_is_no_page() {
+    let world = World::new().await;
+    let browser = acme(&world).await;
+    for (path, status) in [
+        ("/dashboard/roles?status=nonsense", 404),
+        ("/dashboard/roles?status=Open", 404),
+        ("/dashboard/candidates?stage=open", 404),
+        ("/dashboard/candidates?role_id=x", 404),
+        ("/dashboard/candidates?role_id=17", 404),
+        ("/dashboard/roles?status=", 200),
+        ("/dashboard/roles?unknown=1", 200),
+        ("/dashboard/roles?before=x", 200),
+        ("/dashboard/roles?before=0000000000000001", 200),
+        ("/dashboard/candidates?before=%00", 200),
+    ] {
+        let answer = browser.get(path).await.expect(status);
+        assert_eq!(answer.header("content-type"), "text/html; charset=utf-8", "{path}");
+    }
+}
+
+#[tokio::test]
+async fn a_candidates_page_tells_the_whole_story() {
+    let world = World::new().await;
+    let browser = acme(&world).await;
+    let things = Things::new(&world).await;
+    world.run_tasks().await;
+    world.hands.set("2026-11-20T09:31:00Z");
+    world.run_tasks().await;
+    let path = format!("/api/v1/candidates/{}/reject", things.candidate);
+    world.post(&path, json!({ "reason": "Not <now>" })).await.expect(200);
+    let page = browser.get(&format!("/dashboard/candidates/{}", things.candidate)).await.expect(200);
+    let text = words(&page);
+    for part in [
+        "Jane",
+        "rejected",
+        "20 Nov 2026",
+        "added by hand",
+        "of 100",
+        "Added",
+        "Applied for x",
+        "Invited to a voice screen for x",
+        "Completed a voice screen for x",
+        "Moved from applied to screening",
+        "Rejected from screening: Not &#60;now&#62;",
+        "Acme demonstration",
+    ] {
+        assert!(text.contains(part), "{part}: {text}");
+    }
+    assert_eq!(links(&page, "/dashboard/roles/"), [format!("/dashboard/roles/{}", things.role)]);
+    let role = words(&browser.get(&format!("/dashboard/roles/{}", things.role)).await.expect(200));
+    for part in ["Applicants 1", "Voice screens 1", "Completed 1", "published", "/careers/acme/x"] {
+        assert!(role.contains(part), "{part}: {role}");
+    }
+}
+
+#[tokio::test]
+async fn usage_is_todays_and_of_thirty_days_whatever_the_plan() {
+    let world = World::new().await;
+    let requests = async |demo, mode, count: usize| {
+        for _ in 0..count {
+            world.request(Method::GET, "/api/v1/organization").key(demo, mode).send().await.expect(200);
+        }
+    };
+    // Of a Pro organization some requests are counted on shards, because the gate is throttled.
+    let throttle = |on: bool| {
+        world.wire.play(move |operation, request| {
+            let gate = request["ConditionExpression"].is_string() && operation == "UpdateItem";
+            (on && gate).then_some(Fault::Throttled)
+        });
+    };
+    for (day, live, sharded, test, free) in [
+        ("2026-10-21", 9, 0, 0, 0),
+        ("2026-10-22", 2, 1, 0, 0),
+        ("2026-11-19", 3, 4, 5, 6),
+        ("2026-11-20", 7, 8, 9, 10),
+    ] {
+        world.hands.set(&format!("{day}T12:00:00Z"));
+        usage_reset::run(world.environment.clone()).await.unwrap();
+        requests(ACME, Mode::Live, live).await;
+        throttle(true);
+        requests(ACME, Mode::Live, sharded).await;
+        throttle(false);
+        requests(ACME, Mode::Test, test).await;
+        requests(GLOBEX, Mode::Live, free).await;
+    }
+    let browser = acme(&world).await;
+    let page = browser.get("/dashboard").await.expect(200);
+    let text = words(&page);
+    for part in [
+        "15 today, no limit",
+        "Last 30 days: 25 at most 15 a day",
+        "20 Nov 2026: 15",
+        "19 Nov 2026: 7",
+        "22 Oct 2026: 3",
+        "1 Nov 2026: 0",
+        "Pro $99 a month",
+    ] {
+        assert!(text.contains(part), "{part}: {text}");
+    }
+    assert!(!text.contains("21 Oct 2026"), "30 days, today included");
+    assert_eq!(page.text.matches("<rect ").count(), 30);
+    browser.post("/dashboard/mode", &[("mode", "test")]).await.expect(303);
+    let text = words(&browser.get("/dashboard").await.expect(200));
+    assert!(text.contains("9 today, no limit") && text.contains("Last 30 days: 14"), "{text}");
+    let globex = Browser::of(&world, GLOBEX, &owner(&world, GLOBEX).await).await;
+    let text = words(&globex.get("/dashboard").await.expect(200));
+    assert!(
+        text.contains("10 of 100 today")
+            && text.contains("Free $0 a month")
+            && text.contains("Last 30 days: 16")
+    );
+}
+
+#[tokio::test]
+async fn an_empty_organization_is_shown_what_to_do_first() {
+    let world = World::new().await;
+    for mode in Mode::ALL {
+        let browser = acme(&world).await;
+        browser.post("/dashboard/mode", &[("mode", mode.as_str())]).await.expect(303);
+        for (path, part) in [
+            ("/dashboard", "Your first request"),
+            ("/dashboard", "Nobody has applied yet"),
+            ("/dashboard/roles", "No roles yet"),
+            ("/dashboard/roles?status=open", "There is no open role."),
+            ("/dashboard/postings", "No postings yet"),
+            ("/dashboard/candidates", "No candidates yet"),
+            ("/dashboard/candidates?stage=offer", "No candidate fits this choice."),
+        ] {
+            let shown = browser.get(path).await.expect(200);
+            assert!(shown.text.contains(part), "{path}: {part}");
+            assert!(!shown.text.contains("rel=\"next\"") && !shown.text.contains("<table"), "{path}");
+        }
+    }
+}
+
+/// What is looked at in one mode, the other has no part in.
+#[tokio::test]
+async fn test_data_is_shown_in_test_mode_alone() {
+    let world = World::new().await;
+    let browser = acme(&world).await;
+    let ask = async |path: &str, body| {
+        let ask = world.request(Method::POST, path).key(ACME, Mode::Test).json(&body);
+        ask.send().await.expect(201)
+    };
+    ask("/api/v1/quick_post", json!({ "role": { "title": "Rehearsal" } })).await;
+    ask("/api/v1/candidates", json!({ "name": "Understudy", "email": "u@example.com" })).await;
+    for (mode, seen) in [("live", false), ("test", true)] {
+        browser.post("/dashboard/mode", &[("mode", mode)]).await.expect(303);
+        for (path, part) in [
+            ("/dashboard", "Understudy"),
+            ("/dashboard/roles", "Rehearsal"),
+            ("/dashboard/postings", "Rehearsal"),
+            ("/dashboard/candidates", "Understudy"),
+            ("/dashboard", "Test data."),
+        ] {
+            assert_eq!(browser.get(path).await.expect(200).text.contains(part), seen, "{mode} {path}");
+        }
+    }
+}
+
+const HOSTILE: [&str; 20] = [
+    "<script>alert(1)</script>",
+    "</title><script>alert(2)</script>",
+    "\"><img src=x onerror=alert(3)>",
+    "' onmouseover='alert(4)",
+    "<svg/onload=alert(5)>",
+    "&lt;b&gt; & <i>",
+    "--><!-- <b>",
+    "]]><b>",
+    "<iframe src=\"javascript:alert(6)\">",
+    "<a href='javascript:alert(7)'>x</a>",
+    "{{ 7 * 7 }} <b>",
+    "{% include \"x\" %} <b>",
+    "<base href=//evil.example>",
+    "<form action=//evil.example>",
+    "<meta http-equiv=refresh content=0>",
+    "<style>*{display:none}</style>",
+    "</textarea></table><b>",
+    "<\u{200b}b> \u{202e}evil <b>",
+    "<b>\n\t<i>",
+    "ＬＯＮＧ<b>日本語🦀 & co",
+];
+
+/// What is marked with each of these letters is on the page, as text.
+fn assert_text(page: &Answer, what: &str, marks: &str, payload: &str) {
+    for mark in marks.chars() {
+        let text = format!("{mark}{payload}");
+        assert!(!page.text.contains(&text), "{what}: {text}");
+        assert!(page.text.contains(&escaped(&text)), "{what}: {text} is not shown: {}", page.text);
+    }
+}
+
+#[tokio::test]
+async fn what_others_have_typed_is_shown_as_text() {
+    let world = World::new().await;
+    let browser = acme(&world).await;
+    for (number, payload) in HOSTILE.iter().enumerate() {
+        let role = json!({ "role": {
+            "title": format!("T{payload}"), "department": format!("D{payload}"), "location": format!("L{payload}")
+        } });
+        let role = world.post("/api/v1/quick_post", role).await.expect(201).number("/role/id");
+        let jane = json!({
+            "name": format!("N{payload}"), "email": format!("e{number}@example.com"), "role_id": role,
+            "resume_url": "https://example.com/?a=\"'<b>&c"
+        });
+        let jane = world.post("/api/v1/candidates", jane).await.expect(201).number("/id");
+        let reject = format!("/api/v1/candidates/{jane}/reject");
+        world.post(&reject, json!({ "reason": format!("R{payload}") })).await.expect(200);
+        let jane = format!("/dashboard/candidates/{jane}");
+        for (path, marks) in [
+            ("/dashboard", "N"),
+            (&format!("/dashboard/roles/{role}"), "TDLN"),
+            (&format!("/dashboard/candidates?role_id={role}"), "TN"),
+            (&jane, "NRT"),
+        ] {
+            assert_text(&browser.get(path).await.expect(200), path, marks, payload);
+        }
+        let page = browser.get(&jane).await.expect(200);
+        let link = "href=\"https://example.com/?a=&#34;&#39;&#60;b&#62;&#38;c\"";
+        assert!(page.text.contains(link), "{}", page.text);
+    }
+    for (path, marks) in
+        [("/dashboard/roles", "TDL"), ("/dashboard/postings", "T"), ("/dashboard/candidates", "N")]
+    {
+        let page = browser.get(path).await.expect(200);
+        for payload in HOSTILE {
+            assert_text(&page, path, marks, payload);
+        }
+    }
+}
+
+#[tokio::test]
+async fn what_members_have_typed_is_shown_as_text() {
+    let world = World::new().await;
+    let browser = acme(&world).await;
+    let acme = tenant(ACME, Mode::Live);
+    let (members, keys) = ("/dashboard/settings/members", "/dashboard/settings/integrations/api-keys");
+    for (number, payload) in HOSTILE.iter().enumerate() {
+        connect_app(&world.environment, acme, acme.organization, &format!("A{payload}")).await;
+        let email = format!("e{number}@members.example");
+        let fields = [("name", &*format!("M{payload}")), ("email", &email), ("role", "member")];
+        assert_text(&browser.post(members, &fields).await.expect(200), members, "M", payload);
+        let key = browser.post(keys, &[("name", &format!("K{payload}")), ("scope", "roles:read")]).await;
+        assert_text(&key.expect(200), keys, "K", payload);
+
+        // What comes back to whoever typed it.
+        let fields =
+            [("name", &*format!("Y{payload}")), ("email", &format!("Z{payload}")), ("role", payload)];
+        assert_text(&browser.post(members, &fields).await.expect(422), members, "YZ", payload);
+        let page = browser.post(keys, &[("name", ""), ("expires_in_days", &format!("X{payload}"))]).await;
+        assert_text(&page.expect(422), keys, "X", payload);
+        let door = Browser::new(&world).at([10, 0, 0, u8::try_from(number).unwrap()]);
+        let page = door.enter(&format!("E{payload}"), &"x".repeat(1_025)).await.expect(401);
+        assert_text(&page, "sign-in", "E", payload);
+        let query =
+            form(&[("return_to", payload), ("done", payload), ("failed", payload), ("token", payload)]);
+        for (asking, path) in [
+            (&door, "/dashboard/sign-in"),
+            (&door, "/dashboard/password"),
+            (&browser, "/dashboard"),
+            (&browser, members),
+        ] {
+            let page = asking.get(&format!("{path}?{query}")).await;
+            assert!(page.status < 500 && !page.text.contains(payload), "{path}");
+            assert!(
+                !page.text.contains("role=\"status\"") && !page.text.contains("role=\"alert\""),
+                "{path}"
+            );
+        }
+    }
+    for (path, mark) in
+        [(keys, "K"), (members, "M"), ("/dashboard/settings/integrations/connected-apps", "A")]
+    {
+        let page = browser.get(path).await.expect(200);
+        for payload in HOSTILE {
+            assert_text(&page, path, mark, payload);
+        }
+    }
+}
+
+#[tokio::test]
+async fn the_longest_texts_have_room() {
+    let world = World::new().await;
+    let browser = acme(&world).await;
+    let (long, place) = ("W".repeat(200), "M".repeat(100));
+    let role = json!({ "role": {
+        "title": long, "department": place, "location": long, "remote_policy": "remote",
+        "description": "d".repeat(20_000), "salary_min": 0, "salary_max": 100_000_000
+    } });
+    let role = world.post("/api/v1/quick_post", role).await.expect(201).number("/role/id");
+    let email = format!("{}@{}.example", "a".repeat(64), "b".repeat(60));
+    let jane = json!({ "name": long, "email": email, "phone": "+15550100", "role_id": role });
+    let jane = world.post("/api/v1/candidates", jane).await.expect(201).number("/id");
+    for stage in Stage::ALL {
+        browser
+            .get(&format!("/dashboard/candidates?role_id={role}&stage={}", stage.as_str()))
+            .await
+            .expect(200);
+    }
+    let shown = browser.get(&format!("/dashboard/roles/{role}")).await.expect(200);
+    for part in [&*long, &place, "$0 to $100,000,000 a year", "remote"] {
+        assert!(shown.text.contains(part), "{part}");
+    }
+    let shown = browser.get(&format!("/dashboard/candidates/{jane}")).await.expect(200);
+    assert!(shown.text.contains(&email) && shown.text.contains("href=\"tel:+15550100\""));
+    browser.get("/dashboard/roles").await.expect(200);
+}
