@@ -34,6 +34,7 @@ mod oauth_consent;
 mod oauth_documents;
 mod oauth_faults;
 mod oauth_metadata;
+mod oauth_races;
 mod oauth_refresh;
 mod oauth_registration;
 mod oauth_revoke;

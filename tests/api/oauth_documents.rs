@@ -44,7 +44,7 @@ fn document() -> Value {
 }
 
 async fn ask(world: &World, id: &str, source: &str) -> Answer {
-    let path = address(&App::documented(world, id).asking());
+    let path = address(&App::public(world, id).asking());
     world.request(http::Method::GET, &path).anonymous().from(source).send().await
 }
 
@@ -59,7 +59,7 @@ async fn a_documented_application_gets_its_tokens_like_any_other() {
     web.put(HERE, Ok(document().to_string()));
     let world = web.world().await;
     let mut browser = Browser::signed_in(&world, ACME).await;
-    let app = App::documented(&world, HERE);
+    let app = App::public(&world, HERE);
     let page = browser.get(&address(&app.asking())).await.expect(200);
     assert!(
         page.text.contains("Documented") && page.text.contains("<strong>app.example</strong>"),
@@ -223,7 +223,7 @@ async fn no_hostile_address_is_fetched_or_answered_with_a_redirect() {
     for hostile in all {
         assert_error_page(&ask(&world, &hostile, "127.0.0.1").await, &hostile);
         let form = Form::new(&[("grant_type", "refresh_token"), ("refresh_token", "x")]);
-        let answer = App::documented(&world, &hostile).send("/oauth/token", &form).await;
+        let answer = App::public(&world, &hostile).send("/oauth/token", &form).await;
         assert_eq!(refusal(&answer), (401, "invalid_client"), "{hostile:?}");
         assert_eq!(web.fetched(), 0, "{hostile:?}");
     }

@@ -111,7 +111,7 @@ async fn nothing_that_opens_anything_is_in_the_log() {
     let secrets = secrets(&world).await;
     misplace(&world, &secrets).await;
     world.wire.play(|operation, _| (operation == "GetItem").then_some(tests::wire::Fault::Internal));
-    App::documented(&world, "nobody").refresh("x").await.expect(503);
+    App::public(&world, "nobody").refresh("x").await.expect(503);
     let text = String::from_utf8(lines.0.lock().unwrap().clone()).unwrap();
     for said in
         ["POST /oauth/token", "GET /oauth/authorize", "a refresh token was used again", "InternalServerError"]

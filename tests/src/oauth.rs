@@ -67,9 +67,9 @@ impl<'w> App<'w> {
         }
     }
 
-    /// The public application whose metadata document is at this address.
-    pub fn documented(world: &'w World, address: &str) -> Self {
-        Self { world, id: address.to_owned(), secret: None, by_basic: false }
+    /// The public application with this identifier, which may be the address of its metadata document.
+    pub fn public(world: &'w World, id: &str) -> Self {
+        Self { world, id: id.to_owned(), secret: None, by_basic: false }
     }
 
     /// What it asks a member for.

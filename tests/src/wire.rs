@@ -12,6 +12,7 @@ use aws_smithy_runtime_api::client::result::ConnectorError;
 use aws_smithy_runtime_api::client::runtime_components::RuntimeComponents;
 use aws_smithy_types::body::SdkBody;
 use aws_smithy_types::byte_stream::ByteStream;
+use futures_util::future::BoxFuture;
 use serde_json::{Value, json};
 
 /// A call to DynamoDB.
@@ -53,6 +54,7 @@ pub enum Fault {
 }
 
 type Faults = dyn Fn(&str, &Value) -> Option<Fault> + Send + Sync;
+type Before = Option<(&'static str, BoxFuture<'static, ()>)>;
 
 /// See the module.
 #[derive(Clone)]
@@ -60,6 +62,7 @@ pub struct Wire {
     inner: SharedHttpClient,
     calls: Arc<Mutex<Vec<Recorded>>>,
     faults: Arc<Mutex<Arc<Faults>>>,
+    before: Arc<Mutex<Before>>,
 }
 
 impl std::fmt::Debug for Wire {
@@ -75,6 +78,7 @@ impl Wire {
             inner: aws_smithy_http_client::Builder::new().build_http(),
             calls: Arc::default(),
             faults: Arc::new(Mutex::new(Arc::new(|_, _| None))),
+            before: Arc::default(),
         }
     }
 
@@ -92,6 +96,11 @@ impl Wire {
     pub fn play(&self, fault: impl Fn(&str, &Value) -> Option<Fault> + Send + Sync + 'static) {
         *self.faults.lock().expect("no poison") = Arc::new(fault);
     }
+
+    /// Right before the next call of this operation, this happens: between what a request has read and what it writes.
+    pub fn before(&self, operation: &'static str, happening: impl Future<Output = ()> + Send + 'static) {
+        *self.before.lock().expect("no poison") = Some((operation, Box::pin(happening)));
+    }
 }
 
 impl Default for Wire {
@@ -107,14 +116,13 @@ impl HttpClient for Wire {
         components: &RuntimeComponents,
     ) -> SharedHttpConnector {
         let inner = self.inner.http_connector(settings, components);
-        SharedHttpConnector::new(Line { inner, calls: self.calls.clone(), faults: self.faults.clone() })
+        SharedHttpConnector::new(Line { inner, wire: self.clone() })
     }
 }
 
 struct Line {
     inner: SharedHttpConnector,
-    calls: Arc<Mutex<Vec<Recorded>>>,
-    faults: Arc<Mutex<Arc<Faults>>>,
+    wire: Wire,
 }
 
 impl std::fmt::Debug for Line {
@@ -130,14 +138,19 @@ impl HttpConnector for Line {
         let asked =
             request.body().bytes().and_then(|body| serde_json::from_slice(body).ok()).unwrap_or_default();
         assert_allowed(&asked);
-        let fault = self.faults.lock().expect("no poison").clone()(&operation, &asked);
+        let fault = self.wire.faults.lock().expect("no poison").clone()(&operation, &asked);
         let answer = fault.as_ref().and_then(|fault| instead(fault, &asked));
         if answer.is_none() {
             ask_for_capacity(&mut request, &operation, &asked);
         }
-        let done = answer.unwrap_or_else(|| self.inner.call(request));
-        let calls = self.calls.clone();
+        let before =
+            self.wire.before.lock().expect("no poison").take_if(|(awaited, _)| *awaited == operation);
+        let (inner, calls) = (self.inner.clone(), self.wire.calls.clone());
         HttpConnectorFuture::new(async move {
+            if let Some((_, happening)) = before {
+                happening.await;
+            }
+            let done = answer.unwrap_or_else(|| inner.call(request));
             let recorded = Recorded { operation, request: asked, response: Value::Null };
             let at = {
                 let mut calls = calls.lock().expect("no poison");

@@ -132,20 +132,28 @@ impl Writes {
         let app: AttributeValue = serde_dynamo::to_attribute_value(app)
             .map_err(|error| Failure::Internal(format!("a credential cannot be written: {error}")))?;
         let mut names = vec![("#app", Holder::App(grant.id).attribute())];
-        let condition = if unused {
-            names.push(("#used", "u".to_owned()));
-            "attribute_exists(#app) AND attribute_not_exists(#app.#used)"
-        } else {
-            "attribute_exists(pk)"
-        };
-        let expression = match apps.expired(grant.id, now) {
-            Some(expired) => {
-                names.push(("#expired", Holder::App(expired).attribute()));
-                "SET #app = :app REMOVE #expired"
+        let mut values = vec![(":app", app)];
+        let expired = apps.expired(grant.id, now);
+        let (expression, condition) = match (expired, unused) {
+            (None, false) => ("SET #app = :app", "attribute_exists(pk)"),
+            (None, true) => {
+                ("SET #app = :app", "attribute_exists(#app) AND attribute_not_exists(#app.#used)")
             }
-            None => "SET #app = :app",
+            // What has expired may have been renewed since it was read.
+            (Some(_), false) => ("SET #app = :app REMOVE #expired", "#expired.#until <= :now"),
+            (Some(_), true) => (
+                "SET #app = :app REMOVE #expired",
+                "attribute_exists(#app) AND attribute_not_exists(#app.#used) AND #expired.#until <= :now",
+            ),
         };
-        self.update(keys::gate(self.tenant), expression, condition, names, vec![(":app", app)]);
+        if unused {
+            names.push(("#used", "u".to_owned()));
+        }
+        if let Some(expired) = expired {
+            names.extend([("#expired", Holder::App(expired).attribute()), ("#until", "x".to_owned())]);
+            values.push((":now", number(now.as_second())));
+        }
+        self.update(keys::gate(self.tenant), expression, condition, names, values);
         Ok(())
     }
 
