@@ -88,6 +88,9 @@ async fn what_an_application_may_say_of_itself() {
         (with("redirect_uris", json!({})), metadata),
         (with("client_name", json!("x".repeat(101))), metadata),
         (with("client_name", json!("a\0b")), metadata),
+        (with("client_name", json!("Bank\nVerified")), metadata),
+        (with("client_name", json!("\u{202e}knaB")), metadata),
+        (with("client_name", json!("Ban\u{200b}k")), metadata),
         (with("client_name", json!(7)), metadata),
         (with("token_endpoint_auth_method", json!("private_key_jwt")), metadata),
         (with("token_endpoint_auth_method", json!("NONE")), metadata),
@@ -202,6 +205,11 @@ async fn an_address_registers_a_hundred_an_hour_and_only_those_that_succeed_coun
     let spoofed = registration(&world, &good).from("198.51.100.7").header("x-forwarded-for", "198.51.100.8");
     assert_eq!(spoofed.send().await.status, 429, "the gateway knows whose request it is");
     assert_eq!(from("198.51.100.7", &bad).await.status, 400);
+    join_all((0..100).map(|_| from("2001:db8::1", &good))).await.iter().for_each(|answer| {
+        assert_eq!(answer.status, 201);
+    });
+    assert_eq!(from("2001:db8::ffff:1", &good).await.status, 429, "one household's network");
+    assert_eq!(from("2001:db8:0:1::1", &good).await.status, 201);
     assert_eq!(from("198.51.100.8", &good).await.status, 201);
     world.hands.set("2026-11-20T10:00:00Z");
     assert_eq!(from("198.51.100.7", &good).await.status, 201);

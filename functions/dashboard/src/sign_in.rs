@@ -212,9 +212,12 @@ fn return_to(wanted: &str) -> &str {
     let is_ours = ["/dashboard", "/oauth/authorize"].iter().any(|ours| {
         wanted.strip_prefix(ours).is_some_and(|rest| rest.is_empty() || rest.starts_with(['/', '?']))
     });
+    // Browsers take a backslash in a path for a slash.
+    let path = wanted.split('?').next().unwrap_or_default();
     let is_plain = wanted.len() <= MAX_RETURN
-        && wanted.bytes().all(|byte| byte.is_ascii_graphic() && byte != b'\\')
-        && !wanted.split('?').next().unwrap_or_default().contains("..");
+        && wanted.bytes().all(|byte| byte.is_ascii_graphic())
+        && !path.contains("..")
+        && !path.contains('\\');
     if is_ours && is_plain { wanted } else { "/dashboard" }
 }
 
@@ -234,7 +237,8 @@ mod tests {
 
     #[test]
     fn the_way_back_stays_in_the_house() {
-        for ours in ["/dashboard", "/dashboard/roles?status=open", "/oauth/authorize?client_id=a&state=%0A"] {
+        for ours in ["/dashboard", "/dashboard/roles?status=open", "/oauth/authorize?client_id=a&state=%0A\\"]
+        {
             assert_eq!(return_to(ours), ours);
         }
         for strange in [

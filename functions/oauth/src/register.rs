@@ -143,11 +143,21 @@ pub(crate) fn read(
         address(name, given)?;
     }
     let uri = address("client_uri", new.client_uri)?;
-    let name = ClientName::parse(new.client_name.as_deref().unwrap_or_default())
-        .map_err(|wrong| invalid_metadata(format!("client_name {wrong}.")))?;
+    let name = new.client_name.unwrap_or_default();
+    if name.chars().any(misleads) {
+        return Err(invalid_metadata(
+            "client_name must be one line, without characters that turn its direction.",
+        ));
+    }
+    let name = ClientName::parse(&name).map_err(|wrong| invalid_metadata(format!("client_name {wrong}.")))?;
     let nameless = || ClientName::parse("An application without a name").ok().flatten();
     let name = name.or_else(nameless).ok_or_else(|| invalid_metadata("client_name can't be blank."))?;
     Ok(Client { id, name, redirect_uris, authentication, secret_hash: None, uri, created_at: now })
+}
+
+/// Whether a character in a name makes people read something else than what stands there.
+const fn misleads(c: char) -> bool {
+    matches!(c, '\n' | '\t' | '\u{61c}' | '\u{200b}'..='\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2060}'..='\u{2069}' | '\u{feff}')
 }
 
 fn invalid_metadata(description: impl Into<String>) -> Refusal {

@@ -1,5 +1,7 @@
 //! One request without a credential, as its handler sees it.
 
+use std::net::Ipv6Addr;
+
 use jiff::Timestamp;
 use lambda_http::http::HeaderMap;
 
@@ -69,9 +71,16 @@ impl Visit {
         &self.body
     }
 
-    /// The address that the request came from, as the gateway saw it.
-    pub fn source(&self) -> &str {
-        &self.source
+    /// Where the request came from, as the gateway saw it: an IPv4 address, or the network that an IPv6 address is in,
+    /// of which one household has billions.
+    pub fn source(&self) -> String {
+        match self.source.parse::<Ipv6Addr>() {
+            Ok(address) => {
+                let [a, b, c, d, ..] = address.segments();
+                format!("{}/64", Ipv6Addr::new(a, b, c, d, 0, 0, 0, 0))
+            }
+            Err(_) => self.source.clone(),
+        }
     }
 
     /// The address that public links begin with.
