@@ -13,7 +13,8 @@ use shared::membership;
 use shared::model::{MemberRole, Mode, Scopes};
 use shared::random::Random;
 use shared::store::{ApiKey, NewApiKey, Writes};
-use tests::desk::{Browser, FORM, actions, connect_app, form, join, links, owner};
+use tests::browser::{Browser, FORM, form};
+use tests::desk::{actions, connect_app, join, links, owner};
 use tests::wire::{Fault, Recorded};
 use tests::{ACME, Answer, BASE_URL, GLOBEX, World, key, tenant};
 

@@ -4,7 +4,8 @@ use serde_json::{Value, json};
 use shared::config::{Services, VapiAccess};
 use shared::model::{Mode, XConnection};
 use shared::secret::Secret;
-use tests::desk::{Browser, actions, escaped, form, input, join as joined, owner};
+use tests::browser::{Browser, form, input};
+use tests::desk::{actions, escaped, join as joined, owner};
 use tests::fake::{NOWHERE, Play};
 use tests::{ACME, Answer, BASE_URL, GLOBEX, World, tenant};
 

@@ -1,6 +1,7 @@
 //! What the dashboard's pages cost: every call to DynamoDB of every row, and nothing read that is not shown.
 
-use tests::desk::{Browser, owner};
+use tests::browser::Browser;
+use tests::desk::owner;
 use tests::wire::Recorded;
 use tests::{ACME, World};
 

@@ -3,7 +3,8 @@
 use futures_util::future::join_all;
 use proptest::prelude::*;
 use proptest::test_runner::{Config, TestRunner};
-use tests::desk::{Browser, FORM, form, owner};
+use tests::browser::{Browser, FORM, form};
+use tests::desk::owner;
 use tests::wire::Fault;
 use tests::{ACME, Answer, World};
 

@@ -5,7 +5,8 @@ use shared::auth::{Credential, Kind};
 use shared::id::Id;
 use shared::model::{Grant, MemberRole, Mode, Scope, Scopes};
 use shared::store::{ApiKey, NewApiKey, Writes};
-use tests::desk::{Browser, actions, connect_app, escaped, input, join, owner, shown_once};
+use tests::browser::{Browser, input};
+use tests::desk::{actions, connect_app, escaped, join, owner, shown_once};
 use tests::{ACME, Answer, World, tenant};
 
 use crate::dashboard_access::writes;

@@ -5,7 +5,8 @@ use shared::auth::{Credential, Kind};
 use shared::id::Id;
 use shared::model::{MemberRole, Mode};
 use shared::random::Random;
-use tests::desk::{Browser, form, input, join as joined, owner, shown_once};
+use tests::browser::{Browser, form, input};
+use tests::desk::{join as joined, owner, shown_once};
 use tests::{ACME, Answer, BASE_URL, GLOBEX, World, key, tenant};
 
 use crate::dashboard_access::{essence, writes};

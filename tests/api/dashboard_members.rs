@@ -7,7 +7,8 @@ use http::Method;
 use shared::id::Id;
 use shared::model::{Grant, Member, MemberRole, Mode};
 use shared::store::{Page, Store, Writes};
-use tests::desk::{Browser, connect_app, escaped, input, join as joined, owner, shown_once};
+use tests::browser::{Browser, input};
+use tests::desk::{connect_app, escaped, join as joined, owner, shown_once};
 use tests::wire::Fault;
 use tests::{ACME, GLOBEX, World, tenant};
 

@@ -6,7 +6,8 @@ use futures_util::stream::{self, StreamExt};
 use http::Method;
 use serde_json::json;
 use shared::model::{Mode, Stage};
-use tests::desk::{Browser, connect_app, escaped, form, links, owner};
+use tests::browser::{Browser, form};
+use tests::desk::{connect_app, escaped, links, owner};
 use tests::wire::Fault;
 use tests::{ACME, Answer, GLOBEX, Things, World, tenant};
 
@@ -207,7 +208,10 @@ async fn usage_is_todays_and_of_thirty_days_whatever_the_plan() {
         ("2026-11-20", 7, 8, 9, 10),
     ] {
         world.hands.set(&format!("{day}T12:00:00Z"));
-        usage_reset::run(world.environment.clone()).await.unwrap();
+        // Today the job is late: yesterday is not archived yet.
+        if day != "2026-11-20" {
+            usage_reset::run(world.environment.clone()).await.unwrap();
+        }
         requests(ACME, Mode::Live, live).await;
         throttle(true);
         requests(ACME, Mode::Live, sharded).await;

@@ -6,7 +6,8 @@ use rolecall_local::demo::DEMOS;
 use serde_json::json;
 use shared::model::{Member, MemberRole, Mode, PasswordHash};
 use shared::store::Writes;
-use tests::desk::{Browser, COOKIE, FORM, form, input, join, owner};
+use tests::browser::{Browser, COOKIE, FORM, form, input};
+use tests::desk::{join, owner};
 use tests::{ACME, Answer, GLOBEX, World, tenant};
 
 use crate::dashboard_access::essence;
@@ -202,7 +203,7 @@ async fn sign_in_gives_the_browser_another_cookie() {
         browser.get("/dashboard").await.expect(200);
         Browser::with_cookie(&world, &before).get("/dashboard").await.expect(303);
     }
-    let twice = [Browser::sign_in(&world, ACME).await, Browser::sign_in(&world, ACME).await];
+    let twice = [Browser::signed_in(&world, ACME).await, Browser::signed_in(&world, ACME).await];
     assert_ne!(twice[0].cookie(), twice[1].cookie());
     assert!(
         !world.wire.take().iter().any(|call| {
@@ -216,7 +217,7 @@ async fn sign_in_gives_the_browser_another_cookie() {
 #[tokio::test]
 async fn a_session_ends_after_two_hours_unused() {
     let world = World::new().await;
-    let browser = Browser::sign_in(&world, ACME).await;
+    let browser = Browser::signed_in(&world, ACME).await;
     for (time, status) in [("11:29:59", 200), ("13:29:58", 200), ("15:29:58", 303)] {
         world.hands.set(&format!("2026-11-20T{time}Z"));
         browser.get(ACCOUNT).await.expect(status);
@@ -228,7 +229,7 @@ async fn a_session_ends_after_two_hours_unused() {
 #[tokio::test]
 async fn a_session_ends_after_a_day_however_much_it_is_used() {
     let world = World::new().await;
-    let browser = Browser::sign_in(&world, ACME).await;
+    let browser = Browser::signed_in(&world, ACME).await;
     for hour in (10..24).chain(24..33) {
         world.hands.set(&format!("2026-11-{}T{:02}:30:00Z", 20 + hour / 24, hour % 24));
         browser.get(ACCOUNT).await.expect(200);
@@ -243,7 +244,7 @@ async fn a_session_ends_after_a_day_however_much_it_is_used() {
 #[tokio::test]
 async fn a_switch_of_mode_keeps_the_session_going() {
     let world = World::new().await;
-    let browser = Browser::sign_in(&world, ACME).await;
+    let browser = Browser::signed_in(&world, ACME).await;
     browser.get(ACCOUNT).await.expect(200);
     world.hands.set("2026-11-20T11:20:00Z");
     browser.post("/dashboard/mode", &[("mode", "test")]).await.expect(303);
@@ -255,7 +256,7 @@ async fn a_switch_of_mode_keeps_the_session_going() {
     for odd in ["", "LIVE", "both"] {
         browser.post("/dashboard/mode", &[("mode", odd)]).await.expect(400);
     }
-    let another = Browser::sign_in(&world, ACME).await;
+    let another = Browser::signed_in(&world, ACME).await;
     browser.post("/dashboard/mode", &[("mode", "test")]).await.expect(303);
     assert!(
         !another.get("/dashboard").await.expect(200).text.contains("Test data."),
@@ -266,7 +267,7 @@ async fn a_switch_of_mode_keeps_the_session_going() {
 #[tokio::test]
 async fn signing_out_ends_this_session_and_no_other() {
     let world = World::new().await;
-    let (one, two) = (Browser::sign_in(&world, ACME).await, Browser::sign_in(&world, ACME).await);
+    let (one, two) = (Browser::signed_in(&world, ACME).await, Browser::signed_in(&world, ACME).await);
     let cookie = one.cookie();
     let answer = one.post("/dashboard/sign-out", &[]).await.expect(303);
     assert_eq!(answer.header("location"), "/dashboard/sign-in?done=signed-out");
@@ -290,7 +291,7 @@ async fn signing_out_everywhere_ends_every_session_of_the_member() {
     let world = World::new().await;
     let colleague = join(&world, ACME, "Colleague", MemberRole::Owner).await;
     let colleague = Browser::of(&world, ACME, &colleague).await;
-    let browsers = [(); 3].map(|()| Browser::sign_in(&world, ACME));
+    let browsers = [(); 3].map(|()| Browser::signed_in(&world, ACME));
     let browsers = join_all(browsers).await;
     let answer = browsers[0].post("/dashboard/sign-out-everywhere", &[]).await.expect(303);
     assert_eq!(answer.header("location"), "/dashboard/sign-in?done=signed-out");
@@ -299,14 +300,14 @@ async fn signing_out_everywhere_ends_every_session_of_the_member() {
         browser.get("/dashboard").await.expect(303);
     }
     colleague.get("/dashboard").await.expect(200);
-    Browser::sign_in(&world, ACME).await.get("/dashboard").await.expect(200);
+    Browser::signed_in(&world, ACME).await.get("/dashboard").await.expect(200);
 }
 
 #[tokio::test]
 async fn a_password_is_changed_by_who_knows_it_and_ends_the_other_sessions() {
     let world = World::new().await;
     let (email, password) = ada();
-    let (browser, other) = (Browser::sign_in(&world, ACME).await, Browser::sign_in(&world, ACME).await);
+    let (browser, other) = (Browser::signed_in(&world, ACME).await, Browser::signed_in(&world, ACME).await);
     let path = "/dashboard/settings/account/password";
     let next = "a longer pass phrase";
     let long = "long ".repeat(30);
@@ -399,12 +400,12 @@ async fn a_password_that_was_hashed_otherwise_is_hashed_anew() {
     writes.replace_member(&member).unwrap();
     world.store().commit(writes).await.unwrap();
     let other = Browser::of(&world, ACME, &member).await;
-    Browser::sign_in(&world, ACME).await.get("/dashboard").await.expect(200);
+    Browser::signed_in(&world, ACME).await.get("/dashboard").await.expect(200);
     let after = owner(&world, ACME).await;
     assert!(after.password.as_ref().is_some_and(|password| !password.needs_rehash()));
     assert_eq!((after.version, after.epoch), (member.version + 1, member.epoch));
     other.get("/dashboard").await.expect(200);
-    Browser::sign_in(&world, ACME).await;
+    Browser::signed_in(&world, ACME).await;
     assert_eq!(owner(&world, ACME).await.version, after.version, "once");
 }
 

@@ -16,7 +16,7 @@ async fn get(world: &World, path: &str, access: &str) -> Answer {
 async fn an_access_token_costs_what_a_key_costs() {
     let world = World::new().await;
     let app = App::register(&world, "none").await;
-    let tokens = app.connect(&mut Browser::signed_in(&world, ACME).await).await;
+    let tokens = app.connect(&Browser::signed_in(&world, ACME).await).await;
     let operations = || world.wire.take().into_iter().map(|call| call.operation).collect::<Vec<_>>();
     operations();
     world.get("/api/v1/roles").await.expect(200);
@@ -34,7 +34,7 @@ async fn an_access_token_costs_what_a_key_costs() {
 async fn an_access_token_is_good_for_an_hour() {
     let world = World::new().await;
     let app = App::register(&world, "none").await;
-    let tokens = app.connect(&mut Browser::signed_in(&world, ACME).await).await;
+    let tokens = app.connect(&Browser::signed_in(&world, ACME).await).await;
     for (time, expected) in
         [("2026-11-20T10:29:59.999Z", 200), ("2026-11-20T10:30:00Z", 401), ("2026-11-21T09:30:00Z", 401)]
     {
@@ -49,7 +49,7 @@ async fn an_access_token_is_good_for_an_hour() {
 async fn what_an_application_asks_is_counted_as_the_organizations() {
     let world = World::new().await;
     let app = App::register(&world, "none").await;
-    let tokens = app.connect(&mut Browser::signed_in(&world, GLOBEX).await).await;
+    let tokens = app.connect(&Browser::signed_in(&world, GLOBEX).await).await;
     let by_token = async || get(&world, "/api/v1/organization", &tokens.access).await.expect(200);
     assert_eq!(by_token().await.number("/usage/requests_today"), 1, "the way to the token is not counted");
     let by_key = world.request(Method::GET, "/api/v1/organization").key(GLOBEX, Mode::Live).send().await;
@@ -64,7 +64,7 @@ async fn what_an_application_asks_is_counted_as_the_organizations() {
 async fn a_suspended_organizations_application_is_forbidden_and_told_no_way_round() {
     let world = World::new().await;
     let app = App::register(&world, "none").await;
-    let tokens = app.connect(&mut Browser::signed_in(&world, GLOBEX).await).await;
+    let tokens = app.connect(&Browser::signed_in(&world, GLOBEX).await).await;
     let organization = tenant(GLOBEX, Mode::Live).organization;
     world.store().set_suspended(organization, true).await.unwrap();
     let answer = get(&world, "/api/v1/roles", &tokens.access).await.expect(403);
@@ -80,7 +80,7 @@ async fn a_suspended_organizations_application_is_forbidden_and_told_no_way_roun
 async fn a_token_for_another_api_is_not_good_here() {
     let mut world = World::new().await;
     let app = App::register(&world, "none").await;
-    let tokens = app.connect(&mut Browser::signed_in(&world, ACME).await).await;
+    let tokens = app.connect(&Browser::signed_in(&world, ACME).await).await;
     let credential: Credential = tokens.access.parse().unwrap();
     let grant = world.store().find_grant(credential.tenant(), credential.id()).await.unwrap().unwrap();
     assert_eq!(grant.tokens.unwrap().access, credential.hash_for("https://api.rolecall.test/api/v1"));
@@ -99,12 +99,12 @@ async fn a_token_for_another_api_is_not_good_here() {
 #[tokio::test]
 async fn a_token_of_test_mode_sees_test_data_only() {
     let world = World::new().await;
-    let mut browser = Browser::signed_in(&world, ACME).await;
+    let browser = Browser::signed_in(&world, ACME).await;
     let app = App::register(&world, "none").await;
     let [live, test] = ["live", "test"].map(|mode| (mode, app.asking()));
     let mut tokens = Vec::new();
     for (mode, asking) in [live, test] {
-        let code = app.code(&mut browser, &asking, mode).await;
+        let code = app.code(&browser, &asking, mode).await;
         tokens.push(Tokens::of(&app.exchange(&code).await));
     }
     for (tokens, title) in tokens.iter().zip(["live role", "test role"]) {
@@ -128,20 +128,20 @@ async fn a_token_of_test_mode_sees_test_data_only() {
 #[tokio::test]
 async fn what_the_dashboard_revokes_ends_at_once() {
     let world = World::new().await;
-    let mut browser = Browser::signed_in(&world, ACME).await;
+    let browser = Browser::signed_in(&world, ACME).await;
     let app = App::register(&world, "none").await;
-    let (kept, gone) = (app.connect(&mut browser).await, app.connect(&mut browser).await);
-    let code = app.code(&mut browser, &app.asking(), "live").await;
+    let (kept, gone) = (app.connect(&browser).await, app.connect(&browser).await);
+    let code = app.code(&browser, &app.asking(), "live").await;
     let settings = "/dashboard/settings/integrations/connected-apps";
     for credential in [&gone.access, &code] {
         let id = credential.parse::<Credential>().unwrap().id().get();
         let form = Form::of(&browser.get("/dashboard").await.expect(200), "/dashboard/sign-out");
-        let mut globex = Browser::signed_in(&world, GLOBEX).await;
+        let globex = Browser::signed_in(&world, GLOBEX).await;
         let theirs = Form::of(&globex.get("/dashboard").await.expect(200), "/dashboard/sign-out");
         let path = format!("{settings}/{id}/revoke");
-        globex.post(&path, &theirs).await.expect(404);
-        browser.post(&path, &form).await.expect(303);
-        browser.post(&path, &form).await.expect(303);
+        globex.submit(&path, &theirs).await.expect(404);
+        browser.submit(&path, &form).await.expect(303);
+        browser.submit(&path, &form).await.expect(303);
     }
     assert_eq!(status(&world, &gone.access).await, 401);
     assert_eq!(refusal(&app.refresh(&gone.refresh).await), (400, "invalid_grant"));
@@ -153,7 +153,7 @@ async fn what_the_dashboard_revokes_ends_at_once() {
 async fn what_an_application_does_is_known_as_its_doing() {
     let world = World::new().await;
     let app = App::register(&world, "none").await;
-    let tokens = app.connect(&mut Browser::signed_in(&world, ACME).await).await;
+    let tokens = app.connect(&Browser::signed_in(&world, ACME).await).await;
     let post = world.request(Method::POST, "/api/v1/candidates").bearer(&tokens.access);
     let jane = post.json(&json!({ "name": "Jane", "email": "jane@example.com" })).send().await.expect(201);
     let page = get(&world, &format!("/api/v1/candidates/{}", jane.number("/id")), &tokens.access).await;
@@ -163,13 +163,13 @@ async fn what_an_application_does_is_known_as_its_doing() {
 #[tokio::test]
 async fn an_organization_connects_fifty_applications_and_expired_ones_make_room() {
     let world = World::new().await;
-    let mut browser = Browser::signed_in(&world, ACME).await;
+    let browser = Browser::signed_in(&world, ACME).await;
     let app = App::register(&world, "none").await;
     let mut all = Vec::new();
     for _ in 0..50 {
-        all.push(app.connect(&mut browser).await);
+        all.push(app.connect(&browser).await);
     }
-    let code = app.code(&mut browser, &app.asking(), "live").await;
+    let code = app.code(&browser, &app.asking(), "live").await;
     let answer = app.exchange(&code).await;
     assert_eq!(refusal(&answer), (400, "invalid_grant"));
     assert!(answer.string("/error_description").contains("Too many applications"), "{}", answer.text);
@@ -178,7 +178,7 @@ async fn an_organization_connects_fifty_applications_and_expired_ones_make_room(
     app.revoke(&all[1].refresh).await.expect(200);
     Tokens::of(&app.exchange(&code).await);
     world.hands.set("2026-11-20T10:31:00Z");
-    app.connect(&mut browser).await;
+    app.connect(&browser).await;
     for pair in &all[2..] {
         Tokens::of(&app.refresh(&pair.refresh).await);
     }

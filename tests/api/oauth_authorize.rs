@@ -22,7 +22,7 @@ async fn whoever_is_not_known_sees_an_error_page_and_goes_nowhere() {
     let app = App::register(&world, "none").await;
     let other = App::registered(&world, &json!({ "redirect_uris": ["https://other.example/cb"] })).await;
     let good = app.asking();
-    let mut browser = Browser::signed_in(&world, ACME).await;
+    let browser = Browser::signed_in(&world, ACME).await;
     let form = Form::of(&browser.get(&address(&good)).await.expect(200), "/oauth/authorize");
     let form = form.and("mode", "live").and("decision", "allow");
     for (what, change) in [
@@ -48,11 +48,11 @@ async fn whoever_is_not_known_sees_an_error_page_and_goes_nowhere() {
         assert_error_page(&ask(&world, &change).await, what);
         assert_error_page(&browser.get(&address(&change)).await, what);
         world.wire.take();
-        let answer = browser.post("/oauth/authorize", &change.and("csrf", form.get("csrf"))).await;
+        let answer = browser.submit("/oauth/authorize", &change.and("csrf", form.get("csrf"))).await;
         assert_error_page(&answer, what);
         assert!(world.wire.take().iter().all(|call| call.operation.contains("Get")), "{what}");
     }
-    browser.post("/oauth/authorize", &form).await.expect(303);
+    browser.submit("/oauth/authorize", &form).await.expect(303);
 }
 
 /// Addresses that are not the registered one, `scheme://host` and `path`, in some notation or other.
@@ -138,7 +138,7 @@ async fn no_look_alike_of_a_registered_address_is_redirected_to() {
 #[tokio::test]
 async fn a_program_on_the_own_machine_listens_on_any_port() {
     let world = World::new().await;
-    let mut browser = Browser::signed_in(&world, ACME).await;
+    let browser = Browser::signed_in(&world, ACME).await;
     for (registered, asked, other) in [
         ("http://127.0.0.1/cb", "http://127.0.0.1:49152/cb", "http://127.0.0.1:49153/cb"),
         ("http://127.0.0.1:8080/cb", "http://127.0.0.1:65535/cb", "http://127.0.0.1:8080/cb"),
@@ -149,7 +149,7 @@ async fn a_program_on_the_own_machine_listens_on_any_port() {
         let app = App::registered(&world, &metadata).await;
         let page = browser.get(&address(&app.asking().set("redirect_uri", asked))).await.expect(200);
         let form = Form::of(&page, "/oauth/authorize").and("mode", "live").and("decision", "allow");
-        let sent = browser.post("/oauth/authorize", &form).await;
+        let sent = browser.submit("/oauth/authorize", &form).await;
         let (back, answer) = Form::of_location(&sent);
         assert_eq!(back, asked.split('?').next().unwrap());
         assert!(sent.header("location").starts_with(asked));
@@ -169,7 +169,7 @@ async fn every_other_mistake_is_told_to_the_application() {
     let world = World::new().await;
     let app = App::register(&world, "none").await;
     let good = app.asking();
-    let mut browser = Browser::signed_in(&world, ACME).await;
+    let browser = Browser::signed_in(&world, ACME).await;
     let page = browser.get(&address(&good)).await.expect(200);
     let csrf = Form::of(&page, "/oauth/authorize").get("csrf").to_owned();
     let short = "x".repeat(42);
@@ -227,7 +227,7 @@ async fn every_other_mistake_is_told_to_the_application() {
             ask(&world, &asking).await,
             browser.get(&address(&asking)).await,
             browser
-                .post("/oauth/authorize", &asking.clone().and("csrf", &csrf).and("decision", "allow"))
+                .submit("/oauth/authorize", &asking.clone().and("csrf", &csrf).and("decision", "allow"))
                 .await,
         ] {
             let (back, told) = Form::of_location(&answer);
@@ -246,7 +246,7 @@ async fn every_other_mistake_is_told_to_the_application() {
 #[tokio::test]
 async fn an_answer_goes_behind_what_the_address_has_already() {
     let world = World::new().await;
-    let mut browser = Browser::signed_in(&world, ACME).await;
+    let browser = Browser::signed_in(&world, ACME).await;
     for (uri, beginning, source) in [
         ("https://app.example/cb?tenant=1", "https://app.example/cb?tenant=1&", "https://app.example"),
         ("com.example.app:/callback", "com.example.app:/callback?", "com.example.app:"),
@@ -265,7 +265,7 @@ async fn an_answer_goes_behind_what_the_address_has_already() {
         let policy = page.header("content-security-policy");
         assert!(policy.contains(&format!("form-action 'self' {source};")), "{policy}");
         let form = Form::of(&page, "/oauth/authorize").and("mode", "live").and("decision", "allow");
-        let sent = browser.post("/oauth/authorize", &form).await;
+        let sent = browser.submit("/oauth/authorize", &form).await;
         assert!(sent.header("location").starts_with(&format!("{beginning}code=rc_ac_L")), "{sent:?}");
     }
 }
@@ -274,7 +274,7 @@ async fn an_answer_goes_behind_what_the_address_has_already() {
 async fn the_ways_in_which_clients_name_the_resource_are_one() {
     let world = World::new().await;
     let app = App::register(&world, "none").await;
-    let mut browser = Browser::signed_in(&world, ACME).await;
+    let browser = Browser::signed_in(&world, ACME).await;
     for resource in [
         "https://api.rolecall.test/api/v1",
         "https://api.rolecall.test/api/v1/",
@@ -283,7 +283,7 @@ async fn the_ways_in_which_clients_name_the_resource_are_one() {
         "https://API.rolecall.test:443/api/v1",
     ] {
         let asking = app.asking().set("resource", resource);
-        let code = app.code(&mut browser, &asking, "live").await;
+        let code = app.code(&browser, &asking, "live").await;
         let exchange = App::exchanging(&code).and("resource", resource);
         Tokens::of(&app.send("/oauth/token", &exchange).await);
     }
@@ -292,6 +292,6 @@ async fn the_ways_in_which_clients_name_the_resource_are_one() {
         app.asking().set("resource", ""),
         app.asking().and("resource", "https://api.rolecall.test"),
     ] {
-        app.code(&mut browser, &asking, "live").await;
+        app.code(&browser, &asking, "live").await;
     }
 }

@@ -17,7 +17,7 @@ async fn the_member_sees_who_asks_for_what_and_where_the_answer_goes() {
         "token_endpoint_auth_method": "none",
     });
     let app = App::registered(&world, &metadata).await;
-    let mut browser = Browser::signed_in(&world, ACME).await;
+    let browser = Browser::signed_in(&world, ACME).await;
     let page =
         browser.get(&address(&app.asking().set("scope", "roles:read channels:write"))).await.expect(200);
     for shown in [
@@ -57,7 +57,7 @@ async fn the_member_sees_who_asks_for_what_and_where_the_answer_goes() {
 #[tokio::test]
 async fn whatever_an_application_calls_itself_and_sends_along_is_text() {
     let world = World::new().await;
-    let mut browser = Browser::signed_in(&world, ACME).await;
+    let browser = Browser::signed_in(&world, ACME).await;
     let hostile = "</q><script>alert(1)</script><img src=x onerror=\"alert(2)\">'&amp;";
     let metadata = json!({
         "client_name": hostile,
@@ -77,7 +77,7 @@ async fn whatever_an_application_calls_itself_and_sends_along_is_text() {
         assert_eq!(form.get(name), asking.get(name), "it comes back as it was sent");
     }
     let form = form.and("mode", "live").and("decision", "allow");
-    let (_, answer) = Form::of_location(&browser.post("/oauth/authorize", &form).await);
+    let (_, answer) = Form::of_location(&browser.submit("/oauth/authorize", &form).await);
     assert_eq!(answer.get("state"), asking.get("state"));
     let settings = browser.get("/dashboard/settings/integrations/connected-apps").await.expect(200);
     assert!(!settings.text.contains("<script"), "{}", settings.text);
@@ -87,22 +87,22 @@ async fn whatever_an_application_calls_itself_and_sends_along_is_text() {
 async fn whoever_is_not_signed_in_signs_in_and_comes_back() {
     let world = World::new().await;
     let app = App::register(&world, "none").await;
-    let mut browser = Browser::new(&world);
+    let browser = Browser::new(&world);
     let asked = address(&app.asking());
     let sent = browser.get(&asked).await;
     assert!(sent.header("set-cookie").ends_with("; Path=/; Max-Age=86400; Secure; HttpOnly; SameSite=Lax"));
     let (door, query) = Form::of_location(&sent);
     assert_eq!((door.as_str(), query.get("return_to")), ("/dashboard/sign-in", asked.as_str()));
     let page = browser.get(sent.header("location")).await.expect(200);
-    let before = browser.cookie.clone();
+    let before = browser.cookie().clone();
     let back = browser.sign_in(&page, GLOBEX).await;
     assert_eq!((back.status, back.header("location")), (303, asked.as_str()));
-    assert_ne!(browser.cookie, before, "nobody else knows the new cookie");
+    assert_ne!(browser.cookie(), before, "nobody else knows the new cookie");
     let page = browser.get(back.header("location")).await.expect(200);
     assert!(page.text.contains("Globex"));
     // Somebody else wants to sign in.
     let out = Form::of(&page, "/dashboard/sign-out");
-    let back = browser.post("/dashboard/sign-out", &out).await;
+    let back = browser.submit("/dashboard/sign-out", &out).await;
     assert_eq!((back.status, back.header("location")), (303, asked.as_str()));
     assert_eq!(Form::of_location(&browser.get(&asked).await).0, "/dashboard/sign-in");
 }
@@ -111,11 +111,11 @@ async fn whoever_is_not_signed_in_signs_in_and_comes_back() {
 async fn the_member_decides_and_the_application_is_told() {
     let world = World::new().await;
     let app = App::register(&world, "none").await;
-    let mut browser = Browser::signed_in(&world, ACME).await;
+    let browser = Browser::signed_in(&world, ACME).await;
     let page = browser.get(&address(&app.asking())).await.expect(200);
     let form = Form::of(&page, "/oauth/authorize").and("mode", "test");
     world.wire.take();
-    let denied = browser.post("/oauth/authorize", &form.clone().and("decision", "deny")).await;
+    let denied = browser.submit("/oauth/authorize", &form.clone().and("decision", "deny")).await;
     let (back, told) = Form::of_location(&denied);
     assert_eq!((back.as_str(), told.get("error")), (REDIRECT, "access_denied"));
     assert_eq!((told.get("state"), told.get("iss")), (STATE, BASE_URL));
@@ -126,11 +126,11 @@ async fn the_member_decides_and_the_application_is_told() {
         form.clone().set("mode", "").and("decision", "allow"),
         form.clone().set("mode", "both").and("decision", "allow"),
     ] {
-        let answer = browser.post("/oauth/authorize", &nothing).await;
+        let answer = browser.submit("/oauth/authorize", &nothing).await;
         assert_eq!((answer.status, answer.header("location")), (400, ""), "{nothing:?}");
     }
     world.wire.take();
-    let allowed = browser.post("/oauth/authorize", &form.and("decision", "allow")).await;
+    let allowed = browser.submit("/oauth/authorize", &form.and("decision", "allow")).await;
     let (back, told) = Form::of_location(&allowed);
     assert_eq!((back.as_str(), told.names()), (REDIRECT, vec!["code", "state", "iss"]));
     assert_eq!((told.get("state"), told.get("iss")), (STATE, BASE_URL));
@@ -156,7 +156,7 @@ async fn a_consent_keeps_the_application_and_holds_only_if_the_member_is_still_t
         ninety_days.to_string(),
         "nobody has connected it yet"
     );
-    app.code(&mut Browser::signed_in(&world, ACME).await, &app.asking(), "test").await;
+    app.code(&Browser::signed_in(&world, ACME).await, &app.asking(), "test").await;
     let calls = world.wire.take();
     let granted = calls.iter().rfind(|call| call.operation == "TransactWriteItems").unwrap();
     let actions: Vec<_> = granted.request["TransactItems"].as_array().unwrap().iter().collect();
@@ -174,37 +174,37 @@ async fn a_consent_keeps_the_application_and_holds_only_if_the_member_is_still_t
 async fn a_form_that_the_browser_was_not_given_grants_nothing() {
     let world = World::new().await;
     let app = App::register(&world, "none").await;
-    let mut stranger = Browser::new(&world);
-    let mut browser = Browser::new(&world);
+    let stranger = Browser::new(&world);
+    let browser = Browser::new(&world);
     let door = browser.get("/dashboard/sign-in").await.expect(200);
     let csrf_before = Form::of(&door, "/dashboard/sign-in").get("csrf").to_owned();
-    let cookie_before = browser.cookie.clone();
+    let cookie_before = browser.cookie().clone();
     browser.sign_in(&door, ACME).await.expect(303);
-    let mut neighbour = Browser::signed_in(&world, GLOBEX).await;
-    let form = async |browser: &mut Browser<'_>| {
+    let neighbour = Browser::signed_in(&world, GLOBEX).await;
+    let form = async |browser: &Browser<'_>| {
         let page = browser.get(&address(&app.asking())).await.expect(200);
         Form::of(&page, "/oauth/authorize").and("mode", "live").and("decision", "allow")
     };
-    let (own, neighbours) = (form(&mut browser).await, form(&mut neighbour).await);
+    let (own, neighbours) = (form(&browser).await, form(&neighbour).await);
     let strange = stranger.get("/dashboard/sign-in").await.expect(200);
     let strange = Form::of(&strange, "/dashboard/sign-in").get("csrf").to_owned();
-    let mistyped = format!("{}A", &browser.cookie[..browser.cookie.len() - 1]);
+    let mistyped = format!("{}A", &browser.cookie()[..browser.cookie().len() - 1]);
     world.wire.take();
     for (what, cookie, form) in [
-        ("no token", &browser.cookie, own.clone().without("csrf")),
-        ("an empty token", &browser.cookie, own.clone().set("csrf", "")),
-        ("a cut token", &browser.cookie, own.clone().set("csrf", &own.get("csrf")[1..])),
-        ("the token of before sign-in", &browser.cookie, own.clone().set("csrf", &csrf_before)),
-        ("another member's token", &browser.cookie, neighbours.clone()),
-        ("a stranger's token", &browser.cookie, own.clone().set("csrf", &strange)),
+        ("no token", &browser.cookie(), own.clone().without("csrf")),
+        ("an empty token", &browser.cookie(), own.clone().set("csrf", "")),
+        ("a cut token", &browser.cookie(), own.clone().set("csrf", &own.get("csrf")[1..])),
+        ("the token of before sign-in", &browser.cookie(), own.clone().set("csrf", &csrf_before)),
+        ("another member's token", &browser.cookie(), neighbours.clone()),
+        ("a stranger's token", &browser.cookie(), own.clone().set("csrf", &strange)),
         ("no cookie", &String::new(), own.clone()),
-        ("another's cookie", &neighbour.cookie, own.clone()),
+        ("another's cookie", &neighbour.cookie(), own.clone()),
         ("the cookie of before", &cookie_before, own.clone()),
         ("a mistyped cookie", &mistyped, own.clone()),
     ] {
         for decision in ["allow", "deny"] {
             let form = form.clone().set("decision", decision);
-            let answer = Browser::post(&mut with_cookie(&world, cookie), "/oauth/authorize", &form).await;
+            let answer = Browser::with_cookie(&world, cookie).submit("/oauth/authorize", &form).await;
             assert_eq!((answer.status, answer.header("location")), (403, ""), "{what}");
             assert!(answer.header("content-type").starts_with("text/html"), "{what}");
         }
@@ -212,23 +212,17 @@ async fn a_form_that_the_browser_was_not_given_grants_nothing() {
     // In the query it is no form's.
     let path = address(&own.clone());
     let ask = world.request(Method::POST, &path).anonymous().body(FORM, "");
-    ask.header("cookie", &format!("{COOKIE}={}", browser.cookie)).send().await.expect(403);
+    ask.header("cookie", &format!("{COOKIE}={}", browser.cookie())).send().await.expect(403);
     for content_type in ["text/plain", "application/json", "multipart/form-data", ""] {
         let ask = world.request(Method::POST, "/oauth/authorize").anonymous();
-        let ask = ask.header("cookie", &format!("{COOKIE}={}", browser.cookie));
+        let ask = ask.header("cookie", &format!("{COOKIE}={}", browser.cookie()));
         ask.body(content_type, own.encoded()).send().await.expect(415);
     }
     // A form of its own, but nobody is signed in.
-    let answer = stranger.post("/oauth/authorize", &own.clone().set("csrf", &strange)).await;
+    let answer = stranger.submit("/oauth/authorize", &own.clone().set("csrf", &strange)).await;
     assert_eq!(Form::of_location(&answer).0, "/dashboard/sign-in");
     assert!(world.wire.take().iter().all(|call| call.operation.contains("Get")), "nothing is written");
-    browser.post("/oauth/authorize", &own).await.expect(303);
-}
-
-fn with_cookie<'w>(world: &'w World, cookie: &str) -> Browser<'w> {
-    let mut browser = Browser::new(world);
-    cookie.clone_into(&mut browser.cookie);
-    browser
+    browser.submit("/oauth/authorize", &own).await.expect(303);
 }
 
 #[tokio::test]
@@ -236,21 +230,21 @@ async fn a_session_that_has_ended_grants_nothing() {
     let world = World::new().await;
     let app = App::register(&world, "none").await;
     for how in ["signed out", "signed out everywhere", "two hours unused"] {
-        let mut browser = Browser::signed_in(&world, ACME).await;
+        let browser = Browser::signed_in(&world, ACME).await;
         let page = browser.get(&address(&app.asking())).await.expect(200);
         let form = Form::of(&page, "/oauth/authorize").and("mode", "live").and("decision", "allow");
-        let cookie = browser.cookie.clone();
+        let cookie = browser.cookie().clone();
         let csrf = Form::new(&[("csrf", form.get("csrf"))]);
         match how {
-            "signed out" => drop(browser.post("/dashboard/sign-out", &csrf).await.expect(303)),
+            "signed out" => drop(browser.submit("/dashboard/sign-out", &csrf).await.expect(303)),
             "signed out everywhere" => {
-                drop(browser.post("/dashboard/sign-out-everywhere", &csrf).await.expect(303));
+                drop(browser.submit("/dashboard/sign-out-everywhere", &csrf).await.expect(303));
             }
             _ => world.hands.set("2026-11-20T11:30:00Z"),
         }
-        let mut browser = with_cookie(&world, &cookie);
+        let browser = Browser::with_cookie(&world, &cookie);
         world.wire.take();
-        let answer = browser.post("/oauth/authorize", &form).await;
+        let answer = browser.submit("/oauth/authorize", &form).await;
         // After sign-in the same is asked once more.
         let (path, query) = Form::of_location(&answer);
         assert_eq!((path.as_str(), answer.status), ("/dashboard/sign-in", 303), "{how}");
@@ -265,9 +259,9 @@ async fn a_session_that_has_ended_grants_nothing() {
 async fn a_member_who_is_removed_takes_what_was_granted_along() {
     let world = World::new().await;
     let app = App::register(&world, "none").await;
-    let mut browser = Browser::signed_in(&world, GLOBEX).await;
-    let tokens = app.connect(&mut browser).await;
-    let code = app.code(&mut browser, &app.asking(), "live").await;
+    let browser = Browser::signed_in(&world, GLOBEX).await;
+    let tokens = app.connect(&browser).await;
+    let code = app.code(&browser, &app.asking(), "live").await;
     let page = browser.get(&address(&app.asking())).await.expect(200);
     let form = Form::of(&page, "/oauth/authorize").and("mode", "live").and("decision", "allow");
     let organization = tenant(GLOBEX, shared::model::Mode::Live).organization;
@@ -277,12 +271,12 @@ async fn a_member_who_is_removed_takes_what_was_granted_along() {
     assert_eq!(status(&world, &tokens.access).await, 401);
     app.refresh(&tokens.refresh).await.expect(400);
     app.exchange(&code).await.expect(400);
-    browser.post("/oauth/authorize", &form).await.expect(303);
+    browser.submit("/oauth/authorize", &form).await.expect(303);
     assert_eq!(Form::of_location(&browser.get(&address(&app.asking())).await).0, "/dashboard/sign-in");
     let others = Tokens::of(
         &app.exchange(&{
-            let mut browser = Browser::signed_in(&world, ACME).await;
-            app.code(&mut browser, &app.asking(), "live").await
+            let browser = Browser::signed_in(&world, ACME).await;
+            app.code(&browser, &app.asking(), "live").await
         })
         .await,
     );

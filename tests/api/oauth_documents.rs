@@ -58,7 +58,7 @@ async fn a_documented_application_gets_its_tokens_like_any_other() {
     let web = Web::default();
     web.put(HERE, Ok(document().to_string()));
     let world = web.world().await;
-    let mut browser = Browser::signed_in(&world, ACME).await;
+    let browser = Browser::signed_in(&world, ACME).await;
     let app = App::public(&world, HERE);
     let page = browser.get(&address(&app.asking())).await.expect(200);
     assert!(
@@ -67,7 +67,7 @@ async fn a_documented_application_gets_its_tokens_like_any_other() {
         page.text
     );
     assert!(!page.text.contains("nobody has verified"), "its address vouches for it");
-    let tokens = app.connect(&mut browser).await;
+    let tokens = app.connect(&browser).await;
     assert_eq!(oauth::status(&world, &tokens.access).await, 200);
     let next = Tokens::of(&app.refresh(&tokens.refresh).await);
     app.revoke(&next.refresh).await.expect(200);

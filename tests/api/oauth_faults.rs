@@ -25,9 +25,9 @@ const NOT_DONE: [Fault; 3] = [Fault::Throttled, Fault::Unreachable, Fault::Inter
 #[tokio::test]
 async fn what_was_not_done_for_a_fault_can_be_asked_again() {
     let world = World::new().await;
-    let mut browser = Browser::signed_in(&world, ACME).await;
+    let browser = Browser::signed_in(&world, ACME).await;
     let app = App::register(&world, "none").await;
-    let mut code = app.code(&mut browser, &app.asking(), "live").await;
+    let mut code = app.code(&browser, &app.asking(), "live").await;
     for fault in NOT_DONE {
         for failing in ["GetItem", "TransactWriteItems"] {
             let what = format!("{fault:?} of {failing}");
@@ -48,7 +48,7 @@ async fn what_was_not_done_for_a_fault_can_be_asked_again() {
             }
             app.revoke(&next.refresh).await.expect(200);
             assert_eq!(status(&world, &next.access).await, 401, "{what}");
-            code = app.code(&mut browser, &app.asking(), "live").await;
+            code = app.code(&browser, &app.asking(), "live").await;
         }
     }
 }
@@ -56,7 +56,7 @@ async fn what_was_not_done_for_a_fault_can_be_asked_again() {
 #[tokio::test]
 async fn a_registration_or_a_consent_that_fails_says_so() {
     let world = World::new().await;
-    let mut browser = Browser::signed_in(&world, ACME).await;
+    let browser = Browser::signed_in(&world, ACME).await;
     let app = App::register(&world, "none").await;
     let page = browser.get(&address(&app.asking())).await.expect(200);
     let form = Form::of(&page, "/oauth/authorize").and("mode", "live").and("decision", "allow");
@@ -68,13 +68,13 @@ async fn a_registration_or_a_consent_that_fails_says_so() {
         }
         for failing in ["GetItem", "BatchGetItem", "TransactWriteItems"] {
             play(&world, failing, &fault);
-            let answer = browser.post("/oauth/authorize", &form).await;
+            let answer = browser.submit("/oauth/authorize", &form).await;
             assert_eq!((answer.status, answer.header("location")), (503, ""), "{fault:?} of {failing}");
             assert!(answer.header("content-type").starts_with("text/html"));
         }
         world.wire.play(|_, _| None);
     }
-    let (_, told) = Form::of_location(&browser.post("/oauth/authorize", &form).await);
+    let (_, told) = Form::of_location(&browser.submit("/oauth/authorize", &form).await);
     Tokens::of(&app.exchange(told.get("code")).await);
 }
 
@@ -90,9 +90,9 @@ fn lose_answers(world: &World, times: usize) {
 #[tokio::test]
 async fn an_answer_that_is_lost_once_is_not_missed() {
     let world = World::new().await;
-    let mut browser = Browser::signed_in(&world, ACME).await;
+    let browser = Browser::signed_in(&world, ACME).await;
     let app = App::register(&world, "none").await;
-    let code = app.code(&mut browser, &app.asking(), "live").await;
+    let code = app.code(&browser, &app.asking(), "live").await;
     lose_answers(&world, 1);
     let first = Tokens::of(&app.exchange(&code).await);
     lose_answers(&world, 1);
@@ -106,15 +106,15 @@ async fn an_answer_that_is_lost_once_is_not_missed() {
 #[tokio::test]
 async fn a_lost_answer_leaves_nobody_with_more_than_was_granted() {
     let world = World::new().await;
-    let mut browser = Browser::signed_in(&world, ACME).await;
+    let browser = Browser::signed_in(&world, ACME).await;
     let app = App::register(&world, "none").await;
-    let code = app.code(&mut browser, &app.asking(), "live").await;
+    let code = app.code(&browser, &app.asking(), "live").await;
     // The code was spent, and nobody has the tokens: the member is asked again.
     lose_answers(&world, usize::MAX);
     assert_unavailable(&app.exchange(&code).await, "a code");
     world.wire.play(|_, _| None);
     assert_eq!(refusal(&app.exchange(&code).await), (400, "invalid_grant"));
-    let first = app.connect(&mut browser).await;
+    let first = app.connect(&browser).await;
     // The pair was renewed, and nobody has it: it is renewed once more.
     lose_answers(&world, usize::MAX);
     assert_unavailable(&app.refresh(&first.refresh).await, "a refresh token");
@@ -132,8 +132,8 @@ async fn a_lost_answer_leaves_nobody_with_more_than_was_granted() {
     let page = browser.get(&address(&app.asking())).await.expect(200);
     let form = Form::of(&page, "/oauth/authorize").and("mode", "live").and("decision", "allow");
     lose_answers(&world, usize::MAX);
-    assert_eq!(browser.post("/oauth/authorize", &form).await.status, 503);
+    assert_eq!(browser.submit("/oauth/authorize", &form).await.status, 503);
     world.wire.play(|_, _| None);
-    let (_, told) = Form::of_location(&browser.post("/oauth/authorize", &form).await);
+    let (_, told) = Form::of_location(&browser.submit("/oauth/authorize", &form).await);
     Tokens::of(&app.exchange(told.get("code")).await);
 }

@@ -128,10 +128,10 @@ async fn scripts_of_any_origin_may_talk_to_all_but_the_pages() {
 #[tokio::test]
 async fn every_401_and_403_of_the_api_says_where_access_is_to_be_had() {
     let world = World::new().await;
-    let (mut browser, app) = (Browser::signed_in(&world, ACME).await, App::register(&world, "none").await);
+    let (browser, app) = (Browser::signed_in(&world, ACME).await, App::register(&world, "none").await);
     let mut narrow = Vec::new();
     for scope in ["organization:read", "roles:read"] {
-        let code = app.code(&mut browser, &app.asking().set("scope", scope), "live").await;
+        let code = app.code(&browser, &app.asking().set("scope", scope), "live").await;
         narrow.push(Tokens::of(&app.exchange(&code).await).access);
     }
     let unknown = Credential::generate(

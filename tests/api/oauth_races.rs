@@ -27,7 +27,7 @@ fn renewed_meanwhile(world: &Arc<World>, app: &App<'_>, refresh: &str) -> Receiv
 async fn a_retry_that_the_use_of_the_pair_overtakes_ends_the_grant() {
     let world = Arc::new(World::new().await);
     let app = App::register(&world, "none").await;
-    let first = app.connect(&mut Browser::signed_in(&world, ACME).await).await;
+    let first = app.connect(&Browser::signed_in(&world, ACME).await).await;
     let second = Tokens::of(&app.refresh(&first.refresh).await);
     let (here, access) = (world.clone(), second.access.clone());
     world.wire.before(WRITE, async move { assert_eq!(status(&here, &access).await, 200) });
@@ -40,7 +40,7 @@ async fn a_retry_that_the_use_of_the_pair_overtakes_ends_the_grant() {
 async fn a_refresh_that_another_overtakes_is_decided_anew() {
     let world = Arc::new(World::new().await);
     let app = App::register(&world, "none").await;
-    let first = app.connect(&mut Browser::signed_in(&world, ACME).await).await;
+    let first = app.connect(&Browser::signed_in(&world, ACME).await).await;
     let overtaking = renewed_meanwhile(&world, &app, &first.refresh);
     let last = Tokens::of(&app.refresh(&first.refresh).await);
     assert_eq!(status(&world, &overtaking.await.unwrap().access).await, 401);
@@ -51,7 +51,7 @@ async fn a_refresh_that_another_overtakes_is_decided_anew() {
 async fn an_exchange_that_another_overtakes_ends_the_grant() {
     let world = Arc::new(World::new().await);
     let app = App::register(&world, "none").await;
-    let code = app.code(&mut Browser::signed_in(&world, ACME).await, &app.asking(), "live").await;
+    let code = app.code(&Browser::signed_in(&world, ACME).await, &app.asking(), "live").await;
     let (here, id, same) = (world.clone(), app.id.clone(), code.clone());
     let (sender, overtaking) = oneshot::channel();
     world.wire.before(WRITE, async move {
@@ -65,9 +65,9 @@ async fn an_exchange_that_another_overtakes_ends_the_grant() {
 async fn what_is_revoked_meanwhile_stays_revoked() {
     let world = Arc::new(World::new().await);
     let app = App::register(&world, "none").await;
-    let mut browser = Browser::signed_in(&world, ACME).await;
-    let first = app.connect(&mut browser).await;
-    let code = app.code(&mut browser, &app.asking(), "live").await;
+    let browser = Browser::signed_in(&world, ACME).await;
+    let first = app.connect(&browser).await;
+    let code = app.code(&browser, &app.asking(), "live").await;
     for shown in [&first.refresh, &code] {
         let (here, credential) = (world.clone(), shown.parse::<Credential>().unwrap());
         world.wire.before(WRITE, async move {
@@ -87,7 +87,7 @@ async fn what_is_revoked_meanwhile_stays_revoked() {
 async fn revoking_an_old_access_token_leaves_the_next_one_alone() {
     let world = Arc::new(World::new().await);
     let app = App::register(&world, "none").await;
-    let first = app.connect(&mut Browser::signed_in(&world, ACME).await).await;
+    let first = app.connect(&Browser::signed_in(&world, ACME).await).await;
     let next = renewed_meanwhile(&world, &app, &first.refresh);
     app.revoke(&first.access).await.expect(200);
     let next = next.await.unwrap();
@@ -104,8 +104,8 @@ async fn revoking_an_old_access_token_leaves_the_next_one_alone() {
 async fn the_place_of_an_expired_token_is_not_taken_from_its_successor() {
     let world = Arc::new(World::new().await);
     let app = App::register(&world, "none").await;
-    let mut browser = Browser::signed_in(&world, ACME).await;
-    let (one, two) = (app.connect(&mut browser).await, app.connect(&mut browser).await);
+    let browser = Browser::signed_in(&world, ACME).await;
+    let (one, two) = (app.connect(&browser).await, app.connect(&browser).await);
     world.hands.set("2026-11-20T10:31:00Z");
     let two = renewed_meanwhile(&world, &app, &two.refresh);
     let next = Tokens::of(&app.refresh(&one.refresh).await);
@@ -126,7 +126,7 @@ async fn the_place_of_an_expired_token_is_not_taken_from_its_successor() {
 async fn somebody_who_is_being_removed_grants_nothing_more() {
     let world = Arc::new(World::new().await);
     let app = App::register(&world, "none").await;
-    let mut browser = Browser::signed_in(&world, GLOBEX).await;
+    let browser = Browser::signed_in(&world, GLOBEX).await;
     let page = browser.get(&address(&app.asking())).await.expect(200);
     let form = Form::of(&page, "/oauth/authorize").and("mode", "live").and("decision", "allow");
     let here = world.clone();
@@ -136,6 +136,6 @@ async fn somebody_who_is_being_removed_grants_nothing_more() {
         let member = store.find_member(organization, organization).await.unwrap().unwrap();
         shared::membership::remove(store, organization, &member, None, now).await.unwrap();
     });
-    let answer = browser.post("/oauth/authorize", &form).await;
+    let answer = browser.submit("/oauth/authorize", &form).await;
     assert_eq!(Form::of_location(&answer).0, "/dashboard/sign-in");
 }

@@ -11,10 +11,10 @@ const DEAD: (u16, &str) = (400, "invalid_grant");
 #[tokio::test]
 async fn each_pair_takes_the_place_of_the_one_before() {
     let world = World::new().await;
-    let mut browser = Browser::signed_in(&world, ACME).await;
+    let browser = Browser::signed_in(&world, ACME).await;
     for method in ["none", "client_secret_basic", "client_secret_post"] {
         let app = App::register(&world, method).await;
-        let mut tokens = app.connect(&mut browser).await;
+        let mut tokens = app.connect(&browser).await;
         for _ in 0..3 {
             let answer = app.refresh(&tokens.refresh).await.expect(200);
             assert_eq!((answer.header("cache-control"), answer.number("/expires_in")), ("no-store", 3600));
@@ -31,9 +31,9 @@ async fn each_pair_takes_the_place_of_the_one_before() {
 #[tokio::test]
 async fn whoever_lost_an_answer_asks_again_as_long_as_nobody_has_used_it() {
     let world = World::new().await;
-    let mut browser = Browser::signed_in(&world, ACME).await;
+    let browser = Browser::signed_in(&world, ACME).await;
     let app = App::register(&world, "none").await;
-    let first = app.connect(&mut browser).await;
+    let first = app.connect(&browser).await;
     let lost = Tokens::of(&app.refresh(&first.refresh).await);
     let lost_too = Tokens::of(&app.refresh(&first.refresh).await);
     let kept = Tokens::of(&app.refresh(&first.refresh).await);
@@ -48,9 +48,9 @@ async fn whoever_lost_an_answer_asks_again_as_long_as_nobody_has_used_it() {
 #[tokio::test]
 async fn any_other_reuse_ends_the_grant() {
     let world = World::new().await;
-    let mut browser = Browser::signed_in(&world, ACME).await;
+    let browser = Browser::signed_in(&world, ACME).await;
     let app = App::register(&world, "none").await;
-    let untouched = app.connect(&mut browser).await;
+    let untouched = app.connect(&browser).await;
     for how in [
         "the successor's access token was used",
         "the successor's refresh token was used",
@@ -58,7 +58,7 @@ async fn any_other_reuse_ends_the_grant() {
         "an older one, unused since",
         "an older one",
     ] {
-        let first = app.connect(&mut browser).await;
+        let first = app.connect(&browser).await;
         let second = Tokens::of(&app.refresh(&first.refresh).await);
         let (shown, last) = match how {
             "the successor's access token was used" => {
@@ -96,12 +96,12 @@ async fn any_other_reuse_ends_the_grant() {
 #[tokio::test]
 async fn what_is_not_the_clients_own_or_not_one_of_ours_ends_nothing() {
     let world = World::new().await;
-    let mut browser = Browser::signed_in(&world, ACME).await;
+    let browser = Browser::signed_in(&world, ACME).await;
     let (app, other) =
         (App::register(&world, "none").await, App::register(&world, "client_secret_post").await);
-    let first = app.connect(&mut browser).await;
+    let first = app.connect(&browser).await;
     let tokens = Tokens::of(&app.refresh(&first.refresh).await);
-    let theirs = other.connect(&mut browser).await;
+    let theirs = other.connect(&browser).await;
     for stolen in [&first.refresh, &tokens.refresh] {
         assert_eq!(refusal(&other.refresh(stolen).await), DEAD);
     }
@@ -132,9 +132,9 @@ async fn what_is_not_the_clients_own_or_not_one_of_ours_ends_nothing() {
 #[tokio::test]
 async fn a_refresh_token_is_good_for_thirty_days_from_its_own_birth() {
     let world = World::new().await;
-    let mut browser = Browser::signed_in(&world, ACME).await;
+    let browser = Browser::signed_in(&world, ACME).await;
     let app = App::register(&world, "none").await;
-    let first = app.connect(&mut browser).await;
+    let first = app.connect(&browser).await;
     world.hands.set("2026-12-20T09:29:59Z");
     let second = Tokens::of(&app.refresh(&first.refresh).await);
     world.hands.set("2027-01-19T09:29:58Z");
@@ -146,10 +146,10 @@ async fn a_refresh_token_is_good_for_thirty_days_from_its_own_birth() {
 #[tokio::test]
 async fn a_scope_may_shrink_for_a_pair_and_never_grow() {
     let world = World::new().await;
-    let mut browser = Browser::signed_in(&world, ACME).await;
+    let browser = Browser::signed_in(&world, ACME).await;
     let app = App::register(&world, "none").await;
     let asking = app.asking().set("scope", "roles:read organization:read");
-    let code = app.code(&mut browser, &asking, "live").await;
+    let code = app.code(&browser, &asking, "live").await;
     let tokens = Tokens::of(&app.exchange(&code).await);
     let refresh = async |token: &str, scope: &str| {
         app.send("/oauth/token", &App::refreshing(token).and("scope", scope)).await
@@ -178,10 +178,10 @@ async fn a_scope_may_shrink_for_a_pair_and_never_grow() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
 async fn of_several_who_refresh_at_once_at_most_one_has_a_good_pair() {
     let world = World::new().await;
-    let mut browser = Browser::signed_in(&world, ACME).await;
+    let browser = Browser::signed_in(&world, ACME).await;
     let app = App::register(&world, "none").await;
     for several in [2, 2, 2, 20] {
-        let first = app.connect(&mut browser).await;
+        let first = app.connect(&browser).await;
         let answers = join_all((0..several).map(|_| app.refresh(&first.refresh))).await;
         let mut pairs = Vec::new();
         for answer in &answers {
@@ -206,10 +206,10 @@ async fn of_several_who_refresh_at_once_at_most_one_has_a_good_pair() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
 async fn whoever_uses_a_token_while_another_refreshes_is_never_beside_a_second_pair() {
     let world = World::new().await;
-    let mut browser = Browser::signed_in(&world, ACME).await;
+    let browser = Browser::signed_in(&world, ACME).await;
     let app = App::register(&world, "none").await;
     for _ in 0..10 {
-        let first = app.connect(&mut browser).await;
+        let first = app.connect(&browser).await;
         let second = Tokens::of(&app.refresh(&first.refresh).await);
         // The one uses what it got; the other has lost the answer and asks again.
         let (used, retried) =

@@ -9,10 +9,10 @@ use tests::{ACME, World, key};
 #[tokio::test]
 async fn an_application_revokes_a_token_or_with_the_refresh_token_the_grant() {
     let world = World::new().await;
-    let mut browser = Browser::signed_in(&world, ACME).await;
+    let browser = Browser::signed_in(&world, ACME).await;
     for method in ["none", "client_secret_basic", "client_secret_post"] {
         let app = App::register(&world, method).await;
-        let tokens = app.connect(&mut browser).await;
+        let tokens = app.connect(&browser).await;
         let answer = app.revoke(&tokens.access).await.expect(200);
         assert_eq!((answer.header("cache-control"), answer.text.as_str()), ("no-store", "{}"));
         assert_eq!(status(&world, &tokens.access).await, 401);
@@ -28,7 +28,7 @@ async fn an_application_revokes_a_token_or_with_the_refresh_token_the_grant() {
     // A hint, right or wrong, changes nothing; and a refresh token that was replaced names the same grant.
     let app = App::register(&world, "none").await;
     for hint in ["access_token", "refresh_token", "pigeon", ""] {
-        let tokens = app.connect(&mut browser).await;
+        let tokens = app.connect(&browser).await;
         let next = Tokens::of(&app.refresh(&tokens.refresh).await);
         let form = Form::new(&[("token", &tokens.refresh), ("token_type_hint", hint)]);
         app.send("/oauth/revoke", &form).await.expect(200);
@@ -39,12 +39,12 @@ async fn an_application_revokes_a_token_or_with_the_refresh_token_the_grant() {
 #[tokio::test]
 async fn what_is_not_known_is_answered_alike_and_ends_nothing() {
     let world = World::new().await;
-    let mut browser = Browser::signed_in(&world, ACME).await;
+    let browser = Browser::signed_in(&world, ACME).await;
     let app = App::register(&world, "none").await;
-    let tokens = app.connect(&mut browser).await;
+    let tokens = app.connect(&browser).await;
     let old = Tokens::of(&app.refresh(&tokens.refresh).await);
     let last = Tokens::of(&app.refresh(&old.refresh).await);
-    let code = app.code(&mut browser, &app.asking(), "live").await;
+    let code = app.code(&browser, &app.asking(), "live").await;
     let mistyped = format!("{}A", &last.refresh[..last.refresh.len() - 1]);
     let (key, long) = (key(ACME, Mode::Live), "x".repeat(10_000));
     for unknown in [
@@ -52,7 +52,7 @@ async fn what_is_not_known_is_answered_alike_and_ends_nothing() {
         &tokens.access,
         &old.access,
         &key,
-        &browser.cookie,
+        &browser.cookie(),
         &code,
         "nonsense",
         "rc_rt_L",
@@ -71,10 +71,10 @@ async fn what_is_not_known_is_answered_alike_and_ends_nothing() {
 #[tokio::test]
 async fn nobody_revokes_anothers_token() {
     let world = World::new().await;
-    let mut browser = Browser::signed_in(&world, ACME).await;
+    let browser = Browser::signed_in(&world, ACME).await;
     let (app, thief) =
         (App::register(&world, "client_secret_basic").await, App::register(&world, "none").await);
-    let first = app.connect(&mut browser).await;
+    let first = app.connect(&browser).await;
     let tokens = Tokens::of(&app.refresh(&first.refresh).await);
     for token in [&tokens.access, &tokens.refresh, &first.refresh] {
         assert_eq!(refusal(&thief.revoke(token).await), (400, "invalid_grant"));

@@ -20,12 +20,12 @@ async fn post(world: &World, authorization: Option<&str>, form: &Form) -> Answer
 #[tokio::test]
 async fn an_application_of_either_kind_gets_a_pair_of_tokens() {
     let world = World::new().await;
-    let mut browser = Browser::signed_in(&world, ACME).await;
+    let browser = Browser::signed_in(&world, ACME).await;
     for method in ["none", "client_secret_basic", "client_secret_post"] {
         let app = App::register(&world, method).await;
         let asking = app.asking().set("scope", "roles:read organization:read");
         for (mode, letter) in [("live", 'L'), ("test", 'T')] {
-            let code = app.code(&mut browser, &asking, mode).await;
+            let code = app.code(&browser, &asking, mode).await;
             let answer = app.exchange(&code).await.expect(200);
             for (name, value) in [
                 ("content-type", "application/json"),
@@ -54,11 +54,11 @@ async fn an_application_of_either_kind_gets_a_pair_of_tokens() {
 #[tokio::test]
 async fn a_request_that_is_not_right_leaves_the_code_for_the_one_that_is() {
     let world = World::new().await;
-    let mut browser = Browser::signed_in(&world, ACME).await;
+    let browser = Browser::signed_in(&world, ACME).await;
     let app = App::register(&world, "none").await;
     let another = App::register(&world, "client_secret_basic").await;
-    let code = app.code(&mut browser, &app.asking(), "live").await;
-    let stranger = another.code(&mut browser, &another.asking(), "live").await;
+    let code = app.code(&browser, &app.asking(), "live").await;
+    let stranger = another.code(&browser, &another.asking(), "live").await;
     let good = App::exchanging(&code);
     let mistyped = format!("{}A", &code[..code.len() - 1]);
     let (invalid, grant, target) = ("invalid_request", "invalid_grant", "invalid_target");
@@ -112,14 +112,14 @@ async fn a_request_that_is_not_right_leaves_the_code_for_the_one_that_is() {
 #[tokio::test]
 async fn an_application_that_does_not_prove_itself_is_told_so_in_kind() {
     let world = World::new().await;
-    let mut browser = Browser::signed_in(&world, ACME).await;
+    let browser = Browser::signed_in(&world, ACME).await;
     let app = App::register(&world, "client_secret_basic").await;
     let public = App::register(&world, "none").await;
     let other = App::register(&world, "client_secret_post").await;
     let secret = app.secret.clone().unwrap();
     let codes = [
-        app.code(&mut browser, &app.asking(), "live").await,
-        public.code(&mut browser, &public.asking(), "live").await,
+        app.code(&browser, &app.asking(), "live").await,
+        public.code(&browser, &public.asking(), "live").await,
     ];
     let good = App::exchanging(&codes[0]);
     let named = |id: &str| good.clone().and("client_id", id);
@@ -253,12 +253,10 @@ async fn what_is_no_form_is_refused_in_the_same_form() {
 #[tokio::test]
 async fn a_code_is_good_for_a_minute() {
     let world = World::new().await;
-    let mut browser = Browser::signed_in(&world, ACME).await;
+    let browser = Browser::signed_in(&world, ACME).await;
     let app = App::register(&world, "none").await;
-    let [first, second] = [
-        app.code(&mut browser, &app.asking(), "live").await,
-        app.code(&mut browser, &app.asking(), "live").await,
-    ];
+    let [first, second] =
+        [app.code(&browser, &app.asking(), "live").await, app.code(&browser, &app.asking(), "live").await];
     world.hands.set("2026-11-20T09:30:59.999Z");
     Tokens::of(&app.exchange(&first).await);
     world.hands.set("2026-11-20T09:31:00Z");
@@ -268,13 +266,13 @@ async fn a_code_is_good_for_a_minute() {
 #[tokio::test]
 async fn a_code_that_is_used_again_ends_all_that_came_of_it() {
     let world = World::new().await;
-    let mut browser = Browser::signed_in(&world, ACME).await;
+    let browser = Browser::signed_in(&world, ACME).await;
     let (app, other) = (App::register(&world, "none").await, App::register(&world, "none").await);
-    let untouched = app.connect(&mut browser).await;
+    let untouched = app.connect(&browser).await;
     for (what, spoiled) in
         [("as it was", Form::new(&[])), ("with another verifier", Form::new(&[("code_verifier", "x")]))]
     {
-        let code = app.code(&mut browser, &app.asking(), "live").await;
+        let code = app.code(&browser, &app.asking(), "live").await;
         let first = Tokens::of(&app.exchange(&code).await);
         assert_eq!(refusal(&other.exchange(&code).await), (400, "invalid_grant"));
         assert_eq!(status(&world, &first.access).await, 200, "whoever else shows the code ends nothing");
@@ -290,7 +288,7 @@ async fn a_code_that_is_used_again_ends_all_that_came_of_it() {
             assert_eq!(refusal(&app.refresh(token).await), (400, "invalid_grant"), "{what}");
         }
     }
-    let code = app.code(&mut browser, &app.asking(), "live").await;
+    let code = app.code(&browser, &app.asking(), "live").await;
     let late = Tokens::of(&app.exchange(&code).await);
     world.hands.set("2026-11-20T09:50:00Z");
     assert_eq!(refusal(&app.exchange(&code).await), (400, "invalid_grant"));
@@ -301,9 +299,9 @@ async fn a_code_that_is_used_again_ends_all_that_came_of_it() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
 async fn of_a_hundred_who_use_a_code_at_once_one_gets_tokens() {
     let world = World::new().await;
-    let mut browser = Browser::signed_in(&world, ACME).await;
+    let browser = Browser::signed_in(&world, ACME).await;
     let app = App::register(&world, "none").await;
-    let code = app.code(&mut browser, &app.asking(), "live").await;
+    let code = app.code(&browser, &app.asking(), "live").await;
     let answers = join_all((0..100).map(|_| app.exchange(&code))).await;
     let (good, bad): (Vec<_>, Vec<_>) = answers.iter().partition(|answer| answer.status == 200);
     assert_eq!(good.len(), 1);
@@ -320,7 +318,7 @@ async fn a_code_opens_the_data_of_whoever_gave_it() {
     let world = World::new().await;
     let app = App::register(&world, "none").await;
     for (demo, name) in [(ACME, "Acme"), (GLOBEX, "Globex")] {
-        let tokens = app.connect(&mut Browser::signed_in(&world, demo).await).await;
+        let tokens = app.connect(&Browser::signed_in(&world, demo).await).await;
         let shown = world.request(Method::GET, "/api/v1/organization").bearer(&tokens.access).send().await;
         assert_eq!(shown.expect(200).string("/name"), name);
     }

@@ -1,67 +1,153 @@
-//! A browser for tests: it keeps the one cookie, and fills in the forms of the pages that it was shown.
+//! A browser for tests: it keeps the one cookie, sends forms as it was given them, and follows nothing by itself.
+
+use std::net::IpAddr;
+use std::sync::Mutex;
 
 use http::Method;
 use rolecall_local::demo::DEMOS;
+use shared::auth::{Credential, Kind};
+use shared::model::{Member, Mode, Session};
+use shared::store::Writes;
 use url::form_urlencoded;
 
-use crate::{Answer, World};
+use crate::{Answer, Ask, LOOPBACK, World, tenant};
 
 /// The cookie that tells one browser from another.
 pub const COOKIE: &str = "__Host-rolecall";
 /// The media type of forms.
 pub const FORM: &str = "application/x-www-form-urlencoded";
 
-/// See the module.
+/// Somebody's browser.
 pub struct Browser<'w> {
     world: &'w World,
-    /// The cookie's value; empty before the first answer.
-    pub cookie: String,
+    source: IpAddr,
+    state: Mutex<State>,
+}
+
+#[derive(Clone, Default)]
+struct State {
+    cookie: Option<String>,
+    /// What the forms carry that it was given with this cookie.
+    csrf: Option<String>,
 }
 
 impl<'w> Browser<'w> {
     /// A browser that has never been here.
-    pub const fn new(world: &'w World) -> Self {
-        Self { world, cookie: String::new() }
+    pub fn new(world: &'w World) -> Self {
+        Self { world, source: LOOPBACK, state: Mutex::default() }
     }
 
-    /// A browser in which a demonstration organization's owner is signed in.
+    /// A browser that has this cookie.
+    pub fn with_cookie(world: &'w World, cookie: &str) -> Self {
+        let state = State { cookie: Some(cookie.to_owned()), csrf: None };
+        Self { state: Mutex::new(state), ..Self::new(world) }
+    }
+
+    /// The same browser at another address.
+    #[must_use]
+    pub fn at(self, source: [u8; 4]) -> Self {
+        Self { source: source.into(), ..self }
+    }
+
+    /// The browser of a demonstration organization's member, who has signed in as people do.
     pub async fn signed_in(world: &'w World, demo: usize) -> Self {
-        let mut browser = Self::new(world);
-        let page = browser.get("/dashboard/sign-in").await.expect(200);
-        browser.sign_in(&page, demo).await.expect(303);
+        let browser = Self::new(world);
+        browser.enter(DEMOS[demo].email, DEMOS[demo].password).await.expect(303);
         browser
     }
 
+    /// The browser of a member with a new session, without the work of a password.
+    pub async fn of(world: &'w World, demo: usize, member: &Member) -> Self {
+        let (live, random) = (tenant(demo, Mode::Live), &world.environment.random);
+        let session = Credential::generate(Kind::Session, live, member.id, random);
+        let mut writes = Writes::new(live);
+        let now = world.environment.clock.now();
+        writes.insert_session(&session.hash(), &Session::begin(member, now)).expect("a session");
+        world.store().commit(writes).await.expect("a session");
+        Self::with_cookie(world, session.reveal())
+    }
+
     /// Fills in the page to sign in with.
-    pub async fn sign_in(&mut self, page: &Answer, demo: usize) -> Answer {
+    pub async fn sign_in(&self, page: &Answer, demo: usize) -> Answer {
         let form = Form::of(page, "/dashboard/sign-in");
         let form = form.set("email", DEMOS[demo].email).set("password", DEMOS[demo].password);
-        self.post("/dashboard/sign-in", &form).await
+        self.submit("/dashboard/sign-in", &form).await
+    }
+
+    /// Sends the sign-in form.
+    pub async fn enter(&self, email: &str, password: &str) -> Answer {
+        self.post("/dashboard/sign-in", &[("email", email), ("password", password)]).await
+    }
+
+    /// The cookie's value; empty where there is none.
+    pub fn cookie(&self) -> String {
+        self.state.lock().expect("no poison").cookie.clone().unwrap_or_default()
+    }
+
+    /// A request with the cookie, and with nothing else.
+    pub fn ask(&self, method: Method, path: &str) -> Ask<'w> {
+        let ask = self.world.request(method, path).anonymous().from(&self.source.to_string());
+        match &self.state.lock().expect("no poison").cookie {
+            Some(cookie) => ask.header("cookie", &format!("{COOKIE}={cookie}")),
+            None => ask,
+        }
     }
 
     /// Opens a page.
-    pub async fn get(&mut self, path: &str) -> Answer {
-        self.send(Method::GET, path, None).await
+    pub async fn get(&self, path: &str) -> Answer {
+        self.learn(self.ask(Method::GET, path).send().await)
     }
 
-    /// Sends a form.
-    pub async fn post(&mut self, path: &str, form: &Form) -> Answer {
-        self.send(Method::POST, path, Some(form)).await
+    /// Goes where an answer leads.
+    pub async fn follow(&self, answer: &Answer) -> Answer {
+        self.get(answer.header("location")).await
     }
 
-    async fn send(&mut self, method: Method, path: &str, form: Option<&Form>) -> Answer {
-        let mut ask = self.world.request(method, path).anonymous();
-        if !self.cookie.is_empty() {
-            ask = ask.header("cookie", &format!("{COOKIE}={}", self.cookie));
+    /// Sends a form that it was given, with these fields.
+    pub async fn post(&self, path: &str, fields: &[(&str, &str)]) -> Answer {
+        let csrf = self.csrf().await;
+        self.send(path, &[&[("csrf", csrf.as_str())], fields].concat()).await
+    }
+
+    /// Sends these fields, and no others.
+    pub async fn send(&self, path: &str, fields: &[(&str, &str)]) -> Answer {
+        self.learn(self.ask(Method::POST, path).body(FORM, form(fields)).send().await)
+    }
+
+    /// Sends a form as it is.
+    pub async fn submit(&self, path: &str, form: &Form) -> Answer {
+        self.learn(self.ask(Method::POST, path).body(FORM, form.encoded()).send().await)
+    }
+
+    /// What the forms of this browser carry.
+    pub async fn csrf(&self) -> String {
+        let known = self.state.lock().expect("no poison").csrf.clone();
+        if let Some(csrf) = known {
+            return csrf;
         }
-        if let Some(form) = form {
-            ask = ask.body(FORM, form.encoded());
+        for page in ["/dashboard/sign-in", "/dashboard/settings/account"] {
+            let answer = self.get(page).await;
+            if answer.status == 200 {
+                return input(&answer, "csrf");
+            }
         }
-        let answer = ask.send().await;
-        let set = answer.header("set-cookie").strip_prefix(COOKIE).and_then(|set| set.strip_prefix('='));
-        if let Some(value) = set.and_then(|set| set.split(';').next()) {
-            value.clone_into(&mut self.cookie);
+        panic!("no page has a form");
+    }
+
+    fn learn(&self, answer: Answer) -> Answer {
+        let mut state = self.state.lock().expect("no poison");
+        if let Some(cookie) = answer.headers.get("set-cookie") {
+            let cookie = cookie.to_str().expect("a cookie").strip_prefix(COOKIE).expect("the one cookie");
+            let value = cookie.strip_prefix('=').and_then(|rest| rest.split(';').next()).expect("a value");
+            let cookie = Some(value.to_owned()).filter(|value| !value.is_empty());
+            if cookie != state.cookie {
+                *state = State { cookie, csrf: None };
+            }
         }
+        if answer.text.contains("name=\"csrf\"") {
+            state.csrf = Some(input(&answer, "csrf"));
+        }
+        drop(state);
         answer
     }
 }
@@ -135,15 +221,22 @@ impl Form {
     }
 }
 
+/// Fields as a browser sends them.
+pub fn form(fields: &[(&str, &str)]) -> String {
+    form_urlencoded::Serializer::new(String::new()).extend_pairs(fields).finish()
+}
+
+/// The value of a page's first input of this name; empty where there is none.
+pub fn input(page: &Answer, name: &str) -> String {
+    let tags = page.text.split("<input ").skip(1).filter_map(|rest| rest.split('>').next());
+    let mut named = tags.filter(|tag| tag.contains(&format!("name=\"{name}\"")));
+    let value = named.next().and_then(|tag| tag.split("value=\"").nth(1)?.split('"').next());
+    plain(value.unwrap_or_default())
+}
+
 /// Text without the escapes that pages have it in.
-fn plain(html: &str) -> String {
-    let mut parts = html.split('&');
-    let mut text = parts.next().unwrap_or_default().to_owned();
-    for part in parts {
-        let (code, rest) = part.split_once(';').expect("an escape ends");
-        let code = code.strip_prefix('#').and_then(|code| code.parse().ok()).and_then(char::from_u32);
-        text.push(code.expect("an escape is a number"));
-        text.push_str(rest);
-    }
-    text
+pub(crate) fn plain(written: &str) -> String {
+    let pairs =
+        [("&#60;", "<"), ("&#62;", ">"), ("&#34;", "\""), ("&#39;", "'"), ("&amp;", "&"), ("&#38;", "&")];
+    pairs.iter().fold(written.to_owned(), |text, (written, plain)| text.replace(written, plain))
 }

@@ -86,10 +86,10 @@ impl<'w> App<'w> {
     }
 
     /// The code for which a member who is signed in allows what is asked, with data of this mode.
-    pub async fn code(&self, browser: &mut Browser<'_>, asking: &Form, mode: &str) -> String {
+    pub async fn code(&self, browser: &Browser<'_>, asking: &Form, mode: &str) -> String {
         let page = browser.get(&address(asking)).await.expect(200);
         let form = Form::of(&page, "/oauth/authorize").and("mode", mode).and("decision", "allow");
-        let (_, answer) = Form::of_location(&browser.post("/oauth/authorize", &form).await);
+        let (_, answer) = Form::of_location(&browser.submit("/oauth/authorize", &form).await);
         assert!(!answer.get("code").is_empty(), "{answer:?}");
         answer.get("code").to_owned()
     }
@@ -142,7 +142,7 @@ impl<'w> App<'w> {
     }
 
     /// The whole way to the first pair, with all scopes and live data.
-    pub async fn connect(&self, browser: &mut Browser<'_>) -> Tokens {
+    pub async fn connect(&self, browser: &Browser<'_>) -> Tokens {
         let code = self.code(browser, &self.asking(), "live").await;
         Tokens::of(&self.exchange(&code).await)
     }
@@ -186,21 +186,21 @@ pub fn refusal(answer: &Answer) -> (u16, &str) {
 /// Goes every way that something secret goes, and says what it was: of a credential, the part that is secret and the
 /// checksum behind it.
 pub async fn secrets(world: &World) -> Vec<(&'static str, String)> {
-    let mut browser = Browser::new(world);
+    let browser = Browser::new(world);
     let door = browser.get("/dashboard/sign-in").await.expect(200);
     let csrf_before = Form::of(&door, "/dashboard/sign-in").get("csrf").to_owned();
-    let cookie_before = browser.cookie.clone();
+    let cookie_before = browser.cookie().clone();
     browser.sign_in(&door, ACME).await.expect(303);
     let page = browser.get("/dashboard/settings/members").await.expect(200);
     let invitation = Form::of(&page, "/dashboard/settings/members");
     let csrf = invitation.get("csrf").to_owned();
     let invitation = invitation.set("name", "Eve").set("email", "eve@acme.example").set("role", "member");
-    let page = browser.post("/dashboard/settings/members", &invitation).await.expect(200);
+    let page = browser.submit("/dashboard/settings/members", &invitation).await.expect(200);
     let link = page.text.split("token=").nth(1).and_then(|rest| rest.split('<').next());
     let mut secrets = vec![
         ("cookie before sign-in", cookie_before),
         ("form's token before sign-in", csrf_before),
-        ("session cookie", browser.cookie.clone()),
+        ("session cookie", browser.cookie().clone()),
         ("form's token", csrf),
         ("link", link.expect("a link").to_owned()),
         ("password", DEMOS[ACME].password.to_owned()),
@@ -210,13 +210,12 @@ pub async fn secrets(world: &World) -> Vec<(&'static str, String)> {
         let app = App::register(world, method).await;
         secrets.extend(app.secret.clone().map(|secret| ("client secret", secret)));
         for mode in ["live", "test"] {
-            let code = app.code(&mut browser, &app.asking(), mode).await;
+            let code = app.code(&browser, &app.asking(), mode).await;
             let first = Tokens::of(&app.exchange(&code).await);
             let next = Tokens::of(&app.refresh(&first.refresh).await);
             assert_eq!(status(world, &next.access).await, 200);
             app.refresh(&first.refresh).await.expect(400);
-            secrets
-                .extend([("used code", code), ("code", app.code(&mut browser, &app.asking(), mode).await)]);
+            secrets.extend([("used code", code), ("code", app.code(&browser, &app.asking(), mode).await)]);
             for pair in [first, next] {
                 secrets.extend([("access token", pair.access), ("refresh token", pair.refresh)]);
             }
@@ -233,7 +232,7 @@ pub async fn secrets(world: &World) -> Vec<(&'static str, String)> {
 /// Shows each secret where it does not belong, and what is answered.
 pub async fn misplace(world: &World, secrets: &[(&'static str, String)]) -> String {
     let app = App::register(world, "none").await;
-    let mut browser = Browser::new(world);
+    let browser = Browser::new(world);
     let mut shown = String::new();
     for (_, secret) in secrets {
         let asking = app.asking().set("client_id", secret).set("redirect_uri", secret);

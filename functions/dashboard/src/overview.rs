@@ -1,6 +1,5 @@
 //! The overview: the plan, how much of it is used, and what is new.
 
-use std::collections::HashMap;
 use std::sync::Arc;
 
 use shared::http::{Desk, Error, Page, Reply};
@@ -21,17 +20,20 @@ const COUNTED: u32 = 100;
 pub(crate) async fn show(desk: Arc<Desk>) -> Result<Reply<Page>, Error> {
     let (tenant, store, today) = (desk.tenant(), desk.store(), Day::of(desk.now()));
     let first = |limit| store::Page { limit, before: None };
-    let requests_today = store.requests_on(tenant, today).await?;
+    let mut days = store.counted_requests(tenant).await?;
+    let requests_today = days.get(&today).copied().unwrap_or(0);
     let finished = store.list_usage(tenant, &first(DAYS)).await?;
     let open = store.list_roles(tenant, Some(RoleStatus::Open), &first(COUNTED)).await?;
     let published = store.list_postings(tenant, Some(true), &first(COUNTED)).await?;
     let candidates = store.list_candidates(tenant, None, None, &first(NEWEST)).await?;
 
-    let finished: HashMap<_, _> = finished.items.into_iter().map(|day| (day.day, day.requests)).collect();
+    // What is counted late is in both.
+    for finished in finished.items {
+        *days.entry(finished.day).or_default() += finished.requests;
+    }
     let days = (0..DAYS).rev().map(|back| {
         let day = today.before(back);
-        let requests = if back == 0 { requests_today } else { finished.get(&day).copied().unwrap_or(0) };
-        (date(day), requests)
+        (date(day), days.get(&day).copied().unwrap_or(0))
     });
     let plan = desk.organization().plan;
     Reply::page(&Overview {

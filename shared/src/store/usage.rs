@@ -1,5 +1,7 @@
 //! Usage: today's counters, and the finished days that the reset job archives.
 
+use std::collections::HashMap;
+
 use serde::{Deserialize, Serialize};
 
 use super::gate::{DAY_PREFIX, day_attribute};
@@ -22,6 +24,17 @@ impl Store {
     pub async fn requests_on(&self, tenant: Tenant, day: Day) -> Result<u64, Failure> {
         let counters = self.read_many(counter_keys(tenant)).await?;
         Ok(counters.iter().map(|item| item::count(item, &day_attribute(day))).sum())
+    }
+
+    /// How many requests the counters hold of each day: of today, and of days that are not archived yet.
+    pub async fn counted_requests(&self, tenant: Tenant) -> Result<HashMap<Day, u64>, Failure> {
+        let mut days = HashMap::new();
+        for counter in self.read_many(counter_keys(tenant)).await? {
+            for day in counter.keys().filter_map(|name| name.strip_prefix(DAY_PREFIX)?.parse().ok()) {
+                *days.entry(day).or_default() += item::count(&counter, &day_attribute(day));
+            }
+        }
+        Ok(days)
     }
 
     /// A tenant's finished days, latest first.
