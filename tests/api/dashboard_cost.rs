@@ -49,7 +49,7 @@ pub(crate) const CALLS: &[(&str, &[&str])] = &[
     ("GET /dashboard/settings/integrations/api-keys", &["BatchGetItem", "Query", "GetItem"]),
     (
         "POST /dashboard/settings/integrations/api-keys",
-        &["BatchGetItem", "TransactWriteItems", "Query", "GetItem"],
+        &["BatchGetItem", "Query", "GetItem", "TransactWriteItems"],
     ),
     (
         "POST /dashboard/settings/integrations/api-keys/{id}/revoke",

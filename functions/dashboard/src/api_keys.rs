@@ -5,7 +5,7 @@ use std::sync::Arc;
 use jiff::ToSpan;
 use shared::auth::{Credential, Kind};
 use shared::http::{Desk, Error, Page, Reply};
-use shared::model::{Mode, Scope, Scopes, Tenant, Text};
+use shared::model::{Day, Mode, Scope, Scopes, Tenant, Text};
 use shared::store::{self, ApiKey, Denied, NewApiKey};
 
 use crate::frame::{date, day, done, frame, problem};
@@ -34,7 +34,7 @@ impl Typed {
 
 /// Shows the keys.
 pub(crate) async fn list(desk: Arc<Desk>) -> Result<Reply<Page>, Error> {
-    page(&desk, None, &Typed::nothing(&desk), Vec::new()).await
+    page(&desk, &find(&desk).await?, None, &Typed::nothing(&desk), Vec::new())
 }
 
 /// Creates a key and shows it, once.
@@ -69,8 +69,10 @@ pub(crate) async fn create(desk: Arc<Desk>) -> Result<Reply<Page>, Error> {
         }),
     };
     let (Some(name), true) = (name, problems.is_empty()) else {
-        return Ok(page(&desk, None, &typed, problems).await?.refused(422));
+        return Ok(page(&desk, &find(&desk).await?, None, &typed, problems)?.refused(422));
     };
+    // First: once there is a key, nothing may fail before it was shown.
+    let mut known = find(&desk).await?;
     let now = desk.now();
     let tenant = Tenant { mode: typed.mode, ..desk.tenant() };
     let credential = Credential::generate(Kind::ApiKey, tenant, desk.ids().next(), desk.random());
@@ -88,16 +90,20 @@ pub(crate) async fn create(desk: Arc<Desk>) -> Result<Reply<Page>, Error> {
         Err(Denied::Failed(failure)) => return Err(failure.into()),
         Err(denied) => {
             let problems = vec![problem("name", "The key was not created:", &denied.to_string())];
-            return Ok(page(&desk, None, &typed, problems).await?.refused(422));
+            return Ok(page(&desk, &known, None, &typed, problems)?.refused(422));
         }
+    }
+    let is_listed = tenant == desk.tenant();
+    if is_listed {
+        known.insert(0, (new.key.clone(), None));
     }
     let created = CreatedKey {
         name: &new.key.name,
         mode: tenant.mode.as_str(),
-        is_listed: tenant == desk.tenant(),
+        is_listed,
         secret: credential.reveal(),
     };
-    page(&desk, Some(created), &Typed::nothing(&desk), Vec::new()).await
+    page(&desk, &known, Some(created), &Typed::nothing(&desk), Vec::new())
 }
 
 /// Refuses a key from now on.
@@ -109,31 +115,45 @@ pub(crate) async fn revoke(desk: Arc<Desk>) -> Result<Reply<Page>, Error> {
     }
 }
 
-async fn page(
-    desk: &Desk,
-    created: Option<CreatedKey<'_>>,
-    typed: &Typed,
-    problems: Vec<Problem>,
-) -> Result<Reply<Page>, Error> {
-    let (store, now) = (desk.store(), desk.now());
-    let mut listed: Vec<ApiKey> = Vec::new();
+/// A key, and the day on which it was last used.
+type Known = (ApiKey, Option<Day>);
+
+/// The keys of the mode that is looked at, newest first.
+async fn find(desk: &Desk) -> Result<Vec<Known>, Error> {
+    let store = desk.store();
+    let mut found: Vec<ApiKey> = Vec::new();
     let mut page = store::Page { limit: LISTED, before: None };
     loop {
-        let found = store.list_api_keys(desk.tenant(), &page).await?;
-        let is_first = listed.is_empty();
-        listed.extend(found.items.into_iter().filter(|key| is_first || key.revoked_at.is_none()));
-        page.before = found.next;
+        let listed = store.list_api_keys(desk.tenant(), &page).await?;
+        let is_first = found.is_empty();
+        found.extend(listed.items.into_iter().filter(|key| is_first || key.revoked_at.is_none()));
+        page.before = listed.next;
         if page.before.is_none() {
             break;
         }
     }
     let last_used = store.last_used(desk.tenant()).await?;
-    let keys = listed.iter().map(|key| KeyRow {
+    let known = found.into_iter().map(|key| {
+        let day = last_used(key.id);
+        (key, day)
+    });
+    Ok(known.collect())
+}
+
+fn page(
+    desk: &Desk,
+    known: &[Known],
+    created: Option<CreatedKey<'_>>,
+    typed: &Typed,
+    problems: Vec<Problem>,
+) -> Result<Reply<Page>, Error> {
+    let now = desk.now();
+    let keys = known.iter().map(|(key, last_used)| KeyRow {
         id: key.id.get(),
         name: &key.name,
         scopes: key.scopes.iter().map(Scope::as_str).collect(),
         created: day(key.created_at),
-        last_used: last_used(key.id).map(date),
+        last_used: last_used.map(date),
         expires: key.expires_at.map(day),
         state: match key {
             ApiKey { revoked_at: Some(_), .. } => "revoked",
