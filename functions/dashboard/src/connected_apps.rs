@@ -39,7 +39,6 @@ pub(crate) async fn list(desk: Arc<Desk>) -> Result<Reply<Page>, Error> {
         scopes: grant.scopes.iter().map(Scope::description).collect(),
         connected: day(grant.created_at),
         last_used: used.last_used(grant.id).map(date),
-        state: "active",
     });
     Reply::page(&ConnectedApps {
         frame: frame(&desk, Section::ConnectedApps),

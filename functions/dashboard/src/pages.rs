@@ -545,8 +545,6 @@ pub(crate) struct AppRow<'p> {
     pub(crate) connected: String,
     /// The day; `None` for never.
     pub(crate) last_used: Option<String>,
-    /// `active`, `expired` or `revoked`.
-    pub(crate) state: &'p str,
 }
 
 /// The organization's channels.

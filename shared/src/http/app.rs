@@ -139,17 +139,13 @@ impl App {
                 return self.settle(|| handler(visit.clone())).await;
             }
             Handler::Browsed(handler) => {
-                let (browser, verdict) = Browser::of(self.visit(&request, base_url, store, now), is_post);
-                verdict?;
-                let browser = Arc::new(browser);
+                let browser = Arc::new(Browser::of(self.visit(&request, base_url, store, now), is_post)?);
                 let reply = self.settle(|| handler(browser.clone())).await?;
                 return Ok(browser.greet(reply));
             }
             Handler::AtDesk(role, handler) => {
-                let (browser, verdict) = Browser::of(self.visit(&request, base_url, store, now), is_post);
-                // First: a browser that sends another site's form without its cookie must not be given another one.
-                verdict?;
-                let browser = Arc::new(browser);
+                // A browser that sends another site's form without its cookie must not be given another one.
+                let browser = Arc::new(Browser::of(self.visit(&request, base_url, store, now), is_post)?);
                 let Some(desk) = browser.desk().await? else {
                     // A form's address may have no page to come back to.
                     let wanted = if is_post { "/dashboard" } else { &browser.address() };

@@ -43,19 +43,15 @@ pub struct Desk {
 
 impl Browser {
     /// The browser that has sent this. A POST whose form this browser was not given is refused.
-    pub(super) fn of(visit: Visit, is_post: bool) -> (Self, Result<(), Error>) {
+    pub(super) fn of(visit: Visit, is_post: bool) -> Result<Self, Error> {
         let sent =
             headers::cookie(&visit.headers, COOKIE).filter(|cookie| (20..=256).contains(&cookie.len()));
         let is_new = sent.is_none();
         let cookie = sent.map_or_else(|| visit.random.token(STRANGER_LENGTH), str::to_owned);
-        let form = if is_post { visit.form() } else { Ok(Parameters::default()) };
-        let mut browser = Self { visit, form: Parameters::default(), cookie, is_new };
-        let verdict = form.and_then(|form| {
-            let genuine: bool = form.get(FORM_TOKEN).as_bytes().ct_eq(browser.csrf().as_bytes()).into();
-            browser.form = form;
-            if genuine || !is_post { Ok(()) } else { Err(Error::ForeignForm) }
-        });
-        (browser, verdict)
+        let form = if is_post { visit.form()? } else { Parameters::default() };
+        let browser = Self { visit, form, cookie, is_new };
+        let genuine: bool = browser.form.get(FORM_TOKEN).as_bytes().ct_eq(browser.csrf().as_bytes()).into();
+        if genuine || !is_post { Ok(browser) } else { Err(Error::ForeignForm) }
     }
 
     /// What a form of this browser's carries as `csrf`.

@@ -22,8 +22,7 @@ pub struct UsageDay {
 impl Store {
     /// How many requests the tenant has made on `day`, the gate's count and every shard's together.
     pub async fn requests_on(&self, tenant: Tenant, day: Day) -> Result<u64, Failure> {
-        let counters = self.read_many(counter_keys(tenant)).await?;
-        Ok(counters.iter().map(|item| item::count(item, &day_attribute(day))).sum())
+        Ok(self.counted_requests(tenant).await?.get(&day).copied().unwrap_or(0))
     }
 
     /// How many requests the counters hold of each day: of today, and of days that are not archived yet.
