@@ -52,7 +52,7 @@ export async function visit({ service, open, step }) {
     assert.equal(called.status, 200);
     assert.equal((await service.call(tokens.access_token, "GET", "/api/v1/candidates")).status, 403);
     await visitor.go(PATH);
-    assert.match(await row.innerText(), /active/i);
+    assert.match(await row.innerText(), /by Ada/);
     assert.doesNotMatch(await row.innerText(), /never/i);
   });
 
