@@ -34,8 +34,29 @@ pub struct Services {
     pub x: Option<XAccess>,
     /// Seal the tokens of connected accounts (`SEALING_KEYS`: `id:key`, the newest first, separated by commas).
     pub sealing_keys: Option<SealingKeys>,
+    /// Where uploaded résumés are kept (`RESUME_BUCKET`, with `RESUME_ENDPOINT` for another S3 than AWS's, and what Lambda
+    /// tells every function: `AWS_REGION`, `AWS_ACCESS_KEY_ID`, `AWS_SECRET_ACCESS_KEY`, `AWS_SESSION_TOKEN`). Without it
+    /// there are links only.
+    pub resumes: Option<BucketAccess>,
     /// Other addresses than the services' own.
     pub addresses: Addresses,
+}
+
+/// What the use of a bucket needs.
+#[derive(Clone, Debug)]
+pub struct BucketAccess {
+    /// The bucket's name.
+    pub name: String,
+    /// Its region.
+    pub region: String,
+    /// Another S3 than AWS's.
+    pub endpoint: Option<String>,
+    /// Whose requests they are.
+    pub access_key_id: String,
+    /// Signs them.
+    pub secret_access_key: Secret,
+    /// Goes with temporary credentials.
+    pub session_token: Option<Secret>,
 }
 
 /// What calls through Vapi need.
@@ -88,8 +109,7 @@ impl Config {
     /// Reads the variables that `lookup` knows; says in a sentence which one is missing or wrong.
     pub fn read(lookup: impl Fn(&str) -> Option<String>) -> Result<Self, String> {
         let given = |name: &str| lookup(name).filter(|value| !value.is_empty());
-        let required =
-            |name: &str| given(name).ok_or_else(|| format!("the environment variable {name} is not set"));
+        let required = |name: &str| required(given, name);
         let address = |name: &str| match given(name) {
             Some(url) if !url.starts_with("https://") && !url.starts_with("http://") => {
                 Err(format!("{name} must begin with https:// or http://, and is {url}"))
@@ -120,6 +140,7 @@ impl Services {
             Some("simulated") => true,
             Some(other) => return Err(format!("LIVE_SERVICES must be real or simulated, and is {other}")),
         };
+        let required = |name: &str| required(given, name);
         // Half an access is a mistake; none at all is a choice.
         let together = |names: &[&str]| {
             let values: Vec<_> = names.iter().filter_map(|name| given(name)).collect();
@@ -131,6 +152,17 @@ impl Services {
         };
         let vapi = together(&["VAPI_API_KEY", "VAPI_PHONE_NUMBER_ID", "VAPI_WEBHOOK_SECRET"])?;
         let x = together(&["X_CLIENT_ID", "X_CLIENT_SECRET"])?;
+        let resumes = match given("RESUME_BUCKET") {
+            None => None,
+            Some(name) => Some(BucketAccess {
+                name,
+                region: required("AWS_REGION")?,
+                endpoint: address("RESUME_ENDPOINT")?,
+                access_key_id: required("AWS_ACCESS_KEY_ID")?,
+                secret_access_key: Secret::new(required("AWS_SECRET_ACCESS_KEY")?),
+                session_token: given("AWS_SESSION_TOKEN").map(Secret::new),
+            }),
+        };
         let keys = given("SEALING_KEYS").map(|keys| SealingKeys::parse(&keys)).transpose();
         let default = Addresses::default();
         Ok(Self {
@@ -147,6 +179,7 @@ impl Services {
             x: x.and_then(|values| <[String; 2]>::try_from(values).ok())
                 .map(|[client_id, secret]| XAccess { client_id, client_secret: Secret::new(secret) }),
             sealing_keys: keys.map_err(|wrong| format!("SEALING_KEYS cannot be used: {wrong}"))?,
+            resumes,
             addresses: Addresses {
                 vapi: address("VAPI_URL")?.unwrap_or(default.vapi),
                 x: address("X_URL")?.unwrap_or(default.x),
@@ -155,6 +188,10 @@ impl Services {
             },
         })
     }
+}
+
+fn required(given: impl Fn(&str) -> Option<String>, name: &str) -> Result<String, String> {
+    given(name).ok_or_else(|| format!("the environment variable {name} is not set"))
 }
 
 #[cfg(test)]
@@ -184,11 +221,13 @@ mod tests {
             ("LIVE_SERVICES", "none"),
             ("VAPI_API_KEY", "alone"),
             ("X_CLIENT_SECRET", "alone"),
+            ("RESUME_BUCKET", "alone"),
             ("X_URL", "api.x.com"),
             ("X_AUTHORIZE_URL", "x.com/authorize"),
             ("SEALING_KEYS", "nonsense"),
         ] {
-            assert!(with(name, value).unwrap_err().contains(name), "{name}={value}");
+            let named = if name == "RESUME_BUCKET" { "AWS_REGION" } else { name };
+            assert!(with(name, value).unwrap_err().contains(named), "{name}={value}");
         }
         let services = with("LIVE_SERVICES", "simulated").unwrap().services;
         assert!(services.simulated && services.vapi.is_none() && services.x.is_none());

@@ -9,7 +9,8 @@ use http::Method;
 use serde_json::{Value, json};
 use shared::id::Id;
 use shared::model::{
-    CandidateFile, Mode, Name, Profile, Role, RoleContent, RoleStatus, SalaryRange, Source, Stage, Text,
+    CandidateFile, Mode, Name, Profile, Resume, Role, RoleContent, RoleStatus, SalaryRange, Source, Stage,
+    Text,
 };
 use shared::store::{Task, Writes};
 use tests::wire::{Fault, Recorded};
@@ -279,7 +280,7 @@ async fn write_candidates(world: &World, from: u64, to: u64) {
             name: Name::parse(&format!("Candidate {number:05}")).unwrap().unwrap(),
             email: format!("candidate{number:05}@example.com").parse().unwrap(),
             phone: Some("+14155552671".parse().unwrap()),
-            resume_url: Some(format!("https://example.com/{number:05}").parse().unwrap()),
+            resume: Some(Resume::Address(format!("https://example.com/{number:05}").parse().unwrap())),
         };
         let file = CandidateFile::new(id(1_000_000_000_000_000 + number), profile, now);
         match STAGES[usize::try_from(number % 5).unwrap()] {

@@ -129,6 +129,7 @@ impl Stock {
             "/dashboard/settings/members" => {
                 vec![("name", "New"), ("email", "new@members.example"), ("role", "member")]
             }
+            "/dashboard/settings/career-page" => vec![("name", "Acme"), ("accent", "#2450d3")],
             "/dashboard/settings/members/{id}/role" => vec![("role", "owner")],
             "/dashboard/settings/account/password" => {
                 vec![("current", DEMOS[ACME].password), ("password", PASSWORD), ("repeated", PASSWORD)]

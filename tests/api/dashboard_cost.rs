@@ -72,6 +72,8 @@ pub(crate) const CALLS: &[(&str, &[&str])] = &[
         "POST /dashboard/settings/integrations/channels/whatsapp/disconnect",
         &["BatchGetItem", "TransactWriteItems"],
     ),
+    ("GET /dashboard/settings/career-page", &["BatchGetItem", "GetItem"]),
+    ("POST /dashboard/settings/career-page", &["BatchGetItem", "TransactWriteItems"]),
     ("GET /dashboard/settings/members", &["BatchGetItem", "Query"]),
     ("POST /dashboard/settings/members", &["BatchGetItem", "TransactWriteItems", "Query"]),
     (

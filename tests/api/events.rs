@@ -8,8 +8,8 @@ use shared::config::{Addresses, Services, XAccess};
 use shared::id::Id;
 use shared::model::{
     CandidateFile, Client, ClientAuthentication, Code, Grant, Invitation, Link, Member, MemberRole, Mode,
-    Posting, PostingContent, Profile, Role, RoleContent, SalaryRange, Scopes, ScreenFile, Session, Slug,
-    Text, TokenSet, VoiceProvider, challenge,
+    Opening, Posting, PostingContent, Profile, Role, RoleContent, SalaryRange, Scopes, ScreenFile, Session,
+    Slug, Text, TokenSet, VoiceProvider, challenge,
 };
 use shared::sealed::SealingKeys;
 use shared::secret::Secret;
@@ -55,15 +55,17 @@ async fn prepare(world: &World, event: &str) {
         | "candidates_apply"
         | "candidates_invite_screen"
         | "channels_post" => draft.publish(now).unwrap(),
+        _ if event.starts_with("careers") => draft.publish(now).unwrap(),
         _ => draft,
     };
-    let posting = if event == "channels_post" { posting.publish(role.status, now).unwrap() } else { posting };
+    let is_public = event == "channels_post" || event.starts_with("careers");
+    let posting = if is_public { posting.publish(role.status, now).unwrap() } else { posting };
     let linked = if event == "job_postings_create" { role } else { role.link(posting.link(), now) };
     let profile = Profile {
         name: Text::parse("Recorded").unwrap().unwrap(),
         email: "recorded@example.com".parse().unwrap(),
         phone: None,
-        resume_url: None,
+        resume: None,
     };
     let candidate = CandidateFile::new(id(3), profile, now);
     let candidate = if event == "candidates_unreject" { candidate.reject(now).unwrap() } else { candidate };
@@ -73,6 +75,7 @@ async fn prepare(world: &World, event: &str) {
     writes.insert_role(&linked).unwrap();
     if event != "job_postings_create" {
         writes.insert_posting(&posting, &base, 1).unwrap();
+        writes.replace_opening(None, Opening::of(&linked, &posting).as_ref()).unwrap();
     }
     writes.insert_candidate(&CandidateFile { version: 1, ..candidate }).unwrap();
     world.store().commit(writes).await.unwrap();

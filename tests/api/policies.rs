@@ -51,7 +51,10 @@ pub(crate) fn allowed() -> BTreeMap<String, Actions> {
                     Yaml::Sequence(actions) => actions.clone(),
                     action => vec![action.clone()],
                 };
-                actions.extend(granted.iter().map(|action| (action.as_str().unwrap().to_owned(), target)));
+                let granted = granted.iter().map(|action| action.as_str().unwrap().to_owned());
+                // What is allowed on the bucket is not asked of the table.
+                let granted = granted.filter(|action| action.starts_with("dynamodb:"));
+                actions.extend(granted.map(|action| (action, target)));
             }
         }
         allowed.insert(name.as_str().unwrap().to_owned(), actions);

@@ -48,6 +48,7 @@ fn the_readmes_route_table_is_current() {
 fn each_functions_own_table_is_current() {
     for (package, routes) in [
         ("candidates", keys("CandidatesFunction")),
+        ("careers", keys("CareersFunction")),
         ("channels", keys("ChannelsFunction")),
         ("dashboard", keys("DashboardFunction")),
         ("job_postings", keys("JobPostingsFunction")),

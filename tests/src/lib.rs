@@ -21,11 +21,13 @@ use std::sync::atomic::{AtomicI64, AtomicU64, Ordering};
 use bytes::Bytes;
 use http::{HeaderMap, Method};
 use jiff::Timestamp;
+use rolecall_local::bucket::{BUCKET, Shelf};
 use rolecall_local::database::Embedded;
 use rolecall_local::demo::{self, DEMOS};
+use rolecall_local::functions;
 use rolecall_local::gateway::Gateway;
+use rolecall_local::server::{self, Host};
 use rolecall_local::template::Template;
-use rolecall_local::{functions, server};
 use serde_json::{Value, json};
 use shared::clock::Clock;
 use shared::config::{Config, Services};
@@ -122,7 +124,11 @@ impl World {
             base_url: Some(BASE_URL.to_owned()),
             dynamodb_endpoint: None,
             signing_key: Secret::new("0123456789abcdef0123456789abcdef"),
-            services: Services { callback_url: services.callback_url.or(Some(loopback)), ..services },
+            services: Services {
+                resumes: Some(Shelf::access(&loopback)),
+                callback_url: services.callback_url.or(Some(loopback)),
+                ..services
+            },
         };
         let environment = Environment {
             store: Store::through(wire.client(), &endpoint, &table),
@@ -135,7 +141,9 @@ impl World {
         demo::create(&environment.store, environment.clock.now()).await.expect("demonstration organizations");
         let template = template();
         let gateway = gateway(&template, &environment);
-        tokio::spawn(server::serve(callbacks, gateway.clone(), until(stopped)));
+        let bucket = Arc::new(Shelf::in_memory(BUCKET));
+        let host = Host { gateway: gateway.clone(), bucket, clock: hands.clock() };
+        tokio::spawn(server::serve(callbacks, host, until(stopped)));
         wire.take();
         Self { gateway, environment, hands, wire, template, endpoint, _running: running }
     }

@@ -22,8 +22,10 @@ use shared::http::{Call, Change, Collection, Error, Fields, Input, Listing, Repl
 use shared::id::Id;
 use shared::model::{
     self, Application, CandidateFile, Email, Happening, Invitation, Name, Notes, OpenScreen, Phone, Profile,
-    Reason, RoleStatus, Scope, ScreenFile, Source, Stage, Title, Touchpoint, VoiceProvider, WebAddress,
+    Reason, Resume, RoleStatus, Scope, ScreenFile, Source, Stage, Title, Touchpoint, VoiceProvider,
+    WebAddress,
 };
+use shared::resources::resume::ResumeLinks;
 use shared::resources::screen::Screen;
 use shared::store::{CandidatePage, Writes};
 
@@ -42,6 +44,9 @@ pub fn routes() -> Vec<Route> {
         Route::new("POST /api/v1/candidates/{id}/invite_screen", Scope::CandidatesWrite, invite_screen),
     ]
 }
+
+/// Roles' titles and statuses.
+type Titles = HashMap<Id, (Title, RoleStatus)>;
 
 const NO_SUCH_ROLE: &str = "role_id must be the id of a role";
 /// The furthest that a screen can be scheduled ahead.
@@ -108,7 +113,10 @@ impl Input for NewCandidate {
         let (name, email) = (fields.required("name"), fields.required("email"));
         let (phone, resume_url) = (fields.optional("phone"), fields.optional("resume_url"));
         let role_id = fields.optional("role_id");
-        Some(Self { profile: Profile { name: name?, email: email?, phone, resume_url }, role_id })
+        Some(Self {
+            profile: Profile { name: name?, email: email?, phone, resume: resume_url.map(Resume::Address) },
+            role_id,
+        })
     }
 }
 
@@ -207,7 +215,8 @@ impl Input for NewScreen {
 async fn list(call: Call<Listing<CandidateFilter>>) -> Result<Reply<Collection<Candidate>>, Error> {
     let (filter, page) = call.listing()?;
     let candidates = call.store().list_candidates(call.tenant(), filter.role_id, filter.stage, &page).await?;
-    call.reply(candidates, Candidate::from)
+    let links = ResumeLinks::of_candidates(call.providers(), call.now(), &candidates.items).await;
+    call.reply(candidates, |candidate| Candidate::of(candidate, &links))
 }
 
 /// Creates a candidate; with `role_id`, the candidate applies for that role at once.
@@ -228,14 +237,17 @@ async fn create(call: Call<NewCandidate>) -> Result<Reply<Candidate>, Error> {
     writes.insert_candidate(&file)?;
     note(&call, &mut writes, &file, happenings)?;
     let address = call.address("candidates", id);
-    call.commit(writes, Reply::resource(&Candidate::from(file.candidate))?.created(address)).await
+    call.commit(writes, reply(&call, file.candidate).await?.created(address)).await
 }
 
 /// Shows a candidate with all applications, voice screens and touchpoints.
 async fn show(call: Call<()>) -> Result<Reply<CandidateDetail>, Error> {
     let page = call.store().find_candidate_page(call.tenant(), call.id()?).await?.ok_or(Error::NotFound)?;
     call.input()?;
-    Reply::resource(&detail(&call, page).await?)
+    let titles = titles(&call, &page).await?;
+    let links = ResumeLinks::of_page(call.providers(), call.now(), &page).await;
+    let identity = CandidateDetail::of(page.clone(), &titles, &ResumeLinks::Keys);
+    Reply::resource_as(&CandidateDetail::of(page, &titles, &links), &identity)
 }
 
 /// Changes the fields that are sent: a value sets, `null` clears, absence leaves as it is. What changes nothing writes
@@ -243,25 +255,34 @@ async fn show(call: Call<()>) -> Result<Reply<CandidateDetail>, Error> {
 async fn update(call: Call<CandidatePatch>) -> Result<Reply<Candidate>, Error> {
     let before = find(&call).await?;
     let patch = call.input()?;
-    let shown = Candidate::from(before.candidate.clone());
     // The tag may be that of the candidate by itself, or of its page.
-    if call.check_precondition(&shown).is_err() {
+    if call.check_precondition(&Candidate::of(before.candidate.clone(), &ResumeLinks::Keys)).is_err() {
         let page = call.store().find_candidate_page(call.tenant(), before.candidate.id).await?;
-        call.check_precondition(&detail(&call, page.ok_or(Error::NotFound)?).await?)?;
+        let page = page.ok_or(Error::NotFound)?;
+        let titles = titles(&call, &page).await?;
+        call.check_precondition(&CandidateDetail::of(page, &titles, &ResumeLinks::Keys))?;
     }
+    let links = ResumeLinks::of_candidates(call.providers(), call.now(), [&before.candidate]).await;
     let current = before.candidate.profile.clone();
     let profile = Profile {
         name: patch.name.unwrap_or(current.name),
         email: patch.email.unwrap_or(current.email),
         phone: patch.phone.apply(current.phone),
-        resume_url: patch.resume_url.apply(current.resume_url),
+        resume: match patch.resume_url {
+            // Whoever sends back what they were shown means the file that is there.
+            Change::Set(address) if !links.lead_to(current.resume.as_ref(), &address) => {
+                Some(Resume::Address(address))
+            }
+            Change::Clear => None,
+            Change::Set(_) | Change::Keep => current.resume,
+        },
     };
     let fields = changed_fields(&before.candidate.profile, &profile);
     if fields.is_empty() {
-        return Reply::resource(&shown);
+        return reply(&call, before.candidate).await;
     }
     let file = before.clone().edit(profile, call.now());
-    change(&call, &before, file, Happening::Updated { fields }).await
+    change(&call, &before, file, Happening::Updated { fields, resume: None }).await
 }
 
 /// Moves a candidate to another of the stages applied, screening, interview and offer.
@@ -385,7 +406,14 @@ async fn change<I>(
     let mut writes = call.writes();
     writes.replace_candidate(before, &file)?;
     note(call, &mut writes, &file, [happening])?;
-    call.commit(writes, Reply::resource(&Candidate::from(file.candidate))?).await
+    call.commit(writes, reply(call, file.candidate).await?).await
+}
+
+/// The reply that shows a candidate. Its tag does not change with the links, which expire.
+async fn reply<I>(call: &Call<I>, candidate: model::Candidate) -> Result<Reply<Candidate>, Error> {
+    let links = ResumeLinks::of_candidates(call.providers(), call.now(), [&candidate]).await;
+    let identity = Candidate::of(candidate.clone(), &ResumeLinks::Keys);
+    Reply::resource_as(&Candidate::of(candidate, &links), &identity)
 }
 
 /// Writes the candidate's latest application, which is new, and says what has happened.
@@ -393,7 +421,7 @@ fn insert_application(writes: &mut Writes, file: &CandidateFile) -> Result<(Appl
     let application = file.applications.last().cloned().ok_or(Error::NotFound)?;
     writes.insert_application(&file.candidate, &application)?;
     let Application { id: application_id, role_id, source, .. } = application;
-    Ok((application, Happening::Applied { application_id, role_id, source }))
+    Ok((application, Happening::Applied { application_id, role_id, source, submission: None }))
 }
 
 /// Notes in the history what has made this version of a candidate.
@@ -409,19 +437,10 @@ fn note<I>(
     Ok(writes.insert_touchpoints(file, &touchpoints)?)
 }
 
-async fn detail<I>(call: &Call<I>, page: CandidatePage) -> Result<CandidateDetail, Error> {
-    let CandidatePage { file, screens, touchpoints } = page;
-    let roles = file.applications.iter().map(|application| application.role_id);
-    let titles = call.store().find_role_titles(call.tenant(), roles).await?;
-    let applications = file.applications.iter().rev();
-    Ok(CandidateDetail {
-        candidate: file.candidate.into(),
-        applications: applications
-            .filter_map(|application| ShownApplication::of(application, &titles))
-            .collect(),
-        voice_screens: screens.into_iter().map(Screen::from).collect(),
-        touchpoints,
-    })
+/// What the candidate's applications are for.
+async fn titles<I>(call: &Call<I>, page: &CandidatePage) -> Result<Titles, Error> {
+    let roles = page.file.applications.iter().map(|application| application.role_id);
+    Ok(call.store().find_role_titles(call.tenant(), roles).await?)
 }
 
 fn changed_fields(before: &Profile, after: &Profile) -> Vec<String> {
@@ -429,7 +448,7 @@ fn changed_fields(before: &Profile, after: &Profile) -> Vec<String> {
         ("name", before.name != after.name),
         ("email", before.email != after.email),
         ("phone", before.phone != after.phone),
-        ("resume_url", before.resume_url != after.resume_url),
+        ("resume_url", before.resume != after.resume),
     ];
     fields.into_iter().filter(|(_, changed)| *changed).map(|(name, _)| name.to_owned()).collect()
 }
@@ -446,15 +465,15 @@ fn no_such_role() -> Error {
     Error::Validation(vec![NO_SUCH_ROLE.to_owned()])
 }
 
-impl From<model::Candidate> for Candidate {
-    fn from(candidate: model::Candidate) -> Self {
-        let Profile { name, email, phone, resume_url } = candidate.profile;
+impl Candidate {
+    fn of(candidate: model::Candidate, links: &ResumeLinks) -> Self {
+        let Profile { name, email, phone, resume } = candidate.profile;
         Self {
             id: candidate.id,
             name,
             email,
             phone,
-            resume_url,
+            resume_url: resume.and_then(|resume| links.address(&resume)),
             stage: candidate.stage.as_str(),
             created_at: candidate.created_at,
             updated_at: candidate.updated_at,
@@ -462,9 +481,24 @@ impl From<model::Candidate> for Candidate {
     }
 }
 
+impl CandidateDetail {
+    fn of(page: CandidatePage, titles: &Titles, links: &ResumeLinks) -> Self {
+        let CandidatePage { file, screens, touchpoints } = page;
+        let applications = file.applications.iter().rev();
+        Self {
+            applications: applications
+                .filter_map(|application| ShownApplication::of(application, titles))
+                .collect(),
+            candidate: Candidate::of(file.candidate, links),
+            voice_screens: screens.into_iter().map(Screen::from).collect(),
+            touchpoints: touchpoints.into_iter().map(|touchpoint| links.link(touchpoint)).collect(),
+        }
+    }
+}
+
 impl ShownApplication {
     /// `None` where the role's title is not at hand.
-    fn of(application: &Application, titles: &HashMap<Id, (Title, RoleStatus)>) -> Option<Self> {
+    fn of(application: &Application, titles: &Titles) -> Option<Self> {
         let (role_title, status) = titles.get(&application.role_id)?.clone();
         Some(Self {
             id: application.id,

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use shared::accounts;
+use shared::http::page::Sources;
 use shared::http::{Desk, Error, Page, Reply};
 use shared::model::{ChannelStatus, Day, Standing, VoiceProvider, challenge};
 use shared::providers::x::X;
@@ -70,7 +71,9 @@ async fn page(desk: &Desk, phone_number_id: &str, problems: Vec<Problem>) -> Res
         voice_detail,
     })?;
     Ok(match x_port {
-        XPort::Real(x, _) => reply.leading_to(&x.authorize_origin()),
+        XPort::Real(x, _) => {
+            reply.using(&Sources { form: Some(&x.authorize_origin()), ..Sources::default() })
+        }
         _ => reply,
     })
 }

@@ -10,13 +10,14 @@ use shared::store;
 use crate::pages::{Frame, Problem, Section};
 
 /// What was just done. The word is in the address, so that only these sentences can be shown.
-const NOTICES: [(&str, &str); 10] = [
+const NOTICES: [(&str, &str); 11] = [
     ("key-revoked", "The API key is refused from now on."),
     ("app-revoked", "The application has no access any more."),
     ("x-connected", "The account on X is connected."),
     ("x-disconnected", "The account on X is forgotten."),
     ("whatsapp-connected", "The WhatsApp number is connected."),
     ("whatsapp-disconnected", "The WhatsApp number is forgotten."),
+    ("career-page-changed", "The career page looks like that from now on."),
     ("role-changed", "The member's role has changed."),
     (
         "member-removed",

@@ -5,10 +5,11 @@ use std::sync::Arc;
 use shared::http::{Desk, Error, Page, Reply};
 use shared::id::Id;
 use shared::model::{
-    Candidate, Happening, Phone, RemotePolicy, RoleStatus, Salary, SalaryRange, ScreenResult, ScreenStatus,
-    Stage, Text, Touchpoint, WebAddress,
+    Candidate, Happening, Phone, RemotePolicy, Resume, RoleStatus, ScreenResult, ScreenStatus, Stage, Text,
+    Touchpoint, WebAddress,
 };
 use shared::resources::posting::public_url;
+use shared::resources::resume::ResumeLinks;
 use shared::store;
 
 use crate::frame::{day, frame, minute, next, page};
@@ -83,7 +84,7 @@ pub(crate) async fn role(desk: Arc<Desk>) -> Result<Reply<Page>, Error> {
         department: role.content.department.as_ref().map(Text::as_str),
         location: role.content.location.as_ref().map(Text::as_str),
         remote_policy: role.content.remote_policy.map(RemotePolicy::as_str),
-        salary: salary(role.content.salary),
+        salary: role.content.salary.words(),
         posting: posting
             .as_ref()
             .zip(address.as_deref())
@@ -149,6 +150,7 @@ pub(crate) async fn candidate(desk: Arc<Desk>) -> Result<Reply<Page>, Error> {
     let found = store.find_candidate_page(tenant, desk.id()?).await?.ok_or(Error::NotFound)?;
     let file = &found.file;
     let wanted = file.applications.iter().map(|application| application.role_id);
+    let links = ResumeLinks::of_page(desk.providers(), desk.now(), &found).await;
     let titles = store
         .find_role_titles(tenant, wanted.chain(found.screens.iter().map(|screen| screen.role_id)))
         .await?;
@@ -176,14 +178,18 @@ pub(crate) async fn candidate(desk: Arc<Desk>) -> Result<Reply<Page>, Error> {
         at: minute(touchpoint.at),
         actor: &touchpoint.actor,
         sentence: sentence(touchpoint, &title),
+        note: note(touchpoint),
+        resume_url: touchpoint.resume().and_then(|resume| links.address(resume)),
     });
     let profile = &file.candidate.profile;
+    let resume_url = profile.resume.as_ref().and_then(|resume| links.address(resume));
     Reply::page(&pages::Candidate {
         frame: frame(&desk, Section::Candidates),
         name: profile.name.as_str(),
         email: profile.email.as_str(),
         phone: profile.phone.as_ref().map(Phone::as_str),
-        resume_url: profile.resume_url.as_ref().map(WebAddress::as_str),
+        resume_url: resume_url.as_ref().map(WebAddress::as_str),
+        has_resume_file: matches!(profile.resume, Some(Resume::File(_))),
         stage: file.candidate.stage.as_str(),
         since: day(file.candidate.created_at),
         applications: applications.collect(),
@@ -192,12 +198,21 @@ pub(crate) async fn candidate(desk: Arc<Desk>) -> Result<Reply<Page>, Error> {
     })
 }
 
+/// What an applicant wrote.
+fn note(touchpoint: &Touchpoint) -> Option<&str> {
+    match &touchpoint.happening {
+        Happening::Applied { submission, .. } => submission.as_ref()?.note.as_ref().map(Text::as_str),
+        _ => None,
+    }
+}
+
 /// What was done, for people.
 fn sentence<'t>(touchpoint: &Touchpoint, title: &impl Fn(Id) -> &'t str) -> String {
     match &touchpoint.happening {
         Happening::Created { .. } => "Added".to_owned(),
         Happening::Applied { role_id, .. } => format!("Applied for {}", title(*role_id)),
-        Happening::Updated { fields } => format!("Changed {}", fields.join(", ").replace('_', " ")),
+        Happening::Updated { fields, .. } if fields.is_empty() => "Sent a résumé file".to_owned(),
+        Happening::Updated { fields, .. } => format!("Changed {}", fields.join(", ").replace('_', " ")),
         Happening::StageChanged { from, to } => format!("Moved from {} to {}", from.as_str(), to.as_str()),
         Happening::Rejected { from, reason, .. } => match reason {
             Some(reason) => format!("Rejected from {}: {}", from.as_str(), reason.as_str()),
@@ -215,16 +230,6 @@ fn sentence<'t>(touchpoint: &Touchpoint, title: &impl Fn(Id) -> &'t str) -> Stri
             Some(result) => format!("Completed a voice screen for {}: {}", title(*role_id), result.as_str()),
             None => format!("Completed a voice screen for {}", title(*role_id)),
         },
-    }
-}
-
-fn salary(range: SalaryRange) -> Option<String> {
-    let dollars = |salary: Salary| format!("${}", pages::grouped(salary.dollars().into()));
-    match (range.min().map(dollars), range.max().map(dollars)) {
-        (Some(min), Some(max)) => Some(format!("{min} to {max} a year")),
-        (Some(min), None) => Some(format!("from {min} a year")),
-        (None, Some(max)) => Some(format!("up to {max} a year")),
-        (None, None) => None,
     }
 }
 

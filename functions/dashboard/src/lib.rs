@@ -29,6 +29,8 @@
 //! | POST | `/dashboard/settings/integrations/channels/x/disconnect` | forget the account |
 //! | POST | `/dashboard/settings/integrations/channels/whatsapp/connect` | connect a number |
 //! | POST | `/dashboard/settings/integrations/channels/whatsapp/disconnect` | forget it |
+//! | GET | `/dashboard/settings/career-page` | how the career page looks |
+//! | POST | `/dashboard/settings/career-page` | change it |
 //! | GET | `/dashboard/settings/members` | the organization's people |
 //! | POST | `/dashboard/settings/members` | invite somebody |
 //! | POST | `/dashboard/settings/members/{id}/link` | a link to a new password |
@@ -39,6 +41,7 @@
 
 mod account;
 mod api_keys;
+mod career_page;
 mod channels;
 mod connected_apps;
 mod frame;
@@ -107,6 +110,8 @@ pub fn routes() -> Vec<Route> {
             Member,
             channels::disconnect_whatsapp,
         ),
+        Route::member("GET /dashboard/settings/career-page", Member, career_page::show),
+        Route::member("POST /dashboard/settings/career-page", Member, career_page::change),
         Route::member("GET /dashboard/settings/members", Member, members::list),
         Route::member("POST /dashboard/settings/members", Owner, members::invite),
         Route::member("POST /dashboard/settings/members/{id}/link", Owner, members::make_link),

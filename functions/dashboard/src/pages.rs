@@ -5,6 +5,7 @@
 #![expect(clippy::struct_field_names, reason = "a page of roles has roles")]
 
 use askama::Template;
+use shared::model::{WebAddress, grouped};
 
 /// What every page of the signed-in area has around its content.
 pub(crate) struct Frame<'p> {
@@ -43,6 +44,8 @@ pub(crate) enum Section {
     ConnectedApps,
     /// X, `WhatsApp` and the voice provider.
     Channels,
+    /// How the organization looks to candidates.
+    CareerPage,
     /// The organization's people.
     Members,
     /// The member's own account.
@@ -53,8 +56,8 @@ impl Section {
     /// The day's work.
     const WORK: [Self; 4] = [Self::Overview, Self::Roles, Self::Postings, Self::Candidates];
     /// What is set up once.
-    const SETTINGS: [Self; 5] =
-        [Self::ApiKeys, Self::ConnectedApps, Self::Channels, Self::Members, Self::Account];
+    const SETTINGS: [Self; 6] =
+        [Self::ApiKeys, Self::ConnectedApps, Self::Channels, Self::CareerPage, Self::Members, Self::Account];
 
     const fn name(self) -> &'static str {
         match self {
@@ -65,6 +68,7 @@ impl Section {
             Self::ApiKeys => "API keys",
             Self::ConnectedApps => "Connected apps",
             Self::Channels => "Channels",
+            Self::CareerPage => "Career page",
             Self::Members => "Members",
             Self::Account => "Account",
         }
@@ -79,6 +83,7 @@ impl Section {
             Self::ApiKeys => "/dashboard/settings/integrations/api-keys",
             Self::ConnectedApps => "/dashboard/settings/integrations/connected-apps",
             Self::Channels => "/dashboard/settings/integrations/channels",
+            Self::CareerPage => "/dashboard/settings/career-page",
             Self::Members => "/dashboard/settings/members",
             Self::Account => "/dashboard/settings/account",
         }
@@ -97,19 +102,6 @@ pub(crate) struct Problem {
 /// What is wrong with `field`.
 fn problem_of<'p>(problems: &'p [Problem], field: &str) -> Option<&'p str> {
     problems.iter().find(|problem| problem.field == field).map(|problem| problem.sentence.as_str())
-}
-
-/// `number` with commas between the thousands.
-pub(crate) fn grouped(number: u64) -> String {
-    let digits = number.to_string();
-    let mut text = String::with_capacity(digits.len() + digits.len() / 3);
-    for (place, digit) in digits.chars().enumerate() {
-        if place > 0 && (digits.len() - place).is_multiple_of(3) {
-            text.push(',');
-        }
-        text.push(digit);
-    }
-    text
 }
 
 /// Sign-in.
@@ -397,6 +389,8 @@ pub(crate) struct Candidate<'p> {
     pub(crate) phone: Option<&'p str>,
     /// Where the resume is; http or https.
     pub(crate) resume_url: Option<&'p str>,
+    /// Whether that is a file that we keep.
+    pub(crate) has_resume_file: bool,
     /// The stage.
     pub(crate) stage: &'p str,
     /// The day when the candidate was added.
@@ -449,6 +443,10 @@ pub(crate) struct Touchpoint<'p> {
     pub(crate) actor: &'p str,
     /// What was done.
     pub(crate) sentence: String,
+    /// What an applicant wrote.
+    pub(crate) note: Option<&'p str>,
+    /// The file that an applicant sent.
+    pub(crate) resume_url: Option<WebAddress>,
 }
 
 /// The API keys of the mode that is looked at.
@@ -635,6 +633,26 @@ pub(crate) struct MadeLink<'p> {
     pub(crate) until: String,
 }
 
+/// How the organization looks to candidates, as it stands in the form.
+#[derive(Template)]
+#[template(path = "career_page.html")]
+pub(crate) struct CareerPage<'p> {
+    /// What is around it.
+    pub(crate) frame: Frame<'p>,
+    /// The career page's address.
+    pub(crate) address: &'p str,
+    /// The name that candidates read.
+    pub(crate) name: &'p str,
+    /// The organization in one paragraph.
+    pub(crate) introduction: &'p str,
+    /// The colour: `#2450d3`.
+    pub(crate) accent: &'p str,
+    /// The logo's address.
+    pub(crate) logo_url: &'p str,
+    /// Of the fields `name`, `introduction`, `accent` and `logo_url`.
+    pub(crate) problems: Vec<Problem>,
+}
+
 /// The member's own account.
 #[derive(Template)]
 #[template(path = "account.html")]
@@ -663,15 +681,6 @@ mod tests {
                 prop_assert!(requests != chart.most || requests == 0 || bar.height == Chart::HEIGHT);
                 prop_assert!(bar.x < chart.width());
             }
-        }
-
-        #[test]
-        fn commas_stand_between_the_thousands_and_change_no_digit(number: u64) {
-            let text = grouped(number);
-            prop_assert_eq!(text.replace(',', ""), number.to_string());
-            let groups: Vec<&str> = text.split(',').collect();
-            prop_assert!((1..=3).contains(&groups[0].len()));
-            prop_assert!(groups[1..].iter().all(|group| group.len() == 3));
         }
     }
 }

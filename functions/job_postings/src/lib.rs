@@ -11,7 +11,7 @@
 
 use shared::http::{Call, Change, Collection, Error, Fields, Input, Listing, Reply, Route};
 use shared::id::Id;
-use shared::model::{self, LongText, PostingContent, Scope, Slug, Title};
+use shared::model::{self, LongText, Opening, PostingContent, Scope, Slug, Title};
 use shared::resources::posting::{NewPosting, Posting};
 
 /// The function's routes.
@@ -119,42 +119,50 @@ async fn update(call: Call<PostingPatch>) -> Result<Reply<Posting>, Error> {
     if content == posting.content {
         return Reply::resource(&present(&call, posting));
     }
-    let posting = posting.edit(content, call.now());
-    let mut writes = call.writes();
-    writes.replace_posting(&posting)?;
-    call.commit(writes, Reply::resource(&present(&call, posting))?).await
+    let role = find_role(&call, &posting).await?;
+    replace(&call, &role, &posting, posting.clone().edit(content, call.now())).await
 }
 
 /// Puts a posting on the career page, unless its role is closed. Publishing a published one changes nothing.
 async fn publish(call: Call<()>) -> Result<Reply<Posting>, Error> {
     let posting = find(&call).await?;
     call.input()?;
-    let role = call.store().find_role(call.tenant(), posting.role_id).await?.ok_or(Error::NotFound)?;
-    let before = posting.version;
-    let posting = posting.publish(role.status, call.now())?;
-    let mut writes = call.writes();
-    if posting.version > before {
-        writes.require_role(&role);
-        writes.replace_posting(&posting)?;
-    }
-    call.commit(writes, Reply::resource(&present(&call, posting))?).await
+    let role = find_role(&call, &posting).await?;
+    let published = posting.clone().publish(role.status, call.now())?;
+    replace(&call, &role, &posting, published).await
 }
 
 /// Takes a posting off the career page. Doing so twice changes nothing.
 async fn unpublish(call: Call<()>) -> Result<Reply<Posting>, Error> {
     let posting = find(&call).await?;
     call.input()?;
-    let before = posting.version;
-    let posting = posting.unpublish(call.now());
-    let mut writes = call.writes();
-    if posting.version > before {
-        writes.replace_posting(&posting)?;
-    }
-    call.commit(writes, Reply::resource(&present(&call, posting))?).await
+    let role = find_role(&call, &posting).await?;
+    replace(&call, &role, &posting, posting.clone().unpublish(call.now())).await
 }
 
 async fn find<I>(call: &Call<I>) -> Result<model::Posting, Error> {
     call.store().find_posting(call.tenant(), call.id()?).await?.ok_or(Error::NotFound)
+}
+
+async fn find_role<I>(call: &Call<I>, posting: &model::Posting) -> Result<model::Role, Error> {
+    call.store().find_role(call.tenant(), posting.role_id).await?.ok_or(Error::NotFound)
+}
+
+/// Writes a posting in place of `before`, where it differs, and what the career page lists of it.
+async fn replace<I>(
+    call: &Call<I>,
+    role: &model::Role,
+    before: &model::Posting,
+    posting: model::Posting,
+) -> Result<Reply<Posting>, Error> {
+    let mut writes = call.writes();
+    if posting.version > before.version {
+        let (old, new) = (Opening::of(role, before), Opening::of(role, &posting));
+        writes.replace_opening(old.as_ref(), new.as_ref())?;
+        writes.require_role(role);
+        writes.replace_posting(&posting)?;
+    }
+    call.commit(writes, Reply::resource(&present(call, posting))?).await
 }
 
 fn present<I>(call: &Call<I>, posting: model::Posting) -> Posting {

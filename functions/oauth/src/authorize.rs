@@ -6,7 +6,7 @@
 use std::sync::Arc;
 
 use shared::auth::{Credential, Kind};
-use shared::http::page::style_version;
+use shared::http::page::{Sources, style_version};
 use shared::http::{Browser, Desk, Error, Page, Parameters, Reply, audience};
 use shared::model::{Client, Code, Grant, Mode, RedirectUri, Scope, Scopes, Tenant};
 use shared::store::Writes;
@@ -95,7 +95,8 @@ fn consent(desk: &Desk, parameters: &Parameters, asker: &Asker, asked: &Asked) -
         mode: desk.session().mode.as_str(),
         hidden: asked_again(parameters),
     };
-    Ok(Reply::page(&page)?.leading_to(&asker.registered.csp_source()))
+    let origin = asker.registered.csp_source();
+    Ok(Reply::page(&page)?.using(&Sources { form: Some(&origin), ..Sources::default() }))
 }
 
 /// The parameters with which the same is asked again.

@@ -6,7 +6,7 @@
 
 use serde::Serialize;
 use shared::http::{Call, Error, Fields, Input, Reply, Route};
-use shared::model::{Posting, Role, RoleContent, Scope, Slug};
+use shared::model::{Opening, Posting, Role, RoleContent, Scope, Slug};
 use shared::resources::posting::{NewPosting, career_portal_url};
 use shared::resources::{posting, role};
 
@@ -60,6 +60,7 @@ async fn create(call: Call<QuickPost>) -> Result<Reply<Posted>, Error> {
         let mut writes = call.writes();
         writes.insert_role(&role)?;
         writes.insert_posting(&posting, &base, number)?;
+        writes.replace_opening(None, Opening::of(&role, &posting).as_ref())?;
         let address = call.address("roles", role.id);
         let (organization, base_url) = (call.organization(), call.base_url());
         let posted = Posted {

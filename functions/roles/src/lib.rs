@@ -16,7 +16,7 @@
 use serde::Serialize;
 use shared::http::{Call, Collection, Error, Fields, Input, Listing, Reply, Route};
 use shared::id::Id;
-use shared::model::{self, InvalidTransition, RoleContent, RoleStatus, Scope};
+use shared::model::{self, InvalidTransition, Opening, RoleContent, RoleStatus, Scope};
 use shared::resources::role::{Role, RolePatch};
 
 /// The function's routes.
@@ -89,7 +89,7 @@ async fn update(call: Call<RolePatch>) -> Result<Reply<Role>, Error> {
     if content == role.content {
         return Reply::resource(&present(&call, role));
     }
-    replace(&call, role.edit(content, call.now())).await
+    replace(&call, &role, role.clone().edit(content, call.now())).await
 }
 
 /// Publishes a draft: draft -> open.
@@ -115,9 +115,8 @@ async fn close(call: Call<()>) -> Result<Reply<Role>, Error> {
         return Reply::resource(&present(&call, role));
     }
     let mut writes = call.writes();
-    if let Some(link) = &role.posting
-        && let Some(posting) = call.store().find_posting(call.tenant(), link.id).await?
-    {
+    if let Some(posting) = find_posting(&call, &role).await? {
+        writes.replace_opening(Opening::of(&role, &posting).as_ref(), None)?;
         if posting.published {
             writes.replace_posting(&posting.unpublish(call.now()))?;
         } else {
@@ -154,17 +153,30 @@ async fn find<I>(call: &Call<I>) -> Result<model::Role, Error> {
     call.store().find_role(call.tenant(), call.id()?).await?.ok_or(Error::NotFound)
 }
 
+async fn find_posting<I>(call: &Call<I>, role: &model::Role) -> Result<Option<model::Posting>, Error> {
+    match &role.posting {
+        Some(link) => Ok(call.store().find_posting(call.tenant(), link.id).await?),
+        None => Ok(None),
+    }
+}
+
 async fn step(
     call: Call<()>,
     transition: fn(model::Role, jiff::Timestamp) -> Result<model::Role, InvalidTransition>,
 ) -> Result<Reply<Role>, Error> {
     let role = find(&call).await?;
     call.input()?;
-    replace(&call, transition(role, call.now())?).await
+    replace(&call, &role, transition(role.clone(), call.now())?).await
 }
 
-async fn replace<I>(call: &Call<I>, role: model::Role) -> Result<Reply<Role>, Error> {
+/// Writes a role in place of `before`, and what the career page lists of it.
+async fn replace<I>(call: &Call<I>, before: &model::Role, role: model::Role) -> Result<Reply<Role>, Error> {
     let mut writes = call.writes();
+    if let Some(posting) = find_posting(call, &role).await? {
+        let (old, new) = (Opening::of(before, &posting), Opening::of(&role, &posting));
+        writes.replace_opening(old.as_ref(), new.as_ref())?;
+        writes.require_posting(&posting);
+    }
     writes.replace_role(&role)?;
     call.commit(writes, Reply::resource(&present(call, role))?).await
 }

@@ -11,9 +11,10 @@ use crate::gateway::Function;
 use crate::template::Template;
 
 /// Each function's route table.
-pub fn tables() -> [(&'static str, Vec<Route>); 11] {
+pub fn tables() -> [(&'static str, Vec<Route>); 12] {
     [
         ("CandidatesFunction", candidates::routes()),
+        ("CareersFunction", careers::routes()),
         ("ChannelsFunction", channels::routes()),
         ("DashboardFunction", dashboard::routes()),
         ("DefaultFunction", default::routes()),

@@ -9,15 +9,17 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use clap::Parser;
+use rolecall_local::bucket::{BUCKET, Shelf};
 use rolecall_local::database::Embedded;
 use rolecall_local::demo::{self, DEMOS};
+use rolecall_local::functions;
 use rolecall_local::gateway::Gateway;
+use rolecall_local::server::{self, Host};
 use rolecall_local::template::Template;
-use rolecall_local::{functions, server};
 use shared::clock::Clock;
 use shared::config::{Config, Services};
 use shared::http::Environment;
-use shared::model::{Day, Mode};
+use shared::model::{Day, Mode, Slug};
 use shared::providers::Providers;
 use shared::random::Random;
 use shared::secret::Secret;
@@ -37,7 +39,7 @@ struct Arguments {
     /// Keep nothing: the database lives in memory
     #[arg(long, conflicts_with_all = ["data", "endpoint"])]
     memory: bool,
-    /// The folder of the embedded database [default: .rolecall in the project]
+    /// The folder of the embedded database and of uploaded files [default: .rolecall in the project]
     #[arg(long, value_name = "DIR")]
     data: Option<PathBuf>,
     /// Serve the embedded DynamoDB on this port, for other tools; otherwise on a free one
@@ -64,7 +66,7 @@ async fn main() -> ExitCode {
         .with_target(false)
         .with_env_filter(tracing_subscriber::EnvFilter::try_from_default_env().unwrap_or_else(|_| {
             tracing_subscriber::EnvFilter::new(
-                "warn,shared=info,tasks=info,usage_reset=info,oauth=info,dashboard=info",
+                "warn,shared=info,tasks=info,usage_reset=info,oauth=info,dashboard=info,careers=info",
             )
         }))
         .init();
@@ -84,14 +86,16 @@ async fn run(arguments: Arguments) -> Result<(), String> {
 
     // The API stops first, so that what it is still doing finds its database.
     let (stop_database, database_stopped) = watch::channel(());
+    let data = arguments.data.unwrap_or_else(|| in_project(".rolecall"));
+    let bucket = if arguments.memory {
+        Shelf::in_memory(BUCKET)
+    } else {
+        Shelf::in_folder(BUCKET, data.join("resumes"))
+    };
     let (endpoint, database) = if let Some(endpoint) = arguments.endpoint {
         (on_this_machine(endpoint)?, None)
     } else {
-        let database = if arguments.memory {
-            Embedded::in_memory()?
-        } else {
-            Embedded::in_folder(&arguments.data.unwrap_or_else(|| in_project(".rolecall")))?
-        };
+        let database = if arguments.memory { Embedded::in_memory()? } else { Embedded::in_folder(&data)? };
         let listener = listen(arguments.dynamodb_port, "--dynamodb-port").await?;
         let address = listener.local_addr().map_err(|error| error.to_string())?;
         let serving = tokio::spawn(database.serve(listener, changed(database_stopped)));
@@ -105,7 +109,11 @@ async fn run(arguments: Arguments) -> Result<(), String> {
         base_url: Some(base_url.clone()),
         dynamodb_endpoint: None,
         signing_key: Secret::new("cursors of the local service need no secret"),
-        services: Services { simulated: true, ..Services::default() },
+        services: Services {
+            simulated: true,
+            resumes: Some(Shelf::access(&base_url)),
+            ..Services::default()
+        },
     };
     let environment = Environment {
         store: store.clone(),
@@ -131,10 +139,12 @@ async fn run(arguments: Arguments) -> Result<(), String> {
         environment.clock.clone(),
         environment.random.clone(),
     )?;
+    let host =
+        Host { gateway: Arc::new(gateway), bucket: Arc::new(bucket), clock: environment.clock.clone() };
     let (stop, stopped) = watch::channel(());
     let every_second = tokio::spawn(every_second(environment.clone()));
     let midnight = tokio::spawn(at_midnight(template, environment));
-    let serving = tokio::spawn(server::serve(listener, Arc::new(gateway), changed(stopped)));
+    let serving = tokio::spawn(server::serve(listener, host, changed(stopped)));
     greet(&base_url, &endpoint)?;
 
     interrupted().await?;
@@ -244,6 +254,13 @@ fn greet(base_url: &str, endpoint: &str) -> Result<(), String> {
             format!("{} sign-in", demo.name),
             demo.email,
             demo.password
+        );
+    }
+    for demo in &DEMOS {
+        println!(
+            "{:<16}{base_url}/careers/{}",
+            format!("{} careers", demo.name),
+            Slug::of(demo.name, "organization")
         );
     }
     println!("DynamoDB        {endpoint}");

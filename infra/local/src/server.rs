@@ -1,4 +1,4 @@
-//! The gateway on a socket: HTTP/1.1 in, HTTP/1.1 out.
+//! The gateway on a socket, and beside it the bucket: HTTP/1.1 in, HTTP/1.1 out.
 
 use std::convert::Infallible;
 use std::future::Future;
@@ -15,9 +15,22 @@ use hyper::server::conn::http1;
 use hyper::service::service_fn;
 use hyper_util::rt::{TokioIo, TokioTimer};
 use hyper_util::server::graceful::GracefulShutdown;
+use shared::clock::Clock;
 use tokio::net::{TcpListener, TcpStream};
 
-use crate::gateway::{Gateway, MAX_BODY};
+use crate::bucket::{self, Shelf};
+use crate::gateway::{self, Gateway};
+
+/// What answers here.
+#[derive(Clone)]
+pub struct Host {
+    /// The functions.
+    pub gateway: Arc<Gateway>,
+    /// The files.
+    pub bucket: Arc<Shelf>,
+    /// The time.
+    pub clock: Clock,
+}
 
 /// How long requests under way may take to end once the service is stopping.
 const GRACE: Duration = Duration::from_secs(10);
@@ -25,17 +38,13 @@ const GRACE: Duration = Duration::from_secs(10);
 const HEADER_TIMEOUT: Duration = Duration::from_secs(30);
 
 /// Serves until `shutdown`; then takes no more connections, and lets the requests under way end.
-pub async fn serve(
-    listener: TcpListener,
-    gateway: Arc<Gateway>,
-    shutdown: impl Future<Output = ()>,
-) -> io::Result<()> {
+pub async fn serve(listener: TcpListener, host: Host, shutdown: impl Future<Output = ()>) -> io::Result<()> {
     let connections = GracefulShutdown::new();
     let mut shutdown = std::pin::pin!(shutdown);
     loop {
         tokio::select! {
             accepted = listener.accept() => match accepted {
-                Ok((stream, peer)) => connect(stream, peer, &gateway, &connections),
+                Ok((stream, peer)) => connect(stream, peer, &host, &connections),
                 // The process is out of file descriptors, or the client has gone again: neither ends the service.
                 Err(error) => {
                     tracing::warn!(%error, "a connection was not accepted");
@@ -51,11 +60,11 @@ pub async fn serve(
     Ok(())
 }
 
-fn connect(stream: TcpStream, peer: SocketAddr, gateway: &Arc<Gateway>, connections: &GracefulShutdown) {
-    let gateway = gateway.clone();
+fn connect(stream: TcpStream, peer: SocketAddr, host: &Host, connections: &GracefulShutdown) {
+    let host = host.clone();
     let answer = service_fn(move |request| {
-        let gateway = gateway.clone();
-        async move { Ok::<_, Infallible>(answer(&gateway, request, peer.ip()).await) }
+        let host = host.clone();
+        async move { Ok::<_, Infallible>(answer(&host, request, peer.ip()).await) }
     });
     let connection = http1::Builder::new()
         .timer(TokioTimer::new())
@@ -67,10 +76,19 @@ fn connect(stream: TcpStream, peer: SocketAddr, gateway: &Arc<Gateway>, connecti
     tokio::spawn(async move { connection.await.ok() });
 }
 
-async fn answer(gateway: &Gateway, request: Request<Incoming>, source: IpAddr) -> Response<Full<Bytes>> {
+async fn answer(host: &Host, request: Request<Incoming>, source: IpAddr) -> Response<Full<Bytes>> {
     let (parts, body) = request.into_parts();
-    let response = match Limited::new(body, MAX_BODY).collect().await {
-        Ok(body) => gateway.send(Request::from_parts(parts, body.to_bytes()), source).await,
+    let is_file = host.bucket.takes(parts.uri.path());
+    let limit = if is_file { bucket::MAX_BODY } else { gateway::MAX_BODY };
+    let response = match Limited::new(body, limit).collect().await {
+        Ok(body) => {
+            let request = Request::from_parts(parts, body.to_bytes());
+            if is_file {
+                host.bucket.answer(request, host.clock.now()).await
+            } else {
+                host.gateway.send(request, source).await
+            }
+        }
         Err(error) if error.is::<LengthLimitError>() => {
             let mut response =
                 Response::new(Bytes::from_static(br#"{"message":"Request Entity Too Large"}"#));

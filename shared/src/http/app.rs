@@ -207,7 +207,7 @@ impl App {
         Visit {
             path: request.raw_http_path().to_owned(),
             query: request.uri().query().unwrap_or_default().to_owned(),
-            id: path_id(request),
+            parameters: request.path_parameters_ref().cloned().unwrap_or_default(),
             headers: request.headers().clone(),
             body: body.to_vec(),
             source: gateway_context(request).http.source_ip.unwrap_or_default(),
@@ -346,7 +346,8 @@ fn respond(
         let body = match form {
             Form::Api | Form::Either => error.body(request_id),
             Form::OAuth => error.oauth_body(),
-            Form::Page => page::of_error(&error, request_id),
+            Form::Page => page::of_error(&error, request_id, Some("/dashboard")),
+            Form::Site => page::of_error(&error, request_id, None),
         };
         let reply = Reply::new(error.kind().0, body);
         error.headers(base_url).into_iter().fold(reply, |reply, (name, value)| reply.with(name, value))
@@ -362,7 +363,7 @@ fn respond(
             ("access-control-allow-origin", "*".to_owned()),
             ("access-control-expose-headers", "WWW-Authenticate".to_owned()),
         ],
-        Form::Page => page::headers(base_url),
+        Form::Page | Form::Site => page::headers(base_url),
     };
     headers.push(("x-request-id", request_id.to_owned()));
     if let Some(Quota { limit, remaining, seconds_left }) = quota {

@@ -43,6 +43,13 @@ pub(super) fn if_match(headers: &HeaderMap, etag: &str) -> Result<bool, Error> {
     Ok(matched)
 }
 
+/// Whether `If-None-Match` (RFC 9110, section 13.1.2) names this `etag`, weak or strong.
+pub(super) fn if_none_match(headers: &HeaderMap, etag: &str) -> bool {
+    let lists = headers.get_all("if-none-match").iter().filter_map(|value| value.to_str().ok());
+    let mut tags = lists.flat_map(|list| list.split(',')).map(str::trim);
+    tags.any(|tag| tag == "*" || tag.strip_prefix("W/").unwrap_or(tag) == etag)
+}
+
 /// Whether a body of this type is JSON in UTF-8.
 pub(super) fn is_json(headers: &HeaderMap) -> bool {
     let Ok(Some(value)) = single(headers, "content-type") else { return false };

@@ -4,7 +4,7 @@ use std::sync::LazyLock;
 
 use askama::Template;
 use base64::Engine;
-use base64::engine::general_purpose::URL_SAFE_NO_PAD;
+use base64::engine::general_purpose::{STANDARD, URL_SAFE_NO_PAD};
 use sha2::{Digest, Sha256};
 
 use super::Error;
@@ -33,8 +33,8 @@ struct ErrorPage<'p> {
     back: Option<&'p str>,
 }
 
-/// The page for an error.
-pub(super) fn of_error(error: &Error, request_id: &str) -> String {
+/// The page for an error. Only who may have come from the dashboard is led there.
+pub(super) fn of_error(error: &Error, request_id: &str, back: Option<&str>) -> String {
     let (status, _) = error.kind();
     let sentence = match error {
         Error::NotFound => "The page does not exist, or what it shows is not your organization's.".to_owned(),
@@ -57,18 +57,35 @@ pub(super) fn of_error(error: &Error, request_id: &str) -> String {
         sentence: &sentence,
         next,
         request_id,
-        back: Some("/dashboard"),
+        back,
     };
     page.render().unwrap_or_else(|_| sentence.clone())
 }
 
+/// What a page may use that does not come from us.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Sources<'s> {
+    /// A stylesheet within the page, word for word.
+    pub style: Option<&'s str>,
+    /// The origin of an image.
+    pub image: Option<&'s str>,
+    /// The origin that a form leads to.
+    pub form: Option<&'s str>,
+}
+
 /// The policy that a page is shown under: nothing from elsewhere, nothing inline, in nobody's frame, and forms that lead
-/// nowhere but home and to this source.
-pub(super) fn content_security_policy(form_action: &str) -> String {
-    let space = if form_action.is_empty() { "" } else { " " };
+/// nowhere but home; except for these sources.
+pub(super) fn content_security_policy(sources: &Sources<'_>) -> String {
+    let style = sources.style.map(|style| format!("'sha256-{}'", STANDARD.encode(Sha256::digest(style))));
+    let directive = |name: &str, source: Option<&str>| match source {
+        Some(source) => format!("{name} 'self' {source}; "),
+        None => format!("{name} 'self'; "),
+    };
     format!(
-        "default-src 'none'; style-src 'self'; img-src 'self'; form-action 'self'{space}{form_action}; \
-         frame-ancestors 'none'; base-uri 'none'"
+        "default-src 'none'; {}{}{}frame-ancestors 'none'; base-uri 'none'",
+        directive("style-src", style.as_deref()),
+        directive("img-src", sources.image),
+        directive("form-action", sources.form),
     )
 }
 
@@ -77,7 +94,7 @@ pub(super) fn headers(base_url: &str) -> Vec<(&'static str, String)> {
     let mut headers = vec![
         ("content-type", "text/html; charset=utf-8".to_owned()),
         ("cache-control", "no-store".to_owned()),
-        ("content-security-policy", content_security_policy("")),
+        ("content-security-policy", content_security_policy(&Sources::default())),
         ("x-frame-options", "DENY".to_owned()),
         ("x-content-type-options", "nosniff".to_owned()),
         ("referrer-policy", "no-referrer".to_owned()),

@@ -7,6 +7,7 @@ use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use serde::Serialize;
 use sha2::{Digest, Sha256};
 
+use super::page::Sources;
 use super::{Error, page};
 use crate::store::{Failure, Receipt};
 
@@ -40,6 +41,11 @@ impl<O: Serialize> Reply<O> {
         Ok(Self::new(200, body).with("etag", tag))
     }
 
+    /// 200 with one resource, and the entity tag of `identity`: the same resource without what changes by itself.
+    pub fn resource_as(resource: &O, identity: &O) -> Result<Self, Error> {
+        Ok(Self::new(200, json(resource)?).with("etag", etag(&json(identity)?)))
+    }
+
     /// 200 with something that has no version of its own.
     pub fn ok(body: &O) -> Result<Self, Error> {
         Ok(Self::new(200, json(body)?))
@@ -61,8 +67,7 @@ impl Reply<Page> {
 
     /// 200 with a file that may be kept for a year, because its address changes with its content.
     pub fn file(media: &str, content: &str) -> Self {
-        Self::new(200, content.to_owned())
-            .with("content-type", media.to_owned())
+        Self::document(media, content.to_owned())
             .with("x-content-type-options", "nosniff".to_owned())
             .with("cache-control", "public, max-age=31536000, immutable".to_owned())
     }
@@ -73,11 +78,20 @@ impl Reply<Page> {
         Self { status, ..self }
     }
 
-    /// The same page, whose forms may lead to this source (CSP `form-action`), too.
+    /// The same page, which may use these sources, too.
     #[must_use]
-    pub fn leading_to(self, source: &str) -> Self {
-        let policy = page::content_security_policy(source);
-        self.with("content-security-policy", policy)
+    pub fn using(self, sources: &Sources<'_>) -> Self {
+        self.with("content-security-policy", page::content_security_policy(sources))
+    }
+
+    /// 304: the caller has the page already.
+    pub(super) fn not_modified(self) -> Self {
+        Self { status: 304, body: String::new(), ..self }
+    }
+
+    /// 200 with a document of this media type.
+    pub fn document(media: &str, content: String) -> Self {
+        Self::new(200, content).with("content-type", media.to_owned())
     }
 }
 

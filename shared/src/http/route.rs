@@ -33,6 +33,8 @@ pub enum Form {
     OAuth,
     /// Pages for a browser.
     Page,
+    /// Pages that anybody may read, and that caches between us and them may hold.
+    Site,
     /// Pages for whoever asks for `text/html`, otherwise as the API.
     Either,
 }
@@ -98,6 +100,15 @@ impl Route {
         F: Future<Output = Result<Reply<O>, Error>> + Send + 'static,
     {
         Self { key, handler: Handler::Open(Access::Public, Form::OAuth, by(handler)) }
+    }
+
+    /// `handler` answers anybody, candidates and search engines, and knows nobody again: there are no cookies.
+    pub fn site<H, F>(key: &'static str, handler: H) -> Self
+    where
+        H: Fn(Arc<Visit>) -> F + Send + Sync + 'static,
+        F: Future<Output = Result<Reply<Page>, Error>> + Send + 'static,
+    {
+        Self { key, handler: Handler::Open(Access::Public, Form::Site, by(handler)) }
     }
 
     /// `handler` answers anybody's browser. A POST comes from a form that the same browser was given.

@@ -3,10 +3,12 @@
 use std::net::Ipv6Addr;
 
 use jiff::Timestamp;
+use lambda_http::aws_lambda_events::query_map::QueryMap;
 use lambda_http::http::HeaderMap;
 
 use super::parameters::Parameters;
-use super::{Error, headers};
+use super::reply::etag;
+use super::{Error, Page, Reply, headers};
 use crate::clock::to_second;
 use crate::id::{Id, Ids};
 use crate::providers::Providers;
@@ -18,7 +20,7 @@ use crate::store::Store;
 pub struct Visit {
     pub(super) path: String,
     pub(super) query: String,
-    pub(super) id: Option<String>,
+    pub(super) parameters: QueryMap,
     pub(super) headers: HeaderMap,
     pub(super) body: Vec<u8>,
     pub(super) source: String,
@@ -42,7 +44,12 @@ impl Visit {
 
     /// The identifier in the path. What cannot be one names nothing.
     pub fn id(&self) -> Result<Id, Error> {
-        self.id.as_deref().and_then(|id| id.parse().ok()).ok_or(Error::NotFound)
+        self.parameter("id").parse().map_err(|_| Error::NotFound)
+    }
+
+    /// The part of the path that the route calls `name`; empty where it has none.
+    pub fn parameter(&self, name: &str) -> &str {
+        self.parameters.first(name).unwrap_or_default()
     }
 
     /// The query's parameters.
@@ -64,6 +71,15 @@ impl Visit {
     /// A header's value, where it was sent once and is visible ASCII.
     pub fn header(&self, name: &str) -> Option<&str> {
         headers::single(&self.headers, name).ok().flatten()
+    }
+
+    /// A reply that caches may hold for half a minute, so that what changes shows within one; where the caller has it
+    /// already, only that (RFC 9110, section 13.1.2).
+    pub fn cached(&self, reply: Reply<Page>) -> Reply<Page> {
+        let tag = etag(&reply.body);
+        let is_known = headers::if_none_match(&self.headers, &tag);
+        let reply = reply.with("cache-control", "public, max-age=30".to_owned()).with("etag", tag);
+        if is_known && reply.status == 200 { reply.not_modified() } else { reply }
     }
 
     /// The body, byte by byte as it was sent.

@@ -3,7 +3,8 @@
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
-use super::contact::{Email, Phone, WebAddress};
+use super::contact::{Email, Phone};
+use super::resume::Resume;
 use super::role::InvalidTransition;
 use super::words::words;
 use super::{RoleStatus, Text};
@@ -66,7 +67,8 @@ pub struct Profile {
     /// The telephone number.
     pub phone: Option<Phone>,
     /// Where the résumé is.
-    pub resume_url: Option<WebAddress>,
+    #[serde(rename = "resume_url")]
+    pub resume: Option<Resume>,
 }
 
 /// A candidate, as lists show it.
@@ -322,7 +324,7 @@ mod tests {
             name: Name::parse("Jane").unwrap().unwrap(),
             email: "jane@example.com".parse().unwrap(),
             phone: None,
-            resume_url: None,
+            resume: None,
         };
         let mut file = CandidateFile::new(Id::new(1).unwrap(), profile, Timestamp::UNIX_EPOCH);
         file.candidate.stage = stage;

@@ -85,6 +85,13 @@ impl WebAddress {
     }
 }
 
+impl WebAddress {
+    /// An address that the service made itself, of any length.
+    pub fn made(address: String) -> Self {
+        Self(address)
+    }
+}
+
 impl FromStr for WebAddress {
     type Err = String;
 

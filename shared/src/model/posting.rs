@@ -32,6 +32,8 @@ pub struct Posting {
     /// What it says.
     #[serde(flatten)]
     pub content: PostingContent,
+    /// When it was last put on the career page.
+    pub published_at: Option<Timestamp>,
     /// When it was created.
     pub created_at: Timestamp,
     /// When it last changed.
@@ -54,6 +56,7 @@ impl Posting {
             slug,
             published: false,
             content,
+            published_at: None,
             created_at: now,
             updated_at: now,
             version: 1,
@@ -70,7 +73,7 @@ impl Posting {
         match (role, self.published) {
             (RoleStatus::Closed, _) => Err(NotPublishable),
             (_, true) => Ok(self),
-            (_, false) => Ok(Self { published: true, ..self.changed(now) }),
+            (_, false) => Ok(Self { published: true, published_at: Some(now), ..self.changed(now) }),
         }
     }
 
@@ -104,6 +107,7 @@ mod tests {
             slug: Slug::of("Engineer", "job"),
             published: false,
             content: PostingContent { title, public_description: None, requirements: None },
+            published_at: None,
             created_at: Timestamp::UNIX_EPOCH,
             updated_at: Timestamp::UNIX_EPOCH,
             version: 1,

@@ -3,6 +3,7 @@
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
+use super::text::grouped;
 use super::words::words;
 use super::{Slug, Text};
 use crate::id::Id;
@@ -99,6 +100,19 @@ impl SalaryRange {
     pub const fn max(self) -> Option<Salary> {
         self.max
     }
+
+    /// The range in words: `$150,000 to $190,000 a year`; `None` where both ends are open.
+    pub fn words(self) -> Option<String> {
+        let dollars = |salary: Salary| format!("${}", grouped(salary.dollars().into()));
+        let words = match (self.min, self.max) {
+            (Some(min), Some(max)) if min == max => dollars(min),
+            (Some(min), Some(max)) => format!("{} to {}", dollars(min), dollars(max)),
+            (Some(min), None) => format!("from {}", dollars(min)),
+            (None, Some(max)) => format!("up to {}", dollars(max)),
+            (None, None) => return None,
+        };
+        Some(format!("{words} a year"))
+    }
 }
 
 /// What people write about a role.
@@ -139,6 +153,8 @@ pub struct Role {
     pub content: RoleContent,
     /// Its posting, once it has one.
     pub posting: Option<PostingLink>,
+    /// When it last went from draft to open.
+    pub opened_at: Option<Timestamp>,
     /// When it was created.
     pub created_at: Timestamp,
     /// When it last changed.
@@ -155,6 +171,7 @@ impl Role {
             status: RoleStatus::Draft,
             content,
             posting: None,
+            opened_at: None,
             created_at: now,
             updated_at: now,
             version: 1,
@@ -163,7 +180,8 @@ impl Role {
 
     /// draft -> open.
     pub fn publish(self, now: Timestamp) -> Result<Self, InvalidTransition> {
-        self.step(&[RoleStatus::Draft], RoleStatus::Open, now)
+        let role = self.step(&[RoleStatus::Draft], RoleStatus::Open, now)?;
+        Ok(Self { opened_at: Some(now), ..role })
     }
 
     /// open -> paused.
@@ -275,6 +293,23 @@ mod tests {
             salary,
         };
         Role { status, ..Role::draft(Id::new(1).unwrap(), content, Timestamp::UNIX_EPOCH) }
+    }
+
+    #[test]
+    fn a_salary_has_one_end_two_or_none() {
+        let words = |min: Option<i64>, max: Option<i64>| {
+            SalaryRange::new(min.and_then(Salary::new), max.and_then(Salary::new)).unwrap().words()
+        };
+        for (min, max, expected) in [
+            (Some(150_000), Some(190_000), Some("$150,000 to $190,000 a year")),
+            (Some(90_000), Some(90_000), Some("$90,000 a year")),
+            (Some(1_000), None, Some("from $1,000 a year")),
+            (None, Some(100_000_000), Some("up to $100,000,000 a year")),
+            (Some(0), Some(999), Some("$0 to $999 a year")),
+            (None, None, None),
+        ] {
+            assert_eq!(words(min, max).as_deref(), expected);
+        }
     }
 
     #[test]

@@ -28,6 +28,14 @@ impl Slug {
         Self(if usable { slug } else { fallback }.to_owned())
     }
 
+    /// What is a slug already, such as a part of an address.
+    pub fn parse(given: &str) -> Option<Self> {
+        let is_word = |word: &str| {
+            !word.is_empty() && word.bytes().all(|byte| byte.is_ascii_lowercase() || byte.is_ascii_digit())
+        };
+        (given.len() <= Self::MAX && given.split('-').all(is_word)).then(|| Self(given.to_owned()))
+    }
+
     /// This slug for its first bearer, `slug-2` for the second, and so on.
     #[must_use]
     pub fn numbered(&self, number: u64) -> Self {
@@ -75,7 +83,15 @@ mod tests {
             let slug = Slug::of(&title, "job");
             prop_assert!(well_formed(&slug), "{slug}");
             prop_assert!(well_formed(&slug.numbered(number)), "{}", slug.numbered(number));
+            prop_assert_eq!(Slug::parse(slug.as_str()), Some(slug.clone()));
             prop_assert_eq!(Slug::of(slug.as_str(), "job"), slug);
+        }
+    }
+
+    #[test]
+    fn what_is_no_slug_is_not_read_as_one() {
+        for given in ["", "-", "a-", "-a", "a--b", "A", "a b", "a/b", "ä", "a.b", "a#b", &"a".repeat(81)] {
+            assert_eq!(Slug::parse(given), None, "{given}");
         }
     }
 

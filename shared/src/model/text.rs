@@ -26,6 +26,19 @@ impl<const MAX: usize> Text<MAX> {
     }
 }
 
+/// `number` with commas between the thousands.
+pub fn grouped(number: u64) -> String {
+    let digits = number.to_string();
+    let mut text = String::with_capacity(digits.len() + digits.len() / 3);
+    for (place, digit) in digits.chars().enumerate() {
+        if place > 0 && (digits.len() - place).is_multiple_of(3) {
+            text.push(',');
+        }
+        text.push(digit);
+    }
+    text
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -39,6 +52,17 @@ mod tests {
                 prop_assert!((1..=8).contains(&text.as_str().chars().count()));
                 prop_assert_eq!(Text::<8>::parse(text.as_str()), Ok(Some(text.clone())));
             }
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn commas_stand_between_the_thousands_and_change_no_digit(number: u64) {
+            let text = grouped(number);
+            prop_assert_eq!(text.replace(',', ""), number.to_string());
+            let groups: Vec<&str> = text.split(',').collect();
+            prop_assert!((1..=3).contains(&groups[0].len()));
+            prop_assert!(groups[1..].iter().all(|group| group.len() == 3));
         }
     }
 

@@ -5,7 +5,9 @@ use jiff::civil::Date;
 use serde::{Deserialize, Serialize};
 
 use super::Text;
-use super::candidate::{Source, Stage};
+use super::candidate::{Name, Source, Stage};
+use super::contact::{Email, Phone, WebAddress};
+use super::resume::Resume;
 use super::screen::ScreenResult;
 use crate::id::Id;
 
@@ -31,11 +33,17 @@ pub enum Happening {
         role_id: Id,
         /// How.
         source: Source,
+        /// What the form on the career page held; only there.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        submission: Option<Box<Submission>>,
     },
     /// The candidate's own fields were changed.
     Updated {
         /// Which of them.
         fields: Vec<String>,
+        /// The file that an applicant has sent, where that is what was done.
+        #[serde(rename = "resume_url", default, skip_serializing_if = "Option::is_none")]
+        resume: Option<Resume>,
     },
     /// The candidate moved along the pipeline.
     StageChanged {
@@ -85,6 +93,22 @@ pub enum Happening {
     },
 }
 
+/// What an applicant wrote into the form on the career page. Anybody can write anything there: of a candidate who is
+/// known already, nothing changes by it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Submission {
+    /// The name.
+    pub name: Name,
+    /// The e-mail address.
+    pub email: Email,
+    /// The telephone number.
+    pub phone: Option<Phone>,
+    /// Where the résumé is.
+    pub resume_url: Option<WebAddress>,
+    /// A few words.
+    pub note: Option<Notes>,
+}
+
 /// An entry of the history.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Touchpoint {
@@ -97,4 +121,14 @@ pub struct Touchpoint {
     pub at: Timestamp,
     /// By whom: a credential's name, `career page` or `voice provider`.
     pub actor: String,
+}
+
+impl Touchpoint {
+    /// The file that was sent, where that is what was done.
+    pub const fn resume(&self) -> Option<&Resume> {
+        match &self.happening {
+            Happening::Updated { resume, .. } => resume.as_ref(),
+            _ => None,
+        }
+    }
 }

@@ -1,4 +1,4 @@
-//! The one client for outside services: timeouts, no redirects, answers of at most 1 MB, and nothing logged that was
+//! The one client for outside services: timeouts, no redirects, answers of bounded length, and nothing logged that was
 //! sent or received.
 
 use std::time::Duration;
@@ -12,7 +12,7 @@ use reqwest::{RequestBuilder, StatusCode};
 const CONNECT: Duration = Duration::from_secs(2);
 /// How long a whole call may take.
 const TOTAL: Duration = Duration::from_secs(8);
-/// The largest answer that is read.
+/// The largest answer that is read where nothing else is said.
 const MAX_ANSWER: usize = 1024 * 1024;
 
 /// An HTTP client for outside services.
@@ -41,8 +41,8 @@ pub enum NoAnswer {
     /// It was sent, and no whole answer came back in time: the service may have done what was asked.
     #[error("did not answer")]
     Lost,
-    /// The answer was longer than 1 MB: the service may have done what was asked.
-    #[error("answered more than 1 MB")]
+    /// The answer was longer than allowed: the service may have done what was asked.
+    #[error("answered at too great a length")]
     TooLong,
 }
 
@@ -75,8 +75,18 @@ impl Outside {
         self.client.post(url)
     }
 
-    /// Sends a request and reads the whole answer.
+    /// A PUT to `url`.
+    pub fn put(&self, url: &str) -> RequestBuilder {
+        self.client.put(url)
+    }
+
+    /// Sends a request and reads the whole answer: at most 1 MB.
     pub async fn send(&self, request: RequestBuilder) -> Result<Answer, NoAnswer> {
+        self.send_up_to(request, MAX_ANSWER).await
+    }
+
+    /// The same with an answer of at most `limit` bytes.
+    pub async fn send_up_to(&self, request: RequestBuilder, limit: usize) -> Result<Answer, NoAnswer> {
         let mut response = request.send().await.map_err(|error| match error {
             error if error.is_connect() || error.is_builder() => NoAnswer::Unreached,
             _ => NoAnswer::Lost,
@@ -84,7 +94,7 @@ impl Outside {
         let (status, headers) = (response.status(), std::mem::take(response.headers_mut()));
         let mut body = BytesMut::new();
         while let Some(chunk) = response.chunk().await.map_err(|_| NoAnswer::Lost)? {
-            if body.len() + chunk.len() > MAX_ANSWER {
+            if body.len() + chunk.len() > limit {
                 return Err(NoAnswer::TooLong);
             }
             body.extend_from_slice(&chunk);

@@ -6,6 +6,7 @@
 pub mod client;
 pub mod client_document;
 mod public_address;
+pub mod resumes;
 #[cfg(test)]
 mod stand_in;
 pub mod vapi;
@@ -25,8 +26,12 @@ use crate::model::{Mode, VoiceProvider};
 use crate::sealed::SealingKeys;
 use crate::secret::Secret;
 
+use aws_credential_types::Credentials;
+use aws_credential_types::provider::SharedCredentialsProvider;
+
 use client::Outside;
 use client_document::ClientDocuments;
+use resumes::Bucket;
 use vapi::Vapi;
 use whatsapp::WhatsApp;
 use x::X;
@@ -39,6 +44,7 @@ struct Inner {
     /// Made when it is first needed, as the next: most functions never do.
     outside: OnceLock<Option<Outside>>,
     documents: OnceLock<Option<ClientDocuments>>,
+    resumes: OnceLock<Option<Bucket>>,
     services: Services,
     simulator_secret: Secret,
 }
@@ -78,6 +84,7 @@ impl Providers {
         Self(Arc::new(Inner {
             outside: OnceLock::new(),
             documents,
+            resumes: OnceLock::new(),
             services: config.services.clone(),
             simulator_secret: Secret::new(
                 URL_SAFE_NO_PAD.encode(config.signing_key.mac(&["voice simulator"])),
@@ -99,6 +106,25 @@ impl Providers {
             made.inspect_err(|sentence| tracing::error!(sentence, "no client documents")).ok()
         };
         self.0.documents.get_or_init(make).as_ref()
+    }
+
+    /// The bucket that keeps uploaded résumés, where there is one.
+    pub fn resumes(&self) -> Option<&Bucket> {
+        let make = || {
+            let access = self.0.services.resumes.as_ref()?;
+            let credentials = Credentials::new(
+                access.access_key_id.clone(),
+                access.secret_access_key.expose(),
+                access.session_token.as_ref().map(|token| token.expose().to_owned()),
+                None,
+                "environment",
+            );
+            let (name, region, endpoint) = (&access.name, &access.region, access.endpoint.as_deref());
+            let credentials = SharedCredentialsProvider::new(credentials);
+            let made = Bucket::new(self.outside()?.clone(), credentials, name, region, endpoint);
+            made.inspect_err(|sentence| tracing::error!(sentence, "no bucket for résumés")).ok()
+        };
+        self.0.resumes.get_or_init(make).as_ref()
     }
 
     /// Who makes the calls of a tenant in this mode; `None` where nobody is configured.

@@ -445,7 +445,7 @@ mod tests {
         }
         let long =
             answer("201 Created", &format!(r#"{{"id":"call-1","x":"{}"}}"#, "x".repeat(2 * 1024 * 1024)));
-        assert_eq!(start_with(long).await, unknown("The voice provider answered more than 1 MB"));
+        assert_eq!(start_with(long).await, unknown("The voice provider answered at too great a length"));
     }
 
     #[tokio::test]

@@ -10,7 +10,7 @@ use tracing_subscriber::fmt::MakeWriter;
 
 use crate::clock::Clock;
 use crate::config::Config;
-use crate::http::{Access, App, Environment, Route};
+use crate::http::{App, Environment, Form, Route};
 use crate::providers::Providers;
 use crate::random::Random;
 use crate::store::Store;
@@ -19,7 +19,7 @@ use crate::store::Store;
 pub fn serve(routes: Vec<Route>) -> Result<(), Error> {
     start(async {
         let environment = environment().await?;
-        if routes.iter().any(|route| route.access() != Access::Public) {
+        if routes.iter().any(|route| route.form() != Form::Either) {
             environment.store.connect().await;
         }
         let app = App::new(environment, routes);
@@ -56,7 +56,9 @@ pub fn log<W>(writer: W) -> impl tracing::Subscriber
 where
     W: for<'w> MakeWriter<'w> + Send + Sync + 'static,
 {
-    let usual = || EnvFilter::new("warn,shared=info,tasks=info,usage_reset=info,oauth=info,dashboard=info");
+    let usual = || {
+        EnvFilter::new("warn,shared=info,tasks=info,usage_reset=info,oauth=info,dashboard=info,careers=info")
+    };
     tracing_subscriber::fmt()
         .json()
         .flatten_event(true)

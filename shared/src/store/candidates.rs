@@ -9,7 +9,7 @@ use super::tasks::{Task, TaskKind};
 use super::writes::number;
 use super::{Failure, Item, Listed, Page, Refusal, Store, Writes, item, keys};
 use crate::id::Id;
-use crate::model::{Application, Candidate, CandidateFile, Role, Screen, Stage, Tenant, Touchpoint};
+use crate::model::{Application, Candidate, CandidateFile, Email, Role, Screen, Stage, Tenant, Touchpoint};
 
 /// Everything about one candidate.
 #[derive(Clone, Debug)]
@@ -122,6 +122,16 @@ impl Store {
     /// The candidate's file, if the tenant has the candidate.
     pub async fn find_candidate(&self, tenant: Tenant, id: Id) -> Result<Option<CandidateFile>, Failure> {
         self.read(keys::candidate_file(tenant, id)).await?.map(item::read).transpose()
+    }
+
+    /// The file of the candidate with this e-mail address, if the tenant has one.
+    pub async fn find_candidate_by_email(
+        &self,
+        tenant: Tenant,
+        email: &Email,
+    ) -> Result<Option<CandidateFile>, Failure> {
+        let Some(claim) = self.read(keys::email(tenant, email)).await? else { return Ok(None) };
+        self.find_candidate(tenant, item::read::<EmailClaim>(claim)?.id).await
     }
 
     /// A candidate's file and a role, each if the tenant has it.

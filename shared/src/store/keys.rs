@@ -11,11 +11,13 @@
 //! | role stats | `{tenant}#ROLE_STATS` | role id | |
 //! | job posting | `{tenant}#POSTING` | id | `{tenant}#POSTING#{published or unpublished}` |
 //! | job posting slug | `{tenant}#SLUG` | slug | |
+//! | opening: what the career pages list of a posting while it is open | `{tenant}#OPENING` | public since, then id | |
 //! | candidate's file: candidate, applications, unfinished screens | `{tenant}#CANDIDATE#{id}` | `~FILE` | |
 //! | touchpoint | `{tenant}#CANDIDATE#{id}` | `HISTORY#{the file's version}#{number}` | |
 //! | candidate, as lists show it | `{tenant}#CANDIDATE` | id | `{tenant}#CANDIDATE#{stage}` |
 //! | applicant of a role | `{tenant}#APPLICANT#{role id}` | candidate id | `{tenant}#APPLICANT#{role id}#{stage}` |
 //! | e-mail address of a candidate | `{tenant}#EMAIL#{lower-cased address}` | `EMAIL` | |
+//! | upload of a résumé that is expected | `{tenant}#UPLOAD#{ticket's hash}` | `UPLOAD` | |
 //! | voice screen's file: screen, highlights, red flags, the call | `{tenant}#SCREEN#{id}` | `~FILE` | |
 //! | part of a transcript | `{tenant}#SCREEN#{id}` | `TRANSCRIPT#{part}` | |
 //! | voice screen, as lists show it | `{tenant}#SCREEN` | id | `{tenant}#SCREEN#{status}` |
@@ -25,7 +27,7 @@
 //! | posts of a day | `{tenant}#CHANNEL` | `x#{date}` | |
 //! | post to X | `{tenant}#POST` | id | |
 //! | organization registry, spread over 16 partitions | `ORGANIZATION#{shard}` | id | |
-//! | organization slug | `ORGANIZATION_SLUG#{slug}` | `SLUG` | |
+//! | organization slug: the career site at this address | `ORGANIZATION_SLUG#{slug}` | `SLUG` | |
 //! | member | `{organization}#live#MEMBER` | id | |
 //! | session of a member | `{organization}#live#SESSION#{hash}` | `SESSION` | |
 //! | e-mail address of a member | `MEMBER_EMAIL#{lower-cased address}` | `EMAIL` | |
@@ -91,9 +93,10 @@ impl Key {
     }
 }
 
-/// What a list is read from.
+/// What a list is read from: the table as of now, the table as it was a moment ago (at half the price), or the index.
 pub(super) enum Partition {
     Table(String),
+    Recent(String),
     Filtered(String),
 }
 
@@ -167,6 +170,18 @@ pub(super) fn posting_slug(tenant: Tenant, slug: &Slug) -> Key {
     Key { pk: format!("{tenant}#SLUG"), sk: slug.to_string() }
 }
 
+pub(super) fn openings(tenant: Tenant) -> Partition {
+    Partition::Recent(format!("{tenant}#OPENING"))
+}
+
+pub(super) fn opening(tenant: Tenant, since: Timestamp, id: Id) -> Key {
+    Key { pk: format!("{tenant}#OPENING"), sk: opening_position(since, id) }
+}
+
+pub(super) fn opening_position(since: Timestamp, id: Id) -> String {
+    format!("{}{}", sortable(since), padded(id))
+}
+
 pub(super) fn candidates(tenant: Tenant, role: Option<Id>, stage: Option<Stage>) -> Partition {
     match (role, stage) {
         (None, None) => Partition::Table(format!("{tenant}#CANDIDATE")),
@@ -213,6 +228,10 @@ pub(super) fn candidate_screen(tenant: Tenant, candidate: Id, id: Id) -> Key {
 
 pub(super) fn email(tenant: Tenant, email: &Email) -> Key {
     Key { pk: format!("{tenant}#EMAIL#{}", email.folded()), sk: "EMAIL".to_owned() }
+}
+
+pub(super) fn upload(tenant: Tenant, hash: &str) -> Key {
+    Key { pk: format!("{tenant}#UPLOAD#{hash}"), sk: "UPLOAD".to_owned() }
 }
 
 pub(super) fn screens(tenant: Tenant, role: Option<Id>, status: Option<ScreenStatus>) -> Partition {
@@ -279,15 +298,16 @@ pub(super) fn tasks() -> Partition {
 }
 
 pub(super) fn task(due: Timestamp, tenant: Tenant, kind: &str, id: Id) -> Key {
-    Key { pk: "TASK".to_owned(), sk: format!("{}#{tenant}#{kind}#{}", task_time(due), padded(id)) }
+    Key { pk: "TASK".to_owned(), sk: format!("{}#{tenant}#{kind}#{}", sortable(due), padded(id)) }
 }
 
 /// What sorts behind every task that is due at `time` and before every later one.
 pub(super) fn tasks_after(time: Timestamp) -> String {
-    format!("{}~", task_time(time))
+    format!("{}~", sortable(time))
 }
 
-fn task_time(time: Timestamp) -> String {
+/// A time, so that the order of its text is the order of time.
+fn sortable(time: Timestamp) -> String {
     format!("{:012}", time.as_second().max(0))
 }
 

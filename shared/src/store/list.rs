@@ -72,21 +72,21 @@ impl Store {
         Ok(items)
     }
 
-    async fn query(
+    pub(super) async fn query(
         &self,
         partition: &Partition,
         limit: u32,
         before: Option<&str>,
     ) -> Result<(Vec<Item>, Option<String>), Failure> {
         let (hash, value, index) = match partition {
-            Partition::Table(pk) => (PK, pk, None),
+            Partition::Table(pk) | Partition::Recent(pk) => (PK, pk, None),
             Partition::Filtered(filter) => (FILTER, filter, Some(FILTERED.to_owned())),
         };
         let mut call = self
             .client
             .query()
             .table_name(&*self.table)
-            .consistent_read(index.is_none())
+            .consistent_read(matches!(partition, Partition::Table(_)))
             .set_index_name(index)
             .expression_attribute_names("#hash", hash)
             .expression_attribute_values(":hash", AttributeValue::S(value.clone()))

@@ -12,12 +12,14 @@ mod item;
 mod keys;
 mod list;
 mod members;
+mod openings;
 mod organizations;
 mod postings;
 mod roles;
 mod screens;
 mod table;
 mod tasks;
+mod uploads;
 mod usage;
 mod writes;
 
@@ -41,8 +43,10 @@ pub use grants::{Apps, NewAccess};
 pub use keys::REGISTRY_SHARDS;
 pub use list::{Listed, Page};
 pub use members::SignedIn;
+pub use openings::{Search, opening_position};
 pub use organizations::{ApiKey, Denied, NewApiKey};
 pub use tasks::{Task, TaskKind};
+pub use uploads::Upload;
 pub use usage::UsageDay;
 pub use writes::{Pending, Receipt, ReceiptSlot, Refusal, Writes};
 

@@ -5,11 +5,11 @@ use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
 use super::gate::{Credential, Holder};
-use super::keys;
-use super::writes::{SlugClaim, number};
+use super::keys::{self, Key};
+use super::writes::number;
 use super::{Failure, Listed, Page, Refusal, Store, Writes, item};
 use crate::id::Id;
-use crate::model::{Day, Mode, Organization, Plan, Scopes, Slug, Tenant, Text};
+use crate::model::{Branding, CareerSite, Day, Mode, Organization, Plan, Scopes, Slug, Tenant, Text};
 
 /// An API key as its owner sees it; the secret is not here, nor anywhere.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -159,26 +159,48 @@ impl Store {
 
     /// Puts an organization, in both modes, on another plan.
     pub async fn set_plan(&self, organization: Id, plan: Plan) -> Result<(), Denied> {
-        self.set(organization, "plan", AttributeValue::S(plan.as_str().to_owned())).await
-    }
-
-    /// Suspends an organization in both modes, or lets it go on.
-    pub async fn set_suspended(&self, organization: Id, suspended: bool) -> Result<(), Denied> {
-        self.set(organization, "suspended", AttributeValue::Bool(suspended)).await
-    }
-
-    async fn set(&self, organization: Id, name: &str, value: AttributeValue) -> Result<(), Denied> {
         let tenants = Mode::ALL.map(|mode| Tenant { organization, mode });
+        self.set(tenants[0], &tenants.map(keys::gate), "plan", &AttributeValue::S(plan.as_str().to_owned()))
+            .await
+    }
+
+    /// Suspends an organization in both modes, its career pages included, or lets it go on.
+    pub async fn set_suspended(&self, organization: Id, suspended: bool) -> Result<(), Denied> {
+        let tenants = Mode::ALL.map(|mode| Tenant { organization, mode });
+        let mut keys = tenants.map(keys::gate).to_vec();
+        for gate in self.read_many(keys.clone()).await? {
+            let organization: Organization = item::read(gate)?;
+            keys.push(keys::organization_slug(&organization.slug));
+        }
+        self.set(tenants[0], &keys, "suspended", &AttributeValue::Bool(suspended)).await
+    }
+
+    /// Changes how a career site looks.
+    pub async fn set_branding(&self, organization: &Organization, branding: &Branding) -> Result<(), Denied> {
+        let branding: AttributeValue = serde_dynamo::to_attribute_value(branding)
+            .map_err(|error| Failure::Internal(format!("a branding cannot be written: {error}")))?;
+        let key = keys::organization_slug(&organization.slug);
+        self.set(organization.tenant(), &[key], "branding", &branding).await
+    }
+
+    /// Sets one attribute of items that must all be there.
+    async fn set(
+        &self,
+        tenant: Tenant,
+        keys: &[Key],
+        name: &str,
+        value: &AttributeValue,
+    ) -> Result<(), Denied> {
         for _ in 0..ATTEMPTS {
-            let mut writes = Writes::new(tenants[0]);
-            for tenant in tenants {
+            let mut writes = Writes::new(tenant);
+            for key in keys {
                 let (names, values) = (vec![("#name", name.to_owned())], vec![(":value", value.clone())]);
-                writes.update(keys::gate(tenant), "SET #name = :value", EXISTS, names, values);
+                writes.update(key.clone(), "SET #name = :value", EXISTS, names, values);
             }
             if self.attempt(writes).await? {
                 return Ok(());
             }
-            if self.find_organization(tenants[0]).await?.is_none() {
+            if self.read_many(keys.iter().cloned()).await?.len() < keys.len() {
                 return Err(Denied::NoSuchOrganization);
             }
         }
@@ -289,8 +311,11 @@ fn organization_writes(modes: &[Organization; 2]) -> Result<Writes, Failure> {
     writes.insert(item::write(&Registered { id }, keys::registered(id), None)?);
     for organization in modes {
         writes.insert(item::write(organization, keys::gate(organization.tenant()), None)?);
-        let claim = SlugClaim { id, last: 1 };
-        writes.insert_slug(item::write(&claim, keys::organization_slug(&organization.slug), None)?, 1);
+        let branding =
+            Branding { name: organization.name.clone(), introduction: None, accent: None, logo_url: None };
+        let (mode, slug) = (organization.mode, organization.slug.clone());
+        let site = CareerSite { id, mode, slug, suspended: organization.suspended, branding };
+        writes.insert_slug(item::write(&site, keys::organization_slug(&site.slug), None)?, 1);
     }
     Ok(writes)
 }

@@ -1,7 +1,7 @@
 //! Job postings and the slugs that they hold.
 
 use super::keys::{self};
-use super::writes::SlugClaim;
+use super::openings::posting_slug;
 use super::{Failure, Listed, Page, Store, Writes, item};
 use crate::id::Id;
 use crate::model::{Posting, Slug, Tenant};
@@ -10,9 +10,7 @@ impl Writes {
     /// A new posting and its claim on its slug: the `number`-th bearer of `base`.
     pub fn insert_posting(&mut self, posting: &Posting, base: &Slug, number: u64) -> Result<(), Failure> {
         self.insert(posting_item(self.tenant, posting)?);
-        let claim = SlugClaim { id: posting.id, last: 1 };
-        let key = keys::posting_slug(self.tenant, &posting.slug);
-        self.insert_slug(item::write(&claim, key, None)?, number);
+        self.insert_slug(posting_slug(self.tenant, posting)?, number);
         if number > 1 {
             self.raise_slug(keys::posting_slug(self.tenant, base), number);
         }

@@ -190,6 +190,11 @@ impl Writes {
         self.plain(Effect::Put(item), Guard::Unchanged, "attribute_exists(pk)");
     }
 
+    /// No item any more; it must be there.
+    pub(super) fn delete_existing(&mut self, key: Key) {
+        self.plain(Effect::Delete(key), Guard::Unchanged, "attribute_exists(pk)");
+    }
+
     /// No item any more: another action of the transaction guards it.
     pub(super) fn delete(&mut self, key: Key) {
         self.plain(Effect::Delete(key), Guard::Unchanged, "");

@@ -1,0 +1,98 @@
+//! The open postings for programs and search engines.
+
+use std::sync::Arc;
+
+use shared::http::{Error, Page, Reply, Visit};
+use shared::model::{Opening, RemotePolicy, Salary, Text};
+use shared::store::{self, Failure, Listed, Search, opening_position};
+
+use crate::feed::{self, Compensation, Feed, FeedJob, Formatted};
+use crate::openings::position;
+use crate::site::{Site, unknown_organization};
+
+/// How many jobs are on a page of the feed: with the longest texts it is still below what a function can answer.
+const FEED_PAGE: u32 = 25;
+/// How many addresses are in one sitemap.
+const SITEMAP: u32 = 1_000;
+/// How many megabytes of openings the sitemap of sitemaps covers: some 70,000 openings.
+const MEGABYTES: usize = 20;
+
+/// Lists what is open with descriptions, for programs.
+pub(crate) async fn jobs(visit: Arc<Visit>) -> Result<Reply<Page>, Error> {
+    let Some(site) = Site::find(&visit).await? else { return unknown_organization() };
+    let tenant = site.career.tenant();
+    let page = store::Page { limit: FEED_PAGE, before: position(&visit.query()) };
+    let Listed { items, next } = visit.store().list_openings(tenant, &page).await?;
+    let wanted = items.iter().map(|opening| (opening.id, opening.role_id));
+    let found = visit.store().find_postings_and_roles(tenant, wanted).await?;
+    let jobs = items.iter().filter_map(|opening| {
+        let (posting, role) = found.get(&opening.id)?;
+        let description = posting.content.public_description.as_ref().or(role.content.description.as_ref());
+        let url = site.address(&site.path(&opening.slug));
+        Some(FeedJob {
+            id: opening.id.get(),
+            title: opening.title.as_str(),
+            department: opening.department.as_ref().map(Text::as_str),
+            location: opening.location.as_ref().map(Text::as_str),
+            remote_policy: opening.remote_policy.map(RemotePolicy::as_str),
+            is_remote: opening.remote_policy == Some(RemotePolicy::Remote),
+            description: Formatted::of(description.map_or("", Text::as_str)),
+            requirements: posting.content.requirements.as_ref().map(|text| Formatted::of(text.as_str())),
+            compensation: Compensation::of(
+                opening.salary.min().map(Salary::dollars),
+                opening.salary.max().map(Salary::dollars),
+            ),
+            published_at: opening.since,
+            updated_at: opening.updated_at,
+            apply_url: format!("{url}#apply"),
+            url,
+        })
+    });
+    let feed = Feed {
+        organization: site.name(),
+        url: site.address(site.portal()),
+        jobs: jobs.collect(),
+        next_url: next.map(|next| site.address(&format!("{}/jobs.json?before={next}", site.portal()))),
+    };
+    let json = serde_json::to_string(&feed)
+        .map_err(|error| Error::from(Failure::Internal(format!("no feed: {error}"))))?;
+    let reply = Reply::document("application/json", json).with("access-control-allow-origin", "*".to_owned());
+    Ok(visit.cached(reply))
+}
+
+/// Lists the addresses of what is open; of very many, the addresses of such lists.
+pub(crate) async fn sitemap(visit: Arc<Visit>) -> Result<Reply<Page>, Error> {
+    let Some(site) = Site::find(&visit).await? else { return unknown_organization() };
+    let tenant = site.career.tenant();
+    let xml = if let Some(before) = position(&visit.query()) {
+        let page = store::Page { limit: SITEMAP, before: Some(before) };
+        of_openings(&site, &visit.store().list_openings(tenant, &page).await?.items, false)
+    } else {
+        let search = Search { before: None, limit: usize::MAX, megabytes: MEGABYTES };
+        let all = visit.store().search_openings(tenant, search, |_| true).await?.items;
+        if all.len() <= SITEMAP as usize { of_openings(&site, &all, true) } else { of_sitemaps(&site, &all) }
+    };
+    Ok(visit.cached(Reply::document("application/xml", xml)))
+}
+
+/// A sitemap of these openings, with the list itself where it is the first.
+fn of_openings(site: &Site, openings: &[Opening], with_list: bool) -> String {
+    let latest = openings.iter().map(|opening| opening.updated_at).max();
+    let list = latest.filter(|_| with_list).map(|latest| (site.address(site.portal()), latest));
+    let pages = openings.iter().map(|opening| (site.address(&site.path(&opening.slug)), opening.updated_at));
+    feed::sitemap(list.into_iter().chain(pages))
+}
+
+/// A sitemap of sitemaps, each of which begins where the one before it ends.
+fn of_sitemaps(site: &Site, openings: &[Opening]) -> String {
+    let mut before = "9".repeat(28);
+    let mut sitemaps = Vec::new();
+    for part in openings.chunks(SITEMAP as usize) {
+        let address = site.address(&format!("{}/sitemap.xml?before={before}", site.portal()));
+        sitemaps.extend(part.iter().map(|opening| opening.updated_at).max().map(|latest| (address, latest)));
+        if let Some(last) = part.last() {
+            before = opening_position(last.since, last.id);
+        }
+    }
+    feed::sitemap_index(sitemaps.into_iter())
+}

@@ -1,0 +1,58 @@
+//! The career pages: what candidates and search engines see of an organization's postings. Pages from the server; nothing here
+//! needs a script, sets a cookie, or asks anybody else for anything.
+//!
+//! | Method | Path | What |
+//! |---|---|---|
+//! | GET | `/robots.txt` | what search engines may read |
+//! | GET | `/careers/style.css` | the stylesheet of the career pages |
+//! | GET | `/careers/{org}` | open postings, by words, department, place and remote policy where given |
+//! | GET | `/careers/{org}/jobs.json` | the same for programs, with descriptions |
+//! | GET | `/careers/{org}/sitemap.xml` | the same for search engines |
+//! | GET | `/careers/{org}/{slug}` | a posting with the form to apply |
+//! | POST | `/careers/{org}/{slug}/apply` | apply |
+//! | GET | `/careers/{org}/{slug}/apply` | thanks, and the form to send a résumé file |
+
+mod applications;
+mod feed;
+mod feeds;
+#[cfg(test)]
+mod hostile;
+mod job_posting;
+mod jobs;
+mod markdown;
+mod openings;
+mod pages;
+mod resumes;
+mod site;
+mod words;
+
+use std::future::{Ready, ready};
+use std::sync::Arc;
+
+use shared::http::{Error, Page, Reply, Route, Visit};
+
+/// The function's routes.
+pub fn routes() -> Vec<Route> {
+    vec![
+        Route::site("GET /robots.txt", robots),
+        Route::site("GET /careers/style.css", style),
+        Route::site("GET /careers/{org}", openings::list),
+        Route::site("GET /careers/{org}/jobs.json", feeds::jobs),
+        Route::site("GET /careers/{org}/sitemap.xml", feeds::sitemap),
+        Route::site("GET /careers/{org}/{slug}", jobs::show),
+        Route::site("POST /careers/{org}/{slug}/apply", applications::apply),
+        Route::site("GET /careers/{org}/{slug}/apply", applications::received),
+    ]
+}
+
+/// Career pages may be read; everything else is nobody's business but its users'.
+const ROBOTS: &str = "User-agent: *\nAllow: /careers/\nDisallow: /careers/*/apply\nDisallow: /\n";
+
+fn robots(_: Arc<Visit>) -> Ready<Result<Reply<Page>, Error>> {
+    let robots = Reply::document("text/plain; charset=utf-8", ROBOTS.to_owned());
+    ready(Ok(robots.with("cache-control", "public, max-age=86400".to_owned())))
+}
+
+fn style(_: Arc<Visit>) -> Ready<Result<Reply<Page>, Error>> {
+    ready(Ok(Reply::file("text/css; charset=utf-8", site::STYLE)))
+}
