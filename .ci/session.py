@@ -1,4 +1,4 @@
-"""Types the README's first session, as it stands, into a shell beside a local service that keeps nothing.
+"""Types the README's first session, and what candidates see of it, into a shell beside a local service that keeps nothing.
 
 Usage: session.py ROLECALL
 """
@@ -10,6 +10,7 @@ import time
 import urllib.request
 
 PORT = 3000
+SECTIONS = ["A first session", "The career page"]
 # What a reader sees on the way, in this order.
 EXPECTED = [
     r'"status":"open"',
@@ -28,14 +29,16 @@ EXPECTED = [
     r"stage cannot go from hired to rejected",
     r"(200 ){100}429",
     r"(?i)retry-after: [0-9]+",
+    r"\n303\n",
+    r'"name":"Ada Lovelace"',
 ]
 
 
 def session():
     """The session's commands."""
     readme = open("README.md", encoding="utf-8").read()
-    section = readme.split("## A first session\n")[1].split("\n## ")[0]
-    return "\n".join(re.findall(r"```sh\n(.*?)```", section, re.DOTALL))
+    sections = [readme.split(f"## {title}\n")[1].split("\n## ")[0] for title in SECTIONS]
+    return "\n".join(re.findall(r"```sh\n(.*?)```", "".join(sections), re.DOTALL))
 
 
 def wait_for(url):

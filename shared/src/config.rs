@@ -11,6 +11,9 @@ pub struct Config {
     /// The address that public links begin with, without a final slash (`BASE_URL`); where it is not given, the
     /// domain that the request came to.
     pub base_url: Option<String>,
+    /// The header in which a CDN tells the visitor's address (`CLIENT_ADDRESS_HEADER`), where nobody but that CDN reaches the
+    /// gateway; otherwise the address is whoever connects to the gateway.
+    pub client_address_header: Option<String>,
     /// Another DynamoDB than AWS's (`DYNAMODB_ENDPOINT`), for `sam local invoke`.
     pub dynamodb_endpoint: Option<String>,
     /// Signs cursors (`SIGNING_KEY`, at least 32 characters).
@@ -123,6 +126,7 @@ impl Config {
         Ok(Self {
             table: required("TABLE_NAME")?,
             base_url: address("BASE_URL")?,
+            client_address_header: given("CLIENT_ADDRESS_HEADER").map(|name| name.to_lowercase()),
             dynamodb_endpoint: given("DYNAMODB_ENDPOINT"),
             signing_key: Secret::new(signing_key),
             services: Services::read(&given, &address)?,

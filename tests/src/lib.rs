@@ -122,6 +122,7 @@ impl World {
         let config = Config {
             table: table.clone(),
             base_url: Some(BASE_URL.to_owned()),
+            client_address_header: None,
             dynamodb_endpoint: None,
             signing_key: Secret::new("0123456789abcdef0123456789abcdef"),
             services: Services {

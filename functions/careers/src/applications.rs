@@ -40,16 +40,16 @@ pub(crate) async fn apply(visit: Arc<Visit>) -> Result<Reply<Page>, Error> {
         Ok(submission) => submission,
         Err(problems) => return Ok(found.page(&visit, &parameters, problems)?.refused(422)),
     };
-    // People do not see this field.
-    if !parameters.get("website").is_empty() {
-        return Ok(thanks);
-    }
     let (subject, now) = (format!("apply {}", visit.source()), visit.now());
     if let Some(seconds) = visit.store().count_attempt(&subject, LIMIT, WINDOW, now).await? {
         let page =
             TooMany { frame: found.site.frame(None), minutes: (seconds + 59) / 60, job_path: &found.path() };
         let reply = found.site.page(&page, None)?.refused(429);
         return Ok(reply.with("retry-after", seconds.to_string()));
+    }
+    // People do not see this field.
+    if parameters.given("website").is_some() {
+        return Ok(thanks);
     }
     let applied = submit(&visit, &found, submission, &ticket).await;
     if let Err(Error::Refused(Refusal::Stale)) = applied {

@@ -107,6 +107,7 @@ async fn run(arguments: Arguments) -> Result<(), String> {
     let config = Config {
         table: arguments.table,
         base_url: Some(base_url.clone()),
+        client_address_header: None,
         dynamodb_endpoint: None,
         signing_key: Secret::new("cursors of the local service need no secret"),
         services: Services {

@@ -210,7 +210,7 @@ impl App {
             parameters: request.path_parameters_ref().cloned().unwrap_or_default(),
             headers: request.headers().clone(),
             body: body.to_vec(),
-            source: gateway_context(request).http.source_ip.unwrap_or_default(),
+            source: self.source(request),
             base_url: base_url.to_owned(),
             store: store.clone(),
             ids: self.ids.clone(),
@@ -219,6 +219,16 @@ impl App {
             now,
             providers: self.environment.providers.clone(),
         }
+    }
+
+    /// Where a request came from: as the CDN in front tells it, or else as the gateway saw it.
+    fn source(&self, request: &Request) -> String {
+        let header = self.environment.config.client_address_header.as_deref();
+        let told = header.and_then(|name| headers::single(request.headers(), name).ok().flatten());
+        told.and_then(headers::address).map_or_else(
+            || gateway_context(request).http.source_ip.unwrap_or_default(),
+            |address| address.to_string(),
+        )
     }
 
     /// Credential and quota in one step, then the scope.

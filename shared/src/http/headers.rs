@@ -1,5 +1,7 @@
 //! Request headers: read strictly, once.
 
+use std::net::{IpAddr, SocketAddr};
+
 use lambda_http::http::HeaderMap;
 
 use super::Error;
@@ -68,6 +70,12 @@ pub(super) fn is_form(headers: &HeaderMap) -> bool {
     media.eq_ignore_ascii_case("application/x-www-form-urlencoded")
 }
 
+/// The IP address that a header tells, with or without a port.
+pub(super) fn address(value: &str) -> Option<IpAddr> {
+    let value = value.trim();
+    value.parse().ok().or_else(|| value.parse::<SocketAddr>().map(|address| address.ip()).ok())
+}
+
 /// Whether a page is wanted: only browsers name the type.
 pub(super) fn accepts_html(headers: &HeaderMap) -> bool {
     headers
@@ -122,6 +130,20 @@ mod tests {
         }
         for bad in ["a", "\"a", "", "\"a\", b"] {
             assert_eq!(check(bad), Err(400), "{bad}");
+        }
+    }
+
+    #[test]
+    fn addresses_come_with_and_without_a_port() {
+        for (told, read) in [
+            ("198.51.100.10", Some("198.51.100.10")),
+            ("198.51.100.10:46532", Some("198.51.100.10")),
+            ("2001:db8::1", Some("2001:db8::1")),
+            ("[2001:db8::1]:46532", Some("2001:db8::1")),
+            ("198.51.100.10, 203.0.113.1", None),
+            ("unknown", None),
+        ] {
+            assert_eq!(address(told).map(|address| address.to_string()).as_deref(), read, "{told}");
         }
     }
 
