@@ -6,16 +6,61 @@ use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use serde::Serialize;
 use sha2::{Digest, Sha256};
+use utoipa::ToSchema;
 
 use super::{Error, page};
 use crate::store::{Failure, Receipt};
 
-/// A list's form.
-#[derive(Debug, Serialize)]
-pub struct Collection<T> {
-    /// A page of it, newest first.
+/// What a handler answers where nothing goes wrong, as the API describes it. A type by itself is one resource, with its
+/// entity tag.
+pub trait Output {
+    /// The status.
+    const STATUS: u16;
+    /// The headers that the handler decides. All but `link` are always there.
+    const HEADERS: &'static [&'static str];
+    /// The body.
+    type Body: ToSchema;
+}
+
+impl<O: ToSchema> Output for O {
+    const STATUS: u16 = 200;
+    const HEADERS: &'static [&'static str] = &["etag"];
+    type Body = O;
+}
+
+/// A page of a list.
+pub struct Collection<T>(PhantomData<T>);
+
+impl<O: ToSchema> Output for Collection<O> {
+    const STATUS: u16 = 200;
+    const HEADERS: &'static [&'static str] = &["link"];
+    type Body = List<O>;
+}
+
+/// What was created, and where it can be found.
+pub struct Created<O>(PhantomData<O>);
+
+impl<O: ToSchema> Output for Created<O> {
+    const STATUS: u16 = 201;
+    const HEADERS: &'static [&'static str] = &["etag", "location"];
+    type Body = O;
+}
+
+/// What was created, and has no address of its own.
+pub struct Added<O>(PhantomData<O>);
+
+impl<O: ToSchema> Output for Added<O> {
+    const STATUS: u16 = 201;
+    const HEADERS: &'static [&'static str] = &[];
+    type Body = O;
+}
+
+/// A page of a list, newest first.
+#[derive(Debug, Serialize, ToSchema)]
+pub struct List<T> {
+    /// What is on the page; there may be fewer than `limit`, or none.
     pub data: Vec<T>,
-    /// Where the next page starts; `null` at the end.
+    /// Where the next page begins; `null` at the end, and only there.
     pub next_cursor: Option<String>,
 }
 
@@ -67,6 +112,26 @@ impl Reply<Page> {
             .with("cache-control", "public, max-age=31536000, immutable".to_owned())
     }
 
+    /// 200 with a document that is asked for anew after some minutes, by its entity tag.
+    pub fn document(media: &str, content: &str) -> Self {
+        Self::new(200, content.to_owned())
+            .with("content-type", media.to_owned())
+            .with("x-content-type-options", "nosniff".to_owned())
+            .with("cache-control", "public, max-age=300".to_owned())
+            .with("etag", etag(content))
+    }
+
+    /// 304 without the document, where `If-None-Match` names it (RFC 9110, section 13.1.2).
+    #[must_use]
+    pub fn unless_known(self, if_none_match: Option<&str>) -> Self {
+        let tag = self.headers.iter().find(|(name, _)| name == "etag").map(|(_, tag)| tag.as_str());
+        let is_known = if_none_match.unwrap_or_default().split(',').any(|known| {
+            let known = known.trim();
+            known == "*" || Some(known.strip_prefix("W/").unwrap_or(known)) == tag
+        });
+        if is_known { Self { status: 304, body: String::new(), ..self } } else { self }
+    }
+
     /// The same page as the answer to a form that was not right.
     #[must_use]
     pub fn refused(self, status: u16) -> Self {
@@ -85,6 +150,13 @@ impl<O: Serialize> Reply<O> {
     /// Any status with a body; for protocols that have error forms of their own.
     pub fn status(status: u16, body: &O) -> Result<Self, Error> {
         Ok(Self::new(status, json(body)?))
+    }
+}
+
+impl<O> Reply<Created<O>> {
+    /// The same reply, whose body shows what was created inside of something larger.
+    pub fn within<P: Serialize>(self, body: &P) -> Result<Reply<Created<P>>, Error> {
+        Ok(Reply { body: json(body)?, ..self.typed() })
     }
 }
 
@@ -111,17 +183,21 @@ impl<O> Reply<O> {
 
     /// 201 instead; what was created has no address of its own.
     #[must_use]
-    pub fn created_without_address(self) -> Self {
-        Self { status: 201, ..self }
+    pub fn created_without_address(self) -> Reply<Added<O>> {
+        Reply { status: 201, ..self.typed() }
     }
 
     /// 201 instead, naming where what was created can be found.
     #[must_use]
-    pub fn created(self, address: String) -> Self {
-        Self { status: 201, ..self.with("location", address) }
+    pub fn created(self, address: String) -> Reply<Created<O>> {
+        Reply { status: 201, ..self.with("location", address).typed() }
     }
 
     pub(super) fn untyped(self) -> Reply<()> {
+        self.typed()
+    }
+
+    pub(super) fn typed<P>(self) -> Reply<P> {
         Reply { status: self.status, headers: self.headers, body: self.body, form: PhantomData }
     }
 

@@ -13,6 +13,7 @@ mod password;
 mod posting;
 mod redirect_uri;
 mod role;
+pub mod schema;
 mod screen;
 mod slug;
 mod text;

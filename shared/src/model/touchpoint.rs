@@ -3,6 +3,7 @@
 use jiff::Timestamp;
 use jiff::civil::Date;
 use serde::{Deserialize, Serialize};
+use utoipa::ToSchema;
 
 use super::Text;
 use super::candidate::{Source, Stage};
@@ -15,7 +16,7 @@ pub type Reason = Text<500>;
 pub type Notes = Text<5_000>;
 
 /// What was done, with what there is to know about it.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(tag = "kind", content = "detail", rename_all = "snake_case")]
 pub enum Happening {
     /// The candidate was added.
@@ -86,7 +87,7 @@ pub enum Happening {
 }
 
 /// An entry of the history.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct Touchpoint {
     /// The identifier.
     pub id: Id,
