@@ -11,12 +11,13 @@ use crate::gateway::Function;
 use crate::template::Template;
 
 /// Each function's route table.
-pub fn tables() -> [(&'static str, Vec<Route>); 11] {
+pub fn tables() -> [(&'static str, Vec<Route>); 12] {
     [
         ("CandidatesFunction", candidates::routes()),
         ("ChannelsFunction", channels::routes()),
         ("DashboardFunction", dashboard::routes()),
         ("DefaultFunction", default::routes()),
+        ("DocsFunction", docs::routes()),
         ("JobPostingsFunction", job_postings::routes()),
         ("OauthFunction", oauth::routes()),
         ("OrganizationFunction", organization::routes()),
