@@ -50,6 +50,7 @@ fn each_functions_own_table_is_current() {
         ("candidates", keys("CandidatesFunction")),
         ("channels", keys("ChannelsFunction")),
         ("dashboard", keys("DashboardFunction")),
+        ("docs", keys("DocsFunction")),
         ("job_postings", keys("JobPostingsFunction")),
         ("oauth", keys("OauthFunction")),
         ("organization", keys("OrganizationFunction")),
