@@ -5,10 +5,12 @@ use std::collections::{BTreeMap, BTreeSet};
 use http::Method;
 use rolecall_local::functions::tables;
 use serde_json::{Value, json};
-use tests::openapi::{DOCUMENT, Example, document};
+use tests::openapi::{DOCUMENT, Example, breaking, document, promises};
 use tests::{Answer, World, project};
 
 const SNAPSHOT: &str = "functions/docs/openapi.json";
+/// What clients were promised with the last release.
+const RELEASED: &str = "tests/api/openapi_released.json";
 
 /// Somebody who uses every operation once.
 struct Session {
@@ -123,7 +125,11 @@ impl Session {
 }
 
 fn snapshot() -> Value {
-    serde_json::from_str(&std::fs::read_to_string(project(SNAPSHOT)).unwrap()).unwrap()
+    read(SNAPSHOT)
+}
+
+fn read(file: &str) -> Value {
+    serde_json::from_str(&std::fs::read_to_string(project(file)).unwrap()).unwrap()
 }
 
 /// The document's operations by route key.
@@ -199,6 +205,27 @@ async fn the_snapshot_is_current() {
     assert!(
         document == std::fs::read_to_string(project(SNAPSHOT)).unwrap(),
         "{SNAPSHOT} is out of date; RENEW_OPENAPI=1 cargo test --test api openapi::the_snapshot writes it anew"
+    );
+}
+
+#[test]
+fn what_breaks_clients_is_named_in_the_changelog() {
+    if std::env::var_os("RELEASE_OPENAPI").is_some() {
+        let promises = serde_json::to_string_pretty(&promises(&snapshot())).unwrap() + "\n";
+        std::fs::write(project(RELEASED), promises).unwrap();
+    }
+    let released = read(RELEASED);
+    let changelog = std::fs::read_to_string(project("CHANGELOG.md")).unwrap();
+    let (_, unreleased) = changelog.split_once("## Unreleased\n").unwrap();
+    let unreleased = unreleased.split("\n## ").next().unwrap_or_default();
+    let unnamed: Vec<_> = breaking(&released, &snapshot())
+        .into_iter()
+        .map(|place| format!("`{place}`"))
+        .filter(|place| !unreleased.contains(place))
+        .collect();
+    assert!(
+        unnamed.is_empty(),
+        "clients break at these places, which CHANGELOG.md does not name under Unreleased: {unnamed:#?}"
     );
 }
 

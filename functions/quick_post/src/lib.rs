@@ -5,7 +5,7 @@
 //! | POST | `/api/v1/quick_post` | create a role, generate its posting, publish both |
 
 use serde::Serialize;
-use shared::http::{Call, Created, Error, Fields, Input, Reply, Row};
+use shared::http::{Call, CreatedTogether, Error, Fields, Input, Reply, Row};
 use shared::model::{Posting, Role, RoleContent, Scope, Slug};
 use shared::resources::posting::{NewPosting, career_portal_url};
 use shared::resources::{posting, role};
@@ -48,7 +48,7 @@ pub struct Posted {
 }
 
 /// Creates a role and its job posting together or not at all, and publishes both unless `publish` is false.
-async fn create(call: Call<QuickPost>) -> Result<Reply<Created<Posted>>, Error> {
+async fn create(call: Call<QuickPost>) -> Result<Reply<CreatedTogether<Posted>>, Error> {
     let QuickPost { role, job_posting, publish } = call.input()?;
     let now = call.now();
     let content = job_posting.complete(&role);
@@ -75,7 +75,7 @@ async fn create(call: Call<QuickPost>) -> Result<Reply<Created<Posted>>, Error> 
             job_posting: posting::Posting::of(posting, organization, base_url),
             career_portal_url: career_portal_url(base_url, organization),
         };
-        Ok((writes, Reply::resource(&posted.role)?.created(address).within(&posted)?))
+        Ok((writes, Reply::ok(&posted)?.created_together(address)))
     })
     .await
 }

@@ -99,7 +99,7 @@ impl Value for Cursor {
     }
 
     fn schema() -> RefOr<Schema> {
-        string().min_length(Some(1)).into()
+        string().pattern(Some("^[A-Za-z0-9_-]+$")).max_length(Some(cursor::MAX_LENGTH)).into()
     }
 }
 

@@ -21,6 +21,6 @@ pub use call::{Call, Listing};
 pub use error::{Error, ErrorBody};
 pub use fields::{Change, Fields, Input, Scalar, Value};
 pub use parameters::Parameters;
-pub use reply::{Added, Collection, Created, Output, Page, Reply};
+pub use reply::{Added, Collection, Created, CreatedTogether, Output, Page, Reply};
 pub use route::{Access, Form, Route, Row};
 pub use visit::Visit;

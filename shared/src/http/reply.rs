@@ -46,6 +46,15 @@ impl<O: ToSchema> Output for Created<O> {
     type Body = O;
 }
 
+/// What was created together, and where the first of it can be found: each has a tag of its own.
+pub struct CreatedTogether<O>(PhantomData<O>);
+
+impl<O: ToSchema> Output for CreatedTogether<O> {
+    const STATUS: u16 = 201;
+    const HEADERS: &'static [&'static str] = &["location"];
+    type Body = O;
+}
+
 /// What was created, and has no address of its own.
 pub struct Added<O>(PhantomData<O>);
 
@@ -153,13 +162,6 @@ impl<O: Serialize> Reply<O> {
     }
 }
 
-impl<O> Reply<Created<O>> {
-    /// The same reply, whose body shows what was created inside of something larger.
-    pub fn within<P: Serialize>(self, body: &P) -> Result<Reply<Created<P>>, Error> {
-        Ok(Reply { body: json(body)?, ..self.typed() })
-    }
-}
-
 impl<O> Reply<O> {
     /// 204, and nothing else.
     pub fn empty() -> Self {
@@ -191,6 +193,12 @@ impl<O> Reply<O> {
     #[must_use]
     pub fn created(self, address: String) -> Reply<Created<O>> {
         Reply { status: 201, ..self.with("location", address).typed() }
+    }
+
+    /// 201 instead, naming where the first of what was created can be found.
+    #[must_use]
+    pub fn created_together(self, address: String) -> Reply<CreatedTogether<O>> {
+        self.created(address).typed()
     }
 
     pub(super) fn untyped(self) -> Reply<()> {

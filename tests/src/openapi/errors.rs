@@ -155,22 +155,15 @@ fn response(errors: &[(&str, Error)], source: &Source, named: &BTreeMap<String, 
     })
 }
 
-/// What an error means: the comment at its variant, without the status that it begins with.
+/// What an error means: what the rules say of its code, or the comment at its variant.
 fn meaning(error: &Error, source: &Source) -> String {
+    if let Some(ruled) = Source::rule(error.kind().1) {
+        return ruled;
+    }
     let debug = format!("{error:?}");
     let variant = debug.split(|c: char| !c.is_alphanumeric()).next().unwrap_or_default();
-    let comment = match error {
-        Error::Refused(Refusal::InFlight) => source.of_type("shared::store::writes::Refusal::InFlight"),
-        Error::Failed(Failure::Unavailable(_)) => {
-            source.of_type("shared::store::failure::Failure::Unavailable")
-        }
-        Error::Failed(Failure::Internal(_)) => {
-            return "our fault; the log has more under the request's name.".to_owned();
-        }
-        _ => source.of_type(&format!("shared::http::error::Error::{variant}")),
-    };
-    let stated = comment.split_once(": ").map_or(comment.as_str(), |(_, meaning)| meaning);
-    stated.to_owned()
+    let comment = source.of_type(&format!("shared::http::error::Error::{variant}"));
+    comment.split_once(": ").expect("a comment that begins with a status").1.to_owned()
 }
 
 /// The headers that all of these errors have, and those that only some have.

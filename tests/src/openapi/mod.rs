@@ -1,6 +1,7 @@
 //! The OpenAPI document, put together from what is there already: the route tables and their types say what is asked and
 //! answered, the handlers' comments what for, the errors how they look, and recorded requests give the examples.
 
+mod breaking;
 mod errors;
 mod input;
 mod operation;
@@ -12,6 +13,7 @@ use std::collections::BTreeMap;
 use serde_json::{Map, Value, json};
 use shared::model::Scope;
 
+pub use breaking::{breaking, promises};
 pub use operation::Operation;
 use schema::Schemas;
 use source::Source;
@@ -250,7 +252,7 @@ fn headers() -> Value {
             "schema": { "type": "string" },
         },
         "ETag": {
-            "description": "The version, a strong entity tag (RFC 9110, section 8.8.3). Of what was created, that of the resource by itself.",
+            "description": "The version, a strong entity tag (RFC 9110, section 8.8.3).",
             "required": true,
             "schema": { "type": "string", "pattern": "^\"[!#-~]+\"$" },
         },

@@ -68,11 +68,23 @@ impl Source {
 
     /// The rules that hold for every operation, as the API's own page has them.
     pub(super) fn rules() -> String {
-        let page = std::fs::read_to_string(project("functions/README.md")).expect("the rules");
+        let page = page();
         let from = page.find("## Requests").expect("a section on requests");
         let to = page.find("## Roles").expect("a section on roles");
         page[from..to].replace("([OAuth](#oauth))", "(OAuth)").trim_end().to_owned()
     }
+
+    /// When an error has this code, where the page says so of this code alone.
+    pub(super) fn rule(code: &str) -> Option<String> {
+        let cell = format!(" | `{code}` | ");
+        let page = page();
+        let when = page.lines().find_map(|line| line.split_once(&cell))?.1;
+        Some(when.trim_end_matches(" |").to_owned())
+    }
+}
+
+fn page() -> String {
+    std::fs::read_to_string(project("functions/README.md")).expect("the rules")
 }
 
 fn read_folder(folder: &Path, module: &str, comments: &mut BTreeMap<String, String>) {
