@@ -378,7 +378,7 @@ async fn a_patch_sets_clears_and_leaves() {
     for (body, messages) in [
         (json!({ "name": null, "email": "" }), &["name can't be blank", "email can't be blank"][..]),
         (json!({ "stage": "offer" }), &["stage is not a known field"]),
-        (json!({ "role_id": 1, "id": 1 }), &["id is not a known field", "role_id is not a known field"]),
+        (json!({ "id": 1, "role_id": 1 }), &["id is not a known field", "role_id is not a known field"]),
         (
             json!({ "email": "x", "phone": "x" }),
             &[

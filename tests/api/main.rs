@@ -40,6 +40,7 @@ mod oauth_registration;
 mod oauth_revoke;
 mod oauth_secrets;
 mod oauth_token;
+mod openapi;
 mod organization;
 mod paging;
 mod pipeline;

@@ -56,7 +56,7 @@ async fn every_failure_is_reported_at_once() {
             "/api/v1/roles",
             json!({
                 "title": "", "department": "d".repeat(101), "description": "d".repeat(20_001), "location": "a\u{0}b",
-                "remote_policy": "moon", "salary_min": -1, "salary_max": 100_000_001, "status": "open", "id": 7
+                "remote_policy": "moon", "salary_min": -1, "salary_max": 100_000_001, "id": 7, "status": "open"
             }),
         )
         .await

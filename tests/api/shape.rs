@@ -51,6 +51,7 @@ fn each_functions_own_table_is_current() {
         ("careers", keys("CareersFunction")),
         ("channels", keys("ChannelsFunction")),
         ("dashboard", keys("DashboardFunction")),
+        ("docs", keys("DocsFunction")),
         ("job_postings", keys("JobPostingsFunction")),
         ("oauth", keys("OauthFunction")),
         ("organization", keys("OrganizationFunction")),

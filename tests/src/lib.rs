@@ -12,6 +12,7 @@ pub mod browser;
 pub mod desk;
 pub mod fake;
 pub mod oauth;
+pub mod openapi;
 pub mod wire;
 
 use std::net::{IpAddr, Ipv4Addr};

@@ -18,30 +18,36 @@ use std::collections::HashMap;
 use jiff::civil::Date;
 use jiff::{SignedDuration, Timestamp};
 use serde::Serialize;
-use shared::http::{Call, Change, Collection, Error, Fields, Input, Listing, Reply, Route, Scalar, Value};
+use shared::http::{
+    Added, Call, Change, Collection, Created, Error, Fields, Input, Listing, Reply, Row, Scalar, Value,
+};
 use shared::id::Id;
+use shared::model::schema::string;
 use shared::model::{
-    self, Application, CandidateFile, Email, Happening, Invitation, Name, Notes, OpenScreen, Phone, Profile,
-    Reason, Resume, RoleStatus, Scope, ScreenFile, Source, Stage, Title, Touchpoint, VoiceProvider,
-    WebAddress,
+    self, Application, ApplicationStatus, CandidateFile, Email, Happening, Invitation, Name, Notes,
+    OpenScreen, Phone, Profile, Reason, Resume, RoleStatus, Scope, ScreenFile, Source, Stage, Title,
+    Touchpoint, VoiceProvider, WebAddress,
 };
 use shared::resources::resume::ResumeLinks;
 use shared::resources::screen::Screen;
 use shared::store::{CandidatePage, Writes};
+use utoipa::ToSchema;
+use utoipa::openapi::RefOr;
+use utoipa::openapi::schema::Schema;
 
 /// The function's routes.
-pub fn routes() -> Vec<Route> {
+pub fn routes<R: Row>() -> Vec<R> {
     vec![
-        Route::new("GET /api/v1/candidates", Scope::CandidatesRead, list),
-        Route::new("POST /api/v1/candidates", Scope::CandidatesWrite, create),
-        Route::new("GET /api/v1/candidates/{id}", Scope::CandidatesRead, show),
-        Route::new("PATCH /api/v1/candidates/{id}", Scope::CandidatesWrite, update),
-        Route::new("POST /api/v1/candidates/{id}/advance", Scope::CandidatesWrite, advance),
-        Route::new("POST /api/v1/candidates/{id}/reject", Scope::CandidatesWrite, reject),
-        Route::new("POST /api/v1/candidates/{id}/unreject", Scope::CandidatesWrite, unreject),
-        Route::new("POST /api/v1/candidates/{id}/hire", Scope::CandidatesWrite, hire),
-        Route::new("POST /api/v1/candidates/{id}/applications", Scope::CandidatesWrite, apply),
-        Route::new("POST /api/v1/candidates/{id}/invite_screen", Scope::CandidatesWrite, invite_screen),
+        R::new("GET /api/v1/candidates", Scope::CandidatesRead, list),
+        R::new("POST /api/v1/candidates", Scope::CandidatesWrite, create),
+        R::new("GET /api/v1/candidates/{id}", Scope::CandidatesRead, show),
+        R::new("PATCH /api/v1/candidates/{id}", Scope::CandidatesWrite, update),
+        R::new("POST /api/v1/candidates/{id}/advance", Scope::CandidatesWrite, advance),
+        R::new("POST /api/v1/candidates/{id}/reject", Scope::CandidatesWrite, reject),
+        R::new("POST /api/v1/candidates/{id}/unreject", Scope::CandidatesWrite, unreject),
+        R::new("POST /api/v1/candidates/{id}/hire", Scope::CandidatesWrite, hire),
+        R::new("POST /api/v1/candidates/{id}/applications", Scope::CandidatesWrite, apply),
+        R::new("POST /api/v1/candidates/{id}/invite_screen", Scope::CandidatesWrite, invite_screen),
     ]
 }
 
@@ -53,51 +59,68 @@ const NO_SUCH_ROLE: &str = "role_id must be the id of a role";
 const SCHEDULE: SignedDuration = SignedDuration::from_hours(90 * 24);
 
 /// A candidate, as clients see it.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, ToSchema)]
 pub struct Candidate {
+    /// The identifier.
     id: Id,
+    /// The name.
     name: Name,
+    /// The e-mail address, unique in the organization, upper and lower case being the same.
     email: Email,
+    /// The telephone number, with its country code.
     phone: Option<Phone>,
+    /// Where the résumé is.
+    #[schema(value_type = Option<String>, format = "uri")]
     resume_url: Option<WebAddress>,
-    /// `applied`, `screening`, `interview`, `offer`, `hired` or `rejected`.
-    stage: &'static str,
+    /// Where the candidate stands; only moves change it.
+    stage: Stage,
+    /// When the candidate was created.
     created_at: Timestamp,
+    /// When the candidate last changed.
     updated_at: Timestamp,
 }
 
 /// A candidate with everything about it.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, ToSchema)]
 pub struct CandidateDetail {
     #[serde(flatten)]
     candidate: Candidate,
-    /// Newest first, as are the others.
+    /// The applications, newest first.
     applications: Vec<ShownApplication>,
+    /// The voice screens, newest first.
     voice_screens: Vec<Screen>,
+    /// What has happened, newest first.
     touchpoints: Vec<Touchpoint>,
 }
 
 /// An application for a role.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, ToSchema)]
+#[schema(as = Application)]
 pub struct ShownApplication {
+    /// The identifier.
     id: Id,
+    /// The role.
     role_id: Id,
+    /// The role's title.
     role_title: Title,
-    /// `active`, `rejected`, `hired` or `closed`.
-    status: &'static str,
-    /// `manual`, `career_page` or `api`.
-    source: &'static str,
+    /// Where it stands.
+    status: ApplicationStatus,
+    /// How it came in.
+    source: Source,
+    /// When.
     applied_at: Timestamp,
 }
 
 /// Which candidates to list.
 pub struct CandidateFilter {
+    /// Those who have applied for this role.
     role_id: Option<Id>,
+    /// Those in this stage.
     stage: Option<Stage>,
 }
 
 impl Input for CandidateFilter {
-    fn read(fields: &mut Fields<'_, '_>) -> Option<Self> {
+    fn read(fields: &mut impl Fields) -> Option<Self> {
         Some(Self { role_id: fields.optional("role_id"), stage: fields.optional("stage") })
     }
 }
@@ -105,11 +128,12 @@ impl Input for CandidateFilter {
 /// A candidate to be created, and the role to apply for at once.
 pub struct NewCandidate {
     profile: Profile,
+    /// An open role to apply for at once.
     role_id: Option<Id>,
 }
 
 impl Input for NewCandidate {
-    fn read(fields: &mut Fields<'_, '_>) -> Option<Self> {
+    fn read(fields: &mut impl Fields) -> Option<Self> {
         let (name, email) = (fields.required("name"), fields.required("email"));
         let (phone, resume_url) = (fields.optional("phone"), fields.optional("resume_url"));
         let role_id = fields.optional("role_id");
@@ -129,7 +153,7 @@ pub struct CandidatePatch {
 }
 
 impl Input for CandidatePatch {
-    fn read(fields: &mut Fields<'_, '_>) -> Option<Self> {
+    fn read(fields: &mut impl Fields) -> Option<Self> {
         Some(Self {
             name: fields.replacement("name"),
             email: fields.replacement("email"),
@@ -141,11 +165,12 @@ impl Input for CandidatePatch {
 
 /// Where to advance to.
 pub struct Advance {
+    /// Another of the four stages.
     stage: Stage,
 }
 
 impl Input for Advance {
-    fn read(fields: &mut Fields<'_, '_>) -> Option<Self> {
+    fn read(fields: &mut impl Fields) -> Option<Self> {
         let Ahead(stage) = fields.required("stage")?;
         Some(Self { stage })
     }
@@ -161,50 +186,61 @@ impl Value for Ahead {
             _ => Err("must be one of applied, screening, interview, offer".to_owned()),
         }
     }
+
+    fn schema() -> RefOr<Schema> {
+        let ahead = Stage::ALL.into_iter().filter(|stage| !stage.is_end()).map(Stage::as_str);
+        string().enum_values(Some(ahead)).into()
+    }
 }
 
 /// Why a candidate is rejected.
 pub struct Rejection {
+    /// Why.
     reason: Option<Reason>,
+    /// What there is to say about it.
     notes: Option<Notes>,
 }
 
 impl Input for Rejection {
-    fn read(fields: &mut Fields<'_, '_>) -> Option<Self> {
+    fn read(fields: &mut impl Fields) -> Option<Self> {
         Some(Self { reason: fields.optional("reason"), notes: fields.optional("notes") })
     }
 }
 
 /// When a candidate starts.
 pub struct Hire {
+    /// The first day at work.
     start_date: Option<Date>,
 }
 
 impl Input for Hire {
-    fn read(fields: &mut Fields<'_, '_>) -> Option<Self> {
+    fn read(fields: &mut impl Fields) -> Option<Self> {
         Some(Self { start_date: fields.optional("start_date") })
     }
 }
 
 /// What to apply for.
 pub struct NewApplication {
+    /// An open role that the candidate has not applied for.
     role_id: Id,
 }
 
 impl Input for NewApplication {
-    fn read(fields: &mut Fields<'_, '_>) -> Option<Self> {
+    fn read(fields: &mut impl Fields) -> Option<Self> {
         Some(Self { role_id: fields.required("role_id")? })
     }
 }
 
 /// What to be screened for, and when.
 pub struct NewScreen {
+    /// An open or paused role.
     role_id: Id,
+    /// When the call is to be made, within the next 90 days; at once where it is not given.
     scheduled_at: Option<Timestamp>,
 }
 
 impl Input for NewScreen {
-    fn read(fields: &mut Fields<'_, '_>) -> Option<Self> {
+    fn read(fields: &mut impl Fields) -> Option<Self> {
         let role_id = fields.required("role_id");
         let scheduled_at = fields.optional("scheduled_at");
         Some(Self { role_id: role_id?, scheduled_at })
@@ -220,7 +256,7 @@ async fn list(call: Call<Listing<CandidateFilter>>) -> Result<Reply<Collection<C
 }
 
 /// Creates a candidate; with `role_id`, the candidate applies for that role at once.
-async fn create(call: Call<NewCandidate>) -> Result<Reply<Candidate>, Error> {
+async fn create(call: Call<NewCandidate>) -> Result<Reply<Created<Candidate>>, Error> {
     let NewCandidate { profile, role_id } = call.input()?;
     let mut file = CandidateFile::new(call.new_id(), profile, call.now());
     let id = file.candidate.id;
@@ -286,6 +322,10 @@ async fn update(call: Call<CandidatePatch>) -> Result<Reply<Candidate>, Error> {
 }
 
 /// Moves a candidate to another of the stages applied, screening, interview and offer.
+///
+/// # Errors
+///
+/// - `invalid_transition`: the candidate is in that stage already, hired or rejected.
 async fn advance(call: Call<Advance>) -> Result<Reply<Candidate>, Error> {
     let before = find(&call).await?;
     let to = call.input()?.stage;
@@ -294,6 +334,10 @@ async fn advance(call: Call<Advance>) -> Result<Reply<Candidate>, Error> {
 }
 
 /// Rejects a candidate, and the active applications with it.
+///
+/// # Errors
+///
+/// - `invalid_transition`: the candidate is hired or rejected already.
 async fn reject(call: Call<Rejection>) -> Result<Reply<Candidate>, Error> {
     let before = find(&call).await?;
     let Rejection { reason, notes } = call.input()?;
@@ -303,6 +347,10 @@ async fn reject(call: Call<Rejection>) -> Result<Reply<Candidate>, Error> {
 }
 
 /// Takes a rejection back: the candidate, and the applications that were rejected with it, stand where they stood.
+///
+/// # Errors
+///
+/// - `invalid_transition`: the candidate is not rejected.
 async fn unreject(call: Call<()>) -> Result<Reply<Candidate>, Error> {
     let before = find(&call).await?;
     call.input()?;
@@ -312,6 +360,10 @@ async fn unreject(call: Call<()>) -> Result<Reply<Candidate>, Error> {
 }
 
 /// Hires a candidate, and marks the active applications with it.
+///
+/// # Errors
+///
+/// - `invalid_transition`: the candidate is hired already, or rejected.
 async fn hire(call: Call<Hire>) -> Result<Reply<Candidate>, Error> {
     let before = find(&call).await?;
     let Hire { start_date } = call.input()?;
@@ -320,7 +372,7 @@ async fn hire(call: Call<Hire>) -> Result<Reply<Candidate>, Error> {
 }
 
 /// Applies for an open role, once.
-async fn apply(call: Call<NewApplication>) -> Result<Reply<ShownApplication>, Error> {
+async fn apply(call: Call<NewApplication>) -> Result<Reply<Added<ShownApplication>>, Error> {
     let (before, role) = find_with_role(&call, |input: &NewApplication| input.role_id).await?;
     let role = role.ok_or_else(no_such_role)?;
     let file = before.clone().apply(call.new_id(), role.id, role.status, Source::Api, call.now())?;
@@ -335,7 +387,12 @@ async fn apply(call: Call<NewApplication>) -> Result<Reply<ShownApplication>, Er
 }
 
 /// Invites a candidate to a voice screen for a role. The call follows: at once, or at `scheduled_at`.
-async fn invite_screen(call: Call<NewScreen>) -> Result<Reply<Screen>, Error> {
+///
+/// # Errors
+///
+/// - `invalid_transition`: the candidate is hired or rejected.
+/// - `channel_not_connected`: no voice provider is set up.
+async fn invite_screen(call: Call<NewScreen>) -> Result<Reply<Created<Screen>>, Error> {
     let mode = call.organization().mode;
     let (before, role) = find_with_role(&call, |input: &NewScreen| input.role_id).await?;
     let NewScreen { role_id, scheduled_at } = call.input()?;
@@ -474,7 +531,7 @@ impl Candidate {
             email,
             phone,
             resume_url: resume.and_then(|resume| links.address(&resume)),
-            stage: candidate.stage.as_str(),
+            stage: candidate.stage,
             created_at: candidate.created_at,
             updated_at: candidate.updated_at,
         }
@@ -504,8 +561,8 @@ impl ShownApplication {
             id: application.id,
             role_id: application.role_id,
             role_title,
-            status: application.status.seen_with(status).as_str(),
-            source: application.source.as_str(),
+            status: application.status.seen_with(status),
+            source: application.source,
             applied_at: application.applied_at,
         })
     }

@@ -13,7 +13,7 @@ use futures_util::future::join;
 use jiff::{SignedDuration, Timestamp};
 use serde::Serialize;
 use shared::accounts::{self, Unusable, XAccount};
-use shared::http::{Call, Collection, Error, Fields, Input, Listing, Reply, Route};
+use shared::http::{Added, Call, Collection, Error, Fields, Input, Listing, Reply, Row};
 use shared::id::Id;
 use shared::model::{
     self, ChannelStatus, Day, Metrics, RoleStatus, Scope, Standing, Style, WhatsAppConnection, XConnection,
@@ -24,13 +24,14 @@ use shared::providers::x::{Trouble, X};
 use shared::providers::{WhatsAppPort, XPort, x_simulator};
 use shared::resources::posting::public_url;
 use shared::sealed::{SealError, SealingKeys};
+use utoipa::ToSchema;
 
 /// The function's routes.
-pub fn routes() -> Vec<Route> {
+pub fn routes<R: Row>() -> Vec<R> {
     vec![
-        Route::new("GET /api/v1/channels", Scope::ChannelsRead, show),
-        Route::new("POST /api/v1/channels/x/post", Scope::ChannelsWrite, post),
-        Route::new("GET /api/v1/channels/x/posts", Scope::ChannelsRead, list_posts),
+        R::new("GET /api/v1/channels", Scope::ChannelsRead, show_channels),
+        R::new("POST /api/v1/channels/x/post", Scope::ChannelsWrite, post_job),
+        R::new("GET /api/v1/channels/x/posts", Scope::ChannelsRead, list_posts),
     ]
 }
 
@@ -44,51 +45,70 @@ const METRICS_AGE: SignedDuration = SignedDuration::from_mins(15);
 const METRICS_RETRY: SignedDuration = SignedDuration::from_mins(1);
 
 /// Both channels.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, ToSchema)]
 pub struct Channels {
+    /// The account on X.
     x: Channel,
+    /// The number on WhatsApp.
     whatsapp: Channel,
 }
 
 /// A channel: an account elsewhere.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, ToSchema)]
 pub struct Channel {
+    /// Whether it can be used.
     connected: bool,
-    /// `connected`, `disconnected`, `expired` or `error`.
-    status: &'static str,
+    /// What the provider last said of it.
+    status: ChannelStatus,
+    /// What the account is called there.
     account: Option<String>,
     /// When the provider last answered.
     checked_at: Option<Timestamp>,
     /// A sentence for people, where there is something to say.
     detail: Option<String>,
+    /// Today's use.
     usage: Usage,
 }
 
 /// How much a channel has been used.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, ToSchema)]
+#[schema(as = ChannelUsage)]
 pub struct Usage {
+    /// Posts made today, or messages sent.
     used: u64,
     /// `null` where this service sets no limit.
     limit: Option<u64>,
+    /// What it is counted over: `day`.
     period: &'static str,
+    /// Midnight UTC.
     resets_at: Timestamp,
 }
 
 /// A job posted to X.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, ToSchema)]
 pub struct Post {
+    /// The identifier.
     id: Id,
+    /// The job posting.
     job_posting_id: Id,
-    /// `professional`, `casual` or `urgent`.
-    style: &'static str,
+    /// The tone.
+    style: Style,
+    /// What was posted.
     text: String,
     /// `null` where X has not confirmed the post.
     external_id: Option<String>,
+    /// Where it is on X.
+    #[schema(format = "uri")]
     url: Option<String>,
+    /// When X confirmed it.
     posted_at: Option<Timestamp>,
+    /// Likes, as X gives them.
     likes: Option<u64>,
+    /// Reposts, as X gives them.
     reposts: Option<u64>,
+    /// Replies, as X gives them.
     replies: Option<u64>,
+    /// Clicks on the link, where X gives them.
     link_clicks: Option<u64>,
     /// When these figures were true.
     metrics_at: Option<Timestamp>,
@@ -96,12 +116,14 @@ pub struct Post {
 
 /// What to post, and in which tone.
 pub struct NewPost {
+    /// A published posting of an open role.
     job_posting_id: Id,
+    /// The tone; `professional` where it is not given.
     style: Style,
 }
 
 impl Input for NewPost {
-    fn read(fields: &mut Fields<'_, '_>) -> Option<Self> {
+    fn read(fields: &mut impl Fields) -> Option<Self> {
         let job_posting_id = fields.required("job_posting_id");
         let style = fields.optional("style").unwrap_or(Style::Professional);
         Some(Self { job_posting_id: job_posting_id?, style })
@@ -110,7 +132,7 @@ impl Input for NewPost {
 
 /// Shows the connection and today's usage of both channels. A provider that fails or hangs is told of in `status` and
 /// `detail`.
-async fn show(call: Call<()>) -> Result<Reply<Channels>, Error> {
+async fn show_channels(call: Call<()>) -> Result<Reply<Channels>, Error> {
     call.input()?;
     let today = Day::of(call.now());
     let found = call.store().find_channels(call.tenant(), today).await?;
@@ -128,12 +150,20 @@ async fn show(call: Call<()>) -> Result<Reply<Channels>, Error> {
     {
         tracing::warn!(%refusal, "a channel's status was not kept");
     }
-    Reply::ok(&Channels { x: x.channel(found.posts_today, today), whatsapp: whatsapp.channel(0, today) })
+    Reply::resource(&Channels {
+        x: x.channel(found.posts_today, today),
+        whatsapp: whatsapp.channel(0, today),
+    })
 }
 
 /// Posts a job to X in the style that is asked for. The post is written down before X is asked, so that a request that
 /// is repeated with its idempotency key never posts twice; where X's answer was lost, the repetition is told so.
-async fn post(call: Call<NewPost>) -> Result<Reply<Post>, Error> {
+///
+/// # Errors
+///
+/// - `channel_not_connected`: no account on X is connected, or it has to be connected anew.
+/// - `upstream_failed`: X failed, or did not confirm the post: then it may or may not have been published.
+async fn post_job(call: Call<NewPost>) -> Result<Reply<Added<Post>>, Error> {
     let NewPost { job_posting_id, style } = call.input()?;
     let text = announcement(&call, job_posting_id, style).await?;
     let (id, now) = (call.new_id(), call.now());
@@ -363,7 +393,7 @@ impl<C> Seen<C> {
         let Standing { status, detail, checked_at, .. } = self.standing;
         Channel {
             connected: status == ChannelStatus::Connected,
-            status: status.as_str(),
+            status,
             account: self.account,
             checked_at,
             detail,
@@ -467,7 +497,7 @@ impl From<model::Post> for Post {
         Self {
             id: post.id,
             job_posting_id: post.job_posting_id,
-            style: post.style.as_str(),
+            style: post.style,
             text: post.text,
             external_id: post.external_id,
             url: post.url,

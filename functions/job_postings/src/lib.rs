@@ -9,30 +9,31 @@
 //! | POST | `/api/v1/job_postings/{id}/publish` | put on the career page |
 //! | POST | `/api/v1/job_postings/{id}/unpublish` | take off the career page |
 
-use shared::http::{Call, Change, Collection, Error, Fields, Input, Listing, Reply, Route};
+use shared::http::{Call, Change, Collection, Created, Error, Fields, Input, Listing, Reply, Row};
 use shared::id::Id;
 use shared::model::{self, LongText, Opening, PostingContent, Scope, Slug, Title};
 use shared::resources::posting::{NewPosting, Posting};
 
 /// The function's routes.
-pub fn routes() -> Vec<Route> {
+pub fn routes<R: Row>() -> Vec<R> {
     vec![
-        Route::new("GET /api/v1/job_postings", Scope::RolesRead, list),
-        Route::new("POST /api/v1/job_postings", Scope::RolesWrite, create),
-        Route::new("GET /api/v1/job_postings/{id}", Scope::RolesRead, show),
-        Route::new("PATCH /api/v1/job_postings/{id}", Scope::RolesWrite, update),
-        Route::new("POST /api/v1/job_postings/{id}/publish", Scope::RolesWrite, publish),
-        Route::new("POST /api/v1/job_postings/{id}/unpublish", Scope::RolesWrite, unpublish),
+        R::new("GET /api/v1/job_postings", Scope::RolesRead, list),
+        R::new("POST /api/v1/job_postings", Scope::RolesWrite, create),
+        R::new("GET /api/v1/job_postings/{id}", Scope::RolesRead, show),
+        R::new("PATCH /api/v1/job_postings/{id}", Scope::RolesWrite, update),
+        R::new("POST /api/v1/job_postings/{id}/publish", Scope::RolesWrite, publish),
+        R::new("POST /api/v1/job_postings/{id}/unpublish", Scope::RolesWrite, unpublish),
     ]
 }
 
 /// Which postings to list.
 pub struct PostingFilter {
+    /// Those that are live on the career page, or those that aren't.
     published: Option<bool>,
 }
 
 impl Input for PostingFilter {
-    fn read(fields: &mut Fields<'_, '_>) -> Option<Self> {
+    fn read(fields: &mut impl Fields) -> Option<Self> {
         Some(Self { published: fields.optional("published") })
     }
 }
@@ -40,13 +41,14 @@ impl Input for PostingFilter {
 /// A posting for a role.
 pub struct RolePosting {
     role_id: Id,
+    /// What the career page shows; what it leaves out comes from the role.
     job_posting: NewPosting,
 }
 
 impl Input for RolePosting {
-    fn read(fields: &mut Fields<'_, '_>) -> Option<Self> {
+    fn read(fields: &mut impl Fields) -> Option<Self> {
         let role_id = fields.required("role_id");
-        let job_posting = fields.object("job_posting", NewPosting::read);
+        let job_posting = fields.object("job_posting");
         Some(Self { role_id: role_id?, job_posting: job_posting? })
     }
 }
@@ -59,7 +61,7 @@ pub struct PostingPatch {
 }
 
 impl Input for PostingPatch {
-    fn read(fields: &mut Fields<'_, '_>) -> Option<Self> {
+    fn read(fields: &mut impl Fields) -> Option<Self> {
         Some(Self {
             title: fields.replacement("title"),
             public_description: fields.change("public_description"),
@@ -76,7 +78,7 @@ async fn list(call: Call<Listing<PostingFilter>>) -> Result<Reply<Collection<Pos
 }
 
 /// Creates a role's posting, not yet published. What `job_posting` leaves out comes from the role.
-async fn create(call: Call<RolePosting>) -> Result<Reply<Posting>, Error> {
+async fn create(call: Call<RolePosting>) -> Result<Reply<Created<Posting>>, Error> {
     let RolePosting { role_id, job_posting } = call.input()?;
     let role = call.store().find_role(call.tenant(), role_id).await?;
     let role = role.ok_or_else(|| invalid("role_id must be the id of a role"))?;
@@ -124,6 +126,10 @@ async fn update(call: Call<PostingPatch>) -> Result<Reply<Posting>, Error> {
 }
 
 /// Puts a posting on the career page, unless its role is closed. Publishing a published one changes nothing.
+///
+/// # Errors
+///
+/// - `invalid_transition`: the role is closed.
 async fn publish(call: Call<()>) -> Result<Reply<Posting>, Error> {
     let posting = find(&call).await?;
     call.input()?;

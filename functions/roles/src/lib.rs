@@ -14,46 +14,56 @@
 //! | GET | `/api/v1/roles/{id}/stats` | applicants, screens, pass rate, average score |
 
 use serde::Serialize;
-use shared::http::{Call, Collection, Error, Fields, Input, Listing, Reply, Route};
+use shared::http::{Call, Collection, Created, Error, Fields, Input, Listing, Reply, Row};
 use shared::id::Id;
 use shared::model::{self, InvalidTransition, Opening, RoleContent, RoleStatus, Scope};
 use shared::resources::role::{Role, RolePatch};
+use utoipa::ToSchema;
 
 /// The function's routes.
-pub fn routes() -> Vec<Route> {
+pub fn routes<R: Row>() -> Vec<R> {
     vec![
-        Route::new("GET /api/v1/roles", Scope::RolesRead, list),
-        Route::new("POST /api/v1/roles", Scope::RolesWrite, create),
-        Route::new("GET /api/v1/roles/{id}", Scope::RolesRead, show),
-        Route::new("PATCH /api/v1/roles/{id}", Scope::RolesWrite, update),
-        Route::new("POST /api/v1/roles/{id}/publish", Scope::RolesWrite, publish),
-        Route::new("POST /api/v1/roles/{id}/pause", Scope::RolesWrite, pause),
-        Route::new("POST /api/v1/roles/{id}/resume", Scope::RolesWrite, resume),
-        Route::new("DELETE /api/v1/roles/{id}", Scope::RolesWrite, close),
-        Route::new("POST /api/v1/roles/{id}/reopen", Scope::RolesWrite, reopen),
-        Route::new("GET /api/v1/roles/{id}/stats", Scope::RolesRead, stats),
+        R::new("GET /api/v1/roles", Scope::RolesRead, list),
+        R::new("POST /api/v1/roles", Scope::RolesWrite, create),
+        R::new("GET /api/v1/roles/{id}", Scope::RolesRead, show),
+        R::new("PATCH /api/v1/roles/{id}", Scope::RolesWrite, update),
+        R::new("POST /api/v1/roles/{id}/publish", Scope::RolesWrite, publish),
+        R::new("POST /api/v1/roles/{id}/pause", Scope::RolesWrite, pause),
+        R::new("POST /api/v1/roles/{id}/resume", Scope::RolesWrite, resume),
+        R::new("DELETE /api/v1/roles/{id}", Scope::RolesWrite, close),
+        R::new("POST /api/v1/roles/{id}/reopen", Scope::RolesWrite, reopen),
+        R::new("GET /api/v1/roles/{id}/stats", Scope::RolesRead, show_role_stats),
     ]
 }
 
 /// Which roles to list.
 pub struct RoleFilter {
+    /// Those in this status.
     status: Option<RoleStatus>,
 }
 
 impl Input for RoleFilter {
-    fn read(fields: &mut Fields<'_, '_>) -> Option<Self> {
+    fn read(fields: &mut impl Fields) -> Option<Self> {
         Some(Self { status: fields.optional("status") })
     }
 }
 
 /// A role's figures, kept up to date by every write that changes them.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, ToSchema)]
 pub struct RoleStats {
+    /// The role.
     role_id: Id,
+    /// Distinct candidates.
     applicants: u64,
+    /// Voice screens of any status.
     screens: u64,
+    /// Completed voice screens.
     screens_completed: u64,
+    /// Passed of completed screens; `null` before the first.
+    #[schema(minimum = 0, maximum = 1)]
     pass_rate: Option<f64>,
+    /// Over the completed screens that have an overall score; `null` before the first.
+    #[schema(minimum = 0, maximum = 100)]
     average_score: Option<f64>,
 }
 
@@ -65,7 +75,7 @@ async fn list(call: Call<Listing<RoleFilter>>) -> Result<Reply<Collection<Role>>
 }
 
 /// Creates a role as a draft.
-async fn create(call: Call<RoleContent>) -> Result<Reply<Role>, Error> {
+async fn create(call: Call<RoleContent>) -> Result<Reply<Created<Role>>, Error> {
     let role = model::Role::draft(call.new_id(), call.input()?, call.now());
     let mut writes = call.writes();
     writes.insert_role(&role)?;
@@ -93,16 +103,28 @@ async fn update(call: Call<RolePatch>) -> Result<Reply<Role>, Error> {
 }
 
 /// Publishes a draft: draft -> open.
+///
+/// # Errors
+///
+/// - `invalid_transition`: the role is not a draft.
 async fn publish(call: Call<()>) -> Result<Reply<Role>, Error> {
     step(call, model::Role::publish).await
 }
 
 /// Stops accepting applications: open -> paused.
+///
+/// # Errors
+///
+/// - `invalid_transition`: the role is not open.
 async fn pause(call: Call<()>) -> Result<Reply<Role>, Error> {
     step(call, model::Role::pause).await
 }
 
 /// Accepts applications again: paused -> open.
+///
+/// # Errors
+///
+/// - `invalid_transition`: the role is not paused.
 async fn resume(call: Call<()>) -> Result<Reply<Role>, Error> {
     step(call, model::Role::resume).await
 }
@@ -130,12 +152,16 @@ async fn close(call: Call<()>) -> Result<Reply<Role>, Error> {
 }
 
 /// Makes a closed role a draft again: closed -> draft.
+///
+/// # Errors
+///
+/// - `invalid_transition`: the role is not closed.
 async fn reopen(call: Call<()>) -> Result<Reply<Role>, Error> {
     step(call, model::Role::reopen).await
 }
 
 /// Shows a role's applicants, screens, pass rate and average score.
-async fn stats(call: Call<()>) -> Result<Reply<RoleStats>, Error> {
+async fn show_role_stats(call: Call<()>) -> Result<Reply<RoleStats>, Error> {
     let role_id = call.id()?;
     let stats = call.store().find_role_stats(call.tenant(), role_id).await?.ok_or(Error::NotFound)?;
     call.input()?;

@@ -7,38 +7,44 @@
 //! | GET | `/api/v1/voice_screens/{id}` | show with transcript, highlights and red flags |
 
 use serde::Serialize;
-use shared::http::{Call, Collection, Error, Fields, Input, Listing, Reply, Route};
+use shared::http::{Call, Collection, Error, Fields, Input, Listing, Reply, Row};
 use shared::id::Id;
 use shared::model::{Excerpt, Scope, ScreenStatus, Turn};
 use shared::resources::screen::Screen;
+use utoipa::ToSchema;
 
 /// The function's routes.
-pub fn routes() -> Vec<Route> {
+pub fn routes<R: Row>() -> Vec<R> {
     vec![
-        Route::new("GET /api/v1/voice_screens", Scope::VoiceScreensRead, list),
-        Route::new("GET /api/v1/voice_screens/{id}", Scope::VoiceScreensRead, show),
+        R::new("GET /api/v1/voice_screens", Scope::VoiceScreensRead, list),
+        R::new("GET /api/v1/voice_screens/{id}", Scope::VoiceScreensRead, show),
     ]
 }
 
 /// Which screens to list.
 pub struct ScreenFilter {
+    /// Those for this role.
     role_id: Option<Id>,
+    /// Those in this status.
     status: Option<ScreenStatus>,
 }
 
 impl Input for ScreenFilter {
-    fn read(fields: &mut Fields<'_, '_>) -> Option<Self> {
+    fn read(fields: &mut impl Fields) -> Option<Self> {
         Some(Self { role_id: fields.optional("role_id"), status: fields.optional("status") })
     }
 }
 
 /// A screen with the whole conversation.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, ToSchema)]
 pub struct ScreenDetail {
     #[serde(flatten)]
     screen: Screen,
+    /// What was said.
     transcript: Vec<Turn>,
+    /// What speaks for the candidate.
     highlights: Vec<Excerpt>,
+    /// What speaks against.
     red_flags: Vec<Excerpt>,
 }
 

@@ -11,13 +11,14 @@ use crate::gateway::Function;
 use crate::template::Template;
 
 /// Each function's route table.
-pub fn tables() -> [(&'static str, Vec<Route>); 12] {
+pub fn tables() -> [(&'static str, Vec<Route>); 13] {
     [
         ("CandidatesFunction", candidates::routes()),
         ("CareersFunction", careers::routes()),
         ("ChannelsFunction", channels::routes()),
         ("DashboardFunction", dashboard::routes()),
         ("DefaultFunction", default::routes()),
+        ("DocsFunction", docs::routes()),
         ("JobPostingsFunction", job_postings::routes()),
         ("OauthFunction", oauth::routes()),
         ("OrganizationFunction", organization::routes()),

@@ -8,12 +8,15 @@ use jiff::{SignedDuration, Timestamp};
 use lambda_http::aws_lambda_events::query_map::QueryMap;
 use lambda_http::http::HeaderMap;
 use serde::Serialize;
+use utoipa::openapi::RefOr;
+use utoipa::openapi::schema::Schema;
 
 use super::fields::{read_body, read_query};
-use super::reply::{etag, json};
+use super::reply::{List, etag, json};
 use super::{Collection, Error, Fields, Input, Reply, Scalar, Value, cursor, headers};
 use crate::clock::to_second;
 use crate::id::{Id, Ids};
+use crate::model::schema::{integer, string};
 use crate::model::{Organization, Slug, Tenant};
 use crate::providers::Providers;
 use crate::random::Random;
@@ -48,7 +51,9 @@ pub struct Call<I> {
 /// A list's query: its filters, and which page of it.
 pub struct Listing<F> {
     filter: F,
+    /// The most that a page may hold.
     limit: u32,
+    /// Where the page begins: the `next_cursor` of the one before. It is good only with the same filters.
     cursor: Option<String>,
 }
 
@@ -57,7 +62,7 @@ const DEFAULT_LIMIT: u32 = 25;
 const LONGEST_WAIT: SignedDuration = SignedDuration::from_secs(60);
 
 impl<F: Input> Input for Listing<F> {
-    fn read(fields: &mut Fields<'_, '_>) -> Option<Self> {
+    fn read(fields: &mut impl Fields) -> Option<Self> {
         let filter = F::read(fields);
         let limit = fields.optional("limit").map_or(DEFAULT_LIMIT, |Limit(limit)| limit);
         let cursor = fields.optional("cursor").map(|Cursor(cursor)| cursor);
@@ -77,6 +82,10 @@ impl Value for Limit {
         let limit = limit.filter(|limit| (1..=100).contains(limit));
         limit.map(|limit| Some(Self(limit))).ok_or_else(|| "must be a whole number from 1 to 100".to_owned())
     }
+
+    fn schema() -> RefOr<Schema> {
+        integer(1).maximum(Some(100)).default(Some(DEFAULT_LIMIT.into())).into()
+    }
 }
 
 struct Cursor(String);
@@ -87,6 +96,10 @@ impl Value for Cursor {
             Scalar::Word(word) => Ok(Some(Self((*word).to_owned()))),
             _ => Err("must be a string".to_owned()),
         }
+    }
+
+    fn schema() -> RefOr<Schema> {
+        string().pattern(Some("^[A-Za-z0-9_-]+$")).max_length(Some(cursor::MAX_LENGTH)).into()
     }
 }
 
@@ -301,7 +314,7 @@ impl<F: Input> Call<Listing<F>> {
         let next_cursor = listed.next.as_ref().map(seal);
         let link = next_cursor.as_ref().map(|cursor| self.next_link(cursor));
         let reply =
-            Reply::ok(&Collection { data: listed.items.into_iter().map(show).collect(), next_cursor })?;
+            Reply::ok(&List { data: listed.items.into_iter().map(show).collect(), next_cursor })?.typed();
         Ok(match link {
             Some(link) => reply.with("link", link),
             None => reply,

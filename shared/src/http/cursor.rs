@@ -7,7 +7,7 @@ use crate::secret::Secret;
 
 const MAC_LENGTH: usize = 16;
 /// The longest cursor that is looked at.
-const MAX_LENGTH: usize = 1_024;
+pub(super) const MAX_LENGTH: usize = 1_024;
 
 /// The cursor for `position` in `list`, which names tenant, route and filters.
 pub(super) fn seal(key: &Secret, list: &str, position: &str) -> String {

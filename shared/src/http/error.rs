@@ -1,6 +1,7 @@
 //! The one form of every error (contract: errors).
 
 use serde::Serialize;
+use utoipa::ToSchema;
 
 use crate::model::{InvalidTransition, NotApplicable, NotPublishable, Scope};
 use crate::store::{Failure, Refusal};
@@ -83,12 +84,17 @@ pub enum Error {
     Failed(#[from] Failure),
 }
 
-#[derive(Serialize)]
-struct ErrorBody<'a> {
+/// Why a request was not carried out.
+#[derive(Debug, Serialize, ToSchema)]
+pub struct ErrorBody<'a> {
+    /// A sentence for people.
     error: String,
+    /// A word for programs.
     code: &'a str,
+    /// With 422: one sentence for every failure of the request, beginning with the field's path.
     #[serde(skip_serializing_if = "Option::is_none")]
-    messages: Option<&'a [String]>,
+    messages: Option<Vec<String>>,
+    /// The request's name in the logs.
     request_id: &'a str,
 }
 
@@ -131,7 +137,7 @@ impl Error {
 
     /// The headers that go with it. Whoever lacks a credential is told where to learn how to get one (RFC 9728, section
     /// 5.1).
-    pub(super) fn headers(&self, base_url: &str) -> Vec<(&'static str, String)> {
+    pub fn headers(&self, base_url: &str) -> Vec<(&'static str, String)> {
         let challenge = |rest: &str| {
             let metadata = format!("{base_url}/.well-known/oauth-protected-resource/api/v1");
             vec![("www-authenticate", format!("Bearer resource_metadata=\"{metadata}\"{rest}"))]
@@ -151,13 +157,14 @@ impl Error {
         }
     }
 
-    pub(super) fn body(&self, request_id: &str) -> String {
+    /// The body, for the request of this name.
+    pub fn body(&self, request_id: &str) -> String {
         let messages = match self {
-            Self::Validation(messages) => Some(messages.as_slice()),
+            Self::Validation(messages) => Some(messages.clone()),
             Self::InvalidTransition(message) | Self::ChannelNotConnected(message) => {
-                Some(std::slice::from_ref(message))
+                Some(vec![message.clone()])
             }
-            Self::IdempotencyMismatch => Some([].as_slice()),
+            Self::IdempotencyMismatch => Some(Vec::new()),
             _ => None,
         };
         let (_, code) = self.kind();
@@ -166,7 +173,7 @@ impl Error {
     }
 
     /// What it is, for people.
-    pub(super) fn sentence(&self) -> String {
+    pub fn sentence(&self) -> String {
         match self.kind().0 {
             503 => "The service is busy; try again in a moment".to_owned(),
             409 => "A request with this idempotency key is still being carried out".to_owned(),

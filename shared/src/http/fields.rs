@@ -2,6 +2,9 @@
 //!
 //! A request's fields, from a JSON body or a query string, are taken one by one; what is wrong with each is noted
 //! under its path, what nobody took is unknown, and only a request without a note becomes a value.
+//!
+//! What a route takes is read from [`Fields`], which may also be those of nobody: whoever describes the API reads, and
+//! learns what was asked for.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -11,23 +14,48 @@ use jiff::civil::Date;
 use serde::Deserialize;
 use serde::de::{Deserializer, MapAccess, Visitor};
 use serde_json::value::RawValue;
+use utoipa::PartialSchema;
+use utoipa::openapi::RefOr;
+use utoipa::openapi::schema::{KnownFormat, Schema};
 
 use super::Error;
 use crate::clock::to_second;
 use crate::id::Id;
+use crate::model::schema::{PHONE_AS_TYPED, formatted, string};
 use crate::model::{
     Email, Phone, RemotePolicy, RoleStatus, Salary, ScreenStatus, Stage, Style, Text, WebAddress,
 };
 
 /// What a route takes.
 pub trait Input: Sized {
-    /// Takes the fields that it knows; `None` only where a failure was noted.
-    fn read(fields: &mut Fields<'_, '_>) -> Option<Self>;
+    /// Takes the fields that it knows, all of them before it looks at any; `None` only where a failure was noted.
+    fn read(fields: &mut impl Fields) -> Option<Self>;
+}
+
+/// The fields of one object, or of a query string.
+pub trait Fields {
+    /// A field that must be there and not blank.
+    fn required<T: Value>(&mut self, name: &str) -> Option<T>;
+
+    /// A field that may be absent, `null` or blank, which all mean the same.
+    fn optional<T: Value>(&mut self, name: &str) -> Option<T>;
+
+    /// An optional field of a PATCH.
+    fn change<T: Value>(&mut self, name: &str) -> Change<T>;
+
+    /// A field of a PATCH that cannot be cleared; `None` where it was not sent.
+    fn replacement<T: Value>(&mut self, name: &str) -> Option<T>;
+
+    /// An object that may be absent or `null`, which both mean an empty one.
+    fn object<T: Input>(&mut self, name: &str) -> Option<T>;
+
+    /// Notes what is wrong with a field, or with its part in the whole.
+    fn fail<T>(&mut self, name: &str, what: &str) -> Option<T>;
 }
 
 /// Nothing is taken.
 impl Input for () {
-    fn read(_: &mut Fields<'_, '_>) -> Option<Self> {
+    fn read(_: &mut impl Fields) -> Option<Self> {
         Some(())
     }
 }
@@ -51,6 +79,9 @@ pub enum Scalar<'v> {
 pub trait Value: Sized {
     /// The value, `None` for a blank one, or what is wrong with it.
     fn read(scalar: &Scalar<'_>) -> Result<Option<Self>, String>;
+
+    /// What is read as a value, blank ones aside.
+    fn schema() -> RefOr<Schema>;
 }
 
 /// What a PATCH does to an optional field.
@@ -115,8 +146,8 @@ impl<'de> Deserialize<'de> for Members<'de> {
     }
 }
 
-/// The fields of one object, or of a query string.
-pub struct Fields<'m, 'v> {
+/// The fields that a client has sent.
+struct Reader<'m, 'v> {
     prefix: String,
     given: Vec<(Cow<'v, str>, Given<'v>)>,
     messages: &'m mut Vec<String>,
@@ -135,28 +166,28 @@ pub(super) fn read_body<'q, I: Input>(
     let members = if body.is_empty() { Ok(Members(Vec::new())) } else { serde_json::from_str(body) };
     let value = if let Ok(Members(members)) = members {
         let given = members.into_iter().map(|(name, value)| (name, Given::Json(value))).collect();
-        Fields { prefix: String::new(), given, messages: &mut messages }.read(I::read)
+        Reader { prefix: String::new(), given, messages: &mut messages }.read()
     } else {
         messages.push("body must be a JSON object".to_owned());
         None
     };
-    words(query, &mut messages).read(<()>::read);
+    words(query, &mut messages).read::<()>();
     settled(value, messages)
 }
 
 /// Reads query parameters, which come decoded.
 pub(super) fn read_query<'q, I: Input>(query: impl Iterator<Item = (&'q str, &'q str)>) -> Result<I, Error> {
     let mut messages = Vec::new();
-    let value = words(query, &mut messages).read(I::read);
+    let value = words(query, &mut messages).read();
     settled(value, messages)
 }
 
 fn words<'m, 'q>(
     query: impl Iterator<Item = (&'q str, &'q str)>,
     messages: &'m mut Vec<String>,
-) -> Fields<'m, 'q> {
+) -> Reader<'m, 'q> {
     let given = query.map(|(name, value)| (Cow::Borrowed(name), Given::Word(value))).collect();
-    Fields { prefix: String::new(), given, messages }
+    Reader { prefix: String::new(), given, messages }
 }
 
 fn settled<I>(value: Option<I>, mut messages: Vec<String>) -> Result<I, Error> {
@@ -171,18 +202,8 @@ fn settled<I>(value: Option<I>, mut messages: Vec<String>) -> Result<I, Error> {
     Err(Error::Validation(messages))
 }
 
-impl<'v> Fields<'_, 'v> {
-    fn read<T>(mut self, read: impl FnOnce(&mut Fields<'_, 'v>) -> Option<T>) -> Option<T> {
-        let value = read(&mut self);
-        for (name, _) in std::mem::take(&mut self.given) {
-            let name: String = name.chars().take(100).collect();
-            self.fail::<T>(&name, "is not a known field");
-        }
-        value
-    }
-
-    /// A field that must be there and not blank.
-    pub fn required<T: Value>(&mut self, name: &str) -> Option<T> {
+impl Fields for Reader<'_, '_> {
+    fn required<T: Value>(&mut self, name: &str) -> Option<T> {
         match self.field(name) {
             Sent::Value(value) => Some(value),
             Sent::Refused => None,
@@ -190,16 +211,14 @@ impl<'v> Fields<'_, 'v> {
         }
     }
 
-    /// A field that may be absent, `null` or blank, which all mean the same.
-    pub fn optional<T: Value>(&mut self, name: &str) -> Option<T> {
+    fn optional<T: Value>(&mut self, name: &str) -> Option<T> {
         match self.field(name) {
             Sent::Value(value) => Some(value),
             Sent::Absent | Sent::Blank | Sent::Refused => None,
         }
     }
 
-    /// An optional field of a PATCH.
-    pub fn change<T: Value>(&mut self, name: &str) -> Change<T> {
+    fn change<T: Value>(&mut self, name: &str) -> Change<T> {
         match self.field(name) {
             Sent::Value(value) => Change::Set(value),
             Sent::Blank => Change::Clear,
@@ -207,8 +226,7 @@ impl<'v> Fields<'_, 'v> {
         }
     }
 
-    /// A field of a PATCH that cannot be cleared; `None` where it was not sent.
-    pub fn replacement<T: Value>(&mut self, name: &str) -> Option<T> {
+    fn replacement<T: Value>(&mut self, name: &str) -> Option<T> {
         match self.field(name) {
             Sent::Value(value) => Some(value),
             Sent::Absent | Sent::Refused => None,
@@ -216,12 +234,7 @@ impl<'v> Fields<'_, 'v> {
         }
     }
 
-    /// An object that may be absent or `null`, which both mean an empty one.
-    pub fn object<T>(
-        &mut self,
-        name: &str,
-        read: impl FnOnce(&mut Fields<'_, 'v>) -> Option<T>,
-    ) -> Option<T> {
+    fn object<T: Input>(&mut self, name: &str) -> Option<T> {
         let members = match self.take(name) {
             Sent::Absent | Sent::Blank => Members(Vec::new()),
             Sent::Refused => return None,
@@ -232,13 +245,23 @@ impl<'v> Fields<'_, 'v> {
             Sent::Value(Given::Word(_)) => return self.fail(name, "must be an object"),
         };
         let given = members.0.into_iter().map(|(name, value)| (name, Given::Json(value))).collect();
-        Fields { prefix: format!("{}{name}.", self.prefix), given, messages: self.messages }.read(read)
+        Reader { prefix: format!("{}{name}.", self.prefix), given, messages: self.messages }.read()
     }
 
-    /// Notes a failure of a field.
-    pub fn fail<T>(&mut self, name: &str, what: &str) -> Option<T> {
+    fn fail<T>(&mut self, name: &str, what: &str) -> Option<T> {
         self.messages.push(format!("{}{name} {what}", self.prefix));
         None
+    }
+}
+
+impl<'v> Reader<'_, 'v> {
+    fn read<T: Input>(mut self) -> Option<T> {
+        let value = T::read(&mut self);
+        for (name, _) in std::mem::take(&mut self.given) {
+            let name: String = name.chars().take(100).collect();
+            self.fail::<T>(&name, "is not a known field");
+        }
+        value
     }
 
     fn field<T: Value>(&mut self, name: &str) -> Sent<T> {
@@ -294,6 +317,10 @@ impl<const MAX: usize> Value for Text<MAX> {
             _ => Err("must be a string".to_owned()),
         }
     }
+
+    fn schema() -> RefOr<Schema> {
+        <Self as PartialSchema>::schema()
+    }
 }
 
 impl Value for bool {
@@ -305,6 +332,10 @@ impl Value for bool {
             _ => Err("must be true or false".to_owned()),
         }
     }
+
+    fn schema() -> RefOr<Schema> {
+        <Self as PartialSchema>::schema()
+    }
 }
 
 impl Value for Salary {
@@ -312,12 +343,20 @@ impl Value for Salary {
         let salary = whole_number(scalar).and_then(Self::new);
         salary.map(Some).ok_or_else(|| format!("must be a whole number from 0 to {}", Self::MAX))
     }
+
+    fn schema() -> RefOr<Schema> {
+        <Self as PartialSchema>::schema()
+    }
 }
 
 impl Value for Id {
     fn read(scalar: &Scalar<'_>) -> Result<Option<Self>, String> {
         let id = whole_number(scalar).and_then(|number| u64::try_from(number).ok()).and_then(Self::new);
         id.map(Some).ok_or_else(|| format!("must be a whole number from 1 to {}", Self::MAX))
+    }
+
+    fn schema() -> RefOr<Schema> {
+        <Self as PartialSchema>::schema()
     }
 }
 
@@ -328,18 +367,36 @@ macro_rules! values {
             fn read(scalar: &Scalar<'_>) -> Result<Option<Self>, String> {
                 $read(scalar)
             }
+
+            fn schema() -> RefOr<Schema> {
+                <Self as PartialSchema>::schema()
+            }
         })+
     };
 }
 
 values!(one_of: RemotePolicy, RoleStatus, ScreenStatus, Stage, Style);
-values!(parsed: Email, Phone, WebAddress);
+values!(parsed: Email, WebAddress);
+
+impl Value for Phone {
+    fn read(scalar: &Scalar<'_>) -> Result<Option<Self>, String> {
+        parsed(scalar)
+    }
+
+    fn schema() -> RefOr<Schema> {
+        string().pattern(Some(PHONE_AS_TYPED)).into()
+    }
+}
 
 impl Value for Date {
     fn read(scalar: &Scalar<'_>) -> Result<Option<Self>, String> {
         let Some(text) = text(scalar)? else { return Ok(None) };
         let date = text.parse::<Self>().ok().filter(|date| date.to_string() == text);
         date.map(Some).ok_or_else(|| "must be a date, such as 2026-11-20".to_owned())
+    }
+
+    fn schema() -> RefOr<Schema> {
+        formatted(KnownFormat::Date).into()
     }
 }
 
@@ -348,6 +405,10 @@ impl Value for Timestamp {
         let Some(text) = text(scalar)? else { return Ok(None) };
         let time = text.parse().map(to_second);
         time.map(Some).map_err(|_| "must be a time, such as 2026-11-20T09:30:00Z".to_owned())
+    }
+
+    fn schema() -> RefOr<Schema> {
+        formatted(KnownFormat::DateTime).into()
     }
 }
 
@@ -402,16 +463,25 @@ mod tests {
         salary: Option<Salary>,
         live: Option<bool>,
         policy: Change<RemotePolicy>,
-        inner: Option<Id>,
+        inner: Inner,
+    }
+
+    #[derive(Debug, PartialEq)]
+    struct Inner(Option<Id>);
+
+    impl Input for Inner {
+        fn read(fields: &mut impl Fields) -> Option<Self> {
+            Some(Self(fields.optional("id")))
+        }
     }
 
     impl Input for Example {
-        fn read(fields: &mut Fields<'_, '_>) -> Option<Self> {
+        fn read(fields: &mut impl Fields) -> Option<Self> {
             let title = fields.required("title");
             let salary = fields.optional("salary");
             let live = fields.optional("live");
             let policy = fields.change("policy");
-            let inner = fields.object("inner", |inner| Some(inner.optional("id")));
+            let inner = fields.object("inner");
             Some(Self { title: title?, salary, live, policy, inner: inner? })
         }
     }

@@ -6,17 +6,71 @@ use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use serde::Serialize;
 use sha2::{Digest, Sha256};
+use utoipa::ToSchema;
 
 use super::page::Sources;
 use super::{Error, page};
 use crate::store::{Failure, Receipt};
 
-/// A list's form.
-#[derive(Debug, Serialize)]
-pub struct Collection<T> {
-    /// A page of it, newest first.
+/// What a handler answers where nothing goes wrong, as the API describes it. A type by itself is one resource, with its
+/// entity tag.
+pub trait Output {
+    /// The status.
+    const STATUS: u16;
+    /// The headers that the handler decides. All but `link` are always there.
+    const HEADERS: &'static [&'static str];
+    /// The body.
+    type Body: ToSchema;
+}
+
+impl<O: ToSchema> Output for O {
+    const STATUS: u16 = 200;
+    const HEADERS: &'static [&'static str] = &["etag"];
+    type Body = O;
+}
+
+/// A page of a list.
+pub struct Collection<T>(PhantomData<T>);
+
+impl<O: ToSchema> Output for Collection<O> {
+    const STATUS: u16 = 200;
+    const HEADERS: &'static [&'static str] = &["link"];
+    type Body = List<O>;
+}
+
+/// What was created, and where it can be found.
+pub struct Created<O>(PhantomData<O>);
+
+impl<O: ToSchema> Output for Created<O> {
+    const STATUS: u16 = 201;
+    const HEADERS: &'static [&'static str] = &["etag", "location"];
+    type Body = O;
+}
+
+/// What was created together, and where the first of it can be found: each has a tag of its own.
+pub struct CreatedTogether<O>(PhantomData<O>);
+
+impl<O: ToSchema> Output for CreatedTogether<O> {
+    const STATUS: u16 = 201;
+    const HEADERS: &'static [&'static str] = &["location"];
+    type Body = O;
+}
+
+/// What was created, and has no address of its own.
+pub struct Added<O>(PhantomData<O>);
+
+impl<O: ToSchema> Output for Added<O> {
+    const STATUS: u16 = 201;
+    const HEADERS: &'static [&'static str] = &[];
+    type Body = O;
+}
+
+/// A page of a list, newest first.
+#[derive(Debug, Serialize, ToSchema)]
+pub struct List<T> {
+    /// What is on the page; there may be fewer than `limit`, or none.
     pub data: Vec<T>,
-    /// Where the next page starts; `null` at the end.
+    /// Where the next page begins; `null` at the end, and only there.
     pub next_cursor: Option<String>,
 }
 
@@ -68,7 +122,6 @@ impl Reply<Page> {
     /// 200 with a file that may be kept for a year, because its address changes with its content.
     pub fn file(media: &str, content: &str) -> Self {
         Self::document(media, content.to_owned())
-            .with("x-content-type-options", "nosniff".to_owned())
             .with("cache-control", "public, max-age=31536000, immutable".to_owned())
     }
 
@@ -91,7 +144,9 @@ impl Reply<Page> {
 
     /// 200 with a document of this media type.
     pub fn document(media: &str, content: String) -> Self {
-        Self::new(200, content).with("content-type", media.to_owned())
+        Self::new(200, content)
+            .with("content-type", media.to_owned())
+            .with("x-content-type-options", "nosniff".to_owned())
     }
 }
 
@@ -125,17 +180,27 @@ impl<O> Reply<O> {
 
     /// 201 instead; what was created has no address of its own.
     #[must_use]
-    pub fn created_without_address(self) -> Self {
-        Self { status: 201, ..self }
+    pub fn created_without_address(self) -> Reply<Added<O>> {
+        Reply { status: 201, ..self.typed() }
     }
 
     /// 201 instead, naming where what was created can be found.
     #[must_use]
-    pub fn created(self, address: String) -> Self {
-        Self { status: 201, ..self.with("location", address) }
+    pub fn created(self, address: String) -> Reply<Created<O>> {
+        Reply { status: 201, ..self.with("location", address).typed() }
+    }
+
+    /// 201 instead, naming where the first of what was created can be found.
+    #[must_use]
+    pub fn created_together(self, address: String) -> Reply<CreatedTogether<O>> {
+        self.created(address).typed()
     }
 
     pub(super) fn untyped(self) -> Reply<()> {
+        self.typed()
+    }
+
+    pub(super) fn typed<P>(self) -> Reply<P> {
         Reply { status: self.status, headers: self.headers, body: self.body, form: PhantomData }
     }
 

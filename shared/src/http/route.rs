@@ -6,7 +6,7 @@ use std::sync::Arc;
 use super::browser::{Browser, Desk};
 use super::call::Exchange;
 use super::reply::Page;
-use super::{Call, Error, Input, Reply, Visit};
+use super::{Call, Error, Input, Output, Reply, Visit};
 use crate::model::{MemberRole, Scope};
 
 pub(super) type Answer = Pin<Box<dyn Future<Output = Result<Reply<()>, Error>> + Send>>;
@@ -58,20 +58,33 @@ pub struct Route {
     pub(super) handler: Handler,
 }
 
-impl Route {
+/// A row of the API's own tables, as its reader wants it: a [`Route`] answers requests; who describes the API keeps what
+/// the types tell.
+pub trait Row: Sized {
     /// `handler` answers requests of this key that carry a credential with this scope. It may be called again for the
     /// same request when what it read has changed before it could write; so may every other.
-    pub fn new<I, O, H, F>(key: &'static str, scope: Scope, handler: H) -> Self
+    fn new<I, O, H, F>(key: &'static str, scope: Scope, handler: H) -> Self
     where
         I: Input + 'static,
-        O: 'static,
+        O: Output + 'static,
+        H: Fn(Call<I>) -> F + Send + Sync + 'static,
+        F: Future<Output = Result<Reply<O>, Error>> + Send + 'static;
+}
+
+impl Row for Route {
+    fn new<I, O, H, F>(key: &'static str, scope: Scope, handler: H) -> Self
+    where
+        I: Input + 'static,
+        O: Output + 'static,
         H: Fn(Call<I>) -> F + Send + Sync + 'static,
         F: Future<Output = Result<Reply<O>, Error>> + Send + 'static,
     {
         let handler = by(move |exchange| handler(Call::new(exchange)));
         Self { key, handler: Handler::Scoped(scope, handler) }
     }
+}
 
+impl Route {
     /// `handler` answers requests of this key from anybody, a person or a program.
     pub fn public<O, H, F>(key: &'static str, handler: H) -> Self
     where

@@ -12,7 +12,8 @@ use url::Url;
 pub struct Email(String);
 
 impl Email {
-    const MAX: usize = 254;
+    /// The most characters.
+    pub const MAX: usize = 254;
 
     /// The address.
     pub fn as_str(&self) -> &str {
@@ -77,7 +78,8 @@ impl FromStr for Phone {
 pub struct WebAddress(String);
 
 impl WebAddress {
-    const MAX: usize = 2_000;
+    /// The most characters.
+    pub const MAX: usize = 2_000;
 
     /// The address.
     pub fn as_str(&self) -> &str {

@@ -17,6 +17,7 @@ mod posting;
 mod redirect_uri;
 mod resume;
 mod role;
+pub mod schema;
 mod screen;
 mod slug;
 mod text;

@@ -2,6 +2,7 @@
 
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
+use utoipa::ToSchema;
 
 use super::words::words;
 use crate::clock::to_second;
@@ -56,7 +57,7 @@ words! {
 }
 
 /// One thing said.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct Turn {
     /// Who said it.
     pub speaker: Speaker,
@@ -67,7 +68,7 @@ pub struct Turn {
 }
 
 /// A highlight or a red flag.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct Excerpt {
     /// What was noticed.
     pub text: String,
@@ -76,15 +77,19 @@ pub struct Excerpt {
 }
 
 /// Scores from 0 to 100.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct Scores {
     /// All in all.
+    #[schema(maximum = 100)]
     pub overall: Option<u8>,
     /// How clearly the candidate speaks.
+    #[schema(maximum = 100)]
     pub communication: Option<u8>,
     /// How well the experience fits.
+    #[schema(maximum = 100)]
     pub experience: Option<u8>,
     /// How much the candidate wants the job.
+    #[schema(maximum = 100)]
     pub motivation: Option<u8>,
 }
 

@@ -11,7 +11,7 @@ impl<const MAX: usize> Text<MAX> {
     /// `None` for blank text, otherwise the trimmed text or what is wrong with it.
     pub fn parse(given: &str) -> Result<Option<Self>, String> {
         let text = given.trim();
-        if text.chars().any(|c| c.is_control() && c != '\n' && c != '\t') {
+        if given.chars().any(|c| c.is_control() && c != '\n' && c != '\t') {
             return Err("must not contain control characters other than newline and tab".to_owned());
         }
         if text.chars().nth(MAX).is_some() {
@@ -72,7 +72,7 @@ mod tests {
         assert_eq!(Text::<4>::parse("日本語🦀x"), Err("must be at most 4 characters".to_owned()));
         assert_eq!(Text::<4>::parse(" \u{3000}\n"), Ok(None));
         assert!(Text::<4>::parse("a\n\tb").unwrap().is_some());
-        for control in ["a\rb", "a\0b", "a\u{7f}b", "a\u{85}b", "a\u{1b}b"] {
+        for control in ["a\rb", "a\r", "a\0b", "a\u{7f}b", "a\u{85}b", "a\u{1b}b"] {
             assert!(Text::<4>::parse(control).is_err(), "{control:?}");
         }
     }

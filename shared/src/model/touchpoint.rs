@@ -3,6 +3,7 @@
 use jiff::Timestamp;
 use jiff::civil::Date;
 use serde::{Deserialize, Serialize};
+use utoipa::ToSchema;
 
 use super::Text;
 use super::candidate::{Name, Source, Stage};
@@ -17,7 +18,7 @@ pub type Reason = Text<500>;
 pub type Notes = Text<5_000>;
 
 /// What was done, with what there is to know about it.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(tag = "kind", content = "detail", rename_all = "snake_case")]
 pub enum Happening {
     /// The candidate was added.
@@ -43,6 +44,7 @@ pub enum Happening {
         fields: Vec<String>,
         /// The file that an applicant has sent, where that is what was done.
         #[serde(rename = "resume_url", default, skip_serializing_if = "Option::is_none")]
+        #[schema(value_type = Option<String>, format = "uri", nullable = false)]
         resume: Option<Resume>,
     },
     /// The candidate moved along the pipeline.
@@ -95,7 +97,7 @@ pub enum Happening {
 
 /// What an applicant wrote into the form on the career page. Anybody can write anything there: of a candidate who is
 /// known already, nothing changes by it.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct Submission {
     /// The name.
     pub name: Name,
@@ -110,7 +112,7 @@ pub struct Submission {
 }
 
 /// An entry of the history.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct Touchpoint {
     /// The identifier.
     pub id: Id,

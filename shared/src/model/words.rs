@@ -21,6 +21,15 @@ macro_rules! words {
             }
         }
 
+        impl utoipa::PartialSchema for $name {
+            fn schema() -> utoipa::openapi::RefOr<utoipa::openapi::Schema> {
+                let words = utoipa::openapi::ObjectBuilder::new().schema_type(utoipa::openapi::Type::String);
+                words.enum_values(Some([$($word),+])).into()
+            }
+        }
+
+        impl utoipa::ToSchema for $name {}
+
         impl std::str::FromStr for $name {
             type Err = String;
 

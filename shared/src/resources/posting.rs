@@ -2,13 +2,14 @@
 
 use jiff::Timestamp;
 use serde::Serialize;
+use utoipa::ToSchema;
 
 use crate::http::{Fields, Input};
 use crate::id::Id;
 use crate::model::{self, LongText, Organization, PostingContent, RoleContent, Slug, Title};
 
 /// A role's page on the career site, as clients see it.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, ToSchema)]
 pub struct Posting {
     /// The identifier.
     pub id: Id,
@@ -21,6 +22,7 @@ pub struct Posting {
     /// Whether it is live on the career page.
     pub published: bool,
     /// Its address on the career page.
+    #[schema(format = "uri")]
     pub public_url: String,
     /// The public description.
     pub public_description: Option<LongText>,
@@ -68,7 +70,7 @@ pub struct NewPosting {
 }
 
 impl Input for NewPosting {
-    fn read(fields: &mut Fields<'_, '_>) -> Option<Self> {
+    fn read(fields: &mut impl Fields) -> Option<Self> {
         let title = fields.optional("title");
         let public_description = fields.optional("public_description");
         let requirements = fields.optional("requirements");

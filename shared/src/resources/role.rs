@@ -2,31 +2,33 @@
 
 use jiff::Timestamp;
 use serde::Serialize;
+use utoipa::ToSchema;
 
 use super::posting::public_url;
 use crate::http::{Change, Fields, Input};
 use crate::id::Id;
 use crate::model::{
-    self, Department, Location, LongText, Organization, RemotePolicy, RoleContent, Salary, SalaryRange, Title,
+    self, Department, Location, LongText, Organization, RemotePolicy, RoleContent, RoleStatus, Salary,
+    SalaryRange, Title,
 };
 
 /// An open position, as clients see it.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, ToSchema)]
 pub struct Role {
     /// The identifier.
     pub id: Id,
     /// The job title.
     pub title: Title,
-    /// `draft`, `open`, `paused` or `closed`.
-    pub status: &'static str,
+    /// Where it stands; only moves change it.
+    pub status: RoleStatus,
     /// The department or team.
     pub department: Option<Department>,
     /// The description.
     pub description: Option<LongText>,
     /// A city, a state, or the word Remote.
     pub location: Option<Location>,
-    /// `onsite`, `hybrid` or `remote`.
-    pub remote_policy: Option<&'static str>,
+    /// Where the work is done.
+    pub remote_policy: Option<RemotePolicy>,
     /// The annual minimum in US dollars.
     pub salary_min: Option<Salary>,
     /// The annual maximum in US dollars.
@@ -34,6 +36,7 @@ pub struct Role {
     /// The role's posting, once it has one.
     pub job_posting_id: Option<Id>,
     /// Where the posting is on the career page.
+    #[schema(format = "uri")]
     pub job_posting_url: Option<String>,
     /// When the role was created.
     pub created_at: Timestamp,
@@ -47,11 +50,11 @@ impl Role {
         Self {
             id: role.id,
             title: role.content.title,
-            status: role.status.as_str(),
+            status: role.status,
             department: role.content.department,
             description: role.content.description,
             location: role.content.location,
-            remote_policy: role.content.remote_policy.map(RemotePolicy::as_str),
+            remote_policy: role.content.remote_policy,
             salary_min: role.content.salary.min(),
             salary_max: role.content.salary.max(),
             job_posting_id: role.posting.as_ref().map(|posting| posting.id),
@@ -64,7 +67,7 @@ impl Role {
 
 /// A role to be created.
 impl Input for RoleContent {
-    fn read(fields: &mut Fields<'_, '_>) -> Option<Self> {
+    fn read(fields: &mut impl Fields) -> Option<Self> {
         let title = fields.required("title");
         let department = fields.optional("department");
         let description = fields.optional("description");
@@ -89,7 +92,7 @@ pub struct RolePatch {
 }
 
 impl Input for RolePatch {
-    fn read(fields: &mut Fields<'_, '_>) -> Option<Self> {
+    fn read(fields: &mut impl Fields) -> Option<Self> {
         let patch = Self {
             title: fields.replacement("title"),
             department: fields.change("department"),

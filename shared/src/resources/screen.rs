@@ -2,12 +2,13 @@
 
 use jiff::Timestamp;
 use serde::Serialize;
+use utoipa::ToSchema;
 
 use crate::id::Id;
-use crate::model::{self, Scores, ScreenResult};
+use crate::model::{self, Scores, ScreenResult, ScreenStatus};
 
 /// An AI interview by telephone, as clients see it.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, ToSchema)]
 pub struct Screen {
     /// The identifier.
     pub id: Id,
@@ -15,8 +16,8 @@ pub struct Screen {
     pub candidate_id: Id,
     /// For which role.
     pub role_id: Id,
-    /// `queued`, `scheduled`, `in_progress`, `completed`, `no_answer` or `failed`.
-    pub status: &'static str,
+    /// Where it stands. `completed`, `no_answer` and `failed` are for good.
+    pub status: ScreenStatus,
     /// When the call is to be made, where that was chosen.
     pub scheduled_at: Option<Timestamp>,
     /// When the conversation began.
@@ -29,8 +30,8 @@ pub struct Screen {
     pub summary: Option<String>,
     /// From 0 to 100.
     pub scores: Scores,
-    /// `passed` (an overall score of 70 or more) or `failed`.
-    pub result: Option<&'static str>,
+    /// `passed` with an overall score of 70 or more.
+    pub result: Option<ScreenResult>,
     /// When the candidate was invited.
     pub created_at: Timestamp,
     /// When it last changed.
@@ -43,14 +44,14 @@ impl From<model::Screen> for Screen {
             id: screen.id,
             candidate_id: screen.candidate_id,
             role_id: screen.role_id,
-            status: screen.status.as_str(),
+            status: screen.status,
             scheduled_at: screen.scheduled_at,
             started_at: screen.started_at,
             completed_at: screen.completed_at,
             duration_seconds: screen.duration_seconds,
             summary: screen.summary,
             scores: screen.scores,
-            result: screen.result.map(ScreenResult::as_str),
+            result: screen.result,
             created_at: screen.created_at,
             updated_at: screen.updated_at,
         }

@@ -1,0 +1,74 @@
+//! Docs: the OpenAPI document, and a page to read it.
+//!
+//! | Method | Path | What |
+//! |---|---|---|
+//! | GET | `/api/v1/openapi.json` | the OpenAPI document |
+//! | GET | `/docs` | a page to read it |
+//! | GET | `/docs/viewer.js` | the page's script |
+//! | GET | `/docs/viewer.css` | the page's stylesheet |
+//!
+//! The page is Swagger UI, which `utoipa-swagger-ui` brings along. It only shows: keys don't belong in a browser.
+
+use std::future::{Ready, ready};
+use std::sync::Arc;
+
+use shared::http::{Error, Page, Reply, Route, Visit};
+use utoipa_swagger_ui::Config;
+
+/// The function's routes.
+pub fn routes() -> Vec<Route> {
+    vec![
+        Route::public("GET /api/v1/openapi.json", show_openapi),
+        Route::public("GET /docs", show_page),
+        Route::public("GET /docs/viewer.js", show_script),
+        Route::public("GET /docs/viewer.css", show_style),
+    ]
+}
+
+/// The document, which a test makes from the route tables and keeps current.
+pub const DOCUMENT: &str = include_str!("../openapi.json");
+const PAGE: &str = include_str!("page.html");
+/// Has the viewer show the document.
+const START: &str = include_str!("start.js");
+/// What the page may do: show what comes from here. Swagger UI's stylesheet has its icons in it.
+const POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; \
+                      connect-src 'self'; form-action 'none'; frame-ancestors 'none'; base-uri 'none'";
+
+/// Shows this document.
+fn show_openapi(visit: Arc<Visit>) -> Ready<Result<Reply<Page>, Error>> {
+    document(visit, "application/json", Ok(DOCUMENT.to_owned()))
+}
+
+/// Shows the page.
+fn show_page(visit: Arc<Visit>) -> Ready<Result<Reply<Page>, Error>> {
+    document(visit, "text/html; charset=utf-8", Ok(PAGE.to_owned()))
+}
+
+/// Shows the viewer's code, and the lines that start it.
+fn show_script(visit: Arc<Visit>) -> Ready<Result<Reply<Page>, Error>> {
+    let script = viewer("swagger-ui-bundle.js").map(|code| format!("{code}\n{START}"));
+    document(visit, "text/javascript; charset=utf-8", script)
+}
+
+/// Shows the viewer's stylesheet.
+fn show_style(visit: Arc<Visit>) -> Ready<Result<Reply<Page>, Error>> {
+    document(visit, "text/css; charset=utf-8", viewer("swagger-ui.css"))
+}
+
+#[expect(clippy::needless_pass_by_value, reason = "a handler is given its request to keep")]
+fn document(
+    visit: Arc<Visit>,
+    media: &str,
+    content: Result<String, Error>,
+) -> Ready<Result<Reply<Page>, Error>> {
+    ready(content.map(|content| {
+        let document = Reply::document(media, content);
+        visit.cached(document.with("content-security-policy", POLICY.to_owned()))
+    }))
+}
+
+/// A file of the viewer.
+fn viewer(name: &str) -> Result<String, Error> {
+    let file = utoipa_swagger_ui::serve(name, Arc::new(Config::default())).ok().flatten();
+    file.and_then(|file| String::from_utf8(file.bytes.into_owned()).ok()).ok_or(Error::NotFound)
+}

@@ -1,0 +1,4 @@
+//! The Lambda entry of the `docs` function.
+fn main() -> Result<(), lambda_http::Error> {
+    shared::runtime::serve(docs::routes())
+}

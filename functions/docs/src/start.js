@@ -1,0 +1,9 @@
+SwaggerUIBundle({
+  url: "/api/v1/openapi.json",
+  dom_id: "#viewer",
+  deepLinking: true,
+  defaultModelsExpandDepth: 0,
+  // Shows, and sends nothing.
+  supportedSubmitMethods: [],
+  validatorUrl: null,
+});

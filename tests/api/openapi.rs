@@ -1,0 +1,371 @@
+//! The OpenAPI document: what it says is what the service does, and what it shows was really answered.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use http::Method;
+use rolecall_local::functions::tables;
+use serde_json::{Value, json};
+use tests::openapi::{DOCUMENT, Example, breaking, document, promises};
+use tests::{Answer, World, project};
+
+const SNAPSHOT: &str = "functions/docs/openapi.json";
+/// What clients were promised with the last release.
+const RELEASED: &str = "tests/api/openapi_released.json";
+
+/// Somebody who uses every operation once.
+struct Session {
+    world: World,
+    answers: BTreeMap<&'static str, (Value, Answer)>,
+}
+
+impl Session {
+    async fn play(&mut self, key: &'static str, id: u64, body: Value) -> u64 {
+        self.play_with(key, id, "", body).await
+    }
+
+    async fn play_with(&mut self, key: &'static str, id: u64, query: &str, body: Value) -> u64 {
+        let (method, path) = key.split_once(' ').unwrap();
+        let path = format!("{}{query}", path.replace("{id}", &id.to_string()));
+        let ask = self.world.request(method.parse().unwrap(), &path);
+        let answer = if body.is_null() { ask } else { ask.json(&body) }.send().await;
+        assert!(answer.status < 300, "{key}: {}", answer.text);
+        let ids = ["/id", "/role/id", "/data/0/id"];
+        let id = ids.iter().find_map(|pointer| answer.body.pointer(pointer)?.as_u64()).unwrap_or_default();
+        self.answers.insert(key, (body, answer));
+        id
+    }
+
+    /// A short story of hiring.
+    async fn played() -> Self {
+        let mut session = Self { world: World::new().await, answers: BTreeMap::new() };
+        let none = || Value::Null;
+        let engineer = json!({
+            "role": {
+                "title": "Senior Rust Engineer",
+                "department": "Engineering",
+                "description": "You build the service that our customers hire with.",
+                "location": "Berlin",
+                "remote_policy": "hybrid",
+                "salary_min": 95_000,
+                "salary_max": 125_000,
+            },
+            "job_posting": { "requirements": "Five years of Rust, or of something like it." },
+        });
+        let role = session.play("POST /api/v1/quick_post", 0, engineer).await;
+        let posting = session.answers["POST /api/v1/quick_post"].1.number("/job_posting/id");
+        let analyst = json!({ "title": "Data Analyst", "department": "Finance", "location": "Remote", "remote_policy": "remote" });
+        let draft = session.play("POST /api/v1/roles", 0, analyst).await;
+        let texts = json!({ "role_id": draft, "job_posting": { "public_description": "Find out what the figures say." } });
+        let draft_posting = session.play("POST /api/v1/job_postings", 0, texts).await;
+        let requirements = json!({ "requirements": "SQL.", "public_description": null });
+        session.play("PATCH /api/v1/job_postings/{id}", draft_posting, requirements).await;
+        session.play("POST /api/v1/job_postings/{id}/publish", draft_posting, none()).await;
+        session.play("POST /api/v1/job_postings/{id}/unpublish", draft_posting, none()).await;
+        let salary = json!({ "salary_min": 60_000, "location": null });
+        session.play("PATCH /api/v1/roles/{id}", draft, salary).await;
+        for step in [
+            "POST /api/v1/roles/{id}/publish",
+            "POST /api/v1/roles/{id}/pause",
+            "POST /api/v1/roles/{id}/resume",
+        ] {
+            session.play(step, draft, none()).await;
+        }
+        let grace = json!({ "name": "Grace Hopper", "email": "grace@example.com", "phone": "+1 415 555 2671", "role_id": role });
+        let candidate = session.play("POST /api/v1/candidates", 0, grace).await;
+        let resume = json!({ "resume_url": "https://example.com/grace.pdf" });
+        session.play("PATCH /api/v1/candidates/{id}", candidate, resume).await;
+        session
+            .play("POST /api/v1/candidates/{id}/applications", candidate, json!({ "role_id": draft }))
+            .await;
+        let screen = json!({ "role_id": role, "scheduled_at": "2026-11-23T14:00:00Z" });
+        let screen = session.play("POST /api/v1/candidates/{id}/invite_screen", candidate, screen).await;
+        session.world.hands.set("2026-11-23T14:20:00Z");
+        session.world.run_tasks().await;
+        session
+            .play("POST /api/v1/candidates/{id}/advance", candidate, json!({ "stage": "interview" }))
+            .await;
+        let rejection = json!({ "reason": "Salary", "notes": "Would come for more." });
+        session.play("POST /api/v1/candidates/{id}/reject", candidate, rejection).await;
+        session.play("POST /api/v1/candidates/{id}/unreject", candidate, none()).await;
+        session
+            .play("POST /api/v1/candidates/{id}/hire", candidate, json!({ "start_date": "2027-01-04" }))
+            .await;
+        let post = json!({ "job_posting_id": posting, "style": "casual" });
+        session.play("POST /api/v1/channels/x/post", 0, post).await;
+        session.world.hands.set("2026-11-24T09:30:00Z");
+        for (key, id, query) in [
+            ("GET /api/v1/roles", 0, "?limit=1"),
+            ("GET /api/v1/roles/{id}", role, ""),
+            ("GET /api/v1/roles/{id}/stats", role, ""),
+            ("GET /api/v1/job_postings", 0, "?published=true"),
+            ("GET /api/v1/job_postings/{id}", posting, ""),
+            ("GET /api/v1/candidates", 0, "?stage=hired"),
+            ("GET /api/v1/candidates/{id}", candidate, ""),
+            ("GET /api/v1/voice_screens", 0, "?status=completed"),
+            ("GET /api/v1/voice_screens/{id}", screen, ""),
+            ("GET /api/v1/channels", 0, ""),
+            ("GET /api/v1/channels/x/posts", 0, ""),
+            ("GET /api/v1/organization", 0, ""),
+        ] {
+            session.play_with(key, id, query, none()).await;
+        }
+        session.play("DELETE /api/v1/roles/{id}", draft, none()).await;
+        session.play("POST /api/v1/roles/{id}/reopen", draft, none()).await;
+        session
+    }
+
+    fn document(&self) -> Value {
+        let example = |(request, answer): &(Value, Answer)| Example {
+            request: request.clone(),
+            response: answer.body.clone(),
+            location: answer.header("location").to_owned(),
+        };
+        document(&self.answers.iter().map(|(key, played)| (*key, example(played))).collect())
+    }
+}
+
+fn snapshot() -> Value {
+    read(SNAPSHOT)
+}
+
+fn read(file: &str) -> Value {
+    serde_json::from_str(&std::fs::read_to_string(project(file)).unwrap()).unwrap()
+}
+
+/// The document's operations by route key.
+fn described(document: &Value) -> BTreeMap<String, &Value> {
+    let mut described = BTreeMap::new();
+    for (path, item) in document["paths"].as_object().unwrap() {
+        for (method, operation) in item.as_object().unwrap() {
+            described.insert(format!("{} {path}", method.to_uppercase()), operation);
+        }
+    }
+    described
+}
+
+/// Where a reference leads, or what is there by itself.
+fn resolved<'d>(document: &'d Value, value: &'d Value) -> &'d Value {
+    match value["$ref"].as_str() {
+        Some(reference) => document.pointer(reference.trim_start_matches('#')).unwrap(),
+        None => value,
+    }
+}
+
+#[track_caller]
+fn check(document: &Value, schema: &Value, value: &Value, what: &str) {
+    let mut schema = schema.clone();
+    schema["$schema"] = "https://json-schema.org/draft/2020-12/schema".into();
+    schema["components"] = document["components"].clone();
+    let validator = jsonschema::options().should_validate_formats(true).build(&schema).unwrap();
+    let failures = validator.iter_errors(value).map(|error| format!("{}: {error}", error.instance_path()));
+    let failures: Vec<_> = failures.collect();
+    assert!(failures.is_empty(), "{what}: {failures:#?}");
+}
+
+/// A schema with all that it is put together from.
+fn parts<'d>(document: &'d Value, schema: &'d Value) -> Vec<&'d Value> {
+    let schema = resolved(document, schema);
+    let parts_of = |name: &str| schema[name].as_array().into_iter().flatten();
+    let inner = ["allOf", "anyOf", "oneOf"].into_iter().flat_map(parts_of);
+    inner.flat_map(|part| parts(document, part)).chain([schema]).collect()
+}
+
+/// Fields that no part of the schema has.
+fn undescribed(document: &Value, schema: &Value, value: &Value, at: &str) -> Vec<String> {
+    let parts = parts(document, schema);
+    let below = |find: &dyn Fn(&Value) -> Option<&Value>, value: &Value, at: String| -> Vec<String> {
+        let found: Vec<_> = parts.iter().filter_map(|part| find(part)).cloned().collect();
+        if found.is_empty() {
+            vec![at]
+        } else {
+            undescribed(document, &json!({ "anyOf": found }), value, &at)
+        }
+    };
+    match value {
+        Value::Object(fields) => fields
+            .iter()
+            .flat_map(|(name, value)| {
+                below(&|part| part["properties"].get(name), value, format!("{at}/{name}"))
+            })
+            .collect(),
+        Value::Array(items) => {
+            items.iter().flat_map(|item| below(&|part| part.get("items"), item, format!("{at}/0"))).collect()
+        }
+        _ => Vec::new(),
+    }
+}
+
+#[tokio::test]
+async fn the_snapshot_is_current() {
+    let document = serde_json::to_string_pretty(&Session::played().await.document()).unwrap() + "\n";
+    if std::env::var_os("RENEW_OPENAPI").is_some() {
+        std::fs::write(project(SNAPSHOT), document).unwrap();
+        return;
+    }
+    assert!(
+        document == std::fs::read_to_string(project(SNAPSHOT)).unwrap(),
+        "{SNAPSHOT} is out of date; RENEW_OPENAPI=1 cargo test --test api openapi::the_snapshot writes it anew"
+    );
+}
+
+#[test]
+fn what_breaks_clients_is_named_in_the_changelog() {
+    if std::env::var_os("RELEASE_OPENAPI").is_some() {
+        let promises = serde_json::to_string_pretty(&promises(&snapshot())).unwrap() + "\n";
+        std::fs::write(project(RELEASED), promises).unwrap();
+    }
+    let released = read(RELEASED);
+    let changelog = std::fs::read_to_string(project("CHANGELOG.md")).unwrap();
+    let (_, unreleased) = changelog.split_once("## Unreleased\n").unwrap();
+    let unreleased = unreleased.split("\n## ").next().unwrap_or_default();
+    let unnamed: Vec<_> = breaking(&released, &snapshot())
+        .into_iter()
+        .map(|place| format!("`{place}`"))
+        .filter(|place| !unreleased.contains(place))
+        .collect();
+    assert!(
+        unnamed.is_empty(),
+        "clients break at these places, which CHANGELOG.md does not name under Unreleased: {unnamed:#?}"
+    );
+}
+
+#[test]
+fn every_row_of_the_api_is_an_operation_and_nothing_else_is() {
+    let rows: BTreeSet<_> = tables()
+        .into_iter()
+        .flat_map(|(_, routes)| routes)
+        .map(|route| route.key.to_owned())
+        .filter(|key| key.contains(" /api/v1/"))
+        .collect();
+    let snapshot = snapshot();
+    let described = described(&snapshot);
+    assert_eq!(described.keys().cloned().collect::<BTreeSet<_>>(), rows);
+    let ids: BTreeSet<_> =
+        described.values().map(|operation| operation["operationId"].as_str().unwrap()).collect();
+    assert_eq!(ids.len(), rows.len(), "every operation has an id of its own");
+}
+
+#[tokio::test]
+async fn what_is_answered_is_what_is_described() {
+    let session = Session::played().await;
+    let document = snapshot();
+    let described = described(&document);
+    assert_eq!(session.answers.len() + 1, described.len(), "everything but the document itself is played");
+    for (key, (request, answer)) in &session.answers {
+        let operation = described[*key];
+        if let Some(body) = operation.pointer("/requestBody/content/application~1json/schema") {
+            check(&document, body, request, key);
+        } else {
+            assert!(request.is_null(), "{key} takes a body");
+        }
+        let response = &operation["responses"][answer.status.to_string()];
+        let schema = &response["content"]["application/json"]["schema"];
+        assert!(schema.is_object(), "{key} is answered {}", answer.status);
+        check(&document, schema, &answer.body, key);
+        assert_eq!(undescribed(&document, schema, &answer.body, key), [""; 0]);
+        let headers = response["headers"].as_object().unwrap();
+        for (name, header) in headers {
+            let header = resolved(&document, header);
+            let value = answer.headers.get(name.as_str());
+            assert!(value.is_some() || header["required"] != true, "{key} has no {name}");
+            if let Some(value) = value {
+                check(&document, &header["schema"], &value.to_str().unwrap().into(), name);
+            }
+        }
+        let known: BTreeSet<_> = headers.keys().map(|name| name.to_lowercase()).collect();
+        for name in answer.headers.keys().map(|name| name.as_str().to_owned()) {
+            assert!(
+                known.contains(&name) || ["content-type", "content-length"].contains(&&*name),
+                "{key}: {name}"
+            );
+        }
+    }
+}
+
+#[test]
+fn every_example_is_valid() {
+    let document = snapshot();
+    let mut checked = 0;
+    for (key, operation) in described(&document) {
+        let mut bodies = vec![&operation["requestBody"]];
+        let responses = operation["responses"].as_object().unwrap().values();
+        bodies.extend(responses.map(|response| resolved(&document, response)));
+        for body in bodies {
+            let Some(media) = body.pointer("/content/application~1json") else { continue };
+            let several = media["examples"].as_object().into_iter().flat_map(serde_json::Map::values);
+            let examples: Vec<_> = several
+                .map(|example| &resolved(&document, example)["value"])
+                .chain(media.get("example"))
+                .collect();
+            assert!(!examples.is_empty() || key == DOCUMENT, "{key} has no example");
+            for example in examples {
+                check(&document, &media["schema"], example, &key);
+                checked += 1;
+            }
+        }
+    }
+    assert!(checked > 400, "{checked} examples");
+}
+
+#[test]
+fn every_code_of_the_rules_is_described() {
+    let document = snapshot();
+    let rules = std::fs::read_to_string(project("functions/README.md")).unwrap();
+    let (_, table) = rules.split_once("| Status | `code` | When |").unwrap();
+    let (table, _) = table.split_once("\n\n").unwrap();
+    let ruled: BTreeSet<_> = table
+        .lines()
+        .filter_map(|row| row.split('|').nth(2))
+        .flat_map(|codes| codes.split('`').skip(1).step_by(2))
+        .collect();
+    let codes = |schema: &str| -> BTreeSet<_> {
+        let codes = &document["components"]["schemas"][schema]["properties"]["code"]["enum"];
+        codes.as_array().unwrap().iter().filter_map(Value::as_str).collect()
+    };
+    assert_eq!(codes("Error"), ruled);
+    assert_eq!(codes("Invalid"), ruled);
+    let responses = described(&document)
+        .into_values()
+        .flat_map(|operation| operation["responses"].as_object().unwrap().values());
+    let answered: BTreeSet<_> =
+        responses
+            .map(|response| {
+                &resolved(&document, response)["content"]["application/json"]["schema"]["properties"]["code"]
+                    ["enum"]
+            })
+            .flat_map(|codes| codes.as_array().into_iter().flatten())
+            .filter_map(Value::as_str)
+            .collect();
+    // That one is the answer to a method that has no operation.
+    assert_eq!(answered, ruled.into_iter().filter(|code| *code != "method_not_allowed").collect());
+}
+
+#[tokio::test]
+async fn the_document_and_its_page_are_served_to_anybody() {
+    let world = World::new().await;
+    let ask = |path: &str| world.request(Method::GET, path).anonymous();
+    let answer = ask("/api/v1/openapi.json").send().await.expect(200);
+    assert_eq!(answer.text, docs::DOCUMENT);
+    assert_eq!(answer.header("content-type"), "application/json");
+    let tag = answer.header("etag");
+    for (known, status) in
+        [(tag, 304), (&format!("\"x\", W/{tag}"), 304), ("*", 304), ("\"x\"", 200), ("", 200)]
+    {
+        let again = ask("/api/v1/openapi.json").header("if-none-match", known).send().await.expect(status);
+        assert_eq!(again.text.is_empty(), status == 304);
+        assert_eq!((again.header("etag"), again.header("cache-control")), (tag, "public, max-age=300"));
+    }
+    let page = ask("/docs").send().await.expect(200);
+    assert!(page.header("content-security-policy").starts_with("default-src 'none'; script-src 'self';"));
+    let (files, elsewhere): (Vec<_>, Vec<_>) = page
+        .text
+        .split('"')
+        .filter(|text| text.starts_with('/') || text.contains("://"))
+        .partition(|address| address.starts_with('/'));
+    assert_eq!(elsewhere, [""; 0]);
+    assert!(files.len() >= 4);
+    for file in files {
+        let answer = ask(file).send().await.expect(200);
+        assert!(answer.text.len() > 100, "{file}");
+    }
+}

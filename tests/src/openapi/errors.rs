@@ -1,0 +1,186 @@
+//! What can go wrong: errors as they really look, and which operation answers with which.
+
+use std::collections::BTreeMap;
+
+use serde_json::{Map, Value, json};
+use shared::http::Error;
+use shared::model::{InvalidTransition, Scope};
+use shared::store::{Failure, Refusal};
+
+use super::operation::Operation;
+use super::source::Source;
+use super::{admitted, always, reference};
+
+/// An error of each kind, by the name of its example.
+fn samples() -> Vec<(&'static str, Error)> {
+    let transition = InvalidTransition { field: "status", from: "closed", to: "open" };
+    let messages = ["title can't be blank", "salary_min must be at most salary_max"];
+    vec![
+        ("bad_request", Error::BadRequest("The request body is not JSON: line 1, column 12".to_owned())),
+        ("bad_header", Error::BadRequest("The header if-match must be sent once".to_owned())),
+        ("bad_cursor", Error::BadRequest("The cursor is not valid for this list".to_owned())),
+        ("unauthorized", Error::Unauthorized { presented: false }),
+        ("bad_credential", Error::Unauthorized { presented: true }),
+        ("forbidden", Error::InsufficientScope(Scope::RolesWrite)),
+        ("suspended", Error::Suspended),
+        ("not_found", Error::NotFound),
+        ("method_not_allowed", Error::MethodNotAllowed("GET, POST".to_owned())),
+        ("conflict", Error::Refused(Refusal::InFlight)),
+        ("precondition_failed", Error::PreconditionFailed),
+        ("payload_too_large", Error::PayloadTooLarge(256 * 1024)),
+        ("unsupported_media_type", Error::UnsupportedMediaType("application/json")),
+        ("validation_failed", Error::Validation(messages.map(str::to_owned).to_vec())),
+        ("invalid_transition", transition.into()),
+        ("channel_not_connected", Error::ChannelNotConnected("x has no connected account".to_owned())),
+        ("idempotency_mismatch", Error::IdempotencyMismatch),
+        ("rate_limited", Error::RateLimited { limit: 100, retry_after: 52_200 }),
+        ("internal_error", Error::Failed(Failure::Internal(String::new()))),
+        (
+            "upstream_failed",
+            Error::Upstream { sentence: "X did not answer".to_owned(), retry_after: Some(60) },
+        ),
+        ("unavailable", Error::Failed(Failure::Unavailable(String::new()))),
+    ]
+}
+
+/// Whether the operation can run into it. What only some handlers refuse, their comments name.
+fn can_happen(name: &str, error: &Error, operation: &Operation, named: &BTreeMap<String, String>) -> bool {
+    let method = operation.method();
+    match error {
+        Error::BadRequest(_) => match name {
+            "bad_cursor" => operation.is_list(),
+            _ => operation.reads_body(),
+        },
+        Error::NotFound => operation.has_id(),
+        Error::Refused(_) | Error::IdempotencyMismatch => method == "POST",
+        Error::PreconditionFailed => method == "PATCH",
+        Error::PayloadTooLarge(_) | Error::UnsupportedMediaType(_) => operation.reads_body(),
+        Error::InvalidTransition(_) | Error::ChannelNotConnected(_) | Error::Upstream { .. } => {
+            named.contains_key(error.kind().1)
+        }
+        Error::Unauthorized { .. }
+        | Error::InsufficientScope(_)
+        | Error::Suspended
+        | Error::Validation(_)
+        | Error::RateLimited { .. }
+        | Error::Failed(_) => true,
+        // What no row of the API answers: the gateway's default route does, or pages and callbacks do.
+        Error::MethodNotAllowed(_) | Error::BadSignature | Error::ForeignForm | Error::OwnersOnly => false,
+    }
+}
+
+/// Every code, in the order of the statuses.
+pub(super) fn codes() -> Vec<&'static str> {
+    let mut codes: Vec<_> = samples().iter().map(|(_, error)| error.kind().1).collect();
+    codes.dedup();
+    codes
+}
+
+/// The bodies of all errors that operations answer with.
+pub(super) fn examples() -> Map<String, Value> {
+    let shown = samples().into_iter().filter(|(_, error)| !matches!(error, Error::MethodNotAllowed(_)));
+    shown
+        .map(|(name, error)| (name.to_owned(), json!({ "summary": error.sentence(), "value": body(&error) })))
+        .collect()
+}
+
+fn body(error: &Error) -> Value {
+    serde_json::from_str(&error.body("LUlYBjVGoAMEbOw=")).expect("a body")
+}
+
+/// The responses of an operation that refuses, by status. Those that others share are kept in `shared`.
+pub(super) fn responses(
+    operation: &Operation,
+    source: &Source,
+    named: &BTreeMap<String, String>,
+    shared: &mut Map<String, Value>,
+) -> Map<String, Value> {
+    let mut by_status: BTreeMap<u16, Vec<(&str, Error)>> = BTreeMap::new();
+    for (name, error) in samples() {
+        if can_happen(name, &error, operation, named) {
+            by_status.entry(error.kind().0).or_default().push((name, error));
+        }
+    }
+    for code in named.keys() {
+        assert!(codes().contains(&code.as_str()), "{}: {code} is no code", operation.key);
+    }
+    let mut responses = Map::new();
+    for (status, errors) in by_status {
+        let response = response(&errors, source, named);
+        let is_own = errors.iter().any(|(_, error)| named.contains_key(error.kind().1));
+        let response = if is_own {
+            response
+        } else {
+            let mut codes: Vec<_> = errors.iter().map(|(_, error)| error.kind().1).collect();
+            codes.dedup();
+            let name = if codes.len() == 1 { errors[0].0.to_owned() } else { codes.join("_or_") };
+            shared.insert(name.clone(), response);
+            reference("responses", &name)
+        };
+        responses.insert(status.to_string(), response);
+    }
+    responses
+}
+
+fn response(errors: &[(&str, Error)], source: &Source, named: &BTreeMap<String, String>) -> Value {
+    let mut when: Vec<String> = Vec::new();
+    let mut codes: Vec<&str> = Vec::new();
+    for (_, error) in errors {
+        let code = error.kind().1;
+        let sentence = match named.get(code) {
+            Some(why) => format!("`{code}`: {why}"),
+            None => format!("`{code}`: {}", meaning(error, source)),
+        };
+        if !when.contains(&sentence) {
+            when.push(sentence);
+        }
+        if !codes.contains(&code) {
+            codes.push(code);
+        }
+    }
+    let (status, _) = errors[0].1.kind();
+    let schema = if status == 422 { "Invalid" } else { "Error" };
+    let examples: Map<_, _> =
+        errors.iter().map(|(name, _)| ((*name).to_owned(), reference("examples", name))).collect();
+    json!({
+        "description": when.join("\n\n"),
+        "headers": headers(errors),
+        "content": { "application/json": {
+            "schema": {
+                "$ref": format!("#/components/schemas/{schema}"),
+                "properties": { "code": { "enum": codes } },
+            },
+            "examples": examples,
+        } },
+    })
+}
+
+/// What an error means: what the rules say of its code, or the comment at its variant.
+fn meaning(error: &Error, source: &Source) -> String {
+    if let Some(ruled) = Source::rule(error.kind().1) {
+        return ruled;
+    }
+    let debug = format!("{error:?}");
+    let variant = debug.split(|c: char| !c.is_alphanumeric()).next().unwrap_or_default();
+    let comment = source.of_type(&format!("shared::http::error::Error::{variant}"));
+    comment.split_once(": ").expect("a comment that begins with a status").1.to_owned()
+}
+
+/// The headers that all of these errors have, and those that only some have.
+fn headers(errors: &[(&str, Error)]) -> Map<String, Value> {
+    let mut headers = if errors[0].1.kind().0 == 401 { always() } else { admitted() };
+    for (name, shown) in [("retry-after", "Retry-After"), ("www-authenticate", "WWW-Authenticate")] {
+        let having =
+            errors.iter().filter(|(_, error)| error.headers("").iter().any(|(sent, _)| *sent == name));
+        match having.count() {
+            0 => {}
+            all if all == errors.len() && errors[0].1.kind().0 != 502 => {
+                headers.insert(shown.to_owned(), reference("headers", shown));
+            }
+            _ => {
+                headers.insert(shown.to_owned(), reference("headers", &format!("{shown}-if-known")));
+            }
+        }
+    }
+    headers
+}
