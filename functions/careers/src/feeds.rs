@@ -10,8 +10,9 @@ use crate::feed::{self, Compensation, Feed, FeedJob, Formatted};
 use crate::openings::position;
 use crate::site::{Site, unknown_organization};
 
-/// How many jobs are on a page of the feed: with the longest texts it is still below what a function can answer.
-const FEED_PAGE: u32 = 25;
+/// How many jobs are on a page of the feed: with the longest texts it is still below the 6 MB that a function can answer, as
+/// the string in JSON that its answer is.
+const FEED_PAGE: u32 = 15;
 /// How many addresses are in one sitemap.
 const SITEMAP: u32 = 1_000;
 /// How many megabytes of openings the sitemap of sitemaps covers: some 70,000 openings.
