@@ -13,8 +13,8 @@ use crate::site::{Site, unknown_organization};
 /// How many jobs are on a page of the feed: with the longest texts it is still below the 6 MB that a function can answer, as
 /// the string in JSON that its answer is.
 const FEED_PAGE: u32 = 15;
-/// How many addresses are in one sitemap.
-const SITEMAP: u32 = 1_000;
+/// How many openings are in one sitemap: with the longest texts they are still below the two megabytes that a list reads.
+const SITEMAP: u32 = 800;
 /// How many megabytes of openings the sitemap of sitemaps covers: some 70,000 openings.
 const MEGABYTES: usize = 20;
 
