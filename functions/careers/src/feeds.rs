@@ -66,8 +66,9 @@ pub(crate) async fn sitemap(visit: Arc<Visit>) -> Result<Reply<Page>, Error> {
     let Some(site) = Site::find(&visit).await? else { return unknown_organization() };
     let tenant = site.career.tenant();
     let xml = if let Some(before) = position(&visit.query()) {
+        let is_first = before == first();
         let page = store::Page { limit: SITEMAP, before: Some(before) };
-        of_openings(&site, &visit.store().list_openings(tenant, &page).await?.items, false)
+        of_openings(&site, &visit.store().list_openings(tenant, &page).await?.items, is_first)
     } else {
         let search = Search { before: None, limit: usize::MAX, megabytes: MEGABYTES };
         let all = visit.store().search_openings(tenant, search, |_| true).await?.items;
@@ -78,22 +79,23 @@ pub(crate) async fn sitemap(visit: Arc<Visit>) -> Result<Reply<Page>, Error> {
 
 /// A sitemap of these openings, with the list itself where it is the first.
 fn of_openings(site: &Site, openings: &[Opening], with_list: bool) -> String {
-    let latest = openings.iter().map(|opening| opening.updated_at).max();
-    let list = latest.filter(|_| with_list).map(|latest| (site.address(site.portal()), latest));
-    let pages = openings.iter().map(|opening| (site.address(&site.path(&opening.slug)), opening.updated_at));
-    feed::sitemap(list.into_iter().chain(pages))
+    // The list changes with what leaves it, too, and nobody notes when that was.
+    let list = with_list.then(|| (site.address(site.portal()), None));
+    let page = |opening: &Opening| (site.address(&site.path(&opening.slug)), Some(opening.updated_at));
+    feed::sitemap(list.into_iter().chain(openings.iter().map(page)))
 }
 
 /// A sitemap of sitemaps, each of which begins where the one before it ends.
 fn of_sitemaps(site: &Site, openings: &[Opening]) -> String {
-    let mut before = "9".repeat(28);
-    let mut sitemaps = Vec::new();
-    for part in openings.chunks(SITEMAP as usize) {
-        let address = site.address(&format!("{}/sitemap.xml?before={before}", site.portal()));
-        sitemaps.extend(part.iter().map(|opening| opening.updated_at).max().map(|latest| (address, latest)));
-        if let Some(last) = part.last() {
-            before = opening_position(last.since, last.id);
-        }
-    }
-    feed::sitemap_index(sitemaps.into_iter())
+    let last = |part: &[Opening]| part.last().map(|last| opening_position(last.since, last.id));
+    let ends = openings.chunks(SITEMAP as usize).filter_map(last);
+    let starts = [first()].into_iter().chain(ends).take(openings.len().div_ceil(SITEMAP as usize));
+    feed::sitemap_index(
+        starts.map(|before| site.address(&format!("{}/sitemap.xml?before={before}", site.portal()))),
+    )
+}
+
+/// What every opening sorts before.
+fn first() -> String {
+    "9".repeat(28)
 }
