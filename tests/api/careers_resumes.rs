@@ -11,7 +11,7 @@ use shared::model::Mode;
 use shared::providers::Providers;
 use tests::browser::{Browser, Form, input};
 use tests::desk::{actions, escaped, owner};
-use tests::wire::Fault;
+use tests::wire::{Fault, Recorded};
 use tests::{ACME, Answer, BASE_URL, GLOBEX, World, gateway};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
@@ -92,6 +92,15 @@ pub(crate) async fn attach(world: &World, applied: &Answer, content: &[u8]) -> A
     let page = browser.follow(applied).await.expect(200);
     let sent = send(&page, content).await.expect(303);
     browser.get(&way_back(&sent)).await
+}
+
+/// The calls that it takes to keep the file of a new candidate.
+pub(crate) async fn calls_of_an_upload(world: &World) -> Vec<Recorded> {
+    let job = Job::new(world, "Analyst").await;
+    let applied = job.apply(world, &form("Ada", "ada@example.com")).await.expect(303);
+    world.wire.take();
+    attach(world, &applied, PDF).await.expect(303);
+    world.wire.take()
 }
 
 async fn download(url: &str) -> Answer {
@@ -504,6 +513,18 @@ async fn a_patch_keeps_the_file_whose_link_it_sends_back_and_replaces_it_by_anot
         // By then it is a link like any other.
         let replaced = world.patch(&path, json!({ "resume_url": renamed.string("/resume_url") })).await;
         assert_eq!(replaced.expect(200).body["resume_url"], renamed.body["resume_url"]);
+        // What only looks like one of ours is checked like any other address.
+        let long = format!("https://example.com/?X-Amz-Signature={}", "x".repeat(2_000));
+        for (sent, message) in [
+            (long.as_str(), "resume_url must be at most 2000 characters"),
+            (
+                "javascript:alert('X-Amz-Signature=')",
+                "resume_url must be an address that begins with http:// or https://",
+            ),
+        ] {
+            let refused = world.patch(&path, json!({ "resume_url": sent })).await.expect(422);
+            assert_eq!(refused.messages(), [message]);
+        }
         world.patch(&path, json!({ "resume_url": null })).await.expect(200);
         assert_eq!(world.get(&path).await.body["resume_url"], Value::Null);
     }
