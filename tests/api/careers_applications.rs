@@ -275,6 +275,17 @@ async fn each_field_has_its_limits_and_what_is_within_them_is_taken() {
     job.apply(&world, &right).await.expect(303);
     let shown = find(&world, &longest).await;
     assert_eq!((shown.string("/name"), shown.string("/resume_url")), (&*name, &*address(2_000)));
+    // The address that a link goes on to is no scheme of its own.
+    for (typed, kept) in [
+        ("HTTP://example.com/cv", "HTTP://example.com/cv"),
+        ("example.com", "https://example.com"),
+        ("example.com:8443/cv", "https://example.com:8443/cv"),
+        ("example.com/?to=https://example.org/cv", "https://example.com/?to=https://example.org/cv"),
+    ] {
+        let email = format!("{}@example.com", kept.len());
+        job.apply(&world, &form("Ada", &email).set("resume_url", typed)).await.expect(303);
+        assert_eq!(find(&world, &email).await.string("/resume_url"), kept);
+    }
     let kept = shown.string("/touchpoints/0/detail/submission/note");
     assert_eq!((kept.chars().count(), kept.contains('\r')), (4_999, false));
 }

@@ -197,5 +197,6 @@ fn noted<T>(
 
 /// An address as people type it: the scheme may be missing.
 fn web_address(typed: &str) -> Result<WebAddress, String> {
-    if typed.contains("://") { typed.parse() } else { format!("https://{typed}").parse() }
+    let has_scheme = typed.split(['/', '?', '#']).next().is_some_and(|start| start.ends_with(':'));
+    if has_scheme { typed.parse() } else { format!("https://{typed}").parse() }
 }
