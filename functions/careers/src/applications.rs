@@ -47,7 +47,7 @@ pub(crate) async fn apply(visit: Arc<Visit>) -> Result<Reply<Page>, Error> {
         let reply = found.site.page(&page, None)?.refused(429);
         return Ok(reply.with("retry-after", seconds.to_string()));
     }
-    // People do not see this field.
+    // People do not see this field. Robots are counted, too, because a ticket lets its owner upload.
     if parameters.given("website").is_some() {
         return Ok(thanks);
     }
