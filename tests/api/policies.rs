@@ -269,9 +269,10 @@ async fn policies_are_least_privilege() {
     let mut seen = everything(&world).await;
     behind_the_scenes(&mut seen).await;
     with_accounts(&mut seen).await;
-    for function in ["oauth", "dashboard"] {
+    for function in ["oauth", "dashboard", "careers"] {
         seen.push((function.to_owned(), super::events::calls_of(function).await));
     }
+    seen.push(("careers".to_owned(), super::careers_resumes::calls_of_an_upload(&world).await));
     for (function, calls) in seen {
         let actions = used.entry(logical_id(&function)).or_default();
         actions.extend(calls.iter().flat_map(needed));

@@ -9,6 +9,7 @@
 )]
 
 pub mod browser;
+pub mod careers;
 pub mod desk;
 pub mod fake;
 pub mod oauth;

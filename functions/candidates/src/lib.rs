@@ -149,7 +149,23 @@ pub struct CandidatePatch {
     name: Option<Name>,
     email: Option<Email>,
     phone: Change<Phone>,
-    resume_url: Change<WebAddress>,
+    resume_url: Change<SentAddress>,
+}
+
+/// Where a résumé is said to be. It may be a link that we made, and those are longer than what is kept: what has a
+/// signature is looked at once the candidate's own link is known.
+struct SentAddress(WebAddress);
+
+impl Value for SentAddress {
+    fn read(scalar: &Scalar<'_>) -> Result<Option<Self>, String> {
+        let address = match scalar {
+            Scalar::Text(text) if text.contains("X-Amz-Signature=") => {
+                Some(WebAddress::made(text.trim().to_owned()))
+            }
+            scalar => WebAddress::read(scalar)?,
+        };
+        Ok(address.map(Self))
+    }
 }
 
 impl Input for CandidatePatch {
@@ -306,8 +322,11 @@ async fn update(call: Call<CandidatePatch>) -> Result<Reply<Candidate>, Error> {
         phone: patch.phone.apply(current.phone),
         resume: match patch.resume_url {
             // Whoever sends back what they were shown means the file that is there.
-            Change::Set(address) if !links.lead_to(current.resume.as_ref(), &address) => {
-                Some(Resume::Address(address))
+            Change::Set(SentAddress(address)) if !links.lead_to(current.resume.as_ref(), &address) => {
+                let address = address.as_str().parse();
+                Some(Resume::Address(
+                    address.map_err(|what| Error::Validation(vec![format!("resume_url {what}")]))?,
+                ))
             }
             Change::Clear => None,
             Change::Set(_) | Change::Keep => current.resume,

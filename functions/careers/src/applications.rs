@@ -47,7 +47,7 @@ pub(crate) async fn apply(visit: Arc<Visit>) -> Result<Reply<Page>, Error> {
         let reply = found.site.page(&page, None)?.refused(429);
         return Ok(reply.with("retry-after", seconds.to_string()));
     }
-    // People do not see this field.
+    // People do not see this field. Robots are counted, too, because a ticket lets its owner upload.
     if parameters.given("website").is_some() {
         return Ok(thanks);
     }
@@ -197,5 +197,6 @@ fn noted<T>(
 
 /// An address as people type it: the scheme may be missing.
 fn web_address(typed: &str) -> Result<WebAddress, String> {
-    if typed.contains("://") { typed.parse() } else { format!("https://{typed}").parse() }
+    let has_scheme = typed.split(['/', '?', '#']).next().is_some_and(|start| start.ends_with(':'));
+    if has_scheme { typed.parse() } else { format!("https://{typed}").parse() }
 }

@@ -5,23 +5,25 @@ use std::fmt::Write;
 use jiff::Timestamp;
 use serde::Serialize;
 
-/// A sitemap of pages (sitemaps.org 0.9), 50,000 at most: the absolute address of each, and when it last changed.
-pub(crate) fn sitemap(pages: impl Iterator<Item = (String, Timestamp)>) -> String {
+/// A sitemap of pages (sitemaps.org 0.9), 50,000 at most: the absolute address of each, and when it last changed, where
+/// that is known.
+pub(crate) fn sitemap(pages: impl Iterator<Item = (String, Option<Timestamp>)>) -> String {
     document("urlset", "url", pages)
 }
 
-/// An index of sitemaps, 50,000 at most: the absolute address of each, and when it last changed.
-pub(crate) fn sitemap_index(sitemaps: impl Iterator<Item = (String, Timestamp)>) -> String {
-    document("sitemapindex", "sitemap", sitemaps)
+/// An index of sitemaps, 50,000 at most: the absolute address of each.
+pub(crate) fn sitemap_index(sitemaps: impl Iterator<Item = String>) -> String {
+    document("sitemapindex", "sitemap", sitemaps.map(|address| (address, None)))
 }
 
-fn document(root: &str, element: &str, entries: impl Iterator<Item = (String, Timestamp)>) -> String {
+fn document(root: &str, element: &str, entries: impl Iterator<Item = (String, Option<Timestamp>)>) -> String {
     let mut xml = format!(
         "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<{root} xmlns=\"http://www.sitemaps.org/schemas/sitemap/0.9\">\n"
     );
     for (url, changed) in entries {
         let url = escaped(&url);
-        let _ = writeln!(xml, "<{element}><loc>{url}</loc><lastmod>{changed:.0}</lastmod></{element}>");
+        let lastmod = changed.map(|changed| format!("<lastmod>{changed:.0}</lastmod>")).unwrap_or_default();
+        let _ = writeln!(xml, "<{element}><loc>{url}</loc>{lastmod}</{element}>");
     }
     xml + "</" + root + ">\n"
 }
@@ -131,15 +133,16 @@ mod tests {
 
     #[test]
     fn a_sitemap_has_addresses_and_when_they_changed() {
-        let pages = [("https://a.example/careers/acme?a&b".to_owned(), AT)];
+        let pages = [("https://a.example/careers/acme?a&b", Some(AT)), ("https://a.example/careers/b", None)];
         assert_eq!(
-            sitemap(pages.clone().into_iter()),
+            sitemap(pages.map(|(address, changed)| (address.to_owned(), changed)).into_iter()),
             "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n\
              <urlset xmlns=\"http://www.sitemaps.org/schemas/sitemap/0.9\">\n\
              <url><loc>https://a.example/careers/acme?a&amp;b</loc><lastmod>2026-11-20T10:50:00Z</lastmod></url>\n\
+             <url><loc>https://a.example/careers/b</loc></url>\n\
              </urlset>\n"
         );
-        let index = sitemap_index(pages.into_iter());
+        let index = sitemap_index(["https://a.example/".to_owned()].into_iter());
         assert!(index.contains("<sitemapindex xmlns=") && index.contains("<sitemap><loc>https://a.example/"));
     }
 

@@ -10,10 +10,11 @@ use crate::feed::{self, Compensation, Feed, FeedJob, Formatted};
 use crate::openings::position;
 use crate::site::{Site, unknown_organization};
 
-/// How many jobs are on a page of the feed: with the longest texts it is still below what a function can answer.
-const FEED_PAGE: u32 = 25;
-/// How many addresses are in one sitemap.
-const SITEMAP: u32 = 1_000;
+/// How many jobs are on a page of the feed: with the longest texts it is still below the 6 MB that a function can answer, as
+/// the string in JSON that its answer is.
+const FEED_PAGE: u32 = 15;
+/// How many openings are in one sitemap: with the longest texts they are still below the two megabytes that a list reads.
+const SITEMAP: u32 = 800;
 /// How many megabytes of openings the sitemap of sitemaps covers: some 70,000 openings.
 const MEGABYTES: usize = 20;
 
@@ -65,8 +66,9 @@ pub(crate) async fn sitemap(visit: Arc<Visit>) -> Result<Reply<Page>, Error> {
     let Some(site) = Site::find(&visit).await? else { return unknown_organization() };
     let tenant = site.career.tenant();
     let xml = if let Some(before) = position(&visit.query()) {
+        let is_first = before == first();
         let page = store::Page { limit: SITEMAP, before: Some(before) };
-        of_openings(&site, &visit.store().list_openings(tenant, &page).await?.items, false)
+        of_openings(&site, &visit.store().list_openings(tenant, &page).await?.items, is_first)
     } else {
         let search = Search { before: None, limit: usize::MAX, megabytes: MEGABYTES };
         let all = visit.store().search_openings(tenant, search, |_| true).await?.items;
@@ -77,22 +79,23 @@ pub(crate) async fn sitemap(visit: Arc<Visit>) -> Result<Reply<Page>, Error> {
 
 /// A sitemap of these openings, with the list itself where it is the first.
 fn of_openings(site: &Site, openings: &[Opening], with_list: bool) -> String {
-    let latest = openings.iter().map(|opening| opening.updated_at).max();
-    let list = latest.filter(|_| with_list).map(|latest| (site.address(site.portal()), latest));
-    let pages = openings.iter().map(|opening| (site.address(&site.path(&opening.slug)), opening.updated_at));
-    feed::sitemap(list.into_iter().chain(pages))
+    // The list changes with what leaves it, too, and nobody notes when that was.
+    let list = with_list.then(|| (site.address(site.portal()), None));
+    let page = |opening: &Opening| (site.address(&site.path(&opening.slug)), Some(opening.updated_at));
+    feed::sitemap(list.into_iter().chain(openings.iter().map(page)))
 }
 
 /// A sitemap of sitemaps, each of which begins where the one before it ends.
 fn of_sitemaps(site: &Site, openings: &[Opening]) -> String {
-    let mut before = "9".repeat(28);
-    let mut sitemaps = Vec::new();
-    for part in openings.chunks(SITEMAP as usize) {
-        let address = site.address(&format!("{}/sitemap.xml?before={before}", site.portal()));
-        sitemaps.extend(part.iter().map(|opening| opening.updated_at).max().map(|latest| (address, latest)));
-        if let Some(last) = part.last() {
-            before = opening_position(last.since, last.id);
-        }
-    }
-    feed::sitemap_index(sitemaps.into_iter())
+    let last = |part: &[Opening]| part.last().map(|last| opening_position(last.since, last.id));
+    let ends = openings.chunks(SITEMAP as usize).filter_map(last);
+    let starts = [first()].into_iter().chain(ends).take(openings.len().div_ceil(SITEMAP as usize));
+    feed::sitemap_index(
+        starts.map(|before| site.address(&format!("{}/sitemap.xml?before={before}", site.portal()))),
+    )
+}
+
+/// What every opening sorts before.
+fn first() -> String {
+    "9".repeat(28)
 }

@@ -281,7 +281,7 @@ fn the_words_of_a_payload_stay_words() {
         assert!(!plain.contains("  ") && plain.lines().all(|line| line == line.trim()), "{plain}");
         let formatted = serde_json::to_string(&feed::Formatted::of(text)).unwrap();
         assert_eq!(serde_json::from_str::<Value>(&formatted).unwrap()["plain"], plain);
-        let sitemap = feed::sitemap(std::iter::once((https(text), now)));
+        let sitemap = feed::sitemap(std::iter::once((https(text), Some(now))));
         assert_eq!(sitemap.matches(['<', '>']).count(), 18, "{sitemap}");
     }
 }

@@ -37,7 +37,8 @@ impl Found {
             Visibility::Paused => Ok(Ok(Self { site, posting, role, is_open: false })),
             Visibility::Hidden => {
                 // What was never public says nothing about itself.
-                let title = posting.published_at.map(|_| posting.content.title.as_str());
+                let was_public = posting.published_at.is_some() && role.opened_at.is_some();
+                let title = was_public.then(|| posting.content.title.as_str());
                 let gone = site.page(&Gone { frame: site.frame(None), title }, None)?;
                 Ok(Err(gone.refused(410)))
             }

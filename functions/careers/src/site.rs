@@ -113,9 +113,12 @@ fn theme(accent: Accent) -> String {
     format!("{}@media (prefers-color-scheme:dark){{{}}}", rule(accent.on_light()), rule(accent.on_dark()))
 }
 
-/// The origin of an address, as a policy names it.
+/// The origin of an address, as a policy names it. A host may have characters that would end its place in a policy: it has
+/// no name there.
 fn origin(address: &str) -> Option<String> {
-    Url::parse(address).ok().map(|url| url.origin().ascii_serialization())
+    let origin = Url::parse(address).ok()?.origin().ascii_serialization();
+    let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || b"-._:/[]".contains(&byte);
+    origin.bytes().all(is_plain).then_some(origin)
 }
 
 #[cfg(test)]
@@ -130,5 +133,20 @@ mod tests {
         let theme = theme("#2450d3".parse().unwrap());
         assert!(theme.starts_with(":root{--accent:#2450d3;--on-accent:#ffffff}@media"), "{theme}");
         assert!(!theme.contains(['<', '>', '&', '"', '\'']), "it stands in the page as it is: {theme}");
+    }
+
+    #[test]
+    fn an_origin_stays_in_its_place_in_a_policy() {
+        let plain = origin("https://münchen.example:8443/logo.png?v=1");
+        assert_eq!(plain.as_deref(), Some("https://xn--mnchen-3ya.example:8443"));
+        for address in [
+            "https://a.example;sandbox/",
+            "https://a.example,x/",
+            "https://'unsafe-inline'/",
+            "https://*/",
+            "x",
+        ] {
+            assert_eq!(origin(address), None, "{address}");
+        }
     }
 }

@@ -134,7 +134,7 @@ fn matches(pattern: &str, path: &str) -> bool {
     loop {
         match (pattern.next(), path.next()) {
             (None, None) => return true,
-            (Some("{id}" | "{provider}"), Some(segment)) if !segment.is_empty() => {}
+            (Some(parameter), Some(segment)) if parameter.starts_with('{') && !segment.is_empty() => {}
             (Some(literal), Some(segment)) if literal == segment => {}
             _ => return false,
         }
@@ -152,6 +152,8 @@ mod tests {
             ("/api/v1/roles/17", "DELETE, GET, PATCH"),
             ("/api/v1/roles/x/stats", "GET"),
             ("/api/v1/quick_post", "POST"),
+            ("/careers/acme/cook", "GET"),
+            ("/careers/acme/cook/apply", "GET, POST"),
         ] {
             assert!(
                 matches!(refusal(path), Error::MethodNotAllowed(methods) if methods == allowed),

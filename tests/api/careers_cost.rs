@@ -1,0 +1,220 @@
+//! What the career pages cost with 5,000 openings: calls to DynamoDB, what they read, and the size of the pages.
+
+use futures_util::stream::{self, StreamExt};
+use jiff::{SignedDuration, Timestamp};
+use shared::model::{Mode, Opening, Posting, RemotePolicy, Role, Salary, SalaryRange, Text};
+use shared::store::Writes;
+use tests::careers::{cards, insert, next, published, read, sitemap, titles};
+use tests::wire::Recorded;
+use tests::{ACME, Answer, BASE_URL, World, tenant};
+
+const COUNT: u64 = 5_000;
+const LIST: &str = "/careers/acme";
+/// 100 KB.
+const MOST: usize = 100 * 1024;
+
+/// Writes entries of the list alone, of roles and postings that are nowhere.
+pub(crate) async fn insert_openings(world: &World, openings: impl Iterator<Item = Opening>) {
+    let openings: Vec<_> = openings.collect();
+    let batch = async |openings: &[Opening]| {
+        let mut writes = Writes::new(tenant(ACME, Mode::Live));
+        for opening in openings {
+            writes.replace_opening(None, Some(opening)).unwrap();
+        }
+        world.store().commit(writes).await.unwrap();
+    };
+    stream::iter(openings.chunks(100)).for_each_concurrent(8, batch).await;
+}
+
+fn at(number: u64) -> Timestamp {
+    let start: Timestamp = "2026-11-01T00:00:00Z".parse().unwrap();
+    start + SignedDuration::from_secs(i64::try_from(number / 2).unwrap())
+}
+
+/// A vacancy as organizations have them.
+fn realistic(number: u64) -> (Role, Posting) {
+    let one = |of: &[&str], by: u64| of[usize::try_from(number / by).unwrap() % of.len()].to_owned();
+    let level = one(&["Senior", "Junior", "Lead", "Associate", "Principal", "Regional"], 1);
+    let work = one(&["Engineer", "Nurse", "Account Manager", "Warehouse Operator", "Designer"], 6);
+    let field = one(&["Payments", "Logistics", "Infrastructure", "Customer Success"], 30);
+    let rare = if number == 77 { " and Falconer" } else { "" };
+    let (mut role, mut posting) = published(number, &format!("{level} {work}, {field}{rare}"), at(number));
+    let text = "We are looking for somebody who likes people and soup, and who can count both. ".repeat(12);
+    role.content.department = Text::parse(&one(&["Operations", "Product", "Sales & Marketing"], 4)).unwrap();
+    role.content.location =
+        Text::parse(&one(&["Berlin, Germany", "Austin, Texas", "São Paulo, Brazil", "Remote"], 7)).unwrap();
+    role.content.remote_policy =
+        [None, Some(RemotePolicy::Hybrid), Some(RemotePolicy::Onsite)][usize::try_from(number % 3).unwrap()];
+    role.content.salary = SalaryRange::new(Salary::new(90_000), Salary::new(120_000)).unwrap();
+    posting.content.public_description = Text::parse(&text).unwrap();
+    posting.content.requirements = Text::parse(&text).unwrap();
+    (role, posting)
+}
+
+/// What a page has cost.
+#[derive(Debug)]
+struct Cost {
+    operations: Vec<String>,
+    scanned: u64,
+    returned: u64,
+    units: f64,
+    bytes: usize,
+}
+
+async fn measured(world: &World, path: &str) -> (Answer, Cost) {
+    world.wire.take();
+    let page = read(world, path).await.expect(200);
+    let calls = world.wire.take();
+    for call in &calls {
+        assert_ne!(call.operation, "Scan", "{path}");
+        for filter in ["FilterExpression", "IndexName"] {
+            assert!(call.request.get(filter).is_none(), "{path}: {filter}");
+        }
+    }
+    let queries = || calls.iter().filter(|call| call.operation == "Query");
+    let sum = |field: &str| queries().filter_map(|call| call.response[field].as_u64()).sum();
+    let cost = Cost {
+        operations: calls.iter().map(|call| call.operation.clone()).collect(),
+        scanned: sum("ScannedCount"),
+        returned: sum("Count"),
+        units: calls.iter().map(Recorded::units).sum(),
+        bytes: page.text.len(),
+    };
+    (page, cost)
+}
+
+/// A page costs three calls and 100 KB at most, and drops nothing that was read.
+async fn cheap(world: &World, path: &str) -> (Answer, Cost) {
+    let (page, cost) = measured(world, path).await;
+    assert!(cost.operations.len() <= 3 && cost.bytes < MOST, "{path}: {cost:?}");
+    // The embedded database counts the item, too, that did not fit into the megabyte any more.
+    let cut = cost.operations.len() as u64 - 1;
+    assert!((cost.returned..=cost.returned + cut).contains(&cost.scanned), "{path}: {cost:?}");
+    (page, cost)
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn with_five_thousand_openings_every_page_is_three_calls_and_small() {
+    let world = World::new().await;
+    // The feed's first page and every twentieth are there in full; of the others, what the pages read.
+    let all: Vec<_> = (0..COUNT).map(realistic).collect();
+    let in_full = |number: u64| number.is_multiple_of(20) || number > COUNT - 100;
+    let (full, bare): (Vec<_>, Vec<_>) = (0..).zip(all.clone()).partition(|(number, _)| in_full(*number));
+    insert(&world, ACME, &full.into_iter().map(|(_, vacancy)| vacancy).collect::<Vec<_>>()).await;
+    insert_openings(&world, bare.iter().filter_map(|(_, (role, posting))| Opening::of(role, posting))).await;
+    let title = |number: u64| realistic(number).1.content.title.as_str().to_owned();
+
+    let (mut page, first) = cheap(&world, LIST).await;
+    assert_eq!((first.operations, first.scanned), (vec!["GetItem".to_owned(), "Query".to_owned()], 50));
+    assert_eq!(titles(&page), (COUNT - 50..COUNT).rev().map(title).collect::<Vec<_>>());
+    // Deep in the list it costs the same.
+    for number in 1..4 {
+        let path = match number {
+            3 => {
+                let end = shared::store::opening_position(at(60), "3000000000000000".parse().unwrap());
+                format!("{LIST}?before={end}")
+            }
+            _ => next(&page).unwrap(),
+        };
+        let (another, cost) = cheap(&world, &path).await;
+        assert_eq!((cost.operations.len(), cost.scanned, cards(&another).len()), (2, 50, 50), "{path}");
+        assert!((cost.units - first.units).abs() <= 1.0, "{path}: {} and {}", cost.units, first.units);
+        page = another;
+    }
+
+    let detail = format!("{LIST}/{}", all[2_500].1.slug);
+    let (page, cost) = cheap(&world, &detail).await;
+    assert_eq!(cost.operations, ["GetItem", "GetItem", "BatchGetItem"]);
+    assert!(page.text.contains(&title(2_500).replace('&', "&#38;")));
+
+    for (query, least) in [
+        ("q=falconer", 1),
+        ("q=engineer", 50),
+        ("q=senior+nurse+payments", 20),
+        ("department=sales+%26+marketing", 50),
+        ("location=sao+paulo&remote_policy=hybrid", 50),
+        ("q=falconer&department=sales&location=berlin&remote_policy=onsite", 0),
+        ("q=nobody+has+this", 0),
+    ] {
+        let (page, cost) = cheap(&world, &format!("{LIST}?{query}")).await;
+        assert!(cards(&page).len() >= least, "{query}: {} found", cards(&page).len());
+        // 5,000 openings are some 1.7 MB; half a unit is 4 KB.
+        assert!(cost.units < 300.0, "{query} has read {} openings: {} units", cost.scanned, cost.units);
+        if least == 0 {
+            assert_eq!((cost.returned, next(&page)), (COUNT, None), "{query} has read them all: {cost:?}");
+            assert!(page.text.contains("No opening matches your search"), "{query}");
+        }
+    }
+    let (page, _) = cheap(&world, &format!("{LIST}?q=FALCONER")).await;
+    assert_eq!(titles(&page), [title(77)]);
+
+    // One call for the site, one for each megabyte of openings.
+    let (index, cost) = measured(&world, &format!("{LIST}/sitemap.xml")).await;
+    assert_eq!(cost.operations, ["GetItem", "Query", "Query"], "{cost:?}");
+    assert_eq!(cost.returned, COUNT);
+    let mut told = 0;
+    for (address, _) in sitemap(&index, "sitemapindex", "sitemap") {
+        let path = address.strip_prefix(BASE_URL).unwrap();
+        let (map, cost) = measured(&world, path).await;
+        let openings =
+            sitemap(&map, "urlset", "url").iter().filter(|(url, _)| !url.ends_with("/acme")).count();
+        assert_eq!(cost.operations, ["GetItem", "Query"], "{path}");
+        assert_eq!(usize::try_from(cost.returned).unwrap(), openings, "{path}: {cost:?}");
+        told += openings;
+    }
+    assert_eq!(told, 5_000);
+
+    let (feed, cost) = cheap(&world, &format!("{LIST}/jobs.json")).await;
+    let shown = feed.body["jobs"].as_array().unwrap().len();
+    assert_eq!(cost.operations, ["GetItem", "Query", "BatchGetItem"]);
+    assert_eq!(usize::try_from(cost.scanned).unwrap(), shown, "{cost:?}");
+}
+
+/// With the longest texts 5,000 openings are more than a search reads at once: it goes on where it was.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn with_the_longest_texts_a_search_goes_on_and_loses_nothing() {
+    let world = World::new().await;
+    let is_wanted = |number: u64| number.is_multiple_of(97) || number < 30;
+    let title = |number: u64| {
+        let word = if is_wanted(number) { "Needle" } else { "Straw" };
+        let mut title = format!("{word} {number} ");
+        title.push_str(&"t".repeat(200 - title.len()));
+        title
+    };
+    let longest = |number: u64| {
+        let (mut role, posting) = published(number, &title(number), at(number));
+        role.content.department = Text::parse(&format!("{number:04}{}", "d".repeat(96))).unwrap();
+        role.content.location = Text::parse(&format!("{number:04}{}", "l".repeat(196))).unwrap();
+        role.content.remote_policy = Some(RemotePolicy::Onsite);
+        role.content.salary = SalaryRange::new(Salary::new(99_999_999), Salary::new(100_000_000)).unwrap();
+        Opening::of(&role, &posting).unwrap()
+    };
+    insert_openings(&world, (0..COUNT).map(longest)).await;
+    let (page, first) = cheap(&world, LIST).await;
+    assert_eq!((first.operations.len(), first.scanned, cards(&page).len()), (2, 50, 50));
+
+    for (query, expected) in [
+        ("q=needle", (0..COUNT).rev().filter(|number| is_wanted(*number)).map(title).collect::<Vec<_>>()),
+        ("q=nobody", Vec::new()),
+        ("department=0042d&remote_policy=onsite", vec![title(42)]),
+    ] {
+        let mut path = format!("{LIST}?{query}");
+        let (mut found, mut pages, mut unfinished) = (Vec::new(), 0, 0);
+        loop {
+            let (page, cost) = cheap(&world, &path).await;
+            let shown = titles(&page);
+            assert!(cost.scanned > 0 && cost.units < 300.0, "{path}: {cost:?}");
+            pages += 1;
+            let goes_on = page.text.contains("Search on");
+            assert_eq!(goes_on, next(&page).is_some() && shown.len() < 50, "{path}");
+            assert_eq!(page.text.contains("Nothing found so far"), goes_on && shown.is_empty(), "{path}");
+            unfinished += usize::from(goes_on);
+            found.extend(shown);
+            let Some(next) = next(&page) else { break };
+            assert!(next.starts_with(&format!("{LIST}?{query}&before=")) && pages < 40, "{next}");
+            path = next;
+        }
+        assert_eq!(found, expected, "{query}: nothing is lost, nothing is shown twice");
+        assert!(unfinished > 0, "{query} was finished at once: {pages} pages");
+    }
+}

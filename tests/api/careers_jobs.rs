@@ -1,0 +1,452 @@
+//! A posting's own page: what it shows in each state, what it tells search engines, and how caches and faults treat all pages.
+
+use http::{Method, StatusCode};
+use serde_json::{Value, json};
+use shared::model::{Branding, Mode, Text};
+use tests::browser::{FORM, form};
+use tests::careers::{Vacancy, cards, read, titles, value, words};
+use tests::wire::Fault;
+use tests::{ACME, Answer, BASE_URL, GLOBEX, World, tenant};
+
+use crate::careers_openings::assert_in_step;
+
+/// The opening as search engines are told it.
+fn json_ld(page: &Answer) -> Option<Value> {
+    let rest = page.text.split_once("<script type=\"application/ld+json\">")?.1;
+    Some(serde_json::from_str(rest.split("</script>").next()?).unwrap())
+}
+
+/// What the page's list of facts says.
+fn facts(page: &Answer) -> Vec<(String, String)> {
+    let facts = page.text.split("<dt>").skip(1).filter_map(|fact| fact.split("</div>").next());
+    facts.filter_map(|fact| fact.split_once("</dt>").map(|(name, text)| (words(name), words(text)))).collect()
+}
+
+/// The markup of a section under this heading.
+fn section<'p>(page: &'p Answer, heading: &str) -> Option<&'p str> {
+    page.text.split_once(&format!("<h2>{heading}</h2>\n"))?.1.split("</section>").next()
+}
+
+#[tokio::test]
+async fn a_page_shows_all_of_a_posting_and_tells_search_engines_the_same() {
+    let world = World::new().await;
+    let acme = world.store().find_organization(tenant(ACME, Mode::Live)).await.unwrap().unwrap();
+    let branding = Branding {
+        name: Text::parse("Acme & Co").unwrap().unwrap(),
+        introduction: None,
+        accent: None,
+        logo_url: Some("https://cdn.example/logo.png".parse().unwrap()),
+    };
+    world.store().set_branding(&acme, &branding).await.unwrap();
+    let description =
+        "Cook **soup** & <b>bread</b>.\n\n# Where\n\n- kitchen\n- [yard](https://acme.example/?a=1&b=2)";
+    let body = json!({
+        "role": {
+            "title": "Cook (internal)", "department": "Food & Drink", "location": "Austin, Texas",
+            "remote_policy": "onsite", "salary_min": 40_000, "salary_max": 50_000,
+            "description": "For us alone",
+        },
+        "job_posting": {
+            "title": "Cook & \"Baker\" </script>", "public_description": description,
+            "requirements": "1. hands\n2. a *nose*",
+        },
+    });
+    let cook = Vacancy::post(&world, body).await;
+    world.hands.set("2026-11-23T08:00:00Z");
+    let page = read(&world, &cook.path()).await.expect(200);
+    let title = "Cook & \"Baker\" </script>";
+    let fact = |name: &str, text: &str| (name.to_owned(), text.to_owned());
+    assert_eq!(
+        facts(&page),
+        [
+            fact("Department", "Food & Drink"),
+            fact("Location", "Austin, Texas"),
+            fact("Workplace", "On-site"),
+            fact("Salary", "$40,000 to $50,000 a year"),
+            fact("Posted", "3 days ago"),
+        ]
+    );
+    assert!(page.text.contains("<h1>Cook &#38; &#34;Baker&#34; &#60;/script&#62;</h1>"), "{}", page.text);
+    assert!(page.text.contains("<time datetime=\"2026-11-20\">3 days ago</time>"));
+    assert!(!page.text.contains("internal") && !page.text.contains("For us alone"));
+    let about = section(&page, "About the job").unwrap();
+    for markup in [
+        "<p>Cook <strong>soup</strong> &amp; &lt;b&gt;bread&lt;/b&gt;.</p>",
+        "<h3>Where</h3>",
+        "<li>kitchen</li>",
+        "<a href=\"https://acme.example/?a=1&amp;b=2\" rel=\"nofollow noopener noreferrer\">yard</a>",
+    ] {
+        assert!(about.contains(markup), "{markup} in {about}");
+    }
+    let requirements = section(&page, "Requirements").unwrap();
+    assert!(requirements.contains("<li>a <em>nose</em></li>"), "{requirements}");
+    let address = format!("{BASE_URL}{}", cook.path());
+    let excerpt = "Cook soup & <b>bread</b>. Where kitchen yard";
+    for (marker, expected) in [
+        ("rel=\"canonical\" href=\"", address.as_str()),
+        ("property=\"og:url\" content=\"", &address),
+        ("property=\"og:type\" content=\"", "website"),
+        ("property=\"og:title\" content=\"", title),
+        ("property=\"og:site_name\" content=\"", "Acme & Co"),
+        ("property=\"og:description\" content=\"", excerpt),
+        ("property=\"og:image\" content=\"", "https://cdn.example/logo.png"),
+        ("name=\"description\" content=\"", excerpt),
+        ("name=\"twitter:card\" content=\"", "summary"),
+    ] {
+        assert_eq!(value(&page, marker).as_deref(), Some(expected), "{marker}");
+    }
+    assert_eq!(value(&page, "name=\"robots\" content=\""), None);
+    let career_page = format!("{BASE_URL}/careers/acme");
+    let told = json!({
+        "@context": "https://schema.org/",
+        "@type": "JobPosting",
+        "title": title,
+        "description": format!("{}\n{}", about, requirements),
+        "datePosted": "2026-11-20",
+        "hiringOrganization": {
+            "@type": "Organization", "name": "Acme & Co", "url": career_page,
+            "logo": "https://cdn.example/logo.png",
+        },
+        "identifier": { "@type": "PropertyValue", "name": "Acme & Co", "value": cook.posting.to_string() },
+        "url": address,
+        "directApply": true,
+        "jobLocation": {
+            "@type": "Place", "address": { "@type": "PostalAddress", "addressLocality": "Austin, Texas" },
+        },
+        "baseSalary": {
+            "@type": "MonetaryAmount", "currency": "USD",
+            "value": {
+                "@type": "QuantitativeValue", "unitText": "YEAR", "minValue": 40_000, "maxValue": 50_000,
+            },
+        },
+    });
+    assert_eq!(json_ld(&page), Some(told));
+    assert_eq!(page.text.matches("<script").count(), 1);
+    assert_eq!(page.text.matches("</script>").count(), 1, "no title ends the element");
+}
+
+#[tokio::test]
+async fn a_posting_without_a_description_shows_its_roles() {
+    let world = World::new().await;
+    let role = json!({ "title": "x", "description": "Of the role", "location": "Remote" });
+    let vacancy = Vacancy::open(&world, role).await;
+    let about = async || {
+        let page = read(&world, &vacancy.path()).await.expect(200);
+        (section(&page, "About the job").map(words), json_ld(&page).is_some())
+    };
+    world.patch(&vacancy.role_path(), json!({ "description": "Another" })).await.expect(200);
+    assert_eq!(about().await, (Some("Of the role".to_owned()), true), "a quick post copies it");
+    world.patch(&vacancy.posting_path(), json!({ "public_description": null })).await.expect(200);
+    assert_eq!(about().await, (Some("Another".to_owned()), true));
+    world.patch(&vacancy.role_path(), json!({ "description": null })).await.expect(200);
+    assert_eq!(about().await, (None, false), "search engines require one");
+    let page = read(&world, &vacancy.path()).await.expect(200);
+    assert_eq!(section(&page, "Requirements"), None);
+    assert_eq!(facts(&page).len(), 2);
+}
+
+/// What a page is by its state: status, form, whether it may be found, and whether the title is told.
+#[tokio::test]
+async fn each_state_has_its_page() {
+    let world = World::new().await;
+    let draft = json!({
+        "role": { "title": "The secret", "description": "d", "location": "Oslo" }, "publish": false,
+    });
+    for (steps, status, tells) in [
+        (&[][..], 410, false),
+        (&["open"], 410, false),
+        (&["publish"], 410, false),
+        (&["publish", "unpublish"], 410, false),
+        (&["publish", "close"], 410, false),
+        (&["open", "close", "reopen"], 410, false),
+        (&["open", "publish"], 200, true),
+        (&["open", "publish", "pause"], 200, true),
+        (&["open", "publish", "pause", "resume"], 200, true),
+        (&["open", "publish", "unpublish"], 410, true),
+        (&["open", "publish", "close"], 410, true),
+        (&["open", "publish", "pause", "close"], 410, true),
+        (&["open", "publish", "close", "reopen"], 410, true),
+        (&["open", "publish", "close", "reopen", "open"], 410, true),
+        (&["open", "publish", "close", "reopen", "open", "publish"], 200, true),
+    ] {
+        let vacancy = Vacancy::post(&world, draft.clone()).await;
+        for step in steps {
+            vacancy.step(&world, step).await.expect(200);
+        }
+        let page = read(&world, &vacancy.path()).await;
+        let is_paused = steps.last() == Some(&"pause");
+        let is_open = status == 200 && !is_paused;
+        assert_eq!(page.status, status, "{steps:?}");
+        assert_eq!(page.text.contains("The secret"), tells, "{steps:?}");
+        assert_eq!(page.text.contains("<form"), is_open, "{steps:?}");
+        assert_eq!(json_ld(&page).is_some(), is_open, "{steps:?}");
+        assert_eq!(page.text.contains("takes no applications"), is_paused, "{steps:?}");
+        assert_eq!(page.text.contains("no longer offered"), status == 410, "{steps:?}");
+        let robots = value(&page, "name=\"robots\" content=\"");
+        assert_eq!(robots.as_deref(), (!is_open).then_some("noindex"), "{steps:?}");
+        assert_eq!(value(&page, "rel=\"canonical\" href=\"").is_some(), is_open, "{steps:?}");
+        assert!(page.text.contains("href=\"/careers/acme\""), "{steps:?}: it leads on");
+        assert_eq!(page.header("content-type"), "text/html; charset=utf-8");
+        vacancy.step(&world, "close").await.expect(200);
+    }
+    for path in ["/careers/acme/nothing", "/careers/acme/UPPER", "/careers/acme/a--b", "/careers/acme/%00"] {
+        let page = read(&world, path).await.expect(404);
+        assert!(page.text.contains("There is no job at this address"), "{path}");
+        assert!(page.text.contains("href=\"/careers/acme\""), "{path}");
+        assert_eq!(value(&page, "name=\"robots\" content=\"").as_deref(), Some("noindex"), "{path}");
+    }
+    let nobody = read(&world, "/careers/nobody/x").await.expect(404);
+    assert!(nobody.text.contains("There is no career page at this address"));
+}
+
+#[tokio::test]
+async fn two_organizations_may_have_the_same_address_below_their_own() {
+    let world = World::new().await;
+    let ours = Vacancy::open(&world, json!({ "title": "Cook", "department": "Ours" })).await;
+    let body = json!({ "role": { "title": "Cook", "department": "Theirs" } });
+    let post = |demo, mode| world.request(Method::POST, "/api/v1/quick_post").key(demo, mode).json(&body);
+    for (demo, mode) in [(GLOBEX, Mode::Live), (ACME, Mode::Test)] {
+        let posted = post(demo, mode).send().await.expect(201);
+        assert_eq!(posted.string("/job_posting/slug"), ours.slug);
+    }
+    for (site, department) in [("acme", "Ours"), ("globex", "Theirs"), ("acme-test", "Theirs")] {
+        let page = read(&world, &format!("/careers/{site}/cook")).await.expect(200);
+        assert_eq!(facts(&page)[0].1, department, "{site}");
+        assert_eq!(cards(&read(&world, &format!("/careers/{site}")).await).len(), 1, "{site}");
+    }
+    ours.step(&world, "close").await.expect(200);
+    read(&world, "/careers/acme/cook").await.expect(410);
+    for site in ["globex", "acme-test"] {
+        read(&world, &format!("/careers/{site}/cook")).await.expect(200);
+    }
+    let other = json!({ "title": "Only ours" });
+    Vacancy::open(&world, other).await;
+    read(&world, "/careers/globex/only-ours").await.expect(404);
+}
+
+#[tokio::test]
+async fn every_move_shows_at_once_everywhere() {
+    let world = World::new().await;
+    let body =
+        json!({ "role": { "title": "Cook", "location": "Oslo", "description": "d" }, "publish": false });
+    let cook = Vacancy::post(&world, body).await;
+    let others = [Vacancy::open(&world, json!({ "title": "Another" })).await];
+    let mut minute = 30;
+    for (step, status, is_listed) in [
+        ("open", 410, false),
+        ("publish", 200, true),
+        ("publish", 200, true),
+        ("pause", 200, false),
+        ("resume", 200, true),
+        ("unpublish", 410, false),
+        ("unpublish", 410, false),
+        ("publish", 200, true),
+        ("close", 410, false),
+        ("close", 410, false),
+        ("reopen", 410, false),
+        ("publish", 410, false),
+        ("open", 200, true),
+        ("pause", 200, false),
+        ("unpublish", 410, false),
+        ("resume", 410, false),
+        ("publish", 200, true),
+        ("pause", 200, false),
+        ("close", 410, false),
+    ] {
+        minute += 1;
+        world.hands.set(&format!("2026-11-20T09:{minute}:00Z"));
+        cook.step(&world, step).await.expect(200);
+        let shown = read(&world, &cook.path()).await.status;
+        let list = read(&world, "/careers/acme").await;
+        let is_in = titles(&list).contains(&"Cook".to_owned());
+        assert_eq!((shown, is_in), (status, is_listed), "{step} at {minute}");
+        assert_in_step(&world, &[std::slice::from_ref(&cook), &others].concat(), step).await;
+    }
+    for step in ["reopen", "open", "publish"] {
+        cook.step(&world, step).await.expect(200);
+    }
+    let (role, posting) = (cook.role_path(), cook.posting_path());
+    for (path, change, shown) in [
+        (&role, json!({ "location": "Bergen" }), "Bergen"),
+        (&role, json!({ "department": "Food" }), "Food"),
+        (&role, json!({ "remote_policy": "hybrid" }), "Hybrid"),
+        (&role, json!({ "salary_min": 7, "salary_max": 7 }), "$7 a year"),
+        (&posting, json!({ "title": "Head cook" }), "Head cook"),
+    ] {
+        world.patch(path, change).await.expect(200);
+        for page in ["/careers/acme", &cook.path()] {
+            let page = read(&world, page).await.expect(200);
+            assert!(words(&page.text).contains(shown), "{shown}");
+        }
+        if shown != "$7 a year" && shown != "Hybrid" {
+            let feed = read(&world, "/careers/acme/jobs.json").await.expect(200);
+            assert!(feed.text.contains(shown), "{shown}");
+        }
+    }
+    let cleared = json!({ "location": null, "department": null, "remote_policy": null, "salary_min": null });
+    world.patch(&role, cleared).await.expect(200);
+    let list = cards(&read(&world, "/careers/acme").await);
+    assert_eq!(list[0].marks, ["up to $7 a year"]);
+    assert_eq!(cook.slug, "cook", "its address stays");
+    read(&world, &cook.path()).await.expect(200);
+}
+
+/// One of each page that caches may hold, with content.
+async fn pages(world: &World) -> [String; 6] {
+    let open = Vacancy::open(world, json!({ "title": "Open", "description": "d", "location": "l" })).await;
+    let paused = Vacancy::open(world, json!({ "title": "Paused" })).await;
+    paused.step(world, "pause").await.expect(200);
+    let of = |path: &str| format!("/careers/acme{path}");
+    [of(""), of("?q=open"), of("/jobs.json"), of("/sitemap.xml"), open.path(), paused.path()]
+}
+
+#[tokio::test]
+async fn caches_may_hold_a_page_for_half_a_minute_and_ask_whether_it_has_changed() {
+    let world = World::new().await;
+    for path in pages(&world).await {
+        let page = read(&world, &path).await.expect(200);
+        assert_eq!(page.header("cache-control"), "public, max-age=30", "{path}");
+        let tag = page.header("etag").to_owned();
+        assert!(tag.starts_with('"') && tag.ends_with('"') && tag.len() > 16, "{path}: {tag} is strong");
+        assert_eq!(page.headers.get("set-cookie"), None, "{path}");
+        world.hands.set("2026-11-20T09:45:00Z");
+        let again = read(&world, &path).await.expect(200);
+        assert_eq!((again.header("etag"), &again.text), (tag.as_str(), &page.text), "{path}");
+        let asked =
+            |value: &str| world.request(Method::GET, &path).anonymous().header("if-none-match", value).send();
+        for known in [
+            tag.clone(),
+            format!("W/{tag}"),
+            format!("\"a\", W/\"b\" ,{tag},\"c\""),
+            format!("  {tag}  "),
+            "*".to_owned(),
+        ] {
+            let answer = asked(&known).await.expect(304);
+            assert_eq!(answer.text, "", "{path}: {known}");
+            assert_eq!(answer.header("etag"), tag, "{path}: {known}");
+            assert_eq!(answer.header("cache-control"), "public, max-age=30", "{path}: {known}");
+            assert_eq!(answer.headers.get("set-cookie"), None, "{path}: {known}");
+        }
+        let unquoted = tag.trim_matches('"').to_owned();
+        for other in ["\"a\"", "", "nonsense", &unquoted, "\"", "W/", &tag[..tag.len() - 2]] {
+            assert_eq!(asked(other).await.expect(200).text, page.text, "{path}: {other}");
+        }
+        let two = world.request(Method::GET, &path).anonymous();
+        let two = two.header("if-none-match", "\"a\"").another("if-none-match", &tag);
+        two.send().await.expect(304);
+        let cookie = world.request(Method::GET, &path).anonymous().header("cookie", "__Host-rolecall=x");
+        let answer = cookie.send().await.expect(200);
+        assert_eq!((&answer.text, answer.headers.get("set-cookie")), (&page.text, None), "{path}");
+    }
+}
+
+#[tokio::test]
+async fn a_tag_changes_with_what_the_page_shows() {
+    let world = World::new().await;
+    let vacancy = Vacancy::open(&world, json!({ "title": "x", "location": "l", "description": "d" })).await;
+    let paths = ["/careers/acme".to_owned(), "/careers/acme/jobs.json".to_owned(), vacancy.path()];
+    let tags = async || {
+        let mut tags = Vec::new();
+        for path in &paths {
+            tags.push(read(&world, path).await.expect(200).header("etag").to_owned());
+        }
+        tags
+    };
+    let mut before = tags().await;
+    for (path, change) in [
+        (vacancy.posting_path(), json!({ "title": "y" })),
+        (vacancy.role_path(), json!({ "location": "m" })),
+        (vacancy.role_path(), json!({ "salary_min": 1 })),
+    ] {
+        world.patch(&path, change.clone()).await.expect(200);
+        let after = tags().await;
+        assert!(after.iter().zip(&before).all(|(after, before)| after != before), "{change}");
+        before = after;
+    }
+    world.hands.set("2026-11-21T09:30:00Z");
+    let after = tags().await;
+    assert_ne!((&after[0], &after[2]), (&before[0], &before[2]), "they say how old it is");
+    assert_eq!(after[1], before[1], "the feed has dates");
+}
+
+#[tokio::test]
+async fn what_is_not_there_is_cached_in_full_and_what_was_sent_never() {
+    let world = World::new().await;
+    let vacancy = Vacancy::open(&world, json!({ "title": "x" })).await;
+    let apply = async |path: &str, fields: &[(&str, &str)]| {
+        let ask = world.request(Method::POST, &format!("{path}/apply")).anonymous();
+        ask.body(FORM, form(fields)).header("if-none-match", "*").send().await
+    };
+    let sent = [("name", "Jane"), ("email", "jane@example.com"), ("consent", "yes")];
+    for (fields, status) in [(&sent[..], 303), (&sent[..1], 422)] {
+        let answer = apply(&vacancy.path(), fields).await.expect(status);
+        assert_eq!(answer.header("cache-control"), "no-store", "{status}");
+        assert_eq!((answer.headers.get("etag"), answer.headers.get("set-cookie")), (None, None), "{status}");
+    }
+    let thanks = apply(&vacancy.path(), &sent).await.header("location").to_owned();
+    let thanks = read(&world, &thanks).await.expect(200);
+    assert_eq!((thanks.header("cache-control"), thanks.headers.get("set-cookie")), ("no-store", None));
+    vacancy.step(&world, "close").await.expect(200);
+    let unknown = "/careers/acme/unknown".to_owned();
+    for (path, status) in [(vacancy.path(), 410), (unknown, 404)] {
+        let page = read(&world, &path).await.expect(status);
+        assert_eq!(page.header("cache-control"), "public, max-age=30", "{path}");
+        assert_eq!(page.headers.get("set-cookie"), None);
+        let tag = page.header("etag").to_owned();
+        let again = world.request(Method::GET, &path).anonymous().header("if-none-match", &tag).send().await;
+        assert_eq!((again.status, again.text), (status, page.text), "{path}: 304 would be for what is there");
+        let answer = apply(&path, &sent).await.expect(status);
+        assert_eq!(answer.header("cache-control"), "no-store", "{path}");
+    }
+    for (path, status) in [("/careers/nobody", 404), ("/careers/nobody/x", 404)] {
+        let page = read(&world, path).await.expect(status);
+        assert_eq!(page.headers.get("set-cookie"), None);
+    }
+    for method in [Method::PUT, Method::DELETE, Method::PATCH] {
+        let answer = world.request(method, &vacancy.path()).anonymous().send().await;
+        assert_eq!(answer.status, StatusCode::METHOD_NOT_ALLOWED.as_u16());
+    }
+}
+
+/// Whatever of the table cannot be read: a page that says so, which nobody keeps, and which leads no candidate to the dashboard.
+#[tokio::test]
+async fn when_the_table_fails_a_page_says_that_the_service_is_busy() {
+    let world = World::new().await;
+    let paths = pages(&world).await;
+    let needles = ["ORGANIZATION_SLUG#", "#live#SLUG\"", "#live#POSTING\"", "#live#OPENING\""];
+    for (needle, fault) in
+        needles.into_iter().zip([Fault::Throttled, Fault::Unreachable, Fault::Internal, Fault::Throttled])
+    {
+        let mut failed = 0;
+        for path in &paths {
+            let fault = fault.clone();
+            world.wire.play(move |_, request| request.to_string().contains(needle).then(|| fault.clone()));
+            world.wire.take();
+            let ask = world.request(Method::GET, path).anonymous().header("if-none-match", "*");
+            let answer = ask.send().await;
+            let is_asked = |call: &tests::wire::Recorded| call.request.to_string().contains(needle);
+            if !world.wire.take().iter().any(is_asked) {
+                answer.expect(304);
+                continue;
+            }
+            failed += 1;
+            assert_eq!(answer.status, 503, "{path} {needle}: {}", answer.text);
+            assert_eq!(answer.header("content-type"), "text/html; charset=utf-8", "{path}");
+            assert_eq!(answer.header("cache-control"), "no-store", "{path}");
+            assert_eq!(answer.header("retry-after"), "1", "{path}");
+            for absent in ["etag", "set-cookie"] {
+                assert_eq!(answer.headers.get(absent), None, "{path}");
+            }
+            assert!(answer.text.contains("The service is busy; try again in a moment"), "{path}");
+            assert!(answer.text.contains(answer.header("x-request-id")), "{path}");
+            for detail in ["href=\"/dashboard\"", "dynamo", "throughput", "organization_slug"] {
+                assert!(!answer.text.to_lowercase().contains(detail), "{path}: {detail}");
+            }
+        }
+        assert!(failed >= 2, "{needle}: {failed} pages need it");
+    }
+    world.wire.play(|_, _| Some(Fault::Unreachable));
+    for path in ["/robots.txt", "/careers/style.css"] {
+        read(&world, path).await.expect(200);
+    }
+}

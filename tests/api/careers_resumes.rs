@@ -1,0 +1,631 @@
+//! Résumé files: sent by a form to the bucket, looked at, kept, and downloaded through the API.
+
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use bytes::Bytes;
+use futures_util::future::{join, join_all};
+use http::Method;
+use serde_json::{Value, json};
+use shared::config::BucketAccess;
+use shared::model::Mode;
+use shared::providers::Providers;
+use tests::browser::{Browser, Form, input};
+use tests::desk::{actions, escaped, owner};
+use tests::wire::{Fault, Recorded};
+use tests::{ACME, Answer, BASE_URL, GLOBEX, World, gateway};
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::TcpStream;
+use url::Url;
+
+use crate::careers_applications::{Job, find, form, kinds, list};
+use crate::dashboard_access::writes;
+
+/// A small PDF.
+pub(crate) const PDF: &[u8] = b"%PDF-1.7\n1 0 obj\n<<>>\nendobj\n%%EOF\n";
+const MAX: usize = 10 * 1024 * 1024;
+
+/// What answers on a socket.
+async fn fetch(method: &str, url: &str, media: &str, body: &[u8]) -> Answer {
+    let url = Url::parse(url).unwrap();
+    let (host, port) = (url.host_str().unwrap(), url.port().unwrap());
+    let target = url.as_str().split_once(&format!("{host}:{port}")).unwrap().1;
+    let mut stream = TcpStream::connect((host, port)).await.unwrap();
+    let head = format!(
+        "{method} {target} HTTP/1.1\r\nhost: {host}:{port}\r\nconnection: close\r\n\
+         content-type: {media}\r\ncontent-length: {}\r\n\r\n",
+        body.len()
+    );
+    stream.write_all(head.as_bytes()).await.unwrap();
+    stream.write_all(body).await.unwrap();
+    let mut answer = Vec::new();
+    stream.read_to_end(&mut answer).await.unwrap();
+    let end = answer.windows(4).position(|bytes| bytes == b"\r\n\r\n").unwrap();
+    let head = std::str::from_utf8(&answer[..end]).unwrap();
+    let mut lines = head.split("\r\n");
+    let status = lines.next().unwrap().split(' ').nth(1).unwrap();
+    let mut response = http::Response::builder().status(status);
+    // The one header that tells the real time.
+    for (name, value) in lines.filter_map(|line| line.split_once(": ")).filter(|(name, _)| *name != "date") {
+        response = response.header(name, value);
+    }
+    Answer::read(response.body(Bytes::copy_from_slice(&answer[end + 4..])).unwrap())
+}
+
+/// The form for a file on a page: where it leads, and its hidden fields.
+fn upload(page: &Answer) -> (String, Vec<(String, String)>) {
+    let actions = actions(page);
+    let [action] = actions.as_slice() else { panic!("{actions:?} in {}", page.text) };
+    let names = page.text.split("<input type=\"hidden\" name=\"").skip(1);
+    let names = names.filter_map(|rest| rest.split('"').next());
+    (action.clone(), names.map(|name| (name.to_owned(), input(page, name))).collect())
+}
+
+async fn post(action: &str, fields: &[(String, String)], content: &[u8]) -> Answer {
+    let mut body = Vec::new();
+    for (name, value) in fields {
+        let part =
+            format!("--rolecall\r\ncontent-disposition: form-data; name=\"{name}\"\r\n\r\n{value}\r\n");
+        body.extend_from_slice(part.as_bytes());
+    }
+    let file = "--rolecall\r\ncontent-disposition: form-data; name=\"file\"; filename=\"x.pdf\"\r\n\
+                content-type: application/pdf\r\n\r\n";
+    body.extend_from_slice(file.as_bytes());
+    body.extend_from_slice(content);
+    body.extend_from_slice(b"\r\n--rolecall--\r\n");
+    fetch("POST", action, "multipart/form-data; boundary=rolecall", &body).await
+}
+
+/// Sends a file with the form on a page.
+pub(crate) async fn send(page: &Answer, content: &[u8]) -> Answer {
+    let (action, fields) = upload(page);
+    post(&action, &fields, content).await
+}
+
+/// Where the bucket leads back to.
+pub(crate) fn way_back(sent: &Answer) -> String {
+    sent.header("location").strip_prefix(BASE_URL).unwrap().to_owned()
+}
+
+/// Sends a file after an application, and goes where that leads.
+pub(crate) async fn attach(world: &World, applied: &Answer, content: &[u8]) -> Answer {
+    let browser = Browser::new(world);
+    let page = browser.follow(applied).await.expect(200);
+    let sent = send(&page, content).await.expect(303);
+    browser.get(&way_back(&sent)).await
+}
+
+/// The calls that it takes to keep the file of a new candidate.
+pub(crate) async fn calls_of_an_upload(world: &World) -> Vec<Recorded> {
+    let job = Job::new(world, "Analyst").await;
+    let applied = job.apply(world, &form("Ada", "ada@example.com")).await.expect(303);
+    world.wire.take();
+    attach(world, &applied, PDF).await.expect(303);
+    world.wire.take()
+}
+
+async fn download(url: &str) -> Answer {
+    fetch("GET", url, "", b"").await
+}
+
+/// An archive of these files, as they are.
+fn zip(files: &[(&str, &str)]) -> Vec<u8> {
+    let crc = |bytes: &[u8]| {
+        !bytes.iter().fold(!0u32, |crc, byte| {
+            (0..8)
+                .fold(crc ^ u32::from(*byte), |crc, _| (crc >> 1) ^ (0xEDB8_8320 & (crc & 1).wrapping_neg()))
+        })
+    };
+    let (mut archive, mut directory) = (Vec::new(), Vec::new());
+    for (name, content) in files {
+        let (size, length) = (u32::try_from(content.len()).unwrap(), u16::try_from(name.len()).unwrap());
+        let mut entry = vec![0x14, 0, 0, 0, 0, 0, 0, 0, 0x21, 0];
+        entry.extend([crc(content.as_bytes()), size, size].iter().flat_map(|number| number.to_le_bytes()));
+        entry.extend([length, 0].iter().flat_map(|number| number.to_le_bytes()));
+        let offset = u32::try_from(archive.len()).unwrap().to_le_bytes();
+        directory.extend([b"PK\x01\x02\x14\0", &entry[..], &[0; 10], &offset, name.as_bytes()].concat());
+        archive.extend([b"PK\x03\x04", &entry[..], name.as_bytes(), content.as_bytes()].concat());
+    }
+    let (count, start) = (u16::try_from(files.len()).unwrap().to_le_bytes(), archive.len());
+    let size = u32::try_from(directory.len()).unwrap().to_le_bytes();
+    let start = u32::try_from(start).unwrap().to_le_bytes();
+    archive.extend(directory);
+    archive.extend([&b"PK\x05\x06\0\0\0\0"[..], &count, &count, &size, &start, &[0, 0]].concat());
+    archive
+}
+
+/// A compound file with one stream in its root.
+fn compound(stream: &str) -> Vec<u8> {
+    let mut file = vec![0; 3 * 512];
+    let mut put = |at: usize, bytes: &[u8]| file[at..at + bytes.len()].copy_from_slice(bytes);
+    put(0, b"\xD0\xCF\x11\xE0\xA1\xB1\x1A\xE1");
+    put(30, &[9, 0]);
+    put(68, &[0xFE, 0xFF, 0xFF, 0xFF]);
+    put(76, &[0xFF; 4 * 109]);
+    // The allocation table is the first sector, the directory the second, which is also where its chain begins.
+    put(76, &[0; 4]);
+    put(48, &[1, 0, 0, 0]);
+    put(512, &[0xFD, 0xFF, 0xFF, 0xFF, 0xFE, 0xFF, 0xFF, 0xFF]);
+    for (entry, name, kind, child) in [(1024, "Root Entry", 5, 1), (1024 + 128, stream, 2, u32::MAX)] {
+        let name: Vec<_> = name.encode_utf16().flat_map(u16::to_le_bytes).collect();
+        put(entry, &name);
+        put(entry + 66, &[kind]);
+        put(entry + 68, &[0xFF; 8]);
+        put(entry + 76, &child.to_le_bytes());
+    }
+    file
+}
+
+/// A world with this bucket, or none.
+async fn with_bucket(access: impl FnOnce(BucketAccess) -> Option<BucketAccess>) -> World {
+    let mut world = World::new().await;
+    let config = &mut world.environment.config;
+    config.services.resumes = config.services.resumes.take().and_then(access);
+    world.environment.providers = Providers::new(config);
+    world.gateway = gateway(&world.template, &world.environment);
+    world
+}
+
+#[tokio::test]
+async fn a_file_of_each_kind_is_kept_by_what_it_holds_and_can_only_be_saved() {
+    let world = World::new().await;
+    let job = Job::new(&world, "Analyst").await;
+    let docx = zip(&[("[Content_Types].xml", "<x/>"), ("word/document.xml", "<x/>")]);
+    let odt = zip(&[("mimetype", "application/vnd.oasis.opendocument.text"), ("content.xml", "<x/>")]);
+    let large = [PDF, &vec![b' '; MAX - PDF.len()]].concat();
+    for (number, (extension, content)) in [
+        ("pdf", PDF.to_vec()),
+        ("doc", compound("WordDocument")),
+        ("docx", docx),
+        ("odt", odt),
+        ("txt", "Ada <script>alert(1)</script>".into()),
+        ("pdf", large),
+    ]
+    .into_iter()
+    .enumerate()
+    {
+        let email = format!("ada{number}@example.com");
+        let written = form("Ada Lovelace", &email).set("resume_url", "https://example.com/cv");
+        let applied = job.apply(&world, &written).await.expect(303);
+        world.hands.set("2026-11-20T09:31:00Z");
+        let attached = attach(&world, &applied, &content).await.expect(303);
+        let thanks = Browser::new(&world).follow(&attached).await.expect(200);
+        assert!(thanks.text.contains("and so has your resume") && actions(&thanks).is_empty());
+        let shown = find(&world, &email).await;
+        assert_eq!(kinds(&shown), ["updated", "applied", "created"]);
+        assert_eq!(shown.string("/touchpoints/0/actor"), "career page");
+        let url = shown.string("/resume_url");
+        assert_eq!(
+            shown.body["touchpoints"][0]["detail"],
+            json!({ "fields": ["resume_url"], "resume_url": url })
+        );
+        assert_eq!(shown.string("/touchpoints/1/detail/submission/resume_url"), "https://example.com/cv");
+        assert_eq!(shown.string("/updated_at"), "2026-11-20T09:31:00Z");
+        let file = download(url).await.expect(200);
+        assert_eq!(file.text, String::from_utf8_lossy(&content), "{extension}");
+        assert_eq!(file.header("content-type"), "application/octet-stream");
+        let disposition = format!("attachment; filename=\"Ada Lovelace resume.{extension}\"");
+        assert!(file.header("content-disposition").starts_with(&disposition), "{file:?}");
+        world.hands.set("2026-11-20T09:30:00Z");
+    }
+}
+
+#[tokio::test]
+async fn what_is_no_resume_is_refused_and_the_next_file_is_taken() {
+    let world = World::new().await;
+    let job = Job::new(&world, "Analyst").await;
+    let browser = Browser::new(&world);
+    let applied = job.apply(&world, &form("Ada", "ada@example.com")).await.expect(303);
+    let before = find(&world, "ada@example.com").await;
+    // That a file has come is the bucket's word: nobody else's makes it so.
+    let early = browser.get(&format!("{}&etag=%22x%22", applied.header("location"))).await.expect(422);
+    assert!(early.text.contains("The file has not arrived. Send it again."));
+    for (what, content) in [
+        ("HTML", b"<!doctype html><script>alert(1)</script>".to_vec()),
+        ("SVG", b"<svg xmlns='http://www.w3.org/2000/svg' onload='alert(1)'/>".to_vec()),
+        ("a program", b"MZ\x90\x00\x03".to_vec()),
+        ("another program", b"\x7FELF\x02\x01".to_vec()),
+        ("a script", b"#!/bin/sh\nrm -rf ~".to_vec()),
+        ("an archive", zip(&[("resume.pdf", "%PDF-1.7 %%EOF")])),
+        (
+            "a document with macros",
+            zip(&[("[Content_Types].xml", ""), ("word/document.xml", ""), ("word/vbaProject.bin", "")]),
+        ),
+        ("a sheet", compound("Workbook")),
+        ("half a PDF", b"%PDF-1.7\n1 0 obj".to_vec()),
+        ("a wrong beginning", b"PK\x03\x04%PDF-1.7 %%EOF".to_vec()),
+        ("a picture", b"\x89PNG\r\n\x1a\n".to_vec()),
+        ("blanks", b" \n".to_vec()),
+    ] {
+        world.wire.take();
+        let page = attach(&world, &applied, &content).await.expect(422);
+        assert!(!world.wire.take().iter().any(writes), "{what}");
+        let sentence = "This is no PDF, DOC, DOCX, ODT or plain text file. Send another one.";
+        assert!(page.text.contains(sentence) && page.text.contains("aria-invalid=\"true\""), "{what}");
+        assert!(page.text.contains("Thank you for applying") && !page.text.contains("and so has"), "{what}");
+        assert_eq!(page.header("cache-control"), "no-store");
+        assert_eq!(upload(&page).1.len(), 8, "{what}: there is another try");
+    }
+    // These the bucket itself refuses, so that nothing leads back; the page is still there.
+    let page = browser.follow(&applied).await.expect(200);
+    for (content, code) in [(Vec::new(), "EntityTooSmall"), (vec![b'x'; MAX + 1], "EntityTooLarge")] {
+        assert!(send(&page, &content).await.expect(400).text.contains(code));
+    }
+    assert_eq!(find(&world, "ada@example.com").await.text, before.text);
+    attach(&world, &applied, PDF).await.expect(303);
+    assert_eq!(kinds(&find(&world, "ada@example.com").await), ["updated", "applied", "created"]);
+}
+
+#[tokio::test]
+async fn the_form_uploads_one_file_to_one_place_and_nothing_else() {
+    let world = World::new().await;
+    let job = Job::new(&world, "Analyst").await;
+    let applied = job.apply(&world, &form("Ada", "ada@example.com")).await.expect(303);
+    let page = Browser::new(&world).follow(&applied).await.expect(200);
+    let (action, fields) = upload(&page);
+    let origin = Url::parse(&action).unwrap().origin().ascii_serialization();
+    let policy = page.header("content-security-policy");
+    assert!(policy.contains(&format!("form-action 'self' {origin};")), "{policy}");
+    let key = fields.iter().find(|(name, _)| name == "key").unwrap().1.clone();
+    let name = key.strip_prefix("incoming/1/live/").unwrap();
+    assert!(name.len() >= 24 && !page.text.contains("ada@example.com"));
+    let set = |name: &str, value: &str| {
+        let mut fields = fields.clone();
+        let field = fields.iter_mut().find(|(known, _)| known == name);
+        value.clone_into(&mut field.unwrap().1);
+        fields
+    };
+    for changed in [
+        set("key", "incoming/2/live/x"),
+        set("key", "resumes/1/live/x.pdf"),
+        set("key", &format!("{key}x")),
+        set("success_action_redirect", "https://evil.example/"),
+        set("x-amz-server-side-encryption", "none"),
+        set("policy", "e30="),
+        set("x-amz-signature", &"0".repeat(64)),
+        [fields.clone(), vec![("content-type".to_owned(), "text/html".to_owned())]].concat(),
+        [fields.clone(), vec![("acl".to_owned(), "public-read".to_owned())]].concat(),
+    ] {
+        let answer = post(&action, &changed, PDF).await;
+        assert!([400, 403].contains(&answer.status), "{changed:?} {}", answer.text);
+    }
+    // What has come in is nobody's to read, listed by nobody, and removed by nobody.
+    post(&action, &fields, PDF).await.expect(303);
+    for (method, path) in [("GET", format!("/{key}")), ("GET", String::new()), ("DELETE", format!("/{key}"))]
+    {
+        let answer = fetch(method, &format!("{}{path}", action.trim_end_matches('/')), "", b"").await;
+        assert!(answer.status >= 400, "{method} {path}: {}", answer.text);
+    }
+    // A form is good for a quarter of an hour, and the page has another.
+    world.hands.set("2026-11-20T09:45:00Z");
+    post(&action, &fields, PDF).await.expect(403);
+    attach(&world, &applied, PDF).await.expect(303);
+}
+
+#[tokio::test]
+async fn a_ticket_is_good_for_an_hour() {
+    let world = World::new().await;
+    let job = Job::new(&world, "Analyst").await;
+    let browser = Browser::new(&world);
+    let mut applied = Vec::new();
+    for name in ["ada", "grace"] {
+        let form = form(name, &format!("{name}@example.com"));
+        applied.push(job.apply(&world, &form).await.expect(303));
+    }
+    world.hands.set("2026-11-20T10:29:59Z");
+    attach(&world, &applied[0], PDF).await.expect(303);
+    let page = browser.follow(&applied[1]).await.expect(200);
+    let sent = send(&page, PDF).await.expect(303);
+    world.hands.set("2026-11-20T10:30:00Z");
+    for late in [applied[1].header("location").to_owned(), way_back(&sent)] {
+        let answer = browser.get(&late).await.expect(303);
+        assert_eq!(answer.header("location"), format!("{}#apply", job.path));
+    }
+    assert_eq!(kinds(&find(&world, "ada@example.com").await), ["updated", "applied", "created"]);
+    let grace = find(&world, "grace@example.com").await;
+    assert_eq!((kinds(&grace), &grace.body["resume_url"]), (vec!["applied", "created"], &Value::Null));
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn one_file_is_taken_with_one_ticket() {
+    let world = World::new().await;
+    let job = Job::new(&world, "Analyst").await;
+    let browser = Browser::new(&world);
+    let applied = job.apply(&world, &form("Ada", "ada@example.com")).await.expect(303);
+    let page = browser.follow(&applied).await.expect(200);
+    let back = way_back(&send(&page, PDF).await.expect(303));
+    for answer in join_all((0..6).map(|_| browser.get(&back))).await {
+        assert_eq!(answer.status, 303, "{}", answer.text);
+    }
+    let shown = find(&world, "ada@example.com").await;
+    assert_eq!(kinds(&shown), ["updated", "applied", "created"]);
+    // A reload changes nothing, and nor does another file.
+    browser.get(&back).await.expect(303);
+    attach(&world, &applied, b"Another one").await.expect(303);
+    let again = find(&world, "ada@example.com").await;
+    assert_eq!(again.text, shown.text);
+    assert_eq!(download(again.string("/resume_url")).await.expect(200).text.as_bytes(), PDF);
+}
+
+/// Between the look at a file and its copy another one comes in its place.
+#[tokio::test]
+async fn what_was_not_looked_at_is_not_kept() {
+    let world = World::new().await;
+    let job = Job::new(&world, "Analyst").await;
+    let browser = Browser::new(&world);
+    let applied = job.apply(&world, &form("Ada", "ada@example.com")).await.expect(303);
+    let page = browser.follow(&applied).await.expect(200);
+    let back = way_back(&send(&page, PDF).await.expect(303));
+    let (action, fields) = upload(&page);
+    // The expected upload is looked for right after the file was looked at.
+    let wire = world.wire.clone();
+    world.wire.play(move |operation, asked| {
+        if operation == "GetItem" && asked["Key"]["pk"]["S"].to_string().contains("UPLOAD") {
+            let (action, fields) = (action.clone(), fields.clone());
+            wire.before("GetItem", async move {
+                post(&action, &fields, b"<script>alert(1)</script>").await.expect(303);
+            });
+        }
+        None
+    });
+    let page = browser.get(&back).await.expect(422);
+    world.wire.play(|_, _| None);
+    assert!(page.text.contains("The file has changed. Send it again."), "{}", page.text);
+    assert_eq!(kinds(&find(&world, "ada@example.com").await), ["applied", "created"]);
+    browser.get(&back).await.expect(422);
+    attach(&world, &applied, PDF).await.expect(303);
+    let url = find(&world, "ada@example.com").await.string("/resume_url").to_owned();
+    assert_eq!(download(&url).await.expect(200).text.as_bytes(), PDF);
+}
+
+#[tokio::test]
+async fn a_file_that_is_cut_off_can_be_sent_again() {
+    let world = World::new().await;
+    let job = Job::new(&world, "Analyst").await;
+    let browser = Browser::new(&world);
+    let mut cut = 0;
+    loop {
+        let email = format!("ada{cut}@example.com");
+        let applied = job.apply(&world, &form("Ada", &email)).await.expect(303);
+        let page = browser.follow(&applied).await.expect(200);
+        let back = way_back(&send(&page, PDF).await.expect(303));
+        let calls = AtomicUsize::new(0);
+        world
+            .wire
+            .play(move |_, _| (calls.fetch_add(1, Ordering::Relaxed) >= cut).then_some(Fault::Unreachable));
+        let answer = browser.get(&back).await;
+        world.wire.play(|_, _| None);
+        if answer.status == 303 {
+            break;
+        }
+        assert_eq!((answer.status, answer.header("retry-after")), (503, "1"));
+        assert_eq!(kinds(&find(&world, &email).await), ["applied", "created"], "cut at {cut}");
+        browser.get(&back).await.expect(303);
+        assert_eq!(kinds(&find(&world, &email).await), ["updated", "applied", "created"]);
+        cut += 1;
+    }
+    assert!(cut >= 5, "{cut}");
+}
+
+#[tokio::test]
+async fn without_its_bucket_an_application_is_safe() {
+    let nowhere = |access| Some(BucketAccess { endpoint: Some("http://127.0.0.1:1".to_owned()), ..access });
+    let world = with_bucket(nowhere).await;
+    let job = Job::new(&world, "Analyst").await;
+    let browser = Browser::new(&world);
+    let applied = job.apply(&world, &form("Ada", "ada@example.com")).await.expect(303);
+    browser.follow(&applied).await.expect(200);
+    world.wire.take();
+    let page = browser.get(&format!("{}&etag=x", applied.header("location"))).await.expect(422);
+    assert!(!world.wire.take().iter().any(writes));
+    let sentence = "Your application has arrived; send the file again in a minute.";
+    assert!(page.text.contains(sentence) && !actions(&page).is_empty(), "{}", page.text);
+    assert!(!page.text.contains("127.0.0.1:1/local-resumes/incoming"), "where files are is not told");
+    assert_eq!(kinds(&find(&world, "ada@example.com").await), ["applied", "created"]);
+
+    let world = with_bucket(|_| None).await;
+    let job = Job::new(&world, "Analyst").await;
+    let applied = job.apply(&world, &form("Ada", "ada@example.com")).await.expect(303);
+    let browser = Browser::new(&world);
+    for more in ["", "&etag=x", "&attached=yes"] {
+        let page = browser.get(&format!("{}{more}", applied.header("location"))).await.expect(200);
+        assert!(page.text.contains("Thank you for applying") && !page.text.contains("and so has"));
+        assert!(actions(&page).is_empty(), "{}", page.text);
+    }
+    assert_eq!(kinds(&find(&world, "ada@example.com").await), ["applied", "created"]);
+}
+
+/// A candidate whose résumé is a file; where the API shows it.
+async fn with_file(world: &World, job: &Job, name: &str, email: &str) -> String {
+    let applied = job.apply(world, &form(name, email)).await.expect(303);
+    attach(world, &applied, PDF).await.expect(303);
+    format!("/api/v1/candidates/{}", find(world, email).await.number("/id"))
+}
+
+#[tokio::test]
+async fn the_link_in_the_api_works_for_a_while_and_its_candidate_stays_the_same() {
+    let world = World::new().await;
+    let job = Job::new(&world, "Analyst").await;
+    let path = with_file(&world, &job, "Ada", "ada@example.com").await;
+    let first = world.get(&path).await.expect(200);
+    let url = first.string("/resume_url").to_owned();
+    assert_eq!(list(&world, "").await[0]["resume_url"], *url);
+    assert_eq!(list(&world, &format!("?role_id={}", job.role)).await[0]["resume_url"], *url);
+    world.hands.set("2026-11-20T09:44:59Z");
+    assert_eq!(world.get(&path).await.expect(200).text, first.text);
+    world.hands.set("2026-11-20T09:45:00Z");
+    let next = world.get(&path).await.expect(200);
+    assert_ne!(next.string("/resume_url"), url);
+    assert_eq!(next.header("etag"), first.header("etag"), "a link is no change");
+    let known = world.request(Method::GET, &path).header("if-none-match", first.header("etag"));
+    assert!([200, 304].contains(&known.send().await.status));
+    world.hands.set("2026-11-20T10:29:59Z");
+    assert_eq!(download(&url).await.expect(200).text.as_bytes(), PDF);
+    world.hands.set("2026-11-20T10:30:00Z");
+    download(&url).await.expect(403);
+    let url = world.get(&path).await.expect(200).string("/resume_url").to_owned();
+    let (address, query) = url.split_once('?').unwrap();
+    for changed in [
+        address.to_owned(),
+        url.replace("attachment", "inline"),
+        url.replace("octet-stream", "pdf"),
+        url.replace("Expires=3600", "Expires=36000"),
+        format!("{}x?{query}", address.replace("resumes/1/live/", "resumes/2/live/")),
+    ] {
+        assert_ne!(changed, url);
+        download(&changed).await.expect(403);
+    }
+}
+
+#[tokio::test]
+async fn a_patch_keeps_the_file_whose_link_it_sends_back_and_replaces_it_by_another() {
+    let world = World::new().await;
+    let job = Job::new(&world, "Analyst").await;
+    // The second name is as long as names can be, in the writing that takes the most of an address.
+    for (number, name) in ["Ada".to_owned(), "🦀".repeat(200)].into_iter().enumerate() {
+        world.hands.set("2026-11-20T09:30:00Z");
+        let path = with_file(&world, &job, &name, &format!("ada{number}@example.com")).await;
+        let shown = world.get(&path).await.expect(200);
+        let url = shown.string("/resume_url");
+        assert_eq!(download(url).await.expect(200).text.as_bytes(), PDF);
+        world.hands.set("2026-11-20T12:00:00Z");
+        for body in [
+            json!({ "resume_url": url }),
+            json!({ "name": name, "resume_url": url }),
+            json!({ "resume_url": world.get(&path).await.string("/resume_url") }),
+        ] {
+            world.wire.take();
+            let kept = world.patch(&path, body).await.expect(200);
+            assert!(!world.wire.take().iter().any(|call| call.operation == "TransactWriteItems"));
+            assert_eq!(download(kept.string("/resume_url")).await.expect(200).text.as_bytes(), PDF);
+        }
+        let renamed = world.request(Method::PATCH, &path).header("if-match", shown.header("etag"));
+        let body = json!({ "name": "Grace", "resume_url": url });
+        let renamed = renamed.json(&body).send().await.expect(200);
+        let file = download(renamed.string("/resume_url")).await.expect(200);
+        assert!(file.header("content-disposition").contains("Grace resume.pdf"), "under the new name");
+        let touchpoint = |candidate: &Answer| candidate.body["touchpoints"][0]["detail"]["fields"].clone();
+        assert_eq!(touchpoint(&world.get(&path).await), json!(["name"]));
+
+        let other = "https://example.com/other.pdf";
+        let replaced = world.patch(&path, json!({ "resume_url": other })).await.expect(200);
+        assert_eq!(replaced.string("/resume_url"), other);
+        assert_eq!(touchpoint(&world.get(&path).await), json!(["resume_url"]));
+        // By then it is a link like any other.
+        let replaced = world.patch(&path, json!({ "resume_url": renamed.string("/resume_url") })).await;
+        assert_eq!(replaced.expect(200).body["resume_url"], renamed.body["resume_url"]);
+        // What only looks like one of ours is checked like any other address.
+        let long = format!("https://example.com/?X-Amz-Signature={}", "x".repeat(2_000));
+        for (sent, message) in [
+            (long.as_str(), "resume_url must be at most 2000 characters"),
+            (
+                "javascript:alert('X-Amz-Signature=')",
+                "resume_url must be an address that begins with http:// or https://",
+            ),
+        ] {
+            let refused = world.patch(&path, json!({ "resume_url": sent })).await.expect(422);
+            assert_eq!(refused.messages(), [message]);
+        }
+        world.patch(&path, json!({ "resume_url": null })).await.expect(200);
+        assert_eq!(world.get(&path).await.body["resume_url"], Value::Null);
+    }
+}
+
+#[tokio::test]
+async fn a_known_candidate_keeps_their_resume_and_the_history_has_the_file() {
+    let world = World::new().await;
+    let (job, other) = (Job::new(&world, "Analyst").await, Job::new(&world, "Engineer").await);
+    let jane =
+        json!({ "name": "Jane", "email": "jane@example.com", "resume_url": "https://example.com/jane" });
+    let path = format!("/api/v1/candidates/{}", world.post("/api/v1/candidates", jane).await.number("/id"));
+    let note = form("Jane", "jane@example.com").set("note", "<b>Me</b>\r\nagain");
+    let applied = job.apply(&world, &note).await.expect(303);
+    attach(&world, &applied, b"Not what Jane wrote").await.expect(303);
+    let shown = world.get(&path).await.expect(200);
+    assert_eq!(kinds(&shown), ["updated", "applied", "created"]);
+    assert_eq!(shown.string("/resume_url"), "https://example.com/jane");
+    assert_eq!(shown.body["touchpoints"][0]["detail"]["fields"], json!([]));
+    let url = shown.string("/touchpoints/0/detail/resume_url");
+    assert_eq!(download(url).await.expect(200).text, "Not what Jane wrote");
+    world.hands.set("2026-11-20T09:50:00Z");
+    let later = world.get(&path).await.expect(200);
+    assert_eq!(later.header("etag"), shown.header("etag"), "a link is no change in the history, too");
+
+    // The dashboard has the note, the link, and the file.
+    let desk = Browser::of(&world, ACME, &owner(&world, ACME).await).await;
+    let page = desk.get(&path.replace("/api/v1", "/dashboard")).await.expect(200);
+    let url = later.string("/touchpoints/0/detail/resume_url");
+    let link = |url: &str, words: &str| {
+        format!("<a href=\"{}\" rel=\"noreferrer nofollow\">{words}</a>", escaped(url))
+    };
+    for part in [
+        link(url, "the file"),
+        link("https://example.com/jane", "https://example.com/jane"),
+        format!("{}</blockquote>", escaped("<b>Me</b>\nagain")),
+        "on the career page".to_owned(),
+        ", career page</p>".to_owned(),
+    ] {
+        assert!(page.text.contains(&part), "{part} in {}", page.text);
+    }
+    let path = with_file(&world, &other, "Ada", "ada@example.com").await;
+    let page = desk.get(&path.replace("/api/v1", "/dashboard")).await.expect(200);
+    let url = world.get(&path).await.string("/resume_url").to_owned();
+    assert!(page.text.contains(&link(&url, "The file")) && page.text.contains(&link(&url, "the file")));
+
+    // Whoever was new with one application is known with the next, and the first one's ticket is still theirs.
+    let form = form("Grace", "grace@example.com");
+    let first = job.apply(&world, &form).await.expect(303);
+    let second = other.apply(&world, &form).await.expect(303);
+    attach(&world, &second, b"second").await.expect(303);
+    let path = format!("/api/v1/candidates/{}", find(&world, "grace@example.com").await.number("/id"));
+    assert_eq!(world.get(&path).await.body["resume_url"], Value::Null);
+    attach(&world, &first, b"first").await.expect(303);
+    assert_eq!(download(world.get(&path).await.string("/resume_url")).await.text, "first");
+}
+
+#[tokio::test]
+async fn a_file_is_its_tenants_alone() {
+    let world = World::new().await;
+    let ours = with_file(&world, &Job::new(&world, "Analyst").await, "Ada", "ada@example.com").await;
+    let ours = world.get(&ours).await.string("/resume_url").to_owned();
+    for (demo, mode, folder) in [(ACME, Mode::Test, "1/test"), (GLOBEX, Mode::Live, "2/live")] {
+        world.hands.set("2026-11-20T09:30:00Z");
+        let job = Job::of(&world, demo, mode, "Analyst").await;
+        let applied = job.apply(&world, &form("Grace", "grace@example.com")).await.expect(303);
+        attach(&world, &applied, b"Theirs").await.expect(303);
+        let listed = world.request(Method::GET, "/api/v1/candidates").key(demo, mode).send().await;
+        let (id, theirs) = (listed.number("/data/0/id"), listed.string("/data/0/resume_url"));
+        assert!(theirs.contains(&format!("/resumes/{folder}/")), "{theirs}");
+        assert_eq!(download(theirs).await.expect(200).text, "Theirs");
+        // A key is no address, and another's link is a link that runs out: neither becomes their file.
+        let patch = |body: Value| {
+            let ask = world.request(Method::PATCH, &format!("/api/v1/candidates/{id}")).key(demo, mode);
+            ask.json(&body).send()
+        };
+        let key = Url::parse(&ours).unwrap().path().split_once("local-resumes/").unwrap().1.to_owned();
+        patch(json!({ "resume_url": key })).await.expect(422);
+        assert_eq!(patch(json!({ "resume_url": ours })).await.expect(200).body["resume_url"], *ours);
+        world.hands.set("2026-11-20T13:00:00Z");
+        let listed = world.request(Method::GET, "/api/v1/candidates").key(demo, mode).send().await;
+        assert_eq!(listed.string("/data/0/resume_url"), ours, "nobody signs it again");
+        download(&ours).await.expect(403);
+    }
+}
+
+/// A role that is paused or closed once somebody has applied takes the file while its page is there, and no longer.
+#[tokio::test]
+async fn a_file_follows_its_application_while_the_posting_can_be_seen() {
+    let world = World::new().await;
+    let job = Job::new(&world, "Analyst").await;
+    let role = format!("/api/v1/roles/{}", job.role);
+    let (one, two) = join(
+        job.apply(&world, &form("Ada", "ada@example.com")),
+        job.apply(&world, &form("Grace", "grace@example.com")),
+    )
+    .await;
+    world.request(Method::POST, &format!("{role}/pause")).send().await.expect(200);
+    attach(&world, &one, PDF).await.expect(303);
+    world.delete(&role).await.expect(200);
+    Browser::new(&world).follow(&two).await.expect(410);
+    assert_eq!(kinds(&find(&world, "ada@example.com").await), ["updated", "applied", "created"]);
+    assert_eq!(Form::of_location(&two).0, format!("{}/apply", job.path));
+}
