@@ -356,7 +356,7 @@ async fn the_document_and_its_page_are_served_to_anybody() {
         assert_eq!((again.header("etag"), again.header("cache-control")), (tag, "public, max-age=300"));
     }
     let page = ask("/docs").send().await.expect(200);
-    assert!(page.header("content-security-policy").starts_with("default-src 'none'; script-src 'self';"));
+    assert!(page.header("content-security-policy").starts_with("sandbox allow-scripts; default-src 'none';"));
     let (files, elsewhere): (Vec<_>, Vec<_>) = page
         .text
         .split('"')

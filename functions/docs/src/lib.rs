@@ -30,9 +30,10 @@ pub const DOCUMENT: &str = include_str!("../openapi.json");
 const PAGE: &str = include_str!("page.html");
 /// Has the viewer show the document.
 const START: &str = include_str!("start.js");
-/// What the page may do: show what comes from here. Swagger UI's stylesheet has its icons in it.
-const POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; \
-                      connect-src 'self'; form-action 'none'; frame-ancestors 'none'; base-uri 'none'";
+/// What the page may do: run the script that comes with it, for which nothing else of this origin is in reach. Swagger UI's
+/// stylesheet has its icons in it.
+const POLICY: &str = "sandbox allow-scripts; default-src 'none'; script-src 'self'; style-src 'self'; \
+                      img-src 'self' data:; frame-ancestors 'none'; base-uri 'none'";
 
 /// Shows this document.
 fn show_openapi(visit: Arc<Visit>) -> Ready<Result<Reply<Page>, Error>> {
@@ -44,9 +45,10 @@ fn show_page(visit: Arc<Visit>) -> Ready<Result<Reply<Page>, Error>> {
     document(visit, "text/html; charset=utf-8", Ok(PAGE.to_owned()))
 }
 
-/// Shows the viewer's code, and the lines that start it.
+/// Shows the viewer's code, the document, and the lines that bring them together.
 fn show_script(visit: Arc<Visit>) -> Ready<Result<Reply<Page>, Error>> {
-    let script = viewer("swagger-ui-bundle.js").map(|code| format!("{code}\n{START}"));
+    let script =
+        viewer("swagger-ui-bundle.js").map(|code| format!("{code}\nconst DOCUMENT = {DOCUMENT};\n{START}"));
     document(visit, "text/javascript; charset=utf-8", script)
 }
 

@@ -1,5 +1,5 @@
 SwaggerUIBundle({
-  url: "/api/v1/openapi.json",
+  spec: DOCUMENT,
   dom_id: "#viewer",
   deepLinking: true,
   defaultModelsExpandDepth: 0,
