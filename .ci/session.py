@@ -29,7 +29,7 @@ EXPECTED = [
     r"stage cannot go from hired to rejected",
     r"(200 ){100}429",
     r"(?i)retry-after: [0-9]+",
-    r"\n303\n",
+    r"303\n",
     r'"name":"Ada Lovelace"',
 ]
 
