@@ -16,8 +16,8 @@ import { UNCACHED } from "./visitor.mjs";
 
 const PORTAL = "/careers/acme";
 const ODD = '</script><script>alert("odd")</script> & Söhne, 採用担当 مهندس 🦀';
-/** What Google asks for and openings do not know: a place is free text, and remote work may be done from anywhere. */
-const UNKNOWN = new Set(["jobLocation.address.addressCountry", "applicantLocationRequirements"]);
+/** What Google asks for and openings do not know: a place is free text. */
+const UNKNOWN = new Set(["jobLocation.address.addressCountry"]);
 
 export async function visit({ service, open, step }) {
   const key = service.acme.live;
@@ -142,7 +142,7 @@ async function requireShown(page, markup, { title, id, public_url }) {
   assert.equal(await page.locator(".facts time").getAttribute("datetime"), markup.datePosted);
   const facts = await page.locator(".facts").textContent();
   const place = markup.jobLocation?.address.addressLocality ?? markup.applicantLocationRequirements?.name;
-  if (place) {
+  if (place && place !== "Anywhere") {
     assert.ok(facts.includes(place), place);
   }
   if (markup.jobLocationType) {
