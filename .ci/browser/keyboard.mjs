@@ -88,12 +88,13 @@ export async function visit({ service, open, step }) {
 }
 
 /** Goes one stop on; its name, or null where the page ends. */
-async function next(page) {
+export async function next(page) {
   await page.keyboard.press("Tab");
   return name(page);
 }
 
-async function tabTo(page, wanted, most = MAX_STOPS) {
+/** Goes on to the stop of this name. */
+export async function tabTo(page, wanted, most = MAX_STOPS) {
   const passed = [];
   for (let count = 0; count < most; count += 1) {
     const stop = await next(page);
@@ -116,13 +117,14 @@ async function name(page) {
 }
 
 /** Whether what has the focus is on the screen, and looks otherwise than without it. */
-async function isSeen(page) {
+export async function isSeen(page) {
   return page.evaluate(() => {
     const focused = document.activeElement;
     const { top, left, bottom, right } = focused.getBoundingClientRect();
     const isOnScreen = top < innerHeight && bottom > 0 && left < innerWidth && right > 0;
-    const look = () => {
-      const { outlineStyle, outlineWidth, outlineColor, boxShadow, backgroundColor } = getComputedStyle(focused);
+    const look = () => [null, "::after"].map(styled).join();
+    const styled = (part) => {
+      const { outlineStyle, outlineWidth, outlineColor, boxShadow, backgroundColor } = getComputedStyle(focused, part);
       const outline = outlineStyle === "none" ? "none" : outlineWidth + outlineColor;
       return [outline, boxShadow, backgroundColor].join();
     };

@@ -1,19 +1,11 @@
-// Every page, empty and full, on a telephone and at a desk, by day and by night: accessible, fitting, pictured.
+// Every page of the dashboard, empty and full.
 
 import assert from "node:assert/strict";
-import { readFile } from "node:fs/promises";
-import { createRequire } from "node:module";
 
 import { Application } from "./connected_apps.mjs";
 import { fill, LONG } from "./content.mjs";
 import { listen } from "./listener.mjs";
-
-const AXE = await readFile(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
-const STANDARDS = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"];
-const SIZES = [{ width: 375, height: 812 }, { width: 1280, height: 900 }];
-const SCHEMES = ["light", "dark"];
-/** The narrowest screen that a page must fit (WCAG 1.4.10). */
-const NARROWEST = { width: 320, height: 812 };
+import { looking, PHONE } from "./looks.mjs";
 
 /** The longest name of an application or a key. */
 const LONG_NAME = "W".repeat(100);
@@ -92,7 +84,7 @@ export async function inUse(world) {
     await show(name, path);
   }
   await look("menu", async () => {
-    await page.setViewportSize(SIZES[0]);
+    await page.setViewportSize(PHONE);
     await visitor.go(LISTS.overview);
     await page.getByRole("button", { name: "Menu" }).click();
   });
@@ -147,54 +139,4 @@ export async function inUse(world) {
     await page.getByLabel("The same password again").fill("short");
     assert.equal(await visitor.press("Accept the invitation"), 422);
   });
-}
-
-/** Steps that bring a page up and look at it: by an action, or by its path and status. One that fails ends nothing. */
-function looking({ step, screenshots }, visitor) {
-  const look = (name, action) =>
-    step(name, async () => {
-      await action();
-      await inEveryLight(visitor.page, name, screenshots);
-    }).catch(() => {});
-  const show = (name, path, status = 200) =>
-    look(name, async () => assert.equal(await visitor.go(path), status));
-  return { look, show };
-}
-
-/** Looks at what is shown in every size and scheme. */
-async function inEveryLight(page, name, screenshots) {
-  for (const viewport of SIZES) {
-    await page.setViewportSize(viewport);
-    for (const colorScheme of SCHEMES) {
-      await page.emulateMedia({ colorScheme, reducedMotion: "reduce" });
-      await page.screenshot({ path: `${screenshots}/${name}-${viewport.width}-${colorScheme}.png`, fullPage: true });
-      const isOpen = await page.locator("[popover]:popover-open").count();
-      if (!isOpen) {
-        await setDetails(page, true);
-      }
-      assert.deepEqual(await violations(page), [], `${viewport.width}, ${colorScheme}`);
-      assert.equal(await overflow(page), 0, `pixels too wide at ${viewport.width}`);
-      await setDetails(page, false);
-    }
-  }
-  await page.setViewportSize(NARROWEST);
-  assert.equal(await overflow(page), 0, `pixels too wide at ${NARROWEST.width}`);
-}
-
-async function setDetails(page, open) {
-  await page.locator("details").evaluateAll((found, open) => found.forEach((details) => (details.open = open)), open);
-}
-
-async function overflow(page) {
-  return page.evaluate(() => document.documentElement.scrollWidth - document.documentElement.clientWidth);
-}
-
-/** What breaks the standards, and where. */
-async function violations(page) {
-  if (!(await page.evaluate(() => "axe" in window))) {
-    await page.evaluate(AXE);
-  }
-  const found = await page.evaluate((tags) => axe.run({ runOnly: tags, resultTypes: ["violations"] }), STANDARDS);
-  const where = (nodes) => nodes.slice(0, 3).map(({ html }) => html);
-  return found.violations.map(({ id, help, nodes }) => ({ id, help, where: where(nodes) }));
 }

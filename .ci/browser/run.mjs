@@ -1,12 +1,20 @@
 // The browser lane: visits the service as people do, and says what was seen. Every subject has a service of its own.
 //
-// Usage: node run.mjs ROLECALL SCREENSHOTS
+// Usage: node run.mjs ROLECALL SCREENSHOTS [WORD]
+// With a word only the subjects that it is in are visited.
 
 import { mkdir } from "node:fs/promises";
 import { chromium } from "playwright-core";
 
 import * as apiKeys from "./api_keys.mjs";
+import * as careers from "./careers.mjs";
+import * as careersFacts from "./careers_facts.mjs";
+import * as careersFeeds from "./careers_feeds.mjs";
+import * as careersKeyboard from "./careers_keyboard.mjs";
+import * as careersPages from "./careers_pages.mjs";
+import * as careersXss from "./careers_xss.mjs";
 import * as connectedApps from "./connected_apps.mjs";
+import * as jobPosting from "./job_posting.mjs";
 import * as keyboard from "./keyboard.mjs";
 import * as members from "./members.mjs";
 import * as otherSites from "./other_sites.mjs";
@@ -18,9 +26,19 @@ import { Visitor } from "./visitor.mjs";
 const WITHOUT_SCRIPTS = { javaScriptEnabled: false };
 /** The longest first. */
 const SUBJECTS = [
+  ["careers, hostile customers", careersXss.byCustomers],
+  ["careers, hostile applicants and members", careersXss.byOthers],
   ["pages in use", pages.inUse],
   ["pages at first", pages.atFirst],
   ["pages without a session", pages.withoutSession],
+  ["careers pages", careersPages.forCandidates],
+  ["careers pages in own colours", careersPages.inOwnColours],
+  ["careers", careers.visit],
+  ["careers without scripts", (world) => careers.visit(world, WITHOUT_SCRIPTS)],
+  ["careers, feeds", careersFeeds.visit],
+  ["careers, markup", jobPosting.visit],
+  ["careers, facts", careersFacts.visit],
+  ["careers by keyboard", careersKeyboard.visit],
   ["members", members.visit],
   ["other sites", otherSites.visit],
   ["sign-in", signIn.visit],
@@ -36,9 +54,9 @@ const AT_ONCE = 3;
 /** What a step that failed ends with, once it has been reported. */
 class StepFailed extends Error {}
 
-const [binary, screenshots] = process.argv.slice(2);
+const [binary, screenshots, word = ""] = process.argv.slice(2);
 if (!screenshots) {
-  console.error("usage: node run.mjs ROLECALL SCREENSHOTS");
+  console.error("usage: node run.mjs ROLECALL SCREENSHOTS [WORD]");
   process.exit(2);
 }
 await mkdir(screenshots, { recursive: true });
@@ -48,7 +66,7 @@ const browser = await chromium.launch({
 });
 let passed = 0;
 let failed = 0;
-const waiting = [...SUBJECTS];
+const waiting = SUBJECTS.filter(([name]) => name.includes(word));
 const visits = Array.from({ length: AT_ONCE }, async () => {
   for (let next = waiting.shift(); next; next = waiting.shift()) {
     await subject(...next);

@@ -5,6 +5,12 @@ import assert from "node:assert/strict";
 /** The name of the only cookie. */
 export const COOKIE = "__Host-rolecall";
 
+/** The options of a browser that asks for everything anew: career pages may be kept for a moment. */
+export const UNCACHED = { extraHTTPHeaders: { "cache-control": "no-cache" } };
+
+/** Where the service keeps files as S3 would. */
+const BUCKET = "/local-resumes";
+
 /** What every page may hold and do. Where an application is asked for, its answer may go to one source more. */
 const POLICY = [
   "default-src 'none'",
@@ -25,6 +31,18 @@ const HEADERS = {
   "cross-origin-opener-policy": /^same-origin$/,
 };
 
+/** What career pages are served with: they may have a theme, show a logo, be kept for a moment, and know nobody. */
+const CAREERS_HEADERS = {
+  ...HEADERS,
+  "content-security-policy": new RegExp(
+    `^${POLICY.join("; ")}$`
+      .replace("style-src 'self'", "style-src 'self'( 'sha256-[\\w+/]{43}=')?")
+      .replace("img-src 'self'", "img-src 'self'( data:| https://\\S+)?"),
+  ),
+  "cache-control": /^(no-store|public, max-age=30)$/,
+  "set-cookie": /^$/,
+};
+
 export class Visitor {
   /** Everything that was noticed, as sentences. */
   complaints = [];
@@ -40,6 +58,7 @@ export class Visitor {
     visitor.context = await browser.newContext({ baseURL: service.base, ...options });
     visitor.context.setDefaultTimeout(10_000);
     visitor.context.on("console", (message) => visitor.#hear(message));
+    visitor.context.on("dialog", (dialog) => visitor.#refuse(dialog));
     visitor.context.on("weberror", (error) => visitor.complaints.push(`a script failed: ${error.error()}`));
     visitor.context.on("request", (request) => visitor.#see(request));
     visitor.context.on("response", (response) => visitor.#read(response));
@@ -54,6 +73,12 @@ export class Visitor {
     }
   }
 
+  #refuse(dialog) {
+    this.complaints.push(`a dialog says: ${dialog.message()}`);
+    // The page that asked may be gone.
+    dialog.dismiss().catch(() => {});
+  }
+
   #see(request) {
     const { origin } = new URL(request.url());
     if (request.isNavigationRequest()) {
@@ -66,11 +91,12 @@ export class Visitor {
 
   #read(response) {
     const request = response.request();
-    if (!request.isNavigationRequest() || !response.url().startsWith(`${this.service.base}/`)) {
+    const { origin, pathname } = new URL(response.url());
+    if (!request.isNavigationRequest() || origin !== this.service.base || pathname.startsWith(BUCKET)) {
       return;
     }
     const what = `${request.method()} ${response.url()} (${response.status()})`;
-    for (const [name, pattern] of Object.entries(HEADERS)) {
+    for (const [name, pattern] of Object.entries(pathname.startsWith("/careers/") ? CAREERS_HEADERS : HEADERS)) {
       const value = response.headers()[name];
       if (!pattern.test(value ?? "")) {
         this.complaints.push(`${what} has ${name}: ${value}`);

@@ -166,6 +166,10 @@ impl Value for SentAddress {
         };
         Ok(address.map(Self))
     }
+
+    fn schema() -> RefOr<Schema> {
+        WebAddress::schema()
+    }
 }
 
 impl Input for CandidatePatch {

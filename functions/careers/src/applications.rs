@@ -6,6 +6,7 @@
 use std::sync::Arc;
 
 use jiff::SignedDuration;
+use shared::http::page::Problem;
 use shared::http::{Error, Page, Parameters, Reply, Visit};
 use shared::model::{
     Application, CandidateFile, Email, Happening, Name, NotApplicable, Notes, Phone, Profile, Resume, Source,
@@ -14,7 +15,7 @@ use shared::model::{
 use shared::store::{Refusal, Upload, Writes};
 
 use crate::jobs::Found;
-use crate::pages::{Problem, TooMany};
+use crate::pages::TooMany;
 use crate::resumes::{self, Ticket};
 
 /// What touchpoints say of who did it.

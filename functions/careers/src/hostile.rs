@@ -7,12 +7,13 @@ use askama::Template;
 use proptest::prelude::*;
 use scraper::{ElementRef, Html, Node, Selector};
 use serde_json::Value;
+use shared::http::page::Problem;
 
 use crate::feed;
 use crate::job_posting::JobPosting;
 use crate::markdown;
 use crate::pages::{
-    Application, Card, Form, Frame, Gone, Job, Openings, Problem, Received, Search, TooMany, UnknownJob,
+    Application, Card, Form, Frame, Gone, Job, Openings, Received, Search, TooMany, UnknownJob,
     UnknownOrganization, Upload,
 };
 

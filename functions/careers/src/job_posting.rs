@@ -40,7 +40,7 @@ impl JobPosting<'_> {
     /// description, and a place or that the work is remote.
     ///
     /// The place is free text, so it is not taken apart: it is the locality where the work is done, or for remote work the
-    /// area that people apply from. No country is made up for remote work without a place.
+    /// area that people apply from, which is anywhere unless it is named. No country is made up.
     pub(crate) fn json_ld(&self) -> Option<String> {
         let place = self.location.map(str::trim).filter(|place| !place.is_empty());
         let says_remote = place.is_some_and(|place| place.eq_ignore_ascii_case("remote"));
@@ -76,7 +76,7 @@ impl JobPosting<'_> {
         if is_remote {
             posting["jobLocationType"] = json!("TELECOMMUTE");
         }
-        if let Some(place) = place {
+        if let Some(place) = place.or(is_remote.then_some("Anywhere")) {
             let (property, value) = if is_remote {
                 ("applicantLocationRequirements", json!({"@type": "AdministrativeArea", "name": place}))
             } else {
@@ -177,13 +177,13 @@ mod tests {
     }
 
     #[test]
-    fn remote_work_has_an_area_where_one_is_known_and_no_place() {
+    fn remote_work_has_an_area_that_people_apply_from_and_no_place() {
         for (location, is_remote, area) in
-            [(Some("Texas"), true, Some("Texas")), (Some(" remote "), false, None), (None, true, None)]
+            [(Some("Texas"), true, "Texas"), (Some(" remote "), false, "Anywhere"), (None, true, "Anywhere")]
         {
             let markup = markup(&JobPosting { location, is_remote, ..COOK });
             assert_eq!(markup["jobLocationType"], "TELECOMMUTE");
-            assert_eq!(markup["applicantLocationRequirements"]["name"].as_str(), area);
+            assert_eq!(markup["applicantLocationRequirements"]["name"], area);
             assert_eq!(markup.get("jobLocation"), None);
         }
     }

@@ -2,12 +2,13 @@
 
 use std::sync::Arc;
 
+use shared::http::page::Problem;
 use shared::http::{Error, Page, Parameters, Reply, Visit};
 use shared::model::{Day, Mode, Opening, Posting, RemotePolicy, Role, Salary, Slug, Text, Visibility};
 
 use crate::job_posting::JobPosting;
 use crate::markdown;
-use crate::pages::{Application, Form, Gone, Job, Problem};
+use crate::pages::{Application, Form, Gone, Job};
 use crate::site::{Site, unknown_organization};
 use crate::words::{age, excerpt};
 

@@ -5,6 +5,7 @@
 use std::fmt::Write;
 
 use askama::Template;
+use shared::http::page::{Problem, problem_of};
 
 /// What every page of a known organization has around its content.
 pub(crate) struct Frame<'p> {
@@ -160,20 +161,6 @@ pub(crate) struct Form<'p> {
     pub(crate) has_consent: bool,
     /// Of the fields `name`, `email`, `phone`, `resume_url`, `note` and `consent`; `apply` is the form as a whole.
     pub(crate) problems: Vec<Problem>,
-}
-
-/// What is wrong with one field of a form that was sent.
-#[derive(Debug)]
-pub(crate) struct Problem {
-    /// The field's name in the form.
-    pub(crate) field: &'static str,
-    /// A sentence that can stand alone: "Enter your name."
-    pub(crate) sentence: String,
-}
-
-/// What is wrong with `field`.
-fn problem_of<'p>(problems: &'p [Problem], field: &str) -> Option<&'p str> {
-    problems.iter().find(|problem| problem.field == field).map(|problem| problem.sentence.as_str())
 }
 
 /// Thanks for an application, and a chance to add the resume.

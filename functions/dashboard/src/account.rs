@@ -2,11 +2,12 @@
 
 use std::sync::Arc;
 
+use shared::http::page::Problem;
 use shared::http::{Desk, Error, Page, Reply};
 use shared::model::{Mode, Session};
 
 use crate::frame::{done, frame, problem};
-use crate::pages::{Account, Problem, Section};
+use crate::pages::{Account, Section};
 use crate::sign_in::{ACCOUNT_LIMIT, WINDOW, new_password, too_many};
 
 const PATH: &str = "/dashboard/settings/account";

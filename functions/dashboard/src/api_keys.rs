@@ -4,12 +4,13 @@ use std::sync::Arc;
 
 use jiff::ToSpan;
 use shared::auth::{Credential, Kind};
+use shared::http::page::Problem;
 use shared::http::{Desk, Error, Page, Reply};
 use shared::model::{Day, Mode, Scope, Scopes, Tenant, Text};
 use shared::store::{self, ApiKey, Denied, NewApiKey};
 
 use crate::frame::{date, day, done, frame, problem};
-use crate::pages::{ApiKeys, CreatedKey, KeyRow, Problem, ScopeChoice, Section};
+use crate::pages::{ApiKeys, CreatedKey, KeyRow, ScopeChoice, Section};
 
 const PATH: &str = "/dashboard/settings/integrations/api-keys";
 /// How many are listed, and how many are read at once; of the older ones, those that are not revoked.

@@ -2,13 +2,14 @@
 
 use std::sync::Arc;
 
+use shared::http::page::Problem;
 use shared::http::{Desk, Error, Page, Reply};
 use shared::model::{Accent, Branding, CareerSite, Introduction, Text, WebAddress};
 use shared::resources::posting::career_portal_url;
 use shared::store::{Denied, Failure};
 
 use crate::frame::{done, frame, problem};
-use crate::pages::{CareerPage, Problem, Section};
+use crate::pages::{CareerPage, Section};
 
 const PATH: &str = "/dashboard/settings/career-page";
 

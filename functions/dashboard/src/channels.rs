@@ -5,7 +5,7 @@ use std::sync::Arc;
 use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use shared::accounts;
-use shared::http::page::Sources;
+use shared::http::page::{Problem, Sources};
 use shared::http::{Desk, Error, Page, Reply};
 use shared::model::{ChannelStatus, Day, Standing, VoiceProvider, challenge};
 use shared::providers::x::X;
@@ -14,7 +14,7 @@ use shared::secret::Secret;
 use subtle::ConstantTimeEq;
 
 use crate::frame::{done, failed, frame, minute, problem};
-use crate::pages::{Channel, Channels, Problem, Section};
+use crate::pages::{Channel, Channels, Section};
 
 const PATH: &str = "/dashboard/settings/integrations/channels";
 /// How long somebody may take on X's page, in seconds.

@@ -1,13 +1,13 @@
 //! What the pages have in common: the frame around them, sentences about what was just done, and how times are written.
 
 use jiff::Timestamp;
-use shared::http::page::style_version;
+use shared::http::page::{Problem, style_version};
 use shared::http::{Desk, Page, Reply};
 use shared::id::Id;
 use shared::model::{Day, Mode};
 use shared::store;
 
-use crate::pages::{Frame, Problem, Section};
+use crate::pages::{Frame, Section};
 
 /// What was just done. The word is in the address, so that only these sentences can be shown.
 const NOTICES: [(&str, &str); 11] = [

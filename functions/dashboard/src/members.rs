@@ -2,13 +2,14 @@
 
 use std::sync::Arc;
 
+use shared::http::page::Problem;
 use shared::http::{Desk, Error, Page, Reply};
 use shared::membership;
 use shared::model::{Email, Member, MemberRole, Name};
 use shared::store::Refusal;
 
 use crate::frame::{done, failed, frame, minute, problem};
-use crate::pages::{MadeLink, MemberRow, Members, Problem, Section};
+use crate::pages::{MadeLink, MemberRow, Members, Section};
 
 const PATH: &str = "/dashboard/settings/members";
 

@@ -5,6 +5,7 @@
 #![expect(clippy::struct_field_names, reason = "a page of roles has roles")]
 
 use askama::Template;
+use shared::http::page::{Problem, problem_of};
 use shared::model::{WebAddress, grouped};
 
 /// What every page of the signed-in area has around its content.
@@ -88,20 +89,6 @@ impl Section {
             Self::Account => "/dashboard/settings/account",
         }
     }
-}
-
-/// What is wrong with one field of a form that was sent.
-#[derive(Debug)]
-pub(crate) struct Problem {
-    /// The field's name in the form.
-    pub(crate) field: &'static str,
-    /// A sentence that can stand alone: "The name can't be blank."
-    pub(crate) sentence: String,
-}
-
-/// What is wrong with `field`.
-fn problem_of<'p>(problems: &'p [Problem], field: &str) -> Option<&'p str> {
-    problems.iter().find(|problem| problem.field == field).map(|problem| problem.sentence.as_str())
 }
 
 /// Sign-in.

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use jiff::SignedDuration;
 use shared::auth::{Credential, Kind, hash};
-use shared::http::page::style_version;
+use shared::http::page::{Problem, style_version};
 use shared::http::{Browser, Error, Page, Reply};
 use shared::id::Id;
 use shared::model::{Email, Member, Mode, Name, Password, PasswordHash, Tenant};
@@ -12,7 +12,7 @@ use shared::store::Writes;
 use subtle::ConstantTimeEq;
 
 use crate::frame::{done, problem};
-use crate::pages::{Problem, SetPassword, SignIn};
+use crate::pages::{SetPassword, SignIn};
 
 /// How many wrong passwords an account, and an address, may send in a quarter of an hour.
 pub(crate) const ACCOUNT_LIMIT: u64 = 10;

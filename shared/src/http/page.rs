@@ -62,6 +62,20 @@ pub(super) fn of_error(error: &Error, request_id: &str, back: Option<&str>) -> S
     page.render().unwrap_or_else(|_| sentence.clone())
 }
 
+/// What is wrong with one field of a form that was sent.
+#[derive(Debug)]
+pub struct Problem {
+    /// The field's name in the form.
+    pub field: &'static str,
+    /// A sentence that can stand alone: "The name can't be blank."
+    pub sentence: String,
+}
+
+/// What is wrong with `field`.
+pub fn problem_of<'p>(problems: &'p [Problem], field: &str) -> Option<&'p str> {
+    problems.iter().find(|problem| problem.field == field).map(|problem| problem.sentence.as_str())
+}
+
 /// What a page may use that does not come from us.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Sources<'s> {

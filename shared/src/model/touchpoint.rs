@@ -36,6 +36,7 @@ pub enum Happening {
         source: Source,
         /// What the form on the career page held; only there.
         #[serde(default, skip_serializing_if = "Option::is_none")]
+        #[schema(value_type = Submission, required = false)]
         submission: Option<Box<Submission>>,
     },
     /// The candidate's own fields were changed.
@@ -44,7 +45,7 @@ pub enum Happening {
         fields: Vec<String>,
         /// The file that an applicant has sent, where that is what was done.
         #[serde(rename = "resume_url", default, skip_serializing_if = "Option::is_none")]
-        #[schema(value_type = Option<String>, format = "uri", nullable = false)]
+        #[schema(value_type = String, format = "uri", required = false)]
         resume: Option<Resume>,
     },
     /// The candidate moved along the pipeline.

@@ -122,8 +122,13 @@ impl Schemas {
             for property in properties.values_mut() {
                 *property = self.tidy(property.take());
             }
-            schema["required"] =
-                schema["properties"].as_object().into_iter().flat_map(Map::keys).cloned().collect();
+            // What has no value is `null`: only a field that is never that may be left out.
+            let derived = schema["required"].as_array().cloned().unwrap_or_default();
+            let properties = schema["properties"].as_object().into_iter().flatten();
+            schema["required"] = properties
+                .filter(|(name, property)| allows_null(property) || derived.contains(&json!(name)))
+                .map(|(name, _)| name.clone())
+                .collect();
         }
         for part in ["allOf", "oneOf"] {
             for schema in schema.get_mut(part).and_then(Value::as_array_mut).into_iter().flatten() {
@@ -219,4 +224,13 @@ fn error_schemas() -> [(String, Value); 2] {
     error["properties"].as_object_mut().expect("fields").shift_remove("messages");
     error["required"] = fields.into_iter().filter(|field| *field != "messages").collect();
     [("Error".to_owned(), error), ("Invalid".to_owned(), invalid)]
+}
+
+/// Whether a property may be `null`.
+fn allows_null(property: &Value) -> bool {
+    let is_null = |schema: &Value| schema["type"] == "null";
+    property["type"].as_array().is_some_and(|types| types.contains(&json!("null")))
+        || ["oneOf", "anyOf"].iter().any(|part| {
+            property[*part].as_array().is_some_and(|schemas| schemas.iter().any(is_null))
+        })
 }

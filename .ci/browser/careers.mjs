@@ -1,0 +1,226 @@
+// A candidate's way: from the list of openings to the application, and what becomes of it.
+
+import assert from "node:assert/strict";
+
+import { NO_RESUME, post, publish, RESUME } from "./careers_content.mjs";
+import { isOnScreen, requireLeadsToField } from "./looks.mjs";
+import { UNCACHED } from "./visitor.mjs";
+
+const PORTAL = "/careers/acme";
+/** What is typed at first, and what is wrong with each. */
+const WRONG = {
+  Name: " ",
+  "E-mail address": "ada at example",
+  Phone: "12",
+  "Link to your resume": "ftp://example.com/cv",
+};
+const RIGHT = { Name: "Ada Lovelace", "E-mail address": "ada@example.org", Phone: "+1 (415) 555-0132" };
+
+export async function visit({ service, open, step }, options) {
+  const key = service.acme.live;
+  const visitor = await open({ ...UNCACHED, reducedMotion: "reduce", ...options });
+  const { page } = visitor;
+  const titles = page.getByRole("main").getByRole("list").first().getByRole("heading", { level: 2 });
+  const field = (label) => page.getByLabel(label, { exact: label === "Name" });
+  const typed = () => Promise.all(Object.keys(WRONG).map((label) => field(label).inputValue()));
+  const fill = async (fields) => {
+    for (const [label, value] of Object.entries(fields)) {
+      await field(label).fill(value);
+    }
+  };
+  const follow = async (name, within = page.getByRole("main")) => {
+    await Promise.all([page.waitForEvent("load"), within.getByRole("link", { name, exact: true }).first().click()]);
+  };
+
+  const allSay = async (pattern) => {
+    const marks = await page.locator(".marks").allInnerTexts();
+    assert.ok(marks.length > 0);
+    marks.forEach((mark) => assert.match(mark, pattern));
+  };
+
+  await step("an organization without openings says so", async () => {
+    assert.equal(await visitor.go(PORTAL), 200);
+    assert.ok(await page.getByRole("heading", { name: "No openings at the moment" }).isVisible());
+    assert.equal(await page.getByRole("search").count(), 0);
+  });
+
+  const postings = await publish(service, key, 60);
+  await step("the list has all openings, the newest first", async () => {
+    await visitor.go(PORTAL);
+    const shown = await titles.allInnerTexts();
+    assert.equal(shown.length, 50);
+    await follow("More openings");
+    shown.push(...(await titles.allInnerTexts()));
+    assert.deepEqual(shown, postings.map(({ title }) => title).reverse());
+    await follow("Back to the newest");
+    assert.equal(visitor.path(), PORTAL);
+  });
+
+  await step("words find openings, without accents and in any case", async () => {
+    await page.getByRole("searchbox", { name: "Search" }).fill("emigre SUPPORT");
+    await Promise.all([page.waitForEvent("load"), page.getByRole("button", { name: "Search" }).click()]);
+    assert.deepEqual(new Set(await titles.allInnerTexts()), new Set(["Émigré Support Specialist"]));
+    assert.equal(await page.getByRole("searchbox").inputValue(), "emigre SUPPORT");
+    await page.getByRole("searchbox").fill("astronaut");
+    await Promise.all([page.waitForEvent("load"), page.getByRole("searchbox").press("Enter")]);
+    assert.ok(await page.getByRole("heading", { name: "No opening matches your search" }).isVisible());
+    await follow("look at all openings");
+    assert.equal(await titles.count(), 50);
+  });
+
+  await step("department, place and workplace filter, together and from an opening's own words", async () => {
+    const filters = page.locator("details");
+    if (!(await page.getByLabel("Department").isVisible())) {
+      await filters.locator("summary").click();
+    }
+    await page.getByLabel("Department").fill("engineering");
+    await page.getByLabel("Location").fill("lisbon");
+    await page.getByLabel("Workplace").selectOption("hybrid");
+    await Promise.all([page.waitForEvent("load"), page.getByRole("button", { name: "Search" }).click()]);
+    await allSay(/Engineering[\s·]+Lisbon, Portugal[\s·]+Hybrid/);
+    assert.equal(await page.getByLabel("Department").inputValue(), "engineering");
+    await follow("Show all openings");
+    await follow("Engineering");
+    assert.equal(visitor.path(), `${PORTAL}?department=Engineering`);
+    await allSay(/^Engineering/);
+    await visitor.go(PORTAL);
+  });
+
+  await step("an opening shows what the role is", async () => {
+    await follow("Senior Rust Engineer");
+    assert.equal(await page.getByRole("heading", { level: 1 }).innerText(), "Senior Rust Engineer");
+    const shown = await page.getByRole("main").innerText();
+    for (const expected of ["Engineering", "Lisbon, Portugal", "Hybrid", "$150,000 to $190,000 a year", "Today"]) {
+      assert.ok(shown.includes(expected), `${expected} is not in: ${shown}`);
+    }
+    assert.ok(await page.getByRole("heading", { name: "What you will do", level: 3 }).isVisible());
+    assert.equal(await page.getByRole("table").getByRole("row").count(), 4);
+    assert.ok(await page.getByRole("link", { name: "our handbook" }).isVisible());
+  });
+  const job = visitor.path();
+
+  await step(
+    "an application with mistakes says beside each field what is wrong, and keeps what was typed",
+    async () => {
+      await page.getByRole("link", { name: "Apply for this job" }).click();
+      await fill(WRONG);
+      await field("Note").fill("Hello,\n<b>there</b> & then");
+      assert.equal(await visitor.press("Send the application"), 422);
+      assert.match(await page.title(), /^Not sent yet: /);
+      const summary = page.getByRole("alert");
+      assert.ok(await summary.evaluate((alert) => alert === document.activeElement), "the summary has the focus");
+      assert.ok(await isOnScreen(summary));
+      const problems = summary.getByRole("link");
+      assert.equal(await problems.count(), 5);
+      for (const problem of await problems.all()) {
+        await requireLeadsToField(page, problem);
+      }
+      assert.deepEqual(await typed(), Object.values(WRONG));
+      assert.equal(await field("Note").inputValue(), "Hello,\n<b>there</b> & then");
+      const { body } = await service.call(key, "GET", "/api/v1/candidates");
+      assert.deepEqual(body.data, [], "nothing was written");
+    },
+  );
+
+  await step("an application without mistakes arrives", async () => {
+    await fill({ ...RIGHT, "Link to your resume": "example.org/ada" });
+    await page.getByRole("checkbox").check();
+    assert.equal(await visitor.press("Send the application"), 303);
+    assert.equal(await page.getByRole("heading", { level: 1 }).innerText(), "Thank you for applying");
+  });
+
+  await step("what is no resume is refused, and another file may follow", async () => {
+    await page.locator("input[type=file]").setInputFiles(NO_RESUME);
+    assert.equal(await visitor.press("Send the resume"), 303);
+    assert.match(await page.getByRole("alert").innerText(), /^This is no PDF/);
+    await page.locator("input[type=file]").setInputFiles(RESUME);
+    assert.equal(await visitor.press("Send the resume"), 303);
+    assert.match(await page.getByRole("main").innerText(), /so has your resume/);
+    assert.equal(await page.locator("input[type=file]").count(), 0);
+  });
+
+  await step("the API shows the candidate, the application, what happened, and the file", async () => {
+    const [{ id }, ...others] = (await service.call(key, "GET", "/api/v1/candidates")).body.data;
+    assert.deepEqual(others, []);
+    const { body: candidate } = await service.call(key, "GET", `/api/v1/candidates/${id}`);
+    assert.equal(candidate.name, RIGHT.Name);
+    assert.equal(candidate.email, RIGHT["E-mail address"]);
+    assert.equal(candidate.phone, "+14155550132");
+    assert.equal(candidate.stage, "applied");
+    const { role_id } = postings.at(-1);
+    assert.deepEqual(
+      candidate.applications.map(({ role_id, status, source }) => ({ role_id, status, source })),
+      [{ role_id, status: "active", source: "career_page" }],
+    );
+    assert.deepEqual(
+      candidate.touchpoints.map(({ kind }) => kind),
+      ["updated", "applied", "created"],
+    );
+    assert.ok(candidate.touchpoints.every(({ actor }) => actor === "career page"));
+    assert.equal((await service.call(key, "GET", `/api/v1/roles/${role_id}/stats`)).body.applicants, 1);
+    const file = await fetch(candidate.resume_url);
+    assert.equal(file.status, 200);
+    assert.match(file.headers.get("content-disposition"), /^attachment/);
+    assert.equal(file.headers.get("content-type"), "application/octet-stream");
+    assert.deepEqual(Buffer.from(await file.arrayBuffer()), RESUME.buffer);
+  });
+
+  await step("who applies again learns nothing, and nothing is written twice", async () => {
+    const answers = [];
+    for (const [email, posting] of [
+      ["ADA@example.org", postings.at(-1)],
+      ["new@example.org", postings.at(-2)],
+    ]) {
+      await visitor.go(`${PORTAL}/${posting.slug}`);
+      await fill({ ...RIGHT, "E-mail address": email });
+      await page.getByRole("checkbox").check();
+      assert.equal(await visitor.press("Send the application"), 303);
+      answers.push((await page.getByRole("main").innerText()).replace(posting.title, "TITLE"));
+    }
+    assert.equal(answers[0], answers[1]);
+    const { body } = await service.call(key, "GET", "/api/v1/candidates");
+    assert.equal(body.data.length, 2);
+  });
+
+  await step("a paused role shows its opening, and takes no applications", async () => {
+    const { role_id } = postings.at(-1);
+    await visitor.go(job);
+    await service.create(key, `/api/v1/roles/${role_id}/pause`);
+    await fill(RIGHT);
+    await page.getByRole("checkbox").check();
+    assert.equal(await visitor.press("Send the application"), 422);
+    assert.match(await page.getByRole("main").innerText(), /takes no applications for this job at the moment/);
+    await visitor.go(job);
+    assert.equal(await page.locator("form").count(), 0);
+    assert.ok(await page.getByRole("heading", { name: "What you will do" }).isVisible());
+  });
+
+  await step("closed, unpublished and unknown jobs, and unknown organizations, have a page that helps", async () => {
+    await service.call(key, "DELETE", `/api/v1/roles/${postings.at(-1).role_id}`);
+    assert.equal(await visitor.go(job), 410);
+    assert.match(await page.getByRole("main").innerText(), /“Senior Rust Engineer” at Acme is closed/);
+    await follow("See all openings");
+    assert.equal(visitor.path(), PORTAL);
+    assert.equal(await titles.first().innerText(), postings.at(-2).title);
+    await service.create(key, `/api/v1/job_postings/${postings.at(-2).id}/unpublish`);
+    assert.equal(await visitor.go(`${PORTAL}/${postings.at(-2).slug}`), 410);
+    assert.equal(await visitor.go(`${PORTAL}/no-such-job`), 404);
+    assert.ok(await page.getByRole("link", { name: "See all openings" }).isVisible());
+    assert.equal(await visitor.go("/careers/no-such-organization"), 404);
+    assert.ok(await page.getByRole("heading", { name: "There is no career page at this address" }).isVisible());
+  });
+
+  await step("the test data has pages of its own, which say so", async () => {
+    const { slug } = await post(service, service.acme.test, { title: "Rehearsal" });
+    await visitor.go("/careers/acme-test");
+    assert.deepEqual(await titles.allInnerTexts(), ["Rehearsal"]);
+    await follow("Rehearsal");
+    assert.match(await page.getByRole("banner").innerText(), /^Test data/);
+    assert.equal(await page.locator("meta[name=robots]").getAttribute("content"), "noindex");
+    assert.equal(await visitor.go(`${PORTAL}/${slug}`), 404);
+  });
+
+  await step("the pages left no cookie", async () => {
+    assert.deepEqual(await visitor.context.cookies(), []);
+  });
+}

@@ -1,0 +1,132 @@
+// Openings to look at: a company's usual ones, and the oddest that the API takes.
+
+import { LONG } from "./content.mjs";
+
+const DESCRIPTION = `We build the tools that **hospitals** rely on when minutes count. You will join a team of six who own \
+what they build, from the first sketch to the night when it pages.
+
+## What you will do
+
+- Design and build services that stay up, and say so when they do not
+- Sit with nurses and dispatchers for a day every month
+- Review, teach and learn; nobody here works alone for long
+
+## How we work
+
+We write things down. We ship every day. We meet in Lisbon *twice a year*.
+
+| When | What |
+|---|---|
+| First week | Your first change is in use |
+| First month | You know a ward from inside |
+| First year | You lead a project |
+
+> The best engineering culture that I have seen.
+
+More at [our handbook](https://example.com/handbook), or run \`make help\`.`;
+const REQUIREMENTS = `1. Five years of building software that others rely on
+2. Rust, or the wish to learn it
+3. English well enough to disagree politely`;
+
+const TITLES = [
+  "Senior Rust Engineer",
+  "Product Designer",
+  "Nurse Liaison",
+  "Site Reliability Engineer",
+  "Account Executive",
+  "Data Analyst",
+  "Office Manager",
+  "Technical Writer",
+  "Émigré Support Specialist",
+  "Chief of Staff",
+];
+const DEPARTMENTS = [
+  "Engineering",
+  "Design",
+  "Care",
+  "Engineering",
+  "Sales",
+  "Data",
+  "Operations",
+  "Engineering",
+  null,
+];
+const LOCATIONS = [
+  "Lisbon, Portugal",
+  "Austin, Texas",
+  "Remote",
+  "Berlin, Germany",
+  null,
+  "São Paulo, Brazil",
+  "Łódź, Poland",
+];
+const POLICIES = ["hybrid", "onsite", "remote", "hybrid", "remote", null, "onsite"];
+const SALARIES = [
+  [150_000, 190_000],
+  [null, 120_000],
+  [65_000, null],
+  [null, null],
+  [90_000, 90_000],
+];
+
+/** Publishes so many openings of every kind; their job postings, oldest first. */
+export async function publish(service, key, count) {
+  const postings = [];
+  for (let number = count - 1; number >= 0; number -= 1) {
+    const turn = (list) => list[number % list.length];
+    const [salary_min, salary_max] = turn(SALARIES);
+    postings.push(
+      await post(
+        service,
+        key,
+        {
+          title: turn(TITLES),
+          department: turn(DEPARTMENTS),
+          location: turn(LOCATIONS),
+          remote_policy: turn(POLICIES),
+          salary_min,
+          salary_max,
+          description: DESCRIPTION,
+        },
+        { requirements: turn([REQUIREMENTS, null]) },
+      ),
+    );
+  }
+  return postings;
+}
+
+/** Publishes the opening with the longest of everything; its job posting. */
+export async function publishLong(service, key) {
+  const { title, department, location } = LONG;
+  const word = "Donaudampfschiffahrtsgesellschaftskapitänsmützenabzeichen";
+  const table = `|${`${word}|`.repeat(6)}\n|${"-|".repeat(6)}\n|${"cell|".repeat(6)}`;
+  const described = `${word.repeat(4)}\n\n${table}\n\n\`\`\`\n${"code ".repeat(60)}\n\`\`\`\n\n- ${"item ".repeat(60)}\n\n`;
+  return post(
+    service,
+    key,
+    {
+      title,
+      department: department.slice(0, 100),
+      location: location.slice(0, 200),
+      remote_policy: "hybrid",
+      salary_min: 0,
+      salary_max: 100_000_000,
+      description: described + "Long words. ".repeat(1_500).slice(0, 19_999 - described.length),
+    },
+    { requirements: `# ${title}\n\n${"- One more thing\n".repeat(40)}` },
+  );
+}
+
+/** Publishes an opening; its job posting. */
+export async function post(service, key, role, job_posting = {}) {
+  return (await service.create(key, "/api/v1/quick_post", { role, job_posting })).job_posting;
+}
+
+/** A résumé, as its files begin. */
+export const RESUME = {
+  name: "resume.pdf",
+  mimeType: "application/pdf",
+  buffer: Buffer.from("%PDF-1.4\n1 0 obj<<>>endobj\ntrailer<<>>\n%%EOF\n"),
+};
+/** What is none, whatever it is called. */
+export const NO_RESUME = { ...RESUME, buffer: Buffer.from("<!doctype html><script>alert(1)</script>") };

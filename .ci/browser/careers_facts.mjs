@@ -1,0 +1,107 @@
+// What the career pages weigh, measured on an emulated telephone with a slow connection. Sizes and counts have bounds;
+// times are told only, because they are the machine's as well.
+
+import assert from "node:assert/strict";
+import { gzipSync } from "node:zlib";
+
+import { publish } from "./careers_content.mjs";
+import { PHONE } from "./looks.mjs";
+
+const PORTAL = "/careers/acme";
+/** A slow 4G connection and a telephone of the middle class, as Lighthouse emulates them. */
+const CONNECTION = {
+  offline: false,
+  latency: 150,
+  downloadThroughput: (1_638.4 * 1_024) / 8,
+  uploadThroughput: (750 * 1_024) / 8,
+};
+const SLOWER = 4;
+const TELEPHONE = { viewport: PHONE, deviceScaleFactor: 2, isMobile: true, hasTouch: true };
+/** Bytes as they are sent, with headers and without compression. */
+const MOST = { html: 40_000, css: 14_000, requests: 2, shift: 0.01 };
+
+export async function visit({ service, open, step }) {
+  const key = service.acme.live;
+  const postings = await publish(service, key, 60);
+
+  for (const [name, path] of [
+    ["list of 50 openings", PORTAL],
+    ["an opening", `${PORTAL}/${postings.at(-1).slug}`],
+  ]) {
+    await step(`${name}: light, still, and nobody else is asked`, async () => {
+      const facts = await measure(await open(TELEPHONE), service.base + path);
+      console.log(`facts ${name}: ${describe(facts)}`);
+      assert.ok(facts.html <= MOST.html, `${facts.html} bytes of HTML`);
+      assert.ok(facts.css <= MOST.css, `${facts.css} bytes of stylesheet`);
+      assert.equal(facts.requests, MOST.requests);
+      assert.equal(facts.thirdParty, 0);
+      assert.ok(facts.shift < MOST.shift, `layout shift ${facts.shift}`);
+    });
+  }
+
+  await step("the stylesheet may be kept for good", async () => {
+    const { page } = await open();
+    await page.goto(PORTAL);
+    const { headers } = await fetch(
+      new URL(await page.locator("link[rel=stylesheet]").getAttribute("href"), service.base),
+    );
+    assert.match(headers.get("cache-control"), /max-age=31536000, immutable/);
+  });
+}
+
+/** What a first visit costs. */
+async function measure({ context, page }, address) {
+  const session = await context.newCDPSession(page);
+  await session.send("Network.enable");
+  await session.send("Network.emulateNetworkConditions", CONNECTION);
+  await session.send("Emulation.setCPUThrottlingRate", { rate: SLOWER });
+  const kinds = new Map();
+  const requests = [];
+  session.on("Network.requestWillBeSent", ({ requestId, request, type }) => {
+    if (!request.url.startsWith("data:")) {
+      kinds.set(requestId, type);
+      requests.push(request.url);
+    }
+  });
+  const sizes = { Document: 0, Stylesheet: 0 };
+  session.on("Network.loadingFinished", ({ requestId, encodedDataLength }) => {
+    sizes[kinds.get(requestId)] += encodedDataLength;
+  });
+  await page.addInitScript(() => {
+    window.facts = { shift: 0 };
+    const observe = (type, note) =>
+      new PerformanceObserver((list) => list.getEntries().forEach(note)).observe({ type, buffered: true });
+    observe("layout-shift", ({ value }) => (window.facts.shift += value));
+    observe("largest-contentful-paint", ({ startTime }) => (window.facts.largestPaint = startTime));
+    observe("paint", ({ name, startTime }) => (window.facts[name] = startTime));
+  });
+  const response = await page.goto(address, { waitUntil: "load" });
+  await page.waitForFunction(() => window.facts.largestPaint > 0);
+  // What comes only where one looks would shift the page, too.
+  const seen = await page.evaluate(async () => {
+    scrollTo({ top: document.body.scrollHeight, behavior: "instant" });
+    await new Promise((resolve) => requestAnimationFrame(() => requestAnimationFrame(resolve)));
+    return window.facts;
+  });
+  const { origin } = new URL(address);
+  return {
+    html: sizes.Document,
+    css: sizes.Stylesheet,
+    compressed: gzipSync(await response.body()).length,
+    requests: requests.length,
+    thirdParty: requests.filter((url) => new URL(url).origin !== origin).length,
+    shift: seen.shift,
+    firstPaint: seen["first-contentful-paint"],
+    largestPaint: seen.largestPaint,
+  };
+}
+
+function describe({ html, css, compressed, requests, thirdParty, shift, firstPaint, largestPaint }) {
+  return [
+    `HTML ${html} bytes (${compressed} with gzip)`,
+    `stylesheet ${css} bytes`,
+    `${requests} requests, ${thirdParty} to others`,
+    `layout shift ${shift.toFixed(4)}`,
+    `paints ${Math.round(firstPaint)} ms (first), ${Math.round(largestPaint)} ms (largest) on slow 4G, quarter of the CPU`,
+  ].join(", ");
+}

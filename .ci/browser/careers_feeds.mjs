@@ -1,0 +1,196 @@
+// The openings for programs: sitemaps that hold to the protocol's schema, and a feed that holds to ours.
+
+import assert from "node:assert/strict";
+import { readFile } from "node:fs/promises";
+import { createRequire } from "node:module";
+import { dirname, join } from "node:path";
+import Ajv from "ajv/dist/2020.js";
+import formats from "ajv-formats";
+import { validateXML } from "xmllint-wasm";
+
+import { post, publish, publishLong } from "./careers_content.mjs";
+
+/** More than one page of the feed holds. */
+const FEW = 32;
+/** More than one sitemap holds. */
+const MANY = 1_200;
+const MOST_IN_SITEMAP = 800;
+/** How many openings are created at a time. */
+const AT_ONCE = 6;
+
+const sitemapPackage = dirname(createRequire(import.meta.url).resolve("sitemap/package.json"));
+/** The protocol's own schema. */
+const SITEMAP = {
+  fileName: "sitemap.xsd",
+  contents: await readFile(join(sitemapPackage, "schema/sitemap.xsd"), "utf8"),
+};
+const INDEX = {
+  fileName: "siteindex.xsd",
+  contents: await readFile(new URL("siteindex.xsd", import.meta.url), "utf8"),
+};
+
+const ajv = new Ajv({ allErrors: true, strict: true, allowUnionTypes: true });
+formats(ajv);
+const isFeed = ajv.compile(JSON.parse(await readFile(new URL("jobs.schema.json", import.meta.url), "utf8")));
+
+export async function visit({ service, step }) {
+  const key = service.acme.live;
+  const portal = `${service.base}/careers/acme`;
+
+  await step("a sitemap or a feed with a mistake would be noticed", async () => {
+    const urlset = (content) => `<urlset xmlns="http://www.sitemaps.org/schemas/sitemap/0.9">${content}</urlset>`;
+    for (const wrong of [
+      urlset(""),
+      urlset("<url><lastmod>2026-11-20</lastmod></url>"),
+      urlset("<url><loc>https://a.example/</loc><lastmod>yesterday</lastmod></url>"),
+      urlset("<url><loc>https://a.example/</loc><title>x</title></url>"),
+      urlset("<url><loc>https://a.example/</loc></url>").replace("sitemaps.org", "sitemaps.example"),
+      urlset("<url><loc>https://a.example/?a&b</loc></url>"),
+    ]) {
+      assert.notDeepEqual(await problems(wrong), [], wrong);
+    }
+    assert.deepEqual(await problems(urlset("<url><loc>https://a.example/</loc></url>")), []);
+    const feed = { organization: "Acme", url: portal, jobs: [], next_url: null };
+    assert.ok(isFeed(feed));
+    assert.ok(!isFeed({ ...feed, next_url: undefined }));
+    assert.ok(!isFeed({ ...feed, jobs: [{ title: "Cook" }] }));
+  });
+
+  await step("no openings make a feed, and a sitemap of the career page", async () => {
+    const { entries } = await sitemap(`${portal}/sitemap.xml`);
+    assert.deepEqual(entries, [{ loc: portal, lastmod: null }]);
+    assert.deepEqual(
+      (await feed(portal)).map(({ jobs }) => jobs),
+      [[]],
+    );
+  });
+
+  await step("a few openings make a sitemap, with the career page and when each has changed", async () => {
+    await publish(service, key, FEW - 2);
+    await publishLong(service, key);
+    const jobs = (await feed(portal)).flatMap(({ jobs }) => jobs);
+    assert.equal(jobs.length, FEW - 1);
+    const { entries } = await sitemap(`${portal}/sitemap.xml`);
+    const expected = jobs.map(({ url, updated_at }) => ({ loc: url, lastmod: updated_at }));
+    assert.deepEqual(entries, [{ loc: portal, lastmod: null }, ...expected]);
+  });
+
+  await step("the feed says what the opening says", async () => {
+    const role = { title: "Cook", department: "Kitchen", location: "Porto", remote_policy: "onsite" };
+    const pay = { salary_min: 40_000, salary_max: 50_000 };
+    const posting = await post(
+      service,
+      key,
+      { ...role, ...pay, description: "*Soup*" },
+      { requirements: "Salt & bread" },
+    );
+    const [
+      {
+        jobs: [{ published_at, updated_at, ...job }],
+      },
+    ] = await feed(portal, 1);
+    assert.equal(published_at, updated_at);
+    assert.deepEqual(job, {
+      id: posting.id,
+      ...role,
+      is_remote: false,
+      description: { html: "<p><em>Soup</em></p>\n", plain: "Soup" },
+      requirements: { html: "<p>Salt &amp; bread</p>\n", plain: "Salt & bread" },
+      compensation: { min: 40_000, max: 50_000, currency: "USD", period: "year" },
+      url: posting.public_url,
+      apply_url: `${posting.public_url}#apply`,
+    });
+  });
+
+  const published = await step(`${MANY} openings more are published`, async () => {
+    // A sitemap's share of such large ones is more than one read of the database.
+    const wide = { department: "採".repeat(100), location: "用".repeat(200), remote_policy: "hybrid" };
+    const waiting = Array.from({ length: MANY }, (_, number) => `${number} ${"担".repeat(190)}`).values();
+    const urls = [];
+    await Promise.all(
+      Array.from({ length: AT_ONCE }, async () => {
+        for (const title of waiting) {
+          urls.push((await post(service, key, { title, ...wide })).public_url);
+        }
+      }),
+    );
+    return urls;
+  });
+
+  await step("the pages of the feed have every opening once, the newest first", async () => {
+    const pages = await feed(portal);
+    assert.ok(pages.slice(0, -1).every(({ jobs }) => jobs.length === 15));
+    const jobs = pages.flatMap(({ jobs }) => jobs);
+    assert.equal(jobs.length, MANY + FEW);
+    assert.equal(new Set(jobs.map(({ id }) => id)).size, jobs.length);
+    const urls = new Set(jobs.map(({ url }) => url));
+    assert.ok(published.every((url) => urls.has(url)));
+    const instants = jobs.map(({ published_at }) => published_at);
+    assert.deepEqual(instants, instants.toSorted().reverse());
+  });
+
+  await step("the sitemap of very many openings is an index of sitemaps, which have every opening once", async () => {
+    const index = await sitemap(`${portal}/sitemap.xml`);
+    assert.equal(index.kind, "sitemap");
+    const found = [];
+    for (const { loc } of index.entries) {
+      const { kind, entries } = await sitemap(loc);
+      assert.equal(kind, "url");
+      assert.ok(entries.length <= MOST_IN_SITEMAP + 1);
+      found.push(...entries.map(({ loc }) => loc));
+    }
+    assert.equal(found.shift(), portal);
+    assert.equal(found.length, MANY + FEW);
+    const once = new Set(found);
+    assert.equal(once.size, found.length);
+    assert.ok(published.every((url) => once.has(url)));
+  });
+
+  await step("what was unpublished is in neither any more", async () => {
+    const { body } = await service.call(key, "GET", "/api/v1/job_postings?limit=1");
+    const [{ id, public_url }] = body.data;
+    await service.create(key, `/api/v1/job_postings/${id}/unpublish`);
+    const [{ jobs }] = await feed(portal, 1);
+    assert.ok(jobs.every(({ url }) => url !== public_url));
+    const { entries } = await sitemap(`${portal}/sitemap.xml`);
+    const { entries: newest } = await sitemap(entries[0].loc);
+    assert.ok(newest.every(({ loc }) => loc !== public_url));
+  });
+}
+
+/** The pages of a feed, each of which holds to the schema; all, or so many. */
+async function feed(portal, most = Infinity) {
+  const pages = [];
+  for (let next = `${portal}/jobs.json`; next && pages.length < most; next = pages.at(-1).next_url) {
+    const response = await fetch(next);
+    assert.equal(response.headers.get("content-type"), "application/json");
+    assert.equal(response.headers.get("access-control-allow-origin"), "*");
+    const page = await response.json();
+    assert.ok(isFeed(page), ajv.errorsText(isFeed.errors));
+    pages.push(page);
+  }
+  return pages;
+}
+
+/** A sitemap, or an index of sitemaps, that holds to the protocol: its entries, and whether they are `url` or `sitemap`. */
+async function sitemap(address) {
+  const response = await fetch(address);
+  assert.equal(response.headers.get("content-type"), "application/xml");
+  const xml = await response.text();
+  assert.deepEqual(await problems(xml), [], address);
+  // Now that its form is certain, reading it is easy.
+  const [, kind] = xml.match(/<(url|sitemap)>/);
+  const unescaped = (text) => text.replace(/&(amp|lt|gt|quot|apos);/g, (_, name) => ENTITIES[name]);
+  const entries = [...xml.matchAll(/<loc>([^<]*)<\/loc>(?:<lastmod>([^<]*)<\/lastmod>)?/g)];
+  return { kind, entries: entries.map(([, loc, lastmod]) => ({ loc: unescaped(loc), lastmod: lastmod ?? null })) };
+}
+
+const ENTITIES = { amp: "&", lt: "<", gt: ">", quot: '"', apos: "'" };
+
+/** What is wrong with a sitemap or an index of sitemaps. */
+async function problems(xml) {
+  const isIndex = /<sitemapindex/.test(xml);
+  const schema = isIndex ? { schema: INDEX, preload: SITEMAP } : { schema: SITEMAP };
+  const { errors } = await validateXML({ xml, ...schema });
+  return errors.map(({ message }) => message);
+}

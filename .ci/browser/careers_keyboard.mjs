@@ -1,0 +1,99 @@
+// The keyboard alone: from the list of openings to an application with a file.
+
+import assert from "node:assert/strict";
+
+import { post, publish, RESUME } from "./careers_content.mjs";
+import { isSeen, next, tabTo } from "./keyboard.mjs";
+import { UNCACHED } from "./visitor.mjs";
+
+/** More stops than any page has. */
+const MAX_STOPS = 400;
+
+export async function visit({ service, open, step }) {
+  const visitor = await open({ ...UNCACHED, reducedMotion: "reduce" });
+  const { page } = visitor;
+  const { keyboard } = page;
+  const enter = () => Promise.all([page.waitForEvent("load"), keyboard.press("Enter")]);
+  await publish(service, service.acme.live, 20);
+  await post(service, service.acme.live, { title: "Keyboard Player", department: "Music", description: "Play." });
+
+  await step("the first stop leads past the header", async () => {
+    await visitor.go("/careers/acme");
+    assert.equal(await next(page), "Skip to the content");
+    assert.ok(await isSeen(page));
+    await keyboard.press("Enter");
+    assert.equal(await next(page), "Search");
+  });
+
+  await step("search and filter", async () => {
+    await keyboard.type("player");
+    await tabTo(page, "Department");
+    await keyboard.type("mus");
+    await tabTo(page, "Search");
+    await enter();
+    assert.equal(visitor.path(), "/careers/acme?q=player&department=mus&location=&remote_policy=");
+    await tabTo(page, "Show all openings");
+    await enter();
+  });
+
+  for (const size of [
+    { width: 1280, height: 900 },
+    { width: 390, height: 844 },
+  ]) {
+    await step(`every stop of the pages is seen, and has a name, at ${size.width}`, async () => {
+      await page.setViewportSize(size);
+      for (const path of ["/careers/acme", "/careers/acme?q=player&location=x", "/careers/acme/keyboard-player"]) {
+        await visitor.go(path);
+        const stops = [];
+        for (let stop = await next(page); stop !== null; stop = await next(page)) {
+          assert.ok(stop, `${path}: the stop after ${stops.at(-1)} has no name`);
+          assert.notEqual(stop, "Leave this empty");
+          assert.ok(await isSeen(page), `${path}: one does not see that ${stop} has the focus`);
+          stops.push(stop);
+          assert.ok(stops.length < MAX_STOPS, `no way out: ${stops}`);
+        }
+      }
+    });
+  }
+
+  await step("open an opening, and go to its form", async () => {
+    await visitor.go("/careers/acme");
+    await tabTo(page, "Keyboard Player");
+    await enter();
+    await tabTo(page, "Apply for this job");
+    await keyboard.press("Enter");
+    assert.equal(await next(page), "Name");
+  });
+
+  await step("send it with a mistake: the focus is on what says so, and leads to the field", async () => {
+    await keyboard.type("Clara Schumann");
+    await tabTo(page, "Send the application");
+    assert.equal(await visitor.sends(() => keyboard.press("Enter")), 422);
+    assert.ok(await page.getByRole("alert").evaluate((alert) => alert === document.activeElement));
+    assert.equal(await next(page), "Enter your e-mail address.");
+    await keyboard.press("Enter");
+    await keyboard.type("clara@example.org");
+    const stops = [];
+    while (stops.at(-1) !== "Acme may store what I send here and use it to consider my application.") {
+      stops.push(await next(page));
+      assert.ok(stops.length < 5, stops.join());
+    }
+    await keyboard.press("Space");
+    assert.equal(await visitor.sends(() => keyboard.press("Enter")), 303);
+  });
+
+  await step("add a file", async () => {
+    const chooser = page.waitForEvent("filechooser");
+    await tabTo(page, "Resume");
+    await keyboard.press("Enter");
+    await (await chooser).setFiles(RESUME);
+    await tabTo(page, "Send the resume");
+    assert.equal(await visitor.sends(() => keyboard.press("Enter")), 303);
+    assert.match(await page.getByRole("main").innerText(), /so has your resume/);
+    const { body } = await service.call(service.acme.live, "GET", "/api/v1/candidates");
+    assert.deepEqual(
+      body.data.map(({ name }) => name),
+      ["Clara Schumann"],
+    );
+  });
+}

@@ -1,0 +1,168 @@
+// Every career page, and where a member sets how they look.
+
+import assert from "node:assert/strict";
+
+import { NO_RESUME, post, publish, publishLong, RESUME } from "./careers_content.mjs";
+import { LONG } from "./content.mjs";
+import { looking, requireLeadsToField } from "./looks.mjs";
+import { UNCACHED } from "./visitor.mjs";
+
+const PORTAL = "/careers/acme";
+const SETTINGS = "/dashboard/settings/career-page";
+/** How many applications one address may send in an hour. */
+const MOST_APPLICATIONS = 100;
+const LOGO = "https://logos.example/acme.svg";
+const BRANDING = {
+  Name: "Acme Health",
+  Introduction:
+    "We make the tools that hospitals rely on when minutes count. Sixty people in four countries, profitable since 2021.",
+  Colour: "#9b1c4a",
+  "Address of the logo": LOGO,
+};
+
+/** What candidates see. */
+export async function forCandidates(world) {
+  const { service } = world;
+  const key = service.acme.live;
+  const visitor = await world.open(UNCACHED);
+  const { page } = visitor;
+  const { look, show } = looking(world, visitor);
+
+  await show("careers-list-empty", PORTAL);
+  await show("careers-unknown-organization", "/careers/no-such-organization", 404);
+  await show("careers-unknown-job", `${PORTAL}/no-such-job`, 404);
+  const postings = await publish(service, key, 60);
+  const job = `${PORTAL}/${postings.at(-1).slug}`;
+  await show("careers-list", PORTAL);
+  await look("careers-list-next", async () => {
+    await visitor.go(PORTAL);
+    const [next] = await Promise.all([
+      page.waitForEvent("load"),
+      page.getByRole("link", { name: "More openings" }).click(),
+    ]);
+    assert.equal(next, page);
+  });
+  await show("careers-search", `${PORTAL}?q=engineer&department=engineering`);
+  await show("careers-search-nothing", `${PORTAL}?q=astronaut`);
+  await show("careers-job", job);
+  await look("careers-job-problems", async () => {
+    await visitor.go(job);
+    await page.getByLabel("E-mail address").fill("ada at example");
+    await page.getByLabel("Note").fill("Hello,\nI would like to join.");
+    assert.equal(await visitor.press("Send the application"), 422);
+  });
+  await look("careers-received", async () => {
+    await apply(visitor, job);
+  });
+  await look("careers-received-problem", async () => {
+    await apply(visitor, job);
+    await page.locator("input[type=file]").setInputFiles(NO_RESUME);
+    await visitor.press("Send the resume");
+  });
+  await look("careers-received-file", async () => {
+    await apply(visitor, job);
+    await page.locator("input[type=file]").setInputFiles(RESUME);
+    await visitor.press("Send the resume");
+  });
+  await look("careers-job-paused", async () => {
+    await service.create(key, `/api/v1/roles/${postings.at(-1).role_id}/pause`);
+    await visitor.go(job);
+  });
+  await look("careers-gone", async () => {
+    await service.call(key, "DELETE", `/api/v1/roles/${postings.at(-1).role_id}`);
+    assert.equal(await visitor.go(job), 410);
+  });
+  await show("careers-job-bare", `${PORTAL}/${(await post(service, key, { title: "Cook" })).slug}`);
+  await post(service, service.acme.test, { title: "Rehearsal", location: "Backstage" });
+  await show("careers-list-test", "/careers/acme-test");
+}
+
+/** What the odd and the unlucky see, and how it looks in the organization's own colours. */
+export async function inOwnColours(world) {
+  const { service, step } = world;
+  const key = service.acme.live;
+  const visitor = await world.open(UNCACHED);
+  const { page } = visitor;
+  const { look, show } = looking(world, visitor);
+  const long = `${PORTAL}/${(await publishLong(service, key)).slug}`;
+  const postings = await publish(service, key, 3);
+
+  await show("careers-list-long", PORTAL);
+  await show("careers-job-long", long);
+  await look("careers-job-long-problems", async () => {
+    await visitor.go(long);
+    await page.getByLabel("Name", { exact: true }).fill(LONG.title + LONG.title);
+    await page.getByLabel("E-mail address").fill(`${LONG.email}${LONG.email}`);
+    await page.getByLabel("Link to your resume").fill(`${LONG.resume_url}${LONG.resume_url}`);
+    assert.equal(await visitor.press("Send the application"), 422);
+  });
+  await look("careers-received-long", () => apply(visitor, long));
+  await look("careers-too-many", async () => {
+    const form = new URLSearchParams({ name: "Ada", email: "ada@example.org", consent: "yes" });
+    const send = () => fetch(`${service.base}${long}/apply`, { method: "POST", body: form, redirect: "manual" });
+    for (let count = 1; count < MOST_APPLICATIONS; count += 1) {
+      assert.equal((await send()).status, 303);
+    }
+    assert.equal(await apply(visitor, long), 429);
+  });
+
+  const owner = await world.open();
+  const { look: lookAtSettings } = looking(world, owner);
+  const field = (label) => owner.page.getByLabel(label, { exact: true });
+  await owner.signIn(service.acme.owner, SETTINGS);
+  await lookAtSettings("career-page-problems", async () => {
+    await field("Name").fill(" ");
+    await field("Introduction").fill("word ".repeat(121));
+    await field("Colour").fill("#ffcc00");
+    await field("Address of the logo").fill("http://logos.example/acme.svg");
+    assert.equal(await owner.press("Save"), 422);
+    const problems = await owner.page.getByRole("alert").getByRole("link").all();
+    assert.equal(problems.length, 4);
+    for (const problem of problems) {
+      await requireLeadsToField(owner.page, problem);
+    }
+    assert.equal(await field("Colour").inputValue(), "#ffcc00");
+  });
+  await lookAtSettings("career-page", async () => {
+    for (const [label, value] of Object.entries(BRANDING)) {
+      await field(label).fill(value);
+    }
+    assert.equal(await owner.press("Save"), 303);
+    assert.equal(await field("Introduction").inputValue(), BRANDING.Introduction);
+  });
+
+  const logos = [];
+  visitor.elsewhere.add(new URL(LOGO).origin);
+  await visitor.context.route(LOGO, (route) => {
+    logos.push(route.request().headers().referer);
+    return route.fulfill({ contentType: "image/svg+xml", body: PICTURE });
+  });
+  await step("the pages show name, introduction, colour and logo, and ask for nothing else elsewhere", async () => {
+    await page.emulateMedia({ colorScheme: "light" });
+    await visitor.go(PORTAL);
+    assert.equal(await page.getByRole("heading", { level: 1 }).innerText(), `Openings at ${BRANDING.Name}`);
+    assert.ok(await page.getByText(BRANDING.Introduction, { exact: true }).isVisible());
+    const logo = page.getByRole("banner").locator("img");
+    assert.equal(await logo.getAttribute("src"), LOGO);
+    assert.ok(await logo.evaluate(({ naturalWidth }) => naturalWidth > 0), "the logo is shown");
+    assert.deepEqual(new Set(logos), new Set([undefined]), "the logo's site does not learn who asks");
+    await visitor.go(`${PORTAL}/${postings[0].slug}`);
+    const [button] = await page.getByRole("button", { name: "Send the application" }).all();
+    assert.equal(await button.evaluate((button) => getComputedStyle(button).backgroundColor), "rgb(155, 28, 74)");
+  });
+  await show("careers-branded-list", PORTAL);
+  await show("careers-branded-job", `${PORTAL}/${postings[2].slug}`);
+  await show("careers-branded-unknown", `${PORTAL}/no-such-job`, 404);
+}
+
+/** Applies as somebody new; the status of the answer. */
+async function apply(visitor, job) {
+  await visitor.go(job);
+  await visitor.page.getByLabel("Name", { exact: true }).fill("Ada Lovelace");
+  await visitor.page.getByLabel("E-mail address").fill(`ada.${Math.random()}@example.org`);
+  await visitor.page.getByRole("checkbox").check();
+  return visitor.press("Send the application");
+}
+
+const PICTURE = `<svg xmlns="http://www.w3.org/2000/svg" width="120" height="60" viewBox="0 0 120 60">
+<path fill="#9b1c4a" d="M0 30 30 0l30 30-30 30zM60 30 90 0l30 30-30 30z"/></svg>`;

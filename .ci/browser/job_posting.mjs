@@ -1,0 +1,219 @@
+// The openings for search engines: JSON-LD in schema.org's words, by Google's rules, and nothing that the page does
+// not show.
+
+import assert from "node:assert/strict";
+import { execFile } from "node:child_process";
+import { mkdtemp, rm, symlink, writeFile } from "node:fs/promises";
+import { createRequire } from "node:module";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { promisify } from "node:util";
+import Validator from "@adobe/structured-data-validator";
+
+import { post, publish, publishLong } from "./careers_content.mjs";
+import { UNCACHED } from "./visitor.mjs";
+
+const PORTAL = "/careers/acme";
+const ODD = '</script><script>alert("odd")</script> & Söhne, 採用担当 مهندس 🦀';
+/** What Google asks for and openings do not know: a place is free text. */
+const UNKNOWN = new Set(["jobLocation.address.addressCountry"]);
+
+export async function visit({ service, open, step }) {
+  const key = service.acme.live;
+  const visitor = await open(UNCACHED);
+  const { page } = visitor;
+
+  const documents = await step(
+    "every opening with a place, or that is remote, has markup that says what its page says",
+    async () => {
+      const described = { location: "Lisbon", description: "Cook." };
+      const bare = await post(service, key, { title: "No place", description: "Cook." });
+      const empty = await post(service, key, { title: "No words", location: "Lisbon" });
+      const postings = [
+        ...(await publish(service, key, 24)),
+        await publishLong(service, key),
+        await post(service, key, { ...described, title: ODD, department: ODD, location: ODD, description: ODD }),
+        await post(service, key, { ...described, title: "Remote from a place", remote_policy: "remote" }),
+        await post(service, key, {
+          ...described,
+          title: "Remote from anywhere",
+          remote_policy: "remote",
+          location: null,
+        }),
+      ];
+      const documents = [];
+      for (const posting of postings) {
+        const markup = await read(visitor, posting.slug);
+        if (!markup) {
+          assert.doesNotMatch(await page.locator(".facts").innerText(), /Location|Remote/, posting.title);
+          continue;
+        }
+        await requireShown(page, markup, posting);
+        documents.push(markup);
+      }
+      assert.ok(documents.length >= 20);
+      for (const { slug } of [bare, empty]) {
+        assert.equal(await read(visitor, slug), null);
+      }
+      return documents;
+    },
+  );
+
+  await step("lists, paused openings and test data have no markup", async () => {
+    const { role_id, slug } = await post(service, key, { title: "Paused", location: "Lisbon", description: "Cook." });
+    assert.notEqual(await read(visitor, slug), null);
+    await service.create(key, `/api/v1/roles/${role_id}/pause`);
+    assert.equal(await read(visitor, slug), null);
+    await visitor.go(PORTAL);
+    assert.equal(await page.locator("script").count(), 0);
+    const rehearsal = await post(service, service.acme.test, {
+      title: "Test",
+      location: "Lisbon",
+      description: "Cook.",
+    });
+    await visitor.go(`/careers/acme-test/${rehearsal.slug}`);
+    assert.equal(await page.locator("script").count(), 0);
+  });
+
+  await step("the markup is in schema.org's words", async () => {
+    assert.ok(documents.every((document) => document["@context"] === "https://schema.org/"));
+    assert.deepEqual(await foreignWords(documents), []);
+  });
+
+  await step("the markup has what Google requires, but for what nobody told us", async () => {
+    for (const document of documents) {
+      const missing = (await breaches(document)).filter((field) => !UNKNOWN.has(field));
+      assert.deepEqual(missing, [], document.title);
+    }
+  });
+
+  await step("a mistake in the markup would be noticed", async () => {
+    const good = documents.find(({ jobLocation, baseSalary }) => jobLocation && baseSalary?.value.minValue);
+    for (const property of ["title", "description", "datePosted", "hiringOrganization", "jobLocation"]) {
+      const { [property]: _, ...without } = good;
+      assert.deepEqual(
+        (await breaches(without)).filter((field) => !UNKNOWN.has(field)),
+        [property],
+      );
+    }
+    assert.ok((await breaches({ ...good, datePosted: "soon" })).includes("datePosted"));
+    assert.ok((await breaches({ ...good, validThrough: "2026-12-01" })).includes("validThrough"));
+    assert.ok(
+      (await breaches({ ...good, hiringOrganization: { "@type": "Organization" } })).includes(
+        "hiringOrganization.name",
+      ),
+    );
+    const salary = (value) => ({
+      ...good,
+      baseSalary: { ...good.baseSalary, value: { ...good.baseSalary.value, ...value } },
+    });
+    assert.ok((await breaches(salary({ unitText: "ANNUALLY" }))).includes("baseSalary"));
+    const foreign = [
+      { ...good, titel: "Cook" },
+      { ...good, "@type": "JobPostin" },
+      { ...good, directApply: "maybe" },
+      { ...good, jobLocation: { "@type": "Organization", name: "Lisbon" } },
+      salary({ minimum: 1 }),
+    ];
+    const found = await foreignWords([good, ...foreign]);
+    assert.deepEqual(new Set(found.map(({ place }) => place)), new Set([1, 2, 3, 4, 5]), JSON.stringify(found));
+  });
+}
+
+/** The markup of a posting, whose page is then shown; null where it has none. */
+async function read(visitor, slug) {
+  assert.equal(await visitor.go(`${PORTAL}/${slug}`), 200);
+  const scripts = await visitor.page
+    .locator("script")
+    .evaluateAll((found) => found.map(({ type, text }) => ({ type, text })));
+  assert.ok(scripts.length <= 1);
+  assert.ok(scripts.every(({ type }) => type === "application/ld+json"));
+  return scripts.length ? JSON.parse(scripts[0].text) : null;
+}
+
+/** Insists that the page shows what its markup says. */
+async function requireShown(page, markup, { title, id, public_url }) {
+  assert.equal(markup.title, title);
+  assert.equal(markup.url, public_url);
+  assert.equal(markup.identifier.value, String(id));
+  assert.equal(await page.locator("link[rel=canonical]").getAttribute("href"), public_url);
+  assert.equal(await page.locator("h1").textContent(), title);
+  assert.equal(await page.locator(".facts time").getAttribute("datetime"), markup.datePosted);
+  const facts = await page.locator(".facts").textContent();
+  const place = markup.jobLocation?.address.addressLocality ?? markup.applicantLocationRequirements?.name;
+  if (place && place !== "Anywhere") {
+    assert.ok(facts.includes(place), place);
+  }
+  if (markup.jobLocationType) {
+    assert.equal(markup.jobLocationType, "TELECOMMUTE");
+    assert.match(facts, /Remote/);
+  }
+  const { minValue, maxValue, value } = markup.baseSalary?.value ?? {};
+  for (const amount of [minValue, maxValue, value]) {
+    assert.ok(amount === undefined || facts.includes(`$${amount.toLocaleString("en-US")}`), String(amount));
+  }
+  // What is long is cut in the markup only.
+  const words = (html) =>
+    page.evaluate(
+      (html) => new DOMParser().parseFromString(html, "text/html").body.textContent.replace(/\s/g, ""),
+      html,
+    );
+  const shown = (await page.locator(".text > :not(h2)").evaluateAll((found) => found.map((one) => one.outerHTML))).join(
+    "",
+  );
+  assert.ok((await words(shown)).startsWith((await words(markup.description)).slice(0, 11_000)));
+}
+
+/** What documents say in words, or values, that schema.org does not have: `place` is that of the document in the list. */
+async function foreignWords(documents) {
+  const folder = await mkdtemp(join(tmpdir(), "rolecall-markup-"));
+  try {
+    await symlink(fileURLToPath(new URL("node_modules", import.meta.url)), join(folder, "node_modules"));
+    const lines = documents.map(
+      ({ "@context": _, ...document }, place) => `export const d${place}: JobPosting = ${JSON.stringify(document)};`,
+    );
+    await writeFile(join(folder, "markup.ts"), ['import type { JobPosting } from "schema-dts";', ...lines].join("\n"));
+    const compiler = createRequire(import.meta.url).resolve("typescript/bin/tsc");
+    const options = [
+      "--noEmit",
+      "--strict",
+      "--skipLibCheck",
+      "--module",
+      "nodenext",
+      "--target",
+      "es2022",
+      "--pretty",
+      "false",
+    ];
+    const found = await promisify(execFile)(process.execPath, [compiler, ...options, "markup.ts"], {
+      cwd: folder,
+    }).catch((error) => (error.stdout ? error : Promise.reject(error)));
+    const problems = found.stdout.split("\n").filter((line) => line && !line.startsWith(" "));
+    return problems.map((problem) => {
+      const [, line, sentence] = problem.match(/^markup\.ts\((\d+),\d+\): error (.*)/) ?? assert.fail(problem);
+      return { place: line - 2, sentence };
+    });
+  } finally {
+    await rm(folder, { recursive: true });
+  }
+}
+
+/** The fields in which a document breaks Google's rules for job postings, and ours. */
+async function breaches(document) {
+  const issues = await new Validator().validate({ jsonld: { JobPosting: [structuredClone(document)] } });
+  const broken = issues.filter(({ severity }) => severity === "ERROR").flatMap(({ fieldNames }) => fieldNames);
+  const { hiringOrganization, baseSalary, datePosted, jobLocation, jobLocationType } = document;
+  const ours = {
+    "hiringOrganization.name": hiringOrganization && !hiringOrganization.name,
+    baseSalary: baseSalary && !(baseSalary.currency === "USD" && baseSalary.value.unitText === "YEAR"),
+    datePosted: datePosted && !/^20\d\d-\d\d-\d\d$/.test(datePosted),
+    identifier: document.identifier?.["@type"] !== "PropertyValue",
+    directApply: document.directApply !== true,
+    // Nobody knows when an opening ends, and remote work is not in two places.
+    validThrough: "validThrough" in document,
+    employmentType: "employmentType" in document,
+    jobLocationType: Boolean(jobLocationType && jobLocation),
+  };
+  return [...new Set([...broken, ...Object.keys(ours).filter((field) => ours[field])])];
+}

@@ -1,0 +1,82 @@
+// A look at a page, on a telephone and at a desk, by day and by night: accessible, fitting, pictured.
+
+import assert from "node:assert/strict";
+import { readFile } from "node:fs/promises";
+import { createRequire } from "node:module";
+
+const AXE = await readFile(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
+const STANDARDS = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"];
+export const PHONE = { width: 390, height: 844 };
+const SIZES = [PHONE, { width: 1280, height: 900 }];
+const SCHEMES = ["light", "dark"];
+/** The narrowest screen that a page must fit (WCAG 1.4.10). */
+const NARROWEST = { width: 320, height: 812 };
+
+/** Steps that bring a page up and look at it: by an action, or by its path and status. One that fails ends nothing. */
+export function looking({ step, screenshots }, visitor) {
+  const look = (name, action) =>
+    step(name, async () => {
+      await action();
+      await inEveryLight(visitor.page, name, screenshots);
+    }).catch(() => {});
+  const show = (name, path, status = 200) => look(name, async () => assert.equal(await visitor.go(path), status));
+  return { look, show };
+}
+
+/** Looks at what is shown in every size and scheme. */
+async function inEveryLight(page, name, screenshots) {
+  for (const viewport of SIZES) {
+    await page.setViewportSize(viewport);
+    for (const colorScheme of SCHEMES) {
+      await page.emulateMedia({ colorScheme, reducedMotion: "reduce" });
+      await page.screenshot({ path: `${screenshots}/${name}-${viewport.width}-${colorScheme}.png`, fullPage: true });
+      const isOpen = await page.locator("[popover]:popover-open").count();
+      if (!isOpen) {
+        await setDetails(page, true);
+      }
+      assert.deepEqual(await violations(page), [], `${viewport.width}, ${colorScheme}`);
+      assert.equal(await overflow(page), 0, `pixels too wide at ${viewport.width}`);
+      await setDetails(page, false);
+    }
+  }
+  await page.setViewportSize(NARROWEST);
+  assert.equal(await overflow(page), 0, `pixels too wide at ${NARROWEST.width}`);
+}
+
+async function setDetails(page, open) {
+  await page.locator("details").evaluateAll((found, open) => found.forEach((details) => (details.open = open)), open);
+}
+
+async function overflow(page) {
+  return page.evaluate(() => document.documentElement.scrollWidth - document.documentElement.clientWidth);
+}
+
+/** What breaks the standards, and where. */
+async function violations(page) {
+  if (!(await page.evaluate(() => "axe" in window))) {
+    await page.evaluate(AXE);
+  }
+  const found = await page.evaluate((tags) => axe.run({ runOnly: tags, resultTypes: ["violations"] }), STANDARDS);
+  const where = (nodes) => nodes.slice(0, 3).map(({ html }) => html);
+  return found.violations.map(({ id, help, nodes }) => ({ id, help, where: where(nodes) }));
+}
+
+/** Insists that the link to a problem leads to its field, and to what is said beside it. */
+export async function requireLeadsToField(page, problem) {
+  const sentence = await problem.innerText();
+  await problem.click();
+  const field = page.locator(":focus");
+  assert.equal(await field.getAttribute("aria-invalid"), "true", sentence);
+  const [beside] = (await field.getAttribute("aria-describedby")).split(" ").slice(-1);
+  const said = page.locator(`#${beside}`);
+  assert.equal(await said.innerText(), sentence);
+  assert.ok(await isOnScreen(said), `${sentence} is not on the screen`);
+}
+
+/** Whether all of it is in what the window shows, from top to bottom. */
+export async function isOnScreen(locator) {
+  return locator.evaluate((element) => {
+    const { top, bottom } = element.getBoundingClientRect();
+    return top >= 0 && bottom <= innerHeight;
+  });
+}
