@@ -122,11 +122,13 @@ impl Schemas {
             for property in properties.values_mut() {
                 *property = self.tidy(property.take());
             }
-            // What has no value is `null`: only a field that is never that may be left out.
+            // What has no value is `null`: only a field that is never that, and that is not required, may be left out.
             let derived = schema["required"].as_array().cloned().unwrap_or_default();
             let properties = schema["properties"].as_object().into_iter().flatten();
             schema["required"] = properties
-                .filter(|(name, property)| allows_null(property) || derived.contains(&json!(name)))
+                .filter(|(name, property)| {
+                    derived.is_empty() || allows_null(property) || derived.contains(&json!(name))
+                })
                 .map(|(name, _)| name.clone())
                 .collect();
         }
@@ -230,7 +232,7 @@ fn error_schemas() -> [(String, Value); 2] {
 fn allows_null(property: &Value) -> bool {
     let is_null = |schema: &Value| schema["type"] == "null";
     property["type"].as_array().is_some_and(|types| types.contains(&json!("null")))
-        || ["oneOf", "anyOf"].iter().any(|part| {
-            property[*part].as_array().is_some_and(|schemas| schemas.iter().any(is_null))
-        })
+        || ["oneOf", "anyOf"]
+            .iter()
+            .any(|part| property[*part].as_array().is_some_and(|schemas| schemas.iter().any(is_null)))
 }
