@@ -33,6 +33,7 @@ mod dashboard_sign_in;
 mod events;
 mod fake_x;
 mod faults;
+mod guide;
 mod idempotency;
 mod job_postings;
 mod oauth_access;

@@ -21,6 +21,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, AtomicU64, Ordering};
 
 use bytes::Bytes;
+use http::header::IntoHeaderName;
 use http::{HeaderMap, Method};
 use jiff::Timestamp;
 use rolecall_local::bucket::{BUCKET, Shelf};
@@ -315,7 +316,7 @@ impl Ask<'_> {
 
     /// With a header, in place of any of that name.
     #[must_use]
-    pub fn header(mut self, name: &'static str, value: &str) -> Self {
+    pub fn header(mut self, name: impl IntoHeaderName, value: &str) -> Self {
         self.headers.insert(name, value.parse().expect("a header value"));
         self
     }

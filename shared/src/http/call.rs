@@ -325,8 +325,10 @@ impl<F: Input> Call<Listing<F>> {
         let path = self.exchange.route.trim_start_matches("GET ");
         // Filters and limits have been read by now: their values need no escaping.
         let kept = self.exchange.query.iter().filter(|(name, _)| *name != "cursor");
-        let parameters = kept.chain([("cursor", cursor)]).map(|(name, value)| format!("{name}={value}"));
-        let query = parameters.collect::<Vec<_>>().join("&");
+        let mut kept: Vec<_> = kept.map(|(name, value)| format!("{name}={value}&")).collect();
+        // The gateway hands them over in any order.
+        kept.sort_unstable();
+        let query = format!("{}cursor={cursor}", kept.concat());
         format!("<{}{path}?{query}>; rel=\"next\"", self.base_url())
     }
 }
