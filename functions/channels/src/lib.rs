@@ -78,10 +78,17 @@ pub struct Usage {
     used: u64,
     /// `null` where this service sets no limit.
     limit: Option<u64>,
-    /// What it is counted over: `day`.
-    period: &'static str,
+    /// What it is counted over.
+    period: Period,
     /// Midnight UTC.
     resets_at: Timestamp,
+}
+
+/// What the use of a channel is counted over.
+#[derive(Debug, Serialize, ToSchema)]
+#[serde(rename_all = "snake_case")]
+enum Period {
+    Day,
 }
 
 /// A job posted to X.
@@ -397,7 +404,7 @@ impl<C> Seen<C> {
             account: self.account,
             checked_at,
             detail,
-            usage: Usage { used, limit: None, period: "day", resets_at: today.end() },
+            usage: Usage { used, limit: None, period: Period::Day, resets_at: today.end() },
         }
     }
 }

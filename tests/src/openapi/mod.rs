@@ -4,6 +4,7 @@
 mod breaking;
 mod errors;
 mod input;
+mod names;
 mod operation;
 mod schema;
 mod source;
@@ -20,6 +21,11 @@ use source::Source;
 
 /// The row that the document itself is the answer to.
 pub const DOCUMENT: &str = "GET /api/v1/openapi.json";
+
+/// The version of OpenAPI.
+const VERSION: &str = "3.1.1";
+/// Where a schema is, but for its name.
+const SCHEMAS: &str = "#/components/schemas/";
 
 /// A request that was carried out: what was sent, and what came back.
 #[derive(Clone, Debug)]
@@ -63,8 +69,10 @@ pub fn document(examples: &BTreeMap<&str, Example>) -> Value {
     }
     tags.push(json!({ "name": "Document", "description": source.module("docs") }));
     insert(&mut paths, DOCUMENT, describe_document(&source));
+    let mut named = schemas.into_map(&operations, &source);
+    named.insert("OpenApi".to_owned(), document_schema());
     let mut document = json!({
-        "openapi": "3.1.1",
+        "openapi": VERSION,
         "info": {
             "title": "Rolecall",
             "summary": "A hiring API.",
@@ -76,7 +84,7 @@ pub fn document(examples: &BTreeMap<&str, Example>) -> Value {
         "tags": tags,
         "paths": paths,
         "components": {
-            "schemas": schemas.into_map(&operations, &source),
+            "schemas": named,
             "responses": responses,
             "parameters": parameters(),
             "examples": errors::examples(),
@@ -85,6 +93,7 @@ pub fn document(examples: &BTreeMap<&str, Example>) -> Value {
         },
     });
     remove_unused(&mut document);
+    names::rename(&mut document);
     document
 }
 
@@ -188,19 +197,30 @@ fn describe_document(source: &Source) -> Value {
             "200": {
                 "description": "An OpenAPI document.",
                 "headers": headers,
-                "content": { "application/json": { "schema": {
-                    "type": "object",
-                    "required": ["openapi", "info", "paths", "components"],
-                    "properties": {
-                        "openapi": { "const": "3.1.1" },
-                        "info": { "type": "object" },
-                        "paths": { "type": "object" },
-                        "components": { "type": "object" },
-                    },
-                } } },
+                "content": { "application/json": { "schema": reference("schemas", "OpenApi") } },
             },
             "304": { "description": "The document is the one that was named.", "headers": headers },
         },
+    })
+}
+
+/// What this document is.
+fn document_schema() -> Value {
+    let object =
+        |description| json!({ "type": "object", "description": description, "additionalProperties": true });
+    let mut paths = object("The operations, by path and method.");
+    paths["additionalProperties"] = object("The operations of a path.");
+    json!({
+        "type": "object",
+        "description": "An OpenAPI document.",
+        "required": ["openapi", "info", "paths", "components"],
+        "properties": {
+            "openapi": { "type": "string", "const": VERSION, "description": "The version of OpenAPI." },
+            "info": object("What the API is, and its rules."),
+            "paths": paths,
+            "components": object("What operations share."),
+        },
+        "additionalProperties": true,
     })
 }
 

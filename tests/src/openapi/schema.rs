@@ -9,7 +9,7 @@ use utoipa::{PartialSchema, ToSchema};
 use super::input::nullable;
 use super::operation::Operation;
 use super::source::Source;
-use super::{errors, reference};
+use super::{SCHEMAS, errors, reference};
 
 /// A type that is answered, with all that it is made of.
 #[derive(Clone, Debug)]
@@ -43,7 +43,7 @@ fn value(schema: RefOr<Schema>) -> Value {
 
 /// The name that a reference refers to.
 fn name_of(schema: &Value) -> Option<&str> {
-    schema.get("$ref")?.as_str()?.strip_prefix("#/components/schemas/")
+    schema.get("$ref")?.as_str()?.strip_prefix(SCHEMAS)
 }
 
 /// Every type that is answered, as utoipa has it.
@@ -155,7 +155,7 @@ impl Schemas {
                         .iter()
                         .map(|(name, variant)| {
                             let kind = variant["properties"]["kind"]["const"].as_str().expect("a kind");
-                            (kind.to_owned(), format!("#/components/schemas/{name}").into())
+                            (kind.to_owned(), format!("{SCHEMAS}{name}").into())
                         })
                         .collect();
                     let union = json!({
@@ -215,14 +215,18 @@ fn capitalized(word: &str) -> String {
     format!("{}{rest}", first.to_uppercase())
 }
 
-/// `Error`, and `Invalid`, which has messages.
+/// `Error`, and `Invalid`, which has messages. No code is in both, so that the code tells them apart.
 fn error_schemas() -> [(String, Value); 2] {
     let mut invalid = value(ErrorBody::schema());
     let fields = ["error", "code", "messages", "request_id"];
-    invalid["properties"]["code"]["enum"] = errors::codes().into();
+    let (invalid_codes, codes) =
+        errors::codes().into_iter().partition::<Vec<_>, _>(|(status, _)| *status == 422);
+    let words = |codes: Vec<(u16, &str)>| codes.into_iter().map(|(_, code)| code).collect::<Value>();
+    invalid["properties"]["code"]["enum"] = words(invalid_codes);
     invalid["properties"]["messages"]["type"] = "array".into();
     invalid["required"] = fields.to_vec().into();
     let mut error = invalid.clone();
+    error["properties"]["code"]["enum"] = words(codes);
     error["properties"].as_object_mut().expect("fields").shift_remove("messages");
     error["required"] = fields.into_iter().filter(|field| *field != "messages").collect();
     [("Error".to_owned(), error), ("Invalid".to_owned(), invalid)]
