@@ -1,0 +1,16 @@
+// The session takes the generated types as they are: it overrules none, declares none of its own, and nothing in it is `any`.
+
+import { configs } from "typescript-eslint";
+
+export default [
+  ...configs.strictTypeChecked,
+  {
+    languageOptions: { parserOptions: { projectService: true } },
+    linterOptions: { noInlineConfig: true },
+    rules: {
+      "@typescript-eslint/ban-ts-comment": ["error", { "ts-expect-error": true }],
+      "@typescript-eslint/consistent-type-assertions": ["error", { assertionStyle: "never" }],
+      "no-restricted-syntax": ["error", "TSInterfaceDeclaration", "TSTypeAliasDeclaration"],
+    },
+  },
+];

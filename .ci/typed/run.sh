@@ -1,0 +1,57 @@
+#!/usr/bin/env bash
+# Clients that generators make of the OpenAPI document, in TypeScript and in Python. With their types alone each plays the
+# README's first session, and uses every operation of the API, against a local service that keeps nothing.
+#
+# Usage: run.sh ROLECALL
+set -euo pipefail
+rolecall=$(realpath "$1")
+cd "$(dirname "${BASH_SOURCE[0]}")"
+document=../../functions/docs/openapi.json
+export NODE_NO_WARNINGS=1 PYTHONDONTWRITEBYTECODE=1 PATH="$PWD/node_modules/.bin:$PWD/.venv/bin:$PATH"
+
+# Runs a generator. Both are content with a document of which they passed something over; the lane is not.
+generate() {
+  local warnings
+  warnings=$("$@" 2>&1 >/dev/null) || { echo "$warnings" >&2; return 1; }
+  if [[ -n $warnings ]]; then
+    echo "$1 warns: $warnings" >&2
+    return 1
+  fi
+}
+
+# Runs a session with the address of a new service, whose log it shows if the session fails.
+play() (
+  log=$(mktemp)
+  exec {lines}< <(exec "$rolecall" --memory --port 0 --template ../../template.yaml 2>"$log")
+  service=$!
+  stop() {
+    local status=$?
+    kill "$service" 2>/dev/null || true
+    wait "$service" 2>/dev/null || true
+    if ((status != 0)); then
+      cat "$log" >&2
+    fi
+    rm "$log"
+  }
+  trap stop EXIT
+  read -r -t 60 -u "$lines" _ base
+  timeout 60 "$@" "$base"
+)
+
+rm -rf generated
+mkdir generated
+
+echo "-- TypeScript"
+generate openapi-typescript "$document" --root-types --root-types-no-schema-prefix --output generated/rolecall.d.ts
+tsc
+eslint --max-warnings 0 session.ts
+play node generated/session.js
+
+echo "-- Python"
+generate openapi-python-client generate --path "$document" --meta none --output-path generated/rolecall_client --fail-on-warning
+mypy --strict --warn-unreachable --follow-imports=silent --no-incremental --no-error-summary session.py record.py
+if grep -nE 'type: *ignore|\bcast\b' session.py; then
+  echo "session.py overrules the generated types" >&2
+  exit 1
+fi
+play python -u session.py

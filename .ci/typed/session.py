@@ -1,0 +1,285 @@
+"""The README's first session, and what else the API can do, with the client that openapi-python-client makes of the document.
+
+Usage: session.py BASE
+"""
+# mypy: disallow-any-expr
+
+import datetime
+import sys
+import time
+from collections.abc import Iterator
+from typing import TypeVar, assert_never
+
+from generated.rolecall_client import AuthenticatedClient
+from generated.rolecall_client.api.candidates import (
+    advance_candidate,
+    apply_candidate,
+    create_candidate,
+    hire_candidate,
+    invite_screen,
+    list_candidates,
+    reject_candidate,
+    show_candidate,
+    unreject_candidate,
+    update_candidate,
+)
+from generated.rolecall_client.api.channels import list_posts, post_job, show_channels
+from generated.rolecall_client.api.job_postings import (
+    create_job_posting,
+    list_job_postings,
+    publish_job_posting,
+    show_job_posting,
+    unpublish_job_posting,
+    update_job_posting,
+)
+from generated.rolecall_client.api.organization import show_organization
+from generated.rolecall_client.api.quick_post import create_quick_post
+from generated.rolecall_client.api.roles import (
+    close_role,
+    create_role,
+    list_roles,
+    pause_role,
+    publish_role,
+    reopen_role,
+    resume_role,
+    show_role,
+    show_role_stats,
+    update_role,
+)
+from generated.rolecall_client.api.voice_screens import list_voice_screens, show_voice_screen
+from generated.rolecall_client.models import (
+    Advance,
+    AdvanceStage,
+    ApiError,
+    ApiErrorCode,
+    ApplicationSource,
+    ApplicationStatus,
+    AppliedTouchpoint,
+    CandidatePatch,
+    CreatedTouchpoint,
+    Hire,
+    HiredTouchpoint,
+    Invalid,
+    InvalidCode,
+    JobPostingContent,
+    JobPostingPatch,
+    NewApplication,
+    NewCandidate,
+    NewJobPosting,
+    NewQuickPost,
+    NewRole,
+    NewVoiceScreen,
+    NewXPost,
+    Period,
+    Plan,
+    RejectedTouchpoint,
+    Rejection,
+    RemotePolicy,
+    Role,
+    RolePatch,
+    RoleStatus,
+    ScreenCompletedTouchpoint,
+    ScreenInvitedTouchpoint,
+    Stage,
+    StageChangedTouchpoint,
+    UnrejectedTouchpoint,
+    UpdatedTouchpoint,
+    VoiceScreenStatus,
+    XPostStyle,
+)
+from record import Record, unknown
+
+ACME = "rc_live_000000001000000001DemoKeyOfAcmeLiveNotASecret1G6Rh6"
+GLOBEX = "rc_live_000000002000000002DemoKeyOfGlobexLiveNoSecret1WH8fx"
+
+Data = TypeVar("Data")
+
+
+def done(answer: Data | ApiError | Invalid | None) -> Data:
+    """The data of a request that succeeded; its type knows every field."""
+    if answer is None or isinstance(answer, (ApiError, Invalid)):
+        raise AssertionError(answer)
+    fields = list(unknown(answer))
+    assert not fields, fields
+    return answer
+
+
+def told(
+    touchpoint: AppliedTouchpoint
+    | CreatedTouchpoint
+    | HiredTouchpoint
+    | RejectedTouchpoint
+    | ScreenCompletedTouchpoint
+    | ScreenInvitedTouchpoint
+    | StageChangedTouchpoint
+    | UnrejectedTouchpoint
+    | UpdatedTouchpoint,
+) -> str:
+    """What has happened, in a few words; of each kind, what there is to know about it."""
+    match touchpoint:
+        case CreatedTouchpoint(detail=detail):
+            return f"created ({detail.source})"
+        case AppliedTouchpoint(detail=detail):
+            note = detail.submission.note if detail.submission else None
+            return f"applied for {detail.role_id}: {note}"
+        case UpdatedTouchpoint(detail=detail):
+            return f"updated {', '.join(detail.fields)}"
+        case StageChangedTouchpoint(detail=detail):
+            return f"{detail.from_} to {detail.to}"
+        case RejectedTouchpoint(detail=detail):
+            return f"rejected: {detail.reason or 'for no reason'}"
+        case UnrejectedTouchpoint(detail=detail):
+            return f"back to {detail.to}"
+        case HiredTouchpoint(detail=detail):
+            return f"hired from {detail.start_date or 'now'} on"
+        case ScreenInvitedTouchpoint(detail=detail):
+            return f"invited, {detail.scheduled_at or 'at once'}"
+        case ScreenCompletedTouchpoint(detail=detail):
+            return f"screened: {detail.result or 'without a result'}"
+        case _:
+            assert_never(touchpoint)
+
+
+def roles(client: AuthenticatedClient) -> Iterator[Role]:
+    """All roles, newest first, two at a time."""
+    page = done(list_roles.sync(client=client, limit=2))
+    yield from page.data
+    while page.next_cursor is not None:
+        page = done(list_roles.sync(client=client, limit=2, cursor=page.next_cursor))
+        assert len(page.data) <= 2
+        yield from page.data
+
+
+[base] = sys.argv[1:]
+record = Record()
+client = record.client(base, ACME)
+
+# A role and its posting, both published; sent again, the same answer, and with another body a refusal.
+engineer = NewRole(
+    title="Senior Rust Engineer",
+    location="Remote",
+    remote_policy=RemotePolicy.REMOTE,
+    salary_min=150_000,
+    salary_max=190_000,
+)
+quick = NewQuickPost(role=engineer)
+posted = done(create_quick_post.sync(client=client, body=quick, idempotency_key="first-session"))
+again = create_quick_post.sync_detailed(client=client, body=quick, idempotency_key="first-session")
+assert again.headers["Idempotency-Replayed"] == "true"
+assert done(again.parsed) == posted
+quick.publish = False
+other = create_quick_post.sync(client=client, body=quick, idempotency_key="first-session")
+assert isinstance(other, Invalid) and other.code is InvalidCode.IDEMPOTENCY_MISMATCH, other
+role, posting = posted.role, posted.job_posting
+assert role.status is RoleStatus.OPEN and role.job_posting_url == posting.public_url
+
+# Somebody applies, is screened, and hired.
+grace = done(
+    create_candidate.sync(
+        client=client, body=NewCandidate(name="Grace Hopper", email="grace@example.com", role_id=role.id)
+    )
+)
+assert grace.phone is None and grace.created_at.tzinfo is not None
+invited = done(invite_screen.sync(grace.id, client=client, body=NewVoiceScreen(role_id=role.id)))
+assert invited.status is VoiceScreenStatus.QUEUED and invited.started_at is None
+deadline = time.monotonic() + 30
+completed = VoiceScreenStatus.COMPLETED
+while not done(list_voice_screens.sync(client=client, role_id=role.id, status=completed)).data:
+    assert time.monotonic() < deadline, "the screen never ends"
+    time.sleep(0.1)
+screen = done(show_voice_screen.sync(invited.id, client=client))
+assert screen.started_at is not None and screen.completed_at is not None
+assert screen.started_at <= screen.completed_at and screen.scores.overall is not None
+turns = [excerpt.turn for excerpt in screen.highlights + screen.red_flags if excerpt.turn is not None]
+assert screen.transcript and all(screen.transcript[turn].text for turn in turns)
+offered = done(advance_candidate.sync(grace.id, client=client, body=Advance(stage=AdvanceStage.OFFER)))
+assert offered.stage is Stage.OFFER
+done(hire_candidate.sync(grace.id, client=client, body=Hire(start_date=datetime.date(2027, 1, 4))))
+hired = done(show_candidate.sync(grace.id, client=client))
+[application] = hired.applications
+assert application.source is ApplicationSource.MANUAL and application.status is ApplicationStatus.HIRED
+assert [told(touchpoint) for touchpoint in hired.touchpoints][:2] == ["hired from 2027-01-04 on", "screening to offer"]
+stats = done(show_role_stats.sync(role.id, client=client))
+assert (stats.applicants, stats.screens_completed, stats.average_score) == (1, 1, screen.scores.overall)
+
+# The world is told.
+post = done(post_job.sync(client=client, body=NewXPost(job_posting_id=posting.id, style=XPostStyle.CASUAL)))
+assert posting.public_url in post.text
+posts = done(list_posts.sync(client=client))
+assert posts.data[0].external_id == post.external_id and posts.next_cursor is None
+use = done(show_channels.sync(client=client)).x.usage
+assert (use.used, use.limit, use.period) == (1, None, Period.DAY)
+
+# A few drafts, and all roles page by page.
+for title in ["Data Engineer", "Product Designer", "Recruiter"]:
+    done(create_role.sync(client=client, body=NewRole(title=title)))
+titles = [role.title for role in roles(client)]
+assert titles[:4] == ["Recruiter", "Product Designer", "Data Engineer", engineer.title], titles
+draft = done(list_roles.sync(client=client, status=RoleStatus.DRAFT)).data[0]
+assert draft.title == "Recruiter" and draft.salary_max is None
+
+# Mistakes.
+contradiction = create_role.sync(client=client, body=NewRole(title=" ", salary_min=2, salary_max=1))
+assert isinstance(contradiction, Invalid), contradiction
+assert contradiction.messages == ["title can't be blank", "salary_min must be at most salary_max"]
+late = reject_candidate.sync(grace.id, client=client)
+assert isinstance(late, Invalid) and late.code is InvalidCode.INVALID_TRANSITION, late
+nobody = show_candidate.sync(1, client=client)
+assert isinstance(nobody, ApiError) and nobody.code is ApiErrorCode.NOT_FOUND, nobody
+stranger = show_organization.sync(client=record.client(base, "rc_live_nobody"))
+assert isinstance(stranger, ApiError) and stranger.code is ApiErrorCode.UNAUTHORIZED, stranger
+
+# A draft changes, unless somebody else was faster; then it goes through everything a role can.
+version = show_role.sync_detailed(draft.id, client=client).headers["ETag"]
+berlin = RolePatch(location="Berlin", remote_policy=RemotePolicy.HYBRID)
+placed = done(update_role.sync(draft.id, client=client, body=berlin, if_match=version))
+assert placed.remote_policy is RemotePolicy.HYBRID
+lost = update_role.sync(draft.id, client=client, body=RolePatch(location=None), if_match=version)
+assert isinstance(lost, ApiError) and lost.code is ApiErrorCode.PRECONDITION_FAILED, lost
+assert done(update_role.sync(draft.id, client=client, body=RolePatch(location=None))).location is None
+assert done(update_role.sync(draft.id, client=client)).remote_policy is RemotePolicy.HYBRID
+content = JobPostingContent(requirements="Patience.")
+written = done(create_job_posting.sync(client=client, body=NewJobPosting(role_id=draft.id, job_posting=content)))
+assert done(publish_role.sync(draft.id, client=client)).status is RoleStatus.OPEN
+assert done(pause_role.sync(draft.id, client=client)).status is RoleStatus.PAUSED
+assert done(resume_role.sync(draft.id, client=client)).status is RoleStatus.OPEN
+
+# Its posting.
+patch = JobPostingPatch(requirements=None, title="Talent scout")
+reworded = done(update_job_posting.sync(written.id, client=client, body=patch))
+assert reworded.requirements is None and reworded.slug == written.slug
+assert done(publish_job_posting.sync(written.id, client=client)).published
+published = done(list_job_postings.sync(client=client, published=True, limit=1))
+assert [found.id for found in published.data] == [written.id]
+assert not done(unpublish_job_posting.sync(written.id, client=client)).published
+assert done(show_job_posting.sync(written.id, client=client)).title == "Talent scout"
+
+# Somebody who applies later, is turned down, and is given another chance.
+ada = done(create_candidate.sync(client=client, body=NewCandidate(name="Ada Lovelace", email="ada@example.com")))
+phoned = done(update_candidate.sync(ada.id, client=client, body=CandidatePatch(phone="+1 415 555 2671")))
+assert phoned.phone == "+14155552671" and phoned.resume_url is None
+late_application = done(apply_candidate.sync(ada.id, client=client, body=NewApplication(role_id=draft.id)))
+assert late_application.source is ApplicationSource.API
+assert done(reject_candidate.sync(ada.id, client=client, body=Rejection(reason="Salary"))).stage is Stage.REJECTED
+assert done(unreject_candidate.sync(ada.id, client=client)).stage is Stage.APPLIED
+applied = done(list_candidates.sync(client=client, role_id=draft.id, stage=Stage.APPLIED))
+assert [candidate.name for candidate in applied.data] == [ada.name]
+assert done(close_role.sync(draft.id, client=client)).status is RoleStatus.CLOSED
+assert done(reopen_role.sync(draft.id, client=client)).status is RoleStatus.DRAFT
+
+# Two plans.
+acme = done(show_organization.sync(client=client))
+assert acme.plan.name is Plan.PRO and acme.limits.requests_per_day is None
+globex = record.client(base, GLOBEX)
+limit = done(show_organization.sync(client=globex)).limits.requests_per_day
+assert limit is not None
+for _ in range(limit - 1):
+    done(show_organization.sync(client=globex))
+spent = show_organization.sync_detailed(client=globex)
+assert isinstance(spent.parsed, ApiError) and spent.parsed.code is ApiErrorCode.RATE_LIMITED, spent
+assert int(spent.headers["Retry-After"]) > 0
+
+# Nothing was left out.
+unused = record.unused(client)
+assert not unused, unused
+print("every operation is used, by openapi-python-client")

@@ -1,0 +1,270 @@
+// The README's first session, and what else the API can do, with the types that openapi-typescript makes of the document.
+//
+// Usage: node session.js BASE
+
+import assert from "node:assert/strict";
+import process from "node:process";
+import { setTimeout as sleep } from "node:timers/promises";
+import createClient from "openapi-fetch";
+import type { ApiError, Channel, Invalid, NewRole, paths, RoleList, Touchpoint, VoiceScreenDetail } from "./generated/rolecall.js";
+
+const ACME = "rc_live_000000001000000001DemoKeyOfAcmeLiveNotASecret1G6Rh6";
+const GLOBEX = "rc_live_000000002000000002DemoKeyOfGlobexLiveNoSecret1WH8fx";
+
+const baseUrl = process.argv[2];
+assert(baseUrl !== undefined, "usage: session.js BASE");
+const client = (key: string) => createClient<paths>({ baseUrl, headers: { Authorization: `Bearer ${key}` } });
+const api = client(ACME);
+
+// Every operation that succeeded.
+const used = new Set<string>();
+api.use({
+  onResponse({ request, response, schemaPath }) {
+    if (response.ok) used.add(`${request.method} ${schemaPath}`);
+  },
+});
+
+// Why a request was refused. The code tells which of the two it is.
+function reason(error: ApiError | Invalid): string {
+  switch (error.code) {
+    case "validation_failed":
+    case "invalid_transition":
+    case "channel_not_connected":
+    case "idempotency_mismatch":
+      return error.messages.join("; ");
+    default:
+      return `${error.code} (${error.request_id})`;
+  }
+}
+
+// The data of a request that succeeded.
+function done<Data>(answer: { data?: Data; error?: ApiError | Invalid; response: Response }): Data {
+  if (answer.error !== undefined) assert.fail(reason(answer.error));
+  assert(answer.data !== undefined, String(answer.response.status));
+  return answer.data;
+}
+
+// Why a request failed that had to.
+function refused(answer: { error?: ApiError | Invalid; response: Response }): ApiError | Invalid {
+  assert(answer.error !== undefined, String(answer.response.status));
+  return answer.error;
+}
+
+function header(answer: { response: Response }, name: string): string {
+  const value = answer.response.headers.get(name);
+  assert(value !== null, name);
+  return value;
+}
+
+// What has happened, in a few words; of each kind, what there is to know about it.
+function told(touchpoint: Touchpoint): string {
+  switch (touchpoint.kind) {
+    case "created":
+      return `created (${touchpoint.detail.source})`;
+    case "applied":
+      return `applied for ${String(touchpoint.detail.role_id)}${touchpoint.detail.submission?.note ?? ""}`;
+    case "updated":
+      return `updated ${touchpoint.detail.fields.join(", ")}`;
+    case "stage_changed":
+      return `${touchpoint.detail.from} to ${touchpoint.detail.to}`;
+    case "rejected":
+      return `rejected: ${touchpoint.detail.reason ?? "for no reason"}`;
+    case "unrejected":
+      return `back to ${touchpoint.detail.to}`;
+    case "hired":
+      return `hired from ${touchpoint.detail.start_date ?? "now"} on`;
+    case "screen_invited":
+      return `invited, ${touchpoint.detail.scheduled_at ?? "at once"}`;
+    case "screen_completed":
+      return `screened: ${touchpoint.detail.result ?? "without a result"}`;
+  }
+}
+
+// What a screen's highlights and red flags rest on.
+function evidence(screen: VoiceScreenDetail): string[] {
+  return [...screen.highlights, ...screen.red_flags].map(({ text, turn }) => {
+    const said = turn === null ? undefined : screen.transcript[turn];
+    return said === undefined ? text : `${said.speaker} at ${said.at_seconds.toFixed()}: ${said.text}`;
+  });
+}
+
+function use({ account, status, usage }: Channel): string {
+  const limit = usage.limit === null ? "" : ` of ${usage.limit.toFixed()}`;
+  return `${account ?? "nobody"}, ${status}: ${usage.used.toFixed()}${limit} a ${usage.period}`;
+}
+
+// All roles, newest first, two at a time.
+async function* roles() {
+  let cursor: string | null = null;
+  do {
+    const query = { limit: 2, ...(cursor === null ? {} : { cursor }) };
+    const page: RoleList = done(await api.GET("/api/v1/roles", { params: { query } }));
+    assert(page.data.length <= 2);
+    yield* page.data;
+    cursor = page.next_cursor;
+  } while (cursor !== null);
+}
+
+// A role and its posting, both published; sent again, the same answer, and with another body a refusal.
+const engineer = {
+  title: "Senior Rust Engineer",
+  location: "Remote",
+  remote_policy: "remote",
+  salary_min: 150_000,
+  salary_max: 190_000,
+} satisfies NewRole;
+const once = { header: { "Idempotency-Key": "first-session" } };
+const posted = done(await api.POST("/api/v1/quick_post", { params: once, body: { role: engineer } }));
+const again = await api.POST("/api/v1/quick_post", { params: once, body: { role: engineer } });
+assert.equal(header(again, "Idempotency-Replayed"), "true");
+assert.equal(done(again).role.id, posted.role.id);
+const other = await api.POST("/api/v1/quick_post", { params: once, body: { role: engineer, publish: false } });
+assert.equal(refused(other).code, "idempotency_mismatch");
+assert.equal(posted.role.status, "open");
+assert.equal(posted.role.job_posting_url, posted.job_posting.public_url);
+const role = { path: { id: posted.role.id } };
+
+// Somebody applies, is screened, and hired.
+const grace = done(
+  await api.POST("/api/v1/candidates", {
+    body: { name: "Grace Hopper", email: "grace@example.com", role_id: posted.role.id },
+  }),
+);
+assert.equal(grace.phone, null);
+const candidate = { path: { id: grace.id } };
+const invited = done(
+  await api.POST("/api/v1/candidates/{id}/invite_screen", { params: candidate, body: { role_id: posted.role.id } }),
+);
+assert.equal(invited.status, "queued");
+for (let tries = 0; ; tries++) {
+  const { data } = done(
+    await api.GET("/api/v1/voice_screens", { params: { query: { role_id: posted.role.id, status: "completed" } } }),
+  );
+  if (data.some(({ id }) => id === invited.id)) break;
+  assert(tries < 100, "the screen never ends");
+  await sleep(100);
+}
+const screen = done(await api.GET("/api/v1/voice_screens/{id}", { params: { path: { id: invited.id } } }));
+assert.notEqual(screen.scores.overall, null);
+assert(screen.transcript.length > 0);
+assert(!evidence(screen).includes(""));
+const advanced = done(
+  await api.POST("/api/v1/candidates/{id}/advance", { params: candidate, body: { stage: "offer" } }),
+);
+assert.equal(advanced.stage, "offer");
+done(await api.POST("/api/v1/candidates/{id}/hire", { params: candidate, body: { start_date: "2027-01-04" } }));
+const hired = done(await api.GET("/api/v1/candidates/{id}", { params: candidate }));
+assert.deepEqual(
+  hired.applications.map(({ role_title, source, status }) => [role_title, source, status]),
+  [[engineer.title, "manual", "hired"]],
+);
+assert.equal(hired.voice_screens[0]?.id, screen.id);
+assert.deepEqual(hired.touchpoints.map(told).slice(0, 2), ["hired from 2027-01-04 on", "screening to offer"]);
+const stats = done(await api.GET("/api/v1/roles/{id}/stats", { params: role }));
+assert.deepEqual([stats.applicants, stats.screens_completed], [1, 1]);
+assert.equal(stats.average_score, screen.scores.overall);
+
+// The world is told.
+const post = done(
+  await api.POST("/api/v1/channels/x/post", { body: { job_posting_id: posted.job_posting.id, style: "casual" } }),
+);
+assert(post.text.includes(posted.job_posting.public_url));
+const posts = done(await api.GET("/api/v1/channels/x/posts"));
+assert.deepEqual([posts.data[0]?.external_id, posts.next_cursor], [post.external_id, null]);
+const channels = done(await api.GET("/api/v1/channels"));
+assert.match(use(channels.x), /connected: 1 a day$/);
+
+// A few drafts, and all roles page by page.
+for (const title of ["Data Engineer", "Product Designer", "Recruiter"]) {
+  done(await api.POST("/api/v1/roles", { body: { title } }));
+}
+const titles: string[] = [];
+for await (const { title } of roles()) titles.push(title);
+assert.deepEqual(titles.slice(0, 4), ["Recruiter", "Product Designer", "Data Engineer", engineer.title]);
+const drafts = done(await api.GET("/api/v1/roles", { params: { query: { status: "draft" } } }));
+const recruiter = drafts.data[0];
+assert(recruiter?.title === "Recruiter");
+
+// Mistakes.
+const contradiction = refused(await api.POST("/api/v1/roles", { body: { title: " ", salary_min: 2, salary_max: 1 } }));
+assert(contradiction.code === "validation_failed");
+assert.deepEqual(contradiction.messages, ["title can't be blank", "salary_min must be at most salary_max"]);
+const late = refused(await api.POST("/api/v1/candidates/{id}/reject", { params: candidate }));
+assert(late.code === "invalid_transition");
+assert.match(reason(late), /^stage cannot go from hired to rejected/);
+const nobody = refused(await api.GET("/api/v1/candidates/{id}", { params: { path: { id: 1 } } }));
+assert.equal(nobody.code, "not_found");
+const stranger = refused(await client("rc_live_nobody").GET("/api/v1/organization"));
+assert.equal(stranger.code, "unauthorized");
+
+// A draft changes, unless somebody else was faster; then it goes through everything a role can.
+const draft = { path: { id: recruiter.id } };
+const shown = await api.GET("/api/v1/roles/{id}", { params: draft });
+const version = { ...draft, header: { "If-Match": header(shown, "ETag") } };
+const placed = done(
+  await api.PATCH("/api/v1/roles/{id}", { params: version, body: { location: "Berlin", remote_policy: "hybrid" } }),
+);
+assert.equal(placed.remote_policy, "hybrid");
+const lost = refused(await api.PATCH("/api/v1/roles/{id}", { params: version, body: { location: null } }));
+assert.equal(lost.code, "precondition_failed");
+const moved = done(await api.PATCH("/api/v1/roles/{id}", { params: draft, body: { location: null } }));
+assert.equal(moved.location, null);
+done(await api.PATCH("/api/v1/roles/{id}", { params: draft }));
+const written = done(
+  await api.POST("/api/v1/job_postings", { body: { role_id: recruiter.id, job_posting: { requirements: "Patience." } } }),
+);
+const posting = { path: { id: written.id } };
+const moves = [
+  await api.POST("/api/v1/roles/{id}/publish", { params: draft }),
+  await api.POST("/api/v1/roles/{id}/pause", { params: draft }),
+  await api.POST("/api/v1/roles/{id}/resume", { params: draft }),
+];
+assert.deepEqual(moves.map((move) => done(move).status), ["open", "paused", "open"]);
+
+// Its posting.
+const reworded = done(
+  await api.PATCH("/api/v1/job_postings/{id}", { params: posting, body: { requirements: null, title: "Talent scout" } }),
+);
+assert.deepEqual([reworded.requirements, reworded.slug], [null, written.slug]);
+assert(done(await api.POST("/api/v1/job_postings/{id}/publish", { params: posting })).published);
+const published = done(await api.GET("/api/v1/job_postings", { params: { query: { published: true, limit: 1 } } }));
+assert.equal(published.data[0]?.id, written.id);
+assert(!done(await api.POST("/api/v1/job_postings/{id}/unpublish", { params: posting })).published);
+assert.equal(done(await api.GET("/api/v1/job_postings/{id}", { params: posting })).title, "Talent scout");
+
+// Somebody who applies later, is turned down, and is given another chance.
+const ada = done(await api.POST("/api/v1/candidates", { body: { name: "Ada Lovelace", email: "ada@example.com" } }));
+const second = { path: { id: ada.id } };
+const phoned = done(await api.PATCH("/api/v1/candidates/{id}", { params: second, body: { phone: "+1 415 555 2671" } }));
+assert.equal(phoned.phone, "+14155552671");
+const application = done(
+  await api.POST("/api/v1/candidates/{id}/applications", { params: second, body: { role_id: recruiter.id } }),
+);
+assert.deepEqual([application.source, application.status], ["api", "active"]);
+done(await api.POST("/api/v1/candidates/{id}/reject", { params: second, body: { reason: "Salary" } }));
+assert.equal(done(await api.POST("/api/v1/candidates/{id}/unreject", { params: second })).stage, "applied");
+const applied = done(
+  await api.GET("/api/v1/candidates", { params: { query: { role_id: recruiter.id, stage: "applied" } } }),
+);
+assert.deepEqual(applied.data.map(({ name }) => name), [ada.name]);
+assert.equal(done(await api.DELETE("/api/v1/roles/{id}", { params: draft })).status, "closed");
+assert.equal(done(await api.POST("/api/v1/roles/{id}/reopen", { params: draft })).status, "draft");
+
+// Two plans.
+const acme = done(await api.GET("/api/v1/organization"));
+assert.deepEqual([acme.plan.name, acme.limits.requests_per_day], ["pro", null]);
+const globex = client(GLOBEX);
+const { limits } = done(await globex.GET("/api/v1/organization"));
+assert(limits.requests_per_day !== null);
+for (let requests = 1; requests < limits.requests_per_day; requests++) done(await globex.GET("/api/v1/organization"));
+const spent = await globex.GET("/api/v1/organization");
+assert.equal(refused(spent).code, "rate_limited");
+assert(Number(header(spent, "Retry-After")) > 0);
+
+// Nothing was left out.
+const document = done(await api.GET("/api/v1/openapi.json"));
+const operations = Object.entries(document.paths)
+  .filter(([path]) => path.startsWith("/api/v1/"))
+  .flatMap(([path, methods]) => Object.keys(methods).map((method) => `${method.toUpperCase()} ${path}`));
+assert.deepEqual(operations.filter((operation) => !used.has(operation)), [], "operations that were not used");
+console.log("every operation is used, by openapi-typescript and openapi-fetch");
