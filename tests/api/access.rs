@@ -71,7 +71,8 @@ async fn every_row_wants_a_good_credential() {
     );
     let nobody = Tenant { organization: Id::new(77).unwrap(), mode: Mode::Live };
     let nobody = Credential::generate(Kind::ApiKey, nobody, Id::new(1).unwrap(), &Random::seeded(2));
-    let forged = Credential::api_key_with_secret(
+    let forged = Credential::with_secret(
+        Kind::ApiKey,
         tenant(GLOBEX, Mode::Live),
         Id::new(2).unwrap(),
         "ThisIsNotTheSecretOfGlobex1",

@@ -127,7 +127,7 @@ impl World {
             base_url: Some(BASE_URL.to_owned()),
             client_address_header: None,
             dynamodb_endpoint: None,
-            signing_key: Secret::new("0123456789abcdef0123456789abcdef"),
+            signing_key: Secret::new(demo::SIGNING_KEY),
             services: Services {
                 resumes: Some(Shelf::access(&loopback)),
                 callback_url: services.callback_url.or(Some(loopback)),

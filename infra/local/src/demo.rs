@@ -7,11 +7,14 @@ use std::collections::BTreeMap;
 use std::sync::{Mutex, PoisonError};
 
 use jiff::Timestamp;
-use shared::auth::Credential;
+use shared::auth::{Credential, Kind};
 use shared::clock::to_second;
 use shared::id::Id;
 use shared::model::{Member, MemberRole, Mode, Password, PasswordHash, Plan, Scopes, Tenant, Text};
 use shared::store::{ApiKey, NewApiKey, Store, Writes};
+
+/// Signs the cursors and forms of the local service, which need no secret.
+pub const SIGNING_KEY: &str = "0123456789abcdef0123456789abcdef";
 
 /// A demonstration organization.
 pub struct Demo {
@@ -61,7 +64,7 @@ impl Demo {
             Mode::Live => self.secrets[0],
             Mode::Test => self.secrets[1],
         };
-        Ok(Credential::api_key_with_secret(tenant, tenant.organization, secret))
+        Ok(Credential::with_secret(Kind::ApiKey, tenant, tenant.organization, secret))
     }
 
     /// Creates what of it does not exist yet.

@@ -5,5 +5,6 @@ pub mod database;
 pub mod demo;
 pub mod functions;
 pub mod gateway;
+pub mod recorded;
 pub mod server;
 pub mod template;

@@ -14,6 +14,7 @@ use rolecall_local::database::Embedded;
 use rolecall_local::demo::{self, DEMOS};
 use rolecall_local::functions;
 use rolecall_local::gateway::Gateway;
+use rolecall_local::recorded;
 use rolecall_local::server::{self, Host};
 use rolecall_local::template::Template;
 use shared::clock::Clock;
@@ -51,6 +52,9 @@ struct Arguments {
     /// The table's name
     #[arg(long, value_name = "NAME", default_value = "rolecall")]
     table: String,
+    /// Create what the files in events/ name, too, and leave tasks to whoever invokes the tasks function
+    #[arg(long, requires = "memory")]
+    recorded: bool,
     /// Run the scheduled functions once, now, before serving
     #[arg(long)]
     run_schedules: bool,
@@ -109,7 +113,7 @@ async fn run(arguments: Arguments) -> Result<(), String> {
         base_url: Some(base_url.clone()),
         client_address_header: None,
         dynamodb_endpoint: None,
-        signing_key: Secret::new("cursors of the local service need no secret"),
+        signing_key: Secret::new(demo::SIGNING_KEY),
         services: Services {
             simulated: true,
             resumes: Some(Shelf::access(&base_url)),
@@ -130,6 +134,11 @@ async fn run(arguments: Arguments) -> Result<(), String> {
     demo::create(&store, environment.clock.now())
         .await
         .map_err(|error| format!("No demonstration data: {error}."))?;
+    if arguments.recorded {
+        recorded::create(&store, environment.clock.now())
+            .await
+            .map_err(|error| format!("No recorded data: {error}."))?;
+    }
     if arguments.run_schedules {
         report(&functions::run_scheduled(&template, &environment).await);
     }
@@ -143,14 +152,16 @@ async fn run(arguments: Arguments) -> Result<(), String> {
     let host =
         Host { gateway: Arc::new(gateway), bucket: Arc::new(bucket), clock: environment.clock.clone() };
     let (stop, stopped) = watch::channel(());
-    let every_second = tokio::spawn(every_second(environment.clone()));
+    let every_second = (!arguments.recorded).then(|| tokio::spawn(every_second(environment.clone())));
     let midnight = tokio::spawn(at_midnight(template, environment));
     let serving = tokio::spawn(server::serve(listener, host, changed(stopped)));
     greet(&base_url, &endpoint)?;
 
     interrupted().await?;
     eprintln!("Stopping.");
-    every_second.abort();
+    if let Some(every_second) = every_second {
+        every_second.abort();
+    }
     midnight.abort();
     drop(stop);
     serving.await.map_err(|error| error.to_string())?.map_err(|error| error.to_string())?;

@@ -91,12 +91,6 @@ impl Credential {
         Self::with_secret(kind, tenant, id, &random.token(kind.secret_length()))
     }
 
-    /// The API key with this secret, which must be 27 letters and digits. Whoever knows the secret knows the key: for
-    /// demonstration keys, which are public.
-    pub fn api_key_with_secret(tenant: Tenant, id: Id, secret: &str) -> Self {
-        Self::with_secret(Kind::ApiKey, tenant, id, secret)
-    }
-
     /// The refresh token that follows this one: of the same family, with another secret of its own.
     #[must_use]
     pub fn successor(&self, random: &Random) -> Self {
@@ -104,7 +98,9 @@ impl Credential {
         Self::with_secret(self.kind, self.tenant, self.id, &secret)
     }
 
-    fn with_secret(kind: Kind, tenant: Tenant, id: Id, secret: &str) -> Self {
+    /// The credential with this secret, which must be 27 letters and digits, or 54 for a refresh token. Whoever knows the
+    /// secret knows the credential: for demonstrations, which are public.
+    pub fn with_secret(kind: Kind, tenant: Tenant, id: Id, secret: &str) -> Self {
         let mut text = format!(
             "{}{}{}{secret}",
             kind.prefix(tenant.mode),
