@@ -100,7 +100,7 @@ def check_documented(event, answer, status):
     method, _, path = event["routeKey"].partition(" ")
     pointer = follow(["paths", path, method.lower(), "responses", str(status)])
     response = find(pointer)
-    assert answer.get("statusCode") == status, f"expected {status}: {answer}"
+    assert answer.get("statusCode") == status, f"{event['routeKey']}: expected {status}: {answer}"
     for name in response.get("headers", {}):
         documented = follow([*pointer, "headers", name])
         given = header(answer, name)

@@ -1,4 +1,4 @@
-"""Runs every function's release binary in Lambda's runtime interface emulator, and sends it its recorded events.
+"""Runs every function in Lambda's runtime interface emulator, and sends it its recorded events.
 
 Usage: main.py FOLDER ROLECALL, the folder of the functions' binaries, and the local service, whose embedded DynamoDB they work
 on. Run it with the Python that has aws-sam-cli: the emulator is part of that package. `main.py --packages` names the functions.
