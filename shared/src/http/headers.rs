@@ -20,7 +20,10 @@ pub(super) fn single<'h>(headers: &'h HeaderMap, name: &str) -> Result<Option<&'
 pub(super) fn idempotency_key(headers: &HeaderMap) -> Result<Option<String>, Error> {
     let Some(value) = single(headers, "idempotency-key")? else { return Ok(None) };
     let value = value.trim();
-    let key = value.strip_prefix('"').and_then(|inner| inner.strip_suffix('"')).unwrap_or(value);
+    let key = match value.strip_prefix('"') {
+        Some(quoted) => quoted.strip_suffix('"').unwrap_or_default(),
+        None => value,
+    };
     if (1..=255).contains(&key.len()) && key.bytes().all(|byte| byte.is_ascii_graphic()) {
         Ok(Some(key.to_owned()))
     } else {
@@ -114,7 +117,17 @@ mod tests {
             assert_eq!(key(&[same]), Ok(Some("k-1".to_owned())));
         }
         assert!(key(&[&"k".repeat(255)]).is_ok());
-        for bad in [&["\"\""][..], &[""], &["a b"], &["\u{e9}"], &[&"k".repeat(256)], &["a", "b"]] {
+        for bad in [
+            &["\"\""][..],
+            &["\"k-1"],
+            &["\""],
+            &["\"k\"1"],
+            &[""],
+            &["a b"],
+            &["\u{e9}"],
+            &[&"k".repeat(256)],
+            &["a", "b"],
+        ] {
             assert_eq!(key(bad), Err(400), "{bad:?}");
         }
     }
