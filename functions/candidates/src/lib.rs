@@ -70,7 +70,7 @@ pub struct Candidate {
     /// The telephone number, with its country code.
     phone: Option<Phone>,
     /// Where the résumé is.
-    #[schema(value_type = Option<String>, format = "uri")]
+    #[schema(value_type = Option<String>)]
     resume_url: Option<WebAddress>,
     /// Where the candidate stands; only moves change it.
     stage: Stage,

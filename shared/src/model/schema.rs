@@ -63,7 +63,6 @@ described! {
     Salary: integer(0).format(Some(SchemaFormat::KnownFormat(KnownFormat::Int32))).maximum(Some(Self::MAX));
     Slug: string().pattern(Some("^[a-z0-9]+(-[a-z0-9]+)*$")).max_length(Some(Self::MAX));
     WebAddress: string()
-        .format(Some(SchemaFormat::Custom("uri".to_owned())))
         .pattern(Some(r"^[Hh][Tt][Tt][Pp][Ss]?://[^\s\x00-\x1F\x7F-\x9F]+$"))
         .max_length(Some(Self::MAX));
 }
