@@ -50,6 +50,11 @@ impl Description {
         self.fields.is_empty()
     }
 
+    /// What the fields are called.
+    pub(super) fn names(&self) -> impl Iterator<Item = &str> {
+        self.fields.iter().map(|field| field.name.as_str())
+    }
+
     /// Whether something must be sent.
     pub(super) fn is_required(&self) -> bool {
         self.fields.iter().any(|field| match &field.kind {

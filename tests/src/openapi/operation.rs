@@ -99,9 +99,12 @@ impl Operation {
         in_words(&self.id())
     }
 
-    /// Where the answer of one that creates leads to: everything that can be done with what was created, and what it
-    /// belongs to.
+    /// Where the answer leads to. From a list: to its first item, and to the next page. From what was created: to
+    /// everything that can be done with it, and to what it belongs to.
     pub(super) fn links(&self, all: &[Self], example: &Example) -> Map<String, Value> {
+        if self.is_list() {
+            return self.links_of_list(all);
+        }
         let mut links = Map::new();
         if self.status != 201 {
             return links;
@@ -131,6 +134,24 @@ impl Operation {
                 links.entry(target.id()).or_insert(link);
             }
         }
+        links
+    }
+
+    fn links_of_list(&self, all: &[Self]) -> Map<String, Value> {
+        let mut links = Map::new();
+        let item = format!("{}/{{id}}", self.path());
+        for show in all.iter().filter(|target| target.path() == item && target.method() == "GET") {
+            let parameters = json!({ "id": "$response.body#/data/0/id" });
+            links.insert(show.id(), json!({ "operationId": show.id(), "parameters": parameters }));
+        }
+        // A cursor is good only with the filters that it came with.
+        let mut parameters: Map<_, _> = self
+            .input
+            .names()
+            .map(|name| (name.to_owned(), format!("$request.query.{name}").into()))
+            .collect();
+        parameters.insert("cursor".to_owned(), "$response.body#/next_cursor".into());
+        links.insert("next_page".to_owned(), json!({ "operationId": self.id(), "parameters": parameters }));
         links
     }
 }
