@@ -1,4 +1,4 @@
-//! Text that people type: trimmed, bounded in characters, free of control characters.
+//! Text that people type: bounded in characters, free of control characters, trimmed.
 
 use serde::{Deserialize, Serialize};
 
@@ -8,15 +8,16 @@ use serde::{Deserialize, Serialize};
 pub struct Text<const MAX: usize>(String);
 
 impl<const MAX: usize> Text<MAX> {
-    /// `None` for blank text, otherwise the trimmed text or what is wrong with it.
+    /// `None` for blank text, otherwise the trimmed text or what is wrong with it. The bound is on what is given: that
+    /// is what a schema can say.
     pub fn parse(given: &str) -> Result<Option<Self>, String> {
-        let text = given.trim();
         if given.chars().any(|c| c.is_control() && c != '\n' && c != '\t') {
             return Err("must not contain control characters other than newline and tab".to_owned());
         }
-        if text.chars().nth(MAX).is_some() {
+        if given.chars().nth(MAX).is_some() {
             return Err(format!("must be at most {MAX} characters"));
         }
+        let text = given.trim();
         Ok((!text.is_empty()).then(|| Self(text.to_owned())))
     }
 
@@ -71,6 +72,7 @@ mod tests {
         assert!(Text::<4>::parse("日本語🦀").unwrap().is_some());
         assert_eq!(Text::<4>::parse("日本語🦀x"), Err("must be at most 4 characters".to_owned()));
         assert_eq!(Text::<4>::parse(" \u{3000}\n"), Ok(None));
+        assert_eq!(Text::<4>::parse(" abc\n"), Err("must be at most 4 characters".to_owned()));
         assert!(Text::<4>::parse("a\n\tb").unwrap().is_some());
         for control in ["a\rb", "a\r", "a\0b", "a\u{7f}b", "a\u{85}b", "a\u{1b}b"] {
             assert!(Text::<4>::parse(control).is_err(), "{control:?}");
