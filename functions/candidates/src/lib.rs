@@ -33,7 +33,7 @@ use shared::resources::screen::Screen;
 use shared::store::{CandidatePage, Writes};
 use utoipa::ToSchema;
 use utoipa::openapi::RefOr;
-use utoipa::openapi::schema::Schema;
+use utoipa::openapi::schema::{AnyOfBuilder, Schema};
 
 /// The function's routes.
 pub fn routes<R: Row>() -> Vec<R> {
@@ -168,7 +168,9 @@ impl Value for SentAddress {
     }
 
     fn schema() -> RefOr<Schema> {
-        WebAddress::schema()
+        let link = string().pattern(Some("X-Amz-Signature="));
+        let link = link.description(Some("The link to the candidate's file, as an answer had it."));
+        AnyOfBuilder::new().item(WebAddress::schema()).item(link).into()
     }
 }
 

@@ -57,12 +57,14 @@ macro_rules! described {
 }
 
 described! {
-    Email: formatted(KnownFormat::Email).max_length(Some(Self::MAX));
+    // Other scripts than Latin are as good.
+    Email: string().format(Some(SchemaFormat::Custom("idn-email".to_owned()))).max_length(Some(Self::MAX));
     Id: integer(1).format(Some(SchemaFormat::KnownFormat(KnownFormat::Int64))).maximum(Some(Self::MAX));
     Phone: string().pattern(Some(r"^\+[1-9][0-9]{6,14}$"));
     Salary: integer(0).format(Some(SchemaFormat::KnownFormat(KnownFormat::Int32))).maximum(Some(Self::MAX));
     Slug: string().pattern(Some("^[a-z0-9]+(-[a-z0-9]+)*$")).max_length(Some(Self::MAX));
     WebAddress: string()
+        // No `uri`: browsers take more than RFC 3986 has.
         .pattern(Some(r"^[Hh][Tt][Tt][Pp][Ss]?://[^\s\x00-\x1F\x7F-\x9F]+$"))
         .max_length(Some(Self::MAX));
 }
