@@ -12,7 +12,7 @@ use shared::providers::Providers;
 use tests::browser::{Browser, Form, input};
 use tests::desk::{actions, escaped, owner};
 use tests::wire::{Fault, Recorded};
-use tests::{ACME, Answer, BASE_URL, GLOBEX, World, gateway};
+use tests::{ACME, Answer, BASE_URL, GLOBEX, World};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 use url::Url;
@@ -161,7 +161,7 @@ async fn with_bucket(access: impl FnOnce(BucketAccess) -> Option<BucketAccess>) 
     let config = &mut world.environment.config;
     config.services.resumes = config.services.resumes.take().and_then(access);
     world.environment.providers = Providers::new(config);
-    world.gateway = gateway(&world.template, &world.environment);
+    world.restart();
     world
 }
 

@@ -79,22 +79,12 @@ async fn a_session_whose_use_cannot_be_noted_is_served_all_the_same() {
 
 #[tokio::test]
 async fn a_missing_table_is_our_fault_and_a_page_says_no_more() {
-    let world = World::new().await;
+    let mut world = World::new().await;
     let cookie = Browser::of(&world, ACME, &owner(&world, ACME).await).await.cookie();
-    let mut environment = world.environment.clone();
-    environment.store = shared::store::Store::through(world.wire.client(), &world.endpoint, "no-such-table");
-    let gateway = rolecall_local::gateway::Gateway::new(
-        &world.template.routes,
-        &rolecall_local::functions::answering(&environment),
-        environment.clock.clone(),
-        environment.random.clone(),
-    );
-    let request = http::Request::get("/dashboard")
-        .header("host", "api.rolecall.test")
-        .header("cookie", format!("__Host-rolecall={cookie}"))
-        .body(bytes::Bytes::new());
-    let response = gateway.unwrap().send(request.unwrap(), std::net::Ipv4Addr::LOCALHOST.into()).await;
-    let answer = Answer::read(response).expect(500);
+    world.environment.store =
+        shared::store::Store::through(world.wire.client(), &world.endpoint, "no-such-table");
+    world.restart();
+    let answer = Browser::with_cookie(&world, &cookie).get("/dashboard").await.expect(500);
     assert!(
         answer.text.contains("Something went wrong") && answer.text.contains(answer.header("x-request-id"))
     );

@@ -94,21 +94,11 @@ async fn a_lost_gate_answer_is_not_asked_again() {
 
 #[tokio::test]
 async fn a_table_that_is_not_there_is_our_fault_and_says_no_more() {
-    let world = World::new().await;
-    let mut environment = world.environment.clone();
-    environment.store = shared::store::Store::through(world.wire.client(), &world.endpoint, "no-such-table");
-    let gateway = rolecall_local::gateway::Gateway::new(
-        &world.template.routes,
-        &rolecall_local::functions::answering(&environment),
-        environment.clock.clone(),
-        environment.random.clone(),
-    );
-    let request = http::Request::get("/api/v1/roles")
-        .header("host", "api.rolecall.test")
-        .header("authorization", format!("Bearer {}", tests::key(GLOBEX, Mode::Live)))
-        .body(bytes::Bytes::new());
-    let response = gateway.unwrap().send(request.unwrap(), std::net::Ipv4Addr::LOCALHOST.into()).await;
-    let answer = Answer::read(response).expect(500);
+    let mut world = World::new().await;
+    world.environment.store =
+        shared::store::Store::through(world.wire.client(), &world.endpoint, "no-such-table");
+    world.restart();
+    let answer = world.get("/api/v1/roles").await.expect(500);
     assert_eq!(answer.string("/code"), "internal_error");
     assert!(!answer.text.contains("table"), "{}", answer.text);
 }

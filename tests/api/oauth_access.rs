@@ -89,7 +89,7 @@ async fn a_token_for_another_api_is_not_good_here() {
         ["https://api.elsewhere.test", "http://api.rolecall.test", "https://api.rolecall.test:8443"]
     {
         world.environment.config.base_url = Some(elsewhere.to_owned());
-        world.gateway = tests::gateway(&world.template, &world.environment);
+        world.restart();
         assert_eq!(status(&world, &tokens.access).await, 401, "{elsewhere}");
     }
     world.gateway = here;

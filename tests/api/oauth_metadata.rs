@@ -83,7 +83,7 @@ async fn the_api_and_its_host_describe_themselves_as_resources() {
 async fn without_a_base_url_the_domain_that_was_asked_is_the_issuer() {
     let mut world = World::new().await;
     world.environment.config.base_url = None;
-    world.gateway = tests::gateway(&world.template, &world.environment);
+    world.restart();
     let answer = discover(&world, "oauth-authorization-server").await;
     assert_eq!(answer.string("/issuer"), "https://api.rolecall.test");
 }

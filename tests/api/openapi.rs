@@ -5,10 +5,10 @@ use std::collections::{BTreeMap, BTreeSet};
 use http::Method;
 use rolecall_local::functions::tables;
 use serde_json::{Value, json};
-use tests::openapi::{DOCUMENT, Example, breaking, document, promises};
+use tests::contract::{CONTRACT, DOCUMENT as SNAPSHOT};
+use tests::openapi::{DOCUMENT, Example, breaking, document, is_described, promises};
 use tests::{Answer, World, project};
 
-const SNAPSHOT: &str = "functions/docs/openapi.json";
 /// What clients were promised with the last release.
 const RELEASED: &str = "tests/api/openapi_released.json";
 
@@ -151,53 +151,12 @@ fn resolved<'d>(document: &'d Value, value: &'d Value) -> &'d Value {
     }
 }
 
-#[track_caller]
-fn check(document: &Value, schema: &Value, value: &Value, what: &str) {
-    let mut schema = schema.clone();
-    schema["$schema"] = "https://json-schema.org/draft/2020-12/schema".into();
-    schema["components"] = document["components"].clone();
-    let validator = jsonschema::options().should_validate_formats(true).build(&schema).unwrap();
-    let failures = validator.iter_errors(value).map(|error| format!("{}: {error}", error.instance_path()));
-    let failures: Vec<_> = failures.collect();
-    assert!(failures.is_empty(), "{what}: {failures:#?}");
-}
-
-/// A schema with all that it is put together from.
-fn parts<'d>(document: &'d Value, schema: &'d Value) -> Vec<&'d Value> {
-    let schema = resolved(document, schema);
-    let parts_of = |name: &str| schema[name].as_array().into_iter().flatten();
-    let inner = ["allOf", "anyOf", "oneOf"].into_iter().flat_map(parts_of);
-    inner.flat_map(|part| parts(document, part)).chain([schema]).collect()
-}
-
-/// Fields that no part of the schema has.
-fn undescribed(document: &Value, schema: &Value, value: &Value, at: &str) -> Vec<String> {
-    let parts = parts(document, schema);
-    let below = |find: &dyn Fn(&Value) -> Option<&Value>, value: &Value, at: String| -> Vec<String> {
-        let found: Vec<_> = parts.iter().filter_map(|part| find(part)).cloned().collect();
-        if found.is_empty() {
-            vec![at]
-        } else {
-            undescribed(document, &json!({ "anyOf": found }), value, &at)
-        }
-    };
-    match value {
-        Value::Object(fields) => fields
-            .iter()
-            .flat_map(|(name, value)| {
-                below(&|part| part["properties"].get(name), value, format!("{at}/{name}"))
-            })
-            .collect(),
-        Value::Array(items) => {
-            items.iter().flat_map(|item| below(&|part| part.get("items"), item, format!("{at}/0"))).collect()
-        }
-        _ => Vec::new(),
-    }
-}
-
 #[tokio::test]
 async fn the_snapshot_is_current() {
-    let document = serde_json::to_string_pretty(&Session::played().await.document()).unwrap() + "\n";
+    let session = Session::played().await;
+    // The document that it was held against is what is about to be renewed.
+    session.world.watch.settle();
+    let document = serde_json::to_string_pretty(&session.document()).unwrap() + "\n";
     if std::env::var_os("RENEW_OPENAPI").is_some() {
         std::fs::write(project(SNAPSHOT), document).unwrap();
         return;
@@ -234,8 +193,8 @@ fn every_row_of_the_api_is_an_operation_and_nothing_else_is() {
     let rows: BTreeSet<_> = tables()
         .into_iter()
         .flat_map(|(_, routes)| routes)
+        .filter(is_described)
         .map(|route| route.key.to_owned())
-        .filter(|key| key.contains(" /api/v1/"))
         .collect();
     let snapshot = snapshot();
     let described = described(&snapshot);
@@ -245,66 +204,50 @@ fn every_row_of_the_api_is_an_operation_and_nothing_else_is() {
     assert_eq!(ids.len(), rows.len(), "every operation has an id of its own");
 }
 
+/// The [`tests::contract`] sees to what is asked and answered.
 #[tokio::test]
-async fn what_is_answered_is_what_is_described() {
+async fn every_operation_is_answered_with_success() {
     let session = Session::played().await;
     let document = snapshot();
-    let described = described(&document);
-    assert_eq!(session.answers.len() + 1, described.len(), "everything but the document itself is played");
-    for (key, (request, answer)) in &session.answers {
-        let operation = described[*key];
-        if let Some(body) = operation.pointer("/requestBody/content/application~1json/schema") {
-            check(&document, body, request, key);
-        } else {
-            assert!(request.is_null(), "{key} takes a body");
-        }
-        let response = &operation["responses"][answer.status.to_string()];
-        let schema = &response["content"]["application/json"]["schema"];
-        assert!(schema.is_object(), "{key} is answered {}", answer.status);
-        check(&document, schema, &answer.body, key);
-        assert_eq!(undescribed(&document, schema, &answer.body, key), [""; 0]);
-        let headers = response["headers"].as_object().unwrap();
-        for (name, header) in headers {
-            let header = resolved(&document, header);
-            let value = answer.headers.get(name.as_str());
-            assert!(value.is_some() || header["required"] != true, "{key} has no {name}");
-            if let Some(value) = value {
-                check(&document, &header["schema"], &value.to_str().unwrap().into(), name);
-            }
-        }
-        let known: BTreeSet<_> = headers.keys().map(|name| name.to_lowercase()).collect();
-        for name in answer.headers.keys().map(|name| name.as_str().to_owned()) {
-            assert!(
-                known.contains(&name) || ["content-type", "content-length"].contains(&&*name),
-                "{key}: {name}"
-            );
-        }
-    }
+    let succeeded: BTreeSet<_> = session
+        .answers
+        .iter()
+        .map(|(key, (_, answer))| ((*key).to_owned(), answer.status.to_string()))
+        .collect();
+    let described = described(&document).into_iter().filter(|(key, _)| key != DOCUMENT);
+    let promised = described.flat_map(|(key, operation)| {
+        let statuses =
+            operation["responses"].as_object().unwrap().keys().filter(|status| status.starts_with('2'));
+        statuses.map(|status| (key.clone(), status.clone())).collect::<Vec<_>>()
+    });
+    assert_eq!(succeeded, promised.collect());
 }
 
 #[test]
 fn every_example_is_valid() {
-    let document = snapshot();
+    let document = &CONTRACT.document;
     let mut checked = 0;
-    for (key, operation) in described(&document) {
-        let mut bodies = vec![&operation["requestBody"]];
-        let responses = operation["responses"].as_object().unwrap().values();
-        bodies.extend(responses.map(|response| resolved(&document, response)));
-        for body in bodies {
-            let Some(media) = body.pointer("/content/application~1json") else { continue };
-            let several = media["examples"].as_object().into_iter().flat_map(serde_json::Map::values);
-            let examples: Vec<_> = several
-                .map(|example| &resolved(&document, example)["value"])
-                .chain(media.get("example"))
-                .collect();
-            assert!(!examples.is_empty() || key == DOCUMENT, "{key} has no example");
-            for example in examples {
-                check(&document, &media["schema"], example, &key);
-                checked += 1;
-            }
+    let mut places = vec![(String::new(), document)];
+    while let Some((place, part)) = places.pop() {
+        let names = part.as_object().into_iter().flatten();
+        let items = part.as_array().into_iter().flatten().enumerate();
+        let named = names.map(|(name, part)| (name.replace('~', "~0").replace('/', "~1"), part));
+        let below = named.chain(items.map(|(index, part)| (index.to_string(), part)));
+        places.extend(below.map(|(name, part)| (format!("{place}/{name}"), part)));
+        if part.get("schema").is_none() {
+            continue;
+        }
+        let several = part["examples"].as_object().into_iter().flat_map(serde_json::Map::values);
+        let examples: Vec<_> =
+            several.map(|example| &resolved(document, example)["value"]).chain(part.get("example")).collect();
+        let is_body = place.contains("/content/");
+        assert!(!examples.is_empty() || !is_body || place.contains("openapi.json"), "{place} has no example");
+        for example in examples {
+            assert_eq!(CONTRACT.mismatches(&format!("{place}/schema"), example), [""; 0], "{place}");
+            checked += 1;
         }
     }
-    assert!(checked > 400, "{checked} examples");
+    assert!(checked > 100, "{checked} examples");
 }
 
 #[test]

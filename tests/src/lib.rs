@@ -10,6 +10,7 @@
 
 pub mod browser;
 pub mod careers;
+pub mod contract;
 pub mod desk;
 pub mod fake;
 pub mod oauth;
@@ -44,6 +45,7 @@ use shared::store::Store;
 use tokio::net::TcpListener;
 use tokio::sync::watch;
 
+use contract::Watch;
 use wire::Wire;
 
 /// Where public links begin in tests.
@@ -88,6 +90,8 @@ pub struct World {
     pub template: Template,
     /// DynamoDB's address.
     pub endpoint: String,
+    /// What holds the functions to the document.
+    pub watch: Watch,
     /// What was started for this world stops when this is dropped.
     _running: watch::Sender<()>,
 }
@@ -144,12 +148,18 @@ impl World {
         environment.store.create_table().await.expect("a table");
         demo::create(&environment.store, environment.clock.now()).await.expect("demonstration organizations");
         let template = template();
-        let gateway = gateway(&template, &environment);
+        let watch = Watch::default();
+        let gateway = gateway(&template, &environment, &watch);
         let bucket = Arc::new(Shelf::in_memory(BUCKET));
         let host = Host { gateway: gateway.clone(), bucket, clock: hands.clock() };
         tokio::spawn(server::serve(callbacks, host, until(stopped)));
         wire.take();
-        Self { gateway, environment, hands, wire, template, endpoint, _running: running }
+        Self { gateway, environment, hands, wire, template, endpoint, watch, _running: running }
+    }
+
+    /// Starts the functions anew, in the environment as it is now.
+    pub fn restart(&mut self) {
+        self.gateway = gateway(&self.template, &self.environment, &self.watch);
     }
 
     /// A request to `path`, with Acme's live key.
@@ -254,11 +264,12 @@ pub fn tenant(demo: usize, mode: Mode) -> Tenant {
     DEMOS[demo].tenant(mode).expect("a tenant")
 }
 
-/// The gateway, with every function in this environment behind it.
-pub fn gateway(template: &Template, environment: &Environment) -> Arc<Gateway> {
+/// The gateway, with every function in this environment behind it, watched.
+fn gateway(template: &Template, environment: &Environment, watch: &Watch) -> Arc<Gateway> {
+    let functions = functions::answering(environment).into_iter();
     let gateway = Gateway::new(
         &template.routes,
-        &functions::answering(environment),
+        &functions.map(|(name, function)| (name, watch.over(function))).collect(),
         environment.clock.clone(),
         environment.random.clone(),
     );

@@ -12,6 +12,7 @@ mod source;
 use std::collections::BTreeMap;
 
 use serde_json::{Map, Value, json};
+use shared::http::{Access, Route};
 use shared::model::Scope;
 
 pub use breaking::{breaking, promises};
@@ -26,6 +27,11 @@ pub const DOCUMENT: &str = "GET /api/v1/openapi.json";
 const VERSION: &str = "3.1.1";
 /// Where a schema is, but for its name.
 const SCHEMAS: &str = "#/components/schemas/";
+
+/// Whether the document has this row as an operation.
+pub fn is_described(route: &Route) -> bool {
+    matches!(route.access(), Access::Scope(_)) || route.key == DOCUMENT
+}
 
 /// A request that was carried out: what was sent, and what came back.
 #[derive(Clone, Debug)]
@@ -185,7 +191,9 @@ fn describe(
 fn describe_document(source: &Source) -> Value {
     let docs = source.handler("docs::show_openapi");
     let mut headers = always();
-    headers.insert("ETag".to_owned(), reference("headers", "ETag"));
+    for name in ["ETag", "Content-Security-Policy", "X-Content-Type-Options"] {
+        headers.insert(name.to_owned(), reference("headers", name));
+    }
     json!({
         "tags": ["Document"],
         "summary": "Show OpenAPI",
@@ -270,6 +278,16 @@ fn headers() -> Value {
             "description": "`no-store`, but for this document.",
             "required": true,
             "schema": { "type": "string" },
+        },
+        "Content-Security-Policy": {
+            "description": "What a browser that shows it may do.",
+            "required": true,
+            "schema": { "type": "string" },
+        },
+        "X-Content-Type-Options": {
+            "description": "It is of the type that it says.",
+            "required": true,
+            "schema": { "const": "nosniff" },
         },
         "ETag": {
             "description": "The version, a strong entity tag (RFC 9110, section 8.8.3).",
