@@ -1,0 +1,165 @@
+"""Has Schemathesis try the OpenAPI document on local services that keep nothing: what it allows, and what it forbids.
+
+Usage: run.py ROLECALL REPORTS
+
+The seed is fixed, so that one run is like the next, but for ids and what depends on them. CONTRACT_SEED=7 takes another,
+CONTRACT_SCALE=3 makes three times as many requests.
+"""
+
+import json
+import os
+import subprocess
+import sys
+import urllib.request
+from collections import Counter
+from pathlib import Path
+
+HERE = Path(__file__).resolve().parent
+SEED = int(os.environ.get("CONTRACT_SEED", 1))
+EXAMPLES = round(265 * float(os.environ.get("CONTRACT_SCALE", 1)))
+# Side by side, each with a service of its own: the phases, and what else is taken for a link than those of the document.
+# (The last ends early where it finds that the same requests had other answers before.)
+RUNS = [
+    ("examples,coverage,fuzzing", []),
+    ("fuzzing", []),
+    ("stateful", []),
+    ("stateful", ["location-headers", "dependency-analysis"]),
+]
+LEAST_CASES = 20_000
+# Chance leads along the links, and along most of them soon.
+LEAST_LINKS = 0.7
+
+
+class Run:
+    """Schemathesis, and the service that it asks. What becomes of it is in a folder of its own."""
+
+    def __init__(self, rolecall, folder, seed, phases, inference):
+        folder.mkdir(parents=True, exist_ok=True)
+        for stale in folder.iterdir():
+            stale.unlink()
+        self.folder = folder
+        self.service = subprocess.Popen(
+            [rolecall, "--memory", "--port", "0"],
+            cwd=HERE.parent.parent,
+            stdout=subprocess.PIPE,
+            stderr=self.open("service.txt"),
+            text=True,
+        )
+        base = self.said("Rolecall")
+        keys = {mode: self.said(f"Acme {mode}") for mode in ("live", "test")}
+        users = [
+            {"name": mode, "fixedHeaders": [{"name": "Authorization", "value": f"Bearer {key}"}]}
+            for mode, key in keys.items()
+        ]
+        (folder / "keys.json").write_text(json.dumps({"auth": users}))
+        config = (HERE / "schemathesis.toml").read_text(encoding="utf-8")
+        config += f"\n[phases.stateful]\ninference.algorithms = {inference}\n"
+        (folder / "schemathesis.toml").write_text(config, encoding="utf-8")
+        # From a file, for Schemathesis leaves out the address that it has the document from.
+        with urllib.request.urlopen(f"{base}/api/v1/openapi.json", timeout=30) as document:
+            (folder / "openapi.json").write_bytes(document.read())
+        self.schemathesis = subprocess.Popen(
+            [
+                *(Path(sys.executable).with_name("schemathesis"), "--config-file", folder / "schemathesis.toml"),
+                *("run", folder / "openapi.json", "--url", base, "--no-color", "--seed", str(seed)),
+                *("--phases", phases, "--max-examples", str(EXAMPLES)),
+                *("--report", "json", "--report-json-path", folder / "report.json"),
+            ],
+            cwd=HERE,
+            stdout=self.open("output.txt"),
+            stderr=subprocess.STDOUT,
+            env={
+                **os.environ,
+                "PYTHONDONTWRITEBYTECODE": "1",
+                "SCHEMATHESIS_HOOKS": "hooks",
+                "CONTRACT_BASE": base,
+                "CONTRACT_KEY": keys["live"],
+                "CONTRACT_KEYS": str(folder / "keys.json"),
+                "CONTRACT_TALLY": str(folder / "tally.json"),
+            },
+        )
+
+    def open(self, name):
+        return open(self.folder / name, "w", encoding="utf-8")
+
+    def read(self, name):
+        return json.loads((self.folder / name).read_text(encoding="utf-8"))
+
+    def said(self, label):
+        line = self.service.stdout.readline()
+        if not line.startswith(label):
+            self.service.kill()
+            sys.exit(f"the service did not say {label}, but: {line}")
+        return line[len(label) :].strip()
+
+    def problems(self):
+        """Waits for the end, and tells what was wrong."""
+        if self.schemathesis.wait() != 0:
+            output = (self.folder / "output.txt").read_text(encoding="utf-8")
+            yield output[max(output.find("= ERRORS ="), output.find("= FAILURES ="), 0) :]
+        if self.service.poll() is not None or "panicked" in (self.folder / "service.txt").read_text(encoding="utf-8"):
+            yield f"the service panicked; see {self.folder}/service.txt"
+
+    def stop(self):
+        for process in (self.schemathesis, self.service):
+            process.terminate()
+            process.wait()
+
+
+def judge(runs):
+    """Prints what the runs show together, and tells what they should have shown, too."""
+    generated = sum(run.read("report.json")["test_cases"]["generated"] for run in runs)
+    cases, links = Counter(), Counter()
+    for tally in [run.read("tally.json") for run in runs]:
+        cases.update({tuple(key): number for key, number in tally["cases"]})
+        links.update(dict(tally["links"]))
+    operations = {
+        f"{method.upper()} {path}": operation
+        for path, item in runs[0].read("openapi.json")["paths"].items()
+        for method, operation in item.items()
+    }
+    documented = [
+        f"{label} -> [{status}] {name}"
+        for label, operation in operations.items()
+        for status, response in operation["responses"].items()
+        for name in response.get("links", {})
+    ]
+    followed = [link for link in documented if any(known.startswith(f"{link} -> ") for known in links)]
+    phases, successes, refused = Counter(), Counter(dict.fromkeys(operations, 0)), Counter()
+    for (phase, label, status), number in cases.items():
+        phases[phase] += number
+        if 200 <= status < 300:
+            successes[label] += number
+        # There is no limit on the Pro plan, and nothing else is busy.
+        if status in (429, 502, 503):
+            refused[f"{label} was answered {status}"] += number
+    by_phase = ", ".join(f"{phase} {number}" for phase, number in phases.items())
+    print(f"{generated} cases of {len(operations)} operations with seed {SEED}: {by_phase}")
+    scarce = ", ".join(f"{label} {number}" for label, number in successes.most_common()[-3:])
+    print(f"{successes.total()} were answered with success; the fewest: {scarce}")
+    print(
+        f"{links.total()} times a link was followed: {len(links)} different ones, {len(followed)} of the document's "
+        f"{len(documented)}"
+    )
+    if generated < LEAST_CASES:
+        yield f"there should be {LEAST_CASES} cases"
+    if len(followed) < LEAST_LINKS * len(documented):
+        yield f"too few of the document's links were followed, these not: {sorted(set(documented) - set(followed))}"
+    yield from (f"{label} never succeeded" for label, number in successes.items() if number == 0)
+    yield from (f"{what}, {number} times" for what, number in refused.items())
+
+
+def main():
+    rolecall, reports = Path(sys.argv[1]).resolve(), Path(sys.argv[2]).resolve()
+    runs = []
+    try:
+        for number, (phases, inference) in enumerate(RUNS):
+            runs.append(Run(rolecall, reports / str(number), SEED * 10 + number, phases, inference))
+        problems = [problem for run in runs for problem in run.problems()]
+    finally:
+        for run in runs:
+            run.stop()
+    sys.exit("\n".join(problems or judge(runs)) or 0)
+
+
+main()
