@@ -81,8 +81,7 @@ async fn a_session_whose_use_cannot_be_noted_is_served_all_the_same() {
 async fn a_missing_table_is_our_fault_and_a_page_says_no_more() {
     let mut world = World::new().await;
     let cookie = Browser::of(&world, ACME, &owner(&world, ACME).await).await.cookie();
-    world.environment.store =
-        shared::store::Store::through(world.wire.client(), &world.endpoint, "no-such-table");
+    world.environment.store = world.table(&world.wire, "no-such-table").await;
     world.restart();
     let answer = Browser::with_cookie(&world, &cookie).get("/dashboard").await.expect(500);
     assert!(

@@ -6,10 +6,10 @@ use futures_util::future::join;
 use http::Method;
 use shared::id::Id;
 use shared::model::{Grant, Member, MemberRole, Mode};
-use shared::store::{Page, Store, Writes};
+use shared::store::{Page, Writes};
 use tests::browser::{Browser, input};
 use tests::desk::{connect_app, escaped, join as joined, owner, shown_once};
-use tests::wire::Fault;
+use tests::wire::{Fault, Wire};
 use tests::{ACME, GLOBEX, World, tenant};
 
 use crate::dashboard_access::writes;
@@ -180,7 +180,7 @@ async fn what_is_granted_during_a_removal_ends_too() {
     let jo = joined(&world, ACME, "Jo", MemberRole::Member).await;
     let acme = tenant(ACME, Mode::Live);
     // A way of its own to the table, which meets no faults.
-    let store = Store::at_endpoint(&world.endpoint, &world.environment.config.table);
+    let store = world.table(&Wire::to(&world.endpoint), &world.environment.config.table).await;
     let aside = shared::http::Environment { store, ..world.environment.clone() };
     let (member, conflicts) = (jo.id, AtomicUsize::new(0));
     let runtime = tokio::runtime::Handle::current();

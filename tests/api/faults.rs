@@ -6,6 +6,7 @@ use std::time::Duration;
 use http::Method;
 use serde_json::json;
 use shared::model::Mode;
+use shared::store::Store;
 use tests::wire::Fault;
 use tests::{Answer, GLOBEX, World};
 
@@ -62,7 +63,11 @@ async fn whichever_call_fails_the_answer_is_503_and_nothing_is_half_written() {
 
 #[tokio::test]
 async fn a_silent_database_is_given_up_in_time() {
-    let world = World::new().await;
+    let mut world = World::new().await;
+    // The service's own patience, whatever the engine's.
+    let client = world.engine.client(world.wire.client(), &world.endpoint).await;
+    world.environment.store = Store::configured(client, &world.environment.config.table);
+    world.gateway = tests::gateway(&world.template, &world.environment);
     for silent in ["UpdateItem", "Query"] {
         let frozen = AtomicBool::new(false);
         world.wire.play(move |operation, _| {
@@ -95,8 +100,7 @@ async fn a_lost_gate_answer_is_not_asked_again() {
 #[tokio::test]
 async fn a_table_that_is_not_there_is_our_fault_and_says_no_more() {
     let mut world = World::new().await;
-    world.environment.store =
-        shared::store::Store::through(world.wire.client(), &world.endpoint, "no-such-table");
+    world.environment.store = world.table(&world.wire, "no-such-table").await;
     world.restart();
     let answer = world.get("/api/v1/roles").await.expect(500);
     assert_eq!(answer.string("/code"), "internal_error");

@@ -1,18 +1,12 @@
 //! OAuth and sessions: what is secret is not stored, and not shown where something goes wrong.
 
 use aws_sdk_dynamodb::Client;
-use aws_sdk_dynamodb::config::{BehaviorVersion, Credentials, Region};
 use tests::World;
 use tests::oauth::{misplace, secrets};
 
 /// Everything in the table, as text.
 async fn stored(world: &World) -> String {
-    let config = aws_sdk_dynamodb::Config::builder()
-        .behavior_version(BehaviorVersion::latest())
-        .endpoint_url(&world.endpoint)
-        .region(Region::from_static("us-east-1"))
-        .http_client(world.wire.client())
-        .credentials_provider(Credentials::new("local", "local", None, None, "local"));
+    let config = world.engine.client(world.wire.client(), &world.endpoint).await;
     let scan = Client::from_conf(config.build()).scan().table_name(&world.environment.config.table);
     let items: Vec<_> = scan.into_paginator().items().send().collect::<Result<_, _>>().await.unwrap();
     assert!(items.len() > 20, "{}", items.len());

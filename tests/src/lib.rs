@@ -12,6 +12,7 @@ pub mod browser;
 pub mod careers;
 pub mod contract;
 pub mod desk;
+pub mod engine;
 pub mod fake;
 pub mod oauth;
 pub mod openapi;
@@ -46,6 +47,7 @@ use tokio::net::TcpListener;
 use tokio::sync::watch;
 
 use contract::Watch;
+use engine::{Borrowed, Engine};
 use wire::Wire;
 
 /// Where public links begin in tests.
@@ -88,10 +90,13 @@ pub struct World {
     pub wire: Wire,
     /// The template.
     pub template: Template,
+    /// Which DynamoDB it is.
+    pub engine: Engine,
     /// DynamoDB's address.
     pub endpoint: String,
     /// What holds the functions to the document.
     pub watch: Watch,
+    _table: Borrowed,
     /// What was started for this world stops when this is dropped.
     _running: watch::Sender<()>,
 }
@@ -114,14 +119,14 @@ impl World {
     }
 
     async fn built(services: Services, providers: impl FnOnce(&Config) -> Providers) -> Self {
-        static TABLES: AtomicU64 = AtomicU64::new(0);
         let (running, stopped) = watch::channel(());
-        let endpoint = match std::env::var("ROLECALL_TEST_ENDPOINT") {
-            Ok(endpoint) => endpoint,
-            Err(_) => embedded(stopped.clone()).await,
+        let engine = Engine::chosen();
+        let endpoint = match engine::next_address() {
+            Some(address) => address.to_owned(),
+            None => embedded(stopped.clone()).await,
         };
-        let table = format!("rolecall-{}-{}", std::process::id(), TABLES.fetch_add(1, Ordering::Relaxed));
-        let wire = Wire::new();
+        let table = engine::new_table();
+        let wire = Wire::to(&endpoint);
         let hands = Hands(Arc::default());
         hands.set("2026-11-20T09:30:00Z");
         let callbacks = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).await.expect("a loopback port");
@@ -139,13 +144,14 @@ impl World {
             },
         };
         let environment = Environment {
-            store: Store::through(wire.client(), &endpoint, &table),
+            store: engine.store(wire.client(), &endpoint, &table).await,
             clock: hands.clock(),
             random: Random::seeded(42),
             providers: providers(&config),
             config,
         };
         environment.store.create_table().await.expect("a table");
+        let borrowed = Borrowed { engine, endpoint: endpoint.clone(), table };
         demo::create(&environment.store, environment.clock.now()).await.expect("demonstration organizations");
         let template = template();
         let watch = Watch::default();
@@ -154,7 +160,18 @@ impl World {
         let host = Host { gateway: gateway.clone(), bucket, clock: hands.clock() };
         tokio::spawn(server::serve(callbacks, host, until(stopped)));
         wire.take();
-        Self { gateway, environment, hands, wire, template, endpoint, watch, _running: running }
+        Self {
+            gateway,
+            environment,
+            hands,
+            wire,
+            template,
+            engine,
+            endpoint,
+            watch,
+            _table: borrowed,
+            _running: running,
+        }
     }
 
     /// Starts the functions anew, in the environment as it is now.
@@ -203,6 +220,11 @@ impl World {
     /// The store.
     pub fn store(&self) -> &Store {
         &self.environment.store
+    }
+
+    /// Another table, which need not be there, or the same one with calls that `wire` sees.
+    pub async fn table(&self, wire: &Wire, table: &str) -> Store {
+        self.engine.store(wire.client(), &self.endpoint, table).await
     }
 }
 

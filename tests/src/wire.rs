@@ -1,8 +1,10 @@
 //! The way to DynamoDB: records every call, and plays its faults.
 
 use std::collections::HashSet;
-use std::sync::{Arc, Mutex};
+use std::sync::mpsc::Sender;
+use std::sync::{Arc, Mutex, Weak};
 
+use aws_smithy_http_client::tls::{Provider, rustls_provider::CryptoMode};
 use aws_smithy_runtime_api::client::http::{
     HttpClient, HttpConnector, HttpConnectorFuture, HttpConnectorSettings, SharedHttpClient,
     SharedHttpConnector,
@@ -63,6 +65,7 @@ pub struct Wire {
     calls: Arc<Mutex<Vec<Recorded>>>,
     faults: Arc<Mutex<Arc<Faults>>>,
     before: Arc<Mutex<Before>>,
+    at_work: Arc<Mutex<Weak<Sender<()>>>>,
 }
 
 impl std::fmt::Debug for Wire {
@@ -72,14 +75,41 @@ impl std::fmt::Debug for Wire {
 }
 
 impl Wire {
-    /// A wire without faults.
+    /// A wire without faults, over HTTP alone.
     pub fn new() -> Self {
+        Self::over(aws_smithy_http_client::Builder::new().build_http())
+    }
+
+    /// A wire without faults to this address.
+    pub fn to(endpoint: &str) -> Self {
+        if !super::engine::is_secure(endpoint) {
+            return Self::new();
+        }
+        let tls = Provider::Rustls(CryptoMode::AwsLc);
+        Self::over(aws_smithy_http_client::Builder::new().tls_provider(tls).build_https())
+    }
+
+    fn over(inner: SharedHttpClient) -> Self {
         Self {
-            inner: aws_smithy_http_client::Builder::new().build_http(),
+            inner,
             calls: Arc::default(),
             faults: Arc::new(Mutex::new(Arc::new(|_, _| None))),
             before: Arc::default(),
+            at_work: Arc::default(),
         }
+    }
+
+    /// As long as this is kept, a clock that the test has stopped stays where it is: it jumps to the next alarm once
+    /// there is nothing to do but to wait, and does not see that an engine outside this process is at work.
+    fn at_work(&self) -> Arc<Sender<()>> {
+        let mut current = self.at_work.lock().expect("no poison");
+        current.upgrade().unwrap_or_else(|| {
+            let (sender, receiver) = std::sync::mpsc::channel();
+            tokio::task::spawn_blocking(move || receiver.recv());
+            let sender = Arc::new(sender);
+            *current = Arc::downgrade(&sender);
+            sender
+        })
     }
 
     /// The client to give to a store.
@@ -145,15 +175,16 @@ impl HttpConnector for Line {
         }
         let before =
             self.wire.before.lock().expect("no poison").take_if(|(awaited, _)| *awaited == operation);
-        let (inner, calls) = (self.inner.clone(), self.wire.calls.clone());
+        let (inner, wire) = (self.inner.clone(), self.wire.clone());
         HttpConnectorFuture::new(async move {
             if let Some((_, happening)) = before {
                 happening.await;
             }
+            let at_work = answer.is_none().then(|| wire.at_work());
             let done = answer.unwrap_or_else(|| inner.call(request));
             let recorded = Recorded { operation, request: asked, response: Value::Null };
             let at = {
-                let mut calls = calls.lock().expect("no poison");
+                let mut calls = wire.calls.lock().expect("no poison");
                 calls.push(recorded);
                 calls.len() - 1
             };
@@ -161,7 +192,8 @@ impl HttpConnector for Line {
             let status = response.status();
             let body = ByteStream::new(response.into_body()).collect().await;
             let bytes = body.map_err(|error| ConnectorError::io(error.into()))?.into_bytes();
-            if let Some(recorded) = calls.lock().expect("no poison").get_mut(at) {
+            drop(at_work);
+            if let Some(recorded) = wire.calls.lock().expect("no poison").get_mut(at) {
                 recorded.response = serde_json::from_slice(&bytes).unwrap_or_default();
             }
             if matches!(fault, Some(Fault::AnswerLost)) {

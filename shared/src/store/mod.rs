@@ -30,7 +30,9 @@ use std::time::Duration;
 
 use aws_sdk_dynamodb::Client;
 use aws_sdk_dynamodb::config::timeout::TimeoutConfig;
-use aws_sdk_dynamodb::config::{BehaviorVersion, Credentials, Region, SharedHttpClient, retry::RetryConfig};
+use aws_sdk_dynamodb::config::{
+    BehaviorVersion, Credentials, Region, SharedHttpClient, StalledStreamProtectionConfig, retry::RetryConfig,
+};
 use aws_sdk_dynamodb::error::SdkError;
 use aws_sdk_dynamodb::types::KeysAndAttributes;
 use aws_smithy_http_client::tls::{Provider, rustls_provider::CryptoMode};
@@ -92,7 +94,8 @@ impl Store {
         Self::configured(config, table)
     }
 
-    fn configured(config: aws_sdk_dynamodb::config::Builder, table: &str) -> Self {
+    /// The table `table` by a client configured so, but for its timeouts and retries.
+    pub fn configured(config: aws_sdk_dynamodb::config::Builder, table: &str) -> Self {
         // All three attempts and what lies between them fit into a function's ten seconds twice.
         let timeouts = TimeoutConfig::builder()
             .connect_timeout(Duration::from_secs(1))
@@ -103,6 +106,20 @@ impl Store {
             RetryConfig::standard().with_max_attempts(3).with_initial_backoff(Duration::from_millis(50));
         let client = Client::from_conf(config.timeout_config(timeouts).retry_config(retries).build());
         Self { client, table: table.into(), calls: Arc::default() }
+    }
+
+    /// The same table, with this much time for every call: for engines that are slower than DynamoDB.
+    #[must_use]
+    pub fn patient(self, time: Duration) -> Self {
+        let timeouts = TimeoutConfig::builder()
+            .connect_timeout(time)
+            .operation_attempt_timeout(time)
+            .operation_timeout(time)
+            .build();
+        let patient = StalledStreamProtectionConfig::disabled();
+        let config =
+            self.client.config().to_builder().timeout_config(timeouts).stalled_stream_protection(patient);
+        Self { client: Client::from_conf(config.build()), ..self }
     }
 
     /// The same table with a call counter of its own, starting at 0.

@@ -1,4 +1,4 @@
-//! Creating the table, for places where CloudFormation does not: a local database, a test, an empty endpoint.
+//! Creating and deleting the table, for places where CloudFormation does not: a local database, a test, an empty endpoint.
 
 use aws_sdk_dynamodb::operation::create_table::CreateTableError;
 use aws_sdk_dynamodb::types::{
@@ -45,6 +45,12 @@ impl Store {
         self.await_table().await?;
         self.expire_items().await?;
         Ok(created)
+    }
+
+    /// Deletes the table with all that is in it.
+    pub async fn delete_table(&self) -> Result<(), Failure> {
+        let call = self.client.delete_table().table_name(&*self.table);
+        self.count(call.send()).await.map(|_| ()).map_err(|error| Failure::of(&error))
     }
 
     /// Has DynamoDB remove what has expired, unless it does so already.

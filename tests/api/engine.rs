@@ -1,0 +1,87 @@
+//! The DynamoDB that the tests run on: what is known to be wrong with it, and what is left of it afterwards.
+//!
+//! Each flaw is demonstrated. When it is mended its test fails, and it must leave the list.
+
+use aws_sdk_dynamodb::Client;
+use aws_sdk_dynamodb::types::{AttributeValue, Put, ReturnConsumedCapacity, TransactWriteItem, Update};
+use tests::World;
+use tests::engine::Flaw;
+use tests::wire::Wire;
+
+async fn client(world: &World) -> Client {
+    Client::from_conf(world.engine.client(world.wire.client(), &world.endpoint).await.build())
+}
+
+/// The engine must show what it is known for, and nothing else.
+#[track_caller]
+fn assert_known(world: &World, flaw: Flaw, shown: bool) {
+    assert_eq!(world.engine.has(flaw), shown, "{:?}: {flaw:?}", world.engine);
+    if shown {
+        println!("{:?} errs: {flaw:?}", world.engine);
+    }
+}
+
+fn text(value: &str) -> AttributeValue {
+    AttributeValue::S(value.to_owned())
+}
+
+/// What is sent again, because its answer was lost, must not be done again.
+#[tokio::test]
+async fn a_transaction_is_made_once_for_a_token() {
+    let world = World::new().await;
+    let (client, table) = (client(&world).await, &world.environment.config.table);
+    let add = Update::builder()
+        .table_name(table)
+        .key("pk", text("a"))
+        .key("sk", text("b"))
+        .update_expression("ADD n :one")
+        .expression_attribute_values(":one", AttributeValue::N("1".to_owned()))
+        .build()
+        .unwrap();
+    let add = TransactWriteItem::builder().update(add).build();
+    for _ in 0..2 {
+        client
+            .transact_write_items()
+            .client_request_token("token")
+            .transact_items(add.clone())
+            .send()
+            .await
+            .unwrap();
+    }
+    let read =
+        client.get_item().table_name(table).key("pk", text("a")).key("sk", text("b")).consistent_read(true);
+    let number = read.send().await.unwrap().item.unwrap()["n"].as_n().unwrap().clone();
+    assert!(["1", "2"].contains(&number.as_str()));
+    assert_known(&world, Flaw::TokensIgnored, number == "2");
+}
+
+/// Tests that compare what pages cost compare nothing on an engine that does not count.
+#[tokio::test]
+async fn reading_costs_a_unit_for_every_four_kilobytes() {
+    let world = World::new().await;
+    let (client, table) = (client(&world).await, &world.environment.config.table);
+    let put = Put::builder()
+        .table_name(table)
+        .item("pk", text("a"))
+        .item("sk", text("b"))
+        .item("x", text(&"x".repeat(9_000)))
+        .build()
+        .unwrap();
+    let put = TransactWriteItem::builder().put(put).build();
+    client.transact_write_items().transact_items(put).send().await.unwrap();
+    let read =
+        client.get_item().table_name(table).key("pk", text("a")).key("sk", text("b")).consistent_read(true);
+    let read = read.return_consumed_capacity(ReturnConsumedCapacity::Total).send().await.unwrap();
+    let units = read.consumed_capacity.and_then(|capacity| capacity.capacity_units);
+    assert_known(&world, Flaw::CapacityInvented, units != Some(3.0));
+}
+
+/// An engine may outlive the tests, and cost money.
+#[tokio::test]
+async fn a_world_takes_its_table_with_it() {
+    let world = World::new().await;
+    let (engine, endpoint) = (world.engine, world.endpoint.clone());
+    let table = world.environment.config.table.clone();
+    drop(world);
+    engine.store(Wire::to(&endpoint).client(), &endpoint, &table).await.delete_table().await.unwrap_err();
+}
