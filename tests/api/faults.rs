@@ -67,7 +67,7 @@ async fn a_silent_database_is_given_up_in_time() {
     // The service's own patience, whatever the engine's.
     let client = world.engine.client(world.wire.client(), &world.endpoint).await;
     world.environment.store = Store::configured(client, &world.environment.config.table);
-    world.gateway = tests::gateway(&world.template, &world.environment);
+    world.restart();
     for silent in ["UpdateItem", "Query"] {
         let frozen = AtomicBool::new(false);
         world.wire.play(move |operation, _| {
