@@ -98,7 +98,7 @@ class Run:
             output = (self.folder / "output.txt").read_text(encoding="utf-8")
             yield output[max(output.find("= ERRORS ="), output.find("= FAILURES ="), 0) :]
         if self.service.poll() is not None or "panicked" in (self.folder / "service.txt").read_text(encoding="utf-8"):
-            yield f"the service panicked; see {self.folder}/service.txt"
+            yield f"the service ended or panicked; see {self.folder}/service.txt"
 
     def stop(self):
         for process in (self.schemathesis, self.service):
