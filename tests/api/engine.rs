@@ -26,6 +26,7 @@ fn text(value: &str) -> AttributeValue {
 }
 
 /// What is sent again, because its answer was lost, must not be done again.
+/// A token is of all tables, and has at most 36 characters.
 #[tokio::test]
 async fn a_transaction_is_made_once_for_a_token() {
     let world = World::new().await;
@@ -42,7 +43,7 @@ async fn a_transaction_is_made_once_for_a_token() {
     for _ in 0..2 {
         client
             .transact_write_items()
-            .client_request_token("token")
+            .client_request_token(table)
             .transact_items(add.clone())
             .send()
             .await
