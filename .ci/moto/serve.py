@@ -101,7 +101,7 @@ async def converse(application, reader, writer):
             body = await reader.readexactly(int(headers.get("CONTENT_LENGTH", "0")))
             writer.write(answer(application, method, path, headers, body))
             await writer.drain()
-    except (asyncio.IncompleteReadError, ConnectionError):
+    except (asyncio.IncompleteReadError, asyncio.CancelledError, ConnectionError):
         pass
     finally:
         writer.close()
