@@ -4,6 +4,9 @@ use std::fmt::Write;
 
 use jiff::Timestamp;
 use serde::Serialize;
+use shared::id::Id;
+use shared::model::RemotePolicy;
+use utoipa::ToSchema;
 
 /// A sitemap of pages (sitemaps.org 0.9), 50,000 at most: the absolute address of each, and when it last changed, where
 /// that is known.
@@ -44,31 +47,35 @@ fn escaped(text: &str) -> String {
 }
 
 /// A page of an organization's openings.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, ToSchema)]
+#[schema(as = JobFeed)]
 pub(crate) struct Feed<'p> {
     /// The name that candidates read.
     pub(crate) organization: &'p str,
     /// The career page.
+    #[schema(format = "uri")]
     pub(crate) url: String,
     /// The openings, newest first.
     pub(crate) jobs: Vec<FeedJob<'p>>,
-    /// The next page, absolute.
+    /// The next page, absolute; `null` at the end.
+    #[schema(format = "uri")]
     pub(crate) next_url: Option<String>,
 }
 
 /// An opening.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, ToSchema)]
+#[schema(as = Job)]
 pub(crate) struct FeedJob<'p> {
     /// The job posting's identifier.
-    pub(crate) id: u64,
+    pub(crate) id: Id,
     /// The title.
     pub(crate) title: &'p str,
     /// The department.
     pub(crate) department: Option<&'p str>,
     /// The place.
     pub(crate) location: Option<&'p str>,
-    /// `onsite`, `hybrid` or `remote`.
-    pub(crate) remote_policy: Option<&'static str>,
+    /// How much of the work is done elsewhere.
+    pub(crate) remote_policy: Option<RemotePolicy>,
     /// Whether all of the work is done elsewhere.
     pub(crate) is_remote: bool,
     /// What the work is.
@@ -82,13 +89,16 @@ pub(crate) struct FeedJob<'p> {
     /// When it last changed.
     pub(crate) updated_at: Timestamp,
     /// Its page.
+    #[schema(format = "uri")]
     pub(crate) url: String,
     /// Where to apply, for people.
+    #[schema(format = "uri")]
     pub(crate) apply_url: String,
 }
 
 /// A text in both forms.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, ToSchema)]
+#[schema(as = FormattedText)]
 pub(crate) struct Formatted {
     /// As safe HTML.
     pub(crate) html: String,
@@ -104,7 +114,7 @@ impl Formatted {
 }
 
 /// What is paid.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, ToSchema)]
 pub(crate) struct Compensation {
     /// At least.
     pub(crate) min: Option<u32>,
@@ -159,7 +169,7 @@ mod tests {
     #[test]
     fn an_absent_value_is_null() {
         let job = FeedJob {
-            id: 7,
+            id: Id::new(7).unwrap(),
             title: "Cook",
             department: None,
             location: None,

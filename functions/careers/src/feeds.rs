@@ -1,14 +1,12 @@
 //! The open postings for programs and search engines.
 
-use std::sync::Arc;
-
-use shared::http::{Error, Page, Reply, Visit};
+use shared::http::{Error, Output, Payload, Reply, Sent};
 use shared::model::{Opening, RemotePolicy, Salary, Text};
 use shared::store::{self, Failure, Listed, Search, opening_position};
 
 use crate::feed::{self, Compensation, Feed, FeedJob, Formatted};
 use crate::openings::position;
-use crate::site::{Site, unknown_organization};
+use crate::site::Site;
 
 /// How many jobs are on a page of the feed: with the longest texts it is still below the 6 MB that a function can answer, as
 /// the string in JSON that its answer is.
@@ -18,9 +16,40 @@ const SITEMAP: u32 = 800;
 /// How many megabytes of openings the sitemap of sitemaps covers: some 70,000 openings.
 const MEGABYTES: usize = 20;
 
-/// Lists what is open with descriptions, for programs.
-pub(crate) async fn jobs(visit: Arc<Visit>) -> Result<Reply<Page>, Error> {
-    let Some(site) = Site::find(&visit).await? else { return unknown_organization() };
+/// Where a document begins that is one of several.
+pub(crate) enum Position {}
+
+impl Payload for Position {
+    const PARAMETERS: &'static [&'static str] = &["before"];
+    type Body = ();
+}
+
+/// What is open.
+pub(crate) enum Jobs {}
+
+impl Output for Jobs {
+    const STATUS: u16 = 200;
+    const HEADERS: &'static [&'static str] = &["etag", "access-control-allow-origin"];
+    type Body = Feed<'static>;
+}
+
+/// A sitemap, or of very many openings a list of sitemaps (sitemaps.org 0.9).
+pub(crate) enum Sitemap {}
+
+impl Output for Sitemap {
+    const STATUS: u16 = 200;
+    const MEDIA: &'static str = "application/xml";
+    const HEADERS: &'static [&'static str] = &["etag"];
+    type Body = String;
+}
+
+/// Lists what is open with descriptions, for programs, 15 a page.
+///
+/// # Errors
+///
+/// - `not_found`: the organization has no career page.
+pub(crate) async fn list_jobs(visit: Sent<Position>) -> Result<Reply<Jobs>, Error> {
+    let site = Site::find(&visit).await?.ok_or(Error::NotFound)?;
     let tenant = site.career.tenant();
     let page = store::Page { limit: FEED_PAGE, before: position(&visit.query()) };
     let Listed { items, next } = visit.store().list_openings(tenant, &page).await?;
@@ -31,11 +60,11 @@ pub(crate) async fn jobs(visit: Arc<Visit>) -> Result<Reply<Page>, Error> {
         let description = posting.content.public_description.as_ref().or(role.content.description.as_ref());
         let url = site.address(&site.path(&opening.slug));
         Some(FeedJob {
-            id: opening.id.get(),
+            id: opening.id,
             title: opening.title.as_str(),
             department: opening.department.as_ref().map(Text::as_str),
             location: opening.location.as_ref().map(Text::as_str),
-            remote_policy: opening.remote_policy.map(RemotePolicy::as_str),
+            remote_policy: opening.remote_policy,
             is_remote: opening.remote_policy == Some(RemotePolicy::Remote),
             description: Formatted::of(description.map_or("", Text::as_str)),
             requirements: posting.content.requirements.as_ref().map(|text| Formatted::of(text.as_str())),
@@ -62,8 +91,12 @@ pub(crate) async fn jobs(visit: Arc<Visit>) -> Result<Reply<Page>, Error> {
 }
 
 /// Lists the addresses of what is open; of very many, the addresses of such lists.
-pub(crate) async fn sitemap(visit: Arc<Visit>) -> Result<Reply<Page>, Error> {
-    let Some(site) = Site::find(&visit).await? else { return unknown_organization() };
+///
+/// # Errors
+///
+/// - `not_found`: the organization has no career page.
+pub(crate) async fn show_sitemap(visit: Sent<Position>) -> Result<Reply<Sitemap>, Error> {
+    let site = Site::find(&visit).await?.ok_or(Error::NotFound)?;
     let tenant = site.career.tenant();
     let xml = if let Some(before) = position(&visit.query()) {
         let is_first = before == first();

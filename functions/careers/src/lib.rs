@@ -29,26 +29,38 @@ mod words;
 use std::future::{Ready, ready};
 use std::sync::Arc;
 
-use shared::http::{Error, Page, Reply, Route, Visit};
+use shared::http::{Access, Error, Form, Output, Page, Reply, Route, Row, Sent, Visit};
 
 /// The function's routes.
-pub fn routes() -> Vec<Route> {
+pub fn routes<R: Row>() -> Vec<R> {
+    let (anybody, form) = (Access::Public, Form::Document);
     vec![
-        Route::site("GET /robots.txt", robots),
-        Route::site("GET /careers/style.css", style),
-        Route::site("GET /careers/{org}", openings::list),
-        Route::site("GET /careers/{org}/jobs.json", feeds::jobs),
-        Route::site("GET /careers/{org}/sitemap.xml", feeds::sitemap),
-        Route::site("GET /careers/{org}/{slug}", jobs::show),
-        Route::site("POST /careers/{org}/{slug}/apply", applications::apply),
-        Route::site("GET /careers/{org}/{slug}/apply", applications::received),
+        R::open("GET /robots.txt", anybody, form, show_robots),
+        R::browsed(Route::site("GET /careers/style.css", style)),
+        R::browsed(Route::site("GET /careers/{org}", openings::list)),
+        R::open("GET /careers/{org}/jobs.json", anybody, form, feeds::list_jobs),
+        R::open("GET /careers/{org}/sitemap.xml", anybody, form, feeds::show_sitemap),
+        R::browsed(Route::site("GET /careers/{org}/{slug}", jobs::show)),
+        R::browsed(Route::site("POST /careers/{org}/{slug}/apply", applications::apply)),
+        R::browsed(Route::site("GET /careers/{org}/{slug}/apply", applications::received)),
     ]
 }
 
 /// Career pages may be read; everything else is nobody's business but its users'.
 const ROBOTS: &str = "User-agent: *\nAllow: /careers/\nDisallow: /careers/*/apply\nDisallow: /\n";
 
-fn robots(_: Arc<Visit>) -> Ready<Result<Reply<Page>, Error>> {
+/// What search engines may read (RFC 9309).
+enum Robots {}
+
+impl Output for Robots {
+    const STATUS: u16 = 200;
+    const MEDIA: &'static str = "text/plain";
+    const HEADERS: &'static [&'static str] = &[];
+    type Body = String;
+}
+
+/// Tells search engines what they may read.
+fn show_robots(_: Sent<()>) -> Ready<Result<Reply<Robots>, Error>> {
     let robots = Reply::document("text/plain; charset=utf-8", ROBOTS.to_owned());
     ready(Ok(robots.with("cache-control", "public, max-age=86400".to_owned())))
 }

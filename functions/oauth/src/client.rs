@@ -5,7 +5,7 @@ use base64::engine::general_purpose::STANDARD;
 use jiff::SignedDuration;
 use percent_encoding::percent_decode_str;
 use shared::auth::hash;
-use shared::http::{Error, Parameters, Visit};
+use shared::http::{Error, Visit};
 use shared::model::{Client, ClientAuthentication};
 use shared::providers::client_document::ClientUrl;
 use subtle::ConstantTimeEq;
@@ -63,19 +63,20 @@ fn read_document(id: &str, document: &str, visit: &Visit) -> Option<Client> {
     register::read(id.to_owned(), new, ClientAuthentication::None, visit.now()).ok()
 }
 
-/// The application that sends this form, once it has proved that it is itself (RFC 6749, section 2.3).
-pub(crate) async fn authenticate(visit: &Visit, form: &Parameters) -> Result<Client, Refusal> {
+/// The application that sends this identifier and this secret in its form, or others in the header, once it has proved that it is itself (RFC 6749, section 2.3).
+pub(crate) async fn authenticate(visit: &Visit, id: &str, secret: &str) -> Result<Client, Refusal> {
     let header = visit.header("authorization");
     let basic =
         header.map(|value| read_basic(value).ok_or_else(|| Refusal::invalid_client(true))).transpose()?;
     let by_basic = basic.is_some();
-    let (id, secret) = match (basic, form.given("client_id"), form.given("client_secret")) {
+    let given = |text: &str| Some(text.to_owned()).filter(|text| !text.is_empty());
+    let (id, secret) = match (basic, given(id), given(secret)) {
         (Some(_), _, Some(_)) => {
             return Err(Refusal::new("invalid_request", "Client credentials must be sent one way, not two."));
         }
         (Some((id, _)), Some(other), None) if id != other => return Err(Refusal::invalid_client(true)),
         (Some((id, secret)), _, None) => (id, Some(secret)),
-        (None, Some(id), secret) => (id.to_owned(), secret.map(str::to_owned)),
+        (None, Some(id), secret) => (id, secret),
         (None, None, _) => {
             return Err(Refusal::new("invalid_request", "client_id is missing."));
         }

@@ -30,24 +30,35 @@ mod register;
 mod revoke;
 mod token;
 
-use shared::http::Route;
+use shared::http::{Access, Form, Route, Row};
 
 /// The function's routes.
-pub fn routes() -> Vec<Route> {
+pub fn routes<R: Row>() -> Vec<R> {
+    let (anybody, form) = (Access::Public, Form::OAuth);
     vec![
-        Route::oauth("GET /.well-known/oauth-authorization-server", metadata::server),
-        Route::oauth("GET /.well-known/oauth-protected-resource", metadata::host),
-        Route::oauth("GET /.well-known/oauth-protected-resource/api/v1", metadata::api),
-        Route::oauth("POST /oauth/registrations", register::create),
-        Route::page("GET /oauth/authorize", authorize::ask),
-        Route::page("POST /oauth/authorize", authorize::decide),
-        Route::oauth("POST /oauth/token", token::issue),
-        Route::oauth("POST /oauth/revoke", revoke::revoke),
-        Route::oauth("OPTIONS /.well-known/oauth-authorization-server", metadata::preflight),
-        Route::oauth("OPTIONS /.well-known/oauth-protected-resource", metadata::preflight),
-        Route::oauth("OPTIONS /.well-known/oauth-protected-resource/api/v1", metadata::preflight),
-        Route::oauth("OPTIONS /oauth/registrations", metadata::preflight),
-        Route::oauth("OPTIONS /oauth/token", metadata::preflight),
-        Route::oauth("OPTIONS /oauth/revoke", metadata::preflight),
+        R::open(
+            "GET /.well-known/oauth-authorization-server",
+            anybody,
+            form,
+            metadata::show_authorization_server,
+        ),
+        R::open("GET /.well-known/oauth-protected-resource", anybody, form, metadata::show_protected_host),
+        R::open(
+            "GET /.well-known/oauth-protected-resource/api/v1",
+            anybody,
+            form,
+            metadata::show_protected_api,
+        ),
+        R::open("POST /oauth/registrations", anybody, form, register::register_client),
+        R::browsed(Route::page("GET /oauth/authorize", authorize::ask)),
+        R::browsed(Route::page("POST /oauth/authorize", authorize::decide)),
+        R::open("POST /oauth/token", anybody, form, token::issue_tokens),
+        R::open("POST /oauth/revoke", anybody, form, revoke::revoke_token),
+        R::open("OPTIONS /.well-known/oauth-authorization-server", anybody, form, metadata::preflight),
+        R::open("OPTIONS /.well-known/oauth-protected-resource", anybody, form, metadata::preflight),
+        R::open("OPTIONS /.well-known/oauth-protected-resource/api/v1", anybody, form, metadata::preflight),
+        R::open("OPTIONS /oauth/registrations", anybody, form, metadata::preflight),
+        R::open("OPTIONS /oauth/token", anybody, form, metadata::preflight),
+        R::open("OPTIONS /oauth/revoke", anybody, form, metadata::preflight),
     ]
 }

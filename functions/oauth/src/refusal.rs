@@ -1,7 +1,6 @@
 //! OAuth's own errors (RFC 6749, section 5.2; RFC 7591, section 3.2.2).
 
-use serde::Serialize;
-use shared::http::{Error, Reply};
+use shared::http::{Error, OAuthError, Reply};
 
 /// Why a client's request was not carried out.
 #[derive(Debug)]
@@ -19,21 +18,6 @@ pub(crate) enum Refusal {
     },
     /// What any route can run into.
     Error(Error),
-}
-
-/// What a client is answered.
-#[derive(Debug, Serialize)]
-#[serde(untagged)]
-pub(crate) enum Answer<T> {
-    /// What it asked for.
-    Granted(T),
-    /// Why not.
-    Refused {
-        /// The word for programs.
-        error: &'static str,
-        /// The sentence for people.
-        error_description: String,
-    },
 }
 
 impl Refusal {
@@ -79,14 +63,12 @@ impl<E: Into<Error>> From<E> for Refusal {
 }
 
 /// The reply to a request that was carried out or refused.
-pub(crate) fn answer<T: Serialize>(
-    result: Result<Reply<Answer<T>>, Refusal>,
-) -> Result<Reply<Answer<T>>, Error> {
+pub(crate) fn answer<O>(result: Result<Reply<O>, Refusal>) -> Result<Reply<O>, Error> {
     match result {
         Ok(reply) => Ok(reply),
         Err(Refusal::Error(error)) => Err(error),
         Err(Refusal::Told { status, error, description, header }) => {
-            let reply = Reply::status(status, &Answer::Refused { error, error_description: description })?;
+            let reply = Reply::status(status, &OAuthError { error, error_description: description })?;
             Ok(match header {
                 Some((name, value)) => reply.with(name, value),
                 None => reply,

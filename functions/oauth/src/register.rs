@@ -1,14 +1,13 @@
 //! Dynamic registration (RFC 7591): anybody may register an application, if not many in an hour.
 
-use std::sync::Arc;
-
 use jiff::{SignedDuration, Timestamp};
 use serde::{Deserialize, Serialize};
 use shared::auth::hash;
-use shared::http::{Error, Reply, Visit};
+use shared::http::{Added, Error, Payload, Reply, Sent, Visit};
 use shared::model::{Client, ClientAuthentication, ClientName, RedirectUri, Scope, WebAddress};
+use utoipa::ToSchema;
 
-use crate::refusal::{Answer, Refusal, answer};
+use crate::refusal::{Refusal, answer};
 
 /// The most redirect URIs of an application.
 pub(crate) const MAX_REDIRECT_URIS: usize = 10;
@@ -21,45 +20,94 @@ const WINDOW: SignedDuration = SignedDuration::from_hours(1);
 const ID_LENGTH: usize = 22;
 const SECRET_LENGTH: usize = 43;
 
-/// An application as it describes itself: what we have no use for is not read.
-#[derive(Debug, Deserialize)]
+/// An application as it describes itself (RFC 7591, section 2): what we have no use for is not read.
+#[derive(Debug, Deserialize, ToSchema)]
+#[schema(as = ClientMetadata)]
 pub(crate) struct NewClient {
+    /// Where it wants its answers: https, http on a loopback address, or a private-use scheme with a dot; no fragment and
+    /// no user information.
+    #[schema(required, nullable = false, min_items = 1, max_items = 10)]
     redirect_uris: Option<Vec<String>>,
+    /// What members are shown, in one line.
+    #[schema(
+        max_length = 100,
+        pattern = r"^[^\x00-\x1F\x7F-\x9F\u061C\u200B-\u200F\u202A-\u202E\u2060-\u2069\uFEFF]*$"
+    )]
     client_name: Option<String>,
+    /// Its home page.
+    #[schema(value_type = Option<WebAddress>)]
     client_uri: Option<String>,
+    /// Its logo.
+    #[schema(value_type = Option<WebAddress>)]
     logo_uri: Option<String>,
+    /// Its terms of service.
+    #[schema(value_type = Option<WebAddress>)]
     tos_uri: Option<String>,
+    /// Its privacy policy.
+    #[schema(value_type = Option<WebAddress>)]
     policy_uri: Option<String>,
+    /// How it will prove that it is itself; `client_secret_basic`, if it says nothing.
+    #[schema(value_type = Option<ClientAuthentication>)]
     token_endpoint_auth_method: Option<String>,
+    /// `authorization_code` and `refresh_token`, or one of them: it is registered for both.
     grant_types: Option<Vec<String>>,
+    /// `code`.
     response_types: Option<Vec<String>>,
 }
 
-/// A registered application.
-#[derive(Debug, Serialize)]
+impl Payload for NewClient {
+    const MEDIA: Option<&'static str> = Some("application/json");
+    type Body = Self;
+}
+
+/// A registered application (RFC 7591, section 3.2.1).
+#[derive(Debug, Serialize, ToSchema)]
+#[schema(as = RegisteredClient)]
 pub(crate) struct Registered {
+    /// The identifier.
     client_id: String,
+    /// When it was registered, in seconds since 1970.
     client_id_issued_at: i64,
+    /// The secret, if it is to have one. It is shown this once.
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false)]
     client_secret: Option<String>,
+    /// 0 with a secret: it does not expire.
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false)]
     client_secret_expires_at: Option<i64>,
+    /// What members are shown.
     client_name: String,
+    /// Its home page, if it has told one.
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false)]
     client_uri: Option<String>,
+    /// Where it wants its answers.
+    #[schema(value_type = Vec<String>)]
     redirect_uris: Vec<RedirectUri>,
+    /// How it proves that it is itself.
+    #[schema(value_type = ClientAuthentication)]
     token_endpoint_auth_method: &'static str,
+    /// What it may get tokens for.
     grant_types: [&'static str; 2],
+    /// `code`.
     response_types: [&'static str; 1],
+    /// The scopes that it may ask for.
     scope: String,
 }
 
 /// Registers an application.
-pub(crate) async fn create(visit: Arc<Visit>) -> Result<Reply<Answer<Registered>>, Error> {
-    answer(register(&visit).await)
+///
+/// # Errors
+///
+/// - `invalid_client_metadata`: the body is not JSON of at most 64 KB, or something in it cannot be.
+/// - `invalid_redirect_uri`: there are none or more than ten, or one that cannot be.
+/// - `temporarily_unavailable`: more than 100 registrations within an hour came from the address.
+pub(crate) async fn register_client(sent: Sent<NewClient>) -> Result<Reply<Added<Registered>>, Error> {
+    answer(register(&sent).await)
 }
 
-async fn register(visit: &Visit) -> Result<Reply<Answer<Registered>>, Refusal> {
+async fn register(visit: &Visit) -> Result<Reply<Added<Registered>>, Refusal> {
     let is_json = visit.header("content-type").is_some_and(|value| {
         value.split(';').next().unwrap_or_default().trim().eq_ignore_ascii_case("application/json")
     });
@@ -87,7 +135,7 @@ async fn register(visit: &Visit) -> Result<Reply<Answer<Registered>>, Refusal> {
         return Err(Refusal::too_many(seconds));
     }
     visit.store().insert_client(&client).await?;
-    let granted = Answer::Granted(Registered {
+    let registered = Reply::ok(&Registered {
         client_id: client.id,
         client_id_issued_at: now.as_second(),
         client_secret_expires_at: secret.is_some().then_some(0),
@@ -100,7 +148,7 @@ async fn register(visit: &Visit) -> Result<Reply<Answer<Registered>>, Refusal> {
         response_types: ["code"],
         scope: Scope::ALL.map(Scope::as_str).join(" "),
     });
-    Ok(Reply::status(201, &granted)?)
+    Ok(registered?.created_without_address())
 }
 
 /// The application that this metadata describes, without a secret.

@@ -1,34 +1,58 @@
 //! Revocation (RFC 7009): a client ends its own tokens. What it does not know of, or what has ended, is answered alike.
 
-use std::sync::Arc;
-
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use shared::auth::{Credential, Kind};
-use shared::http::{Error, Reply, Visit, audience};
+use shared::http::{Error, FORM, Payload, Reply, Sent, Unversioned, Visit, audience};
 use shared::store::Writes;
 use subtle::ConstantTimeEq;
+use utoipa::ToSchema;
 
 use crate::client;
-use crate::refusal::{Answer, Refusal, answer};
-use crate::token::read_form;
+use crate::refusal::{Refusal, answer};
+use crate::token::{read_form, required};
 
-/// What a client is answered: nothing.
-#[derive(Debug, Serialize)]
-pub(crate) struct Revoked {}
-
-/// Revokes an access token, or with a refresh token the whole grant.
-pub(crate) async fn revoke(visit: Arc<Visit>) -> Result<Reply<Answer<Revoked>>, Error> {
-    answer(respond(&visit).await)
+/// What a client ends (RFC 7009, section 2.1). What is empty was not sent.
+#[derive(Debug, Default, Deserialize, ToSchema)]
+#[serde(default)]
+pub(crate) struct RevocationRequest {
+    /// The access or refresh token.
+    #[schema(required)]
+    token: String,
+    /// The client, if the header does not name it.
+    client_id: String,
+    /// Its secret, if it has one and sends it here.
+    client_secret: String,
 }
 
-async fn respond(visit: &Visit) -> Result<Reply<Answer<Revoked>>, Refusal> {
-    let form = read_form(visit)?;
-    let client = client::authenticate(visit, &form).await?;
-    let token = form.given("token").ok_or_else(|| Refusal::new("invalid_request", "token is missing."))?;
-    if let Ok(token) = token.parse() {
+impl Payload for RevocationRequest {
+    const MEDIA: Option<&'static str> = Some(FORM);
+    type Body = Self;
+}
+
+/// What a client is answered: nothing.
+#[derive(Debug, Serialize, ToSchema)]
+pub(crate) struct Revoked {}
+
+/// Revokes an access token, or with a refresh token the whole grant. A token that nobody knows is answered alike.
+///
+/// # Errors
+///
+/// - `invalid_request`: the body is no form of at most 64 KB, or something is missing or there twice.
+/// - `invalid_client`: the client is not known, or its secret is not right.
+/// - `invalid_grant`: the token was issued to another client.
+pub(crate) async fn revoke_token(
+    sent: Sent<RevocationRequest>,
+) -> Result<Reply<Unversioned<Revoked>>, Error> {
+    answer(revoke(&sent).await)
+}
+
+async fn revoke(visit: &Visit) -> Result<Reply<Unversioned<Revoked>>, Refusal> {
+    let request: RevocationRequest = read_form(visit)?;
+    let client = client::authenticate(visit, &request.client_id, &request.client_secret).await?;
+    if let Ok(token) = required("token", &request.token)?.parse() {
         end(visit, &token, &client.id).await?;
     }
-    Ok(Reply::ok(&Answer::Granted(Revoked {}))?)
+    Ok(Reply::ok(&Revoked {})?.unversioned())
 }
 
 async fn end(visit: &Visit, token: &Credential, client_id: &str) -> Result<(), Refusal> {

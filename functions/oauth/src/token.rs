@@ -1,18 +1,18 @@
 //! The token endpoint (RFC 6749, section 3.2): a code, or a refresh token, for the next tokens. Everything is looked at
 //! before anything is spent, and the spending is one conditional write.
 
-use std::sync::Arc;
-
-use serde::Serialize;
+use serde::de::DeserializeOwned;
+use serde::{Deserialize, Deserializer, Serialize};
 use shared::auth::{Credential, Kind};
-use shared::http::{Error, Parameters, Reply, Visit, audience};
+use shared::http::{Error, FORM, Payload, Reply, Sent, Unversioned, Visit, audience};
 use shared::model::{Client, Grant, Refresh, Scopes, TokenSet};
 use shared::store::{Apps, NewAccess, Writes};
 use subtle::ConstantTimeEq;
+use utoipa::ToSchema;
 
 use crate::authorize::{is_resource, read_scopes};
 use crate::client;
-use crate::refusal::{Answer, Refusal, answer};
+use crate::refusal::{Refusal, answer};
 
 /// The names that may be sent once only (RFC 6749, section 3.2), here or to revoke; `resource` may be repeated.
 const ONCE: [&str; 10] = [
@@ -28,52 +28,116 @@ const ONCE: [&str; 10] = [
     "token_type_hint",
 ];
 
-/// A pair of tokens (RFC 6749, section 5.1).
-#[derive(Debug, Serialize)]
-pub(crate) struct Tokens {
-    access_token: String,
-    token_type: &'static str,
-    expires_in: i64,
+/// What a client shows for tokens (RFC 6749, sections 4.1.3 and 6): a code, or a refresh token. What is empty was not sent.
+#[derive(Debug, Default, Deserialize, ToSchema)]
+#[serde(default)]
+pub(crate) struct TokenRequest {
+    /// `authorization_code` or `refresh_token`.
+    #[schema(required)]
+    grant_type: String,
+    /// The code.
+    code: String,
+    /// Where the code was sent to; with `code`.
+    redirect_uri: String,
+    /// What the code was asked for with, before it was made a challenge (RFC 7636, section 4.1); with `code`.
+    code_verifier: String,
+    /// The refresh token.
     refresh_token: String,
+    /// Fewer scopes than were granted, for the next access token; with `refresh_token`.
+    scope: String,
+    /// What the tokens are for (RFC 8707): this host, or its `/api/v1`.
+    #[serde(deserialize_with = "one_or_more")]
+    resource: Vec<String>,
+    /// The client, if the header does not name it.
+    client_id: String,
+    /// Its secret, if it has one and sends it here.
+    client_secret: String,
+}
+
+impl Payload for TokenRequest {
+    const MEDIA: Option<&'static str> = Some(FORM);
+    type Body = Self;
+}
+
+fn one_or_more<'de, D: Deserializer<'de>>(values: D) -> Result<Vec<String>, D::Error> {
+    #[derive(Deserialize)]
+    #[serde(untagged)]
+    enum Values {
+        One(String),
+        More(Vec<String>),
+    }
+    Ok(match Values::deserialize(values)? {
+        Values::One(value) => vec![value],
+        Values::More(values) => values,
+    })
+}
+
+/// A pair of tokens (RFC 6749, section 5.1).
+#[derive(Debug, Serialize, ToSchema)]
+pub(crate) struct Tokens {
+    /// The access token, for the `Authorization` header.
+    access_token: String,
+    /// `Bearer`.
+    token_type: &'static str,
+    /// For how many seconds the access token is good.
+    expires_in: i64,
+    /// The refresh token.
+    refresh_token: String,
+    /// The scopes of the access token.
     scope: String,
 }
 
 /// The form of the token and the revocation endpoint: nothing sent twice.
-pub(crate) fn read_form(visit: &Visit) -> Result<Parameters, Refusal> {
+pub(crate) fn read_form<T: DeserializeOwned>(visit: &Visit) -> Result<T, Refusal> {
     let form = visit.form().map_err(|error| Refusal::new("invalid_request", format!("{error}.")))?;
     match form.repeated(&ONCE) {
         Some(name) => Err(Refusal::new("invalid_request", format!("{name} must be sent once."))),
-        None => Ok(form),
+        None => form.read().map_err(|_| Refusal::new("invalid_request", "The form cannot be read.")),
     }
 }
 
-/// Issues tokens.
-pub(crate) async fn issue(visit: Arc<Visit>) -> Result<Reply<Answer<Tokens>>, Error> {
-    answer(respond(&visit).await)
+/// Gives tokens for a code, or for a refresh token.
+///
+/// # Errors
+///
+/// - `invalid_request`: the body is no form of at most 64 KB, or something is missing or there twice.
+/// - `invalid_client`: the client is not known, or its secret is not right.
+/// - `invalid_grant`: the code or refresh token is not good, or the organization has too many connected applications.
+/// - `unsupported_grant_type`: `grant_type` is another.
+/// - `invalid_scope`: `scope` holds more than was granted.
+/// - `invalid_target`: `resource` is not this API.
+pub(crate) async fn issue_tokens(sent: Sent<TokenRequest>) -> Result<Reply<Unversioned<Tokens>>, Error> {
+    answer(issue(&sent).await)
 }
 
-async fn respond(visit: &Visit) -> Result<Reply<Answer<Tokens>>, Refusal> {
-    let form = read_form(visit)?;
-    let client = client::authenticate(visit, &form).await?;
-    let tokens = match form.get("grant_type") {
-        "authorization_code" => exchange(visit, &form, &client).await?,
-        "refresh_token" => refresh(visit, &form, &client).await?,
+async fn issue(visit: &Visit) -> Result<Reply<Unversioned<Tokens>>, Refusal> {
+    let request: TokenRequest = read_form(visit)?;
+    let client = client::authenticate(visit, &request.client_id, &request.client_secret).await?;
+    let tokens = match request.grant_type.as_str() {
+        "authorization_code" => exchange(visit, &request, &client).await?,
+        "refresh_token" => refresh(visit, &request, &client).await?,
         "" => return Err(Refusal::new("invalid_request", "grant_type is missing.")),
         _ => {
             let known = "grant_type must be authorization_code or refresh_token.";
             return Err(Refusal::new("unsupported_grant_type", known));
         }
     };
-    Ok(Reply::ok(&Answer::Granted(tokens))?)
+    Ok(Reply::ok(&tokens)?.unversioned())
 }
 
-async fn exchange(visit: &Visit, form: &Parameters, client: &Client) -> Result<Tokens, Refusal> {
-    let required = |name: &str| {
-        form.given(name).ok_or_else(|| Refusal::new("invalid_request", format!("{name} is missing.")))
-    };
-    let (code, verifier) = (required("code")?, required("code_verifier")?);
-    let redirect_uri = required("redirect_uri")?;
-    check_resource(visit, form)?;
+/// What must have been sent.
+pub(crate) fn required<'v>(name: &str, value: &'v str) -> Result<&'v str, Refusal> {
+    match value {
+        "" => Err(Refusal::new("invalid_request", format!("{name} is missing."))),
+        value => Ok(value),
+    }
+}
+
+async fn exchange(visit: &Visit, request: &TokenRequest, client: &Client) -> Result<Tokens, Refusal> {
+    let code = required("code", &request.code)?;
+    let verifier = required("code_verifier", &request.code_verifier)?;
+    let redirect_uri = required("redirect_uri", &request.redirect_uri)?;
+    check_resource(visit, request)?;
     let (code, grant) = find(visit, code, Kind::AuthorizationCode, client).await?;
     let genuine: bool = code.hash().as_bytes().ct_eq(grant.code.hash.as_bytes()).into();
     if !genuine {
@@ -94,19 +158,17 @@ async fn exchange(visit: &Visit, form: &Parameters, client: &Client) -> Result<T
     put(visit, grant, &refresh, None, scopes, &apps, false).await
 }
 
-async fn refresh(visit: &Visit, form: &Parameters, client: &Client) -> Result<Tokens, Refusal> {
-    let shown = form
-        .given("refresh_token")
-        .ok_or_else(|| Refusal::new("invalid_request", "refresh_token is missing."))?;
-    check_resource(visit, form)?;
+async fn refresh(visit: &Visit, request: &TokenRequest, client: &Client) -> Result<Tokens, Refusal> {
+    let shown = required("refresh_token", &request.refresh_token)?;
+    check_resource(visit, request)?;
     let (shown, grant) = find(visit, shown, Kind::RefreshToken, client).await?;
     let judged = grant.judge_refresh(&shown.hash(), &shown.family_hash(), visit.now());
     if judged == Refresh::Unknown {
         return Err(Refusal::invalid_grant());
     }
-    let scopes = match form.given("scope") {
-        None => grant.scopes,
-        Some(scope) => read_scopes(scope)
+    let scopes = match request.scope.as_str() {
+        "" => grant.scopes,
+        scope => read_scopes(scope)
             .filter(|scopes| scopes.iter().all(|scope| grant.scopes.contains(scope)))
             .ok_or_else(|| Refusal::new("invalid_scope", "scope may hold only what was granted."))?,
     };
@@ -120,8 +182,8 @@ async fn refresh(visit: &Visit, form: &Parameters, client: &Client) -> Result<To
 }
 
 /// Refuses a token for anything but this API (RFC 8707, section 2.2).
-fn check_resource(visit: &Visit, form: &Parameters) -> Result<(), Refusal> {
-    if form.all("resource").all(|resource| is_resource(visit.base_url(), resource)) {
+fn check_resource(visit: &Visit, request: &TokenRequest) -> Result<(), Refusal> {
+    if request.resource.iter().all(|resource| is_resource(visit.base_url(), resource)) {
         Ok(())
     } else {
         Err(Refusal::new("invalid_target", format!("resource must be {}.", audience(visit.base_url()))))

@@ -1,4 +1,5 @@
-//! What voice providers report: the signature first, over the bytes as they came, then everything else.
+//! The voice webhook: what voice providers report. The signature comes first, over the bytes as they came, then everything
+//! else.
 //!
 //! | Method | Path | What |
 //! |---|---|---|
@@ -7,29 +8,44 @@
 //! Reports may come twice, late or in any order: an ended screen does not change any more. Whether a screen exists is
 //! nobody's business: every well-signed callback is answered alike.
 
-use std::sync::Arc;
-
 use serde::Serialize;
-use shared::http::{Error, Reply, Route, Visit};
+use shared::http::{Access, Error, Form, Payload, Reply, Row, Sent, Unversioned, Visit};
 use shared::model::{Dialing, VoiceProvider};
-use shared::providers::voice::{self, Callback, News};
+use shared::providers::voice::{self, Callback, CallbackBody, News};
 use shared::screening::{self, Reference};
 use shared::store::Writes;
+use utoipa::ToSchema;
 
 /// The function's routes.
-pub fn routes() -> Vec<Route> {
-    vec![Route::signed("POST /webhooks/voice/{provider}", receive)]
+pub fn routes<R: Row>() -> Vec<R> {
+    vec![R::open("POST /webhooks/voice/{provider}", Access::Signed, Form::Api, receive)]
 }
 
 /// The largest callback: a transcript of it still fits into one transaction.
 const MAX_BODY: usize = 3 * 1024 * 1024;
 
-/// What a provider is answered.
-#[derive(Debug, Serialize)]
+/// What a provider sends.
+pub enum SignedCallback {}
+
+impl Payload for SignedCallback {
+    const MEDIA: Option<&'static str> = Some("application/json");
+    const PARAMETERS: &'static [&'static str] = &["X-Timestamp"];
+    type Body = CallbackBody;
+}
+
+/// What a provider is answered: nothing.
+#[derive(Debug, Serialize, ToSchema)]
 pub struct Received {}
 
-/// Takes a callback.
-async fn receive(visit: Arc<Visit>) -> Result<Reply<Received>, Error> {
+/// Takes a voice provider's callback, whatever it is about: whether there is such a screen is nobody's business.
+///
+/// # Errors
+///
+/// - `bad_request`: the body is not a callback.
+/// - `unauthorized`: the signature is not the provider's, of this body, within five minutes.
+/// - `not_found`: there is no such provider here.
+/// - `payload_too_large`: the body is over 3 MB.
+async fn receive(visit: Sent<SignedCallback>) -> Result<Reply<Unversioned<Received>>, Error> {
     let provider = authenticate(&visit)?;
     if visit.body().len() > MAX_BODY {
         return Err(Error::PayloadTooLarge(MAX_BODY));
@@ -42,7 +58,7 @@ async fn receive(visit: Arc<Visit>) -> Result<Reply<Received>, Error> {
     } else {
         tracing::warn!(provider = provider.as_str(), "a callback names no screen of ours");
     }
-    Reply::ok(&Received {})
+    Ok(Reply::ok(&Received {})?.unversioned())
 }
 
 fn authenticate(visit: &Visit) -> Result<VoiceProvider, Error> {

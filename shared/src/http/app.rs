@@ -354,7 +354,7 @@ fn respond(
 ) -> Response<Body> {
     let reply = result.unwrap_or_else(|error| {
         let body = match form {
-            Form::Api | Form::Either => error.body(request_id),
+            Form::Api | Form::Document | Form::Either => error.body(request_id),
             Form::OAuth => error.oauth_body(),
             Form::Page => page::of_error(&error, request_id, Some("/dashboard")),
             Form::Site => page::of_error(&error, request_id, None),
@@ -363,7 +363,7 @@ fn respond(
         error.headers(base_url).into_iter().fold(reply, |reply, (name, value)| reply.with(name, value))
     });
     let mut headers = match form {
-        Form::Api | Form::Either => {
+        Form::Api | Form::Document | Form::Either => {
             vec![("content-type", "application/json".to_owned()), ("cache-control", "no-store".to_owned())]
         }
         Form::OAuth => vec![

@@ -98,6 +98,15 @@ pub struct ErrorBody<'a> {
     request_id: &'a str,
 }
 
+/// Why an OAuth client's request was not carried out (RFC 6749, section 5.2).
+#[derive(Debug, Serialize, ToSchema)]
+pub struct OAuthError {
+    /// A word for programs.
+    pub error: &'static str,
+    /// A sentence for people.
+    pub error_description: String,
+}
+
 impl Error {
     /// The status and the stable word for programs.
     pub fn kind(&self) -> (u16, &'static str) {
@@ -183,13 +192,13 @@ impl Error {
 
     /// The body where OAuth's form is asked for (RFC 6749, section 5.2). Its own errors are replies: here is what any
     /// route can run into.
-    pub(super) fn oauth_body(&self) -> String {
+    pub fn oauth_body(&self) -> String {
         let error = match self.kind().0 {
             500 => "server_error",
             501.. => "temporarily_unavailable",
             _ => "invalid_request",
         };
-        serde_json::json!({ "error": error, "error_description": self.sentence() }).to_string()
+        serde_json::to_string(&OAuthError { error, error_description: self.sentence() }).unwrap_or_default()
     }
 }
 

@@ -5,6 +5,7 @@ use std::net::{IpAddr, SocketAddr};
 use lambda_http::http::HeaderMap;
 
 use super::Error;
+use super::visit::FORM;
 
 /// A header's value; `Err` where it was sent more than once or is not visible ASCII.
 pub(super) fn single<'h>(headers: &'h HeaderMap, name: &str) -> Result<Option<&'h str>, Error> {
@@ -70,7 +71,7 @@ pub(super) fn is_json(headers: &HeaderMap) -> bool {
 pub(super) fn is_form(headers: &HeaderMap) -> bool {
     let Ok(Some(value)) = single(headers, "content-type") else { return false };
     let media = value.split(';').next().unwrap_or_default().trim();
-    media.eq_ignore_ascii_case("application/x-www-form-urlencoded")
+    media.eq_ignore_ascii_case(FORM)
 }
 
 /// The IP address that a header tells, with or without a port.

@@ -17,6 +17,8 @@ use crate::store::{Failure, Receipt};
 pub trait Output {
     /// The status.
     const STATUS: u16;
+    /// The body's media type.
+    const MEDIA: &'static str = "application/json";
     /// The headers that the handler decides. All but `link` are always there.
     const HEADERS: &'static [&'static str];
     /// The body.
@@ -26,6 +28,15 @@ pub trait Output {
 impl<O: ToSchema> Output for O {
     const STATUS: u16 = 200;
     const HEADERS: &'static [&'static str] = &["etag"];
+    type Body = O;
+}
+
+/// What has no version of its own.
+pub struct Unversioned<O>(PhantomData<O>);
+
+impl<O: ToSchema> Output for Unversioned<O> {
+    const STATUS: u16 = 200;
+    const HEADERS: &'static [&'static str] = &[];
     type Body = O;
 }
 
@@ -78,7 +89,7 @@ pub struct List<T> {
 #[derive(Debug)]
 pub enum Page {}
 
-/// What a handler answers: an `O`, as JSON; or a [`Page`].
+/// What a handler answers: an `O`, mostly as JSON; or a [`Page`].
 #[derive(Debug)]
 pub struct Reply<O> {
     pub(super) status: u16,
@@ -100,7 +111,7 @@ impl<O: Serialize> Reply<O> {
         Ok(Self::new(200, json(resource)?).with("etag", etag(&json(identity)?)))
     }
 
-    /// 200 with something that has no version of its own.
+    /// 200 without an entity tag.
     pub fn ok(body: &O) -> Result<Self, Error> {
         Ok(Self::new(200, json(body)?))
     }
@@ -136,28 +147,32 @@ impl Reply<Page> {
     pub fn using(self, sources: &Sources<'_>) -> Self {
         self.with("content-security-policy", page::content_security_policy(sources))
     }
+}
 
-    /// 304: the caller has the page already.
-    pub(super) fn not_modified(self) -> Self {
-        Self { status: 304, body: String::new(), ..self }
-    }
-
+impl<O> Reply<O> {
     /// 200 with a document of this media type.
     pub fn document(media: &str, content: String) -> Self {
         Self::new(200, content)
             .with("content-type", media.to_owned())
             .with("x-content-type-options", "nosniff".to_owned())
     }
-}
 
-impl<O: Serialize> Reply<O> {
+    /// 304: the caller has the document already.
+    pub(super) fn not_modified(self) -> Self {
+        Self { status: 304, body: String::new(), ..self }
+    }
+
     /// Any status with a body; for protocols that have error forms of their own.
-    pub fn status(status: u16, body: &O) -> Result<Self, Error> {
+    pub fn status(status: u16, body: &impl Serialize) -> Result<Self, Error> {
         Ok(Self::new(status, json(body)?))
     }
-}
 
-impl<O> Reply<O> {
+    /// The same; it has no version of its own.
+    #[must_use]
+    pub fn unversioned(self) -> Reply<Unversioned<O>> {
+        self.typed()
+    }
+
     /// 204, and nothing else.
     pub fn empty() -> Self {
         Self::new(204, String::new())

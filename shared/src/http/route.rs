@@ -6,7 +6,7 @@ use std::sync::Arc;
 use super::browser::{Browser, Desk};
 use super::call::Exchange;
 use super::reply::Page;
-use super::{Call, Error, Input, Output, Reply, Visit};
+use super::{Call, Error, Input, Output, Payload, Reply, Sent, Visit};
 use crate::model::{MemberRole, Scope};
 
 pub(super) type Answer = Pin<Box<dyn Future<Output = Result<Reply<()>, Error>> + Send>>;
@@ -31,6 +31,8 @@ pub enum Form {
     Api,
     /// JSON, as OAuth has it (RFC 6749, section 5.2), for scripts of any origin.
     OAuth,
+    /// Documents for programs and search engines; errors as the API's.
+    Document,
     /// Pages for a browser.
     Page,
     /// Pages that anybody may read, and that caches between us and them may hold.
@@ -58,8 +60,8 @@ pub struct Route {
     pub(super) handler: Handler,
 }
 
-/// A row of the API's own tables, as its reader wants it: a [`Route`] answers requests; who describes the API keeps what
-/// the types tell.
+/// A row of a table, as its reader wants it: a [`Route`] answers requests; who describes the API keeps what the types
+/// tell.
 pub trait Row: Sized {
     /// `handler` answers requests of this key that carry a credential with this scope. It may be called again for the
     /// same request when what it read has changed before it could write; so may every other.
@@ -69,6 +71,18 @@ pub trait Row: Sized {
         O: Output + 'static,
         H: Fn(Call<I>) -> F + Send + Sync + 'static,
         F: Future<Output = Result<Reply<O>, Error>> + Send + 'static;
+
+    /// `handler` answers requests of this key that carry no credential of the API. Before anything else it makes sure of
+    /// what `access` asks for; how OAuth clients prove who they are is OAuth's business.
+    fn open<P, O, H, F>(key: &'static str, access: Access, form: Form, handler: H) -> Self
+    where
+        P: Payload + 'static,
+        O: Output + 'static,
+        H: Fn(Sent<P>) -> F + Send + Sync + 'static,
+        F: Future<Output = Result<Reply<O>, Error>> + Send + 'static;
+
+    /// A row for people's browsers.
+    fn browsed(route: Route) -> Self;
 }
 
 impl Row for Route {
@@ -82,6 +96,21 @@ impl Row for Route {
         let handler = by(move |exchange| handler(Call::new(exchange)));
         Self { key, handler: Handler::Scoped(scope, handler) }
     }
+
+    fn open<P, O, H, F>(key: &'static str, access: Access, form: Form, handler: H) -> Self
+    where
+        P: Payload + 'static,
+        O: Output + 'static,
+        H: Fn(Sent<P>) -> F + Send + Sync + 'static,
+        F: Future<Output = Result<Reply<O>, Error>> + Send + 'static,
+    {
+        let handler = by(move |visit| handler(Sent::new(visit)));
+        Self { key, handler: Handler::Open(access, form, handler) }
+    }
+
+    fn browsed(route: Route) -> Self {
+        route
+    }
 }
 
 impl Route {
@@ -93,26 +122,6 @@ impl Route {
         F: Future<Output = Result<Reply<O>, Error>> + Send + 'static,
     {
         Self { key, handler: Handler::Open(Access::Public, Form::Either, by(handler)) }
-    }
-
-    /// `handler` answers requests of this key once it has made sure, before anything else, who signed them.
-    pub fn signed<O, H, F>(key: &'static str, handler: H) -> Self
-    where
-        O: 'static,
-        H: Fn(Arc<Visit>) -> F + Send + Sync + 'static,
-        F: Future<Output = Result<Reply<O>, Error>> + Send + 'static,
-    {
-        Self { key, handler: Handler::Open(Access::Signed, Form::Api, by(handler)) }
-    }
-
-    /// `handler` answers OAuth clients. How they prove who they are is OAuth's business.
-    pub fn oauth<O, H, F>(key: &'static str, handler: H) -> Self
-    where
-        O: 'static,
-        H: Fn(Arc<Visit>) -> F + Send + Sync + 'static,
-        F: Future<Output = Result<Reply<O>, Error>> + Send + 'static,
-    {
-        Self { key, handler: Handler::Open(Access::Public, Form::OAuth, by(handler)) }
     }
 
     /// `handler` answers anybody, candidates and search engines, and knows nobody again: there are no cookies.

@@ -1,14 +1,18 @@
 //! One request without a credential, as its handler sees it.
 
+use std::marker::PhantomData;
 use std::net::Ipv6Addr;
+use std::ops::Deref;
+use std::sync::Arc;
 
 use jiff::Timestamp;
 use lambda_http::aws_lambda_events::query_map::QueryMap;
 use lambda_http::http::HeaderMap;
+use utoipa::ToSchema;
 
 use super::parameters::Parameters;
 use super::reply::etag;
-use super::{Error, Page, Reply, headers};
+use super::{Error, Reply, headers};
 use crate::clock::to_second;
 use crate::id::{Id, Ids};
 use crate::providers::Providers;
@@ -33,6 +37,43 @@ pub struct Visit {
     pub(super) providers: Providers,
 }
 
+/// What a program brings along with a visit, as the API describes it.
+pub trait Payload {
+    /// The body's media type; `None` where there is no body.
+    const MEDIA: Option<&'static str> = None;
+    /// The parameters of query and headers, by the names that the API has for them.
+    const PARAMETERS: &'static [&'static str] = &[];
+    /// The body.
+    type Body: ToSchema;
+}
+
+/// Nothing.
+impl Payload for () {
+    type Body = ();
+}
+
+/// A visit that brings a `P`.
+pub struct Sent<P> {
+    visit: Arc<Visit>,
+    payload: PhantomData<fn() -> P>,
+}
+
+impl<P> Sent<P> {
+    pub(super) fn new(visit: Arc<Visit>) -> Self {
+        Self { visit, payload: PhantomData }
+    }
+}
+
+impl<P> Deref for Sent<P> {
+    type Target = Visit;
+
+    fn deref(&self) -> &Visit {
+        &self.visit
+    }
+}
+
+/// The media type of forms.
+pub const FORM: &str = "application/x-www-form-urlencoded";
 /// The largest form.
 const MAX_FORM: usize = 64 * 1024;
 
@@ -63,7 +104,7 @@ impl Visit {
             return Err(Error::PayloadTooLarge(MAX_FORM));
         }
         if !headers::is_form(&self.headers) {
-            return Err(Error::UnsupportedMediaType("application/x-www-form-urlencoded"));
+            return Err(Error::UnsupportedMediaType(FORM));
         }
         Ok(Parameters::parse(&self.body))
     }
@@ -75,7 +116,7 @@ impl Visit {
 
     /// A reply that caches may hold for half a minute, so that what changes shows within one; where the caller has it
     /// already, only that (RFC 9110, section 13.1.2).
-    pub fn cached(&self, reply: Reply<Page>) -> Reply<Page> {
+    pub fn cached<O>(&self, reply: Reply<O>) -> Reply<O> {
         let tag = etag(&reply.body);
         let is_known = headers::if_none_match(&self.headers, &tag);
         let reply = reply.with("cache-control", "public, max-age=30".to_owned()).with("etag", tag);

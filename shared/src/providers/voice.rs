@@ -5,9 +5,11 @@
 
 use hmac::{Hmac, KeyInit, Mac};
 use jiff::Timestamp;
+use serde::Deserialize;
 use serde_json::{Value, json};
 use sha2::Sha256;
 use subtle::ConstantTimeEq;
+use utoipa::ToSchema;
 
 use crate::model::{Analysis, Excerpt, Outcome, Report, Scores, Speaker, Turn};
 use crate::secret::Secret;
@@ -46,6 +48,15 @@ pub struct CallOrder {
     pub callback_url: String,
 }
 
+/// What a provider sends.
+#[derive(Debug, Deserialize, ToSchema)]
+pub struct CallbackBody {
+    /// The message as the provider has it, with the call, whose customer's `externalId` is the one that we ordered with.
+    /// A `status-update` and an `end-of-call-report` change the screen, whatever else comes does not.
+    #[schema(value_type = HashMap<String, Value>)]
+    message: Value,
+}
+
 /// What a provider says of a call.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Callback {
@@ -70,14 +81,13 @@ pub enum News {
 
 /// Reads a callback's body; `None` where it is not one: broken JSON, no message, no reference.
 pub fn read_callback(body: &[u8]) -> Option<Callback> {
-    let body: Value = serde_json::from_slice(body).ok()?;
-    let message = body.get("message")?;
+    let CallbackBody { message } = serde_json::from_slice(body).ok()?;
     let call = &message["call"];
     let customers = [&call["customer"], &message["customer"]];
     let reference = customers.into_iter().find_map(|customer| filled(&customer["externalId"]))?;
     let news = match (message["type"].as_str(), message["status"].as_str()) {
         (Some("status-update"), Some("in-progress")) => News::InProgress,
-        (Some("end-of-call-report"), _) => News::Ended(report(message)),
+        (Some("end-of-call-report"), _) => News::Ended(report(&message)),
         _ => News::Other,
     };
     Some(Callback { reference, call_id: filled(&call["id"]), news })

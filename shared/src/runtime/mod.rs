@@ -19,7 +19,8 @@ use crate::store::Store;
 pub fn serve(routes: Vec<Route>) -> Result<(), Error> {
     start(async {
         let environment = environment().await?;
-        if routes.iter().any(|route| route.form() != Form::Either) {
+        // Who has nothing but documents and what explains them carries them along.
+        if routes.iter().any(|route| !matches!(route.form(), Form::Document | Form::Either)) {
             environment.store.connect().await;
         }
         let app = App::new(environment, routes);
