@@ -99,7 +99,7 @@ impl Comparison<'_> {
             {
                 found.push(format!("{place} header {name}"));
             }
-            self.schemas(schema_of(before), schema_of(now), Writer::Service, &place, found);
+            self.contents(&before["content"], &now["content"], Writer::Service, &place, found);
         }
     }
 
@@ -108,7 +108,16 @@ impl Comparison<'_> {
         if new["required"] == true && old["required"] != true || new.is_null() && !old.is_null() {
             found.push(place);
         } else if !old.is_null() {
-            self.schemas(schema_of(old), schema_of(new), Writer::Client, &place, found);
+            self.contents(&old["content"], &new["content"], Writer::Client, &place, found);
+        }
+    }
+
+    fn contents(&self, old: &Value, new: &Value, writer: Writer, place: &str, found: &mut Vec<String>) {
+        for (media, before) in entries(old) {
+            match new.get(media) {
+                Some(now) => self.schemas(&before["schema"], &now["schema"], writer, place, found),
+                None => found.push(place.to_owned()),
+            }
         }
     }
 
@@ -183,10 +192,6 @@ impl Comparison<'_> {
             }
         }
     }
-}
-
-fn schema_of(body: &Value) -> &Value {
-    &body["content"]["application/json"]["schema"]
 }
 
 fn resolved<'d>(document: &'d Value, value: &'d Value) -> &'d Value {
@@ -280,6 +285,8 @@ mod tests {
             (&format!("{BODY}/properties/title/enum"), json!(["a"]), "body /title"),
             ("/operation/responses", json!({ "200": {} }), "response 201"),
             ("/operation/responses/201/headers", json!({}), "response 201 header ETag"),
+            ("/operation/responses/201/content", json!({ "text/plain": {} }), "response 201"),
+            ("/operation/requestBody/content", json!({ "text/plain": {} }), "body"),
             ("/role/properties/title", Value::Null, "response 201 /title"),
             ("/role/properties/title/maxLength", json!(300), "response 201 /title"),
             ("/role/properties/title/type", json!(["string", "null"]), "response 201 /title"),

@@ -1,15 +1,16 @@
-//! What can go wrong: errors as they really look, and which operation answers with which.
+//! What can go wrong: errors as they really look, and which operation answers with which. Rows of the API alone share
+//! their errors; what others refuse was played.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::{Map, Value, json};
-use shared::http::Error;
+use shared::http::{Error, Form};
 use shared::model::{InvalidTransition, Scope};
 use shared::store::{Failure, Refusal};
 
 use super::operation::Operation;
 use super::source::Source;
-use super::{admitted, always, reference};
+use super::{Refused, admitted, always, header_name, reference};
 
 /// An error of each kind, by the name of its example.
 fn samples() -> Vec<(&'static str, Error)> {
@@ -64,7 +65,7 @@ fn can_happen(name: &str, error: &Error, operation: &Operation, named: &BTreeMap
         | Error::Validation(_)
         | Error::RateLimited { .. }
         | Error::Failed(_) => true,
-        // What no row of the API answers: the gateway's default route does, or pages and callbacks do.
+        // What no row with a scope answers: the gateway's default route does, or pages and callbacks do.
         Error::MethodNotAllowed(_) | Error::BadSignature | Error::ForeignForm | Error::OwnersOnly => false,
     }
 }
@@ -168,19 +169,85 @@ fn meaning(error: &Error, source: &Source) -> String {
 
 /// The headers that all of these errors have, and those that only some have.
 fn headers(errors: &[(&str, Error)]) -> Map<String, Value> {
-    let mut headers = if errors[0].1.kind().0 == 401 { always() } else { admitted() };
-    for (name, shown) in [("retry-after", "Retry-After"), ("www-authenticate", "WWW-Authenticate")] {
-        let having =
-            errors.iter().filter(|(_, error)| error.headers("").iter().any(|(sent, _)| *sent == name));
-        match having.count() {
-            0 => {}
-            all if all == errors.len() && errors[0].1.kind().0 != 502 => {
-                headers.insert(shown.to_owned(), reference("headers", shown));
-            }
-            _ => {
-                headers.insert(shown.to_owned(), reference("headers", &format!("{shown}-if-known")));
-            }
-        }
-    }
+    let (status, _) = errors[0].1.kind();
+    let mut headers = if status == 401 { always(Form::Api) } else { admitted() };
+    let sent: Vec<_> = errors.iter().map(|(_, error)| sent_with(error)).collect();
+    add_some(&mut headers, &sent, status == 502);
     headers
+}
+
+fn sent_with(error: &Error) -> BTreeSet<String> {
+    error.headers("").into_iter().map(|(name, _)| name.to_owned()).collect()
+}
+
+/// Adds what only errors have: what all of these have is certain, unless nothing is.
+fn add_some(headers: &mut Map<String, Value>, sent: &[BTreeSet<String>], never: bool) {
+    for name in ["retry-after", "www-authenticate"] {
+        let shown = header_name(name);
+        let component = match sent.iter().filter(|sent| sent.contains(name)).count() {
+            0 => continue,
+            all if all == sent.len() && !never => shown.clone(),
+            _ => format!("{shown}-if-known"),
+        };
+        headers.insert(shown, reference("headers", &component));
+    }
+}
+
+/// The responses of an operation without a scope: what was refused when it was played, which is all that its handler
+/// names, and what any of them may run into.
+pub(super) fn played_responses(
+    operation: &Operation,
+    source: &Source,
+    named: &BTreeMap<String, String>,
+    refusals: &[Refused],
+) -> Map<String, Value> {
+    let (schema, field) =
+        if operation.form == Form::OAuth { ("OAuthError", "error") } else { ("Error", "code") };
+    let word = |refusal: &Refused| refusal.body[field].as_str().expect("a word").to_owned();
+    let played: BTreeSet<_> = refusals.iter().map(word).collect();
+    assert!(named.keys().eq(&played), "{}: it names {named:?}, and has refused {played:?}", operation.key);
+    let mut by_status: BTreeMap<u16, Vec<(String, Refused)>> = BTreeMap::new();
+    for refusal in refusals {
+        let why = named[&word(refusal)].clone();
+        by_status.entry(refusal.status).or_default().push((why, refusal.clone()));
+    }
+    let failures = samples().into_iter().filter(|(_, error)| matches!(error, Error::Failed(_)));
+    for (_, error) in failures.filter(|_| operation.can_fail()) {
+        let body = if operation.form == Form::OAuth {
+            serde_json::from_str(&error.oauth_body()).expect("a body")
+        } else {
+            body(&error)
+        };
+        let refusal = Refused { status: error.kind().0, headers: sent_with(&error), body };
+        by_status.entry(refusal.status).or_default().push((meaning(&error, source), refusal));
+    }
+    let response = |(status, refused): (u16, Vec<(String, Refused)>)| {
+        let mut headers = always(operation.form);
+        let sent: Vec<_> = refused.iter().map(|(_, refusal)| refusal.headers.clone()).collect();
+        // Whoever has tried to prove itself by OAuth in the header is told so in kind.
+        add_some(&mut headers, &sent, status == 401 && operation.form == Form::OAuth);
+        let when: Vec<_> =
+            refused.iter().map(|(why, refusal)| format!("`{}`: {why}", word(refusal))).collect();
+        let examples: Map<_, _> = refused
+            .iter()
+            .map(|(_, refusal)| {
+                let sentence = refusal.body.get("error_description").unwrap_or(&refusal.body["error"]);
+                (word(refusal), json!({ "summary": sentence, "value": refusal.body }))
+            })
+            .collect();
+        let words: Vec<_> = examples.keys().collect();
+        let response = json!({
+            "description": when.join("\n\n"),
+            "headers": headers,
+            "content": { "application/json": {
+                "schema": {
+                    "$ref": format!("#/components/schemas/{schema}"),
+                    "properties": { field: { "enum": words } },
+                },
+                "examples": examples,
+            } },
+        });
+        (status.to_string(), response)
+    };
+    by_status.into_iter().map(response).collect()
 }

@@ -9,14 +9,16 @@ mod operation;
 mod schema;
 mod source;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::{Map, Value, json};
-use shared::http::{Access, Route};
-use shared::model::Scope;
+use shared::http::{Access, Form};
+use shared::model::{Scope, Slug, VoiceProvider};
+use utoipa::PartialSchema;
 
 pub use breaking::{breaking, promises};
 pub use operation::Operation;
+use operation::{Entry, Taken};
 use schema::Schemas;
 use source::Source;
 
@@ -28,9 +30,10 @@ const VERSION: &str = "3.1.1";
 /// Where a schema is, but for its name.
 const SCHEMAS: &str = "#/components/schemas/";
 
-/// Whether the document has this row as an operation.
-pub fn is_described(route: &Route) -> bool {
-    matches!(route.access(), Access::Scope(_)) || route.key == DOCUMENT
+/// Whether the document has a row as an operation: programs send it. Pages are for people's browsers, which send
+/// preflights by themselves.
+pub fn is_described(key: &str, form: Form) -> bool {
+    matches!(form, Form::Api | Form::OAuth | Form::Document) && !key.starts_with("OPTIONS ")
 }
 
 /// A request that was carried out: what was sent, and what came back.
@@ -42,11 +45,24 @@ pub struct Example {
     pub response: Value,
     /// The address of what was created, empty where nothing was.
     pub location: String,
+    /// What was refused of the same row.
+    pub refusals: Vec<Refused>,
 }
 
-/// What the tables of the API tell, in the order in which it is shown.
+/// A request that was not carried out: what came back.
+#[derive(Clone, Debug)]
+pub struct Refused {
+    /// The status.
+    pub status: u16,
+    /// The names of the headers.
+    pub headers: BTreeSet<String>,
+    /// The body.
+    pub body: Value,
+}
+
+/// What the tables tell, in the order in which it is shown.
 pub fn operations() -> Vec<Operation> {
-    [
+    let entries: Vec<Entry> = [
         quick_post::routes(),
         roles::routes(),
         job_postings::routes(),
@@ -54,8 +70,16 @@ pub fn operations() -> Vec<Operation> {
         voice_screens::routes(),
         channels::routes(),
         organization::routes(),
+        oauth::routes(),
+        voice_webhook::routes(),
+        careers::routes(),
+        docs::routes(),
     ]
-    .concat()
+    .into_iter()
+    .flatten()
+    .collect();
+    let operations = entries.into_iter().filter_map(|Entry(operation)| operation);
+    operations.filter(|operation| is_described(operation.key, operation.form)).collect()
 }
 
 /// The document, with an example for each row of the tables.
@@ -63,6 +87,7 @@ pub fn document(examples: &BTreeMap<&str, Example>) -> Value {
     let (source, operations) = (Source::read(), operations());
     let schemas = Schemas::of(&operations);
     let mut responses = Map::new();
+    responses.insert("too_large_header".to_owned(), too_large_header());
     let mut paths = Map::new();
     let mut tags = Vec::new();
     for operation in &operations {
@@ -73,10 +98,6 @@ pub fn document(examples: &BTreeMap<&str, Example>) -> Value {
         let described = describe(operation, &operations, &source, &schemas, examples, &mut responses);
         insert(&mut paths, operation.key, described);
     }
-    tags.push(json!({ "name": "Document", "description": source.module("docs") }));
-    insert(&mut paths, DOCUMENT, describe_document(&source));
-    let mut named = schemas.into_map(&operations, &source);
-    named.insert("OpenApi".to_owned(), document_schema());
     let mut document = json!({
         "openapi": VERSION,
         "info": {
@@ -90,7 +111,7 @@ pub fn document(examples: &BTreeMap<&str, Example>) -> Value {
         "tags": tags,
         "paths": paths,
         "components": {
-            "schemas": named,
+            "schemas": schemas.into_map(&operations, &source),
             "responses": responses,
             "parameters": parameters(),
             "examples": errors::examples(),
@@ -137,134 +158,145 @@ fn describe(
     responses: &mut Map<String, Value>,
 ) -> Value {
     let docs = source.handler(&operation.handler);
-    let example = examples.get(operation.key).expect("an example for every row");
-    let output = reference("schemas", operation.output.name());
+    let example = examples.get(operation.key).unwrap_or_else(|| panic!("{} has no example", operation.key));
     let mut described = json!({
         "tags": [operation.tag()],
         "summary": operation.summary(),
         "description": docs.text,
         "operationId": operation.id(),
-        "security": [{ "api_key": [] }, { "oauth": [operation.scope.as_str()] }],
+        "security": security(operation),
     });
-    let mut parameters = Vec::new();
-    if operation.has_id() {
-        let description = format!("The identifier of the {}.", operation.noun().replace('_', " "));
-        let schema = schemas.inline("Id");
-        parameters.push(json!({
-            "name": "id", "in": "path", "required": true, "description": description, "schema": schema,
-        }));
-    }
-    if operation.method() == "GET" {
-        parameters.extend(operation.input.parameters(source, schemas));
-    }
-    match operation.method() {
-        "POST" => parameters.push(json!({ "$ref": "#/components/parameters/Idempotency-Key" })),
-        "PATCH" => parameters.push(json!({ "$ref": "#/components/parameters/If-Match" })),
-        _ => {}
-    }
+    let parameters = parameters_of(operation, source, schemas);
     if !parameters.is_empty() {
         described["parameters"] = parameters.into();
     }
-    if operation.takes_body() {
-        let schema = reference("schemas", operation.input.name());
+    let body = match &operation.taken {
+        Taken::Fields(fields) if operation.reads_body() && !fields.is_empty() => {
+            Some(("application/json", reference("schemas", fields.name()), fields.is_required()))
+        }
+        Taken::Payload { media: Some(media), body, .. } => Some((*media, schemas.of_body(body), true)),
+        _ => None,
+    };
+    if let Some((media, schema, is_required)) = body {
         described["requestBody"] = json!({
-            "required": operation.input.is_required(),
-            "content": { "application/json": { "schema": schema, "example": example.request } },
+            "required": is_required,
+            "content": { media: { "schema": schema, "example": example.request } },
         });
     }
     let mut answers = Map::new();
+    let description = source.docs(operation.answer);
     let mut success = json!({
-        "description": schemas.description(operation.output.name()),
+        "description": description.unwrap_or_else(|| schemas.description(operation.output.name()).to_owned()),
         "headers": success_headers(operation),
-        "content": { "application/json": { "schema": output, "example": example.response } },
+        "content": { operation.media: { "schema": schemas.of_body(&operation.output) } },
     });
+    if operation.key != DOCUMENT {
+        success["content"][operation.media]["example"] = example.response.clone();
+    }
     let links = operation.links(all, example);
     if !links.is_empty() {
         success["links"] = links.into();
     }
     answers.insert(operation.status.to_string(), success);
-    answers.extend(errors::responses(operation, source, &docs.errors, responses));
+    if operation.is_cached() {
+        let known =
+            json!({ "description": "It is the one that was named.", "headers": success_headers(operation) });
+        answers.insert("304".to_owned(), known);
+    }
+    answers.extend(if operation.is_scoped() {
+        errors::responses(operation, source, &docs.errors, responses)
+    } else {
+        errors::played_responses(operation, source, &docs.errors, &example.refusals)
+    });
+    answers.insert("431".to_owned(), reference("responses", "too_large_header"));
+    answers.sort_keys();
     described["responses"] = answers.into();
     described
 }
 
-fn describe_document(source: &Source) -> Value {
-    let docs = source.handler("docs::show_openapi");
-    let mut headers = always();
-    for name in ["ETag", "Content-Security-Policy", "X-Content-Type-Options"] {
-        headers.insert(name.to_owned(), reference("headers", name));
+fn security(operation: &Operation) -> Value {
+    match operation.access {
+        Access::Scope(scope) => json!([{ "api_key": [] }, { "oauth": [scope.as_str()] }]),
+        Access::Signed => json!([{ "signature": [] }]),
+        // Public clients say who they are, and prove nothing; others may have their secret in the form.
+        Access::Public if operation.knows_clients() => json!([{ "client": [] }, {}]),
+        Access::Public | Access::Member(_) => json!([]),
     }
-    json!({
-        "tags": ["Document"],
-        "summary": "Show OpenAPI",
-        "description": docs.text,
-        "operationId": "show_openapi",
-        "security": [],
-        "parameters": [{ "$ref": "#/components/parameters/If-None-Match" }],
-        "responses": {
-            "200": {
-                "description": "An OpenAPI document.",
-                "headers": headers,
-                "content": { "application/json": { "schema": reference("schemas", "OpenApi") } },
-            },
-            "304": { "description": "The document is the one that was named.", "headers": headers },
-        },
-    })
 }
 
-/// What this document is.
-fn document_schema() -> Value {
-    let object =
-        |description| json!({ "type": "object", "description": description, "additionalProperties": true });
-    let mut paths = object("The operations, by path and method.");
-    paths["additionalProperties"] = object("The operations of a path.");
-    json!({
-        "type": "object",
-        "description": "An OpenAPI document.",
-        "required": ["openapi", "info", "paths", "components"],
-        "properties": {
-            "openapi": { "type": "string", "const": VERSION, "description": "The version of OpenAPI." },
-            "info": object("What the API is, and its rules."),
-            "paths": paths,
-            "components": object("What operations share."),
+fn parameters_of(operation: &Operation, source: &Source, schemas: &Schemas) -> Vec<Value> {
+    let shared = |name: &str| reference("parameters", name);
+    let of_path = operation.path_parameters().map(|name| match name {
+        "id" => {
+            let description = format!("The identifier of the {}.", operation.noun().replace('_', " "));
+            let schema = schemas.inline("Id");
+            json!({ "name": "id", "in": "path", "required": true, "description": description, "schema": schema })
+        }
+        name => shared(name),
+    });
+    let mut parameters: Vec<_> = of_path.collect();
+    match &operation.taken {
+        Taken::Fields(fields) => match operation.method() {
+            "GET" => parameters.extend(fields.parameters(source, schemas)),
+            "POST" => parameters.push(shared("Idempotency-Key")),
+            "PATCH" => parameters.push(shared("If-Match")),
+            _ => {}
         },
-        "additionalProperties": true,
-    })
+        Taken::Payload { parameters: names, .. } => parameters.extend(names.iter().map(|name| shared(name))),
+    }
+    if operation.is_cached() {
+        parameters.push(shared("If-None-Match"));
+    }
+    parameters
 }
 
 fn reference(kind: &str, name: &str) -> Value {
     json!({ "$ref": format!("#/components/{kind}/{name}") })
 }
 
-/// The headers of every response.
-fn always() -> Map<String, Value> {
-    ["X-Request-Id", "Cache-Control"]
-        .map(|name| (name.to_owned(), reference("headers", name)))
-        .into_iter()
-        .collect()
+/// The headers of every response in this form.
+fn always(form: Form) -> Map<String, Value> {
+    let names: &[&str] = match form {
+        Form::OAuth => &[
+            "X-Request-Id",
+            "Cache-Control",
+            "Pragma",
+            "Access-Control-Allow-Origin",
+            "Access-Control-Expose-Headers",
+        ],
+        _ => &["X-Request-Id", "Cache-Control"],
+    };
+    names.iter().map(|name| ((*name).to_owned(), reference("headers", name))).collect()
 }
 
 /// The headers of every response to a credential that is good.
 fn admitted() -> Map<String, Value> {
     let quota = ["RateLimit", "RateLimit-Policy"].map(|name| (name.to_owned(), reference("headers", name)));
-    always().into_iter().chain(quota).collect()
+    always(Form::Api).into_iter().chain(quota).collect()
 }
 
 fn success_headers(operation: &Operation) -> Map<String, Value> {
-    let mut headers = admitted();
-    let mut add = |name: &str| headers.insert(name.to_owned(), reference("headers", name));
+    let mut headers = if operation.is_scoped() { admitted() } else { always(operation.form) };
+    let mut add = |name: &str| headers.insert(header_name(name), reference("headers", &header_name(name)));
     for name in operation.headers {
-        match *name {
-            "etag" => add("ETag"),
-            "location" => add("Location"),
-            "link" => add("Link"),
-            other => panic!("{other} has no description"),
-        };
+        add(name);
     }
-    if operation.method() == "POST" {
-        add("Idempotency-Replayed");
+    if operation.form == Form::Document {
+        add("x-content-type-options");
+    }
+    if operation.is_scoped() && operation.method() == "POST" {
+        add("idempotency-replayed");
     }
     headers
+}
+
+/// A header's name as people write it: `Retry-After`.
+fn header_name(name: &str) -> String {
+    match name {
+        "etag" => "ETag".to_owned(),
+        "www-authenticate" => "WWW-Authenticate".to_owned(),
+        name => name.split('-').map(operation::capitalized).collect::<Vec<_>>().join("-"),
+    }
 }
 
 fn headers() -> Value {
@@ -275,14 +307,24 @@ fn headers() -> Value {
             "schema": { "type": "string" },
         },
         "Cache-Control": {
-            "description": "`no-store`, but for this document.",
+            "description": "`no-store`, but for documents that caches may hold.",
             "required": true,
             "schema": { "type": "string" },
         },
-        "Content-Security-Policy": {
-            "description": "What a browser that shows it may do.",
+        "Pragma": {
+            "description": "The same for caches of old (RFC 6749, section 5.1).",
             "required": true,
-            "schema": { "type": "string" },
+            "schema": { "const": "no-cache" },
+        },
+        "Access-Control-Allow-Origin": {
+            "description": "Scripts of any origin may read it.",
+            "required": true,
+            "schema": { "const": "*" },
+        },
+        "Access-Control-Expose-Headers": {
+            "description": "The headers that they may read.",
+            "required": true,
+            "schema": { "const": "WWW-Authenticate" },
         },
         "X-Content-Type-Options": {
             "description": "It is of the type that it says.",
@@ -334,9 +376,9 @@ fn retry_after(required: bool) -> Value {
 
 fn challenge(required: bool) -> Value {
     json!({
-        "description": "How to get a credential that is good enough (RFC 6750, RFC 9728).",
+        "description": "How to prove who it is: by a better credential (RFC 6750, RFC 9728), as a client, or by a signature.",
         "required": required,
-        "schema": { "type": "string", "pattern": "^Bearer " },
+        "schema": { "type": "string", "pattern": "^(?:Basic|Bearer|Signature) " },
     })
 }
 
@@ -362,6 +404,48 @@ fn parameters() -> Value {
             "description": "The version that is known already, by its entity tag.",
             "schema": { "type": "string" },
         },
+        "X-Timestamp": {
+            "name": "X-Timestamp",
+            "in": "header",
+            "required": true,
+            "description": "When it was signed, in seconds or milliseconds since 1970.",
+            "schema": { "type": "string", "pattern": "^[0-9]+$" },
+        },
+        "before": {
+            "name": "before",
+            "in": "query",
+            "description": "Where it begins, as an address that was answered has it.",
+            "schema": { "type": "string" },
+        },
+        "org": {
+            "name": "org",
+            "in": "path",
+            "required": true,
+            "description": "The slug of the organization, or of its test copy.",
+            "schema": Slug::schema(),
+        },
+        "provider": {
+            "name": "provider",
+            "in": "path",
+            "required": true,
+            "description": "The voice provider.",
+            "schema": VoiceProvider::schema(),
+        },
+    })
+}
+
+/// What the gateway answers before any function is asked.
+fn too_large_header() -> Value {
+    json!({
+        "description": "The request's line and headers come to more than 10,240 bytes, says the gateway in its own form.",
+        "content": { "application/json": {
+            "schema": {
+                "type": "object",
+                "required": ["message"],
+                "properties": { "message": { "type": "string", "description": "A sentence for people." } },
+            },
+            "example": { "message": "Request Header Fields Too Large" },
+        } },
     })
 }
 
@@ -378,13 +462,27 @@ fn security_schemes() -> Value {
         "oauth": {
             "type": "oauth2",
             "description": "OAuth 2.0 with PKCE (S256), for applications that act for a member. They register \
-                            themselves at `POST /oauth/registrations` (RFC 7591).",
+                            themselves at `POST /oauth/registrations` (RFC 7591), and send the member's browser to the \
+                            authorization URL, which shows it a page.",
             "flows": { "authorizationCode": {
                 "authorizationUrl": "/oauth/authorize",
                 "tokenUrl": "/oauth/token",
                 "refreshUrl": "/oauth/token",
                 "scopes": scopes,
             } },
+        },
+        "client": {
+            "type": "http",
+            "scheme": "basic",
+            "description": "An OAuth client's identifier and secret, both form-encoded (RFC 6749, section 2.3.1). They may \
+                            be sent in the form instead; a public client has only an identifier, and sends it there.",
+        },
+        "signature": {
+            "type": "apiKey",
+            "in": "header",
+            "name": "X-Signature",
+            "description": "A voice provider's signature: the HMAC with SHA-256, in hexadecimal, of `X-Timestamp`, a dot and \
+                            the body, by the secret that the provider shares with the service.",
         },
     })
 }

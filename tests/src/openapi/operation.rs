@@ -3,7 +3,7 @@
 use std::any::type_name;
 
 use serde_json::{Map, Value, json};
-use shared::http::{Call, Error, Input, Output, Reply, Row};
+use shared::http::{Access, Call, Error, Form, Input, Output, Payload, Reply, Route, Row, Sent};
 use shared::model::Scope;
 
 use super::Example;
@@ -15,17 +15,34 @@ use super::schema::Described;
 pub struct Operation {
     /// The gateway's route key.
     pub key: &'static str,
-    /// The scope that it demands.
-    pub scope: Scope,
+    /// Who may send it.
+    pub access: Access,
+    /// In what form it is answered.
+    pub form: Form,
     /// The handler's path in the code: `roles::list`.
     pub(super) handler: String,
-    pub(super) input: Description,
+    pub(super) taken: Taken,
     pub(super) status: u16,
+    pub(super) media: &'static str,
     pub(super) headers: &'static [&'static str],
+    /// The path in the code of the type that is answered.
+    pub(super) answer: &'static str,
     pub(super) output: Described,
 }
 
-impl Row for Operation {
+/// What an operation takes.
+#[derive(Clone, Debug)]
+pub(super) enum Taken {
+    /// Fields, of a JSON body or of a query.
+    Fields(Description),
+    /// A body of this type, and parameters.
+    Payload { media: Option<&'static str>, parameters: &'static [&'static str], body: Described },
+}
+
+/// A row of any table; nothing where it is for people's browsers.
+pub(super) struct Entry(pub(super) Option<Operation>);
+
+impl Row for Entry {
     fn new<I, O, H, F>(key: &'static str, scope: Scope, _: H) -> Self
     where
         I: Input + 'static,
@@ -33,19 +50,43 @@ impl Row for Operation {
         H: Fn(Call<I>) -> F + Send + Sync + 'static,
         F: Future<Output = Result<Reply<O>, Error>> + Send + 'static,
     {
-        Self {
-            key,
-            scope,
-            handler: type_name::<H>().to_owned(),
-            input: Description::of::<I>(),
-            status: O::STATUS,
-            headers: O::HEADERS,
-            output: Described::of::<O::Body>(),
-        }
+        let taken = Taken::Fields(Description::of::<I>());
+        Self(Some(Operation::new::<O, H>(key, Access::Scope(scope), Form::Api, taken)))
+    }
+
+    fn open<P, O, H, F>(key: &'static str, access: Access, form: Form, _: H) -> Self
+    where
+        P: Payload + 'static,
+        O: Output + 'static,
+        H: Fn(Sent<P>) -> F + Send + Sync + 'static,
+        F: Future<Output = Result<Reply<O>, Error>> + Send + 'static,
+    {
+        let body = Described::of::<P::Body>();
+        let taken = Taken::Payload { media: P::MEDIA, parameters: P::PARAMETERS, body };
+        Self(Some(Operation::new::<O, H>(key, access, form, taken)))
+    }
+
+    fn browsed(_: Route) -> Self {
+        Self(None)
     }
 }
 
 impl Operation {
+    fn new<O: Output, H>(key: &'static str, access: Access, form: Form, taken: Taken) -> Self {
+        Self {
+            key,
+            access,
+            form,
+            handler: type_name::<H>().to_owned(),
+            taken,
+            status: O::STATUS,
+            media: O::MEDIA,
+            headers: O::HEADERS,
+            answer: type_name::<O>(),
+            output: Described::of::<O::Body>(),
+        }
+    }
+
     pub(super) fn method(&self) -> &'static str {
         self.key.split_once(' ').expect("a route key").0
     }
@@ -58,13 +99,34 @@ impl Operation {
         self.path().contains("{id}")
     }
 
-    /// Whether there is a body that it reads. (One that reads no field of it refuses every other field, too.)
-    pub(super) fn takes_body(&self) -> bool {
-        self.reads_body() && !self.input.is_empty()
+    /// The names in the path: `id`, `org`.
+    pub(super) fn path_parameters(&self) -> impl Iterator<Item = &'static str> {
+        self.path().split('/').filter_map(|segment| segment.strip_prefix('{')?.strip_suffix('}'))
     }
 
+    /// Whether it is for whoever has a credential of the API.
+    pub(super) fn is_scoped(&self) -> bool {
+        matches!(self.access, Access::Scope(_))
+    }
+
+    /// Whether the client says who it is as OAuth has it: in a header, or in the form.
+    pub(super) fn knows_clients(&self) -> bool {
+        matches!(&self.taken, Taken::Payload { body, .. } if body.has_field("client_secret"))
+    }
+
+    /// Whether it reads a body, even if no field of it. (It refuses every field then.)
     pub(super) fn reads_body(&self) -> bool {
         matches!(self.method(), "POST" | "PATCH")
+    }
+
+    /// Whether its answer depends on what is sent. What always answers the same has nothing to fail at.
+    pub(super) fn can_fail(&self) -> bool {
+        self.is_scoped() || self.reads_body() || self.path_parameters().next().is_some()
+    }
+
+    /// Whether whoever has its answer may ask whether that is still the one.
+    pub(super) fn is_cached(&self) -> bool {
+        self.form == Form::Document && self.headers.contains(&"etag")
     }
 
     pub(super) fn is_list(&self) -> bool {
@@ -88,7 +150,7 @@ impl Operation {
 
     /// Verb and noun: those of the handler, or its verb and the function's noun.
     pub(super) fn id(&self) -> String {
-        match self.handler.split_once("::").expect("a handler in a package").1 {
+        match self.handler.rsplit("::").next().unwrap_or_default() {
             both if both.contains('_') => both.to_owned(),
             "list" => format!("list_{}", self.function()),
             verb => format!("{verb}_{}", self.noun()),
@@ -145,9 +207,13 @@ impl Operation {
             links.insert(show.id(), json!({ "operationId": show.id(), "parameters": parameters }));
         }
         // A cursor is good only with the filters that it came with.
-        let mut parameters: Map<_, _> = self
-            .input
-            .names()
+        let filters = match &self.taken {
+            Taken::Fields(fields) => Some(fields.names()),
+            Taken::Payload { .. } => None,
+        };
+        let mut parameters: Map<_, _> = filters
+            .into_iter()
+            .flatten()
             .map(|name| (name.to_owned(), format!("$request.query.{name}").into()))
             .collect();
         parameters.insert("cursor".to_owned(), "$response.body#/next_cursor".into());
@@ -168,7 +234,18 @@ fn identifiers(value: &Value, pointer: &str, found: &mut Vec<(String, u64)>) {
 }
 
 fn in_words(name: &str) -> String {
-    let words = name.replace('_', " ");
-    let (first, rest) = words.split_at(1);
+    let words = name.split('_').enumerate().map(|(index, word)| match word {
+        "api" => "API".to_owned(),
+        "oauth" => "OAuth".to_owned(),
+        "openapi" => "OpenAPI".to_owned(),
+        word if index == 0 => capitalized(word),
+        word => word.to_owned(),
+    });
+    words.collect::<Vec<_>>().join(" ")
+}
+
+/// The word with its first letter in upper case.
+pub(super) fn capitalized(word: &str) -> String {
+    let (first, rest) = word.split_at(1);
     format!("{}{rest}", first.to_uppercase())
 }

@@ -1,17 +1,17 @@
 //! The schemas of what is asked and answered: utoipa's, with what the contract says of all of them.
 
 use serde_json::{Map, Value, json};
-use shared::http::ErrorBody;
+use shared::http::{ErrorBody, OAuthError};
 use utoipa::openapi::RefOr;
 use utoipa::openapi::schema::Schema;
 use utoipa::{PartialSchema, ToSchema};
 
 use super::input::nullable;
-use super::operation::Operation;
+use super::operation::{Operation, Taken, capitalized};
 use super::source::Source;
 use super::{SCHEMAS, errors, reference};
 
-/// A type that is answered, with all that it is made of.
+/// A type that is sent or answered, with all that it is made of.
 #[derive(Clone, Debug)]
 pub(super) struct Described {
     name: String,
@@ -35,6 +35,10 @@ impl Described {
     pub(super) fn name(&self) -> &str {
         &self.name
     }
+
+    pub(super) fn has_field(&self, name: &str) -> bool {
+        self.schema["properties"].get(name).is_some()
+    }
 }
 
 fn value(schema: RefOr<Schema>) -> Value {
@@ -46,14 +50,18 @@ fn name_of(schema: &Value) -> Option<&str> {
     schema.get("$ref")?.as_str()?.strip_prefix(SCHEMAS)
 }
 
-/// Every type that is answered, as utoipa has it.
+/// Every type that is sent or answered, as utoipa has it.
 #[derive(Debug, Default)]
 pub(super) struct Schemas(Map<String, Value>);
 
 impl Schemas {
     pub(super) fn of(operations: &[Operation]) -> Self {
         let mut all = Map::new();
-        for Described { name, schema, parts } in operations.iter().map(|operation| &operation.output) {
+        let types = operations.iter().flat_map(|operation| match &operation.taken {
+            Taken::Payload { body, .. } => vec![&operation.output, body],
+            Taken::Fields(_) => vec![&operation.output],
+        });
+        for Described { name, schema, parts } in types {
             for (name, schema) in parts.iter().chain([&(name.clone(), schema.clone())]) {
                 let before = all.insert(name.clone(), schema.clone());
                 assert!(before.is_none_or(|before| before == *schema), "{name} is two things");
@@ -67,9 +75,17 @@ impl Schemas {
         self.tidy(self.0[name].clone())
     }
 
+    /// A body's schema: objects go by their names.
+    pub(super) fn of_body(&self, body: &Described) -> Value {
+        match body.schema["type"].as_str() {
+            Some("string") => self.inline(&body.name),
+            _ => reference("schemas", &body.name),
+        }
+    }
+
     /// What a type is.
     pub(super) fn description(&self, name: &str) -> &str {
-        self.0[name]["description"].as_str().expect("a type's comment")
+        self.0[name]["description"].as_str().unwrap_or_else(|| panic!("{name} has no comment"))
     }
 
     /// The type of a field, where that has a name.
@@ -176,8 +192,25 @@ impl Schemas {
         }
         named.extend(error_schemas());
         for operation in operations {
-            if operation.takes_body() {
-                operation.input.schemas(source, &self, operation.output.name(), &mut named);
+            match &operation.taken {
+                Taken::Fields(fields) if operation.reads_body() && !fields.is_empty() => {
+                    fields.schemas(source, &self, operation.output.name(), &mut named);
+                }
+                Taken::Payload { body, .. } if body.schema["type"] == "object" => {
+                    // Whoever sends it may leave out what it has no value for; what is not described is not read.
+                    let mut schema = self.tidy(body.schema.clone());
+                    schema["required"] = body.schema["required"].clone();
+                    for property in schema["properties"].as_object_mut().expect("fields").values_mut() {
+                        property.as_object_mut().expect("a schema").shift_remove("default");
+                        // A blank text means the same as `null`.
+                        if let (true, Some(pattern)) = (allows_null(property), property["pattern"].as_str()) {
+                            property["pattern"] = format!("^\\s*$|{pattern}").into();
+                        }
+                    }
+                    schema["additionalProperties"] = true.into();
+                    named.insert(body.name.clone(), schema);
+                }
+                _ => {}
             }
         }
         named
@@ -210,13 +243,8 @@ impl Schemas {
     }
 }
 
-fn capitalized(word: &str) -> String {
-    let (first, rest) = word.split_at(1);
-    format!("{}{rest}", first.to_uppercase())
-}
-
-/// `Error`, and `Invalid`, which has messages. No code is in both, so that the code tells them apart.
-fn error_schemas() -> [(String, Value); 2] {
+/// `Error`, `Invalid`, which has messages, and `OAuthError`. No code is in both of the first, so that the code tells them apart.
+fn error_schemas() -> [(String, Value); 3] {
     let mut invalid = value(ErrorBody::schema());
     let fields = ["error", "code", "messages", "request_id"];
     let (invalid_codes, codes) =
@@ -229,7 +257,9 @@ fn error_schemas() -> [(String, Value); 2] {
     error["properties"]["code"]["enum"] = words(codes);
     error["properties"].as_object_mut().expect("fields").shift_remove("messages");
     error["required"] = fields.into_iter().filter(|field| *field != "messages").collect();
-    [("Error".to_owned(), error), ("Invalid".to_owned(), invalid)]
+    let oauth = value(OAuthError::schema());
+    [("Error", error), ("Invalid", invalid), ("OAuthError", oauth)]
+        .map(|(name, schema)| (name.to_owned(), schema))
 }
 
 /// Whether a property may be `null`.

@@ -66,12 +66,17 @@ impl Source {
         HandlerDocs { text: text.to_owned(), errors: errors.collect() }
     }
 
-    /// The rules that hold for every operation, as the API's own page has them.
+    /// The rules that hold for every operation of the API, as its own page has them.
     pub(super) fn rules() -> String {
         let page = page();
         let from = page.find("## Requests").expect("a section on requests");
         let to = page.find("## Roles").expect("a section on roles");
-        page[from..to].replace("([OAuth](#oauth))", "(OAuth)").trim_end().to_owned()
+        let about = page[..from].split("\n\n").nth(1).and_then(|about| about.split_once(". "));
+        let (about, _) = about.expect("a sentence on what the rules are");
+        format!("{about}.\n\n{}", &page[from..to])
+            .replace("([OAuth](#oauth))", "(OAuth)")
+            .trim_end()
+            .to_owned()
     }
 
     /// When an error has this code, where the page says so of this code alone.
