@@ -50,7 +50,7 @@ pub struct OpenApi {
     /// What belongs together.
     pub tags: Vec<HashMap<String, Value>>,
     /// The operations, by path and method.
-    pub paths: HashMap<String, Value>,
+    pub paths: HashMap<String, HashMap<String, Value>>,
     /// What they share.
     pub components: HashMap<String, Value>,
 }

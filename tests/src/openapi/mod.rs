@@ -439,11 +439,7 @@ fn too_large_header() -> Value {
     json!({
         "description": "The request's line and headers come to more than 10,240 bytes, says the gateway in its own form.",
         "content": { "application/json": {
-            "schema": {
-                "type": "object",
-                "required": ["message"],
-                "properties": { "message": { "type": "string", "description": "A sentence for people." } },
-            },
+            "schema": reference("schemas", "GatewayError"),
             "example": { "message": "Request Header Fields Too Large" },
         } },
     })

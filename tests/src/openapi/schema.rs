@@ -243,8 +243,9 @@ impl Schemas {
     }
 }
 
-/// `Error`, `Invalid`, which has messages, and `OAuthError`. No code is in both of the first, so that the code tells them apart.
-fn error_schemas() -> [(String, Value); 3] {
+/// `Error`, `Invalid`, which has messages, `OAuthError` and `GatewayError`. No code is in both of the first, so that the code
+/// tells them apart.
+fn error_schemas() -> [(String, Value); 4] {
     let mut invalid = value(ErrorBody::schema());
     let fields = ["error", "code", "messages", "request_id"];
     let (invalid_codes, codes) =
@@ -258,7 +259,13 @@ fn error_schemas() -> [(String, Value); 3] {
     error["properties"].as_object_mut().expect("fields").shift_remove("messages");
     error["required"] = fields.into_iter().filter(|field| *field != "messages").collect();
     let oauth = value(OAuthError::schema());
-    [("Error", error), ("Invalid", invalid), ("OAuthError", oauth)]
+    let gateway = json!({
+        "type": "object",
+        "description": "What the gateway answers before any function is asked.",
+        "required": ["message"],
+        "properties": { "message": { "type": "string", "description": "A sentence for people." } },
+    });
+    [("Error", error), ("Invalid", invalid), ("OAuthError", oauth), ("GatewayError", gateway)]
         .map(|(name, schema)| (name.to_owned(), schema))
 }
 
