@@ -7,7 +7,7 @@ import attrs
 import httpx
 
 from generated.rolecall_client import AuthenticatedClient
-from generated.rolecall_client.api.document import show_openapi
+from generated.rolecall_client.api.docs import show_openapi
 from generated.rolecall_client.models import OpenApi
 
 

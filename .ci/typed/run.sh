@@ -48,7 +48,8 @@ eslint --max-warnings 0 session.ts
 play node generated/session.js
 
 echo "-- Python"
-generate openapi-python-client generate --path "$document" --meta none --output-path generated/rolecall_client --fail-on-warning
+generate openapi-python-client generate --path "$document" --config generator.yaml --meta none \
+  --output-path generated/rolecall_client --fail-on-warning
 mypy --strict --warn-unreachable --follow-imports=silent --no-incremental --no-error-summary session.py record.py
 if grep -nE 'type: *ignore|\bcast\b' session.py; then
   echo "session.py overrules the generated types" >&2

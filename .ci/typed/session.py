@@ -57,6 +57,7 @@ from generated.rolecall_client.models import (
     AppliedTouchpoint,
     CandidatePatch,
     CreatedTouchpoint,
+    GatewayError,
     Hire,
     HiredTouchpoint,
     Invalid,
@@ -95,9 +96,9 @@ GLOBEX = "rc_live_000000002000000002DemoKeyOfGlobexLiveNoSecret1WH8fx"
 Data = TypeVar("Data")
 
 
-def done(answer: Data | ApiError | Invalid | None) -> Data:
+def done(answer: Data | ApiError | GatewayError | Invalid | None) -> Data:
     """The data of a request that succeeded; its type knows every field."""
-    if answer is None or isinstance(answer, (ApiError, Invalid)):
+    if answer is None or isinstance(answer, (ApiError, GatewayError, Invalid)):
         raise AssertionError(answer)
     fields = list(unknown(answer))
     assert not fields, fields

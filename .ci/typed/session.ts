@@ -6,7 +6,17 @@ import assert from "node:assert/strict";
 import process from "node:process";
 import { setTimeout as sleep } from "node:timers/promises";
 import createClient from "openapi-fetch";
-import type { ApiError, Channel, Invalid, NewRole, paths, RoleList, Touchpoint, VoiceScreenDetail } from "./generated/rolecall.js";
+import type {
+  ApiError,
+  Channel,
+  GatewayError,
+  Invalid,
+  NewRole,
+  paths,
+  RoleList,
+  Touchpoint,
+  VoiceScreenDetail,
+} from "./generated/rolecall.js";
 
 const ACME = "rc_live_000000001000000001DemoKeyOfAcmeLiveNotASecret1G6Rh6";
 const GLOBEX = "rc_live_000000002000000002DemoKeyOfGlobexLiveNoSecret1WH8fx";
@@ -24,8 +34,9 @@ api.use({
   },
 });
 
-// Why a request was refused. The code tells which of the two it is.
-function reason(error: ApiError | Invalid): string {
+// Why a request was refused. The gateway has no codes; of the others, the code tells which of the two it is.
+function reason(error: ApiError | GatewayError | Invalid): string {
+  if ("message" in error) return error.message;
   switch (error.code) {
     case "validation_failed":
     case "invalid_transition":
@@ -38,15 +49,15 @@ function reason(error: ApiError | Invalid): string {
 }
 
 // The data of a request that succeeded.
-function done<Data>(answer: { data?: Data; error?: ApiError | Invalid; response: Response }): Data {
+function done<Data>(answer: { data?: Data; error?: ApiError | GatewayError | Invalid; response: Response }): Data {
   if (answer.error !== undefined) assert.fail(reason(answer.error));
   assert(answer.data !== undefined, String(answer.response.status));
   return answer.data;
 }
 
-// Why a request failed that had to.
-function refused(answer: { error?: ApiError | Invalid; response: Response }): ApiError | Invalid {
-  assert(answer.error !== undefined, String(answer.response.status));
+// Why a function refused a request, as it had to.
+function refused(answer: { error?: ApiError | GatewayError | Invalid; response: Response }): ApiError | Invalid {
+  assert(answer.error !== undefined && !("message" in answer.error), String(answer.response.status));
   return answer.error;
 }
 
