@@ -4,7 +4,9 @@ use jiff::{SignedDuration, Timestamp};
 use serde::{Deserialize, Serialize};
 use shared::auth::hash;
 use shared::http::{Added, Error, Payload, Reply, Sent, Visit};
-use shared::model::{Client, ClientAuthentication, ClientName, RedirectUri, Scope, WebAddress};
+use shared::model::{
+    Client, ClientAuthentication, ClientName, GrantType, RedirectUri, ResponseType, Scope, WebAddress,
+};
 use utoipa::ToSchema;
 
 use crate::refusal::{Refusal, answer};
@@ -26,7 +28,7 @@ const SECRET_LENGTH: usize = 43;
 pub(crate) struct NewClient {
     /// Where it wants its answers: https, http on a loopback address, or a private-use scheme with a dot; no fragment and
     /// no user information.
-    #[schema(required, nullable = false, min_items = 1, max_items = 10)]
+    #[schema(value_type = Vec<RedirectUri>, min_items = 1, max_items = 10)]
     redirect_uris: Option<Vec<String>>,
     /// What members are shown, in one line.
     #[schema(
@@ -50,8 +52,10 @@ pub(crate) struct NewClient {
     #[schema(value_type = Option<ClientAuthentication>)]
     token_endpoint_auth_method: Option<String>,
     /// `authorization_code` and `refresh_token`, or one of them: it is registered for both.
+    #[schema(value_type = Option<Vec<GrantType>>)]
     grant_types: Option<Vec<String>>,
     /// `code`.
+    #[schema(value_type = Option<Vec<ResponseType>>)]
     response_types: Option<Vec<String>>,
 }
 
@@ -83,14 +87,15 @@ pub(crate) struct Registered {
     #[schema(nullable = false)]
     client_uri: Option<String>,
     /// Where it wants its answers.
-    #[schema(value_type = Vec<String>)]
     redirect_uris: Vec<RedirectUri>,
     /// How it proves that it is itself.
     #[schema(value_type = ClientAuthentication)]
     token_endpoint_auth_method: &'static str,
     /// What it may get tokens for.
+    #[schema(value_type = Vec<GrantType>)]
     grant_types: [&'static str; 2],
     /// `code`.
+    #[schema(value_type = Vec<ResponseType>)]
     response_types: [&'static str; 1],
     /// The scopes that it may ask for.
     scope: String,
@@ -144,8 +149,8 @@ async fn register(visit: &Visit) -> Result<Reply<Added<Registered>>, Refusal> {
         client_uri: client.uri.map(|uri| uri.as_str().to_owned()),
         redirect_uris: client.redirect_uris,
         token_endpoint_auth_method: authentication.as_str(),
-        grant_types: ["authorization_code", "refresh_token"],
-        response_types: ["code"],
+        grant_types: GrantType::ALL.map(GrantType::as_str),
+        response_types: ResponseType::ALL.map(ResponseType::as_str),
         scope: Scope::ALL.map(Scope::as_str).join(" "),
     });
     Ok(registered?.created_without_address())
@@ -172,10 +177,10 @@ pub(crate) fn read(
     let offered = |given: &Option<Vec<String>>, known: &[&str]| {
         given.as_ref().is_none_or(|words| words.iter().all(|word| known.contains(&word.as_str())))
     };
-    if !offered(&new.grant_types, &["authorization_code", "refresh_token"]) {
+    if !offered(&new.grant_types, &GrantType::ALL.map(GrantType::as_str)) {
         return Err(invalid_metadata("grant_types may hold authorization_code and refresh_token."));
     }
-    if !offered(&new.response_types, &["code"]) {
+    if !offered(&new.response_types, &ResponseType::ALL.map(ResponseType::as_str)) {
         return Err(invalid_metadata("response_types may hold code."));
     }
     let address = |name: &str, given: Option<String>| match given.as_deref().map(str::trim) {

@@ -16,7 +16,7 @@ use crate::token::{read_form, required};
 #[serde(default)]
 pub(crate) struct RevocationRequest {
     /// The access or refresh token.
-    #[schema(required)]
+    #[schema(required, min_length = 1)]
     token: String,
     /// The client, if the header does not name it.
     client_id: String,

@@ -5,7 +5,7 @@ use serde::de::DeserializeOwned;
 use serde::{Deserialize, Deserializer, Serialize};
 use shared::auth::{Credential, Kind};
 use shared::http::{Error, FORM, Payload, Reply, Sent, Unversioned, Visit, audience};
-use shared::model::{Client, Grant, Refresh, Scopes, TokenSet};
+use shared::model::{Client, Grant, GrantType, Refresh, Scopes, TokenSet};
 use shared::store::{Apps, NewAccess, Writes};
 use subtle::ConstantTimeEq;
 use utoipa::ToSchema;
@@ -33,7 +33,7 @@ const ONCE: [&str; 10] = [
 #[serde(default)]
 pub(crate) struct TokenRequest {
     /// `authorization_code` or `refresh_token`.
-    #[schema(required)]
+    #[schema(required, value_type = GrantType)]
     grant_type: String,
     /// The code.
     code: String,
@@ -113,11 +113,10 @@ pub(crate) async fn issue_tokens(sent: Sent<TokenRequest>) -> Result<Reply<Unver
 async fn issue(visit: &Visit) -> Result<Reply<Unversioned<Tokens>>, Refusal> {
     let request: TokenRequest = read_form(visit)?;
     let client = client::authenticate(visit, &request.client_id, &request.client_secret).await?;
-    let tokens = match request.grant_type.as_str() {
-        "authorization_code" => exchange(visit, &request, &client).await?,
-        "refresh_token" => refresh(visit, &request, &client).await?,
-        "" => return Err(Refusal::new("invalid_request", "grant_type is missing.")),
-        _ => {
+    let tokens = match required("grant_type", &request.grant_type)?.parse() {
+        Ok(GrantType::AuthorizationCode) => exchange(visit, &request, &client).await?,
+        Ok(GrantType::RefreshToken) => refresh(visit, &request, &client).await?,
+        Err(_) => {
             let known = "grant_type must be authorization_code or refresh_token.";
             return Err(Refusal::new("unsupported_grant_type", known));
         }

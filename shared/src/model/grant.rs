@@ -26,6 +26,24 @@ words! {
     }
 }
 
+words! {
+    /// What an application gets tokens for (RFC 6749, sections 4.1.3 and 6).
+    pub enum GrantType {
+        /// For a code.
+        AuthorizationCode = "authorization_code",
+        /// For a refresh token.
+        RefreshToken = "refresh_token",
+    }
+}
+
+words! {
+    /// What an application gets for a member's yes (RFC 6749, section 3.1.1).
+    pub enum ResponseType {
+        /// A code.
+        Code = "code",
+    }
+}
+
 /// An application that may ask members for access.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Client {

@@ -34,7 +34,10 @@ pub use career_site::{Branding, CareerSite, Introduction};
 pub use channel::{ChannelStatus, Metrics, Post, Standing, WhatsAppConnection, XConnection};
 pub use contact::{Email, Phone, WebAddress};
 pub use day::Day;
-pub use grant::{Client, ClientAuthentication, ClientName, Code, Grant, Refresh, TokenSet, challenge};
+pub use grant::{
+    Client, ClientAuthentication, ClientName, Code, Grant, GrantType, Refresh, ResponseType, TokenSet,
+    challenge,
+};
 pub use member::{Link, Member, MemberRole, Session};
 pub use opening::{Opening, Visibility};
 pub use organization::{Mode, Organization, Plan, Scope, Scopes, Tenant};

@@ -36,7 +36,7 @@ struct Host<'u> {
 }
 
 impl RedirectUri {
-    const MAX: usize = 2_000;
+    pub(super) const MAX: usize = 2_000;
 
     /// The address.
     pub fn as_str(&self) -> &str {
