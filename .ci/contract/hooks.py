@@ -5,20 +5,31 @@ meet a state that does not allow it, and a few rules are beyond any schema. Each
 sentence that the service says. So that not all requests end there, most valid ones get the ids that they need.
 """
 
+import hmac
 import json
 import os
 import re
+import time
+from base64 import urlsafe_b64encode
 from collections import Counter
 from collections.abc import Callable
+from hashlib import sha256
 from typing import NamedTuple
+from urllib.parse import parse_qs, urlencode, urlsplit
 
 import requests
 import schemathesis
 from hypothesis import strategies
+from member import Member
+from requests.auth import AuthBase, HTTPBasicAuth
 from schemathesis.cli import EventHandler, handler
 from schemathesis.engine.events import ScenarioFinished
 from schemathesis.openapi.checks import RejectedPositiveData, UseAfterFree
 
+BASE = os.environ["CONTRACT_BASE"]
+# The local service's, on every machine.
+SIGNING_KEY = b"0123456789abcdef0123456789abcdef"
+REDIRECT_URI = "https://app.example/callback"
 ROLE_STATUS = "(draft|open|paused|closed)"
 STAGE = "(applied|screening|interview|offer|hired|rejected)"
 
@@ -40,6 +51,18 @@ def may_cross(case):
 
 def has_odd_host(case):
     return not re.match(r"https?://[a-z]+(\.[a-z]+)+([/?#]|$)", case.body["resume_url"], re.IGNORECASE)
+
+
+def has_odd_redirect_uri(case):
+    plain = r"(https://[a-z]+(\.[a-z]+)+|http://localhost)([/?].*)?"
+    return not all(re.fullmatch(plain, uri) for uri in case.body["redirect_uris"])
+
+
+def names_no_screen(case):
+    message = case.body["message"]
+    callers = [message.get("call"), message]
+    customers = [caller.get("customer") for caller in callers if isinstance(caller, dict)]
+    return not any(isinstance(customer, dict) and customer.get("externalId") for customer in customers)
 
 
 # The state does not allow it: the reason is what of the state it depends on.
@@ -67,6 +90,10 @@ STATES = [
     Excuse(
         422, "job_posting_id has been posted with this very text already, and X takes no duplicates", "what was posted"
     ),
+    Excuse(400, "The code or token is not known, was used, has expired, or was issued to another client.", "what was granted"),
+    Excuse(400, "scope may hold only what was granted.", "what was granted"),
+    Excuse(400, f"resource must be {BASE}/api/v1.", "where the service is"),
+    Excuse(429, "There were too many of these requests from your address; try again later.", "what came before"),
 ]
 
 # No schema can express the rule, for this reason.
@@ -80,6 +107,20 @@ RULES = [
         "which hosts there can be, IDNA has tables for; of plain ones the pattern is enough",
         has_odd_host,
     ),
+    Excuse(
+        400,
+        "A redirect URI must .*",
+        "which hosts and ports there can be takes a long pattern; of plain ones the short one is enough",
+        has_odd_redirect_uri,
+    ),
+    Excuse(
+        400,
+        "(code|code_verifier|redirect_uri|refresh_token) is missing.",
+        "a form is flat, and generators make little of fields that depend on another",
+    ),
+    Excuse(400, "Client credentials must be sent one way, not two.", "a schema of the form does not see the header"),
+    Excuse(401, "The client is not known, or its secret is not right.", "a schema of the form does not see the header"),
+    Excuse(400, "The request body is not a callback", "the provider says what a message is", names_no_screen),
 ]
 
 
@@ -122,7 +163,7 @@ class Maker:
         self.session.headers["Authorization"] = f"Bearer {os.environ['CONTRACT_KEY']}"
 
     def ask(self, method, path, **body):
-        url = f"{os.environ['CONTRACT_BASE']}/api/v1/{path}"
+        url = f"{BASE}/api/v1/{path}"
         response = self.session.request(method, url, json=body or None, timeout=30)
         response.raise_for_status()
         return response.json()
@@ -154,10 +195,62 @@ class Maker:
         return self.ask("POST", path, role_id=self.role("publish"))["id"]
 
 
-make = Maker()
+    def client(self):
+        """A registered application's identifier and secret."""
+        body = {"redirect_uris": [REDIRECT_URI]}
+        client = requests.post(f"{BASE}/oauth/registrations", json=body, timeout=30).json()
+        return client["client_id"], client["client_secret"]
 
-# By operation and field, what makes an id that will do.
-IDS = {
+    def refresh_token(self):
+        """A member's yes to our application. Nobody uses the access token, and so the token is good again and again."""
+        verifier = "v" * 43
+        challenge = urlsafe_b64encode(sha256(verifier.encode()).digest()).decode().rstrip("=")
+        asked = {"response_type": "code", "client_id": CLIENT[0], "redirect_uri": REDIRECT_URI, "scope": "roles:read"}
+        asked |= {"code_challenge": challenge, "code_challenge_method": "S256"}
+        answer = Member().allow(f"{BASE}/oauth/authorize?{urlencode(asked)}")
+        form = {"grant_type": "authorization_code", "redirect_uri": REDIRECT_URI, "code_verifier": verifier}
+        form["code"] = parse_qs(urlsplit(answer).query)["code"][0]
+        return requests.post(f"{BASE}/oauth/token", data=form, auth=CLIENT, timeout=30).json()["refresh_token"]
+
+    def callback(self):
+        """What a provider says of a screen."""
+        call = {"id": f"call-{self.next()}", "customer": {"externalId": f"1-live-{self.screen()}"}}
+        return {"type": "end-of-call-report", "endedReason": "customer-busy", "call": call}
+
+
+class Signature(AuthBase):
+    """Signs as the voice simulator does, at the time of the request; a timestamp in bad form stays as it is."""
+
+    def __init__(self):
+        purpose = b"voice simulator"
+        key = hmac.digest(SIGNING_KEY, len(purpose).to_bytes(8) + purpose, "sha256")
+        self.secret = urlsafe_b64encode(key).rstrip(b"=")
+
+    def __call__(self, request):
+        if re.fullmatch("[0-9]+", request.headers.get("X-Timestamp", "")):
+            request.headers["X-Timestamp"] = str(int(time.time()))
+            body = request.body.encode() if isinstance(request.body, str) else request.body or b""
+            signed = request.headers["X-Timestamp"].encode() + b"." + body
+            request.headers["X-Signature"] = hmac.new(self.secret, signed, "sha256").hexdigest()
+        return request
+
+
+make = Maker()
+CLIENT = make.client()
+REFRESH_TOKEN = make.refresh_token()
+
+
+@schemathesis.hook
+def after_load_schema(context, schema):
+    """Not every operation takes a key of the API. The first that fits an operation is taken, and keys fit all."""
+    client = schema.auth.set_from_requests(HTTPBasicAuth(*CLIENT))
+    client.apply_to(path=["/oauth/token", "/oauth/revoke"])
+    schema.auth.set_from_requests(Signature()).apply_to(path="/webhooks/voice/{provider}")
+    schema.auth.providers.reverse()
+
+
+# By operation and field, what makes a value that will do.
+MADE = {
     "publish_role": {"id": make.role},
     "pause_role": {"id": lambda: make.role("publish")},
     "resume_role": {"id": lambda: make.role("publish", "pause")},
@@ -178,6 +271,10 @@ IDS = {
     "invite_screen": {"id": make.candidate, "role_id": lambda: make.role("publish")},
     "show_voice_screen": {"id": make.screen},
     "post_job": {"job_posting_id": make.posting},
+    "list_jobs": {"org": lambda: "acme"},
+    "show_sitemap": {"org": lambda: "acme"},
+    "receive_voice_webhook": {"provider": lambda: "simulator", "message": make.callback},
+    "issue_tokens": {"grant_type": lambda: "refresh_token", "refresh_token": lambda: REFRESH_TOKEN},
 }
 valid = Counter()
 
@@ -200,11 +297,15 @@ def before_call(context, case, kwargs):
     body = case.body if isinstance(case.body, dict) else {}
     if "email" in body:
         body["email"] = f"{make.next()}@example.com"
-    for field, made in IDS.get(operation, {}).items():
-        if field == "id" and (not is_stateful or any(draw.location == "path" for draw in meta.pool_draws)):
-            case.path_parameters["id"] = made()
-        elif field != "id" and body.get(field):
-            body[field] = made()
+    if operation in ("issue_tokens", "revoke_token"):
+        for field in ("client_id", "client_secret", "scope", "resource"):
+            body.pop(field, None)
+    for field, made in MADE.get(operation, {}).items():
+        if field not in case.path_parameters:
+            if body.get(field) or field == "refresh_token":
+                body[field] = made()
+        elif not is_stateful or any(draw.location == "path" for draw in meta.pool_draws):
+            case.path_parameters[field] = made()
 
 
 @handler()

@@ -71,6 +71,8 @@ class Run:
             env={
                 **os.environ,
                 "PYTHONDONTWRITEBYTECODE": "1",
+                # A member who signs in and consents.
+                "PYTHONPATH": str(HERE.parent / "clients"),
                 "SCHEMATHESIS_HOOKS": "hooks",
                 "CONTRACT_BASE": base,
                 "CONTRACT_KEY": keys["live"],
@@ -130,8 +132,8 @@ def judge(runs):
         phases[phase] += number
         if 200 <= status < 300:
             successes[label] += number
-        # There is no limit on the Pro plan, and nothing else is busy.
-        if status in (429, 502, 503):
+        # There is no limit on the Pro plan, and nothing else is busy; but applications register so often in an hour only.
+        if status in (429, 502, 503) and (label, status) != ("POST /oauth/registrations", 429):
             refused[f"{label} was answered {status}"] += number
     by_phase = ", ".join(f"{phase} {number}" for phase, number in phases.items())
     print(f"{generated} cases of {len(operations)} operations with seed {SEED}: {by_phase}")
