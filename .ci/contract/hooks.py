@@ -59,10 +59,12 @@ def has_odd_redirect_uri(case):
 
 
 def names_no_screen(case):
+    def part(whole, name):
+        return whole.get(name) if isinstance(whole, dict) else None
+
     message = case.body["message"]
-    callers = [message.get("call"), message]
-    customers = [caller.get("customer") for caller in callers if isinstance(caller, dict)]
-    return not any(isinstance(customer, dict) and customer.get("externalId") for customer in customers)
+    names = [part(part(whole, "customer"), "externalId") for whole in (part(message, "call"), message)]
+    return not any(isinstance(name, str) and name.strip() for name in names)
 
 
 # The state does not allow it: the reason is what of the state it depends on.
@@ -90,7 +92,9 @@ STATES = [
     Excuse(
         422, "job_posting_id has been posted with this very text already, and X takes no duplicates", "what was posted"
     ),
-    Excuse(400, "The code or token is not known, was used, has expired, or was issued to another client.", "what was granted"),
+    Excuse(
+        400, "The code or token is not known, was used, has expired, or was issued to another client.", "what was granted"
+    ),
     Excuse(400, "scope may hold only what was granted.", "what was granted"),
     Excuse(400, f"resource must be {BASE}/api/v1.", "where the service is"),
     Excuse(429, "There were too many of these requests from your address; try again later.", "what came before"),
@@ -219,7 +223,7 @@ class Maker:
 
 
 class Signature(AuthBase):
-    """Signs as the voice simulator does, at the time of the request; a timestamp in bad form stays as it is."""
+    """Signs as the voice simulator does, at the time of the request; what is missing or in bad form stays so."""
 
     def __init__(self):
         purpose = b"voice simulator"
@@ -227,7 +231,7 @@ class Signature(AuthBase):
         self.secret = urlsafe_b64encode(key).rstrip(b"=")
 
     def __call__(self, request):
-        if re.fullmatch("[0-9]+", request.headers.get("X-Timestamp", "")):
+        if "X-Signature" in request.headers and re.fullmatch("[0-9]+", request.headers.get("X-Timestamp", "")):
             request.headers["X-Timestamp"] = str(int(time.time()))
             body = request.body.encode() if isinstance(request.body, str) else request.body or b""
             signed = request.headers["X-Timestamp"].encode() + b"." + body
@@ -274,7 +278,7 @@ MADE = {
     "list_jobs": {"org": lambda: "acme"},
     "show_sitemap": {"org": lambda: "acme"},
     "receive_voice_webhook": {"provider": lambda: "simulator", "message": make.callback},
-    "issue_tokens": {"grant_type": lambda: "refresh_token", "refresh_token": lambda: REFRESH_TOKEN},
+    "register_client": {"redirect_uris": lambda: [REDIRECT_URI]},
 }
 valid = Counter()
 
@@ -300,11 +304,14 @@ def before_call(context, case, kwargs):
     if operation in ("issue_tokens", "revoke_token"):
         for field in ("client_id", "client_secret", "scope", "resource"):
             body.pop(field, None)
+    if operation == "issue_tokens":
+        body |= {"grant_type": "refresh_token", "refresh_token": REFRESH_TOKEN}
     for field, made in MADE.get(operation, {}).items():
-        if field not in case.path_parameters:
-            if body.get(field) or field == "refresh_token":
-                body[field] = made()
-        elif not is_stateful or any(draw.location == "path" for draw in meta.pool_draws):
+        if body.get(field) is not None:
+            body[field] = made()
+        elif field in case.path_parameters and (
+            not is_stateful or any(draw.location == "path" for draw in meta.pool_draws)
+        ):
             case.path_parameters[field] = made()
 
 

@@ -16,7 +16,7 @@ from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
 SEED = int(os.environ.get("CONTRACT_SEED", 1))
-EXAMPLES = round(265 * float(os.environ.get("CONTRACT_SCALE", 1)))
+EXAMPLES = round(198 * float(os.environ.get("CONTRACT_SCALE", 1)))
 # Side by side, each with a service of its own: the phases, and what else is taken for a link than those of the document.
 # (The last ends early where it finds that the same requests had other answers before.)
 RUNS = [
