@@ -202,8 +202,11 @@ impl Schemas {
                     schema["required"] = body.schema["required"].clone();
                     for property in schema["properties"].as_object_mut().expect("fields").values_mut() {
                         property.as_object_mut().expect("a schema").shift_remove("default");
-                        // A blank text means the same as `null`.
-                        if let (true, Some(pattern)) = (allows_null(property), property["pattern"].as_str()) {
+                        // A blank text means the same as `null`. Some patterns say so by themselves.
+                        if allows_null(property)
+                            && let Some(pattern) = property["pattern"].as_str()
+                            && !jsonschema::is_valid(&json!({ "pattern": pattern }), &json!(""))
+                        {
                             property["pattern"] = format!("^\\s*$|{pattern}").into();
                         }
                     }
