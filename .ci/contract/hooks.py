@@ -49,8 +49,13 @@ def may_cross(case):
     return low is None or high is None or low > high
 
 
+WEB_ADDRESSES = ["resume_url", "client_uri", "logo_uri", "tos_uri", "policy_uri"]
+
+
 def has_odd_host(case):
-    return not re.match(r"https?://[a-z]+(\.[a-z]+)+([/?#]|$)", case.body["resume_url"], re.IGNORECASE)
+    plain = r"https?://[a-z]+(\.[a-z]+)+([/?#].*)?"
+    given = [case.body[name] for name in WEB_ADDRESSES if case.body.get(name)]
+    return not all(re.fullmatch(plain, address, re.IGNORECASE | re.DOTALL) for address in given)
 
 
 def has_odd_redirect_uri(case):
@@ -110,6 +115,9 @@ RULES = [
         "resume_url must be an address that begins with http:// or https://",
         "which hosts there can be, IDNA has tables for; of plain ones the pattern is enough",
         has_odd_host,
+    ),
+    Excuse(
+        400, "[a-z]+_uri must be an address that begins with http:// or https://.", "the same as of resume_url", has_odd_host
     ),
     Excuse(
         400,
