@@ -1,9 +1,10 @@
 """Runs the API's tests on moto, another implementation of DynamoDB, with one process of it for each processor.
 
-Usage: run.py COMMAND..., the tests. Run it with the Python that has moto.
+Usage: run.py, with the Python that has moto.
 """
 
 import contextlib
+import json
 import os
 import pathlib
 import signal
@@ -12,9 +13,14 @@ import sys
 import tempfile
 
 SERVE = pathlib.Path(__file__).with_name("serve.py")
+# All tests, though only the API's are wanted: other lanes build the same.
+BUILD = ["cargo", "test", "--locked", "--no-run", "--message-format=json-render-diagnostics"]
 
 
-def main(command):
+def main():
+    built = subprocess.run(BUILD, stdout=subprocess.PIPE, check=True).stdout
+    messages = map(json.loads, built.splitlines())
+    (tests,) = (one["executable"] for one in messages if one.get("executable") and one["target"]["name"] == "api")
     # A stopped run must not leave its processes behind.
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
     with contextlib.ExitStack() as stack:
@@ -25,10 +31,10 @@ def main(command):
             "ROLECALL_TEST_ENDPOINT": ",".join(addresses),
         }
         flaws = subprocess.run(
-            [*command, "engine::", "--", "--nocapture"], env=environment, stdout=subprocess.PIPE, text=True
+            [tests, "engine::", "--nocapture"], env=environment, stdout=subprocess.PIPE, text=True
         )
         print("\n".join(line for line in flaws.stdout.splitlines() if " errs: " in line), flush=True)
-        status = subprocess.run(command, env=environment).returncode
+        status = subprocess.run([tests], env=environment).returncode
         if status or flaws.returncode:
             raise SystemExit(f"the tests ended with status {status or flaws.returncode}")
 
@@ -58,4 +64,4 @@ def moto(number):
 
 
 if __name__ == "__main__":
-    main(sys.argv[1:])
+    main()
