@@ -63,7 +63,8 @@ fn read_document(id: &str, document: &str, visit: &Visit) -> Option<Client> {
     register::read(id.to_owned(), new, ClientAuthentication::None, visit.now()).ok()
 }
 
-/// The application that sends this identifier and this secret in its form, or others in the header, once it has proved that it is itself (RFC 6749, section 2.3).
+/// The application that sends this identifier and this secret in its form, or others in the header, once it has proved
+/// that it is itself (RFC 6749, section 2.3).
 pub(crate) async fn authenticate(visit: &Visit, id: &str, secret: &str) -> Result<Client, Refusal> {
     let header = visit.header("authorization");
     let basic =
