@@ -5,7 +5,7 @@ use std::future::{Ready, ready};
 
 use serde::Serialize;
 use shared::http::{Error, Reply, Sent, Unversioned, Visit, audience};
-use shared::model::{ClientAuthentication, Scope};
+use shared::model::{ClientAuthentication, GrantType, ResponseType, Scope};
 use utoipa::ToSchema;
 
 /// The authorization server (RFC 8414).
@@ -76,9 +76,9 @@ pub(crate) fn show_authorization_server(sent: Sent<()>) -> Ready<Result<Reply<Un
         registration_endpoint: format!("{base}/oauth/registrations"),
         revocation_endpoint: format!("{base}/oauth/revoke"),
         scopes_supported: Scope::ALL.map(Scope::as_str),
-        response_types_supported: ["code"],
+        response_types_supported: ResponseType::ALL.map(ResponseType::as_str),
         response_modes_supported: ["query"],
-        grant_types_supported: ["authorization_code", "refresh_token"],
+        grant_types_supported: GrantType::ALL.map(GrantType::as_str),
         code_challenge_methods_supported: ["S256"],
         token_endpoint_auth_methods_supported: methods,
         revocation_endpoint_auth_methods_supported: methods,
