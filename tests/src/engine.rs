@@ -11,7 +11,7 @@ use aws_sdk_dynamodb::config::{BehaviorVersion, Builder, Credentials, Region, Sh
 use shared::random::Random;
 use shared::store::Store;
 
-use super::wire::Wire;
+use super::wire::{AskForCapacity, Wire};
 
 /// An implementation of DynamoDB.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -86,7 +86,7 @@ impl Engine {
                 .region(Region::from_static("us-east-1"))
                 .credentials_provider(Credentials::new("local", "local", None, None, "local"))
         };
-        builder.endpoint_url(endpoint)
+        builder.endpoint_url(endpoint).interceptor(AskForCapacity)
     }
 }
 

@@ -159,7 +159,7 @@ impl World {
         let bucket = Arc::new(Shelf::in_memory(BUCKET));
         let host = Host { gateway: gateway.clone(), bucket, clock: hands.clock() };
         tokio::spawn(server::serve(callbacks, host, until(stopped)));
-        wire.take();
+        wire.forget();
         Self {
             gateway,
             environment,

@@ -5,15 +5,20 @@ use std::sync::mpsc::Sender;
 use std::sync::{Arc, Mutex, Weak};
 
 use aws_smithy_http_client::tls::{Provider, rustls_provider::CryptoMode};
+use aws_smithy_runtime_api::box_error::BoxError;
 use aws_smithy_runtime_api::client::http::{
     HttpClient, HttpConnector, HttpConnectorFuture, HttpConnectorSettings, SharedHttpClient,
     SharedHttpConnector,
 };
+use aws_smithy_runtime_api::client::interceptors::Intercept;
+use aws_smithy_runtime_api::client::interceptors::context::BeforeTransmitInterceptorContextMut;
 use aws_smithy_runtime_api::client::orchestrator::{HttpRequest, HttpResponse};
 use aws_smithy_runtime_api::client::result::ConnectorError;
 use aws_smithy_runtime_api::client::runtime_components::RuntimeComponents;
 use aws_smithy_types::body::SdkBody;
 use aws_smithy_types::byte_stream::ByteStream;
+use aws_smithy_types::config_bag::ConfigBag;
+use bytes::Bytes;
 use futures_util::future::BoxFuture;
 use serde_json::{Value, json};
 
@@ -36,6 +41,13 @@ impl Recorded {
             table => table["CapacityUnits"].as_f64().unwrap_or(0.0),
         }
     }
+}
+
+/// A call as it was heard: most are never looked at, and what was answered need not be read for those.
+struct Heard {
+    operation: String,
+    request: Value,
+    response: Bytes,
 }
 
 /// What goes wrong with a call.
@@ -62,7 +74,7 @@ type Before = Option<(&'static str, BoxFuture<'static, ()>)>;
 #[derive(Clone)]
 pub struct Wire {
     inner: SharedHttpClient,
-    calls: Arc<Mutex<Vec<Recorded>>>,
+    calls: Arc<Mutex<Vec<Heard>>>,
     faults: Arc<Mutex<Arc<Faults>>>,
     before: Arc<Mutex<Before>>,
     at_work: Arc<Mutex<Weak<Sender<()>>>>,
@@ -119,6 +131,20 @@ impl Wire {
 
     /// The calls since the last time.
     pub fn take(&self) -> Vec<Recorded> {
+        let read = |heard: Heard| Recorded {
+            operation: heard.operation,
+            request: heard.request,
+            response: serde_json::from_slice(&heard.response).unwrap_or_default(),
+        };
+        self.heard().into_iter().map(read).collect()
+    }
+
+    /// Nobody will look at the calls until now.
+    pub fn forget(&self) {
+        drop(self.heard());
+    }
+
+    fn heard(&self) -> Vec<Heard> {
         std::mem::take(&mut self.calls.lock().expect("no poison"))
     }
 
@@ -162,17 +188,13 @@ impl std::fmt::Debug for Line {
 }
 
 impl HttpConnector for Line {
-    fn call(&self, mut request: HttpRequest) -> HttpConnectorFuture {
-        let target = request.headers().get("x-amz-target").unwrap_or_default();
-        let operation = target.rsplit('.').next().unwrap_or_default().to_owned();
+    fn call(&self, request: HttpRequest) -> HttpConnectorFuture {
+        let operation = operation(&request).to_owned();
         let asked =
             request.body().bytes().and_then(|body| serde_json::from_slice(body).ok()).unwrap_or_default();
         assert_allowed(&asked);
         let fault = self.wire.faults.lock().expect("no poison").clone()(&operation, &asked);
         let answer = fault.as_ref().and_then(|fault| instead(fault, &asked));
-        if answer.is_none() {
-            ask_for_capacity(&mut request, &operation, &asked);
-        }
         let before =
             self.wire.before.lock().expect("no poison").take_if(|(awaited, _)| *awaited == operation);
         let (inner, wire) = (self.inner.clone(), self.wire.clone());
@@ -182,10 +204,10 @@ impl HttpConnector for Line {
             }
             let at_work = answer.is_none().then(|| wire.at_work());
             let done = answer.unwrap_or_else(|| inner.call(request));
-            let recorded = Recorded { operation, request: asked, response: Value::Null };
+            let heard = Heard { operation, request: asked, response: Bytes::new() };
             let at = {
                 let mut calls = wire.calls.lock().expect("no poison");
-                calls.push(recorded);
+                calls.push(heard);
                 calls.len() - 1
             };
             let response = done.await?;
@@ -193,8 +215,8 @@ impl HttpConnector for Line {
             let body = ByteStream::new(response.into_body()).collect().await;
             let bytes = body.map_err(|error| ConnectorError::io(error.into()))?.into_bytes();
             drop(at_work);
-            if let Some(recorded) = wire.calls.lock().expect("no poison").get_mut(at) {
-                recorded.response = serde_json::from_slice(&bytes).unwrap_or_default();
+            if let Some(heard) = wire.calls.lock().expect("no poison").get_mut(at) {
+                heard.response.clone_from(&bytes);
             }
             if matches!(fault, Some(Fault::AnswerLost)) {
                 return Err(ConnectorError::timeout("the answer was lost".into()));
@@ -202,6 +224,40 @@ impl HttpConnector for Line {
             Ok(HttpResponse::new(status, SdkBody::from(bytes)))
         })
     }
+}
+
+/// Has DynamoDB say what calls consume. A call is signed as it is afterwards: Amazon's would refuse it otherwise.
+#[derive(Debug)]
+pub(super) struct AskForCapacity;
+
+impl Intercept for AskForCapacity {
+    fn name(&self) -> &'static str {
+        "AskForCapacity"
+    }
+
+    fn modify_before_signing(
+        &self,
+        context: &mut BeforeTransmitInterceptorContextMut<'_>,
+        _: &RuntimeComponents,
+        _: &mut ConfigBag,
+    ) -> Result<(), BoxError> {
+        let request = context.request_mut();
+        if ["GetItem", "BatchGetItem", "Query", "UpdateItem", "TransactWriteItems"]
+            .contains(&operation(request))
+        {
+            let members =
+                request.body().bytes().and_then(|body| body.strip_suffix(b"}")).expect("a JSON object");
+            let body = [members, br#","ReturnConsumedCapacity":"TOTAL"}"#].concat();
+            request.headers_mut().insert("content-length", body.len().to_string());
+            *request.body_mut() = SdkBody::from(body);
+        }
+        Ok(())
+    }
+}
+
+fn operation(request: &HttpRequest) -> &str {
+    let target = request.headers().get("x-amz-target").unwrap_or_default();
+    target.rsplit('.').next().unwrap_or_default()
 }
 
 /// What DynamoDB refuses of a transaction, and the embedded engine may not: more than 100 actions, or two at one item.
@@ -248,16 +304,6 @@ fn instead(fault: &Fault, asked: &Value) -> Option<HttpConnectorFuture> {
             )
         }
     })
-}
-
-fn ask_for_capacity(request: &mut HttpRequest, operation: &str, asked: &Value) {
-    if ["GetItem", "BatchGetItem", "Query", "UpdateItem", "TransactWriteItems"].contains(&operation) {
-        let mut body = asked.clone();
-        body["ReturnConsumedCapacity"] = json!("TOTAL");
-        let bytes = body.to_string();
-        request.headers_mut().insert("content-length", bytes.len().to_string());
-        *request.body_mut() = SdkBody::from(bytes);
-    }
 }
 
 fn error(status: u16, body: &Value) -> HttpConnectorFuture {
