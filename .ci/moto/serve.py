@@ -10,16 +10,19 @@ What moto does is left as it is. Only its speed is not: see `quicken`.
 import asyncio
 import collections
 import copy
+import functools
 import gc
 import io
 import signal
 import sys
 
+from moto.core import responses
+from moto.core.request import Request
 from moto.core.serialize import JSONSerializer
 from moto.dynamodb.models import DynamoDBBackend
 from moto.dynamodb.models.dynamo_type import DynamoType, Item
 from moto.dynamodb.models.table import Table
-from moto.moto_server.werkzeug_app import create_backend_app
+from moto.dynamodb.responses import DynamoHandler
 
 
 async def main():
@@ -27,10 +30,7 @@ async def main():
     stopped = asyncio.Event()
     for signum in (signal.SIGINT, signal.SIGTERM):
         asyncio.get_running_loop().add_signal_handler(signum, stopped.set)
-    application = create_backend_app("dynamodb")
-    server = await asyncio.start_server(
-        lambda reader, writer: converse(application, reader, writer), "127.0.0.1", 0, backlog=4096, limit=1 << 20
-    )
+    server = await asyncio.start_server(converse, "127.0.0.1", 0, backlog=4096, limit=1 << 20)
     print(server.sockets[0].getsockname()[1], flush=True)
     await stopped.wait()
 
@@ -75,6 +75,8 @@ def quicken():
         if key:
             serializer._default_serialize(serialized, members, shape, key)
 
+    # For every request, moto looks through its class for what it can do.
+    responses.method_names_from_class = functools.cache(responses.method_names_from_class)
     update_item, cast_value = DynamoDBBackend.update_item, DynamoType.cast_value.fget
     serialize_any = JSONSerializer._serialize_type_structure
     DynamoDBBackend.update_item = update
@@ -88,7 +90,7 @@ def quicken():
     gc.freeze()
 
 
-async def converse(application, reader, writer):
+async def converse(reader, writer):
     """Requests and answers on one connection, until the client leaves."""
     try:
         while True:
@@ -99,7 +101,7 @@ async def converse(application, reader, writer):
                 for name, _, value in (line.partition(":") for line in head[1:] if line)
             }
             body = await reader.readexactly(int(headers.get("CONTENT_LENGTH", "0")))
-            writer.write(answer(application, method, path, headers, body))
+            writer.write(answer(method, path, headers, body))
             await writer.drain()
     except (asyncio.IncompleteReadError, asyncio.CancelledError, ConnectionError):
         pass
@@ -107,35 +109,26 @@ async def converse(application, reader, writer):
         writer.close()
 
 
-def answer(application, method, path, headers, body):
-    environment = {
-        "REQUEST_METHOD": method,
-        "SCRIPT_NAME": "",
-        "PATH_INFO": path,
-        "QUERY_STRING": "",
-        "SERVER_NAME": "127.0.0.1",
-        "SERVER_PORT": "80",
-        "SERVER_PROTOCOL": "HTTP/1.1",
-        "CONTENT_TYPE": headers.pop("CONTENT_TYPE", ""),
-        "CONTENT_LENGTH": headers.pop("CONTENT_LENGTH", "0"),
-        **{f"HTTP_{name}": value for name, value in headers.items()},
-        "wsgi.version": (1, 0),
-        "wsgi.url_scheme": "http",
-        "wsgi.input": io.BytesIO(body),
-        "wsgi.errors": sys.stderr,
-        "wsgi.multithread": False,
-        "wsgi.multiprocess": False,
-        "wsgi.run_once": False,
-    }
-    lines = []
-
-    def start(status, answered, _=None):
-        lines.append(f"HTTP/1.1 {status}")
-        lines.extend(f"{name}: {value}" for name, value in answered if name.lower() != "content-length")
-
-    content = b"".join(application(environment, start))
-    lines.append(f"Content-Length: {len(content)}")
-    return "\r\n".join(lines).encode("latin-1") + b"\r\n\r\n" + content
+def answer(method, path, headers, body):
+    request = Request(
+        {
+            "REQUEST_METHOD": method,
+            "PATH_INFO": path,
+            "SERVER_NAME": "127.0.0.1",
+            "SERVER_PORT": "80",
+            "CONTENT_TYPE": headers.pop("CONTENT_TYPE", ""),
+            "CONTENT_LENGTH": headers.pop("CONTENT_LENGTH", "0"),
+            **{f"HTTP_{name}": value for name, value in headers.items()},
+            "wsgi.url_scheme": "http",
+            "wsgi.input": io.BytesIO(body),
+        }
+    )
+    status, answered, content = DynamoHandler.dispatch(request, request.raw_url, dict(request.headers))
+    content = content.encode() if isinstance(content, str) else content
+    lines = [f"HTTP/1.1 {status} "]
+    lines += [f"{name}: {value}" for name, value in answered.items() if name.lower() != "content-length"]
+    lines += [f"Content-Length: {len(content)}", "", ""]
+    return "\r\n".join(lines).encode("latin-1") + content
 
 
 if __name__ == "__main__":
