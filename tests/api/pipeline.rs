@@ -320,7 +320,7 @@ async fn ten_thousand_sequences_agree_with_the_model() {
             // What is unfinished must not end in another sequence, which would not look at it.
             play.complete_screens().await;
             play.compare(&mut scores).await;
-            // They are many.
+            // Nobody looks at its calls, which are many.
             world.wire.forget();
             if sequence % SHARED_ROLES == SHARED_ROLES - 1 {
                 play.compare_stats(&scores).await;

@@ -139,7 +139,7 @@ impl Wire {
         self.heard().into_iter().map(read).collect()
     }
 
-    /// Nobody will look at the calls until now.
+    /// Forgets the calls since the last time, without reading them.
     pub fn forget(&self) {
         drop(self.heard());
     }
@@ -226,7 +226,7 @@ impl HttpConnector for Line {
     }
 }
 
-/// Has DynamoDB say what calls consume. A call is signed as it is afterwards: Amazon's would refuse it otherwise.
+/// Has DynamoDB say what calls consume. It is asked before the call is signed: Amazon's DynamoDB refuses what has changed since.
 #[derive(Debug)]
 pub(super) struct AskForCapacity;
 
