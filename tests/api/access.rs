@@ -12,7 +12,7 @@ use shared::store::{ApiKey, NewApiKey};
 use tests::{ACME, Answer, GLOBEX, Things, World, tenant};
 
 fn rows() -> Vec<(Method, &'static str, Scope)> {
-    let routes = tables().into_iter().flat_map(|(_, routes)| routes);
+    let routes = tables().into_iter().flat_map(|tables| tables.routes);
     let row = |route: shared::http::Route| match route.access() {
         Access::Public | Access::Signed | Access::Member(_) => None,
         Access::Scope(scope) => {

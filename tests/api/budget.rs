@@ -2,7 +2,7 @@
 
 use futures_util::stream::{self, StreamExt};
 use http::Method;
-use rolecall_local::functions::tables;
+use rolecall_local::functions::{Tables, tables};
 use serde_json::{Value, json};
 use shared::http::Access;
 use shared::model::{Role, RoleContent, SalaryRange, Text};
@@ -99,7 +99,7 @@ async fn every_route_keeps_to_its_budget() {
     let world = World::new().await;
     let mut rows: Vec<_> = tables()
         .into_iter()
-        .flat_map(|(_, routes)| routes)
+        .flat_map(Tables::rows)
         .filter(|route| match route.access() {
             Access::Scope(_) => true,
             Access::Public => route.key == "$default",

@@ -405,9 +405,8 @@ async fn a_test_key_reaches_no_real_provider() {
     };
     let get = async |mode, path: &str| world.request(Method::GET, path).key(ACME, mode).send().await;
 
-    let tables = tables();
-    let (_, routes) = tables.iter().find(|(name, _)| *name == "ChannelsFunction").unwrap();
-    let routes: Vec<_> = routes.iter().map(|route| route.key).collect();
+    let tables = tables().into_iter().find(|tables| tables.function == "ChannelsFunction").unwrap();
+    let routes: Vec<_> = tables.rows().iter().map(|route| route.key).collect();
     let known = ["GET /api/v1/channels", "POST /api/v1/channels/x/post", "GET /api/v1/channels/x/posts"];
     assert_eq!(routes, known, "every route is run here");
     // A test key's requests, then the same of a live key: they show that the test would notice.

@@ -44,14 +44,13 @@ impl Row {
 
 /// The rows that answer with pages.
 pub(crate) fn rows() -> Vec<Row> {
-    let tables = tables();
-    let (_, routes) = tables.iter().find(|(name, _)| *name == "DashboardFunction").unwrap();
+    let tables = tables().into_iter().find(|tables| tables.function == "DashboardFunction").unwrap();
     let row = |route: &shared::http::Route| match route.access() {
         Access::Member(role) => Some(Row { key: route.key, role: Some(role) }),
         _ if route.form() == shared::http::Form::Page => Some(Row { key: route.key, role: None }),
         _ => None,
     };
-    routes.iter().filter_map(row).collect()
+    tables.pages.iter().filter_map(row).collect()
 }
 
 /// One of everything that a row can be about, of one organization in one mode.

@@ -8,7 +8,7 @@ use shared::config::{Addresses, Services, XAccess};
 use shared::sealed::SealingKeys;
 use shared::secret::Secret;
 use tests::wire::Recorded;
-use tests::{Answer, World, project};
+use tests::{Answer, TEMPLATE, World, project};
 
 /// The events by their names.
 fn events() -> BTreeMap<String, Value> {
@@ -75,8 +75,7 @@ async fn every_event_is_answered_whichever_came_before() {
 async fn every_route_and_every_job_has_one() {
     let events = events();
     let recorded: BTreeSet<_> = events.values().filter_map(|event| event["routeKey"].as_str()).collect();
-    let template = tests::template();
-    let routes: BTreeSet<_> = template.routes.iter().map(|route| route.key.as_str()).collect();
+    let routes: BTreeSet<_> = TEMPLATE.routes.iter().map(|route| route.key.as_str()).collect();
     assert_eq!(recorded, routes);
     for job in ["tasks_schedule", "tasks_stream", "usage_reset_schedule"] {
         assert!(events.contains_key(job), "{job}");

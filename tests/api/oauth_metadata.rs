@@ -147,7 +147,7 @@ async fn every_401_and_403_of_the_api_says_where_access_is_to_be_had() {
         &Random::seeded(1),
     );
     let mut rows = 0;
-    for route in tables().into_iter().flat_map(|(_, routes)| routes) {
+    for route in tables().into_iter().flat_map(|tables| tables.routes) {
         let Access::Scope(scope) = route.access() else { continue };
         let (method, path) = route.key.split_once(' ').unwrap();
         let ask = || world.request(method.parse().unwrap(), &path.replace("{id}", "17"));

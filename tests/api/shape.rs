@@ -3,19 +3,21 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
-use rolecall_local::functions::tables;
-use tests::{project, template};
+use rolecall_local::functions::{Tables, tables};
+use shared::http::Form;
+use tests::{TEMPLATE, project};
 
 #[test]
-fn the_template_and_the_route_tables_are_equal() {
+fn the_template_and_the_functions_tables_are_equal() {
     let in_code: BTreeMap<_, _> = tables()
         .into_iter()
-        .flat_map(|(name, routes)| {
-            routes.into_iter().map(move |route| (route.key.to_owned(), name.to_owned()))
+        .flat_map(|tables| {
+            let function = tables.function.to_owned();
+            tables.rows().into_iter().map(move |row| (row.key.to_owned(), function.clone()))
         })
         .collect();
     let in_template: BTreeMap<_, _> =
-        template().routes.into_iter().map(|route| (route.key.clone(), route.function)).collect();
+        TEMPLATE.routes.iter().map(|route| (route.key.clone(), route.function.clone())).collect();
     assert_eq!(in_code, in_template);
 }
 
@@ -23,12 +25,20 @@ fn the_template_and_the_route_tables_are_equal() {
 fn the_default_function_knows_every_route() {
     let mut routes: Vec<_> = tables()
         .into_iter()
-        .flat_map(|(_, routes)| routes)
-        .map(|route| route.key)
+        .flat_map(Tables::rows)
+        .map(|row| row.key)
         .filter(|key| *key != "$default")
         .collect();
     routes.sort_unstable();
     assert_eq!(default::KNOWN, routes);
+}
+
+#[test]
+fn pages_are_for_browsers() {
+    for row in tables().into_iter().flat_map(|tables| tables.pages) {
+        let is_page = matches!(row.form(), Form::Page | Form::Site | Form::Either);
+        assert!(is_page || row.key.starts_with("OPTIONS "), "{} belongs to the routes", row.key);
+    }
 }
 
 /// Rows such as "| `GET /api/v1/roles` | roles | ...".
@@ -70,12 +80,8 @@ fn each_functions_own_table_is_current() {
 }
 
 fn keys(function: &str) -> Vec<String> {
-    let table = tables()
-        .into_iter()
-        .find(|(name, _)| *name == function)
-        .map(|(_, routes)| routes)
-        .unwrap_or_default();
-    table.into_iter().map(|route| route.key.to_owned()).collect()
+    let tables = tables().into_iter().find(|tables| tables.function == function).unwrap();
+    tables.rows().into_iter().map(|row| row.key.to_owned()).collect()
 }
 
 fn sources(folder: &str) -> Vec<(PathBuf, String)> {

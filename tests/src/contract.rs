@@ -10,13 +10,12 @@ use http::{HeaderMap, HeaderValue};
 use jsonschema::{Registry, RegistryBuilder, Validator};
 use lambda_http::request::RequestContext;
 use lambda_http::{Body, RequestExt, Response};
-use rolecall_local::functions::tables;
+use rolecall_local::functions::{Tables, tables};
 use rolecall_local::gateway::Function;
 use serde_json::{Map, Value, json};
 use url::form_urlencoded;
 
 use crate::browser::FORM;
-use crate::openapi::is_described;
 use crate::project;
 
 /// The document's place in the project.
@@ -124,11 +123,14 @@ impl Contract {
         let document = std::fs::read_to_string(project(DOCUMENT)).expect("the document");
         let document: Value = serde_json::from_str(&document).expect("JSON");
         let registry = Registry::new().add("contract:", document.clone()).and_then(RegistryBuilder::prepare);
-        let routes = tables().into_iter().flat_map(|(_, routes)| routes);
+        let tables =
+            tables().into_iter().flat_map(|Tables { routes, pages, .. }| [(routes, true), (pages, false)]);
         Self {
             registry: registry.expect("schemas"),
             document,
-            rows: routes.map(|route| (route.key, is_described(route.key, route.form()))).collect(),
+            rows: tables
+                .flat_map(|(rows, is_described)| rows.into_iter().map(move |row| (row.key, is_described)))
+                .collect(),
             validators: Mutex::default(),
         }
     }

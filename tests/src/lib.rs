@@ -19,8 +19,8 @@ pub mod openapi;
 pub mod wire;
 
 use std::net::{IpAddr, Ipv4Addr};
-use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, AtomicU64, Ordering};
+use std::sync::{Arc, LazyLock};
 
 use bytes::Bytes;
 use http::header::IntoHeaderName;
@@ -88,8 +88,6 @@ pub struct World {
     pub hands: Hands,
     /// The way to DynamoDB.
     pub wire: Wire,
-    /// The template.
-    pub template: Template,
     /// Which DynamoDB it is.
     pub engine: Engine,
     /// DynamoDB's address.
@@ -153,9 +151,8 @@ impl World {
         environment.store.create_table().await.expect("a table");
         let borrowed = Borrowed { engine, endpoint: endpoint.clone(), table };
         demo::create(&environment.store, environment.clock.now()).await.expect("demonstration organizations");
-        let template = template();
         let watch = Watch::default();
-        let gateway = gateway(&template, &environment, &watch);
+        let gateway = gateway(&environment, &watch);
         let bucket = Arc::new(Shelf::in_memory(BUCKET));
         let host = Host { gateway: gateway.clone(), bucket, clock: hands.clock() };
         tokio::spawn(server::serve(callbacks, host, until(stopped)));
@@ -165,7 +162,6 @@ impl World {
             environment,
             hands,
             wire,
-            template,
             engine,
             endpoint,
             watch,
@@ -176,7 +172,7 @@ impl World {
 
     /// Starts the functions anew, in the environment as it is now.
     pub fn restart(&mut self) {
-        self.gateway = gateway(&self.template, &self.environment, &self.watch);
+        self.gateway = gateway(&self.environment, &self.watch);
     }
 
     /// A request to `path`, with Acme's live key.
@@ -267,9 +263,8 @@ impl Things {
 }
 
 /// The project's template.
-pub fn template() -> Template {
-    Template::read(&project("template.yaml")).expect("template.yaml")
-}
+pub static TEMPLATE: LazyLock<Template> =
+    LazyLock::new(|| Template::read(&project("template.yaml")).expect("template.yaml"));
 
 /// A file of the project.
 pub fn project(path: &str) -> std::path::PathBuf {
@@ -287,10 +282,10 @@ pub fn tenant(demo: usize, mode: Mode) -> Tenant {
 }
 
 /// The gateway, with every function in this environment behind it, watched.
-fn gateway(template: &Template, environment: &Environment, watch: &Watch) -> Arc<Gateway> {
+fn gateway(environment: &Environment, watch: &Watch) -> Arc<Gateway> {
     let functions = functions::answering(environment).into_iter();
     let gateway = Gateway::new(
-        &template.routes,
+        &TEMPLATE.routes,
         &functions.map(|(name, function)| (name, watch.over(function))).collect(),
         environment.clock.clone(),
         environment.random.clone(),

@@ -4,10 +4,10 @@
 //! | Method | Path | What |
 //! |---|---|---|
 //! | GET | `/robots.txt` | what search engines may read |
+//! | GET | `/careers/{org}/jobs.json` | open postings for programs, with descriptions |
+//! | GET | `/careers/{org}/sitemap.xml` | the same for search engines |
 //! | GET | `/careers/style.css` | the stylesheet of the career pages |
 //! | GET | `/careers/{org}` | open postings, by words, department, place and remote policy where given |
-//! | GET | `/careers/{org}/jobs.json` | the same for programs, with descriptions |
-//! | GET | `/careers/{org}/sitemap.xml` | the same for search engines |
 //! | GET | `/careers/{org}/{slug}` | a posting with the form to apply |
 //! | POST | `/careers/{org}/{slug}/apply` | apply |
 //! | GET | `/careers/{org}/{slug}/apply` | thanks, and the form to send a résumé file |
@@ -31,18 +31,24 @@ use std::sync::Arc;
 
 use shared::http::{Access, Error, Form, Output, Page, Reply, Route, Row, Sent, Visit};
 
-/// The function's routes.
+/// What programs and search engines send.
 pub fn routes<R: Row>() -> Vec<R> {
     let (anybody, form) = (Access::Public, Form::Document);
     vec![
         R::open("GET /robots.txt", anybody, form, show_robots),
-        R::browsed(Route::site("GET /careers/style.css", style)),
-        R::browsed(Route::site("GET /careers/{org}", openings::list)),
         R::open("GET /careers/{org}/jobs.json", anybody, form, feeds::list_jobs),
         R::open("GET /careers/{org}/sitemap.xml", anybody, form, feeds::show_sitemap),
-        R::browsed(Route::site("GET /careers/{org}/{slug}", jobs::show)),
-        R::browsed(Route::site("POST /careers/{org}/{slug}/apply", applications::apply)),
-        R::browsed(Route::site("GET /careers/{org}/{slug}/apply", applications::received)),
+    ]
+}
+
+/// What a candidate's browser asks for.
+pub fn pages() -> Vec<Route> {
+    vec![
+        Route::site("GET /careers/style.css", style),
+        Route::site("GET /careers/{org}", openings::list),
+        Route::site("GET /careers/{org}/{slug}", jobs::show),
+        Route::site("POST /careers/{org}/{slug}/apply", applications::apply),
+        Route::site("GET /careers/{org}/{slug}/apply", applications::received),
     ]
 }
 

@@ -1,5 +1,5 @@
 //! The function in Lambda.
 
 fn main() -> Result<(), lambda_http::Error> {
-    shared::runtime::serve(careers::routes())
+    shared::runtime::serve([careers::routes(), careers::pages()].concat())
 }

@@ -57,8 +57,8 @@ use std::sync::Arc;
 use shared::http::{Error, Page, Reply, Route, Visit, page};
 use shared::model::MemberRole::{Member, Owner};
 
-/// The function's routes.
-pub fn routes() -> Vec<Route> {
+/// What a member's browser asks for.
+pub fn pages() -> Vec<Route> {
     vec![
         Route::member("GET /dashboard", Member, overview::show),
         Route::public("GET /dashboard/style.css", style),

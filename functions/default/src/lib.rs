@@ -9,8 +9,8 @@ use std::sync::Arc;
 
 use shared::http::{Error, Reply, Route, Visit};
 
-/// The function's routes.
-pub fn routes() -> Vec<Route> {
+/// What is shown where nothing is: a page to browsers, and the API's error to programs.
+pub fn pages() -> Vec<Route> {
     vec![Route::public("$default", refuse)]
 }
 

@@ -18,13 +18,17 @@ use shared::http::{Access, Error, Form, Page, Reply, Route, Row, Sent, Visit};
 use utoipa::ToSchema;
 use utoipa_swagger_ui::Config;
 
-/// The function's routes.
+/// What programs send.
 pub fn routes<R: Row>() -> Vec<R> {
+    vec![R::open("GET /api/v1/openapi.json", Access::Public, Form::Document, show_openapi)]
+}
+
+/// What a reader's browser asks for.
+pub fn pages() -> Vec<Route> {
     vec![
-        R::open("GET /api/v1/openapi.json", Access::Public, Form::Document, show_openapi),
-        R::browsed(Route::public("GET /docs", show_page)),
-        R::browsed(Route::public("GET /docs/viewer.js", show_script)),
-        R::browsed(Route::public("GET /docs/viewer.css", show_style)),
+        Route::public("GET /docs", show_page),
+        Route::public("GET /docs/viewer.js", show_script),
+        Route::public("GET /docs/viewer.css", show_style),
     ]
 }
 

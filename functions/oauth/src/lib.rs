@@ -7,10 +7,10 @@
 //! | GET | `/.well-known/oauth-protected-resource` | the metadata of everything here as a resource (RFC 9728) |
 //! | GET | `/.well-known/oauth-protected-resource/api/v1` | the same of the API |
 //! | POST | `/oauth/registrations` | register an application (RFC 7591) |
-//! | GET | `/oauth/authorize` | ask the member who is signed in |
-//! | POST | `/oauth/authorize` | take the member's answer |
 //! | POST | `/oauth/token` | a code or a refresh token for the next tokens |
 //! | POST | `/oauth/revoke` | end a token or a grant (RFC 7009) |
+//! | GET | `/oauth/authorize` | ask the member who is signed in |
+//! | POST | `/oauth/authorize` | take the member's answer |
 //! | OPTIONS | `/.well-known/oauth-authorization-server` | scripts of any origin may read it |
 //! | OPTIONS | `/.well-known/oauth-protected-resource` | likewise |
 //! | OPTIONS | `/.well-known/oauth-protected-resource/api/v1` | likewise |
@@ -32,7 +32,7 @@ mod token;
 
 use shared::http::{Access, Form, Route, Row};
 
-/// The function's routes.
+/// What applications send.
 pub fn routes<R: Row>() -> Vec<R> {
     let (anybody, form) = (Access::Public, Form::OAuth);
     vec![
@@ -50,15 +50,22 @@ pub fn routes<R: Row>() -> Vec<R> {
             metadata::show_protected_api,
         ),
         R::open("POST /oauth/registrations", anybody, form, register::register_client),
-        R::browsed(Route::page("GET /oauth/authorize", authorize::ask)),
-        R::browsed(Route::page("POST /oauth/authorize", authorize::decide)),
         R::open("POST /oauth/token", anybody, form, token::issue_tokens),
         R::open("POST /oauth/revoke", anybody, form, revoke::revoke_token),
-        R::open("OPTIONS /.well-known/oauth-authorization-server", anybody, form, metadata::preflight),
-        R::open("OPTIONS /.well-known/oauth-protected-resource", anybody, form, metadata::preflight),
-        R::open("OPTIONS /.well-known/oauth-protected-resource/api/v1", anybody, form, metadata::preflight),
-        R::open("OPTIONS /oauth/registrations", anybody, form, metadata::preflight),
-        R::open("OPTIONS /oauth/token", anybody, form, metadata::preflight),
-        R::open("OPTIONS /oauth/revoke", anybody, form, metadata::preflight),
+    ]
+}
+
+/// The page on which a member consents, and what browsers send by themselves before a script's request.
+pub fn pages() -> Vec<Route> {
+    let preflight = |key| Route::open(key, Access::Public, Form::OAuth, metadata::preflight);
+    vec![
+        Route::page("GET /oauth/authorize", authorize::ask),
+        Route::page("POST /oauth/authorize", authorize::decide),
+        preflight("OPTIONS /.well-known/oauth-authorization-server"),
+        preflight("OPTIONS /.well-known/oauth-protected-resource"),
+        preflight("OPTIONS /.well-known/oauth-protected-resource/api/v1"),
+        preflight("OPTIONS /oauth/registrations"),
+        preflight("OPTIONS /oauth/token"),
+        preflight("OPTIONS /oauth/revoke"),
     ]
 }

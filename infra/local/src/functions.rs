@@ -10,35 +10,52 @@ use shared::http::{App, Environment, Route};
 use crate::gateway::Function;
 use crate::template::Template;
 
-/// Each function's route table.
-pub fn tables() -> [(&'static str, Vec<Route>); 13] {
+/// What a function answers.
+pub struct Tables {
+    /// Its logical id.
+    pub function: &'static str,
+    /// What programs send: the OpenAPI document has an operation for each row.
+    pub routes: Vec<Route>,
+    /// What people's browsers ask for, and whatever nobody else answers.
+    pub pages: Vec<Route>,
+}
+
+impl Tables {
+    /// The rows of both tables.
+    pub fn rows(self) -> Vec<Route> {
+        [self.routes, self.pages].concat()
+    }
+}
+
+/// Each function's tables.
+pub fn tables() -> [Tables; 13] {
     [
-        ("CandidatesFunction", candidates::routes()),
-        ("CareersFunction", careers::routes()),
-        ("ChannelsFunction", channels::routes()),
-        ("DashboardFunction", dashboard::routes()),
-        ("DefaultFunction", default::routes()),
-        ("DocsFunction", docs::routes()),
-        ("JobPostingsFunction", job_postings::routes()),
-        ("OauthFunction", oauth::routes()),
-        ("OrganizationFunction", organization::routes()),
-        ("QuickPostFunction", quick_post::routes()),
-        ("RolesFunction", roles::routes()),
-        ("VoiceScreensFunction", voice_screens::routes()),
-        ("VoiceWebhookFunction", voice_webhook::routes()),
+        Tables { function: "CandidatesFunction", routes: candidates::routes(), pages: Vec::new() },
+        Tables { function: "CareersFunction", routes: careers::routes(), pages: careers::pages() },
+        Tables { function: "ChannelsFunction", routes: channels::routes(), pages: Vec::new() },
+        Tables { function: "DashboardFunction", routes: Vec::new(), pages: dashboard::pages() },
+        Tables { function: "DefaultFunction", routes: Vec::new(), pages: default::pages() },
+        Tables { function: "DocsFunction", routes: docs::routes(), pages: docs::pages() },
+        Tables { function: "JobPostingsFunction", routes: job_postings::routes(), pages: Vec::new() },
+        Tables { function: "OauthFunction", routes: oauth::routes(), pages: oauth::pages() },
+        Tables { function: "OrganizationFunction", routes: organization::routes(), pages: Vec::new() },
+        Tables { function: "QuickPostFunction", routes: quick_post::routes(), pages: Vec::new() },
+        Tables { function: "RolesFunction", routes: roles::routes(), pages: Vec::new() },
+        Tables { function: "VoiceScreensFunction", routes: voice_screens::routes(), pages: Vec::new() },
+        Tables { function: "VoiceWebhookFunction", routes: voice_webhook::routes(), pages: Vec::new() },
     ]
 }
 
 /// The functions that answer requests.
 pub fn answering(environment: &Environment) -> BTreeMap<String, Function> {
-    let function = |routes| -> Function {
-        let app = App::new(environment.clone(), routes);
+    let function = |rows| -> Function {
+        let app = App::new(environment.clone(), rows);
         Arc::new(move |request| {
             let app = app.clone();
             async move { app.handle(request).await }.boxed()
         })
     };
-    tables().into_iter().map(|(name, routes)| (name.to_owned(), function(routes))).collect()
+    tables().into_iter().map(|tables| (tables.function.to_owned(), function(tables.rows()))).collect()
 }
 
 /// Runs every function that the template puts on a schedule, and says in a line what each has done.

@@ -1,4 +1,4 @@
-//! The table of routes: one row says which request it answers, who may send it, and who answers.
+//! A function's two tables, of routes and of pages: one row says which request it answers, who may send it, and who answers.
 
 use std::pin::Pin;
 use std::sync::Arc;
@@ -52,7 +52,7 @@ pub(super) enum Handler {
     AtDesk(MemberRole, By<Desk>),
 }
 
-/// A row of a function's table.
+/// A row of a function's tables, as the function has it.
 #[derive(Clone)]
 pub struct Route {
     /// The gateway's route key: `"GET /api/v1/roles/{id}"`, or `"$default"`.
@@ -60,8 +60,8 @@ pub struct Route {
     pub(super) handler: Handler,
 }
 
-/// A row of a table, as its reader wants it: a [`Route`] answers requests; who describes the API keeps what the types
-/// tell.
+/// A row of a route table, as its reader wants it: a [`Route`] answers requests; who describes the API keeps what the types
+/// tell. Pages have no such types, and a table of their own.
 pub trait Row: Sized {
     /// `handler` answers requests of this key that carry a credential with this scope. It may be called again for the
     /// same request when what it read has changed before it could write; so may every other.
@@ -80,9 +80,6 @@ pub trait Row: Sized {
         O: Output + 'static,
         H: Fn(Sent<P>) -> F + Send + Sync + 'static,
         F: Future<Output = Result<Reply<O>, Error>> + Send + 'static;
-
-    /// A row for people's browsers.
-    fn browsed(route: Route) -> Self;
 }
 
 impl Row for Route {
@@ -106,10 +103,6 @@ impl Row for Route {
     {
         let handler = by(move |visit| handler(Sent::new(visit)));
         Self { key, handler: Handler::Open(access, form, handler) }
-    }
-
-    fn browsed(route: Route) -> Self {
-        route
     }
 }
 

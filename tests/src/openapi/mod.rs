@@ -18,7 +18,7 @@ use utoipa::PartialSchema;
 
 pub use breaking::{breaking, promises};
 pub use operation::Operation;
-use operation::{Entry, Taken};
+use operation::Taken;
 use schema::Schemas;
 use source::Source;
 
@@ -29,12 +29,6 @@ pub const DOCUMENT: &str = "GET /api/v1/openapi.json";
 const VERSION: &str = "3.1.1";
 /// Where a schema is, but for its name.
 const SCHEMAS: &str = "#/components/schemas/";
-
-/// Whether the document has a row as an operation: programs send it. Pages are for people's browsers, which send
-/// preflights by themselves.
-pub fn is_described(key: &str, form: Form) -> bool {
-    matches!(form, Form::Api | Form::OAuth | Form::Document) && !key.starts_with("OPTIONS ")
-}
 
 /// A request that was carried out: what was sent, and what came back.
 #[derive(Clone, Debug)]
@@ -60,9 +54,9 @@ pub struct Refused {
     pub body: Value,
 }
 
-/// What the tables tell, in the order in which it is shown.
+/// The rows of all route tables, in the order in which they are shown.
 pub fn operations() -> Vec<Operation> {
-    let entries: Vec<Entry> = [
+    [
         quick_post::routes(),
         roles::routes(),
         job_postings::routes(),
@@ -75,11 +69,7 @@ pub fn operations() -> Vec<Operation> {
         careers::routes(),
         docs::routes(),
     ]
-    .into_iter()
-    .flatten()
-    .collect();
-    let operations = entries.into_iter().filter_map(|Entry(operation)| operation);
-    operations.filter(|operation| is_described(operation.key, operation.form)).collect()
+    .concat()
 }
 
 /// The document, with an example for each row of the tables.

@@ -3,14 +3,14 @@
 use std::any::type_name;
 
 use serde_json::{Map, Value, json};
-use shared::http::{Access, Call, Error, Form, Input, Output, Payload, Reply, Route, Row, Sent};
+use shared::http::{Access, Call, Error, Form, Input, Output, Payload, Reply, Row, Sent};
 use shared::model::Scope;
 
 use super::Example;
 use super::input::Description;
 use super::schema::Described;
 
-/// A row, described.
+/// A row of a route table, described.
 #[derive(Clone, Debug)]
 pub struct Operation {
     /// The gateway's route key.
@@ -39,10 +39,7 @@ pub(super) enum Taken {
     Payload { media: Option<&'static str>, parameters: &'static [&'static str], body: Described },
 }
 
-/// A row of any table; nothing where it is for people's browsers.
-pub(super) struct Entry(pub(super) Option<Operation>);
-
-impl Row for Entry {
+impl Row for Operation {
     fn new<I, O, H, F>(key: &'static str, scope: Scope, _: H) -> Self
     where
         I: Input + 'static,
@@ -51,7 +48,7 @@ impl Row for Entry {
         F: Future<Output = Result<Reply<O>, Error>> + Send + 'static,
     {
         let taken = Taken::Fields(Description::of::<I>());
-        Self(Some(Operation::new::<O, H>(key, Access::Scope(scope), Form::Api, taken)))
+        Self::described::<O, H>(key, Access::Scope(scope), Form::Api, taken)
     }
 
     fn open<P, O, H, F>(key: &'static str, access: Access, form: Form, _: H) -> Self
@@ -63,16 +60,12 @@ impl Row for Entry {
     {
         let body = Described::of::<P::Body>();
         let taken = Taken::Payload { media: P::MEDIA, parameters: P::PARAMETERS, body };
-        Self(Some(Operation::new::<O, H>(key, access, form, taken)))
-    }
-
-    fn browsed(_: Route) -> Self {
-        Self(None)
+        Self::described::<O, H>(key, access, form, taken)
     }
 }
 
 impl Operation {
-    fn new<O: Output, H>(key: &'static str, access: Access, form: Form, taken: Taken) -> Self {
+    fn described<O: Output, H>(key: &'static str, access: Access, form: Form, taken: Taken) -> Self {
         Self {
             key,
             access,
