@@ -165,6 +165,17 @@ fn functions_do_not_know_each_other() {
 }
 
 #[test]
+fn no_test_of_a_function_is_left_out() {
+    for entry in std::fs::read_dir(project("functions")).unwrap() {
+        let folder = entry.unwrap().path();
+        let Ok(manifest) = std::fs::read_to_string(folder.join("Cargo.toml")) else { continue };
+        let has_tests =
+            sources(folder.to_str().unwrap()).iter().any(|(_, source)| source.contains("cfg(test)"));
+        assert_ne!(manifest.contains("[lib]\ntest = false"), has_tests, "{}", folder.display());
+    }
+}
+
+#[test]
 fn only_the_store_builds_keys_and_nothing_scans() {
     for (path, source) in sources("shared/src") {
         assert!(!source.contains(".scan()") && !source.contains("filter_expression("), "{}", path.display());
