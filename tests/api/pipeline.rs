@@ -299,7 +299,7 @@ impl Play<'_> {
     }
 }
 
-#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+#[tokio::test(flavor = "multi_thread")]
 async fn ten_thousand_sequences_agree_with_the_model() {
     let play = async |seed: u64| {
         let world = World::new().await;
