@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 use shared::http::Access;
 use shared::model::{Role, RoleContent, SalaryRange, Text};
 use tests::wire::Recorded;
-use tests::{ACME, Things, World, tenant};
+use tests::{Things, World};
 
 /// How many calls each row of the route tables may make, counted on a request that succeeds.
 const BUDGET: &[(&str, usize)] = &[
@@ -200,14 +200,7 @@ async fn a_page_costs_the_same_of_ten_roles_as_of_ten_thousand_first_or_last() {
                 draft
             }
         };
-        let numbers: Vec<_> = (from..to).collect();
-        for some in numbers.chunks(50) {
-            let mut writes = shared::store::Writes::new(tenant(ACME, shared::model::Mode::Live));
-            for number in some {
-                writes.insert_role(&role(*number)).unwrap();
-            }
-            world.store().commit(writes).await.unwrap();
-        }
+        world.write_roles(&(from..to).map(role).collect::<Vec<_>>()).await;
     };
     let count = world.engine.many(10_000);
     roles(0, 10).await;

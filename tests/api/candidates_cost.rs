@@ -31,22 +31,18 @@ fn writes() -> Writes {
 /// Open roles with the numbers from 1 to `count`.
 async fn write_roles(world: &World, count: u64) {
     let now = world.environment.clock.now();
-    let numbers: Vec<_> = (1..=count).collect();
-    for some in numbers.chunks(50) {
-        let mut writes = writes();
-        for number in some {
-            let content = RoleContent {
-                title: Text::parse("Engineer").unwrap().unwrap(),
-                department: None,
-                description: None,
-                location: None,
-                remote_policy: None,
-                salary: SalaryRange::default(),
-            };
-            writes.insert_role(&Role::draft(id(*number), content, now).publish(now).unwrap()).unwrap();
-        }
-        world.store().commit(writes).await.unwrap();
-    }
+    let role = |number| {
+        let content = RoleContent {
+            title: Text::parse("Engineer").unwrap().unwrap(),
+            department: None,
+            description: None,
+            location: None,
+            remote_policy: None,
+            salary: SalaryRange::default(),
+        };
+        Role::draft(id(number), content, now).publish(now).unwrap()
+    };
+    world.write_roles(&(1..=count).map(role).collect::<Vec<_>>()).await;
 }
 
 async fn jane(world: &World) -> u64 {

@@ -171,9 +171,17 @@ fn no_test_of_a_function_is_left_out() {
     for entry in std::fs::read_dir(project("functions")).unwrap() {
         let folder = entry.unwrap().path();
         let Ok(manifest) = std::fs::read_to_string(folder.join("Cargo.toml")) else { continue };
-        let has_tests =
-            sources(folder.to_str().unwrap()).iter().any(|(_, source)| source.contains("cfg(test)"));
-        assert_ne!(manifest.contains("[lib]\ntest = false"), has_tests, "{}", folder.display());
+        let tested: Vec<_> = sources(folder.to_str().unwrap())
+            .into_iter()
+            .filter(|(_, source)| source.contains("cfg(test)") || source.contains("#[test]"))
+            .map(|(path, _)| path)
+            .collect();
+        assert_ne!(manifest.contains("[lib]\ntest = false"), !tested.is_empty(), "{}", folder.display());
+        assert!(
+            !tested.contains(&folder.join("src/main.rs")),
+            "{}: no test of a binary runs",
+            folder.display()
+        );
     }
 }
 

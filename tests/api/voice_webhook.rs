@@ -474,7 +474,7 @@ fn news(world: &World, screen: u64, what: &str) -> Value {
     }
 }
 
-/// Every three callbacks in every order, or one order in seven: the first end is the end, and it counts once.
+/// Three callbacks in every order, on a slow engine in one of seven: the first end is the end, and it counts once.
 #[tokio::test]
 async fn callbacks_may_come_in_any_order() {
     let world = world().await;

@@ -37,12 +37,12 @@ use serde_json::{Value, json};
 use shared::clock::Clock;
 use shared::config::{Config, Services};
 use shared::http::Environment;
-use shared::model::{Mode, Tenant};
+use shared::model::{Mode, Role, Tenant};
 use shared::providers::Providers;
 use shared::providers::client_document::ClientDocuments;
 use shared::random::Random;
 use shared::secret::Secret;
-use shared::store::Store;
+use shared::store::{Store, Writes};
 use tokio::net::TcpListener;
 use tokio::sync::watch;
 
@@ -211,6 +211,17 @@ impl World {
     /// Does what requests have left to be done.
     pub async fn run_tasks(&self) -> tasks::Summary {
         tasks::run(self.environment.clone()).await.expect("tasks")
+    }
+
+    /// Writes roles of Acme's live mode past the API, fifty to a transaction.
+    pub async fn write_roles(&self, roles: &[Role]) {
+        for some in roles.chunks(50) {
+            let mut writes = Writes::new(tenant(ACME, Mode::Live));
+            for role in some {
+                writes.insert_role(role).expect("an item");
+            }
+            self.store().commit(writes).await.expect("roles");
+        }
     }
 
     /// The store.
