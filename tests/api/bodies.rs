@@ -1,10 +1,16 @@
 //! Bodies and headers that are not what they should be.
 
+use std::net::Ipv4Addr;
+
+use bytes::Bytes;
 use http::Method;
+use rolecall_local::gateway::MAX_BODY;
 use serde_json::json;
+use tests::contract::CONTRACT;
+use tests::openapi::operations;
 use tests::{Answer, World};
 
-async fn send(world: &World, content_type: &str, body: impl Into<bytes::Bytes>) -> Answer {
+async fn send(world: &World, content_type: &str, body: impl Into<Bytes>) -> Answer {
     world.request(Method::POST, "/api/v1/roles").body(content_type, body).send().await
 }
 
@@ -152,11 +158,27 @@ async fn an_authorization_header_of_ten_kilobytes_is_the_gateways_to_refuse() {
     let long = format!("Bearer {}", "a".repeat(10_000));
     let answer = world.request(Method::GET, "/api/v1/roles").header("authorization", &long).send().await;
     assert_eq!(answer.status, 401, "within the gateway's limit it is a malformed credential");
-    let long = format!("Bearer {}", "a".repeat(10_240));
-    assert_eq!(
-        world.request(Method::GET, "/api/v1/roles").header("authorization", &long).send().await.status,
-        431
-    );
+}
+
+/// What is too large for the gateway never reaches a function, and is in the document all the same.
+#[tokio::test]
+async fn what_the_gateway_refuses_is_described() {
+    let world = World::new().await;
+    let (header, body) = ("a".repeat(10_240), Bytes::from(vec![b'x'; MAX_BODY + 1]));
+    for operation in operations() {
+        let key = operation.key;
+        let (method, path) = key.split_once(' ').unwrap();
+        let request = http::Request::builder().method(method).uri(path).header("host", "api.rolecall.test");
+        let long = request.header("authorization", header.clone()).body(Bytes::new()).unwrap();
+        let large = http::Request::builder().method(method).uri(path).body(body.clone()).unwrap();
+        for (request, status) in [(long, 431), (large, 413)] {
+            let answer = world.gateway.send(request, Ipv4Addr::LOCALHOST.into()).await;
+            assert_eq!(answer.status(), status, "{key}");
+            if status == 431 || operation.reads_body() {
+                assert_eq!(CONTRACT.gateway_breaches(key, &answer), [] as [&str; 0], "{key}");
+            }
+        }
+    }
 }
 
 #[tokio::test]

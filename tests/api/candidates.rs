@@ -617,6 +617,8 @@ async fn a_hire_may_say_when_the_work_begins() {
         json!("20261201"),
         json!("01.12.2026"),
         json!("2026-12-01T00:00:00Z"),
+        json!("-000001-01-01"),
+        json!("0000-01-01"),
         json!("tomorrow"),
     ] {
         let refused = step(&world, jane, "hire", json!({ "start_date": bad })).await.expect(422);

@@ -117,6 +117,7 @@ async fn a_patch_sets_clears_and_leaves() {
         (json!({ "salary_max": 9 }), "salary_min must be at most salary_max"),
         (json!({ "title": null }), "title can't be blank"),
         (json!({ "title": " " }), "title can't be blank"),
+        (json!({ "title": "\u{FEFF}" }), "title can't be blank"),
         (json!({ "status": "open" }), "status is not a known field"),
         (json!({ "job_posting_id": 1 }), "job_posting_id is not a known field"),
     ] {

@@ -230,6 +230,7 @@ async fn the_time_lies_ahead_and_within_ninety_days() {
     for (time, shown) in [
         ("2026-11-20T09:30:01Z", "2026-11-20T09:30:01Z"),
         ("2026-11-20T11:30:00.5+01:00", "2026-11-20T10:30:00Z"),
+        ("2026-11-20t11:30:00z", "2026-11-20T11:30:00Z"),
         ("2027-02-18T09:30:00Z", "2027-02-18T09:30:00Z"),
     ] {
         let role = client.role().await;
@@ -249,6 +250,15 @@ async fn the_time_lies_ahead_and_within_ninety_days() {
         (json!("2026-11-21"), format),
         (json!("2026-11-21T09:30:00"), format),
         (json!("99999-01-01T00:00:00Z"), format),
+        // ISO 8601 has them, RFC 3339 has not.
+        (json!("20261130T100000Z"), format),
+        (json!("2026-11-30T10Z"), format),
+        (json!("2026-11-30T10:00Z"), format),
+        (json!("2026-11-30 10:00:00Z"), format),
+        (json!("2026-11-30T10:00:00+02"), format),
+        (json!("2026-11-30T10:00:00,5Z"), format),
+        (json!("2026-11-30T10:00:00.Z"), format),
+        (json!("2026-11-30T10:00:00+02:00[Europe/Berlin]"), format),
     ] {
         let refused = client.invite_at(candidate, role, time.clone()).await.expect(422);
         assert_eq!(refused.messages(), [message], "{time}");

@@ -5,6 +5,7 @@ use std::collections::{BTreeSet, HashMap};
 use std::convert::identity;
 use std::sync::{Arc, LazyLock, Mutex};
 
+use bytes::Bytes;
 use futures_util::FutureExt;
 use http::{HeaderMap, HeaderValue};
 use jsonschema::{Registry, RegistryBuilder, Validator};
@@ -222,24 +223,33 @@ impl Contract {
         request: &http::Request<Vec<u8>>,
         response: &Response<Body>,
     ) -> Vec<String> {
-        let (method, path) = key.split_once(' ').unwrap_or_default();
-        let pointer = format!("/paths/{}/{}", escaped(path), method.to_lowercase());
-        let Some(operation) = Part::at(&self.document, pointer) else {
+        let Some(operation) = self.operation(key) else {
             return vec!["there is no such operation".to_owned()];
         };
-        let described = operation.get("responses").and_then(|all| all.get(response.status().as_str()));
-        let Some(described) = described else { return vec!["the status is not described".to_owned()] };
-        let mut found = self.headers(&described, response.headers(), &[]);
-        found.extend(self.content(
-            described.get("content"),
-            response.headers(),
-            response.body().as_ref(),
-            identity,
-        ));
+        let mut found = self.answer_breaches(&operation, response);
         if response.status().is_success() {
             found.extend(self.parameters(&operation, request));
             found.extend(self.request_body(&operation, request));
         }
+        found
+    }
+
+    fn operation(&self, key: &str) -> Option<Part<'_>> {
+        let (method, path) = key.split_once(' ')?;
+        Part::at(&self.document, format!("/paths/{}/{}", escaped(path), method.to_lowercase()))
+    }
+
+    /// Where what the gateway answers by itself, before a function is asked, is not what the document says of the row.
+    pub fn gateway_breaches(&self, key: &str, response: &Response<Bytes>) -> Vec<String> {
+        self.operation(key).map_or_else(Vec::new, |operation| self.answer_breaches(&operation, response))
+    }
+
+    fn answer_breaches<B: AsRef<[u8]>>(&self, operation: &Part<'_>, response: &Response<B>) -> Vec<String> {
+        let described = operation.get("responses").and_then(|all| all.get(response.status().as_str()));
+        let Some(described) = described else { return vec!["the status is not described".to_owned()] };
+        let mut found = self.headers(&described, response.headers(), &[]);
+        let content = described.get("content");
+        found.extend(self.content(content, response.headers(), response.body().as_ref(), identity));
         found
     }
 

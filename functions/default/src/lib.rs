@@ -4,6 +4,7 @@
 //! |---|---|
 //! | `$default` | 404, or 405 with the methods that the path has |
 
+use std::collections::BTreeSet;
 use std::future::{Ready, ready};
 use std::sync::Arc;
 
@@ -120,13 +121,14 @@ fn refuse(visit: Arc<Visit>) -> Ready<Result<Reply<()>, Error>> {
 }
 
 fn refusal(path: &str) -> Error {
-    let methods: Vec<_> = KNOWN
+    let methods: BTreeSet<_> = KNOWN
         .iter()
         .filter_map(|route| route.split_once(' '))
         .filter(|(_, pattern)| matches(pattern, path))
         .map(|(method, _)| method)
         .collect();
-    if methods.is_empty() { Error::NotFound } else { Error::MethodNotAllowed(methods.join(", ")) }
+    let methods = Vec::from_iter(methods).join(", ");
+    if methods.is_empty() { Error::NotFound } else { Error::MethodNotAllowed(methods) }
 }
 
 fn matches(pattern: &str, path: &str) -> bool {
@@ -154,6 +156,7 @@ mod tests {
             ("/api/v1/quick_post", "POST"),
             ("/careers/acme/cook", "GET"),
             ("/careers/acme/cook/apply", "GET, POST"),
+            ("/careers/acme/jobs.json", "GET"),
         ] {
             assert!(
                 matches!(refusal(path), Error::MethodNotAllowed(methods) if methods == allowed),

@@ -173,7 +173,7 @@ impl Error {
             Self::InvalidTransition(message) | Self::ChannelNotConnected(message) => {
                 Some(vec![message.clone()])
             }
-            Self::IdempotencyMismatch => Some(Vec::new()),
+            Self::IdempotencyMismatch => Some(vec![self.to_string()]),
             _ => None,
         };
         let (_, code) = self.kind();

@@ -391,7 +391,7 @@ impl Value for Phone {
 impl Value for Date {
     fn read(scalar: &Scalar<'_>) -> Result<Option<Self>, String> {
         let Some(text) = text(scalar)? else { return Ok(None) };
-        let date = text.parse::<Self>().ok().filter(|date| date.to_string() == text);
+        let date = text.parse::<Self>().ok().filter(|date| date.to_string() == text && date.year() > 0);
         date.map(Some).ok_or_else(|| "must be a date, such as 2026-11-20".to_owned())
     }
 
@@ -403,13 +403,22 @@ impl Value for Date {
 impl Value for Timestamp {
     fn read(scalar: &Scalar<'_>) -> Result<Option<Self>, String> {
         let Some(text) = text(scalar)? else { return Ok(None) };
-        let time = text.parse().map(to_second);
-        time.map(Some).map_err(|_| "must be a time, such as 2026-11-20T09:30:00Z".to_owned())
+        let time = is_date_time(text).then(|| text.parse().ok()).flatten().map(to_second);
+        time.map(Some).ok_or_else(|| "must be a time, such as 2026-11-20T09:30:00Z".to_owned())
     }
 
     fn schema() -> RefOr<Schema> {
         formatted(KnownFormat::DateTime).into()
     }
+}
+
+/// Whether it has the form of RFC 3339, section 5.6: one of the many that ISO 8601 has.
+fn is_date_time(text: &str) -> bool {
+    let form: String =
+        text.chars().map(|c| if c.is_ascii_digit() { '0' } else { c.to_ascii_uppercase() }).collect();
+    let Some(rest) = form.strip_prefix("0000-00-00T00:00:00") else { return false };
+    let fraction = rest.strip_prefix('.').filter(|rest| rest.starts_with('0'));
+    ["Z", "+00:00", "-00:00"].contains(&fraction.map_or(rest, |rest| rest.trim_start_matches('0')))
 }
 
 /// A string's content; `None` where it is blank.

@@ -10,7 +10,7 @@ use shared::store::{Failure, Refusal};
 
 use super::operation::Operation;
 use super::source::Source;
-use super::{Refused, admitted, always, header_name, reference};
+use super::{Refused, admitted, always, header_name, or_the_gateway, reference};
 
 /// An error of each kind, by the name of its example.
 fn samples() -> Vec<(&'static str, Error)> {
@@ -18,7 +18,12 @@ fn samples() -> Vec<(&'static str, Error)> {
     let messages = ["title can't be blank", "salary_min must be at most salary_max"];
     vec![
         ("bad_request", Error::BadRequest("The request body is not JSON: line 1, column 12".to_owned())),
-        ("bad_header", Error::BadRequest("The header if-match must be sent once".to_owned())),
+        (
+            "bad_header",
+            Error::BadRequest(
+                "The header idempotency-key must be 1 to 255 visible ASCII characters".to_owned(),
+            ),
+        ),
         ("bad_cursor", Error::BadRequest("The cursor is not valid for this list".to_owned())),
         ("unauthorized", Error::Unauthorized { presented: false }),
         ("bad_credential", Error::Unauthorized { presented: true }),
@@ -143,7 +148,7 @@ fn response(errors: &[(&str, Error)], source: &Source, named: &BTreeMap<String, 
     let schema = if status == 422 { "Invalid" } else { "Error" };
     let examples: Map<_, _> =
         errors.iter().map(|(name, _)| ((*name).to_owned(), reference("examples", name))).collect();
-    json!({
+    let response = json!({
         "description": when.join("\n\n"),
         "headers": headers(errors),
         "content": { "application/json": {
@@ -153,7 +158,8 @@ fn response(errors: &[(&str, Error)], source: &Source, named: &BTreeMap<String, 
             },
             "examples": examples,
         } },
-    })
+    });
+    if status == 413 { or_the_gateway(response) } else { response }
 }
 
 /// What an error means: what the rules say of its code, or the comment at its variant.
@@ -247,7 +253,7 @@ pub(super) fn played_responses(
                 "examples": examples,
             } },
         });
-        (status.to_string(), response)
+        (status.to_string(), if status == 413 { or_the_gateway(response) } else { response })
     };
     by_status.into_iter().map(response).collect()
 }

@@ -78,6 +78,7 @@ pub fn document(examples: &BTreeMap<&str, Example>) -> Value {
     let schemas = Schemas::of(&operations);
     let mut responses = Map::new();
     responses.insert("too_large_header".to_owned(), too_large_header());
+    responses.insert("too_large_body".to_owned(), too_large_body());
     let mut paths = Map::new();
     let mut tags = Vec::new();
     for operation in &operations {
@@ -113,6 +114,8 @@ pub fn document(examples: &BTreeMap<&str, Example>) -> Value {
     names::rename(&mut document);
     document
 }
+
+const TOO_LARGE_BODY: &str = "The request's body is over 10 MB, says the gateway in its own form.";
 
 /// Takes out the components that nothing refers to.
 fn remove_unused(document: &mut Value) {
@@ -198,6 +201,9 @@ fn describe(
     } else {
         errors::played_responses(operation, source, &docs.errors, &example.refusals)
     });
+    if operation.reads_body() {
+        answers.entry("413").or_insert_with(|| reference("responses", "too_large_body"));
+    }
     answers.insert("431".to_owned(), reference("responses", "too_large_header"));
     answers.sort_keys();
     described["responses"] = answers.into();
@@ -433,6 +439,34 @@ fn too_large_header() -> Value {
             "example": { "message": "Request Header Fields Too Large" },
         } },
     })
+}
+
+/// See above.
+fn too_large_body() -> Value {
+    json!({
+        "description": TOO_LARGE_BODY,
+        "content": { "application/json": {
+            "schema": reference("schemas", "GatewayError"),
+            "example": { "message": "Request Entity Too Large" },
+        } },
+    })
+}
+
+/// A function's response, where the gateway has one with this status, too: in its own form, and without our headers.
+fn or_the_gateway(mut response: Value) -> Value {
+    let of_the_gateway = too_large_body();
+    let description = response["description"].as_str().expect("a description");
+    response["description"] = format!("{description}\n\n{TOO_LARGE_BODY}").into();
+    for header in ["X-Request-Id", "Cache-Control"] {
+        response["headers"][header] = headers()[header].clone();
+        response["headers"][header]["required"] = false.into();
+    }
+    let (ours, theirs) =
+        (&mut response["content"]["application/json"], &of_the_gateway["content"]["application/json"]);
+    ours["schema"] = json!({ "anyOf": [ours["schema"], theirs["schema"]] });
+    ours["examples"]["of_the_gateway"] =
+        json!({ "summary": theirs["example"]["message"], "value": theirs["example"] });
+    response
 }
 
 fn security_schemes() -> Value {

@@ -108,7 +108,7 @@ impl Operation {
     }
 
     /// Whether it reads a body, even if no field of it. (It refuses every field then.)
-    pub(super) fn reads_body(&self) -> bool {
+    pub fn reads_body(&self) -> bool {
         matches!(self.method(), "POST" | "PATCH")
     }
 

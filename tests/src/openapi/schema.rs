@@ -256,6 +256,7 @@ fn error_schemas() -> [(String, Value); 4] {
     let words = |codes: Vec<(u16, &str)>| codes.into_iter().map(|(_, code)| code).collect::<Value>();
     invalid["properties"]["code"]["enum"] = words(invalid_codes);
     invalid["properties"]["messages"]["type"] = "array".into();
+    invalid["properties"]["messages"]["minItems"] = 1.into();
     invalid["required"] = fields.to_vec().into();
     let mut error = invalid.clone();
     error["properties"]["code"]["enum"] = words(codes);
