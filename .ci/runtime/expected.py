@@ -1,6 +1,7 @@
 """What each recorded event is to be answered: by the OpenAPI document where that says it, else by what is written here."""
 
 import json
+import re
 
 from jsonschema import Draft202012Validator
 from referencing import Registry
@@ -11,30 +12,66 @@ from sam import ROOT
 DOCUMENT = json.loads((ROOT / "functions/docs/openapi.json").read_text())
 REGISTRY = Registry().with_resource("urn:openapi", DRAFT202012.create_resource(DOCUMENT))
 
-# Forms are answered with a redirect, which leads to the page that says what was done. These are answered with a page.
-NOT_REDIRECTED = {"dashboard_api_keys_create", "dashboard_members_invite", "dashboard_members_link"}
 STATUS = {
     "default_method_not_allowed": 405,
     "default_not_found": 404,
     # The signature is as old as the recording, and is good for five minutes. main.py sends it signed anew, too.
     "voice_webhook_receive": 401,
 }
-# Where redirects lead; of an address only the beginning is given.
+# Where redirects lead; what is new each time is a star.
 LOCATION = {
-    "dashboard_channels_x_connect": "https://x.com/i/oauth2/authorize?response_type=code&client_id=recorded&",
+    "careers_apply": "/careers/acme/recorded/apply?ticket=*",
+    "dashboard_account_password": "/dashboard/settings/account?done=password-changed",
+    "dashboard_api_keys_revoke": "/dashboard/settings/integrations/api-keys?done=key-revoked",
+    "dashboard_career_page_change": "/dashboard/settings/career-page?done=career-page-changed",
+    "dashboard_channels_whatsapp_connect": "/dashboard/settings/integrations/channels?done=whatsapp-connected",
+    "dashboard_channels_whatsapp_disconnect": "/dashboard/settings/integrations/channels?done=whatsapp-disconnected",
     # Nobody comes back from X later than ten minutes, and only X has a code that is good.
     "dashboard_channels_x_callback": "/dashboard/settings/integrations/channels?failed=x-stale",
+    "dashboard_channels_x_connect": "https://x.com/i/oauth2/authorize?response_type=code&client_id=recorded"
+    "&redirect_uri=https%3A%2F%2Fapi.rolecall.example%2Fdashboard%2Fsettings%2Fintegrations%2Fchannels%2Fx%2Fcallback"
+    "&scope=tweet.read+tweet.write+users.read+offline.access&state=*&code_challenge=*&code_challenge_method=S256",
+    "dashboard_channels_x_disconnect": "/dashboard/settings/integrations/channels?done=x-disconnected",
+    "dashboard_connected_apps_revoke": "/dashboard/settings/integrations/connected-apps?done=app-revoked",
+    "dashboard_members_remove": "/dashboard/settings/members?done=member-removed",
+    "dashboard_members_role": "/dashboard/settings/members?done=role-changed",
     "dashboard_mode": "/dashboard",
+    "dashboard_password": "/dashboard?done=password-set",
     "dashboard_sign_in": "/dashboard",
-    "oauth_authorize_decide": "http://127.0.0.1:8765/callback?code=rc_ac_L",
-    "careers_apply": "/careers/acme/recorded/apply",
+    "dashboard_sign_out": "/dashboard/sign-in?done=signed-out",
+    "dashboard_sign_out_everywhere": "/dashboard/sign-in?done=signed-out",
+    "oauth_authorize_decide": "http://127.0.0.1:8765/callback"
+    "?code=rc_ac_L*&state=recorded&iss=https%3A%2F%2Fapi.rolecall.example",
 }
-
-
-# What jobs have done. The schedule's run takes up what the stream tells of.
+# The pages: the title, and something that stands there.
+PAGES = {
+    "careers_list": ("Openings at Acme", '<a href="/careers/acme/recorded">Recorded</a>'),
+    "careers_received": ("Thank you for applying – Acme", '<a href="/careers/acme/recorded">Recorded</a> has reached'),
+    "careers_show": ("Recorded – Acme", 'action="/careers/acme/recorded/apply"'),
+    "dashboard_account": ("Account – Rolecall", 'value="ada@acme.example"'),
+    "dashboard_api_keys": ("API keys – Rolecall", '<th scope="row">Acme demonstration</th>'),
+    "dashboard_api_keys_create": ("API keys – Rolecall", "Your new live key, Recorded"),
+    "dashboard_candidate": ("Recorded – Rolecall", "<dd>recorded-3@example.com</dd>"),
+    "dashboard_candidates": ("Candidates – Rolecall", '<td data-label="E-mail">recorded-3@example.com</td>'),
+    "dashboard_career_page": ("Career page – Rolecall", 'href="https://api.rolecall.example/careers/acme"'),
+    "dashboard_channels": ("Channels – Rolecall", "<dt>Calls are made by</dt><dd>Nobody</dd>"),
+    "dashboard_connected_apps": ("Connected apps – Rolecall", 'Recorded <span class="small">127.0.0.1</span>'),
+    "dashboard_members": ("Members – Rolecall", '<td data-label="E-mail">recorded-6@acme.example</td>'),
+    "dashboard_members_invite": ("Members – Rolecall", "<strong>new@acme.example</strong>"),
+    "dashboard_members_link": ("Members – Rolecall", "<strong>recorded-61@acme.example</strong>"),
+    "dashboard_overview": ("Overview – Rolecall", "<span>Plan</span> <strong>Pro</strong>"),
+    "dashboard_password_form": ("Accept your invitation – Rolecall", 'value="recorded-62@acme.example"'),
+    "dashboard_postings": ("Postings – Rolecall", "https://api.rolecall.example/careers/acme/recorded-to-publish"),
+    "dashboard_role": ("Recorded – Rolecall", 'href="https://api.rolecall.example/careers/acme/recorded"'),
+    "dashboard_roles": ("Roles – Rolecall", '<a href="/dashboard/roles/1700000000000011">Recorded</a>'),
+    "dashboard_sign_in_form": ("Sign in – Rolecall", 'name="return_to" value="/dashboard"'),
+    "docs_show_page": ("Rolecall API", '<script src="/docs/viewer.js">'),
+    "oauth_authorize_ask": ("Allow access – Rolecall", "<h1>Allow <q>Recorded</q> access to Acme?</h1>"),
+}
+# What jobs have done. The stream's run leaves nothing for the schedule's.
 DONE = {
-    "tasks_schedule": {"tasks": 2, "failed": 0},
-    "tasks_stream": {"failed": 0},
+    "tasks_stream": {"tasks": 2, "failed": 0},
+    "tasks_schedule": {"tasks": 0, "failed": 0},
     "usage_reset_schedule": {"organizations": 2, "failed": 0},
 }
 
@@ -54,17 +91,20 @@ def check(name, event, answer):
     kind, body = header(answer, "content-type"), answer.get("body", "")
     if status == 303:
         location = header(answer, "location")
-        usual = "?done=" in location and not location.startswith("/dashboard/sign-in?return_to")
-        assert location.startswith(LOCATION[name]) if name in LOCATION else usual, f"{name} leads to {location}"
+        pattern = re.escape(LOCATION[name]).replace(r"\*", r"[\w.-]+")
+        assert re.fullmatch(pattern, location), f"{name} leads to {location}"
     elif status == 204:
         assert header(answer, "access-control-allow-origin") == "*", f"{name}: {answer}"
-    elif kind.startswith("text/html"):
-        assert body.lower().startswith("<!doctype html>"), f"{name} is no page: {body}"
+    elif name in PAGES:
+        title, fact = PAGES[name]
+        is_page = kind.startswith("text/html") and body.lower().startswith("<!doctype html>")
+        assert is_page, f"{name} is no page: {answer}"
+        assert f"<title>{title}</title>" in body and fact in body, f"{name} is another page: {body}"
         assert "default-src 'none'" in header(answer, "content-security-policy"), f"{name}: {answer['headers']}"
     elif kind.startswith("application/json"):
         json.loads(body)
     else:
-        assert body, f"{name}: the answer is empty"
+        assert body and not kind.startswith("text/html"), f"{name} is empty, or a page: {answer}"
     return status
 
 
@@ -83,8 +123,7 @@ def is_documented(event):
 def usual_status(name, method):
     if method == "OPTIONS":
         return 204
-    is_form = method == "POST" and name not in NOT_REDIRECTED
-    return 303 if is_form or name in LOCATION else 200
+    return 303 if name in LOCATION else 200
 
 
 def check_documented(event, answer, status):

@@ -59,6 +59,8 @@ def events(provider):
         found[owner.name].append((path.stem, event))
     for name, own in found.items():
         assert own, f"no recorded event is for {name}"
+        # A stream tells of something at once. The schedule comes later.
+        own.sort(key=lambda one: "Records" not in one[1])
     return found
 
 
