@@ -12,34 +12,34 @@ from generated.rolecall_client.models import OpenApi
 
 
 class Record:
-    """The requests that succeeded."""
+    """The requests, and whether they succeeded, be it once."""
 
     def __init__(self) -> None:
-        self.requests: set[str] = set()
+        self.requests: dict[str, bool] = {}
 
-    def client(self, base: str, key: str) -> AuthenticatedClient:
+    def client(
+        self, base: str, key: str, *, prefix: str = "Bearer", header: str = "Authorization"
+    ) -> AuthenticatedClient:
         """A client whose requests are recorded."""
-        return AuthenticatedClient(base, key, httpx_args={"event_hooks": {"response": [self.note]}})
+        hooks = {"event_hooks": {"response": [self.note]}}
+        return AuthenticatedClient(base, key, prefix=prefix, auth_header_name=header, httpx_args=hooks)
 
     def note(self, response: httpx.Response) -> None:
-        if response.is_success:
-            self.requests.add(f"{response.request.method} {response.request.url.path}")
+        request = f"{response.request.method} {response.request.url.path}"
+        self.requests[request] = response.is_success or self.requests.get(request, False)
 
-    def unused(self, client: AuthenticatedClient) -> list[str]:
-        """The operations of the API that no request was for."""
+    def operations(self, client: AuthenticatedClient) -> dict[str, bool | None]:
+        """Every operation of the document, and whether a request for it succeeded; None, if there was no request."""
         document = show_openapi.sync(client=client)
         assert isinstance(document, OpenApi)
         paths = document.paths.additional_properties.items()
         operations = [f"{method.upper()} {path}" for path, item in paths for method in item.additional_keys]
-        return [
-            operation
-            for operation in operations
-            if " /api/v1/" in operation and not any(map(pattern(operation).fullmatch, self.requests))
-        ]
+        return {operation: self.succeeded(operation) for operation in operations}
 
-
-def pattern(operation: str) -> re.Pattern[str]:
-    return re.compile(re.sub(r"\{\w+\}", "[^/]+", operation))
+    def succeeded(self, operation: str) -> bool | None:
+        pattern = re.compile(re.sub(r"\{\w+\}", "[^/]+", operation))
+        results = [succeeded for request, succeeded in self.requests.items() if pattern.fullmatch(request)]
+        return any(results) if results else None
 
 
 def unknown(value: object, at: str = "") -> Iterator[str]:

@@ -4,12 +4,14 @@ Usage: session.py BASE
 """
 # mypy: disallow-any-expr
 
+import base64
 import datetime
 import sys
 import time
 from collections.abc import Iterator
 from typing import TypeVar, assert_never
 
+import careers
 from generated.rolecall_client import AuthenticatedClient
 from generated.rolecall_client.api.candidates import (
     advance_candidate,
@@ -23,6 +25,7 @@ from generated.rolecall_client.api.candidates import (
     unreject_candidate,
     update_candidate,
 )
+from generated.rolecall_client.api.careers import show_robots
 from generated.rolecall_client.api.channels import list_posts, post_job, show_channels
 from generated.rolecall_client.api.job_postings import (
     create_job_posting,
@@ -31,6 +34,14 @@ from generated.rolecall_client.api.job_postings import (
     show_job_posting,
     unpublish_job_posting,
     update_job_posting,
+)
+from generated.rolecall_client.api.o_auth import (
+    issue_tokens,
+    register_client,
+    revoke_token,
+    show_authorization_server,
+    show_protected_api,
+    show_protected_host,
 )
 from generated.rolecall_client.api.organization import show_organization
 from generated.rolecall_client.api.quick_post import create_quick_post
@@ -47,6 +58,7 @@ from generated.rolecall_client.api.roles import (
     update_role,
 )
 from generated.rolecall_client.api.voice_screens import list_voice_screens, show_voice_screen
+from generated.rolecall_client.api.voice_webhook import receive_voice_webhook
 from generated.rolecall_client.models import (
     Advance,
     AdvanceStage,
@@ -55,9 +67,13 @@ from generated.rolecall_client.models import (
     ApplicationSource,
     ApplicationStatus,
     AppliedTouchpoint,
+    CallbackBody,
+    CallbackBodyMessage,
     CandidatePatch,
+    ClientMetadata,
     CreatedTouchpoint,
     GatewayError,
+    GrantType,
     Hire,
     HiredTouchpoint,
     Invalid,
@@ -71,11 +87,14 @@ from generated.rolecall_client.models import (
     NewRole,
     NewVoiceScreen,
     NewXPost,
+    OAuthError,
     Period,
     Plan,
+    ReceiveVoiceWebhookProvider,
     RejectedTouchpoint,
     Rejection,
     RemotePolicy,
+    RevocationRequest,
     Role,
     RolePatch,
     RoleStatus,
@@ -83,6 +102,7 @@ from generated.rolecall_client.models import (
     ScreenInvitedTouchpoint,
     Stage,
     StageChangedTouchpoint,
+    TokenRequest,
     UnrejectedTouchpoint,
     UpdatedTouchpoint,
     VoiceScreenStatus,
@@ -93,12 +113,18 @@ from record import Record, unknown
 ACME = "rc_live_000000001000000001DemoKeyOfAcmeLiveNotASecret1G6Rh6"
 GLOBEX = "rc_live_000000002000000002DemoKeyOfGlobexLiveNoSecret1WH8fx"
 
+# The operations that a session without a browser and a provider's secret can only be refused.
+REFUSED = {
+    "POST /oauth/token": "a code takes a member's consent",
+    "POST /webhooks/voice/{provider}": "a signature takes the provider's secret",
+}
+
 Data = TypeVar("Data")
 
 
-def done(answer: Data | ApiError | GatewayError | Invalid | None) -> Data:
+def done(answer: Data | ApiError | GatewayError | Invalid | OAuthError | None) -> Data:
     """The data of a request that succeeded; its type knows every field."""
-    if answer is None or isinstance(answer, (ApiError, GatewayError, Invalid)):
+    if answer is None or isinstance(answer, (ApiError, GatewayError, Invalid, OAuthError)):
         raise AssertionError(answer)
     fields = list(unknown(answer))
     assert not fields, fields
@@ -210,6 +236,10 @@ posts = done(list_posts.sync(client=client))
 assert posts.data[0].external_id == post.external_id and posts.next_cursor is None
 use = done(show_channels.sync(client=client)).x.usage
 assert (use.used, use.limit, use.period) == (1, None, Period.DAY)
+feed = done(careers.jobs(client, "acme"))
+assert [job.url for job in feed.jobs] == [posting.public_url] and feed.next_url is None
+assert f"<loc>{posting.public_url}</loc>" in done(careers.sitemap(client, "acme"))
+assert "Allow: /careers/\n" in done(show_robots.sync(client=client))
 
 # A few drafts, and all roles page by page.
 for title in ["Data Engineer", "Product Designer", "Recruiter"]:
@@ -280,7 +310,40 @@ spent = show_organization.sync_detailed(client=globex)
 assert isinstance(spent.parsed, ApiError) and spent.parsed.code is ApiErrorCode.RATE_LIMITED, spent
 assert int(spent.headers["Retry-After"]) > 0
 
+# An application registers itself. Until a member consents there are no tokens for it.
+server = done(show_authorization_server.sync(client=client))
+protected = [done(show_protected_host.sync(client=client)), done(show_protected_api.sync(client=client))]
+assert [resource.resource for resource in protected] == [base, f"{base}/api/v1"]
+assert [resource.authorization_servers for resource in protected] == [[server.issuer]] * 2
+metadata = ClientMetadata(client_name="Assistant", redirect_uris=["https://app.example/callback"])
+registered = done(register_client.sync(client=client, body=metadata))
+secret = base64.b64encode(f"{registered.client_id}:{registered.client_secret}".encode()).decode()
+application_client = record.client(base, secret, prefix="Basic")
+tokens = issue_tokens.sync(
+    client=application_client,
+    body=TokenRequest(
+        grant_type=GrantType.AUTHORIZATION_CODE,
+        code="guessed",
+        redirect_uri=registered.redirect_uris[0],
+        code_verifier="guessed" * 7,
+    ),
+)
+assert isinstance(tokens, OAuthError) and tokens.error == "invalid_grant", tokens
+done(revoke_token.sync(client=application_client, body=RevocationRequest(token="guessed")))
+
+# A voice provider that does not know the secret.
+callback = receive_voice_webhook.sync(
+    ReceiveVoiceWebhookProvider.SIMULATOR,
+    client=record.client(base, "00", prefix="", header="X-Signature"),
+    x_timestamp=f"{time.time():.0f}",
+    body=CallbackBody(message=CallbackBodyMessage()),
+)
+assert isinstance(callback, ApiError) and callback.code is ApiErrorCode.UNAUTHORIZED, callback
+
 # Nothing was left out.
-unused = record.unused(client)
+operations = record.operations(client)
+unused = [operation for operation, succeeded in operations.items() if succeeded is None]
 assert not unused, unused
-print("every operation is used, by openapi-python-client")
+refused = {operation for operation, succeeded in operations.items() if succeeded is False}
+assert refused == REFUSED.keys(), refused
+print(f"every operation is used, by openapi-python-client; only refused: {', '.join(REFUSED)}")

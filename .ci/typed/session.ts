@@ -12,6 +12,7 @@ import type {
   GatewayError,
   Invalid,
   NewRole,
+  OAuthError,
   paths,
   RoleList,
   Touchpoint,
@@ -26,17 +27,25 @@ assert(baseUrl !== undefined, "usage: session.js BASE");
 const client = (key: string) => createClient<paths>({ baseUrl, headers: { Authorization: `Bearer ${key}` } });
 const api = client(ACME);
 
-// Every operation that succeeded.
-const used = new Set<string>();
+// Every operation that was used, and whether it succeeded, be it once.
+const used = new Map<string, boolean>();
 api.use({
   onResponse({ request, response, schemaPath }) {
-    if (response.ok) used.add(`${request.method} ${schemaPath}`);
+    const operation = `${request.method} ${schemaPath}`;
+    used.set(operation, response.ok || used.get(operation) === true);
   },
 });
 
+// The operations that a session without a browser and a provider's secret can only be refused.
+const REFUSED = {
+  "POST /oauth/token": "a code takes a member's consent",
+  "POST /webhooks/voice/{provider}": "a signature takes the provider's secret",
+};
+
 // Why a request was refused. The gateway has no codes; of the others, the code tells which of the two it is.
-function reason(error: ApiError | GatewayError | Invalid): string {
+function reason(error: ApiError | GatewayError | Invalid | OAuthError): string {
   if ("message" in error) return error.message;
+  if ("error_description" in error) return error.error_description;
   switch (error.code) {
     case "validation_failed":
     case "invalid_transition":
@@ -49,14 +58,18 @@ function reason(error: ApiError | GatewayError | Invalid): string {
 }
 
 // The data of a request that succeeded.
-function done<Data>(answer: { data?: Data; error?: ApiError | GatewayError | Invalid; response: Response }): Data {
+function done<Data>(answer: {
+  data?: Data;
+  error?: ApiError | GatewayError | Invalid | OAuthError;
+  response: Response;
+}): Data {
   if (answer.error !== undefined) assert.fail(reason(answer.error));
   assert(answer.data !== undefined, String(answer.response.status));
   return answer.data;
 }
 
 // Why a function refused a request, as it had to.
-function refused(answer: { error?: ApiError | GatewayError | Invalid; response: Response }): ApiError | Invalid {
+function refused<Refusal extends object>(answer: { error?: Refusal | GatewayError; response: Response }): Refusal {
   assert(answer.error !== undefined && !("message" in answer.error), String(answer.response.status));
   return answer.error;
 }
@@ -184,6 +197,12 @@ const posts = done(await api.GET("/api/v1/channels/x/posts"));
 assert.deepEqual([posts.data[0]?.external_id, posts.next_cursor], [post.external_id, null]);
 const channels = done(await api.GET("/api/v1/channels"));
 assert.match(use(channels.x), /connected: 1 a day$/);
+const careers = { params: { path: { org: "acme" } } };
+const feed = done(await api.GET("/careers/{org}/jobs.json", careers));
+assert.deepEqual([feed.jobs.map(({ url }) => url), feed.next_url], [[posted.job_posting.public_url], null]);
+const sitemap = done(await api.GET("/careers/{org}/sitemap.xml", { ...careers, parseAs: "text" }));
+assert(sitemap.includes(`<loc>${posted.job_posting.public_url}</loc>`));
+assert.match(done(await api.GET("/robots.txt", { parseAs: "text" })), /^Allow: \/careers\/$/m);
 
 // A few drafts, and all roles page by page.
 for (const title of ["Data Engineer", "Product Designer", "Recruiter"]) {
@@ -272,10 +291,46 @@ const spent = await globex.GET("/api/v1/organization");
 assert.equal(refused(spent).code, "rate_limited");
 assert(Number(header(spent, "Retry-After")) > 0);
 
+// An application registers itself. Until a member consents there are no tokens for it.
+const server = done(await api.GET("/.well-known/oauth-authorization-server"));
+const host = done(await api.GET("/.well-known/oauth-protected-resource"));
+const version1 = done(await api.GET("/.well-known/oauth-protected-resource/api/v1"));
+assert.deepEqual([host.resource, version1.resource], [baseUrl, `${baseUrl}/api/v1`]);
+assert.deepEqual([host.authorization_servers, version1.authorization_servers], [[server.issuer], [server.issuer]]);
+const redirect_uri = "https://app.example/callback";
+const { client_id, client_secret } = done(
+  await api.POST("/oauth/registrations", { body: { client_name: "Assistant", redirect_uris: [redirect_uri] } }),
+);
+assert(client_secret !== undefined);
+const form = {
+  headers: {
+    Authorization: `Basic ${btoa(`${client_id}:${client_secret}`)}`,
+    "Content-Type": "application/x-www-form-urlencoded",
+  },
+};
+const code = { code: "guessed", redirect_uri, code_verifier: "guessed".repeat(7) };
+const tokens = refused(
+  await api.POST("/oauth/token", { ...form, body: { grant_type: "authorization_code", ...code } }),
+);
+assert.equal(tokens.error, "invalid_grant");
+done(await api.POST("/oauth/revoke", { ...form, body: { token: "guessed" } }));
+
+// A voice provider that does not know the secret.
+const callback = refused(
+  await api.POST("/webhooks/voice/{provider}", {
+    params: { path: { provider: "simulator" }, header: { "X-Timestamp": Date.now().toFixed() } },
+    headers: { "X-Signature": "00" },
+    body: { message: {} },
+  }),
+);
+assert.equal(callback.code, "unauthorized");
+
 // Nothing was left out.
 const document = done(await api.GET("/api/v1/openapi.json"));
-const operations = Object.entries(document.paths)
-  .filter(([path]) => path.startsWith("/api/v1/"))
-  .flatMap(([path, methods]) => Object.keys(methods).map((method) => `${method.toUpperCase()} ${path}`));
+const operations = Object.entries(document.paths).flatMap(([path, methods]) =>
+  Object.keys(methods).map((method) => `${method.toUpperCase()} ${path}`),
+);
 assert.deepEqual(operations.filter((operation) => !used.has(operation)), [], "operations that were not used");
-console.log("every operation is used, by openapi-typescript and openapi-fetch");
+const declined = operations.filter((operation) => used.get(operation) === false);
+assert.deepEqual(new Set(declined), new Set(Object.keys(REFUSED)));
+console.log(`every operation is used, by openapi-typescript and openapi-fetch; only refused: ${declined.join(", ")}`);
