@@ -153,7 +153,7 @@ async fn every_answer_has_the_same_headers() {
 }
 
 #[tokio::test]
-async fn an_authorization_header_of_ten_kilobytes_is_the_gateways_to_refuse() {
+async fn an_authorization_header_of_ten_kilobytes_is_read() {
     let world = World::new().await;
     let long = format!("Bearer {}", "a".repeat(10_000));
     let answer = world.request(Method::GET, "/api/v1/roles").header("authorization", &long).send().await;

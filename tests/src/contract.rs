@@ -22,6 +22,8 @@ use crate::project;
 /// The document's place in the project.
 pub const DOCUMENT: &str = "functions/docs/openapi.json";
 
+const NO_OPERATION: &str = "there is no such operation";
+
 /// The committed document.
 pub static CONTRACT: LazyLock<Contract> = LazyLock::new(Contract::read);
 
@@ -224,7 +226,7 @@ impl Contract {
         response: &Response<Body>,
     ) -> Vec<String> {
         let Some(operation) = self.operation(key) else {
-            return vec!["there is no such operation".to_owned()];
+            return vec![NO_OPERATION.to_owned()];
         };
         let mut found = self.answer_breaches(&operation, response);
         if response.status().is_success() {
@@ -241,7 +243,8 @@ impl Contract {
 
     /// Where what the gateway answers by itself, before a function is asked, is not what the document says of the row.
     pub fn gateway_breaches(&self, key: &str, response: &Response<Bytes>) -> Vec<String> {
-        self.operation(key).map_or_else(Vec::new, |operation| self.answer_breaches(&operation, response))
+        let Some(operation) = self.operation(key) else { return vec![NO_OPERATION.to_owned()] };
+        self.answer_breaches(&operation, response)
     }
 
     fn answer_breaches<B: AsRef<[u8]>>(&self, operation: &Part<'_>, response: &Response<B>) -> Vec<String> {
