@@ -15,7 +15,7 @@ use tests::oauth::{App, Tokens, basic, registration};
 use tests::openapi::{DOCUMENT, Example, Refused, breaking, document, promises};
 use tests::{ACME, Answer, World, project, tenant};
 
-/// What clients were promised with the last release.
+/// What clients were promised with the last release, whose version it has. It has none before the first.
 const RELEASED: &str = "tests/api/openapi_released.json";
 
 /// Somebody who uses every operation once.
@@ -304,25 +304,107 @@ async fn the_snapshot_is_current() {
     );
 }
 
+/// The version that a line of the changelog is the heading of: `## 1.4.0 - 2027-01-12`.
+fn heading(line: &str) -> Option<&str> {
+    let version = line.strip_prefix("## ")?.split_whitespace().next()?.trim_matches(['[', ']']);
+    (version != "Unreleased").then_some(version)
+}
+
+/// The version that was released last; none before the first release.
+fn newest(changelog: &str) -> Option<&str> {
+    changelog.lines().find_map(heading)
+}
+
+fn version(document: &Value) -> Option<&str> {
+    document["info"]["version"].as_str()
+}
+
+/// Whether a name is that of the place, or of several at once: `* response 413` is one of every operation.
+fn names(name: &str, place: &str) -> bool {
+    match name.split_once('*') {
+        Some((start, end)) => {
+            start.len() + end.len() > 0 && place.strip_prefix(start).is_some_and(|rest| rest.ends_with(end))
+        }
+        None => name == place,
+    }
+}
+
+/// The places where clients break that the changelog does not name above the release that made the promises.
+fn unnamed(released: &Value, today: &Value, changelog: &str) -> Vec<String> {
+    let is_since = |line: &&str| heading(line).is_none() || heading(line) != version(released);
+    let since: Vec<_> =
+        changelog.lines().take_while(is_since).flat_map(|line| line.split('`').skip(1).step_by(2)).collect();
+    let is_named = |place: &String| since.iter().any(|name| names(name, place));
+    breaking(released, today).into_iter().filter(|place| !is_named(place)).collect()
+}
+
+/// What the newest release promises, or why it may not: promises are made once, and what breaks the last ones is named.
+fn release(released: &Value, today: &Value, changelog: &str) -> Result<Value, String> {
+    let unnamed = unnamed(released, today, changelog);
+    let newest = newest(changelog);
+    let mut promises = promises(today);
+    if !unnamed.is_empty() {
+        return Err(format!("CHANGELOG.md does not name {unnamed:#?}"));
+    }
+    match newest {
+        // Nobody was promised anything yet.
+        None => drop(promises.as_object_mut().unwrap().shift_remove("info")),
+        Some(_) if newest == version(released) => return Err(format!("{newest:?} has made its promises")),
+        Some(_) if newest != version(today) => {
+            return Err(format!("{newest:?} is released, this is {:?}", version(today)));
+        }
+        Some(_) => {}
+    }
+    Ok(promises)
+}
+
 #[test]
 fn what_breaks_clients_is_named_in_the_changelog() {
+    let (today, changelog) = (snapshot(), std::fs::read_to_string(project("CHANGELOG.md")).unwrap());
     if std::env::var_os("RELEASE_OPENAPI").is_some() {
-        let promises = serde_json::to_string_pretty(&promises(&snapshot())).unwrap() + "\n";
-        std::fs::write(project(RELEASED), promises).unwrap();
+        let promises = release(&read(RELEASED), &today, &changelog).unwrap();
+        std::fs::write(project(RELEASED), serde_json::to_string_pretty(&promises).unwrap() + "\n").unwrap();
     }
     let released = read(RELEASED);
-    let changelog = std::fs::read_to_string(project("CHANGELOG.md")).unwrap();
-    let (_, unreleased) = changelog.split_once("## Unreleased\n").unwrap();
-    let unreleased = unreleased.split("\n## ").next().unwrap_or_default();
-    let unnamed: Vec<_> = breaking(&released, &snapshot())
-        .into_iter()
-        .map(|place| format!("`{place}`"))
-        .filter(|place| !unreleased.contains(place))
-        .collect();
+    let unnamed = unnamed(&released, &today, &changelog);
     assert!(
         unnamed.is_empty(),
-        "clients break at these places, which CHANGELOG.md does not name under Unreleased: {unnamed:#?}"
+        "clients break at these places, which CHANGELOG.md does not name since the last release: {unnamed:#?}"
     );
+    assert_eq!(
+        version(&released),
+        newest(&changelog),
+        "{RELEASED} is of another version; RELEASE_OPENAPI=1 cargo test --test api openapi::what_breaks renews it"
+    );
+}
+
+#[test]
+fn a_release_makes_its_promises_once_and_names_what_they_break() {
+    let document =
+        |version: Option<&str>, paths: Value| json!({ "info": { "version": version }, "paths": paths });
+    for (promised, today, changelog, outcome) in [
+        (None, "1.0.0", "## Unreleased\n", Err("does not name")),
+        (None, "1.0.0", "## Unreleased\n- `GET /roles` is gone.", Ok(None)),
+        (None, "1.0.0", "## Unreleased\n- `GET *` is gone.", Ok(None)),
+        (None, "1.0.0", "## Unreleased\n- `POST *`, `* /postings`, `*` are gone.", Err("does not name")),
+        (None, "1.0.0", "## Unreleased\n## 1.0.0 - 2027-01-12\n- `GET /roles` is gone.", Ok(Some("1.0.0"))),
+        (None, "1.0.0", "## [1.0.0]\n", Err("does not name")),
+        (Some("1.0.0"), "1.0.0", "## Unreleased\n- `GET /roles`\n## 1.0.0\n", Err("has made its promises")),
+        (Some("1.0.0"), "1.1.0", "## 1.1.0\n## 1.0.0\n- `GET /roles` is gone.", Err("does not name")),
+        (Some("1.0.0"), "1.0.0", "## 1.1.0\n- `GET /roles`\n## 1.0.0\n", Err("this is Some(\"1.0.0\")")),
+        (Some("1.0.0"), "1.1.0", "## 1.1.0\n- `GET /roles`\n## 1.0.0\n", Ok(Some("1.1.0"))),
+    ] {
+        let released = document(promised, json!({ "/roles": { "get": {} } }));
+        let today = document(Some(today), json!({}));
+        match (release(&released, &today, changelog), outcome) {
+            (Ok(promises), Ok(expected)) => {
+                assert_eq!(version(&promises), expected, "{changelog}");
+                assert_eq!((version(&promises), &promises["paths"]), (newest(changelog), &json!({})));
+            }
+            (Err(reason), Err(expected)) => assert!(reason.contains(expected), "{changelog}: {reason}"),
+            (found, _) => panic!("{changelog}: {found:?}"),
+        }
+    }
 }
 
 #[test]

@@ -1,43 +1,337 @@
 //! What a new document takes away from clients that were written to an old one.
+//!
+//! The rules are the API guide's. What has a name stays: operations, parameters, fields, headers, statuses, words.
+//! What clients write may be given more room, never less; what the service writes less, never more, but for the
+//! fields and headers that may always come. A new status or word is more: clients decide by them.
 
-use serde_json::{Map, Value};
+use std::collections::{BTreeMap, BTreeSet};
+
+use serde_json::{Map, Value, json};
 
 /// Each place where a client of `old` may fail with `new`: `POST /api/v1/roles response 201 /title`.
 pub fn breaking(old: &Value, new: &Value) -> Vec<String> {
-    let mut found = Vec::new();
-    let comparison = Comparison { old, new };
-    for (path, item) in entries(&old["paths"]) {
-        for (method, operation) in entries(item) {
-            let place = format!("{} {path}", method.to_uppercase());
-            match new["paths"][path].get(method) {
-                Some(now) => comparison.operations(operation, now, &place, &mut found),
-                None => found.push(place),
-            }
-        }
-    }
-    found
+    let (old, new) = (promises(old), promises(new));
+    let mut comparison = Comparison { old: &old, new: &new, found: Vec::new() };
+    comparison.documents();
+    comparison.found
 }
 
 /// The document without what is there for people only.
 pub fn promises(document: &Value) -> Value {
+    const FOR_PEOPLE: [&str; 11] = [
+        "title",
+        "summary",
+        "description",
+        "license",
+        "tags",
+        "externalDocs",
+        "example",
+        "examples",
+        "links",
+        "deprecated",
+        "bearerFormat",
+    ];
+    // Where names stand that may be any of those.
+    const NAMED: [&str; 7] =
+        ["schemas", "properties", "parameters", "headers", "responses", "securitySchemes", "content"];
+    let of_all = |parts: &Map<String, Value>| {
+        parts.iter().map(|(name, part)| (name.clone(), promises(part))).collect::<Value>()
+    };
     match document {
         Value::Object(parts) => {
-            let kept = parts.iter().filter(|(name, _)| {
-                !["description", "summary", "example", "examples", "links", "info", "tags"]
-                    .contains(&name.as_str())
-            });
-            let kept = kept.map(|(name, part)| match (name.as_str(), part) {
-                // Here they are the names of fields.
-                ("properties", Value::Object(fields)) => {
-                    let fields = fields.iter().map(|(name, field)| (name.clone(), promises(field)));
-                    (name.clone(), fields.collect())
+            let kept = parts.iter().filter(|(name, _)| !FOR_PEOPLE.contains(&name.as_str()));
+            let kept = kept.map(|(name, part)| match part {
+                Value::Object(scopes) if name == "scopes" => {
+                    (name.clone(), scopes.keys().map(|scope| (scope.clone(), json!(""))).collect())
                 }
-                _ => (name.clone(), promises(part)),
+                Value::Object(parts) if NAMED.contains(&name.as_str()) => (name.clone(), of_all(parts)),
+                part => (name.clone(), promises(part)),
             });
             kept.collect()
         }
         Value::Array(parts) => parts.iter().map(promises).collect(),
         value => value.clone(),
+    }
+}
+
+/// Who writes a value, and so whether it may be given more room, or less.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Writer {
+    Client,
+    Service,
+}
+
+impl Writer {
+    /// What has to fit into what: what clients wrote into what is taken now, and what they are given now into what they
+    /// were promised.
+    fn narrow_and_wide<'v>(self, old: &'v Value, new: &'v Value) -> (&'v Value, &'v Value) {
+        match self {
+            Self::Client => (old, new),
+            Self::Service => (new, old),
+        }
+    }
+}
+
+struct Comparison<'d> {
+    old: &'d Value,
+    new: &'d Value,
+    found: Vec<String>,
+}
+
+impl Comparison<'_> {
+    fn breaks(&mut self, place: &str) {
+        if !self.found.iter().any(|known| known == place) {
+            self.found.push(place.to_owned());
+        }
+    }
+
+    fn documents(&mut self) {
+        let (old, new) = (self.old, self.new);
+        // Clients take the first, so another may only come after it.
+        if items(&old["servers"]).enumerate().any(|(at, server)| new["servers"][at] != *server) {
+            self.breaks("servers");
+        }
+        for (name, scheme) in entries(&old["components"]["securitySchemes"]) {
+            if !has_all_of(&new["components"]["securitySchemes"][name], scheme) {
+                self.breaks(&format!("security scheme {name}"));
+            }
+        }
+        for (path, item) in entries(&old["paths"]) {
+            for (method, operation) in entries(item) {
+                let place = format!("{} {path}", method.to_uppercase());
+                match new["paths"][path].get(method) {
+                    Some(now) => self.operations(operation, now, &place),
+                    None => self.breaks(&place),
+                }
+            }
+        }
+    }
+
+    fn operations(&mut self, old: &Value, new: &Value, place: &str) {
+        if old["operationId"] != new["operationId"] {
+            self.breaks(&format!("{place} operationId"));
+        }
+        let is_admitted = |way: &Value| ways(new).iter().any(|now| admits(now, way));
+        if !ways(old).iter().all(is_admitted) {
+            self.breaks(&format!("{place} security"));
+        }
+        self.parameters(old, new, place);
+        self.values(&old["requestBody"], &new["requestBody"], Writer::Client, &format!("{place} body"));
+        self.responses(&old["responses"], &new["responses"], place);
+    }
+
+    fn parameters(&mut self, old: &Value, new: &Value, place: &str) {
+        let (old, new) = (parameters(self.old, old), parameters(self.new, new));
+        for key in old.keys().chain(new.keys()) {
+            let parameter = |of: &BTreeMap<_, _>| of.get(key).copied().unwrap_or(&Value::Null);
+            let place = format!("{place} parameter {}", key.1);
+            self.values(parameter(&old), parameter(&new), Writer::Client, &place);
+        }
+    }
+
+    /// Clients decide by statuses, so none may go, and none may come.
+    fn responses(&mut self, old: &Value, new: &Value, place: &str) {
+        let statuses: BTreeSet<_> = entries(old).chain(entries(new)).map(|(status, _)| status).collect();
+        for status in statuses {
+            let place = format!("{place} response {status}");
+            let (Some(before), Some(now)) = (old.get(status), new.get(status)) else {
+                self.breaks(&place);
+                continue;
+            };
+            let (before, now) = (resolved(self.old, before), resolved(self.new, now));
+            for (name, header) in entries(&before["headers"]) {
+                let place = format!("{place} header {name}");
+                self.values(header, &now["headers"][name], Writer::Service, &place);
+            }
+            self.contents(&before["content"], &now["content"], Writer::Service, &place);
+        }
+    }
+
+    /// A parameter, a header, or a request's body; `null` where it was not there before, or is no more.
+    fn values(&mut self, old: &Value, new: &Value, writer: Writer, place: &str) {
+        let (old, new) = (resolved(self.old, old), resolved(self.new, new));
+        let (narrow, wide) = writer.narrow_and_wide(old, new);
+        if new.is_null() && !old.is_null() || wide["required"] == true && narrow["required"] != true {
+            self.breaks(place);
+        } else if !old.is_null() {
+            self.schemas(&old["schema"], &new["schema"], writer, place);
+            self.contents(&old["content"], &new["content"], writer, place);
+        }
+    }
+
+    fn contents(&mut self, old: &Value, new: &Value, writer: Writer, place: &str) {
+        let is_there = |content: &Value, media: &str| content.get(media).is_some();
+        if entries(old).any(|(media, _)| !is_there(new, media))
+            || writer == Writer::Service && entries(new).any(|(media, _)| !is_there(old, media))
+        {
+            self.breaks(place);
+        }
+        for (media, before) in entries(old).filter(|(media, _)| is_there(new, media)) {
+            self.schemas(&before["schema"], &new[media]["schema"], writer, place);
+        }
+    }
+
+    /// Each old form must have its like among the new ones; in what the service writes, each new one among the old, too.
+    fn schemas(&mut self, old: &Value, new: &Value, writer: Writer, place: &str) {
+        if old.is_null() && new.is_null() {
+            return;
+        }
+        let (old, new) = (forms(self.old, old), forms(self.new, new));
+        let is_one = old.len() == 1 && new.len() == 1;
+        for at in 0..old.len().max(new.len()) {
+            let (before, now) = (old.get(at), new.get(at));
+            if !is_one && self.is_kept(before, &new, writer) && self.is_known(now, &old, writer) {
+                continue;
+            }
+            match (before, now) {
+                // Most often they are in the same order, and this finds the place inside.
+                (Some(before), Some(now)) => self.plain(before, now, writer, place),
+                _ => self.breaks(place),
+            }
+        }
+    }
+
+    /// Whether what had this form still has one. The service need not write `null` where it might.
+    fn is_kept(&self, old: Option<&Value>, new: &[Value], writer: Writer) -> bool {
+        old.is_none_or(|old| {
+            writer == Writer::Service && old["type"] == "null"
+                || new.iter().any(|new| self.fits(old, new, writer))
+        })
+    }
+
+    /// Whether those who read this form know one like it.
+    fn is_known(&self, new: Option<&Value>, old: &[Value], writer: Writer) -> bool {
+        writer == Writer::Client || new.is_none_or(|new| old.iter().any(|old| self.fits(old, new, writer)))
+    }
+
+    fn fits(&self, old: &Value, new: &Value, writer: Writer) -> bool {
+        let mut comparison = Comparison { old: self.old, new: self.new, found: Vec::new() };
+        comparison.plain(old, new, writer, "");
+        comparison.found.is_empty()
+    }
+
+    fn plain(&mut self, old: &Value, new: &Value, writer: Writer, place: &str) {
+        let (narrow, wide) = writer.narrow_and_wide(old, new);
+        let is_gone = |word: &Value| !new["enum"].is_null() && !has(&new["enum"], word);
+        if entries(wide).any(|(keyword, limit)| !keeps_to(keyword, limit, &narrow[keyword]))
+            || items(&old["enum"]).any(is_gone)
+            || old["default"] != new["default"]
+        {
+            self.breaks(place);
+        }
+        for (name, before) in entries(&old["properties"]) {
+            let place = format!("{place} /{name}");
+            match new["properties"].get(name) {
+                Some(now) => self.schemas(before, now, writer, &place),
+                None => self.breaks(&place),
+            }
+        }
+        // A client must be asked for no more, and be given no less.
+        for name in items(&wide["required"]).filter(|name| !has(&narrow["required"], name)) {
+            self.breaks(&format!("{place} /{}", name.as_str().unwrap_or_default()));
+        }
+        self.schemas(&old["items"], &new["items"], writer, &format!("{place} []"));
+        match (&old["additionalProperties"], &new["additionalProperties"]) {
+            (Value::Bool(false), _) => {}
+            (_, Value::Bool(false)) if writer == Writer::Client => self.breaks(place),
+            (_, Value::Bool(false)) => {}
+            (before, now) => self.schemas(before, now, writer, &format!("{place} /*")),
+        }
+    }
+}
+
+/// Whether a schema that says `value` for a keyword lets nothing through that one that says `limit` does not. What is
+/// not known here has to be the same.
+fn keeps_to(keyword: &str, limit: &Value, value: &Value) -> bool {
+    match keyword {
+        // They are compared part by part.
+        "properties" | "required" | "items" | "additionalProperties" | "default" => true,
+        "type" | "enum" => !value.is_null() && listed(value).iter().all(|one| listed(limit).contains(one)),
+        lowest if lowest.starts_with("min") => value.as_f64() >= limit.as_f64(),
+        highest if highest.starts_with("max") => !value.is_null() && value.as_f64() <= limit.as_f64(),
+        _ => value == limit,
+    }
+}
+
+/// The plain schemas, without references, parts and choices, of which a value has to keep to one.
+fn forms(document: &Value, schema: &Value) -> Vec<Value> {
+    let mut own = schema.clone();
+    if let Some(own) = own.as_object_mut() {
+        // The discriminator says again what the choices say by themselves.
+        own.retain(|name, _| !["$ref", "allOf", "oneOf", "anyOf", "discriminator"].contains(&name.as_str()));
+        if let Some(word) = own.remove("const") {
+            own.insert("enum".to_owned(), json!([word]));
+        }
+    }
+    let referred = schema.get("$ref").map(|_| resolved(document, schema));
+    let parts = referred.into_iter().chain(items(&schema["allOf"])).map(|part| forms(document, part));
+    let choices = ["oneOf", "anyOf"].into_iter().filter_map(|name| schema[name].as_array());
+    let choices = choices.map(|choices| choices.iter().flat_map(|choice| forms(document, choice)).collect());
+    parts.chain(choices).fold(vec![own], |forms, part: Vec<_>| {
+        forms.iter().flat_map(|form| part.iter().map(|more| both(form, more))).collect()
+    })
+}
+
+/// A schema for what keeps to two. Where they say the same thing differently, the first one is nearer: it stands beside
+/// the reference to the other.
+fn both(one: &Value, other: &Value) -> Value {
+    let mut both = one.clone();
+    for (keyword, more) in entries(other) {
+        match &mut both[keyword] {
+            missing @ Value::Null => *missing = more.clone(),
+            Value::Array(names) if keyword == "required" => names.extend(items(more).cloned()),
+            Value::Array(words) if keyword == "enum" => words.retain(|word| has(more, word)),
+            Value::Object(fields) if keyword == "properties" => {
+                for (name, field) in entries(more) {
+                    let field = match fields.get(name) {
+                        Some(known) => json!({ "allOf": [known, field] }),
+                        None => field.clone(),
+                    };
+                    fields.insert(name.clone(), field);
+                }
+            }
+            _ => {}
+        }
+    }
+    both
+}
+
+/// What may be shown for an operation: any of these. Where nothing has to be, that is one way, too.
+fn ways(operation: &Value) -> Vec<Value> {
+    match operation["security"].as_array() {
+        Some(ways) if !ways.is_empty() => ways.clone(),
+        _ => vec![json!({})],
+    }
+}
+
+/// Whether who has all that the one way demands has what the other, `new`, demands.
+fn admits(new: &Value, old: &Value) -> bool {
+    entries(new).all(|(scheme, scopes)| {
+        old.get(scheme).is_some() && items(scopes).all(|scope| has(&old[scheme], scope))
+    })
+}
+
+/// Whether whatever the one value has is the same in the other, `new`.
+fn has_all_of(new: &Value, old: &Value) -> bool {
+    match old {
+        Value::Object(parts) => {
+            parts.iter().all(|(name, part)| new.get(name).is_some_and(|now| has_all_of(now, part)))
+        }
+        old => new == old,
+    }
+}
+
+/// The parameters of an operation by where they stand and what they are called.
+fn parameters<'d>(document: &'d Value, operation: &'d Value) -> BTreeMap<(&'d str, &'d str), &'d Value> {
+    let all = items(&operation["parameters"]).map(|parameter| resolved(document, parameter));
+    let text = |value: &'d Value| value.as_str().unwrap_or_default();
+    all.map(|parameter| ((text(&parameter["in"]), text(&parameter["name"])), parameter)).collect()
+}
+
+fn resolved<'d>(document: &'d Value, value: &'d Value) -> &'d Value {
+    match value["$ref"].as_str() {
+        Some(reference) => document.pointer(reference.trim_start_matches('#')).unwrap_or(&Value::Null),
+        None => value,
     }
 }
 
@@ -49,273 +343,313 @@ fn items(value: &Value) -> impl Iterator<Item = &Value> {
     value.as_array().into_iter().flatten()
 }
 
-/// Who writes a value, and so whether it may be given more room, or less.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Writer {
-    Client,
-    Service,
+fn has(list: &Value, item: &Value) -> bool {
+    items(list).any(|known| known == item)
 }
 
-struct Comparison<'d> {
-    old: &'d Value,
-    new: &'d Value,
-}
-
-impl Comparison<'_> {
-    fn operations(&self, old: &Value, new: &Value, place: &str, found: &mut Vec<String>) {
-        if old["operationId"] != new["operationId"] {
-            found.push(format!("{place} operationId"));
-        }
-        if items(&old["security"]).any(|way| !items(&new["security"]).any(|now| now == way)) {
-            found.push(format!("{place} security"));
-        }
-        let parameter = |document: &Value, list: &Value, name: &Value| {
-            let mut parameters = items(list).map(|parameter| resolved(document, parameter).clone());
-            parameters.find(|parameter| parameter["name"] == *name)
-        };
-        for before in items(&old["parameters"]).map(|before| resolved(self.old, before)) {
-            let place = format!("{place} parameter {}", before["name"].as_str().unwrap_or_default());
-            match parameter(self.new, &new["parameters"], &before["name"]) {
-                Some(now) if now["required"] == true && before["required"] != true => found.push(place),
-                Some(now) => self.schemas(&before["schema"], &now["schema"], Writer::Client, &place, found),
-                None => found.push(place),
-            }
-        }
-        for now in items(&new["parameters"]).map(|now| resolved(self.new, now)) {
-            if now["required"] == true && parameter(self.old, &old["parameters"], &now["name"]).is_none() {
-                found.push(format!("{place} parameter {}", now["name"].as_str().unwrap_or_default()));
-            }
-        }
-        self.bodies(&old["requestBody"], &new["requestBody"], place, found);
-        for (status, before) in entries(&old["responses"]).filter(|(status, _)| status.starts_with('2')) {
-            let place = format!("{place} response {status}");
-            let Some(now) = new["responses"].get(status) else {
-                found.push(place);
-                continue;
-            };
-            let (before, now) = (resolved(self.old, before), resolved(self.new, now));
-            for (name, _) in
-                entries(&before["headers"]).filter(|(name, _)| now["headers"].get(name).is_none())
-            {
-                found.push(format!("{place} header {name}"));
-            }
-            self.contents(&before["content"], &now["content"], Writer::Service, &place, found);
-        }
-    }
-
-    fn bodies(&self, old: &Value, new: &Value, place: &str, found: &mut Vec<String>) {
-        let place = format!("{place} body");
-        if new["required"] == true && old["required"] != true || new.is_null() && !old.is_null() {
-            found.push(place);
-        } else if !old.is_null() {
-            self.contents(&old["content"], &new["content"], Writer::Client, &place, found);
-        }
-    }
-
-    fn contents(&self, old: &Value, new: &Value, writer: Writer, place: &str, found: &mut Vec<String>) {
-        for (media, before) in entries(old) {
-            match new.get(media) {
-                Some(now) => self.schemas(&before["schema"], &now["schema"], writer, place, found),
-                None => found.push(place.to_owned()),
-            }
-        }
-    }
-
-    fn schemas(&self, old: &Value, new: &Value, writer: Writer, place: &str, found: &mut Vec<String>) {
-        let (old, new) = (whole(self.old, old), whole(self.new, new));
-        let kinds = |schema: &Value| match &schema["type"] {
-            Value::Array(kinds) => kinds.clone(),
-            Value::Null => Vec::new(),
-            kind => vec![kind.clone()],
-        };
-        // What the client writes must be taken as before; what the service writes must be what it was.
-        let (narrower, wider) = match writer {
-            Writer::Client => (&old, &new),
-            Writer::Service => (&new, &old),
-        };
-        let (narrow_kinds, wide_kinds) = (kinds(narrower), kinds(wider));
-        let is_new_kind = |kind: &Value| !wide_kinds.is_empty() && !wide_kinds.contains(kind);
-        let is_new_word =
-            |word: &Value| !wider["enum"].is_null() && !items(&wider["enum"]).any(|known| known == word);
-        let bound = |schema: &Value, name: &str| schema[name].as_f64();
-        let passes = |name: &str, is_lower: bool| match (bound(narrower, name), bound(wider, name)) {
-            (_, None) => false,
-            (None, Some(_)) => true,
-            (Some(narrow), Some(wide)) => {
-                if is_lower {
-                    narrow < wide
-                } else {
-                    narrow > wide
-                }
-            }
-        };
-        if narrow_kinds.iter().any(is_new_kind)
-            || items(&narrower["enum"]).any(is_new_word)
-            || (narrower["enum"].is_null() && !wider["enum"].is_null())
-            || ["minimum", "minLength", "minItems"].into_iter().any(|name| passes(name, true))
-            || ["maximum", "maxLength", "maxItems"].into_iter().any(|name| passes(name, false))
-            || ["const", "format", "pattern"]
-                .into_iter()
-                .any(|name| !wider[name].is_null() && wider[name] != narrower[name])
-        {
-            found.push(place.to_owned());
-        }
-        for (name, before) in entries(&old["properties"]) {
-            let place = format!("{place} /{name}");
-            match new["properties"].get(name) {
-                Some(now) => self.schemas(before, now, writer, &place, found),
-                None => found.push(place),
-            }
-        }
-        let is_required =
-            |schema: &Value, name: &str| items(&schema["required"]).any(|required| required == name);
-        for required in
-            items(&narrower["required"]).chain(items(&wider["required"])).filter_map(Value::as_str)
-        {
-            let place = format!("{place} /{required}");
-            // A client must be asked for no more, and be given no less.
-            if is_required(wider, required) && !is_required(narrower, required) && !found.contains(&place) {
-                found.push(place);
-            }
-        }
-        if !old["items"].is_null() {
-            self.schemas(&old["items"], &new["items"], writer, &format!("{place} []"), found);
-        }
-        for choice in ["oneOf", "anyOf"] {
-            let (before, now) = (&old[choice], &new[choice]);
-            if before.as_array().map(Vec::len) != now.as_array().map(Vec::len) {
-                found.push(place.to_owned());
-                continue;
-            }
-            for (before, now) in items(before).zip(items(now)) {
-                self.schemas(before, now, writer, place, found);
-            }
-        }
-    }
-}
-
-fn resolved<'d>(document: &'d Value, value: &'d Value) -> &'d Value {
-    let target = value["$ref"].as_str().and_then(|reference| document.pointer(reference.strip_prefix('#')?));
-    target.unwrap_or(value)
-}
-
-/// A schema without references, whose parts (`allOf`) are put together.
-fn whole(document: &Value, schema: &Value) -> Value {
-    let mut schema = resolved(document, schema).clone();
-    let parts: Vec<_> = items(&schema["allOf"]).map(|part| whole(document, part)).collect();
-    for part in parts {
-        for (name, value) in entries(&part) {
-            match (schema.get_mut(name), value) {
-                (Some(Value::Object(known)), Value::Object(more)) => known.extend(more.clone()),
-                (Some(Value::Array(known)), Value::Array(more)) => known.extend(more.clone()),
-                (Some(_), _) => {}
-                (None, value) => schema[name.as_str()] = value.clone(),
-            }
-        }
-    }
-    schema
+/// A list, which may be written without brackets where it has one item.
+fn listed(value: &Value) -> &[Value] {
+    value.as_array().map_or(std::slice::from_ref(value), Vec::as_slice)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use serde_json::json;
 
-    fn document(operation: &Value, role: &Value) -> Value {
-        json!({ "paths": { "/roles": { "post": operation } }, "components": { "schemas": { "Role": role } } })
-    }
-
-    fn base() -> (Value, Value) {
-        let role = json!({
-            "type": "object",
-            "required": ["id", "title", "status"],
-            "properties": {
-                "id": { "type": "integer" },
-                "title": { "type": "string", "maxLength": 200 },
-                "status": { "type": "string", "enum": ["open", "closed"] },
+    fn base() -> Value {
+        let schema = |name: &str| json!({ "$ref": format!("#/components/schemas/{name}") });
+        let content = |schema: Value| json!({ "application/json": { "schema": schema } });
+        let mut not_found = schema("ApiError");
+        not_found["properties"] = json!({ "code": { "enum": ["not_found", "gone"] } });
+        let listing = json!({
+            "operationId": "list_roles",
+            "security": [],
+            "parameters": [
+                { "name": "org", "in": "path", "required": true, "schema": { "type": "string" } },
+                { "$ref": "#/components/parameters/limit" },
+            ],
+            "responses": {
+                "200": { "content": content(json!({ "type": "array", "items": schema("Role") })) },
+                "304": { "headers": { "ETag": { "required": true, "schema": { "type": "string" } } } },
+                "404": { "content": content(not_found) },
             },
         });
-        let media = json!({ "application/json": { "schema": { "$ref": "#/components/schemas/Role" } } });
-        let operation = json!({
+        let creation = json!({
             "operationId": "create_role",
-            "security": [{ "api_key": [] }],
-            "parameters": [{ "name": "limit", "in": "query", "schema": { "type": "integer", "maximum": 100 } }],
-            "requestBody": { "content": { "application/json": { "schema": {
-                "type": "object",
-                "required": ["title"],
-                "properties": {
-                    "title": { "type": "string", "maxLength": 200 },
-                    "place": { "type": ["string", "null"] },
+            "security": [{ "api_key": [] }, { "oauth": ["roles:write"] }],
+            "requestBody": { "content": content(schema("NewRole")) },
+            "responses": {
+                "201": {
+                    "headers": { "ETag": { "$ref": "#/components/headers/ETag" } },
+                    "content": content(json!({})),
                 },
-            } } } },
-            "responses": { "201": { "headers": { "ETag": {} }, "content": media } },
+                "422": { "$ref": "#/components/responses/invalid" },
+            },
         });
-        (operation, role)
+        let invalid = json!({
+            "headers": { "Retry-After": { "schema": { "type": "integer", "minimum": 1 } } },
+            "content": content(json!({
+                "type": "object",
+                "required": ["messages"],
+                "properties": { "messages": { "type": "array", "items": { "type": "string" } } },
+            })),
+        });
+        let limit = json!({ "type": "integer", "minimum": 1, "maximum": 100, "default": 25 });
+        json!({
+            "info": { "title": "Roles", "version": "1.0.0" },
+            "servers": [{ "url": "/" }],
+            "paths": { "/roles": { "get": listing, "post": creation } },
+            "components": {
+                "schemas": {
+                    "Role": {
+                        "type": "object",
+                        "required": ["id", "title", "status"],
+                        "properties": {
+                            "id": { "type": "integer" },
+                            "title": { "type": "string", "maxLength": 200 },
+                            "status": { "type": "string", "enum": ["open", "closed"] },
+                            "about": { "oneOf": [{ "type": "string", "format": "uri" }, { "type": "null" }] },
+                            "labels": { "type": "object", "additionalProperties": { "type": "string" } },
+                            "steps": { "type": "array", "items": { "oneOf": [schema("Opened"), schema("Closed")] } },
+                        },
+                    },
+                    "Opened": { "properties": { "kind": { "const": "opened" }, "at": { "type": "string" } } },
+                    "Closed": { "allOf": [{ "properties": { "kind": { "const": "closed" } } }] },
+                    "Other": { "properties": { "kind": { "const": "other" } } },
+                    "NewRole": {
+                        "type": "object",
+                        "required": ["title"],
+                        "properties": {
+                            "title": { "type": "string", "maxLength": 200 },
+                            "place": { "type": ["string", "null"] },
+                            "start": { "anyOf": [{ "type": "string", "format": "date" }, { "type": "null" }] },
+                        },
+                        "additionalProperties": true,
+                    },
+                    "ApiError": {
+                        "type": "object",
+                        "required": ["code"],
+                        "properties": { "code": { "type": "string", "enum": ["bad_request", "not_found", "gone"] } },
+                    },
+                },
+                "parameters": { "limit": { "name": "limit", "in": "query", "schema": limit } },
+                "headers": { "ETag": { "required": true, "schema": { "type": "string" } } },
+                "responses": { "invalid": invalid },
+                "securitySchemes": {
+                    "api_key": { "type": "http", "scheme": "bearer", "bearerFormat": "rc_..." },
+                    "oauth": { "type": "oauth2", "flows": { "authorizationCode": {
+                        "tokenUrl": "/oauth/token",
+                        "scopes": { "roles:read": "See roles", "roles:write": "Change roles" },
+                    } } },
+                    "signature": { "type": "apiKey", "in": "header", "name": "X-Signature" },
+                },
+            },
+        })
     }
 
-    /// What the change of the value at a pointer breaks.
+    /// What it breaks that the value at a pointer becomes another one, or goes.
     fn after(pointer: &str, value: Value) -> Vec<String> {
-        let (operation, role) = base();
-        let old = document(&operation, &role);
-        let mut new = json!({ "operation": operation, "role": role });
+        const SHORT: [(&str, &str); 10] = [
+            ("list", "/paths/~1roles/get"),
+            ("create", "/paths/~1roles/post"),
+            ("limit", "/components/parameters/limit"),
+            ("sent", "/components/schemas/NewRole"),
+            ("role", "/components/schemas/Role"),
+            ("schemas", "/components/schemas"),
+            ("missing", "/paths/~1roles/get/responses/404/content/application~1json/schema"),
+            ("invalid", "/components/responses/invalid"),
+            ("messages", "/components/responses/invalid/content/application~1json/schema"),
+            ("schemes", "/components/securitySchemes"),
+        ];
+        let (first, rest) = pointer.split_once('/').unwrap();
+        let place = SHORT.iter().find(|(short, _)| *short == first).map_or("", |(_, place)| place);
+        let pointer = format!("{place}/{rest}");
         let (parent, name) = pointer.rsplit_once('/').unwrap();
-        let parent = new.pointer_mut(parent).unwrap();
-        if value.is_null() {
-            parent.as_object_mut().unwrap().remove(name);
-        } else {
-            parent[name] = value;
+        let mut new = base();
+        match new.pointer_mut(parent).unwrap() {
+            Value::Array(items) => items[name.parse::<usize>().unwrap()] = value,
+            parent if value.is_null() => drop(parent.as_object_mut().unwrap().remove(name)),
+            parent => parent[name] = value,
         }
-        breaking(&old, &document(&new["operation"], &new["role"]))
+        assert_ne!(new, base(), "{pointer}");
+        breaking(&base(), &new)
     }
 
     #[test]
     fn what_is_taken_away_or_demanded_breaks() {
-        const BODY: &str = "/operation/requestBody/content/application~1json/schema";
-        for (pointer, value, place) in [
-            ("/operation/operationId", json!("make_role"), "operationId"),
-            ("/operation/security", json!([{ "oauth": [] }]), "security"),
-            ("/operation/parameters", json!([]), "parameter limit"),
-            ("/operation/parameters/0/schema/maximum", json!(50), "parameter limit"),
-            ("/operation/requestBody", Value::Null, "body"),
-            ("/operation/requestBody/required", json!(true), "body"),
-            (&format!("{BODY}/required"), json!(["title", "place"]), "body /place"),
-            (&format!("{BODY}/properties/place"), Value::Null, "body /place"),
-            (&format!("{BODY}/properties/place/type"), json!("string"), "body /place"),
-            (&format!("{BODY}/properties/title/maxLength"), json!(100), "body /title"),
-            (&format!("{BODY}/properties/title/enum"), json!(["a"]), "body /title"),
-            ("/operation/responses", json!({ "200": {} }), "response 201"),
-            ("/operation/responses/201/headers", json!({}), "response 201 header ETag"),
-            ("/operation/responses/201/content", json!({ "text/plain": {} }), "response 201"),
-            ("/operation/requestBody/content", json!({ "text/plain": {} }), "body"),
-            ("/role/properties/title", Value::Null, "response 201 /title"),
-            ("/role/properties/title/maxLength", json!(300), "response 201 /title"),
-            ("/role/properties/title/type", json!(["string", "null"]), "response 201 /title"),
-            ("/role/properties/status/enum", json!(["open", "closed", "paused"]), "response 201 /status"),
-            ("/role/required", json!(["id", "title"]), "response 201 /status"),
+        let kind = |name: &str| json!({ "$ref": format!("#/components/schemas/{name}") });
+        for (pointer, value, places) in [
+            // Where it is asked, and by whom.
+            ("/servers/0/url", json!("/v2"), "servers"),
+            ("/servers", json!([{ "url": "/v2" }, { "url": "/" }]), "servers"),
+            ("/paths", json!({ "/roles": { "get": base()["paths"]["/roles"]["get"] } }), "POST /roles"),
+            ("create/operationId", json!("make_role"), "POST /roles operationId"),
+            ("create/security", json!([{ "oauth": ["roles:write"] }]), "POST /roles security"),
+            ("create/security/1/oauth", json!(["roles:all"]), "POST /roles security"),
+            ("create/security/0", json!({ "api_key": [], "signature": [] }), "POST /roles security"),
+            ("list/security", json!([{ "api_key": [] }]), "GET /roles security"),
+            ("schemes/signature/name", json!("X-Signed"), "security scheme signature"),
+            ("schemes/signature", Value::Null, "security scheme signature"),
+            ("schemes/api_key/scheme", json!("basic"), "security scheme api_key"),
+            ("schemes/oauth/flows/authorizationCode/tokenUrl", json!("/token"), "security scheme oauth"),
+            ("schemes/oauth/flows/authorizationCode/scopes/roles:read", Value::Null, "security scheme oauth"),
+            // What is sent.
+            ("list/parameters", json!([]), "GET /roles parameter org, GET /roles parameter limit"),
+            ("list/parameters/0/in", json!("query"), "GET /roles parameter org"),
+            ("limit/name", json!("count"), "GET /roles parameter limit"),
+            ("limit/required", json!(true), "GET /roles parameter limit"),
+            ("limit/schema/maximum", json!(50), "GET /roles parameter limit"),
+            ("limit/schema/minimum", json!(2), "GET /roles parameter limit"),
+            ("limit/schema/multipleOf", json!(5), "GET /roles parameter limit"),
+            ("limit/schema/default", json!(5), "GET /roles parameter limit"),
+            ("limit/schema/default", Value::Null, "GET /roles parameter limit"),
+            (
+                "create/parameters",
+                json!([{ "name": "org", "in": "query", "required": true }]),
+                "POST /roles parameter org",
+            ),
+            ("create/requestBody", Value::Null, "POST /roles body"),
+            ("create/requestBody/required", json!(true), "POST /roles body"),
+            ("create/requestBody/content", json!({ "text/plain": {} }), "POST /roles body"),
+            ("sent/required", json!(["title", "place"]), "POST /roles body /place"),
+            ("sent/properties/place", Value::Null, "POST /roles body /place"),
+            ("sent/properties/place/type", json!("string"), "POST /roles body /place"),
+            ("sent/properties/title/maxLength", json!(100), "POST /roles body /title"),
+            ("sent/properties/title/enum", json!(["a"]), "POST /roles body /title"),
+            ("sent/properties/start/anyOf", json!([{ "type": "null" }]), "POST /roles body /start"),
+            ("sent/additionalProperties", json!(false), "POST /roles body"),
+            ("sent/additionalProperties", json!({ "type": "string" }), "POST /roles body /*"),
+            // What is answered.
+            ("list/responses/200", Value::Null, "GET /roles response 200"),
+            ("list/responses/304", Value::Null, "GET /roles response 304"),
+            ("list/responses/404", Value::Null, "GET /roles response 404"),
+            ("create/responses/422", Value::Null, "POST /roles response 422"),
+            ("create/responses/409", json!({}), "POST /roles response 409"),
+            ("create/responses/201/content", json!({ "text/plain": {} }), "POST /roles response 201"),
+            ("create/responses/201/content/text~1plain", json!({}), "POST /roles response 201"),
+            ("create/responses/201/headers", json!({}), "POST /roles response 201 header ETag"),
+            ("/components/headers/ETag/required", json!(false), "POST /roles response 201 header ETag"),
+            (
+                "/components/headers/ETag/schema/type",
+                json!("integer"),
+                "POST /roles response 201 header ETag",
+            ),
+            ("list/responses/304/headers", Value::Null, "GET /roles response 304 header ETag"),
+            (
+                "invalid/headers/Retry-After/schema/minimum",
+                json!(0),
+                "POST /roles response 422 header Retry-After",
+            ),
+            ("messages/properties", json!({ "sentences": {} }), "POST /roles response 422 /messages"),
+            ("messages/properties/messages/items", Value::Null, "POST /roles response 422 /messages []"),
+            ("missing/properties/code/enum", json!(["not_found"]), "GET /roles response 404 /code"),
+            (
+                "missing/properties/code/enum",
+                json!(["not_found", "gone", "bad_request"]),
+                "GET /roles response 404 /code",
+            ),
+            ("missing/properties", Value::Null, "GET /roles response 404 /code"),
+            ("schemas/ApiError/properties/code/type", Value::Null, "GET /roles response 404 /code"),
+            ("schemas/ApiError/properties/code/enum", json!(["lost"]), "GET /roles response 404 /code"),
+            ("schemas/ApiError/properties/code", Value::Null, "GET /roles response 404 /code"),
+            ("schemas/ApiError/required", json!([]), "GET /roles response 404 /code"),
+            ("role/properties/id/type", Value::Null, "GET /roles response 200 [] /id"),
+            ("role/properties/id", json!(true), "GET /roles response 200 [] /id"),
+            ("role/properties/title", Value::Null, "GET /roles response 200 [] /title"),
+            ("role/properties/title/maxLength", json!(300), "GET /roles response 200 [] /title"),
+            ("role/properties/title/type", json!(["string", "null"]), "GET /roles response 200 [] /title"),
+            (
+                "role/properties/status/enum",
+                json!(["open", "closed", "paused"]),
+                "GET /roles response 200 [] /status",
+            ),
+            ("role/properties/status/enum", json!(["open"]), "GET /roles response 200 [] /status"),
+            ("role/required", json!(["id", "title"]), "GET /roles response 200 [] /status"),
+            ("role/properties/about/oneOf/0/format", Value::Null, "GET /roles response 200 [] /about"),
+            ("role/properties/about/oneOf", json!([{ "type": "null" }]), "GET /roles response 200 [] /about"),
+            (
+                "role/properties/labels/additionalProperties",
+                Value::Null,
+                "GET /roles response 200 [] /labels /*",
+            ),
+            (
+                "role/properties/steps/items/oneOf",
+                json!([kind("Opened")]),
+                "GET /roles response 200 [] /steps []",
+            ),
+            (
+                "role/properties/steps/items/oneOf",
+                json!([kind("Opened"), kind("Closed"), kind("Other")]),
+                "GET /roles response 200 [] /steps []",
+            ),
+            (
+                "schemas/Closed/allOf/0/properties/kind",
+                json!({ "const": "ended" }),
+                "GET /roles response 200 [] /steps [] /kind",
+            ),
+            ("schemas/Opened/properties/at", Value::Null, "GET /roles response 200 [] /steps [] /at"),
         ] {
-            assert_eq!(after(pointer, value), [format!("POST /roles {place}")], "{pointer}");
+            assert_eq!(after(pointer, value.clone()).join(", "), places, "{pointer}: {value}");
         }
-        let (operation, role) = base();
-        let gone = json!({ "paths": {} });
-        assert_eq!(breaking(&document(&operation, &role), &gone), ["POST /roles"]);
     }
 
     #[test]
     fn what_is_added_or_permitted_does_not() {
-        const BODY: &str = "/operation/requestBody/content/application~1json/schema";
+        let kind = |name: &str| json!({ "$ref": format!("#/components/schemas/{name}") });
         for (pointer, value) in [
-            ("/operation/summary", json!("Create a role")),
-            ("/operation/parameters/0/schema/maximum", json!(200)),
-            (&format!("{BODY}/required") as &str, json!([])),
-            (&format!("{BODY}/properties/title/maxLength"), json!(300)),
-            (&format!("{BODY}/properties/title/type"), json!(["string", "null"])),
-            (&format!("{BODY}/properties/more"), json!({ "type": "string" })),
-            ("/operation/responses/409", json!({})),
-            ("/role/properties/more", json!({ "type": "string" })),
-            ("/role/properties/title/maxLength", json!(100)),
-            ("/role/properties/status/enum", json!(["open"])),
+            ("/info/version", json!("1.1.0")),
+            ("/servers", json!([{ "url": "/", "description": "Here" }, { "url": "/v2" }])),
+            ("/paths/~1people", json!({ "get": {} })),
+            ("create/summary", json!("Create a role")),
+            ("create/deprecated", json!(true)),
+            ("create/security", json!([])),
+            ("create/security/1/oauth", json!([])),
+            (
+                "create/security",
+                json!([{ "signature": [] }, { "oauth": ["roles:write"] }, { "api_key": [] }]),
+            ),
+            ("schemes/client", json!({ "type": "http", "scheme": "basic" })),
+            ("schemes/api_key/bearerFormat", json!("key_...")),
+            ("schemes/oauth/flows/authorizationCode/scopes/roles:read", json!("Read roles")),
+            ("schemes/oauth/flows/authorizationCode/scopes/more", json!("More")),
+            ("create/parameters", json!([{ "name": "org", "in": "query" }])),
+            ("limit/schema/maximum", json!(200)),
+            ("limit/schema/description", json!("How many")),
+            ("create/requestBody/content/text~1plain", json!({})),
+            ("list/requestBody", json!({ "content": {} })),
+            ("sent/required", json!([])),
+            ("sent/properties/title/maxLength", json!(300)),
+            ("sent/properties/title/maxLength", Value::Null),
+            ("sent/properties/title/type", json!(["string", "null"])),
+            ("sent/properties/more", json!({ "type": "string" })),
+            ("sent/properties/start/anyOf", json!([{ "type": "null" }, { "type": "string" }])),
+            ("sent/properties/start", json!({ "type": ["string", "null"] })),
+            ("create/responses/201/headers/Link", json!({ "schema": { "type": "string" } })),
+            ("invalid/headers/Retry-After/required", json!(true)),
+            ("role/additionalProperties", json!(false)),
+            ("role/properties/more", json!({ "type": "string" })),
+            ("role/properties/id/minimum", json!(1)),
+            ("role/properties/title/maxLength", json!(100)),
+            ("role/properties/about", json!({ "type": "string", "format": "uri" })),
+            ("role/properties/steps/items/oneOf", json!([kind("Closed"), kind("Opened")])),
+            ("schemas/ApiError/properties/code/enum", json!(["not_found", "gone"])),
         ] {
-            assert_eq!(after(pointer, value), [""; 0], "{pointer}");
+            assert_eq!(after(pointer, value.clone()), [""; 0], "{pointer}: {value}");
         }
+    }
+
+    #[test]
+    fn promises_are_not_for_people() {
+        let fields = json!({ "title": { "type": "string" } });
+        let document = json!({
+            "info": { "title": "Roles", "version": "1.0.0", "license": {} },
+            "tags": [],
+            "components": { "schemas": { "tags": { "title": "Tags", "properties": fields } } },
+        });
+        let kept = json!({
+            "info": { "version": "1.0.0" },
+            "components": { "schemas": { "tags": { "properties": fields } } },
+        });
+        assert_eq!(promises(&document), kept);
     }
 }
