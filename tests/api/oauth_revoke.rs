@@ -110,3 +110,17 @@ async fn nobody_revokes_anothers_token() {
     assert_eq!(status(&world, &tokens.access).await, 200);
     Tokens::of(&app.refresh(&tokens.refresh).await);
 }
+
+/// Nobody knows what else a client sends (RFC 6749, section 3.2), how often ever.
+#[tokio::test]
+async fn what_an_endpoint_does_not_know_it_ignores() {
+    let world = World::new().await;
+    let browser = Browser::signed_in(&world, ACME).await;
+    let app = App::register(&world, "none").await;
+    let tokens = app.connect(&browser).await;
+    let refreshing = App::refreshing(&tokens.refresh).and("token", "x").and("token", "y");
+    let next = Tokens::of(&app.send("/oauth/token", &refreshing).await.expect(200));
+    let revoking = Form::new(&[("token", &next.refresh), ("refresh_token", "x"), ("refresh_token", "y")]);
+    app.send("/oauth/revoke", &revoking).await.expect(200);
+    assert_eq!(status(&world, &next.access).await, 401);
+}

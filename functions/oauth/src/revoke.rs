@@ -11,6 +11,9 @@ use crate::client;
 use crate::refusal::{Refusal, answer};
 use crate::token::{read_form, required};
 
+/// The names that may be sent once only (RFC 6749, section 3.2).
+const ONCE: [&str; 3] = ["token", "client_id", "client_secret"];
+
 /// What a client ends (RFC 7009, section 2.1). What is empty was not sent.
 #[derive(Debug, Default, Deserialize, ToSchema)]
 #[serde(default)]
@@ -47,7 +50,7 @@ pub(crate) async fn revoke_token(
 }
 
 async fn revoke(visit: &Visit) -> Result<Reply<Unversioned<Revoked>>, Refusal> {
-    let request: RevocationRequest = read_form(visit)?;
+    let request: RevocationRequest = read_form(visit, &ONCE)?;
     let client = client::authenticate(visit, &request.client_id, &request.client_secret).await?;
     if let Ok(token) = required("token", &request.token)?.parse() {
         end(visit, &token, &client.id).await?;

@@ -14,8 +14,8 @@ use crate::authorize::{is_resource, read_scopes};
 use crate::client;
 use crate::refusal::{Refusal, answer};
 
-/// The names that may be sent once only (RFC 6749, section 3.2), here or to revoke; `resource` may be repeated.
-const ONCE: [&str; 10] = [
+/// The names that may be sent once only (RFC 6749, section 3.2); `resource` may be repeated.
+const ONCE: [&str; 8] = [
     "grant_type",
     "code",
     "redirect_uri",
@@ -24,8 +24,6 @@ const ONCE: [&str; 10] = [
     "code_verifier",
     "refresh_token",
     "scope",
-    "token",
-    "token_type_hint",
 ];
 
 /// What a client shows for tokens (RFC 6749, sections 4.1.3 and 6): a code, or a refresh token. What is empty was not sent.
@@ -87,10 +85,10 @@ pub(crate) struct Tokens {
     scope: String,
 }
 
-/// The form of the token and the revocation endpoint: nothing sent twice.
-pub(crate) fn read_form<T: DeserializeOwned>(visit: &Visit) -> Result<T, Refusal> {
+/// The form of the token and the revocation endpoint: none of these names sent twice. Others are ignored.
+pub(crate) fn read_form<T: DeserializeOwned>(visit: &Visit, once: &[&str]) -> Result<T, Refusal> {
     let form = visit.form().map_err(|error| Refusal::new("invalid_request", format!("{error}.")))?;
-    match form.repeated(&ONCE) {
+    match form.repeated(once) {
         Some(name) => Err(Refusal::new("invalid_request", format!("{name} must be sent once."))),
         None => form.read().map_err(|_| Refusal::new("invalid_request", "The form cannot be read.")),
     }
@@ -111,7 +109,7 @@ pub(crate) async fn issue_tokens(sent: Sent<TokenRequest>) -> Result<Reply<Unver
 }
 
 async fn issue(visit: &Visit) -> Result<Reply<Unversioned<Tokens>>, Refusal> {
-    let request: TokenRequest = read_form(visit)?;
+    let request: TokenRequest = read_form(visit, &ONCE)?;
     let client = client::authenticate(visit, &request.client_id, &request.client_secret).await?;
     let tokens = match required("grant_type", &request.grant_type)?.parse() {
         Ok(GrantType::AuthorizationCode) => exchange(visit, &request, &client).await?,
