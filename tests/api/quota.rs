@@ -64,6 +64,12 @@ async fn whatever_the_outcome_a_request_counts_but_not_the_429() {
     ] {
         send(method, path, body).await.expect(status);
     }
+    // What no route takes is answered before anybody looks at the credential.
+    for (method, path, status) in
+        [(Method::GET, "/api/v1/nothing", 404), (Method::DELETE, "/api/v1/organization", 405)]
+    {
+        assert_eq!(send(method, path, "").await.expect(status).header("ratelimit"), "");
+    }
     assert_eq!(ask(&world, Mode::Live).await.header("ratelimit"), r#""daily";r=95;t=52200"#);
     for _ in 0..95 {
         ask(&world, Mode::Live).await.expect(200);

@@ -157,7 +157,8 @@ async fn killed_in_a_storm_it_leaves_pairs_and_repetitions_make_no_second() {
         };
         let answers = join_all((0..total).map(quick_post)).await;
         for (n, answer) in answers {
-            if let Some((status, posted)) = answer {
+            // On a machine that has much else to do it is busy, and has acknowledged nothing.
+            if let Some((status, posted)) = answer.filter(|(status, _)| *status != 503) {
                 assert_eq!(status, 201, "{posted}");
                 let before = acknowledged.insert(n, posted.clone());
                 assert!(before.is_none_or(|before| before == posted), "what was acknowledged stays");

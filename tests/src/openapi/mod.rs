@@ -115,8 +115,6 @@ pub fn document(examples: &BTreeMap<&str, Example>) -> Value {
     document
 }
 
-const TOO_LARGE_BODY: &str = "The request's body is over 10 MB, says the gateway in its own form.";
-
 /// Takes out the components that nothing refers to.
 fn remove_unused(document: &mut Value) {
     loop {
@@ -431,38 +429,36 @@ fn parameters() -> Value {
 }
 
 /// What the gateway answers before any function is asked.
-fn too_large_header() -> Value {
+fn of_the_gateway(when: &str, message: &str) -> Value {
     json!({
-        "description": "The request's line and headers come to more than 10,240 bytes, says the gateway in its own form.",
+        "description": format!("{when}, says the gateway in its own form."),
         "content": { "application/json": {
             "schema": reference("schemas", "GatewayError"),
-            "example": { "message": "Request Header Fields Too Large" },
+            "example": { "message": message },
         } },
     })
 }
 
-/// See above.
+fn too_large_header() -> Value {
+    let when = "The request's line and headers come to more than 10,240 bytes";
+    of_the_gateway(when, "Request Header Fields Too Large")
+}
+
 fn too_large_body() -> Value {
-    json!({
-        "description": TOO_LARGE_BODY,
-        "content": { "application/json": {
-            "schema": reference("schemas", "GatewayError"),
-            "example": { "message": "Request Entity Too Large" },
-        } },
-    })
+    of_the_gateway("The request's body is over 10 MB", "Request Entity Too Large")
 }
 
 /// A function's response, where the gateway has one with this status, too: in its own form, and without our headers.
 fn or_the_gateway(mut response: Value) -> Value {
-    let of_the_gateway = too_large_body();
-    let description = response["description"].as_str().expect("a description");
-    response["description"] = format!("{description}\n\n{TOO_LARGE_BODY}").into();
+    let too_large = too_large_body();
+    let description = |of: &Value| of["description"].as_str().expect("a description").to_owned();
+    response["description"] = [description(&response), description(&too_large)].join("\n\n").into();
     for header in ["X-Request-Id", "Cache-Control"] {
         response["headers"][header] = headers()[header].clone();
         response["headers"][header]["required"] = false.into();
     }
-    let (ours, theirs) =
-        (&mut response["content"]["application/json"], &of_the_gateway["content"]["application/json"]);
+    let theirs = &too_large["content"]["application/json"];
+    let ours = &mut response["content"]["application/json"];
     ours["schema"] = json!({ "anyOf": [ours["schema"], theirs["schema"]] });
     ours["examples"]["of_the_gateway"] =
         json!({ "summary": theirs["example"]["message"], "value": theirs["example"] });
