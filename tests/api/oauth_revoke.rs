@@ -111,7 +111,7 @@ async fn nobody_revokes_anothers_token() {
     Tokens::of(&app.refresh(&tokens.refresh).await);
 }
 
-/// Nobody knows what else a client sends (RFC 6749, section 3.2), how often ever.
+/// However often it is sent (RFC 6749, section 3.2).
 #[tokio::test]
 async fn what_an_endpoint_does_not_know_it_ignores() {
     let world = World::new().await;

@@ -148,18 +148,20 @@ fn response(errors: &[(&str, Error)], source: &Source, named: &BTreeMap<String, 
     let schema = if status == 422 { "Invalid" } else { "Error" };
     let examples: Map<_, _> =
         errors.iter().map(|(name, _)| ((*name).to_owned(), reference("examples", name))).collect();
-    let response = json!({
-        "description": when.join("\n\n"),
-        "headers": headers(errors),
-        "content": { "application/json": {
-            "schema": {
-                "$ref": format!("#/components/schemas/{schema}"),
-                "properties": { "code": { "enum": codes } },
-            },
-            "examples": examples,
-        } },
-    });
-    if status == 413 { or_the_gateway(response) } else { response }
+    or_the_gateway(
+        status,
+        json!({
+            "description": when.join("\n\n"),
+            "headers": headers(errors),
+            "content": { "application/json": {
+                "schema": {
+                    "$ref": format!("#/components/schemas/{schema}"),
+                    "properties": { "code": { "enum": codes } },
+                },
+                "examples": examples,
+            } },
+        }),
+    )
 }
 
 /// What an error means: what the rules say of its code, or the comment at its variant.
@@ -253,7 +255,7 @@ pub(super) fn played_responses(
                 "examples": examples,
             } },
         });
-        (status.to_string(), if status == 413 { or_the_gateway(response) } else { response })
+        (status.to_string(), or_the_gateway(status, response))
     };
     by_status.into_iter().map(response).collect()
 }

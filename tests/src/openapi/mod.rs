@@ -448,8 +448,11 @@ fn too_large_body() -> Value {
     of_the_gateway("The request's body is over 10 MB", "Request Entity Too Large")
 }
 
-/// A function's response, where the gateway has one with this status, too: in its own form, and without our headers.
-fn or_the_gateway(mut response: Value) -> Value {
+/// A function's response, with that of the gateway where it has one of this status: in its own form, without our headers.
+fn or_the_gateway(status: u16, mut response: Value) -> Value {
+    if status != 413 {
+        return response;
+    }
     let too_large = too_large_body();
     let description = |of: &Value| of["description"].as_str().expect("a description").to_owned();
     response["description"] = [description(&response), description(&too_large)].join("\n\n").into();
