@@ -109,23 +109,23 @@ impl Default for Addresses {
 }
 
 impl Config {
+    /// The address that public links begin with, if the variables say so: all that a function without a database needs.
+    pub fn read_base_url(lookup: impl Fn(&str) -> Option<String>) -> Result<Option<String>, String> {
+        address(|name| lookup(name).filter(|value| !value.is_empty()), "BASE_URL")
+    }
+
     /// Reads the variables that `lookup` knows; says in a sentence which one is missing or wrong.
     pub fn read(lookup: impl Fn(&str) -> Option<String>) -> Result<Self, String> {
         let given = |name: &str| lookup(name).filter(|value| !value.is_empty());
         let required = |name: &str| required(given, name);
-        let address = |name: &str| match given(name) {
-            Some(url) if !url.starts_with("https://") && !url.starts_with("http://") => {
-                Err(format!("{name} must begin with https:// or http://, and is {url}"))
-            }
-            url => Ok(url.map(|url| url.trim_end_matches('/').to_owned())),
-        };
+        let address = |name: &str| address(given, name);
         let signing_key = required("SIGNING_KEY")?;
         if signing_key.len() < 32 {
             return Err("SIGNING_KEY must have at least 32 characters".to_owned());
         }
         Ok(Self {
             table: required("TABLE_NAME")?,
-            base_url: address("BASE_URL")?,
+            base_url: Self::read_base_url(given)?,
             client_address_header: given("CLIENT_ADDRESS_HEADER").map(|name| name.to_lowercase()),
             dynamodb_endpoint: given("DYNAMODB_ENDPOINT"),
             signing_key: Secret::new(signing_key),
@@ -196,6 +196,15 @@ impl Services {
 
 fn required(given: impl Fn(&str) -> Option<String>, name: &str) -> Result<String, String> {
     given(name).ok_or_else(|| format!("the environment variable {name} is not set"))
+}
+
+fn address(given: impl Fn(&str) -> Option<String>, name: &str) -> Result<Option<String>, String> {
+    match given(name) {
+        Some(url) if !url.starts_with("https://") && !url.starts_with("http://") => {
+            Err(format!("{name} must begin with https:// or http://, and is {url}"))
+        }
+        url => Ok(url.map(|url| url.trim_end_matches('/').to_owned())),
+    }
 }
 
 #[cfg(test)]

@@ -180,7 +180,7 @@ async fn what_is_granted_during_a_removal_ends_too() {
     let jo = joined(&world, ACME, "Jo", MemberRole::Member).await;
     let acme = tenant(ACME, Mode::Live);
     // A way of its own to the table, which meets no faults.
-    let store = world.table(&Wire::to(&world.endpoint), &world.environment.config.table).await;
+    let store = world.table(&Wire::new(), &world.environment.config.table).await;
     let aside = shared::http::Environment { store, ..world.environment.clone() };
     let (member, conflicts) = (jo.id, AtomicUsize::new(0));
     let runtime = tokio::runtime::Handle::current();

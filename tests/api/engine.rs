@@ -83,5 +83,5 @@ async fn a_world_takes_its_table_with_it() {
     let (engine, endpoint) = (world.engine, world.endpoint.clone());
     let table = world.environment.config.table.clone();
     drop(world);
-    engine.store(Wire::to(&endpoint).client(), &endpoint, &table).await.delete_table().await.unwrap_err();
+    engine.store(Wire::new().client(), &endpoint, &table).await.delete_table().await.unwrap_err();
 }

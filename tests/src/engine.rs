@@ -133,7 +133,7 @@ impl Drop for Borrowed {
         // The test's own runtime may be about to end, and cannot be waited for here.
         let deleted = std::thread::scope(|scope| {
             let delete = async {
-                let wire = Wire::to(&self.endpoint);
+                let wire = Wire::new();
                 self.engine.store(wire.client(), &self.endpoint, &self.table).await.delete_table().await
             };
             let thread = scope.spawn(|| {

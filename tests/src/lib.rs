@@ -124,7 +124,7 @@ impl World {
             None => embedded(stopped.clone()).await,
         };
         let table = engine::new_table();
-        let wire = Wire::to(&endpoint);
+        let wire = Wire::new();
         let hands = Hands(Arc::default());
         hands.set("2026-11-20T09:30:00Z");
         let callbacks = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).await.expect("a loopback port");

@@ -4,7 +4,6 @@ use std::collections::HashSet;
 use std::sync::mpsc::Sender;
 use std::sync::{Arc, Mutex, Weak};
 
-use aws_smithy_http_client::tls::{Provider, rustls_provider::CryptoMode};
 use aws_smithy_runtime_api::box_error::BoxError;
 use aws_smithy_runtime_api::client::http::{
     HttpClient, HttpConnector, HttpConnectorFuture, HttpConnectorSettings, SharedHttpClient,
@@ -87,18 +86,9 @@ impl std::fmt::Debug for Wire {
 }
 
 impl Wire {
-    /// A wire without faults, over HTTP alone.
+    /// A wire without faults.
     pub fn new() -> Self {
-        Self::over(aws_smithy_http_client::Builder::new().build_http())
-    }
-
-    /// A wire without faults to this address.
-    pub fn to(endpoint: &str) -> Self {
-        if !super::engine::is_secure(endpoint) {
-            return Self::new();
-        }
-        let tls = Provider::Rustls(CryptoMode::AwsLc);
-        Self::over(aws_smithy_http_client::Builder::new().tls_provider(tls).build_https())
+        Self::over(shared::store::https())
     }
 
     fn over(inner: SharedHttpClient) -> Self {

@@ -5,14 +5,12 @@
 //! | `$default` | 404, or 405 with the methods that the path has |
 
 use std::collections::BTreeSet;
-use std::future::{Ready, ready};
-use std::sync::Arc;
 
-use shared::http::{Error, Reply, Route, Visit};
+use shared::http::{Document, DocumentRequest, Error, Reply};
 
 /// What is shown where nothing is: a page to browsers, and the API's error to programs.
-pub fn pages() -> Vec<Route> {
-    vec![Route::public("$default", refuse)]
+pub fn pages() -> Vec<Document> {
+    vec![Document::page("$default", refuse)]
 }
 
 /// Every route: a function cannot see the others' tables, and a test keeps this one equal to them.
@@ -115,9 +113,8 @@ pub const KNOWN: &[&str] = &[
 ];
 
 /// Says that there is no such path, or no such method on it.
-#[expect(clippy::needless_pass_by_value, reason = "a handler is given its request to keep")]
-fn refuse(visit: Arc<Visit>) -> Ready<Result<Reply<()>, Error>> {
-    ready(Err(refusal(visit.path())))
+fn refuse(request: &DocumentRequest<'_>) -> Result<Reply<()>, Error> {
+    Err(refusal(request.path()))
 }
 
 fn refusal(path: &str) -> Error {

@@ -10,25 +10,24 @@
 //! The page is Swagger UI, which `utoipa-swagger-ui` brings along. It only shows: keys don't belong in a browser.
 
 use std::collections::HashMap;
-use std::future::{Ready, ready};
 use std::sync::Arc;
 
 use serde_json::Value;
-use shared::http::{Access, Error, Form, Page, Reply, Route, Row, Sent, Visit};
+use shared::http::{Document, DocumentRequest, DocumentRow, Error, Page, Reply};
 use utoipa::ToSchema;
 use utoipa_swagger_ui::Config;
 
 /// What programs send.
-pub fn routes<R: Row>() -> Vec<R> {
-    vec![R::open("GET /api/v1/openapi.json", Access::Public, Form::Document, show_openapi)]
+pub fn routes<R: DocumentRow>() -> Vec<R> {
+    vec![R::document("GET /api/v1/openapi.json", show_openapi)]
 }
 
 /// What a reader's browser asks for.
-pub fn pages() -> Vec<Route> {
+pub fn pages() -> Vec<Document> {
     vec![
-        Route::public("GET /docs", show_page),
-        Route::public("GET /docs/viewer.js", show_script),
-        Route::public("GET /docs/viewer.css", show_style),
+        Document::page("GET /docs", show_page),
+        Document::page("GET /docs/viewer.js", show_script),
+        Document::page("GET /docs/viewer.css", show_style),
     ]
 }
 
@@ -60,38 +59,29 @@ pub struct OpenApi {
 }
 
 /// Shows this document.
-#[expect(clippy::needless_pass_by_value, reason = "a handler is given its request to keep")]
-fn show_openapi(visit: Sent<()>) -> Ready<Result<Reply<OpenApi>, Error>> {
-    ready(Ok(visit.cached(Reply::document("application/json", DOCUMENT.to_owned()))))
+fn show_openapi(request: &DocumentRequest<'_>) -> Result<Reply<OpenApi>, Error> {
+    Ok(request.cached(Reply::document("application/json", DOCUMENT.to_owned())))
 }
 
 /// Shows the page.
-fn show_page(visit: Arc<Visit>) -> Ready<Result<Reply<Page>, Error>> {
-    document(visit, "text/html; charset=utf-8", Ok(PAGE.to_owned()))
+fn show_page(request: &DocumentRequest<'_>) -> Result<Reply<Page>, Error> {
+    Ok(page(request, "text/html; charset=utf-8", PAGE.to_owned()))
 }
 
 /// Shows the viewer's code, the document, and the lines that bring them together.
-fn show_script(visit: Arc<Visit>) -> Ready<Result<Reply<Page>, Error>> {
-    let script =
-        viewer("swagger-ui-bundle.js").map(|code| format!("{code}\nconst DOCUMENT = {DOCUMENT};\n{START}"));
-    document(visit, "text/javascript; charset=utf-8", script)
+fn show_script(request: &DocumentRequest<'_>) -> Result<Reply<Page>, Error> {
+    let code = viewer("swagger-ui-bundle.js")?;
+    let script = format!("{code}\nconst DOCUMENT = {DOCUMENT};\n{START}");
+    Ok(page(request, "text/javascript; charset=utf-8", script))
 }
 
 /// Shows the viewer's stylesheet.
-fn show_style(visit: Arc<Visit>) -> Ready<Result<Reply<Page>, Error>> {
-    document(visit, "text/css; charset=utf-8", viewer("swagger-ui.css"))
+fn show_style(request: &DocumentRequest<'_>) -> Result<Reply<Page>, Error> {
+    Ok(page(request, "text/css; charset=utf-8", viewer("swagger-ui.css")?))
 }
 
-#[expect(clippy::needless_pass_by_value, reason = "a handler is given its request to keep")]
-fn document(
-    visit: Arc<Visit>,
-    media: &str,
-    content: Result<String, Error>,
-) -> Ready<Result<Reply<Page>, Error>> {
-    ready(content.map(|content| {
-        let document = Reply::document(media, content);
-        visit.cached(document.with("content-security-policy", POLICY.to_owned()))
-    }))
+fn page(request: &DocumentRequest<'_>, media: &str, content: String) -> Reply<Page> {
+    request.cached(Reply::document(media, content).with("content-security-policy", POLICY.to_owned()))
 }
 
 /// A file of the viewer.

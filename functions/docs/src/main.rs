@@ -1,4 +1,4 @@
 //! The Lambda entry of the `docs` function.
 fn main() -> Result<(), lambda_http::Error> {
-    shared::runtime::serve([docs::routes(), docs::pages()].concat())
+    shared::runtime::serve_documents([docs::routes(), docs::pages()].concat())
 }

@@ -368,7 +368,7 @@ impl Cli {
     pub async fn store(&self) -> Store {
         match &self.endpoint {
             Some(endpoint) => Store::at_endpoint(endpoint, &self.table),
-            None => Store::from_environment(&self.table, None).await,
+            None => Store::from_default_chain(&self.table).await,
         }
     }
 }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
-use shared::http::{App, Environment, Route};
+use shared::http::{App, Document, Environment, Route};
 
 use crate::gateway::Function;
 use crate::template::Template;
@@ -34,8 +34,8 @@ pub fn tables() -> [Tables; 13] {
         Tables { function: "CareersFunction", routes: careers::routes(), pages: careers::pages() },
         Tables { function: "ChannelsFunction", routes: channels::routes(), pages: Vec::new() },
         Tables { function: "DashboardFunction", routes: Vec::new(), pages: dashboard::pages() },
-        Tables { function: "DefaultFunction", routes: Vec::new(), pages: default::pages() },
-        Tables { function: "DocsFunction", routes: docs::routes(), pages: docs::pages() },
+        Tables { function: "DefaultFunction", routes: Vec::new(), pages: routes(default::pages()) },
+        Tables { function: "DocsFunction", routes: routes(docs::routes()), pages: routes(docs::pages()) },
         Tables { function: "JobPostingsFunction", routes: job_postings::routes(), pages: Vec::new() },
         Tables { function: "OauthFunction", routes: oauth::routes(), pages: oauth::pages() },
         Tables { function: "OrganizationFunction", routes: organization::routes(), pages: Vec::new() },
@@ -44,6 +44,10 @@ pub fn tables() -> [Tables; 13] {
         Tables { function: "VoiceScreensFunction", routes: voice_screens::routes(), pages: Vec::new() },
         Tables { function: "VoiceWebhookFunction", routes: voice_webhook::routes(), pages: Vec::new() },
     ]
+}
+
+fn routes(documents: Vec<Document>) -> Vec<Route> {
+    documents.into_iter().map(Route::from).collect()
 }
 
 /// The functions that answer requests.

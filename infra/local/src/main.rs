@@ -27,6 +27,8 @@ use shared::secret::Secret;
 use shared::store::Store;
 use tokio::net::TcpListener;
 use tokio::sync::watch;
+use tracing_subscriber::layer::SubscriberExt;
+use tracing_subscriber::util::SubscriberInitExt;
 use url::Url;
 
 /// Runs Rolecall on this machine: the API of template.yaml on an in-process gateway, with an embedded DynamoDB and two
@@ -65,15 +67,8 @@ struct Arguments {
 
 #[tokio::main]
 async fn main() -> ExitCode {
-    tracing_subscriber::fmt()
-        .with_writer(std::io::stderr)
-        .with_target(false)
-        .with_env_filter(tracing_subscriber::EnvFilter::try_from_default_env().unwrap_or_else(|_| {
-            tracing_subscriber::EnvFilter::new(
-                "warn,shared=info,tasks=info,usage_reset=info,oauth=info,dashboard=info,careers=info",
-            )
-        }))
-        .init();
+    let lines = tracing_subscriber::fmt::layer().with_writer(std::io::stderr).with_target(false);
+    tracing_subscriber::registry().with(lines).with(shared::runtime::log_filter()).init();
     match run(Arguments::parse()).await {
         Ok(()) => ExitCode::SUCCESS,
         Err(sentence) => {

@@ -88,6 +88,8 @@ impl Service {
 
 #[expect(clippy::disallowed_methods, reason = "a test's client talks to loopback")]
 fn client() -> reqwest::Client {
+    // reqwest leaves the choice of the cryptography to the process. An error says that it was made before.
+    let _ = rustls::crypto::ring::default_provider().install_default();
     reqwest::Client::builder().timeout(Duration::from_secs(20)).build().expect("a client")
 }
 

@@ -7,24 +7,24 @@ use std::time::Duration;
 use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use jiff::{Timestamp, ToSpan};
-use lambda_http::aws_lambda_events::apigw::ApiGatewayV2httpRequestContext;
 use lambda_http::aws_lambda_events::query_map::QueryMap;
-use lambda_http::http::header::{AUTHORIZATION, HeaderName, HeaderValue};
-use lambda_http::http::{Method, StatusCode};
-use lambda_http::request::RequestContext;
+use lambda_http::http::Method;
+use lambda_http::http::header::AUTHORIZATION;
 use lambda_http::{Body, Request, RequestExt, Response};
 use serde_json::value::RawValue;
 use sha2::{Digest, Sha256};
 
 use super::call::Exchange;
+use super::document::DocumentRequest;
+use super::envelope::{Envelope, Quota, Trace, gateway_context};
 use super::route::{Answer, Handler};
 use super::visit::Visit;
-use super::{Browser, Error, Form, Reply, Route, headers, page};
+use super::{Browser, Error, Form, Reply, Route, headers};
 use crate::auth::Caller;
 use crate::clock::Clock;
 use crate::config::Config;
 use crate::id::Ids;
-use crate::model::{Day, Scope, Tenant};
+use crate::model::{Day, Scope};
 use crate::providers::Providers;
 use crate::random::Random;
 use crate::store::{Admission, ReceiptSlot, Refusal, Store, Verdict};
@@ -57,20 +57,6 @@ const MAX_BODY: usize = 256 * 1024;
 /// How often a handler is called for one request, each time because what it had read had changed.
 const MAX_ATTEMPTS: u32 = 10;
 
-/// What is learnt of a request on its way, for the headers and the log.
-#[derive(Default)]
-struct Trace {
-    tenant: Option<Tenant>,
-    quota: Option<Quota>,
-}
-
-/// A limited plan's day.
-struct Quota {
-    limit: u64,
-    remaining: u64,
-    seconds_left: u64,
-}
-
 impl App {
     /// A function that answers `routes`.
     pub fn new(environment: Environment, routes: Vec<Route>) -> Self {
@@ -84,56 +70,30 @@ impl App {
 
     /// Answers one request.
     pub async fn handle(&self, request: Request) -> Response<Body> {
-        let started = self.environment.clock.now();
+        let clock = &self.environment.clock;
         let store = self.environment.store.metered();
-        let context = gateway_context(&request);
-        let request_id = context.request_id.unwrap_or_default();
-        let route_key = context.route_key.unwrap_or_default();
-        let base_url = self.environment.config.base_url.clone();
-        let base_url =
-            base_url.unwrap_or_else(|| format!("https://{}", context.domain_name.unwrap_or_default()));
-
-        let form = match self.routes.get(route_key.as_str()).map_or(Form::Api, Route::form) {
-            Form::Either if headers::accepts_html(request.headers()) => Form::Page,
-            Form::Either => Form::Api,
-            form => form,
-        };
+        let envelope = Envelope::of(&request, self.environment.config.base_url.as_deref(), clock.now());
+        let form = self.routes.get(envelope.route_key.as_str()).map_or(Form::Api, Route::form);
+        let form = form.chosen_by(&request);
         let mut trace = Trace::default();
-        let result = self.dispatch(request, &route_key, &base_url, &store, started, &mut trace).await;
-        let detail = result.as_ref().err().and_then(Error::detail);
-        let response = respond(form, result, trace.quota.as_ref(), &request_id, &base_url);
-
-        let status = response.status().as_u16();
-        let tenant = trace.tenant.map(|tenant| tenant.to_string());
-        let elapsed = self.environment.clock.now().duration_since(started);
-        let milliseconds = u64::try_from(elapsed.as_millis()).unwrap_or(0);
-        let dynamodb_calls = store.calls();
-        tracing::info!(
-            request_id,
-            route = route_key,
-            tenant,
-            status,
-            milliseconds,
-            dynamodb_calls,
-            detail,
-            "request"
-        );
-        response
+        let result = self.dispatch(request, &envelope, &store, &mut trace).await;
+        trace.dynamodb_calls = store.calls();
+        envelope.close(form, result, &trace, clock.now())
     }
 
     async fn dispatch(
         &self,
         request: Request,
-        route_key: &str,
-        base_url: &str,
+        envelope: &Envelope,
         store: &Store,
-        now: Timestamp,
         trace: &mut Trace,
     ) -> Result<Reply<()>, Error> {
-        let route = self.routes.get(route_key).ok_or(Error::NotFound)?;
+        let Envelope { route_key, base_url, started: now, .. } = envelope;
+        let (route, now) = (self.routes.get(route_key.as_str()).ok_or(Error::NotFound)?, *now);
         let is_post = request.method() == Method::POST;
         let (scope, handler) = match &route.handler {
             Handler::Scoped(scope, handler) => (*scope, handler),
+            Handler::Document(_, answer) => return answer(&DocumentRequest::of(&request)),
             Handler::Open(_, _, handler) => {
                 let visit = Arc::new(self.visit(&request, base_url, store, now));
                 return self.settle(|| handler(visit.clone())).await;
@@ -170,7 +130,7 @@ impl App {
             store: store.clone(),
             ids: self.ids.clone(),
             now,
-            base_url: base_url.to_owned(),
+            base_url: base_url.clone(),
             signing_key: self.environment.config.signing_key.clone(),
             providers: self.environment.providers.clone(),
             random: self.environment.random.clone(),
@@ -277,13 +237,6 @@ impl App {
     }
 }
 
-fn gateway_context(request: &Request) -> ApiGatewayV2httpRequestContext {
-    match request.request_context_ref() {
-        Some(RequestContext::ApiGatewayV2(context)) => context.clone(),
-        _ => ApiGatewayV2httpRequestContext::default(),
-    }
-}
-
 /// A refusal is final only if the same request has not been carried out before: its effect may be what refuses it now.
 async fn recall(exchange: &Exchange, error: Error) -> Result<Reply<()>, Error> {
     let Some((slot, _)) = &exchange.receipt else { return Err(error) };
@@ -343,56 +296,4 @@ fn path_id(request: &Request) -> Option<String> {
 /// What an access token is for (RFC 8707): this API.
 pub fn audience(base_url: &str) -> String {
     format!("{base_url}/api/v1")
-}
-
-fn respond(
-    form: Form,
-    result: Result<Reply<()>, Error>,
-    quota: Option<&Quota>,
-    request_id: &str,
-    base_url: &str,
-) -> Response<Body> {
-    let reply = result.unwrap_or_else(|error| {
-        let body = match form {
-            Form::Api | Form::Document | Form::Either => error.body(request_id),
-            Form::OAuth => error.oauth_body(),
-            Form::Page => page::of_error(&error, request_id, Some("/dashboard")),
-            Form::Site => page::of_error(&error, request_id, None),
-        };
-        let reply = Reply::new(error.kind().0, body);
-        error.headers(base_url).into_iter().fold(reply, |reply, (name, value)| reply.with(name, value))
-    });
-    let mut headers = match form {
-        Form::Api | Form::Document | Form::Either => {
-            vec![("content-type", "application/json".to_owned()), ("cache-control", "no-store".to_owned())]
-        }
-        Form::OAuth => vec![
-            ("content-type", "application/json".to_owned()),
-            ("cache-control", "no-store".to_owned()),
-            ("pragma", "no-cache".to_owned()),
-            ("access-control-allow-origin", "*".to_owned()),
-            ("access-control-expose-headers", "WWW-Authenticate".to_owned()),
-        ],
-        Form::Page | Form::Site => page::headers(base_url),
-    };
-    headers.push(("x-request-id", request_id.to_owned()));
-    if let Some(Quota { limit, remaining, seconds_left }) = quota {
-        headers.push(("ratelimit-policy", format!(r#""daily";q={limit};w=86400"#)));
-        headers.push(("ratelimit", format!(r#""daily";r={remaining};t={seconds_left}"#)));
-    }
-    let mut response = Response::new(Body::Text(reply.body));
-    let status = StatusCode::from_u16(reply.status).ok();
-    let headers = headers.into_iter().map(|(name, value)| (name.to_owned(), value)).chain(reply.headers);
-    for (name, value) in headers {
-        // What a handler decides goes before what is usual.
-        if let (Ok(name), Ok(value)) =
-            (HeaderName::from_bytes(name.as_bytes()), HeaderValue::from_str(&value))
-        {
-            response.headers_mut().insert(name, value);
-        } else {
-            tracing::error!(name, "a header cannot be sent");
-        }
-    }
-    *response.status_mut() = status.unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
-    response
 }

@@ -4,12 +4,13 @@ use std::marker::PhantomData;
 
 use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
+use lambda_http::http::HeaderMap;
 use serde::Serialize;
 use sha2::{Digest, Sha256};
 use utoipa::ToSchema;
 
 use super::page::Sources;
-use super::{Error, page};
+use super::{Error, headers, page};
 use crate::store::{Failure, Receipt};
 
 /// What a handler answers where nothing goes wrong, as the API describes it. A type by itself is one resource, with its
@@ -155,6 +156,14 @@ impl<O> Reply<O> {
         Self::new(200, content)
             .with("content-type", media.to_owned())
             .with("x-content-type-options", "nosniff".to_owned())
+    }
+
+    /// The same reply, which caches may hold for half a minute; 304 where the request's headers name its entity tag.
+    pub(super) fn cached(self, headers: &HeaderMap) -> Self {
+        let tag = etag(&self.body);
+        let is_known = headers::if_none_match(headers, &tag);
+        let reply = self.with("cache-control", "public, max-age=30".to_owned()).with("etag", tag);
+        if is_known && reply.status == 200 { reply.not_modified() } else { reply }
     }
 
     /// 304: the caller has the document already.

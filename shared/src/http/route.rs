@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use super::browser::{Browser, Desk};
 use super::call::Exchange;
+use super::document::DocumentHandler;
 use super::reply::Page;
 use super::{Call, Error, Input, Output, Payload, Reply, Sent, Visit};
 use crate::model::{MemberRole, Scope};
@@ -47,6 +48,7 @@ type By<R> = Arc<dyn Fn(Arc<R>) -> Answer + Send + Sync>;
 #[derive(Clone)]
 pub(super) enum Handler {
     Scoped(Scope, By<Exchange>),
+    Document(Form, DocumentHandler),
     Open(Access, Form, By<Visit>),
     Browsed(By<Browser>),
     AtDesk(MemberRole, By<Desk>),
@@ -150,7 +152,7 @@ impl Route {
         match self.handler {
             Handler::Scoped(scope, _) => Access::Scope(scope),
             Handler::Open(access, ..) => access,
-            Handler::Browsed(_) => Access::Public,
+            Handler::Document(..) | Handler::Browsed(_) => Access::Public,
             Handler::AtDesk(role, _) => Access::Member(role),
         }
     }
@@ -159,7 +161,7 @@ impl Route {
     pub const fn form(&self) -> Form {
         match self.handler {
             Handler::Scoped(..) => Form::Api,
-            Handler::Open(_, form, _) => form,
+            Handler::Open(_, form, _) | Handler::Document(form, _) => form,
             Handler::Browsed(_) | Handler::AtDesk(..) => Form::Page,
         }
     }

@@ -11,7 +11,6 @@ use lambda_http::http::HeaderMap;
 use utoipa::ToSchema;
 
 use super::parameters::Parameters;
-use super::reply::etag;
 use super::{Error, Reply, headers};
 use crate::clock::to_second;
 use crate::id::{Id, Ids};
@@ -117,10 +116,7 @@ impl Visit {
     /// A reply that caches may hold for half a minute, so that what changes shows within one; where the caller has it
     /// already, only that (RFC 9110, section 13.1.2).
     pub fn cached<O>(&self, reply: Reply<O>) -> Reply<O> {
-        let tag = etag(&reply.body);
-        let is_known = headers::if_none_match(&self.headers, &tag);
-        let reply = reply.with("cache-control", "public, max-age=30".to_owned()).with("etag", tag);
-        if is_known && reply.status == 200 { reply.not_modified() } else { reply }
+        reply.cached(&self.headers)
     }
 
     /// The body, byte by byte as it was sent.

@@ -6,7 +6,7 @@ use std::time::Duration;
 use bytes::{Bytes, BytesMut};
 use reqwest::header::HeaderMap;
 use reqwest::redirect::Policy;
-use reqwest::{RequestBuilder, StatusCode};
+use reqwest::{ClientBuilder, RequestBuilder, StatusCode};
 
 /// How long it may take to reach a service.
 const CONNECT: Duration = Duration::from_secs(2);
@@ -46,22 +46,24 @@ pub enum NoAnswer {
     TooLong,
 }
 
+/// A client with these limits, which follows no redirects and uses no proxy.
+#[expect(clippy::disallowed_methods, reason = "this is the one place that makes a client, with its limits")]
+pub(super) fn builder(connect: Duration, total: Duration) -> ClientBuilder {
+    // reqwest leaves the choice of the cryptography to the process. An error says that it was made before.
+    let _ = rustls::crypto::ring::default_provider().install_default();
+    reqwest::Client::builder()
+        .connect_timeout(connect)
+        .timeout(total)
+        .redirect(Policy::none())
+        .no_proxy()
+        .user_agent("rolecall")
+}
+
 impl Outside {
     /// A client; fails only where the system has no TLS roots.
-    #[expect(
-        clippy::disallowed_methods,
-        reason = "this is the one place that makes a client, with its limits"
-    )]
     pub fn new() -> Result<Self, String> {
-        let client = reqwest::Client::builder()
-            .connect_timeout(CONNECT)
-            .timeout(TOTAL)
-            // An idle connection that was left across a function's freeze would fail the next call.
-            .pool_idle_timeout(Duration::from_secs(15))
-            .redirect(Policy::none())
-            .no_proxy()
-            .user_agent("rolecall")
-            .build();
+        // An idle connection that was left across a function's freeze would fail the next call.
+        let client = builder(CONNECT, TOTAL).pool_idle_timeout(Duration::from_secs(15)).build();
         client.map(|client| Self { client }).map_err(|error| format!("no HTTP client: {error}"))
     }
 

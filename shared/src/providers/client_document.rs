@@ -8,10 +8,10 @@ use std::time::Duration;
 
 use reqwest::dns::{Addrs, Name, Resolve, Resolving};
 use reqwest::header::{ACCEPT, CONTENT_TYPE};
-use reqwest::redirect::Policy;
 use reqwest::{Client, Response, StatusCode};
 use url::{Host, Url};
 
+use super::client::builder;
 use super::public_address::is_public;
 
 /// How long it may take to find and reach the host.
@@ -115,22 +115,13 @@ impl ClientDocuments {
         Self(Source::Given(Arc::new(give)))
     }
 
-    #[expect(
-        clippy::disallowed_methods,
-        reason = "a client of its own, with stricter limits than the others'"
-    )]
     fn web(resolver: impl Resolve + 'static, https_only: bool) -> Result<Self, String> {
-        let client = Client::builder()
+        let client = builder(CONNECT, TOTAL)
             .dns_resolver(resolver)
             .https_only(https_only)
-            .connect_timeout(CONNECT)
-            .timeout(TOTAL)
             // The next fetch looks its host up again.
             .pool_max_idle_per_host(0)
-            .redirect(Policy::none())
             .referer(false)
-            .no_proxy()
-            .user_agent("rolecall")
             .build();
         client.map(|client| Self(Source::Web(client))).map_err(|error| format!("no HTTP client: {error}"))
     }

@@ -1,30 +1,44 @@
 //! A function's life in Lambda: what it is given at its start, and the loop that follows.
 
-use std::future::Future;
+use std::future::{Future, ready};
 
+use aws_smithy_runtime_api::client::http::SharedHttpClient;
 use lambda_http::{Body, Error, Request, Response};
 use lambda_runtime::LambdaEvent;
 use serde::Serialize;
-use tracing_subscriber::EnvFilter;
+use tracing::Level;
+use tracing_subscriber::filter::Targets;
 use tracing_subscriber::fmt::MakeWriter;
+use tracing_subscriber::layer::SubscriberExt;
 
 use crate::clock::Clock;
 use crate::config::Config;
-use crate::http::{App, Environment, Form, Route};
+use crate::http::{App, Document, DocumentApp, Environment, Route};
 use crate::providers::Providers;
 use crate::random::Random;
-use crate::store::Store;
+use crate::store::{self, Store};
 
 /// Runs a function that answers `routes`.
 pub fn serve(routes: Vec<Route>) -> Result<(), Error> {
+    serve_over(store::https(), routes)
+}
+
+/// The same, over another connection to DynamoDB than functions have in Lambda.
+pub fn serve_over(http: SharedHttpClient, routes: Vec<Route>) -> Result<(), Error> {
     start(async {
-        let environment = environment().await?;
-        // Who has nothing but documents and what explains them carries them along.
-        if routes.iter().any(|route| !matches!(route.form(), Form::Document | Form::Either)) {
-            environment.store.connect().await;
-        }
+        let environment = environment(http).await?;
+        environment.store.connect().await;
         let app = App::new(environment, routes);
         let answer = |request: Request| async { Ok::<Response<Body>, Error>(app.handle(request).await) };
+        lambda_http::run(lambda_http::service_fn(answer)).await
+    })
+}
+
+/// Runs a function that answers `rows` and needs no database.
+pub fn serve_documents(rows: Vec<Document>) -> Result<(), Error> {
+    start(async {
+        let app = DocumentApp::new(Clock::system(), Config::read_base_url(variable)?, rows);
+        let answer = |request: Request| ready(Ok::<Response<Body>, Error>(app.handle(&request)));
         lambda_http::run(lambda_http::service_fn(answer)).await
     })
 }
@@ -36,39 +50,48 @@ where
     F: Future<Output = Result<T, Error>>,
 {
     start(async {
-        let environment = environment().await?;
+        let environment = environment(store::https()).await?;
         environment.store.connect().await;
         let run = |_: LambdaEvent<serde_json::Value>| job(environment.clone());
         lambda_runtime::run(lambda_runtime::service_fn(run)).await
     })
 }
 
+fn variable(name: &str) -> Option<String> {
+    std::env::var(name).ok()
+}
+
 /// Configuration and clients, made before the first event, while the CPU is not throttled; so is the connection to
-/// DynamoDB, by those functions that use it.
-async fn environment() -> Result<Environment, Error> {
-    let config = Config::read(|name| std::env::var(name).ok())?;
-    let store = Store::from_environment(&config.table, config.dynamodb_endpoint.clone()).await;
+/// DynamoDB.
+async fn environment(http: SharedHttpClient) -> Result<Environment, Error> {
+    let config = Config::read(variable)?;
+    let store = Store::in_lambda(http, &config.table, config.dynamodb_endpoint.clone()).await;
     let providers = Providers::new(&config);
     Ok(Environment { store, clock: Clock::system(), random: Random::system()?, config, providers })
 }
 
-/// The log: a line of JSON for each request and whatever else is worth one. `RUST_LOG` asks for more or less.
+/// The log: a line of JSON for each request, and one for whatever else is worth it.
 pub fn log<W>(writer: W) -> impl tracing::Subscriber
 where
     W: for<'w> MakeWriter<'w> + Send + Sync + 'static,
 {
-    let usual = || {
-        EnvFilter::new("warn,shared=info,tasks=info,usage_reset=info,oauth=info,dashboard=info,careers=info")
-    };
-    tracing_subscriber::fmt()
+    let lines = tracing_subscriber::fmt::layer()
         .json()
         .flatten_event(true)
         .with_current_span(false)
         .with_span_list(false)
         .with_target(false)
-        .with_env_filter(EnvFilter::try_from_default_env().unwrap_or_else(|_| usual()))
-        .with_writer(writer)
-        .finish()
+        .with_writer(writer);
+    tracing_subscriber::registry().with(lines).with(log_filter())
+}
+
+/// Which events are logged: those that `RUST_LOG` names (`debug`, `warn,shared=info`), or the usual ones.
+pub fn log_filter() -> Targets {
+    let chosen = std::env::var("RUST_LOG").ok().and_then(|names| names.parse().ok());
+    chosen.unwrap_or_else(|| {
+        let ours = ["shared", "tasks", "usage_reset", "oauth", "dashboard", "careers"];
+        Targets::new().with_default(Level::WARN).with_targets(ours.map(|target| (target, Level::INFO)))
+    })
 }
 
 /// One request at a time is all that Lambda gives a function: one thread serves it.

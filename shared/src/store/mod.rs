@@ -5,6 +5,7 @@
 
 mod candidates;
 mod channels;
+mod connection;
 mod failure;
 mod gate;
 mod grants;
@@ -28,6 +29,10 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 
+use aws_config::SdkConfig;
+use aws_config::environment::{EnvironmentVariableCredentialsProvider, EnvironmentVariableRegionProvider};
+use aws_config::meta::region::ProvideRegion;
+use aws_credential_types::provider::SharedCredentialsProvider;
 use aws_sdk_dynamodb::Client;
 use aws_sdk_dynamodb::config::timeout::TimeoutConfig;
 use aws_sdk_dynamodb::config::{
@@ -35,10 +40,10 @@ use aws_sdk_dynamodb::config::{
 };
 use aws_sdk_dynamodb::error::SdkError;
 use aws_sdk_dynamodb::types::KeysAndAttributes;
-use aws_smithy_http_client::tls::{Provider, rustls_provider::CryptoMode};
 
 pub use candidates::CandidatePage;
 pub use channels::Channels;
+pub use connection::{https, trusting};
 pub use failure::Failure;
 pub use gate::{Admission, Holder, Presented, Verdict};
 pub use grants::{Apps, NewAccess};
@@ -67,15 +72,24 @@ pub struct Store {
 }
 
 impl Store {
-    /// The table `table` of the account and region that the environment names (AWS's usual variables), or of the
-    /// DynamoDB at `endpoint`.
-    pub async fn from_environment(table: &str, endpoint: Option<String>) -> Self {
+    /// The table `table` in the region and with the credentials that Lambda puts into a function's environment, or of the
+    /// DynamoDB at `endpoint`. The SDK's default chain would look in five more places, and make a client for one of them.
+    pub async fn in_lambda(http: SharedHttpClient, table: &str, endpoint: Option<String>) -> Self {
+        let credentials = EnvironmentVariableCredentialsProvider::new();
+        let mut shared = SdkConfig::builder()
+            .behavior_version(BehaviorVersion::latest())
+            .region(EnvironmentVariableRegionProvider::new().region().await)
+            .credentials_provider(SharedCredentialsProvider::new(credentials))
+            .http_client(http);
+        shared.set_endpoint_url(endpoint);
+        Self::configured(aws_sdk_dynamodb::config::Builder::from(&shared.build()), table)
+    }
+
+    /// The table `table` of the account and region that the SDK's default chain finds: AWS's usual variables, profiles,
+    /// and so on.
+    pub async fn from_default_chain(table: &str) -> Self {
         let shared = aws_config::defaults(BehaviorVersion::latest()).http_client(https()).load().await;
-        let mut config = aws_sdk_dynamodb::config::Builder::from(&shared);
-        if endpoint.is_some() {
-            config.set_endpoint_url(endpoint);
-        }
-        Self::configured(config, table)
+        Self::configured(aws_sdk_dynamodb::config::Builder::from(&shared), table)
     }
 
     /// The table `table` of a DynamoDB that takes any credentials, at `endpoint`.
@@ -185,13 +199,4 @@ impl Store {
             request.map_err(|error| Failure::Internal(format!("a batch cannot be built: {error}")))?;
         Ok(HashMap::from([(self.table.to_string(), request)]))
     }
-}
-
-/// An HTTP client that drops a connection before DynamoDB does: one that was left idle across a function's freeze
-/// would fail the next write.
-fn https() -> SharedHttpClient {
-    aws_smithy_http_client::Builder::new()
-        .pool_idle_timeout(Duration::from_secs(15))
-        .tls_provider(Provider::Rustls(CryptoMode::AwsLc))
-        .build_https()
 }

@@ -3,7 +3,9 @@
 use std::any::type_name;
 
 use serde_json::{Map, Value, json};
-use shared::http::{Access, Call, Error, Form, Input, Output, Payload, Reply, Row, Sent};
+use shared::http::{
+    Access, Call, DocumentRequest, DocumentRow, Error, Form, Input, Output, Payload, Reply, Row, Sent,
+};
 use shared::model::Scope;
 
 use super::Example;
@@ -61,6 +63,17 @@ impl Row for Operation {
         let body = Described::of::<P::Body>();
         let taken = Taken::Payload { media: P::MEDIA, parameters: P::PARAMETERS, body };
         Self::described::<O, H>(key, access, form, taken)
+    }
+}
+
+impl DocumentRow for Operation {
+    fn document<O, H>(key: &'static str, _: H) -> Self
+    where
+        O: Output + 'static,
+        H: Fn(&DocumentRequest<'_>) -> Result<Reply<O>, Error> + Send + Sync + 'static,
+    {
+        let taken = Taken::Payload { media: None, parameters: &[], body: Described::of::<()>() };
+        Self::described::<O, H>(key, Access::Public, Form::Document, taken)
     }
 }
 

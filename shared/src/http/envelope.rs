@@ -1,0 +1,144 @@
+//! What is the same for every request: what the gateway says of it, the response, and the line in the log.
+
+use jiff::Timestamp;
+use lambda_http::aws_lambda_events::apigw::ApiGatewayV2httpRequestContext;
+use lambda_http::http::StatusCode;
+use lambda_http::http::header::{HeaderName, HeaderValue};
+use lambda_http::request::RequestContext;
+use lambda_http::{Body, Request, RequestExt, Response};
+
+use super::{Error, Form, Reply, headers, page};
+use crate::model::Tenant;
+
+/// A request's identity, from its arrival to its response.
+pub(super) struct Envelope {
+    pub(super) route_key: String,
+    /// The address that public links begin with.
+    pub(super) base_url: String,
+    pub(super) started: Timestamp,
+    request_id: String,
+}
+
+/// What is learnt of a request on its way, for the headers and the log.
+#[derive(Default)]
+pub(super) struct Trace {
+    pub(super) tenant: Option<Tenant>,
+    pub(super) quota: Option<Quota>,
+    pub(super) dynamodb_calls: u32,
+}
+
+/// A limited plan's day.
+pub(super) struct Quota {
+    pub(super) limit: u64,
+    pub(super) remaining: u64,
+    pub(super) seconds_left: u64,
+}
+
+impl Envelope {
+    /// The envelope of a request that arrives now; without a `base_url`, links begin with the domain that it came to.
+    pub(super) fn of(request: &Request, base_url: Option<&str>, now: Timestamp) -> Self {
+        let context = gateway_context(request);
+        let base_url = base_url.map(str::to_owned);
+        Self {
+            base_url: base_url
+                .unwrap_or_else(|| format!("https://{}", context.domain_name.unwrap_or_default())),
+            route_key: context.route_key.unwrap_or_default(),
+            request_id: context.request_id.unwrap_or_default(),
+            started: now,
+        }
+    }
+
+    /// The response to the request, which is then logged as ended.
+    pub(super) fn close(
+        self,
+        form: Form,
+        result: Result<Reply<()>, Error>,
+        trace: &Trace,
+        now: Timestamp,
+    ) -> Response<Body> {
+        let detail = result.as_ref().err().and_then(Error::detail);
+        let response = respond(form, result, trace.quota.as_ref(), &self.request_id, &self.base_url);
+        let elapsed = now.duration_since(self.started);
+        tracing::info!(
+            request_id = self.request_id,
+            route = self.route_key,
+            tenant = trace.tenant.map(|tenant| tenant.to_string()),
+            status = response.status().as_u16(),
+            milliseconds = u64::try_from(elapsed.as_millis()).unwrap_or(0),
+            dynamodb_calls = trace.dynamodb_calls,
+            detail,
+            "request"
+        );
+        response
+    }
+}
+
+impl Form {
+    /// The form for this request, where the route leaves the choice to it.
+    pub(super) fn chosen_by(self, request: &Request) -> Self {
+        match self {
+            Self::Either if headers::accepts_html(request.headers()) => Self::Page,
+            Self::Either => Self::Api,
+            form => form,
+        }
+    }
+}
+
+pub(super) fn gateway_context(request: &Request) -> ApiGatewayV2httpRequestContext {
+    match request.request_context_ref() {
+        Some(RequestContext::ApiGatewayV2(context)) => context.clone(),
+        _ => ApiGatewayV2httpRequestContext::default(),
+    }
+}
+
+fn respond(
+    form: Form,
+    result: Result<Reply<()>, Error>,
+    quota: Option<&Quota>,
+    request_id: &str,
+    base_url: &str,
+) -> Response<Body> {
+    let reply = result.unwrap_or_else(|error| {
+        let body = match form {
+            Form::Api | Form::Document | Form::Either => error.body(request_id),
+            Form::OAuth => error.oauth_body(),
+            Form::Page => page::of_error(&error, request_id, Some("/dashboard")),
+            Form::Site => page::of_error(&error, request_id, None),
+        };
+        let reply = Reply::new(error.kind().0, body);
+        error.headers(base_url).into_iter().fold(reply, |reply, (name, value)| reply.with(name, value))
+    });
+    let mut headers = match form {
+        Form::Api | Form::Document | Form::Either => {
+            vec![("content-type", "application/json".to_owned()), ("cache-control", "no-store".to_owned())]
+        }
+        Form::OAuth => vec![
+            ("content-type", "application/json".to_owned()),
+            ("cache-control", "no-store".to_owned()),
+            ("pragma", "no-cache".to_owned()),
+            ("access-control-allow-origin", "*".to_owned()),
+            ("access-control-expose-headers", "WWW-Authenticate".to_owned()),
+        ],
+        Form::Page | Form::Site => page::headers(base_url),
+    };
+    headers.push(("x-request-id", request_id.to_owned()));
+    if let Some(Quota { limit, remaining, seconds_left }) = quota {
+        headers.push(("ratelimit-policy", format!(r#""daily";q={limit};w=86400"#)));
+        headers.push(("ratelimit", format!(r#""daily";r={remaining};t={seconds_left}"#)));
+    }
+    let mut response = Response::new(Body::Text(reply.body));
+    let status = StatusCode::from_u16(reply.status).ok();
+    let headers = headers.into_iter().map(|(name, value)| (name.to_owned(), value)).chain(reply.headers);
+    for (name, value) in headers {
+        // What a handler decides goes before what is usual.
+        if let (Ok(name), Ok(value)) =
+            (HeaderName::from_bytes(name.as_bytes()), HeaderValue::from_str(&value))
+        {
+            response.headers_mut().insert(name, value);
+        } else {
+            tracing::error!(name, "a header cannot be sent");
+        }
+    }
+    *response.status_mut() = status.unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
+    response
+}

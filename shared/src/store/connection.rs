@@ -1,0 +1,134 @@
+//! The connection to DynamoDB: HTTP/1.1, as DynamoDB speaks it, over TLS with Amazon's own roots.
+//!
+//! The SDK's own client would read every root certificate of the system at the start, build its connector twice, and bring
+//! HTTP/2 and proxies along: half of what a function does before its first event, and a tenth of its binary.
+
+use std::error::Error;
+use std::sync::Arc;
+use std::time::Duration;
+
+use aws_smithy_runtime_api::client::http::{
+    HttpConnector, HttpConnectorFuture, SharedHttpClient, SharedHttpConnector, http_client_fn,
+};
+use aws_smithy_runtime_api::client::orchestrator::{HttpRequest, HttpResponse};
+use aws_smithy_runtime_api::client::result::ConnectorError;
+use aws_smithy_types::body::SdkBody;
+use aws_smithy_types::retry::ErrorKind;
+use hyper_rustls::{HttpsConnector, HttpsConnectorBuilder};
+use hyper_util::client::legacy::Client;
+use hyper_util::client::legacy::connect::HttpConnector as TcpConnector;
+use hyper_util::rt::TokioExecutor;
+use rustls::crypto::ring;
+use rustls::pki_types::CertificateDer;
+use rustls::{ClientConfig, RootCertStore};
+
+/// The roots of Amazon Trust Services, which all endpoints of AWS have their certificates from
+/// (<https://www.amazontrust.com/repository/>).
+const AMAZON_ROOTS: [&[u8]; 5] = [
+    include_bytes!("roots/AmazonRootCA1.cer"),
+    include_bytes!("roots/AmazonRootCA2.cer"),
+    include_bytes!("roots/AmazonRootCA3.cer"),
+    include_bytes!("roots/AmazonRootCA4.cer"),
+    include_bytes!("roots/SFSRootCAG2.cer"),
+];
+/// How long it may take to reach DynamoDB.
+const CONNECT: Duration = Duration::from_secs(1);
+/// An idle connection is dropped before DynamoDB drops it: one that was left across a function's freeze would fail the next
+/// write.
+const IDLE: Duration = Duration::from_secs(15);
+
+/// An HTTP client for the SDK that trusts Amazon's roots alone.
+pub fn https() -> SharedHttpClient {
+    trusting(AMAZON_ROOTS.map(CertificateDer::from))
+}
+
+/// An HTTP client for the SDK that trusts these roots alone.
+pub fn trusting(roots: impl IntoIterator<Item = CertificateDer<'static>>) -> SharedHttpClient {
+    let connection = SharedHttpConnector::new(Connection::new(roots));
+    http_client_fn(move |_, _| connection.clone())
+}
+
+#[derive(Debug)]
+struct Connection {
+    client: Client<HttpsConnector<TcpConnector>, SdkBody>,
+}
+
+impl Connection {
+    fn new(roots: impl IntoIterator<Item = CertificateDer<'static>>) -> Self {
+        let mut trusted = RootCertStore::empty();
+        trusted.add_parsable_certificates(roots);
+        let tls = ClientConfig::builder_with_provider(Arc::new(ring::default_provider()));
+        #[expect(clippy::expect_used, reason = "ring has the cipher suites of both versions")]
+        let tls = tls.with_safe_default_protocol_versions().expect("TLS 1.2 and 1.3");
+        let mut tcp = TcpConnector::new();
+        tcp.enforce_http(false);
+        tcp.set_nodelay(true);
+        tcp.set_connect_timeout(Some(CONNECT));
+        let connector = HttpsConnectorBuilder::new()
+            .with_tls_config(tls.with_root_certificates(trusted).with_no_client_auth())
+            .https_or_http()
+            .enable_http1()
+            .wrap_connector(tcp);
+        Self { client: Client::builder(TokioExecutor::new()).pool_idle_timeout(IDLE).build(connector) }
+    }
+}
+
+impl HttpConnector for Connection {
+    fn call(&self, request: HttpRequest) -> HttpConnectorFuture {
+        let request = match request.try_into_http1x() {
+            Ok(request) => request,
+            Err(error) => return HttpConnectorFuture::ready(Err(ConnectorError::user(error.into()))),
+        };
+        let response = self.client.request(request);
+        HttpConnectorFuture::new(async {
+            let response = response.await.map_err(read_error)?;
+            HttpResponse::try_from(response.map(SdkBody::from_body_1_x))
+                .map_err(|error| ConnectorError::other(error.into(), None))
+        })
+    }
+}
+
+/// An error as the SDK's retries need to know it.
+fn read_error(error: hyper_util::client::legacy::Error) -> ConnectorError {
+    let http = find::<hyper::Error>(&error);
+    if http.is_some_and(hyper::Error::is_timeout) {
+        ConnectorError::timeout(error.into())
+    } else if http.is_some_and(hyper::Error::is_user) {
+        ConnectorError::user(error.into())
+    } else if http.is_some_and(hyper::Error::is_incomplete_message) {
+        ConnectorError::other(error.into(), Some(ErrorKind::TransientError))
+    } else {
+        ConnectorError::io(error.into())
+    }
+}
+
+/// The first error of this type in a chain of errors.
+fn find<'e, E: Error + 'static>(error: &'e (dyn Error + 'static)) -> Option<&'e E> {
+    error.downcast_ref().or_else(|| find(error.source()?))
+}
+
+#[cfg(test)]
+mod tests {
+    use sha2::{Digest, Sha256};
+
+    use super::*;
+
+    /// As Amazon Trust Services publishes them.
+    const FINGERPRINTS: [&str; 5] = [
+        "8ecde6884f3d87b1125ba31ac3fcb13d7016de7f57cc904fe1cb97c6ae98196e",
+        "1ba5b2aa8c65401a82960118f80bec4f62304d83cec4713a19c39c011ea46db4",
+        "18ce6cfe7bf14e60b2e347b8dfe868cb31d02ebb3ada271569f50343b46db3a4",
+        "e35d28419ed02025cfa69038cd623962458da5c695fbdea3c22b0bfb25897092",
+        "568d6905a2c88708a4b3025190edcfedb1974a606a13c6e5290fcb2ae63edab5",
+    ];
+
+    #[test]
+    fn the_roots_are_amazons() {
+        for (root, fingerprint) in AMAZON_ROOTS.into_iter().zip(FINGERPRINTS) {
+            let digest = Sha256::digest(root).iter().map(|byte| format!("{byte:02x}")).collect::<String>();
+            assert_eq!(digest, fingerprint);
+        }
+        let mut trusted = RootCertStore::empty();
+        assert_eq!(trusted.add_parsable_certificates(AMAZON_ROOTS.map(CertificateDer::from)), (5, 0));
+    }
+}
