@@ -202,7 +202,7 @@ async fn a_page_costs_the_same_of_ten_roles_as_of_ten_thousand_first_or_last() {
         };
         world.write_roles(&(from..to).map(role).collect::<Vec<_>>()).await;
     };
-    let count = world.engine.many(10_000);
+    let count = 10_000;
     roles(0, 10).await;
     let small = cost(&world, "/api/v1/roles?limit=5").await;
     let small_filtered = cost(&world, "/api/v1/roles?limit=5&status=open").await;

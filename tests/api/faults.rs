@@ -64,8 +64,8 @@ async fn whichever_call_fails_the_answer_is_503_and_nothing_is_half_written() {
 #[tokio::test]
 async fn a_silent_database_is_given_up_in_time() {
     let mut world = World::new().await;
-    // The service's own patience, whatever the engine's.
-    let client = world.engine.client(world.wire.client(), &world.endpoint).await;
+    // With the deadlines of the service, where other tests have patience.
+    let client = tests::engine::client(world.wire.client(), &world.endpoint).await;
     world.environment.store = Store::configured(client, &world.environment.config.table);
     world.restart();
     for silent in ["UpdateItem", "Query"] {

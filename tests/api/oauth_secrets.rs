@@ -6,7 +6,7 @@ use tests::oauth::{misplace, secrets};
 
 /// Everything in the table, as text.
 async fn stored(world: &World) -> String {
-    let config = world.engine.client(world.wire.client(), &world.endpoint).await;
+    let config = tests::engine::client(world.wire.client(), &world.endpoint).await;
     let scan = Client::from_conf(config.build()).scan().table_name(&world.environment.config.table);
     let items: Vec<_> = scan.into_paginator().items().send().collect::<Result<_, _>>().await.unwrap();
     assert!(items.len() > 20, "{}", items.len());

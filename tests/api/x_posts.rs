@@ -6,7 +6,6 @@ use futures_util::future::join_all;
 use http::Method;
 use serde_json::{Value, json};
 use shared::model::Mode;
-use tests::engine::Flaw;
 use tests::fake::Play;
 use tests::wire::Fault;
 use tests::{ACME, Answer, GLOBEX, World};
@@ -388,21 +387,18 @@ async fn a_lost_answer_of_the_last_transaction_is_found_again() {
 async fn a_lost_answer_of_the_first_transaction_never_leads_to_two_posts() {
     let (world, x) = connected().await;
     let posting = live_posting(&world).await;
-    // An engine that forgets the token does not know that it has done it.
-    if !world.engine.has(Flaw::TokensIgnored) {
-        let lost = std::sync::atomic::AtomicBool::new(false);
-        world.wire.play(move |operation, _| {
-            let first =
-                operation == "TransactWriteItems" && !lost.swap(true, std::sync::atomic::Ordering::Relaxed);
-            first.then_some(Fault::AnswerLost)
-        });
-        post_with(&world, "once", posting).await.expect(201);
-        assert_eq!(
-            (x.count(POST), history(&world).await.len()),
-            (1, 1),
-            "asked again, DynamoDB knows it has done it"
-        );
-    }
+    let lost = std::sync::atomic::AtomicBool::new(false);
+    world.wire.play(move |operation, _| {
+        let first =
+            operation == "TransactWriteItems" && !lost.swap(true, std::sync::atomic::Ordering::Relaxed);
+        first.then_some(Fault::AnswerLost)
+    });
+    post_with(&world, "once", posting).await.expect(201);
+    assert_eq!(
+        (x.count(POST), history(&world).await.len()),
+        (1, 1),
+        "asked again, DynamoDB knows it has done it"
+    );
     let before = (x.count(POST), history(&world).await.len());
 
     world.wire.play(|operation, _| (operation == "TransactWriteItems").then_some(Fault::AnswerLost));

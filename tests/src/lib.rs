@@ -47,7 +47,7 @@ use tokio::net::TcpListener;
 use tokio::sync::watch;
 
 use contract::Watch;
-use engine::{Borrowed, Engine};
+use engine::Borrowed;
 use wire::Wire;
 
 /// Where public links begin in tests.
@@ -88,13 +88,11 @@ pub struct World {
     pub hands: Hands,
     /// The way to DynamoDB.
     pub wire: Wire,
-    /// Which DynamoDB it is.
-    pub engine: Engine,
     /// DynamoDB's address.
     pub endpoint: String,
     /// What holds the functions to the document.
     pub watch: Watch,
-    _table: Borrowed,
+    _table: Option<Borrowed>,
     /// What was started for this world stops when this is dropped.
     _running: watch::Sender<()>,
 }
@@ -118,9 +116,10 @@ impl World {
 
     async fn built(services: Services, providers: impl FnOnce(&Config) -> Providers) -> Self {
         let (running, stopped) = watch::channel(());
-        let engine = Engine::chosen();
-        let endpoint = match engine::next_address() {
-            Some(address) => address.to_owned(),
+        let shared = engine::shared_address();
+        let is_shared = shared.is_some();
+        let endpoint = match shared {
+            Some(address) => address,
             None => embedded(stopped.clone()).await,
         };
         let table = engine::new_table();
@@ -142,14 +141,14 @@ impl World {
             },
         };
         let environment = Environment {
-            store: engine.store(wire.client(), &endpoint, &table).await,
+            store: engine::store(wire.client(), &endpoint, &table).await,
             clock: hands.clock(),
             random: Random::seeded(42),
             providers: providers(&config),
             config,
         };
         environment.store.create_table().await.expect("a table");
-        let borrowed = Borrowed { engine, endpoint: endpoint.clone(), table };
+        let borrowed = is_shared.then(|| Borrowed { endpoint: endpoint.clone(), table });
         demo::create(&environment.store, environment.clock.now()).await.expect("demonstration organizations");
         let watch = Watch::default();
         let gateway = gateway(&environment, &watch);
@@ -157,17 +156,7 @@ impl World {
         let host = Host { gateway: gateway.clone(), bucket, clock: hands.clock() };
         tokio::spawn(server::serve(callbacks, host, until(stopped)));
         wire.forget();
-        Self {
-            gateway,
-            environment,
-            hands,
-            wire,
-            engine,
-            endpoint,
-            watch,
-            _table: borrowed,
-            _running: running,
-        }
+        Self { gateway, environment, hands, wire, endpoint, watch, _table: borrowed, _running: running }
     }
 
     /// Starts the functions anew, in the environment as it is now.
@@ -231,7 +220,7 @@ impl World {
 
     /// Another table, which need not be there, or the same one with calls that `wire` sees.
     pub async fn table(&self, wire: &Wire, table: &str) -> Store {
-        self.engine.store(wire.client(), &self.endpoint, table).await
+        engine::store(wire.client(), &self.endpoint, table).await
     }
 }
 

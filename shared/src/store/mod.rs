@@ -97,7 +97,7 @@ impl Store {
         Self::through(https(), endpoint, table)
     }
 
-    /// The same, with every call going through `http`.
+    /// The same, with every call going through `http`. Nothing gives up because the machine is busy.
     pub fn through(http: SharedHttpClient, endpoint: &str, table: &str) -> Self {
         let config = aws_sdk_dynamodb::Config::builder()
             .behavior_version(BehaviorVersion::latest())
@@ -105,7 +105,7 @@ impl Store {
             .endpoint_url(endpoint)
             .region(Region::from_static("us-east-1"))
             .credentials_provider(Credentials::new("local", "local", None, None, "local"));
-        Self::configured(config, table)
+        Self::patient(config, table)
     }
 
     /// The table `table` by a client configured so, but for its timeouts and retries.
@@ -116,24 +116,26 @@ impl Store {
             .operation_attempt_timeout(Duration::from_millis(1_500))
             .operation_timeout(Duration::from_secs(4))
             .build();
+        Self::timed(config, timeouts, table)
+    }
+
+    /// The same, but every call has a minute: for a database or a service on a machine that may be busy.
+    pub fn patient(config: aws_sdk_dynamodb::config::Builder, table: &str) -> Self {
+        let minute = Duration::from_mins(1);
+        let timeouts = TimeoutConfig::builder()
+            .connect_timeout(minute)
+            .operation_attempt_timeout(minute)
+            .operation_timeout(minute)
+            .build();
+        let config = config.stalled_stream_protection(StalledStreamProtectionConfig::disabled());
+        Self::timed(config, timeouts, table)
+    }
+
+    fn timed(config: aws_sdk_dynamodb::config::Builder, timeouts: TimeoutConfig, table: &str) -> Self {
         let retries =
             RetryConfig::standard().with_max_attempts(3).with_initial_backoff(Duration::from_millis(50));
         let client = Client::from_conf(config.timeout_config(timeouts).retry_config(retries).build());
         Self { client, table: table.into(), calls: Arc::default() }
-    }
-
-    /// The same table, with this much time for every call: for engines that are slower than DynamoDB.
-    #[must_use]
-    pub fn patient(self, time: Duration) -> Self {
-        let timeouts = TimeoutConfig::builder()
-            .connect_timeout(time)
-            .operation_attempt_timeout(time)
-            .operation_timeout(time)
-            .build();
-        let patient = StalledStreamProtectionConfig::disabled();
-        let config =
-            self.client.config().to_builder().timeout_config(timeouts).stalled_stream_protection(patient);
-        Self { client: Client::from_conf(config.build()), ..self }
     }
 
     /// The same table with a call counter of its own, starting at 0.
