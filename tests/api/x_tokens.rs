@@ -143,10 +143,10 @@ fn hold_renewal(x: &FakeX) -> (impl Fn(), impl Fn()) {
     let (leave, leaving) = mpsc::channel();
     x.meanwhile(move || {
         entered.send(()).unwrap();
-        leaving.recv_timeout(Duration::from_secs(5)).unwrap();
+        leaving.recv_timeout(Duration::from_mins(1)).unwrap();
     });
     let begun =
-        move || tokio::task::block_in_place(|| entering.recv_timeout(Duration::from_secs(5)).unwrap());
+        move || tokio::task::block_in_place(|| entering.recv_timeout(Duration::from_mins(1)).unwrap());
     (begun, move || leave.send(()).unwrap())
 }
 
