@@ -18,7 +18,7 @@ pub async fn store(http: SharedHttpClient, endpoint: &str, table: &str) -> Store
 /// A client of the DynamoDB at `endpoint`: over HTTPS with the credentials and the region that Amazon's usual variables
 /// name, or else with any.
 pub async fn client(http: SharedHttpClient, endpoint: &str) -> Builder {
-    let builder = if is_secure(endpoint) {
+    let builder = if endpoint.starts_with("https:") {
         let shared = aws_config::defaults(BehaviorVersion::latest()).http_client(http).load().await;
         Builder::from(&shared)
     } else {
@@ -34,10 +34,6 @@ pub async fn client(http: SharedHttpClient, endpoint: &str) -> Builder {
 /// The address of the DynamoDB that all worlds share; `None` where each has an embedded one.
 pub(super) fn shared_address() -> Option<String> {
     std::env::var("ROLECALL_TEST_ENDPOINT").ok()
-}
-
-pub(super) fn is_secure(endpoint: &str) -> bool {
-    endpoint.starts_with("https:")
 }
 
 /// A table that no other world has, not even one of another run.

@@ -4,7 +4,7 @@
 //! HTTP/2 and proxies along: half of what a function does before its first event, and a tenth of its binary.
 
 use std::error::Error;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use aws_smithy_runtime_api::client::http::{
@@ -31,8 +31,6 @@ const AMAZON_ROOTS: [&[u8]; 5] = [
     include_bytes!("roots/AmazonRootCA4.cer"),
     include_bytes!("roots/SFSRootCAG2.cer"),
 ];
-/// How long it may take to reach DynamoDB.
-const CONNECT: Duration = Duration::from_secs(1);
 /// An idle connection is dropped before DynamoDB drops it: one that was left across a function's freeze would fail the next
 /// write.
 const IDLE: Duration = Duration::from_secs(15);
@@ -44,8 +42,13 @@ pub fn https() -> SharedHttpClient {
 
 /// An HTTP client for the SDK that trusts these roots alone.
 pub fn trusting(roots: impl IntoIterator<Item = CertificateDer<'static>>) -> SharedHttpClient {
-    let connection = SharedHttpConnector::new(Connection::new(roots));
-    http_client_fn(move |_, _| connection.clone())
+    let roots: Vec<_> = roots.into_iter().collect();
+    // A client of the SDK has one connect timeout, which it tells at each call.
+    let connection = OnceLock::new();
+    http_client_fn(move |settings, _| {
+        let connect = || SharedHttpConnector::new(Connection::new(&roots, settings.connect_timeout()));
+        connection.get_or_init(connect).clone()
+    })
 }
 
 #[derive(Debug)]
@@ -54,16 +57,16 @@ struct Connection {
 }
 
 impl Connection {
-    fn new(roots: impl IntoIterator<Item = CertificateDer<'static>>) -> Self {
+    fn new(roots: &[CertificateDer<'static>], timeout: Option<Duration>) -> Self {
         let mut trusted = RootCertStore::empty();
-        trusted.add_parsable_certificates(roots);
+        trusted.add_parsable_certificates(roots.iter().cloned());
         let tls = ClientConfig::builder_with_provider(Arc::new(ring::default_provider()));
         #[expect(clippy::expect_used, reason = "ring has the cipher suites of both versions")]
         let tls = tls.with_safe_default_protocol_versions().expect("TLS 1.2 and 1.3");
         let mut tcp = TcpConnector::new();
         tcp.enforce_http(false);
         tcp.set_nodelay(true);
-        tcp.set_connect_timeout(Some(CONNECT));
+        tcp.set_connect_timeout(timeout);
         let connector = HttpsConnectorBuilder::new()
             .with_tls_config(tls.with_root_certificates(trusted).with_no_client_auth())
             .https_or_http()
