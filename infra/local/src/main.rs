@@ -2,7 +2,7 @@
 
 use std::future::Future;
 use std::io::ErrorKind;
-use std::net::{Ipv4Addr, SocketAddr};
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::path::PathBuf;
 use std::process::ExitCode;
 use std::sync::Arc;
@@ -36,6 +36,9 @@ use url::Url;
 #[derive(Parser)]
 #[command(version)]
 struct Arguments {
+    /// The address to listen on, for the API and the embedded DynamoDB
+    #[arg(long, value_name = "ADDRESS", default_value_t = IpAddr::V4(Ipv4Addr::LOCALHOST))]
+    host: IpAddr,
     /// The port of the API; 0 picks a free one
     #[arg(long, default_value_t = 3000)]
     port: u16,
@@ -80,8 +83,9 @@ async fn main() -> ExitCode {
 
 async fn run(arguments: Arguments) -> Result<(), String> {
     let template = Template::read(&arguments.template.unwrap_or_else(|| in_project("template.yaml")))?;
-    let listener = listen(arguments.port, "--port").await?;
-    let port = listener.local_addr().map_err(|error| error.to_string())?.port();
+    let host = arguments.host;
+    let listener = listen(host, arguments.port, "--port").await?;
+    let base_url = url(&listener)?;
 
     // The API stops first, so that what it is still doing finds its database.
     let (stop_database, database_stopped) = watch::channel(());
@@ -95,13 +99,11 @@ async fn run(arguments: Arguments) -> Result<(), String> {
         (on_this_machine(endpoint)?, None)
     } else {
         let database = if arguments.memory { Embedded::in_memory()? } else { Embedded::in_folder(&data)? };
-        let listener = listen(arguments.dynamodb_port, "--dynamodb-port").await?;
-        let address = listener.local_addr().map_err(|error| error.to_string())?;
-        let serving = tokio::spawn(database.serve(listener, changed(database_stopped)));
-        (format!("http://{address}"), Some(serving))
+        let listener = listen(host, arguments.dynamodb_port, "--dynamodb-port").await?;
+        let endpoint = url(&listener)?;
+        (endpoint, Some(tokio::spawn(database.serve(listener, changed(database_stopped)))))
     };
 
-    let base_url = format!("http://127.0.0.1:{port}");
     let store = Store::at_endpoint(&endpoint, &arguments.table);
     let config = Config {
         table: arguments.table,
@@ -144,12 +146,13 @@ async fn run(arguments: Arguments) -> Result<(), String> {
         environment.clock.clone(),
         environment.random.clone(),
     )?;
-    let host =
+    let served =
         Host { gateway: Arc::new(gateway), bucket: Arc::new(bucket), clock: environment.clock.clone() };
     let (stop, stopped) = watch::channel(());
     let every_second = (!arguments.recorded).then(|| tokio::spawn(every_second(environment.clone())));
     let midnight = tokio::spawn(at_midnight(template, environment));
-    let serving = tokio::spawn(server::serve(listener, host, changed(stopped)));
+    let serving = tokio::spawn(server::serve(listener, served, changed(stopped)));
+    warn(host);
     greet(&base_url, &endpoint)?;
 
     interrupted().await?;
@@ -186,18 +189,46 @@ fn on_this_machine(endpoint: String) -> Result<String, String> {
     }
 }
 
-async fn listen(port: u16, option: &str) -> Result<TcpListener, String> {
-    TcpListener::bind(SocketAddr::from((Ipv4Addr::LOCALHOST, port))).await.map_err(|error| {
-        match error.kind() {
-            ErrorKind::AddrInUse => {
-                format!("Port {port} is taken by another program; choose another with {option}.")
-            }
-            ErrorKind::PermissionDenied => {
-                format!("Port {port} needs more rights; choose another with {option}.")
-            }
-            _ => format!("Port {port} cannot be used: {error}."),
+async fn listen(host: IpAddr, port: u16, option: &str) -> Result<TcpListener, String> {
+    TcpListener::bind((host, port)).await.map_err(|error| match error.kind() {
+        ErrorKind::AddrInUse => {
+            format!("Port {port} is taken by another program; choose another with {option}.")
         }
+        ErrorKind::AddrNotAvailable => {
+            format!("This machine does not have the address {host}; choose another with --host.")
+        }
+        ErrorKind::PermissionDenied => {
+            format!("Port {port} needs more rights; choose another with {option}.")
+        }
+        _ => format!("Port {port} cannot be used: {error}."),
     })
+}
+
+/// The URL of a listener for programs on this machine. If it listens on every address, that is its loopback address.
+fn url(listener: &TcpListener) -> Result<String, String> {
+    let address = listener.local_addr().map_err(|error| error.to_string())?;
+    let ip = match address.ip() {
+        IpAddr::V4(ip) if ip.is_unspecified() => Ipv4Addr::LOCALHOST.into(),
+        IpAddr::V6(ip) if ip.is_unspecified() => Ipv6Addr::LOCALHOST.into(),
+        ip => ip,
+    };
+    Ok(format!("http://{}", SocketAddr::from((ip, address.port()))))
+}
+
+/// Says who else can use the service if it listens on more than loopback.
+fn warn(host: IpAddr) {
+    if host.is_loopback() {
+        return;
+    }
+    let address = if host.is_unspecified() {
+        "every address of this machine".to_owned()
+    } else {
+        format!("{host}, which is not a loopback address")
+    };
+    eprintln!(
+        "Warning: Rolecall listens on {address}. Anyone who can connect to it can read and change all of its \
+         data, because the demonstration keys are public and the embedded DynamoDB accepts any credentials."
+    );
 }
 
 async fn changed(mut receiver: watch::Receiver<()>) {

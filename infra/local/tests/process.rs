@@ -33,14 +33,17 @@ fn command(arguments: &[&str]) -> Command {
 
 impl Service {
     fn start(arguments: &[&str]) -> Self {
-        let mut child =
-            command(arguments).args(["--port", "0"]).stdout(Stdio::piped()).spawn().expect("a process");
+        Self::spawn(&mut command(arguments))
+    }
+
+    fn spawn(command: &mut Command) -> Self {
+        let mut child = command.args(["--port", "0"]).stdout(Stdio::piped()).spawn().expect("a process");
         let mut lines = BufReader::new(child.stdout.take().expect("its output")).lines();
         let mut said = BTreeMap::new();
         for line in lines.by_ref() {
             let line = line.expect("a line");
             let (name, value) = line.split_at(14);
-            said.insert(name.trim().to_owned(), value.to_owned());
+            said.insert(name.trim().to_owned(), value.trim().to_owned());
             if name.trim() == "Try" {
                 break;
             }
@@ -216,6 +219,43 @@ async fn stopped_and_started_again_it_has_kept_its_data_and_memory_keeps_nothing
     assert_eq!(memory.keys["Acme live"], service.keys["Acme live"], "the same keys everywhere");
 }
 
+/// Starts the service on `host`, and checks that its URLs name `shown` and that both of its ports answer at `reached`.
+/// Returns what it has printed to its error output.
+#[cfg(target_os = "linux")]
+async fn listen_on(host: &str, shown: &str, reached: &str) -> String {
+    let mut command = command(&["--memory", "--host", host]);
+    let mut service = Service::spawn(command.stderr(Stdio::piped()));
+    let client = client();
+    let body = json!({ "role": { "title": "Engineer" } });
+    let (status, posted) = service.post(&client, "/api/v1/quick_post", "k", &body).await.expect("an answer");
+    assert_eq!(status, 201, "{posted}");
+    let link = posted["role"]["job_posting_url"].as_str().expect("a link");
+    let endpoint = &service.keys["DynamoDB"];
+    for url in [&service.base_url, endpoint, link] {
+        assert!(url.starts_with(&format!("http://{shown}:")), "{url}");
+        let url = url.replace(shown, reached);
+        let response = client.get(&url).send().await.unwrap_or_else(|error| panic!("{url}: {error}"));
+        assert!(!response.status().is_server_error(), "{url}: {}", response.status());
+    }
+    signal("INT", service.child.id());
+    let mut said = String::new();
+    service.child.stderr.take().expect("its errors").read_to_string(&mut said).expect("text");
+    said
+}
+
+/// Linux alone has several loopback addresses, so that this needs no network.
+#[cfg(target_os = "linux")]
+#[tokio::test]
+async fn it_listens_where_it_is_told_and_warns_beyond_loopback() {
+    assert_eq!(listen_on("127.0.0.1", "127.0.0.1", "127.0.0.1").await, "Stopping.\n");
+    assert_eq!(listen_on("127.0.0.2", "127.0.0.2", "127.0.0.2").await, "Stopping.\n");
+    let said = listen_on("0.0.0.0", "127.0.0.1", "127.0.0.2").await;
+    assert!(
+        said.starts_with("Warning: Rolecall listens on every address of this machine. Anyone "),
+        "{said}"
+    );
+}
+
 /// Runs the program to its end and returns what it says on its error output.
 fn complaint(arguments: &[&str]) -> String {
     let mut child =
@@ -233,6 +273,11 @@ fn what_hinders_it_is_said_in_a_sentence() {
     assert_eq!(
         complaint(&["--memory", "--port", &port]),
         format!("Port {port} is taken by another program; choose another with --port.")
+    );
+    // Reserved for documentation (RFC 5737).
+    assert_eq!(
+        complaint(&["--memory", "--port", "0", "--host", "198.51.100.1"]),
+        "This machine does not have the address 198.51.100.1; choose another with --host."
     );
 
     let data = tempfile::tempdir().expect("a folder");
