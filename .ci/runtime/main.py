@@ -27,7 +27,7 @@ def main(folder, rolecall):
     sam.check_readme(events)
     api, dynamodb = processes.free_ports(2)
     os.environ.update(sam.shell(api, dynamodb))
-    print(f"the same by hand: these commands with {sam.OPTIONS}")
+    print("to do the same in containers, set up as the README says:")
     with processes.local_service(rolecall, sam.SERVICE, api, dynamodb):
         for function in sorted(provider.get_all(), key=sam.package):
             environment = sam.environment(provider, function)
@@ -45,7 +45,7 @@ def play(function, name, events, environment):
     refuse_strangers(function, events)
     if name == "VoiceWebhookFunction":
         sign_anew(function, events[0][1], environment["SIGNING_KEY"])
-    function.check_log()
+    processes.check_log(function.log)
     junk = function.invoke({"hello": "world"})
     if "routeKey" in events[0][1]:
         assert junk["errorType"] and junk["errorMessage"], junk

@@ -19,12 +19,11 @@ import urllib.request
 DIRECT = urllib.request.build_opener(urllib.request.ProxyHandler({}))
 
 
-class Function:
-    """A function in the emulator, which invokes it as Lambda does: one process, one event at a time."""
+class Endpoint:
+    """A local endpoint of Lambda's Invoke API for one function."""
 
-    def __init__(self, process, log, port):
-        self.process, self.log = process, log
-        self.url = f"http://127.0.0.1:{port}/2015-03-31/functions/function/invocations"
+    def __init__(self, port, name):
+        self.url = f"http://127.0.0.1:{port}/2015-03-31/functions/{name}/invocations"
 
     def invoke(self, event):
         """What the function answers to an event."""
@@ -32,23 +31,32 @@ class Function:
         with DIRECT.open(request, timeout=60) as response:
             return json.load(response)
 
+
+class Function(Endpoint):
+    """A function in the emulator, which invokes it as Lambda does: one process, one event at a time."""
+
+    def __init__(self, process, log, port):
+        super().__init__(port, "function")
+        self.process, self.log = process, log
+
     def pid(self):
         """The function's own process, the emulator's only child."""
         children = pathlib.Path(f"/proc/{self.process.pid}/task").glob("*/children")
         [pid] = [int(pid) for one in children for pid in one.read_text().split()]
         return pid
 
-    def check_log(self):
-        """Nothing has gone wrong so far, nor is anything worth a warning."""
-        self.log.seek(0)
-        for line in self.log.read().splitlines():
-            assert not any(word in line for word in ('"level":"ERROR"', '"level":"WARN"', "panicked")), line
-
     def check_end(self):
         """The function ends when it is asked to."""
         pid = self.pid()
         os.kill(pid, signal.SIGTERM)
         wait_for(self.process, lambda: not pathlib.Path(f"/proc/{pid}").exists(), 5)
+
+
+def check_log(log):
+    """The functions have logged no error and no warning so far."""
+    log.seek(0)
+    for line in log.read().splitlines():
+        assert not any(word in line for word in ('"level":"ERROR"', '"level":"WARN"', "panicked")), line
 
 
 @contextlib.contextmanager

@@ -15,8 +15,7 @@ from samcli.lib.providers.sam_stack_provider import SamLocalStackProvider
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 ENVIRONMENT = "infra/local/environment.json"
-OPTIONS = f"--env-vars {ENVIRONMENT} --docker-network host"
-# What the local service must be started with, beside its ports.
+# What the local service must be started with, besides where it listens.
 SERVICE = ["--memory", "--recorded"]
 # What triggers the functions that answer nobody.
 TRIGGERS = {"schedule": "ScheduleV2", "stream": "DynamoDB"}
@@ -77,24 +76,25 @@ def takes(function, name, event):
 
 
 def shell(api, dynamodb):
-    """The variables that the README exports, with these ports in place of its own."""
+    """The variables that the README exports, for the local service on loopback with these ports."""
     exported = re.findall(r"^export (AWS_ACCESS_KEY_ID.*|DYNAMODB_ENDPOINT.*)$", readme(), re.MULTILINE)
     pairs = [word.split("=", 1) for line in exported for word in shlex.split(line)]
     assert {name for name, _ in pairs} >= {"AWS_ACCESS_KEY_ID", "DYNAMODB_ENDPOINT"}, "the README exports something else"
-    return {name: value.replace(":8000", f":{dynamodb}").replace(":3000", f":{api}") for name, value in pairs}
+    ports = {"http://host.docker.internal:8000": dynamodb, "http://host.docker.internal:3000": api}
+    return {name: f"http://127.0.0.1:{ports[value]}" if value in ports else value for name, value in pairs}
 
 
 def check_readme(events):
     """The commands that the README shows are those that are done here."""
-    assert f"cargo run -- {' '.join(SERVICE)} --dynamodb-port 8000" in readme(), "the README starts another service"
+    assert f"cargo run -- {' '.join(SERVICE)} " in readme(), "the README starts another service"
     shown = re.findall(r"^sam local invoke .*$", readme(), re.MULTILINE)
-    done = {f"{command(name, event)} {OPTIONS}" for name, own in events.items() for event, _ in own}
+    done = {command(name, event) for name, own in events.items() for event, _ in own}
     assert shown and set(shown) <= done, f"the README's commands are not those of .ci/run runtime: {set(shown) - done}"
 
 
 def command(function, event):
-    """The command that does the same by hand; OPTIONS follow."""
-    return f"sam local invoke {function} -e events/{event}.json"
+    """The command that does the same in a container."""
+    return f"sam local invoke {function} -e events/{event}.json --config-env local"
 
 
 def readme():

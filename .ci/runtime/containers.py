@@ -1,0 +1,206 @@
+"""Plays the recorded events through the functions in containers, as the README tells readers to.
+
+Usage: containers.py FOLDER ROLECALL IMAGE: the folder of the functions' binaries, the local service, and a file that stands in
+for AWS's base image. It starts its own Docker engine, so it must run as the first process of its own network, mount and process
+namespaces (unshare --net --mount --pid --fork --mount-proc). The kernel removes those with everything in them, however this
+program ends.
+"""
+
+import contextlib
+import json
+import os
+import pathlib
+import platform
+import re
+import shlex
+import shutil
+import signal
+import subprocess
+import sys
+import urllib.error
+import urllib.request
+
+import docker
+import expected
+import main as emulator
+import processes
+import sam
+
+SECTION = "### Functions in containers\n"
+ARCHITECTURE = {"aarch64": "arm64"}.get(platform.machine(), "x86_64")
+ACME = "rc_live_000000001000000001DemoKeyOfAcmeLiveNotASecret1G6Rh6"
+# None of the events that the README shows before this one leaves a task.
+DONE = {"tasks_stream": {"tasks": 1, "failed": 0}}
+API = "http://127.0.0.1:3001"
+START_LAMBDA = "sam local start-lambda --port 3002 --warm-containers LAZY --no-watch --config-env local"
+
+
+def main(folder, rolecall, image):
+    assert os.getpid() == 1, "This must be the first process of its own namespaces; see the top of this file."
+    signal.signal(signal.SIGTERM, stop)
+    folder, rolecall, image = [pathlib.Path(path).resolve() for path in (folder, rolecall, image)]
+    os.chdir(sam.ROOT)
+    service, build, invocations, start_api, requests = blocks()
+    work = image.parent
+    isolate(work)
+    provider = sam.functions()
+    events = sam.events(provider)
+    with engine(work / "engine") as client:
+        client.api.import_image(
+            src=str(image), repository="public.ecr.aws/lambda/provided", tag=f"al2023-{ARCHITECTURE}"
+        )
+        terminal = Terminal(folder, work)
+        for line in build:
+            terminal.run(line)
+        with local_service(service, rolecall):
+            invoke(terminal, invocations)
+        with local_service(service, rolecall):
+            with terminal.running(START_LAMBDA, 3002) as log:
+                for function in sorted(provider.get_all(), key=sam.package):
+                    endpoint = processes.Endpoint(3002, function.name)
+                    for name, event in events[function.name]:
+                        print(emulator.answer(endpoint, name, event), sam.command(function.name, name))
+                processes.check_log(log)
+            *exports, command = start_api
+            for line in exports:
+                terminal.run(line)
+            with terminal.running(command, 3001) as log:
+                request(terminal, requests)
+                processes.check_log(log)
+    print(f"{sum(map(len, events.values()))} events, {len(events)} functions, all in containers")
+
+
+def stop(*_):
+    """Ends this program once: a second signal must not break off the cleaning up."""
+    signal.signal(signal.SIGTERM, signal.SIG_IGN)
+    sys.exit(143)
+
+
+def blocks():
+    """The commands of the README's section, block by block."""
+    section = sam.readme().split(SECTION)[1].split("\n## ")[0]
+    return [block.splitlines() for block in re.findall(r"```sh\n(.*?)```", section, re.DOTALL)]
+
+
+def isolate(work):
+    """Gives this program's namespaces a loopback device, an empty /run for the engine's socket, and a build folder."""
+    for folder in ("build", "engine"):
+        shutil.rmtree(work / folder, ignore_errors=True)
+        (work / folder).mkdir()
+    (sam.ROOT / ".aws-sam").mkdir(exist_ok=True)
+    for command in (
+        ["ip", "link", "set", "lo", "up"],
+        ["mount", "-t", "tmpfs", "tmpfs", "/run"],
+        ["mount", "--bind", work / "build", ".aws-sam"],
+    ):
+        subprocess.run(command, check=True)
+
+
+@contextlib.contextmanager
+def engine(data):
+    """A Docker engine on the default socket of this program's own /run."""
+    os.environ.pop("DOCKER_HOST", None)
+    command = ["dockerd", "--data-root", str(data), "--log-level", "error"]
+    with processes.running("Docker engine", command) as (process, _):
+        processes.wait_for(process, pathlib.Path("/run/docker.sock").exists)
+        client = docker.from_env()
+        try:
+            yield client
+        finally:
+            for container in client.containers.list(all=True, ignore_removed=True):
+                # A sam that was ended just now may be removing it, too.
+                with contextlib.suppress(docker.errors.APIError):
+                    container.remove(force=True)
+
+
+class Terminal:
+    """A reader's terminal: it runs one line after the other, and remembers what was exported."""
+
+    def __init__(self, folder, work):
+        self.exports = []
+        self.environment = {
+            **os.environ,
+            # sam, and what stands in for cargo-lambda.
+            "PATH": f"{sam.ROOT}/.ci/runtime/bin:{pathlib.Path(sys.executable).parent}:{os.environ['PATH']}",
+            "RELEASE": str(folder),
+            "CARGO_TARGET_DIR": str(work / "lambda"),
+            # There is no registry, and no AWS that SAM could ask for the account.
+            "SAM_SKIP_PULL_IMAGE": "true",
+            "AWS_MAX_ATTEMPTS": "1",
+            # Seconds that a container may take to start.
+            "SAM_CLI_CONTAINER_CONNECTION_TIMEOUT": "120",
+        }
+
+    def run(self, line):
+        """What a line prints."""
+        print(f"$ {line}")
+        if line.startswith("export "):
+            self.exports.append(line)
+            return ""
+        done = subprocess.run(self.shell(line), env=self.environment, capture_output=True, text=True, timeout=120)
+        assert done.returncode == 0, f"{line}\n{done.stdout}\n{done.stderr}"
+        return done.stdout
+
+    @contextlib.contextmanager
+    def running(self, line, port):
+        """A program that a line starts, and that listens on a port; gives its output."""
+        print(f"$ {line}")
+        with processes.running(line, self.shell(f"exec {line}"), self.environment) as (process, log):
+            processes.wait_for(process, lambda: processes.listens(port), 120)
+            yield log
+
+    def shell(self, line):
+        return ["bash", "-euc", "\n".join([*self.exports, line])]
+
+
+@contextlib.contextmanager
+def local_service(lines, rolecall):
+    """The service as the README starts it, without cargo, which would build it once more."""
+    [line] = lines
+    print(f"$ {line}")
+    command = shlex.split(line.replace("cargo run --", str(rolecall)))
+    host = command[command.index("--host") + 1]
+    with processes.running("local service", command) as (process, _):
+        processes.wait_for(process, lambda: processes.answers(f"http://{host}:3000/api/v1/organization"))
+        yield
+
+
+def invoke(terminal, lines):
+    """Every invocation that the README shows is answered correctly."""
+    for line in lines:
+        printed = terminal.run(line)
+        if "sam local invoke" in line:
+            name = re.search(r"events/(\w+)\.json", line)[1]
+            event, given = json.loads(pathlib.Path(f"events/{name}.json").read_text()), json.loads(printed)
+            expected.check(name, event, given) if "routeKey" in event else expected.check_job(name, given, DONE.get(name))
+
+
+def request(terminal, lines):
+    """The requests that the README shows, and some more, are answered as they are by the gateway."""
+    found, refused = [terminal.run(line) for line in lines]
+    assert json.loads(found)["name"] == "Acme", found
+    assert refused.startswith("HTTP/1.1 401 ") and json.loads(refused.splitlines()[-1])["code"] == "unauthorized", refused
+    for method, path, body, status in (
+        ("POST", "/api/v1/roles", {"title": "Engineer"}, 201),
+        ("POST", "/api/v1/roles", {}, 422),
+        ("GET", "/api/v1/roles/1", None, 404),
+        ("GET", "/api/v1/nowhere", None, 404),
+        ("DELETE", "/api/v1/organization", None, 405),
+        ("GET", "/docs", None, 200),
+    ):
+        headers = {"Authorization": f"Bearer {ACME}", "Content-Type": "application/json"}
+        data = None if body is None else json.dumps(body).encode()
+        asked = urllib.request.Request(API + path, data, headers, method=method)
+        try:
+            given = processes.DIRECT.open(asked, timeout=60)
+        except urllib.error.HTTPError as error:
+            given = error
+        with given:
+            assert given.status == status, f"{method} {path}: expected {status}: {given.status} {given.read()}"
+            if status == 201:
+                assert given.headers["location"].startswith(f"{API}/api/v1/roles/"), given.headers["location"]
+        print(status, method, path)
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])
