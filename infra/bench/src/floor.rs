@@ -1,0 +1,8 @@
+//! The floor: the smallest function that `lambda_http` makes, which every other function is compared with.
+
+use lambda_http::{Body, Error, Request, Response, run, service_fn};
+
+fn main() -> Result<(), Error> {
+    let answer = |_: Request| async { Ok::<_, Error>(Response::new(Body::from("Hello, world!"))) };
+    tokio::runtime::Builder::new_current_thread().enable_all().build()?.block_on(run(service_fn(answer)))
+}

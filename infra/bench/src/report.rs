@@ -1,0 +1,84 @@
+//! The limits, and the table.
+
+use std::time::Duration;
+
+use crate::function::{Function, Kind, Measured};
+
+/// How much more than the floor a function may need. Ratios, for times differ from machine to machine; sizes in bytes.
+struct Limits {
+    size: u64,
+    start: f64,
+    faults: f64,
+    memory: f64,
+    first: f64,
+}
+
+impl Limits {
+    fn of(function: &Function) -> Option<Self> {
+        let (size, start) = match function.kind {
+            Kind::Floor => return None,
+            Kind::Static => (2_500_000, 1.3),
+            Kind::Database => (6_000_000, 2.0),
+            Kind::Wide => (9_000_000, 2.0),
+        };
+        Some(Self { size, start, faults: 2.5, memory: 2.5, first: 1.5 })
+    }
+}
+
+/// Prints what was measured, the floor and the floor over TLS first; tells what has passed its limit.
+pub(crate) fn print(rows: &[(&Function, Measured)]) -> Vec<String> {
+    let [(_, floor), (_, floor_tls), ..] = rows else { return Vec::new() };
+    println!(
+        "| function | binary MB | start CPU ms | x floor | page faults | x | peak MB | x | first call ms | warm ms | x warm | warm CPU ms |"
+    );
+    println!("|---|---|---|---|---|---|---|---|---|---|---|---|");
+    let mut passed = Vec::new();
+    for (function, one) in rows {
+        // A handshake costs the floor as much.
+        let spared = if function.is_over_tls() { floor_tls } else { floor };
+        let start = ratio((one.start + floor.start).saturating_sub(spared.start), floor.start);
+        let faults =
+            as_float((one.faults + floor.faults).saturating_sub(spared.faults)) / as_float(floor.faults);
+        let memory =
+            as_float((one.memory + floor.memory).saturating_sub(spared.memory)) / as_float(floor.memory);
+        let first = ratio(one.first, one.warm);
+        println!(
+            "| {} | {:.2} | {:.2} | {start:.2} | {} | {faults:.2} | {:.2} | {memory:.2} | {:.2} | {:.2} | {first:.2} | {:.2} |",
+            function.name,
+            as_float(one.size) / 1e6,
+            milliseconds(one.start),
+            one.faults,
+            as_float(one.memory) / 1e3,
+            milliseconds(one.first),
+            milliseconds(one.warm),
+            milliseconds(one.warm_cpu),
+        );
+        let Some(limits) = Limits::of(function) else { continue };
+        let name = function.name;
+        for (figure, is, limit) in [
+            ("CPU before the first event, against the floor", start, limits.start),
+            ("page faults, against the floor", faults, limits.faults),
+            ("peak memory, against the floor", memory, limits.memory),
+            ("first call, against a warm one", first, limits.first),
+            ("binary in MB", as_float(one.size) / 1e6, as_float(limits.size) / 1e6),
+        ] {
+            if is > limit {
+                passed.push(format!("{name}: {figure}: {is:.2}, and the limit is {limit:.2}"));
+            }
+        }
+    }
+    passed
+}
+
+fn ratio(one: Duration, other: Duration) -> f64 {
+    one.as_secs_f64() / other.as_secs_f64()
+}
+
+fn milliseconds(time: Duration) -> f64 {
+    time.as_secs_f64() * 1e3
+}
+
+#[expect(clippy::cast_precision_loss, reason = "figures for people")]
+fn as_float(figure: u64) -> f64 {
+    figure as f64
+}
