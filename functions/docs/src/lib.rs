@@ -59,11 +59,13 @@ pub struct OpenApi {
 }
 
 /// Shows this document.
+#[expect(clippy::unnecessary_wraps, reason = "other handlers can fail")]
 fn show_openapi(request: &DocumentRequest<'_>) -> Result<Reply<OpenApi>, Error> {
     Ok(request.cached(Reply::document("application/json", DOCUMENT.to_owned())))
 }
 
 /// Shows the page.
+#[expect(clippy::unnecessary_wraps, reason = "other handlers can fail")]
 fn show_page(request: &DocumentRequest<'_>) -> Result<Reply<Page>, Error> {
     Ok(page(request, "text/html; charset=utf-8", PAGE.to_owned()))
 }
