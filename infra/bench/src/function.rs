@@ -53,7 +53,7 @@ const FUNCTIONS: &[Function] = &[
     Function::new("default", "default_not_found", Kind::Static),
     Function::new("docs", "docs_show_openapi", Kind::Static),
     Function::new("job_postings", "job_postings_show", Kind::Database),
-    Function::new("oauth", "oauth_metadata_server", Kind::Wide),
+    Function::new("oauth", "oauth_authorize_ask", Kind::Wide),
     Function::new("organization", "organization_show", Kind::Database),
     Function::new("quick_post", "quick_post_create", Kind::Database),
     Function::new("roles", "roles_show", Kind::Database),
@@ -114,6 +114,11 @@ impl Function {
     /// Whether it reaches DynamoDB over TLS, as in Lambda.
     pub(crate) fn is_over_tls(&self) -> bool {
         self.name.ends_with("_tls")
+    }
+
+    /// Whether its event makes it ask the database. A callback as old as the recorded one is refused before.
+    pub(crate) fn asks_database(&self) -> bool {
+        matches!(self.kind, Kind::Database | Kind::Wide) && self.name != "voice_webhook"
     }
 
     /// The functions of these names; all of them where none is named.

@@ -32,6 +32,9 @@ struct Arguments {
     /// Fail when a ratio or a size passes its limit three times in a row
     #[arg(long)]
     check: bool,
+    /// The binaries are as they are deployed, and have to keep the limits of those
+    #[arg(long)]
+    deployed: bool,
     /// The functions to measure [default: all]
     functions: Vec<String>,
 }
@@ -65,7 +68,7 @@ async fn run(arguments: Arguments) -> Result<ExitCode, String> {
         }
         let medians = measured.iter().map(|starts| Measured::median(starts));
         let rows: Vec<_> = chosen.iter().copied().zip(medians).collect();
-        let passed = report::print(&rows);
+        let passed = report::print(&rows, arguments.deployed);
         if passed.is_empty() || !arguments.check {
             return Ok(ExitCode::SUCCESS);
         }
@@ -88,6 +91,7 @@ impl LocalService {
             .args(["--memory", "--recorded", "--port", "0"])
             .stdin(Stdio::null())
             .stdout(Stdio::piped())
+            .stderr(Stdio::null())
             .kill_on_drop(true)
             .spawn()
             .map_err(|error| format!("{}: {error}", binary.display()))?;

@@ -4,7 +4,8 @@ use std::time::Duration;
 
 use crate::function::{Function, Kind, Measured};
 
-/// How much more than the floor a function may need. Ratios, for times differ from machine to machine; sizes in bytes.
+/// How much more than the floor a function may need, and how much longer than a warm call the first one may take. Ratios,
+/// for times differ from machine to machine; sizes in bytes.
 struct Limits {
     size: u64,
     start: f64,
@@ -13,20 +14,38 @@ struct Limits {
     first: f64,
 }
 
+/// What the `docs` function shows: the viewer's files, and the OpenAPI document.
+const DOCS_ASSETS: u64 = 4_310_000 + 360_000;
+
+const FIRST: &str = "first call, against a warm one";
+
 impl Limits {
-    fn of(function: &Function) -> Option<Self> {
+    /// The limits of functions as they are deployed.
+    fn deployed(function: &Function) -> Option<Self> {
         let (size, start) = match function.kind {
             Kind::Floor => return None,
+            Kind::Static if function.name == "docs" => (2_500_000 + DOCS_ASSETS, 1.3),
             Kind::Static => (2_500_000, 1.3),
             Kind::Database => (6_000_000, 2.0),
             Kind::Wide => (9_000_000, 2.0),
         };
         Some(Self { size, start, faults: 2.5, memory: 2.5, first: 1.5 })
     }
+
+    /// The limits of three functions that were linked without optimization, a little above what was measured: so a change
+    /// that makes functions larger or slower is noticed without the quarter of an hour that the linker needs otherwise.
+    fn quick(function: &Function) -> Option<Self> {
+        match function.name {
+            "default" => Some(Self { size: 2_600_000, start: 1.3, faults: 1.4, memory: 1.4, first: 1.5 }),
+            "roles" => Some(Self { size: 6_800_000, start: 2.7, faults: 2.6, memory: 2.4, first: 1.7 }),
+            "dashboard" => Some(Self { size: 8_600_000, start: 2.9, faults: 2.8, memory: 2.9, first: 1.4 }),
+            _ => None,
+        }
+    }
 }
 
 /// Prints what was measured, the floor and the floor over TLS first; tells what has passed its limit.
-pub(crate) fn print(rows: &[(&Function, Measured)]) -> Vec<String> {
+pub(crate) fn print(rows: &[(&Function, Measured)], deployed: bool) -> Vec<String> {
     let [(_, floor), (_, floor_tls), ..] = rows else { return Vec::new() };
     println!(
         "| function | binary MB | start CPU ms | x floor | page faults | x | peak MB | x | first call ms | warm ms | x warm | warm CPU ms |"
@@ -53,16 +72,19 @@ pub(crate) fn print(rows: &[(&Function, Measured)]) -> Vec<String> {
             milliseconds(one.warm),
             milliseconds(one.warm_cpu),
         );
-        let Some(limits) = Limits::of(function) else { continue };
+        let limits = if deployed { Limits::deployed(function) } else { Limits::quick(function) };
+        let Some(limits) = limits else { continue };
         let name = function.name;
         for (figure, is, limit) in [
             ("CPU before the first event, against the floor", start, limits.start),
             ("page faults, against the floor", faults, limits.faults),
             ("peak memory, against the floor", memory, limits.memory),
-            ("first call, against a warm one", first, limits.first),
+            (FIRST, first, limits.first),
             ("binary in MB", as_float(one.size) / 1e6, as_float(limits.size) / 1e6),
         ] {
-            if is > limit {
+            // A call that asks no database has nothing to wait for but itself.
+            let counts = function.asks_database() || figure != FIRST;
+            if is > limit && counts {
                 passed.push(format!("{name}: {figure}: {is:.2}, and the limit is {limit:.2}"));
             }
         }

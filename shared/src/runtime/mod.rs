@@ -97,5 +97,6 @@ pub fn log_filter() -> Targets {
 /// One request at a time is all that Lambda gives a function: one thread serves it.
 fn start(run: impl Future<Output = Result<(), Error>>) -> Result<(), Error> {
     tracing::subscriber::set_global_default(log(std::io::stdout))?;
-    tokio::runtime::Builder::new_current_thread().enable_all().build()?.block_on(run)
+    // On the heap, so that it is not copied from frame to frame of the stack.
+    tokio::runtime::Builder::new_current_thread().enable_all().build()?.block_on(Box::pin(run))
 }
