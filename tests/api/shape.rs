@@ -185,6 +185,17 @@ fn no_test_of_a_function_is_left_out() {
     }
 }
 
+/// An example in a comment would be a test that nobody runs: to look for them in each crate takes as long as the tests of many.
+#[test]
+fn comments_have_no_code_to_be_tested() {
+    for folder in ["functions", "infra", "shared/src", "tests"] {
+        for (path, source) in sources(folder) {
+            let fence = |line: &str| line.trim_start().starts_with("//") && line.contains("```");
+            assert!(!source.lines().any(fence), "{}", path.display());
+        }
+    }
+}
+
 #[test]
 fn only_the_store_builds_keys_and_nothing_scans() {
     for (path, source) in sources("shared/src") {

@@ -112,7 +112,13 @@ fn find<'e, E: Error + 'static>(error: &'e (dyn Error + 'static)) -> Option<&'e 
 
 #[cfg(test)]
 mod tests {
+    use rcgen::{CertifiedKey, generate_simple_self_signed};
+    use rustls::ServerConfig;
+    use rustls::pki_types::PrivateKeyDer;
     use sha2::{Digest, Sha256};
+    use tokio::io::{AsyncReadExt, AsyncWriteExt};
+    use tokio::net::TcpListener;
+    use tokio_rustls::TlsAcceptor;
 
     use super::*;
 
@@ -134,5 +140,38 @@ mod tests {
         }
         let mut trusted = RootCertStore::empty();
         assert_eq!(trusted.add_parsable_certificates(AMAZON_ROOTS.map(CertificateDer::from)), (5, 0));
+    }
+
+    /// Calls a server on loopback whose certificate is its own root.
+    async fn call(trusted: impl FnOnce(CertificateDer<'static>) -> Vec<CertificateDer<'static>>) -> bool {
+        let CertifiedKey { cert, signing_key } =
+            generate_simple_self_signed(["localhost".to_owned()]).unwrap();
+        let tls = ServerConfig::builder_with_provider(Arc::new(ring::default_provider()))
+            .with_safe_default_protocol_versions()
+            .unwrap()
+            .with_no_client_auth()
+            .with_single_cert(
+                vec![cert.der().clone()],
+                PrivateKeyDer::try_from(signing_key.serialize_der()).unwrap(),
+            )
+            .unwrap();
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let url = format!("https://localhost:{}/", listener.local_addr().unwrap().port());
+        tokio::spawn(async move {
+            let (stream, _) = listener.accept().await.unwrap();
+            let mut stream = TlsAcceptor::from(Arc::new(tls)).accept(stream).await?;
+            assert!(stream.read(&mut [0; 1024]).await? > 0);
+            stream.write_all(b"HTTP/1.1 200 OK\r\ncontent-length: 0\r\n\r\n").await
+        });
+        let mut request = HttpRequest::new(SdkBody::empty());
+        request.set_uri(url).unwrap();
+        let answer = Connection::new(&trusted(cert.der().clone()), None).call(request).await;
+        answer.inspect_err(|error| assert!(error.is_io(), "{error:?}")).is_ok()
+    }
+
+    #[tokio::test]
+    async fn only_the_roots_that_it_was_given_are_trusted() {
+        assert!(call(|own| vec![own]).await);
+        assert!(!call(|_| AMAZON_ROOTS.map(CertificateDer::from).to_vec()).await);
     }
 }
