@@ -79,8 +79,6 @@ pub(crate) struct Measured {
     pub(crate) first: Duration,
     /// The same, of the later ones.
     pub(crate) warm: Duration,
-    /// CPU of the first call.
-    pub(crate) first_cpu: Duration,
     /// CPU of a later one.
     pub(crate) warm_cpu: Duration,
 }
@@ -100,7 +98,6 @@ impl Measured {
             memory: median(starts, |one| one.memory),
             first: median(starts, |one| one.first),
             warm: median(starts, |one| one.warm),
-            first_cpu: median(starts, |one| one.first_cpu),
             warm_cpu: median(starts, |one| one.warm_cpu),
         }
     }
@@ -187,7 +184,6 @@ impl Function {
             memory,
             first,
             warm,
-            first_cpu: after_first.saturating_sub(start),
             warm_cpu: after_warm.saturating_sub(after_first) / u32::try_from(WARM_CALLS).unwrap_or(1),
         })
     }
