@@ -1,4 +1,4 @@
-"""Types the README's first session, and what candidates see of it, into a shell beside a local service that keeps nothing.
+"""Runs the commands of the README's sections "Walkthrough" and "Career pages" on an in-memory local service.
 
 Usage: session.py ROLECALL
 """
@@ -10,8 +10,8 @@ import time
 import urllib.request
 
 PORT = 3000
-SECTIONS = ["A first session", "The career page"]
-# What a reader sees on the way, in this order.
+SECTIONS = ["Walkthrough", "Career pages"]
+# The patterns that the output must contain, in this order.
 EXPECTED = [
     r'"status":"open"',
     r'"name":"Grace Hopper"',
@@ -35,7 +35,7 @@ EXPECTED = [
 
 
 def session():
-    """The session's commands."""
+    """The commands of the sections."""
     readme = open("README.md", encoding="utf-8").read()
     sections = [readme.split(f"## {title}\n")[1].split("\n## ")[0] for title in SECTIONS]
     return "\n".join(re.findall(r"```sh\n(.*?)```", "".join(sections), re.DOTALL))
@@ -64,15 +64,15 @@ def main():
     finally:
         service.terminate()
         service.wait()
-    at = 0
+    position = 0
     for expected in EXPECTED:
-        found = re.compile(expected).search(shell.stdout, at)
+        found = re.compile(expected).search(shell.stdout, position)
         if not found:
-            sys.exit(f"{expected} is not in what follows:\n{shell.stdout[at:]}\n{shell.stderr}")
-        at = found.start()
+            sys.exit(f"{expected} is missing in:\n{shell.stdout[position:]}\n{shell.stderr}")
+        position = found.start()
     if shell.stderr:
-        sys.exit(f"the shell complained: {shell.stderr}")
-    print(f"the README's first session runs as written, in {seconds:.0f} s")
+        sys.exit(f"the commands printed errors: {shell.stderr}")
+    print(f"the README's walkthrough runs as written, in {seconds:.0f} s")
 
 
 main()

@@ -1,4 +1,4 @@
-// API keys: created, shown once, used, revoked.
+// API keys: create, show once, use and revoke.
 
 import assert from "node:assert/strict";
 
@@ -12,18 +12,18 @@ export async function visit({ service, open, step }, options) {
 
   const row = page.getByRole("row").filter({ has: page.getByRole("rowheader", { name, exact: true }) });
 
-  await step("a form with mistakes comes back with what was typed, and says what is wrong", async () => {
+  await step("an invalid form keeps its values and lists the problems", async () => {
     await page.getByLabel("Name", { exact: true }).fill(name);
     for (const scope of await page.getByRole("checkbox").all()) {
       await scope.uncheck();
     }
-    await page.getByLabel("Expires in days").fill("soon");
-    assert.equal(await visitor.press("Create the key"), 422);
+    await page.getByLabel("Expires after (days)").fill("soon");
+    assert.equal(await visitor.press("Create key"), 422);
     const problems = page.getByRole("alert").getByRole("link");
     assert.equal(await problems.count(), 2);
     await problems.last().click();
-    const expiry = page.getByLabel("Expires in days");
-    assert.ok(await expiry.evaluate((field) => field === document.activeElement), "a problem leads to its field");
+    const expiry = page.getByLabel("Expires after (days)");
+    assert.ok(await expiry.evaluate((field) => field === document.activeElement), "its link focuses the field");
     assert.equal(await expiry.getAttribute("aria-invalid"), "true");
     assert.equal(await page.getByLabel("Name", { exact: true }).inputValue(), name);
   });
@@ -31,13 +31,13 @@ export async function visit({ service, open, step }, options) {
   const secret = await step("a key with two scopes is created and shown", async () => {
     await page.getByRole("checkbox", { name: "roles:read" }).check();
     await page.getByRole("checkbox", { name: "organization:read" }).check();
-    await page.getByLabel("Expires in days").fill("");
-    assert.equal(await visitor.press("Create the key"), 200);
+    await page.getByLabel("Expires after (days)").fill("");
+    assert.equal(await visitor.press("Create key"), 200);
     assert.match(await row.innerText(), /active/i);
     return page.getByLabel("API key", { exact: true }).inputValue();
   });
 
-  await step("the key opens what its scopes allow, and nothing else", async () => {
+  await step("the key works only for its scopes", async () => {
     assert.match(secret, /^rc_live_[0-9A-Za-z]+$/);
     assert.equal((await service.call(secret, "GET", "/api/v1/roles")).status, 200);
     assert.equal((await service.call(secret, "GET", "/api/v1/candidates")).status, 403);
@@ -56,19 +56,19 @@ export async function visit({ service, open, step }, options) {
     assert.match(await row.innerText(), /20\d\d/);
   });
 
-  await step("a revoked key is refused at its next call", async () => {
+  await step("a revoked key is rejected at its next call", async () => {
     assert.equal(await visitor.pressWithin(`Revoke ${name}`, `Revoke ${name} now`), 303);
     assert.equal((await service.call(secret, "GET", "/api/v1/roles")).status, 401);
-    assert.match(await page.getByRole("status").innerText(), /refused from now on/);
+    assert.match(await page.getByRole("status").innerText(), /API key revoked/);
     assert.match(await row.innerText(), /revoked/i);
     assert.equal(await row.getByRole("button").count(), 0);
   });
 
-  await step("a key for the test data sees nothing of the live data, and is listed with the test data", async () => {
+  await step("a test key has no access to live data, and is listed with the test data", async () => {
     const name = page.getByRole("rowheader", { name: "Rehearsal", exact: true });
     await page.getByLabel("Name", { exact: true }).fill("Rehearsal");
     await page.getByRole("radio", { name: "Test data" }).check();
-    assert.equal(await visitor.press("Create the key"), 200);
+    assert.equal(await visitor.press("Create key"), 200);
     const rehearsal = await page.getByLabel("API key", { exact: true }).inputValue();
     assert.match(rehearsal, /^rc_test_/);
     assert.equal((await service.call(rehearsal, "GET", "/api/v1/organization")).body.mode, "test");
@@ -79,7 +79,7 @@ export async function visit({ service, open, step }, options) {
   });
 }
 
-/** Where the menu leads. */
+/** Returns the paths of the menu's links. */
 async function links(page) {
   const menu = page.getByRole("navigation", { name: "Dashboard" }).getByRole("link");
   return menu.evaluateAll((found) => found.map((link) => link.getAttribute("href")));

@@ -1,4 +1,4 @@
-// A candidate's way: from the list of openings to the application, and what becomes of it.
+// A candidate's journey: from the list of openings to the application and its result in the API.
 
 import assert from "node:assert/strict";
 
@@ -7,14 +7,14 @@ import { isOnScreen, requireLeadsToField } from "./looks.mjs";
 import { UNCACHED } from "./visitor.mjs";
 
 const PORTAL = "/careers/acme";
-/** What is typed at first, and what is wrong with each. */
-const WRONG = {
+/** Invalid values for the form. */
+const INVALID = {
   Name: " ",
   "E-mail address": "ada at example",
   Phone: "12",
   "Link to your resume": "ftp://example.com/cv",
 };
-const RIGHT = { Name: "Ada Lovelace", "E-mail address": "ada@example.org", Phone: "+1 (415) 555-0132" };
+const VALID = { Name: "Ada Lovelace", "E-mail address": "ada@example.org", Phone: "+1 (415) 555-0132" };
 
 export async function visit({ service, open, step }, options) {
   const key = service.acme.live;
@@ -22,7 +22,7 @@ export async function visit({ service, open, step }, options) {
   const { page } = visitor;
   const titles = page.getByRole("main").getByRole("list").first().getByRole("heading", { level: 2 });
   const field = (label) => page.getByLabel(label, { exact: label === "Name" });
-  const typed = () => Promise.all(Object.keys(WRONG).map((label) => field(label).inputValue()));
+  const typed = () => Promise.all(Object.keys(INVALID).map((label) => field(label).inputValue()));
   const fill = async (fields) => {
     for (const [label, value] of Object.entries(fields)) {
       await field(label).fill(value);
@@ -32,43 +32,43 @@ export async function visit({ service, open, step }, options) {
     await Promise.all([page.waitForEvent("load"), within.getByRole("link", { name, exact: true }).first().click()]);
   };
 
-  const allSay = async (pattern) => {
+  const requireMarks = async (pattern) => {
     const marks = await page.locator(".marks").allInnerTexts();
     assert.ok(marks.length > 0);
     marks.forEach((mark) => assert.match(mark, pattern));
   };
 
-  await step("an organization without openings says so", async () => {
+  await step("an organization without openings shows an empty list", async () => {
     assert.equal(await visitor.go(PORTAL), 200);
     assert.ok(await page.getByRole("heading", { name: "No openings at the moment" }).isVisible());
     assert.equal(await page.getByRole("search").count(), 0);
   });
 
   const postings = await publish(service, key, 60);
-  await step("the list has all openings, the newest first", async () => {
+  await step("the list shows all openings, newest first", async () => {
     await visitor.go(PORTAL);
     const shown = await titles.allInnerTexts();
     assert.equal(shown.length, 50);
     await follow("More openings");
     shown.push(...(await titles.allInnerTexts()));
     assert.deepEqual(shown, postings.map(({ title }) => title).reverse());
-    await follow("Back to the newest");
+    await follow("Back to the first page");
     assert.equal(visitor.path(), PORTAL);
   });
 
-  await step("words find openings, without accents and in any case", async () => {
+  await step("the search ignores accents and case", async () => {
     await page.getByRole("searchbox", { name: "Search" }).fill("emigre SUPPORT");
     await Promise.all([page.waitForEvent("load"), page.getByRole("button", { name: "Search" }).click()]);
     assert.deepEqual(new Set(await titles.allInnerTexts()), new Set(["Émigré Support Specialist"]));
     assert.equal(await page.getByRole("searchbox").inputValue(), "emigre SUPPORT");
     await page.getByRole("searchbox").fill("astronaut");
     await Promise.all([page.waitForEvent("load"), page.getByRole("searchbox").press("Enter")]);
-    assert.ok(await page.getByRole("heading", { name: "No opening matches your search" }).isVisible());
-    await follow("look at all openings");
+    assert.ok(await page.getByRole("heading", { name: "No openings match your search" }).isVisible());
+    await follow("see all openings");
     assert.equal(await titles.count(), 50);
   });
 
-  await step("department, place and workplace filter, together and from an opening's own words", async () => {
+  await step("filters by department, location and workplace can be combined and opened from an opening", async () => {
     const filters = page.locator("details");
     if (!(await page.getByLabel("Department").isVisible())) {
       await filters.locator("summary").click();
@@ -77,16 +77,16 @@ export async function visit({ service, open, step }, options) {
     await page.getByLabel("Location").fill("lisbon");
     await page.getByLabel("Workplace").selectOption("hybrid");
     await Promise.all([page.waitForEvent("load"), page.getByRole("button", { name: "Search" }).click()]);
-    await allSay(/Engineering[\s·]+Lisbon, Portugal[\s·]+Hybrid/);
+    await requireMarks(/Engineering[\s·]+Lisbon, Portugal[\s·]+Hybrid/);
     assert.equal(await page.getByLabel("Department").inputValue(), "engineering");
     await follow("Show all openings");
     await follow("Engineering");
     assert.equal(visitor.path(), `${PORTAL}?department=Engineering`);
-    await allSay(/^Engineering/);
+    await requireMarks(/^Engineering/);
     await visitor.go(PORTAL);
   });
 
-  await step("an opening shows what the role is", async () => {
+  await step("an opening shows its role", async () => {
     await follow("Senior Rust Engineer");
     assert.equal(await page.getByRole("heading", { level: 1 }).innerText(), "Senior Rust Engineer");
     const shown = await page.getByRole("main").innerText();
@@ -100,13 +100,13 @@ export async function visit({ service, open, step }, options) {
   const job = visitor.path();
 
   await step(
-    "an application with mistakes says beside each field what is wrong, and keeps what was typed",
+    "an invalid application shows a problem beside each field and keeps the typed values",
     async () => {
       await page.getByRole("link", { name: "Apply for this job" }).click();
-      await fill(WRONG);
+      await fill(INVALID);
       await field("Note").fill("Hello,\n<b>there</b> & then");
-      assert.equal(await visitor.press("Send the application"), 422);
-      assert.match(await page.title(), /^Not sent yet: /);
+      assert.equal(await visitor.press("Submit application"), 422);
+      assert.match(await page.title(), /^Error: /);
       const summary = page.getByRole("alert");
       assert.ok(await summary.evaluate((alert) => alert === document.activeElement), "the summary has the focus");
       assert.ok(await isOnScreen(summary));
@@ -115,36 +115,36 @@ export async function visit({ service, open, step }, options) {
       for (const problem of await problems.all()) {
         await requireLeadsToField(page, problem);
       }
-      assert.deepEqual(await typed(), Object.values(WRONG));
+      assert.deepEqual(await typed(), Object.values(INVALID));
       assert.equal(await field("Note").inputValue(), "Hello,\n<b>there</b> & then");
       const { body } = await service.call(key, "GET", "/api/v1/candidates");
       assert.deepEqual(body.data, [], "nothing was written");
     },
   );
 
-  await step("an application without mistakes arrives", async () => {
-    await fill({ ...RIGHT, "Link to your resume": "example.org/ada" });
+  await step("a valid application is submitted", async () => {
+    await fill({ ...VALID, "Link to your resume": "example.org/ada" });
     await page.getByRole("checkbox").check();
-    assert.equal(await visitor.press("Send the application"), 303);
-    assert.equal(await page.getByRole("heading", { level: 1 }).innerText(), "Thank you for applying");
+    assert.equal(await visitor.press("Submit application"), 303);
+    assert.equal(await page.getByRole("heading", { level: 1 }).innerText(), "Application received");
   });
 
-  await step("what is no resume is refused, and another file may follow", async () => {
+  await step("a file that is not a resume is rejected, and another can be uploaded", async () => {
     await page.locator("input[type=file]").setInputFiles(NO_RESUME);
-    assert.equal(await visitor.press("Send the resume"), 303);
-    assert.match(await page.getByRole("alert").innerText(), /^This is no PDF/);
+    assert.equal(await visitor.press("Upload resume"), 303);
+    assert.match(await page.getByRole("alert").innerText(), /^This is not a PDF/);
     await page.locator("input[type=file]").setInputFiles(RESUME);
-    assert.equal(await visitor.press("Send the resume"), 303);
-    assert.match(await page.getByRole("main").innerText(), /so has your resume/);
+    assert.equal(await visitor.press("Upload resume"), 303);
+    assert.match(await page.getByRole("main").innerText(), /and your resume/);
     assert.equal(await page.locator("input[type=file]").count(), 0);
   });
 
-  await step("the API shows the candidate, the application, what happened, and the file", async () => {
+  await step("the API shows the candidate, the application, the history and the file", async () => {
     const [{ id }, ...others] = (await service.call(key, "GET", "/api/v1/candidates")).body.data;
     assert.deepEqual(others, []);
     const { body: candidate } = await service.call(key, "GET", `/api/v1/candidates/${id}`);
-    assert.equal(candidate.name, RIGHT.Name);
-    assert.equal(candidate.email, RIGHT["E-mail address"]);
+    assert.equal(candidate.name, VALID.Name);
+    assert.equal(candidate.email, VALID["E-mail address"]);
     assert.equal(candidate.phone, "+14155550132");
     assert.equal(candidate.stage, "applied");
     const { role_id } = postings.at(-1);
@@ -165,16 +165,16 @@ export async function visit({ service, open, step }, options) {
     assert.deepEqual(Buffer.from(await file.arrayBuffer()), RESUME.buffer);
   });
 
-  await step("who applies again learns nothing, and nothing is written twice", async () => {
+  await step("a repeated application gets the same response and is ignored", async () => {
     const answers = [];
     for (const [email, posting] of [
       ["ADA@example.org", postings.at(-1)],
       ["new@example.org", postings.at(-2)],
     ]) {
       await visitor.go(`${PORTAL}/${posting.slug}`);
-      await fill({ ...RIGHT, "E-mail address": email });
+      await fill({ ...VALID, "E-mail address": email });
       await page.getByRole("checkbox").check();
-      assert.equal(await visitor.press("Send the application"), 303);
+      assert.equal(await visitor.press("Submit application"), 303);
       answers.push((await page.getByRole("main").innerText()).replace(posting.title, "TITLE"));
     }
     assert.equal(answers[0], answers[1]);
@@ -182,23 +182,23 @@ export async function visit({ service, open, step }, options) {
     assert.equal(body.data.length, 2);
   });
 
-  await step("a paused role shows its opening, and takes no applications", async () => {
+  await step("an opening with a paused role is shown and does not accept applications", async () => {
     const { role_id } = postings.at(-1);
     await visitor.go(job);
     await service.create(key, `/api/v1/roles/${role_id}/pause`);
-    await fill(RIGHT);
+    await fill(VALID);
     await page.getByRole("checkbox").check();
-    assert.equal(await visitor.press("Send the application"), 422);
-    assert.match(await page.getByRole("main").innerText(), /takes no applications for this job at the moment/);
+    assert.equal(await visitor.press("Submit application"), 422);
+    assert.match(await page.getByRole("main").innerText(), /is not accepting applications for this job at the moment/);
     await visitor.go(job);
     assert.equal(await page.locator("form").count(), 0);
     assert.ok(await page.getByRole("heading", { name: "What you will do" }).isVisible());
   });
 
-  await step("closed, unpublished and unknown jobs, and unknown organizations, have a page that helps", async () => {
+  await step("closed, unpublished and unknown jobs and unknown organizations have a helpful page", async () => {
     await service.call(key, "DELETE", `/api/v1/roles/${postings.at(-1).role_id}`);
     assert.equal(await visitor.go(job), 410);
-    assert.match(await page.getByRole("main").innerText(), /“Senior Rust Engineer” at Acme is closed/);
+    assert.match(await page.getByRole("main").innerText(), /“Senior Rust Engineer” at Acme is no longer open/);
     await follow("See all openings");
     assert.equal(visitor.path(), PORTAL);
     assert.equal(await titles.first().innerText(), postings.at(-2).title);
@@ -207,10 +207,10 @@ export async function visit({ service, open, step }, options) {
     assert.equal(await visitor.go(`${PORTAL}/no-such-job`), 404);
     assert.ok(await page.getByRole("link", { name: "See all openings" }).isVisible());
     assert.equal(await visitor.go("/careers/no-such-organization"), 404);
-    assert.ok(await page.getByRole("heading", { name: "There is no career page at this address" }).isVisible());
+    assert.ok(await page.getByRole("heading", { name: "Career page not found" }).isVisible());
   });
 
-  await step("the test data has pages of its own, which say so", async () => {
+  await step("test data has its own pages with a notice", async () => {
     const { slug } = await post(service, service.acme.test, { title: "Rehearsal" });
     await visitor.go("/careers/acme-test");
     assert.deepEqual(await titles.allInnerTexts(), ["Rehearsal"]);
@@ -220,7 +220,7 @@ export async function visit({ service, open, step }, options) {
     assert.equal(await visitor.go(`${PORTAL}/${slug}`), 404);
   });
 
-  await step("the pages left no cookie", async () => {
+  await step("the pages set no cookie", async () => {
     assert.deepEqual(await visitor.context.cookies(), []);
   });
 }

@@ -1,4 +1,4 @@
-// Openings to look at: a company's usual ones, and the oddest that the API takes.
+// Sample openings: ordinary ones, and ones with the longest texts that the API accepts.
 
 import { LONG } from "./content.mjs";
 
@@ -69,7 +69,7 @@ const SALARIES = [
   [90_000, 90_000],
 ];
 
-/** Publishes so many openings of every kind; their job postings, oldest first. */
+/** Publishes `count` varied openings. Returns their job postings, oldest first. */
 export async function publish(service, key, count) {
   const postings = [];
   for (let number = count - 1; number >= 0; number -= 1) {
@@ -95,7 +95,7 @@ export async function publish(service, key, count) {
   return postings;
 }
 
-/** Publishes the opening with the longest of everything; its job posting. */
+/** Publishes an opening with the longest texts. Returns its job posting. */
 export async function publishLong(service, key) {
   const { title, department, location } = LONG;
   const word = "Donaudampfschiffahrtsgesellschaftskapitänsmützenabzeichen";
@@ -117,16 +117,16 @@ export async function publishLong(service, key) {
   );
 }
 
-/** Publishes an opening; its job posting. */
+/** Publishes an opening. Returns its job posting. */
 export async function post(service, key, role, job_posting = {}) {
   return (await service.create(key, "/api/v1/quick_post", { role, job_posting })).job_posting;
 }
 
-/** A résumé, as its files begin. */
+/** A small PDF. */
 export const RESUME = {
   name: "resume.pdf",
   mimeType: "application/pdf",
   buffer: Buffer.from("%PDF-1.4\n1 0 obj<<>>endobj\ntrailer<<>>\n%%EOF\n"),
 };
-/** What is none, whatever it is called. */
+/** An HTML file with the name of a PDF. */
 export const NO_RESUME = { ...RESUME, buffer: Buffer.from("<!doctype html><script>alert(1)</script>") };

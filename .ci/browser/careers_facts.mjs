@@ -1,5 +1,5 @@
-// What the career pages weigh, measured on an emulated telephone with a slow connection. Sizes and counts have bounds;
-// times are told only, because they are the machine's as well.
+// The weight of the career pages, measured on an emulated phone with a slow connection. Sizes and counts have limits.
+// Times are only printed, because they also depend on the machine.
 
 import assert from "node:assert/strict";
 import { gzipSync } from "node:zlib";
@@ -8,17 +8,17 @@ import { publish } from "./careers_content.mjs";
 import { PHONE } from "./looks.mjs";
 
 const PORTAL = "/careers/acme";
-/** A slow 4G connection and a telephone of the middle class, as Lighthouse emulates them. */
+/** A slow 4G connection and a mid-range phone, as Lighthouse emulates them. */
 const CONNECTION = {
   offline: false,
   latency: 150,
   downloadThroughput: (1_638.4 * 1_024) / 8,
   uploadThroughput: (750 * 1_024) / 8,
 };
-const SLOWER = 4;
-const TELEPHONE = { viewport: PHONE, deviceScaleFactor: 2, isMobile: true, hasTouch: true };
-/** Bytes as they are sent, with headers and without compression. */
-const MOST = { html: 40_000, css: 14_000, requests: 2, shift: 0.01 };
+const CPU_SLOWDOWN = 4;
+const MID_RANGE_PHONE = { viewport: PHONE, deviceScaleFactor: 2, isMobile: true, hasTouch: true };
+/** The limits. Bytes are counted with headers and without compression. */
+const LIMITS = { html: 40_000, css: 14_000, requests: 2, shift: 0.01 };
 
 export async function visit({ service, open, step }) {
   const key = service.acme.live;
@@ -28,18 +28,18 @@ export async function visit({ service, open, step }) {
     ["list of 50 openings", PORTAL],
     ["an opening", `${PORTAL}/${postings.at(-1).slug}`],
   ]) {
-    await step(`${name}: light, still, and nobody else is asked`, async () => {
-      const facts = await measure(await open(TELEPHONE), service.base + path);
+    await step(`${name}: small, without layout shift or third-party requests`, async () => {
+      const facts = await measure(await open(MID_RANGE_PHONE), service.base + path);
       console.log(`facts ${name}: ${describe(facts)}`);
-      assert.ok(facts.html <= MOST.html, `${facts.html} bytes of HTML`);
-      assert.ok(facts.css <= MOST.css, `${facts.css} bytes of stylesheet`);
-      assert.equal(facts.requests, MOST.requests);
+      assert.ok(facts.html <= LIMITS.html, `${facts.html} bytes of HTML`);
+      assert.ok(facts.css <= LIMITS.css, `${facts.css} bytes of stylesheet`);
+      assert.equal(facts.requests, LIMITS.requests);
       assert.equal(facts.thirdParty, 0);
-      assert.ok(facts.shift < MOST.shift, `layout shift ${facts.shift}`);
+      assert.ok(facts.shift < LIMITS.shift, `layout shift ${facts.shift}`);
     });
   }
 
-  await step("the stylesheet may be kept for good", async () => {
+  await step("the stylesheet is cached for a year", async () => {
     const { page } = await open();
     await page.goto(PORTAL);
     const { headers } = await fetch(
@@ -49,12 +49,12 @@ export async function visit({ service, open, step }) {
   });
 }
 
-/** What a first visit costs. */
+/** Measures a first visit. */
 async function measure({ context, page }, address) {
   const session = await context.newCDPSession(page);
   await session.send("Network.enable");
   await session.send("Network.emulateNetworkConditions", CONNECTION);
-  await session.send("Emulation.setCPUThrottlingRate", { rate: SLOWER });
+  await session.send("Emulation.setCPUThrottlingRate", { rate: CPU_SLOWDOWN });
   const kinds = new Map();
   const requests = [];
   session.on("Network.requestWillBeSent", ({ requestId, request, type }) => {
@@ -77,8 +77,8 @@ async function measure({ context, page }, address) {
   });
   const response = await page.goto(address, { waitUntil: "load" });
   await page.waitForFunction(() => window.facts.largestPaint > 0);
-  // What comes only where one looks would shift the page, too.
-  const seen = await page.evaluate(async () => {
+  // Scroll to the end, because lazily loaded content would also shift the page.
+  const metrics = await page.evaluate(async () => {
     scrollTo({ top: document.body.scrollHeight, behavior: "instant" });
     await new Promise((resolve) => requestAnimationFrame(() => requestAnimationFrame(resolve)));
     return window.facts;
@@ -90,9 +90,9 @@ async function measure({ context, page }, address) {
     compressed: gzipSync(await response.body()).length,
     requests: requests.length,
     thirdParty: requests.filter((url) => new URL(url).origin !== origin).length,
-    shift: seen.shift,
-    firstPaint: seen["first-contentful-paint"],
-    largestPaint: seen.largestPaint,
+    shift: metrics.shift,
+    firstPaint: metrics["first-contentful-paint"],
+    largestPaint: metrics.largestPaint,
   };
 }
 
@@ -100,7 +100,7 @@ function describe({ html, css, compressed, requests, thirdParty, shift, firstPai
   return [
     `HTML ${html} bytes (${compressed} with gzip)`,
     `stylesheet ${css} bytes`,
-    `${requests} requests, ${thirdParty} to others`,
+    `${requests} requests, ${thirdParty} to third parties`,
     `layout shift ${shift.toFixed(4)}`,
     `paints ${Math.round(firstPaint)} ms (first), ${Math.round(largestPaint)} ms (largest) on slow 4G, quarter of the CPU`,
   ].join(", ");

@@ -1,4 +1,4 @@
-// The openings for programs: sitemaps that hold to the protocol's schema, and a feed that holds to ours.
+// The feeds: sitemaps that conform to the protocol's schema, and a JSON feed that conforms to its own schema.
 
 import assert from "node:assert/strict";
 import { readFile } from "node:fs/promises";
@@ -10,16 +10,16 @@ import { validateXML } from "xmllint-wasm";
 
 import { post, publish, publishLong } from "./careers_content.mjs";
 
-/** More than one page of the feed holds. */
+/** Enough openings for several pages of the feed. */
 const FEW = 32;
-/** More than one sitemap holds. */
+/** Enough openings for several sitemaps. */
 const MANY = 1_200;
-const MOST_IN_SITEMAP = 800;
-/** How many openings are created at a time. */
+const MAX_IN_SITEMAP = 800;
+/** The number of openings that are created concurrently. */
 const AT_ONCE = 6;
 
 const sitemapPackage = dirname(createRequire(import.meta.url).resolve("sitemap/package.json"));
-/** The protocol's own schema. */
+/** The protocol's schema. */
 const SITEMAP = {
   fileName: "sitemap.xsd",
   contents: await readFile(join(sitemapPackage, "schema/sitemap.xsd"), "utf8"),
@@ -37,9 +37,9 @@ export async function visit({ service, step }) {
   const key = service.acme.live;
   const portal = `${service.base}/careers/acme`;
 
-  await step("a sitemap or a feed with a mistake would be noticed", async () => {
+  await step("invalid sitemaps and feeds are detected", async () => {
     const urlset = (content) => `<urlset xmlns="http://www.sitemaps.org/schemas/sitemap/0.9">${content}</urlset>`;
-    for (const wrong of [
+    for (const invalid of [
       urlset(""),
       urlset("<url><lastmod>2026-11-20</lastmod></url>"),
       urlset("<url><loc>https://a.example/</loc><lastmod>yesterday</lastmod></url>"),
@@ -47,7 +47,7 @@ export async function visit({ service, step }) {
       urlset("<url><loc>https://a.example/</loc></url>").replace("sitemaps.org", "sitemaps.example"),
       urlset("<url><loc>https://a.example/?a&b</loc></url>"),
     ]) {
-      assert.notDeepEqual(await problems(wrong), [], wrong);
+      assert.notDeepEqual(await problems(invalid), [], invalid);
     }
     assert.deepEqual(await problems(urlset("<url><loc>https://a.example/</loc></url>")), []);
     const feed = { organization: "Acme", url: portal, jobs: [], next_url: null };
@@ -56,7 +56,7 @@ export async function visit({ service, step }) {
     assert.ok(!isFeed({ ...feed, jobs: [{ title: "Cook" }] }));
   });
 
-  await step("no openings make a feed, and a sitemap of the career page", async () => {
+  await step("without openings, the feed is empty and the sitemap contains only the career page", async () => {
     const { entries } = await sitemap(`${portal}/sitemap.xml`);
     assert.deepEqual(entries, [{ loc: portal, lastmod: null }]);
     assert.deepEqual(
@@ -65,7 +65,7 @@ export async function visit({ service, step }) {
     );
   });
 
-  await step("a few openings make a sitemap, with the career page and when each has changed", async () => {
+  await step("the sitemap contains the career page and each opening with its last change", async () => {
     await publish(service, key, FEW - 2);
     await publishLong(service, key);
     const jobs = (await feed(portal)).flatMap(({ jobs }) => jobs);
@@ -75,7 +75,7 @@ export async function visit({ service, step }) {
     assert.deepEqual(entries, [{ loc: portal, lastmod: null }, ...expected]);
   });
 
-  await step("the feed says what the opening says", async () => {
+  await step("the feed shows every field of an opening", async () => {
     const role = { title: "Cook", department: "Kitchen", location: "Porto", remote_policy: "onsite" };
     const pay = { salary_min: 40_000, salary_max: 50_000 };
     const posting = await post(
@@ -102,8 +102,8 @@ export async function visit({ service, step }) {
     });
   });
 
-  const published = await step(`${MANY} openings more are published`, async () => {
-    // A sitemap's share of such large ones is more than one read of the database.
+  const published = await step(`${MANY} more openings are published`, async () => {
+    // One sitemap of such large openings takes more than one read of the database.
     const wide = { department: "採".repeat(100), location: "用".repeat(200), remote_policy: "hybrid" };
     const waiting = Array.from({ length: MANY }, (_, number) => `${number} ${"担".repeat(190)}`).values();
     const urls = [];
@@ -117,7 +117,7 @@ export async function visit({ service, step }) {
     return urls;
   });
 
-  await step("the pages of the feed have every opening once, the newest first", async () => {
+  await step("the pages of the feed contain every opening once, newest first", async () => {
     const pages = await feed(portal);
     assert.ok(pages.slice(0, -1).every(({ jobs }) => jobs.length === 15));
     const jobs = pages.flatMap(({ jobs }) => jobs);
@@ -129,14 +129,14 @@ export async function visit({ service, step }) {
     assert.deepEqual(instants, instants.toSorted().reverse());
   });
 
-  await step("the sitemap of very many openings is an index of sitemaps, which have every opening once", async () => {
+  await step("with many openings, the sitemap is an index of sitemaps that contain every opening once", async () => {
     const index = await sitemap(`${portal}/sitemap.xml`);
     assert.equal(index.kind, "sitemap");
     const found = [];
     for (const { loc } of index.entries) {
       const { kind, entries } = await sitemap(loc);
       assert.equal(kind, "url");
-      assert.ok(entries.length <= MOST_IN_SITEMAP + 1);
+      assert.ok(entries.length <= MAX_IN_SITEMAP + 1);
       found.push(...entries.map(({ loc }) => loc));
     }
     assert.equal(found.shift(), portal);
@@ -146,7 +146,7 @@ export async function visit({ service, step }) {
     assert.ok(published.every((url) => once.has(url)));
   });
 
-  await step("what was unpublished is in neither any more", async () => {
+  await step("an unpublished opening is removed from the feed and the sitemap", async () => {
     const { body } = await service.call(key, "GET", "/api/v1/job_postings?limit=1");
     const [{ id, public_url }] = body.data;
     await service.create(key, `/api/v1/job_postings/${id}/unpublish`);
@@ -158,10 +158,10 @@ export async function visit({ service, step }) {
   });
 }
 
-/** The pages of a feed, each of which holds to the schema; all, or so many. */
-async function feed(portal, most = Infinity) {
+/** Returns the pages of a feed, at most `limit`. Each must conform to the schema. */
+async function feed(portal, limit = Infinity) {
   const pages = [];
-  for (let next = `${portal}/jobs.json`; next && pages.length < most; next = pages.at(-1).next_url) {
+  for (let next = `${portal}/jobs.json`; next && pages.length < limit; next = pages.at(-1).next_url) {
     const response = await fetch(next);
     assert.equal(response.headers.get("content-type"), "application/json");
     assert.equal(response.headers.get("access-control-allow-origin"), "*");
@@ -172,13 +172,13 @@ async function feed(portal, most = Infinity) {
   return pages;
 }
 
-/** A sitemap, or an index of sitemaps, that holds to the protocol: its entries, and whether they are `url` or `sitemap`. */
+/** Returns the entries of a valid sitemap or sitemap index, and their kind, `url` or `sitemap`. */
 async function sitemap(address) {
   const response = await fetch(address);
   assert.equal(response.headers.get("content-type"), "application/xml");
   const xml = await response.text();
   assert.deepEqual(await problems(xml), [], address);
-  // Now that its form is certain, reading it is easy.
+  // The document is valid, so regular expressions are enough to parse it.
   const [, kind] = xml.match(/<(url|sitemap)>/);
   const unescaped = (text) => text.replace(/&(amp|lt|gt|quot|apos);/g, (_, name) => ENTITIES[name]);
   const entries = [...xml.matchAll(/<loc>([^<]*)<\/loc>(?:<lastmod>([^<]*)<\/lastmod>)?/g)];
@@ -187,7 +187,7 @@ async function sitemap(address) {
 
 const ENTITIES = { amp: "&", lt: "<", gt: ">", quot: '"', apos: "'" };
 
-/** What is wrong with a sitemap or an index of sitemaps. */
+/** Returns the problems of a sitemap or a sitemap index. */
 async function problems(xml) {
   const isIndex = /<sitemapindex/.test(xml);
   const schema = isIndex ? { schema: INDEX, preload: SITEMAP } : { schema: SITEMAP };

@@ -1,12 +1,12 @@
-// The keyboard alone: from the list of openings to an application with a file.
+// Keyboard use: from the list of openings to an application with a file.
 
 import assert from "node:assert/strict";
 
 import { post, publish, RESUME } from "./careers_content.mjs";
-import { isSeen, next, tabTo } from "./keyboard.mjs";
+import { isFocusVisible, next, tabTo } from "./keyboard.mjs";
 import { UNCACHED } from "./visitor.mjs";
 
-/** More stops than any page has. */
+/** More than the tab stops of any page. */
 const MAX_STOPS = 400;
 
 export async function visit({ service, open, step }) {
@@ -17,10 +17,10 @@ export async function visit({ service, open, step }) {
   await publish(service, service.acme.live, 20);
   await post(service, service.acme.live, { title: "Keyboard Player", department: "Music", description: "Play." });
 
-  await step("the first stop leads past the header", async () => {
+  await step("the first tab stop skips the header", async () => {
     await visitor.go("/careers/acme");
-    assert.equal(await next(page), "Skip to the content");
-    assert.ok(await isSeen(page));
+    assert.equal(await next(page), "Skip to main content");
+    assert.ok(await isFocusVisible(page));
     await keyboard.press("Enter");
     assert.equal(await next(page), "Search");
   });
@@ -40,7 +40,7 @@ export async function visit({ service, open, step }) {
     { width: 1280, height: 900 },
     { width: 390, height: 844 },
   ]) {
-    await step(`every stop of the pages is seen, and has a name, at ${size.width}`, async () => {
+    await step(`every tab stop is visible and has a name at ${size.width}`, async () => {
       await page.setViewportSize(size);
       for (const path of ["/careers/acme", "/careers/acme?q=player&location=x", "/careers/acme/keyboard-player"]) {
         await visitor.go(path);
@@ -48,15 +48,15 @@ export async function visit({ service, open, step }) {
         for (let stop = await next(page); stop !== null; stop = await next(page)) {
           assert.ok(stop, `${path}: the stop after ${stops.at(-1)} has no name`);
           assert.notEqual(stop, "Leave this empty");
-          assert.ok(await isSeen(page), `${path}: one does not see that ${stop} has the focus`);
+          assert.ok(await isFocusVisible(page), `${path}: the focus on ${stop} is not visible`);
           stops.push(stop);
-          assert.ok(stops.length < MAX_STOPS, `no way out: ${stops}`);
+          assert.ok(stops.length < MAX_STOPS, `the focus never leaves the page: ${stops}`);
         }
       }
     });
   }
 
-  await step("open an opening, and go to its form", async () => {
+  await step("open an opening and go to its form", async () => {
     await visitor.go("/careers/acme");
     await tabTo(page, "Keyboard Player");
     await enter();
@@ -65,16 +65,16 @@ export async function visit({ service, open, step }) {
     assert.equal(await next(page), "Name");
   });
 
-  await step("send it with a mistake: the focus is on what says so, and leads to the field", async () => {
+  await step("submit an invalid form: the focus moves to the summary, which links to the field", async () => {
     await keyboard.type("Clara Schumann");
-    await tabTo(page, "Send the application");
+    await tabTo(page, "Submit application");
     assert.equal(await visitor.sends(() => keyboard.press("Enter")), 422);
     assert.ok(await page.getByRole("alert").evaluate((alert) => alert === document.activeElement));
     assert.equal(await next(page), "Enter your e-mail address.");
     await keyboard.press("Enter");
     await keyboard.type("clara@example.org");
     const stops = [];
-    while (stops.at(-1) !== "Acme may store what I send here and use it to consider my application.") {
+    while (stops.at(-1) !== "I agree that Acme may store my information and use it to consider my application.") {
       stops.push(await next(page));
       assert.ok(stops.length < 5, stops.join());
     }
@@ -82,14 +82,14 @@ export async function visit({ service, open, step }) {
     assert.equal(await visitor.sends(() => keyboard.press("Enter")), 303);
   });
 
-  await step("add a file", async () => {
+  await step("upload a file", async () => {
     const chooser = page.waitForEvent("filechooser");
     await tabTo(page, "Resume");
     await keyboard.press("Enter");
     await (await chooser).setFiles(RESUME);
-    await tabTo(page, "Send the resume");
+    await tabTo(page, "Upload resume");
     assert.equal(await visitor.sends(() => keyboard.press("Enter")), 303);
-    assert.match(await page.getByRole("main").innerText(), /so has your resume/);
+    assert.match(await page.getByRole("main").innerText(), /and your resume/);
     const { body } = await service.call(service.acme.live, "GET", "/api/v1/candidates");
     assert.deepEqual(
       body.data.map(({ name }) => name),

@@ -1,4 +1,4 @@
-// Every career page, and where a member sets how they look.
+// Every career page, and the settings page for their branding.
 
 import assert from "node:assert/strict";
 
@@ -9,18 +9,18 @@ import { UNCACHED } from "./visitor.mjs";
 
 const PORTAL = "/careers/acme";
 const SETTINGS = "/dashboard/settings/career-page";
-/** How many applications one address may send in an hour. */
-const MOST_APPLICATIONS = 100;
+/** The hourly limit of applications from one address. */
+const MAX_APPLICATIONS = 100;
 const LOGO = "https://logos.example/acme.svg";
 const BRANDING = {
   Name: "Acme Health",
   Introduction:
     "We make the tools that hospitals rely on when minutes count. Sixty people in four countries, profitable since 2021.",
   Colour: "#9b1c4a",
-  "Address of the logo": LOGO,
+  "Logo URL": LOGO,
 };
 
-/** What candidates see. */
+/** The pages that candidates see. */
 export async function forCandidates(world) {
   const { service } = world;
   const key = service.acme.live;
@@ -49,7 +49,7 @@ export async function forCandidates(world) {
     await visitor.go(job);
     await page.getByLabel("E-mail address").fill("ada at example");
     await page.getByLabel("Note").fill("Hello,\nI would like to join.");
-    assert.equal(await visitor.press("Send the application"), 422);
+    assert.equal(await visitor.press("Submit application"), 422);
   });
   await look("careers-received", async () => {
     await apply(visitor, job);
@@ -57,12 +57,12 @@ export async function forCandidates(world) {
   await look("careers-received-problem", async () => {
     await apply(visitor, job);
     await page.locator("input[type=file]").setInputFiles(NO_RESUME);
-    await visitor.press("Send the resume");
+    await visitor.press("Upload resume");
   });
   await look("careers-received-file", async () => {
     await apply(visitor, job);
     await page.locator("input[type=file]").setInputFiles(RESUME);
-    await visitor.press("Send the resume");
+    await visitor.press("Upload resume");
   });
   await look("careers-job-paused", async () => {
     await service.create(key, `/api/v1/roles/${postings.at(-1).role_id}/pause`);
@@ -77,7 +77,7 @@ export async function forCandidates(world) {
   await show("careers-list-test", "/careers/acme-test");
 }
 
-/** What the odd and the unlucky see, and how it looks in the organization's own colours. */
+/** Pages with long texts, the page for too many applications, and pages with the organization's branding. */
 export async function inOwnColours(world) {
   const { service, step } = world;
   const key = service.acme.live;
@@ -94,13 +94,13 @@ export async function inOwnColours(world) {
     await page.getByLabel("Name", { exact: true }).fill(LONG.title + LONG.title);
     await page.getByLabel("E-mail address").fill(`${LONG.email}${LONG.email}`);
     await page.getByLabel("Link to your resume").fill(`${LONG.resume_url}${LONG.resume_url}`);
-    assert.equal(await visitor.press("Send the application"), 422);
+    assert.equal(await visitor.press("Submit application"), 422);
   });
   await look("careers-received-long", () => apply(visitor, long));
   await look("careers-too-many", async () => {
     const form = new URLSearchParams({ name: "Ada", email: "ada@example.org", consent: "yes" });
     const send = () => fetch(`${service.base}${long}/apply`, { method: "POST", body: form, redirect: "manual" });
-    for (let count = 1; count < MOST_APPLICATIONS; count += 1) {
+    for (let count = 1; count < MAX_APPLICATIONS; count += 1) {
       assert.equal((await send()).status, 303);
     }
     assert.equal(await apply(visitor, long), 429);
@@ -114,7 +114,7 @@ export async function inOwnColours(world) {
     await field("Name").fill(" ");
     await field("Introduction").fill("word ".repeat(121));
     await field("Colour").fill("#ffcc00");
-    await field("Address of the logo").fill("http://logos.example/acme.svg");
+    await field("Logo URL").fill("http://logos.example/acme.svg");
     assert.equal(await owner.press("Save"), 422);
     const problems = await owner.page.getByRole("alert").getByRole("link").all();
     assert.equal(problems.length, 4);
@@ -137,7 +137,7 @@ export async function inOwnColours(world) {
     logos.push(route.request().headers().referer);
     return route.fulfill({ contentType: "image/svg+xml", body: PICTURE });
   });
-  await step("the pages show name, introduction, colour and logo, and ask for nothing else elsewhere", async () => {
+  await step("the pages show the organization's branding and load nothing but the logo from other sites", async () => {
     await page.emulateMedia({ colorScheme: "light" });
     await visitor.go(PORTAL);
     assert.equal(await page.getByRole("heading", { level: 1 }).innerText(), `Openings at ${BRANDING.Name}`);
@@ -145,9 +145,9 @@ export async function inOwnColours(world) {
     const logo = page.getByRole("banner").locator("img");
     assert.equal(await logo.getAttribute("src"), LOGO);
     assert.ok(await logo.evaluate(({ naturalWidth }) => naturalWidth > 0), "the logo is shown");
-    assert.deepEqual(new Set(logos), new Set([undefined]), "the logo's site does not learn who asks");
+    assert.deepEqual(new Set(logos), new Set([undefined]), "the request for the logo has no referrer");
     await visitor.go(`${PORTAL}/${postings[0].slug}`);
-    const [button] = await page.getByRole("button", { name: "Send the application" }).all();
+    const [button] = await page.getByRole("button", { name: "Submit application" }).all();
     assert.equal(await button.evaluate((button) => getComputedStyle(button).backgroundColor), "rgb(155, 28, 74)");
   });
   await show("careers-branded-list", PORTAL);
@@ -155,13 +155,13 @@ export async function inOwnColours(world) {
   await show("careers-branded-unknown", `${PORTAL}/no-such-job`, 404);
 }
 
-/** Applies as somebody new; the status of the answer. */
+/** Applies as a new candidate. Returns the response's status. */
 async function apply(visitor, job) {
   await visitor.go(job);
   await visitor.page.getByLabel("Name", { exact: true }).fill("Ada Lovelace");
   await visitor.page.getByLabel("E-mail address").fill(`ada.${Math.random()}@example.org`);
   await visitor.page.getByRole("checkbox").check();
-  return visitor.press("Send the application");
+  return visitor.press("Submit application");
 }
 
 const PICTURE = `<svg xmlns="http://www.w3.org/2000/svg" width="120" height="60" viewBox="0 0 120 60">

@@ -1,6 +1,6 @@
-// Scripts that somebody would like to run in the browsers of others: every known payload in every text that reaches a
-// page, opened with the policy in force and, because escaping alone has to do, without it. Nothing runs, and no link
-// leads astray.
+// Cross-site scripting: every known payload in every text that reaches a page. Pages are opened with the content
+// security policy and without it, because escaping alone must be enough. No script runs, and no link leads to a
+// dangerous URL.
 
 import assert from "node:assert/strict";
 import { readFile } from "node:fs/promises";
@@ -9,36 +9,36 @@ import { listen } from "./listener.mjs";
 import { UNCACHED } from "./visitor.mjs";
 
 const PAYLOADS = (await readFile(new URL("../../tests/xss.txt", import.meta.url), "utf8")).split("\n").filter(Boolean);
-/** What the API refuses in texts. */
+/** Characters that the API rejects in texts. */
 const CONTROL = /[\0-\x08\x0b-\x1f\x7f-\x9f]/;
 const WRITABLE = PAYLOADS.filter((payload) => !CONTROL.test(payload));
 const PORTAL = "/careers/acme";
-/** How many pages of one visitor are open at a time. */
-const AT_ONCE = 2;
-/** What pages may load beside themselves. */
-const LOADED = ["/careers/style.css", "/dashboard/style.css", "/dashboard/icon.svg"];
-/** The fields of the form to apply with. */
+/** The number of concurrent pages of a visitor. */
+const PAGES = 2;
+/** Files that pages may load. */
+const ALLOWED = ["/careers/style.css", "/dashboard/style.css", "/dashboard/icon.svg"];
+/** The fields of the application form. */
 const FIELDS = ["name", "email", "phone", "resume_url", "note"];
 
-/** What customers write. */
+/** Payloads in customers' texts. */
 export async function byCustomers(world) {
   const { service, step } = world;
   const key = service.acme.live;
-  const suspects = await both(world);
+  const inspectors = await openInspectors(world);
 
-  await step("what runs where it is not escaped would be noticed", () => requireNotice(suspects[1]));
+  await step("unescaped payloads are detected", () => requireDetection(inspectors[1]));
 
-  await step("texts with control characters are refused", async () => {
+  await step("texts with control characters are rejected", async () => {
     for (const payload of PAYLOADS.filter((payload) => CONTROL.test(payload))) {
       const { status } = await service.call(key, "POST", "/api/v1/quick_post", { role: { title: payload } });
       assert.equal(status, 422);
     }
   });
 
-  const postings = await step("every other payload is in postings, wherever they have text", async () => {
+  const postings = await step("postings contain every other payload in every text", async () => {
     assert.ok(WRITABLE.length >= 200);
     const [titles, departments, described] = [batches(200), batches(100), pairs(WRITABLE)];
-    assert.ok(departments.length >= Math.max(titles.length, described.length), "there is a posting for each");
+    assert.ok(departments.length >= Math.max(titles.length, described.length), "every payload needs a posting");
     return inTurns(departments, 6, async (department, turn) => {
       const text = titles[turn % titles.length];
       const [one, other] = described[turn % described.length];
@@ -50,10 +50,10 @@ export async function byCustomers(world) {
     });
   });
 
-  for (const suspect of suspects) {
-    await step(`the list of openings is harmless ${suspect.how}`, async () => {
-      const page = await suspect.visitor.context.newPage();
-      await suspect.go(page, PORTAL);
+  for (const inspector of inspectors) {
+    await step(`the list of openings is harmless ${inspector.how}`, async () => {
+      const page = await inspector.visitor.context.newPage();
+      await inspector.go(page, PORTAL);
       let seen = 0;
       for (;;) {
         seen += await page.locator(".card").count();
@@ -61,18 +61,18 @@ export async function byCustomers(world) {
         if (!(await next.count())) {
           break;
         }
-        await suspect.go(page, await next.getAttribute("href"));
+        await inspector.go(page, await next.getAttribute("href"));
       }
       assert.equal(seen, postings.length);
     });
 
-    await step(`every opening is harmless ${suspect.how}, and so is its form with payloads in every field`, () =>
-      suspect.inTurns(postings, async (page, { text, path }, before) => {
+    await step(`every opening is harmless ${inspector.how}, and its form with payloads in every field, too`, () =>
+      inspector.inTurns(postings, async (page, { text, path }, before) => {
         if (!before) {
-          await suspect.go(page, path);
+          await inspector.go(page, path);
         }
         const typed = Object.fromEntries(FIELDS.map((field) => [field, text]));
-        assert.equal(await suspect.submit(page, typed, `${path}/apply`), 422);
+        assert.equal(await inspector.submit(page, typed, `${path}/apply`), 422);
         const shown = await page.evaluate(
           (fields) => ({
             title: document.querySelector("h1").textContent,
@@ -85,8 +85,8 @@ export async function byCustomers(world) {
       }),
     );
 
-    await step(`a search for payloads is harmless ${suspect.how}`, () =>
-      suspect.inTurns(batches(200), async (page, words) => {
+    await step(`a search for payloads is harmless ${inspector.how}`, () =>
+      inspector.inTurns(batches(200), async (page, words) => {
         const query = new URLSearchParams({
           q: words,
           department: words,
@@ -94,13 +94,13 @@ export async function byCustomers(world) {
           remote_policy: words,
           before: words,
         });
-        await suspect.go(page, `${PORTAL}?${query}`);
+        await inspector.go(page, `${PORTAL}?${query}`);
         requireSame(words, await page.locator("#department").inputValue());
       }),
     );
   }
 
-  await step("no address is repeated on a page", async () => {
+  await step("pages do not repeat the URL", async () => {
     const [{ path }] = postings;
     const addresses = (payload) => {
       const text = encodeURIComponent(payload);
@@ -112,26 +112,26 @@ export async function byCustomers(world) {
       ];
     };
     const answers = (payload) => Promise.all(addresses(payload).map((address) => answer(service, address)));
-    const harmless = await answers("nothing-known");
+    const harmless = await answers("unknown");
     await inTurns(PAYLOADS, 6, async (payload) => assert.deepEqual(await answers(payload), harmless, payload));
   });
-  await requireNoComplaint(suspects);
+  await requireNoComplaint(inspectors);
 }
 
-/** What members and applicants write. */
+/** Payloads in members' and applicants' texts. */
 export async function byOthers(world) {
   const { service, step, open } = world;
   const key = service.acme.live;
-  const suspects = await both(world);
+  const inspectors = await openInspectors(world);
 
   const titles = batches(200);
-  const roles = await step("every payload is in a title", () =>
+  const roles = await step("titles contain every payload", () =>
     inTurns(titles, 4, (title) => service.create(key, "/api/v1/quick_post", { role: { title, location: title } })),
   );
   const candidates = await step(
-    "every payload comes with an application: in a name, in a note, in a resume's address",
+    "applications contain every payload in the name, the note and the link to the resume",
     async () => {
-      const [, bare] = suspects;
+      const [, bare] = inspectors;
       const notes = batches(1_000);
       await bare.inTurns(roles, async (page, { job_posting }, _, turn) => {
         await bare.go(page, `${PORTAL}/${job_posting.slug}`);
@@ -151,17 +151,17 @@ export async function byOthers(world) {
     },
   );
 
-  for (const suspect of suspects) {
-    await suspect.visitor.signIn(service.acme.owner);
-    await step(`the dashboard's candidates, roles and postings are harmless ${suspect.how}`, async () => {
+  for (const inspector of inspectors) {
+    await inspector.visitor.signIn(service.acme.owner);
+    await step(`the dashboard's candidates, roles and postings are harmless ${inspector.how}`, async () => {
       const lists = ["candidates", "roles", "postings"].map((list) => `/dashboard/${list}`);
       const details = candidates.map(({ id }) => `/dashboard/candidates/${id}`);
-      await suspect.inTurns([...lists, ...details], (page, path) => suspect.go(page, path));
+      await inspector.inTurns([...lists, ...details], (page, path) => inspector.go(page, path));
     });
   }
 
   await step("closed openings are harmless", async () => {
-    const [, bare] = suspects;
+    const [, bare] = inspectors;
     await bare.inTurns(roles, async (page, { role, job_posting }) => {
       const path = `${PORTAL}/${job_posting.slug}`;
       await service.call(key, "DELETE", `/api/v1/roles/${role.id}`);
@@ -173,17 +173,17 @@ export async function byOthers(world) {
   const owner = await open();
   await owner.signIn(service.acme.owner, "/dashboard/settings/career-page");
   await step(
-    "the organization's name and introduction are harmless, as are its colour and logo with mistakes",
+    "the organization's name and introduction are harmless, and invalid colours and logos, too",
     async () => {
-      const [, bare] = suspects;
-      const pages = await Promise.all(suspects.map((suspect) => suspect.visitor.context.newPage()));
+      const [, bare] = inspectors;
+      const pages = await Promise.all(inspectors.map((inspector) => inspector.visitor.context.newPage()));
       for (const text of batches(2_000)) {
         const typed = { name: text, introduction: text, accent: text, logo_url: text };
         assert.equal(await bare.submit(owner.page, typed), 422);
       }
       for (const text of titles) {
         assert.equal(await bare.submit(owner.page, { name: text, introduction: text, accent: "", logo_url: "" }), 303);
-        await Promise.all(suspects.map((suspect, turn) => suspect.go(pages[turn], PORTAL)));
+        await Promise.all(inspectors.map((inspector, turn) => inspector.go(pages[turn], PORTAL)));
         requireSame(
           text,
           await pages[1].locator(".lead").textContent(),
@@ -192,18 +192,18 @@ export async function byOthers(world) {
       }
     },
   );
-  await requireNoComplaint(suspects);
+  await requireNoComplaint(inspectors);
 }
 
-/** A visitor whose browser keeps to the pages' policy, and one whose browser knows none. */
-async function both(world) {
+/** Opens a visitor whose browser enforces the content security policy, and one whose browser ignores it. */
+async function openInspectors(world) {
   const visitors = [await world.open(UNCACHED), await world.open({ ...UNCACHED, bypassCSP: true })];
-  return visitors.map((visitor, turn) => new Suspect(visitor, ["under the policy", "without the policy"][turn]));
+  return visitors.map((visitor, turn) => new Inspector(visitor, ["under the policy", "without the policy"][turn]));
 }
 
-/** A visitor who looks at each page for what should not be there. */
-class Suspect {
-  /** Everything that pages loaded. */
+/** A visitor who checks each page for injected content. */
+class Inspector {
+  /** The URLs that pages loaded. */
   #loaded = [];
   #pages = [];
 
@@ -212,19 +212,19 @@ class Suspect {
     this.how = how;
     visitor.context.on("request", (request) => {
       const { pathname } = new URL(request.url());
-      if (!(request.isNavigationRequest() && request.frame().parentFrame() === null) && !LOADED.includes(pathname)) {
+      if (!(request.isNavigationRequest() && request.frame().parentFrame() === null) && !ALLOWED.includes(pathname)) {
         this.#loaded.push(request.url());
       }
     });
   }
 
-  /** Opens a page and looks at it. */
+  /** Opens a page and inspects it. */
   async go(page, path) {
     await page.goto(path);
     await this.inspect(page);
   }
 
-  /** Sends the form that is shown with these fields, and looks at what comes of it; the status of the answer. */
+  /** Submits the page's form with these fields and inspects the result. Returns the response's status. */
   async submit(page, typed, action) {
     const send = ([typed, action]) => {
       const form = document.querySelector("form.form");
@@ -236,7 +236,7 @@ class Suspect {
       if (action) {
         form.setAttribute("action", action);
       }
-      // What the browser itself would refuse is sent, too.
+      // Unlike a click, `submit` skips the browser's validation.
       form.submit();
     };
     const [answer] = await Promise.all([
@@ -248,24 +248,24 @@ class Suspect {
     return answer.status();
   }
 
-  /** Looks at what is shown. */
+  /** Inspects the current page. */
   async inspect(page) {
     const address = page.url();
-    assert.deepEqual(await page.evaluate(wrongs), [], address);
+    assert.deepEqual(await page.evaluate(findInjections), [], address);
     assert.equal(page.url(), address);
     assert.deepEqual(this.#loaded, [], address);
     assert.deepEqual(this.visitor.complaints, [], address);
   }
 
-  /** What has been loaded, which is then forgotten. */
+  /** Returns the loaded URLs and clears them. */
   takeLoaded() {
     return this.#loaded.splice(0);
   }
 
-  /** Does something with each item, in a few pages at a time; `before` is what that page was at last. */
+  /** Visits each item, in a few concurrent pages. `before` is the previous item of the same page. */
   async inTurns(items, visit) {
     const waiting = items.entries();
-    while (this.#pages.length < AT_ONCE) {
+    while (this.#pages.length < PAGES) {
       this.#pages.push(await this.visitor.context.newPage());
     }
     await Promise.all(
@@ -280,13 +280,13 @@ class Suspect {
   }
 }
 
-/** Runs in a page: what of it no page of ours has, and what comes of touching everything. */
-function wrongs() {
+/** Runs in a page: triggers events on every element, and returns the content that does not belong on any page. */
+function findInjections() {
   const found = [];
-  const alien =
+  const foreign =
     "iframe, frame, object, embed, svg, math, base, video, audio, picture, marquee, dialog, template, xss, main style";
   const element = (element) => element.outerHTML.slice(0, 200);
-  found.push(...[...document.querySelectorAll(alien)].map(element));
+  found.push(...[...document.querySelectorAll(foreign)].map(element));
   for (const script of document.scripts) {
     if (script.type !== "application/ld+json" || script.src) {
       found.push(element(script));
@@ -302,7 +302,7 @@ function wrongs() {
       }
     }
   }
-  // Links are followed as far as the moment before the browser leaves.
+  // Links and forms are activated, but the browser stays on the page.
   const stay = (event) => event.preventDefault();
   addEventListener("click", stay);
   addEventListener("submit", stay);
@@ -319,43 +319,43 @@ function wrongs() {
   return found;
 }
 
-/** Insists that a page that escapes nothing is seen through. */
-async function requireNotice(suspect) {
+/** Asserts that injections are detected on a page without escaping. */
+async function requireDetection(inspector) {
   const site = await listen();
   const raw =
     '<script>alert("inline")</script><a href="javascript:alert(1)" onclick="alert(2)">x</a><img src="/elsewhere.png">';
   site.pages.set("/raw", raw);
-  suspect.visitor.elsewhere.add(site.origin());
-  const page = await suspect.visitor.context.newPage();
+  inspector.visitor.elsewhere.add(site.origin());
+  const page = await inspector.visitor.context.newPage();
   await page.goto(`${site.origin()}/raw`);
-  const found = await page.evaluate(wrongs);
+  const found = await page.evaluate(findInjections);
   assert.equal(found.length, 3, found.join("\n"));
-  const said = suspect.visitor.complaints.splice(0).filter((complaint) => /^a dialog says/.test(complaint));
-  assert.deepEqual(said, ["a dialog says: inline", "a dialog says: 2"]);
-  assert.deepEqual(suspect.takeLoaded(), [`${site.origin()}/elsewhere.png`]);
-  suspect.visitor.elsewhere.clear();
+  const dialogs = inspector.visitor.complaints.splice(0).filter((complaint) => /^a dialog says/.test(complaint));
+  assert.deepEqual(dialogs, ["a dialog says: inline", "a dialog says: 2"]);
+  assert.deepEqual(inspector.takeLoaded(), [`${site.origin()}/elsewhere.png`]);
+  inspector.visitor.elsewhere.clear();
   await page.close();
 }
 
-/** Insists that nothing came later. */
-async function requireNoComplaint(suspects) {
-  for (const { visitor } of suspects) {
-    visitor.requireContent();
+/** Asserts that nothing else was noticed. */
+async function requireNoComplaint(inspectors) {
+  for (const { visitor } of inspectors) {
+    visitor.requireNoComplaints();
   }
 }
 
-/** Insists that texts are shown as they were written, but for the kinds of space in them. */
+/** Asserts that texts are shown as they were written, except for whitespace. */
 function requireSame(written, ...shown) {
-  const kept = (text) => text.replace(/[\s\0\ufffd\ufeff]+/g, " ").trim();
-  shown.forEach((text) => assert.equal(kept(text), kept(written)));
+  const normalized = (text) => text.replace(/[\s\0\ufffd\ufeff]+/g, " ").trim();
+  shown.forEach((text) => assert.equal(normalized(text), normalized(written)));
 }
 
-/** Neighbours. */
+/** Returns the items in pairs. */
 function pairs(list) {
   return list.flatMap((one, place) => (place % 2 ? [] : [[one, list[place + 1] ?? list[0]]]));
 }
 
-/** The payloads that the API takes, as many at a time as fit into a text of this length. */
+/** Returns the payloads that the API accepts, joined to texts of at most `limit` characters. */
 function batches(limit) {
   const all = [];
   for (const payload of WRITABLE.filter((payload) => payload.length <= limit)) {
@@ -369,12 +369,12 @@ function batches(limit) {
   return all;
 }
 
-/** Does something with each item, a few at a time; the results, in order. */
-async function inTurns(items, atOnce, action) {
+/** Calls `action` for each item, `concurrency` at a time. Returns the results in order. */
+async function inTurns(items, concurrency, action) {
   const results = [];
   const waiting = items.entries();
   await Promise.all(
-    Array.from({ length: atOnce }, async () => {
+    Array.from({ length: concurrency }, async () => {
       for (const [turn, item] of waiting) {
         results[turn] = await action(item, turn);
       }
@@ -383,7 +383,7 @@ async function inTurns(items, atOnce, action) {
   return results;
 }
 
-/** What an address answers, but for what differs by request. */
+/** Returns the parts of a response that do not differ by request. */
 async function answer(service, address) {
   const response = await fetch(service.base + address, { redirect: "manual" });
   return { status: response.status, location: response.headers.get("location"), body: await response.text() };

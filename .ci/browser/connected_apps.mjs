@@ -1,4 +1,4 @@
-// Connected apps: OAuth from registration to revocation, as an application and the member who allows it go through it.
+// Connected apps: OAuth from registration to revocation, for the application and for the member who allows it.
 
 import assert from "node:assert/strict";
 import { createHash, randomBytes } from "node:crypto";
@@ -16,11 +16,11 @@ export async function visit({ service, open, step }) {
   const name = "Hiring <b>Helper</b>";
 
   const application = await step("an application registers", () =>
-    // Without a port: an application on this machine may wait on any.
+    // Without a port: a loopback redirect URI may use any port.
     Application.register(service, name, "http://127.0.0.1/callback", "http://localhost/callback"));
 
-  await step("who asks without being signed in signs in first, and then sees who wants what", async () => {
-    await visitor.go(application.asks(`${site.origin()}/callback`, SCOPE));
+  await step("a signed-out member signs in first, and then sees the application and its permissions", async () => {
+    await visitor.go(application.authorizeUrl(`${site.origin()}/callback`, SCOPE));
     assert.match(visitor.path(), /^\/dashboard\/sign-in/);
     await visitor.fillSignIn(service.acme.owner);
     assert.match(visitor.path(), /^\/oauth\/authorize/);
@@ -30,12 +30,12 @@ export async function visit({ service, open, step }) {
     }
     const scopes = page.getByRole("region", { name: "It will be able to" }).getByRole("listitem");
     assert.deepEqual(await scopes.allInnerTexts(), [
-      "See roles, their figures and job postings",
+      "See roles, their statistics and job postings",
       "See the organization, its plan and its usage",
     ]);
   });
 
-  const tokens = await step("the answer arrives at the application, which gets its tokens for it", async () => {
+  const tokens = await step("the application receives the code and exchanges it for tokens", async () => {
     await visitor.press("Allow");
     assert.ok(page.url().startsWith(`${site.origin()}/callback?code=`));
     const answer = site.visits.at(-1).searchParams;
@@ -45,7 +45,7 @@ export async function visit({ service, open, step }) {
   });
 
   const row = page.getByRole("row").filter({ hasText: name });
-  await step("the application is listed, and its last use with it", async () => {
+  await step("the application is listed with its last use", async () => {
     await visitor.go(PATH);
     assert.match(await row.innerText(), /never/i);
     const called = await service.call(tokens.access_token, "GET", "/api/v1/roles");
@@ -56,16 +56,16 @@ export async function visit({ service, open, step }) {
     assert.doesNotMatch(await row.innerText(), /never/i);
   });
 
-  await step("once revoked, the application is refused at its next call", async () => {
+  await step("a revoked application is rejected at its next call", async () => {
     assert.equal(await visitor.pressWithin(`Revoke ${name}`, `Revoke ${name} now`), 303);
     assert.equal((await service.call(tokens.access_token, "GET", "/api/v1/roles")).status, 401);
     assert.equal((await application.refresh(tokens.refresh_token)).status, 400);
-    assert.match(await page.getByRole("status").innerText(), /no access any more/);
+    assert.match(await page.getByRole("status").innerText(), /no longer has access/);
     assert.equal(await row.count(), 0);
   });
 
-  await step("a refusal arrives at the application, too", async () => {
-    await visitor.go(application.asks(`${site.origin("localhost")}/callback`, SCOPE));
+  await step("a denial reaches the application, too", async () => {
+    await visitor.go(application.authorizeUrl(`${site.origin("localhost")}/callback`, SCOPE));
     await visitor.press("Deny");
     assert.ok(page.url().startsWith(`${site.origin("localhost")}/callback?`));
     const answer = site.visits.at(-1).searchParams;
@@ -74,8 +74,8 @@ export async function visit({ service, open, step }) {
     assert.equal(answer.get("code"), null);
   });
 
-  await step("an application that was given the test data sees the test data", async () => {
-    await visitor.go(application.asks(`${site.origin()}/callback`, SCOPE));
+  await step("an application that was allowed test data gets test data", async () => {
+    await visitor.go(application.authorizeUrl(`${site.origin()}/callback`, SCOPE));
     await page.getByRole("radio", { name: "Test data" }).check();
     await visitor.press("Allow");
     const code = site.visits.at(-1).searchParams.get("code");
@@ -89,32 +89,32 @@ export async function visit({ service, open, step }) {
     await visitor.press("Live");
   });
 
-  await step("who is somebody else signs out, signs in, and is asked the same", async () => {
-    const asked = application.asks(`${site.origin()}/callback`, SCOPE);
-    await visitor.go(asked);
+  await step("another person signs out, signs in, and sees the same consent page", async () => {
+    const address = application.authorizeUrl(`${site.origin()}/callback`, SCOPE);
+    await visitor.go(address);
     await visitor.press("Not you? Sign out");
     assert.match(visitor.path(), /^\/dashboard\/sign-in/);
     await visitor.fillSignIn(service.globex.owner);
-    assert.equal(page.url(), asked);
+    assert.equal(page.url(), address);
     assert.ok((await page.getByRole("main").innerText()).includes(service.globex.name));
   });
 
-  await step("an unknown application, or an address that is not its own, gets a page and no answer", async () => {
+  await step("an unknown application or redirect URI gets an error page and no redirect", async () => {
     const before = site.visits.length;
-    const stranger = application.asks(`${site.origin()}/callback`, SCOPE).replace("rc_client_", "rc_client_x");
+    const stranger = application.authorizeUrl(`${site.origin()}/callback`, SCOPE).replace("rc_client_", "rc_client_x");
     assert.equal(await visitor.go(stranger), 400);
-    assert.equal(await visitor.go(application.asks(`${site.origin()}/elsewhere`, SCOPE)), 400);
+    assert.equal(await visitor.go(application.authorizeUrl(`${site.origin()}/elsewhere`, SCOPE)), 400);
     assert.equal(site.visits.length, before);
   });
 }
 
-/** A public application, with one proof key and one state for all that it asks. */
+/** A public client. It uses one PKCE verifier and one state for all its requests. */
 export class Application {
   #verifier = randomBytes(32).toString("base64url");
-  /** What it recognises answers by. */
+  /** The `state` of its authorization requests. */
   state = randomBytes(9).toString("base64url");
 
-  /** Registers one that waits at these addresses. */
+  /** Registers a client with these redirect URIs. */
   static async register(service, name, ...addresses) {
     const application = new Application();
     application.service = service;
@@ -127,8 +127,8 @@ export class Application {
     return application;
   }
 
-  /** The address to which it sends the member. */
-  asks(address, scope) {
+  /** Returns the URL of an authorization request. */
+  authorizeUrl(address, scope) {
     const query = new URLSearchParams({
       response_type: "code",
       client_id: this.id,
@@ -142,20 +142,20 @@ export class Application {
     return `${this.service.base}/oauth/authorize?${query}`;
   }
 
-  /** Gets tokens for a code. */
+  /** Exchanges a code for tokens. */
   async exchange(code, address) {
     const form = { grant_type: "authorization_code", code, redirect_uri: address, code_verifier: this.#verifier };
-    const response = await this.#ask(form);
+    const response = await this.#requestTokens(form);
     assert.equal(response.status, 200);
     return response.json();
   }
 
-  /** Asks for the next tokens. */
+  /** Refreshes the tokens. */
   refresh(token) {
-    return this.#ask({ grant_type: "refresh_token", refresh_token: token });
+    return this.#requestTokens({ grant_type: "refresh_token", refresh_token: token });
   }
 
-  #ask(form) {
+  #requestTokens(form) {
     const body = new URLSearchParams({ client_id: this.id, ...form });
     return fetch(`${this.service.base}/oauth/token`, { method: "POST", body });
   }

@@ -1,6 +1,6 @@
-// An organization that has been hiring for a while, with the longest and the oddest content that the API takes.
+// Demo content: an organization in use, with the longest and the oddest texts that the API accepts.
 
-/** The longest that each field takes, or long enough. */
+/** Texts of the maximum length, or at least very long ones. */
 export const LONG = {
   title: "W".repeat(200),
   department: "Donaudampfschiffahrtsgesellschaft".repeat(3),
@@ -12,9 +12,9 @@ export const LONG = {
 };
 const ODD = '<script>alert("odd")</script> & Söhne, 採用担当 مهندس 🦀';
 const STAGES = ["screening", "interview", "offer"];
-const PATIENCE = 30_000;
+const TIMEOUT = 30_000;
 
-/** Fills an organization by its API. Answers the identifiers of what is worth a look. */
+/** Fills an organization through the API. Returns the identifiers of the resources to look at. */
 export async function fill(service, key) {
   const create = (path, body) => service.create(key, `/api/v1/${path}`, body);
   const quickPost = async (role) => (await create("quick_post", { role })).role.id;
@@ -66,16 +66,16 @@ export async function fill(service, key) {
   return { longRole, role, candidate, hired, rejected };
 }
 
-/** Waits until the simulator has finished so many voice screens. */
+/** Waits until the simulator has completed this many voice screens. */
 async function finished(service, key, count) {
-  const deadline = Date.now() + PATIENCE;
+  const deadline = Date.now() + TIMEOUT;
   for (;;) {
     const { body } = await service.call(key, "GET", "/api/v1/voice_screens?status=completed&limit=100");
     if (body.data.length >= count) {
       return;
     }
     if (Date.now() > deadline) {
-      throw new Error(`${body.data.length} of ${count} voice screens are completed after ${PATIENCE} ms`);
+      throw new Error(`${body.data.length} of ${count} voice screens are completed after ${TIMEOUT} ms`);
     }
     await new Promise((resolve) => setTimeout(resolve, 250));
   }

@@ -1,5 +1,5 @@
-// The openings for search engines: JSON-LD in schema.org's words, by Google's rules, and nothing that the page does
-// not show.
+// Structured data for search engines: JSON-LD that conforms to schema.org's vocabulary and Google's guidelines, and
+// contains nothing that the page does not show.
 
 import assert from "node:assert/strict";
 import { execFile } from "node:child_process";
@@ -16,7 +16,7 @@ import { UNCACHED } from "./visitor.mjs";
 
 const PORTAL = "/careers/acme";
 const ODD = '</script><script>alert("odd")</script> & Söhne, 採用担当 مهندس 🦀';
-/** What Google asks for and openings do not know: a place is free text. */
+/** Fields that Google requires and openings do not have, because a location is free text. */
 const UNKNOWN = new Set(["jobLocation.address.addressCountry"]);
 
 export async function visit({ service, open, step }) {
@@ -25,11 +25,11 @@ export async function visit({ service, open, step }) {
   const { page } = visitor;
 
   const documents = await step(
-    "every opening with a place, or that is remote, has markup that says what its page says",
+    "every opening with a location or remote work has markup that matches its page",
     async () => {
       const described = { location: "Lisbon", description: "Cook." };
-      const bare = await post(service, key, { title: "No place", description: "Cook." });
-      const empty = await post(service, key, { title: "No words", location: "Lisbon" });
+      const bare = await post(service, key, { title: "No location", description: "Cook." });
+      const empty = await post(service, key, { title: "No description", location: "Lisbon" });
       const postings = [
         ...(await publish(service, key, 24)),
         await publishLong(service, key),
@@ -76,52 +76,52 @@ export async function visit({ service, open, step }) {
     assert.equal(await page.locator("script").count(), 0);
   });
 
-  await step("the markup is in schema.org's words", async () => {
+  await step("the markup conforms to schema.org's vocabulary", async () => {
     assert.ok(documents.every((document) => document["@context"] === "https://schema.org/"));
-    assert.deepEqual(await foreignWords(documents), []);
+    assert.deepEqual(await vocabularyErrors(documents), []);
   });
 
-  await step("the markup has what Google requires, but for what nobody told us", async () => {
+  await step("the markup has every field that Google requires, except the unknown ones", async () => {
     for (const document of documents) {
-      const missing = (await breaches(document)).filter((field) => !UNKNOWN.has(field));
+      const missing = (await ruleViolations(document)).filter((field) => !UNKNOWN.has(field));
       assert.deepEqual(missing, [], document.title);
     }
   });
 
-  await step("a mistake in the markup would be noticed", async () => {
-    const good = documents.find(({ jobLocation, baseSalary }) => jobLocation && baseSalary?.value.minValue);
+  await step("errors in the markup are detected", async () => {
+    const valid = documents.find(({ jobLocation, baseSalary }) => jobLocation && baseSalary?.value.minValue);
     for (const property of ["title", "description", "datePosted", "hiringOrganization", "jobLocation"]) {
-      const { [property]: _, ...without } = good;
+      const { [property]: _, ...without } = valid;
       assert.deepEqual(
-        (await breaches(without)).filter((field) => !UNKNOWN.has(field)),
+        (await ruleViolations(without)).filter((field) => !UNKNOWN.has(field)),
         [property],
       );
     }
-    assert.ok((await breaches({ ...good, datePosted: "soon" })).includes("datePosted"));
-    assert.ok((await breaches({ ...good, validThrough: "2026-12-01" })).includes("validThrough"));
+    assert.ok((await ruleViolations({ ...valid, datePosted: "soon" })).includes("datePosted"));
+    assert.ok((await ruleViolations({ ...valid, validThrough: "2026-12-01" })).includes("validThrough"));
     assert.ok(
-      (await breaches({ ...good, hiringOrganization: { "@type": "Organization" } })).includes(
+      (await ruleViolations({ ...valid, hiringOrganization: { "@type": "Organization" } })).includes(
         "hiringOrganization.name",
       ),
     );
     const salary = (value) => ({
-      ...good,
-      baseSalary: { ...good.baseSalary, value: { ...good.baseSalary.value, ...value } },
+      ...valid,
+      baseSalary: { ...valid.baseSalary, value: { ...valid.baseSalary.value, ...value } },
     });
-    assert.ok((await breaches(salary({ unitText: "ANNUALLY" }))).includes("baseSalary"));
-    const foreign = [
-      { ...good, titel: "Cook" },
-      { ...good, "@type": "JobPostin" },
-      { ...good, directApply: "maybe" },
-      { ...good, jobLocation: { "@type": "Organization", name: "Lisbon" } },
+    assert.ok((await ruleViolations(salary({ unitText: "ANNUALLY" }))).includes("baseSalary"));
+    const invalid = [
+      { ...valid, titel: "Cook" },
+      { ...valid, "@type": "JobPostin" },
+      { ...valid, directApply: "maybe" },
+      { ...valid, jobLocation: { "@type": "Organization", name: "Lisbon" } },
       salary({ minimum: 1 }),
     ];
-    const found = await foreignWords([good, ...foreign]);
+    const found = await vocabularyErrors([valid, ...invalid]);
     assert.deepEqual(new Set(found.map(({ place }) => place)), new Set([1, 2, 3, 4, 5]), JSON.stringify(found));
   });
 }
 
-/** The markup of a posting, whose page is then shown; null where it has none. */
+/** Opens a posting's page. Returns its markup, or null if it has none. */
 async function read(visitor, slug) {
   assert.equal(await visitor.go(`${PORTAL}/${slug}`), 200);
   const scripts = await visitor.page
@@ -132,7 +132,7 @@ async function read(visitor, slug) {
   return scripts.length ? JSON.parse(scripts[0].text) : null;
 }
 
-/** Insists that the page shows what its markup says. */
+/** Asserts that the page shows everything in its markup. */
 async function requireShown(page, markup, { title, id, public_url }) {
   assert.equal(markup.title, title);
   assert.equal(markup.url, public_url);
@@ -153,8 +153,8 @@ async function requireShown(page, markup, { title, id, public_url }) {
   for (const amount of [minValue, maxValue, value]) {
     assert.ok(amount === undefined || facts.includes(`$${amount.toLocaleString("en-US")}`), String(amount));
   }
-  // What is long is cut in the markup only.
-  const words = (html) =>
+  // A long description is shortened in the markup only.
+  const textOf = (html) =>
     page.evaluate(
       (html) => new DOMParser().parseFromString(html, "text/html").body.textContent.replace(/\s/g, ""),
       html,
@@ -162,11 +162,11 @@ async function requireShown(page, markup, { title, id, public_url }) {
   const shown = (await page.locator(".text > :not(h2)").evaluateAll((found) => found.map((one) => one.outerHTML))).join(
     "",
   );
-  assert.ok((await words(shown)).startsWith((await words(markup.description)).slice(0, 11_000)));
+  assert.ok((await textOf(shown)).startsWith((await textOf(markup.description)).slice(0, 11_000)));
 }
 
-/** What documents say in words, or values, that schema.org does not have: `place` is that of the document in the list. */
-async function foreignWords(documents) {
+/** Returns errors in names and values by schema.org's vocabulary. `place` is the document's index in the list. */
+async function vocabularyErrors(documents) {
   const folder = await mkdtemp(join(tmpdir(), "rolecall-markup-"));
   try {
     await symlink(fileURLToPath(new URL("node_modules", import.meta.url)), join(folder, "node_modules"));
@@ -199,8 +199,8 @@ async function foreignWords(documents) {
   }
 }
 
-/** The fields in which a document breaks Google's rules for job postings, and ours. */
-async function breaches(document) {
+/** Returns the fields in which a document violates Google's rules for job postings or our own. */
+async function ruleViolations(document) {
   const issues = await new Validator().validate({ jsonld: { JobPosting: [structuredClone(document)] } });
   const broken = issues.filter(({ severity }) => severity === "ERROR").flatMap(({ fieldNames }) => fieldNames);
   const { hiringOrganization, baseSalary, datePosted, jobLocation, jobLocationType } = document;
@@ -210,7 +210,7 @@ async function breaches(document) {
     datePosted: datePosted && !/^20\d\d-\d\d-\d\d$/.test(datePosted),
     identifier: document.identifier?.["@type"] !== "PropertyValue",
     directApply: document.directApply !== true,
-    // Nobody knows when an opening ends, and remote work is not in two places.
+    // An opening's end and employment type are unknown, and remote work has no location.
     validThrough: "validThrough" in document,
     employmentType: "employmentType" in document,
     jobLocationType: Boolean(jobLocationType && jobLocation),

@@ -1,9 +1,9 @@
-// The keyboard alone: everything can be reached and done, and it shows where one is.
+// Keyboard only: every control is reachable and usable, and the focus is always visible.
 
 import assert from "node:assert/strict";
 
 const PATH = "/dashboard/settings/integrations/api-keys";
-/** More stops than any page has. */
+/** More tab stops than any page has. */
 const MAX_STOPS = 80;
 
 export async function visit({ service, open, step }) {
@@ -11,10 +11,10 @@ export async function visit({ service, open, step }) {
   const { page } = visitor;
   const { keyboard } = page;
 
-  await step("the first stop leads past the header", async () => {
+  await step("the first stop skips the header", async () => {
     await visitor.go("/dashboard/sign-in");
-    assert.equal(await next(page), "Skip to the content");
-    assert.ok(await page.getByRole("link", { name: "Skip to the content" }).isVisible());
+    assert.equal(await next(page), "Skip to content");
+    assert.ok(await page.getByRole("link", { name: "Skip to content" }).isVisible());
     await keyboard.press("Enter");
     assert.equal(await next(page), "E-mail address");
   });
@@ -26,18 +26,18 @@ export async function visit({ service, open, step }) {
     assert.equal(await visitor.sends(() => keyboard.press("Enter")), 303);
   });
 
-  await step("every stop of a page is seen, and has a name", async () => {
+  await step("every stop of a page is visible and has a name", async () => {
     await tabTo(page, "API keys");
     await Promise.all([page.waitForEvent("load"), keyboard.press("Enter")]);
     assert.equal(visitor.path(), PATH);
     const stops = [];
     for (let stop = await next(page); stop !== null; stop = await next(page)) {
       assert.ok(stop, `the stop after ${stops.at(-1)} has no name`);
-      assert.ok(await isSeen(page), `one does not see that ${stop} has the focus`);
+      assert.ok(await isFocusVisible(page), `the focus on ${stop} is not visible`);
       stops.push(stop);
       assert.ok(stops.length < MAX_STOPS, `no way out: ${stops}`);
     }
-    for (const expected of ["API keys", "Account", "Sign out", "Name", "Expires in days", "Create the key"]) {
+    for (const expected of ["API keys", "Account", "Sign out", "Name", "Expires after (days)", "Create key"]) {
       assert.ok(stops.includes(expected), `${expected} is not among ${stops}`);
     }
   });
@@ -47,14 +47,14 @@ export async function visit({ service, open, step }) {
     await keyboard.type("By keyboard");
     for (;;) {
       const stop = await next(page);
-      if (stop === "Expires in days") {
+      if (stop === "Expires after (days)") {
         break;
       }
       if (/:(read|write)$/.test(stop) && !stop.endsWith("roles:read")) {
         await keyboard.press("Space");
       }
     }
-    await tabTo(page, "Create the key");
+    await tabTo(page, "Create key");
     assert.equal(await visitor.sends(() => keyboard.press("Enter")), 200);
     await tabTo(page, "API key");
     const secret = await page.getByLabel("API key", { exact: true }).inputValue();
@@ -71,7 +71,7 @@ export async function visit({ service, open, step }) {
     assert.equal((await service.call(secret, "GET", "/api/v1/roles")).status, 401);
   });
 
-  await step("open and close a telephone's menu", async () => {
+  await step("open and close the menu on a phone", async () => {
     await page.setViewportSize({ width: 375, height: 812 });
     await visitor.go("/dashboard");
     const menu = page.getByRole("navigation", { name: "Dashboard" });
@@ -80,33 +80,33 @@ export async function visit({ service, open, step }) {
     await keyboard.press("Enter");
     assert.ok(await menu.isVisible());
     await tabTo(page, "Roles", 4);
-    assert.ok(await isSeen(page));
+    assert.ok(await isFocusVisible(page));
     await keyboard.press("Escape");
     assert.ok(!(await menu.isVisible()));
     assert.equal(await name(page), "Menu");
   });
 }
 
-/** Goes one stop on; its name, or null where the page ends. */
+/** Moves to the next stop. Returns its name, or null at the end of the page. */
 export async function next(page) {
   await page.keyboard.press("Tab");
   return name(page);
 }
 
-/** Goes on to the stop of this name. */
-export async function tabTo(page, wanted, most = MAX_STOPS) {
+/** Moves to the stop with this name. */
+export async function tabTo(page, target, most = MAX_STOPS) {
   const passed = [];
   for (let count = 0; count < most; count += 1) {
     const stop = await next(page);
-    if (stop === wanted) {
+    if (stop === target) {
       return;
     }
     passed.push(stop);
   }
-  assert.fail(`${wanted} is not among the next stops: ${passed}`);
+  assert.fail(`${target} is not among the next stops: ${passed}`);
 }
 
-/** What has the focus is called, as assistive technology says it. */
+/** Returns the accessible name of the focused element. */
 async function name(page) {
   const isPage = await page.evaluate(() => document.activeElement === document.body);
   if (isPage) {
@@ -116,8 +116,8 @@ async function name(page) {
   return snapshot.match(/^- (?:text: (.*)|\w+ "((?:[^"\\]|\\.)*)")/)?.slice(1).find(Boolean);
 }
 
-/** Whether what has the focus is on the screen, and looks otherwise than without it. */
-export async function isSeen(page) {
+/** Returns whether the focused element is on the screen and looks different from when it has no focus. */
+export async function isFocusVisible(page) {
   return page.evaluate(() => {
     const focused = document.activeElement;
     const { top, left, bottom, right } = focused.getBoundingClientRect();

@@ -1,4 +1,4 @@
-// Another site on this machine: where applications wait for their answers, and where attackers keep their pages.
+// Another site on this machine: receives the redirects of applications, and serves the pages of attackers.
 
 import { createServer } from "node:http";
 
@@ -18,15 +18,15 @@ export async function listen() {
     response.end(`<!doctype html><html lang="en"><title>Elsewhere</title>${body}`);
   });
   await new Promise((resolve) => server.listen(0, "127.0.0.1", resolve));
-  // Nobody has to close it.
+  // It does not keep the process alive, so nothing has to close it.
   server.unref();
   const { port } = server.address();
   return {
-    /** Its origin under a name of this machine. */
+    /** Returns the origin with this host name. */
     origin: (host = "127.0.0.1") => `http://${host}:${port}`,
-    /** The addresses that were visited, oldest first. */
+    /** The requested URLs, oldest first. */
     visits,
-    /** What its paths show. */
+    /** The HTML by path. */
     pages,
   };
 }

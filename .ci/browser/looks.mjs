@@ -1,4 +1,4 @@
-// A look at a page, on a telephone and at a desk, by day and by night: accessible, fitting, pictured.
+// Checks a page on a phone and a desktop, in light and dark mode: accessibility, overflow and screenshots.
 
 import assert from "node:assert/strict";
 import { readFile } from "node:fs/promises";
@@ -12,19 +12,19 @@ const SCHEMES = ["light", "dark"];
 /** The narrowest screen that a page must fit (WCAG 1.4.10). */
 const NARROWEST = { width: 320, height: 812 };
 
-/** Steps that bring a page up and look at it: by an action, or by its path and status. One that fails ends nothing. */
+/** Returns steps that open a page, by an action or by path and status, and check it. A failed step ends nothing. */
 export function looking({ step, screenshots }, visitor) {
   const look = (name, action) =>
     step(name, async () => {
       await action();
-      await inEveryLight(visitor.page, name, screenshots);
+      await checkEveryLook(visitor.page, name, screenshots);
     }).catch(() => {});
   const show = (name, path, status = 200) => look(name, async () => assert.equal(await visitor.go(path), status));
   return { look, show };
 }
 
-/** Looks at what is shown in every size and scheme. */
-async function inEveryLight(page, name, screenshots) {
+/** Checks the current page in every size and colour scheme. */
+async function checkEveryLook(page, name, screenshots) {
   for (const viewport of SIZES) {
     await page.setViewportSize(viewport);
     for (const colorScheme of SCHEMES) {
@@ -51,7 +51,7 @@ async function overflow(page) {
   return page.evaluate(() => document.documentElement.scrollWidth - document.documentElement.clientWidth);
 }
 
-/** What breaks the standards, and where. */
+/** Returns the violations of the standards, and where they are. */
 async function violations(page) {
   if (!(await page.evaluate(() => "axe" in window))) {
     await page.evaluate(AXE);
@@ -61,19 +61,19 @@ async function violations(page) {
   return found.violations.map(({ id, help, nodes }) => ({ id, help, where: where(nodes) }));
 }
 
-/** Insists that the link to a problem leads to its field, and to what is said beside it. */
+/** Asserts that the link of a problem focuses its field and scrolls the message beside it into view. */
 export async function requireLeadsToField(page, problem) {
   const sentence = await problem.innerText();
   await problem.click();
   const field = page.locator(":focus");
   assert.equal(await field.getAttribute("aria-invalid"), "true", sentence);
   const [beside] = (await field.getAttribute("aria-describedby")).split(" ").slice(-1);
-  const said = page.locator(`#${beside}`);
-  assert.equal(await said.innerText(), sentence);
-  assert.ok(await isOnScreen(said), `${sentence} is not on the screen`);
+  const message = page.locator(`#${beside}`);
+  assert.equal(await message.innerText(), sentence);
+  assert.ok(await isOnScreen(message), `${sentence} is not on the screen`);
 }
 
-/** Whether all of it is in what the window shows, from top to bottom. */
+/** Returns whether the whole height of the element is in the viewport. */
 export async function isOnScreen(locator) {
   return locator.evaluate((element) => {
     const { top, bottom } = element.getBoundingClientRect();

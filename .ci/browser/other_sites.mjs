@@ -1,4 +1,4 @@
-// Other sites: what a page that somebody else made can do to a member who is signed in here. Nothing.
+// Other sites: pages of another origin cannot change anything for a signed-in member.
 
 import assert from "node:assert/strict";
 
@@ -17,7 +17,7 @@ export async function visit({ service, open, step }) {
   const { owner } = service.acme;
   await victim.signIn(owner);
 
-  await step("no page is shown in a frame", async () => {
+  await step("no page loads in a frame", async () => {
     const frames = ["/dashboard", "/dashboard/sign-in", KEYS].map((path) => service.base + path);
     const sources = [...frames, `${site.origin()}/plain`];
     site.pages.set("/frames", sources.map((source) => `<iframe src="${source}"></iframe>`).join(""));
@@ -26,8 +26,8 @@ export async function visit({ service, open, step }) {
       const [, ...shown] = victim.page.frames().map((frame) => frame.url());
       assert.deepEqual(shown.filter((address) => address.startsWith("http:")), [sources.at(-1)]);
     }
-    const [refused, others] = partition(victim.complaints, (complaint) => complaint.includes("frame-ancestors"));
-    assert.ok(refused.length >= frames.length, `the browser does not say why: ${others}`);
+    const [blocked, others] = partition(victim.complaints, (complaint) => complaint.includes("frame-ancestors"));
+    assert.ok(blocked.length >= frames.length, `the console does not name the policy: ${others}`);
     victim.complaints = others;
   });
 
@@ -35,7 +35,8 @@ export async function visit({ service, open, step }) {
   await attacker.signIn(service.globex.owner);
   const token = await attacker.formToken();
   const application = await Application.register(service, "Trap", `${site.origin()}/trap`);
-  const asked = Object.fromEntries(new URL(application.asks(`${site.origin()}/trap`, "roles:read")).searchParams);
+  const address = new URL(application.authorizeUrl(`${site.origin()}/trap`, "roles:read"));
+  const query = Object.fromEntries(address.searchParams);
   await victim.go(KEYS);
   const key = await victim.page.locator("main form[action$=revoke]").first().getAttribute("action");
   const before = await state(victim);
@@ -52,14 +53,14 @@ export async function visit({ service, open, step }) {
       password: "the attacker's password",
       repeated: "the attacker's password",
     },
-    "/oauth/authorize": { ...asked, mode: "live", decision: "allow" },
+    "/oauth/authorize": { ...query, mode: "live", decision: "allow" },
   };
 
   for (const [host, kind] of [
     ["127.0.0.1", "another port, with the cookie,"],
     ["localhost", "another site"],
   ]) {
-    await step(`forms from ${kind} are refused and change nothing`, async () => {
+    await step(`forms from ${kind} are rejected and change nothing`, async () => {
       for (const [path, fields] of Object.entries(forms)) {
         for (const csrf of [{}, { csrf: token }]) {
           site.pages.set("/trap", form(service.base + path, { ...fields, ...csrf }));
@@ -72,7 +73,7 @@ export async function visit({ service, open, step }) {
     });
   }
 
-  await step("an upload or a text is not taken for a form", async () => {
+  await step("a multipart or plain-text body is not accepted as a form", async () => {
     for (const encoding of ["multipart/form-data", "text/plain"]) {
       site.pages.set("/trap", form(`${service.base}/dashboard/mode`, { mode: "test" }, encoding));
       await victim.go(`${site.origin()}/trap`);
@@ -92,7 +93,7 @@ function form(action, fields, encoding = "application/x-www-form-urlencoded") {
   return `<form method="post" action="${action}" enctype="${encoding}">${content}</form>`;
 }
 
-/** What an attacker would like to change. */
+/** Returns the state that an attacker would like to change. */
 async function state(victim) {
   const shown = {};
   for (const path of [ACCOUNT, KEYS, MEMBERS, APPS]) {

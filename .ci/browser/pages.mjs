@@ -22,7 +22,7 @@ const LISTS = {
   account: "/dashboard/settings/account",
 };
 
-/** What a stranger sees. */
+/** The pages without a session. */
 export async function withoutSession(world) {
   const visitor = await world.open();
   const { look, show } = looking(world, visitor);
@@ -41,7 +41,7 @@ export async function withoutSession(world) {
   });
 }
 
-/** What the owner of a new organization sees. */
+/** The pages of a new organization. */
 export async function atFirst(world) {
   const { owner, live } = world.service.globex;
   const visitor = await world.open();
@@ -64,19 +64,19 @@ export async function atFirst(world) {
   });
 }
 
-/** What the owner of an organization sees that has been hiring for a while. */
+/** The pages of an organization in use. */
 export async function inUse(world) {
   const { service, step } = world;
   const visitor = await world.open();
   const { page } = visitor;
   const { look, show } = looking(world, visitor);
-  const full = await step("the organization is filled by the API", () => fill(service, service.acme.live));
+  const full = await step("the organization is filled through the API", () => fill(service, service.acme.live));
   const site = await listen();
   const address = `${site.origin()}/callback`;
   const application = await Application.register(service, LONG_NAME, address);
   await visitor.signIn(service.acme.owner);
 
-  await show("consent", application.asks(address, "roles:read candidates:write"));
+  await show("consent", application.authorizeUrl(address, "roles:read candidates:write"));
   visitor.elsewhere.add(site.origin());
   await visitor.press("Allow");
   await application.exchange(site.visits.at(-1).searchParams.get("code"), address);
@@ -104,39 +104,39 @@ export async function inUse(world) {
   await look("api-keys-problems", async () => {
     await visitor.go(LISTS["api-keys"]);
     await page.getByLabel("Name", { exact: true }).fill(" ");
-    await page.getByLabel("Expires in days").fill("soon");
-    assert.equal(await visitor.press("Create the key"), 422);
+    await page.getByLabel("Expires after (days)").fill("soon");
+    assert.equal(await visitor.press("Create key"), 422);
   });
   await look("api-keys-created", async () => {
     await page.getByLabel("Name", { exact: true }).fill(LONG_NAME);
-    await page.getByLabel("Expires in days").fill("30");
-    assert.equal(await visitor.press("Create the key"), 200);
+    await page.getByLabel("Expires after (days)").fill("30");
+    assert.equal(await visitor.press("Create key"), 200);
   });
   await look("members-problems", async () => {
     await visitor.go(LISTS.members);
     await page.getByLabel("Name", { exact: true }).fill(" ");
     await page.getByLabel("E-mail address").fill(service.acme.owner.email);
-    assert.equal(await visitor.press("Make an invitation"), 422);
+    assert.equal(await visitor.press("Create invitation"), 422);
   });
   let link;
   await look("members-link", async () => {
     await page.getByLabel("Name", { exact: true }).fill(LONG_NAME);
     await page.getByLabel("E-mail address").fill(LONG.email);
-    assert.equal(await visitor.press("Make an invitation"), 200);
+    assert.equal(await visitor.press("Create invitation"), 200);
     link = await page.getByLabel("Single-use link").inputValue();
   });
   await show("members-failure", `${LISTS.members}?failed=own-role`);
   await look("account-problems", async () => {
     await visitor.go(LISTS.account);
-    for (const label of ["Current password", "New password", "The new password again"]) {
+    for (const label of ["Current password", "New password", "Confirm new password"]) {
       await page.getByLabel(label, { exact: true }).fill("wrong");
     }
-    assert.equal(await visitor.press("Change the password"), 422);
+    assert.equal(await visitor.press("Change password"), 422);
   });
   await show("link", link);
   await look("link-problems", async () => {
     await page.getByLabel("New password").fill("short");
-    await page.getByLabel("The same password again").fill("short");
-    assert.equal(await visitor.press("Accept the invitation"), 422);
+    await page.getByLabel("Confirm password").fill("short");
+    assert.equal(await visitor.press("Accept invitation"), 422);
   });
 }

@@ -1,7 +1,7 @@
-// The browser lane: visits the service as people do, and says what was seen. Every subject has a service of its own.
+// Browser tests: visits the service with Chromium and reports every step. Each subject runs its own service.
 //
 // Usage: node run.mjs ROLECALL SCREENSHOTS [WORD]
-// With a word only the subjects that it is in are visited.
+// With WORD, runs only the subjects whose name contains it.
 
 import { mkdir } from "node:fs/promises";
 import { chromium } from "playwright-core";
@@ -48,10 +48,10 @@ const SUBJECTS = [
   ["API keys", apiKeys.visit],
   ["API keys without scripts", (world) => apiKeys.visit(world, WITHOUT_SCRIPTS)],
 ];
-/** How many subjects are visited at a time. */
+/** The number of subjects that run at the same time. */
 const AT_ONCE = 3;
 
-/** What a step that failed ends with, once it has been reported. */
+/** Ends a subject after a failed step, which is already reported. */
 class StepFailed extends Error {}
 
 const [binary, screenshots, word = ""] = process.argv.slice(2);
@@ -77,7 +77,7 @@ await browser.close();
 console.log(`${passed} steps passed, ${failed} failed`);
 process.exitCode = failed ? 1 : 0;
 
-/** Visits a subject. It ends at its first step that fails; the others are visited all the same. */
+/** Runs a subject. It ends at its first failed step; the other subjects continue. */
 async function subject(name, visit) {
   const service = await start(binary);
   const visitors = [];
@@ -90,7 +90,7 @@ async function subject(name, visit) {
     const started = performance.now();
     try {
       const result = await action();
-      visitors.forEach((visitor) => visitor.requireContent());
+      visitors.forEach((visitor) => visitor.requireNoComplaints());
       passed += 1;
       console.log(`ok    ${name}: ${sentence} (${((performance.now() - started) / 1000).toFixed(1)} s)`);
       return result;
@@ -105,10 +105,10 @@ async function subject(name, visit) {
   };
   try {
     await visit({ service, open, step, screenshots });
-    await step("the log holds nothing secret or private", () => service.requireDiscretion());
+    await step("the log has no secrets and no personal data", () => service.requireCleanLog());
   } catch (error) {
     if (!(error instanceof StepFailed)) {
-      report(`${name}, between its steps`, error);
+      report(`${name}, between steps`, error);
     }
   }
   await Promise.all(visitors.map(({ context }) => context.close()));

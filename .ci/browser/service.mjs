@@ -1,24 +1,24 @@
-// The service under test: started on a free port with nothing kept, and called as other programs call it.
+// The service under test: starts on a free port with an in-memory database, and is called like any API.
 
 import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
 
-const PATIENCE = 30_000;
+const TIMEOUT = 30_000;
 
-/** Starts the service; resolves once it has printed how to reach it. */
+/** Starts the service. Resolves after it has printed its URLs and keys. */
 export async function start(binary) {
   const child = spawn(binary, ["--memory", "--port", "0"], { stdio: ["ignore", "pipe", "pipe"] });
   const kill = () => child.kill();
   process.once("exit", kill);
   const ended = new Promise((resolve) => child.once("exit", resolve));
-  let greeting = "";
+  let output = "";
   let log = "";
   child.stderr.setEncoding("utf8").on("data", (text) => (log += text));
   await new Promise((resolve, reject) => {
-    const timer = setTimeout(() => reject(new Error(`the service did not start:\n${log}`)), PATIENCE);
+    const timer = setTimeout(() => reject(new Error(`the service did not start:\n${log}`)), TIMEOUT);
     child.stdout.setEncoding("utf8").on("data", (text) => {
-      greeting += text;
-      if (/^Try .*\n/m.test(greeting)) {
+      output += text;
+      if (/^Try .*\n/m.test(output)) {
         clearTimeout(timer);
         resolve();
       }
@@ -26,9 +26,9 @@ export async function start(binary) {
     ended.then((code) => reject(new Error(`the service ended with ${code}:\n${log}`)));
   });
   const printed = (pattern) => {
-    const found = greeting.match(pattern);
+    const found = output.match(pattern);
     if (!found) {
-      throw new Error(`${pattern} is not in what the service printed:\n${greeting}`);
+      throw new Error(`${pattern} is not in what the service printed:\n${output}`);
     }
     return found;
   };
@@ -42,14 +42,14 @@ export async function start(binary) {
     base,
     acme: organization("Acme"),
     globex: organization("Globex"),
-    /** Insists that the log names no credential, no password and nobody. */
-    requireDiscretion() {
+    /** Asserts that the log has no credentials, passwords or e-mail addresses. */
+    requireCleanLog() {
       assert.match(log, /route=/);
       assert.doesNotMatch(log, /rc_(?!client_)[a-z]+_\w{20,}/);
       assert.doesNotMatch(log, /password[:= ]/i);
       assert.doesNotMatch(log, /[\w.]+@[\w.]+\.(example|com)/);
     },
-    /** Calls the API; a credential may be null. Answers the status and the JSON. */
+    /** Calls the API; the credential may be null. Returns the status and the JSON body. */
     async call(credential, method, path, body) {
       const headers = { "content-type": "application/json" };
       if (credential) {
@@ -58,7 +58,7 @@ export async function start(binary) {
       const response = await fetch(base + path, { method, headers, body: body && JSON.stringify(body) });
       return { status: response.status, body: await response.json() };
     },
-    /** Calls the API and insists on success. Answers the JSON. */
+    /** Calls the API and throws unless it succeeds. Returns the JSON body. */
     async create(credential, path, body) {
       const answer = await this.call(credential, "POST", path, body);
       if (answer.status >= 300) {

@@ -1,11 +1,11 @@
-// Signing in and out, and the cookie that does it.
+// Sign-in, sign-out and the session cookie.
 
 import assert from "node:assert/strict";
 
 import { COOKIE } from "./visitor.mjs";
 
-/** Ways back that are none. */
-const FAR = [
+/** Values of `return_to` that are not accepted. */
+const FOREIGN = [
   "https://evil.example/",
   "//evil.example",
   "/\\evil.example",
@@ -19,34 +19,34 @@ export async function visit({ service, open, step }, options) {
   const { page } = visitor;
   let stranger;
 
-  await step("a wrong password is refused above the form with 401, and the e-mail address is kept", async () => {
+  await step("a wrong password gets 401 with a message above the form, and the e-mail address is kept", async () => {
     assert.equal(await visitor.go("/dashboard/candidates?stage=offer"), 200);
     assert.match(visitor.path(), /^\/dashboard\/sign-in\?/);
     stranger = await visitor.cookie();
     assert.equal(await visitor.fillSignIn({ ...owner, password: "not the password" }), 401);
     const alert = page.getByRole("alert");
-    assert.match(await alert.innerText(), /is not right/);
+    assert.match(await alert.innerText(), /Incorrect/);
     const [message, form] = await Promise.all([alert.boundingBox(), page.locator("form").boundingBox()]);
-    assert.ok(message.y + message.height <= form.y, "the message stands above the form");
+    assert.ok(message.y + message.height <= form.y, "the message is above the form");
     assert.equal(await page.getByLabel("E-mail address").inputValue(), owner.email);
     assert.equal(await page.getByLabel("Password").inputValue(), "");
   });
 
-  await step("an unknown e-mail address is refused in the same words", async () => {
-    const words = await page.getByRole("alert").innerText();
+  await step("an unknown e-mail address gets the same message", async () => {
+    const message = await page.getByRole("alert").innerText();
     assert.equal(await visitor.fillSignIn({ email: "nobody@acme.example", password: owner.password }), 401);
-    assert.equal(await page.getByRole("alert").innerText(), words);
+    assert.equal(await page.getByRole("alert").innerText(), message);
   });
 
-  await step("the right password leads to the page that was wanted", async () => {
+  await step("the right password leads to the requested page", async () => {
     assert.equal(await visitor.fillSignIn(owner), 303);
     assert.equal(visitor.path(), "/dashboard/candidates?stage=offer");
     assert.ok(await page.getByText(organization, { exact: true }).isVisible());
   });
 
-  await step("the cookie is for this host only, over secure connections, and out of scripts' reach", async () => {
+  await step("the cookie is Secure, HttpOnly and for this host only", async () => {
     const cookie = await visitor.cookie();
-    assert.notEqual(cookie.value, stranger.value, "sign-in changes the value");
+    assert.notEqual(cookie.value, stranger.value, "sign-in replaces the cookie");
     const { httpOnly, secure, sameSite, path, domain } = cookie;
     assert.deepEqual(
       { httpOnly, secure, sameSite, path, domain },
@@ -54,7 +54,7 @@ export async function visit({ service, open, step }, options) {
     );
   });
 
-  await step("signing out ends the session itself, not only the cookie", async () => {
+  await step("signing out ends the session on the server, too", async () => {
     const { value } = await visitor.cookie();
     assert.equal(await opens(service, value), true);
     assert.equal(await visitor.press("Sign out"), 303);
@@ -62,7 +62,7 @@ export async function visit({ service, open, step }, options) {
     assert.equal(await opens(service, value), false);
   });
 
-  await step("a planted cookie signs nobody in, and is replaced at sign-in", async () => {
+  await step("a planted cookie opens no session and is replaced at sign-in", async () => {
     const session = await someSession(service, open, options);
     for (const planted of ["a-value-that-somebody-planted", `${session.slice(0, -8)}AAAAAAAA`]) {
       const victim = await open(options);
@@ -74,17 +74,17 @@ export async function visit({ service, open, step }, options) {
     }
   });
 
-  await step("the way back after sign-in leads to no other site", async () => {
-    for (const far of FAR) {
-      await visitor.go(`/dashboard/sign-in?return_to=${encodeURIComponent(far)}`);
-      assert.equal(await page.locator("input[name=return_to]").inputValue(), "/dashboard", far);
+  await step("sign-in never redirects to another site", async () => {
+    for (const foreign of FOREIGN) {
+      await visitor.go(`/dashboard/sign-in?return_to=${encodeURIComponent(foreign)}`);
+      assert.equal(await page.locator("input[name=return_to]").inputValue(), "/dashboard", foreign);
     }
-    await page.locator("input[name=return_to]").evaluate((field, far) => (field.value = far), FAR[0]);
+    await page.locator("input[name=return_to]").evaluate((field, foreign) => (field.value = foreign), FOREIGN[0]);
     assert.equal(await visitor.fillSignIn(owner), 303);
     assert.equal(page.url(), `${service.base}/dashboard`);
   });
 
-  await step("a form that is sent when the session has ended leads, by way of sign-in, to a page", async () => {
+  await step("a form submitted after the session has ended leads to sign-in and then to a page", async () => {
     const { value } = await visitor.cookie();
     await signOut(service, value, await visitor.formToken());
     assert.equal(await visitor.press("Test"), 303);
@@ -94,7 +94,7 @@ export async function visit({ service, open, step }, options) {
   });
 }
 
-/** Gives the visitor a cookie, as somebody with the browser in hands would. */
+/** Sets a cookie in the visitor's browser, as an attacker with access to it could. */
 async function plant(visitor, value) {
   const session = await visitor.context.newCDPSession(visitor.page);
   const url = visitor.service.base.replace("http:", "https:");
@@ -102,14 +102,14 @@ async function plant(visitor, value) {
   assert.equal((await visitor.cookie()).value, value);
 }
 
-/** Whether this cookie opens the dashboard. */
+/** Returns whether the cookie opens the dashboard. */
 async function opens(service, cookie) {
   const headers = { cookie: `${COOKIE}=${cookie}` };
   const { status } = await fetch(`${service.base}/dashboard`, { headers, redirect: "manual" });
   return status === 200;
 }
 
-/** Ends a session behind its browser's back. */
+/** Ends a session without its browser. */
 async function signOut(service, cookie, csrf) {
   await fetch(`${service.base}/dashboard/sign-out`, {
     method: "POST",

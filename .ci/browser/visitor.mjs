@@ -1,17 +1,17 @@
-// A visitor: a person's browser, with cookies of its own, that notices what no page may do.
+// A visitor: a browser with its own cookies that records every violation of the rules for pages.
 
 import assert from "node:assert/strict";
 
 /** The name of the only cookie. */
 export const COOKIE = "__Host-rolecall";
 
-/** The options of a browser that asks for everything anew: career pages may be kept for a moment. */
+/** Options of a browser without a cache, because career pages are cacheable for 30 seconds. */
 export const UNCACHED = { extraHTTPHeaders: { "cache-control": "no-cache" } };
 
-/** Where the service keeps files as S3 would. */
+/** The path of the local S3 bucket. */
 const BUCKET = "/local-resumes";
 
-/** What every page may hold and do. Where an application is asked for, its answer may go to one source more. */
+/** The content security policy of every page. The consent page may also redirect to the application. */
 const POLICY = [
   "default-src 'none'",
   "style-src 'self'",
@@ -21,7 +21,7 @@ const POLICY = [
   "base-uri 'none'",
 ];
 
-/** What every page is served with. */
+/** The headers of every page. */
 const HEADERS = {
   "content-security-policy": new RegExp(`^${POLICY.join("; ")}$`),
   "x-frame-options": /^DENY$/,
@@ -31,7 +31,7 @@ const HEADERS = {
   "cross-origin-opener-policy": /^same-origin$/,
 };
 
-/** What career pages are served with: they may have a theme, show a logo, be kept for a moment, and know nobody. */
+/** The headers of career pages, which may have a theme and a logo, are cacheable for 30 seconds, and set no cookie. */
 const CAREERS_HEADERS = {
   ...HEADERS,
   "content-security-policy": new RegExp(
@@ -44,52 +44,52 @@ const CAREERS_HEADERS = {
 };
 
 export class Visitor {
-  /** Everything that was noticed, as sentences. */
+  /** The recorded violations, as sentences. */
   complaints = [];
-  /** Origins beside the service's own that the visitor may go to. */
+  /** Other origins that the visitor may open. */
   elsewhere = new Set();
-  /** The addresses of pages: a console names the status of each that is an error. */
-  #asked = new Set();
+  /** The URLs of pages. The console reports the status of each error page, which is no violation. */
+  #navigations = new Set();
 
-  /** Opens a browser of its own; `options` are the context's. */
+  /** Opens a browser context with these options. */
   static async open(browser, service, options) {
     const visitor = new Visitor();
     visitor.service = service;
     visitor.context = await browser.newContext({ baseURL: service.base, ...options });
     visitor.context.setDefaultTimeout(10_000);
-    visitor.context.on("console", (message) => visitor.#hear(message));
-    visitor.context.on("dialog", (dialog) => visitor.#refuse(dialog));
+    visitor.context.on("console", (message) => visitor.#checkConsole(message));
+    visitor.context.on("dialog", (dialog) => visitor.#dismiss(dialog));
     visitor.context.on("weberror", (error) => visitor.complaints.push(`a script failed: ${error.error()}`));
-    visitor.context.on("request", (request) => visitor.#see(request));
-    visitor.context.on("response", (response) => visitor.#read(response));
+    visitor.context.on("request", (request) => visitor.#checkRequest(request));
+    visitor.context.on("response", (response) => visitor.#checkResponse(response));
     visitor.page = await visitor.context.newPage();
     return visitor;
   }
 
-  #hear(message) {
+  #checkConsole(message) {
     const isStatus = /^Failed to load resource: the server responded with a status of/.test(message.text());
-    if (["error", "warning"].includes(message.type()) && !(isStatus && this.#asked.has(message.location().url))) {
-      this.complaints.push(`the console says: ${message.text()}`);
+    if (["error", "warning"].includes(message.type()) && !(isStatus && this.#navigations.has(message.location().url))) {
+      this.complaints.push(`console: ${message.text()}`);
     }
   }
 
-  #refuse(dialog) {
-    this.complaints.push(`a dialog says: ${dialog.message()}`);
-    // The page that asked may be gone.
+  #dismiss(dialog) {
+    this.complaints.push(`dialog: ${dialog.message()}`);
+    // The page of the dialog may be closed already.
     dialog.dismiss().catch(() => {});
   }
 
-  #see(request) {
+  #checkRequest(request) {
     const { origin } = new URL(request.url());
     if (request.isNavigationRequest()) {
-      this.#asked.add(request.url());
+      this.#navigations.add(request.url());
     }
     if (origin !== this.service.base && !this.elsewhere.has(origin)) {
       this.complaints.push(`a request goes to ${request.url()}`);
     }
   }
 
-  #read(response) {
+  #checkResponse(response) {
     const request = response.request();
     const { origin, pathname } = new URL(response.url());
     if (!request.isNavigationRequest() || origin !== this.service.base || pathname.startsWith(BUCKET)) {
@@ -111,17 +111,17 @@ export class Visitor {
     }
   }
 
-  /** Insists that nothing was noticed since the last time. */
-  requireContent() {
+  /** Asserts that there are no new violations. */
+  requireNoComplaints() {
     assert.deepEqual(this.complaints.splice(0), []);
   }
 
-  /** Goes to a path or address; the status of what is shown. */
+  /** Opens a path or URL. Returns the status of the page. */
   async go(address) {
     return (await this.page.goto(address)).status();
   }
 
-  /** Does what sends a form; the status that the form itself is answered with. */
+  /** Runs an action that submits a form. Returns the status of the POST. */
   async sends(action) {
     const [answer] = await Promise.all([
       this.page.waitForResponse((response) => response.request().method() === "POST"),
@@ -131,51 +131,51 @@ export class Visitor {
     return answer.status();
   }
 
-  /** Presses a button that sends a form; the status that the form is answered with. */
+  /** Presses a button that submits a form. Returns the status of the POST. */
   async press(name, within = this.page) {
     return this.sends(() => within.getByRole("button", { name, exact: true }).click());
   }
 
-  /** Opens what hides a button, then presses it. */
+  /** Opens the `details` element with this summary, and presses the button in it. */
   async pressWithin(summary, name) {
     const details = this.page.locator("details").filter({ has: this.page.getByText(summary, { exact: true }) });
     await details.locator("summary").click();
     return this.press(name, details);
   }
 
-  /** Fills in the form to sign in with, which is shown, and sends it. */
+  /** Fills in and submits the sign-in form of the current page. */
   async fillSignIn({ email, password }) {
     await this.page.getByLabel("E-mail address").fill(email);
     await this.page.getByLabel("Password").fill(password);
     return this.press("Sign in");
   }
 
-  /** Signs in and goes to a path. */
+  /** Signs in and continues to a path. */
   async signIn(member, path = "/dashboard") {
     await this.go(`/dashboard/sign-in?return_to=${encodeURIComponent(path)}`);
     assert.equal(await this.fillSignIn(member), 303);
     assert.equal(this.path(), path);
   }
 
-  /** The path and query of what is shown. */
+  /** Returns the path and query of the current page. */
   path() {
     const { pathname, search } = new URL(this.page.url());
     return pathname + search;
   }
 
-  /** The cookie, with all that the browser knows of it. */
+  /** Returns the cookie with its attributes. */
   async cookie() {
     const cookies = await this.context.cookies(this.service.base);
     assert.deepEqual(cookies.map(({ name }) => name), [COOKIE]);
     return cookies[0];
   }
 
-  /** The digest that this visitor's forms carry, from the page that is shown. */
+  /** Returns the CSRF token of the current page. */
   async formToken() {
     return this.page.locator("input[name=csrf]").first().inputValue();
   }
 
-  /** Whether the next page asks to sign in. */
+  /** Returns whether the dashboard redirects to sign-in. */
   async isSignedOut() {
     await this.go("/dashboard");
     return this.path().startsWith("/dashboard/sign-in");

@@ -1,4 +1,4 @@
-"""Authlib is a session of requests that signs what it sends: a confidential client, by Basic, which is given test data."""
+"""Tests Authlib, a requests session with OAuth, as a confidential client with Basic authentication and test data."""
 
 import sys
 
@@ -19,7 +19,7 @@ def main():
     server.validate()
     print(f"the metadata of {server.issuer} is valid")
 
-    # Authlib leaves registration to the application.
+    # Authlib does not support registration.
     registration = {"client_name": "Authlib", "redirect_uris": [REDIRECT]}
     client = requests.post(server.registration_endpoint, json=registration).json()
     session = OAuth2Session(
@@ -33,26 +33,26 @@ def main():
     print(f"registered for {client['token_endpoint_auth_method']}")
 
     verifier = generate_token(48)
-    address, state = session.create_authorization_url(
+    url, state = session.create_authorization_url(
         server.authorization_endpoint, code_verifier=verifier, resource=API
     )
-    answer = Member().allow(address, mode="test")
+    redirect = Member().allow(url, mode="test")
     first = session.fetch_token(
-        server.token_endpoint, authorization_response=answer, state=state, code_verifier=verifier, resource=API
+        server.token_endpoint, authorization_response=redirect, state=state, code_verifier=verifier, resource=API
     )
     assert first["scope"].split() == ["roles:write", "organization:read"], first["scope"]
     use(session)
-    print("a code, and a token that reads the organization and creates a role, both of test data")
+    print("exchanged the code; the token reads the organization and creates a role in test mode")
 
     second = session.refresh_token(server.token_endpoint)
     use(session)
     assert status(first) == 401
-    print("refreshed; the access token before is refused")
+    print("refreshed; the previous access token is rejected")
 
     revoked = session.revoke_token(server.revocation_endpoint, token_type_hint="refresh_token")
     assert revoked.status_code == 200, revoked.text
     assert status(second) == 401
-    print("revoked; the access token is refused")
+    print("revoked; the access token is rejected")
 
 
 def use(session):

@@ -1,5 +1,5 @@
-// The client of MCP's SDK knows nothing but the API's address. `auth` takes one step at a time, and keeps what it must
-// remember in a provider; ours is a plain object.
+// Tests the client of the MCP SDK, which needs only the API's URL. Its function `auth` performs one step at a time and
+// stores its state in a provider, here a plain object.
 
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
@@ -14,7 +14,7 @@ import { Member } from './member.js';
 const BASE = process.argv[2];
 const API = `${BASE}/api/v1`;
 const ada = new Member();
-const kept = { redirects: 0 };
+const state = { redirects: 0 };
 
 const provider = {
   redirectUrl: 'http://localhost:43119/callback',
@@ -25,17 +25,17 @@ const provider = {
     response_types: ['code'],
     token_endpoint_auth_method: 'none',
   },
-  state: () => (kept.state = randomUUID()),
-  clientInformation: () => kept.client,
-  saveClientInformation: (client) => { kept.client = client; },
-  tokens: () => kept.tokens,
-  saveTokens: (tokens) => { kept.tokens = tokens; },
-  codeVerifier: () => kept.verifier,
-  saveCodeVerifier: (verifier) => { kept.verifier = verifier; },
-  invalidateCredentials: (what) => { if (what === 'tokens') delete kept.tokens; else assert.fail(`${what} is lost`); },
-  redirectToAuthorization: async (address) => {
-    kept.redirects += 1;
-    kept.answer = (await ada.allow(address)).searchParams;
+  state: () => (state.state = randomUUID()),
+  clientInformation: () => state.client,
+  saveClientInformation: (client) => { state.client = client; },
+  tokens: () => state.tokens,
+  saveTokens: (tokens) => { state.tokens = tokens; },
+  codeVerifier: () => state.verifier,
+  saveCodeVerifier: (verifier) => { state.verifier = verifier; },
+  invalidateCredentials: (what) => { if (what === 'tokens') delete state.tokens; else assert.fail(`${what} is lost`); },
+  redirectToAuthorization: async (url) => {
+    state.redirects += 1;
+    state.response = (await ada.allow(url)).searchParams;
   },
 };
 
@@ -45,37 +45,37 @@ const { resourceMetadataUrl } = extractWWWAuthenticateParams(anonymous);
 const resource = await discoverOAuthProtectedResourceMetadata(API);
 assert.deepEqual(await discoverOAuthProtectedResourceMetadata(API, { resourceMetadataUrl }), resource);
 const server = await discoverAuthorizationServerMetadata(resource.authorization_servers[0]);
-console.log(`the metadata of ${resource.resource} is found from a 401, and from the address alone`);
+console.log(`found the metadata of ${resource.resource} from a 401 and from the URL alone`);
 
 assert.equal(await auth(provider, { serverUrl: API }), 'REDIRECT');
-assert.equal(kept.answer.get('state'), kept.state);
-assert.equal(kept.answer.get('iss'), server.issuer);
-console.log(`registered as ${kept.client.client_name}, and allowed`);
+assert.equal(state.response.get('state'), state.state);
+assert.equal(state.response.get('iss'), server.issuer);
+console.log(`registered as ${state.client.client_name}, with access allowed`);
 
-assert.equal(await auth(provider, { serverUrl: API, authorizationCode: kept.answer.get('code') }), 'AUTHORIZED');
-assert.equal(await status(kept.tokens), 200);
-console.log('the code brings tokens, and they are good');
+assert.equal(await auth(provider, { serverUrl: API, authorizationCode: state.response.get('code') }), 'AUTHORIZED');
+assert.equal(await status(state.tokens), 200);
+console.log('exchanged the code for tokens that work');
 
-const before = kept.tokens;
+const before = state.tokens;
 assert.equal(await auth(provider, { serverUrl: API }), 'AUTHORIZED');
-assert.equal(await status(kept.tokens), 200);
+assert.equal(await status(state.tokens), 200);
 assert.equal(await status(before), 401);
-assert.equal(kept.redirects, 1);
-console.log('refreshed without the member; the access token before is refused');
+assert.equal(state.redirects, 1);
+console.log('refreshed without the member; the previous access token is rejected');
 
 const revoked = await fetch(server.revocation_endpoint, {
   method: 'POST',
-  body: new URLSearchParams({ client_id: kept.client.client_id, token: kept.tokens.refresh_token }),
+  body: new URLSearchParams({ client_id: state.client.client_id, token: state.tokens.refresh_token }),
 });
 assert.equal(revoked.status, 200);
-assert.equal(await status(kept.tokens), 401);
-console.log('revoked; the access token is refused');
+assert.equal(await status(state.tokens), 401);
+console.log('revoked; the access token is rejected');
 
 assert.equal(await auth(provider, { serverUrl: API }), 'REDIRECT');
-assert.equal(await auth(provider, { serverUrl: API, authorizationCode: kept.answer.get('code') }), 'AUTHORIZED');
-assert.equal(await status(kept.tokens), 200);
-assert.equal(kept.redirects, 2);
-console.log('the refresh token is no good either, so the member is asked again, and allows');
+assert.equal(await auth(provider, { serverUrl: API, authorizationCode: state.response.get('code') }), 'AUTHORIZED');
+assert.equal(await status(state.tokens), 200);
+assert.equal(state.redirects, 2);
+console.log('the refresh token was also revoked, so the member was asked again and allowed access');
 
 async function status({ access_token: token }) {
   const response = await fetch(`${API}/organization`, { headers: { authorization: `Bearer ${token}` } });

@@ -1,6 +1,6 @@
-"""A member at a browser: follows redirects, signs in, and answers the consent page.
+"""A member with a browser, who follows redirects, signs in and answers the consent page.
 
-The forms are sent as they came, hidden fields and all.
+Forms are submitted with all their fields, including hidden ones.
 """
 
 from urllib.parse import urljoin, urlsplit
@@ -8,18 +8,18 @@ from urllib.parse import urljoin, urlsplit
 import lxml.html
 import requests
 
-# The local service has this member of Acme on every machine.
+# A member of Acme in the demo data.
 CREDENTIALS = {"email": "ada@acme.example", "password": "acme demo password"}
 
 
 class Member:
     def __init__(self):
-        # Plain pairs: a session of requests would send secure cookies over TLS only; a browser trusts its own machine, too.
+        # Not a requests session, which sends secure cookies only over TLS. Browsers also send them to loopback.
         self.cookies = {}
 
-    def allow(self, address, **choices):
-        """Where the browser is sent with a yes; `choices` are fields of the form."""
-        page = self._go("GET", address)
+    def allow(self, url, **choices):
+        """Allows access and returns the URL that the browser is redirected to. `choices` are fields of the form."""
+        page = self._go("GET", url)
         if urlsplit(page.base_url).path == "/dashboard/sign-in":
             page = self._press(page, "Sign in", CREDENTIALS)
         return self._press(page, "Allow", choices)
@@ -34,13 +34,13 @@ class Member:
             fields.append((button.get("name"), button.get("value")))
         return self._go(form.method, form.action, fields)
 
-    def _go(self, method, address, fields=None):
-        """The page at the end of the redirects, or the first address that is not the service's."""
-        response = requests.request(method, address, data=fields, cookies=self.cookies, allow_redirects=False)
+    def _go(self, method, url, fields=None):
+        """Follows redirects to a page, or to the first URL outside the service, which it returns."""
+        response = requests.request(method, url, data=fields, cookies=self.cookies, allow_redirects=False)
         self.cookies.update(response.cookies.get_dict())
         if response.status_code == 303:
-            following = urljoin(address, response.headers["location"])
-            same = urlsplit(following)[:2] == urlsplit(address)[:2]
-            return self._go("GET", following) if same else following
-        assert response.status_code == 200, f"{address} answers {response.status_code}: {response.text}"
-        return lxml.html.fromstring(response.text, base_url=address)
+            target = urljoin(url, response.headers["location"])
+            is_same_origin = urlsplit(target)[:2] == urlsplit(url)[:2]
+            return self._go("GET", target) if is_same_origin else target
+        assert response.status_code == 200, f"{url} returned {response.status_code}: {response.text}"
+        return lxml.html.fromstring(response.text, base_url=url)

@@ -1,5 +1,5 @@
-// oauth4webapi checks every answer against the RFCs: once as a public client, once with each way to send a secret, then what
-// the service refuses.
+// Tests oauth4webapi, which checks every response against the RFCs: as a public client, with each method of client
+// authentication, and with requests that the service rejects.
 
 import assert from 'node:assert/strict';
 import * as oauth from 'oauth4webapi';
@@ -9,7 +9,7 @@ const BASE = process.argv[2];
 const API = new URL(`${BASE}/api/v1`);
 const ORGANIZATION = new URL(`${API}/organization`);
 const ROLES = new URL(`${API}/roles`);
-// The port of a loopback address is the system's to choose, after registration.
+// Any port of a loopback redirect URI is allowed after registration.
 const REGISTERED = 'http://127.0.0.1/callback';
 const REDIRECT = 'http://127.0.0.1:43117/callback';
 const HTTP = { [oauth.allowInsecureRequests]: true };
@@ -23,36 +23,36 @@ for (const [method, authentication] of [
   ['client_secret_post', oauth.ClientSecretPost],
 ]) {
   const app = await register(method, authentication);
-  const first = await exchange(app, await authorize(app, (address) => ada.allow(address)));
+  const first = await exchange(app, await authorize(app, (url) => ada.allow(url)));
   await use(first.access_token);
-  console.log(`${method}: a code, and tokens that read the organization and create a role`);
+  console.log(`${method}: exchanged the code; the token reads the organization and creates a role`);
 
   const second = await refresh(app, first.refresh_token);
   await use(second.access_token);
-  await isRefused(first.access_token);
-  console.log(`${method}: refreshed; the access token before is refused`);
+  await assertRejected(first.access_token);
+  console.log(`${method}: refreshed; the previous access token is rejected`);
 
   const revocation = await oauth.revocationRequest(server, app.client, app.authentication, second.refresh_token, HTTP);
   await oauth.processRevocationResponse(revocation);
-  await isRefused(second.access_token);
+  await assertRejected(second.access_token);
   await assert.rejects(refresh(app, second.refresh_token), { error: 'invalid_grant' });
-  console.log(`${method}: revoked, the access token with the refresh token`);
+  console.log(`${method}: revoked the refresh token together with the access token`);
 }
 
 const app = await register('none', oauth.None);
-await assert.rejects(authorize(app, (address) => ada.deny(address)), { error: 'access_denied' });
-console.log('denied: access_denied, with state and issuer');
+await assert.rejects(authorize(app, (url) => ada.deny(url)), { error: 'access_denied' });
+console.log('denied: the redirect has access_denied with state and issuer');
 
-const reader = await exchange(app, await authorize(app, (address) => ada.allow(address), 'organization:read'));
+const reader = await exchange(app, await authorize(app, (url) => ada.allow(url), 'organization:read'));
 assert.equal(reader.scope, 'organization:read');
 assert.equal((await call(reader.access_token, 'GET', ORGANIZATION)).status, 200);
-const refused = await challenge(createRole(reader.access_token));
-assert.equal(refused.status, 403);
-assert.equal(refused.parameters.error, 'insufficient_scope');
-assert.equal(refused.parameters.scope, 'roles:write');
-console.log('organization:read alone: 403 insufficient_scope names roles:write');
+const rejection = await challenge(createRole(reader.access_token));
+assert.equal(rejection.status, 403);
+assert.equal(rejection.parameters.error, 'insufficient_scope');
+assert.equal(rejection.parameters.scope, 'roles:write');
+console.log('with organization:read only: 403 insufficient_scope requires roles:write');
 
-// From a refused call to the metadata of the API, and from there to its authorization server.
+// Discovers the API's metadata from a rejected call, and from there the authorization server.
 async function discover() {
   const { status, parameters } = await challenge(call('not-a-token', 'GET', ORGANIZATION));
   assert.equal(status, 401);
@@ -64,7 +64,7 @@ async function discover() {
   const issuer = new URL(resource.authorization_servers[0]);
   const discovery = await oauth.discoveryRequest(issuer, { algorithm: 'oauth2', ...HTTP });
   const metadata = await oauth.processDiscoveryResponse(issuer, discovery);
-  console.log(`which leads to the authorization server ${metadata.issuer}`);
+  console.log(`from there to the authorization server ${metadata.issuer}`);
   return metadata;
 }
 
@@ -76,12 +76,12 @@ async function register(method, authentication) {
   return { client, authentication: authentication(client.client_secret) };
 }
 
-// The verified answer to an authorization request, and the verifier that it can be exchanged with.
+// Requests authorization. Returns the validated response, and the verifier for the exchange.
 async function authorize({ client }, decide, scope) {
   const verifier = oauth.generateRandomCodeVerifier();
   const state = oauth.generateRandomState();
-  const address = new URL(server.authorization_endpoint);
-  address.search = new URLSearchParams({
+  const url = new URL(server.authorization_endpoint);
+  url.search = new URLSearchParams({
     response_type: 'code',
     client_id: client.client_id,
     redirect_uri: REDIRECT,
@@ -91,9 +91,9 @@ async function authorize({ client }, decide, scope) {
     state,
     ...(scope && { scope }),
   });
-  const answer = await decide(address);
-  assert.equal(answer.origin + answer.pathname, REDIRECT);
-  return { verifier, answer: oauth.validateAuthResponse(server, client, answer, state) };
+  const redirect = await decide(url);
+  assert.equal(redirect.origin + redirect.pathname, REDIRECT);
+  return { verifier, answer: oauth.validateAuthResponse(server, client, redirect, state) };
 }
 
 async function exchange({ client, authentication }, { verifier, answer }) {
@@ -114,7 +114,7 @@ async function use(token) {
   assert.equal((await createRole(token)).status, 201);
 }
 
-async function isRefused(token) {
+async function assertRejected(token) {
   const { status, parameters } = await challenge(call(token, 'GET', ORGANIZATION));
   assert.equal(status, 401);
   assert.equal(parameters.error, 'invalid_token');
@@ -129,9 +129,9 @@ function call(token, method, url, headers, body) {
   return oauth.protectedResourceRequest(token, method, url, headers, body, HTTP);
 }
 
-// The status and the one challenge of a call that is refused.
-async function challenge(refused) {
-  const error = await refused.then(() => assert.fail('the call was not refused'), (reason) => reason);
+// Returns the status and the only challenge of a call that must be rejected.
+async function challenge(call) {
+  const error = await call.then(() => assert.fail('the call must be rejected'), (reason) => reason);
   assert(error instanceof oauth.WWWAuthenticateChallengeError, error);
   assert.deepEqual(error.cause.map(({ scheme }) => scheme), ['bearer']);
   return { status: error.status, parameters: error.cause[0].parameters };

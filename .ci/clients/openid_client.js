@@ -1,5 +1,5 @@
-// openid-client needs one address, the server's, and does the rest by itself. It sends the secret in the form, though it is
-// registered for Basic: the service takes both.
+// Tests openid-client, which needs only the server's URL. It sends the secret in the form although it is registered for
+// Basic; the service accepts both.
 
 import assert from 'node:assert/strict';
 import * as openid from 'openid-client';
@@ -19,34 +19,34 @@ console.log(`registered at ${config.serverMetadata().registration_endpoint}`);
 
 const verifier = openid.randomPKCECodeVerifier();
 const state = openid.randomState();
-const address = openid.buildAuthorizationUrl(config, {
+const url = openid.buildAuthorizationUrl(config, {
   redirect_uri: REDIRECT,
   code_challenge: await openid.calculatePKCECodeChallenge(verifier),
   code_challenge_method: 'S256',
   resource: API,
   state,
 });
-const answer = await new Member().allow(address);
+const redirect = await new Member().allow(url);
 const first = await openid.authorizationCodeGrant(
-  config, answer, { pkceCodeVerifier: verifier, expectedState: state }, { resource: API },
+  config, redirect, { pkceCodeVerifier: verifier, expectedState: state }, { resource: API },
 );
 await use(first);
-console.log(`a code, and tokens for ${first.expires_in} s`);
+console.log(`exchanged the code for tokens that expire in ${first.expires_in} s`);
 
 const second = await openid.refreshTokenGrant(config, first.refresh_token, { resource: API });
 await use(second);
-await isRefused(first);
-console.log('refreshed; the access token before is refused');
+await assertRejected(first);
+console.log('refreshed; the previous access token is rejected');
 
 await openid.tokenRevocation(config, second.access_token);
-await isRefused(second);
+await assertRejected(second);
 const third = await openid.refreshTokenGrant(config, second.refresh_token);
 await use(third);
-console.log('an access token revoked; the refresh token brings the next');
+console.log('revoked an access token; the refresh token still works');
 
 await openid.tokenRevocation(config, third.refresh_token, { token_type_hint: 'refresh_token' });
-await isRefused(third);
-console.log('the refresh token revoked; nothing is accepted any more');
+await assertRejected(third);
+console.log('revoked the refresh token; all tokens are rejected');
 
 async function use(tokens) {
   const shown = await call(tokens, 'GET', 'organization');
@@ -55,7 +55,7 @@ async function use(tokens) {
   assert.equal(created.status, 201);
 }
 
-async function isRefused(tokens) {
+async function assertRejected(tokens) {
   await assert.rejects(call(tokens, 'GET', 'organization'), (error) => {
     assert(error instanceof openid.WWWAuthenticateChallengeError, error);
     assert.equal(error.cause[0].parameters.error, 'invalid_token');

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# OAuth clients that others wrote, each through the whole flow against a local service that keeps nothing.
+# Runs third-party OAuth clients through the complete flow against an in-memory local service.
 #
 # Usage: run.sh ROLECALL
 set -euo pipefail
@@ -8,7 +8,7 @@ cd "$(dirname "${BASH_SOURCE[0]}")"
 
 clients=(oauth4webapi.js openid_client.js mcp_sdk.js authlib_client.py)
 
-# Starts the service on a free port; its first line says where it is.
+# Starts the service on a free port. The first line of its output contains its URL.
 start() {
   log=$(mktemp)
   exec {lines}< <(exec "$rolecall" --memory --port 0 --template ../../template.yaml 2>"$log")
@@ -17,7 +17,7 @@ start() {
   read -r -t 60 -u "$lines" _ base
 }
 
-# Stops the service, and shows what it had to say if something has failed.
+# Stops the service, and prints its log if a client failed.
 stop() {
   local status=$?
   kill "$service" 2>/dev/null || true

@@ -1,8 +1,8 @@
-"""What Schemathesis cannot learn from the document: why valid requests may be refused, and what keeps them from it.
+"""What Schemathesis cannot learn from the document: when valid requests may be rejected, and what they need to succeed.
 
-Whether a request is in good form, its schema says, and a refusal of good form fails the lane. But a good request may
-meet a state that does not allow it, and a few rules are beyond any schema. Each such refusal stands here, as the whole
-sentence that the service says. So that not all requests end there, most valid ones get the ids that they need.
+The lane fails if the service rejects a request that matches its schema. But the current state may not allow a valid
+request, and schemas cannot express some rules. Each such rejection is listed here with the service's complete message.
+Most valid requests get existing ids, so that they are not all rejected.
 """
 
 import hmac
@@ -27,7 +27,7 @@ from schemathesis.engine.events import ScenarioFinished
 from schemathesis.openapi.checks import RejectedPositiveData, UseAfterFree
 
 BASE = os.environ["CONTRACT_BASE"]
-# The local service's, on every machine.
+# The local service's signing key, which is the same on every machine.
 SIGNING_KEY = b"0123456789abcdef0123456789abcdef"
 REDIRECT_URI = "https://app.example/callback"
 ROLE_STATUS = "(draft|open|paused|closed)"
@@ -35,7 +35,7 @@ STAGE = "(applied|screening|interview|offer|hired|rejected)"
 
 
 class Excuse(NamedTuple):
-    """A sentence, as a pattern, that may answer a valid request, and why; `fits` says which requests, where not all."""
+    """A message, as a pattern, that may reject a valid request, and the reason. `fits` limits it to some requests."""
 
     status: int
     sentence: str
@@ -43,7 +43,7 @@ class Excuse(NamedTuple):
     fits: Callable = lambda case: True
 
 
-# Of each case, by its id, the fields whose values were made for it.
+# By the id of a case, the fields whose values were created for it.
 made_for = defaultdict(set)
 
 
@@ -52,12 +52,12 @@ def has_unknown_id(case):
 
 
 def may_cross(case):
-    """Both that are given may; what is not given, only a role that is there already may have."""
+    """Whether the salary range may be crossed. A missing end may come only from the existing role."""
     role = case.body["role"] if case.path.endswith("/quick_post") else case.body
-    given = [role[name] for name in ("salary_min", "salary_max") if name in role]
-    if None in given:
+    ends = [role[name] for name in ("salary_min", "salary_max") if name in role]
+    if None in ends:
         return False
-    return given[0] > given[1] if len(given) == 2 else len(given) == 1 and case.method == "PATCH"
+    return ends[0] > ends[1] if len(ends) == 2 else len(ends) == 1 and case.method == "PATCH"
 
 
 PORT = "(:[1-9][0-9]{0,3})?"
@@ -67,12 +67,12 @@ PLAIN_REDIRECT_URI = rf"(?ai)(https://{HOST}|http://(localhost|127\.0\.0\.1){POR
 WEB_ADDRESSES = ["resume_url", "client_uri", "logo_uri", "tos_uri", "policy_uri"]
 
 
-def has_odd_host(case):
-    given = [case.body[name] for name in WEB_ADDRESSES if case.body.get(name)]
-    return not all(re.fullmatch(PLAIN_ADDRESS, address) for address in given)
+def has_unusual_host(case):
+    addresses = [case.body[name] for name in WEB_ADDRESSES if case.body.get(name)]
+    return not all(re.fullmatch(PLAIN_ADDRESS, address) for address in addresses)
 
 
-def has_odd_redirect_uri(case):
+def has_unusual_redirect_uri(case):
     return not all(re.fullmatch(PLAIN_REDIRECT_URI, uri) for uri in case.body["redirect_uris"])
 
 
@@ -87,99 +87,99 @@ def lacks_grant(case):
     return not all(case.body.get(name) for name in GRANTS[case.body["grant_type"]])
 
 
-def names_no_screen(case):
-    def part(whole, name):
-        return whole.get(name) if isinstance(whole, dict) else None
+def lacks_screen(case):
+    def part(value, name):
+        return value.get(name) if isinstance(value, dict) else None
 
     message = case.body["message"]
-    names = [part(part(whole, "customer"), "externalId") for whole in (part(message, "call"), message)]
-    return not any(isinstance(name, str) and name.strip() for name in names)
+    ids = [part(part(value, "customer"), "externalId") for value in (part(message, "call"), message)]
+    return not any(isinstance(id, str) and id.strip() for id in ids)
 
 
-# The state does not allow it: the reason is what of the state it depends on.
+# Rejections that depend on the state. The reason is the part of the state.
 STATES = [
-    Excuse(404, "Not found", "what there is of this id", has_unknown_id),
-    Excuse(400, "The cursor is not valid for this list", "what this list has given"),
-    Excuse(412, "The resource has changed since it was read", "which version there is"),
+    Excuse(404, "Not found", "which ids exist", has_unknown_id),
+    Excuse(400, "The cursor is not valid for this list", "which cursors the list returned"),
+    Excuse(412, "The resource has changed since it was read", "the current version"),
     Excuse(422, "The idempotency key was used with a different request", "which keys were used"),
-    Excuse(422, "email is already in use", "which candidates there are"),
-    Excuse(422, "role_id must be the id of a role", "which roles there are"),
+    Excuse(422, "email is already in use", "which candidates exist"),
+    Excuse(422, "role_id must be the id of a role", "which roles exist"),
     Excuse(422, "role_id already has a job posting", "the role's posting"),
-    Excuse(422, "role_id is a role that the candidate has applied for already", "the candidate's applications"),
+    Excuse(422, "role_id is a role that the candidate has already applied for", "the candidate's applications"),
     Excuse(422, f"role_id must be the id of an open role, and this one is {ROLE_STATUS}", "the role's status"),
     Excuse(422, f"role_id must be the id of an open or paused role, and this one is {ROLE_STATUS}", "its status"),
-    Excuse(422, "role_id is a role for which the candidate has a voice screen that has not ended", "other screens"),
+    Excuse(422, "role_id is a role for which the candidate already has an unfinished voice screen", "other screens"),
     Excuse(422, f"status cannot go from {ROLE_STATUS} to {ROLE_STATUS}", "the role's status"),
-    Excuse(422, f"stage cannot go from {STAGE} to ({STAGE}|the one before rejected)", "the candidate's stage"),
+    Excuse(422, f"stage cannot go from {STAGE} to ({STAGE}|the stage before rejection)", "the candidate's stage"),
     Excuse(422, "published cannot become true while the role is closed", "the role's status"),
-    Excuse(422, "job_posting_id must be the id of a job posting", "which postings there are"),
+    Excuse(422, "job_posting_id must be the id of a job posting", "which postings exist"),
     Excuse(422, "job_posting_id must be the id of a published job posting", "whether it is published"),
     Excuse(422, f"job_posting_id must belong to an open role, and this one is {ROLE_STATUS}", "the role's status"),
     Excuse(
-        422, "job_posting_id has been posted with this very text already, and X takes no duplicates", "what was posted"
+        422, "job_posting_id was already posted with this text, and X rejects duplicates", "what was posted"
     ),
     Excuse(
         400,
-        "The code or token is not known, was used, has expired, or was issued to another client.",
+        "The code or token is unknown, already used, expired, or issued to another client.",
         "what was granted",
         has_unknown_grant,
     ),
-    Excuse(400, "scope may hold only what was granted.", "what was granted"),
-    Excuse(400, "resource must be http.*/api/v1.", "where the service is"),
-    Excuse(429, "There were too many of these requests from your address; try again later.", "what came before"),
+    Excuse(400, "scope may contain only scopes that were granted.", "what was granted"),
+    Excuse(400, "resource must be http.*/api/v1.", "the service's URL"),
+    Excuse(429, "Too many requests from your address. Try again later.", "the number of earlier requests"),
 ]
 
-# No schema can express the rule, for this reason.
+# Rules that no schema can express, with the reason.
 RULES = [
-    Excuse(422, r"(role\.)?salary_min must be at most salary_max", "a schema compares no fields", may_cross),
+    Excuse(422, r"(role\.)?salary_min must be at most salary_max", "a schema cannot compare fields", may_cross),
     Excuse(422, "scheduled_at must be in the future", "a schema has no clock"),
     Excuse(422, "scheduled_at must be within 90 days", "a schema has no clock"),
     Excuse(
         422,
         "resume_url must be an address that begins with http:// or https://",
-        "which hosts there can be, IDNA has tables for; of plain ones the pattern is enough",
-        has_odd_host,
+        "valid hosts depend on IDNA tables; the schema's pattern covers ordinary hosts",
+        has_unusual_host,
     ),
     Excuse(
         400,
         "[a-z]+_uri must be an address that begins with http:// or https://.",
-        "the same as of resume_url",
-        has_odd_host,
+        "the same as for resume_url",
+        has_unusual_host,
     ),
     Excuse(
         400,
         "A redirect URI must .*",
-        "which hosts and ports there can be takes a long pattern; of plain ones the short one is enough",
-        has_odd_redirect_uri,
+        "all valid hosts and ports would need a long pattern; the short one covers ordinary ones",
+        has_unusual_redirect_uri,
     ),
     Excuse(
         400,
         "(code|code_verifier|redirect_uri|refresh_token) is missing.",
-        "a form is flat, and generators make little of fields that depend on another",
+        "a form is flat, and generators do not support fields that depend on another",
         lacks_grant,
     ),
     Excuse(
         400,
-        "Client credentials must be sent one way, not two.",
-        "a schema of the form does not see the header",
+        "Client credentials must be sent in the header or in the form, not in both.",
+        "the form's schema cannot refer to the header",
         lambda case: case.body.get("client_secret"),
     ),
     Excuse(
         401,
-        "The client is not known, or its secret is not right.",
-        "a schema of the form does not see the header",
+        "The client is unknown, or its secret is wrong.",
+        "the form's schema cannot refer to the header",
         lambda case: case.body.get("client_id"),
     ),
-    Excuse(400, "The request body is not a callback", "the provider says what a message is", names_no_screen),
+    Excuse(400, "The request body is not a callback", "the provider defines messages", lacks_screen),
 ]
 
 
-# How often which excuses together were taken for a refusal.
+# How often each combination of excuses applied to a rejection.
 excused = Counter()
 
 
 def find_excuse(status, sentence, case):
-    """The sentence of the excuse; there is none for a field that was made for this case."""
+    """The message of the matching excuse. A field whose value was created for this case has none."""
     if sentence.split()[0] in made_for[case.id]:
         return None
     fitting = (
@@ -192,9 +192,9 @@ def find_excuse(status, sentence, case):
 
 @schemathesis.hook
 def filter_failure(context, failure, case, response):
-    """Whether this is a failure: everything but refusals whose sentences are all excused."""
+    """Whether this is a failure. Rejections are not if all their messages are excused."""
     if isinstance(failure, UseAfterFree):
-        # DELETE closes a role, and shows it; nothing is erased.
+        # DELETE closes a role without deleting it.
         return failure.operation != "DELETE /api/v1/roles/{id}"
     if not isinstance(failure, RejectedPositiveData):
         return True
@@ -207,7 +207,7 @@ def filter_failure(context, failure, case, response):
     return False
 
 
-# Schemathesis puts no quotes into headers unless it knows their format, and calls valid what it puts there instead.
+# Without a format, Schemathesis generates headers without quotes and considers them valid.
 TAG = r'(W/)?"[!#-+\--~]{0,20}"'
 TAGS = strategies.from_regex(rf"\*|{TAG}(, ?{TAG}){{0,3}}", fullmatch=True)
 schemathesis.openapi.format("entity-tags", TAGS)
@@ -217,20 +217,20 @@ schemathesis.openapi.format("entity-tags", TAGS)
 def before_load_schema(context, document):
     components = document["components"]
     components["parameters"]["If-Match"]["schema"]["format"] = "entity-tags"
-    # Schemathesis lets every valid request be refused at an address that is known to give tokens.
+    # Schemathesis accepts any rejection of a valid request at a known token URL.
     for scheme in components["securitySchemes"].values():
         for flow in scheme.get("flows", {}).values():
             flow["tokenUrl"] = ""
 
 
 class Maker:
-    """Makes resources in the state that an operation asks for."""
+    """Creates resources in the state that an operation requires."""
 
     def __init__(self):
         self.session, self.member, self.number, self.code = requests.Session(), Member(), 0, {}
         self.session.headers["Authorization"] = f"Bearer {os.environ['CONTRACT_KEY']}"
 
-    def ask(self, method, path, **body):
+    def send(self, method, path, **body):
         url = f"{BASE}/api/v1/{path}"
         response = self.session.request(method, url, json=body or None, timeout=30)
         response.raise_for_status()
@@ -241,29 +241,29 @@ class Maker:
         return self.number
 
     def role(self, *moves):
-        id = self.ask("POST", "roles", title=f"Cook {self.next()}")["id"]
+        id = self.send("POST", "roles", title=f"Cook {self.next()}")["id"]
         for move in moves:
-            self.ask("POST", f"roles/{id}/{move}")
+            self.send("POST", f"roles/{id}/{move}")
         return id
 
     def closed_role(self):
-        return self.ask("DELETE", f"roles/{self.role()}")["id"]
+        return self.send("DELETE", f"roles/{self.role()}")["id"]
 
     def posting(self):
-        return self.ask("POST", "quick_post", role={"title": f"Cook {self.next()}"})["job_posting"]["id"]
+        return self.send("POST", "quick_post", role={"title": f"Cook {self.next()}"})["job_posting"]["id"]
 
     def candidate(self, *moves):
-        id = self.ask("POST", "candidates", name="Ada", email=f"made.{self.next()}@example.com")["id"]
+        id = self.send("POST", "candidates", name="Ada", email=f"made.{self.next()}@example.com")["id"]
         for move in moves:
-            self.ask("POST", f"candidates/{id}/{move}")
+            self.send("POST", f"candidates/{id}/{move}")
         return id
 
     def screen(self):
         path = f"candidates/{self.candidate()}/invite_screen"
-        return self.ask("POST", path, role_id=self.role("publish"))["id"]
+        return self.send("POST", path, role_id=self.role("publish"))["id"]
 
     def client(self):
-        """A registered application's identifier and secret."""
+        """Registers an application. Returns its id and secret."""
         body = {"redirect_uris": [REDIRECT_URI]}
         client = requests.post(f"{BASE}/oauth/registrations", json=body, timeout=30).json()
         return client["client_id"], client["client_secret"]
@@ -272,28 +272,28 @@ class Maker:
         return requests.post(f"{BASE}/oauth/token", data=self.code, auth=CLIENT, timeout=30).json()
 
     def grant(self, grant_type):
-        """What our application gets tokens for, after a member's yes.
+        """Has a member consent. Returns the parameters that our application exchanges for tokens.
 
-        An organization has room for 50 grants; a code that is shown once more ends its own.
+        Because an organization can have only 50 grants, it first presents the last code again, which ends its grant.
         """
         self.tokens()
         verifier = "v" * 43
         challenge = urlsafe_b64encode(sha256(verifier.encode()).digest()).decode().rstrip("=")
-        asked = {"response_type": "code", "client_id": CLIENT[0], "redirect_uri": REDIRECT_URI, "scope": "roles:read"}
-        asked |= {"code_challenge": challenge, "code_challenge_method": "S256"}
-        answer = self.member.allow(f"{BASE}/oauth/authorize?{urlencode(asked)}")
+        query = {"response_type": "code", "client_id": CLIENT[0], "redirect_uri": REDIRECT_URI, "scope": "roles:read"}
+        query |= {"code_challenge": challenge, "code_challenge_method": "S256"}
+        redirect = self.member.allow(f"{BASE}/oauth/authorize?{urlencode(query)}")
         self.code = {"grant_type": "authorization_code", "redirect_uri": REDIRECT_URI, "code_verifier": verifier}
-        self.code["code"] = parse_qs(urlsplit(answer).query)["code"][0]
+        self.code["code"] = parse_qs(urlsplit(redirect).query)["code"][0]
         return self.code if grant_type == "authorization_code" else {"refresh_token": self.tokens()["refresh_token"]}
 
     def callback(self):
-        """What a provider says of a screen."""
+        """A provider's callback for a screen."""
         call = {"id": f"call-{self.next()}", "customer": {"externalId": f"1-live-{self.screen()}"}}
         return {"type": "end-of-call-report", "endedReason": "customer-busy", "call": call}
 
 
 class Signature(AuthBase):
-    """Signs as the voice simulator does, at the time of the request; what is missing or in bad form stays so."""
+    """Signs requests like the voice simulator, with the current time. Leaves missing or malformed headers unchanged."""
 
     def __init__(self):
         purpose = b"voice simulator"
@@ -315,15 +315,15 @@ CLIENT = make.client()
 
 @schemathesis.hook
 def after_load_schema(context, schema):
-    """Not every operation takes a key of the API. The first that fits an operation is taken, and keys fit all."""
+    """Sets the authentication of operations without API keys. The first match applies, and API keys match all."""
     client = schema.auth.set_from_requests(HTTPBasicAuth(*CLIENT))
     client.apply_to(path=["/oauth/token", "/oauth/revoke"])
     schema.auth.set_from_requests(Signature()).apply_to(path="/webhooks/voice/{provider}")
     schema.auth.providers.reverse()
 
 
-# By operation and field, what makes a value that will do.
-MADE = {
+# By operation and field, the function that creates a usable value.
+CREATORS = {
     "publish_role": {"id": make.role},
     "pause_role": {"id": lambda: make.role("publish")},
     "resume_role": {"id": lambda: make.role("publish", "pause")},
@@ -360,9 +360,10 @@ valid = Counter()
 
 @schemathesis.hook
 def before_call(context, case, kwargs):
-    """Gives valid requests what they need: keys and addresses that are new, and ids, but those that a link has led to.
+    """Gives valid requests new keys and e-mail addresses, and existing ids unless a link provides them.
 
-    Every third is left as it is; but the stateful phase, which repeats what it did, must always get the same answer.
+    Leaves every third request unchanged, except in the stateful phase, where repeated requests must get the same
+    response.
     """
     operation, meta = case.operation.definition.raw["operationId"], case.meta
     if meta is None or meta.generation.mode.is_negative or case.method != case.operation.method.upper():
@@ -378,19 +379,19 @@ def before_call(context, case, kwargs):
         body["email"] = f"{make.next()}@example.com"
         made_for[case.id].add("email")
     if operation in ("issue_tokens", "revoke_token"):
-        # The header has it.
+        # The secret is in the header.
         body.pop("client_secret", None)
     if operation == "issue_tokens":
         granted = make.grant(body["grant_type"])
         body |= granted
         made_for[case.id].update(granted)
-    for field, made in MADE.get(operation, {}).items():
+    for field, create in CREATORS.get(operation, {}).items():
         if field in case.path_parameters:
             if is_stateful and not any(draw.location == "path" for draw in meta.pool_draws):
                 continue
-            case.path_parameters[field] = made()
+            case.path_parameters[field] = create()
         elif body.get(field) is not None:
-            body[field] = made()
+            body[field] = create()
         else:
             continue
         made_for[case.id].add(field)
@@ -400,7 +401,7 @@ def before_call(context, case, kwargs):
 class Tally(EventHandler):
     """Counts the cases by phase, operation and status, and the links that were followed.
 
-    They are written for run.py, with the excuses that there are, and those that were taken.
+    It writes them for run.py, with all excuses and those that applied.
     """
 
     def __init__(self, *args, **params):

@@ -1,9 +1,9 @@
-"""Has Schemathesis try the OpenAPI document on local services that keep nothing: what it allows, and what it forbids.
+"""Tests in-memory local services against the OpenAPI document with Schemathesis, with valid and invalid requests.
 
 Usage: run.py ROLECALL REPORTS
 
-The seed is fixed, so that one run is like the next, but for ids and what depends on them. CONTRACT_SEED=7 takes
-another, CONTRACT_SCALE=3 makes three times as many requests.
+The seed is fixed, so runs differ only in ids and what depends on them. CONTRACT_SEED=7 sets another seed,
+CONTRACT_SCALE=3 sends three times as many requests.
 """
 
 import json
@@ -17,9 +17,9 @@ from pathlib import Path
 HERE = Path(__file__).resolve().parent
 SEED = int(os.environ.get("CONTRACT_SEED", 1))
 SCALE = float(os.environ.get("CONTRACT_SCALE", 1))
-# Side by side, each with a service of its own: the phases, how many examples, and what else is taken for a link than
-# those of the document. (Either of the last two ends early where it finds that the same requests had other answers
-# before, and so the first two make about enough cases.)
+# Concurrent runs, each with its own service: the phases, the number of examples, and the algorithms that infer links
+# besides the document's. (The last two end early if they find that the same requests had other responses before, so the
+# first two must generate almost enough cases.)
 RUNS = [
     ("examples,coverage,fuzzing", 110, []),
     ("fuzzing", 110, []),
@@ -27,12 +27,12 @@ RUNS = [
     ("stateful", 100, ["location-headers", "dependency-analysis"]),
 ]
 LEAST_CASES = 10_000
-# Chance leads along the links, and along most of them soon.
+# The share of the document's links that must be followed. Links are chosen at random.
 LEAST_LINKS = 0.7
 
 
 class Run:
-    """Schemathesis, and the service that it asks. What becomes of it is in a folder of its own."""
+    """A Schemathesis run with its service. Its reports are in its own folder."""
 
     def __init__(self, rolecall, folder, seed, phases, examples, inference):
         folder.mkdir(parents=True, exist_ok=True)
@@ -46,8 +46,8 @@ class Run:
             stderr=self.open("service.txt"),
             text=True,
         )
-        base = self.said("Rolecall")
-        keys = {mode: self.said(f"Acme {mode}") for mode in ("live", "test")}
+        base = self.printed("Rolecall")
+        keys = {mode: self.printed(f"Acme {mode}") for mode in ("live", "test")}
         users = [
             {"name": mode, "fixedHeaders": [{"name": "Authorization", "value": f"Bearer {key}"}]}
             for mode, key in keys.items()
@@ -56,7 +56,7 @@ class Run:
         config = (HERE / "schemathesis.toml").read_text(encoding="utf-8")
         config += f"\n[phases.stateful]\ninference.algorithms = {inference}\n"
         (folder / "schemathesis.toml").write_text(config, encoding="utf-8")
-        # From a file, for Schemathesis leaves out the address that it has the document from.
+        # Schemathesis does not test the URL that it loads the document from, so it gets a file.
         with urllib.request.urlopen(f"{base}/api/v1/openapi.json", timeout=30) as document:
             (folder / "openapi.json").write_bytes(document.read())
         self.schemathesis = subprocess.Popen(
@@ -72,7 +72,7 @@ class Run:
             env={
                 **os.environ,
                 "PYTHONDONTWRITEBYTECODE": "1",
-                # A member who signs in and consents.
+                # For the module that signs a member in and consents.
                 "PYTHONPATH": str(HERE.parent / "clients"),
                 "SCHEMATHESIS_HOOKS": "hooks",
                 "CONTRACT_BASE": base,
@@ -88,15 +88,15 @@ class Run:
     def read(self, name):
         return json.loads((self.folder / name).read_text(encoding="utf-8"))
 
-    def said(self, label):
+    def printed(self, label):
         line = self.service.stdout.readline()
         if not line.startswith(label):
             self.service.kill()
-            sys.exit(f"the service did not say {label}, but: {line}")
+            sys.exit(f"the service printed another line instead of {label}: {line}")
         return line[len(label) :].strip()
 
     def problems(self):
-        """Waits for the end, and tells what was wrong."""
+        """Waits until the run ends, and yields its problems."""
         if self.schemathesis.wait() != 0:
             output = (self.folder / "output.txt").read_text(encoding="utf-8")
             yield output[max(output.find("= ERRORS ="), output.find("= FAILURES ="), 0) :]
@@ -109,16 +109,16 @@ class Run:
             process.wait()
 
 
-def judge(runs):
-    """Prints what the runs show together, and tells what they should have shown, too."""
+def evaluate(runs):
+    """Prints a summary of all runs, and yields the requirements that they do not meet."""
     generated = sum(run.read("report.json")["test_cases"]["generated"] for run in runs)
-    cases, links, excuses, refusals = Counter(), Counter(), Counter(), 0
+    cases, links, excuses, rejections = Counter(), Counter(), Counter(), 0
     for tally in [run.read("tally.json") for run in runs]:
         cases.update({tuple(key): number for key, number in tally["cases"]})
         links.update(dict(tally["links"]))
         excuses.update(dict.fromkeys(tally["excuses"], 0))
         for sentences, number in tally["excused"]:
-            refusals += number
+            rejections += number
             excuses.update(dict.fromkeys(sentences, number))
     operations = {
         f"{method.upper()} {path}": operation
@@ -132,30 +132,30 @@ def judge(runs):
         for name in response.get("links", {})
     ]
     followed = [link for link in documented if any(known.startswith(f"{link} -> ") for known in links)]
-    phases, successes, refused = Counter(), Counter(dict.fromkeys(operations, 0)), Counter()
+    phases, successes, failures = Counter(), Counter(dict.fromkeys(operations, 0)), Counter()
     for (phase, label, status), number in cases.items():
         phases[phase] += number
         if 200 <= status < 300:
             successes[label] += number
-        # There is no limit on the Pro plan, and nothing is busy; but applications register so often in an hour only.
+        # The Pro plan has no limit and the service is not busy, but the number of registrations per hour is limited.
         if status in (429, 502, 503) and (label, status) != ("POST /oauth/registrations", 429):
-            refused[f"{label} was answered {status}"] += number
+            failures[f"{label} returned {status}"] += number
     by_phase = ", ".join(f"{phase} {number}" for phase, number in phases.items())
-    print(f"{generated} cases of {len(operations)} operations with seed {SEED}: {by_phase}")
-    scarce = ", ".join(f"{label} {number}" for label, number in successes.most_common()[-3:])
-    print(f"{successes.total()} were answered with success; the fewest: {scarce}")
+    print(f"{generated} cases for {len(operations)} operations with seed {SEED}: {by_phase}")
+    fewest = ", ".join(f"{label} {number}" for label, number in successes.most_common()[-3:])
+    print(f"{successes.total()} succeeded; the operations with the fewest successes: {fewest}")
     print(
-        f"{links.total()} times a link was followed: {len(links)} different ones, {len(followed)} of the document's "
-        f"{len(documented)}"
+        f"followed {len(links)} different links {links.total()} times, with {len(followed)} of the document's "
+        f"{len(documented)} links"
     )
     unused = [sentence for sentence, number in excuses.items() if number == 0]
-    print(f"{refusals} refusals of valid requests were excused; these excuses were not used: {unused}")
+    print(f"{rejections} rejections of valid requests were excused; unused excuses: {unused}")
     if generated < LEAST_CASES:
-        yield f"there should be {LEAST_CASES} cases"
+        yield f"there must be at least {LEAST_CASES} cases"
     if len(followed) < LEAST_LINKS * len(documented):
-        yield f"too few of the document's links were followed, these not: {sorted(set(documented) - set(followed))}"
+        yield f"too few of the document's links were followed; not these: {sorted(set(documented) - set(followed))}"
     yield from (f"{label} never succeeded" for label, number in successes.items() if number == 0)
-    yield from (f"{what}, {number} times" for what, number in refused.items())
+    yield from (f"{failure}, {number} times" for failure, number in failures.items())
 
 
 def main():
@@ -168,7 +168,7 @@ def main():
     finally:
         for run in runs:
             run.stop()
-    sys.exit("\n".join(problems or judge(runs)) or 0)
+    sys.exit("\n".join(problems or evaluate(runs)) or 0)
 
 
 main()

@@ -1,9 +1,9 @@
-"""Plays the recorded events through the functions in containers, as the README tells readers to.
+"""Runs the functions in containers with their sample events, by the commands in the README.
 
-Usage: containers.py FOLDER ROLECALL IMAGE: the folder of the functions' binaries, the local service, and a file that stands in
-for AWS's base image. It starts its own Docker engine, so it must run as the first process of its own network, mount and process
-namespaces (unshare --net --mount --pid --fork --mount-proc). The kernel removes those with everything in them, however this
-program ends.
+Usage: containers.py FOLDER ROLECALL IMAGE, with the folder of the functions' binaries, the local service's binary, and
+a file that replaces AWS's base image. The program starts its own Docker engine, so it must be the first process of its
+own network, mount and process namespaces (unshare --net --mount --pid --fork --mount-proc). However the program ends,
+the kernel removes the namespaces with everything in them.
 """
 
 import contextlib
@@ -29,14 +29,14 @@ import sam
 SECTION = "### Functions in containers\n"
 ARCHITECTURE = {"aarch64": "arm64"}.get(platform.machine(), "x86_64")
 ACME = "rc_live_000000001000000001DemoKeyOfAcmeLiveNotASecret1G6Rh6"
-# None of the events that the README shows before this one leaves a task.
+# In the README no earlier event leaves a task.
 DONE = {"tasks_stream": {"tasks": 1, "failed": 0}}
 API = "http://127.0.0.1:3001"
 START_LAMBDA = "sam local start-lambda --port 3002 --warm-containers LAZY --no-watch --config-env local"
 
 
 def main(folder, rolecall, image):
-    assert os.getpid() == 1, "This must be the first process of its own namespaces; see the top of this file."
+    assert os.getpid() == 1, "This program must be the first process of its own namespaces; see the top of this file."
     signal.signal(signal.SIGTERM, stop)
     folder, rolecall, image = [pathlib.Path(path).resolve() for path in (folder, rolecall, image)]
     os.chdir(sam.ROOT)
@@ -67,23 +67,23 @@ def main(folder, rolecall, image):
             with terminal.running(command, 3001) as log:
                 request(terminal, requests)
                 processes.check_log(log)
-    print(f"{sum(map(len, events.values()))} events, {len(events)} functions, all in containers")
+    print(f"ran {sum(map(len, events.values()))} events in {len(events)} functions in containers")
 
 
 def stop(*_):
-    """Ends this program once: a second signal must not break off the cleaning up."""
+    """Ends the program. A second signal must not interrupt the cleanup."""
     signal.signal(signal.SIGTERM, signal.SIG_IGN)
     sys.exit(143)
 
 
 def blocks():
-    """The commands of the README's section, block by block."""
+    """The commands of the README's section, by block."""
     section = sam.readme().split(SECTION)[1].split("\n## ")[0]
     return [block.splitlines() for block in re.findall(r"```sh\n(.*?)```", section, re.DOTALL)]
 
 
 def isolate(work):
-    """Gives this program's namespaces a loopback device, an empty /run for the engine's socket, and a build folder."""
+    """Sets up a loopback device, an empty /run for the engine's socket, and a build folder in the namespaces."""
     for folder in ("build", "engine"):
         shutil.rmtree(work / folder, ignore_errors=True)
         (work / folder).mkdir()
@@ -98,7 +98,7 @@ def isolate(work):
 
 @contextlib.contextmanager
 def engine(data):
-    """A Docker engine on the default socket of this program's own /run."""
+    """Runs a Docker engine on the default socket in the namespace's /run."""
     os.environ.pop("DOCKER_HOST", None)
     command = ["dockerd", "--data-root", str(data), "--log-level", "error"]
     with processes.running("Docker engine", command) as (process, _):
@@ -108,31 +108,31 @@ def engine(data):
             yield client
         finally:
             for container in client.containers.list(all=True, ignore_removed=True):
-                # A sam that was ended just now may be removing it, too.
+                # A sam process that has just ended may also be removing it.
                 with contextlib.suppress(docker.errors.APIError):
                     container.remove(force=True)
 
 
 class Terminal:
-    """A reader's terminal: it runs one line after the other, and remembers what was exported."""
+    """Runs commands like a terminal, one after another, and remembers exported variables."""
 
     def __init__(self, folder, work):
         self.exports = []
         self.environment = {
             **os.environ,
-            # sam, and what stands in for cargo-lambda.
+            # With sam and the replacement for cargo-lambda.
             "PATH": f"{sam.ROOT}/.ci/runtime/bin:{pathlib.Path(sys.executable).parent}:{os.environ['PATH']}",
             "RELEASE": str(folder),
             "CARGO_TARGET_DIR": str(work / "lambda"),
-            # There is no registry, and no AWS that SAM could ask for the account.
+            # There is no registry, and no AWS to look up the account.
             "SAM_SKIP_PULL_IMAGE": "true",
             "AWS_MAX_ATTEMPTS": "1",
-            # Seconds that a container may take to start.
+            # The time limit for starting a container, in seconds.
             "SAM_CLI_CONTAINER_CONNECTION_TIMEOUT": "120",
         }
 
     def run(self, line):
-        """What a line prints."""
+        """Runs a command and returns its output."""
         print(f"$ {line}")
         if line.startswith("export "):
             self.exports.append(line)
@@ -143,7 +143,7 @@ class Terminal:
 
     @contextlib.contextmanager
     def running(self, line, port):
-        """A program that a line starts, and that listens on a port; gives its output."""
+        """Runs a server that listens on a port. Yields its log."""
         print(f"$ {line}")
         with processes.running(line, self.shell(f"exec {line}"), self.environment) as (process, log):
             processes.wait_for(process, lambda: processes.listens(port), 120)
@@ -155,7 +155,7 @@ class Terminal:
 
 @contextlib.contextmanager
 def local_service(lines, rolecall):
-    """The service as the README starts it, without cargo, which would build it once more."""
+    """Runs the local service with the README's options, but without cargo, which would build it again."""
     [line] = lines
     print(f"$ {line}")
     command = shlex.split(line.replace("cargo run --", str(rolecall)))
@@ -166,20 +166,24 @@ def local_service(lines, rolecall):
 
 
 def invoke(terminal, lines):
-    """Every invocation that the README shows is answered correctly."""
+    """Checks the results of the README's invocations."""
     for line in lines:
-        printed = terminal.run(line)
+        output = terminal.run(line)
         if "sam local invoke" in line:
             name = re.search(r"events/(\w+)\.json", line)[1]
-            event, given = json.loads(pathlib.Path(f"events/{name}.json").read_text()), json.loads(printed)
-            expected.check(name, event, given) if "routeKey" in event else expected.check_job(name, given, DONE.get(name))
+            event, result = json.loads(pathlib.Path(f"events/{name}.json").read_text()), json.loads(output)
+            if "routeKey" in event:
+                expected.check(name, event, result)
+            else:
+                expected.check_job(name, result, DONE.get(name))
 
 
 def request(terminal, lines):
-    """The requests that the README shows, and some more, are answered as they are by the gateway."""
-    found, refused = [terminal.run(line) for line in lines]
-    assert json.loads(found)["name"] == "Acme", found
-    assert refused.startswith("HTTP/1.1 401 ") and json.loads(refused.splitlines()[-1])["code"] == "unauthorized", refused
+    """Checks the responses to the README's requests and to some more."""
+    shown, rejected = [terminal.run(line) for line in lines]
+    assert json.loads(shown)["name"] == "Acme", shown
+    assert rejected.startswith("HTTP/1.1 401 "), rejected
+    assert json.loads(rejected.splitlines()[-1])["code"] == "unauthorized", rejected
     for method, path, body, status in (
         ("POST", "/api/v1/roles", {"title": "Engineer"}, 201),
         ("POST", "/api/v1/roles", {}, 422),
@@ -190,15 +194,16 @@ def request(terminal, lines):
     ):
         headers = {"Authorization": f"Bearer {ACME}", "Content-Type": "application/json"}
         data = None if body is None else json.dumps(body).encode()
-        asked = urllib.request.Request(API + path, data, headers, method=method)
+        sent = urllib.request.Request(API + path, data, headers, method=method)
         try:
-            given = processes.DIRECT.open(asked, timeout=60)
+            response = processes.DIRECT.open(sent, timeout=60)
         except urllib.error.HTTPError as error:
-            given = error
-        with given:
-            assert given.status == status, f"{method} {path}: expected {status}: {given.status} {given.read()}"
+            response = error
+        with response:
+            assert response.status == status, f"{method} {path}: expected {status}: {response.status} {response.read()}"
             if status == 201:
-                assert given.headers["location"].startswith(f"{API}/api/v1/roles/"), given.headers["location"]
+                location = response.headers["location"]
+                assert location.startswith(f"{API}/api/v1/roles/"), location
         print(status, method, path)
 
 

@@ -1,4 +1,4 @@
-"""What each recorded event is to be answered: by the OpenAPI document where that says it, else by what is written here."""
+"""The expected result of each sample event: from the OpenAPI document for its operations, otherwise from this file."""
 
 import json
 import re
@@ -15,10 +15,10 @@ REGISTRY = Registry().with_resource("urn:openapi", DRAFT202012.create_resource(D
 STATUS = {
     "default_method_not_allowed": 405,
     "default_not_found": 404,
-    # The signature is as old as the recording, and is good for five minutes. main.py sends it signed anew, too.
+    # The signature is as old as the event, and expires after five minutes. main.py also sends the event with a new one.
     "voice_webhook_receive": 401,
 }
-# Where redirects lead; what is new each time is a star.
+# The targets of redirects. A star stands for a part that differs each time.
 LOCATION = {
     "careers_apply": "/careers/acme/recorded/apply?ticket=*",
     "dashboard_account_password": "/dashboard/settings/account?done=password-changed",
@@ -26,7 +26,7 @@ LOCATION = {
     "dashboard_career_page_change": "/dashboard/settings/career-page?done=career-page-changed",
     "dashboard_channels_whatsapp_connect": "/dashboard/settings/integrations/channels?done=whatsapp-connected",
     "dashboard_channels_whatsapp_disconnect": "/dashboard/settings/integrations/channels?done=whatsapp-disconnected",
-    # Nobody comes back from X later than ten minutes, and only X has a code that is good.
+    # The connection to X has expired, because the event is older than ten minutes.
     "dashboard_channels_x_callback": "/dashboard/settings/integrations/channels?failed=x-stale",
     "dashboard_channels_x_connect": "https://x.com/i/oauth2/authorize?response_type=code&client_id=recorded"
     "&redirect_uri=https%3A%2F%2Fapi.rolecall.example%2Fdashboard%2Fsettings%2Fintegrations%2Fchannels%2Fx%2Fcallback"
@@ -43,18 +43,21 @@ LOCATION = {
     "oauth_authorize_decide": "http://127.0.0.1:8765/callback"
     "?code=rc_ac_L*&state=recorded&iss=https%3A%2F%2Fapi.rolecall.example",
 }
-# The pages: the title, and something that stands there.
+# Pages, by their title and some of their content.
 PAGES = {
     "careers_list": ("Openings at Acme", '<a href="/careers/acme/recorded">Recorded</a>'),
-    "careers_received": ("Thank you for applying – Acme", '<a href="/careers/acme/recorded">Recorded</a> has reached'),
+    "careers_received": (
+        "Application received – Acme",
+        'your application for <a href="/careers/acme/recorded">Recorded</a>',
+    ),
     "careers_show": ("Recorded – Acme", 'action="/careers/acme/recorded/apply"'),
     "dashboard_account": ("Account – Rolecall", 'value="ada@acme.example"'),
     "dashboard_api_keys": ("API keys – Rolecall", '<th scope="row">Acme demonstration</th>'),
-    "dashboard_api_keys_create": ("API keys – Rolecall", "Your new live key, Recorded"),
+    "dashboard_api_keys_create": ("API keys – Rolecall", "New live key: Recorded"),
     "dashboard_candidate": ("Recorded – Rolecall", "<dd>recorded-3@example.com</dd>"),
     "dashboard_candidates": ("Candidates – Rolecall", '<td data-label="E-mail">recorded-3@example.com</td>'),
     "dashboard_career_page": ("Career page – Rolecall", 'href="https://api.rolecall.example/careers/acme"'),
-    "dashboard_channels": ("Channels – Rolecall", "<dt>Calls are made by</dt><dd>Nobody</dd>"),
+    "dashboard_channels": ("Channels – Rolecall", "<dt>Provider</dt><dd>None</dd>"),
     "dashboard_connected_apps": ("Connected apps – Rolecall", 'Recorded <span class="small">127.0.0.1</span>'),
     "dashboard_members": ("Members – Rolecall", '<td data-label="E-mail">recorded-6@acme.example</td>'),
     "dashboard_members_invite": ("Members – Rolecall", "<strong>new@acme.example</strong>"),
@@ -68,7 +71,7 @@ PAGES = {
     "docs_show_page": ("Rolecall API", '<script src="/docs/viewer.js">'),
     "oauth_authorize_ask": ("Allow access – Rolecall", "<h1>Allow <q>Recorded</q> access to Acme?</h1>"),
 }
-# What jobs have done. The stream's run leaves nothing for the schedule's.
+# Results of jobs. The run for the stream's event leaves no task for the schedule's.
 DONE = {
     "tasks_stream": {"tasks": 2, "failed": 0},
     "tasks_schedule": {"tasks": 0, "failed": 0},
@@ -76,46 +79,46 @@ DONE = {
 }
 
 
-def check(name, event, answer):
-    """The answer to a recorded request is the one that it is about. Returns the status."""
+def check(name, event, response):
+    """Checks the response to a sample request. Returns its status."""
     method, _, path = event["routeKey"].partition(" ")
     if is_documented(event):
         responses = DOCUMENT["paths"][path][method.lower()]["responses"]
         [success] = [int(status) for status in responses if status.startswith("2")]
         status = STATUS.get(name, success)
-        check_documented(event, answer, status)
+        check_documented(event, response, status)
         return status
     status = STATUS.get(name) or usual_status(name, method)
-    assert answer.get("statusCode") == status, f"{name}: expected {status}: {answer}"
-    assert header(answer, "x-request-id") == event["requestContext"]["requestId"], f"{name}: {answer}"
-    kind, body = header(answer, "content-type"), answer.get("body", "")
+    assert response.get("statusCode") == status, f"{name}: expected {status}: {response}"
+    assert header(response, "x-request-id") == event["requestContext"]["requestId"], f"{name}: {response}"
+    kind, body = header(response, "content-type"), response.get("body", "")
     if status == 303:
-        location = header(answer, "location")
+        location = header(response, "location")
         pattern = re.escape(LOCATION[name]).replace(r"\*", r"[\w.-]+")
         assert re.fullmatch(pattern, location), f"{name} leads to {location}"
     elif status == 204:
-        assert header(answer, "access-control-allow-origin") == "*", f"{name}: {answer}"
+        assert header(response, "access-control-allow-origin") == "*", f"{name}: {response}"
     elif name in PAGES:
-        title, fact = PAGES[name]
+        title, content = PAGES[name]
         is_page = kind.startswith("text/html") and body.lower().startswith("<!doctype html>")
-        assert is_page, f"{name} is no page: {answer}"
-        assert f"<title>{title}</title>" in body and fact in body, f"{name} is another page: {body}"
-        assert "default-src 'none'" in header(answer, "content-security-policy"), f"{name}: {answer['headers']}"
+        assert is_page, f"{name} is not a page: {response}"
+        assert f"<title>{title}</title>" in body and content in body, f"{name} is another page: {body}"
+        assert "default-src 'none'" in header(response, "content-security-policy"), f"{name}: {response['headers']}"
     elif kind.startswith("application/json"):
         json.loads(body)
     else:
-        assert body and not kind.startswith("text/html"), f"{name} is empty, or a page: {answer}"
+        assert body and not kind.startswith("text/html"), f"{name} is empty or a page: {response}"
     return status
 
 
 def check_job(name, summary, done=None):
-    """A job has done what there was to do."""
+    """Checks the result of a job."""
     assert "errorType" not in summary and summary.items() >= (done or DONE[name]).items(), f"{name}: {summary}"
     return "ok "
 
 
 def is_documented(event):
-    """Whether it is a request to a row that the document has."""
+    """Whether an event is a request to an operation of the OpenAPI document."""
     method, _, path = event.get("routeKey", "").partition(" ")
     return method.lower() in DOCUMENT["paths"].get(path, {})
 
@@ -126,27 +129,27 @@ def usual_status(name, method):
     return 303 if name in LOCATION else 200
 
 
-def check_documented(event, answer, status):
-    """Status, headers and body are as the OpenAPI document says."""
+def check_documented(event, response, status):
+    """Checks status, headers and body against the OpenAPI document."""
     method, _, path = event["routeKey"].partition(" ")
     pointer = follow(["paths", path, method.lower(), "responses", str(status)])
-    response = find(pointer)
-    assert answer.get("statusCode") == status, f"{event['routeKey']}: expected {status}: {answer}"
-    for name in response.get("headers", {}):
-        documented = follow([*pointer, "headers", name])
-        given = header(answer, name)
-        if find(documented).get("required") or given is not None:
-            validate([*documented, "schema"], given)
-    for kind in response.get("content", {}):
-        assert header(answer, "content-type").partition(";")[0] == kind, answer
-        body = answer["body"]
+    documented = find(pointer)
+    assert response.get("statusCode") == status, f"{event['routeKey']}: expected {status}: {response}"
+    for name in documented.get("headers", {}):
+        documented_header = follow([*pointer, "headers", name])
+        value = header(response, name)
+        if find(documented_header).get("required") or value is not None:
+            validate([*documented_header, "schema"], value)
+    for kind in documented.get("content", {}):
+        assert header(response, "content-type").partition(";")[0] == kind, response
+        body = response["body"]
         validate([*pointer, "content", kind, "schema"], json.loads(body) if kind == "application/json" else body)
 
 
-def check_refused(event, answer):
-    """An unknown key is answered as the document says, and so that the request can be found in the log."""
-    check_documented(event, answer, 401)
-    body = json.loads(answer["body"])
+def check_unauthorized(event, response):
+    """Checks the response to an unknown key against the document, with the request id that is in the log."""
+    check_documented(event, response, 401)
+    body = json.loads(response["body"])
     assert body["code"] == "unauthorized" and body["request_id"] == event["requestContext"]["requestId"], body
 
 
@@ -156,7 +159,7 @@ def validate(pointer, value):
 
 
 def follow(pointer):
-    """Where in the document something really stands."""
+    """Resolves a reference in the document, and returns the pointer to its target."""
     reference = find(pointer).get("$ref")
     return follow(reference.removeprefix("#/").split("/")) if reference else pointer
 
@@ -168,6 +171,6 @@ def find(pointer):
     return node
 
 
-def header(answer, name):
-    """A header of an answer; None where it has none of that name."""
-    return {key.lower(): value for key, value in answer["headers"].items()}.get(name.lower())
+def header(response, name):
+    """A header of a response; None if it is missing."""
+    return {key.lower(): value for key, value in response["headers"].items()}.get(name.lower())

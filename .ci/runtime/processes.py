@@ -1,4 +1,4 @@
-"""Processes that last as long as a block: the local service, and functions in Lambda's runtime interface emulator."""
+"""Context managers for processes: the local service, and functions in Lambda's runtime interface emulator."""
 
 import contextlib
 import importlib.util
@@ -15,7 +15,7 @@ import time
 import urllib.error
 import urllib.request
 
-# Everything here is on loopback, whatever proxy the environment names.
+# All servers are on loopback, so a proxy in the environment must not be used.
 DIRECT = urllib.request.build_opener(urllib.request.ProxyHandler({}))
 
 
@@ -26,34 +26,34 @@ class Endpoint:
         self.url = f"http://127.0.0.1:{port}/2015-03-31/functions/{name}/invocations"
 
     def invoke(self, event):
-        """What the function answers to an event."""
+        """Invokes the function with an event and returns its result."""
         request = urllib.request.Request(self.url, json.dumps(event).encode(), {"Content-Type": "application/json"})
         with DIRECT.open(request, timeout=60) as response:
             return json.load(response)
 
 
 class Function(Endpoint):
-    """A function in the emulator, which invokes it as Lambda does: one process, one event at a time."""
+    """A function in the emulator, which runs it like Lambda: one process, one event at a time."""
 
     def __init__(self, process, log, port):
         super().__init__(port, "function")
         self.process, self.log = process, log
 
     def pid(self):
-        """The function's own process, the emulator's only child."""
+        """The id of the function's process, which is the emulator's only child."""
         children = pathlib.Path(f"/proc/{self.process.pid}/task").glob("*/children")
-        [pid] = [int(pid) for one in children for pid in one.read_text().split()]
+        [pid] = [int(pid) for file in children for pid in file.read_text().split()]
         return pid
 
     def check_end(self):
-        """The function ends when it is asked to."""
+        """Checks that the function ends on SIGTERM."""
         pid = self.pid()
         os.kill(pid, signal.SIGTERM)
         wait_for(self.process, lambda: not pathlib.Path(f"/proc/{pid}").exists(), 5)
 
 
 def check_log(log):
-    """The functions have logged no error and no warning so far."""
+    """Checks that the log has no error and no warning."""
     log.seek(0)
     for line in log.read().splitlines():
         assert not any(word in line for word in ('"level":"ERROR"', '"level":"WARN"', "panicked")), line
@@ -61,7 +61,7 @@ def check_log(log):
 
 @contextlib.contextmanager
 def function(binary, environment):
-    """A function in the emulator."""
+    """Runs a function in the emulator."""
     port, runtime_api = free_ports(2)
     addresses = ["--runtime-interface-emulator-address", f"127.0.0.1:{port}"]
     addresses += ["--runtime-api-address", f"127.0.0.1:{runtime_api}"]
@@ -73,16 +73,16 @@ def function(binary, environment):
 
 @contextlib.contextmanager
 def local_service(rolecall, options, api, dynamodb):
-    """The local service, with an embedded DynamoDB for others on a port of its own."""
+    """Runs the local service with its embedded DynamoDB on this port."""
     command = [rolecall, *options, "--port", str(api), "--dynamodb-port", str(dynamodb)]
     with running("local service", command) as (process, _):
-        # It answers, if only with 401, once everything is there that it starts with.
+        # It answers, although with 401, once it has created its data.
         wait_for(process, lambda: answers(f"http://127.0.0.1:{api}/api/v1/organization"))
         yield
 
 
 def emulator():
-    """It comes with aws-sam-cli."""
+    """The path of the emulator, which is part of aws-sam-cli."""
     architecture = {"aarch64": "arm64", "arm64": "arm64"}.get(platform.machine(), "x86_64")
     package = pathlib.Path(importlib.util.find_spec("samcli").origin).parent
     return str(package / "local" / "rapid" / f"aws-lambda-rie-{architecture}")
@@ -90,7 +90,7 @@ def emulator():
 
 @contextlib.contextmanager
 def running(name, command, environment=None):
-    """A process and what it prints, which is shown when the block fails."""
+    """Runs a process. Yields it with its log, which is printed if the block fails."""
     with tempfile.TemporaryFile("w+") as log:
         process = subprocess.Popen(
             command, env=environment, stdin=subprocess.DEVNULL, stdout=log, stderr=subprocess.STDOUT
@@ -102,7 +102,7 @@ def running(name, command, environment=None):
             print(f"---- output of the {name}\n{log.read()}----", file=sys.stderr)
             raise
         finally:
-            # The emulator ends its function with itself, when it is asked to end.
+            # When the emulator is terminated, it also ends its function.
             process.terminate()
             try:
                 process.wait(10)
@@ -136,7 +136,7 @@ def listens(port):
 
 
 def free_ports(count):
-    """Ports nobody listens on now, all different."""
+    """Finds different free ports."""
     with contextlib.ExitStack() as stack:
         sockets = [stack.enter_context(socket.create_server(("127.0.0.1", 0))) for _ in range(count)]
-        return [one.getsockname()[1] for one in sockets]
+        return [free.getsockname()[1] for free in sockets]

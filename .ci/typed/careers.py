@@ -1,6 +1,6 @@
-"""What is open, for programs and for search engines.
+"""Operations of the career pages for programs and search engines.
 
-These operations may answer without a body (304), which the generator takes for `Any`; session.py is kept free of that.
+They may return no body (304), for which the generator uses `Any`. session.py must not contain `Any`.
 """
 
 from generated.rolecall_client import AuthenticatedClient

@@ -1,4 +1,4 @@
-// The session takes the generated types as they are: it overrules none, declares none of its own, and nothing in it is `any`.
+// The session must use the generated types without assertions, types of its own, or `any`.
 
 import { configs } from "typescript-eslint";
 

@@ -1,4 +1,4 @@
-"""What a session used of the API, and what its answers had that their types do not know."""
+"""Records which operations a session uses, and finds fields that the types of its responses lack."""
 
 import re
 from collections.abc import Iterator
@@ -12,7 +12,7 @@ from generated.rolecall_client.models import OpenApi
 
 
 class Record:
-    """The requests, and whether they succeeded, be it once."""
+    """The requests, and whether each succeeded at least once."""
 
     def __init__(self) -> None:
         self.requests: dict[str, bool] = {}
@@ -20,7 +20,7 @@ class Record:
     def client(
         self, base: str, key: str, *, prefix: str = "Bearer", header: str = "Authorization"
     ) -> AuthenticatedClient:
-        """A client whose requests are recorded."""
+        """Creates a client whose requests are recorded."""
         hooks = {"event_hooks": {"response": [self.note]}}
         return AuthenticatedClient(base, key, prefix=prefix, auth_header_name=header, httpx_args=hooks)
 
@@ -29,7 +29,7 @@ class Record:
         self.requests[request] = response.is_success or self.requests.get(request, False)
 
     def operations(self, client: AuthenticatedClient) -> dict[str, bool | None]:
-        """Every operation of the document, and whether a request for it succeeded; None, if there was no request."""
+        """Every operation of the document, with whether a request succeeded, or None if there was no request."""
         document = show_openapi.sync(client=client)
         assert isinstance(document, OpenApi)
         paths = document.paths.additional_properties.items()
@@ -43,7 +43,7 @@ class Record:
 
 
 def unknown(value: object, at: str = "") -> Iterator[str]:
-    """The fields that are not of the value's type, which generated models keep in `additional_properties`."""
+    """Yields fields that the value's type lacks. Generated models put them in `additional_properties`."""
     if isinstance(value, list):
         for item in value:
             yield from unknown(item, f"{at}[]")

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Clients that generators make of the OpenAPI document, in TypeScript and in Python. With their types alone each plays
-# the README's first session, and uses every operation of the document, against a local service that keeps nothing.
+# Tests clients that are generated from the OpenAPI document, in TypeScript and Python. Using only the generated types,
+# a session in each language runs the README's walkthrough and every operation of the document on an in-memory service.
 #
 # Usage: run.sh ROLECALL
 set -euo pipefail
@@ -9,7 +9,7 @@ cd "$(dirname "${BASH_SOURCE[0]}")"
 document=../../functions/docs/openapi.json
 export NODE_NO_WARNINGS=1 PYTHONDONTWRITEBYTECODE=1 PATH="$PWD/node_modules/.bin:$PWD/.venv/bin:$PATH"
 
-# Runs a generator. Both are content with a document of which they passed something over; the lane is not.
+# Runs a generator, and fails if it prints warnings: generators succeed even if they skip parts of the document.
 generate() {
   local warnings
   warnings=$("$@" 2>&1 >/dev/null) || { echo "$warnings" >&2; return 1; }
@@ -19,11 +19,12 @@ generate() {
   fi
 }
 
-# Runs a session with the address of a new service, whose log it shows if the session fails.
+# Runs a session with the URL of a new service. Prints the service's log if the session fails.
 play() (
   log=$(mktemp)
   exec {lines}< <(exec "$rolecall" --memory --port 0 --template ../../template.yaml 2>"$log")
   service=$!
+  # shellcheck disable=SC2329 # The trap calls it.
   stop() {
     local status=$?
     kill "$service" 2>/dev/null || true
@@ -52,10 +53,10 @@ generate openapi-python-client generate --path "$document" --config generator.ya
   --output-path generated/rolecall_client --fail-on-warning
 mypy --no-incremental --no-error-summary
 if grep -nE 'type: *ignore|\bcast\b' ./*.py; then
-  echo "the generated types are overruled" >&2
+  echo "the session must not override the generated types" >&2
   exit 1
 fi
-# Every module, also one that the session has no use for.
+# Imports every module, including those that the session does not use.
 python -c 'import importlib, pkgutil
 from generated import rolecall_client as client
 for module in pkgutil.walk_packages(client.__path__, f"{client.__name__}."): importlib.import_module(module.name)'

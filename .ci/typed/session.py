@@ -1,4 +1,4 @@
-"""The README's first session, and what else the API can do, with the client that openapi-python-client makes of the document.
+"""The README's walkthrough and all other operations, with the client that openapi-python-client generates.
 
 Usage: session.py BASE
 """
@@ -113,8 +113,8 @@ from record import Record, unknown
 ACME = "rc_live_000000001000000001DemoKeyOfAcmeLiveNotASecret1G6Rh6"
 GLOBEX = "rc_live_000000002000000002DemoKeyOfGlobexLiveNoSecret1WH8fx"
 
-# The operations that a session without a browser and a provider's secret can only be refused.
-REFUSED = {
+# The operations that cannot succeed without a browser or a provider's secret.
+REJECTED = {
     "POST /oauth/token": "a code takes a member's consent",
     "POST /webhooks/voice/{provider}": "a signature takes the provider's secret",
 }
@@ -123,7 +123,7 @@ Data = TypeVar("Data")
 
 
 def done(answer: Data | ApiError | GatewayError | Invalid | OAuthError | None) -> Data:
-    """The data of a request that succeeded; its type knows every field."""
+    """Returns the data of a successful request, whose type must have every field."""
     if answer is None or isinstance(answer, (ApiError, GatewayError, Invalid, OAuthError)):
         raise AssertionError(answer)
     fields = list(unknown(answer))
@@ -131,7 +131,7 @@ def done(answer: Data | ApiError | GatewayError | Invalid | OAuthError | None) -
     return answer
 
 
-def told(
+def summary(
     touchpoint: AppliedTouchpoint
     | CreatedTouchpoint
     | HiredTouchpoint
@@ -142,7 +142,7 @@ def told(
     | UnrejectedTouchpoint
     | UpdatedTouchpoint,
 ) -> str:
-    """What has happened, in a few words; of each kind, what there is to know about it."""
+    """Summarizes a touchpoint, using the details of its kind."""
     match touchpoint:
         case CreatedTouchpoint(detail=detail):
             return f"created ({detail.source})"
@@ -158,9 +158,9 @@ def told(
         case UnrejectedTouchpoint(detail=detail):
             return f"back to {detail.to}"
         case HiredTouchpoint(detail=detail):
-            return f"hired from {detail.start_date or 'now'} on"
+            return f"hired from {detail.start_date or 'now'}"
         case ScreenInvitedTouchpoint(detail=detail):
-            return f"invited, {detail.scheduled_at or 'at once'}"
+            return f"invited, {detail.scheduled_at or 'now'}"
         case ScreenCompletedTouchpoint(detail=detail):
             return f"screened: {detail.result or 'without a result'}"
         case _:
@@ -168,7 +168,7 @@ def told(
 
 
 def roles(client: AuthenticatedClient) -> Iterator[Role]:
-    """All roles, newest first, two at a time."""
+    """Lists all roles, newest first, two per page."""
     page = done(list_roles.sync(client=client, limit=2))
     yield from page.data
     while page.next_cursor is not None:
@@ -181,7 +181,7 @@ def roles(client: AuthenticatedClient) -> Iterator[Role]:
 record = Record()
 client = record.client(base, ACME)
 
-# A role and its posting, both published; sent again, the same answer, and with another body a refusal.
+# Create and publish a role with its posting. A repeated request is replayed; with another body it is rejected.
 engineer = NewRole(
     title="Senior Rust Engineer",
     location="Remote",
@@ -200,7 +200,7 @@ assert isinstance(other, Invalid) and other.code is InvalidCode.IDEMPOTENCY_MISM
 role, posting = posted.role, posted.job_posting
 assert role.status is RoleStatus.OPEN and role.job_posting_url == posting.public_url
 
-# Somebody applies, is screened, and hired.
+# Add a candidate, screen and hire her.
 grace = done(
     create_candidate.sync(
         client=client, body=NewCandidate(name="Grace Hopper", email="grace@example.com", role_id=role.id)
@@ -212,7 +212,7 @@ assert invited.status is VoiceScreenStatus.QUEUED and invited.started_at is None
 deadline = time.monotonic() + 30
 completed = VoiceScreenStatus.COMPLETED
 while not done(list_voice_screens.sync(client=client, role_id=role.id, status=completed)).data:
-    assert time.monotonic() < deadline, "the screen never ends"
+    assert time.monotonic() < deadline, "the screen does not end"
     time.sleep(0.1)
 screen = done(show_voice_screen.sync(invited.id, client=client))
 assert screen.started_at is not None and screen.completed_at is not None
@@ -225,11 +225,11 @@ done(hire_candidate.sync(grace.id, client=client, body=Hire(start_date=datetime.
 hired = done(show_candidate.sync(grace.id, client=client))
 [application] = hired.applications
 assert application.source is ApplicationSource.MANUAL and application.status is ApplicationStatus.HIRED
-assert [told(touchpoint) for touchpoint in hired.touchpoints][:2] == ["hired from 2027-01-04 on", "screening to offer"]
+assert [summary(touchpoint) for touchpoint in hired.touchpoints][:2] == ["hired from 2027-01-04", "screening to offer"]
 stats = done(show_role_stats.sync(role.id, client=client))
 assert (stats.applicants, stats.screens_completed, stats.average_score) == (1, 1, screen.scores.overall)
 
-# The world is told.
+# Announce the job on X, and look at the career pages.
 post = done(post_job.sync(client=client, body=NewXPost(job_posting_id=posting.id, style=XPostStyle.CASUAL)))
 assert posting.public_url in post.text
 posts = done(list_posts.sync(client=client))
@@ -241,7 +241,7 @@ assert [job.url for job in feed.jobs] == [posting.public_url] and feed.next_url 
 assert f"<loc>{posting.public_url}</loc>" in done(careers.sitemap(client, "acme"))
 assert "Allow: /careers/\n" in done(show_robots.sync(client=client))
 
-# A few drafts, and all roles page by page.
+# Create some drafts, and list all roles page by page.
 for title in ["Data Engineer", "Product Designer", "Recruiter"]:
     done(create_role.sync(client=client, body=NewRole(title=title)))
 titles = [role.title for role in roles(client)]
@@ -249,7 +249,7 @@ assert titles[:4] == ["Recruiter", "Product Designer", "Data Engineer", engineer
 draft = done(list_roles.sync(client=client, status=RoleStatus.DRAFT)).data[0]
 assert draft.title == "Recruiter" and draft.salary_max is None
 
-# Mistakes.
+# Send invalid requests.
 contradiction = create_role.sync(client=client, body=NewRole(title=" ", salary_min=2, salary_max=1))
 assert isinstance(contradiction, Invalid), contradiction
 assert contradiction.messages == ["title can't be blank", "salary_min must be at most salary_max"]
@@ -260,7 +260,7 @@ assert isinstance(nobody, ApiError) and nobody.code is ApiErrorCode.NOT_FOUND, n
 stranger = show_organization.sync(client=record.client(base, "rc_live_nobody"))
 assert isinstance(stranger, ApiError) and stranger.code is ApiErrorCode.UNAUTHORIZED, stranger
 
-# A draft changes, unless somebody else was faster; then it goes through everything a role can.
+# Update a draft, also with a stale version. Then run all transitions of a role.
 version = show_role.sync_detailed(draft.id, client=client).headers["ETag"]
 berlin = RolePatch(location="Berlin", remote_policy=RemotePolicy.HYBRID)
 placed = done(update_role.sync(draft.id, client=client, body=berlin, if_match=version))
@@ -275,7 +275,7 @@ assert done(publish_role.sync(draft.id, client=client)).status is RoleStatus.OPE
 assert done(pause_role.sync(draft.id, client=client)).status is RoleStatus.PAUSED
 assert done(resume_role.sync(draft.id, client=client)).status is RoleStatus.OPEN
 
-# Its posting.
+# Update and publish the posting.
 patch = JobPostingPatch(requirements=None, title="Talent scout")
 reworded = done(update_job_posting.sync(written.id, client=client, body=patch))
 assert reworded.requirements is None and reworded.slug == written.slug
@@ -285,7 +285,7 @@ assert [found.id for found in published.data] == [written.id]
 assert not done(unpublish_job_posting.sync(written.id, client=client)).published
 assert done(show_job_posting.sync(written.id, client=client)).title == "Talent scout"
 
-# Somebody who applies later, is turned down, and is given another chance.
+# Another candidate applies, is rejected and unrejected.
 ada = done(create_candidate.sync(client=client, body=NewCandidate(name="Ada Lovelace", email="ada@example.com")))
 phoned = done(update_candidate.sync(ada.id, client=client, body=CandidatePatch(phone="+1 415 555 2671")))
 assert phoned.phone == "+14155552671" and phoned.resume_url is None
@@ -298,7 +298,7 @@ assert [candidate.name for candidate in applied.data] == [ada.name]
 assert done(close_role.sync(draft.id, client=client)).status is RoleStatus.CLOSED
 assert done(reopen_role.sync(draft.id, client=client)).status is RoleStatus.DRAFT
 
-# Two plans.
+# Compare the plans' limits.
 acme = done(show_organization.sync(client=client))
 assert acme.plan.name is Plan.PRO and acme.limits.requests_per_day is None
 globex = record.client(base, GLOBEX)
@@ -310,7 +310,7 @@ spent = show_organization.sync_detailed(client=globex)
 assert isinstance(spent.parsed, ApiError) and spent.parsed.code is ApiErrorCode.RATE_LIMITED, spent
 assert int(spent.headers["Retry-After"]) > 0
 
-# An application registers itself. Until a member consents there are no tokens for it.
+# Register an OAuth application. It gets no tokens before a member consents.
 server = done(show_authorization_server.sync(client=client))
 protected = [done(show_protected_host.sync(client=client)), done(show_protected_api.sync(client=client))]
 assert [resource.resource for resource in protected] == [base, f"{base}/api/v1"]
@@ -331,7 +331,7 @@ tokens = issue_tokens.sync(
 assert isinstance(tokens, OAuthError) and tokens.error == "invalid_grant", tokens
 done(revoke_token.sync(client=application_client, body=RevocationRequest(token="guessed")))
 
-# A voice provider that does not know the secret.
+# Send a callback with a wrong signature.
 callback = receive_voice_webhook.sync(
     ReceiveVoiceWebhookProvider.SIMULATOR,
     client=record.client(base, "00", prefix="", header="X-Signature"),
@@ -340,10 +340,10 @@ callback = receive_voice_webhook.sync(
 )
 assert isinstance(callback, ApiError) and callback.code is ApiErrorCode.UNAUTHORIZED, callback
 
-# Nothing was left out.
+# Every operation must have been used.
 operations = record.operations(client)
 unused = [operation for operation, succeeded in operations.items() if succeeded is None]
 assert not unused, unused
-refused = {operation for operation, succeeded in operations.items() if succeeded is False}
-assert refused == REFUSED.keys(), refused
-print(f"every operation is used, by openapi-python-client; only refused: {', '.join(REFUSED)}")
+rejected = {operation for operation, succeeded in operations.items() if succeeded is False}
+assert rejected == REJECTED.keys(), rejected
+print(f"openapi-python-client: used every operation; rejected as expected: {', '.join(REJECTED)}")

@@ -1,4 +1,4 @@
-// The README's first session, and what else the API can do, with the types that openapi-typescript makes of the document.
+// The README's walkthrough and all other operations, with the types that openapi-typescript generates.
 //
 // Usage: node session.js BASE
 
@@ -27,7 +27,7 @@ assert(baseUrl !== undefined, "usage: session.js BASE");
 const client = (key: string) => createClient<paths>({ baseUrl, headers: { Authorization: `Bearer ${key}` } });
 const api = client(ACME);
 
-// Every operation that was used, and whether it succeeded, be it once.
+// Every operation that was used, and whether it succeeded at least once.
 const used = new Map<string, boolean>();
 api.use({
   onResponse({ request, response, schemaPath }) {
@@ -36,13 +36,13 @@ api.use({
   },
 });
 
-// The operations that a session without a browser and a provider's secret can only be refused.
-const REFUSED = {
+// The operations that cannot succeed without a browser or a provider's secret.
+const REJECTED = {
   "POST /oauth/token": "a code takes a member's consent",
   "POST /webhooks/voice/{provider}": "a signature takes the provider's secret",
 };
 
-// Why a request was refused. The gateway has no codes; of the others, the code tells which of the two it is.
+// Returns the reason of an error. Errors of the gateway have no code; otherwise the code determines the type.
 function reason(error: ApiError | GatewayError | Invalid | OAuthError): string {
   if ("message" in error) return error.message;
   if ("error_description" in error) return error.error_description;
@@ -57,7 +57,7 @@ function reason(error: ApiError | GatewayError | Invalid | OAuthError): string {
   }
 }
 
-// The data of a request that succeeded.
+// Returns the data of a successful request.
 function done<Data>(answer: {
   data?: Data;
   error?: ApiError | GatewayError | Invalid | OAuthError;
@@ -68,8 +68,8 @@ function done<Data>(answer: {
   return answer.data;
 }
 
-// Why a function refused a request, as it had to.
-function refused<Refusal extends object>(answer: { error?: Refusal | GatewayError; response: Response }): Refusal {
+// Returns the error of a request that a function must reject.
+function rejected<E extends object>(answer: { error?: E | GatewayError; response: Response }): E {
   assert(answer.error !== undefined && !("message" in answer.error), String(answer.response.status));
   return answer.error;
 }
@@ -80,8 +80,8 @@ function header(answer: { response: Response }, name: string): string {
   return value;
 }
 
-// What has happened, in a few words; of each kind, what there is to know about it.
-function told(touchpoint: Touchpoint): string {
+// Summarizes a touchpoint, using the details of its kind.
+function summary(touchpoint: Touchpoint): string {
   switch (touchpoint.kind) {
     case "created":
       return `created (${touchpoint.detail.source})`;
@@ -96,19 +96,19 @@ function told(touchpoint: Touchpoint): string {
     case "unrejected":
       return `back to ${touchpoint.detail.to}`;
     case "hired":
-      return `hired from ${touchpoint.detail.start_date ?? "now"} on`;
+      return `hired from ${touchpoint.detail.start_date ?? "now"}`;
     case "screen_invited":
-      return `invited, ${touchpoint.detail.scheduled_at ?? "at once"}`;
+      return `invited, ${touchpoint.detail.scheduled_at ?? "now"}`;
     case "screen_completed":
       return `screened: ${touchpoint.detail.result ?? "without a result"}`;
   }
 }
 
-// What a screen's highlights and red flags rest on.
+// Lists the parts of the transcript behind a screen's highlights and red flags.
 function evidence(screen: VoiceScreenDetail): string[] {
   return [...screen.highlights, ...screen.red_flags].map(({ text, turn }) => {
-    const said = turn === null ? undefined : screen.transcript[turn];
-    return said === undefined ? text : `${said.speaker} at ${said.at_seconds.toFixed()}: ${said.text}`;
+    const quoted = turn === null ? undefined : screen.transcript[turn];
+    return quoted === undefined ? text : `${quoted.speaker} at ${quoted.at_seconds.toFixed()}: ${quoted.text}`;
   });
 }
 
@@ -117,7 +117,7 @@ function use({ account, status, usage }: Channel): string {
   return `${account ?? "nobody"}, ${status}: ${usage.used.toFixed()}${limit} a ${usage.period}`;
 }
 
-// All roles, newest first, two at a time.
+// Lists all roles, newest first, two per page.
 async function* roles() {
   let cursor: string | null = null;
   do {
@@ -129,7 +129,7 @@ async function* roles() {
   } while (cursor !== null);
 }
 
-// A role and its posting, both published; sent again, the same answer, and with another body a refusal.
+// Create and publish a role with its posting. A repeated request is replayed; with another body it is rejected.
 const engineer = {
   title: "Senior Rust Engineer",
   location: "Remote",
@@ -143,12 +143,12 @@ const again = await api.POST("/api/v1/quick_post", { params: once, body: { role:
 assert.equal(header(again, "Idempotency-Replayed"), "true");
 assert.equal(done(again).role.id, posted.role.id);
 const other = await api.POST("/api/v1/quick_post", { params: once, body: { role: engineer, publish: false } });
-assert.equal(refused(other).code, "idempotency_mismatch");
+assert.equal(rejected(other).code, "idempotency_mismatch");
 assert.equal(posted.role.status, "open");
 assert.equal(posted.role.job_posting_url, posted.job_posting.public_url);
 const role = { path: { id: posted.role.id } };
 
-// Somebody applies, is screened, and hired.
+// Add a candidate, screen and hire her.
 const grace = done(
   await api.POST("/api/v1/candidates", {
     body: { name: "Grace Hopper", email: "grace@example.com", role_id: posted.role.id },
@@ -165,7 +165,7 @@ for (let tries = 0; ; tries++) {
     await api.GET("/api/v1/voice_screens", { params: { query: { role_id: posted.role.id, status: "completed" } } }),
   );
   if (data.some(({ id }) => id === invited.id)) break;
-  assert(tries < 100, "the screen never ends");
+  assert(tries < 100, "the screen does not end");
   await sleep(100);
 }
 const screen = done(await api.GET("/api/v1/voice_screens/{id}", { params: { path: { id: invited.id } } }));
@@ -183,12 +183,12 @@ assert.deepEqual(
   [[engineer.title, "manual", "hired"]],
 );
 assert.equal(hired.voice_screens[0]?.id, screen.id);
-assert.deepEqual(hired.touchpoints.map(told).slice(0, 2), ["hired from 2027-01-04 on", "screening to offer"]);
+assert.deepEqual(hired.touchpoints.map(summary).slice(0, 2), ["hired from 2027-01-04", "screening to offer"]);
 const stats = done(await api.GET("/api/v1/roles/{id}/stats", { params: role }));
 assert.deepEqual([stats.applicants, stats.screens_completed], [1, 1]);
 assert.equal(stats.average_score, screen.scores.overall);
 
-// The world is told.
+// Announce the job on X, and look at the career pages.
 const post = done(
   await api.POST("/api/v1/channels/x/post", { body: { job_posting_id: posted.job_posting.id, style: "casual" } }),
 );
@@ -204,7 +204,7 @@ const sitemap = done(await api.GET("/careers/{org}/sitemap.xml", { ...careers, p
 assert(sitemap.includes(`<loc>${posted.job_posting.public_url}</loc>`));
 assert.match(done(await api.GET("/robots.txt", { parseAs: "text" })), /^Allow: \/careers\/$/m);
 
-// A few drafts, and all roles page by page.
+// Create some drafts, and list all roles page by page.
 for (const title of ["Data Engineer", "Product Designer", "Recruiter"]) {
   done(await api.POST("/api/v1/roles", { body: { title } }));
 }
@@ -215,19 +215,19 @@ const drafts = done(await api.GET("/api/v1/roles", { params: { query: { status: 
 const recruiter = drafts.data[0];
 assert(recruiter?.title === "Recruiter");
 
-// Mistakes.
-const contradiction = refused(await api.POST("/api/v1/roles", { body: { title: " ", salary_min: 2, salary_max: 1 } }));
+// Send invalid requests.
+const contradiction = rejected(await api.POST("/api/v1/roles", { body: { title: " ", salary_min: 2, salary_max: 1 } }));
 assert(contradiction.code === "validation_failed");
 assert.deepEqual(contradiction.messages, ["title can't be blank", "salary_min must be at most salary_max"]);
-const late = refused(await api.POST("/api/v1/candidates/{id}/reject", { params: candidate }));
+const late = rejected(await api.POST("/api/v1/candidates/{id}/reject", { params: candidate }));
 assert(late.code === "invalid_transition");
 assert.match(reason(late), /^stage cannot go from hired to rejected/);
-const nobody = refused(await api.GET("/api/v1/candidates/{id}", { params: { path: { id: 1 } } }));
+const nobody = rejected(await api.GET("/api/v1/candidates/{id}", { params: { path: { id: 1 } } }));
 assert.equal(nobody.code, "not_found");
-const stranger = refused(await client("rc_live_nobody").GET("/api/v1/organization"));
+const stranger = rejected(await client("rc_live_nobody").GET("/api/v1/organization"));
 assert.equal(stranger.code, "unauthorized");
 
-// A draft changes, unless somebody else was faster; then it goes through everything a role can.
+// Update a draft, also with a stale version. Then run all transitions of a role.
 const draft = { path: { id: recruiter.id } };
 const shown = await api.GET("/api/v1/roles/{id}", { params: draft });
 const version = { ...draft, header: { "If-Match": header(shown, "ETag") } };
@@ -235,7 +235,7 @@ const placed = done(
   await api.PATCH("/api/v1/roles/{id}", { params: version, body: { location: "Berlin", remote_policy: "hybrid" } }),
 );
 assert.equal(placed.remote_policy, "hybrid");
-const lost = refused(await api.PATCH("/api/v1/roles/{id}", { params: version, body: { location: null } }));
+const lost = rejected(await api.PATCH("/api/v1/roles/{id}", { params: version, body: { location: null } }));
 assert.equal(lost.code, "precondition_failed");
 const moved = done(await api.PATCH("/api/v1/roles/{id}", { params: draft, body: { location: null } }));
 assert.equal(moved.location, null);
@@ -251,7 +251,7 @@ const moves = [
 ];
 assert.deepEqual(moves.map((move) => done(move).status), ["open", "paused", "open"]);
 
-// Its posting.
+// Update and publish the posting.
 const reworded = done(
   await api.PATCH("/api/v1/job_postings/{id}", { params: posting, body: { requirements: null, title: "Talent scout" } }),
 );
@@ -262,7 +262,7 @@ assert.equal(published.data[0]?.id, written.id);
 assert(!done(await api.POST("/api/v1/job_postings/{id}/unpublish", { params: posting })).published);
 assert.equal(done(await api.GET("/api/v1/job_postings/{id}", { params: posting })).title, "Talent scout");
 
-// Somebody who applies later, is turned down, and is given another chance.
+// Another candidate applies, is rejected and unrejected.
 const ada = done(await api.POST("/api/v1/candidates", { body: { name: "Ada Lovelace", email: "ada@example.com" } }));
 const second = { path: { id: ada.id } };
 const phoned = done(await api.PATCH("/api/v1/candidates/{id}", { params: second, body: { phone: "+1 415 555 2671" } }));
@@ -280,7 +280,7 @@ assert.deepEqual(applied.data.map(({ name }) => name), [ada.name]);
 assert.equal(done(await api.DELETE("/api/v1/roles/{id}", { params: draft })).status, "closed");
 assert.equal(done(await api.POST("/api/v1/roles/{id}/reopen", { params: draft })).status, "draft");
 
-// Two plans.
+// Compare the plans' limits.
 const acme = done(await api.GET("/api/v1/organization"));
 assert.deepEqual([acme.plan.name, acme.limits.requests_per_day], ["pro", null]);
 const globex = client(GLOBEX);
@@ -288,10 +288,10 @@ const { limits } = done(await globex.GET("/api/v1/organization"));
 assert(limits.requests_per_day !== null);
 for (let requests = 1; requests < limits.requests_per_day; requests++) done(await globex.GET("/api/v1/organization"));
 const spent = await globex.GET("/api/v1/organization");
-assert.equal(refused(spent).code, "rate_limited");
+assert.equal(rejected(spent).code, "rate_limited");
 assert(Number(header(spent, "Retry-After")) > 0);
 
-// An application registers itself. Until a member consents there are no tokens for it.
+// Register an OAuth application. It gets no tokens before a member consents.
 const server = done(await api.GET("/.well-known/oauth-authorization-server"));
 const host = done(await api.GET("/.well-known/oauth-protected-resource"));
 const version1 = done(await api.GET("/.well-known/oauth-protected-resource/api/v1"));
@@ -309,14 +309,14 @@ const form = {
   },
 };
 const code = { code: "guessed", redirect_uri, code_verifier: "guessed".repeat(7) };
-const tokens = refused(
+const tokens = rejected(
   await api.POST("/oauth/token", { ...form, body: { grant_type: "authorization_code", ...code } }),
 );
 assert.equal(tokens.error, "invalid_grant");
 done(await api.POST("/oauth/revoke", { ...form, body: { token: "guessed" } }));
 
-// A voice provider that does not know the secret.
-const callback = refused(
+// Send a callback with a wrong signature.
+const callback = rejected(
   await api.POST("/webhooks/voice/{provider}", {
     params: { path: { provider: "simulator" }, header: { "X-Timestamp": Date.now().toFixed() } },
     headers: { "X-Signature": "00" },
@@ -325,12 +325,12 @@ const callback = refused(
 );
 assert.equal(callback.code, "unauthorized");
 
-// Nothing was left out.
+// Every operation must have been used.
 const document = done(await api.GET("/api/v1/openapi.json"));
 const operations = Object.entries(document.paths).flatMap(([path, methods]) =>
   Object.keys(methods).map((method) => `${method.toUpperCase()} ${path}`),
 );
-assert.deepEqual(operations.filter((operation) => !used.has(operation)), [], "operations that were not used");
+assert.deepEqual(operations.filter((operation) => !used.has(operation)), [], "unused operations");
 const declined = operations.filter((operation) => used.get(operation) === false);
-assert.deepEqual(new Set(declined), new Set(Object.keys(REFUSED)));
-console.log(`every operation is used, by openapi-typescript and openapi-fetch; only refused: ${declined.join(", ")}`);
+assert.deepEqual(new Set(declined), new Set(Object.keys(REJECTED)));
+console.log(`openapi-typescript, openapi-fetch: used every operation; rejected as expected: ${declined.join(", ")}`);

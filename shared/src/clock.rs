@@ -1,21 +1,21 @@
-//! The time, injected: the only place that reads the system's clock.
+//! The clock, which is injected. Only this module reads the system's clock.
 
 use std::sync::Arc;
 
-use jiff::Timestamp;
+use jiff::{SignedDuration, Timestamp};
 
 /// A source of the current time.
 #[derive(Clone)]
 pub struct Clock(Arc<dyn Fn() -> Timestamp + Send + Sync>);
 
 impl Clock {
-    /// The machine's clock.
+    /// The system's clock.
     #[expect(clippy::disallowed_methods, reason = "this is the one place that reads the system's clock")]
     pub fn system() -> Self {
         Self::from_fn(Timestamp::now)
     }
 
-    /// A clock that answers whatever `now` says.
+    /// A clock that returns the result of `now`.
     pub fn from_fn(now: impl Fn() -> Timestamp + Send + Sync + 'static) -> Self {
         Self(Arc::new(now))
     }
@@ -26,7 +26,12 @@ impl Clock {
     }
 }
 
-/// `time` in whole seconds: the precision of every time that is stored and shown.
+/// `time` plus `duration`, at most the last timestamp that can be represented.
+pub fn later(time: Timestamp, duration: SignedDuration) -> Timestamp {
+    time.saturating_add(duration).unwrap_or(time)
+}
+
+/// Truncates `time` to whole seconds, the precision of every time that is stored and returned.
 pub fn to_second(time: Timestamp) -> Timestamp {
     Timestamp::from_second(time.as_second()).unwrap_or(time)
 }

@@ -1,99 +1,99 @@
 //! Configuration: read from the environment once, when a function starts.
 
-use crate::sealed::SealingKeys;
 use crate::secret::Secret;
+use crate::token_encryption::EncryptionKeys;
 
-/// What a function is told by its environment.
+/// The configuration of a function.
 #[derive(Clone, Debug)]
 pub struct Config {
     /// The table's name (`TABLE_NAME`).
     pub table: String,
-    /// The address that public links begin with, without a final slash (`BASE_URL`); where it is not given, the
-    /// domain that the request came to.
+    /// The URL that public links begin with, without a final slash (`BASE_URL`). The default is the domain of the
+    /// request.
     pub base_url: Option<String>,
-    /// The header in which a CDN tells the visitor's address (`CLIENT_ADDRESS_HEADER`), where nobody but that CDN reaches the
-    /// gateway; otherwise the address is whoever connects to the gateway.
+    /// The header in which a CDN passes the client's address (`CLIENT_ADDRESS_HEADER`). Set it only if all requests
+    /// pass through that CDN. The default is the address that connects to the gateway.
     pub client_address_header: Option<String>,
-    /// Another DynamoDB than AWS's (`DYNAMODB_ENDPOINT`), for `sam local invoke`.
+    /// The endpoint of a local DynamoDB (`DYNAMODB_ENDPOINT`), for `sam local invoke`.
     pub dynamodb_endpoint: Option<String>,
-    /// Signs cursors (`SIGNING_KEY`, at least 32 characters).
+    /// The key for the signatures that this service checks itself (`SIGNING_KEY`, at least 32 characters).
     pub signing_key: Secret,
     /// The outside services.
     pub services: Services,
 }
 
-/// Outside services, as far as they are configured. Test keys never get to see them.
+/// The configured outside services. Requests in test mode never use them.
 #[derive(Clone, Debug, Default)]
 pub struct Services {
-    /// Whether live keys, too, get the built-in simulators (`LIVE_SERVICES` is `simulated`).
+    /// Whether live mode uses the built-in simulators, too (`LIVE_SERVICES=simulated`).
     pub simulated: bool,
-    /// Where services reach the webhooks, without a final slash (`CALLBACK_URL`); where it is not given, at the address
+    /// The URL where outside services call the webhooks, without a final slash (`CALLBACK_URL`). The default is the URL
     /// that public links begin with.
     pub callback_url: Option<String>,
-    /// Vapi (`VAPI_API_KEY`, `VAPI_PHONE_NUMBER_ID`, `VAPI_WEBHOOK_SECRET` and, for its dashboard's credential that
-    /// signs with that secret, `VAPI_CREDENTIAL_ID`).
+    /// Vapi (`VAPI_API_KEY`, `VAPI_PHONE_NUMBER_ID`, `VAPI_WEBHOOK_SECRET`, and optionally `VAPI_CREDENTIAL_ID`).
     pub vapi: Option<VapiAccess>,
     /// X (`X_CLIENT_ID`, `X_CLIENT_SECRET`).
     pub x: Option<XAccess>,
-    /// Seal the tokens of connected accounts (`SEALING_KEYS`: `id:key`, the newest first, separated by commas).
-    pub sealing_keys: Option<SealingKeys>,
-    /// Where uploaded résumés are kept (`RESUME_BUCKET`, with `RESUME_ENDPOINT` for another S3 than AWS's, and what Lambda
-    /// tells every function: `AWS_REGION`, `AWS_ACCESS_KEY_ID`, `AWS_SECRET_ACCESS_KEY`, `AWS_SESSION_TOKEN`). Without it
-    /// there are links only.
+    /// The keys that encrypt the tokens of connected accounts (`SEALING_KEYS`: `id:key`, the newest first, separated by
+    /// commas).
+    pub sealing_keys: Option<EncryptionKeys>,
+    /// The bucket for uploaded résumés (`RESUME_BUCKET`; `RESUME_ENDPOINT` for a local S3). Lambda sets `AWS_REGION`,
+    /// `AWS_ACCESS_KEY_ID`, `AWS_SECRET_ACCESS_KEY` and `AWS_SESSION_TOKEN`. Without a bucket, a résumé can only be a
+    /// link.
     pub resumes: Option<BucketAccess>,
-    /// Other addresses than the services' own.
+    /// The URLs of the services.
     pub addresses: Addresses,
 }
 
-/// What the use of a bucket needs.
+/// Access to an S3 bucket.
 #[derive(Clone, Debug)]
 pub struct BucketAccess {
     /// The bucket's name.
     pub name: String,
-    /// Its region.
+    /// The bucket's region.
     pub region: String,
-    /// Another S3 than AWS's.
+    /// The endpoint of a local S3.
     pub endpoint: Option<String>,
-    /// Whose requests they are.
+    /// The access key.
     pub access_key_id: String,
-    /// Signs them.
+    /// The secret that signs requests.
     pub secret_access_key: Secret,
-    /// Goes with temporary credentials.
+    /// The session token of temporary credentials.
     pub session_token: Option<Secret>,
 }
 
-/// What calls through Vapi need.
+/// Access to Vapi.
 #[derive(Clone, Debug)]
 pub struct VapiAccess {
     /// The private API key.
     pub api_key: Secret,
-    /// The number that is called from.
+    /// The id of the number that calls are made from.
     pub phone_number_id: String,
-    /// Signs the callbacks.
+    /// The secret that signs callbacks.
     pub webhook_secret: Secret,
-    /// The credential in Vapi that signs with it.
+    /// The id of the credential in Vapi's dashboard that contains this secret.
     pub credential_id: Option<String>,
 }
 
-/// The app that organizations allow to post for them on X.
+/// The X app that organizations allow to post on their behalf.
 #[derive(Clone, Debug)]
 pub struct XAccess {
-    /// Its OAuth client.
+    /// The app's OAuth client id.
     pub client_id: String,
-    /// Its OAuth client's secret.
+    /// The app's OAuth client secret.
     pub client_secret: Secret,
 }
 
-/// Where the services are.
+/// The URLs of the outside services.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Addresses {
-    /// `VAPI_URL`.
+    /// Vapi's API (`VAPI_URL`).
     pub vapi: String,
-    /// `X_URL`.
+    /// X's API (`X_URL`).
     pub x: String,
-    /// The page on which an account's owner allows the connection (`X_AUTHORIZE_URL`), without a query.
+    /// The page on which the owner of an X account allows the connection (`X_AUTHORIZE_URL`), without a query.
     pub x_authorize: String,
-    /// `WHATSAPP_URL`.
+    /// WhatsApp's API (`WHATSAPP_URL`).
     pub whatsapp: String,
 }
 
@@ -109,54 +109,54 @@ impl Default for Addresses {
 }
 
 impl Config {
-    /// The address that public links begin with, if the variables say so: all that a function without a database needs.
+    /// Reads only `BASE_URL`, which is all that a function without a database needs.
     pub fn read_base_url(lookup: impl Fn(&str) -> Option<String>) -> Result<Option<String>, String> {
         address(|name| lookup(name).filter(|value| !value.is_empty()), "BASE_URL")
     }
 
-    /// Reads the variables that `lookup` knows; says in a sentence which one is missing or wrong.
+    /// Reads the variables that `lookup` returns. The error message names the variable that is missing or invalid.
     pub fn read(lookup: impl Fn(&str) -> Option<String>) -> Result<Self, String> {
-        let given = |name: &str| lookup(name).filter(|value| !value.is_empty());
-        let required = |name: &str| required(given, name);
-        let address = |name: &str| address(given, name);
+        let variable = |name: &str| lookup(name).filter(|value| !value.is_empty());
+        let required = |name: &str| required(variable, name);
+        let address = |name: &str| address(variable, name);
         let signing_key = required("SIGNING_KEY")?;
         if signing_key.len() < 32 {
             return Err("SIGNING_KEY must have at least 32 characters".to_owned());
         }
         Ok(Self {
             table: required("TABLE_NAME")?,
-            base_url: Self::read_base_url(given)?,
-            client_address_header: given("CLIENT_ADDRESS_HEADER").map(|name| name.to_lowercase()),
-            dynamodb_endpoint: given("DYNAMODB_ENDPOINT"),
+            base_url: Self::read_base_url(variable)?,
+            client_address_header: variable("CLIENT_ADDRESS_HEADER").map(|name| name.to_lowercase()),
+            dynamodb_endpoint: variable("DYNAMODB_ENDPOINT"),
             signing_key: Secret::new(signing_key),
-            services: Services::read(&given, &address)?,
+            services: Services::read(&variable, &address)?,
         })
     }
 }
 
 impl Services {
     fn read(
-        given: &impl Fn(&str) -> Option<String>,
+        variable: &impl Fn(&str) -> Option<String>,
         address: &impl Fn(&str) -> Result<Option<String>, String>,
     ) -> Result<Self, String> {
-        let simulated = match given("LIVE_SERVICES").as_deref() {
+        let simulated = match variable("LIVE_SERVICES").as_deref() {
             None | Some("real") => false,
             Some("simulated") => true,
-            Some(other) => return Err(format!("LIVE_SERVICES must be real or simulated, and is {other}")),
+            Some(other) => return Err(format!("LIVE_SERVICES must be real or simulated, but is {other}")),
         };
-        let required = |name: &str| required(given, name);
-        // Half an access is a mistake; none at all is a choice.
+        let required = |name: &str| required(variable, name);
+        // A service can be left out, but setting only some of its variables is a mistake.
         let together = |names: &[&str]| {
-            let values: Vec<_> = names.iter().filter_map(|name| given(name)).collect();
+            let values: Vec<_> = names.iter().filter_map(|name| variable(name)).collect();
             match values.len() {
                 0 => Ok(None),
                 n if n == names.len() => Ok(Some(values)),
-                _ => Err(format!("of {} either all must be set or none", names.join(", "))),
+                _ => Err(format!("either all or none of {} must be set", names.join(", "))),
             }
         };
         let vapi = together(&["VAPI_API_KEY", "VAPI_PHONE_NUMBER_ID", "VAPI_WEBHOOK_SECRET"])?;
         let x = together(&["X_CLIENT_ID", "X_CLIENT_SECRET"])?;
-        let resumes = match given("RESUME_BUCKET") {
+        let resumes = match variable("RESUME_BUCKET") {
             None => None,
             Some(name) => Some(BucketAccess {
                 name,
@@ -164,10 +164,10 @@ impl Services {
                 endpoint: address("RESUME_ENDPOINT")?,
                 access_key_id: required("AWS_ACCESS_KEY_ID")?,
                 secret_access_key: Secret::new(required("AWS_SECRET_ACCESS_KEY")?),
-                session_token: given("AWS_SESSION_TOKEN").map(Secret::new),
+                session_token: variable("AWS_SESSION_TOKEN").map(Secret::new),
             }),
         };
-        let keys = given("SEALING_KEYS").map(|keys| SealingKeys::parse(&keys)).transpose();
+        let keys = variable("SEALING_KEYS").map(|keys| EncryptionKeys::parse(&keys)).transpose();
         let default = Addresses::default();
         Ok(Self {
             simulated,
@@ -177,12 +177,12 @@ impl Services {
                     api_key: Secret::new(key),
                     phone_number_id: number,
                     webhook_secret: Secret::new(secret),
-                    credential_id: given("VAPI_CREDENTIAL_ID"),
+                    credential_id: variable("VAPI_CREDENTIAL_ID"),
                 },
             ),
             x: x.and_then(|values| <[String; 2]>::try_from(values).ok())
                 .map(|[client_id, secret]| XAccess { client_id, client_secret: Secret::new(secret) }),
-            sealing_keys: keys.map_err(|wrong| format!("SEALING_KEYS cannot be used: {wrong}"))?,
+            sealing_keys: keys.map_err(|wrong| format!("SEALING_KEYS is invalid: {wrong}"))?,
             resumes,
             addresses: Addresses {
                 vapi: address("VAPI_URL")?.unwrap_or(default.vapi),
@@ -194,14 +194,14 @@ impl Services {
     }
 }
 
-fn required(given: impl Fn(&str) -> Option<String>, name: &str) -> Result<String, String> {
-    given(name).ok_or_else(|| format!("the environment variable {name} is not set"))
+fn required(variable: impl Fn(&str) -> Option<String>, name: &str) -> Result<String, String> {
+    variable(name).ok_or_else(|| format!("the environment variable {name} is not set"))
 }
 
-fn address(given: impl Fn(&str) -> Option<String>, name: &str) -> Result<Option<String>, String> {
-    match given(name) {
+fn address(variable: impl Fn(&str) -> Option<String>, name: &str) -> Result<Option<String>, String> {
+    match variable(name) {
         Some(url) if !url.starts_with("https://") && !url.starts_with("http://") => {
-            Err(format!("{name} must begin with https:// or http://, and is {url}"))
+            Err(format!("{name} must begin with https:// or http://, but is {url}"))
         }
         url => Ok(url.map(|url| url.trim_end_matches('/').to_owned())),
     }
@@ -212,16 +212,16 @@ mod tests {
     use super::*;
 
     #[test]
-    fn says_which_variable_is_wrong() {
-        let full = [
+    fn an_error_names_the_variable() {
+        let complete = [
             ("TABLE_NAME", "t"),
             ("BASE_URL", "https://jobs.example/"),
             ("SIGNING_KEY", "0123456789abcdef0123456789abcdef"),
         ];
         let with = |name: &'static str, value: &'static str| {
-            Config::read(move |asked| {
-                let usual = full.iter().find(|(known, _)| *known == asked).map(|(_, given)| *given);
-                if asked == name { Some(value) } else { usual }.map(str::to_owned)
+            Config::read(move |variable| {
+                let default = complete.iter().find(|(known, _)| *known == variable).map(|(_, value)| *value);
+                if variable == name { Some(value) } else { default }.map(str::to_owned)
             })
         };
         assert_eq!(with("", "").unwrap().base_url.as_deref(), Some("https://jobs.example"));

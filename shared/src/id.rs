@@ -1,4 +1,4 @@
-//! Identifiers: whole numbers that JavaScript can hold, made without a central counter.
+//! Identifiers: whole numbers within JavaScript's exact range, generated without a central counter.
 
 use std::fmt;
 use std::str::FromStr;
@@ -11,19 +11,19 @@ use serde::{Deserialize, Serialize};
 use crate::clock::Clock;
 use crate::random::Random;
 
-/// A resource's identifier: 1 to 2^53 - 1.
+/// The identifier of a resource: 1 to 2^53 - 1.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(try_from = "u64", into = "u64")]
 pub struct Id(u64);
 
 impl Id {
-    /// The largest identifier, and the largest whole number that every JSON reader keeps exactly.
+    /// The largest identifier, which is the largest whole number that every JSON parser represents exactly.
     pub const MAX: u64 = (1 << 53) - 1;
 
-    /// The largest identifier, which nothing ever has.
+    /// The largest identifier. No resource ever has it.
     pub const LAST: Self = Self(Self::MAX);
 
-    /// The identifier with this number, if there can be one.
+    /// The identifier with this number; `None` if it is out of range.
     pub const fn new(number: u64) -> Option<Self> {
         if number >= 1 && number <= Self::MAX { Some(Self(number)) } else { None }
     }
@@ -54,7 +54,7 @@ impl fmt::Display for Id {
     }
 }
 
-/// Reads the one way in which an identifier is written: `17`, but neither `017` nor `+17` nor `17.0`.
+/// Parses only the canonical form: `17`, but not `017`, `+17` or `17.0`.
 impl FromStr for Id {
     type Err = &'static str;
 
@@ -65,10 +65,10 @@ impl FromStr for Id {
     }
 }
 
-/// Makes identifiers: 41 bits of milliseconds since 2025 (enough until 2094) above 12 random bits.
+/// Generates identifiers: 41 bits of milliseconds since 2025, which last until 2094, followed by 12 random bits.
 ///
-/// Within one process they only grow, so what one process creates is in order even inside a millisecond. Two
-/// processes may, rarely, draw the same one; every insert is conditional, and the loser draws again.
+/// The identifiers of one process always grow, even within a millisecond. In rare cases two processes generate the same
+/// one. Every insert is conditional, so the second insert fails and is retried with a new identifier.
 #[derive(Clone)]
 pub struct Ids {
     clock: Clock,
@@ -80,12 +80,12 @@ impl Ids {
     const EPOCH_MS: i64 = 1_735_689_600_000;
     const RANDOM_BITS: u32 = 12;
 
-    /// A maker of identifiers on this clock and this randomness.
+    /// A generator with this clock and this source of randomness.
     pub fn new(clock: Clock, random: Random) -> Self {
         Self { clock, random, last: Arc::new(AtomicU64::new(0)) }
     }
 
-    /// A new identifier.
+    /// Returns a new identifier.
     pub fn next(&self) -> Id {
         let drawn = Self::first_at(self.clock.now()) | self.random.below(1 << Self::RANDOM_BITS);
         let after = |last: u64| drawn.max(last + 1) & Id::MAX;
@@ -110,21 +110,23 @@ mod tests {
 
     proptest! {
         #[test]
-        fn every_id_survives_text(number in 1..=Id::MAX) {
+        fn every_id_is_parsed_from_its_own_text(number in 1..=Id::MAX) {
             let id = Id::new(number).unwrap();
             prop_assert_eq!(id.to_string().parse(), Ok(id));
         }
 
         #[test]
-        fn only_the_canonical_form_is_read(text in "\\PC{0,20}") {
-            match text.parse::<Id>() {
-                Ok(id) => prop_assert_eq!(id.to_string(), text),
-                Err(_) => prop_assert!(text.parse::<u64>().map_or(true, |n| n.to_string() != text || Id::new(n).is_none())),
+        fn only_the_canonical_form_is_parsed(text in "\\PC{0,20}") {
+            let parsed = text.parse::<Id>();
+            let is_canonical = |number: u64| number.to_string() == text && Id::new(number).is_some();
+            prop_assert_eq!(parsed.is_ok(), text.parse().is_ok_and(is_canonical));
+            if let Ok(id) = parsed {
+                prop_assert_eq!(id.to_string(), text);
             }
         }
 
         #[test]
-        fn later_means_larger(ms in 1_735_689_600_000i64..3_900_000_000_000, more in 1i64..1_000_000, seed: u64) {
+        fn a_later_id_is_larger(ms in 1_735_689_600_000i64..3_900_000_000_000, more in 1i64..1_000_000, seed: u64) {
             let earlier = Ids::new(at(ms), Random::seeded(seed)).next();
             let later = Ids::new(at(ms + more), Random::seeded(seed ^ 1)).next();
             prop_assert!(later > earlier);
@@ -132,7 +134,7 @@ mod tests {
     }
 
     #[test]
-    fn odd_texts_are_no_ids() {
+    fn malformed_ids_are_rejected() {
         for text in [
             "",
             "0",
@@ -154,7 +156,7 @@ mod tests {
     }
 
     #[test]
-    fn one_process_never_repeats_itself_even_while_time_stands_still() {
+    fn ids_of_one_process_grow_even_while_the_clock_stands_still() {
         let ids = Ids::new(at(1_800_000_000_000), Random::seeded(7));
         let made: Vec<_> = (0..20_000).map(|_| ids.next()).collect();
         assert!(made.windows(2).all(|pair| pair[0] < pair[1]));

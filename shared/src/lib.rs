@@ -1,22 +1,30 @@
-//! What every Rolecall function stands on.
+//! The code that the functions share. `shared/README.md` explains the architecture.
 //!
-//! The arrows go one way: `functions -> runtime -> resources -> http -> membership -> auth -> (accounts, screening) -> (providers,
-//! config) -> store -> model -> (sealed, secret, id, clock, random)`.
-//! A request runs through them as: event, credential and quota, scope, syntax, existence, validation, state, store, reply.
+//! The modules are layers. A module uses only modules below it in this list, which a test checks:
+//!
+//! - `runtime`: the start of a function, the log, and Lambda's event loop
+//! - `resources`: response types that several functions return
+//! - `http`: requests, replies, errors, dispatch, idempotency, cursors and entity tags
+//! - `services`: operations that several functions share, such as applying for a role
+//! - `auth`: the format of credentials, and their checksums and hashes
+//! - `providers`: outside services, with their simulators and the HTTP client
+//! - `config`: the configuration as a type
+//! - `store`: the table with its keys, reads, transactions and the gate
+//! - `model`: valid values and state machines, without I/O
+//! - `token_encryption`, `secret`, `id`, `random`, `clock`, `base62`: the foundations
 
-pub mod accounts;
 pub mod auth;
+mod base62;
 pub mod clock;
 pub mod config;
 pub mod http;
 pub mod id;
-pub mod membership;
 pub mod model;
 pub mod providers;
 pub mod random;
 pub mod resources;
 pub mod runtime;
-pub mod screening;
-pub mod sealed;
 pub mod secret;
+pub mod services;
 pub mod store;
+pub mod token_encryption;

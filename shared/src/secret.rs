@@ -1,25 +1,25 @@
-//! Secrets: they are passed about, and never shown.
+//! Secrets, which debug output never shows.
 
 use std::fmt;
 
 use hmac::{Hmac, KeyInit, Mac};
 use sha2::Sha256;
 
-/// A value that never shows itself.
+/// A value that debug output hides.
 #[derive(Clone)]
 pub struct Secret(String);
 
 impl Secret {
-    /// Hides `value`.
+    /// Wraps `value`.
     pub fn new(value: impl Into<String>) -> Self {
         Self(value.into())
     }
 
-    /// The HMAC-SHA-256 of `parts` under this key, the first of them saying what for. No two lists of parts are written
-    /// alike.
+    /// Computes the HMAC-SHA-256 of `parts` with this key. The first part names the purpose. Different lists of parts
+    /// never give the same input, because the length of each part is included.
     pub fn mac(&self, parts: &[&str]) -> [u8; 32] {
         let mut mac = [0; 32];
-        // HMAC takes a key of any length.
+        // HMAC accepts a key of any length.
         if let Ok(mut hmac) = Hmac::<Sha256>::new_from_slice(self.0.as_bytes()) {
             for part in parts {
                 hmac.update(&(part.len() as u64).to_be_bytes());

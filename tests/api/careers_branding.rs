@@ -1,19 +1,19 @@
-//! Settings, Career page: how an organization looks to candidates.
+//! Settings, Career page: an organization's branding on its career pages.
 
 use shared::model::Name;
 use tests::browser::{Browser, input};
-use tests::desk::{escaped, owner};
-use tests::{ACME, Answer, GLOBEX, World};
+use tests::dashboard::{escaped, owner};
+use tests::{ACME, GLOBEX, Response, TestApi};
 
 use crate::careers_applications::Job;
-use crate::dashboard_access::writes;
+use crate::dashboard_access::is_write;
 
 const PATH: &str = "/dashboard/settings/career-page";
 
-/// The fields of the form, in its order.
+/// The fields of the form, in order.
 type Fields<'f> = [(&'static str, &'f str); 4];
 
-const RIGHT: Fields<'static> = [
+const VALID: Fields<'static> = [
     ("name", "Acme Rockets"),
     ("introduction", "We build\r\nrockets."),
     ("accent", "#2450D3"),
@@ -21,27 +21,27 @@ const RIGHT: Fields<'static> = [
 ];
 
 fn with<'f>(field: &str, value: &'f str) -> Fields<'f> {
-    RIGHT.map(|(name, right)| (name, if name == field { value } else { right }))
+    VALID.map(|(name, valid)| (name, if name == field { value } else { valid }))
 }
 
-/// What stands in the form.
-fn shown(page: &Answer) -> [String; 4] {
+/// Returns the values in the form.
+fn form_values(page: &Response) -> [String; 4] {
     let introduction = page.text.split("name=\"introduction\"").nth(1).unwrap();
     let introduction = introduction.split_once(">\n").unwrap().1.split("</textarea>").next().unwrap();
     [input(page, "name"), introduction.to_owned(), input(page, "accent"), input(page, "logo_url")]
 }
 
-async fn desk(world: &World, demo: usize) -> Browser<'_> {
-    Browser::of(world, demo, &owner(world, demo).await).await
+async fn desk(api: &TestApi, demo: usize) -> Browser<'_> {
+    Browser::with_session(api, demo, &owner(api, demo).await).await
 }
 
 #[tokio::test]
-async fn what_is_saved_is_shown_in_the_form_and_on_the_pages_of_this_copy() {
-    let world = World::new().await;
-    let (browser, visitor) = (desk(&world, ACME).await, Browser::new(&world));
-    let job = Job::new(&world, "Analyst").await;
+async fn saved_branding_appears_in_the_form_and_on_the_pages_of_the_same_mode() {
+    let api = TestApi::new().await;
+    let (browser, visitor) = (desk(&api, ACME).await, Browser::new(&api));
+    let job = Job::new(&api, "Analyst").await;
     let form = browser.get(PATH).await.expect(200);
-    assert_eq!(shown(&form), ["Acme", "", "", ""].map(str::to_owned));
+    assert_eq!(form_values(&form), ["Acme", "", "", ""].map(str::to_owned));
     assert!(form.text.contains("/careers/acme\""));
     let plain = visitor.get("/careers/acme").await.expect(200);
     assert!(plain.text.contains("<h1>Openings at Acme</h1>") && !plain.text.contains("<style>"));
@@ -51,12 +51,12 @@ async fn what_is_saved_is_shown_in_the_form_and_on_the_pages_of_this_copy() {
         before.push(visitor.get(path).await.expect(200).text);
     }
 
-    let saved = browser.post(PATH, &RIGHT).await.expect(303);
+    let saved = browser.post(PATH, &VALID).await.expect(303);
     assert_eq!(saved.header("location"), format!("{PATH}?done=career-page-changed"));
     let form = browser.follow(&saved).await.expect(200);
-    let kept = ["Acme Rockets", "We build rockets.", "#2450d3", RIGHT[3].1];
-    assert_eq!(shown(&form), kept.map(str::to_owned));
-    let logo = format!("<img src=\"{}\" alt=\"\"", RIGHT[3].1);
+    let kept = ["Acme Rockets", "We build rockets.", "#2450d3", VALID[3].1];
+    assert_eq!(form_values(&form), kept.map(str::to_owned));
+    let logo = format!("<img src=\"{}\" alt=\"\"", VALID[3].1);
     for path in ["/careers/acme", &job.path, "/careers/acme/unknown"] {
         let page = visitor.get(path).await;
         assert!(page.text.contains("Acme Rockets") && !page.text.contains(">Acme<"), "{path}");
@@ -68,36 +68,36 @@ async fn what_is_saved_is_shown_in_the_form_and_on_the_pages_of_this_copy() {
     let page = visitor.get("/careers/acme").await.expect(200);
     assert!(page.text.contains("<p class=\"lead\">We build rockets.</p>"));
     assert!(visitor.get("/careers/acme/jobs.json").await.body["organization"] == "Acme Rockets");
-    let asked = job.apply(&world, &tests::browser::Form::default()).await.expect(422);
-    assert!(asked.text.contains("Acme Rockets may store what I send here"));
+    let rejected = job.apply(&api, &tests::browser::Form::default()).await.expect(422);
+    assert!(rejected.text.contains("I agree that Acme Rockets may store my information"));
     for (path, before) in others.iter().zip(&before) {
         assert_eq!(&visitor.get(path).await.text, before, "{path}");
     }
 
-    // The other copy has its own looks, and the other organization.
+    // Test mode and other organizations have their own branding.
     browser.post("/dashboard/mode", &[("mode", "test")]).await.expect(303);
     let form = browser.get(PATH).await.expect(200);
-    assert_eq!(shown(&form)[1..], ["", "", ""].map(str::to_owned));
+    assert_eq!(form_values(&form)[1..], ["", "", ""].map(str::to_owned));
     assert!(form.text.contains("/careers/acme-test\""));
     browser.post(PATH, &with("name", "Acme on trial")).await.expect(303);
     assert!(visitor.get("/careers/acme-test").await.text.contains("Openings at Acme on trial"));
-    desk(&world, GLOBEX).await.post(PATH, &with("name", "Globex Ltd")).await.expect(303);
+    desk(&api, GLOBEX).await.post(PATH, &with("name", "Globex Ltd")).await.expect(303);
     assert!(visitor.get("/careers/globex").await.text.contains("Openings at Globex Ltd"));
     assert!(visitor.get("/careers/acme").await.text.contains("Openings at Acme Rockets"));
 
-    // All but the name can be taken away again.
-    let browser = desk(&world, ACME).await;
+    // Everything except the name can be removed again.
+    let browser = desk(&api, ACME).await;
     let bare = [("name", "Acme"), ("introduction", " "), ("accent", ""), ("logo_url", "")];
     browser.post(PATH, &bare).await.expect(303);
     assert!(!visitor.get("/careers/acme").await.text.contains("<style>"));
-    assert_eq!(shown(&browser.get(PATH).await), ["Acme", "", "", ""].map(str::to_owned));
+    assert_eq!(form_values(&browser.get(PATH).await), ["Acme", "", "", ""].map(str::to_owned));
 }
 
 #[tokio::test]
-async fn what_is_wrong_is_said_beside_its_field_and_what_was_typed_is_kept() {
-    let world = World::new().await;
-    let (browser, visitor) = (desk(&world, ACME).await, Browser::new(&world));
-    browser.post(PATH, &RIGHT).await.expect(303);
+async fn problems_are_shown_beside_their_fields_and_typed_values_are_kept() {
+    let api = TestApi::new().await;
+    let (browser, visitor) = (desk(&api, ACME).await, Browser::new(&api));
+    browser.post(PATH, &VALID).await.expect(303);
     let before = visitor.get("/careers/acme").await.text;
     let (long_name, long_words) = ("x".repeat(201), "x".repeat(601));
     let long_logo = format!("https://example.com/{}", "x".repeat(1_981));
@@ -112,36 +112,32 @@ async fn what_is_wrong_is_said_beside_its_field_and_what_was_typed_is_kept() {
         ),
         ("accent", "blue", "The colour must be a colour such as #2450d3."),
         ("accent", "#2450d3;}*{x:url(//evil.example)", "The colour must be a colour such as #2450d3."),
-        ("logo_url", "http://example.com/logo.png", "The logo's address must begin with https://."),
-        ("logo_url", "javascript:alert(1)", "The logo's address must begin with https://."),
-        ("logo_url", "data:image/svg+xml,<svg/>", "The logo's address must begin with https://."),
-        ("logo_url", "//example.com/logo.png", "The logo's address must begin with https://."),
-        (
-            "logo_url",
-            "https://",
-            "The logo's address must be an address that begins with http:// or https://.",
-        ),
-        ("logo_url", &long_logo, "The logo's address must be at most 2000 characters."),
+        ("logo_url", "http://example.com/logo.png", "The logo URL must start with https://."),
+        ("logo_url", "javascript:alert(1)", "The logo URL must start with https://."),
+        ("logo_url", "data:image/svg+xml,<svg/>", "The logo URL must start with https://."),
+        ("logo_url", "//example.com/logo.png", "The logo URL must start with https://."),
+        ("logo_url", "https://", "The logo URL must be an address that begins with http:// or https://."),
+        ("logo_url", &long_logo, "The logo URL must be at most 2000 characters."),
         (
             "name",
             "\"><script>alert(1)</script>\u{7}",
             "The name must not contain control characters other than newline and tab.",
         ),
     ] {
-        world.wire.take();
+        api.dynamodb.take_calls();
         let page = browser.post(PATH, &with(field, value)).await.expect(422);
-        assert!(!world.wire.take().iter().any(writes), "{field} {value}");
+        assert!(!api.dynamodb.take_calls().iter().any(is_write), "{field} {value}");
         let problem = format!("<p class=\"problem\" id=\"{field}-problem\">{}</p>", escaped(sentence));
         assert!(page.text.contains(&problem), "{problem} in {}", page.text);
         assert_eq!(page.text.matches("<p class=\"problem\"").count(), 1, "{field} {value}");
-        assert_eq!(shown(&page), with(field, value).map(|(_, value)| value.to_owned()), "{field}");
+        assert_eq!(form_values(&page), with(field, value).map(|(_, value)| value.to_owned()), "{field}");
         assert!(!page.text.contains("<script>"));
     }
     let all = [("name", ""), ("introduction", &*long_words), ("accent", "x"), ("logo_url", "x")];
     let page = browser.post(PATH, &all).await.expect(422);
     assert_eq!(page.text.matches("<p class=\"problem\"").count(), 4, "all at once");
     assert_eq!(visitor.get("/careers/acme").await.text, before);
-    // Right at the limits: lines are words of one paragraph, and six hundred characters are six hundred.
+    // Values at their limits: line breaks become spaces, and 600 characters fit.
     let (name, words) = ("é".repeat(200), format!("{}\r\n\r\n{}", "é".repeat(299), "ü".repeat(300)));
     let fields = [
         ("name", &*name),
@@ -158,10 +154,10 @@ async fn what_is_wrong_is_said_beside_its_field_and_what_was_typed_is_kept() {
 }
 
 #[tokio::test]
-async fn nothing_that_is_saved_becomes_a_part_of_the_page() {
-    let world = World::new().await;
-    let (browser, visitor) = (desk(&world, ACME).await, Browser::new(&world));
-    let job = Job::new(&world, "Analyst").await;
+async fn saved_branding_cannot_inject_markup() {
+    let api = TestApi::new().await;
+    let (browser, visitor) = (desk(&api, ACME).await, Browser::new(&api));
+    let job = Job::new(&api, "Analyst").await;
     let payloads = std::fs::read_to_string(tests::project("tests/xss.txt")).unwrap();
     for payload in payloads.lines().filter(|line| !line.trim().is_empty()) {
         let fields = [("name", payload), ("introduction", payload), ("accent", ""), ("logo_url", "")];
@@ -172,13 +168,13 @@ async fn nothing_that_is_saved_becomes_a_part_of_the_page() {
         let kept = Name::parse(payload).unwrap().unwrap();
         for page in [visitor.get("/careers/acme").await, browser.get(PATH).await] {
             let written = escaped(kept.as_str());
-            assert!(page.text.contains(&written), "{payload} as it is: {}", page.text);
+            assert!(page.text.contains(&written), "{payload} must be escaped: {}", page.text);
             let paragraph = kept.as_str().split_whitespace().collect::<Vec<_>>().join(" ");
             let rest = page.text.replace(&written, "").replace(&escaped(&paragraph), "");
             assert!(!rest.contains("alert(1)") && !rest.contains("evil.example"), "{payload}: {rest}");
         }
     }
-    // Nor does it leave its place in the policy: an address may hold what a policy is divided by.
+    // A logo's URL cannot break out of its directive, even if it contains a policy's delimiters.
     for logo in [
         "https://example.com/\"onerror=\"alert(1)",
         "https://example.com/';script-src*",

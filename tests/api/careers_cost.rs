@@ -1,27 +1,27 @@
-//! What the career pages cost with 5,000 openings: calls to DynamoDB, what they read, and the size of the pages.
+//! The cost of the career pages with 5,000 openings: DynamoDB calls, items read, and the size of the pages.
 
 use futures_util::stream::{self, StreamExt};
 use jiff::{SignedDuration, Timestamp};
 use shared::model::{Mode, Opening, Posting, RemotePolicy, Role, Salary, SalaryRange, Text};
-use shared::store::Writes;
+use shared::store::Transaction;
 use tests::careers::{cards, insert, next, published, read, sitemap, titles};
-use tests::wire::Recorded;
-use tests::{ACME, Answer, BASE_URL, World, tenant};
+use tests::interceptor::RecordedCall;
+use tests::{ACME, BASE_URL, Response, TestApi, tenant};
 
 const COUNT: u64 = 5_000;
 const LIST: &str = "/careers/acme";
-/// 100 KB.
-const MOST: usize = 100 * 1024;
+/// The largest page: 100 KB.
+const MAX_BYTES: usize = 100 * 1024;
 
-/// Writes entries of the list alone, of roles and postings that are nowhere.
-pub(crate) async fn insert_openings(world: &World, openings: impl Iterator<Item = Opening>) {
+/// Writes entries of the list only, without their roles and postings.
+pub(crate) async fn insert_openings(api: &TestApi, openings: impl Iterator<Item = Opening>) {
     let openings: Vec<_> = openings.collect();
     let batch = async |openings: &[Opening]| {
-        let mut writes = Writes::new(tenant(ACME, Mode::Live));
+        let mut transaction = Transaction::new(tenant(ACME, Mode::Live));
         for opening in openings {
-            writes.replace_opening(None, Some(opening)).unwrap();
+            transaction.put_opening(opening).unwrap();
         }
-        world.store().commit(writes).await.unwrap();
+        api.store().commit(transaction).await.unwrap();
     };
     stream::iter(openings.chunks(100)).for_each_concurrent(8, batch).await;
 }
@@ -31,7 +31,7 @@ fn at(number: u64) -> Timestamp {
     start + SignedDuration::from_secs(i64::try_from(number / 2).unwrap())
 }
 
-/// A vacancy as organizations have them.
+/// Returns a realistic role and its posting.
 fn realistic(number: u64) -> (Role, Posting) {
     let one = |of: &[&str], by: u64| of[usize::try_from(number / by).unwrap() % of.len()].to_owned();
     let level = one(&["Senior", "Junior", "Lead", "Associate", "Principal", "Regional"], 1);
@@ -51,7 +51,7 @@ fn realistic(number: u64) -> (Role, Posting) {
     (role, posting)
 }
 
-/// What a page has cost.
+/// The cost of a page.
 #[derive(Debug)]
 struct Cost {
     operations: Vec<String>,
@@ -61,10 +61,10 @@ struct Cost {
     bytes: usize,
 }
 
-async fn measured(world: &World, path: &str) -> (Answer, Cost) {
-    world.wire.take();
-    let page = read(world, path).await.expect(200);
-    let calls = world.wire.take();
+async fn measured(api: &TestApi, path: &str) -> (Response, Cost) {
+    api.dynamodb.take_calls();
+    let page = read(api, path).await.expect(200);
+    let calls = api.dynamodb.take_calls();
     for call in &calls {
         assert_ne!(call.operation, "Scan", "{path}");
         for filter in ["FilterExpression", "IndexName"] {
@@ -77,37 +77,38 @@ async fn measured(world: &World, path: &str) -> (Answer, Cost) {
         operations: calls.iter().map(|call| call.operation.clone()).collect(),
         scanned: sum("ScannedCount"),
         returned: sum("Count"),
-        units: calls.iter().map(Recorded::units).sum(),
+        units: calls.iter().map(RecordedCall::units).sum(),
         bytes: page.text.len(),
     };
     (page, cost)
 }
 
-/// A page costs three calls and 100 KB at most, and drops nothing that was read.
-async fn cheap(world: &World, path: &str) -> (Answer, Cost) {
-    let (page, cost) = measured(world, path).await;
-    assert!(cost.operations.len() <= 3 && cost.bytes < MOST, "{path}: {cost:?}");
-    // The embedded database counts the item, too, that did not fit into the megabyte any more.
+/// Asserts that a page takes at most three calls and 100 KB, and shows everything that it reads.
+async fn cheap(api: &TestApi, path: &str) -> (Response, Cost) {
+    let (page, cost) = measured(api, path).await;
+    assert!(cost.operations.len() <= 3 && cost.bytes < MAX_BYTES, "{path}: {cost:?}");
+    // The embedded database also counts the item that did not fit into the megabyte.
     let cut = cost.operations.len() as u64 - 1;
     assert!((cost.returned..=cost.returned + cut).contains(&cost.scanned), "{path}: {cost:?}");
     (page, cost)
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn with_five_thousand_openings_every_page_is_three_calls_and_small() {
-    let world = World::new().await;
-    // The feed's first page and every twentieth are there in full; of the others, what the pages read.
+async fn with_five_thousand_openings_every_page_is_small_and_takes_at_most_three_calls() {
+    let api = TestApi::new().await;
+    // Roles and postings exist for the feed's first page and every twentieth opening; the others only have list
+    // entries.
     let all: Vec<_> = (0..COUNT).map(realistic).collect();
     let in_full = |number: u64| number.is_multiple_of(20) || number > COUNT - 100;
     let (full, bare): (Vec<_>, Vec<_>) = (0..).zip(all.clone()).partition(|(number, _)| in_full(*number));
-    insert(&world, ACME, &full.into_iter().map(|(_, vacancy)| vacancy).collect::<Vec<_>>()).await;
-    insert_openings(&world, bare.iter().filter_map(|(_, (role, posting))| Opening::of(role, posting))).await;
+    insert(&api, ACME, &full.into_iter().map(|(_, vacancy)| vacancy).collect::<Vec<_>>()).await;
+    insert_openings(&api, bare.iter().filter_map(|(_, (role, posting))| Opening::of(role, posting))).await;
     let title = |number: u64| realistic(number).1.content.title.as_str().to_owned();
 
-    let (mut page, first) = cheap(&world, LIST).await;
+    let (mut page, first) = cheap(&api, LIST).await;
     assert_eq!((first.operations, first.scanned), (vec!["GetItem".to_owned(), "Query".to_owned()], 50));
     assert_eq!(titles(&page), (COUNT - 50..COUNT).rev().map(title).collect::<Vec<_>>());
-    // Deep in the list it costs the same.
+    // Later pages cost the same.
     for number in 1..4 {
         let path = match number {
             3 => {
@@ -116,14 +117,14 @@ async fn with_five_thousand_openings_every_page_is_three_calls_and_small() {
             }
             _ => next(&page).unwrap(),
         };
-        let (another, cost) = cheap(&world, &path).await;
+        let (another, cost) = cheap(&api, &path).await;
         assert_eq!((cost.operations.len(), cost.scanned, cards(&another).len()), (2, 50, 50), "{path}");
         assert!((cost.units - first.units).abs() <= 1.0, "{path}: {} and {}", cost.units, first.units);
         page = another;
     }
 
     let detail = format!("{LIST}/{}", all[2_500].1.slug);
-    let (page, cost) = cheap(&world, &detail).await;
+    let (page, cost) = cheap(&api, &detail).await;
     assert_eq!(cost.operations, ["GetItem", "GetItem", "BatchGetItem"]);
     assert!(page.text.contains(&title(2_500).replace('&', "&#38;")));
 
@@ -136,44 +137,44 @@ async fn with_five_thousand_openings_every_page_is_three_calls_and_small() {
         ("q=falconer&department=sales&location=berlin&remote_policy=onsite", 0),
         ("q=nobody+has+this", 0),
     ] {
-        let (page, cost) = cheap(&world, &format!("{LIST}?{query}")).await;
+        let (page, cost) = cheap(&api, &format!("{LIST}?{query}")).await;
         assert!(cards(&page).len() >= least, "{query}: {} found", cards(&page).len());
         // 5,000 openings are some 1.7 MB; half a unit is 4 KB.
-        assert!(cost.units < 300.0, "{query} has read {} openings: {} units", cost.scanned, cost.units);
+        assert!(cost.units < 300.0, "{query} read {} openings: {} units", cost.scanned, cost.units);
         if least == 0 {
-            assert_eq!((cost.returned, next(&page)), (COUNT, None), "{query} has read them all: {cost:?}");
-            assert!(page.text.contains("No opening matches your search"), "{query}");
+            assert_eq!((cost.returned, next(&page)), (COUNT, None), "{query} read all openings: {cost:?}");
+            assert!(page.text.contains("No openings match your search"), "{query}");
         }
     }
-    let (page, _) = cheap(&world, &format!("{LIST}?q=FALCONER")).await;
+    let (page, _) = cheap(&api, &format!("{LIST}?q=FALCONER")).await;
     assert_eq!(titles(&page), [title(77)]);
 
-    // One call for the site, one for each megabyte of openings.
-    let (index, cost) = measured(&world, &format!("{LIST}/sitemap.xml")).await;
+    // One call for the site, and one for each megabyte of openings.
+    let (index, cost) = measured(&api, &format!("{LIST}/sitemap.xml")).await;
     assert_eq!(cost.operations, ["GetItem", "Query", "Query"], "{cost:?}");
     assert_eq!(cost.returned, COUNT);
-    let mut told = 0;
+    let mut listed = 0;
     for (address, _) in sitemap(&index, "sitemapindex", "sitemap") {
         let path = address.strip_prefix(BASE_URL).unwrap();
-        let (map, cost) = measured(&world, path).await;
+        let (map, cost) = measured(&api, path).await;
         let openings =
             sitemap(&map, "urlset", "url").iter().filter(|(url, _)| !url.ends_with("/acme")).count();
         assert_eq!(cost.operations, ["GetItem", "Query"], "{path}");
         assert_eq!(usize::try_from(cost.returned).unwrap(), openings, "{path}: {cost:?}");
-        told += openings;
+        listed += openings;
     }
-    assert_eq!(told, 5_000);
+    assert_eq!(listed, 5_000);
 
-    let (feed, cost) = cheap(&world, &format!("{LIST}/jobs.json")).await;
+    let (feed, cost) = cheap(&api, &format!("{LIST}/jobs.json")).await;
     let shown = feed.body["jobs"].as_array().unwrap().len();
     assert_eq!(cost.operations, ["GetItem", "Query", "BatchGetItem"]);
     assert_eq!(usize::try_from(cost.scanned).unwrap(), shown, "{cost:?}");
 }
 
-/// With the longest texts 5,000 openings are more than a search reads at once: it goes on where it was.
+/// With the longest texts, 5,000 openings exceed what a search reads at once. The next page continues the search.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn with_the_longest_texts_a_search_goes_on_and_loses_nothing() {
-    let world = World::new().await;
+async fn with_the_longest_texts_a_search_continues_and_loses_nothing() {
+    let api = TestApi::new().await;
     let is_wanted = |number: u64| number.is_multiple_of(97) || number < 30;
     let title = |number: u64| {
         let word = if is_wanted(number) { "Needle" } else { "Straw" };
@@ -189,8 +190,8 @@ async fn with_the_longest_texts_a_search_goes_on_and_loses_nothing() {
         role.content.salary = SalaryRange::new(Salary::new(99_999_999), Salary::new(100_000_000)).unwrap();
         Opening::of(&role, &posting).unwrap()
     };
-    insert_openings(&world, (0..COUNT).map(longest)).await;
-    let (page, first) = cheap(&world, LIST).await;
+    insert_openings(&api, (0..COUNT).map(longest)).await;
+    let (page, first) = cheap(&api, LIST).await;
     assert_eq!((first.operations.len(), first.scanned, cards(&page).len()), (2, 50, 50));
 
     for (query, expected) in [
@@ -201,20 +202,20 @@ async fn with_the_longest_texts_a_search_goes_on_and_loses_nothing() {
         let mut path = format!("{LIST}?{query}");
         let (mut found, mut pages, mut unfinished) = (Vec::new(), 0, 0);
         loop {
-            let (page, cost) = cheap(&world, &path).await;
+            let (page, cost) = cheap(&api, &path).await;
             let shown = titles(&page);
             assert!(cost.scanned > 0 && cost.units < 300.0, "{path}: {cost:?}");
             pages += 1;
-            let goes_on = page.text.contains("Search on");
-            assert_eq!(goes_on, next(&page).is_some() && shown.len() < 50, "{path}");
-            assert_eq!(page.text.contains("Nothing found so far"), goes_on && shown.is_empty(), "{path}");
-            unfinished += usize::from(goes_on);
+            let is_partial = page.text.contains("Continue searching");
+            assert_eq!(is_partial, next(&page).is_some() && shown.len() < 50, "{path}");
+            assert_eq!(page.text.contains("No matches so far"), is_partial && shown.is_empty(), "{path}");
+            unfinished += usize::from(is_partial);
             found.extend(shown);
             let Some(next) = next(&page) else { break };
             assert!(next.starts_with(&format!("{LIST}?{query}&before=")) && pages < 40, "{next}");
             path = next;
         }
-        assert_eq!(found, expected, "{query}: nothing is lost, nothing is shown twice");
-        assert!(unfinished > 0, "{query} was finished at once: {pages} pages");
+        assert_eq!(found, expected, "{query}: every result is shown once");
+        assert!(unfinished > 0, "{query} ended on the first page: {pages} pages");
     }
 }

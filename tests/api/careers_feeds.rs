@@ -1,4 +1,4 @@
-//! The openings for machines: the JSON feed, sitemaps, what search engines may read, and the stylesheet.
+//! The JSON feed, the sitemap, `robots.txt` and the stylesheet.
 
 use std::collections::BTreeSet;
 
@@ -6,35 +6,35 @@ use jiff::{SignedDuration, Timestamp};
 use serde_json::{Value, json};
 use shared::model::{Opening, Text};
 use tests::careers::{Vacancy, insert, published, read, sitemap, value};
-use tests::{ACME, Answer, BASE_URL, World};
+use tests::{ACME, BASE_URL, Response, TestApi};
 
 use crate::careers_cost::insert_openings;
 
 const FEED: &str = "/careers/acme/jobs.json";
 const MAP: &str = "/careers/acme/sitemap.xml";
 
-/// A path of an absolute address of ours.
+/// Returns the path of one of the service's absolute URLs.
 #[track_caller]
 fn path(address: &str) -> &str {
-    address.strip_prefix(BASE_URL).unwrap_or_else(|| panic!("{address} is elsewhere"))
+    address.strip_prefix(BASE_URL).unwrap_or_else(|| panic!("{address} is another site's"))
 }
 
-/// Every page of the feed.
-async fn feed(world: &World) -> Vec<Answer> {
-    let mut pages = vec![read(world, FEED).await.expect(200)];
+/// Returns every page of the feed.
+async fn feed(api: &TestApi) -> Vec<Response> {
+    let mut pages = vec![read(api, FEED).await.expect(200)];
     while let Some(next) = pages.last().and_then(|page| page.body["next_url"].as_str()) {
         assert!(pages.len() < 50, "no end: {next}");
-        let page = read(world, path(next)).await.expect(200);
+        let page = read(api, path(next)).await.expect(200);
         pages.push(page);
     }
     pages
 }
 
-fn jobs(page: &Answer) -> &[Value] {
+fn jobs(page: &Response) -> &[Value] {
     page.body["jobs"].as_array().unwrap()
 }
 
-/// `count` vacancies, newest last: three public since each second.
+/// Returns vacancies, newest last, of which three are published in each second.
 fn vacancies(from: u64, to: u64) -> Vec<(shared::model::Role, shared::model::Posting)> {
     let start: Timestamp = "2026-11-01T00:00:00Z".parse().unwrap();
     let at = |number: u64| start + SignedDuration::from_secs(i64::try_from(number / 3).unwrap());
@@ -42,8 +42,8 @@ fn vacancies(from: u64, to: u64) -> Vec<(shared::model::Role, shared::model::Pos
 }
 
 #[tokio::test]
-async fn the_feed_has_every_field_of_every_opening() {
-    let world = World::new().await;
+async fn the_feed_contains_every_field_of_every_opening() {
+    let api = TestApi::new().await;
     let cook = json!({
         "role": {
             "title": "Internal", "department": "Food", "location": "Austin, Texas", "remote_policy": "remote",
@@ -53,14 +53,14 @@ async fn the_feed_has_every_field_of_every_opening() {
             "title": "Cook & \"Baker\"", "public_description": "# Soup\n\n*hot* <b>", "requirements": "- hands\n- nose",
         },
     });
-    let cook = Vacancy::post(&world, cook).await;
-    world.hands.set("2026-11-20T09:31:00Z");
-    let bare = Vacancy::open(&world, json!({ "title": "Bare", "description": "of the role" })).await;
-    world.hands.set("2026-11-20T09:32:00Z");
-    world.patch(&bare.posting_path(), json!({ "public_description": null })).await.expect(200);
-    let hidden = Vacancy::open(&world, json!({ "title": "Hidden" })).await;
-    hidden.step(&world, "pause").await.expect(200);
-    let answer = read(&world, FEED).await.expect(200);
+    let cook = Vacancy::post(&api, cook).await;
+    api.clock.set("2026-11-20T09:31:00Z");
+    let bare = Vacancy::open(&api, json!({ "title": "Bare", "description": "of the role" })).await;
+    api.clock.set("2026-11-20T09:32:00Z");
+    api.patch(&bare.posting_path(), json!({ "public_description": null })).await.expect(200);
+    let hidden = Vacancy::open(&api, json!({ "title": "Hidden" })).await;
+    hidden.step(&api, "pause").await.expect(200);
+    let answer = read(&api, FEED).await.expect(200);
     let [cook_url, bare_url] = [&cook, &bare].map(|vacancy| format!("{BASE_URL}{}", vacancy.path()));
     assert_eq!(
         answer.body,
@@ -101,38 +101,41 @@ async fn the_feed_has_every_field_of_every_opening() {
     ] {
         assert_eq!(answer.header(name), expected, "{name}");
     }
-    let apply = read(&world, path(&cook_url)).await.expect(200);
-    assert!(apply.text.contains("id=\"apply\""), "where one applies");
-    let empty = read(&world, "/careers/globex/jobs.json").await.expect(200);
+    let apply = read(&api, path(&cook_url)).await.expect(200);
+    assert!(apply.text.contains("id=\"apply\""), "the page has the application form");
+    let empty = read(&api, "/careers/globex/jobs.json").await.expect(200);
     assert_eq!((&empty.body["jobs"], &empty.body["next_url"]), (&json!([]), &Value::Null));
 }
 
 #[tokio::test]
-async fn the_feed_goes_on_until_everything_was_told_once() {
-    let world = World::new().await;
+async fn the_pages_of_the_feed_contain_every_opening_once() {
+    let api = TestApi::new().await;
     let all = vacancies(0, 65);
-    insert(&world, ACME, &all).await;
-    let pages = feed(&world).await;
-    let told: Vec<_> = pages.iter().flat_map(jobs).map(|job| job["title"].as_str().unwrap()).collect();
-    assert_eq!(told, all.iter().rev().map(|(_, posting)| posting.content.title.as_str()).collect::<Vec<_>>());
+    insert(&api, ACME, &all).await;
+    let pages = feed(&api).await;
+    let listed: Vec<_> = pages.iter().flat_map(jobs).map(|job| job["title"].as_str().unwrap()).collect();
+    assert_eq!(
+        listed,
+        all.iter().rev().map(|(_, posting)| posting.content.title.as_str()).collect::<Vec<_>>()
+    );
     assert!((3..=6).contains(&pages.len()), "{} pages", pages.len());
     assert!(pages[1..].iter().all(|page| page.body["organization"] == "Acme"));
 }
 
-/// A function answers at most 6 MB, and its answer's text is a string in JSON (Lambda's quotas; payload format 2.0).
+/// A function's response has at most 6 MB, with its body as a JSON string (Lambda's quotas; payload format 2.0).
 #[tokio::test]
-async fn a_page_of_the_feed_with_the_longest_texts_can_be_answered() {
-    let world = World::new().await;
+async fn a_page_of_the_feed_with_the_longest_texts_fits_into_a_response() {
+    let api = TestApi::new().await;
     for (round, text) in (0..).zip(["\"", "🦀", "\\\\", "'\"\n"]) {
         let text = Text::parse(&text.repeat(20_000 / text.chars().count())).unwrap();
-        // The newest of all are on the first page.
+        // The newest openings are on the first page.
         for (mut role, mut posting) in vacancies(round * 100, round * 100 + 30) {
             posting.content.public_description.clone_from(&text);
             posting.content.requirements.clone_from(&text);
             role.content.department = Text::parse(&"\"".repeat(100)).unwrap();
-            insert(&world, ACME, &[(role, posting)]).await;
+            insert(&api, ACME, &[(role, posting)]).await;
         }
-        let page = read(&world, FEED).await.expect(200);
+        let page = read(&api, FEED).await.expect(200);
         assert!(page.body["next_url"].is_string());
         let size = serde_json::to_string(&page.text).unwrap().len();
         assert!(size < 6_000_000, "{size} bytes for {} openings", jobs(&page).len());
@@ -140,31 +143,30 @@ async fn a_page_of_the_feed_with_the_longest_texts_can_be_answered() {
 }
 
 #[tokio::test]
-async fn a_sitemap_has_the_list_and_every_opening() {
-    let world = World::new().await;
+async fn a_sitemap_contains_the_list_and_every_opening() {
+    let api = TestApi::new().await;
     let vacancies = [
-        Vacancy::open(&world, json!({ "title": "One" })).await,
-        Vacancy::open(&world, json!({ "title": "Two" })).await,
+        Vacancy::open(&api, json!({ "title": "One" })).await,
+        Vacancy::open(&api, json!({ "title": "Two" })).await,
     ];
-    Vacancy::open(&world, json!({ "title": "Hidden" })).await.step(&world, "pause").await.expect(200);
-    let map = sitemap(&read(&world, MAP).await, "urlset", "url");
+    Vacancy::open(&api, json!({ "title": "Hidden" })).await.step(&api, "pause").await.expect(200);
+    let map = sitemap(&read(&api, MAP).await, "urlset", "url");
     let addresses: Vec<_> = map.iter().map(|(address, _)| path(address)).collect();
     assert_eq!(addresses, ["/careers/acme", &vacancies[1].path(), &vacancies[0].path()]);
     for address in addresses {
-        let page = read(&world, address).await.expect(200);
+        let page = read(&api, address).await.expect(200);
         assert_eq!(value(&page, "rel=\"canonical\" href=\"").as_deref().map(path), Some(address));
-        assert_eq!(value(&page, "name=\"robots\" content=\""), None, "{address} may be found");
+        assert_eq!(value(&page, "name=\"robots\" content=\""), None, "{address} can be indexed");
     }
 }
 
-/// When an opening last changed is told of it, and nothing else is.
 #[tokio::test]
-async fn a_sitemap_says_when_a_page_changed_and_nothing_that_is_not_so() {
-    let world = World::new().await;
-    let vacancy = Vacancy::open(&world, json!({ "title": "Watched" })).await;
-    let other = Vacancy::open(&world, json!({ "title": "Other" })).await;
+async fn a_sitemap_contains_the_time_of_each_pages_last_change() {
+    let api = TestApi::new().await;
+    let vacancy = Vacancy::open(&api, json!({ "title": "Watched" })).await;
+    let other = Vacancy::open(&api, json!({ "title": "Other" })).await;
     let lastmod = async |vacancy: &Vacancy| {
-        let map = sitemap(&read(&world, MAP).await, "urlset", "url");
+        let map = sitemap(&read(&api, MAP).await, "urlset", "url");
         map.into_iter().find(|(address, _)| path(address) == vacancy.path()).and_then(|(_, changed)| changed)
     };
     let mut minute = 30;
@@ -180,91 +182,91 @@ async fn a_sitemap_says_when_a_page_changed_and_nothing_that_is_not_so() {
         (&role, json!({ "salary_max": 4 }), false),
         (&posting, json!({ "requirements": "hands" }), true),
         (&posting, json!({ "requirements": null }), true),
-        (&role, json!({ "description": "seen, as the posting has none" }), true),
+        (&role, json!({ "description": "shown, because the posting has none" }), true),
         (&posting, json!({ "nonsense": 1 }), false),
         (&other.posting_path(), json!({ "title": "Not this one" }), false),
     ] {
         minute += 1;
         let now = format!("2026-11-20T09:{minute}:00Z");
-        world.hands.set(&now);
-        let before = read(&world, &vacancy.path()).await.expect(200).header("etag").to_owned();
-        let status = world.patch(path, change.clone()).await.status;
+        api.clock.set(&now);
+        let before = read(&api, &vacancy.path()).await.expect(200).header("etag").to_owned();
+        let status = api.patch(path, change.clone()).await.status;
         assert!([200, 422].contains(&status), "{change}");
-        let after = read(&world, &vacancy.path()).await.expect(200).header("etag").to_owned();
+        let after = read(&api, &vacancy.path()).await.expect(200).header("etag").to_owned();
         assert_eq!(before != after, changes, "{change}");
         if changes {
             expected = now;
         }
         assert_eq!(lastmod(&vacancy).await.as_ref(), Some(&expected), "{change}");
     }
-    world.hands.set("2026-12-24T09:30:00Z");
-    assert_eq!(lastmod(&vacancy).await.as_ref(), Some(&expected), "time alone changes nothing");
+    api.clock.set("2026-12-24T09:30:00Z");
+    assert_eq!(lastmod(&vacancy).await.as_ref(), Some(&expected), "a page does not change by itself");
 
-    // The list changes when an opening leaves it, which no opening tells.
+    // The list changes when an opening leaves it, without a change of another opening.
     let list = async || {
-        let map = sitemap(&read(&world, MAP).await, "urlset", "url");
+        let map = sitemap(&read(&api, MAP).await, "urlset", "url");
         map.into_iter().find(|(address, _)| path(address) == "/careers/acme").unwrap().1
     };
     let before = list().await;
-    other.step(&world, "close").await.expect(200);
+    other.step(&api, "close").await.expect(200);
     let after = list().await;
-    assert!(after.is_none() || after > before, "it was {before:?}, and is {after:?}");
+    assert!(after.is_none() || after > before, "from {before:?} to {after:?}");
 }
 
-/// Every address that the sitemap leads to, and how many sitemaps it took.
-async fn mapped(world: &World) -> (Vec<String>, usize) {
-    let first = read(world, MAP).await;
+/// Returns every URL of the sitemap or its index, and the number of sitemaps.
+async fn sitemap_urls(api: &TestApi) -> (Vec<String>, usize) {
+    let first = read(api, MAP).await;
     if !first.text.contains("<sitemapindex") {
         return (sitemap(&first, "urlset", "url").into_iter().map(|(address, _)| address).collect(), 1);
     }
     let index = sitemap(&first, "sitemapindex", "sitemap");
-    let mut told = Vec::new();
+    let mut urls = Vec::new();
     for (address, _) in &index {
-        let map = sitemap(&read(world, path(address)).await, "urlset", "url");
-        told.extend(map.into_iter().map(|(address, _)| address));
+        let map = sitemap(&read(api, path(address)).await, "urlset", "url");
+        urls.extend(map.into_iter().map(|(address, _)| address));
     }
-    (told, index.len())
+    (urls, index.len())
 }
 
 #[tokio::test]
-async fn of_very_many_openings_there_are_several_sitemaps() {
-    let world = World::new().await;
+async fn many_openings_are_split_into_several_sitemaps() {
+    let api = TestApi::new().await;
     let portal = format!("{BASE_URL}/careers/acme");
     for (from, to, most) in [(0, 500, 1), (500, 1_000, 2), (1_000, 2_100, 4)] {
-        insert(&world, ACME, &vacancies(from, to)).await;
-        let (told, sitemaps) = mapped(&world).await;
+        insert(&api, ACME, &vacancies(from, to)).await;
+        let (urls, sitemaps) = sitemap_urls(&api).await;
         let all = vacancies(0, to);
         let all = all.iter().rev().map(|(_, posting)| format!("{portal}/{}", posting.slug));
-        assert_eq!(told, [portal.clone()].into_iter().chain(all).collect::<Vec<_>>(), "{sitemaps} sitemaps");
+        assert_eq!(urls, [portal.clone()].into_iter().chain(all).collect::<Vec<_>>(), "{sitemaps} sitemaps");
         assert!((1..=most).contains(&sitemaps) && (to < 2_000 || sitemaps > 1), "{sitemaps} sitemaps");
     }
 }
 
-/// A call to the database reads 1 MB: texts of the most bytes must not push an opening out of a sitemap.
+/// A DynamoDB call reads 1 MB. The longest texts must not push an opening out of a sitemap.
 #[tokio::test]
-async fn no_sitemap_leaves_out_what_has_the_longest_texts() {
-    let world = World::new().await;
+async fn sitemaps_are_complete_with_the_longest_texts() {
+    let api = TestApi::new().await;
     let longest = |(mut role, mut posting): (shared::model::Role, shared::model::Posting)| {
         posting.content.title = Text::parse(&"🦀".repeat(200)).unwrap().unwrap();
         role.content.department = Text::parse(&"🦀".repeat(100)).unwrap();
         role.content.location = Text::parse(&"🦀".repeat(200)).unwrap();
         Opening::of(&role, &posting).unwrap()
     };
-    insert_openings(&world, vacancies(0, 1_150).into_iter().map(longest)).await;
-    let (told, sitemaps) = mapped(&world).await;
-    assert!(sitemaps > 1 && told.len() == 1_151, "{} of 1,151 in {sitemaps} sitemaps", told.len());
+    insert_openings(&api, vacancies(0, 1_150).into_iter().map(longest)).await;
+    let (urls, sitemaps) = sitemap_urls(&api).await;
+    assert!(sitemaps > 1 && urls.len() == 1_151, "{} of 1,151 in {sitemaps} sitemaps", urls.len());
 }
 
 #[tokio::test]
 async fn search_engines_may_read_the_career_pages_and_nothing_else() {
-    let world = World::new().await;
-    let robots = read(&world, "/robots.txt").await.expect(200);
+    let api = TestApi::new().await;
+    let robots = read(&api, "/robots.txt").await.expect(200);
     assert_eq!(robots.header("content-type"), "text/plain; charset=utf-8");
     assert_eq!(robots.header("cache-control"), "public, max-age=86400");
     assert_eq!(robots.headers.get("set-cookie"), None);
     let rules: Vec<_> = robots.text.lines().filter_map(|line| line.split_once(": ")).collect();
     assert_eq!(rules[0], ("User-agent", "*"));
-    // The longest rule decides (RFC 9309, section 2.2.2); `*` stands for anything.
+    // The longest matching rule applies (RFC 9309, section 2.2.2), and `*` matches any text.
     let may_read = |path: &str| {
         let matches = |rule: &str| match rule.split_once('*') {
             None => path.starts_with(rule),
@@ -292,21 +294,24 @@ async fn search_engines_may_read_the_career_pages_and_nothing_else() {
 }
 
 #[tokio::test]
-async fn the_stylesheet_is_kept_for_good_as_its_address_changes_with_it() {
-    let world = World::new().await;
+async fn the_stylesheet_is_cached_for_a_year_and_its_url_changes_with_its_content() {
+    let api = TestApi::new().await;
     let mut addresses = BTreeSet::new();
     for page in ["/careers/acme", "/careers/globex", "/careers/acme/nothing", "/careers/nobody"] {
-        let page = read(&world, page).await;
+        let page = read(&api, page).await;
         addresses.insert(value(&page, "rel=\"stylesheet\" href=\"").unwrap());
     }
     assert_eq!(addresses.len(), 1);
     let address = addresses.pop_first().unwrap();
-    let style = read(&world, &address).await.expect(200);
+    let style = read(&api, &address).await.expect(200);
     assert_eq!(style.header("content-type"), "text/css; charset=utf-8");
     assert_eq!(style.header("cache-control"), "public, max-age=31536000, immutable");
     assert_eq!(style.header("x-content-type-options"), "nosniff");
     let digest = shared::model::challenge(&style.text);
     let version = address.split_once("?v=").unwrap().1;
     assert!(version.len() >= 12 && digest.starts_with(version), "{address}");
-    assert!(!style.text.contains("url(") && !style.text.contains("@import"), "nobody else is asked");
+    assert!(
+        !style.text.contains("url(") && !style.text.contains("@import"),
+        "it loads nothing from other sites"
+    );
 }

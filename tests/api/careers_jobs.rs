@@ -1,43 +1,43 @@
-//! A posting's own page: what it shows in each state, what it tells search engines, and how caches and faults treat all pages.
+//! A posting's page: its content in each state, its structured data, and the caching and errors of all career pages.
 
 use http::{Method, StatusCode};
 use serde_json::{Value, json};
 use shared::model::{Branding, Mode, Text};
 use tests::browser::{FORM, form};
 use tests::careers::{Vacancy, cards, read, titles, value, words};
-use tests::wire::Fault;
-use tests::{ACME, Answer, BASE_URL, GLOBEX, World, tenant};
+use tests::interceptor::Fault;
+use tests::{ACME, BASE_URL, GLOBEX, Response, TestApi, tenant};
 
-use crate::careers_openings::assert_in_step;
+use crate::careers_openings::assert_consistent;
 
-/// The opening as search engines are told it.
-fn json_ld(page: &Answer) -> Option<Value> {
+/// Returns the structured data for search engines.
+fn json_ld(page: &Response) -> Option<Value> {
     let rest = page.text.split_once("<script type=\"application/ld+json\">")?.1;
     Some(serde_json::from_str(rest.split("</script>").next()?).unwrap())
 }
 
-/// What the page's list of facts says.
-fn facts(page: &Answer) -> Vec<(String, String)> {
+/// Returns the names and values in the page's list of facts.
+fn facts(page: &Response) -> Vec<(String, String)> {
     let facts = page.text.split("<dt>").skip(1).filter_map(|fact| fact.split("</div>").next());
     facts.filter_map(|fact| fact.split_once("</dt>").map(|(name, text)| (words(name), words(text)))).collect()
 }
 
-/// The markup of a section under this heading.
-fn section<'p>(page: &'p Answer, heading: &str) -> Option<&'p str> {
+/// Returns the markup of the section with this heading.
+fn section<'p>(page: &'p Response, heading: &str) -> Option<&'p str> {
     page.text.split_once(&format!("<h2>{heading}</h2>\n"))?.1.split("</section>").next()
 }
 
 #[tokio::test]
-async fn a_page_shows_all_of_a_posting_and_tells_search_engines_the_same() {
-    let world = World::new().await;
-    let acme = world.store().find_organization(tenant(ACME, Mode::Live)).await.unwrap().unwrap();
+async fn a_page_shows_every_field_of_a_posting_and_its_structured_data_match() {
+    let api = TestApi::new().await;
+    let acme = api.store().find_organization(tenant(ACME, Mode::Live)).await.unwrap().unwrap();
     let branding = Branding {
         name: Text::parse("Acme & Co").unwrap().unwrap(),
         introduction: None,
         accent: None,
         logo_url: Some("https://cdn.example/logo.png".parse().unwrap()),
     };
-    world.store().set_branding(&acme, &branding).await.unwrap();
+    api.store().set_branding(&acme, &branding).await.unwrap();
     let description =
         "Cook **soup** & <b>bread</b>.\n\n# Where\n\n- kitchen\n- [yard](https://acme.example/?a=1&b=2)";
     let body = json!({
@@ -51,9 +51,9 @@ async fn a_page_shows_all_of_a_posting_and_tells_search_engines_the_same() {
             "requirements": "1. hands\n2. a *nose*",
         },
     });
-    let cook = Vacancy::post(&world, body).await;
-    world.hands.set("2026-11-23T08:00:00Z");
-    let page = read(&world, &cook.path()).await.expect(200);
+    let cook = Vacancy::post(&api, body).await;
+    api.clock.set("2026-11-23T08:00:00Z");
+    let page = read(&api, &cook.path()).await.expect(200);
     let title = "Cook & \"Baker\" </script>";
     let fact = |name: &str, text: &str| (name.to_owned(), text.to_owned());
     assert_eq!(
@@ -97,7 +97,7 @@ async fn a_page_shows_all_of_a_posting_and_tells_search_engines_the_same() {
     }
     assert_eq!(value(&page, "name=\"robots\" content=\""), None);
     let career_page = format!("{BASE_URL}/careers/acme");
-    let told = json!({
+    let markup = json!({
         "@context": "https://schema.org/",
         "@type": "JobPosting",
         "title": title,
@@ -120,39 +120,39 @@ async fn a_page_shows_all_of_a_posting_and_tells_search_engines_the_same() {
             },
         },
     });
-    assert_eq!(json_ld(&page), Some(told));
+    assert_eq!(json_ld(&page), Some(markup));
     assert_eq!(page.text.matches("<script").count(), 1);
-    assert_eq!(page.text.matches("</script>").count(), 1, "no title ends the element");
+    assert_eq!(page.text.matches("</script>").count(), 1, "a title cannot close the element");
 }
 
 #[tokio::test]
-async fn a_posting_without_a_description_shows_its_roles() {
-    let world = World::new().await;
+async fn a_posting_without_a_description_shows_its_roles_description() {
+    let api = TestApi::new().await;
     let role = json!({ "title": "x", "description": "Of the role", "location": "Remote" });
-    let vacancy = Vacancy::open(&world, role).await;
+    let vacancy = Vacancy::open(&api, role).await;
     let about = async || {
-        let page = read(&world, &vacancy.path()).await.expect(200);
+        let page = read(&api, &vacancy.path()).await.expect(200);
         (section(&page, "About the job").map(words), json_ld(&page).is_some())
     };
-    world.patch(&vacancy.role_path(), json!({ "description": "Another" })).await.expect(200);
-    assert_eq!(about().await, (Some("Of the role".to_owned()), true), "a quick post copies it");
-    world.patch(&vacancy.posting_path(), json!({ "public_description": null })).await.expect(200);
+    api.patch(&vacancy.role_path(), json!({ "description": "Another" })).await.expect(200);
+    assert_eq!(about().await, (Some("Of the role".to_owned()), true), "a quick post copies the description");
+    api.patch(&vacancy.posting_path(), json!({ "public_description": null })).await.expect(200);
     assert_eq!(about().await, (Some("Another".to_owned()), true));
-    world.patch(&vacancy.role_path(), json!({ "description": null })).await.expect(200);
+    api.patch(&vacancy.role_path(), json!({ "description": null })).await.expect(200);
     assert_eq!(about().await, (None, false), "search engines require one");
-    let page = read(&world, &vacancy.path()).await.expect(200);
+    let page = read(&api, &vacancy.path()).await.expect(200);
     assert_eq!(section(&page, "Requirements"), None);
     assert_eq!(facts(&page).len(), 2);
 }
 
-/// What a page is by its state: status, form, whether it may be found, and whether the title is told.
+/// Checks the status, the form, the indexing and the title of a page in each state.
 #[tokio::test]
-async fn each_state_has_its_page() {
-    let world = World::new().await;
+async fn each_state_of_a_posting_has_its_page() {
+    let api = TestApi::new().await;
     let draft = json!({
         "role": { "title": "The secret", "description": "d", "location": "Oslo" }, "publish": false,
     });
-    for (steps, status, tells) in [
+    for (steps, status, shows_title) in [
         (&[][..], 410, false),
         (&["open"], 410, false),
         (&["publish"], 410, false),
@@ -169,68 +169,68 @@ async fn each_state_has_its_page() {
         (&["open", "publish", "close", "reopen", "open"], 410, true),
         (&["open", "publish", "close", "reopen", "open", "publish"], 200, true),
     ] {
-        let vacancy = Vacancy::post(&world, draft.clone()).await;
+        let vacancy = Vacancy::post(&api, draft.clone()).await;
         for step in steps {
-            vacancy.step(&world, step).await.expect(200);
+            vacancy.step(&api, step).await.expect(200);
         }
-        let page = read(&world, &vacancy.path()).await;
+        let page = read(&api, &vacancy.path()).await;
         let is_paused = steps.last() == Some(&"pause");
         let is_open = status == 200 && !is_paused;
         assert_eq!(page.status, status, "{steps:?}");
-        assert_eq!(page.text.contains("The secret"), tells, "{steps:?}");
+        assert_eq!(page.text.contains("The secret"), shows_title, "{steps:?}");
         assert_eq!(page.text.contains("<form"), is_open, "{steps:?}");
         assert_eq!(json_ld(&page).is_some(), is_open, "{steps:?}");
-        assert_eq!(page.text.contains("takes no applications"), is_paused, "{steps:?}");
-        assert_eq!(page.text.contains("no longer offered"), status == 410, "{steps:?}");
+        assert_eq!(page.text.contains("not accepting applications"), is_paused, "{steps:?}");
+        assert_eq!(page.text.contains("no longer available"), status == 410, "{steps:?}");
         let robots = value(&page, "name=\"robots\" content=\"");
         assert_eq!(robots.as_deref(), (!is_open).then_some("noindex"), "{steps:?}");
         assert_eq!(value(&page, "rel=\"canonical\" href=\"").is_some(), is_open, "{steps:?}");
-        assert!(page.text.contains("href=\"/careers/acme\""), "{steps:?}: it leads on");
+        assert!(page.text.contains("href=\"/careers/acme\""), "{steps:?}: it links to the list");
         assert_eq!(page.header("content-type"), "text/html; charset=utf-8");
-        vacancy.step(&world, "close").await.expect(200);
+        vacancy.step(&api, "close").await.expect(200);
     }
     for path in ["/careers/acme/nothing", "/careers/acme/UPPER", "/careers/acme/a--b", "/careers/acme/%00"] {
-        let page = read(&world, path).await.expect(404);
-        assert!(page.text.contains("There is no job at this address"), "{path}");
+        let page = read(&api, path).await.expect(404);
+        assert!(page.text.contains("Job not found"), "{path}");
         assert!(page.text.contains("href=\"/careers/acme\""), "{path}");
         assert_eq!(value(&page, "name=\"robots\" content=\"").as_deref(), Some("noindex"), "{path}");
     }
-    let nobody = read(&world, "/careers/nobody/x").await.expect(404);
-    assert!(nobody.text.contains("There is no career page at this address"));
+    let nobody = read(&api, "/careers/nobody/x").await.expect(404);
+    assert!(nobody.text.contains("Career page not found"));
 }
 
 #[tokio::test]
-async fn two_organizations_may_have_the_same_address_below_their_own() {
-    let world = World::new().await;
-    let ours = Vacancy::open(&world, json!({ "title": "Cook", "department": "Ours" })).await;
+async fn two_organizations_can_use_the_same_slug() {
+    let api = TestApi::new().await;
+    let ours = Vacancy::open(&api, json!({ "title": "Cook", "department": "Ours" })).await;
     let body = json!({ "role": { "title": "Cook", "department": "Theirs" } });
-    let post = |demo, mode| world.request(Method::POST, "/api/v1/quick_post").key(demo, mode).json(&body);
+    let post = |demo, mode| api.request(Method::POST, "/api/v1/quick_post").key(demo, mode).json(&body);
     for (demo, mode) in [(GLOBEX, Mode::Live), (ACME, Mode::Test)] {
         let posted = post(demo, mode).send().await.expect(201);
         assert_eq!(posted.string("/job_posting/slug"), ours.slug);
     }
     for (site, department) in [("acme", "Ours"), ("globex", "Theirs"), ("acme-test", "Theirs")] {
-        let page = read(&world, &format!("/careers/{site}/cook")).await.expect(200);
+        let page = read(&api, &format!("/careers/{site}/cook")).await.expect(200);
         assert_eq!(facts(&page)[0].1, department, "{site}");
-        assert_eq!(cards(&read(&world, &format!("/careers/{site}")).await).len(), 1, "{site}");
+        assert_eq!(cards(&read(&api, &format!("/careers/{site}")).await).len(), 1, "{site}");
     }
-    ours.step(&world, "close").await.expect(200);
-    read(&world, "/careers/acme/cook").await.expect(410);
+    ours.step(&api, "close").await.expect(200);
+    read(&api, "/careers/acme/cook").await.expect(410);
     for site in ["globex", "acme-test"] {
-        read(&world, &format!("/careers/{site}/cook")).await.expect(200);
+        read(&api, &format!("/careers/{site}/cook")).await.expect(200);
     }
     let other = json!({ "title": "Only ours" });
-    Vacancy::open(&world, other).await;
-    read(&world, "/careers/globex/only-ours").await.expect(404);
+    Vacancy::open(&api, other).await;
+    read(&api, "/careers/globex/only-ours").await.expect(404);
 }
 
 #[tokio::test]
-async fn every_move_shows_at_once_everywhere() {
-    let world = World::new().await;
+async fn every_change_appears_immediately_on_every_page() {
+    let api = TestApi::new().await;
     let body =
         json!({ "role": { "title": "Cook", "location": "Oslo", "description": "d" }, "publish": false });
-    let cook = Vacancy::post(&world, body).await;
-    let others = [Vacancy::open(&world, json!({ "title": "Another" })).await];
+    let cook = Vacancy::post(&api, body).await;
+    let others = [Vacancy::open(&api, json!({ "title": "Another" })).await];
     let mut minute = 30;
     for (step, status, is_listed) in [
         ("open", 410, false),
@@ -254,16 +254,16 @@ async fn every_move_shows_at_once_everywhere() {
         ("close", 410, false),
     ] {
         minute += 1;
-        world.hands.set(&format!("2026-11-20T09:{minute}:00Z"));
-        cook.step(&world, step).await.expect(200);
-        let shown = read(&world, &cook.path()).await.status;
-        let list = read(&world, "/careers/acme").await;
+        api.clock.set(&format!("2026-11-20T09:{minute}:00Z"));
+        cook.step(&api, step).await.expect(200);
+        let shown = read(&api, &cook.path()).await.status;
+        let list = read(&api, "/careers/acme").await;
         let is_in = titles(&list).contains(&"Cook".to_owned());
         assert_eq!((shown, is_in), (status, is_listed), "{step} at {minute}");
-        assert_in_step(&world, &[std::slice::from_ref(&cook), &others].concat(), step).await;
+        assert_consistent(&api, &[std::slice::from_ref(&cook), &others].concat(), step).await;
     }
     for step in ["reopen", "open", "publish"] {
-        cook.step(&world, step).await.expect(200);
+        cook.step(&api, step).await.expect(200);
     }
     let (role, posting) = (cook.role_path(), cook.posting_path());
     for (path, change, shown) in [
@@ -273,47 +273,47 @@ async fn every_move_shows_at_once_everywhere() {
         (&role, json!({ "salary_min": 7, "salary_max": 7 }), "$7 a year"),
         (&posting, json!({ "title": "Head cook" }), "Head cook"),
     ] {
-        world.patch(path, change).await.expect(200);
+        api.patch(path, change).await.expect(200);
         for page in ["/careers/acme", &cook.path()] {
-            let page = read(&world, page).await.expect(200);
+            let page = read(&api, page).await.expect(200);
             assert!(words(&page.text).contains(shown), "{shown}");
         }
         if shown != "$7 a year" && shown != "Hybrid" {
-            let feed = read(&world, "/careers/acme/jobs.json").await.expect(200);
+            let feed = read(&api, "/careers/acme/jobs.json").await.expect(200);
             assert!(feed.text.contains(shown), "{shown}");
         }
     }
     let cleared = json!({ "location": null, "department": null, "remote_policy": null, "salary_min": null });
-    world.patch(&role, cleared).await.expect(200);
-    let list = cards(&read(&world, "/careers/acme").await);
+    api.patch(&role, cleared).await.expect(200);
+    let list = cards(&read(&api, "/careers/acme").await);
     assert_eq!(list[0].marks, ["up to $7 a year"]);
-    assert_eq!(cook.slug, "cook", "its address stays");
-    read(&world, &cook.path()).await.expect(200);
+    assert_eq!(cook.slug, "cook", "the slug does not change");
+    read(&api, &cook.path()).await.expect(200);
 }
 
-/// One of each page that caches may hold, with content.
-async fn pages(world: &World) -> [String; 6] {
-    let open = Vacancy::open(world, json!({ "title": "Open", "description": "d", "location": "l" })).await;
-    let paused = Vacancy::open(world, json!({ "title": "Paused" })).await;
-    paused.step(world, "pause").await.expect(200);
+/// Returns the paths of one of each cacheable page, with content.
+async fn pages(api: &TestApi) -> [String; 6] {
+    let open = Vacancy::open(api, json!({ "title": "Open", "description": "d", "location": "l" })).await;
+    let paused = Vacancy::open(api, json!({ "title": "Paused" })).await;
+    paused.step(api, "pause").await.expect(200);
     let of = |path: &str| format!("/careers/acme{path}");
     [of(""), of("?q=open"), of("/jobs.json"), of("/sitemap.xml"), open.path(), paused.path()]
 }
 
 #[tokio::test]
-async fn caches_may_hold_a_page_for_half_a_minute_and_ask_whether_it_has_changed() {
-    let world = World::new().await;
-    for path in pages(&world).await {
-        let page = read(&world, &path).await.expect(200);
+async fn pages_are_cached_for_30_seconds_and_then_revalidated() {
+    let api = TestApi::new().await;
+    for path in pages(&api).await {
+        let page = read(&api, &path).await.expect(200);
         assert_eq!(page.header("cache-control"), "public, max-age=30", "{path}");
         let tag = page.header("etag").to_owned();
         assert!(tag.starts_with('"') && tag.ends_with('"') && tag.len() > 16, "{path}: {tag} is strong");
         assert_eq!(page.headers.get("set-cookie"), None, "{path}");
-        world.hands.set("2026-11-20T09:45:00Z");
-        let again = read(&world, &path).await.expect(200);
+        api.clock.set("2026-11-20T09:45:00Z");
+        let again = read(&api, &path).await.expect(200);
         assert_eq!((again.header("etag"), &again.text), (tag.as_str(), &page.text), "{path}");
-        let asked =
-            |value: &str| world.request(Method::GET, &path).anonymous().header("if-none-match", value).send();
+        let revalidate =
+            |value: &str| api.request(Method::GET, &path).anonymous().header("if-none-match", value).send();
         for known in [
             tag.clone(),
             format!("W/{tag}"),
@@ -321,7 +321,7 @@ async fn caches_may_hold_a_page_for_half_a_minute_and_ask_whether_it_has_changed
             format!("  {tag}  "),
             "*".to_owned(),
         ] {
-            let answer = asked(&known).await.expect(304);
+            let answer = revalidate(&known).await.expect(304);
             assert_eq!(answer.text, "", "{path}: {known}");
             assert_eq!(answer.header("etag"), tag, "{path}: {known}");
             assert_eq!(answer.header("cache-control"), "public, max-age=30", "{path}: {known}");
@@ -329,26 +329,26 @@ async fn caches_may_hold_a_page_for_half_a_minute_and_ask_whether_it_has_changed
         }
         let unquoted = tag.trim_matches('"').to_owned();
         for other in ["\"a\"", "", "nonsense", &unquoted, "\"", "W/", &tag[..tag.len() - 2]] {
-            assert_eq!(asked(other).await.expect(200).text, page.text, "{path}: {other}");
+            assert_eq!(revalidate(other).await.expect(200).text, page.text, "{path}: {other}");
         }
-        let two = world.request(Method::GET, &path).anonymous();
-        let two = two.header("if-none-match", "\"a\"").another("if-none-match", &tag);
+        let two = api.request(Method::GET, &path).anonymous();
+        let two = two.header("if-none-match", "\"a\"").append_header("if-none-match", &tag);
         two.send().await.expect(304);
-        let cookie = world.request(Method::GET, &path).anonymous().header("cookie", "__Host-rolecall=x");
+        let cookie = api.request(Method::GET, &path).anonymous().header("cookie", "__Host-rolecall=x");
         let answer = cookie.send().await.expect(200);
         assert_eq!((&answer.text, answer.headers.get("set-cookie")), (&page.text, None), "{path}");
     }
 }
 
 #[tokio::test]
-async fn a_tag_changes_with_what_the_page_shows() {
-    let world = World::new().await;
-    let vacancy = Vacancy::open(&world, json!({ "title": "x", "location": "l", "description": "d" })).await;
+async fn an_entity_tag_changes_with_the_content_of_its_page() {
+    let api = TestApi::new().await;
+    let vacancy = Vacancy::open(&api, json!({ "title": "x", "location": "l", "description": "d" })).await;
     let paths = ["/careers/acme".to_owned(), "/careers/acme/jobs.json".to_owned(), vacancy.path()];
     let tags = async || {
         let mut tags = Vec::new();
         for path in &paths {
-            tags.push(read(&world, path).await.expect(200).header("etag").to_owned());
+            tags.push(read(&api, path).await.expect(200).header("etag").to_owned());
         }
         tags
     };
@@ -358,23 +358,23 @@ async fn a_tag_changes_with_what_the_page_shows() {
         (vacancy.role_path(), json!({ "location": "m" })),
         (vacancy.role_path(), json!({ "salary_min": 1 })),
     ] {
-        world.patch(&path, change.clone()).await.expect(200);
+        api.patch(&path, change.clone()).await.expect(200);
         let after = tags().await;
         assert!(after.iter().zip(&before).all(|(after, before)| after != before), "{change}");
         before = after;
     }
-    world.hands.set("2026-11-21T09:30:00Z");
+    api.clock.set("2026-11-21T09:30:00Z");
     let after = tags().await;
-    assert_ne!((&after[0], &after[2]), (&before[0], &before[2]), "they say how old it is");
-    assert_eq!(after[1], before[1], "the feed has dates");
+    assert_ne!((&after[0], &after[2]), (&before[0], &before[2]), "both pages show the age");
+    assert_eq!(after[1], before[1], "the feed has dates only");
 }
 
 #[tokio::test]
-async fn what_is_not_there_is_cached_in_full_and_what_was_sent_never() {
-    let world = World::new().await;
-    let vacancy = Vacancy::open(&world, json!({ "title": "x" })).await;
+async fn missing_pages_are_cached_without_revalidation_and_replies_to_forms_never() {
+    let api = TestApi::new().await;
+    let vacancy = Vacancy::open(&api, json!({ "title": "x" })).await;
     let apply = async |path: &str, fields: &[(&str, &str)]| {
-        let ask = world.request(Method::POST, &format!("{path}/apply")).anonymous();
+        let ask = api.request(Method::POST, &format!("{path}/apply")).anonymous();
         ask.body(FORM, form(fields)).header("if-none-match", "*").send().await
     };
     let sent = [("name", "Jane"), ("email", "jane@example.com"), ("consent", "yes")];
@@ -383,36 +383,39 @@ async fn what_is_not_there_is_cached_in_full_and_what_was_sent_never() {
         assert_eq!(answer.header("cache-control"), "no-store", "{status}");
         assert_eq!((answer.headers.get("etag"), answer.headers.get("set-cookie")), (None, None), "{status}");
     }
-    let thanks = apply(&vacancy.path(), &sent).await.header("location").to_owned();
-    let thanks = read(&world, &thanks).await.expect(200);
-    assert_eq!((thanks.header("cache-control"), thanks.headers.get("set-cookie")), ("no-store", None));
-    vacancy.step(&world, "close").await.expect(200);
+    let confirmation = apply(&vacancy.path(), &sent).await.header("location").to_owned();
+    let confirmation = read(&api, &confirmation).await.expect(200);
+    assert_eq!(
+        (confirmation.header("cache-control"), confirmation.headers.get("set-cookie")),
+        ("no-store", None)
+    );
+    vacancy.step(&api, "close").await.expect(200);
     let unknown = "/careers/acme/unknown".to_owned();
     for (path, status) in [(vacancy.path(), 410), (unknown, 404)] {
-        let page = read(&world, &path).await.expect(status);
+        let page = read(&api, &path).await.expect(status);
         assert_eq!(page.header("cache-control"), "public, max-age=30", "{path}");
         assert_eq!(page.headers.get("set-cookie"), None);
         let tag = page.header("etag").to_owned();
-        let again = world.request(Method::GET, &path).anonymous().header("if-none-match", &tag).send().await;
-        assert_eq!((again.status, again.text), (status, page.text), "{path}: 304 would be for what is there");
+        let again = api.request(Method::GET, &path).anonymous().header("if-none-match", &tag).send().await;
+        assert_eq!((again.status, again.text), (status, page.text), "{path}: 304 is for existing pages only");
         let answer = apply(&path, &sent).await.expect(status);
         assert_eq!(answer.header("cache-control"), "no-store", "{path}");
     }
     for (path, status) in [("/careers/nobody", 404), ("/careers/nobody/x", 404)] {
-        let page = read(&world, path).await.expect(status);
+        let page = read(&api, path).await.expect(status);
         assert_eq!(page.headers.get("set-cookie"), None);
     }
     for method in [Method::PUT, Method::DELETE, Method::PATCH] {
-        let answer = world.request(method, &vacancy.path()).anonymous().send().await;
+        let answer = api.request(method, &vacancy.path()).anonymous().send().await;
         assert_eq!(answer.status, StatusCode::METHOD_NOT_ALLOWED.as_u16());
     }
 }
 
-/// Whatever of the table cannot be read: a page that says so, which nobody keeps, and which leads no candidate to the dashboard.
+/// Whichever item cannot be read, the error page is not cached and does not link to the dashboard.
 #[tokio::test]
-async fn when_the_table_fails_a_page_says_that_the_service_is_busy() {
-    let world = World::new().await;
-    let paths = pages(&world).await;
+async fn when_the_table_fails_pages_show_that_the_service_is_busy() {
+    let api = TestApi::new().await;
+    let paths = pages(&api).await;
     let needles = ["ORGANIZATION_SLUG#", "#live#SLUG\"", "#live#POSTING\"", "#live#OPENING\""];
     for (needle, fault) in
         needles.into_iter().zip([Fault::Throttled, Fault::Unreachable, Fault::Internal, Fault::Throttled])
@@ -420,12 +423,14 @@ async fn when_the_table_fails_a_page_says_that_the_service_is_busy() {
         let mut failed = 0;
         for path in &paths {
             let fault = fault.clone();
-            world.wire.play(move |_, request| request.to_string().contains(needle).then(|| fault.clone()));
-            world.wire.take();
-            let ask = world.request(Method::GET, path).anonymous().header("if-none-match", "*");
+            api.dynamodb
+                .inject_faults(move |_, request| request.to_string().contains(needle).then(|| fault.clone()));
+            api.dynamodb.take_calls();
+            let ask = api.request(Method::GET, path).anonymous().header("if-none-match", "*");
             let answer = ask.send().await;
-            let is_asked = |call: &tests::wire::Recorded| call.request.to_string().contains(needle);
-            if !world.wire.take().iter().any(is_asked) {
+            let is_affected =
+                |call: &tests::interceptor::RecordedCall| call.request.to_string().contains(needle);
+            if !api.dynamodb.take_calls().iter().any(is_affected) {
                 answer.expect(304);
                 continue;
             }
@@ -445,10 +450,10 @@ async fn when_the_table_fails_a_page_says_that_the_service_is_busy() {
                 assert!(!answer.text.to_lowercase().contains(detail), "{path}: {detail}");
             }
         }
-        assert!(failed >= 2, "{needle}: {failed} pages need it");
+        assert!(failed >= 2, "{needle}: {failed} pages read it");
     }
-    world.wire.play(|_, _| Some(Fault::Unreachable));
+    api.dynamodb.inject_faults(|_, _| Some(Fault::Unreachable));
     for path in ["/robots.txt", "/careers/style.css"] {
-        read(&world, path).await.expect(200);
+        read(&api, path).await.expect(200);
     }
 }

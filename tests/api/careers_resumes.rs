@@ -1,4 +1,4 @@
-//! Résumé files: sent by a form to the bucket, looked at, kept, and downloaded through the API.
+//! Résumé files: uploaded to the bucket with a form, checked, stored, and downloaded through the API.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 
@@ -10,22 +10,22 @@ use shared::config::BucketAccess;
 use shared::model::Mode;
 use shared::providers::Providers;
 use tests::browser::{Browser, Form, input};
-use tests::desk::{actions, escaped, owner};
-use tests::wire::{Fault, Recorded};
-use tests::{ACME, Answer, BASE_URL, GLOBEX, World};
+use tests::dashboard::{actions, escaped, owner};
+use tests::interceptor::{Fault, RecordedCall};
+use tests::{ACME, BASE_URL, GLOBEX, Response, TestApi};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 use url::Url;
 
 use crate::careers_applications::{Job, find, form, kinds, list};
-use crate::dashboard_access::writes;
+use crate::dashboard_access::is_write;
 
 /// A small PDF.
 pub(crate) const PDF: &[u8] = b"%PDF-1.7\n1 0 obj\n<<>>\nendobj\n%%EOF\n";
 const MAX: usize = 10 * 1024 * 1024;
 
-/// What answers on a socket.
-async fn fetch(method: &str, url: &str, media: &str, body: &[u8]) -> Answer {
+/// Sends a request to a URL.
+async fn fetch(method: &str, url: &str, media: &str, body: &[u8]) -> Response {
     let url = Url::parse(url).unwrap();
     let (host, port) = (url.host_str().unwrap(), url.port().unwrap());
     let target = url.as_str().split_once(&format!("{host}:{port}")).unwrap().1;
@@ -44,15 +44,15 @@ async fn fetch(method: &str, url: &str, media: &str, body: &[u8]) -> Answer {
     let mut lines = head.split("\r\n");
     let status = lines.next().unwrap().split(' ').nth(1).unwrap();
     let mut response = http::Response::builder().status(status);
-    // The one header that tells the real time.
+    // The `date` header is left out because it has the real time.
     for (name, value) in lines.filter_map(|line| line.split_once(": ")).filter(|(name, _)| *name != "date") {
         response = response.header(name, value);
     }
-    Answer::read(response.body(Bytes::copy_from_slice(&answer[end + 4..])).unwrap())
+    Response::read(response.body(Bytes::copy_from_slice(&answer[end + 4..])).unwrap())
 }
 
-/// The form for a file on a page: where it leads, and its hidden fields.
-fn upload(page: &Answer) -> (String, Vec<(String, String)>) {
+/// Returns the URL and the hidden fields of the upload form on a page.
+fn upload(page: &Response) -> (String, Vec<(String, String)>) {
     let actions = actions(page);
     let [action] = actions.as_slice() else { panic!("{actions:?} in {}", page.text) };
     let names = page.text.split("<input type=\"hidden\" name=\"").skip(1);
@@ -60,7 +60,7 @@ fn upload(page: &Answer) -> (String, Vec<(String, String)>) {
     (action.clone(), names.map(|name| (name.to_owned(), input(page, name))).collect())
 }
 
-async fn post(action: &str, fields: &[(String, String)], content: &[u8]) -> Answer {
+async fn post(action: &str, fields: &[(String, String)], content: &[u8]) -> Response {
     let mut body = Vec::new();
     for (name, value) in fields {
         let part =
@@ -75,39 +75,39 @@ async fn post(action: &str, fields: &[(String, String)], content: &[u8]) -> Answ
     fetch("POST", action, "multipart/form-data; boundary=rolecall", &body).await
 }
 
-/// Sends a file with the form on a page.
-pub(crate) async fn send(page: &Answer, content: &[u8]) -> Answer {
+/// Uploads a file with the form on a page.
+pub(crate) async fn send(page: &Response, content: &[u8]) -> Response {
     let (action, fields) = upload(page);
     post(&action, &fields, content).await
 }
 
-/// Where the bucket leads back to.
-pub(crate) fn way_back(sent: &Answer) -> String {
+/// Returns the path that the bucket redirects to.
+pub(crate) fn redirect_path(sent: &Response) -> String {
     sent.header("location").strip_prefix(BASE_URL).unwrap().to_owned()
 }
 
-/// Sends a file after an application, and goes where that leads.
-pub(crate) async fn attach(world: &World, applied: &Answer, content: &[u8]) -> Answer {
-    let browser = Browser::new(world);
+/// Uploads a file after an application, and follows the redirect.
+pub(crate) async fn attach(api: &TestApi, applied: &Response, content: &[u8]) -> Response {
+    let browser = Browser::new(api);
     let page = browser.follow(applied).await.expect(200);
     let sent = send(&page, content).await.expect(303);
-    browser.get(&way_back(&sent)).await
+    browser.get(&redirect_path(&sent)).await
 }
 
-/// The calls that it takes to keep the file of a new candidate.
-pub(crate) async fn calls_of_an_upload(world: &World) -> Vec<Recorded> {
-    let job = Job::new(world, "Analyst").await;
-    let applied = job.apply(world, &form("Ada", "ada@example.com")).await.expect(303);
-    world.wire.take();
-    attach(world, &applied, PDF).await.expect(303);
-    world.wire.take()
+/// Returns the DynamoDB calls that attach a new candidate's file.
+pub(crate) async fn calls_of_an_upload(api: &TestApi) -> Vec<RecordedCall> {
+    let job = Job::new(api, "Analyst").await;
+    let applied = job.apply(api, &form("Ada", "ada@example.com")).await.expect(303);
+    api.dynamodb.take_calls();
+    attach(api, &applied, PDF).await.expect(303);
+    api.dynamodb.take_calls()
 }
 
-async fn download(url: &str) -> Answer {
+async fn download(url: &str) -> Response {
     fetch("GET", url, "", b"").await
 }
 
-/// An archive of these files, as they are.
+/// Returns an uncompressed ZIP archive of these files.
 fn zip(files: &[(&str, &str)]) -> Vec<u8> {
     let crc = |bytes: &[u8]| {
         !bytes.iter().fold(!0u32, |crc, byte| {
@@ -133,7 +133,7 @@ fn zip(files: &[(&str, &str)]) -> Vec<u8> {
     archive
 }
 
-/// A compound file with one stream in its root.
+/// Returns a compound file with one stream in its root.
 fn compound(stream: &str) -> Vec<u8> {
     let mut file = vec![0; 3 * 512];
     let mut put = |at: usize, bytes: &[u8]| file[at..at + bytes.len()].copy_from_slice(bytes);
@@ -141,7 +141,7 @@ fn compound(stream: &str) -> Vec<u8> {
     put(30, &[9, 0]);
     put(68, &[0xFE, 0xFF, 0xFF, 0xFF]);
     put(76, &[0xFF; 4 * 109]);
-    // The allocation table is the first sector, the directory the second, which is also where its chain begins.
+    // The allocation table is in the first sector; the directory begins and ends in the second.
     put(76, &[0; 4]);
     put(48, &[1, 0, 0, 0]);
     put(512, &[0xFD, 0xFF, 0xFF, 0xFF, 0xFE, 0xFF, 0xFF, 0xFF]);
@@ -155,20 +155,20 @@ fn compound(stream: &str) -> Vec<u8> {
     file
 }
 
-/// A world with this bucket, or none.
-async fn with_bucket(access: impl FnOnce(BucketAccess) -> Option<BucketAccess>) -> World {
-    let mut world = World::new().await;
-    let config = &mut world.environment.config;
+/// Returns an API with this bucket, or without one.
+async fn with_bucket(access: impl FnOnce(BucketAccess) -> Option<BucketAccess>) -> TestApi {
+    let mut api = TestApi::new().await;
+    let config = &mut api.environment.config;
     config.services.resumes = config.services.resumes.take().and_then(access);
-    world.environment.providers = Providers::new(config);
-    world.restart();
-    world
+    api.environment.providers = Providers::new(config);
+    api.restart();
+    api
 }
 
 #[tokio::test]
-async fn a_file_of_each_kind_is_kept_by_what_it_holds_and_can_only_be_saved() {
-    let world = World::new().await;
-    let job = Job::new(&world, "Analyst").await;
+async fn each_type_of_file_is_detected_by_its_content_and_served_as_an_attachment() {
+    let api = TestApi::new().await;
+    let job = Job::new(&api, "Analyst").await;
     let docx = zip(&[("[Content_Types].xml", "<x/>"), ("word/document.xml", "<x/>")]);
     let odt = zip(&[("mimetype", "application/vnd.oasis.opendocument.text"), ("content.xml", "<x/>")]);
     let large = [PDF, &vec![b' '; MAX - PDF.len()]].concat();
@@ -185,12 +185,12 @@ async fn a_file_of_each_kind_is_kept_by_what_it_holds_and_can_only_be_saved() {
     {
         let email = format!("ada{number}@example.com");
         let written = form("Ada Lovelace", &email).set("resume_url", "https://example.com/cv");
-        let applied = job.apply(&world, &written).await.expect(303);
-        world.hands.set("2026-11-20T09:31:00Z");
-        let attached = attach(&world, &applied, &content).await.expect(303);
-        let thanks = Browser::new(&world).follow(&attached).await.expect(200);
-        assert!(thanks.text.contains("and so has your resume") && actions(&thanks).is_empty());
-        let shown = find(&world, &email).await;
+        let applied = job.apply(&api, &written).await.expect(303);
+        api.clock.set("2026-11-20T09:31:00Z");
+        let attached = attach(&api, &applied, &content).await.expect(303);
+        let confirmation = Browser::new(&api).follow(&attached).await.expect(200);
+        assert!(confirmation.text.contains("and your resume") && actions(&confirmation).is_empty());
+        let shown = find(&api, &email).await;
         assert_eq!(kinds(&shown), ["updated", "applied", "created"]);
         assert_eq!(shown.string("/touchpoints/0/actor"), "career page");
         let url = shown.string("/resume_url");
@@ -205,20 +205,20 @@ async fn a_file_of_each_kind_is_kept_by_what_it_holds_and_can_only_be_saved() {
         assert_eq!(file.header("content-type"), "application/octet-stream");
         let disposition = format!("attachment; filename=\"Ada Lovelace resume.{extension}\"");
         assert!(file.header("content-disposition").starts_with(&disposition), "{file:?}");
-        world.hands.set("2026-11-20T09:30:00Z");
+        api.clock.set("2026-11-20T09:30:00Z");
     }
 }
 
 #[tokio::test]
-async fn what_is_no_resume_is_refused_and_the_next_file_is_taken() {
-    let world = World::new().await;
-    let job = Job::new(&world, "Analyst").await;
-    let browser = Browser::new(&world);
-    let applied = job.apply(&world, &form("Ada", "ada@example.com")).await.expect(303);
-    let before = find(&world, "ada@example.com").await;
-    // That a file has come is the bucket's word: nobody else's makes it so.
+async fn a_file_that_is_not_a_resume_is_rejected_and_another_can_be_uploaded() {
+    let api = TestApi::new().await;
+    let job = Job::new(&api, "Analyst").await;
+    let browser = Browser::new(&api);
+    let applied = job.apply(&api, &form("Ada", "ada@example.com")).await.expect(303);
+    let before = find(&api, "ada@example.com").await;
+    // The query alone does not prove an upload: the file must be in the bucket.
     let early = browser.get(&format!("{}&etag=%22x%22", applied.header("location"))).await.expect(422);
-    assert!(early.text.contains("The file has not arrived. Send it again."));
+    assert!(early.text.contains("We did not receive the file. Please upload it again."));
     for (what, content) in [
         ("HTML", b"<!doctype html><script>alert(1)</script>".to_vec()),
         ("SVG", b"<svg xmlns='http://www.w3.org/2000/svg' onload='alert(1)'/>".to_vec()),
@@ -236,31 +236,34 @@ async fn what_is_no_resume_is_refused_and_the_next_file_is_taken() {
         ("a picture", b"\x89PNG\r\n\x1a\n".to_vec()),
         ("blanks", b" \n".to_vec()),
     ] {
-        world.wire.take();
-        let page = attach(&world, &applied, &content).await.expect(422);
-        assert!(!world.wire.take().iter().any(writes), "{what}");
-        let sentence = "This is no PDF, DOC, DOCX, ODT or plain text file. Send another one.";
+        api.dynamodb.take_calls();
+        let page = attach(&api, &applied, &content).await.expect(422);
+        assert!(!api.dynamodb.take_calls().iter().any(is_write), "{what}");
+        let sentence = "This is not a PDF, DOC, DOCX, ODT or plain text file. Please choose another file.";
         assert!(page.text.contains(sentence) && page.text.contains("aria-invalid=\"true\""), "{what}");
-        assert!(page.text.contains("Thank you for applying") && !page.text.contains("and so has"), "{what}");
+        assert!(
+            page.text.contains("Application received") && !page.text.contains("and your resume"),
+            "{what}"
+        );
         assert_eq!(page.header("cache-control"), "no-store");
-        assert_eq!(upload(&page).1.len(), 8, "{what}: there is another try");
+        assert_eq!(upload(&page).1.len(), 8, "{what}: the form is shown again");
     }
-    // These the bucket itself refuses, so that nothing leads back; the page is still there.
+    // The bucket itself rejects these files and does not redirect.
     let page = browser.follow(&applied).await.expect(200);
     for (content, code) in [(Vec::new(), "EntityTooSmall"), (vec![b'x'; MAX + 1], "EntityTooLarge")] {
         assert!(send(&page, &content).await.expect(400).text.contains(code));
     }
-    assert_eq!(find(&world, "ada@example.com").await.text, before.text);
-    attach(&world, &applied, PDF).await.expect(303);
-    assert_eq!(kinds(&find(&world, "ada@example.com").await), ["updated", "applied", "created"]);
+    assert_eq!(find(&api, "ada@example.com").await.text, before.text);
+    attach(&api, &applied, PDF).await.expect(303);
+    assert_eq!(kinds(&find(&api, "ada@example.com").await), ["updated", "applied", "created"]);
 }
 
 #[tokio::test]
-async fn the_form_uploads_one_file_to_one_place_and_nothing_else() {
-    let world = World::new().await;
-    let job = Job::new(&world, "Analyst").await;
-    let applied = job.apply(&world, &form("Ada", "ada@example.com")).await.expect(303);
-    let page = Browser::new(&world).follow(&applied).await.expect(200);
+async fn the_form_uploads_one_file_to_one_key_only() {
+    let api = TestApi::new().await;
+    let job = Job::new(&api, "Analyst").await;
+    let applied = job.apply(&api, &form("Ada", "ada@example.com")).await.expect(303);
+    let page = Browser::new(&api).follow(&applied).await.expect(200);
     let (action, fields) = upload(&page);
     let origin = Url::parse(&action).unwrap().origin().ascii_serialization();
     let policy = page.header("content-security-policy");
@@ -288,181 +291,185 @@ async fn the_form_uploads_one_file_to_one_place_and_nothing_else() {
         let answer = post(&action, &changed, PDF).await;
         assert!([400, 403].contains(&answer.status), "{changed:?} {}", answer.text);
     }
-    // What has come in is nobody's to read, listed by nobody, and removed by nobody.
+    // Nobody can read, list or delete uploaded files.
     post(&action, &fields, PDF).await.expect(303);
     for (method, path) in [("GET", format!("/{key}")), ("GET", String::new()), ("DELETE", format!("/{key}"))]
     {
         let answer = fetch(method, &format!("{}{path}", action.trim_end_matches('/')), "", b"").await;
         assert!(answer.status >= 400, "{method} {path}: {}", answer.text);
     }
-    // A form is good for a quarter of an hour, and the page has another.
-    world.hands.set("2026-11-20T09:45:00Z");
+    // A form expires after 15 minutes. Reloading the page shows a new one.
+    api.clock.set("2026-11-20T09:45:00Z");
     post(&action, &fields, PDF).await.expect(403);
-    attach(&world, &applied, PDF).await.expect(303);
+    attach(&api, &applied, PDF).await.expect(303);
 }
 
 #[tokio::test]
-async fn a_ticket_is_good_for_an_hour() {
-    let world = World::new().await;
-    let job = Job::new(&world, "Analyst").await;
-    let browser = Browser::new(&world);
+async fn a_ticket_is_valid_for_an_hour() {
+    let api = TestApi::new().await;
+    let job = Job::new(&api, "Analyst").await;
+    let browser = Browser::new(&api);
     let mut applied = Vec::new();
     for name in ["ada", "grace"] {
         let form = form(name, &format!("{name}@example.com"));
-        applied.push(job.apply(&world, &form).await.expect(303));
+        applied.push(job.apply(&api, &form).await.expect(303));
     }
-    world.hands.set("2026-11-20T10:29:59Z");
-    attach(&world, &applied[0], PDF).await.expect(303);
+    api.clock.set("2026-11-20T10:29:59Z");
+    attach(&api, &applied[0], PDF).await.expect(303);
     let page = browser.follow(&applied[1]).await.expect(200);
     let sent = send(&page, PDF).await.expect(303);
-    world.hands.set("2026-11-20T10:30:00Z");
-    for late in [applied[1].header("location").to_owned(), way_back(&sent)] {
+    api.clock.set("2026-11-20T10:30:00Z");
+    for late in [applied[1].header("location").to_owned(), redirect_path(&sent)] {
         let answer = browser.get(&late).await.expect(303);
         assert_eq!(answer.header("location"), format!("{}#apply", job.path));
     }
-    assert_eq!(kinds(&find(&world, "ada@example.com").await), ["updated", "applied", "created"]);
-    let grace = find(&world, "grace@example.com").await;
+    assert_eq!(kinds(&find(&api, "ada@example.com").await), ["updated", "applied", "created"]);
+    let grace = find(&api, "grace@example.com").await;
     assert_eq!((kinds(&grace), &grace.body["resume_url"]), (vec!["applied", "created"], &Value::Null));
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
-async fn one_file_is_taken_with_one_ticket() {
-    let world = World::new().await;
-    let job = Job::new(&world, "Analyst").await;
-    let browser = Browser::new(&world);
-    let applied = job.apply(&world, &form("Ada", "ada@example.com")).await.expect(303);
+async fn a_ticket_attaches_one_file() {
+    let api = TestApi::new().await;
+    let job = Job::new(&api, "Analyst").await;
+    let browser = Browser::new(&api);
+    let applied = job.apply(&api, &form("Ada", "ada@example.com")).await.expect(303);
     let page = browser.follow(&applied).await.expect(200);
-    let back = way_back(&send(&page, PDF).await.expect(303));
+    let back = redirect_path(&send(&page, PDF).await.expect(303));
     for answer in join_all((0..6).map(|_| browser.get(&back))).await {
         assert_eq!(answer.status, 303, "{}", answer.text);
     }
-    let shown = find(&world, "ada@example.com").await;
+    let shown = find(&api, "ada@example.com").await;
     assert_eq!(kinds(&shown), ["updated", "applied", "created"]);
-    // A reload changes nothing, and nor does another file.
+    // A reload or another file changes nothing.
     browser.get(&back).await.expect(303);
-    attach(&world, &applied, b"Another one").await.expect(303);
-    let again = find(&world, "ada@example.com").await;
+    attach(&api, &applied, b"Another one").await.expect(303);
+    let again = find(&api, "ada@example.com").await;
     assert_eq!(again.text, shown.text);
     assert_eq!(download(again.string("/resume_url")).await.expect(200).text.as_bytes(), PDF);
 }
 
-/// Between the look at a file and its copy another one comes in its place.
+/// The file is replaced between its check and its copy.
 #[tokio::test]
-async fn what_was_not_looked_at_is_not_kept() {
-    let world = World::new().await;
-    let job = Job::new(&world, "Analyst").await;
-    let browser = Browser::new(&world);
-    let applied = job.apply(&world, &form("Ada", "ada@example.com")).await.expect(303);
+async fn a_file_that_was_not_checked_is_not_attached() {
+    let api = TestApi::new().await;
+    let job = Job::new(&api, "Analyst").await;
+    let browser = Browser::new(&api);
+    let applied = job.apply(&api, &form("Ada", "ada@example.com")).await.expect(303);
     let page = browser.follow(&applied).await.expect(200);
-    let back = way_back(&send(&page, PDF).await.expect(303));
+    let back = redirect_path(&send(&page, PDF).await.expect(303));
     let (action, fields) = upload(&page);
-    // The expected upload is looked for right after the file was looked at.
-    let wire = world.wire.clone();
-    world.wire.play(move |operation, asked| {
-        if operation == "GetItem" && asked["Key"]["pk"]["S"].to_string().contains("UPLOAD") {
+    // The upload's item is read right after the file was checked.
+    let dynamodb = api.dynamodb.clone();
+    api.dynamodb.inject_faults(move |operation, request| {
+        if operation == "GetItem" && request["Key"]["pk"]["S"].to_string().contains("UPLOAD") {
             let (action, fields) = (action.clone(), fields.clone());
-            wire.before("GetItem", async move {
+            dynamodb.run_before("GetItem", async move {
                 post(&action, &fields, b"<script>alert(1)</script>").await.expect(303);
             });
         }
         None
     });
     let page = browser.get(&back).await.expect(422);
-    world.wire.play(|_, _| None);
-    assert!(page.text.contains("The file has changed. Send it again."), "{}", page.text);
-    assert_eq!(kinds(&find(&world, "ada@example.com").await), ["applied", "created"]);
+    api.dynamodb.inject_faults(|_, _| None);
+    assert!(
+        page.text.contains("The file changed while we were checking it. Please upload it again."),
+        "{}",
+        page.text
+    );
+    assert_eq!(kinds(&find(&api, "ada@example.com").await), ["applied", "created"]);
     browser.get(&back).await.expect(422);
-    attach(&world, &applied, PDF).await.expect(303);
-    let url = find(&world, "ada@example.com").await.string("/resume_url").to_owned();
+    attach(&api, &applied, PDF).await.expect(303);
+    let url = find(&api, "ada@example.com").await.string("/resume_url").to_owned();
     assert_eq!(download(&url).await.expect(200).text.as_bytes(), PDF);
 }
 
 #[tokio::test]
-async fn a_file_that_is_cut_off_can_be_sent_again() {
-    let world = World::new().await;
-    let job = Job::new(&world, "Analyst").await;
-    let browser = Browser::new(&world);
+async fn an_interrupted_upload_can_be_repeated() {
+    let api = TestApi::new().await;
+    let job = Job::new(&api, "Analyst").await;
+    let browser = Browser::new(&api);
     let mut cut = 0;
     loop {
         let email = format!("ada{cut}@example.com");
-        let applied = job.apply(&world, &form("Ada", &email)).await.expect(303);
+        let applied = job.apply(&api, &form("Ada", &email)).await.expect(303);
         let page = browser.follow(&applied).await.expect(200);
-        let back = way_back(&send(&page, PDF).await.expect(303));
+        let back = redirect_path(&send(&page, PDF).await.expect(303));
         let calls = AtomicUsize::new(0);
-        world
-            .wire
-            .play(move |_, _| (calls.fetch_add(1, Ordering::Relaxed) >= cut).then_some(Fault::Unreachable));
+        api.dynamodb.inject_faults(move |_, _| {
+            (calls.fetch_add(1, Ordering::Relaxed) >= cut).then_some(Fault::Unreachable)
+        });
         let answer = browser.get(&back).await;
-        world.wire.play(|_, _| None);
+        api.dynamodb.inject_faults(|_, _| None);
         if answer.status == 303 {
             break;
         }
         assert_eq!((answer.status, answer.header("retry-after")), (503, "1"));
-        assert_eq!(kinds(&find(&world, &email).await), ["applied", "created"], "cut at {cut}");
+        assert_eq!(kinds(&find(&api, &email).await), ["applied", "created"], "cut at {cut}");
         browser.get(&back).await.expect(303);
-        assert_eq!(kinds(&find(&world, &email).await), ["updated", "applied", "created"]);
+        assert_eq!(kinds(&find(&api, &email).await), ["updated", "applied", "created"]);
         cut += 1;
     }
     assert!(cut >= 5, "{cut}");
 }
 
 #[tokio::test]
-async fn without_its_bucket_an_application_is_safe() {
+async fn an_application_is_accepted_without_a_bucket() {
     let nowhere = |access| Some(BucketAccess { endpoint: Some("http://127.0.0.1:1".to_owned()), ..access });
-    let world = with_bucket(nowhere).await;
-    let job = Job::new(&world, "Analyst").await;
-    let browser = Browser::new(&world);
-    let applied = job.apply(&world, &form("Ada", "ada@example.com")).await.expect(303);
+    let api = with_bucket(nowhere).await;
+    let job = Job::new(&api, "Analyst").await;
+    let browser = Browser::new(&api);
+    let applied = job.apply(&api, &form("Ada", "ada@example.com")).await.expect(303);
     browser.follow(&applied).await.expect(200);
-    world.wire.take();
+    api.dynamodb.take_calls();
     let page = browser.get(&format!("{}&etag=x", applied.header("location"))).await.expect(422);
-    assert!(!world.wire.take().iter().any(writes));
-    let sentence = "Your application has arrived; send the file again in a minute.";
+    assert!(!api.dynamodb.take_calls().iter().any(is_write));
+    let sentence = "Your application has been received; please upload the file again in a minute.";
     assert!(page.text.contains(sentence) && !actions(&page).is_empty(), "{}", page.text);
-    assert!(!page.text.contains("127.0.0.1:1/local-resumes/incoming"), "where files are is not told");
-    assert_eq!(kinds(&find(&world, "ada@example.com").await), ["applied", "created"]);
+    assert!(!page.text.contains("127.0.0.1:1/local-resumes/incoming"), "the file's location is not shown");
+    assert_eq!(kinds(&find(&api, "ada@example.com").await), ["applied", "created"]);
 
-    let world = with_bucket(|_| None).await;
-    let job = Job::new(&world, "Analyst").await;
-    let applied = job.apply(&world, &form("Ada", "ada@example.com")).await.expect(303);
-    let browser = Browser::new(&world);
+    let api = with_bucket(|_| None).await;
+    let job = Job::new(&api, "Analyst").await;
+    let applied = job.apply(&api, &form("Ada", "ada@example.com")).await.expect(303);
+    let browser = Browser::new(&api);
     for more in ["", "&etag=x", "&attached=yes"] {
         let page = browser.get(&format!("{}{more}", applied.header("location"))).await.expect(200);
-        assert!(page.text.contains("Thank you for applying") && !page.text.contains("and so has"));
+        assert!(page.text.contains("Application received") && !page.text.contains("and your resume"));
         assert!(actions(&page).is_empty(), "{}", page.text);
     }
-    assert_eq!(kinds(&find(&world, "ada@example.com").await), ["applied", "created"]);
+    assert_eq!(kinds(&find(&api, "ada@example.com").await), ["applied", "created"]);
 }
 
-/// A candidate whose résumé is a file; where the API shows it.
-async fn with_file(world: &World, job: &Job, name: &str, email: &str) -> String {
-    let applied = job.apply(world, &form(name, email)).await.expect(303);
-    attach(world, &applied, PDF).await.expect(303);
-    format!("/api/v1/candidates/{}", find(world, email).await.number("/id"))
+/// Creates a candidate whose résumé is a file. Returns the candidate's path in the API.
+async fn with_file(api: &TestApi, job: &Job, name: &str, email: &str) -> String {
+    let applied = job.apply(api, &form(name, email)).await.expect(303);
+    attach(api, &applied, PDF).await.expect(303);
+    format!("/api/v1/candidates/{}", find(api, email).await.number("/id"))
 }
 
 #[tokio::test]
-async fn the_link_in_the_api_works_for_a_while_and_its_candidate_stays_the_same() {
-    let world = World::new().await;
-    let job = Job::new(&world, "Analyst").await;
-    let path = with_file(&world, &job, "Ada", "ada@example.com").await;
-    let first = world.get(&path).await.expect(200);
+async fn the_link_in_the_api_expires_and_does_not_change_the_entity_tag() {
+    let api = TestApi::new().await;
+    let job = Job::new(&api, "Analyst").await;
+    let path = with_file(&api, &job, "Ada", "ada@example.com").await;
+    let first = api.get(&path).await.expect(200);
     let url = first.string("/resume_url").to_owned();
-    assert_eq!(list(&world, "").await[0]["resume_url"], *url);
-    assert_eq!(list(&world, &format!("?role_id={}", job.role)).await[0]["resume_url"], *url);
-    world.hands.set("2026-11-20T09:44:59Z");
-    assert_eq!(world.get(&path).await.expect(200).text, first.text);
-    world.hands.set("2026-11-20T09:45:00Z");
-    let next = world.get(&path).await.expect(200);
+    assert_eq!(list(&api, "").await[0]["resume_url"], *url);
+    assert_eq!(list(&api, &format!("?role_id={}", job.role)).await[0]["resume_url"], *url);
+    api.clock.set("2026-11-20T09:44:59Z");
+    assert_eq!(api.get(&path).await.expect(200).text, first.text);
+    api.clock.set("2026-11-20T09:45:00Z");
+    let next = api.get(&path).await.expect(200);
     assert_ne!(next.string("/resume_url"), url);
-    assert_eq!(next.header("etag"), first.header("etag"), "a link is no change");
-    let known = world.request(Method::GET, &path).header("if-none-match", first.header("etag"));
+    assert_eq!(next.header("etag"), first.header("etag"), "a new link does not change the candidate");
+    let known = api.request(Method::GET, &path).header("if-none-match", first.header("etag"));
     assert!([200, 304].contains(&known.send().await.status));
-    world.hands.set("2026-11-20T10:29:59Z");
+    api.clock.set("2026-11-20T10:29:59Z");
     assert_eq!(download(&url).await.expect(200).text.as_bytes(), PDF);
-    world.hands.set("2026-11-20T10:30:00Z");
+    api.clock.set("2026-11-20T10:30:00Z");
     download(&url).await.expect(403);
-    let url = world.get(&path).await.expect(200).string("/resume_url").to_owned();
+    let url = api.get(&path).await.expect(200).string("/resume_url").to_owned();
     let (address, query) = url.split_once('?').unwrap();
     for changed in [
         address.to_owned(),
@@ -477,43 +484,43 @@ async fn the_link_in_the_api_works_for_a_while_and_its_candidate_stays_the_same(
 }
 
 #[tokio::test]
-async fn a_patch_keeps_the_file_whose_link_it_sends_back_and_replaces_it_by_another() {
-    let world = World::new().await;
-    let job = Job::new(&world, "Analyst").await;
-    // The second name is as long as names can be, in the writing that takes the most of an address.
+async fn a_patch_with_the_files_link_keeps_it_and_another_link_replaces_it() {
+    let api = TestApi::new().await;
+    let job = Job::new(&api, "Analyst").await;
+    // The second name is the longest one, in characters that take the most space in a URL.
     for (number, name) in ["Ada".to_owned(), "🦀".repeat(200)].into_iter().enumerate() {
-        world.hands.set("2026-11-20T09:30:00Z");
-        let path = with_file(&world, &job, &name, &format!("ada{number}@example.com")).await;
-        let shown = world.get(&path).await.expect(200);
+        api.clock.set("2026-11-20T09:30:00Z");
+        let path = with_file(&api, &job, &name, &format!("ada{number}@example.com")).await;
+        let shown = api.get(&path).await.expect(200);
         let url = shown.string("/resume_url");
         assert_eq!(download(url).await.expect(200).text.as_bytes(), PDF);
-        world.hands.set("2026-11-20T12:00:00Z");
+        api.clock.set("2026-11-20T12:00:00Z");
         for body in [
             json!({ "resume_url": url }),
             json!({ "name": name, "resume_url": url }),
-            json!({ "resume_url": world.get(&path).await.string("/resume_url") }),
+            json!({ "resume_url": api.get(&path).await.string("/resume_url") }),
         ] {
-            world.wire.take();
-            let kept = world.patch(&path, body).await.expect(200);
-            assert!(!world.wire.take().iter().any(|call| call.operation == "TransactWriteItems"));
+            api.dynamodb.take_calls();
+            let kept = api.patch(&path, body).await.expect(200);
+            assert!(!api.dynamodb.take_calls().iter().any(|call| call.operation == "TransactWriteItems"));
             assert_eq!(download(kept.string("/resume_url")).await.expect(200).text.as_bytes(), PDF);
         }
-        let renamed = world.request(Method::PATCH, &path).header("if-match", shown.header("etag"));
+        let renamed = api.request(Method::PATCH, &path).header("if-match", shown.header("etag"));
         let body = json!({ "name": "Grace", "resume_url": url });
         let renamed = renamed.json(&body).send().await.expect(200);
         let file = download(renamed.string("/resume_url")).await.expect(200);
         assert!(file.header("content-disposition").contains("Grace resume.pdf"), "under the new name");
-        let touchpoint = |candidate: &Answer| candidate.body["touchpoints"][0]["detail"]["fields"].clone();
-        assert_eq!(touchpoint(&world.get(&path).await), json!(["name"]));
+        let touchpoint = |candidate: &Response| candidate.body["touchpoints"][0]["detail"]["fields"].clone();
+        assert_eq!(touchpoint(&api.get(&path).await), json!(["name"]));
 
         let other = "https://example.com/other.pdf";
-        let replaced = world.patch(&path, json!({ "resume_url": other })).await.expect(200);
+        let replaced = api.patch(&path, json!({ "resume_url": other })).await.expect(200);
         assert_eq!(replaced.string("/resume_url"), other);
-        assert_eq!(touchpoint(&world.get(&path).await), json!(["resume_url"]));
-        // By then it is a link like any other.
-        let replaced = world.patch(&path, json!({ "resume_url": renamed.string("/resume_url") })).await;
+        assert_eq!(touchpoint(&api.get(&path).await), json!(["resume_url"]));
+        // Afterwards it is a link like any other.
+        let replaced = api.patch(&path, json!({ "resume_url": renamed.string("/resume_url") })).await;
         assert_eq!(replaced.expect(200).body["resume_url"], renamed.body["resume_url"]);
-        // What only looks like one of ours is checked like any other address.
+        // A link that only resembles a signed one is validated like any other.
         let long = format!("https://example.com/?X-Amz-Signature={}", "x".repeat(2_000));
         for (sent, message) in [
             (long.as_str(), "resume_url must be at most 2000 characters"),
@@ -522,110 +529,114 @@ async fn a_patch_keeps_the_file_whose_link_it_sends_back_and_replaces_it_by_anot
                 "resume_url must be an address that begins with http:// or https://",
             ),
         ] {
-            let refused = world.patch(&path, json!({ "resume_url": sent })).await.expect(422);
+            let refused = api.patch(&path, json!({ "resume_url": sent })).await.expect(422);
             assert_eq!(refused.messages(), [message]);
         }
-        world.patch(&path, json!({ "resume_url": null })).await.expect(200);
-        assert_eq!(world.get(&path).await.body["resume_url"], Value::Null);
+        api.patch(&path, json!({ "resume_url": null })).await.expect(200);
+        assert_eq!(api.get(&path).await.body["resume_url"], Value::Null);
     }
 }
 
 #[tokio::test]
-async fn a_known_candidate_keeps_their_resume_and_the_history_has_the_file() {
-    let world = World::new().await;
-    let (job, other) = (Job::new(&world, "Analyst").await, Job::new(&world, "Engineer").await);
+async fn a_known_candidate_keeps_their_resume_and_the_file_is_in_the_history() {
+    let api = TestApi::new().await;
+    let (job, other) = (Job::new(&api, "Analyst").await, Job::new(&api, "Engineer").await);
     let jane =
         json!({ "name": "Jane", "email": "jane@example.com", "resume_url": "https://example.com/jane" });
-    let path = format!("/api/v1/candidates/{}", world.post("/api/v1/candidates", jane).await.number("/id"));
+    let path = format!("/api/v1/candidates/{}", api.post("/api/v1/candidates", jane).await.number("/id"));
     let note = form("Jane", "jane@example.com").set("note", "<b>Me</b>\r\nagain");
-    let applied = job.apply(&world, &note).await.expect(303);
-    attach(&world, &applied, b"Not what Jane wrote").await.expect(303);
-    let shown = world.get(&path).await.expect(200);
+    let applied = job.apply(&api, &note).await.expect(303);
+    attach(&api, &applied, b"Not what Jane wrote").await.expect(303);
+    let shown = api.get(&path).await.expect(200);
     assert_eq!(kinds(&shown), ["updated", "applied", "created"]);
     assert_eq!(shown.string("/resume_url"), "https://example.com/jane");
     assert_eq!(shown.body["touchpoints"][0]["detail"]["fields"], json!([]));
     let url = shown.string("/touchpoints/0/detail/resume_url");
     assert_eq!(download(url).await.expect(200).text, "Not what Jane wrote");
-    world.hands.set("2026-11-20T09:50:00Z");
-    let later = world.get(&path).await.expect(200);
-    assert_eq!(later.header("etag"), shown.header("etag"), "a link is no change in the history, too");
+    api.clock.set("2026-11-20T09:50:00Z");
+    let later = api.get(&path).await.expect(200);
+    assert_eq!(
+        later.header("etag"),
+        shown.header("etag"),
+        "a new link in the history does not change the candidate"
+    );
 
-    // The dashboard has the note, the link, and the file.
-    let desk = Browser::of(&world, ACME, &owner(&world, ACME).await).await;
+    // The dashboard shows the note, the link and the file.
+    let desk = Browser::with_session(&api, ACME, &owner(&api, ACME).await).await;
     let page = desk.get(&path.replace("/api/v1", "/dashboard")).await.expect(200);
     let url = later.string("/touchpoints/0/detail/resume_url");
     let link = |url: &str, words: &str| {
         format!("<a href=\"{}\" rel=\"noreferrer nofollow\">{words}</a>", escaped(url))
     };
     for part in [
-        link(url, "the file"),
+        link(url, "view file"),
         link("https://example.com/jane", "https://example.com/jane"),
         format!("{}</blockquote>", escaped("<b>Me</b>\nagain")),
-        "on the career page".to_owned(),
+        "via the career page".to_owned(),
         ", career page</p>".to_owned(),
     ] {
         assert!(page.text.contains(&part), "{part} in {}", page.text);
     }
-    let path = with_file(&world, &other, "Ada", "ada@example.com").await;
+    let path = with_file(&api, &other, "Ada", "ada@example.com").await;
     let page = desk.get(&path.replace("/api/v1", "/dashboard")).await.expect(200);
-    let url = world.get(&path).await.string("/resume_url").to_owned();
-    assert!(page.text.contains(&link(&url, "The file")) && page.text.contains(&link(&url, "the file")));
+    let url = api.get(&path).await.string("/resume_url").to_owned();
+    assert!(page.text.contains(&link(&url, "View file")) && page.text.contains(&link(&url, "view file")));
 
-    // Whoever was new with one application is known with the next, and the first one's ticket is still theirs.
+    // Only the ticket of the application that created the candidate sets the résumé, even after another application.
     let form = form("Grace", "grace@example.com");
-    let first = job.apply(&world, &form).await.expect(303);
-    let second = other.apply(&world, &form).await.expect(303);
-    attach(&world, &second, b"second").await.expect(303);
-    let path = format!("/api/v1/candidates/{}", find(&world, "grace@example.com").await.number("/id"));
-    assert_eq!(world.get(&path).await.body["resume_url"], Value::Null);
-    attach(&world, &first, b"first").await.expect(303);
-    assert_eq!(download(world.get(&path).await.string("/resume_url")).await.text, "first");
+    let first = job.apply(&api, &form).await.expect(303);
+    let second = other.apply(&api, &form).await.expect(303);
+    attach(&api, &second, b"second").await.expect(303);
+    let path = format!("/api/v1/candidates/{}", find(&api, "grace@example.com").await.number("/id"));
+    assert_eq!(api.get(&path).await.body["resume_url"], Value::Null);
+    attach(&api, &first, b"first").await.expect(303);
+    assert_eq!(download(api.get(&path).await.string("/resume_url")).await.text, "first");
 }
 
 #[tokio::test]
-async fn a_file_is_its_tenants_alone() {
-    let world = World::new().await;
-    let ours = with_file(&world, &Job::new(&world, "Analyst").await, "Ada", "ada@example.com").await;
-    let ours = world.get(&ours).await.string("/resume_url").to_owned();
+async fn files_of_tenants_are_isolated() {
+    let api = TestApi::new().await;
+    let ours = with_file(&api, &Job::new(&api, "Analyst").await, "Ada", "ada@example.com").await;
+    let ours = api.get(&ours).await.string("/resume_url").to_owned();
     for (demo, mode, folder) in [(ACME, Mode::Test, "1/test"), (GLOBEX, Mode::Live, "2/live")] {
-        world.hands.set("2026-11-20T09:30:00Z");
-        let job = Job::of(&world, demo, mode, "Analyst").await;
-        let applied = job.apply(&world, &form("Grace", "grace@example.com")).await.expect(303);
-        attach(&world, &applied, b"Theirs").await.expect(303);
-        let listed = world.request(Method::GET, "/api/v1/candidates").key(demo, mode).send().await;
+        api.clock.set("2026-11-20T09:30:00Z");
+        let job = Job::of(&api, demo, mode, "Analyst").await;
+        let applied = job.apply(&api, &form("Grace", "grace@example.com")).await.expect(303);
+        attach(&api, &applied, b"Theirs").await.expect(303);
+        let listed = api.request(Method::GET, "/api/v1/candidates").key(demo, mode).send().await;
         let (id, theirs) = (listed.number("/data/0/id"), listed.string("/data/0/resume_url"));
         assert!(theirs.contains(&format!("/resumes/{folder}/")), "{theirs}");
         assert_eq!(download(theirs).await.expect(200).text, "Theirs");
-        // A key is no address, and another's link is a link that runs out: neither becomes their file.
+        // Neither another tenant's key nor its link gives access to the file: a key is invalid, and the link expires.
         let patch = |body: Value| {
-            let ask = world.request(Method::PATCH, &format!("/api/v1/candidates/{id}")).key(demo, mode);
+            let ask = api.request(Method::PATCH, &format!("/api/v1/candidates/{id}")).key(demo, mode);
             ask.json(&body).send()
         };
         let key = Url::parse(&ours).unwrap().path().split_once("local-resumes/").unwrap().1.to_owned();
         patch(json!({ "resume_url": key })).await.expect(422);
         assert_eq!(patch(json!({ "resume_url": ours })).await.expect(200).body["resume_url"], *ours);
-        world.hands.set("2026-11-20T13:00:00Z");
-        let listed = world.request(Method::GET, "/api/v1/candidates").key(demo, mode).send().await;
-        assert_eq!(listed.string("/data/0/resume_url"), ours, "nobody signs it again");
+        api.clock.set("2026-11-20T13:00:00Z");
+        let listed = api.request(Method::GET, "/api/v1/candidates").key(demo, mode).send().await;
+        assert_eq!(listed.string("/data/0/resume_url"), ours, "the link is not signed again");
         download(&ours).await.expect(403);
     }
 }
 
-/// A role that is paused or closed once somebody has applied takes the file while its page is there, and no longer.
+/// After an application, a file can be uploaded while the role is open or paused, but not after it is closed.
 #[tokio::test]
-async fn a_file_follows_its_application_while_the_posting_can_be_seen() {
-    let world = World::new().await;
-    let job = Job::new(&world, "Analyst").await;
+async fn a_file_can_be_uploaded_while_the_posting_is_visible() {
+    let api = TestApi::new().await;
+    let job = Job::new(&api, "Analyst").await;
     let role = format!("/api/v1/roles/{}", job.role);
     let (one, two) = join(
-        job.apply(&world, &form("Ada", "ada@example.com")),
-        job.apply(&world, &form("Grace", "grace@example.com")),
+        job.apply(&api, &form("Ada", "ada@example.com")),
+        job.apply(&api, &form("Grace", "grace@example.com")),
     )
     .await;
-    world.request(Method::POST, &format!("{role}/pause")).send().await.expect(200);
-    attach(&world, &one, PDF).await.expect(303);
-    world.delete(&role).await.expect(200);
-    Browser::new(&world).follow(&two).await.expect(410);
-    assert_eq!(kinds(&find(&world, "ada@example.com").await), ["updated", "applied", "created"]);
+    api.request(Method::POST, &format!("{role}/pause")).send().await.expect(200);
+    attach(&api, &one, PDF).await.expect(303);
+    api.delete(&role).await.expect(200);
+    Browser::new(&api).follow(&two).await.expect(410);
+    assert_eq!(kinds(&find(&api, "ada@example.com").await), ["updated", "applied", "created"]);
     assert_eq!(Form::of_location(&two).0, format!("{}/apply", job.path));
 }

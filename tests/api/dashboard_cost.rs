@@ -1,15 +1,15 @@
-//! What the dashboard's pages cost: every call to DynamoDB of every row, and nothing read that is not shown.
+//! The DynamoDB calls of the dashboard's pages. No page reads items that it does not show.
 
 use tests::browser::Browser;
-use tests::desk::owner;
-use tests::wire::Recorded;
-use tests::{ACME, World};
+use tests::dashboard::owner;
+use tests::interceptor::RecordedCall;
+use tests::{ACME, TestApi};
 
 use crate::dashboard_access::{Row, Stock, rows};
 use crate::fake_x::{FakeX, services};
 use crate::policies::{Actions, allowed, needed};
 
-/// The calls of each row, counted on a request that succeeds: what is looked up, in its order, then what is written.
+/// The DynamoDB calls of a successful request for each route: the reads in their order, then the writes.
 pub(crate) const CALLS: &[(&str, &[&str])] = &[
     ("GET /dashboard", &["BatchGetItem", "BatchGetItem", "Query", "Query", "Query", "Query"]),
     ("GET /dashboard/sign-in", &[]),
@@ -33,7 +33,7 @@ pub(crate) const CALLS: &[(&str, &[&str])] = &[
             "GetItem",
             "GetItem",
             "GetItem",
-            // Six stages; where there is somebody, their names.
+            // Six stages; a stage with candidates also reads them.
             "Query",
             "BatchGetItem",
             "Query",
@@ -95,11 +95,11 @@ pub(crate) const CALLS: &[(&str, &[&str])] = &[
     ),
 ];
 
-fn operations(calls: &[Recorded]) -> Vec<&str> {
+fn operations(calls: &[RecordedCall]) -> Vec<&str> {
     calls.iter().map(|call| call.operation.as_str()).collect()
 }
 
-/// The address that a row is asked at: the page behind a link is about one.
+/// Returns the path of a valid request for a route; the page of a single-use link needs its token.
 pub(crate) fn address(stock: &Stock, row: Row) -> String {
     match row.key {
         "GET /dashboard/password" => format!("/dashboard/password?token={}", stock.link),
@@ -108,42 +108,46 @@ pub(crate) fn address(stock: &Stock, row: Row) -> String {
 }
 
 #[tokio::test]
-async fn every_row_makes_these_calls_and_no_others() {
+async fn every_route_makes_exactly_these_dynamodb_calls() {
     let x = FakeX::start().await;
     let known: Vec<_> = rows().iter().map(|row| row.key).collect();
-    assert_eq!(known, CALLS.iter().map(|(key, _)| *key).collect::<Vec<_>>(), "every row is counted");
+    assert_eq!(known, CALLS.iter().map(|(key, _)| *key).collect::<Vec<_>>(), "every route is listed");
     let mut used = Actions::new();
     for (row, (key, calls)) in rows().into_iter().zip(CALLS) {
-        let world = World::with_services(services(&x.fake.url)).await;
-        let stock = Stock::new(&world).await;
+        let api = TestApi::with_services(services(&x.fake.url)).await;
+        let stock = Stock::new(&api).await;
         let browser = match row.role {
-            None if !row.path().ends_with("sign-out") => Browser::new(&world),
-            _ => Browser::of(&world, ACME, &owner(&world, ACME).await).await,
+            None if !row.path().ends_with("sign-out") => Browser::new(&api),
+            _ => Browser::with_session(&api, ACME, &owner(&api, ACME).await).await,
         };
         browser.csrf().await;
-        world.wire.take();
-        let answer = if row.is_post() {
+        api.dynamodb.take_calls();
+        let response = if row.is_post() {
             browser.post(&stock.path(row), &stock.fields(row)).await
         } else {
             browser.get(&address(&stock, row)).await
         };
-        let made = world.wire.take();
-        assert!(answer.status < 400, "{key}: {}", answer.text);
-        assert_eq!(operations(&made), *calls, "{key}");
-        used.extend(made.iter().flat_map(needed));
-        for call in &made {
+        let calls_made = api.dynamodb.take_calls();
+        assert!(response.status < 400, "{key}: {}", response.text);
+        assert_eq!(operations(&calls_made), *calls, "{key}");
+        used.extend(calls_made.iter().flat_map(needed));
+        for call in &calls_made {
             assert!(call.request.get("FilterExpression").is_none(), "{key}");
             assert_eq!(call.response["ScannedCount"], call.response["Count"], "{key}");
         }
     }
-    assert_eq!(used, allowed()["DashboardFunction"], "used, and allowed");
+    assert_eq!(
+        used,
+        allowed()["DashboardFunction"],
+        "the function is allowed exactly the actions that it uses"
+    );
 }
 
 #[tokio::test]
-async fn a_filter_costs_what_it_looks_up() {
-    let world = World::new().await;
-    let stock = Stock::new(&world).await;
-    let browser = Browser::of(&world, ACME, &owner(&world, ACME).await).await;
+async fn filtered_lists_make_exactly_these_dynamodb_calls() {
+    let api = TestApi::new().await;
+    let stock = Stock::new(&api).await;
+    let browser = Browser::with_session(&api, ACME, &owner(&api, ACME).await).await;
     let role = stock.role;
     for (page, calls) in [
         ("/dashboard/roles?status=open".to_owned(), vec!["BatchGetItem", "Query", "BatchGetItem"]),
@@ -158,25 +162,24 @@ async fn a_filter_costs_what_it_looks_up() {
             vec!["BatchGetItem", "GetItem", "Query"],
         ),
     ] {
-        world.wire.take();
+        api.dynamodb.take_calls();
         browser.get(&page).await.expect(200);
-        let made = world.wire.take();
-        assert_eq!(operations(&made), calls, "{page}");
-        assert!(made.iter().all(|call| call.request.get("FilterExpression").is_none()));
+        let calls_made = api.dynamodb.take_calls();
+        assert_eq!(operations(&calls_made), calls, "{page}");
+        assert!(calls_made.iter().all(|call| call.request.get("FilterExpression").is_none()));
     }
 }
 
-/// The note that a session was used is one write in five minutes.
 #[tokio::test]
-async fn a_session_that_is_used_is_noted_now_and_then() {
-    let world = World::new().await;
-    let browser = Browser::of(&world, ACME, &owner(&world, ACME).await).await;
+async fn session_use_is_written_at_most_every_five_minutes() {
+    let api = TestApi::new().await;
+    let browser = Browser::with_session(&api, ACME, &owner(&api, ACME).await).await;
     let read: &[&str] = &["BatchGetItem"];
-    let noted: &[&str] = &["BatchGetItem", "TransactWriteItems"];
-    for (time, calls) in [("09:30:00", read), ("09:34:59", read), ("09:35:00", noted), ("09:39:59", read)] {
-        world.hands.set(&format!("2026-11-20T{time}Z"));
-        world.wire.take();
+    let written: &[&str] = &["BatchGetItem", "TransactWriteItems"];
+    for (time, calls) in [("09:30:00", read), ("09:34:59", read), ("09:35:00", written), ("09:39:59", read)] {
+        api.clock.set(&format!("2026-11-20T{time}Z"));
+        api.dynamodb.take_calls();
         browser.get("/dashboard/settings/account").await.expect(200);
-        assert_eq!(operations(&world.wire.take()), calls, "{time}");
+        assert_eq!(operations(&api.dynamodb.take_calls()), calls, "{time}");
     }
 }

@@ -1,31 +1,31 @@
-//! The dashboard when the table fails, and when somebody sends nonsense: a page that says so, and never an accident.
+//! The dashboard with a failing table and with odd input: it replies with a page, and odd input never causes a 5xx.
 
 use futures_util::future::join_all;
 use proptest::prelude::*;
 use proptest::test_runner::{Config, TestRunner};
 use tests::browser::{Browser, FORM, form};
-use tests::desk::owner;
-use tests::wire::Fault;
-use tests::{ACME, Answer, World};
+use tests::dashboard::owner;
+use tests::interceptor::Fault;
+use tests::{ACME, Response, TestApi};
 
 use crate::dashboard_access::{Stock, rows};
 use crate::dashboard_cost::{CALLS, address};
 use crate::fake_x::services;
 
-fn assert_busy(answer: &Answer, what: &str) {
-    assert_eq!(answer.status, 503, "{what}: {}", answer.text);
-    assert_eq!(answer.header("content-type"), "text/html; charset=utf-8", "{what}");
-    assert_eq!(answer.header("retry-after"), "1", "{what}");
-    assert!(answer.text.contains("The service is busy; try again in a moment"), "{what}");
-    let request_id = answer.header("x-request-id");
-    assert!(request_id.len() > 10 && answer.text.contains(request_id), "{what}");
+fn assert_busy(response: &Response, what: &str) {
+    assert_eq!(response.status, 503, "{what}: {}", response.text);
+    assert_eq!(response.header("content-type"), "text/html; charset=utf-8", "{what}");
+    assert_eq!(response.header("retry-after"), "1", "{what}");
+    assert!(response.text.contains("The service is busy; try again in a moment"), "{what}");
+    let request_id = response.header("x-request-id");
+    assert!(request_id.len() > 10 && response.text.contains(request_id), "{what}");
     for detail in ["dynamo", "throughput", "item", "fault", "reachable"] {
-        assert!(!answer.text.to_lowercase().contains(detail), "{what}: {detail}");
+        assert!(!response.text.to_lowercase().contains(detail), "{what}: {detail}");
     }
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
-async fn whichever_call_fails_a_page_says_that_the_service_is_busy() {
+async fn any_failing_dynamodb_call_gets_a_busy_page() {
     for (failing, fault) in [
         ("UpdateItem", Fault::Unreachable),
         ("GetItem", Fault::Throttled),
@@ -33,61 +33,61 @@ async fn whichever_call_fails_a_page_says_that_the_service_is_busy() {
         ("Query", Fault::Unreachable),
         ("TransactWriteItems", Fault::Throttled),
     ] {
-        let world = World::with_services(services("http://127.0.0.1:1")).await;
-        let stock = Stock::new(&world).await;
-        let (stranger, member) = (browser(&world, SIGN_IN).await, browser(&world, "").await);
+        let api = TestApi::with_services(services("http://127.0.0.1:1")).await;
+        let stock = Stock::new(&api).await;
+        let (stranger, member) = (browser(&api, SIGN_IN).await, browser(&api, "").await);
         let (strangers, members) = (stranger.csrf().await, member.csrf().await);
-        world.wire.play(move |operation, _| (operation == failing).then(|| fault.clone()));
+        api.dynamodb.inject_faults(move |operation, _| (operation == failing).then(|| fault.clone()));
         let stock = &stock;
         let failed = rows().into_iter().zip(CALLS).filter(|(_, (_, calls))| calls.contains(&failing));
-        let answers = failed.map(|(row, _)| {
+        let responses = failed.map(|(row, _)| {
             let is_strangers = [SIGN_IN, PASSWORD].contains(&row.path());
-            let (asking, csrf) = if is_strangers { (&stranger, &strangers) } else { (&member, &members) };
+            let (browser, csrf) = if is_strangers { (&stranger, &strangers) } else { (&member, &members) };
             let body = form(&[&[("csrf", csrf.as_str())], &*stock.fields(row)].concat());
-            let asked = asking.ask(row.method(), &address(stock, row)).body(FORM, body).send();
-            async move { (row, asked.await) }
+            let sent = browser.request(row.method(), &address(stock, row)).body(FORM, body).send();
+            async move { (row, sent.await) }
         });
-        let answers = join_all(answers).await;
-        assert!(!answers.is_empty(), "{failing}");
-        for (row, answer) in answers {
-            assert_busy(&answer, &format!("{} {failing}", row.key));
+        let responses = join_all(responses).await;
+        assert!(!responses.is_empty(), "{failing}");
+        for (row, response) in responses {
+            assert_busy(&response, &format!("{} {failing}", row.key));
         }
-        world.wire.play(|_, _| None);
+        api.dynamodb.inject_faults(|_, _| None);
     }
 }
 
 const SIGN_IN: &str = "/dashboard/sign-in";
 const PASSWORD: &str = "/dashboard/password";
 
-/// Whoever asks for this path.
-async fn browser<'w>(world: &'w World, path: &str) -> Browser<'w> {
+/// Returns a new browser for the paths without a session, otherwise a signed-in one.
+async fn browser<'w>(api: &'w TestApi, path: &str) -> Browser<'w> {
     match path {
-        SIGN_IN | PASSWORD => Browser::new(world),
-        _ => Browser::of(world, ACME, &owner(world, ACME).await).await,
+        SIGN_IN | PASSWORD => Browser::new(api),
+        _ => Browser::with_session(api, ACME, &owner(api, ACME).await).await,
     }
 }
 
-/// The note that a session was used is not worth an error.
 #[tokio::test]
-async fn a_session_whose_use_cannot_be_noted_is_served_all_the_same() {
-    let world = World::new().await;
-    let browser = Browser::of(&world, ACME, &owner(&world, ACME).await).await;
-    world.hands.set("2026-11-20T10:30:00Z");
-    world.wire.play(|operation, _| (operation == "TransactWriteItems").then_some(Fault::Internal));
+async fn a_failed_write_of_the_session_use_does_not_fail_the_request() {
+    let api = TestApi::new().await;
+    let browser = Browser::with_session(&api, ACME, &owner(&api, ACME).await).await;
+    api.clock.set("2026-11-20T10:30:00Z");
+    api.dynamodb.inject_faults(|operation, _| (operation == "TransactWriteItems").then_some(Fault::Internal));
     browser.get("/dashboard/settings/account").await.expect(200);
 }
 
 #[tokio::test]
-async fn a_missing_table_is_our_fault_and_a_page_says_no_more() {
-    let mut world = World::new().await;
-    let cookie = Browser::of(&world, ACME, &owner(&world, ACME).await).await.cookie();
-    world.environment.store = world.table(&world.wire, "no-such-table").await;
-    world.restart();
-    let answer = Browser::with_cookie(&world, &cookie).get("/dashboard").await.expect(500);
+async fn a_missing_table_gets_a_500_page_without_details() {
+    let mut api = TestApi::new().await;
+    let cookie = Browser::with_session(&api, ACME, &owner(&api, ACME).await).await.cookie();
+    api.environment.store = api.open_table(&api.dynamodb, "no-such-table").await;
+    api.restart();
+    let response = Browser::with_cookie(&api, &cookie).get("/dashboard").await.expect(500);
     assert!(
-        answer.text.contains("Something went wrong") && answer.text.contains(answer.header("x-request-id"))
+        response.text.contains("Something went wrong")
+            && response.text.contains(response.header("x-request-id"))
     );
-    assert!(!answer.text.contains("table"), "{}", answer.text);
+    assert!(!response.text.contains("table"), "{}", response.text);
 }
 
 /// Values that have broken other programs.
@@ -137,11 +137,11 @@ const NAMES: &[&str] = &[
 ];
 
 #[tokio::test]
-async fn nonsense_is_answered_and_is_never_our_fault() {
-    let world = World::with_services(services("http://127.0.0.1:1")).await;
-    let stock = Stock::new(&world).await;
+async fn odd_input_never_gets_a_5xx() {
+    let api = TestApi::with_services(services("http://127.0.0.1:1")).await;
+    let stock = Stock::new(&api).await;
     for row in rows() {
-        let browser = browser(&world, row.path()).await;
+        let browser = browser(&api, row.path()).await;
         let csrf = browser.csrf().await;
         let right = stock.fields(row);
         for odd in ODD {
@@ -150,7 +150,7 @@ async fn nonsense_is_answered_and_is_never_our_fault() {
             if odd.contains('%') {
                 forms.push(format!("{}&{odd}=&&=;", odd.repeat(9)));
             }
-            // A password is hashed where everything else is right: that is slow, and tested elsewhere.
+            // A valid form hashes a password, which is slow and tested elsewhere.
             if !row.path().ends_with("password") && !row.path().ends_with("sign-in") {
                 forms.extend((0..right.len()).map(|place| {
                     let mut fields = right.clone();
@@ -159,9 +159,9 @@ async fn nonsense_is_answered_and_is_never_our_fault() {
                 }));
             }
             for sent in forms {
-                let answer = if row.is_post() {
+                let response = if row.is_post() {
                     let body = format!("csrf={csrf}&{sent}");
-                    browser.ask(row.method(), &stock.path(row)).body(FORM, body).send().await
+                    browser.request(row.method(), &stock.path(row)).body(FORM, body).send().await
                 } else {
                     let query: String = sent
                         .chars()
@@ -169,20 +169,25 @@ async fn nonsense_is_answered_and_is_never_our_fault() {
                         .collect();
                     browser.get(&format!("{}?{query}", stock.path(row))).await
                 };
-                assert!(answer.status < 500, "{} {sent}: {}", row.key, answer.text);
-                let is_sent_away = answer.header("location").starts_with("/dashboard/sign-in?return_to=");
-                assert!(!is_sent_away || row.path().contains("/sign-out"), "{} is not reached", row.key);
+                assert!(response.status < 500, "{} {sent}: {}", row.key, response.text);
+                let is_sent_away = response.header("location").starts_with("/dashboard/sign-in?return_to=");
+                assert!(
+                    !is_sent_away || row.path().contains("/sign-out"),
+                    "{} is not reached without a session",
+                    row.key
+                );
             }
         }
     }
 }
 
-/// Any text as a field's value, on the forms that read the most of it.
+/// Random text in the fields of the forms that parse the most.
 #[test]
-fn any_text_in_any_field_is_answered() {
+fn random_field_values_never_get_a_5xx() {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
-    let world = runtime.block_on(World::with_services(services("http://127.0.0.1:1")));
-    let browser = runtime.block_on(async { Browser::of(&world, ACME, &owner(&world, ACME).await).await });
+    let api = runtime.block_on(TestApi::with_services(services("http://127.0.0.1:1")));
+    let browser =
+        runtime.block_on(async { Browser::with_session(&api, ACME, &owner(&api, ACME).await).await });
     let integrations = "/dashboard/settings/integrations";
     let text = "(?s).{0,300}|[a-z0-9.]{0,40}|[0-9-]{1,20}";
     let config = Config { cases: 32, failure_persistence: None, ..Config::default() };
@@ -190,7 +195,7 @@ fn any_text_in_any_field_is_answered() {
         config,
         proptest::test_runner::TestRng::deterministic_rng(proptest::test_runner::RngAlgorithm::ChaCha),
     );
-    let asked = runner.run(&(text, text, text), |(one, two, three)| {
+    let result = runner.run(&(text, text, text), |(one, two, three)| {
         runtime.block_on(async {
             for (path, names) in [
                 (format!("{integrations}/api-keys"), ["name", "scope", "expires_in_days"]),
@@ -199,18 +204,21 @@ fn any_text_in_any_field_is_answered() {
                 ("/dashboard/mode".to_owned(), ["mode", "x", "y"]),
             ] {
                 let fields = [(names[0], &*one), (names[1], &*two), (names[2], &*three)];
-                let answer = browser.post(&path, &fields).await;
-                prop_assert!(answer.status < 500 && answer.status != 403, "{path} {}", answer.text);
-                // Nothing that was typed becomes part of the page's own text.
+                let response = browser.post(&path, &fields).await;
+                prop_assert!(response.status < 500 && response.status != 403, "{path} {}", response.text);
+                // The page escapes the values.
                 for typed in [&one, &two, &three].into_iter().filter(|typed| typed.contains('<')) {
-                    prop_assert!(typed.trim().len() < 8 || !answer.text.contains(typed.trim()), "{typed:?}");
+                    prop_assert!(
+                        typed.trim().len() < 8 || !response.text.contains(typed.trim()),
+                        "{typed:?}"
+                    );
                 }
             }
             let query = form(&[("state", &one), ("code", &two), ("before", &three)]);
-            let answer = browser.get(&format!("{integrations}/channels/x/callback?{query}")).await;
-            prop_assert!([303, 414, 431].contains(&answer.status), "{}", answer.text);
+            let response = browser.get(&format!("{integrations}/channels/x/callback?{query}")).await;
+            prop_assert!([303, 414, 431].contains(&response.status), "{}", response.text);
             Ok(())
         })
     });
-    asked.unwrap();
+    result.unwrap();
 }

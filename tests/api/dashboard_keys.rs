@@ -1,29 +1,29 @@
-//! API keys and connected applications: what the pages make and end, the API knows at once.
+//! API keys and connected apps in the dashboard: every change takes effect in the API immediately.
 
 use http::Method;
 use shared::auth::{Credential, Kind};
 use shared::id::Id;
 use shared::model::{Grant, MemberRole, Mode, Scope, Scopes};
-use shared::store::{ApiKey, NewApiKey, Writes};
+use shared::store::{ApiKey, NewApiKey, Transaction};
 use tests::browser::{Browser, input};
-use tests::desk::{actions, connect_app, escaped, join, owner, shown_once};
-use tests::{ACME, Answer, World, tenant};
+use tests::dashboard::{actions, add_member, connect_app, escaped, owner, shown_once};
+use tests::{ACME, Response, TestApi, tenant};
 
-use crate::dashboard_access::writes;
+use crate::dashboard_access::is_write;
 
 const PATH: &str = "/dashboard/settings/integrations/api-keys";
 const APPS: &str = "/dashboard/settings/integrations/connected-apps";
 
-async fn acme(world: &World) -> Browser<'_> {
-    Browser::of(world, ACME, &owner(world, ACME).await).await
+async fn acme(api: &TestApi) -> Browser<'_> {
+    Browser::with_session(api, ACME, &owner(api, ACME).await).await
 }
 
-async fn call(world: &World, token: &str, path: &str) -> Answer {
-    let ask = world.request(Method::GET, path);
-    ask.header("authorization", &format!("Bearer {token}")).send().await
+async fn call(api: &TestApi, token: &str, path: &str) -> Response {
+    let request = api.request(Method::GET, path);
+    request.header("authorization", &format!("Bearer {token}")).send().await
 }
 
-/// A key that was made in the dashboard.
+/// Creates a key in the dashboard.
 async fn create(browser: &Browser<'_>, name: &str, scopes: &[&str], days: &str) -> String {
     let mut fields = vec![("name", name), ("expires_in_days", days)];
     fields.extend(scopes.iter().map(|scope| ("scope", *scope)));
@@ -34,16 +34,16 @@ fn revoke(key: &str) -> String {
     format!("{PATH}/{}/revoke", key.parse::<Credential>().unwrap().id())
 }
 
-/// The row of a table in which this stands.
-fn row(page: &Answer, of: &str) -> String {
-    let row = page.text.split("<tr>").find(|row| row.contains(of)).unwrap_or_else(|| panic!("{of}"));
+/// Returns the table row that contains a text.
+fn row(page: &Response, text: &str) -> String {
+    let row = page.text.split("<tr>").find(|row| row.contains(text)).unwrap_or_else(|| panic!("{text}"));
     row.split("</tr>").next().unwrap().to_owned()
 }
 
 #[tokio::test]
-async fn a_key_opens_exactly_its_scopes_and_its_mode_at_once() {
-    let world = World::new().await;
-    let browser = acme(&world).await;
+async fn a_new_key_works_immediately_for_its_scopes_and_mode_only() {
+    let api = TestApi::new().await;
+    let browser = acme(&api).await;
     let routes = [
         (Scope::RolesRead, "/api/v1/roles"),
         (Scope::CandidatesRead, "/api/v1/candidates"),
@@ -53,18 +53,18 @@ async fn a_key_opens_exactly_its_scopes_and_its_mode_at_once() {
     ];
     for mode in Mode::ALL {
         browser.post("/dashboard/mode", &[("mode", mode.as_str())]).await.expect(303);
-        for given in [vec![Scope::RolesRead], vec![Scope::CandidatesRead, Scope::OrganizationRead]] {
-            let names: Vec<_> = given.iter().map(|scope| scope.as_str()).collect();
+        for scopes in [vec![Scope::RolesRead], vec![Scope::CandidatesRead, Scope::OrganizationRead]] {
+            let names: Vec<_> = scopes.iter().map(|scope| scope.as_str()).collect();
             let key = create(&browser, "Some", &names, "").await;
             assert!(key.starts_with(&format!("rc_{}_", mode.as_str())));
             for (scope, path) in routes {
-                let expected = if given.contains(&scope) { 200 } else { 403 };
-                assert_eq!(call(&world, &key, path).await.status, expected, "{path} with {names:?}");
+                let expected = if scopes.contains(&scope) { 200 } else { 403 };
+                assert_eq!(call(&api, &key, path).await.status, expected, "{path} with {names:?}");
             }
         }
         let all: Vec<_> = Scope::ALL.iter().map(|scope| scope.as_str()).collect();
         let key = create(&browser, "All", &all, "").await;
-        assert_eq!(call(&world, &key, "/api/v1/organization").await.string("/mode"), mode.as_str());
+        assert_eq!(call(&api, &key, "/api/v1/organization").await.string("/mode"), mode.as_str());
         let listed = browser.get(PATH).await.expect(200);
         assert!(listed.text.contains(&format!("value=\"{}\" checked", mode.as_str())));
     }
@@ -72,46 +72,57 @@ async fn a_key_opens_exactly_its_scopes_and_its_mode_at_once() {
 
 #[tokio::test]
 async fn a_key_is_shown_once_and_stored_as_a_hash() {
-    let world = World::new().await;
-    let browser = acme(&world).await;
-    world.wire.take();
-    let answer = browser.post(PATH, &[("name", "Site"), ("scope", "roles:read")]).await.expect(200);
-    let key = shown_once(&answer).unwrap();
-    assert_eq!(answer.text.matches(&key).count(), 2, "to copy, and in the example");
-    assert!(answer.text.contains(&format!("-H \"Authorization: Bearer {key}\"")), "{}", answer.text);
-    assert_eq!(answer.header("cache-control"), "no-store");
-    assert_eq!((input(&answer, "name"), input(&answer, "expires_in_days")), (String::new(), String::new()));
+    let api = TestApi::new().await;
+    let browser = acme(&api).await;
+    api.dynamodb.take_calls();
+    let response = browser.post(PATH, &[("name", "Site"), ("scope", "roles:read")]).await.expect(200);
+    let key = shown_once(&response).unwrap();
+    assert_eq!(response.text.matches(&key).count(), 2, "in the field and in the example");
+    assert!(response.text.contains(&format!("-H \"Authorization: Bearer {key}\"")), "{}", response.text);
+    assert_eq!(response.header("cache-control"), "no-store");
+    assert_eq!(
+        (input(&response, "name"), input(&response, "expires_in_days")),
+        (String::new(), String::new())
+    );
     assert!(
-        !world.wire.take().iter().any(|call| format!("{} {}", call.request, call.response).contains(&key))
+        !api.dynamodb
+            .take_calls()
+            .iter()
+            .any(|call| format!("{} {}", call.request, call.response).contains(&key))
     );
     for page in [PATH, "/dashboard", APPS, "/dashboard/settings/account"] {
-        let shown = browser.get(page).await.expect(200);
-        assert!(!shown.text.contains(&key[26..]) && shown_once(&shown).is_none(), "{page}");
+        let response = browser.get(page).await.expect(200);
+        assert!(!response.text.contains(&key[26..]) && shown_once(&response).is_none(), "{page}");
     }
 }
 
 #[tokio::test]
-async fn a_form_with_problems_keeps_what_was_typed_and_makes_no_key() {
-    let world = World::new().await;
-    let browser = acme(&world).await;
+async fn an_invalid_form_keeps_its_values_and_creates_no_key() {
+    let api = TestApi::new().await;
+    let browser = acme(&api).await;
     let long = "x".repeat(101);
     for (name, scopes, days, problems) in [
         ("", &["roles:read"][..], "", &["The name can't be blank."][..]),
         (&long, &["roles:read"], "7", &["The name must be at most 100 characters."]),
         ("A\u{7}", &["roles:read"], "", &["The name must not contain control characters"]),
-        ("A <b>", &[], "30", &["A key needs at least one scope."]),
-        ("A", &["roles", "everything"], "", &["A key needs at least one scope."]),
-        ("A", &["roles:read", "channels:write"], "0", &["The expiry must be a whole number of days"]),
-        ("A", &["roles:read"], "3661", &["The expiry must be"]),
-        ("A", &["roles:read"], "1.5", &["The expiry must be"]),
-        ("A", &["roles:read"], "soon", &["The expiry must be"]),
-        ("", &[], "-1", &["The name can't be blank.", "A key needs", "The expiry must be"]),
+        ("A <b>", &[], "30", &["Select at least one permission."]),
+        ("A", &["roles", "everything"], "", &["Select at least one permission."]),
+        ("A", &["roles:read", "channels:write"], "0", &["Enter a whole number of days from 1 to 3660"]),
+        ("A", &["roles:read"], "3661", &["Enter a whole number of days"]),
+        ("A", &["roles:read"], "1.5", &["Enter a whole number of days"]),
+        ("A", &["roles:read"], "soon", &["Enter a whole number of days"]),
+        (
+            "",
+            &[],
+            "-1",
+            &["The name can't be blank.", "Select at least one permission.", "Enter a whole number of days"],
+        ),
     ] {
         let mut fields = vec![("name", name), ("expires_in_days", days)];
         fields.extend(scopes.iter().map(|scope| ("scope", *scope)));
-        world.wire.take();
+        api.dynamodb.take_calls();
         let page = browser.post(PATH, &fields).await.expect(422);
-        assert!(!world.wire.take().iter().any(writes), "{problems:?}");
+        assert!(!api.dynamodb.take_calls().iter().any(is_write), "{problems:?}");
         for problem in problems {
             assert!(page.text.contains(&escaped(problem)), "{problem}: {}", page.text);
         }
@@ -129,56 +140,54 @@ async fn a_form_with_problems_keeps_what_was_typed_and_makes_no_key() {
     assert_eq!(
         fresh.text.matches("checked").count(),
         Scope::ALL.len() + 1,
-        "all scopes and a mode are chosen at first"
+        "every scope and one mode are selected at first"
     );
-    // What the browser lets one type is what the form takes.
+    // The browser enforces the same limit.
     assert!(fresh.text.contains("maxlength=\"100\""), "{}", fresh.text);
 }
 
 #[tokio::test]
-async fn a_revoked_key_is_refused_at_once() {
-    let world = World::new().await;
-    let browser = acme(&world).await;
+async fn a_revoked_key_is_rejected_immediately() {
+    let api = TestApi::new().await;
+    let browser = acme(&api).await;
     let (one, two) = (
         create(&browser, "One", &["roles:read"], "").await,
         create(&browser, "Two", &["roles:read"], "").await,
     );
     for _ in 0..2 {
-        let answer = browser.post(&revoke(&one), &[]).await.expect(303);
-        assert!(
-            browser.follow(&answer).await.expect(200).text.contains("The API key is refused from now on.")
-        );
+        let response = browser.post(&revoke(&one), &[]).await.expect(303);
+        assert!(browser.follow(&response).await.expect(200).text.contains("API key revoked."));
     }
-    assert_eq!(call(&world, &one, "/api/v1/roles").await.status, 401);
-    assert_eq!(call(&world, &two, "/api/v1/roles").await.status, 200);
+    assert_eq!(call(&api, &one, "/api/v1/roles").await.status, 401);
+    assert_eq!(call(&api, &two, "/api/v1/roles").await.status, 200);
     let listed = browser.get(PATH).await.expect(200);
     assert!(row(&listed, ">One<").contains("is-revoked") && row(&listed, ">Two<").contains("is-active"));
     assert!(!actions(&listed).contains(&revoke(&one)) && actions(&listed).contains(&revoke(&two)));
 }
 
 #[tokio::test]
-async fn a_key_ends_by_the_clock_and_can_be_cleared_away() {
-    let world = World::new().await;
-    let browser = acme(&world).await;
+async fn a_key_expires_and_can_still_be_revoked() {
+    let api = TestApi::new().await;
+    let browser = acme(&api).await;
     let key = create(&browser, "Brief", &["roles:read"], " 7 ").await;
     assert!(row(&browser.get(PATH).await, "Brief").contains("27 Nov 2026"));
     for (time, status, state) in
         [("2026-11-27T09:29:59Z", 200, "is-active"), ("2026-11-27T09:30:00Z", 401, "is-expired")]
     {
-        world.hands.set(time);
-        assert_eq!(call(&world, &key, "/api/v1/roles").await.status, status, "{time}");
-        let browser = acme(&world).await;
+        api.clock.set(time);
+        assert_eq!(call(&api, &key, "/api/v1/roles").await.status, status, "{time}");
+        let browser = acme(&api).await;
         let listed = browser.get(PATH).await.expect(200);
         assert!(row(&listed, "Brief").contains(state), "{time}");
-        // An expired key takes up one of the 25 places until it is revoked.
+        // An expired key counts towards the limit of 25 until it is revoked.
         assert!(actions(&listed).contains(&revoke(&key)), "{time}");
     }
 }
 
 #[tokio::test]
-async fn twenty_five_keys_are_the_limit_of_a_mode() {
-    let world = World::new().await;
-    let browser = acme(&world).await;
+async fn each_mode_has_at_most_25_keys() {
+    let api = TestApi::new().await;
+    let browser = acme(&api).await;
     let mut last = String::new();
     for number in 0..24 {
         last = create(&browser, &format!("Key {number}"), &["roles:read"], "").await;
@@ -195,23 +204,23 @@ async fn twenty_five_keys_are_the_limit_of_a_mode() {
     browser.post("/dashboard/mode", &[("mode", "live")]).await.expect(303);
     browser.post(&revoke(&last), &[]).await.expect(303);
     assert_eq!(
-        call(&world, &create(&browser, "Now", &["roles:read"], "").await, "/api/v1/roles").await.status,
+        call(&api, &create(&browser, "Now", &["roles:read"], "").await, "/api/v1/roles").await.status,
         200
     );
 }
 
 #[tokio::test]
 async fn the_day_of_the_last_use_is_shown() {
-    let world = World::new().await;
-    let browser = acme(&world).await;
+    let api = TestApi::new().await;
+    let browser = acme(&api).await;
     let key = create(&browser, "Used", &["roles:read"], "").await;
     assert!(
         row(&browser.get(PATH).await, ">Used<").contains("data-label=\"Last used\" class=\"whole\">never")
     );
     for (date, day) in [("2026-11-20", "20 Nov 2026"), ("2026-11-22", "22 Nov 2026")] {
-        world.hands.set(&format!("{date}T23:59:59Z"));
-        call(&world, &key, "/api/v1/roles").await.expect(200);
-        let listed = acme(&world).await.get(PATH).await.expect(200);
+        api.clock.set(&format!("{date}T23:59:59Z"));
+        call(&api, &key, "/api/v1/roles").await.expect(200);
+        let listed = acme(&api).await.get(PATH).await.expect(200);
         assert!(
             row(&listed, ">Used<").contains(&format!("data-label=\"Last used\" class=\"whole\">{day}")),
             "{day}"
@@ -219,45 +228,44 @@ async fn the_day_of_the_last_use_is_shown() {
     }
 }
 
-/// Whoever makes keys often has an old one revoked as easily as a new one.
 #[tokio::test]
-async fn a_good_key_is_found_behind_any_number_of_revoked_ones() {
-    let world = World::new().await;
+async fn an_active_key_is_listed_after_any_number_of_revoked_keys() {
+    let api = TestApi::new().await;
     let tenant = tenant(ACME, Mode::Live);
     let insert = async |number: u64| {
         let id = Id::new(1_000_000 + number).unwrap();
-        let credential = Credential::generate(Kind::ApiKey, tenant, id, &world.environment.random);
-        let now = world.environment.clock.now();
+        let credential = Credential::generate(Kind::ApiKey, tenant, id, &api.environment.random);
+        let now = api.environment.clock.now();
         let (scopes, name) = (Scopes::all(), format!("Key {number}"));
         let key = ApiKey { id, name, scopes, created_at: now, expires_at: None, revoked_at: None };
-        world.store().insert_api_key(tenant, &NewApiKey { key, hash: credential.hash() }).await.unwrap();
+        api.store().insert_api_key(tenant, &NewApiKey { key, hash: credential.hash() }).await.unwrap();
         id
     };
     let old = insert(0).await;
     for number in 1..=101 {
         let id = insert(number).await;
-        world.store().revoke_api_key(tenant, id, world.environment.clock.now()).await.unwrap();
+        api.store().revoke_api_key(tenant, id, api.environment.clock.now()).await.unwrap();
     }
-    let browser = acme(&world).await;
+    let browser = acme(&api).await;
     let page = browser.get(PATH).await.expect(200);
-    let shown = page.text.matches("<th scope=\"row\">").count();
-    assert_eq!(shown, 102, "the newest hundred, and the good ones: the demonstration key is the oldest");
+    let rows = page.text.matches("<th scope=\"row\">").count();
+    assert_eq!(rows, 102, "the newest hundred, and the two older keys that are active");
     assert!(actions(&page).contains(&format!("{PATH}/{old}/revoke")));
 }
 
 #[tokio::test]
-async fn connected_applications_are_listed_with_what_they_may_do() {
-    let world = World::new().await;
+async fn connected_apps_are_listed_with_their_permissions() {
+    let api = TestApi::new().await;
     let (live, test) = (tenant(ACME, Mode::Live), tenant(ACME, Mode::Test));
-    let browser = acme(&world).await;
+    let browser = acme(&api).await;
     let empty = browser.get(APPS).await.expect(200);
-    assert!(empty.text.contains("Nothing is connected") && empty.text.contains(tests::BASE_URL));
-    let jo = join(&world, ACME, "Jo", MemberRole::Member).await;
-    connect_app(&world.environment, live, jo.id, "Live <app>").await;
-    connect_app(&world.environment, test, jo.id, "Test app").await;
-    connect_app(&world.environment, live, Id::new(17).unwrap(), "Stray").await;
-    let shown = browser.get(APPS).await.expect(200);
-    let app = row(&shown, "Live &#60;app&#62;");
+    assert!(empty.text.contains("No connected apps") && empty.text.contains(tests::BASE_URL));
+    let jo = add_member(&api, ACME, "Jo", MemberRole::Member).await;
+    connect_app(&api.environment, live, jo.id, "Live <app>").await;
+    connect_app(&api.environment, test, jo.id, "Test app").await;
+    connect_app(&api.environment, live, Id::new(17).unwrap(), "Stray").await;
+    let page = browser.get(APPS).await.expect(200);
+    let app = row(&page, "Live &#60;app&#62;");
     for part in
         ["app.example", "20 Nov 2026", "by Jo", "data-label=\"Last used\" class=\"whole\">never", "is-live"]
     {
@@ -266,23 +274,23 @@ async fn connected_applications_are_listed_with_what_they_may_do() {
     for scope in Scope::ALL {
         assert!(app.contains(&escaped(scope.description())), "{scope:?}");
     }
-    assert!(row(&shown, "Stray").contains("by somebody who has left"));
-    assert!(!shown.text.contains("Test app"));
+    assert!(row(&page, "Stray").contains("by a former member"));
+    assert!(!page.text.contains("Test app"));
     browser.post("/dashboard/mode", &[("mode", "test")]).await.expect(303);
-    let shown = browser.get(APPS).await.expect(200);
-    assert!(shown.text.contains("Test app") && !shown.text.contains("Stray"));
+    let page = browser.get(APPS).await.expect(200);
+    assert!(page.text.contains("Test app") && !page.text.contains("Stray"));
 }
 
 #[tokio::test]
-async fn an_application_that_is_revoked_loses_access_at_once() {
-    let world = World::new().await;
+async fn a_revoked_app_loses_access_immediately() {
+    let api = TestApi::new().await;
     let live = tenant(ACME, Mode::Live);
-    let jo = join(&world, ACME, "Jo", MemberRole::Member).await;
-    let (grant, token) = connect_app(&world.environment, live, owner(&world, ACME).await.id, "App").await;
-    let (_, other) = connect_app(&world.environment, live, jo.id, "Other").await;
-    // Whoever is a member may, whoever connected it.
-    let browser = Browser::of(&world, ACME, &jo).await;
-    call(&world, token.reveal(), "/api/v1/roles").await.expect(200);
+    let jo = add_member(&api, ACME, "Jo", MemberRole::Member).await;
+    let (grant, token) = connect_app(&api.environment, live, owner(&api, ACME).await.id, "App").await;
+    let (_, other) = connect_app(&api.environment, live, jo.id, "Other").await;
+    // Any member may revoke it, not only the one who connected it.
+    let browser = Browser::with_session(&api, ACME, &jo).await;
+    call(&api, token.reveal(), "/api/v1/roles").await.expect(200);
     assert!(
         row(&browser.get(APPS).await, ">App ")
             .contains("data-label=\"Last used\" class=\"whole\">20 Nov 2026")
@@ -290,41 +298,41 @@ async fn an_application_that_is_revoked_loses_access_at_once() {
     let path = format!("{APPS}/{}/revoke", grant.id);
     assert!(actions(&browser.get(APPS).await).contains(&path));
     for _ in 0..2 {
-        let answer = browser.post(&path, &[]).await.expect(303);
-        let shown = browser.follow(&answer).await.expect(200);
-        assert!(shown.text.contains("The application has no access any more."));
-        assert!(!actions(&shown).contains(&path) && shown.text.contains("Other"));
+        let response = browser.post(&path, &[]).await.expect(303);
+        let page = browser.follow(&response).await.expect(200);
+        assert!(page.text.contains("App disconnected. It no longer has access."));
+        assert!(!actions(&page).contains(&path) && page.text.contains("Other"));
     }
-    call(&world, token.reveal(), "/api/v1/roles").await.expect(401);
-    call(&world, other.reveal(), "/api/v1/roles").await.expect(200);
+    call(&api, token.reveal(), "/api/v1/roles").await.expect(401);
+    call(&api, other.reveal(), "/api/v1/roles").await.expect(200);
 }
 
-/// The list ends with the grant: 30 days after its last token.
+/// A grant expires 30 days after its last token.
 #[tokio::test]
-async fn an_application_whose_grant_has_ended_is_not_listed() {
-    let world = World::new().await;
+async fn an_app_with_an_expired_grant_is_not_listed() {
+    let api = TestApi::new().await;
     let live = tenant(ACME, Mode::Live);
-    connect_app(&world.environment, live, owner(&world, ACME).await.id, "App").await;
+    connect_app(&api.environment, live, owner(&api, ACME).await.id, "App").await;
     for (time, listed) in [("2026-12-20T09:29:59Z", true), ("2026-12-20T09:30:00Z", false)] {
-        world.hands.set(time);
-        assert_eq!(acme(&world).await.get(APPS).await.expect(200).text.contains(">App "), listed, "{time}");
+        api.clock.set(time);
+        assert_eq!(acme(&api).await.get(APPS).await.expect(200).text.contains(">App "), listed, "{time}");
     }
 }
 
-/// Grants that have ended are remembered for a while, and stand before the ones that are good.
+/// Ended grants are stored for a while, and may precede the valid ones.
 #[tokio::test]
-async fn a_good_grant_is_found_behind_any_number_of_ended_ones() {
-    let world = World::new().await;
+async fn a_valid_grant_is_listed_after_any_number_of_ended_grants() {
+    let api = TestApi::new().await;
     let live = tenant(ACME, Mode::Live);
-    let member = owner(&world, ACME).await.id;
-    let (good, _) = connect_app(&world.environment, live, member, "Good").await;
-    let mut writes = Writes::new(live);
+    let member = owner(&api, ACME).await.id;
+    let (good, _) = connect_app(&api.environment, live, member, "Good").await;
+    let mut transaction = Transaction::new(live);
     for number in 1..=100 {
         let id = Id::new(good.id.get() + number).unwrap();
-        writes.insert_grant(&Grant { id, revoked_at: Some(good.created_at), ..good.clone() }).unwrap();
+        transaction.insert_grant(&Grant { id, revoked_at: Some(good.created_at), ..good.clone() }).unwrap();
     }
-    world.store().commit(writes).await.unwrap();
-    let browser = acme(&world).await;
+    api.store().commit(transaction).await.unwrap();
+    let browser = acme(&api).await;
     let page = browser.get(APPS).await.expect(200);
     let found: Vec<_> = actions(&page).into_iter().filter(|action| action.ends_with("/revoke")).collect();
     assert_eq!(found, [format!("{APPS}/{}/revoke", good.id)]);

@@ -1,4 +1,4 @@
-//! What the dashboard shows of usage and hiring: everything once, nothing of the other mode, and text as text.
+//! The contents of the dashboard's pages: lists, filters, usage, both modes, and escaping.
 
 use std::collections::BTreeSet;
 
@@ -7,16 +7,16 @@ use http::Method;
 use serde_json::json;
 use shared::model::{Mode, Stage};
 use tests::browser::{Browser, form};
-use tests::desk::{connect_app, escaped, links, owner};
-use tests::wire::Fault;
-use tests::{ACME, Answer, GLOBEX, Things, World, tenant};
+use tests::dashboard::{connect_app, escaped, links, owner};
+use tests::interceptor::Fault;
+use tests::{ACME, Fixtures, GLOBEX, Response, TestApi, tenant};
 
-async fn acme(world: &World) -> Browser<'_> {
-    Browser::of(world, ACME, &owner(world, ACME).await).await
+async fn acme(api: &TestApi) -> Browser<'_> {
+    Browser::with_session(api, ACME, &owner(api, ACME).await).await
 }
 
-/// The page's text without its tags, blanks joined.
-fn words(page: &Answer) -> String {
+/// Returns the page's text without tags, with single spaces.
+fn text_of(page: &Response) -> String {
     let text: String = page
         .text
         .split('<')
@@ -26,7 +26,7 @@ fn words(page: &Answer) -> String {
     text.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
-/// Every page of a list; gives the addresses that its rows lead to, in their order.
+/// Opens every page of a list. Returns the links of its rows in order, and the number of pages.
 async fn walk(browser: &Browser<'_>, list: &str, under: &str) -> (Vec<String>, usize) {
     let (mut path, mut seen, mut pages) = (list.to_owned(), Vec::new(), 0);
     loop {
@@ -40,20 +40,20 @@ async fn walk(browser: &Browser<'_>, list: &str, under: &str) -> (Vec<String>, u
     }
 }
 
-async fn roles(world: &World, count: usize) {
+async fn create_roles(api: &TestApi, count: usize) {
     let insert = async |number: usize| {
         let posted =
             json!({ "role": { "title": format!("Role {number}") }, "publish": number.is_multiple_of(2) });
-        world.post("/api/v1/quick_post", posted).await.expect(201);
+        api.post("/api/v1/quick_post", posted).await.expect(201);
     };
     stream::iter(0..count).for_each_concurrent(8, insert).await;
 }
 
 #[tokio::test]
-async fn sixty_roles_are_on_three_pages_each_once() {
-    let world = World::new().await;
-    let browser = acme(&world).await;
-    roles(&world, 60).await;
+async fn sixty_roles_fill_three_pages_without_duplicates() {
+    let api = TestApi::new().await;
+    let browser = acme(&api).await;
+    create_roles(&api, 60).await;
     let (seen, pages) = walk(&browser, "/dashboard/roles", "/dashboard/roles/").await;
     let mut newest_first = seen.clone();
     newest_first
@@ -69,16 +69,15 @@ async fn sixty_roles_are_on_three_pages_each_once() {
     let (postings, pages) = walk(&browser, "/dashboard/postings", "/dashboard/roles/").await;
     assert_eq!((postings.len(), pages), (60, 3));
     assert_eq!(postings.iter().collect::<BTreeSet<_>>(), seen.iter().collect());
-    let overview = words(&browser.get("/dashboard").await.expect(200));
+    let overview = text_of(&browser.get("/dashboard").await.expect(200));
     assert!(overview.contains("Open roles 30") && overview.contains("Published postings 30"), "{overview}");
 }
 
-/// A list that fills its pages exactly ends with the last of them.
 #[tokio::test]
-async fn a_full_last_page_leads_no_further() {
-    let world = World::new().await;
-    let browser = acme(&world).await;
-    roles(&world, 25).await;
+async fn a_full_last_page_has_no_next_link() {
+    let api = TestApi::new().await;
+    let browser = acme(&api).await;
+    create_roles(&api, 25).await;
     let page = browser.get("/dashboard/roles").await.expect(200);
     assert_eq!(links(&page, "/dashboard/roles/").len(), 25);
     for list in ["/dashboard/roles", "/dashboard/roles?status=", "/dashboard/postings"] {
@@ -88,17 +87,17 @@ async fn a_full_last_page_leads_no_further() {
 }
 
 #[tokio::test]
-async fn sixty_candidates_are_on_three_pages_each_once_with_every_filter() {
-    let world = World::new().await;
-    let browser = acme(&world).await;
-    let role = world.post("/api/v1/quick_post", json!({ "role": { "title": "x" } })).await.number("/role/id");
+async fn sixty_candidates_are_paged_without_duplicates_under_every_filter() {
+    let api = TestApi::new().await;
+    let browser = acme(&api).await;
+    let role = api.post("/api/v1/quick_post", json!({ "role": { "title": "x" } })).await.number("/role/id");
     let insert = async |number: usize| {
         let role = number.is_multiple_of(2).then_some(role);
         let body = json!({ "name": format!("C{number}"), "email": format!("c{number}@example.com"), "role_id": role });
-        let id = world.post("/api/v1/candidates", body).await.expect(201).number("/id");
+        let id = api.post("/api/v1/candidates", body).await.expect(201).number("/id");
         if number.is_multiple_of(4) {
             let path = format!("/api/v1/candidates/{id}/advance");
-            world.post(&path, json!({ "stage": "offer" })).await.expect(200);
+            api.post(&path, json!({ "stage": "offer" })).await.expect(200);
         }
     };
     stream::iter(0..60).for_each_concurrent(8, insert).await;
@@ -117,23 +116,23 @@ async fn sixty_candidates_are_on_three_pages_each_once_with_every_filter() {
         let (seen, _) = walk(&browser, &format!("/dashboard/candidates?{query}"), under).await;
         assert_eq!((seen.len(), seen.iter().collect::<BTreeSet<_>>().len()), (count, count), "{query}");
     }
-    let shown = words(&browser.get(&format!("/dashboard/roles/{role}")).await.expect(200));
-    assert!(shown.contains("Applicants 30"), "{shown}");
+    let page = text_of(&browser.get(&format!("/dashboard/roles/{role}")).await.expect(200));
+    assert!(page.contains("Applicants 30"), "{page}");
     let pipeline = browser.get(&format!("/dashboard/roles/{role}")).await.expect(200);
-    assert_eq!(links(&pipeline, under).len(), 20, "ten of a stage");
+    assert_eq!(links(&pipeline, under).len(), 20, "ten candidates per stage");
     assert_eq!(
         links(&pipeline, &format!("/dashboard/candidates?role_id={role}&stage=")).len(),
         2,
-        "and more"
+        "links to the other candidates"
     );
     let overview = browser.get("/dashboard").await.expect(200);
     assert_eq!(links(&overview, under), all[..5], "the newest five");
 }
 
 #[tokio::test]
-async fn a_filter_that_means_nothing_is_no_page() {
-    let world = World::new().await;
-    let browser = acme(&world).await;
+async fn unknown_filters_get_404() {
+    let api = TestApi::new().await;
+    let browser = acme(&api).await;
     for (path, status) in [
         ("/dashboard/roles?status=nonsense", 404),
         ("/dashboard/roles?status=Open", 404),
@@ -146,57 +145,57 @@ async fn a_filter_that_means_nothing_is_no_page() {
         ("/dashboard/roles?before=0000000000000001", 200),
         ("/dashboard/candidates?before=%00", 200),
     ] {
-        let answer = browser.get(path).await.expect(status);
-        assert_eq!(answer.header("content-type"), "text/html; charset=utf-8", "{path}");
+        let response = browser.get(path).await.expect(status);
+        assert_eq!(response.header("content-type"), "text/html; charset=utf-8", "{path}");
     }
 }
 
 #[tokio::test]
-async fn a_candidates_page_tells_the_whole_story() {
-    let world = World::new().await;
-    let browser = acme(&world).await;
-    let things = Things::new(&world).await;
-    world.run_tasks().await;
-    world.hands.set("2026-11-20T09:31:00Z");
-    world.run_tasks().await;
-    let path = format!("/api/v1/candidates/{}/reject", things.candidate);
-    world.post(&path, json!({ "reason": "Not <now>" })).await.expect(200);
-    let page = browser.get(&format!("/dashboard/candidates/{}", things.candidate)).await.expect(200);
-    let text = words(&page);
+async fn a_candidates_page_shows_the_full_history() {
+    let api = TestApi::new().await;
+    let browser = acme(&api).await;
+    let fixtures = Fixtures::new(&api).await;
+    api.run_tasks().await;
+    api.clock.set("2026-11-20T09:31:00Z");
+    api.run_tasks().await;
+    let path = format!("/api/v1/candidates/{}/reject", fixtures.candidate);
+    api.post(&path, json!({ "reason": "Not <now>" })).await.expect(200);
+    let page = browser.get(&format!("/dashboard/candidates/{}", fixtures.candidate)).await.expect(200);
+    let text = text_of(&page);
     for part in [
         "Jane",
         "rejected",
         "20 Nov 2026",
-        "added by hand",
-        "of 100",
+        "added manually",
+        "out of 100",
         "Added",
         "Applied for x",
         "Invited to a voice screen for x",
         "Completed a voice screen for x",
         "Moved from applied to screening",
-        "Rejected from screening: Not &#60;now&#62;",
+        "Rejected at the screening stage: Not &#60;now&#62;",
         "Acme demonstration",
     ] {
         assert!(text.contains(part), "{part}: {text}");
     }
-    assert_eq!(links(&page, "/dashboard/roles/"), [format!("/dashboard/roles/{}", things.role)]);
-    let role = words(&browser.get(&format!("/dashboard/roles/{}", things.role)).await.expect(200));
+    assert_eq!(links(&page, "/dashboard/roles/"), [format!("/dashboard/roles/{}", fixtures.role)]);
+    let role = text_of(&browser.get(&format!("/dashboard/roles/{}", fixtures.role)).await.expect(200));
     for part in ["Applicants 1", "Voice screens 1", "Completed 1", "published", "/careers/acme/x"] {
         assert!(role.contains(part), "{part}: {role}");
     }
 }
 
 #[tokio::test]
-async fn usage_is_todays_and_of_thirty_days_whatever_the_plan() {
-    let world = World::new().await;
+async fn usage_covers_today_and_thirty_days_on_every_plan() {
+    let api = TestApi::new().await;
     let requests = async |demo, mode, count: usize| {
         for _ in 0..count {
-            world.request(Method::GET, "/api/v1/organization").key(demo, mode).send().await.expect(200);
+            api.request(Method::GET, "/api/v1/organization").key(demo, mode).send().await.expect(200);
         }
     };
-    // Of a Pro organization some requests are counted on shards, because the gate is throttled.
+    // If the counter's partition is throttled, a Pro organization's requests are counted on shards.
     let throttle = |on: bool| {
-        world.wire.play(move |operation, request| {
+        api.dynamodb.inject_faults(move |operation, request| {
             let gate = request["ConditionExpression"].is_string() && operation == "UpdateItem";
             (on && gate).then_some(Fault::Throttled)
         });
@@ -207,10 +206,10 @@ async fn usage_is_todays_and_of_thirty_days_whatever_the_plan() {
         ("2026-11-19", 3, 4, 5, 6),
         ("2026-11-20", 7, 8, 9, 10),
     ] {
-        world.hands.set(&format!("{day}T12:00:00Z"));
-        // Today the job is late: yesterday is not archived yet.
+        api.clock.set(&format!("{day}T12:00:00Z"));
+        // Today the job has not run: yesterday is not archived yet.
         if day != "2026-11-20" {
-            usage_reset::run(world.environment.clone()).await.unwrap();
+            usage_reset::run(api.environment.clone()).await.unwrap();
         }
         requests(ACME, Mode::Live, live).await;
         throttle(true);
@@ -219,12 +218,12 @@ async fn usage_is_todays_and_of_thirty_days_whatever_the_plan() {
         requests(ACME, Mode::Test, test).await;
         requests(GLOBEX, Mode::Live, free).await;
     }
-    let browser = acme(&world).await;
+    let browser = acme(&api).await;
     let page = browser.get("/dashboard").await.expect(200);
-    let text = words(&page);
+    let text = text_of(&page);
     for part in [
         "15 today, no limit",
-        "Last 30 days: 25 at most 15 a day",
+        "Last 30 days: 25 peak: 15 a day",
         "20 Nov 2026: 15",
         "19 Nov 2026: 7",
         "22 Oct 2026: 3",
@@ -236,10 +235,10 @@ async fn usage_is_todays_and_of_thirty_days_whatever_the_plan() {
     assert!(!text.contains("21 Oct 2026"), "30 days, today included");
     assert_eq!(page.text.matches("<rect ").count(), 30);
     browser.post("/dashboard/mode", &[("mode", "test")]).await.expect(303);
-    let text = words(&browser.get("/dashboard").await.expect(200));
+    let text = text_of(&browser.get("/dashboard").await.expect(200));
     assert!(text.contains("9 today, no limit") && text.contains("Last 30 days: 14"), "{text}");
-    let globex = Browser::of(&world, GLOBEX, &owner(&world, GLOBEX).await).await;
-    let text = words(&globex.get("/dashboard").await.expect(200));
+    let globex = Browser::with_session(&api, GLOBEX, &owner(&api, GLOBEX).await).await;
+    let text = text_of(&globex.get("/dashboard").await.expect(200));
     assert!(
         text.contains("10 of 100 today")
             && text.contains("Free $0 a month")
@@ -248,39 +247,38 @@ async fn usage_is_todays_and_of_thirty_days_whatever_the_plan() {
 }
 
 #[tokio::test]
-async fn an_empty_organization_is_shown_what_to_do_first() {
-    let world = World::new().await;
+async fn an_empty_organization_sees_the_first_steps() {
+    let api = TestApi::new().await;
     for mode in Mode::ALL {
-        let browser = acme(&world).await;
+        let browser = acme(&api).await;
         browser.post("/dashboard/mode", &[("mode", mode.as_str())]).await.expect(303);
         for (path, part) in [
-            ("/dashboard", "Your first request"),
-            ("/dashboard", "Nobody has applied yet"),
+            ("/dashboard", "Make your first request"),
+            ("/dashboard", "No candidates yet"),
             ("/dashboard/roles", "No roles yet"),
-            ("/dashboard/roles?status=open", "There is no open role."),
+            ("/dashboard/roles?status=open", "No open roles."),
             ("/dashboard/postings", "No postings yet"),
             ("/dashboard/candidates", "No candidates yet"),
-            ("/dashboard/candidates?stage=offer", "No candidate fits this choice."),
+            ("/dashboard/candidates?stage=offer", "No candidates match these filters."),
         ] {
-            let shown = browser.get(path).await.expect(200);
-            assert!(shown.text.contains(part), "{path}: {part}");
-            assert!(!shown.text.contains("rel=\"next\"") && !shown.text.contains("<table"), "{path}");
+            let page = browser.get(path).await.expect(200);
+            assert!(page.text.contains(part), "{path}: {part}");
+            assert!(!page.text.contains("rel=\"next\"") && !page.text.contains("<table"), "{path}");
         }
     }
 }
 
-/// What is looked at in one mode, the other has no part in.
 #[tokio::test]
-async fn test_data_is_shown_in_test_mode_alone() {
-    let world = World::new().await;
-    let browser = acme(&world).await;
-    let ask = async |path: &str, body| {
-        let ask = world.request(Method::POST, path).key(ACME, Mode::Test).json(&body);
-        ask.send().await.expect(201)
+async fn test_data_appears_only_in_test_mode() {
+    let api = TestApi::new().await;
+    let browser = acme(&api).await;
+    let create = async |path: &str, body| {
+        let request = api.request(Method::POST, path).key(ACME, Mode::Test).json(&body);
+        request.send().await.expect(201)
     };
-    ask("/api/v1/quick_post", json!({ "role": { "title": "Rehearsal" } })).await;
-    ask("/api/v1/candidates", json!({ "name": "Understudy", "email": "u@example.com" })).await;
-    for (mode, seen) in [("live", false), ("test", true)] {
+    create("/api/v1/quick_post", json!({ "role": { "title": "Rehearsal" } })).await;
+    create("/api/v1/candidates", json!({ "name": "Understudy", "email": "u@example.com" })).await;
+    for (mode, is_shown) in [("live", false), ("test", true)] {
         browser.post("/dashboard/mode", &[("mode", mode)]).await.expect(303);
         for (path, part) in [
             ("/dashboard", "Understudy"),
@@ -289,7 +287,7 @@ async fn test_data_is_shown_in_test_mode_alone() {
             ("/dashboard/candidates", "Understudy"),
             ("/dashboard", "Test data."),
         ] {
-            assert_eq!(browser.get(path).await.expect(200).text.contains(part), seen, "{mode} {path}");
+            assert_eq!(browser.get(path).await.expect(200).text.contains(part), is_shown, "{mode} {path}");
         }
     }
 }
@@ -317,8 +315,8 @@ const HOSTILE: [&str; 20] = [
     "ＬＯＮＧ<b>日本語🦀 & co",
 ];
 
-/// What is marked with each of these letters is on the page, as text.
-fn assert_text(page: &Answer, what: &str, marks: &str, payload: &str) {
+/// Asserts that the page contains the payload after each of these letters, escaped.
+fn assert_text(page: &Response, what: &str, marks: &str, payload: &str) {
     for mark in marks.chars() {
         let text = format!("{mark}{payload}");
         assert!(!page.text.contains(&text), "{what}: {text}");
@@ -327,21 +325,21 @@ fn assert_text(page: &Answer, what: &str, marks: &str, payload: &str) {
 }
 
 #[tokio::test]
-async fn what_others_have_typed_is_shown_as_text() {
-    let world = World::new().await;
-    let browser = acme(&world).await;
+async fn text_from_the_api_is_escaped() {
+    let api = TestApi::new().await;
+    let browser = acme(&api).await;
     for (number, payload) in HOSTILE.iter().enumerate() {
         let role = json!({ "role": {
             "title": format!("T{payload}"), "department": format!("D{payload}"), "location": format!("L{payload}")
         } });
-        let role = world.post("/api/v1/quick_post", role).await.expect(201).number("/role/id");
+        let role = api.post("/api/v1/quick_post", role).await.expect(201).number("/role/id");
         let jane = json!({
             "name": format!("N{payload}"), "email": format!("e{number}@example.com"), "role_id": role,
             "resume_url": "https://example.com/?a=\"'<b>&c"
         });
-        let jane = world.post("/api/v1/candidates", jane).await.expect(201).number("/id");
+        let jane = api.post("/api/v1/candidates", jane).await.expect(201).number("/id");
         let reject = format!("/api/v1/candidates/{jane}/reject");
-        world.post(&reject, json!({ "reason": format!("R{payload}") })).await.expect(200);
+        api.post(&reject, json!({ "reason": format!("R{payload}") })).await.expect(200);
         let jane = format!("/dashboard/candidates/{jane}");
         for (path, marks) in [
             ("/dashboard", "N"),
@@ -366,37 +364,37 @@ async fn what_others_have_typed_is_shown_as_text() {
 }
 
 #[tokio::test]
-async fn what_members_have_typed_is_shown_as_text() {
-    let world = World::new().await;
-    let browser = acme(&world).await;
+async fn text_from_forms_is_escaped() {
+    let api = TestApi::new().await;
+    let browser = acme(&api).await;
     let acme = tenant(ACME, Mode::Live);
     let (members, keys) = ("/dashboard/settings/members", "/dashboard/settings/integrations/api-keys");
     for (number, payload) in HOSTILE.iter().enumerate() {
-        connect_app(&world.environment, acme, acme.organization, &format!("A{payload}")).await;
+        connect_app(&api.environment, acme, acme.organization, &format!("A{payload}")).await;
         let email = format!("e{number}@members.example");
         let fields = [("name", &*format!("M{payload}")), ("email", &email), ("role", "member")];
         assert_text(&browser.post(members, &fields).await.expect(200), members, "M", payload);
         let key = browser.post(keys, &[("name", &format!("K{payload}")), ("scope", "roles:read")]).await;
         assert_text(&key.expect(200), keys, "K", payload);
 
-        // What comes back to whoever typed it.
+        // Values that an invalid form shows again.
         let fields =
             [("name", &*format!("Y{payload}")), ("email", &format!("Z{payload}")), ("role", payload)];
         assert_text(&browser.post(members, &fields).await.expect(422), members, "YZ", payload);
         let page = browser.post(keys, &[("name", ""), ("expires_in_days", &format!("X{payload}"))]).await;
         assert_text(&page.expect(422), keys, "X", payload);
-        let door = Browser::new(&world).at([10, 0, 0, u8::try_from(number).unwrap()]);
-        let page = door.enter(&format!("E{payload}"), &"x".repeat(1_025)).await.expect(401);
+        let signed_out = Browser::new(&api).at([10, 0, 0, u8::try_from(number).unwrap()]);
+        let page = signed_out.submit_sign_in(&format!("E{payload}"), &"x".repeat(1_025)).await.expect(401);
         assert_text(&page, "sign-in", "E", payload);
         let query =
             form(&[("return_to", payload), ("done", payload), ("failed", payload), ("token", payload)]);
-        for (asking, path) in [
-            (&door, "/dashboard/sign-in"),
-            (&door, "/dashboard/password"),
+        for (browser, path) in [
+            (&signed_out, "/dashboard/sign-in"),
+            (&signed_out, "/dashboard/password"),
             (&browser, "/dashboard"),
             (&browser, members),
         ] {
-            let page = asking.get(&format!("{path}?{query}")).await;
+            let page = browser.get(&format!("{path}?{query}")).await;
             assert!(page.status < 500 && !page.text.contains(payload), "{path}");
             assert!(
                 !page.text.contains("role=\"status\"") && !page.text.contains("role=\"alert\""),
@@ -415,29 +413,29 @@ async fn what_members_have_typed_is_shown_as_text() {
 }
 
 #[tokio::test]
-async fn the_longest_texts_have_room() {
-    let world = World::new().await;
-    let browser = acme(&world).await;
+async fn pages_show_the_longest_texts() {
+    let api = TestApi::new().await;
+    let browser = acme(&api).await;
     let (long, place) = ("W".repeat(200), "M".repeat(100));
     let role = json!({ "role": {
         "title": long, "department": place, "location": long, "remote_policy": "remote",
         "description": "d".repeat(20_000), "salary_min": 0, "salary_max": 100_000_000
     } });
-    let role = world.post("/api/v1/quick_post", role).await.expect(201).number("/role/id");
+    let role = api.post("/api/v1/quick_post", role).await.expect(201).number("/role/id");
     let email = format!("{}@{}.example", "a".repeat(64), "b".repeat(60));
     let jane = json!({ "name": long, "email": email, "phone": "+15550100", "role_id": role });
-    let jane = world.post("/api/v1/candidates", jane).await.expect(201).number("/id");
+    let jane = api.post("/api/v1/candidates", jane).await.expect(201).number("/id");
     for stage in Stage::ALL {
         browser
             .get(&format!("/dashboard/candidates?role_id={role}&stage={}", stage.as_str()))
             .await
             .expect(200);
     }
-    let shown = browser.get(&format!("/dashboard/roles/{role}")).await.expect(200);
+    let page = browser.get(&format!("/dashboard/roles/{role}")).await.expect(200);
     for part in [&*long, &place, "$0 to $100,000,000 a year", "remote"] {
-        assert!(shown.text.contains(part), "{part}");
+        assert!(page.text.contains(part), "{part}");
     }
-    let shown = browser.get(&format!("/dashboard/candidates/{jane}")).await.expect(200);
-    assert!(shown.text.contains(&email) && shown.text.contains("href=\"tel:+15550100\""));
+    let page = browser.get(&format!("/dashboard/candidates/{jane}")).await.expect(200);
+    assert!(page.text.contains(&email) && page.text.contains("href=\"tel:+15550100\""));
     browser.get("/dashboard/roles").await.expect(200);
 }

@@ -1,25 +1,25 @@
-//! What other tests rely on in the DynamoDB that they run on, and that they leave nothing behind in it.
+//! The behaviour of DynamoDB that other tests rely on, and the removal of their tables.
 
 use aws_sdk_dynamodb::Client;
 use aws_sdk_dynamodb::types::{AttributeValue, Put, TransactWriteItem, Update};
-use tests::World;
+use tests::TestApi;
 use tests::engine;
-use tests::wire::Wire;
+use tests::interceptor::DynamoDbInterceptor;
 
-async fn client(world: &World) -> Client {
-    Client::from_conf(engine::client(world.wire.client(), &world.endpoint).await.build())
+async fn client(api: &TestApi) -> Client {
+    Client::from_conf(engine::client(api.dynamodb.client(), &api.endpoint).await.build())
 }
 
 fn text(value: &str) -> AttributeValue {
     AttributeValue::S(value.to_owned())
 }
 
-/// What is sent again, because its answer was lost, must not be done again.
-/// A token is of all tables, and has at most 36 characters.
+/// A transaction that is retried because its response was lost must not be applied twice. Tokens are shared by all
+/// tables and have at most 36 characters, so that the table's name serves as one.
 #[tokio::test]
-async fn a_transaction_is_made_once_for_a_token() {
-    let world = World::new().await;
-    let (client, table) = (client(&world).await, &world.environment.config.table);
+async fn a_transaction_with_the_same_token_is_applied_once() {
+    let api = TestApi::new().await;
+    let (client, table) = (client(&api).await, &api.environment.config.table);
     let add = Update::builder()
         .table_name(table)
         .key("pk", text("a"))
@@ -43,11 +43,11 @@ async fn a_transaction_is_made_once_for_a_token() {
     assert_eq!(read.send().await.unwrap().item.unwrap()["n"].as_n().unwrap(), "1");
 }
 
-/// Tests that compare what pages cost would compare nothing if it were not counted.
+/// Without a count of consumed capacity, the tests that compare the cost of pages would compare nothing.
 #[tokio::test]
-async fn reading_costs_a_unit_for_every_four_kilobytes() {
-    let world = World::new().await;
-    let (client, table) = (client(&world).await, &world.environment.config.table);
+async fn a_read_consumes_one_unit_per_four_kilobytes() {
+    let api = TestApi::new().await;
+    let (client, table) = (client(&api).await, &api.environment.config.table);
     let put = Put::builder()
         .table_name(table)
         .item("pk", text("a"))
@@ -63,12 +63,16 @@ async fn reading_costs_a_unit_for_every_four_kilobytes() {
     assert_eq!(units, Some(3.0));
 }
 
-/// The DynamoDB may outlive the tests, and cost money.
+/// The DynamoDB may outlive the tests, and its tables may cost money.
 #[tokio::test]
-async fn a_world_takes_its_table_with_it() {
-    let world = World::new().await;
-    let endpoint = world.endpoint.clone();
-    let table = world.environment.config.table.clone();
-    drop(world);
-    engine::store(Wire::new().client(), &endpoint, &table).await.delete_table().await.unwrap_err();
+async fn dropping_a_test_api_deletes_its_table() {
+    let api = TestApi::new().await;
+    let endpoint = api.endpoint.clone();
+    let table = api.environment.config.table.clone();
+    drop(api);
+    engine::store(DynamoDbInterceptor::new().client(), &endpoint, &table)
+        .await
+        .delete_table()
+        .await
+        .unwrap_err();
 }

@@ -1,16 +1,24 @@
-//! The recorded events of `events/`: what `sam local invoke` is given works on the functions as they are.
+//! The sample events of `events/`, which are made for `sam local invoke`: every function handles them.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
+use std::mem::discriminant;
 
-use rolecall_local::recorded;
-use serde_json::Value;
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
+use rolecall_local::event_fixtures;
+use rolecall_local::functions::{Tables, tables};
+use serde_json::{Map, Value};
 use shared::config::{Addresses, Services, XAccess};
-use shared::sealed::SealingKeys;
+use shared::http::{ReplyFormat, Route};
 use shared::secret::Secret;
-use tests::wire::Recorded;
-use tests::{Answer, TEMPLATE, World, project};
+use shared::token_encryption::EncryptionKeys;
+use tests::browser::FORM;
+use tests::contract::CONTRACT;
+use tests::interceptor::RecordedCall;
+use tests::{Response, TEMPLATE, TestApi, generated, project};
+use url::form_urlencoded;
 
-/// The events by their names.
+/// Returns the sample events by name.
 fn events() -> BTreeMap<String, Value> {
     let mut events = BTreeMap::new();
     for entry in std::fs::read_dir(project("events")).unwrap() {
@@ -22,62 +30,196 @@ fn events() -> BTreeMap<String, Value> {
     events
 }
 
-/// A world with what the events name.
-async fn world(services: Services) -> World {
-    let world = World::with_services(services).await;
-    recorded::create(world.store(), world.environment.clock.now()).await.unwrap();
-    world.wire.take();
-    world
+/// Creates a test API that contains the records that the events use.
+async fn api_with_fixtures(services: Services) -> TestApi {
+    let api = TestApi::with_services(services).await;
+    event_fixtures::create(api.store(), api.environment.clock.now()).await.unwrap();
+    api.dynamodb.take_calls();
+    api
 }
 
-/// What recorded requests are answered, one after the other, and which calls they make.
-async fn play(requests: impl Iterator<Item = (String, Value)>) -> Vec<(String, Answer, Vec<Recorded>)> {
-    let simulated = world(Services { simulated: true, ..Services::default() }).await;
-    // Channels are connected where there is something to connect to, though nobody answers there.
-    let connecting = world(Services {
+/// Sends the events of HTTP requests one after the other. Returns each name, response and calls to DynamoDB.
+async fn send_all(
+    requests: impl Iterator<Item = (String, Value)>,
+) -> Vec<(String, Response, Vec<RecordedCall>)> {
+    let simulated = api_with_fixtures(Services { simulated: true, ..Services::default() }).await;
+    // Channels can be connected only where providers are configured. Nothing listens at these addresses.
+    let with_providers = api_with_fixtures(Services {
         x: Some(XAccess { client_id: "c".to_owned(), client_secret: Secret::new("s") }),
-        sealing_keys: Some(SealingKeys::parse(&format!("k:{}", "s".repeat(32))).unwrap()),
+        sealing_keys: Some(EncryptionKeys::parse(&format!("k:{}", "s".repeat(32))).unwrap()),
         addresses: Addresses { x: "http://127.0.0.1:1".to_owned(), ..Addresses::default() },
         ..Services::default()
     })
     .await;
-    let mut played = Vec::new();
+    let mut results = Vec::new();
     for (name, event) in requests.filter(|(_, event)| event["version"] == "2.0") {
-        let world = if name.starts_with("dashboard_channels_") { &connecting } else { &simulated };
-        let answer = Answer::read(world.gateway.invoke_event(event).await.unwrap());
-        played.push((name, answer, world.wire.take()));
+        let api = if name.starts_with("dashboard_channels_") { &with_providers } else { &simulated };
+        let response = Response::read(api.gateway.invoke_event(event).await.unwrap());
+        results.push((name, response, api.dynamodb.take_calls()));
     }
-    played
+    results
 }
 
-/// The calls that the recorded requests to a function make.
-pub(crate) async fn calls_of(function: &str) -> Vec<Recorded> {
+/// Returns the calls that the sample requests to a function make.
+pub(crate) async fn calls_of(function: &str) -> Vec<RecordedCall> {
     let own = format!("{function}_");
     let requests = events().into_iter().filter(|(name, _)| name.starts_with(&own));
-    play(requests).await.into_iter().flat_map(|(.., calls)| calls).collect()
+    send_all(requests).await.into_iter().flat_map(|(.., calls)| calls).collect()
 }
 
 #[tokio::test]
-async fn every_event_is_answered_whichever_came_before() {
-    let mut played = play(events().into_iter()).await;
-    played.extend(play(events().into_iter().rev()).await);
-    for (name, answer, _) in played {
+async fn every_sample_event_succeeds_in_any_order() {
+    let mut results = send_all(events().into_iter()).await;
+    results.extend(send_all(events().into_iter().rev()).await);
+    for (name, response, _) in results {
         if name.starts_with("default") {
-            assert!([404, 405].contains(&answer.status), "{name}: {}", answer.text);
+            assert!([404, 405].contains(&response.status), "{name}: {}", response.text);
         } else {
-            assert!(answer.status < 400, "{name}: {} {}", answer.status, answer.text);
-            assert!(!answer.header("location").starts_with("/dashboard/sign-in?return_to"), "{name}");
+            assert!(response.status < 400, "{name}: {} {}", response.status, response.text);
+            assert!(!response.header("location").starts_with("/dashboard/sign-in?return_to"), "{name}");
         }
     }
 }
 
-#[tokio::test]
-async fn every_route_and_every_job_has_one() {
-    let events = events();
-    let recorded: BTreeSet<_> = events.values().filter_map(|event| event["routeKey"].as_str()).collect();
-    let routes: BTreeSet<_> = TEMPLATE.routes.iter().map(|route| route.key.as_str()).collect();
-    assert_eq!(recorded, routes);
+#[test]
+fn every_route_and_every_job_has_a_sample_event() {
+    let mut events = events();
+    for tables in tables() {
+        let package = generated::package(tables.function);
+        for route in tables.rows() {
+            if events.values().any(|event| event["routeKey"] == route.key) {
+                continue;
+            }
+            let (name, event) = (new_name(&package, route.key, &events), new_event(&route, &events));
+            let text = serde_json::to_string_pretty(&event).unwrap() + "\n";
+            generated::assert_current(&format!("events/{name}.json"), &text);
+            events.insert(name, event);
+        }
+    }
+    for (name, event) in &events {
+        let Some(key) = event["routeKey"].as_str() else { continue };
+        let is_route = TEMPLATE.routes.iter().any(|route| route.key == key);
+        assert!(is_route, "{key} is not a route: delete events/{name}.json");
+    }
     for job in ["tasks_schedule", "tasks_stream", "usage_reset_schedule"] {
         assert!(events.contains_key(job), "{job}");
     }
+}
+
+/// Returns the name of a new event: the handler's path, followed by the last word of the route if that name is taken.
+fn new_name(package: &str, key: &str, events: &BTreeMap<String, Value>) -> String {
+    let name = generated::handler(package, key).replace("::", "_");
+    let last = key.rsplit('/').find(|segment| !segment.starts_with('{')).unwrap();
+    let long_name = format!("{name}_{}", last.replace(['-', '.'], "_"));
+    let free = [name, long_name].into_iter().find(|name| !events.contains_key(name));
+    free.unwrap_or_else(|| panic!("add an event for {key} to events/"))
+}
+
+/// Returns the first version of a new route's event. It is the event of the most similar route, with another path and
+/// body. It may need other ids, other fields, or a new fixture.
+fn new_event(route: &Route, events: &BTreeMap<String, Value>) -> Value {
+    let (method, path) = route.key.split_once(' ').unwrap();
+    let operation = &CONTRACT.document["paths"][path][method.to_lowercase()];
+    let content = operation["requestBody"]["content"].as_object().and_then(|content| content.iter().next());
+    let is_form = content.is_none() && method == "POST" && route.format() == ReplyFormat::Page;
+    let similar = most_similar(route, content.is_some() || is_form, events);
+    let body = match content {
+        Some((media, content)) if media == FORM => {
+            let fields = content["example"].as_object().unwrap().iter();
+            Some((FORM, encoded(fields.map(|(name, value)| (name.as_str(), value.as_str().unwrap())))))
+        }
+        Some((media, content)) => {
+            Some((media.as_str(), with_fixtures(&content["example"], events).to_string()))
+        }
+        None if is_form => csrf_token(similar).map(|token| (FORM, encoded([("csrf", token.as_str())]))),
+        None => None,
+    };
+    let (mut parameters, mut pattern, mut raw_path) = (Map::new(), String::new(), String::new());
+    for segment in path.split('/').skip(1) {
+        pattern = format!("{pattern}/{segment}");
+        let name = segment.strip_prefix('{').and_then(|segment| segment.strip_suffix('}'));
+        let value = name.map_or(segment, |name| path_parameter(&pattern, name, events));
+        parameters.extend(name.map(|name| (name.to_owned(), value.into())));
+        raw_path = format!("{raw_path}/{value}");
+    }
+    let mut event = similar.clone();
+    event["routeKey"] = route.key.into();
+    event["rawPath"] = raw_path.as_str().into();
+    event["rawQueryString"] = "".into();
+    event["isBase64Encoded"] = false.into();
+    event["requestContext"]["routeKey"] = route.key.into();
+    event["requestContext"]["http"]["method"] = method.into();
+    event["requestContext"]["http"]["path"] = raw_path.into();
+    for name in ["body", "pathParameters", "queryStringParameters"] {
+        event.as_object_mut().unwrap().shift_remove(name);
+    }
+    for name in ["content-length", "content-type"] {
+        event["headers"].as_object_mut().unwrap().shift_remove(name);
+    }
+    if !parameters.is_empty() {
+        event["pathParameters"] = parameters.into();
+    }
+    if let Some((media, body)) = body {
+        event["headers"]["content-length"] = body.len().to_string().into();
+        event["headers"]["content-type"] = media.into();
+        // The gateway encodes every body but JSON.
+        event["isBase64Encoded"] = (media == FORM).into();
+        event["body"] = if media == FORM { STANDARD.encode(body) } else { body }.into();
+    }
+    event.sort_all_objects();
+    event
+}
+
+/// Returns the most similar event. In this order: the same kind of credential, the same format of the response, also
+/// with or without a body, the same method, and the longest common path.
+fn most_similar<'e>(route: &Route, has_body: bool, events: &'e BTreeMap<String, Value>) -> &'e Value {
+    let method = |key: &'static str| key.split(' ').next();
+    let segments = |key: &'static str| key.split('/').skip(1);
+    let routes: BTreeMap<_, _> =
+        tables().into_iter().flat_map(Tables::rows).map(|route| (route.key, route)).collect();
+    let of_routes =
+        events.values().filter_map(|event| Some((event, routes.get(event["routeKey"].as_str()?)?)));
+    let similarity = |(event, other): &(&Value, &Route)| {
+        let common = segments(route.key).zip(segments(other.key)).take_while(|(own, other)| own == other);
+        (
+            discriminant(&other.access()) == discriminant(&route.access()),
+            other.format() == route.format(),
+            event["body"].is_string() == has_body,
+            method(route.key) == method(other.key),
+            common.count(),
+        )
+    };
+    of_routes.max_by_key(similarity).unwrap().0
+}
+
+/// Returns the value of a path parameter in an event. Prefers routes that begin with this pattern, and then those that
+/// change nothing.
+fn path_parameter<'e>(pattern: &str, name: &str, events: &'e BTreeMap<String, Value>) -> &'e str {
+    let uses = events.values().filter_map(|event| {
+        Some((event["routeKey"].as_str()?.split_once(' ')?, event["pathParameters"][name].as_str()?))
+    });
+    let best = uses.max_by_key(|((method, path), _)| (path.starts_with(pattern), *method == "GET"));
+    best.unwrap_or_else(|| panic!("no event has the path parameter {name}: add one to events/")).1
+}
+
+/// Replaces the ids in an example, such as `role_id`, by those of the fixtures.
+fn with_fixtures(example: &Value, events: &BTreeMap<String, Value>) -> Value {
+    let mut example = example.clone();
+    for (name, value) in example.as_object_mut().into_iter().flatten().filter(|(_, value)| value.is_u64()) {
+        if let Some(resource) = name.strip_suffix("_id") {
+            let id = path_parameter(&format!("/api/v1/{resource}s/{{id}}"), "id", events);
+            *value = id.parse::<u64>().unwrap().into();
+        }
+    }
+    example
+}
+
+/// Returns the CSRF token in the form of an event. It belongs to the event's cookie.
+fn csrf_token(event: &Value) -> Option<String> {
+    let form = STANDARD.decode(event["body"].as_str()?).ok()?;
+    form_urlencoded::parse(&form).find(|(name, _)| name == "csrf").map(|(_, token)| token.into_owned())
+}
+
+fn encoded<'f>(fields: impl IntoIterator<Item = (&'f str, &'f str)>) -> String {
+    form_urlencoded::Serializer::new(String::new()).extend_pairs(fields).finish()
 }

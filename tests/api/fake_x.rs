@@ -1,18 +1,18 @@
-//! X as the tests play it: it checks every request, knows its tokens, and fails as it is told to.
+//! A fake X API. It checks every request and its token, and fails on demand.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex};
 
 use serde_json::{Value, json};
-use shared::accounts::connect_x;
 use shared::config::{Addresses, Services, XAccess};
 use shared::model::{Mode, XConnection, challenge};
 use shared::providers::x::Tokens;
-use shared::sealed::SealingKeys;
 use shared::secret::Secret;
-use shared::store::Writes;
-use tests::fake::{Fake, Play, Request};
-use tests::{ACME, World, tenant};
+use shared::services::accounts::connect_x;
+use shared::store::Transaction;
+use shared::token_encryption::EncryptionKeys;
+use tests::fake::{FakeResponse, FakeServer, Request};
+use tests::{ACME, TestApi, tenant};
 use url::{Url, form_urlencoded};
 
 pub(crate) const POST: &str = "POST /2/tweets";
@@ -20,15 +20,15 @@ pub(crate) const READ: &str = "GET /2/tweets";
 pub(crate) const ME: &str = "GET /2/users/me";
 pub(crate) const TOKEN: &str = "POST /2/oauth2/token";
 
-/// The app's credentials as HTTP Basic has them: `client:s3cret`.
+/// The app's credentials for HTTP Basic authentication: `client:s3cret`.
 const BASIC: &str = "Basic Y2xpZW50OnMzY3JldA==";
-/// Where an account's owner is asked.
+/// The page where an account's owner authorizes the app.
 const AUTHORIZE: &str = "https://x.com/i/oauth2/authorize";
 const FIELDS: &str = "&tweet.fields=public_metrics,non_public_metrics";
 
-/// The pairs of tokens are `access-1` and `refresh-1`, then `access-2` and `refresh-2`, and so on.
+/// The token pairs that it issues are `access-1` and `refresh-1`, then `access-2` and `refresh-2`, and so on.
 pub(crate) struct FakeX {
-    pub(crate) fake: Fake,
+    pub(crate) fake: FakeServer,
     state: Arc<Mutex<State>>,
 }
 
@@ -38,68 +38,68 @@ struct State {
     refresh: String,
     pairs: u32,
     posts: u64,
-    /// What each code that was allowed must be exchanged with: the challenge and the redirect address.
+    /// The challenge and the redirect URI of each authorization code.
     codes: HashMap<String, (String, String)>,
     allowed: u32,
-    plays: HashMap<&'static str, Play>,
+    failures: HashMap<&'static str, FakeResponse>,
     figures: HashMap<String, Value>,
-    meanwhile: Option<Box<dyn Fn() + Send>>,
+    during_refresh: Option<Box<dyn Fn() + Send>>,
 }
 
 impl FakeX {
     pub(crate) async fn start() -> Self {
         let state = State { posts: 1_900_000_000_000_000_000, ..State::grant(1) };
         let state = Arc::new(Mutex::new(state));
-        let playing = state.clone();
-        let fake = Fake::start(move |request| State::answer(&playing, request)).await;
+        let shared = state.clone();
+        let fake = FakeServer::start(move |request| State::respond(&shared, request)).await;
         Self { fake, state }
     }
 
-    /// From now on, this is what comes of every such request that is in order.
-    pub(crate) fn play(&self, route: &'static str, play: Play) {
-        self.state.lock().unwrap().plays.insert(route, play);
+    /// Sends this response to every later request to the route.
+    pub(crate) fn reply_with(&self, route: &'static str, response: FakeResponse) {
+        self.state.lock().unwrap().failures.insert(route, response);
     }
 
-    /// From now on, everything works again.
-    pub(crate) fn heal(&self) {
-        self.state.lock().unwrap().plays.clear();
+    /// Removes the responses of [`Self::reply_with`].
+    pub(crate) fn reply_normally(&self) {
+        self.state.lock().unwrap().failures.clear();
     }
 
-    /// The access token is good no more, but the refresh token is.
+    /// Revokes the access token, but not the refresh token.
     pub(crate) fn revoke_access(&self) {
         self.state.lock().unwrap().access.clear();
     }
 
-    /// Neither token is good any more.
+    /// Revokes both tokens.
     pub(crate) fn revoke(&self) {
         let mut state = self.state.lock().unwrap();
         state.access.clear();
         state.refresh.clear();
     }
 
-    /// What X has to say of a post; of others it says that they are gone.
+    /// Sets the figures of a post. All other posts do not exist.
     pub(crate) fn set_figures(&self, external_id: &str, mut figures: Value) {
         figures["id"] = json!(external_id);
         self.state.lock().unwrap().figures.insert(external_id.to_owned(), figures);
     }
 
-    /// A post is gone from X.
-    pub(crate) fn forget(&self, external_id: &str) {
+    /// Deletes a post.
+    pub(crate) fn delete_post(&self, external_id: &str) {
         self.state.lock().unwrap().figures.remove(external_id);
     }
 
-    /// What happens before the next answer to a renewal is sent.
-    pub(crate) fn meanwhile(&self, meanwhile: impl Fn() + Send + 'static) {
-        self.state.lock().unwrap().meanwhile = Some(Box::new(meanwhile));
+    /// Runs `action` before the response to the next token refresh is sent.
+    pub(crate) fn during_refresh(&self, action: impl Fn() + Send + 'static) {
+        self.state.lock().unwrap().during_refresh = Some(Box::new(action));
     }
 
-    /// The account's owner allows the connection: gives the code that X sends back with the state.
+    /// Authorizes the app as the account's owner. Returns the authorization code that X sends back with the state.
     pub(crate) fn allow(&self, authorize_url: &str) -> String {
         let url = Url::parse(authorize_url).unwrap();
         assert_eq!(format!("{}{}", url.origin().ascii_serialization(), url.path()), AUTHORIZE);
-        let asked: Vec<_> = url.query_pairs().into_owned().collect();
-        let names: Vec<_> = asked.iter().map(|(name, _)| name.as_str()).collect();
-        let known = [
+        let query: Vec<_> = url.query_pairs().into_owned().collect();
+        let names: Vec<_> = query.iter().map(|(name, _)| name.as_str()).collect();
+        let expected = [
             "response_type",
             "client_id",
             "redirect_uri",
@@ -108,8 +108,8 @@ impl FakeX {
             "code_challenge",
             "code_challenge_method",
         ];
-        assert_eq!(names, known);
-        let value = |name: &str| asked.iter().find(|(known, _)| known == name).unwrap().1.clone();
+        assert_eq!(names, expected);
+        let value = |name: &str| query.iter().find(|(known, _)| known == name).unwrap().1.clone();
         assert_eq!((value("response_type"), value("client_id")), ("code".to_owned(), "client".to_owned()));
         assert_eq!(value("scope"), "tweet.read tweet.write users.read offline.access");
         assert_eq!((value("code_challenge_method").as_str(), value("code_challenge").len()), ("S256", 43));
@@ -120,8 +120,8 @@ impl FakeX {
         code
     }
 
-    /// What has been asked: each request's route and token.
-    pub(crate) fn asked(&self) -> Vec<(String, String)> {
+    /// Returns the route and the token of each request.
+    pub(crate) fn requests(&self) -> Vec<(String, String)> {
         self.fake.requests().iter().map(|request| (route(request), token(request))).collect()
     }
 
@@ -129,7 +129,7 @@ impl FakeX {
         count(&self.fake, route)
     }
 
-    /// The texts that came to be posted.
+    /// Returns the texts of the posts.
     pub(crate) fn texts(&self) -> Vec<String> {
         let requests = self.fake.requests();
         let posts = requests.iter().filter(|request| route(request) == POST);
@@ -141,12 +141,12 @@ impl FakeX {
     }
 }
 
-/// How many requests of a route have come.
-pub(crate) fn count(fake: &Fake, wanted: &str) -> usize {
-    fake.requests().iter().filter(|request| route(request) == wanted).count()
+/// Returns the number of requests to a route.
+pub(crate) fn count(fake: &FakeServer, expected: &str) -> usize {
+    fake.requests().iter().filter(|request| route(request) == expected).count()
 }
 
-/// A request that X would not know fails the test.
+/// Fails the test if there was a request that X does not support.
 impl Drop for FakeX {
     fn drop(&mut self) {
         if !std::thread::panicking() {
@@ -160,7 +160,7 @@ fn route(request: &Request) -> String {
     format!("{} {path}", request.method)
 }
 
-/// The token or code that a request brings.
+/// Returns the token or the code of a request.
 fn token(request: &Request) -> String {
     if let Some(token) = request.header("authorization").strip_prefix("Bearer ") {
         return token.to_owned();
@@ -171,7 +171,7 @@ fn token(request: &Request) -> String {
         .unwrap_or_default()
 }
 
-/// The fields of a request for tokens.
+/// Returns the fields of a token request.
 fn form(request: &Request) -> Vec<(String, String)> {
     form_urlencoded::parse(request.body.as_bytes()).into_owned().collect()
 }
@@ -194,7 +194,7 @@ fn check(request: &Request) {
             let all = ids.len();
             ids.sort_unstable();
             ids.dedup();
-            assert_eq!(ids.len(), all, "no id twice");
+            assert_eq!(ids.len(), all, "every id is different");
             assert_eq!(request.body, "");
         }
         ME => assert_eq!((request.target.as_str(), request.body.as_str()), ("/2/users/me", "")),
@@ -208,14 +208,14 @@ fn check(request: &Request) {
                 "authorization_code" => {
                     assert_eq!(names, ["grant_type", "code", "redirect_uri", "code_verifier"]);
                 }
-                other => panic!("{other} is no grant"),
+                other => panic!("unknown grant type {other}"),
             }
         }
-        other => panic!("{other} is not X's"),
+        other => panic!("X has no route {other}"),
     }
 }
 
-/// The ids that are asked for, in their order.
+/// Returns the requested ids in their order.
 pub(crate) fn ids(request: &Request) -> Vec<String> {
     let ids = request.target.strip_prefix("/2/tweets?ids=").and_then(|rest| rest.strip_suffix(FIELDS));
     ids.unwrap_or_default().split(',').map(str::to_owned).collect()
@@ -227,21 +227,21 @@ impl State {
         Self { access, refresh, pairs: pair, ..Self::default() }
     }
 
-    fn answer(state: &Mutex<Self>, request: &Request) -> Play {
+    fn respond(state: &Mutex<Self>, request: &Request) -> FakeResponse {
         let (route, token) = (route(request), token(request));
         let mut state = state.lock().unwrap();
-        let play = state.plays.get(route.as_str()).cloned();
+        let failure = state.failures.get(route.as_str()).cloned();
         if route == TOKEN {
-            let answer = play.unwrap_or_else(|| state.exchange(&form(request)));
-            let meanwhile = state.meanwhile.take();
+            let response = failure.unwrap_or_else(|| state.exchange(&form(request)));
+            let action = state.during_refresh.take();
             drop(state);
-            if let Some(meanwhile) = meanwhile {
-                meanwhile();
+            if let Some(action) = action {
+                action();
             }
-            return answer;
+            return response;
         }
-        if let Some(play) = play {
-            return play;
+        if let Some(failure) = failure {
+            return failure;
         }
         if token != state.access {
             return problem(401, "Unauthorized", "Unauthorized");
@@ -249,9 +249,9 @@ impl State {
         match route.as_str() {
             POST => {
                 state.posts += 1;
-                Play::Json(
+                FakeResponse::Json(
                     201,
-                    json!({ "data": { "id": state.posts.to_string(), "text": "as it is shown" } }),
+                    json!({ "data": { "id": state.posts.to_string(), "text": "as X shows it" } }),
                 )
             }
             READ => {
@@ -260,23 +260,26 @@ impl State {
                 let found: Vec<_> = found.iter().map(|id| &state.figures[id]).collect();
                 let gone: Vec<_> =
                     gone.iter().map(|id| json!({ "value": id, "title": "Not Found Error" })).collect();
-                Play::Json(200, json!({ "data": found, "errors": gone }))
+                FakeResponse::Json(200, json!({ "data": found, "errors": gone }))
             }
-            _ => Play::Json(200, json!({ "data": { "id": "42", "name": "Acme", "username": "acme_jobs" } })),
+            _ => FakeResponse::Json(
+                200,
+                json!({ "data": { "id": "42", "name": "Acme", "username": "acme_jobs" } }),
+            ),
         }
     }
 
-    /// The next pair, for a refresh token or a code that is good.
-    fn exchange(&mut self, form: &[(String, String)]) -> Play {
+    /// Issues the next pair for a valid refresh token or code.
+    fn exchange(&mut self, form: &[(String, String)]) -> FakeResponse {
         let value = |name: &str| form.iter().find(|(known, _)| known == name).map_or("", |(_, value)| value);
-        let is_good = match value("grant_type") {
+        let is_valid = match value("grant_type") {
             "refresh_token" => value("refresh_token") == self.refresh,
             _ => self.codes.remove(value("code")).is_some_and(|(expected, redirect_uri)| {
                 challenge(value("code_verifier")) == expected && value("redirect_uri") == redirect_uri
             }),
         };
-        if !is_good {
-            return Play::Json(
+        if !is_valid {
+            return FakeResponse::Json(
                 400,
                 json!({ "error": "invalid_grant", "error_description": "It was spent." }),
             );
@@ -285,22 +288,25 @@ impl State {
         (self.access, self.refresh, self.pairs) = (access, refresh, pairs);
         let (access, refresh) = (&self.access, &self.refresh);
         let granted = json!({ "token_type": "bearer", "expires_in": 7200, "access_token": access, "refresh_token": refresh });
-        Play::Json(200, granted)
+        FakeResponse::Json(200, granted)
     }
 }
 
-/// A refusal in X's own form.
-pub(crate) fn problem(status: u16, title: &str, detail: &str) -> Play {
-    Play::Json(status, json!({ "title": title, "detail": detail, "type": "about:blank", "status": status }))
+/// Returns an error in X's format.
+pub(crate) fn problem(status: u16, title: &str, detail: &str) -> FakeResponse {
+    FakeResponse::Json(
+        status,
+        json!({ "title": title, "detail": detail, "type": "about:blank", "status": status }),
+    )
 }
 
-/// Sealing keys of these ids.
-pub(crate) fn keys(ids: &[&str]) -> SealingKeys {
+/// Returns encryption keys with these ids.
+pub(crate) fn keys(ids: &[&str]) -> EncryptionKeys {
     let keys: Vec<_> = ids.iter().map(|id| format!("{id}:0123456789abcdef0123456789abcdef{id}")).collect();
-    SealingKeys::parse(&keys.join(",")).unwrap()
+    EncryptionKeys::parse(&keys.join(",")).unwrap()
 }
 
-/// The configuration of a service that uses this X.
+/// Returns the configuration of a service that uses this X.
 pub(crate) fn services(x_url: &str) -> Services {
     Services {
         x: Some(XAccess { client_id: "client".to_owned(), client_secret: Secret::new("s3cret") }),
@@ -310,33 +316,33 @@ pub(crate) fn services(x_url: &str) -> Services {
     }
 }
 
-/// Acme's account, whose first access token ends at this time.
-pub(crate) fn account(world: &World, mode: Mode, keys: &SealingKeys, ends: &str) -> XConnection {
+/// Returns Acme's account, whose access token `access-1` expires at `expires_at`.
+pub(crate) fn account(api: &TestApi, mode: Mode, keys: &EncryptionKeys, expires_at: &str) -> XConnection {
     let tokens = Tokens {
         access: Secret::new("access-1"),
         refresh: Secret::new("refresh-1"),
-        expires_at: ends.parse().unwrap(),
+        expires_at: expires_at.parse().unwrap(),
     };
-    connect_x(tenant(ACME, mode), "acme_jobs".to_owned(), &tokens, keys, &world.environment.random).unwrap()
+    connect_x(tenant(ACME, mode), "acme_jobs".to_owned(), &tokens, keys, &api.environment.random).unwrap()
 }
 
-/// Connects an account, in place of any other.
-pub(crate) async fn connect(world: &World, mode: Mode, account: &XConnection) {
-    let mut writes = Writes::new(tenant(ACME, mode));
-    writes.put_x_connection(account).unwrap();
-    world.store().commit(writes).await.unwrap();
+/// Connects an account in place of any other.
+pub(crate) async fn connect(api: &TestApi, mode: Mode, account: &XConnection) {
+    let mut transaction = Transaction::new(tenant(ACME, mode));
+    transaction.put_x_connection(account).unwrap();
+    api.store().commit(transaction).await.unwrap();
 }
 
-/// A world in which Acme's account on X is connected until its access token ends at this time.
-pub(crate) async fn connected_until(ends: &str) -> (World, FakeX) {
+/// Creates a test API where Acme's account on X is connected, with an access token that expires at `expires_at`.
+pub(crate) async fn connected_until(expires_at: &str) -> (TestApi, FakeX) {
     let x = FakeX::start().await;
-    let world = World::with_services(services(&x.fake.url)).await;
-    connect(&world, Mode::Live, &account(&world, Mode::Live, &keys(&["k1"]), ends)).await;
-    world.wire.take();
-    (world, x)
+    let api = TestApi::with_services(services(&x.fake.url)).await;
+    connect(&api, Mode::Live, &account(&api, Mode::Live, &keys(&["k1"]), expires_at)).await;
+    api.dynamodb.take_calls();
+    (api, x)
 }
 
-/// A world in which Acme's account on X is connected for two hours.
-pub(crate) async fn connected() -> (World, FakeX) {
+/// Creates a test API where Acme's account on X is connected, with an access token that expires in two hours.
+pub(crate) async fn connected() -> (TestApi, FakeX) {
     connected_until("2026-11-20T11:30:00Z").await
 }

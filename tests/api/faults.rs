@@ -1,4 +1,4 @@
-//! DynamoDB throttled, slow or gone: 503 in our form, and nothing half-written.
+//! DynamoDB throttled, slow or unreachable: the response is a regular 503, and there are no partial writes.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
@@ -7,19 +7,19 @@ use http::Method;
 use serde_json::json;
 use shared::model::Mode;
 use shared::store::Store;
-use tests::wire::Fault;
-use tests::{Answer, GLOBEX, World};
+use tests::interceptor::Fault;
+use tests::{GLOBEX, Response, TestApi};
 
-fn assert_unavailable(answer: &Answer) {
-    assert_eq!((answer.status, answer.string("/code")), (503, "unavailable"), "{}", answer.text);
-    assert_eq!(answer.header("retry-after"), "1");
-    assert!(!answer.text.to_lowercase().contains("dynamo"), "no detail: {}", answer.text);
+fn assert_unavailable(response: &Response) {
+    assert_eq!((response.status, response.string("/code")), (503, "unavailable"), "{}", response.text);
+    assert_eq!(response.header("retry-after"), "1");
+    assert!(!response.text.to_lowercase().contains("dynamo"), "no details: {}", response.text);
 }
 
 #[tokio::test]
-async fn whichever_call_fails_the_answer_is_503_and_nothing_is_half_written() {
-    let world = World::new().await;
-    let posted = world.post("/api/v1/quick_post", json!({ "role": { "title": "x" } })).await.expect(201);
+async fn a_failed_call_returns_503_and_leaves_no_partial_write() {
+    let api = TestApi::new().await;
+    let posted = api.post("/api/v1/quick_post", json!({ "role": { "title": "x" } })).await.expect(201);
     let (role, posting) = (posted.number("/role/id"), posted.number("/job_posting/id"));
     let requests = [
         (Method::POST, "/api/v1/quick_post".to_owned(), r#"{"role":{"title":"y"}}"#),
@@ -34,26 +34,27 @@ async fn whichever_call_fails_the_answer_is_503_and_nothing_is_half_written() {
         (Method::GET, "/api/v1/organization".to_owned(), ""),
     ];
     let snapshot = async || {
-        let roles = world.get("/api/v1/roles").await.expect(200).text;
-        roles + &world.get("/api/v1/job_postings").await.expect(200).text
+        let roles = api.get("/api/v1/roles").await.expect(200).text;
+        roles + &api.get("/api/v1/job_postings").await.expect(200).text
     };
     for fault in [Fault::Throttled, Fault::Unreachable, Fault::Internal] {
         for failing in ["UpdateItem", "GetItem", "BatchGetItem", "Query", "TransactWriteItems"] {
-            // A Pro organization passes a throttled gate: see the quota's tests.
+            // A throttled gate admits a Pro organization; `quota.rs` tests that.
             if failing == "UpdateItem" && matches!(fault, Fault::Throttled) {
                 continue;
             }
             for (method, path, body) in &requests {
-                world.wire.play(|_, _| None);
+                api.dynamodb.inject_faults(|_, _| None);
                 let before = snapshot().await;
-                let playing = fault.clone();
-                world.wire.play(move |operation, _| (operation == failing).then(|| playing.clone()));
-                world.wire.take();
-                let answer = world.request(method.clone(), path).body("application/json", *body).send().await;
-                let reached = world.wire.take().iter().any(|call| call.operation == failing);
-                if reached {
-                    assert_unavailable(&answer);
-                    world.wire.play(|_, _| None);
+                let injected = fault.clone();
+                api.dynamodb
+                    .inject_faults(move |operation, _| (operation == failing).then(|| injected.clone()));
+                api.dynamodb.take_calls();
+                let response = api.request(method.clone(), path).body("application/json", *body).send().await;
+                let was_called = api.dynamodb.take_calls().iter().any(|call| call.operation == failing);
+                if was_called {
+                    assert_unavailable(&response);
+                    api.dynamodb.inject_faults(|_, _| None);
                     assert_eq!(snapshot().await, before, "{fault:?} of {failing}: {method} {path}");
                 }
             }
@@ -62,47 +63,47 @@ async fn whichever_call_fails_the_answer_is_503_and_nothing_is_half_written() {
 }
 
 #[tokio::test]
-async fn a_silent_database_is_given_up_in_time() {
-    let mut world = World::new().await;
-    // With the deadlines of the service, where other tests have patience.
-    let client = tests::engine::client(world.wire.client(), &world.endpoint).await;
-    world.environment.store = Store::configured(client, &world.environment.config.table);
-    world.restart();
-    for silent in ["UpdateItem", "Query"] {
-        let frozen = AtomicBool::new(false);
-        world.wire.play(move |operation, _| {
-            // From the first silent call on there is nothing to wait for but timers, which then run out at once.
-            if operation == silent && !frozen.swap(true, Ordering::Relaxed) {
+async fn a_hanging_call_times_out_before_the_function_does() {
+    let mut api = TestApi::new().await;
+    // This store has the timeouts of the service; other tests use longer ones.
+    let client = tests::engine::client(api.dynamodb.client(), &api.endpoint).await;
+    api.environment.store = Store::from_config(client, &api.environment.config.table);
+    api.restart();
+    for hanging in ["UpdateItem", "Query"] {
+        let paused = AtomicBool::new(false);
+        api.dynamodb.inject_faults(move |operation, _| {
+            // From the first hanging call on, only timers are pending. With the clock paused they fire at once.
+            if operation == hanging && !paused.swap(true, Ordering::Relaxed) {
                 tokio::time::pause();
             }
-            (operation == silent).then_some(Fault::Silent)
+            (operation == hanging).then_some(Fault::Hang)
         });
         let started = tokio::time::Instant::now();
-        assert_unavailable(&world.get("/api/v1/roles").await);
-        assert!(started.elapsed() < Duration::from_secs(9), "a function has ten seconds");
+        assert_unavailable(&api.get("/api/v1/roles").await);
+        assert!(started.elapsed() < Duration::from_secs(9), "a function times out after ten seconds");
         tokio::time::resume();
     }
 }
 
 #[tokio::test]
-async fn a_lost_gate_answer_is_not_asked_again() {
-    let world = World::new().await;
-    world.wire.play(|operation, _| (operation == "UpdateItem").then_some(Fault::AnswerLost));
-    world.wire.take();
-    let answer = world.request(Method::GET, "/api/v1/roles").key(GLOBEX, Mode::Live).send().await;
-    assert_unavailable(&answer);
-    assert_eq!(world.wire.take().len(), 1, "a retry could count the request twice");
-    world.wire.play(|_, _| None);
-    let shown = world.request(Method::GET, "/api/v1/organization").key(GLOBEX, Mode::Live).send().await;
-    assert_eq!(shown.number("/usage/requests_today"), 2);
+async fn a_gate_call_whose_response_is_lost_is_not_retried() {
+    let api = TestApi::new().await;
+    api.dynamodb.inject_faults(|operation, _| (operation == "UpdateItem").then_some(Fault::ResponseLost));
+    api.dynamodb.take_calls();
+    let response = api.request(Method::GET, "/api/v1/roles").key(GLOBEX, Mode::Live).send().await;
+    assert_unavailable(&response);
+    assert_eq!(api.dynamodb.take_calls().len(), 1, "a retry could count the request twice");
+    api.dynamodb.inject_faults(|_, _| None);
+    let actual = api.request(Method::GET, "/api/v1/organization").key(GLOBEX, Mode::Live).send().await;
+    assert_eq!(actual.number("/usage/requests_today"), 2);
 }
 
 #[tokio::test]
-async fn a_table_that_is_not_there_is_our_fault_and_says_no_more() {
-    let mut world = World::new().await;
-    world.environment.store = world.table(&world.wire, "no-such-table").await;
-    world.restart();
-    let answer = world.get("/api/v1/roles").await.expect(500);
-    assert_eq!(answer.string("/code"), "internal_error");
-    assert!(!answer.text.contains("table"), "{}", answer.text);
+async fn a_missing_table_returns_500_without_details() {
+    let mut api = TestApi::new().await;
+    api.environment.store = api.open_table(&api.dynamodb, "no-such-table").await;
+    api.restart();
+    let response = api.get("/api/v1/roles").await.expect(500);
+    assert_eq!(response.string("/code"), "internal_error");
+    assert!(!response.text.contains("table"), "{}", response.text);
 }

@@ -1,22 +1,22 @@
-//! Job postings: one a role, slugs, publishing.
+//! Job postings: one per role, slugs, publishing.
 
 use http::Method;
 use serde_json::{Value, json};
-use tests::{BASE_URL, World};
+use tests::{BASE_URL, TestApi};
 
-async fn role(world: &World, body: Value) -> u64 {
-    world.post("/api/v1/roles", body).await.expect(201).number("/id")
+async fn role(api: &TestApi, body: Value) -> u64 {
+    api.post("/api/v1/roles", body).await.expect(201).number("/id")
 }
 
-async fn posting(world: &World, role_id: u64) -> u64 {
-    world.post("/api/v1/job_postings", json!({ "role_id": role_id })).await.expect(201).number("/id")
+async fn posting(api: &TestApi, role_id: u64) -> u64 {
+    api.post("/api/v1/job_postings", json!({ "role_id": role_id })).await.expect(201).number("/id")
 }
 
 #[tokio::test]
-async fn a_posting_takes_from_its_role_what_it_does_not_say() {
-    let world = World::new().await;
-    let role_id = role(&world, json!({ "title": "Data Engineer", "description": "For the role" })).await;
-    let created = world
+async fn a_posting_inherits_missing_fields_from_its_role() {
+    let api = TestApi::new().await;
+    let role_id = role(&api, json!({ "title": "Data Engineer", "description": "For the role" })).await;
+    let created = api
         .post("/api/v1/job_postings", json!({ "role_id": role_id, "job_posting": { "requirements": "SQL" } }))
         .await
         .expect(201);
@@ -29,17 +29,17 @@ async fn a_posting_takes_from_its_role_what_it_does_not_say() {
     });
     assert_eq!(created.body, expected);
     assert_eq!(created.header("location"), format!("{BASE_URL}/api/v1/job_postings/{id}"));
-    assert_eq!(world.get(&format!("/api/v1/job_postings/{id}")).await.expect(200).body, expected);
-    let role = world.get(&format!("/api/v1/roles/{role_id}")).await.expect(200);
+    assert_eq!(api.get(&format!("/api/v1/job_postings/{id}")).await.expect(200).body, expected);
+    let role = api.get(&format!("/api/v1/roles/{role_id}")).await.expect(200);
     assert_eq!((role.number("/job_posting_id"), role.string("/job_posting_url")), (id, url.as_str()));
 }
 
 #[tokio::test]
-async fn a_role_has_at_most_one() {
-    let world = World::new().await;
-    let role_id = role(&world, json!({ "title": "x" })).await;
-    posting(&world, role_id).await;
-    let again = world.post("/api/v1/job_postings", json!({ "role_id": role_id })).await.expect(422);
+async fn a_role_has_at_most_one_posting() {
+    let api = TestApi::new().await;
+    let role_id = role(&api, json!({ "title": "x" })).await;
+    posting(&api, role_id).await;
+    let again = api.post("/api/v1/job_postings", json!({ "role_id": role_id })).await.expect(422);
     assert_eq!(again.messages(), ["role_id already has a job posting"]);
     for (body, message) in [
         (json!({}), "role_id can't be blank"),
@@ -54,35 +54,35 @@ async fn a_role_has_at_most_one() {
         ),
         (json!({ "role_id": role_id, "title": "x" }), "title is not a known field"),
     ] {
-        assert_eq!(world.post("/api/v1/job_postings", body).await.expect(422).messages(), [message]);
+        assert_eq!(api.post("/api/v1/job_postings", body).await.expect(422).messages(), [message]);
     }
 }
 
 #[tokio::test]
-async fn slugs_are_numbered_and_stay() {
-    let world = World::new().await;
+async fn duplicate_slugs_are_numbered_and_slugs_never_change() {
+    let api = TestApi::new().await;
     let mut slugs = Vec::new();
     for title in ["Engineer", "Engineer", "Engineer 3", "Engineer", "engineer!", "!!!", "¿?"] {
-        let role_id = role(&world, json!({ "title": title })).await;
-        let created = world.post("/api/v1/job_postings", json!({ "role_id": role_id })).await.expect(201);
+        let role_id = role(&api, json!({ "title": title })).await;
+        let created = api.post("/api/v1/job_postings", json!({ "role_id": role_id })).await.expect(201);
         slugs.push(created.string("/slug").to_owned());
     }
     assert_eq!(slugs, ["engineer", "engineer-2", "engineer-3", "engineer-4", "engineer-5", "job", "job-2"]);
 
-    let role_id = role(&world, json!({ "title": "Cook" })).await;
-    let id = posting(&world, role_id).await;
+    let role_id = role(&api, json!({ "title": "Cook" })).await;
+    let id = posting(&api, role_id).await;
     let renamed =
-        world.patch(&format!("/api/v1/job_postings/{id}"), json!({ "title": "Chef" })).await.expect(200);
+        api.patch(&format!("/api/v1/job_postings/{id}"), json!({ "title": "Chef" })).await.expect(200);
     assert_eq!((renamed.string("/title"), renamed.string("/slug")), ("Chef", "cook"));
 }
 
 #[tokio::test]
 async fn publishing_and_unpublishing_are_idempotent() {
-    let world = World::new().await;
-    let role_id = role(&world, json!({ "title": "x" })).await;
-    let id = posting(&world, role_id).await;
-    let go = async |step: &str| {
-        world.request(Method::POST, &format!("/api/v1/job_postings/{id}/{step}")).send().await
+    let api = TestApi::new().await;
+    let role_id = role(&api, json!({ "title": "x" })).await;
+    let id = posting(&api, role_id).await;
+    let change = async |step: &str| {
+        api.request(Method::POST, &format!("/api/v1/job_postings/{id}/{step}")).send().await
     };
     for (step, published, time) in [
         ("unpublish", false, "2026-11-20T09:30:00Z"),
@@ -91,45 +91,45 @@ async fn publishing_and_unpublishing_are_idempotent() {
         ("unpublish", false, "2026-11-20T09:33:00Z"),
         ("unpublish", false, "2026-11-20T09:33:00Z"),
     ] {
-        let answer = go(step).await.expect(200);
+        let response = change(step).await.expect(200);
         assert_eq!(
-            (answer.body["published"].as_bool(), answer.string("/updated_at")),
+            (response.body["published"].as_bool(), response.string("/updated_at")),
             (Some(published), time),
             "{step}"
         );
         let now =
-            world.environment.clock.now().checked_add(jiff::SignedDuration::from_mins(1)).expect("a time");
-        world.hands.set(&now.to_string());
+            api.environment.clock.now().checked_add(jiff::SignedDuration::from_mins(1)).expect("a time");
+        api.clock.set(&now.to_string());
     }
     assert_eq!(
-        world.get(&format!("/api/v1/roles/{role_id}")).await.string("/status"),
+        api.get(&format!("/api/v1/roles/{role_id}")).await.string("/status"),
         "draft",
-        "the role stays as it is"
+        "the role does not change"
     );
 }
 
 #[tokio::test]
-async fn a_closed_roles_posting_stays_offline() {
-    let world = World::new().await;
-    let role_id = role(&world, json!({ "title": "x" })).await;
-    let id = posting(&world, role_id).await;
-    world.delete(&format!("/api/v1/roles/{role_id}")).await.expect(200);
+async fn a_closed_roles_posting_cannot_be_published() {
+    let api = TestApi::new().await;
+    let role_id = role(&api, json!({ "title": "x" })).await;
+    let id = posting(&api, role_id).await;
+    api.delete(&format!("/api/v1/roles/{role_id}")).await.expect(200);
     let path = format!("/api/v1/job_postings/{id}/publish");
-    let refused = world.request(Method::POST, &path).send().await.expect(422);
+    let refused = api.request(Method::POST, &path).send().await.expect(422);
     assert_eq!(refused.string("/code"), "invalid_transition");
     assert_eq!(refused.messages(), ["published cannot become true while the role is closed"]);
-    world.request(Method::POST, &format!("/api/v1/roles/{role_id}/reopen")).send().await.expect(200);
-    world.request(Method::POST, &path).send().await.expect(200);
+    api.request(Method::POST, &format!("/api/v1/roles/{role_id}/reopen")).send().await.expect(200);
+    api.request(Method::POST, &path).send().await.expect(200);
 }
 
 #[tokio::test]
-async fn a_patch_changes_what_the_career_page_says() {
-    let world = World::new().await;
-    let role_id = role(&world, json!({ "title": "x", "description": "d" })).await;
-    let id = posting(&world, role_id).await;
+async fn a_patch_changes_the_public_text() {
+    let api = TestApi::new().await;
+    let role_id = role(&api, json!({ "title": "x", "description": "d" })).await;
+    let id = posting(&api, role_id).await;
     let path = format!("/api/v1/job_postings/{id}");
     let patched =
-        world.patch(&path, json!({ "public_description": null, "requirements": " r " })).await.expect(200);
+        api.patch(&path, json!({ "public_description": null, "requirements": " r " })).await.expect(200);
     assert_eq!((&patched.body["public_description"], patched.string("/requirements")), (&Value::Null, "r"));
     for (body, message) in [
         (json!({ "title": "" }), "title can't be blank"),
@@ -139,26 +139,26 @@ async fn a_patch_changes_what_the_career_page_says() {
         (json!({ "slug": "y" }), "slug is not a known field"),
         (json!({ "role_id": 1 }), "role_id is not a known field"),
     ] {
-        assert_eq!(world.patch(&path, body).await.expect(422).messages(), [message]);
+        assert_eq!(api.patch(&path, body).await.expect(422).messages(), [message]);
     }
     let stale =
-        world.request(Method::PATCH, &path).header("if-match", "\"stale\"").json(&json!({})).send().await;
+        api.request(Method::PATCH, &path).header("if-match", "\"stale\"").json(&json!({})).send().await;
     assert_eq!(stale.expect(412).string("/code"), "precondition_failed");
 }
 
 #[tokio::test]
-async fn a_list_is_filtered_by_published() {
-    let world = World::new().await;
+async fn the_list_can_be_filtered_by_published() {
+    let api = TestApi::new().await;
     let live =
-        world.post("/api/v1/quick_post", json!({ "role": { "title": "a" } })).await.number("/job_posting/id");
-    let draft = world
+        api.post("/api/v1/quick_post", json!({ "role": { "title": "a" } })).await.number("/job_posting/id");
+    let draft = api
         .post("/api/v1/quick_post", json!({ "role": { "title": "b" }, "publish": false }))
         .await
         .number("/job_posting/id");
     for (query, expected) in
         [("", vec![draft, live]), ("?published=true", vec![live]), ("?published=false", vec![draft])]
     {
-        let listed = world.get(&format!("/api/v1/job_postings{query}")).await.expect(200);
+        let listed = api.get(&format!("/api/v1/job_postings{query}")).await.expect(200);
         let ids: Vec<_> = listed.body["data"]
             .as_array()
             .into_iter()
@@ -167,6 +167,6 @@ async fn a_list_is_filtered_by_published() {
             .collect();
         assert_eq!(ids, expected, "{query}");
     }
-    let refused = world.get("/api/v1/job_postings?published=yes").await.expect(422);
+    let refused = api.get("/api/v1/job_postings?published=yes").await.expect(422);
     assert_eq!(refused.messages(), ["published must be true or false"]);
 }

@@ -1,11 +1,11 @@
-//! The API, through gateway events, against a DynamoDB. One file a subject.
+//! The API tests: they send gateway events to the functions, which use a DynamoDB. Each file has one subject.
 
 #![allow(
     clippy::unwrap_used,
     clippy::expect_used,
     clippy::panic,
     clippy::large_futures,
-    reason = "in a test, a panic is a failure, and the stack is large enough"
+    reason = "a panic in a test is a failure, and the stack is large enough"
 )]
 
 mod access;
@@ -36,6 +36,7 @@ mod fake_x;
 mod faults;
 mod guide;
 mod idempotency;
+mod imports;
 mod job_postings;
 mod oauth_access;
 mod oauth_authorize;

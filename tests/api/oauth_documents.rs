@@ -1,19 +1,19 @@
-//! OAuth: applications that are described by a document on the web.
+//! OAuth: applications whose client id is the URL of a metadata document.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex};
 
 use serde_json::{Value, json};
-use shared::providers::client_document::{ClientDocuments, Unfetched};
+use shared::providers::client_document::{ClientDocuments, FetchError};
 use tests::browser::{Browser, Form};
-use tests::oauth::{self, App, REDIRECT, Tokens, address, refusal};
-use tests::{ACME, Answer, World};
+use tests::oauth::{self, OAuthApp, REDIRECT, Tokens, authorize_url, oauth_error};
+use tests::{ACME, Response, TestApi};
 
-const HERE: &str = "https://app.example/client.json";
+const CLIENT_ID: &str = "https://app.example/client.json";
 
-type Document = Result<String, Unfetched>;
+type Document = Result<String, FetchError>;
 
-/// What is on the web, and the addresses that were fetched.
+/// The documents on the web, and the URLs that were fetched.
 #[derive(Clone, Default)]
 struct Web {
     documents: Arc<Mutex<HashMap<String, Document>>>,
@@ -21,13 +21,13 @@ struct Web {
 }
 
 impl Web {
-    async fn world(&self) -> World {
+    async fn api(&self) -> TestApi {
         let web = self.clone();
-        let documents = ClientDocuments::given(move |url| {
+        let documents = ClientDocuments::from_fn(move |url| {
             web.fetched.lock().unwrap().push(url.as_str().to_owned());
-            web.documents.lock().unwrap().get(url.as_str()).cloned().unwrap_or(Err(Unfetched::Unreached))
+            web.documents.lock().unwrap().get(url.as_str()).cloned().unwrap_or(Err(FetchError::Unreached))
         });
-        World::with_documents(documents).await
+        TestApi::with_documents(documents).await
     }
 
     fn put(&self, address: &str, document: Document) {
@@ -40,61 +40,61 @@ impl Web {
 }
 
 fn document() -> Value {
-    json!({ "client_id": HERE, "client_name": "Documented", "redirect_uris": [REDIRECT], "client_uri": "https://app.example" })
+    json!({ "client_id": CLIENT_ID, "client_name": "Documented", "redirect_uris": [REDIRECT], "client_uri": "https://app.example" })
 }
 
-async fn ask(world: &World, id: &str, source: &str) -> Answer {
-    let path = address(&App::public(world, id).asking());
-    world.request(http::Method::GET, &path).anonymous().from(source).send().await
+async fn request(api: &TestApi, id: &str, source: &str) -> Response {
+    let path = authorize_url(&OAuthApp::public(api, id).authorization_request());
+    api.request(http::Method::GET, &path).anonymous().from(source).send().await
 }
 
-fn assert_error_page(answer: &Answer, what: &str) {
-    assert_eq!((answer.status, answer.header("location")), (400, ""), "{what:?}");
-    assert!(answer.header("content-type").starts_with("text/html"), "{what:?}");
+fn assert_error_page(response: &Response, what: &str) {
+    assert_eq!((response.status, response.header("location")), (400, ""), "{what:?}");
+    assert!(response.header("content-type").starts_with("text/html"), "{what:?}");
 }
 
 #[tokio::test]
-async fn a_documented_application_gets_its_tokens_like_any_other() {
+async fn an_application_with_a_metadata_document_gets_tokens() {
     let web = Web::default();
-    web.put(HERE, Ok(document().to_string()));
-    let world = web.world().await;
-    let browser = Browser::signed_in(&world, ACME).await;
-    let app = App::public(&world, HERE);
-    let page = browser.get(&address(&app.asking())).await.expect(200);
+    web.put(CLIENT_ID, Ok(document().to_string()));
+    let api = web.api().await;
+    let browser = Browser::signed_in(&api, ACME).await;
+    let app = OAuthApp::public(&api, CLIENT_ID);
+    let page = browser.get(&authorize_url(&app.authorization_request())).await.expect(200);
     assert!(
         page.text.contains("Documented") && page.text.contains("<strong>app.example</strong>"),
         "{}",
         page.text
     );
-    assert!(!page.text.contains("nobody has verified"), "its address vouches for it");
+    assert!(!page.text.contains("is not verified"), "the client is identified by its URL");
     let tokens = app.connect(&browser).await;
-    assert_eq!(oauth::status(&world, &tokens.access).await, 200);
+    assert_eq!(oauth::token_status(&api, &tokens.access).await, 200);
     let next = Tokens::of(&app.refresh(&tokens.refresh).await);
     app.revoke(&next.refresh).await.expect(200);
-    assert_eq!(oauth::status(&world, &next.access).await, 401);
+    assert_eq!(oauth::token_status(&api, &next.access).await, 401);
     assert_eq!(web.fetched(), 1);
-    // It has no secret, and nobody can give it one.
+    // Such a client is public, so a secret is refused.
     let mut with_secret = app.clone();
     with_secret.secret = Some("x".to_owned());
-    assert_eq!(refusal(&with_secret.refresh(&next.refresh).await), (401, "invalid_client"));
+    assert_eq!(oauth_error(&with_secret.refresh(&next.refresh).await), (401, "invalid_client"));
 }
 
 #[tokio::test]
-async fn a_document_that_is_not_right_is_an_error_page() {
+async fn an_invalid_document_gets_an_error_page() {
     let web = Web::default();
-    let world = web.world().await;
+    let api = web.api().await;
     let with = |name: &str, value: Value| {
         let mut document = document();
         document[name] = value;
         Ok(document.to_string())
     };
     let eleven: Vec<_> = (0..11).map(|number| format!("https://app.example/{number}")).collect();
-    let bad = [
+    let invalid = [
         with("client_id", json!("https://app.example/other.json")),
         with("client_id", json!("https://app.example/client.json/")),
         with("client_id", json!("HTTPS://app.example/client.json")),
         with("client_id", Value::Null),
-        with("client_id", json!([HERE])),
+        with("client_id", json!([CLIENT_ID])),
         with("client_secret", json!("secret")),
         with("client_secret", Value::Null),
         with("token_endpoint_auth_method", json!("client_secret_basic")),
@@ -117,78 +117,81 @@ async fn a_document_that_is_not_right_is_an_error_page() {
         Ok("null".to_owned()),
         Ok(format!("[{}]", document())),
         Ok("[".repeat(5_000)),
-        Ok(json!({ "client_id": HERE }).to_string()),
-        Err(Unfetched::Unreached),
-        Err(Unfetched::Lost),
-        Err(Unfetched::Status(302)),
-        Err(Unfetched::Status(404)),
-        Err(Unfetched::NotJson),
-        Err(Unfetched::TooLong),
+        Ok(json!({ "client_id": CLIENT_ID }).to_string()),
+        Err(FetchError::Unreached),
+        Err(FetchError::Lost),
+        Err(FetchError::Status(302)),
+        Err(FetchError::Status(404)),
+        Err(FetchError::NotJson),
+        Err(FetchError::TooLong),
     ];
-    for (number, bad) in bad.into_iter().enumerate() {
-        web.put(HERE, bad.clone());
+    for (number, invalid) in invalid.into_iter().enumerate() {
+        web.put(CLIENT_ID, invalid.clone());
         let source = format!("198.51.100.{number}");
-        assert_error_page(&ask(&world, HERE, &source).await, &format!("{bad:?}"));
-        assert_eq!(web.fetched(), number + 1, "a failure is not kept: {bad:?}");
+        assert_error_page(&request(&api, CLIENT_ID, &source).await, &format!("{invalid:?}"));
+        assert_eq!(web.fetched(), number + 1, "a failure is not cached: {invalid:?}");
     }
-    for good in [
+    for valid in [
         with("token_endpoint_auth_method", json!("none")),
         with("redirect_uris", json!([REDIRECT, "http://127.0.0.1/cb"])),
     ] {
-        web.put(HERE, good);
-        ask(&world, HERE, "203.0.113.1").await.expect(303);
-        world.hands.set("2026-11-22T09:30:00Z");
+        web.put(CLIENT_ID, valid);
+        request(&api, CLIENT_ID, "203.0.113.1").await.expect(303);
+        api.clock.set("2026-11-22T09:30:00Z");
     }
 }
 
 #[tokio::test]
-async fn a_document_is_kept_for_a_day_and_no_longer() {
+async fn a_document_is_cached_for_a_day() {
     let web = Web::default();
-    web.put(HERE, Ok(document().to_string()));
-    let world = web.world().await;
-    let ask = || ask(&world, HERE, "127.0.0.1");
+    web.put(CLIENT_ID, Ok(document().to_string()));
+    let api = web.api().await;
+    let request = || request(&api, CLIENT_ID, "127.0.0.1");
     for (time, status, fetched) in
         [("2026-11-20T09:30:00Z", 303, 1), ("2026-11-20T09:30:01Z", 303, 1), ("2026-11-21T09:29:59Z", 303, 1)]
     {
-        world.hands.set(time);
-        assert_eq!((ask().await.status, web.fetched()), (status, fetched), "{time}");
-        // What has changed in the meantime is not seen yet.
-        web.put(HERE, Err(Unfetched::Status(404)));
+        api.clock.set(time);
+        assert_eq!((request().await.status, web.fetched()), (status, fetched), "{time}");
+        // A later change is not visible until the cached document expires.
+        web.put(CLIENT_ID, Err(FetchError::Status(404)));
     }
-    world.hands.set("2026-11-21T09:30:00Z");
-    assert_error_page(&ask().await, "what is gone a day later is gone");
+    api.clock.set("2026-11-21T09:30:00Z");
+    assert_error_page(&request().await, "a document that is missing a day later");
     let mut moved = document();
     moved["redirect_uris"] = json!(["https://app.example/elsewhere"]);
-    web.put(HERE, Ok(moved.to_string()));
-    assert_error_page(&ask().await, "what has changed is changed");
-    web.put(HERE, Ok(document().to_string()));
-    assert_error_page(&ask().await, "and kept for a day again");
+    web.put(CLIENT_ID, Ok(moved.to_string()));
+    assert_error_page(&request().await, "a document that has changed");
+    web.put(CLIENT_ID, Ok(document().to_string()));
+    assert_error_page(&request().await, "the changed document is cached for a day");
     assert_eq!(web.fetched(), 3);
 }
 
 #[tokio::test]
-async fn an_address_has_thirty_documents_fetched_in_ten_minutes() {
+async fn an_address_may_cause_thirty_fetches_in_ten_minutes() {
     let web = Web::default();
-    web.put(HERE, Ok(document().to_string()));
-    let world = web.world().await;
-    ask(&world, HERE, "198.51.100.7").await.expect(303);
+    web.put(CLIENT_ID, Ok(document().to_string()));
+    let api = web.api().await;
+    request(&api, CLIENT_ID, "198.51.100.7").await.expect(303);
     for number in 1..30 {
         let id = format!("https://app.example/{number}.json");
-        assert_error_page(&ask(&world, &id, "198.51.100.7").await, &id);
+        assert_error_page(&request(&api, &id, "198.51.100.7").await, &id);
     }
     assert_eq!(web.fetched(), 30);
-    assert_error_page(&ask(&world, "https://app.example/31.json", "198.51.100.7").await, "one too many");
+    assert_error_page(
+        &request(&api, "https://app.example/31.json", "198.51.100.7").await,
+        "the 31st document",
+    );
     assert_eq!(web.fetched(), 30);
-    ask(&world, HERE, "198.51.100.7").await.expect(303);
-    ask(&world, "https://app.example/31.json", "198.51.100.8").await.expect(400);
-    assert_eq!(web.fetched(), 31, "others are not in its way");
-    world.hands.set("2026-11-20T09:40:00Z");
-    ask(&world, "https://app.example/32.json", "198.51.100.7").await.expect(400);
+    request(&api, CLIENT_ID, "198.51.100.7").await.expect(303);
+    request(&api, "https://app.example/31.json", "198.51.100.8").await.expect(400);
+    assert_eq!(web.fetched(), 31, "the limit applies to each address");
+    api.clock.set("2026-11-20T09:40:00Z");
+    request(&api, "https://app.example/32.json", "198.51.100.7").await.expect(400);
     assert_eq!(web.fetched(), 32);
 }
 
-/// Hosts that lead inside, in every notation, and whatever a careless reader takes for another one.
-const HOSTS: &str = "127.0.0.1 127.1 127.0.1 0177.0.0.1 0x7f.0.0.1 0x7f000001 2130706433 017700000001 127.0.0.1. 0 0.0.0.0 \
+/// Hosts of internal networks in every notation, and hosts that a careless parser mistakes for others.
+const HOSTILE_HOSTS: &str = "127.0.0.1 127.1 127.0.1 0177.0.0.1 0x7f.0.0.1 0x7f000001 2130706433 017700000001 127.0.0.1. 0 0.0.0.0 \
     10.0.0.1 10.1 167772161 172.16.0.1 172.31.255.255 192.168.0.1 192.168.1 3232235521 169.254.169.254 169.254.43518 \
     0xa9fea9fe 2852039166 0251.0376.0251.0376 169.254.170.2 169.254.170.23 100.64.0.1 100.100.100.200 192.0.0.192 \
     198.18.0.1 224.0.0.1 240.0.0.1 255.255.255.255 8.8.8.8 1.1.1.1 1.2.3.4.5 256.256.256.256 example.1 example.0x1 \
@@ -204,8 +207,8 @@ const HOSTS: &str = "127.0.0.1 127.1 127.0.1 0177.0.0.1 0x7f.0.0.1 0x7f000001 21
     127.0.0.1%23@app.example app.ex\tample app.ex\nample app.example\0 app.example%00 app.example%0d%0a *.app.example \
     api.rolecall.test:443";
 
-/// Other addresses that are none of a document.
-const ADDRESSES: &str = "http://app.example/x HTTPS://app.example/x ftp://app.example/x file:///etc/passwd \
+/// Other URLs that are invalid as client ids.
+const HOSTILE_URLS: &str = "http://app.example/x HTTPS://app.example/x ftp://app.example/x file:///etc/passwd \
     gopher://app.example/x data:application/json,{} javascript:alert(1) blob:https://app.example/x https:app.example/x \
     https:/app.example/x https:///app.example/x //app.example/x /client.json https:// https:///x https://app.example \
     https://app.example/ https://app.example? https://app.example/?x=1 https://app.example/x# https://app.example/x#y \
@@ -213,18 +216,18 @@ const ADDRESSES: &str = "http://app.example/x HTTPS://app.example/x ftp://app.ex
     https://app.example\\x https:\\\\app.example\\x https://app.example/é https://app.example/<x>";
 
 #[tokio::test]
-async fn no_hostile_address_is_fetched_or_answered_with_a_redirect() {
+async fn a_hostile_url_is_neither_fetched_nor_redirected_to() {
     let web = Web::default();
-    let world = web.world().await;
-    let hosts = HOSTS.split(' ').map(|host| format!("https://{host}/client.json"));
+    let api = web.api().await;
+    let hosts = HOSTILE_HOSTS.split(' ').map(|host| format!("https://{host}/client.json"));
     let long = format!("https://app.example/{}", "x".repeat(481));
-    let all: Vec<_> = hosts.chain(ADDRESSES.split(' ').map(str::to_owned)).chain([long]).collect();
+    let all: Vec<_> = hosts.chain(HOSTILE_URLS.split(' ').map(str::to_owned)).chain([long]).collect();
     assert!(all.len() >= 130, "{}", all.len());
     for hostile in all {
-        assert_error_page(&ask(&world, &hostile, "127.0.0.1").await, &hostile);
+        assert_error_page(&request(&api, &hostile, "127.0.0.1").await, &hostile);
         let form = Form::new(&[("grant_type", "refresh_token"), ("refresh_token", "x")]);
-        let answer = App::public(&world, &hostile).send("/oauth/token", &form).await;
-        assert_eq!(refusal(&answer), (401, "invalid_client"), "{hostile:?}");
+        let response = OAuthApp::public(&api, &hostile).send("/oauth/token", &form).await;
+        assert_eq!(oauth_error(&response), (401, "invalid_client"), "{hostile:?}");
         assert_eq!(web.fetched(), 0, "{hostile:?}");
     }
 }

@@ -1,140 +1,142 @@
-//! OAuth with a DynamoDB that is throttled, slow or gone: told so in OAuth's own form, and nothing half-done.
+//! OAuth while DynamoDB is throttled, slow or unreachable: the response is an OAuth error, and there are no partial
+//! writes.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use serde_json::json;
 use tests::browser::{Browser, Form};
-use tests::oauth::{App, REDIRECT, Tokens, address, refusal, registration, status};
-use tests::wire::Fault;
-use tests::{ACME, Answer, World};
+use tests::interceptor::Fault;
+use tests::oauth::{OAuthApp, REDIRECT, Tokens, authorize_url, oauth_error, registration, token_status};
+use tests::{ACME, Response, TestApi};
 
-fn assert_unavailable(answer: &Answer, what: &str) {
-    assert_eq!(refusal(answer), (503, "temporarily_unavailable"), "{what}");
-    assert_eq!(answer.header("retry-after"), "1", "{what}");
-    assert!(!answer.text.to_lowercase().contains("dynamo"), "no detail: {}", answer.text);
+fn assert_unavailable(response: &Response, what: &str) {
+    assert_eq!(oauth_error(response), (503, "temporarily_unavailable"), "{what}");
+    assert_eq!(response.header("retry-after"), "1", "{what}");
+    assert!(!response.text.to_lowercase().contains("dynamo"), "no details: {}", response.text);
 }
 
-/// From now on, this goes wrong with every call of the operation.
-fn play(world: &World, failing: &'static str, fault: &Fault) {
+/// Makes every call of an operation fail.
+fn fail(api: &TestApi, failing: &'static str, fault: &Fault) {
     let fault = fault.clone();
-    world.wire.play(move |operation, _| (operation == failing).then(|| fault.clone()));
+    api.dynamodb.inject_faults(move |operation, _| (operation == failing).then(|| fault.clone()));
 }
 
-const NOT_DONE: [Fault; 3] = [Fault::Throttled, Fault::Unreachable, Fault::Internal];
+/// The faults that leave a call without effect.
+const WITHOUT_EFFECT: [Fault; 3] = [Fault::Throttled, Fault::Unreachable, Fault::Internal];
 
 #[tokio::test]
-async fn what_was_not_done_for_a_fault_can_be_asked_again() {
-    let world = World::new().await;
-    let browser = Browser::signed_in(&world, ACME).await;
-    let app = App::register(&world, "none").await;
-    let mut code = app.code(&browser, &app.asking(), "live").await;
-    for fault in NOT_DONE {
+async fn a_request_that_failed_without_effect_can_be_repeated() {
+    let api = TestApi::new().await;
+    let browser = Browser::signed_in(&api, ACME).await;
+    let app = OAuthApp::register(&api, "none").await;
+    let mut code = app.code(&browser, &app.authorization_request(), "live").await;
+    for fault in WITHOUT_EFFECT {
         for failing in ["GetItem", "TransactWriteItems"] {
             let what = format!("{fault:?} of {failing}");
-            play(&world, failing, &fault);
+            fail(&api, failing, &fault);
             assert_unavailable(&app.exchange(&code).await, &what);
-            world.wire.play(|_, _| None);
+            api.dynamodb.inject_faults(|_, _| None);
             let first = Tokens::of(&app.exchange(&code).await);
-            play(&world, failing, &fault);
+            fail(&api, failing, &fault);
             assert_unavailable(&app.refresh(&first.refresh).await, &what);
-            world.wire.play(|_, _| None);
-            assert_eq!(status(&world, &first.access).await, 200, "{what}");
+            api.dynamodb.inject_faults(|_, _| None);
+            assert_eq!(token_status(&api, &first.access).await, 200, "{what}");
             let next = Tokens::of(&app.refresh(&first.refresh).await);
             for token in [&next.access, &next.refresh] {
-                play(&world, failing, &fault);
+                fail(&api, failing, &fault);
                 assert_unavailable(&app.revoke(token).await, &what);
-                world.wire.play(|_, _| None);
-                assert_eq!(status(&world, &next.access).await, 200, "{what}");
+                api.dynamodb.inject_faults(|_, _| None);
+                assert_eq!(token_status(&api, &next.access).await, 200, "{what}");
             }
             app.revoke(&next.refresh).await.expect(200);
-            assert_eq!(status(&world, &next.access).await, 401, "{what}");
-            code = app.code(&browser, &app.asking(), "live").await;
+            assert_eq!(token_status(&api, &next.access).await, 401, "{what}");
+            code = app.code(&browser, &app.authorization_request(), "live").await;
         }
     }
 }
 
 #[tokio::test]
-async fn a_registration_or_a_consent_that_fails_says_so() {
-    let world = World::new().await;
-    let browser = Browser::signed_in(&world, ACME).await;
-    let app = App::register(&world, "none").await;
-    let page = browser.get(&address(&app.asking())).await.expect(200);
+async fn a_failed_registration_or_consent_returns_503() {
+    let api = TestApi::new().await;
+    let browser = Browser::signed_in(&api, ACME).await;
+    let app = OAuthApp::register(&api, "none").await;
+    let page = browser.get(&authorize_url(&app.authorization_request())).await.expect(200);
     let form = Form::of(&page, "/oauth/authorize").and("mode", "live").and("decision", "allow");
-    for fault in NOT_DONE {
+    for fault in WITHOUT_EFFECT {
         for failing in ["UpdateItem", "PutItem"] {
-            play(&world, failing, &fault);
-            let answer = registration(&world, &json!({ "redirect_uris": [REDIRECT] })).send().await;
-            assert_unavailable(&answer, &format!("{fault:?} of {failing}"));
+            fail(&api, failing, &fault);
+            let response = registration(&api, &json!({ "redirect_uris": [REDIRECT] })).send().await;
+            assert_unavailable(&response, &format!("{fault:?} of {failing}"));
         }
         for failing in ["GetItem", "BatchGetItem", "TransactWriteItems"] {
-            play(&world, failing, &fault);
-            let answer = browser.submit("/oauth/authorize", &form).await;
-            assert_eq!((answer.status, answer.header("location")), (503, ""), "{fault:?} of {failing}");
-            assert!(answer.header("content-type").starts_with("text/html"));
+            fail(&api, failing, &fault);
+            let response = browser.submit("/oauth/authorize", &form).await;
+            assert_eq!((response.status, response.header("location")), (503, ""), "{fault:?} of {failing}");
+            assert!(response.header("content-type").starts_with("text/html"));
         }
-        world.wire.play(|_, _| None);
+        api.dynamodb.inject_faults(|_, _| None);
     }
-    let (_, told) = Form::of_location(&browser.submit("/oauth/authorize", &form).await);
-    Tokens::of(&app.exchange(told.get("code")).await);
+    let (_, params) = Form::of_location(&browser.submit("/oauth/authorize", &form).await);
+    Tokens::of(&app.exchange(params.get("code")).await);
 }
 
-/// The first `times` answers to a transaction are lost.
-fn lose_answers(world: &World, times: usize) {
+/// Loses the responses to the first `times` transactions.
+fn lose_responses(api: &TestApi, times: usize) {
     let lost = AtomicUsize::new(0);
-    world.wire.play(move |operation, _| {
-        let loses = operation == "TransactWriteItems" && lost.fetch_add(1, Ordering::SeqCst) < times;
-        loses.then_some(Fault::AnswerLost)
+    api.dynamodb.inject_faults(move |operation, _| {
+        let is_lost = operation == "TransactWriteItems" && lost.fetch_add(1, Ordering::SeqCst) < times;
+        is_lost.then_some(Fault::ResponseLost)
     });
 }
 
 #[tokio::test]
-async fn an_answer_that_is_lost_once_is_not_missed() {
-    let world = World::new().await;
-    let browser = Browser::signed_in(&world, ACME).await;
-    let app = App::register(&world, "none").await;
-    let code = app.code(&browser, &app.asking(), "live").await;
-    // The transaction is sent again with its token, so DynamoDB knows that it has done it.
-    lose_answers(&world, 1);
+async fn a_response_that_is_lost_once_is_retried() {
+    let api = TestApi::new().await;
+    let browser = Browser::signed_in(&api, ACME).await;
+    let app = OAuthApp::register(&api, "none").await;
+    let code = app.code(&browser, &app.authorization_request(), "live").await;
+    // The transaction is retried with the same token, so DynamoDB does not apply it twice.
+    lose_responses(&api, 1);
     let first = Tokens::of(&app.exchange(&code).await);
-    lose_answers(&world, 1);
+    lose_responses(&api, 1);
     let next = Tokens::of(&app.refresh(&first.refresh).await);
-    assert_eq!(status(&world, &next.access).await, 200);
-    lose_answers(&world, 1);
+    assert_eq!(token_status(&api, &next.access).await, 200);
+    lose_responses(&api, 1);
     app.revoke(&next.refresh).await.expect(200);
-    assert_eq!(status(&world, &next.access).await, 401);
+    assert_eq!(token_status(&api, &next.access).await, 401);
 }
 
 #[tokio::test]
-async fn a_lost_answer_leaves_nobody_with_more_than_was_granted() {
-    let world = World::new().await;
-    let browser = Browser::signed_in(&world, ACME).await;
-    let app = App::register(&world, "none").await;
-    let code = app.code(&browser, &app.asking(), "live").await;
-    // The code was spent, and nobody has the tokens: the member is asked again.
-    lose_answers(&world, usize::MAX);
+async fn lost_responses_never_leave_extra_valid_tokens() {
+    let api = TestApi::new().await;
+    let browser = Browser::signed_in(&api, ACME).await;
+    let app = OAuthApp::register(&api, "none").await;
+    let code = app.code(&browser, &app.authorization_request(), "live").await;
+    // The code is used up and the tokens are lost, so the member has to consent again.
+    lose_responses(&api, usize::MAX);
     assert_unavailable(&app.exchange(&code).await, "a code");
-    world.wire.play(|_, _| None);
-    assert_eq!(refusal(&app.exchange(&code).await), (400, "invalid_grant"));
+    api.dynamodb.inject_faults(|_, _| None);
+    assert_eq!(oauth_error(&app.exchange(&code).await), (400, "invalid_grant"));
     let first = app.connect(&browser).await;
-    // The pair was renewed, and nobody has it: it is renewed once more.
-    lose_answers(&world, usize::MAX);
+    // The tokens were refreshed and the new ones are lost, so the application refreshes again.
+    lose_responses(&api, usize::MAX);
     assert_unavailable(&app.refresh(&first.refresh).await, "a refresh token");
-    world.wire.play(|_, _| None);
-    assert_eq!(status(&world, &first.access).await, 401);
+    api.dynamodb.inject_faults(|_, _| None);
+    assert_eq!(token_status(&api, &first.access).await, 401);
     let next = Tokens::of(&app.refresh(&first.refresh).await);
-    assert_eq!(status(&world, &next.access).await, 200);
-    // It was revoked, and nobody was told.
-    lose_answers(&world, usize::MAX);
+    assert_eq!(token_status(&api, &next.access).await, 200);
+    // The token was revoked, but the response was lost.
+    lose_responses(&api, usize::MAX);
     assert_unavailable(&app.revoke(&next.refresh).await, "a revocation");
-    world.wire.play(|_, _| None);
-    assert_eq!(status(&world, &next.access).await, 401);
+    api.dynamodb.inject_faults(|_, _| None);
+    assert_eq!(token_status(&api, &next.access).await, 401);
     app.revoke(&next.refresh).await.expect(200);
-    // A consent whose answer was lost grants a code that nobody knows; the next one is good.
-    let page = browser.get(&address(&app.asking())).await.expect(200);
+    // The code of a consent whose response was lost is unknown to everybody. The next consent succeeds.
+    let page = browser.get(&authorize_url(&app.authorization_request())).await.expect(200);
     let form = Form::of(&page, "/oauth/authorize").and("mode", "live").and("decision", "allow");
-    lose_answers(&world, usize::MAX);
+    lose_responses(&api, usize::MAX);
     assert_eq!(browser.submit("/oauth/authorize", &form).await.status, 503);
-    world.wire.play(|_, _| None);
-    let (_, told) = Form::of_location(&browser.submit("/oauth/authorize", &form).await);
-    Tokens::of(&app.exchange(told.get("code")).await);
+    api.dynamodb.inject_faults(|_, _| None);
+    let (_, params) = Form::of_location(&browser.submit("/oauth/authorize", &form).await);
+    Tokens::of(&app.exchange(params.get("code")).await);
 }

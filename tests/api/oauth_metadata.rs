@@ -1,4 +1,4 @@
-//! OAuth: what clients discover, and scripts of any origin may ask.
+//! OAuth: discovery metadata, CORS and challenges.
 
 use http::Method;
 use rolecall_local::functions::tables;
@@ -9,8 +9,8 @@ use shared::id::Id;
 use shared::model::{Mode, Scope};
 use shared::random::Random;
 use tests::browser::Browser;
-use tests::oauth::{App, Tokens};
-use tests::{ACME, Answer, World, tenant};
+use tests::oauth::{OAuthApp, Tokens};
+use tests::{ACME, Response, TestApi, tenant};
 
 const SCOPES: [&str; 8] = [
     "roles:read",
@@ -22,21 +22,21 @@ const SCOPES: [&str; 8] = [
     "channels:write",
     "organization:read",
 ];
-const METADATA: &str =
+const CHALLENGE: &str =
     "Bearer resource_metadata=\"https://api.rolecall.test/.well-known/oauth-protected-resource/api/v1\"";
 
-async fn discover(world: &World, name: &str) -> Answer {
-    world.request(Method::GET, &format!("/.well-known/{name}")).anonymous().send().await
+async fn discover(api: &TestApi, name: &str) -> Response {
+    api.request(Method::GET, &format!("/.well-known/{name}")).anonymous().send().await
 }
 
 #[tokio::test]
-async fn the_server_describes_itself() {
-    let world = World::new().await;
+async fn the_authorization_server_metadata_is_complete() {
+    let api = TestApi::new().await;
     let methods = ["none", "client_secret_basic", "client_secret_post"];
-    world.wire.take();
-    let answer = discover(&world, "oauth-authorization-server").await.expect(200);
+    api.dynamodb.take_calls();
+    let response = discover(&api, "oauth-authorization-server").await.expect(200);
     assert_eq!(
-        answer.body,
+        response.body,
         json!({
             "issuer": "https://api.rolecall.test",
             "authorization_endpoint": "https://api.rolecall.test/oauth/authorize",
@@ -54,19 +54,19 @@ async fn the_server_describes_itself() {
             "client_id_metadata_document_supported": true,
         })
     );
-    assert_eq!(answer.header("content-type"), "application/json");
-    assert!(world.wire.take().is_empty(), "nothing is read for it");
+    assert_eq!(response.header("content-type"), "application/json");
+    assert!(api.dynamodb.take_calls().is_empty(), "the metadata is static");
 }
 
 #[tokio::test]
-async fn the_api_and_its_host_describe_themselves_as_resources() {
-    let world = World::new().await;
+async fn the_api_and_its_host_have_protected_resource_metadata() {
+    let api = TestApi::new().await;
     for (name, resource) in [
         ("oauth-protected-resource", "https://api.rolecall.test"),
         ("oauth-protected-resource/api/v1", "https://api.rolecall.test/api/v1"),
     ] {
         assert_eq!(
-            discover(&world, name).await.expect(200).body,
+            discover(&api, name).await.expect(200).body,
             json!({
                 "resource": resource,
                 "resource_name": "Rolecall API",
@@ -76,25 +76,25 @@ async fn the_api_and_its_host_describe_themselves_as_resources() {
             })
         );
     }
-    discover(&world, "oauth-protected-resource/api/v2").await.expect(404);
+    discover(&api, "oauth-protected-resource/api/v2").await.expect(404);
 }
 
 #[tokio::test]
-async fn without_a_base_url_the_domain_that_was_asked_is_the_issuer() {
-    let mut world = World::new().await;
-    world.environment.config.base_url = None;
-    world.restart();
-    let answer = discover(&world, "oauth-authorization-server").await;
-    assert_eq!(answer.string("/issuer"), "https://api.rolecall.test");
+async fn without_a_base_url_the_requested_host_is_the_issuer() {
+    let mut api = TestApi::new().await;
+    api.environment.config.base_url = None;
+    api.restart();
+    let response = discover(&api, "oauth-authorization-server").await;
+    assert_eq!(response.string("/issuer"), "https://api.rolecall.test");
 }
 
 #[tokio::test]
-async fn scripts_of_any_origin_may_talk_to_all_but_the_pages() {
-    let world = World::new().await;
+async fn cors_allows_any_origin_except_on_pages() {
+    let api = TestApi::new().await;
     let script = |method: Method, path: &str| {
-        world.request(method, path).anonymous().header("origin", "https://tool.example")
+        api.request(method, path).anonymous().header("origin", "https://tool.example")
     };
-    let credentials = |answer: &Answer| answer.header("access-control-allow-credentials").to_owned();
+    let credentials = |response: &Response| response.header("access-control-allow-credentials").to_owned();
     for (path, own, status) in [
         ("/.well-known/oauth-authorization-server", Method::GET, 200),
         ("/.well-known/oauth-protected-resource", Method::GET, 200),
@@ -103,8 +103,9 @@ async fn scripts_of_any_origin_may_talk_to_all_but_the_pages() {
         ("/oauth/token", Method::POST, 400),
         ("/oauth/revoke", Method::POST, 400),
     ] {
-        let asked = script(Method::OPTIONS, path).header("access-control-request-method", own.as_str());
-        let preflight = asked.send().await.expect(204);
+        let preflight_request =
+            script(Method::OPTIONS, path).header("access-control-request-method", own.as_str());
+        let preflight = preflight_request.send().await.expect(204);
         let lists = |name: &str, item: &str| {
             preflight.header(name).split(", ").any(|listed| listed.eq_ignore_ascii_case(item))
         };
@@ -112,26 +113,27 @@ async fn scripts_of_any_origin_may_talk_to_all_but_the_pages() {
         for header in ["authorization", "content-type", "mcp-protocol-version"] {
             assert!(lists("access-control-allow-headers", header), "{path} {header}");
         }
-        let answer = script(own, path).send().await.expect(status);
-        for answer in [&preflight, &answer] {
-            assert_eq!(answer.header("access-control-allow-origin"), "*", "{path}");
-            assert_eq!(credentials(answer), "", "{path}");
+        let response = script(own, path).send().await.expect(status);
+        for response in [&preflight, &response] {
+            assert_eq!(response.header("access-control-allow-origin"), "*", "{path}");
+            assert_eq!(credentials(response), "", "{path}");
         }
     }
     for method in [Method::GET, Method::POST, Method::OPTIONS] {
-        let answer = script(method, "/oauth/authorize").send().await;
-        let shares = answer.headers.keys().any(|name| name.as_str().starts_with("access-control-"));
-        assert!(answer.status >= 400 && !shares, "{answer:?}");
+        let response = script(method, "/oauth/authorize").send().await;
+        let has_cors_headers =
+            response.headers.keys().any(|name| name.as_str().starts_with("access-control-"));
+        assert!(response.status >= 400 && !has_cors_headers, "{response:?}");
     }
 }
 
 #[tokio::test]
-async fn every_401_and_403_of_the_api_says_where_access_is_to_be_had() {
-    let world = World::new().await;
-    let (browser, app) = (Browser::signed_in(&world, ACME).await, App::register(&world, "none").await);
+async fn every_401_and_403_of_the_api_has_a_challenge() {
+    let api = TestApi::new().await;
+    let (browser, app) = (Browser::signed_in(&api, ACME).await, OAuthApp::register(&api, "none").await);
     let mut narrow = Vec::new();
     for scope in ["organization:read", "roles:read"] {
-        let code = app.code(&browser, &app.asking().set("scope", scope), "live").await;
+        let code = app.code(&browser, &app.authorization_request().set("scope", scope), "live").await;
         narrow.push(Tokens::of(&app.exchange(&code).await).access);
     }
     let unknown = Credential::generate(
@@ -146,26 +148,26 @@ async fn every_401_and_403_of_the_api_says_where_access_is_to_be_had() {
         Id::new(99).unwrap(),
         &Random::seeded(1),
     );
-    let mut rows = 0;
+    let mut routes = 0;
     for route in tables().into_iter().flat_map(|tables| tables.routes) {
         let Access::Scope(scope) = route.access() else { continue };
         let (method, path) = route.key.split_once(' ').unwrap();
-        let ask = || world.request(method.parse().unwrap(), &path.replace("{id}", "17"));
-        let challenge = async |ask: tests::Ask<'_>, status: u16| {
-            ask.send().await.expect(status).header("www-authenticate").to_owned()
+        let request = || api.request(method.parse().unwrap(), &path.replace("{id}", "17"));
+        let challenge = async |request: tests::RequestBuilder<'_>, status: u16| {
+            request.send().await.expect(status).header("www-authenticate").to_owned()
         };
-        assert_eq!(challenge(ask().anonymous(), 401).await, METADATA);
+        assert_eq!(challenge(request().anonymous(), 401).await, CHALLENGE);
         for bad in [unknown.reveal(), refresh.reveal(), "rc_at_", "nonsense"] {
-            let invalid = format!("{METADATA}, error=\"invalid_token\"");
-            assert_eq!(challenge(ask().bearer(bad), 401).await, invalid, "{bad}");
+            let invalid = format!("{CHALLENGE}, error=\"invalid_token\"");
+            assert_eq!(challenge(request().bearer(bad), 401).await, invalid, "{bad}");
         }
-        let [access, wanted] = match scope {
+        let [access, required] = match scope {
             Scope::OrganizationRead => [&narrow[1], "organization:read"],
             scope => [&narrow[0], scope.as_str()],
         };
-        let insufficient = format!("{METADATA}, error=\"insufficient_scope\", scope=\"{wanted}\"");
-        assert_eq!(challenge(ask().bearer(access), 403).await, insufficient, "{}", route.key);
-        rows += 1;
+        let insufficient = format!("{CHALLENGE}, error=\"insufficient_scope\", scope=\"{required}\"");
+        assert_eq!(challenge(request().bearer(access), 403).await, insufficient, "{}", route.key);
+        routes += 1;
     }
-    assert!(rows > 20, "{rows}");
+    assert!(routes > 20, "{routes}");
 }

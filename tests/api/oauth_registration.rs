@@ -3,17 +3,17 @@
 use futures_util::future::join_all;
 use http::Method;
 use serde_json::{Value, json};
-use tests::oauth::{REDIRECT, refusal, registration};
-use tests::{Answer, World};
+use tests::oauth::{REDIRECT, oauth_error, registration};
+use tests::{Response, TestApi};
 
-async fn register(world: &World, metadata: &Value) -> Answer {
-    registration(world, metadata).send().await
+async fn register(api: &TestApi, metadata: &Value) -> Response {
+    registration(api, metadata).send().await
 }
 
 #[tokio::test]
-async fn an_application_is_registered_with_a_secret_if_it_can_keep_one() {
-    let world = World::new().await;
-    let now = world.environment.clock.now().as_second();
+async fn a_confidential_application_is_registered_with_a_secret() {
+    let api = TestApi::new().await;
+    let now = api.environment.clock.now().as_second();
     for (method, registered, has_secret) in [
         (Value::Null, "client_secret_basic", true),
         (json!("client_secret_basic"), "client_secret_basic", true),
@@ -21,12 +21,12 @@ async fn an_application_is_registered_with_a_secret_if_it_can_keep_one() {
         (json!("none"), "none", false),
     ] {
         let metadata = json!({ "redirect_uris": [REDIRECT], "token_endpoint_auth_method": method });
-        let answer = register(&world, &metadata).await.expect(201);
+        let response = register(&api, &metadata).await.expect(201);
         assert_eq!(
-            (answer.header("content-type"), answer.header("cache-control")),
+            (response.header("content-type"), response.header("cache-control")),
             ("application/json", "no-store")
         );
-        let mut body = answer.body.clone();
+        let mut body = response.body.clone();
         let mut fields = body.as_object_mut().unwrap().clone();
         let id = fields.remove("client_id").unwrap();
         assert!(id.as_str().unwrap().starts_with("rc_client_") && id.as_str().unwrap().len() == 32, "{id}");
@@ -38,7 +38,7 @@ async fn an_application_is_registered_with_a_secret_if_it_can_keep_one() {
             Value::Object(fields),
             json!({
                 "client_id_issued_at": now,
-                "client_name": "An application without a name",
+                "client_name": "Unnamed application",
                 "redirect_uris": [REDIRECT],
                 "token_endpoint_auth_method": registered,
                 "grant_types": ["authorization_code", "refresh_token"],
@@ -51,10 +51,10 @@ async fn an_application_is_registered_with_a_secret_if_it_can_keep_one() {
 }
 
 #[tokio::test]
-async fn what_an_application_may_say_of_itself() {
-    let world = World::new().await;
+async fn registration_validates_the_client_metadata() {
+    let api = TestApi::new().await;
     let uris: Vec<_> = (0..10).map(|number| format!("https://app.example/{number}")).collect();
-    for good in [
+    for valid in [
         json!({ "redirect_uris": uris }),
         json!({ "redirect_uris": [format!("https://app.example/{}", "x".repeat(1_980))] }),
         json!({ "redirect_uris": ["http://127.0.0.1/cb", "http://localhost:8080/cb", "http://[::1]:1/cb"] }),
@@ -67,8 +67,8 @@ async fn what_an_application_may_say_of_itself() {
             "tos_uri": "https://app.example/t", "policy_uri": "https://app.example/p" }),
         json!({ "redirect_uris": [REDIRECT], "software_id": { "anything": [1] }, "contacts": 7, "scope": "whatever" }),
     ] {
-        let answer = register(&world, &good).await.expect(201);
-        assert_eq!(answer.body["redirect_uris"], good["redirect_uris"]);
+        let response = register(&api, &valid).await.expect(201);
+        assert_eq!(response.body["redirect_uris"], valid["redirect_uris"]);
     }
     let (redirect, metadata) = ("invalid_redirect_uri", "invalid_client_metadata");
     let with = |name: &str, value: Value| {
@@ -77,7 +77,7 @@ async fn what_an_application_may_say_of_itself() {
         body
     };
     let eleven: Vec<_> = (0..11).map(|number| format!("https://app.example/{number}")).collect();
-    let mut bad = vec![
+    let mut invalid = vec![
         (json!({}), redirect),
         (with("redirect_uris", json!([])), redirect),
         (with("redirect_uris", Value::Null), redirect),
@@ -122,31 +122,31 @@ async fn what_an_application_may_say_of_itself() {
         "https://ex\u{430}mple.com/cb",
         "HTTPS://app.example/cb",
     ] {
-        bad.push((with("redirect_uris", json!([REDIRECT, uri])), redirect));
+        invalid.push((with("redirect_uris", json!([REDIRECT, uri])), redirect));
     }
     for name in ["client_uri", "logo_uri", "tos_uri", "policy_uri"] {
-        bad.push((with(name, json!("javascript:alert(1)")), metadata));
-        bad.push((with(name, json!(format!("https://a.example/{}", "x".repeat(2_000)))), metadata));
-        bad.push((with(name, json!([])), metadata));
+        invalid.push((with(name, json!("javascript:alert(1)")), metadata));
+        invalid.push((with(name, json!(format!("https://a.example/{}", "x".repeat(2_000)))), metadata));
+        invalid.push((with(name, json!([])), metadata));
     }
-    world.wire.take();
-    for (body, word) in bad {
-        assert_eq!(refusal(&register(&world, &body).await), (400, word), "{body}");
+    api.dynamodb.take_calls();
+    for (body, word) in invalid {
+        assert_eq!(oauth_error(&register(&api, &body).await), (400, word), "{body}");
     }
-    assert!(world.wire.take().is_empty(), "nothing is written, or counted");
+    assert!(api.dynamodb.take_calls().is_empty(), "nothing is written or counted");
 }
 
 #[tokio::test]
-async fn a_body_that_is_no_metadata_is_refused_in_the_same_form() {
-    let world = World::new().await;
-    let good = json!({ "redirect_uris": [REDIRECT] }).to_string();
-    let padded = format!("{good}{}", " ".repeat(64 * 1024));
+async fn a_body_that_is_not_metadata_gets_an_oauth_error() {
+    let api = TestApi::new().await;
+    let valid = json!({ "redirect_uris": [REDIRECT] }).to_string();
+    let padded = format!("{valid}{}", " ".repeat(64 * 1024));
     let deep = format!("{}{}", "[".repeat(30_000), "]".repeat(30_000));
     let unknown_deep = format!("{{\"x\":{deep}}}");
-    let twice = format!("{{\"redirect_uris\":[],{}", &good[1..]);
+    let twice = format!("{{\"redirect_uris\":[],{}", &valid[1..]);
     let send = async |content_type: &str, body: &[u8]| {
-        let ask = world.request(Method::POST, "/oauth/registrations").anonymous();
-        ask.body(content_type, body.to_vec()).send().await
+        let request = api.request(Method::POST, "/oauth/registrations").anonymous();
+        request.body(content_type, body.to_vec()).send().await
     };
     for body in [
         "",
@@ -164,53 +164,53 @@ async fn a_body_that_is_no_metadata_is_refused_in_the_same_form() {
         &unknown_deep,
         &twice,
     ] {
-        let answer = send("application/json", body.as_bytes()).await;
-        let (status, word) = refusal(&answer);
+        let response = send("application/json", body.as_bytes()).await;
+        let (status, word) = oauth_error(&response);
         assert!(
             status == 400 && ["invalid_client_metadata", "invalid_redirect_uri"].contains(&word),
             "{}",
-            answer.text
+            response.text
         );
     }
     for bytes in [&b"\xff\xfe"[..], b"{\"client_name\":\"\xc3\x28\"}", b"\0"] {
-        assert_eq!(refusal(&send("application/json", bytes).await), (400, "invalid_client_metadata"));
+        assert_eq!(oauth_error(&send("application/json", bytes).await), (400, "invalid_client_metadata"));
     }
     for content_type in
         ["", "text/plain", "application/x-www-form-urlencoded", "application/jsonx", ";;;", "application/"]
     {
-        let answer = send(content_type, good.as_bytes()).await;
-        assert_eq!(refusal(&answer), (400, "invalid_client_metadata"), "{content_type}");
+        let response = send(content_type, valid.as_bytes()).await;
+        assert_eq!(oauth_error(&response), (400, "invalid_client_metadata"), "{content_type}");
     }
     for content_type in
         ["application/json", "Application/JSON; charset=utf-8", "application/json;charset=\"UTF-8\""]
     {
-        assert_eq!(send(content_type, good.as_bytes()).await.status, 201, "{content_type}");
+        assert_eq!(send(content_type, valid.as_bytes()).await.status, 201, "{content_type}");
     }
 }
 
 #[tokio::test]
-async fn an_address_registers_a_hundred_an_hour_and_only_those_that_succeed_count() {
-    let world = World::new().await;
-    let (good, bad) = (json!({ "redirect_uris": [REDIRECT] }), json!({ "redirect_uris": [] }));
-    let from = |source: &str, metadata: &Value| registration(&world, metadata).from(source).send();
-    join_all((0..50).map(|_| from("198.51.100.7", &bad))).await.iter().for_each(|answer| {
-        assert_eq!(answer.status, 400);
+async fn an_address_may_register_a_hundred_applications_an_hour() {
+    let api = TestApi::new().await;
+    let (valid, invalid) = (json!({ "redirect_uris": [REDIRECT] }), json!({ "redirect_uris": [] }));
+    let from = |source: &str, metadata: &Value| registration(&api, metadata).from(source).send();
+    join_all((0..50).map(|_| from("198.51.100.7", &invalid))).await.iter().for_each(|response| {
+        assert_eq!(response.status, 400);
     });
-    join_all((0..100).map(|_| from("198.51.100.7", &good))).await.iter().for_each(|answer| {
-        assert_eq!(answer.status, 201);
+    join_all((0..100).map(|_| from("198.51.100.7", &valid))).await.iter().for_each(|response| {
+        assert_eq!(response.status, 201);
     });
-    let refused = from("198.51.100.7", &good).await;
-    assert_eq!(refusal(&refused), (429, "temporarily_unavailable"));
-    assert_eq!(refused.header("retry-after"), "1800", "it is half past");
-    let spoofed = registration(&world, &good).from("198.51.100.7").header("x-forwarded-for", "198.51.100.8");
-    assert_eq!(spoofed.send().await.status, 429, "the gateway knows whose request it is");
-    assert_eq!(from("198.51.100.7", &bad).await.status, 400);
-    join_all((0..100).map(|_| from("2001:db8::1", &good))).await.iter().for_each(|answer| {
-        assert_eq!(answer.status, 201);
+    let refused = from("198.51.100.7", &valid).await;
+    assert_eq!(oauth_error(&refused), (429, "temporarily_unavailable"));
+    assert_eq!(refused.header("retry-after"), "1800", "the limit resets at the full hour");
+    let spoofed = registration(&api, &valid).from("198.51.100.7").header("x-forwarded-for", "198.51.100.8");
+    assert_eq!(spoofed.send().await.status, 429, "the address comes from the gateway");
+    assert_eq!(from("198.51.100.7", &invalid).await.status, 400);
+    join_all((0..100).map(|_| from("2001:db8::1", &valid))).await.iter().for_each(|response| {
+        assert_eq!(response.status, 201);
     });
-    assert_eq!(from("2001:db8::ffff:1", &good).await.status, 429, "one household's network");
-    assert_eq!(from("2001:db8:0:1::1", &good).await.status, 201);
-    assert_eq!(from("198.51.100.8", &good).await.status, 201);
-    world.hands.set("2026-11-20T10:00:00Z");
-    assert_eq!(from("198.51.100.7", &good).await.status, 201);
+    assert_eq!(from("2001:db8::ffff:1", &valid).await.status, 429, "one /64 network is one address");
+    assert_eq!(from("2001:db8:0:1::1", &valid).await.status, 201);
+    assert_eq!(from("198.51.100.8", &valid).await.status, 201);
+    api.clock.set("2026-11-20T10:00:00Z");
+    assert_eq!(from("198.51.100.7", &valid).await.status, 201);
 }

@@ -1,200 +1,231 @@
-//! OAuth: a code for the first tokens.
+//! OAuth: exchanging an authorization code for tokens.
 
 use futures_util::future::join_all;
 use http::{HeaderValue, Method};
 use shared::model::Mode;
 use tests::browser::{Browser, FORM, Form};
-use tests::oauth::{App, REDIRECT, Tokens, VERIFIER, basic, refusal, status};
-use tests::{ACME, Answer, GLOBEX, World, key};
+use tests::oauth::{OAuthApp, REDIRECT, Tokens, VERIFIER, basic_auth, oauth_error, token_status};
+use tests::{ACME, GLOBEX, Response, TestApi, key};
 
 const TOKEN: &str = "/oauth/token";
 
-async fn post(world: &World, authorization: Option<&str>, form: &Form) -> Answer {
-    let ask = world.request(Method::POST, TOKEN).anonymous().body(FORM, form.encoded());
+async fn post(api: &TestApi, authorization: Option<&str>, form: &Form) -> Response {
+    let request = api.request(Method::POST, TOKEN).anonymous().body(FORM, form.encoded());
     match authorization {
-        Some(value) => ask.header("authorization", value).send().await,
-        None => ask.send().await,
+        Some(value) => request.header("authorization", value).send().await,
+        None => request.send().await,
     }
 }
 
 #[tokio::test]
-async fn an_application_of_either_kind_gets_a_pair_of_tokens() {
-    let world = World::new().await;
-    let browser = Browser::signed_in(&world, ACME).await;
+async fn public_and_confidential_applications_get_tokens() {
+    let api = TestApi::new().await;
+    let browser = Browser::signed_in(&api, ACME).await;
     for method in ["none", "client_secret_basic", "client_secret_post"] {
-        let app = App::register(&world, method).await;
-        let asking = app.asking().set("scope", "roles:read organization:read");
+        let app = OAuthApp::register(&api, method).await;
+        let query = app.authorization_request().set("scope", "roles:read organization:read");
         for (mode, letter) in [("live", 'L'), ("test", 'T')] {
-            let code = app.code(&browser, &asking, mode).await;
-            let answer = app.exchange(&code).await.expect(200);
+            let code = app.code(&browser, &query, mode).await;
+            let response = app.exchange(&code).await.expect(200);
             for (name, value) in [
                 ("content-type", "application/json"),
                 ("cache-control", "no-store"),
                 ("pragma", "no-cache"),
                 ("set-cookie", ""),
             ] {
-                assert_eq!(answer.header(name), value, "{name}");
+                assert_eq!(response.header(name), value, "{name}");
             }
-            let mut names: Vec<_> = answer.body.as_object().unwrap().keys().map(String::as_str).collect();
+            let mut names: Vec<_> = response.body.as_object().unwrap().keys().map(String::as_str).collect();
             names.sort_unstable();
             assert_eq!(names, ["access_token", "expires_in", "refresh_token", "scope", "token_type"]);
-            assert_eq!((answer.string("/token_type"), answer.number("/expires_in")), ("Bearer", 3600));
-            assert_eq!(answer.string("/scope"), "roles:read organization:read");
-            let tokens = Tokens::of(&answer);
+            assert_eq!((response.string("/token_type"), response.number("/expires_in")), ("Bearer", 3600));
+            assert_eq!(response.string("/scope"), "roles:read organization:read");
+            let tokens = Tokens::of(&response);
             for (token, prefix) in [(&tokens.access, "rc_at_"), (&tokens.refresh, "rc_rt_")] {
                 assert!(token.starts_with(&format!("{prefix}{letter}")) && token.len() <= 256, "{token}");
             }
-            assert_eq!(status(&world, &tokens.access).await, 200);
-            assert_eq!(status(&world, &tokens.refresh).await, 401, "a refresh token opens nothing");
-            assert_eq!(status(&world, &code).await, 401, "nor does a code");
+            assert_eq!(token_status(&api, &tokens.access).await, 200);
+            assert_eq!(
+                token_status(&api, &tokens.refresh).await,
+                401,
+                "a refresh token is not an access token"
+            );
+            assert_eq!(token_status(&api, &code).await, 401, "a code is not an access token");
         }
     }
 }
 
 #[tokio::test]
-async fn a_request_that_is_not_right_leaves_the_code_for_the_one_that_is() {
-    let world = World::new().await;
-    let browser = Browser::signed_in(&world, ACME).await;
-    let app = App::register(&world, "none").await;
-    let another = App::register(&world, "client_secret_basic").await;
-    let code = app.code(&browser, &app.asking(), "live").await;
-    let stranger = another.code(&browser, &another.asking(), "live").await;
-    let good = App::exchanging(&code);
-    let mistyped = format!("{}A", &code[..code.len() - 1]);
+async fn an_invalid_request_does_not_use_up_the_code() {
+    let api = TestApi::new().await;
+    let browser = Browser::signed_in(&api, ACME).await;
+    let app = OAuthApp::register(&api, "none").await;
+    let another = OAuthApp::register(&api, "client_secret_basic").await;
+    let code = app.code(&browser, &app.authorization_request(), "live").await;
+    let stranger = another.code(&browser, &another.authorization_request(), "live").await;
+    let valid = OAuthApp::token_request(&code);
+    let altered = format!("{}A", &code[..code.len() - 1]);
     let (invalid, grant, target) = ("invalid_request", "invalid_grant", "invalid_target");
     let mut wrong = vec![
-        (good.clone().without("code"), invalid),
-        (good.clone().set("code", ""), invalid),
-        (good.clone().set("code", &mistyped), grant),
-        (good.clone().set("code", "nonsense"), grant),
-        (good.clone().set("code", &"x".repeat(5_000)), grant),
-        (good.clone().set("code", &stranger), grant),
-        (good.clone().set("code", &key(ACME, Mode::Live)), grant),
-        (good.clone().without("code_verifier"), invalid),
-        (good.clone().set("code_verifier", ""), invalid),
-        (good.clone().set("code_verifier", "wrong"), grant),
-        (good.clone().set("code_verifier", &shared::model::challenge(VERIFIER)), grant),
-        (good.clone().set("code_verifier", &VERIFIER.to_uppercase()), grant),
-        (good.clone().set("code_verifier", &format!("{VERIFIER} ")), grant),
-        (good.clone().without("redirect_uri"), invalid),
-        (good.clone().set("redirect_uri", ""), invalid),
-        (good.clone().set("redirect_uri", "https://app.example/other"), grant),
-        (good.clone().set("redirect_uri", &format!("{REDIRECT}/")), grant),
-        (good.clone().set("resource", "https://evil.example"), target),
+        (valid.clone().without("code"), invalid),
+        (valid.clone().set("code", ""), invalid),
+        (valid.clone().set("code", &altered), grant),
+        (valid.clone().set("code", "nonsense"), grant),
+        (valid.clone().set("code", &"x".repeat(5_000)), grant),
+        (valid.clone().set("code", &stranger), grant),
+        (valid.clone().set("code", &key(ACME, Mode::Live)), grant),
+        (valid.clone().without("code_verifier"), invalid),
+        (valid.clone().set("code_verifier", ""), invalid),
+        (valid.clone().set("code_verifier", "wrong"), grant),
+        (valid.clone().set("code_verifier", &shared::model::challenge(VERIFIER)), grant),
+        (valid.clone().set("code_verifier", &VERIFIER.to_uppercase()), grant),
+        (valid.clone().set("code_verifier", &format!("{VERIFIER} ")), grant),
+        (valid.clone().without("redirect_uri"), invalid),
+        (valid.clone().set("redirect_uri", ""), invalid),
+        (valid.clone().set("redirect_uri", "https://app.example/other"), grant),
+        (valid.clone().set("redirect_uri", &format!("{REDIRECT}/")), grant),
+        (valid.clone().set("resource", "https://evil.example"), target),
         (
-            good.clone().set("resource", "https://api.rolecall.test").and("resource", "https://evil.example"),
+            valid
+                .clone()
+                .set("resource", "https://api.rolecall.test")
+                .and("resource", "https://evil.example"),
             target,
         ),
-        (good.clone().without("grant_type"), invalid),
-        (good.clone().set("grant_type", ""), invalid),
-        (good.clone().set("grant_type", "password"), "unsupported_grant_type"),
-        (good.clone().set("grant_type", "client_credentials"), "unsupported_grant_type"),
-        (good.clone().set("grant_type", "refresh_token"), invalid),
-        (good.clone().set("grant_type", "refresh_token").and("refresh_token", &code), grant),
+        (valid.clone().without("grant_type"), invalid),
+        (valid.clone().set("grant_type", ""), invalid),
+        (valid.clone().set("grant_type", "password"), "unsupported_grant_type"),
+        (valid.clone().set("grant_type", "client_credentials"), "unsupported_grant_type"),
+        (valid.clone().set("grant_type", "refresh_token"), invalid),
+        (valid.clone().set("grant_type", "refresh_token").and("refresh_token", &code), grant),
     ];
     for name in ["grant_type", "code", "redirect_uri", "code_verifier"] {
-        wrong.push((good.clone().and(name, good.get(name)), invalid));
+        wrong.push((valid.clone().and(name, valid.get(name)), invalid));
     }
     for name in ["scope", "client_id", "client_secret", "refresh_token"] {
-        wrong.push((good.clone().and(name, "x").and(name, "x"), invalid));
+        wrong.push((valid.clone().and(name, "x").and(name, "x"), invalid));
     }
     for (form, word) in wrong {
-        assert_eq!(refusal(&app.send(TOKEN, &form).await), (400, word), "{form:?}");
+        assert_eq!(oauth_error(&app.send(TOKEN, &form).await), (400, word), "{form:?}");
     }
-    for (form, who) in [(&good, &another), (&good.clone().set("code", &stranger), &app)] {
-        assert_eq!(refusal(&who.send(TOKEN, form).await), (400, "invalid_grant"), "another client's code");
+    for (form, who) in [(&valid, &another), (&valid.clone().set("code", &stranger), &app)] {
+        assert_eq!(
+            oauth_error(&who.send(TOKEN, form).await),
+            (400, "invalid_grant"),
+            "another client's code"
+        );
     }
-    let tokens = Tokens::of(&app.send(TOKEN, &good).await);
-    assert_eq!(status(&world, &tokens.access).await, 200);
+    let tokens = Tokens::of(&app.send(TOKEN, &valid).await);
+    assert_eq!(token_status(&api, &tokens.access).await, 200);
     Tokens::of(&another.exchange(&stranger).await);
 }
 
 #[tokio::test]
-async fn an_application_that_does_not_prove_itself_is_told_so_in_kind() {
-    let world = World::new().await;
-    let browser = Browser::signed_in(&world, ACME).await;
-    let app = App::register(&world, "client_secret_basic").await;
-    let public = App::register(&world, "none").await;
-    let other = App::register(&world, "client_secret_post").await;
+async fn failed_client_authentication_gets_invalid_client() {
+    let api = TestApi::new().await;
+    let browser = Browser::signed_in(&api, ACME).await;
+    let app = OAuthApp::register(&api, "client_secret_basic").await;
+    let public = OAuthApp::register(&api, "none").await;
+    let other = OAuthApp::register(&api, "client_secret_post").await;
     let secret = app.secret.clone().unwrap();
     let codes = [
-        app.code(&browser, &app.asking(), "live").await,
-        public.code(&browser, &public.asking(), "live").await,
+        app.code(&browser, &app.authorization_request(), "live").await,
+        public.code(&browser, &public.authorization_request(), "live").await,
     ];
-    let good = App::exchanging(&codes[0]);
-    let named = |id: &str| good.clone().and("client_id", id);
+    let valid = OAuthApp::token_request(&codes[0]);
+    let with_client_id = |id: &str| valid.clone().and("client_id", id);
     let client = "invalid_client";
     let zeros = "0".repeat(22);
     for (what, authorization, form, expected) in [
-        ("nobody", None, good.clone(), (400, "invalid_request")),
-        ("an empty name", None, named(""), (400, "invalid_request")),
-        ("an unknown client", None, named(&format!("rc_client_{zeros}")), (401, client)),
-        ("no secret", None, named(&app.id), (401, client)),
-        ("an empty secret", None, named(&app.id).and("client_secret", ""), (401, client)),
-        ("a wrong secret", None, named(&app.id).and("client_secret", "x"), (401, client)),
+        ("no client id", None, valid.clone(), (400, "invalid_request")),
+        ("an empty client id", None, with_client_id(""), (400, "invalid_request")),
+        ("an unknown client", None, with_client_id(&format!("rc_client_{zeros}")), (401, client)),
+        ("no secret", None, with_client_id(&app.id), (401, client)),
+        ("an empty secret", None, with_client_id(&app.id).and("client_secret", ""), (401, client)),
+        ("a wrong secret", None, with_client_id(&app.id).and("client_secret", "x"), (401, client)),
         (
-            "another's secret",
+            "another client's secret",
             None,
-            named(&app.id).and("client_secret", other.secret.as_ref().unwrap()),
+            with_client_id(&app.id).and("client_secret", other.secret.as_ref().unwrap()),
             (401, client),
         ),
-        ("a public client with a secret", None, named(&public.id).and("client_secret", "x"), (401, client)),
-        ("a wrong secret by Basic", Some(basic(&app.id, "x")), good.clone(), (401, client)),
-        ("no secret by Basic", Some(basic(&app.id, "")), good.clone(), (401, client)),
-        ("a longer secret", Some(basic(&app.id, &format!("{secret}x"))), good.clone(), (401, client)),
-        ("an unknown client by Basic", Some(basic("x", "x")), good.clone(), (401, client)),
-        ("nobody by Basic", Some(basic("", "")), good.clone(), (401, client)),
-        ("no base64", Some("Basic ????".to_owned()), good.clone(), (401, client)),
-        ("no colon", Some("Basic YWJj".to_owned()), good.clone(), (401, client)),
-        ("no text", Some("Basic /////w==".to_owned()), good.clone(), (401, client)),
-        ("no credentials", Some("Basic".to_owned()), named(&app.id), (401, client)),
+        (
+            "a public client with a secret",
+            None,
+            with_client_id(&public.id).and("client_secret", "x"),
+            (401, client),
+        ),
+        (
+            "the secret in the form of a client that registered Basic",
+            None,
+            with_client_id(&app.id).and("client_secret", &secret),
+            (401, client),
+        ),
+        (
+            "the secret by Basic of a client that registered the form",
+            Some(basic_auth(&other.id, other.secret.as_ref().unwrap())),
+            with_client_id(&other.id),
+            (401, client),
+        ),
+        ("a wrong secret by Basic", Some(basic_auth(&app.id, "x")), valid.clone(), (401, client)),
+        ("no secret by Basic", Some(basic_auth(&app.id, "")), valid.clone(), (401, client)),
+        ("a longer secret", Some(basic_auth(&app.id, &format!("{secret}x"))), valid.clone(), (401, client)),
+        ("an unknown client by Basic", Some(basic_auth("x", "x")), valid.clone(), (401, client)),
+        ("an empty client id by Basic", Some(basic_auth("", "")), valid.clone(), (401, client)),
+        ("invalid base64", Some("Basic ????".to_owned()), valid.clone(), (401, client)),
+        ("no colon", Some("Basic YWJj".to_owned()), valid.clone(), (401, client)),
+        ("not UTF-8", Some("Basic /////w==".to_owned()), valid.clone(), (401, client)),
+        ("no credentials", Some("Basic".to_owned()), with_client_id(&app.id), (401, client)),
         (
             "another scheme",
             Some(format!("Bearer {}", key(ACME, Mode::Live))),
-            named(&public.id),
+            with_client_id(&public.id),
             (401, client),
         ),
-        ("two names", Some(basic(&app.id, &secret)), named(&public.id), (401, client)),
+        ("two client ids", Some(basic_auth(&app.id, &secret)), with_client_id(&public.id), (401, client)),
         (
-            "two ways",
-            Some(basic(&app.id, &secret)),
-            named(&app.id).and("client_secret", &secret),
+            "two authentication methods",
+            Some(basic_auth(&app.id, &secret)),
+            with_client_id(&app.id).and("client_secret", &secret),
             (400, "invalid_request"),
         ),
     ] {
-        let answer = post(&world, authorization.as_deref(), &form).await;
-        assert_eq!(refusal(&answer), expected, "{what}");
+        let response = post(&api, authorization.as_deref(), &form).await;
+        assert_eq!(oauth_error(&response), expected, "{what}");
         let challenge =
             if expected.0 == 401 && authorization.is_some() { "Basic realm=\"rolecall\"" } else { "" };
-        assert_eq!(answer.header("www-authenticate"), challenge, "{what}");
+        assert_eq!(response.header("www-authenticate"), challenge, "{what}");
     }
-    let twice = world.request(Method::POST, TOKEN).anonymous().body(FORM, good.encoded());
-    let twice =
-        twice.another("authorization", &basic(&app.id, &secret)).another("authorization", "Basic eDp5");
-    assert_eq!(refusal(&twice.send().await), (401, client));
-    let blurred = world.request(Method::POST, TOKEN).anonymous().body(FORM, good.encoded());
-    let blurred = blurred.header_value("authorization", HeaderValue::from_bytes(b"Basic \xff\xfe").unwrap());
-    assert!([400, 401].contains(&refusal(&blurred.send().await).0));
-    // Either way is good for whoever has a secret; and the scheme is in any case.
-    let by_basic = basic(&app.id, &secret).replace("Basic", "bAsIc");
-    Tokens::of(&post(&world, Some(&by_basic), &named(&app.id)).await);
-    // Some libraries send a public client's empty secret by Basic.
-    Tokens::of(&post(&world, Some(&basic(&public.id, "")), &App::exchanging(&codes[1])).await);
+    let twice = api.request(Method::POST, TOKEN).anonymous().body(FORM, valid.encoded());
+    let twice = twice
+        .append_header("authorization", &basic_auth(&app.id, &secret))
+        .append_header("authorization", "Basic eDp5");
+    assert_eq!(oauth_error(&twice.send().await), (401, client));
+    let not_utf8 = api.request(Method::POST, TOKEN).anonymous().body(FORM, valid.encoded());
+    let not_utf8 =
+        not_utf8.header_value("authorization", HeaderValue::from_bytes(b"Basic \xff\xfe").unwrap());
+    assert!([400, 401].contains(&oauth_error(&not_utf8.send().await).0));
+    // The scheme is case-insensitive.
+    let by_basic = basic_auth(&app.id, &secret).replace("Basic", "bAsIc");
+    Tokens::of(&post(&api, Some(&by_basic), &with_client_id(&app.id)).await);
+    // Some libraries send the empty secret of a public client by Basic.
+    Tokens::of(&post(&api, Some(&basic_auth(&public.id, "")), &OAuthApp::token_request(&codes[1])).await);
 }
 
 #[tokio::test]
-async fn what_is_no_form_is_refused_in_the_same_form() {
-    let world = World::new().await;
-    let app = App::register(&world, "none").await;
-    let good = Form::new(&[("grant_type", "refresh_token"), ("refresh_token", "x"), ("client_id", &app.id)]);
+async fn a_body_that_is_not_a_form_gets_an_oauth_error() {
+    let api = TestApi::new().await;
+    let app = OAuthApp::register(&api, "none").await;
+    let valid = Form::new(&[("grant_type", "refresh_token"), ("refresh_token", "x"), ("client_id", &app.id)]);
     for path in [TOKEN, "/oauth/revoke"] {
         let send = async |content_type: Option<&str>, body: Vec<u8>| {
-            let ask = world.request(Method::POST, path).anonymous();
-            let ask = ask.body(content_type.unwrap_or("x"), body);
+            let request = api.request(Method::POST, path).anonymous();
+            let request = request.body(content_type.unwrap_or("x"), body);
             match content_type {
-                Some(_) => ask.send().await,
+                Some(_) => request.send().await,
                 None => {
-                    ask.header_value("content-type", HeaderValue::from_bytes(b"\xff\xfe").unwrap())
+                    request
+                        .header_value("content-type", HeaderValue::from_bytes(b"\xff\xfe").unwrap())
                         .send()
                         .await
                 }
@@ -214,10 +245,10 @@ async fn what_is_no_form_is_refused_in_the_same_form() {
             "\"\"",
         ];
         for content_type in types.into_iter().map(Some).chain([None]) {
-            let answer = send(content_type, good.encoded().into_bytes()).await;
-            assert_eq!(refusal(&answer), (400, "invalid_request"), "{path} {content_type:?}");
+            let response = send(content_type, valid.encoded().into_bytes()).await;
+            assert_eq!(oauth_error(&response), (400, "invalid_request"), "{path} {content_type:?}");
         }
-        let large = format!("{}&x={}", good.encoded(), "x".repeat(64 * 1024)).into_bytes();
+        let large = format!("{}&x={}", valid.encoded(), "x".repeat(64 * 1024)).into_bytes();
         for body in [
             Vec::new(),
             b"&&&===".to_vec(),
@@ -229,9 +260,9 @@ async fn what_is_no_form_is_refused_in_the_same_form() {
             "grant_type=refresh_token&".repeat(2_000).into_bytes(),
             large,
         ] {
-            let answer = send(Some(FORM), body.clone()).await;
+            let response = send(Some(FORM), body.clone()).await;
             assert_eq!(
-                refusal(&answer),
+                oauth_error(&response),
                 (400, "invalid_request"),
                 "{path} {:?}",
                 String::from_utf8_lossy(&body[..body.len().min(60)])
@@ -239,87 +270,93 @@ async fn what_is_no_form_is_refused_in_the_same_form() {
         }
     }
     let charset = "APPLICATION/X-WWW-Form-Urlencoded; charset=UTF-8";
-    let ask = world.request(Method::POST, TOKEN).anonymous().body(charset, good.encoded());
-    assert_eq!(refusal(&ask.send().await), (400, "invalid_grant"), "that is a form");
-    // In the query they count for nothing.
-    let query = format!("{TOKEN}?{}", good.encoded());
-    let answer = world.request(Method::POST, &query).anonymous().body(FORM, "").send().await;
-    assert_eq!(refusal(&answer), (400, "invalid_request"));
+    let request = api.request(Method::POST, TOKEN).anonymous().body(charset, valid.encoded());
+    assert_eq!(oauth_error(&request.send().await), (400, "invalid_grant"), "the content type is accepted");
+    // Parameters in the query are ignored.
+    let query = format!("{TOKEN}?{}", valid.encoded());
+    let response = api.request(Method::POST, &query).anonymous().body(FORM, "").send().await;
+    assert_eq!(oauth_error(&response), (400, "invalid_request"));
     for method in [Method::GET, Method::PUT, Method::DELETE] {
-        world.request(method, TOKEN).anonymous().send().await.expect(405);
+        api.request(method, TOKEN).anonymous().send().await.expect(405);
     }
 }
 
 #[tokio::test]
-async fn a_code_is_good_for_a_minute() {
-    let world = World::new().await;
-    let browser = Browser::signed_in(&world, ACME).await;
-    let app = App::register(&world, "none").await;
-    let [first, second] =
-        [app.code(&browser, &app.asking(), "live").await, app.code(&browser, &app.asking(), "live").await];
-    world.hands.set("2026-11-20T09:30:59.999Z");
+async fn a_code_is_valid_for_a_minute() {
+    let api = TestApi::new().await;
+    let browser = Browser::signed_in(&api, ACME).await;
+    let app = OAuthApp::register(&api, "none").await;
+    let [first, second] = [
+        app.code(&browser, &app.authorization_request(), "live").await,
+        app.code(&browser, &app.authorization_request(), "live").await,
+    ];
+    api.clock.set("2026-11-20T09:30:59.999Z");
     Tokens::of(&app.exchange(&first).await);
-    world.hands.set("2026-11-20T09:31:00Z");
-    assert_eq!(refusal(&app.exchange(&second).await), (400, "invalid_grant"));
+    api.clock.set("2026-11-20T09:31:00Z");
+    assert_eq!(oauth_error(&app.exchange(&second).await), (400, "invalid_grant"));
 }
 
 #[tokio::test]
-async fn a_code_that_is_used_again_ends_all_that_came_of_it() {
-    let world = World::new().await;
-    let browser = Browser::signed_in(&world, ACME).await;
-    let (app, other) = (App::register(&world, "none").await, App::register(&world, "none").await);
+async fn reuse_of_a_code_ends_its_grant() {
+    let api = TestApi::new().await;
+    let browser = Browser::signed_in(&api, ACME).await;
+    let (app, other) = (OAuthApp::register(&api, "none").await, OAuthApp::register(&api, "none").await);
     let untouched = app.connect(&browser).await;
-    for (what, spoiled) in
+    for (what, changes) in
         [("as it was", Form::new(&[])), ("with another verifier", Form::new(&[("code_verifier", "x")]))]
     {
-        let code = app.code(&browser, &app.asking(), "live").await;
+        let code = app.code(&browser, &app.authorization_request(), "live").await;
         let first = Tokens::of(&app.exchange(&code).await);
-        assert_eq!(refusal(&other.exchange(&code).await), (400, "invalid_grant"));
-        assert_eq!(status(&world, &first.access).await, 200, "whoever else shows the code ends nothing");
+        assert_eq!(oauth_error(&other.exchange(&code).await), (400, "invalid_grant"));
+        assert_eq!(token_status(&api, &first.access).await, 200, "another client's reuse has no effect");
         let next = Tokens::of(&app.refresh(&first.refresh).await);
-        let mut again = App::exchanging(&code);
-        for name in spoiled.names() {
-            again = again.set(name, spoiled.get(name));
+        let mut again = OAuthApp::token_request(&code);
+        for name in changes.names() {
+            again = again.set(name, changes.get(name));
         }
-        // Later, too: the code itself would no longer be good.
-        assert_eq!(refusal(&app.send(TOKEN, &again).await), (400, "invalid_grant"), "{what}");
-        assert_eq!(status(&world, &next.access).await, 401, "{what}");
+        // After a refresh, reuse of the code still ends the grant.
+        assert_eq!(oauth_error(&app.send(TOKEN, &again).await), (400, "invalid_grant"), "{what}");
+        assert_eq!(token_status(&api, &next.access).await, 401, "{what}");
         for token in [&first.refresh, &next.refresh] {
-            assert_eq!(refusal(&app.refresh(token).await), (400, "invalid_grant"), "{what}");
+            assert_eq!(oauth_error(&app.refresh(token).await), (400, "invalid_grant"), "{what}");
         }
     }
-    let code = app.code(&browser, &app.asking(), "live").await;
+    let code = app.code(&browser, &app.authorization_request(), "live").await;
     let late = Tokens::of(&app.exchange(&code).await);
-    world.hands.set("2026-11-20T09:50:00Z");
-    assert_eq!(refusal(&app.exchange(&code).await), (400, "invalid_grant"));
-    assert_eq!(status(&world, &late.access).await, 401, "a code that has expired since ends it as well");
-    assert_eq!(status(&world, &untouched.access).await, 200, "another grant of the same application goes on");
+    api.clock.set("2026-11-20T09:50:00Z");
+    assert_eq!(oauth_error(&app.exchange(&code).await), (400, "invalid_grant"));
+    assert_eq!(token_status(&api, &late.access).await, 401, "reuse of an expired code ends the grant too");
+    assert_eq!(
+        token_status(&api, &untouched.access).await,
+        200,
+        "another grant of the same application remains"
+    );
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
-async fn of_a_hundred_who_use_a_code_at_once_one_gets_tokens() {
-    let world = World::new().await;
-    let browser = Browser::signed_in(&world, ACME).await;
-    let app = App::register(&world, "none").await;
-    let code = app.code(&browser, &app.asking(), "live").await;
-    let answers = join_all((0..100).map(|_| app.exchange(&code))).await;
-    let (good, bad): (Vec<_>, Vec<_>) = answers.iter().partition(|answer| answer.status == 200);
-    assert_eq!(good.len(), 1);
-    for answer in bad {
-        assert_eq!(refusal(answer), (400, "invalid_grant"));
+async fn of_a_hundred_concurrent_exchanges_one_succeeds() {
+    let api = TestApi::new().await;
+    let browser = Browser::signed_in(&api, ACME).await;
+    let app = OAuthApp::register(&api, "none").await;
+    let code = app.code(&browser, &app.authorization_request(), "live").await;
+    let responses = join_all((0..100).map(|_| app.exchange(&code))).await;
+    let (valid, bad): (Vec<_>, Vec<_>) = responses.iter().partition(|response| response.status == 200);
+    assert_eq!(valid.len(), 1);
+    for response in bad {
+        assert_eq!(oauth_error(response), (400, "invalid_grant"));
     }
-    let tokens = Tokens::of(good[0]);
-    assert_eq!(status(&world, &tokens.access).await, 401, "and does not keep them");
-    assert_eq!(refusal(&app.refresh(&tokens.refresh).await), (400, "invalid_grant"));
+    let tokens = Tokens::of(valid[0]);
+    assert_eq!(token_status(&api, &tokens.access).await, 401, "the reuse of the code revokes the tokens");
+    assert_eq!(oauth_error(&app.refresh(&tokens.refresh).await), (400, "invalid_grant"));
 }
 
 #[tokio::test]
-async fn a_code_opens_the_data_of_whoever_gave_it() {
-    let world = World::new().await;
-    let app = App::register(&world, "none").await;
+async fn a_code_grants_access_to_the_members_organization() {
+    let api = TestApi::new().await;
+    let app = OAuthApp::register(&api, "none").await;
     for (demo, name) in [(ACME, "Acme"), (GLOBEX, "Globex")] {
-        let tokens = app.connect(&Browser::signed_in(&world, demo).await).await;
-        let shown = world.request(Method::GET, "/api/v1/organization").bearer(&tokens.access).send().await;
-        assert_eq!(shown.expect(200).string("/name"), name);
+        let tokens = app.connect(&Browser::signed_in(&api, demo).await).await;
+        let actual = api.request(Method::GET, "/api/v1/organization").bearer(&tokens.access).send().await;
+        assert_eq!(actual.expect(200).string("/name"), name);
     }
 }

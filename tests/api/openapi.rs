@@ -1,4 +1,4 @@
-//! The OpenAPI document: what it says is what the service does, and what it shows was really answered.
+//! The OpenAPI document: it matches the service, its examples are actual responses, and it breaks no released promise.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -7,45 +7,46 @@ use rolecall_local::functions::tables;
 use serde_json::{Value, json};
 use shared::model::{Mode, VoiceProvider};
 use shared::providers::voice;
-use shared::screening::Reference;
+use shared::services::screening::Reference;
 use tests::browser::{Browser, FORM, Form};
 use tests::contract::{CONTRACT, DOCUMENT as SNAPSHOT};
-use tests::desk::owner;
-use tests::oauth::{App, Tokens, basic, registration};
+use tests::dashboard::owner;
+use tests::generated::assert_current;
+use tests::oauth::{OAuthApp, Tokens, basic_auth, registration};
 use tests::openapi::{DOCUMENT, Example, Refused, breaking, document, promises};
-use tests::{ACME, Answer, World, project, tenant};
+use tests::{ACME, Response, TestApi, project, tenant};
 
-/// What clients were promised with the last release, whose version it has. It has none before the first.
+/// The part of the document that clients rely on, as of the last release. It has no version before the first release.
 const RELEASED: &str = "tests/api/openapi_released.json";
 
-/// Somebody who uses every operation once.
+/// The requests and responses of a client that uses every operation once.
 struct Session {
-    world: World,
-    answers: BTreeMap<&'static str, (Value, Answer)>,
-    /// What was refused of rows without a scope: everything that they refuse.
-    refusals: Vec<(&'static str, Answer)>,
+    api: TestApi,
+    successes: BTreeMap<&'static str, (Value, Response)>,
+    /// The error responses of the operations without a scope.
+    errors: Vec<(&'static str, Response)>,
 }
 
 impl Session {
-    async fn play(&mut self, key: &'static str, id: u64, body: Value) -> u64 {
-        self.play_with(key, id, "", body).await
+    async fn send(&mut self, key: &'static str, id: u64, body: Value) -> u64 {
+        self.send_with(key, id, "", body).await
     }
 
-    async fn play_with(&mut self, key: &'static str, id: u64, query: &str, body: Value) -> u64 {
+    async fn send_with(&mut self, key: &'static str, id: u64, query: &str, body: Value) -> u64 {
         let (method, path) = key.split_once(' ').unwrap();
         let path = format!("{}{query}", path.replace("{id}", &id.to_string()));
-        let ask = self.world.request(method.parse().unwrap(), &path);
-        let answer = if body.is_null() { ask } else { ask.json(&body) }.send().await;
-        assert!(answer.status < 300, "{key}: {}", answer.text);
+        let request = self.api.request(method.parse().unwrap(), &path);
+        let response = if body.is_null() { request } else { request.json(&body) }.send().await;
+        assert!(response.status < 300, "{key}: {}", response.text);
         let ids = ["/id", "/role/id", "/data/0/id"];
-        let id = ids.iter().find_map(|pointer| answer.body.pointer(pointer)?.as_u64()).unwrap_or_default();
-        self.answers.insert(key, (body, answer));
+        let id = ids.iter().find_map(|pointer| response.body.pointer(pointer)?.as_u64()).unwrap_or_default();
+        self.successes.insert(key, (body, response));
         id
     }
 
-    /// A short story of hiring.
-    async fn played() -> Self {
-        let mut session = Self { world: World::new().await, answers: BTreeMap::new(), refusals: Vec::new() };
+    /// Runs a short hiring process.
+    async fn run() -> Self {
+        let mut session = Self { api: TestApi::new().await, successes: BTreeMap::new(), errors: Vec::new() };
         let none = || Value::Null;
         let engineer = json!({
             "role": {
@@ -59,48 +60,48 @@ impl Session {
             },
             "job_posting": { "requirements": "Five years of Rust, or of something like it." },
         });
-        let role = session.play("POST /api/v1/quick_post", 0, engineer).await;
-        let posting = session.answers["POST /api/v1/quick_post"].1.number("/job_posting/id");
+        let role = session.send("POST /api/v1/quick_post", 0, engineer).await;
+        let posting = session.successes["POST /api/v1/quick_post"].1.number("/job_posting/id");
         let analyst = json!({ "title": "Data Analyst", "department": "Finance", "location": "Remote", "remote_policy": "remote" });
-        let draft = session.play("POST /api/v1/roles", 0, analyst).await;
+        let draft = session.send("POST /api/v1/roles", 0, analyst).await;
         let texts = json!({ "role_id": draft, "job_posting": { "public_description": "Find out what the figures say." } });
-        let draft_posting = session.play("POST /api/v1/job_postings", 0, texts).await;
+        let draft_posting = session.send("POST /api/v1/job_postings", 0, texts).await;
         let requirements = json!({ "requirements": "SQL.", "public_description": null });
-        session.play("PATCH /api/v1/job_postings/{id}", draft_posting, requirements).await;
-        session.play("POST /api/v1/job_postings/{id}/publish", draft_posting, none()).await;
-        session.play("POST /api/v1/job_postings/{id}/unpublish", draft_posting, none()).await;
+        session.send("PATCH /api/v1/job_postings/{id}", draft_posting, requirements).await;
+        session.send("POST /api/v1/job_postings/{id}/publish", draft_posting, none()).await;
+        session.send("POST /api/v1/job_postings/{id}/unpublish", draft_posting, none()).await;
         let salary = json!({ "salary_min": 60_000, "location": null });
-        session.play("PATCH /api/v1/roles/{id}", draft, salary).await;
+        session.send("PATCH /api/v1/roles/{id}", draft, salary).await;
         for step in [
             "POST /api/v1/roles/{id}/publish",
             "POST /api/v1/roles/{id}/pause",
             "POST /api/v1/roles/{id}/resume",
         ] {
-            session.play(step, draft, none()).await;
+            session.send(step, draft, none()).await;
         }
         let grace = json!({ "name": "Grace Hopper", "email": "grace@example.com", "phone": "+1 415 555 2671", "role_id": role });
-        let candidate = session.play("POST /api/v1/candidates", 0, grace).await;
+        let candidate = session.send("POST /api/v1/candidates", 0, grace).await;
         let resume = json!({ "resume_url": "https://example.com/grace.pdf" });
-        session.play("PATCH /api/v1/candidates/{id}", candidate, resume).await;
+        session.send("PATCH /api/v1/candidates/{id}", candidate, resume).await;
         session
-            .play("POST /api/v1/candidates/{id}/applications", candidate, json!({ "role_id": draft }))
+            .send("POST /api/v1/candidates/{id}/applications", candidate, json!({ "role_id": draft }))
             .await;
         let screen = json!({ "role_id": role, "scheduled_at": "2026-11-23T14:00:00Z" });
-        let screen = session.play("POST /api/v1/candidates/{id}/invite_screen", candidate, screen).await;
-        session.world.hands.set("2026-11-23T14:20:00Z");
-        session.world.run_tasks().await;
+        let screen = session.send("POST /api/v1/candidates/{id}/invite_screen", candidate, screen).await;
+        session.api.clock.set("2026-11-23T14:20:00Z");
+        session.api.run_tasks().await;
         session
-            .play("POST /api/v1/candidates/{id}/advance", candidate, json!({ "stage": "interview" }))
+            .send("POST /api/v1/candidates/{id}/advance", candidate, json!({ "stage": "interview" }))
             .await;
         let rejection = json!({ "reason": "Salary", "notes": "Would come for more." });
-        session.play("POST /api/v1/candidates/{id}/reject", candidate, rejection).await;
-        session.play("POST /api/v1/candidates/{id}/unreject", candidate, none()).await;
+        session.send("POST /api/v1/candidates/{id}/reject", candidate, rejection).await;
+        session.send("POST /api/v1/candidates/{id}/unreject", candidate, none()).await;
         session
-            .play("POST /api/v1/candidates/{id}/hire", candidate, json!({ "start_date": "2027-01-04" }))
+            .send("POST /api/v1/candidates/{id}/hire", candidate, json!({ "start_date": "2027-01-04" }))
             .await;
         let post = json!({ "job_posting_id": posting, "style": "casual" });
-        session.play("POST /api/v1/channels/x/post", 0, post).await;
-        session.world.hands.set("2026-11-24T09:30:00Z");
+        session.send("POST /api/v1/channels/x/post", 0, post).await;
+        session.api.clock.set("2026-11-24T09:30:00Z");
         for (key, id, query) in [
             ("GET /api/v1/roles", 0, "?limit=1"),
             ("GET /api/v1/roles/{id}", role, ""),
@@ -115,49 +116,53 @@ impl Session {
             ("GET /api/v1/channels/x/posts", 0, ""),
             ("GET /api/v1/organization", 0, ""),
         ] {
-            session.play_with(key, id, query, none()).await;
+            session.send_with(key, id, query, none()).await;
         }
-        session.play("DELETE /api/v1/roles/{id}", draft, none()).await;
-        session.play("POST /api/v1/roles/{id}/reopen", draft, none()).await;
-        let mut played = documents(&session.world).await;
-        played.extend(callbacks(&session.world, screen).await);
-        played.extend(applications(&session.world).await);
-        for (key, request, answer) in played {
-            if answer.status < 300 {
-                session.answers.insert(key, (request, answer));
+        session.send("DELETE /api/v1/roles/{id}", draft, none()).await;
+        session.send("POST /api/v1/roles/{id}/reopen", draft, none()).await;
+        let mut exchanges = documents(&session.api).await;
+        exchanges.extend(callbacks(&session.api, screen).await);
+        exchanges.extend(oauth_requests(&session.api).await);
+        for (key, request, response) in exchanges {
+            if response.status < 300 {
+                session.successes.insert(key, (request, response));
             } else {
-                session.refusals.push((key, answer));
+                session.errors.push((key, response));
             }
         }
         session
     }
 
     fn document(&self) -> Value {
-        let refusal = |answer: &Answer| Refused {
-            status: answer.status,
-            headers: answer.headers.keys().map(|name| name.as_str().to_owned()).collect(),
-            body: answer.body.clone(),
+        let error = |response: &Response| Refused {
+            status: response.status,
+            headers: response.headers.keys().map(|name| name.as_str().to_owned()).collect(),
+            body: response.body.clone(),
         };
-        let example = |key: &str, (request, answer): &(Value, Answer)| Example {
+        let example = |key: &str, (request, response): &(Value, Response)| Example {
             request: request.clone(),
-            response: if answer.body.is_null() { answer.text.as_str().into() } else { answer.body.clone() },
-            location: answer.header("location").to_owned(),
+            response: if response.body.is_null() {
+                response.text.as_str().into()
+            } else {
+                response.body.clone()
+            },
+            location: response.header("location").to_owned(),
             refusals: self
-                .refusals
+                .errors
                 .iter()
                 .filter(|(of, _)| *of == key)
-                .map(|(_, answer)| refusal(answer))
+                .map(|(_, response)| error(response))
                 .collect(),
         };
-        document(&self.answers.iter().map(|(key, played)| (*key, example(key, played))).collect())
+        document(&self.successes.iter().map(|(key, success)| (*key, example(key, success))).collect())
     }
 }
 
-/// What a row without a scope was sent and has answered.
-type Played = Vec<(&'static str, Value, Answer)>;
+/// The keys, request bodies and responses of operations without a scope.
+type Exchanges = Vec<(&'static str, Value, Response)>;
 
-async fn documents(world: &World) -> Played {
-    let mut played = Vec::new();
+async fn documents(api: &TestApi) -> Exchanges {
+    let mut exchanges = Vec::new();
     for (key, organization) in [
         ("GET /.well-known/oauth-authorization-server", ""),
         ("GET /.well-known/oauth-protected-resource", ""),
@@ -170,21 +175,22 @@ async fn documents(world: &World) -> Played {
         (DOCUMENT, ""),
     ] {
         let path = key.trim_start_matches("GET ").replace("{org}", organization);
-        played.push((key, Value::Null, world.request(Method::GET, &path).anonymous().send().await));
+        exchanges.push((key, Value::Null, api.request(Method::GET, &path).anonymous().send().await));
     }
-    played
+    exchanges
 }
 
-/// A voice provider that reports.
-async fn callbacks(world: &World, screen: u64) -> Played {
+/// Sends callbacks of a voice provider.
+async fn callbacks(api: &TestApi, screen: u64) -> Exchanges {
     const KEY: &str = "POST /webhooks/voice/{provider}";
     let reference =
         Reference { tenant: tenant(ACME, Mode::Live), screen: screen.to_string().parse().unwrap() };
     let call = json!({ "id": "call-1", "customer": { "externalId": reference.to_string() } });
     let callback = json!({ "message": { "type": "status-update", "status": "in-progress", "call": call } });
-    let secret = world.environment.providers.webhook_secret(VoiceProvider::Simulator).unwrap();
-    let now = world.environment.clock.now().as_second();
-    let mut played = Vec::new();
+    let simulator = api.environment.providers.voice_provider(VoiceProvider::Simulator).unwrap();
+    let secret = simulator.webhook_secret();
+    let now = api.environment.clock.now().as_second();
+    let mut exchanges = Vec::new();
     for (provider, body, signed) in [
         ("simulator", callback.to_string(), callback.to_string()),
         ("simulator", "{}".to_owned(), "{}".to_owned()),
@@ -192,18 +198,18 @@ async fn callbacks(world: &World, screen: u64) -> Played {
         ("nobody", callback.to_string(), callback.to_string()),
         ("simulator", " ".repeat(3 * 1024 * 1024 + 1), " ".repeat(3 * 1024 * 1024 + 1)),
     ] {
-        let ask = world.request(Method::POST, &format!("/webhooks/voice/{provider}")).anonymous();
-        let ask = ask.header("x-timestamp", &now.to_string());
-        let ask = ask.header("x-signature", &voice::sign(secret, now, signed.as_bytes()));
-        played.push((KEY, callback.clone(), ask.body("application/json", body).send().await));
+        let request = api.request(Method::POST, &format!("/webhooks/voice/{provider}")).anonymous();
+        let request = request.header("x-timestamp", &now.to_string());
+        let request = request.header("x-signature", &voice::sign(secret, now, signed.as_bytes()));
+        exchanges.push((KEY, callback.clone(), request.body("application/json", body).send().await));
     }
-    played
+    exchanges
 }
 
-/// An application that registers itself, gets tokens and ends them.
-async fn applications(world: &World) -> Played {
+/// Registers an OAuth application, gets tokens and revokes them.
+async fn oauth_requests(api: &TestApi) -> Exchanges {
     const REGISTER: &str = "POST /oauth/registrations";
-    let mut played = Vec::new();
+    let mut exchanges = Vec::new();
     let metadata = json!({
         "client_name": "Assistant",
         "client_uri": "https://app.example",
@@ -217,48 +223,52 @@ async fn applications(world: &World) -> Played {
     ] {
         let mut metadata = metadata.clone();
         metadata[field] = value;
-        played.push((REGISTER, metadata.clone(), registration(world, &metadata).send().await));
+        exchanges.push((REGISTER, metadata.clone(), registration(api, &metadata).send().await));
     }
-    let often = || registration(world, &metadata).from("192.0.2.1").send();
+    let register = || registration(api, &metadata).from("192.0.2.1").send();
     for _ in 0..100 {
-        often().await.expect(201);
+        register().await.expect(201);
     }
-    played.push((REGISTER, metadata.clone(), often().await));
-    let (app, other) = (App::registered(world, &metadata).await, App::register(world, "none").await);
+    exchanges.push((REGISTER, metadata.clone(), register().await));
+    let (app, other) = (OAuthApp::register_with(api, &metadata).await, OAuthApp::register(api, "none").await);
     let secret = app.secret.clone().unwrap();
-    let browser = Browser::of(world, ACME, &owner(world, ACME).await).await;
-    let code = app.code(&browser, &app.asking(), "live").await;
+    let browser = Browser::with_session(api, ACME, &owner(api, ACME).await).await;
+    let code = app.code(&browser, &app.authorization_request(), "live").await;
     let tokens = Tokens::of(&app.exchange(&code).await);
-    let code = app.code(&browser, &app.asking(), "live").await;
-    let known = |form: Form| form.and("client_id", &app.id).and("client_secret", &secret);
-    let (exchanging, refreshing) = (App::exchanging(&code), App::refreshing(&tokens.refresh));
-    let revoking = Form::new(&[("token", &tokens.access)]);
+    let code = app.code(&browser, &app.authorization_request(), "live").await;
+    let authenticated = |form: Form| form.and("client_id", &app.id).and("client_secret", &secret);
+    let (exchange_form, refresh_form) =
+        (OAuthApp::token_request(&code), OAuthApp::refresh_request(&tokens.refresh));
+    let revocation = Form::new(&[("token", &tokens.access)]);
     for (key, form) in [
-        ("POST /oauth/token", known(refreshing.clone().without("grant_type"))),
-        ("POST /oauth/token", known(refreshing.clone()).set("client_secret", "guessed")),
-        ("POST /oauth/token", known(exchanging.clone()).set("code", "guessed")),
-        ("POST /oauth/token", known(refreshing.clone()).set("grant_type", "password")),
-        ("POST /oauth/token", known(refreshing.and("scope", "everything"))),
-        ("POST /oauth/token", known(exchanging.clone()).and("resource", "https://elsewhere.example")),
-        ("POST /oauth/token", known(exchanging)),
-        ("POST /oauth/revoke", known(revoking.clone().without("token"))),
-        ("POST /oauth/revoke", known(revoking.clone()).set("client_secret", "guessed")),
-        ("POST /oauth/revoke", revoking.clone().and("client_id", &other.id)),
-        ("POST /oauth/revoke", known(revoking)),
+        ("POST /oauth/token", authenticated(refresh_form.clone().without("grant_type"))),
+        ("POST /oauth/token", authenticated(refresh_form.clone()).set("client_secret", "guessed")),
+        ("POST /oauth/token", authenticated(exchange_form.clone()).set("code", "guessed")),
+        ("POST /oauth/token", authenticated(refresh_form.clone()).set("grant_type", "password")),
+        ("POST /oauth/token", authenticated(refresh_form.and("scope", "everything"))),
+        (
+            "POST /oauth/token",
+            authenticated(exchange_form.clone()).and("resource", "https://elsewhere.example"),
+        ),
+        ("POST /oauth/token", authenticated(exchange_form)),
+        ("POST /oauth/revoke", authenticated(revocation.clone().without("token"))),
+        ("POST /oauth/revoke", authenticated(revocation.clone()).set("client_secret", "guessed")),
+        ("POST /oauth/revoke", revocation.clone().and("client_id", &other.id)),
+        ("POST /oauth/revoke", authenticated(revocation)),
     ] {
-        let request: Value =
+        let fields: Value =
             form.names().into_iter().map(|name| (name.to_owned(), json!(form.get(name)))).collect();
-        let ask = world.request(Method::POST, key.trim_start_matches("POST ")).anonymous();
-        let ask = match form.get("client_secret") {
+        let request = api.request(Method::POST, key.trim_start_matches("POST ")).anonymous();
+        let request = match form.get("client_secret") {
             "guessed" => {
                 let form = form.without("client_id").without("client_secret");
-                ask.header("authorization", &basic(&app.id, "guessed")).body(FORM, form.encoded())
+                request.header("authorization", &basic_auth(&app.id, "guessed")).body(FORM, form.encoded())
             }
-            _ => ask.body(FORM, form.encoded()),
+            _ => request.body(FORM, form.encoded()),
         };
-        played.push((key, request, ask.send().await));
+        exchanges.push((key, fields, request.send().await));
     }
-    played
+    exchanges
 }
 
 fn snapshot() -> Value {
@@ -269,18 +279,18 @@ fn read(file: &str) -> Value {
     serde_json::from_str(&std::fs::read_to_string(project(file)).unwrap()).unwrap()
 }
 
-/// The document's operations by route key.
-fn described(document: &Value) -> BTreeMap<String, &Value> {
-    let mut described = BTreeMap::new();
+/// Returns the document's operations by route key.
+fn operations(document: &Value) -> BTreeMap<String, &Value> {
+    let mut operations = BTreeMap::new();
     for (path, item) in document["paths"].as_object().unwrap() {
         for (method, operation) in item.as_object().unwrap() {
-            described.insert(format!("{} {path}", method.to_uppercase()), operation);
+            operations.insert(format!("{} {path}", method.to_uppercase()), operation);
         }
     }
-    described
+    operations
 }
 
-/// Where a reference leads, or what is there by itself.
+/// Returns the target of a reference, or the value itself if it is not a reference.
 fn resolved<'d>(document: &'d Value, value: &'d Value) -> &'d Value {
     match value["$ref"].as_str() {
         Some(reference) => document.pointer(reference.trim_start_matches('#')).unwrap(),
@@ -289,29 +299,22 @@ fn resolved<'d>(document: &'d Value, value: &'d Value) -> &'d Value {
 }
 
 #[tokio::test]
-async fn the_snapshot_is_current() {
-    let session = Session::played().await;
-    // The document that it was held against is what is about to be renewed.
-    session.world.watch.settle();
+async fn the_document_is_current() {
+    let session = Session::run().await;
+    // Violations of the current document are expected when it is about to be updated.
+    session.api.contract_monitor.take_violations();
     let document = serde_json::to_string_pretty(&session.document()).unwrap() + "\n";
-    if std::env::var_os("RENEW_OPENAPI").is_some() {
-        std::fs::write(project(SNAPSHOT), document).unwrap();
-        return;
-    }
-    assert!(
-        document == std::fs::read_to_string(project(SNAPSHOT)).unwrap(),
-        "{SNAPSHOT} is out of date; RENEW_OPENAPI=1 cargo test --test api openapi::the_snapshot writes it anew"
-    );
+    assert_current(SNAPSHOT, &document);
 }
 
-/// The version that a line of the changelog is the heading of: `## 1.4.0 - 2027-01-12`.
+/// Returns the version of a heading of the changelog, such as `## 1.4.0 - 2027-01-12`.
 fn heading(line: &str) -> Option<&str> {
     let version = line.strip_prefix("## ")?.split_whitespace().next()?.trim_matches(['[', ']']);
     (version != "Unreleased").then_some(version)
 }
 
-/// The version that was released last; none before the first release.
-fn newest(changelog: &str) -> Option<&str> {
+/// Returns the version of the last release.
+fn last_release(changelog: &str) -> Option<&str> {
     changelog.lines().find_map(heading)
 }
 
@@ -319,8 +322,8 @@ fn version(document: &Value) -> Option<&str> {
     document["info"]["version"].as_str()
 }
 
-/// Whether a name is that of the place, or of several at once: `* response 413` is one of every operation.
-fn names(name: &str, place: &str) -> bool {
+/// Returns whether a name in the changelog matches a place. `* response 413` matches this response of every operation.
+fn matches_place(name: &str, place: &str) -> bool {
     match name.split_once('*') {
         Some((start, end)) => {
             start.len() + end.len() > 0 && place.strip_prefix(start).is_some_and(|rest| rest.ends_with(end))
@@ -329,29 +332,35 @@ fn names(name: &str, place: &str) -> bool {
     }
 }
 
-/// The places where clients break that the changelog does not name above the release that made the promises.
-fn unnamed(released: &Value, today: &Value, changelog: &str) -> Vec<String> {
+/// Returns the breaking changes since the last release that the changelog does not list.
+fn unlisted(released: &Value, current: &Value, changelog: &str) -> Vec<String> {
     let is_since = |line: &&str| heading(line).is_none() || heading(line) != version(released);
     let since: Vec<_> =
         changelog.lines().take_while(is_since).flat_map(|line| line.split('`').skip(1).step_by(2)).collect();
-    let is_named = |place: &String| since.iter().any(|name| names(name, place));
-    breaking(released, today).into_iter().filter(|place| !is_named(place)).collect()
+    let is_listed = |place: &String| since.iter().any(|name| matches_place(name, place));
+    breaking(released, current).into_iter().filter(|place| !is_listed(place)).collect()
 }
 
-/// What the newest release promises, or why it may not: promises are made once, and what breaks the last ones is named.
-fn release(released: &Value, today: &Value, changelog: &str) -> Result<Value, String> {
-    let unnamed = unnamed(released, today, changelog);
-    let newest = newest(changelog);
-    let mut promises = promises(today);
-    if !unnamed.is_empty() {
-        return Err(format!("CHANGELOG.md does not name {unnamed:#?}"));
+/// Returns the promises of a new release. Fails if the version has been released already or a breaking change is not
+/// listed.
+fn release(released: &Value, current: &Value, changelog: &str) -> Result<Value, String> {
+    let unlisted = unlisted(released, current, changelog);
+    let newest = last_release(changelog);
+    let mut promises = promises(current);
+    if !unlisted.is_empty() {
+        return Err(format!("CHANGELOG.md does not list {unlisted:#?}"));
     }
     match newest {
-        // Nobody was promised anything yet.
+        // Before the first release there is no version.
         None => drop(promises.as_object_mut().unwrap().shift_remove("info")),
-        Some(_) if newest == version(released) => return Err(format!("{newest:?} has made its promises")),
-        Some(_) if newest != version(today) => {
-            return Err(format!("{newest:?} is released, this is {:?}", version(today)));
+        Some(_) if newest == version(released) => {
+            return Err(format!("{newest:?} has been released already"));
+        }
+        Some(_) if newest != version(current) => {
+            return Err(format!(
+                "the changelog's version is {newest:?}, the document's is {:?}",
+                version(current)
+            ));
         }
         Some(_) => {}
     }
@@ -359,47 +368,57 @@ fn release(released: &Value, today: &Value, changelog: &str) -> Result<Value, St
 }
 
 #[test]
-fn what_breaks_clients_is_named_in_the_changelog() {
-    let (today, changelog) = (snapshot(), std::fs::read_to_string(project("CHANGELOG.md")).unwrap());
+fn the_changelog_lists_every_breaking_change() {
+    let (current, changelog) = (snapshot(), std::fs::read_to_string(project("CHANGELOG.md")).unwrap());
     if std::env::var_os("RELEASE_OPENAPI").is_some() {
-        let promises = release(&read(RELEASED), &today, &changelog).unwrap();
+        let promises = release(&read(RELEASED), &current, &changelog).unwrap();
         std::fs::write(project(RELEASED), serde_json::to_string_pretty(&promises).unwrap() + "\n").unwrap();
     }
     let released = read(RELEASED);
-    let unnamed = unnamed(&released, &today, &changelog);
+    let unlisted = unlisted(&released, &current, &changelog);
     assert!(
-        unnamed.is_empty(),
-        "clients break at these places, which CHANGELOG.md does not name since the last release: {unnamed:#?}"
+        unlisted.is_empty(),
+        "CHANGELOG.md does not list these breaking changes since the last release: {unlisted:#?}"
     );
     assert_eq!(
         version(&released),
-        newest(&changelog),
-        "{RELEASED} is of another version; RELEASE_OPENAPI=1 cargo test --test api openapi::what_breaks renews it"
+        last_release(&changelog),
+        "{RELEASED} has another version; to update it: RELEASE_OPENAPI=1 cargo test --test api openapi::the_changelog_lists"
     );
 }
 
 #[test]
-fn a_release_makes_its_promises_once_and_names_what_they_break() {
+fn a_version_is_released_once_and_lists_its_breaking_changes() {
     let document =
         |version: Option<&str>, paths: Value| json!({ "info": { "version": version }, "paths": paths });
-    for (promised, today, changelog, outcome) in [
-        (None, "1.0.0", "## Unreleased\n", Err("does not name")),
+    for (promised, current, changelog, outcome) in [
+        (None, "1.0.0", "## Unreleased\n", Err("does not list")),
         (None, "1.0.0", "## Unreleased\n- `GET /roles` is gone.", Ok(None)),
         (None, "1.0.0", "## Unreleased\n- `GET *` is gone.", Ok(None)),
-        (None, "1.0.0", "## Unreleased\n- `POST *`, `* /postings`, `*` are gone.", Err("does not name")),
+        (None, "1.0.0", "## Unreleased\n- `POST *`, `* /postings`, `*` are gone.", Err("does not list")),
         (None, "1.0.0", "## Unreleased\n## 1.0.0 - 2027-01-12\n- `GET /roles` is gone.", Ok(Some("1.0.0"))),
-        (None, "1.0.0", "## [1.0.0]\n", Err("does not name")),
-        (Some("1.0.0"), "1.0.0", "## Unreleased\n- `GET /roles`\n## 1.0.0\n", Err("has made its promises")),
-        (Some("1.0.0"), "1.1.0", "## 1.1.0\n## 1.0.0\n- `GET /roles` is gone.", Err("does not name")),
-        (Some("1.0.0"), "1.0.0", "## 1.1.0\n- `GET /roles`\n## 1.0.0\n", Err("this is Some(\"1.0.0\")")),
+        (None, "1.0.0", "## [1.0.0]\n", Err("does not list")),
+        (
+            Some("1.0.0"),
+            "1.0.0",
+            "## Unreleased\n- `GET /roles`\n## 1.0.0\n",
+            Err("has been released already"),
+        ),
+        (Some("1.0.0"), "1.1.0", "## 1.1.0\n## 1.0.0\n- `GET /roles` is gone.", Err("does not list")),
+        (
+            Some("1.0.0"),
+            "1.0.0",
+            "## 1.1.0\n- `GET /roles`\n## 1.0.0\n",
+            Err("the document's is Some(\"1.0.0\")"),
+        ),
         (Some("1.0.0"), "1.1.0", "## 1.1.0\n- `GET /roles`\n## 1.0.0\n", Ok(Some("1.1.0"))),
     ] {
         let released = document(promised, json!({ "/roles": { "get": {} } }));
-        let today = document(Some(today), json!({}));
-        match (release(&released, &today, changelog), outcome) {
+        let current = document(Some(current), json!({}));
+        match (release(&released, &current, changelog), outcome) {
             (Ok(promises), Ok(expected)) => {
                 assert_eq!(version(&promises), expected, "{changelog}");
-                assert_eq!((version(&promises), &promises["paths"]), (newest(changelog), &json!({})));
+                assert_eq!((version(&promises), &promises["paths"]), (last_release(changelog), &json!({})));
             }
             (Err(reason), Err(expected)) => assert!(reason.contains(expected), "{changelog}: {reason}"),
             (found, _) => panic!("{changelog}: {found:?}"),
@@ -408,28 +427,28 @@ fn a_release_makes_its_promises_once_and_names_what_they_break() {
 }
 
 #[test]
-fn every_row_of_every_route_table_is_an_operation_and_nothing_else_is() {
+fn the_operations_are_exactly_the_routes() {
     let routes = tables().into_iter().flat_map(|tables| tables.routes);
     let rows: BTreeSet<_> = routes.map(|route| route.key.to_owned()).collect();
     let snapshot = snapshot();
-    let described = described(&snapshot);
-    assert_eq!(described.keys().cloned().collect::<BTreeSet<_>>(), rows);
+    let operations = operations(&snapshot);
+    assert_eq!(operations.keys().cloned().collect::<BTreeSet<_>>(), rows);
     let ids: BTreeSet<_> =
-        described.values().map(|operation| operation["operationId"].as_str().unwrap()).collect();
-    assert_eq!(ids.len(), rows.len(), "every operation has an id of its own");
+        operations.values().map(|operation| operation["operationId"].as_str().unwrap()).collect();
+    assert_eq!(ids.len(), rows.len(), "every operation has a unique id");
 }
 
-/// The [`tests::contract`] sees to what is asked and answered.
+/// [`tests::contract`] checks the contents of the requests and responses.
 #[tokio::test]
-async fn every_operation_is_answered_with_success() {
-    let session = Session::played().await;
+async fn every_operation_succeeds_with_its_documented_status() {
+    let session = Session::run().await;
     let document = snapshot();
     let succeeded: BTreeSet<_> = session
-        .answers
+        .successes
         .iter()
-        .map(|(key, (_, answer))| ((*key).to_owned(), answer.status.to_string()))
+        .map(|(key, (_, response))| ((*key).to_owned(), response.status.to_string()))
         .collect();
-    let promised = described(&document).into_iter().flat_map(|(key, operation)| {
+    let promised = operations(&document).into_iter().flat_map(|(key, operation)| {
         let statuses =
             operation["responses"].as_object().unwrap().keys().filter(|status| status.starts_with('2'));
         statuses.map(|status| (key.clone(), status.clone())).collect::<Vec<_>>()
@@ -465,12 +484,12 @@ fn every_example_is_valid() {
 }
 
 #[test]
-fn every_code_of_the_rules_is_described() {
+fn every_error_code_of_the_guide_is_documented() {
     let document = snapshot();
-    let rules = std::fs::read_to_string(project("functions/README.md")).unwrap();
-    let (_, table) = rules.split_once("| Status | `code` | When |").unwrap();
+    let guide = std::fs::read_to_string(project("functions/README.md")).unwrap();
+    let (_, table) = guide.split_once("| Status | `code` | When |").unwrap();
     let (table, _) = table.split_once("\n\n").unwrap();
-    let ruled: BTreeSet<_> = table
+    let guide_codes: BTreeSet<_> = table
         .lines()
         .filter_map(|row| row.split('|').nth(2))
         .flat_map(|codes| codes.split('`').skip(1).step_by(2))
@@ -479,48 +498,52 @@ fn every_code_of_the_rules_is_described() {
         let codes = &document["components"]["schemas"][schema]["properties"]["code"]["enum"];
         codes.as_array().unwrap().iter().filter_map(Value::as_str).collect()
     };
-    assert!(codes("ApiError").is_disjoint(&codes("Invalid")), "the code tells them apart");
-    assert_eq!(&codes("ApiError") | &codes("Invalid"), ruled);
-    let responses = described(&document)
+    assert!(codes("ApiError").is_disjoint(&codes("Invalid")), "no code has both schemas");
+    assert_eq!(&codes("ApiError") | &codes("Invalid"), guide_codes);
+    let responses = operations(&document)
         .into_values()
         .flat_map(|operation| operation["responses"].as_object().unwrap().values());
-    let answered: BTreeSet<_> = responses
+    let response_codes: BTreeSet<_> = responses
         .map(|response| &resolved(&document, response)["content"]["application/json"]["schema"])
-        // The second form is the gateway's.
+        // The second schema is that of the gateway's response.
         .map(|schema| schema.pointer("/anyOf/0").unwrap_or(schema))
         .flat_map(|schema| schema["properties"]["code"]["enum"].as_array().into_iter().flatten())
         .filter_map(Value::as_str)
         .collect();
-    // That one is the answer to a method that has no operation.
-    assert_eq!(answered, ruled.into_iter().filter(|code| *code != "method_not_allowed").collect());
+    // This code is for methods without an operation.
+    assert_eq!(
+        response_codes,
+        guide_codes.into_iter().filter(|code| *code != "method_not_allowed").collect()
+    );
 }
 
 #[tokio::test]
-async fn the_document_and_its_page_are_served_to_anybody() {
-    let world = World::new().await;
-    let ask = |path: &str| world.request(Method::GET, path).anonymous();
-    let answer = ask("/api/v1/openapi.json").send().await.expect(200);
-    assert_eq!(answer.text, docs::DOCUMENT);
-    assert_eq!(answer.header("content-type"), "application/json");
-    let tag = answer.header("etag");
-    for (known, status) in
+async fn the_document_and_its_page_are_public() {
+    let api = TestApi::new().await;
+    let get = |path: &str| api.request(Method::GET, path).anonymous();
+    let response = get("/api/v1/openapi.json").send().await.expect(200);
+    assert_eq!(response.text, docs::DOCUMENT);
+    assert_eq!(response.header("content-type"), "application/json");
+    let tag = response.header("etag");
+    for (condition, status) in
         [(tag, 304), (&format!("\"x\", W/{tag}"), 304), ("*", 304), ("\"x\"", 200), ("", 200)]
     {
-        let again = ask("/api/v1/openapi.json").header("if-none-match", known).send().await.expect(status);
+        let again =
+            get("/api/v1/openapi.json").header("if-none-match", condition).send().await.expect(status);
         assert_eq!(again.text.is_empty(), status == 304);
         assert_eq!((again.header("etag"), again.header("cache-control")), (tag, "public, max-age=30"));
     }
-    let page = ask("/docs").send().await.expect(200);
+    let page = get("/docs").send().await.expect(200);
     assert!(page.header("content-security-policy").starts_with("sandbox allow-scripts; default-src 'none';"));
-    let (files, elsewhere): (Vec<_>, Vec<_>) = page
+    let (local_files, elsewhere): (Vec<_>, Vec<_>) = page
         .text
         .split('"')
         .filter(|text| text.starts_with('/') || text.contains("://"))
         .partition(|address| address.starts_with('/'));
     assert_eq!(elsewhere, [""; 0]);
-    assert!(files.len() >= 4);
-    for file in files {
-        let answer = ask(file).send().await.expect(200);
-        assert!(answer.text.len() > 100, "{file}");
+    assert!(local_files.len() >= 4);
+    for file in local_files {
+        let response = get(file).send().await.expect(200);
+        assert!(response.text.len() > 100, "{file}");
     }
 }

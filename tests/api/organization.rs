@@ -3,12 +3,12 @@
 use http::Method;
 use serde_json::json;
 use shared::model::Mode;
-use tests::{BASE_URL, GLOBEX, World};
+use tests::{BASE_URL, GLOBEX, TestApi};
 
 #[tokio::test]
-async fn an_organization_shows_its_plan_and_what_is_used_of_it() {
-    let world = World::new().await;
-    let acme = world.get("/api/v1/organization").await.expect(200);
+async fn an_organization_shows_its_plan_and_usage() {
+    let api = TestApi::new().await;
+    let acme = api.get("/api/v1/organization").await.expect(200);
     assert_eq!(
         acme.body,
         json!({
@@ -22,12 +22,8 @@ async fn an_organization_shows_its_plan_and_what_is_used_of_it() {
     assert_eq!((acme.header("ratelimit"), acme.header("ratelimit-policy")), ("", ""));
 
     for used in 1..=3 {
-        let globex = world
-            .request(Method::GET, "/api/v1/organization")
-            .key(GLOBEX, Mode::Test)
-            .send()
-            .await
-            .expect(200);
+        let globex =
+            api.request(Method::GET, "/api/v1/organization").key(GLOBEX, Mode::Test).send().await.expect(200);
         assert_eq!((globex.string("/mode"), globex.string("/slug")), ("test", "globex-test"));
         assert_eq!(globex.body["plan"], json!({ "name": "free", "price_usd_per_month": 0 }));
         assert_eq!(globex.number("/limits/requests_per_day"), 100);

@@ -1,5 +1,6 @@
-//! The pipeline against a plain model of its rules: random sequences of everything that clients may do to candidates and
-//! roles. Model and service must agree on every answer, and in the end on stages, applications, touchpoints and stats.
+//! A model-based test of the pipeline. It sends random sequences of all requests that change candidates and roles, and
+//! compares every response with a simple model; at the end of a sequence also stages, applications, touchpoints and
+//! stats.
 
 use std::collections::BTreeMap;
 
@@ -7,15 +8,15 @@ use futures_util::future::join_all;
 use http::Method;
 use serde_json::{Value, json};
 use shared::random::Random;
-use tests::World;
+use tests::TestApi;
 
 const STAGES: [&str; 4] = ["applied", "screening", "interview", "offer"];
-/// In how many worlds the sequences are played, side by side.
-const WORLDS: u64 = 8;
-/// How many sequences are played in each; `PIPELINE_SCALE=10` plays ten times as many.
+/// The number of test APIs, which run sequences in parallel.
+const APIS: u64 = 8;
+/// The number of sequences for each test API; `PIPELINE_SCALE=10` runs ten times as many.
 const SEQUENCES: u64 = 125;
-/// After how many sequences a world gets other roles.
-const SHARED_ROLES: u64 = 25;
+/// The number of sequences that share the same roles.
+const SEQUENCES_PER_ROLES: u64 = 25;
 
 #[derive(Clone, Debug, Default)]
 struct Role {
@@ -31,58 +32,58 @@ struct Candidate {
     name: String,
     stage: &'static str,
     rejected_from: &'static str,
-    /// Role and status, oldest first.
+    /// The role's index and the status of each application, oldest first.
     applications: Vec<(usize, &'static str)>,
-    /// The roles of unfinished screens.
+    /// The indexes of the roles with an unfinished screen.
     open_screens: Vec<usize>,
-    /// Kinds, oldest first.
+    /// The kinds, oldest first.
     touchpoints: Vec<&'static str>,
 }
 
 impl Candidate {
-    fn at_an_end(&self) -> bool {
+    fn is_final(&self) -> bool {
         ["hired", "rejected"].contains(&self.stage)
     }
 
-    fn settle(&mut self, from: &str, to: &'static str) {
+    fn set_applications(&mut self, from: &str, to: &'static str) {
         for (_, status) in self.applications.iter_mut().filter(|(_, status)| *status == from) {
             *status = to;
         }
     }
 }
 
-struct Play<'w> {
-    world: &'w World,
+struct Run<'a> {
+    api: &'a TestApi,
     random: Random,
     roles: Vec<Role>,
     candidates: Vec<Candidate>,
-    said: Vec<String>,
+    history: Vec<String>,
 }
 
-/// What the model says of a request: done, or refused with this code.
-type Verdict = Result<(), &'static str>;
+/// The result that the model expects: success, or an error with this code.
+type Expected = Result<(), &'static str>;
 
-impl Play<'_> {
+impl Run<'_> {
     fn below(&self, bound: usize) -> usize {
         usize::try_from(self.random.below(bound as u64)).unwrap()
     }
 
-    async fn ask(&mut self, path: &str, body: Value, verdict: Verdict) -> Value {
-        self.said.push(format!("{path} {body}"));
+    async fn send(&mut self, path: &str, body: Value, expected: Expected) -> Value {
+        self.history.push(format!("{path} {body}"));
         let method = if path.starts_with("PATCH") { Method::PATCH } else { Method::POST };
         let path = path.trim_start_matches("PATCH ");
-        let ask = match path.strip_prefix("DELETE ") {
-            Some(path) => self.world.request(Method::DELETE, &format!("/api/v1/{path}")),
-            None => self.world.request(method, &format!("/api/v1/{path}")).json(&body),
+        let request = match path.strip_prefix("DELETE ") {
+            Some(path) => self.api.request(Method::DELETE, &format!("/api/v1/{path}")),
+            None => self.api.request(method, &format!("/api/v1/{path}")).json(&body),
         };
-        let answer = ask.send().await;
-        let code = answer.body["code"].as_str();
-        let agreed = match verdict {
-            Ok(()) => answer.status < 300,
-            Err(expected) => answer.status == 422 && code == Some(expected),
+        let response = request.send().await;
+        let code = response.body["code"].as_str();
+        let agreed = match expected {
+            Ok(()) => response.status < 300,
+            Err(expected_code) => response.status == 422 && code == Some(expected_code),
         };
-        assert!(agreed, "expected {verdict:?}, got {} after {:#?}", answer.text, self.said);
-        answer.body
+        assert!(agreed, "expected {expected:?}, got {} after {:#?}", response.text, self.history);
+        response.body
     }
 
     async fn new_roles(&mut self) {
@@ -90,7 +91,7 @@ impl Play<'_> {
         for _ in 0..3 {
             let open = self.below(3) > 0;
             let body = json!({ "role": { "title": "x" }, "publish": open });
-            let id = self.ask("quick_post", body, Ok(())).await["role"]["id"].as_u64().unwrap();
+            let id = self.send("quick_post", body, Ok(())).await["role"]["id"].as_u64().unwrap();
             self.roles.push(Role { id, status: if open { "open" } else { "draft" }, ..Role::default() });
         }
     }
@@ -109,8 +110,8 @@ impl Play<'_> {
         if self.candidates.iter().all(|candidate| candidate.open_screens.is_empty()) {
             return;
         }
-        self.said.push("tasks".to_owned());
-        self.world.run_tasks().await;
+        self.history.push("tasks".to_owned());
+        self.api.run_tasks().await;
         for candidate in &mut self.candidates {
             let done = std::mem::take(&mut candidate.open_screens);
             candidate.touchpoints.extend(done.iter().map(|_| "screen_completed"));
@@ -123,13 +124,13 @@ impl Play<'_> {
         let mut candidate = Candidate { name: "x".to_owned(), stage: "applied", ..Candidate::default() };
         candidate.touchpoints.push("created");
         let mut body = json!({ "name": "x", "email": email });
-        let mut verdict = Ok(());
+        let mut expected = Ok(());
         if let Some(role) = role {
             body["role_id"] = json!(self.roles[role].id);
-            verdict = if self.roles[role].status == "open" { Ok(()) } else { Err("validation_failed") };
+            expected = if self.roles[role].status == "open" { Ok(()) } else { Err("validation_failed") };
         }
-        let created = self.ask("candidates", body, verdict).await;
-        if verdict.is_err() {
+        let created = self.send("candidates", body, expected).await;
+        if expected.is_err() {
             return;
         }
         if let Some(role) = role {
@@ -151,10 +152,10 @@ impl Play<'_> {
             ("reopen", "closed", "draft"),
             ("", status, "closed"),
         ][self.below(5)];
-        let verdict = if from == status { Ok(()) } else { Err("invalid_transition") };
+        let expected = if from == status { Ok(()) } else { Err("invalid_transition") };
         let path = if step.is_empty() { format!("DELETE roles/{id}") } else { format!("roles/{id}/{step}") };
-        self.ask(&path, json!({}), verdict).await;
-        if verdict.is_ok() {
+        self.send(&path, json!({}), expected).await;
+        if expected.is_ok() {
             self.roles[role].status = to;
         }
     }
@@ -166,7 +167,7 @@ impl Play<'_> {
         let mut after = before.clone();
         let at = format!("candidates/{}", before.id);
         let moves = |allowed: bool| if allowed { Ok(()) } else { Err("invalid_transition") };
-        let (path, body, verdict) = match action {
+        let (path, body, expected) = match action {
             3 => {
                 let name = self.random.token(1);
                 if name != before.name {
@@ -179,33 +180,33 @@ impl Play<'_> {
                 after.stage = STAGES[self.below(4)];
                 after.touchpoints.push("stage_changed");
                 let body = json!({ "stage": after.stage });
-                (format!("{at}/advance"), body, moves(!before.at_an_end() && before.stage != after.stage))
+                (format!("{at}/advance"), body, moves(!before.is_final() && before.stage != after.stage))
             }
             6 => {
                 (after.stage, after.rejected_from) = ("rejected", before.stage);
-                after.settle("active", "rejected");
+                after.set_applications("active", "rejected");
                 after.touchpoints.push("rejected");
-                (format!("{at}/reject"), json!({ "reason": "x" }), moves(!before.at_an_end()))
+                (format!("{at}/reject"), json!({ "reason": "x" }), moves(!before.is_final()))
             }
             7 => {
                 after.stage = before.rejected_from;
-                after.settle("rejected", "active");
+                after.set_applications("rejected", "active");
                 after.touchpoints.push("unrejected");
                 (format!("{at}/unreject"), json!({}), moves(before.stage == "rejected"))
             }
             8 => {
                 after.stage = "hired";
-                after.settle("active", "hired");
+                after.set_applications("active", "hired");
                 after.touchpoints.push("hired");
-                (format!("{at}/hire"), json!({}), moves(!before.at_an_end()))
+                (format!("{at}/hire"), json!({}), moves(!before.is_final()))
             }
             9 | 10 => {
                 after.applications.push((role, "active"));
                 after.touchpoints.push("applied");
                 let fresh = before.applications.iter().all(|(applied, _)| *applied != role);
                 let allowed = fresh && self.roles[role].status == "open";
-                let verdict = if allowed { Ok(()) } else { Err("validation_failed") };
-                (format!("{at}/applications"), json!({ "role_id": self.roles[role].id }), verdict)
+                let expected = if allowed { Ok(()) } else { Err("validation_failed") };
+                (format!("{at}/applications"), json!({ "role_id": self.roles[role].id }), expected)
             }
             _ => {
                 after.open_screens.push(role);
@@ -215,16 +216,16 @@ impl Play<'_> {
                     after.touchpoints.push("stage_changed");
                 }
                 let ready = ["open", "paused"].contains(&self.roles[role].status);
-                let verdict = if before.open_screens.contains(&role) || !ready {
+                let expected = if before.open_screens.contains(&role) || !ready {
                     Err("validation_failed")
                 } else {
-                    moves(!before.at_an_end())
+                    moves(!before.is_final())
                 };
-                (format!("{at}/invite_screen"), json!({ "role_id": self.roles[role].id }), verdict)
+                (format!("{at}/invite_screen"), json!({ "role_id": self.roles[role].id }), expected)
             }
         };
-        self.ask(&path, body, verdict).await;
-        if verdict.is_err() {
+        self.send(&path, body, expected).await;
+        if expected.is_err() {
             return;
         }
         if path.ends_with("/applications") {
@@ -236,13 +237,12 @@ impl Play<'_> {
         self.candidates[which] = after;
     }
 
-    /// Compares everything about the candidates of a sequence; gives the completed screens' scores by role.
+    /// Compares the candidates of a sequence with the model, and adds the scores of completed screens by role.
     async fn compare(&self, scores: &mut BTreeMap<u64, Vec<u64>>) {
         for candidate in &self.candidates {
-            let shown =
-                self.world.get(&format!("/api/v1/candidates/{}", candidate.id)).await.expect(200).body;
+            let actual = self.api.get(&format!("/api/v1/candidates/{}", candidate.id)).await.expect(200).body;
             let texts = |list: &str, field: &str| -> Vec<String> {
-                let items = shown[list].as_array().unwrap().iter().rev();
+                let items = actual[list].as_array().unwrap().iter().rev();
                 items.map(|item| item[field].as_str().unwrap().to_owned()).collect()
             };
             let applications: Vec<_> = candidate
@@ -255,17 +255,17 @@ impl Play<'_> {
                 })
                 .collect();
             let roles =
-                shown["applications"].as_array().unwrap().iter().rev().map(|one| one["role_id"].as_u64());
-            let seen: Vec<_> = roles.zip(texts("applications", "status")).collect();
-            let after = format!("after {:#?}", self.said);
+                actual["applications"].as_array().unwrap().iter().rev().map(|one| one["role_id"].as_u64());
+            let shown_applications: Vec<_> = roles.zip(texts("applications", "status")).collect();
+            let after = format!("after {:#?}", self.history);
             assert_eq!(
-                (&shown["stage"], &shown["name"]),
+                (&actual["stage"], &actual["name"]),
                 (&json!(candidate.stage), &json!(candidate.name)),
                 "{after}"
             );
-            assert_eq!(seen, applications, "{after}");
+            assert_eq!(shown_applications, applications, "{after}");
             assert_eq!(texts("touchpoints", "kind"), candidate.touchpoints, "{after}");
-            for screen in shown["voice_screens"].as_array().unwrap() {
+            for screen in actual["voice_screens"].as_array().unwrap() {
                 if screen["status"] == "completed" {
                     let score = screen["scores"]["overall"].as_u64().unwrap();
                     scores.entry(screen["role_id"].as_u64().unwrap()).or_default().push(score);
@@ -277,7 +277,7 @@ impl Play<'_> {
     #[expect(clippy::cast_precision_loss, reason = "scores are small")]
     async fn compare_stats(&self, scores: &BTreeMap<u64, Vec<u64>>) {
         for role in &self.roles {
-            let shown = self.world.get(&format!("/api/v1/roles/{}/stats", role.id)).await.expect(200).body;
+            let actual = self.api.get(&format!("/api/v1/roles/{}/stats", role.id)).await.expect(200).body;
             let none = Vec::new();
             let scores = scores.get(&role.id).unwrap_or(&none);
             let mean = |sum: u64| (!scores.is_empty()).then(|| sum as f64 / scores.len() as f64);
@@ -290,10 +290,9 @@ impl Play<'_> {
                 "pass_rate": mean(passed),
                 "average_score": mean(scores.iter().sum()),
             });
-            assert_eq!(shown, expected);
+            assert_eq!(actual, expected);
             let path = format!("/api/v1/candidates?role_id={}&limit=100", role.id);
-            let listed =
-                self.world.get(&path).await.expect(200).body["data"].as_array().unwrap().len() as u64;
+            let listed = self.api.get(&path).await.expect(200).body["data"].as_array().unwrap().len() as u64;
             assert_eq!(listed, role.applicants.min(100));
         }
     }
@@ -302,31 +301,31 @@ impl Play<'_> {
 #[tokio::test(flavor = "multi_thread")]
 async fn random_sequences_agree_with_the_model() {
     let scale = std::env::var("PIPELINE_SCALE").map_or(1, |scale| scale.parse().expect("a number"));
-    let play = async |seed: u64| {
-        let world = World::new().await;
+    let run_all = async |seed: u64| {
+        let api = TestApi::new().await;
         let random = Random::seeded(seed);
-        let mut play =
-            Play { world: &world, random, roles: Vec::new(), candidates: Vec::new(), said: Vec::new() };
+        let mut run =
+            Run { api: &api, random, roles: Vec::new(), candidates: Vec::new(), history: Vec::new() };
         let mut scores = BTreeMap::new();
         for sequence in 0..scale * SEQUENCES {
-            if sequence % SHARED_ROLES == 0 {
-                play.new_roles().await;
+            if sequence % SEQUENCES_PER_ROLES == 0 {
+                run.new_roles().await;
                 scores.clear();
             }
-            play.candidates.clear();
-            play.said = vec![format!("seed {seed}, sequence {sequence}, roles {:?}", play.roles)];
-            for _ in 0..3 + play.below(4) {
-                play.step().await;
+            run.candidates.clear();
+            run.history = vec![format!("seed {seed}, sequence {sequence}, roles {:?}", run.roles)];
+            for _ in 0..3 + run.below(4) {
+                run.step().await;
             }
-            // What is unfinished must not end in another sequence, which would not look at it.
-            play.complete_screens().await;
-            play.compare(&mut scores).await;
-            // Nobody looks at its calls, which are many.
-            world.wire.forget();
-            if sequence % SHARED_ROLES == SHARED_ROLES - 1 {
-                play.compare_stats(&scores).await;
+            // Otherwise a later sequence, which does not compare these candidates, would complete their screens.
+            run.complete_screens().await;
+            run.compare(&mut scores).await;
+            // The recorded calls are many, and this test does not read them.
+            api.dynamodb.clear_calls();
+            if sequence % SEQUENCES_PER_ROLES == SEQUENCES_PER_ROLES - 1 {
+                run.compare_stats(&scores).await;
             }
         }
     };
-    join_all((0..WORLDS).map(play)).await;
+    join_all((0..APIS).map(run_all)).await;
 }

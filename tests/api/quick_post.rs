@@ -1,12 +1,12 @@
-//! Quick post: both or neither.
+//! Quick post: one request creates both the role and the posting, or neither.
 
 use serde_json::{Value, json};
-use tests::{ACME, BASE_URL, GLOBEX, World};
+use tests::{ACME, BASE_URL, GLOBEX, TestApi};
 
 #[tokio::test]
-async fn one_call_creates_and_publishes_both() {
-    let world = World::new().await;
-    let posted = world
+async fn one_request_creates_and_publishes_both() {
+    let api = TestApi::new().await;
+    let posted = api
         .post("/api/v1/quick_post", json!({ "role": { "title": "Senior Rust Engineer", "department": "Platform", "description": "Build." } }))
         .await
         .expect(201);
@@ -18,19 +18,21 @@ async fn one_call_creates_and_publishes_both() {
     let url = format!("{BASE_URL}/careers/acme/senior-rust-engineer");
     assert_eq!(posted.string("/job_posting/public_url"), url);
     assert_eq!(posted.string("/career_portal_url"), format!("{BASE_URL}/careers/acme"));
-    assert_eq!(posted.header("etag"), "", "it is two resources, each with a tag of its own");
+    assert_eq!(posted.header("etag"), "", "the response is two resources with different tags");
     assert_eq!(posted.header("location"), format!("{BASE_URL}/api/v1/roles/{}", posted.number("/role/id")));
-    for (path, form) in [("roles", "role"), ("job_postings", "job_posting")] {
-        let shown =
-            world.get(&format!("/api/v1/{path}/{}", posted.number(&format!("/{form}/id")))).await.expect(200);
-        assert_eq!(shown.body, posted.body[form]);
+    for (path, resource) in [("roles", "role"), ("job_postings", "job_posting")] {
+        let actual = api
+            .get(&format!("/api/v1/{path}/{}", posted.number(&format!("/{resource}/id"))))
+            .await
+            .expect(200);
+        assert_eq!(actual.body, posted.body[resource]);
     }
 }
 
 #[tokio::test]
-async fn publish_false_keeps_drafts() {
-    let world = World::new().await;
-    let posted = world
+async fn publish_false_creates_drafts() {
+    let api = TestApi::new().await;
+    let posted = api
         .post("/api/v1/quick_post", json!({ "role": { "title": "x" }, "publish": false }))
         .await
         .expect(201);
@@ -41,12 +43,12 @@ async fn publish_false_keeps_drafts() {
 }
 
 #[tokio::test]
-async fn the_posting_can_say_it_otherwise() {
-    let world = World::new().await;
+async fn the_posting_may_have_its_own_text() {
+    let api = TestApi::new().await;
     let posting =
         json!({ "title": "Come and build", "public_description": "Public", "requirements": "Rust" });
     let body = json!({ "role": { "title": "Engineer", "description": "Internal" }, "job_posting": posting });
-    let posted = world.post("/api/v1/quick_post", body).await.expect(201);
+    let posted = api.post("/api/v1/quick_post", body).await.expect(201);
     assert_eq!(posted.string("/role/title"), "Engineer");
     assert_eq!(posted.string("/role/description"), "Internal");
     assert_eq!(posted.string("/job_posting/title"), "Come and build");
@@ -56,8 +58,8 @@ async fn the_posting_can_say_it_otherwise() {
 }
 
 #[tokio::test]
-async fn failures_carry_the_fields_path() {
-    let world = World::new().await;
+async fn validation_errors_have_the_path_of_the_field() {
+    let api = TestApi::new().await;
     for (body, messages) in [
         (json!({}), vec!["role.title can't be blank"]),
         (json!({ "role": null }), vec!["role.title can't be blank"]),
@@ -78,21 +80,21 @@ async fn failures_carry_the_fields_path() {
             vec!["role.salary_min must be at most salary_max"],
         ),
     ] {
-        assert_eq!(world.post("/api/v1/quick_post", body).await.expect(422).messages(), messages);
+        assert_eq!(api.post("/api/v1/quick_post", body).await.expect(422).messages(), messages);
     }
-    assert_eq!(world.get("/api/v1/roles").await.body["data"], json!([]), "nothing was written");
+    assert_eq!(api.get("/api/v1/roles").await.body["data"], json!([]), "nothing was written");
 }
 
 #[tokio::test]
-async fn two_organizations_may_use_one_slug() {
-    let world = World::new().await;
+async fn tenants_may_use_the_same_slug() {
+    let api = TestApi::new().await;
     for (demo, slug) in [(ACME, "acme"), (GLOBEX, "globex")] {
         for (mode, portal) in [
             (shared::model::Mode::Live, slug.to_owned()),
             (shared::model::Mode::Test, format!("{slug}-test")),
         ] {
-            let ask = world.request(http::Method::POST, "/api/v1/quick_post").key(demo, mode);
-            let posted = ask.json(&json!({ "role": { "title": "Engineer" } })).send().await.expect(201);
+            let request = api.request(http::Method::POST, "/api/v1/quick_post").key(demo, mode);
+            let posted = request.json(&json!({ "role": { "title": "Engineer" } })).send().await.expect(201);
             assert_eq!(
                 posted.string("/job_posting/public_url"),
                 format!("{BASE_URL}/careers/{portal}/engineer")
@@ -102,14 +104,12 @@ async fn two_organizations_may_use_one_slug() {
 }
 
 #[tokio::test]
-async fn the_largest_request_fits() {
-    let world = World::new().await;
+async fn the_largest_valid_request_fits_into_a_transaction() {
+    let api = TestApi::new().await;
     let long = "🦀".repeat(20_000);
     let body = json!({ "role": { "title": "🦀".repeat(200), "description": long }, "job_posting": { "requirements": long } });
-    let ask = world
-        .request(http::Method::POST, "/api/v1/quick_post")
-        .header("idempotency-key", "large")
-        .json(&body);
-    let posted = ask.send().await.expect(201);
+    let request =
+        api.request(http::Method::POST, "/api/v1/quick_post").header("idempotency-key", "large").json(&body);
+    let posted = request.send().await.expect(201);
     assert_eq!(posted.body["job_posting"]["public_description"], body["role"]["description"]);
 }

@@ -1,17 +1,17 @@
-//! Roles: fields, moves, PATCH, stats.
+//! Roles: fields, transitions, PATCH, lists, stats.
 
 use http::Method;
 use serde_json::{Value, json};
-use tests::{BASE_URL, World};
+use tests::{BASE_URL, TestApi};
 
-async fn role(world: &World, body: Value) -> u64 {
-    world.post("/api/v1/roles", body).await.expect(201).number("/id")
+async fn role(api: &TestApi, body: Value) -> u64 {
+    api.post("/api/v1/roles", body).await.expect(201).number("/id")
 }
 
 #[tokio::test]
 async fn a_role_is_created_as_a_draft_with_every_field() {
-    let world = World::new().await;
-    let created = world
+    let api = TestApi::new().await;
+    let created = api
         .post(
             "/api/v1/roles",
             json!({
@@ -30,16 +30,16 @@ async fn a_role_is_created_as_a_draft_with_every_field() {
     });
     assert_eq!(created.body, expected);
     assert_eq!(created.header("location"), format!("{BASE_URL}/api/v1/roles/{id}"));
-    let shown = world.get(&format!("/api/v1/roles/{id}")).await.expect(200);
-    assert_eq!(shown.body, expected);
-    assert_eq!(shown.header("etag"), created.header("etag"));
-    assert!(shown.header("etag").starts_with('"'), "a strong tag");
+    let actual = api.get(&format!("/api/v1/roles/{id}")).await.expect(200);
+    assert_eq!(actual.body, expected);
+    assert_eq!(actual.header("etag"), created.header("etag"));
+    assert!(actual.header("etag").starts_with('"'), "a strong tag");
 }
 
 #[tokio::test]
-async fn what_is_left_out_null_or_blank_is_null() {
-    let world = World::new().await;
-    let created = world
+async fn missing_null_and_blank_fields_become_null() {
+    let api = TestApi::new().await;
+    let created = api
         .post("/api/v1/roles", json!({ "title": "x", "department": "", "location": null }))
         .await
         .expect(201);
@@ -49,9 +49,9 @@ async fn what_is_left_out_null_or_blank_is_null() {
 }
 
 #[tokio::test]
-async fn every_failure_is_reported_at_once() {
-    let world = World::new().await;
-    let refused = world
+async fn every_validation_error_is_reported_at_once() {
+    let api = TestApi::new().await;
+    let refused = api
         .post(
             "/api/v1/roles",
             json!({
@@ -77,7 +77,7 @@ async fn every_failure_is_reported_at_once() {
             "status is not a known field",
         ]
     );
-    let crossed = world
+    let crossed = api
         .post("/api/v1/roles", json!({ "title": "x", "salary_min": 2, "salary_max": 1 }))
         .await
         .expect(422);
@@ -85,32 +85,32 @@ async fn every_failure_is_reported_at_once() {
 }
 
 #[tokio::test]
-async fn limits_are_in_characters() {
-    let world = World::new().await;
+async fn length_limits_count_characters() {
+    let api = TestApi::new().await;
     let body = json!({ "title": "🦀".repeat(200), "department": "é".repeat(100), "location": "日".repeat(200), "description": "字".repeat(20_000) });
-    let id = role(&world, body.clone()).await;
+    let id = role(&api, body.clone()).await;
     assert_eq!(
-        world.get(&format!("/api/v1/roles/{id}")).await.expect(200).body["description"],
+        api.get(&format!("/api/v1/roles/{id}")).await.expect(200).body["description"],
         body["description"]
     );
-    world.post("/api/v1/roles", json!({ "title": "🦀".repeat(201) })).await.expect(422);
+    api.post("/api/v1/roles", json!({ "title": "🦀".repeat(201) })).await.expect(422);
 }
 
 #[tokio::test]
-async fn a_patch_sets_clears_and_leaves() {
-    let world = World::new().await;
+async fn a_patch_sets_clears_and_keeps_fields() {
+    let api = TestApi::new().await;
     let id =
-        role(&world, json!({ "title": "x", "department": "Old", "salary_min": 10, "salary_max": 20 })).await;
+        role(&api, json!({ "title": "x", "department": "Old", "salary_min": 10, "salary_max": 20 })).await;
     let path = format!("/api/v1/roles/{id}");
-    world.hands.set("2026-11-20T10:00:00.750Z");
+    api.clock.set("2026-11-20T10:00:00.750Z");
     let patched =
-        world.patch(&path, json!({ "title": "y", "department": null, "salary_max": 30 })).await.expect(200);
+        api.patch(&path, json!({ "title": "y", "department": null, "salary_max": 30 })).await.expect(200);
     assert_eq!(patched.body["title"], "y");
     assert_eq!(patched.body["department"], Value::Null);
     assert_eq!((patched.number("/salary_min"), patched.number("/salary_max")), (10, 30));
     assert_eq!(patched.string("/updated_at"), "2026-11-20T10:00:00Z");
     assert_eq!(patched.string("/created_at"), "2026-11-20T09:30:00Z");
-    assert_eq!(world.get(&path).await.body, patched.body);
+    assert_eq!(api.get(&path).await.body, patched.body);
 
     for (body, message) in [
         (json!({ "salary_min": 31 }), "salary_min must be at most salary_max"),
@@ -121,136 +121,136 @@ async fn a_patch_sets_clears_and_leaves() {
         (json!({ "status": "open" }), "status is not a known field"),
         (json!({ "job_posting_id": 1 }), "job_posting_id is not a known field"),
     ] {
-        assert_eq!(world.patch(&path, body).await.expect(422).messages(), [message]);
+        assert_eq!(api.patch(&path, body).await.expect(422).messages(), [message]);
     }
-    let patched = world.patch(&path, json!({ "salary_min": 40, "salary_max": 50 })).await.expect(200);
-    world.hands.set("2026-11-20T11:00:00Z");
-    let same = world.patch(&path, json!({ "salary_min": 40 })).await.expect(200);
+    let patched = api.patch(&path, json!({ "salary_min": 40, "salary_max": 50 })).await.expect(200);
+    api.clock.set("2026-11-20T11:00:00Z");
+    let same = api.patch(&path, json!({ "salary_min": 40 })).await.expect(200);
     assert_eq!(
         (&same.body, same.header("etag")),
         (&patched.body, patched.header("etag")),
         "nothing has changed"
     );
-    assert_eq!(world.request(Method::PATCH, &path).send().await.expect(200).number("/salary_min"), 40);
+    assert_eq!(api.request(Method::PATCH, &path).send().await.expect(200).number("/salary_min"), 40);
 }
 
 #[tokio::test]
 async fn a_patch_honours_if_match() {
-    let world = World::new().await;
-    let id = role(&world, json!({ "title": "x" })).await;
+    let api = TestApi::new().await;
+    let id = role(&api, json!({ "title": "x" })).await;
     let path = format!("/api/v1/roles/{id}");
-    let first = world.get(&path).await.header("etag").to_owned();
+    let first = api.get(&path).await.header("etag").to_owned();
     let patch = |etag: String, title: &'static str| {
-        world.request(Method::PATCH, &path).header("if-match", &etag).json(&json!({ "title": title })).send()
+        api.request(Method::PATCH, &path).header("if-match", &etag).json(&json!({ "title": title })).send()
     };
     let second = patch(first.clone(), "y").await.expect(200).header("etag").to_owned();
     assert_ne!(first, second);
     assert_eq!(patch(first.clone(), "z").await.expect(412).string("/code"), "precondition_failed");
     assert_eq!(patch("nonsense".to_owned(), "z").await.expect(400).string("/code"), "bad_request");
-    assert_eq!(world.get(&path).await.string("/title"), "y");
+    assert_eq!(api.get(&path).await.string("/title"), "y");
     patch(format!("\"other\", {second}"), "z").await.expect(200);
     patch("*".to_owned(), "w").await.expect(200);
 }
 
-/// Every pair of state and move, as the contract has them.
+/// Tries every transition in every status and compares the result with the rules.
 #[tokio::test]
-async fn every_move_from_every_state() {
-    let world = World::new().await;
-    let to = [
+async fn every_status_allows_exactly_its_transitions() {
+    let api = TestApi::new().await;
+    let statuses = [
         ("draft", &[][..]),
         ("open", &["publish"][..]),
         ("paused", &["publish", "pause"][..]),
         ("closed", &["close"][..]),
     ];
-    let moves = [
+    let transitions = [
         ("publish", "draft", "open"),
         ("pause", "open", "paused"),
         ("resume", "paused", "open"),
         ("reopen", "closed", "draft"),
     ];
-    let go = async |id: u64, step: &str| match step {
-        "close" => world.delete(&format!("/api/v1/roles/{id}")).await,
-        _ => world.request(Method::POST, &format!("/api/v1/roles/{id}/{step}")).send().await,
+    let transition = async |id: u64, step: &str| match step {
+        "close" => api.delete(&format!("/api/v1/roles/{id}")).await,
+        _ => api.request(Method::POST, &format!("/api/v1/roles/{id}/{step}")).send().await,
     };
-    for (state, way) in to {
-        for (step, from, reached) in moves {
-            let id = role(&world, json!({ "title": "x" })).await;
-            for step in way {
-                go(id, step).await.expect(200);
+    for (state, steps) in statuses {
+        for (step, from, reached) in transitions {
+            let id = role(&api, json!({ "title": "x" })).await;
+            for step in steps {
+                transition(id, step).await.expect(200);
             }
-            let answer = go(id, step).await;
+            let response = transition(id, step).await;
             if state == from {
-                assert_eq!(answer.expect(200).string("/status"), reached);
+                assert_eq!(response.expect(200).string("/status"), reached);
             } else {
-                let answer = answer.expect(422);
-                assert_eq!(answer.string("/code"), "invalid_transition");
-                assert_eq!(answer.messages(), [format!("status cannot go from {state} to {reached}")]);
-                assert_eq!(world.get(&format!("/api/v1/roles/{id}")).await.string("/status"), state);
+                let response = response.expect(422);
+                assert_eq!(response.string("/code"), "invalid_transition");
+                assert_eq!(response.messages(), [format!("status cannot go from {state} to {reached}")]);
+                assert_eq!(api.get(&format!("/api/v1/roles/{id}")).await.string("/status"), state);
             }
         }
-        let id = role(&world, json!({ "title": "x" })).await;
-        for step in way {
-            go(id, step).await.expect(200);
+        let id = role(&api, json!({ "title": "x" })).await;
+        for step in steps {
+            transition(id, step).await.expect(200);
         }
-        assert_eq!(go(id, "close").await.expect(200).string("/status"), "closed", "{state}");
+        assert_eq!(transition(id, "close").await.expect(200).string("/status"), "closed", "{state}");
     }
 }
 
 #[tokio::test]
-async fn a_move_takes_no_fields() {
-    let world = World::new().await;
-    let id = role(&world, json!({ "title": "x" })).await;
+async fn a_transition_accepts_no_fields() {
+    let api = TestApi::new().await;
+    let id = role(&api, json!({ "title": "x" })).await;
     let path = format!("/api/v1/roles/{id}/publish");
     assert_eq!(
-        world.post(&path, json!({ "force": true })).await.expect(422).messages(),
+        api.post(&path, json!({ "force": true })).await.expect(422).messages(),
         ["force is not a known field"]
     );
-    assert_eq!(world.post(&path, json!([])).await.expect(422).messages(), ["body must be a JSON object"]);
-    world.post(&path, json!({})).await.expect(200);
+    assert_eq!(api.post(&path, json!([])).await.expect(422).messages(), ["body must be a JSON object"]);
+    api.post(&path, json!({})).await.expect(200);
 }
 
 #[tokio::test]
-async fn closing_takes_the_posting_offline_and_reopening_does_not_bring_it_back() {
-    let world = World::new().await;
-    let posted = world.post("/api/v1/quick_post", json!({ "role": { "title": "x" } })).await.expect(201);
+async fn closing_unpublishes_the_posting_and_reopening_does_not_publish_it() {
+    let api = TestApi::new().await;
+    let posted = api.post("/api/v1/quick_post", json!({ "role": { "title": "x" } })).await.expect(201);
     let (role, posting) = (posted.number("/role/id"), posted.number("/job_posting/id"));
-    world.hands.set("2026-11-20T11:00:00Z");
-    let closed = world.delete(&format!("/api/v1/roles/{role}")).await.expect(200);
+    api.clock.set("2026-11-20T11:00:00Z");
+    let closed = api.delete(&format!("/api/v1/roles/{role}")).await.expect(200);
     assert_eq!(closed.string("/status"), "closed");
-    let shown = world.get(&format!("/api/v1/job_postings/{posting}")).await.expect(200);
+    let actual = api.get(&format!("/api/v1/job_postings/{posting}")).await.expect(200);
     assert_eq!(
-        (shown.body["published"].as_bool(), shown.string("/updated_at")),
+        (actual.body["published"].as_bool(), actual.string("/updated_at")),
         (Some(false), "2026-11-20T11:00:00Z")
     );
-    world.hands.set("2026-11-20T12:00:00Z");
+    api.clock.set("2026-11-20T12:00:00Z");
     assert_eq!(
-        world.delete(&format!("/api/v1/roles/{role}")).await.expect(200).body,
+        api.delete(&format!("/api/v1/roles/{role}")).await.expect(200).body,
         closed.body,
         "idempotent"
     );
-    world.request(Method::POST, &format!("/api/v1/roles/{role}/reopen")).send().await.expect(200);
-    assert_eq!(world.get(&format!("/api/v1/job_postings/{posting}")).await.body["published"], false);
+    api.request(Method::POST, &format!("/api/v1/roles/{role}/reopen")).send().await.expect(200);
+    assert_eq!(api.get(&format!("/api/v1/job_postings/{posting}")).await.body["published"], false);
 }
 
 #[tokio::test]
-async fn a_list_is_filtered_by_status() {
-    let world = World::new().await;
+async fn the_list_can_be_filtered_by_status() {
+    let api = TestApi::new().await;
     let mut by_status = std::collections::BTreeMap::<&str, Vec<u64>>::new();
-    for (state, way) in [
+    for (state, steps) in [
         ("draft", &[][..]),
         ("open", &["publish"][..]),
         ("paused", &["publish", "pause"][..]),
         ("open", &["publish"][..]),
     ] {
-        let id = role(&world, json!({ "title": state })).await;
-        for step in way {
-            world.request(Method::POST, &format!("/api/v1/roles/{id}/{step}")).send().await.expect(200);
+        let id = role(&api, json!({ "title": state })).await;
+        for step in steps {
+            api.request(Method::POST, &format!("/api/v1/roles/{id}/{step}")).send().await.expect(200);
         }
         by_status.entry(state).or_default().insert(0, id);
     }
     by_status.insert("closed", Vec::new());
     for (state, ids) in &by_status {
-        let listed = world.get(&format!("/api/v1/roles?status={state}")).await.expect(200);
+        let listed = api.get(&format!("/api/v1/roles?status={state}")).await.expect(200);
         let found: Vec<_> = listed.body["data"]
             .as_array()
             .into_iter()
@@ -260,7 +260,7 @@ async fn a_list_is_filtered_by_status() {
         assert_eq!(&found, ids, "{state}, newest first");
         assert_eq!(listed.body["next_cursor"], Value::Null);
     }
-    let all = world.get("/api/v1/roles").await.expect(200);
+    let all = api.get("/api/v1/roles").await.expect(200);
     assert_eq!(all.body["data"].as_array().map(Vec::len), Some(4));
     for (query, message) in [
         ("status=Open", "status must be one of draft, open, paused, closed"),
@@ -273,7 +273,7 @@ async fn a_list_is_filtered_by_status() {
         ("limit=+5", "limit must be a whole number from 1 to 100"),
     ] {
         assert_eq!(
-            world.get(&format!("/api/v1/roles?{query}")).await.expect(422).messages(),
+            api.get(&format!("/api/v1/roles?{query}")).await.expect(422).messages(),
             [message],
             "{query}"
         );
@@ -281,10 +281,10 @@ async fn a_list_is_filtered_by_status() {
 }
 
 #[tokio::test]
-async fn stats_begin_at_nothing() {
-    let world = World::new().await;
-    let id = role(&world, json!({ "title": "x" })).await;
-    let stats = world.get(&format!("/api/v1/roles/{id}/stats")).await.expect(200);
+async fn the_stats_of_a_new_role_are_empty() {
+    let api = TestApi::new().await;
+    let id = role(&api, json!({ "title": "x" })).await;
+    let stats = api.get(&format!("/api/v1/roles/{id}/stats")).await.expect(200);
     assert_eq!(
         stats.body,
         json!({ "role_id": id, "applicants": 0, "screens": 0, "screens_completed": 0, "pass_rate": null, "average_score": null })
@@ -292,15 +292,15 @@ async fn stats_begin_at_nothing() {
 }
 
 #[tokio::test]
-async fn a_single_resource_takes_no_query() {
-    let world = World::new().await;
-    let id = role(&world, json!({ "title": "x" })).await;
+async fn a_single_resource_accepts_no_query_parameters() {
+    let api = TestApi::new().await;
+    let id = role(&api, json!({ "title": "x" })).await;
     for path in [
         format!("/api/v1/roles/{id}?fields=id"),
         format!("/api/v1/roles/{id}/stats?x=1"),
         "/api/v1/organization?x".to_owned(),
     ] {
-        world.get(&path).await.expect(422);
+        api.get(&path).await.expect(422);
     }
-    world.post("/api/v1/roles?dry_run=1", json!({ "title": "x" })).await.expect(422);
+    api.post("/api/v1/roles?dry_run=1", json!({ "title": "x" })).await.expect(422);
 }

@@ -1,153 +1,58 @@
-//! What must agree does: template, route tables, README, the default function's list, and the direction of the arrows.
+//! The structure of the project: template, route tables, README and source files agree, and functions do not depend on
+//! each other.
 
-use std::collections::{BTreeMap, BTreeSet};
-use std::path::{Path, PathBuf};
+use std::collections::BTreeSet;
 
-use rolecall_local::functions::{Tables, tables};
-use shared::http::{Form, Route};
-use tests::{TEMPLATE, project};
+use rolecall_local::functions::tables;
+use shared::http::ReplyFormat;
+use tests::{TEMPLATE, generated, project, sources};
 
 #[test]
-fn the_template_and_the_functions_tables_are_equal() {
-    let in_code: BTreeMap<_, _> = tables()
+fn the_template_has_the_routes_of_the_functions() {
+    let in_code: BTreeSet<_> = tables()
         .into_iter()
         .flat_map(|tables| {
             let function = tables.function.to_owned();
             tables.rows().into_iter().map(move |row| (row.key.to_owned(), function.clone()))
         })
         .collect();
-    let in_template: BTreeMap<_, _> =
+    let in_template: BTreeSet<_> =
         TEMPLATE.routes.iter().map(|route| (route.key.clone(), route.function.clone())).collect();
-    assert_eq!(in_code, in_template);
+    let missing: Vec<_> = in_code.difference(&in_template).collect();
+    let unknown: Vec<_> = in_template.difference(&in_code).collect();
+    assert!(missing.is_empty(), "template.yaml lacks these routes: {missing:#?}");
+    assert!(unknown.is_empty(), "template.yaml has routes that the functions lack: {unknown:#?}");
 }
 
 #[test]
-fn the_default_function_knows_every_route() {
-    let mut routes: Vec<_> = tables()
-        .into_iter()
-        .flat_map(Tables::rows)
-        .map(|row| row.key)
-        .filter(|key| *key != "$default")
-        .collect();
-    routes.sort_unstable();
-    assert_eq!(default::KNOWN, routes);
+fn the_default_functions_list_of_routes_is_current() {
+    generated::assert_current("functions/default/src/routes.rs", &generated::known_routes());
 }
 
 #[test]
-fn pages_are_for_browsers() {
+fn every_page_serves_html() {
     for row in tables().into_iter().flat_map(|tables| tables.pages) {
-        let is_page = matches!(row.form(), Form::Page | Form::Site | Form::Either);
-        assert!(is_page || row.key.starts_with("OPTIONS "), "{} belongs to the routes", row.key);
-    }
-}
-
-/// Rows such as "| `GET /api/v1/roles` | roles | ...".
-fn table_rows(text: &str) -> BTreeSet<&str> {
-    let rows = text.lines().filter_map(|line| line.strip_prefix("| `")?.split_once("` |"));
-    rows.map(|(key, _)| key).filter(|key| key.contains(" /")).collect()
-}
-
-#[test]
-fn the_readmes_tables_are_current() {
-    let readme = std::fs::read_to_string(project("README.md")).unwrap();
-    let (routes, pages) = readme.split_once("### The pages").unwrap();
-    let rows = |of: fn(Tables) -> Vec<Route>| tables().into_iter().flat_map(of).map(|row| row.key);
-    assert_eq!(table_rows(routes), rows(|tables| tables.routes).collect());
-    assert_eq!(table_rows(pages), rows(|tables| tables.pages).filter(|key| *key != "$default").collect());
-}
-
-#[test]
-fn each_functions_own_table_is_current() {
-    for (package, routes) in [
-        ("candidates", keys("CandidatesFunction")),
-        ("careers", keys("CareersFunction")),
-        ("channels", keys("ChannelsFunction")),
-        ("dashboard", keys("DashboardFunction")),
-        ("docs", keys("DocsFunction")),
-        ("job_postings", keys("JobPostingsFunction")),
-        ("oauth", keys("OauthFunction")),
-        ("organization", keys("OrganizationFunction")),
-        ("quick_post", keys("QuickPostFunction")),
-        ("roles", keys("RolesFunction")),
-        ("voice_screens", keys("VoiceScreensFunction")),
-        ("voice_webhook", keys("VoiceWebhookFunction")),
-    ] {
-        let source = std::fs::read_to_string(project(&format!("functions/{package}/src/lib.rs"))).unwrap();
-        let rows = source.lines().filter_map(|line| {
-            let (method, rest) = line.strip_prefix("//! | ")?.split_once(" | `")?;
-            Some(format!("{method} {}", rest.split_once('`')?.0))
-        });
-        assert_eq!(rows.collect::<Vec<_>>(), routes, "{package}, in table order");
-    }
-}
-
-fn keys(function: &str) -> Vec<String> {
-    let tables = tables().into_iter().find(|tables| tables.function == function).unwrap();
-    tables.rows().into_iter().map(|row| row.key.to_owned()).collect()
-}
-
-fn sources(folder: &str) -> Vec<(PathBuf, String)> {
-    fn walk(folder: &Path, found: &mut Vec<(PathBuf, String)>) {
-        for entry in std::fs::read_dir(folder).unwrap() {
-            let path = entry.unwrap().path();
-            if path.is_dir() {
-                walk(&path, found);
-            } else if path.extension().is_some_and(|extension| extension == "rs") {
-                found.push((path.clone(), std::fs::read_to_string(&path).unwrap()));
-            }
-        }
-    }
-    let mut found = Vec::new();
-    walk(&project(folder), &mut found);
-    found
-}
-
-#[test]
-fn the_arrows_point_one_way() {
-    let layers = [
-        "clock",
-        "random",
-        "id",
-        "secret",
-        "sealed",
-        "model",
-        "store",
-        "config",
-        "providers",
-        "screening",
-        "accounts",
-        "auth",
-        "membership",
-        "http",
-        "resources",
-        "runtime",
-    ];
-    for (path, source) in sources("shared/src") {
-        let relative = path.strip_prefix(project("shared/src")).unwrap().to_owned();
-        let first = relative.components().next().unwrap().as_os_str().to_string_lossy().replace(".rs", "");
-        let Some(own) = layers.iter().position(|layer| *layer == first) else { continue };
-        // `http` names the runtime's environment of nobody; what is above may name what is below, never the reverse.
-        for above in &layers[own + 1..] {
-            assert!(
-                !source.contains(&format!("crate::{above}")),
-                "{} reaches up to {above}",
-                relative.display()
-            );
-        }
-        if first != "store" && first != "runtime" {
-            assert!(!source.contains("aws_sdk_dynamodb"), "{} knows DynamoDB", relative.display());
-        }
-        if first == "model" {
-            assert!(!source.contains("serde_json"), "{} knows the wire", relative.display());
-        }
-    }
-    for (path, source) in sources("functions") {
-        assert!(!source.contains("aws_sdk") && !source.contains("std::env"), "{}", path.display());
+        let is_page =
+            matches!(row.format(), ReplyFormat::Page | ReplyFormat::PublicPage | ReplyFormat::Negotiated);
+        assert!(is_page || row.key.starts_with("OPTIONS "), "{} belongs in the table of routes", row.key);
     }
 }
 
 #[test]
-fn functions_do_not_know_each_other() {
+fn the_route_tables_of_the_readme_are_current() {
+    generated::assert_current("README.md", &generated::readme());
+}
+
+#[test]
+fn the_route_tables_of_the_functions_are_current() {
+    for package in generated::packages_with_routes() {
+        let (path, content) = generated::function_source(&package);
+        generated::assert_current(&path, &content);
+    }
+}
+
+#[test]
+fn functions_do_not_depend_on_each_other() {
     let folders = std::fs::read_dir(project("functions")).unwrap().filter_map(|entry| {
         let entry = entry.unwrap();
         entry.path().is_dir().then(|| entry.file_name().into_string().unwrap())
@@ -167,7 +72,7 @@ fn functions_do_not_know_each_other() {
 }
 
 #[test]
-fn no_test_of_a_function_is_left_out() {
+fn every_function_with_tests_runs_them() {
     for entry in std::fs::read_dir(project("functions")).unwrap() {
         let folder = entry.unwrap().path();
         let Ok(manifest) = std::fs::read_to_string(folder.join("Cargo.toml")) else { continue };
@@ -179,15 +84,16 @@ fn no_test_of_a_function_is_left_out() {
         assert_ne!(manifest.contains("[lib]\ntest = false"), !tested.is_empty(), "{}", folder.display());
         assert!(
             !tested.contains(&folder.join("src/main.rs")),
-            "{}: no test of a binary runs",
+            "{}: tests of binaries do not run",
             folder.display()
         );
     }
 }
 
-/// An example in a comment would be a test that nobody runs: to look for them in each crate takes as long as the tests of many.
+/// Doc tests are disabled, because searching each crate for them takes as long as the tests of many crates. So comments
+/// have no code blocks, which would never be tested.
 #[test]
-fn comments_have_no_code_to_be_tested() {
+fn comments_have_no_code_blocks() {
     for folder in ["functions", "infra", "shared/src", "tests"] {
         for (path, source) in sources(folder) {
             let fence = |line: &str| line.trim_start().starts_with("//") && line.contains("```");
@@ -197,14 +103,14 @@ fn comments_have_no_code_to_be_tested() {
 }
 
 #[test]
-fn only_the_store_builds_keys_and_nothing_scans() {
+fn no_code_scans_or_filters_the_table() {
     for (path, source) in sources("shared/src") {
         assert!(!source.contains(".scan()") && !source.contains("filter_expression("), "{}", path.display());
     }
 }
 
 #[test]
-fn the_tests_that_the_security_notes_name_exist() {
+fn the_tests_named_in_the_security_notes_exist() {
     let notes = std::fs::read_to_string(project("functions/SECURITY.md")).unwrap();
     let (mut tests, mut paths) = (0, 0);
     for name in notes.split('`').skip(1).step_by(2) {
@@ -217,5 +123,5 @@ fn the_tests_that_the_security_notes_name_exist() {
             paths += 1;
         }
     }
-    assert!(tests >= 25 && paths >= 8, "{tests} tests and {paths} places");
+    assert!(tests >= 25 && paths >= 8, "{tests} tests and {paths} paths");
 }

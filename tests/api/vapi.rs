@@ -1,4 +1,4 @@
-//! Calls through Vapi: what it is asked, whatever it answers, and that nobody is called twice.
+//! Calls through Vapi: its requests, its answers and failures, and that nobody is called twice.
 
 use std::sync::{Arc, Mutex, OnceLock, Weak};
 
@@ -6,20 +6,20 @@ use futures_util::future::join;
 use http::Method;
 use serde_json::{Value, json};
 use shared::config::{Addresses, Services, VapiAccess};
-use shared::screening::Reference;
 use shared::secret::Secret;
-use tests::fake::{Fake, NOWHERE, Play, Request};
-use tests::wire::Fault;
-use tests::{ACME, World, tenant};
+use shared::services::screening::Reference;
+use tests::fake::{FakeResponse, FakeServer, NOWHERE, Request};
+use tests::interceptor::Fault;
+use tests::{ACME, TestApi, tenant};
 
 use crate::voice_screens::{Client, DESCRIPTION, Invited, NAME, PHONE, TITLE};
 use crate::voice_webhook::{callback, conversation, deliver, report, transcript};
 
 const API_KEY: &str = "vapi-key";
-const UNKNOWN_END: &str =
+const UNCONFIRMED: &str =
     "The voice provider has not confirmed the call; it is not known whether it was made.";
 
-/// Live calls go through Vapi at `url`.
+/// A configuration with Vapi at `url` for live calls.
 pub(super) fn services(url: &str) -> Services {
     let vapi = VapiAccess {
         api_key: Secret::new(API_KEY),
@@ -31,39 +31,39 @@ pub(super) fn services(url: &str) -> Services {
     Services { vapi: Some(vapi), addresses, ..Services::default() }
 }
 
-/// A world that calls through a fake of Vapi. Whatever the fake was asked is checked in the end.
+/// The API with a fake of Vapi. After each test, every request to the fake is checked.
 struct Exchange {
-    world: World,
-    vapi: Fake,
+    api: TestApi,
+    vapi: FakeServer,
 }
 
 impl Exchange {
-    async fn new(script: impl Fn(&Request) -> Play + Send + Sync + 'static) -> Self {
-        let vapi = Fake::start(script).await;
-        Self { world: World::with_services(services(&vapi.url)).await, vapi }
+    async fn new(script: impl Fn(&Request) -> FakeResponse + Send + Sync + 'static) -> Self {
+        let vapi = FakeServer::start(script).await;
+        Self { api: TestApi::with_services(services(&vapi.url)).await, vapi }
     }
 
     fn client(&self) -> Client<'_> {
-        Client::live(&self.world)
+        Client::live(&self.api)
     }
 
-    /// How many calls were ordered for the screen.
+    /// The number of calls ordered for a screen.
     fn orders(&self, screen: u64) -> usize {
         let requests = self.vapi.requests();
-        let ours = |request: &&Request| request.method == "POST" && about(request) == Some(screen);
+        let ours = |request: &&Request| request.method == "POST" && screen_of(request) == Some(screen);
         requests.iter().filter(ours).count()
     }
 
-    /// How often a call was read.
+    /// The number of requests that read a call.
     fn reads(&self) -> usize {
         self.vapi.requests().iter().filter(|request| request.method == "GET").count()
     }
 
-    /// Runs the tasks at each of these times of the day.
-    async fn pass(&self, times: &[&str]) {
+    /// Runs the tasks at each of these times of day.
+    async fn run_tasks_at(&self, times: &[&str]) {
         for time in times {
-            self.world.hands.set(&format!("2026-11-20T{time}Z"));
-            self.world.run_tasks().await;
+            self.api.clock.set(&format!("2026-11-20T{time}Z"));
+            self.api.run_tasks().await;
         }
     }
 }
@@ -71,7 +71,7 @@ impl Exchange {
 impl Drop for Exchange {
     fn drop(&mut self) {
         if !std::thread::panicking() {
-            let services = &self.world.environment.config.services;
+            let services = &self.api.environment.config.services;
             let callbacks = services.callback_url.as_ref().unwrap();
             for request in self.vapi.requests() {
                 check(&request, callbacks);
@@ -80,19 +80,19 @@ impl Drop for Exchange {
     }
 }
 
-/// The screen that an order is about.
-fn about(request: &Request) -> Option<u64> {
+/// The screen of an order.
+fn screen_of(request: &Request) -> Option<u64> {
     let reference: Reference = request.json()["customer"]["externalId"].as_str()?.parse().ok()?;
     assert_eq!(reference.tenant, tenant(ACME, shared::model::Mode::Live));
     Some(reference.screen.get())
 }
 
-/// The id that our fake gives the call of an order.
+/// The id that the fake gives to the call of an order.
 fn call_id(request: &Request) -> String {
-    format!("call-{}", about(request).unwrap())
+    format!("call-{}", screen_of(request).unwrap())
 }
 
-/// A request is as Vapi documents it.
+/// Checks that a request follows Vapi's documentation.
 fn check(request: &Request, callbacks: &str) {
     assert_eq!(request.header("authorization"), format!("Bearer {API_KEY}"));
     if request.method == "GET" {
@@ -104,7 +104,7 @@ fn check(request: &Request, callbacks: &str) {
     assert_eq!(request.header("content-type"), "application/json");
     let mut body = request.json();
     let reference = body["customer"]["externalId"].take();
-    assert_eq!(reference, format!("1-live-{}", about(request).unwrap()));
+    assert_eq!(reference, format!("1-live-{}", screen_of(request).unwrap()));
     let assistant = &mut body["assistant"];
     let greeting = assistant["firstMessage"].take();
     let greeting = greeting.as_str().unwrap();
@@ -112,8 +112,8 @@ fn check(request: &Request, callbacks: &str) {
     let messages = assistant["model"]["messages"].take();
     assert_eq!((&messages[0]["role"], messages.as_array().unwrap().len()), (&json!("system"), 1));
     let prompt = messages[0]["content"].as_str().unwrap();
-    for told in [NAME, TITLE, DESCRIPTION] {
-        assert!(prompt.contains(told), "{prompt}");
+    for text in [NAME, TITLE, DESCRIPTION] {
+        assert!(prompt.contains(text), "{prompt}");
     }
     let schema = assistant["artifactPlan"]["structuredOutputs"][0]["schema"].take();
     for (list, parts) in [("highlights", ["text", "turn"]), ("red_flags", ["text", "turn"])] {
@@ -148,16 +148,16 @@ fn check(request: &Request, callbacks: &str) {
     assert_eq!(body, expected);
 }
 
-/// Vapi takes every order, and every call stays in this state.
-fn in_state(call: Value) -> impl Fn(&Request) -> Play + Send + Sync {
+/// Accepts every order; every call stays in this state.
+fn in_state(call: Value) -> impl Fn(&Request) -> FakeResponse + Send + Sync {
     move |request| match request.method.as_str() {
-        "POST" => Play::Json(201, json!({ "id": call_id(request), "status": "queued", "new": [1] })),
-        _ => Play::Json(200, call.clone()),
+        "POST" => FakeResponse::Json(201, json!({ "id": call_id(request), "status": "queued", "new": [1] })),
+        _ => FakeResponse::Json(200, call.clone()),
     }
 }
 
-/// A call that has ended, without an analysis as yet.
-fn unanalysed() -> Value {
+/// A call that has ended without an analysis so far.
+fn without_analysis() -> Value {
     let mut call = conversation(84);
     call["artifact"]["structuredOutputs"]["output-1"]["result"] = Value::Null;
     call
@@ -170,57 +170,57 @@ fn ended(call: &Value) -> Value {
 }
 
 #[tokio::test]
-async fn an_invitation_becomes_a_call_and_the_call_a_result() {
+async fn invitation_leads_to_a_call_and_a_result() {
     let exchange = Exchange::new(in_state(json!({ "status": "in-progress" }))).await;
-    let (world, client) = (&exchange.world, exchange.client());
+    let (api, client) = (&exchange.api, exchange.client());
     let Invited { role, candidate, screen } = client.invited().await;
-    assert_eq!(world.run_tasks().await, tasks::Summary { tasks: 1, failed: 0 });
+    assert_eq!(api.run_tasks().await, tasks::Summary { tasks: 1, failed: 0 });
     assert_eq!(exchange.orders(screen), 1);
-    let told = async |more: Value| {
-        deliver(world, &callback(world, screen, "status-update", more)).await.expect(200);
+    let update = async |more: Value| {
+        deliver(api, &callback(api, screen, "status-update", more)).await.expect(200);
         client.screen(screen).await
     };
     let queued = client.screen(screen).await;
     assert_eq!((&queued["status"], &queued["summary"]), (&json!("queued"), &Value::Null));
-    assert_eq!(told(json!({ "status": "ringing" })).await["status"], "queued");
-    world.hands.set("2026-11-20T09:31:00Z");
-    let talking = told(json!({ "status": "in-progress" })).await;
+    assert_eq!(update(json!({ "status": "ringing" })).await["status"], "queued");
+    api.clock.set("2026-11-20T09:31:00Z");
+    let in_progress = update(json!({ "status": "in-progress" })).await;
     assert_eq!(
-        (&talking["status"], &talking["started_at"]),
+        (&in_progress["status"], &in_progress["started_at"]),
         (&json!("in_progress"), &json!("2026-11-20T09:31:00Z"))
     );
     assert_eq!(client.get("voice_screens?status=in_progress").await.body["data"][0]["id"], screen);
-    deliver(world, &report(world, screen, 84)).await.expect(200);
+    deliver(api, &report(api, screen, 84)).await.expect(200);
     assert_eq!(client.screen(screen).await["status"], "completed");
     assert_eq!(client.stats(role).await["screens_completed"], 1);
     assert_eq!(client.history(candidate).await[0], "screen_completed");
-    exchange.pass(&["09:32:00", "10:00:00", "10:30:00", "12:00:00", "23:59:59"]).await;
-    assert_eq!(exchange.vapi.requests().len(), 1, "there is nothing more to ask");
+    exchange.run_tasks_at(&["09:32:00", "10:00:00", "10:30:00", "12:00:00", "23:59:59"]).await;
+    assert_eq!(exchange.vapi.requests().len(), 1, "no more requests are needed");
 }
 
 #[tokio::test]
-async fn a_scheduled_call_is_ordered_at_once_for_its_time() {
+async fn scheduled_call_is_ordered_immediately() {
     let exchange = Exchange::new(in_state(json!({ "status": "scheduled" }))).await;
-    let (client, world) = (exchange.client(), &exchange.world);
+    let (client, api) = (exchange.client(), &exchange.api);
     let (role, candidate) = (client.role().await, client.candidate().await);
     let body = json!({ "role_id": role, "scheduled_at": "2026-11-20T12:00:00Z" });
     let invited = client.post(&format!("candidates/{candidate}/invite_screen"), body).await.expect(201);
     let screen = invited.number("/id");
-    exchange.pass(&["09:30:00", "11:59:00", "12:00:00", "12:29:59"]).await;
+    exchange.run_tasks_at(&["09:30:00", "11:59:00", "12:00:00", "12:29:59"]).await;
     let [order] = &exchange.vapi.requests()[..] else { panic!("one order") };
     assert_eq!(order.json()["schedulePlan"], json!({ "earliestAt": "2026-11-20T12:00:00Z" }));
     assert_eq!(client.screen(screen).await["status"], "scheduled");
-    exchange.pass(&["12:30:00", "12:35:00"]).await;
-    assert_eq!(exchange.reads(), 1, "half an hour after its time, it is asked about");
-    deliver(world, &callback(world, screen, "status-update", json!({ "status": "in-progress" })))
+    exchange.run_tasks_at(&["12:30:00", "12:35:00"]).await;
+    assert_eq!(exchange.reads(), 1, "the call is read half an hour after its scheduled time");
+    deliver(api, &callback(api, screen, "status-update", json!({ "status": "in-progress" })))
         .await
         .expect(200);
     assert_eq!(client.screen(screen).await["status"], "in_progress");
 }
 
 #[tokio::test]
-async fn what_vapi_refuses_fails_at_once_and_may_be_tried_again() {
-    let exchange = Exchange::new(|_| Play::Nothing).await;
+async fn refused_call_fails_the_screen_and_allows_a_new_invitation() {
+    let exchange = Exchange::new(|_| FakeResponse::Close).await;
     let client = exchange.client();
     let (role, candidate) = (client.role().await, client.candidate().await);
     for (status, body, summary) in [
@@ -233,25 +233,25 @@ async fn what_vapi_refuses_fails_at_once_and_may_be_tried_again() {
         (402, json!({}), "refused the call with status 402."),
         (429, json!({ "message": "Over the limit" }), "refused the call: Over the limit."),
     ] {
-        exchange.vapi.play(move |_| Play::Json(status, body.clone()));
+        exchange.vapi.reply_with(move |_| FakeResponse::Json(status, body.clone()));
         let screen = client.invite(candidate, role).await.expect(201).number("/id");
-        exchange.world.run_tasks().await;
+        exchange.api.run_tasks().await;
         let shown = client.screen(screen).await;
         assert_eq!(shown["status"], "failed");
         assert_eq!(shown["summary"], format!("The voice provider {summary}"));
         assert!(shown["completed_at"].is_null() && shown["result"].is_null());
-        exchange.world.run_tasks().await;
+        exchange.api.run_tasks().await;
         assert_eq!(exchange.orders(screen), 1);
-        deliver(&exchange.world, &report(&exchange.world, screen, 84)).await.expect(200);
-        assert_eq!(client.screen(screen).await, shown, "an end is an end");
+        deliver(&exchange.api, &report(&exchange.api, screen, 84)).await.expect(200);
+        assert_eq!(client.screen(screen).await, shown, "a screen that has ended does not change");
     }
     let without_phone = client.invite(candidate, role).await.expect(201).number("/id");
     exchange
-        .world
+        .api
         .patch(&format!("/api/v1/candidates/{candidate}"), json!({ "phone": null }))
         .await
         .expect(200);
-    exchange.world.run_tasks().await;
+    exchange.api.run_tasks().await;
     let shown = client.screen(without_phone).await;
     assert_eq!(
         (&shown["status"], &shown["summary"]),
@@ -264,11 +264,11 @@ async fn what_vapi_refuses_fails_at_once_and_may_be_tried_again() {
 }
 
 #[tokio::test]
-async fn where_vapi_cannot_be_reached_there_is_no_call() {
-    let world = World::with_services(services(NOWHERE)).await;
-    let client = Client::live(&world);
+async fn unreachable_vapi_fails_the_screen() {
+    let api = TestApi::with_services(services(NOWHERE)).await;
+    let client = Client::live(&api);
     let Invited { role, candidate, screen } = client.invited().await;
-    world.run_tasks().await;
+    api.run_tasks().await;
     let shown = client.screen(screen).await;
     let expected = (json!("failed"), json!("The voice provider could not be reached."));
     assert_eq!((shown["status"].clone(), shown["summary"].clone()), expected);
@@ -276,8 +276,8 @@ async fn where_vapi_cannot_be_reached_there_is_no_call() {
 }
 
 #[tokio::test]
-async fn a_number_is_needed() {
-    let exchange = Exchange::new(|_| Play::Nothing).await;
+async fn live_invitation_needs_a_phone_number() {
+    let exchange = Exchange::new(|_| FakeResponse::Close).await;
     let client = exchange.client();
     let body = json!({ "name": "Jo", "email": "jo@example.com" });
     let candidate = client.post("candidates", body).await.expect(201).number("/id");
@@ -285,38 +285,38 @@ async fn a_number_is_needed() {
     let refused = client.invite(candidate, role).await.expect(422);
     assert_eq!(refused.messages(), ["phone can't be blank: the candidate has no number to call"]);
     exchange
-        .world
+        .api
         .patch(&format!("/api/v1/candidates/{candidate}"), json!({ "phone": PHONE }))
         .await
         .expect(200);
     client.invite(candidate, role).await.expect(201);
 }
 
-type Answering = fn() -> Play;
+type Responder = fn() -> FakeResponse;
 
 #[tokio::test]
-async fn what_is_not_known_is_never_asked_for_again() {
-    let doubtful: [(&str, Answering); 12] = [
-        ("500", || Play::Json(500, json!({ "message": "oops" }))),
-        ("503", || Play::Html(503)),
-        ("a page", || Play::Html(200)),
-        ("a page of 201", || Play::Html(201)),
-        ("no id", || Play::Json(201, json!({ "status": "queued" }))),
-        ("an id that is none", || Play::Json(201, json!({ "id": "../call/call-1" }))),
-        ("nothing", || Play::Nothing),
-        ("noise", || Play::Raw("SSH-2.0\r\n\r\n".to_owned())),
-        ("half a body", || Play::Half(201, json!({ "id": "call-1" }))),
-        ("two megabytes", || Play::Long(201, json!({ "id": "call-1" }))),
-        ("a redirect", || Play::Redirect),
-        ("a hang", || Play::Hang),
+async fn uncertain_call_is_never_ordered_again() {
+    let uncertain: [(&str, Responder); 12] = [
+        ("500", || FakeResponse::Json(500, json!({ "message": "oops" }))),
+        ("503", || FakeResponse::Html(503)),
+        ("a page", || FakeResponse::Html(200)),
+        ("a page of 201", || FakeResponse::Html(201)),
+        ("no id", || FakeResponse::Json(201, json!({ "status": "queued" }))),
+        ("an invalid id", || FakeResponse::Json(201, json!({ "id": "../call/call-1" }))),
+        ("nothing", || FakeResponse::Close),
+        ("noise", || FakeResponse::Raw("SSH-2.0\r\n\r\n".to_owned())),
+        ("half a body", || FakeResponse::Truncated(201, json!({ "id": "call-1" }))),
+        ("two megabytes", || FakeResponse::Oversized(201, json!({ "id": "call-1" }))),
+        ("a redirect", || FakeResponse::Redirect),
+        ("a hang", || FakeResponse::TimeOut),
     ];
-    for (what, answer) in doubtful {
+    for (what, answer) in uncertain {
         let exchange = Exchange::new(move |_| answer()).await;
-        let (world, client) = (&exchange.world, exchange.client());
+        let (api, client) = (&exchange.api, exchange.client());
         let Invited { role, candidate, screen: called } = client.invited().await;
-        exchange.pass(&["09:30:00"]).await;
+        exchange.run_tasks_at(&["09:30:00"]).await;
         let silent = client.invited().await.screen;
-        exchange.pass(&["09:30:00", "09:30:00", "09:31:00", "09:45:00", "09:59:59"]).await;
+        exchange.run_tasks_at(&["09:30:00", "09:30:00", "09:31:00", "09:45:00", "09:59:59"]).await;
         for screen in [called, silent] {
             let shown = client.screen(screen).await;
             let summary = shown["summary"].as_str().unwrap();
@@ -325,23 +325,23 @@ async fn what_is_not_known_is_never_asked_for_again() {
         }
         client.invite(candidate, role).await.expect(422);
 
-        deliver(world, &callback(world, called, "status-update", json!({ "status": "ringing" })))
+        deliver(api, &callback(api, called, "status-update", json!({ "status": "ringing" })))
             .await
             .expect(200);
         let shown = client.screen(called).await;
         assert_eq!(
             (&shown["status"], &shown["summary"]),
             (&json!("queued"), &Value::Null),
-            "{what}: now it is known"
+            "{what}: the callback confirms the call"
         );
-        deliver(world, &report(world, called, 84)).await.expect(200);
+        deliver(api, &report(api, called, 84)).await.expect(200);
         assert_eq!(client.screen(called).await["status"], "completed", "{what}");
 
-        exchange.pass(&["10:00:00"]).await;
+        exchange.run_tasks_at(&["10:00:00"]).await;
         let shown = client.screen(silent).await;
-        assert_eq!((&shown["status"], &shown["summary"]), (&json!("failed"), &json!(UNKNOWN_END)), "{what}");
-        exchange.pass(&["10:30:00", "12:00:00", "18:00:00"]).await;
-        deliver(world, &report(world, silent, 84)).await.expect(200);
+        assert_eq!((&shown["status"], &shown["summary"]), (&json!("failed"), &json!(UNCONFIRMED)), "{what}");
+        exchange.run_tasks_at(&["10:30:00", "12:00:00", "18:00:00"]).await;
+        deliver(api, &report(api, silent, 84)).await.expect(200);
         assert_eq!(client.screen(silent).await, shown, "{what}: too late");
         assert_eq!((exchange.orders(called), exchange.orders(silent)), (1, 1), "{what}");
         assert_eq!(exchange.vapi.requests().len(), 2, "{what}");
@@ -349,21 +349,21 @@ async fn what_is_not_known_is_never_asked_for_again() {
     }
 }
 
-/// Wherever between the claim and the note the process stops, there is no second call.
+/// The process may stop anywhere between the claim and the record of the answer.
 #[tokio::test]
-async fn a_process_that_dies_leaves_no_second_call() {
+async fn killed_process_never_causes_a_second_call() {
     for (what, nth, fault, orders) in [
         ("before the claim", 1, Fault::Unreachable, 1),
-        ("with the claim made, but its answer lost", 1, Fault::AnswerLost, 0),
-        ("with the answer not noted", 2, Fault::Unreachable, 1),
-        ("with the answer noted, but not told so", 2, Fault::AnswerLost, 1),
+        ("after the claim, whose answer is lost", 1, Fault::ResponseLost, 0),
+        ("before the answer is recorded", 2, Fault::Unreachable, 1),
+        ("after the answer is recorded, with the response lost", 2, Fault::ResponseLost, 1),
     ] {
         let exchange = Exchange::new(in_state(json!({ "status": "queued" }))).await;
-        let (world, client) = (&exchange.world, exchange.client());
+        let (api, client) = (&exchange.api, exchange.client());
         let screen = client.invited().await.screen;
-        // The SDK's retries of one call carry one token.
+        // The SDK sends the same token in all retries of a call.
         let seen = Mutex::new(Vec::new());
-        world.wire.play(move |operation, request| {
+        api.dynamodb.inject_faults(move |operation, request| {
             let mut seen = seen.lock().unwrap();
             let token = request["ClientRequestToken"].clone();
             if operation == "TransactWriteItems" && !seen.contains(&token) {
@@ -371,37 +371,39 @@ async fn a_process_that_dies_leaves_no_second_call() {
             }
             (seen.len() >= nth && seen.get(nth - 1) == Some(&token)).then(|| fault.clone())
         });
-        tasks::run(world.environment.clone()).await.unwrap_err();
-        world.wire.play(|_, _| None);
-        exchange.pass(&["09:30:30", "09:35:00", "09:59:59"]).await;
+        tasks::run(api.environment.clone()).await.unwrap_err();
+        api.dynamodb.inject_faults(|_, _| None);
+        exchange.run_tasks_at(&["09:30:30", "09:35:00", "09:59:59"]).await;
         assert_eq!(exchange.orders(screen), orders, "{what}");
         assert_eq!(client.screen(screen).await["status"], "queued", "{what}");
-        exchange.pass(&["10:00:00", "10:10:00", "11:00:00", "12:00:00", "12:30:00", "15:00:00"]).await;
+        exchange
+            .run_tasks_at(&["10:00:00", "10:10:00", "11:00:00", "12:00:00", "12:30:00", "15:00:00"])
+            .await;
         assert_eq!(exchange.orders(screen), orders, "{what}");
         assert_eq!(client.screen(screen).await["status"], "failed", "{what}");
     }
 }
 
 #[tokio::test]
-async fn a_process_that_dies_while_vapi_thinks_leaves_no_second_call() {
-    let exchange = Exchange::new(|_| Play::Silence).await;
+async fn process_killed_during_an_order_causes_no_second_call() {
+    let exchange = Exchange::new(|_| FakeResponse::NoResponse).await;
     let client = exchange.client();
     let screen = client.invited().await.screen;
-    let run = tokio::spawn(tasks::run(exchange.world.environment.clone()));
+    let run = tokio::spawn(tasks::run(exchange.api.environment.clone()));
     while exchange.orders(screen) == 0 {
         tokio::task::yield_now().await;
     }
     run.abort();
-    exchange.pass(&["09:30:30", "09:59:59"]).await;
+    exchange.run_tasks_at(&["09:30:30", "09:59:59"]).await;
     assert_eq!(client.screen(screen).await["status"], "queued");
-    exchange.pass(&["10:00:00", "12:00:00"]).await;
+    exchange.run_tasks_at(&["10:00:00", "12:00:00"]).await;
     let shown = client.screen(screen).await;
-    assert_eq!((&shown["status"], &shown["summary"]), (&json!("failed"), &json!(UNKNOWN_END)));
+    assert_eq!((&shown["status"], &shown["summary"]), (&json!("failed"), &json!(UNCONFIRMED)));
     assert_eq!(exchange.vapi.requests().len(), 1);
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
-async fn runs_at_once_call_once() {
+async fn concurrent_runs_order_each_call_once() {
     let exchange = Exchange::new(in_state(json!({ "status": "queued" }))).await;
     let client = exchange.client();
     for _ in 0..5 {
@@ -409,9 +411,9 @@ async fn runs_at_once_call_once() {
         for _ in 0..4 {
             screens.push(client.invited().await.screen);
         }
-        let run = || exchange.world.run_tasks();
+        let run = || exchange.api.run_tasks();
         join(join(run(), run()), join(run(), run())).await;
-        exchange.world.run_tasks().await;
+        exchange.api.run_tasks().await;
         for screen in screens {
             assert_eq!(exchange.orders(screen), 1);
         }
@@ -419,27 +421,27 @@ async fn runs_at_once_call_once() {
 }
 
 #[tokio::test]
-async fn an_analysis_that_comes_later_is_fetched() {
-    let exchange = Exchange::new(in_state(ended(&unanalysed()))).await;
-    let (world, client) = (&exchange.world, exchange.client());
+async fn late_analysis_is_fetched() {
+    let exchange = Exchange::new(in_state(ended(&without_analysis()))).await;
+    let (api, client) = (&exchange.api, exchange.client());
     let Invited { role, candidate, screen } = client.invited().await;
-    world.run_tasks().await;
-    let mut early = callback(world, screen, "end-of-call-report", unanalysed());
+    api.run_tasks().await;
+    let mut early = callback(api, screen, "end-of-call-report", without_analysis());
     early["message"]["call"]["id"] = json!(format!("call-{screen}"));
-    deliver(world, &callback(world, screen, "status-update", json!({ "status": "in-progress" })))
+    deliver(api, &callback(api, screen, "status-update", json!({ "status": "in-progress" })))
         .await
         .expect(200);
-    deliver(world, &early).await.expect(200);
-    deliver(world, &early).await.expect(200);
+    deliver(api, &early).await.expect(200);
+    deliver(api, &early).await.expect(200);
     let waiting = client.screen(screen).await;
     assert_eq!((&waiting["status"], &waiting["completed_at"]), (&json!("in_progress"), &Value::Null));
     assert_eq!(client.stats(role).await["screens_completed"], 0);
-    exchange.pass(&["09:30:19"]).await;
-    assert_eq!(exchange.reads(), 0, "it takes some seconds");
-    exchange.pass(&["09:30:20", "09:30:40"]).await;
+    exchange.run_tasks_at(&["09:30:19"]).await;
+    assert_eq!(exchange.reads(), 0, "the first read comes after 20 seconds");
+    exchange.run_tasks_at(&["09:30:20", "09:30:40"]).await;
     assert_eq!((exchange.reads(), client.screen(screen).await["status"].clone()), (2, json!("in_progress")));
-    exchange.vapi.play(in_state(ended(&conversation(84))));
-    exchange.pass(&["09:31:00", "09:31:20", "10:00:00"]).await;
+    exchange.vapi.reply_with(in_state(ended(&conversation(84))));
+    exchange.run_tasks_at(&["09:31:00", "09:31:20", "10:00:00"]).await;
     let shown = client.screen(screen).await;
     assert_eq!(
         (&shown["status"], &shown["scores"]["overall"], &shown["result"]),
@@ -451,17 +453,17 @@ async fn an_analysis_that_comes_later_is_fetched() {
     assert_eq!((exchange.reads(), exchange.orders(screen)), (3, 1));
 }
 
-/// The call has ended at 09:28:10.
+/// The call ended at 09:28:10.
 #[tokio::test]
-async fn an_analysis_that_never_comes_is_not_waited_for_longer_than_ten_minutes() {
-    let exchange = Exchange::new(in_state(ended(&unanalysed()))).await;
-    let (world, client) = (&exchange.world, exchange.client());
+async fn missing_analysis_is_given_up_after_ten_minutes() {
+    let exchange = Exchange::new(in_state(ended(&without_analysis()))).await;
+    let (api, client) = (&exchange.api, exchange.client());
     let Invited { role, candidate, screen } = client.invited().await;
-    world.run_tasks().await;
-    deliver(world, &callback(world, screen, "end-of-call-report", unanalysed())).await.expect(200);
-    exchange.pass(&["09:30:20", "09:34:00", "09:38:09"]).await;
+    api.run_tasks().await;
+    deliver(api, &callback(api, screen, "end-of-call-report", without_analysis())).await.expect(200);
+    exchange.run_tasks_at(&["09:30:20", "09:34:00", "09:38:09"]).await;
     assert_eq!(client.screen(screen).await["completed_at"], Value::Null);
-    exchange.pass(&["09:38:30"]).await;
+    exchange.run_tasks_at(&["09:38:30"]).await;
     let shown = client.screen(screen).await;
     assert_eq!((&shown["status"], &shown["transcript"]), (&json!("completed"), &transcript(84)));
     assert_eq!(
@@ -478,15 +480,15 @@ async fn an_analysis_that_never_comes_is_not_waited_for_longer_than_ten_minutes(
     client.invite(candidate, role).await.expect(201);
 }
 
-/// The report came, the analysis did not, and the call cannot be read: what was said is kept, and nothing is made up.
+/// The report arrives without an analysis, and the call cannot be read: the screen keeps the transcript and no scores.
 #[tokio::test]
-async fn a_conversation_is_kept_where_its_call_cannot_be_read_again() {
-    let unreadable: [(&str, Answering); 5] = [
-        ("500", || Play::Json(500, json!({}))),
-        ("404", || Play::Json(404, json!({}))),
-        ("a page", || Play::Html(200)),
-        ("nothing", || Play::Nothing),
-        ("two megabytes", || Play::Long(200, json!({ "status": "ended" }))),
+async fn transcript_is_kept_if_the_call_cannot_be_read() {
+    let unreadable: [(&str, Responder); 5] = [
+        ("500", || FakeResponse::Json(500, json!({}))),
+        ("404", || FakeResponse::Json(404, json!({}))),
+        ("a page", || FakeResponse::Html(200)),
+        ("nothing", || FakeResponse::Close),
+        ("two megabytes", || FakeResponse::Oversized(200, json!({ "status": "ended" }))),
     ];
     for (what, answer) in unreadable {
         let started = in_state(Value::Null);
@@ -495,15 +497,17 @@ async fn a_conversation_is_kept_where_its_call_cannot_be_read_again() {
             _ => answer(),
         })
         .await;
-        let (world, client) = (&exchange.world, exchange.client());
+        let (api, client) = (&exchange.api, exchange.client());
         let screen = client.invited().await.screen;
-        world.run_tasks().await;
-        deliver(world, &callback(world, screen, "status-update", json!({ "status": "in-progress" })))
+        api.run_tasks().await;
+        deliver(api, &callback(api, screen, "status-update", json!({ "status": "in-progress" })))
             .await
             .expect(200);
-        deliver(world, &callback(world, screen, "end-of-call-report", unanalysed())).await.expect(200);
+        deliver(api, &callback(api, screen, "end-of-call-report", without_analysis())).await.expect(200);
         assert_eq!(client.screen(screen).await["transcript"], transcript(84), "{what}");
-        exchange.pass(&["09:30:20", "09:40:20", "10:30:00", "11:00:00", "11:31:00", "12:00:00"]).await;
+        exchange
+            .run_tasks_at(&["09:30:20", "09:40:20", "10:30:00", "11:00:00", "11:31:00", "12:00:00"])
+            .await;
         let shown = client.screen(screen).await;
         assert_eq!(
             (&shown["status"], &shown["transcript"]),
@@ -520,27 +524,27 @@ async fn a_conversation_is_kept_where_its_call_cannot_be_read_again() {
 }
 
 #[tokio::test]
-async fn of_two_reports_without_an_analysis_the_first_is_kept() {
-    let exchange = Exchange::new(in_state(ended(&unanalysed()))).await;
-    let (world, client) = (&exchange.world, exchange.client());
+async fn first_of_two_reports_without_an_analysis_is_kept() {
+    let exchange = Exchange::new(in_state(ended(&without_analysis()))).await;
+    let (api, client) = (&exchange.api, exchange.client());
     let screen = client.invited().await.screen;
-    world.run_tasks().await;
-    let mut other = unanalysed();
+    api.run_tasks().await;
+    let mut other = without_analysis();
     other["artifact"]["messages"][2]["message"] = json!("Something else.");
-    deliver(world, &callback(world, screen, "end-of-call-report", unanalysed())).await.expect(200);
-    deliver(world, &callback(world, screen, "end-of-call-report", other)).await.expect(200);
+    deliver(api, &callback(api, screen, "end-of-call-report", without_analysis())).await.expect(200);
+    deliver(api, &callback(api, screen, "end-of-call-report", other)).await.expect(200);
     assert_eq!(client.screen(screen).await["transcript"], transcript(84));
-    deliver(world, &report(world, screen, 84)).await.expect(200);
+    deliver(api, &report(api, screen, 84)).await.expect(200);
     let shown = client.screen(screen).await;
     assert_eq!(
         (&shown["status"], &shown["result"]),
         (&json!("completed"), &json!("passed")),
-        "it need not be fetched"
+        "a later report brings the analysis"
     );
 }
 
 #[tokio::test]
-async fn a_call_of_which_nothing_is_heard_is_asked_about_and_ends() {
+async fn silent_call_is_read_and_ended() {
     for (call, end, summary) in [
         (
             json!({ "status": "in-progress" }),
@@ -562,42 +566,42 @@ async fn a_call_of_which_nothing_is_heard_is_asked_about_and_ends() {
         let exchange = Exchange::new(in_state(json!({ "status": "queued" }))).await;
         let client = exchange.client();
         let Invited { role, candidate, screen } = client.invited().await;
-        exchange.pass(&["09:30:00", "09:45:00", "09:59:59"]).await;
+        exchange.run_tasks_at(&["09:30:00", "09:45:00", "09:59:59"]).await;
         assert_eq!(exchange.reads(), 0);
-        exchange.pass(&["10:00:00", "10:09:59"]).await;
+        exchange.run_tasks_at(&["10:00:00", "10:09:59"]).await;
         let requests = exchange.vapi.requests();
         let (last, first) = (requests.last().unwrap(), &requests[0]);
         assert_eq!((last.method.as_str(), last.target.clone()), ("GET", format!("/call/{}", call_id(first))));
         assert_eq!((requests.len(), client.screen(screen).await["status"].clone()), (2, json!("queued")));
-        exchange.vapi.play(in_state(call));
-        exchange.pass(&["10:10:00", "10:40:00", "11:20:00", "11:31:00", "12:00:00"]).await;
+        exchange.vapi.reply_with(in_state(call));
+        exchange.run_tasks_at(&["10:10:00", "10:40:00", "11:20:00", "11:31:00", "12:00:00"]).await;
         let shown = client.screen(screen).await;
         assert_eq!((&shown["status"], &shown["summary"]), (&json!(end), &summary));
-        let asked = exchange.vapi.requests().len();
-        exchange.pass(&["13:00:00", "23:00:00"]).await;
-        assert_eq!((exchange.vapi.requests().len(), exchange.orders(screen)), (asked, 1));
+        let requests = exchange.vapi.requests().len();
+        exchange.run_tasks_at(&["13:00:00", "23:00:00"]).await;
+        assert_eq!((exchange.vapi.requests().len(), exchange.orders(screen)), (requests, 1));
         client.invite(candidate, role).await.expect(201);
     }
 }
 
 #[tokio::test]
-async fn a_test_keys_screen_never_reaches_vapi() {
+async fn test_screens_never_reach_vapi() {
     let exchange = Exchange::new(in_state(Value::Null)).await;
-    let client = Client::test(&exchange.world);
+    let client = Client::test(&exchange.api);
     let screens = [client.invited().await, client.invited().await];
-    exchange.pass(&["09:30:00", "10:00:00", "12:00:00"]).await;
+    exchange.run_tasks_at(&["09:30:00", "10:00:00", "12:00:00"]).await;
     for Invited { screen, .. } in screens {
         assert_eq!(client.screen(screen).await["status"], "completed");
     }
     assert_eq!(exchange.vapi.requests().len(), 0);
 }
 
-/// The candidate answers so quickly that the callbacks are here before Vapi's answer to our order.
+/// The candidate answers so quickly that the callbacks arrive before Vapi's answer to the order.
 #[tokio::test]
-async fn callbacks_may_come_before_the_call_is_noted() {
+async fn callbacks_may_arrive_before_the_call_id_is_recorded() {
     let in_progress = ("status-update", json!({ "status": "in-progress" }));
     let finished = ("end-of-call-report", conversation(84));
-    let early = ("end-of-call-report", unanalysed());
+    let early = ("end-of-call-report", without_analysis());
     let missed = ("end-of-call-report", json!({ "endedReason": "customer-busy" }));
     for (callbacks, answered, status) in [
         (vec![in_progress.clone()], true, "in_progress"),
@@ -608,32 +612,32 @@ async fn callbacks_may_come_before_the_call_is_noted() {
         (vec![early], true, "queued"),
         (vec![missed], true, "no_answer"),
     ] {
-        let exchange = Arc::new(Exchange::new(|_| Play::Nothing).await);
+        let exchange = Arc::new(Exchange::new(|_| FakeResponse::Close).await);
         let Invited { role, candidate, screen } = exchange.client().invited().await;
         let ours: Arc<OnceLock<Weak<Exchange>>> = Arc::default();
         ours.set(Arc::downgrade(&exchange)).unwrap();
-        exchange.vapi.play(move |request| {
+        exchange.vapi.reply_with(move |request| {
             if request.method == "GET" {
-                return Play::Json(200, ended(&conversation(84)));
+                return FakeResponse::Json(200, ended(&conversation(84)));
             }
             let (exchange, callbacks) = (ours.get().unwrap().upgrade().unwrap(), callbacks.clone());
             let call = call_id(request);
-            Play::later(async move {
+            FakeResponse::after(async move {
                 for (kind, more) in callbacks {
-                    let mut callback = callback(&exchange.world, screen, kind, more);
+                    let mut callback = callback(&exchange.api, screen, kind, more);
                     callback["message"]["call"]["id"] = json!(call);
-                    deliver(&exchange.world, &callback).await.expect(200);
+                    deliver(&exchange.api, &callback).await.expect(200);
                 }
-                if answered { Play::Json(201, json!({ "id": call })) } else { Play::Nothing }
+                if answered { FakeResponse::Json(201, json!({ "id": call })) } else { FakeResponse::Close }
             })
         });
-        assert_eq!(exchange.world.run_tasks().await, tasks::Summary { tasks: 1, failed: 0 });
+        assert_eq!(exchange.api.run_tasks().await, tasks::Summary { tasks: 1, failed: 0 });
         let shown = exchange.client().screen(screen).await;
         assert_eq!(
             (&shown["status"], shown["summary"].is_null()),
             (&json!(status), !["completed", "no_answer"].contains(&status))
         );
-        exchange.pass(&["09:30:20", "10:00:00", "10:10:00"]).await;
+        exchange.run_tasks_at(&["09:30:20", "10:00:00", "10:10:00"]).await;
         let shown = exchange.client().screen(screen).await;
         let end = if status == "no_answer" { status } else { "completed" };
         assert_eq!(shown["status"], end);
@@ -643,25 +647,25 @@ async fn callbacks_may_come_before_the_call_is_noted() {
     }
 }
 
-/// A refusal is final, and whatever else is at the candidate in that moment does not turn it into a doubt.
+/// A refusal is final: concurrent writes to the candidate must not leave the call uncertain.
 #[tokio::test]
-async fn a_refusal_is_noted_though_other_writes_come_between() {
-    let exchange = Exchange::new(|_| Play::Json(400, json!({ "message": "no" }))).await;
+async fn refusal_is_recorded_despite_write_conflicts() {
+    let exchange = Exchange::new(|_| FakeResponse::Json(400, json!({ "message": "no" }))).await;
     let client = exchange.client();
     let Invited { screen, candidate, .. } = client.invited().await;
     let conflicts = Mutex::new(0);
-    exchange.world.wire.play(move |operation, request| {
+    exchange.api.dynamodb.inject_faults(move |operation, request| {
         let mut conflicts = conflicts.lock().unwrap();
         let fails = operation == "TransactWriteItems" && request.to_string().contains("#SCREEN#failed");
         *conflicts += u32::from(fails);
         (fails && *conflicts <= 2).then_some(Fault::Conflict)
     });
-    exchange.world.run_tasks().await;
+    exchange.api.run_tasks().await;
     let shown = client.screen(screen).await;
     assert_eq!(
         (&shown["status"], &shown["summary"]),
         (&json!("failed"), &json!("The voice provider refused the call: no."))
     );
     assert_eq!(client.page(candidate).await["voice_screens"][0]["status"], "failed");
-    exchange.world.request(Method::GET, "/api/v1/voice_screens?status=queued").send().await.expect(200);
+    exchange.api.request(Method::GET, "/api/v1/voice_screens?status=queued").send().await.expect(200);
 }

@@ -1,4 +1,4 @@
-//! Voice screens as clients see them: invitations, what the simulator makes of them, lists.
+//! Voice screens as clients see them: invitations, simulated conversations, lists.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -7,27 +7,27 @@ use http::Method;
 use serde_json::{Value, json};
 use shared::config::Services;
 use shared::model::{Mode, Tenant};
-use tests::wire::Fault;
-use tests::{ACME, Answer, Ask, BASE_URL, GLOBEX, World, tenant};
+use tests::interceptor::Fault;
+use tests::{ACME, BASE_URL, GLOBEX, RequestBuilder, Response, TestApi, tenant};
 
-/// What the role is called.
+/// The role's title.
 pub(super) const TITLE: &str = "Platform Engineer";
-/// What its description says.
+/// The role's description.
 pub(super) const DESCRIPTION: &str = "You will run **PostgreSQL** and the Kubernetes clusters.";
-/// What the candidate is called.
+/// The candidate's name.
 pub(super) const NAME: &str = "Ada Lovelace";
-/// The candidate's number.
+/// The candidate's phone number.
 pub(super) const PHONE: &str = "+4915112345678";
 
-/// The API with one tenant's key.
+/// A client of the API with one tenant's key.
 #[derive(Clone, Copy)]
 pub(super) struct Client<'w> {
-    world: &'w World,
+    api: &'w TestApi,
     demo: usize,
     mode: Mode,
 }
 
-/// Who was invited to which screen for what.
+/// A candidate who was invited to a screen for a role.
 #[derive(Clone, Copy)]
 pub(super) struct Invited {
     pub(super) role: u64,
@@ -36,46 +36,46 @@ pub(super) struct Invited {
 }
 
 impl<'w> Client<'w> {
-    /// Acme's live key.
-    pub(super) fn live(world: &'w World) -> Self {
-        Self { world, demo: ACME, mode: Mode::Live }
+    /// A client with Acme's live key.
+    pub(super) fn live(api: &'w TestApi) -> Self {
+        Self { api, demo: ACME, mode: Mode::Live }
     }
 
-    /// Acme's test key.
-    pub(super) fn test(world: &'w World) -> Self {
-        Self { world, demo: ACME, mode: Mode::Test }
+    /// A client with Acme's test key.
+    pub(super) fn test(api: &'w TestApi) -> Self {
+        Self { api, demo: ACME, mode: Mode::Test }
     }
 
-    fn globex(world: &'w World) -> Self {
-        Self { world, demo: GLOBEX, mode: Mode::Live }
+    fn globex(api: &'w TestApi) -> Self {
+        Self { api, demo: GLOBEX, mode: Mode::Live }
     }
 
-    /// Whose data it sees.
+    /// The tenant of the key.
     pub(super) fn tenant(&self) -> Tenant {
         tenant(self.demo, self.mode)
     }
 
-    fn ask(&self, method: Method, path: &str) -> Ask<'w> {
-        self.world.request(method, &format!("/api/v1/{path}")).key(self.demo, self.mode)
+    fn request(&self, method: Method, path: &str) -> RequestBuilder<'w> {
+        self.api.request(method, &format!("/api/v1/{path}")).key(self.demo, self.mode)
     }
 
-    /// GET of a path below `/api/v1/`.
-    pub(super) async fn get(&self, path: &str) -> Answer {
-        self.ask(Method::GET, path).send().await
+    /// Sends a GET to a path below `/api/v1/`.
+    pub(super) async fn get(&self, path: &str) -> Response {
+        self.request(Method::GET, path).send().await
     }
 
-    /// POST to a path below `/api/v1/`.
-    pub(super) async fn post(&self, path: &str, body: Value) -> Answer {
-        self.ask(Method::POST, path).json(&body).send().await
+    /// Sends a POST to a path below `/api/v1/`.
+    pub(super) async fn post(&self, path: &str, body: Value) -> Response {
+        self.request(Method::POST, path).json(&body).send().await
     }
 
-    /// An open role.
+    /// Creates an open role.
     pub(super) async fn role(&self) -> u64 {
         let role = json!({ "title": TITLE, "description": DESCRIPTION });
         self.post("quick_post", json!({ "role": role })).await.expect(201).number("/role/id")
     }
 
-    /// A candidate with a telephone.
+    /// Creates a candidate with a phone number.
     pub(super) async fn candidate(&self) -> u64 {
         static CANDIDATES: AtomicU64 = AtomicU64::new(0);
         let email = format!("ada{}@example.com", CANDIDATES.fetch_add(1, Ordering::Relaxed));
@@ -83,39 +83,39 @@ impl<'w> Client<'w> {
         self.post("candidates", body).await.expect(201).number("/id")
     }
 
-    /// Invites the candidate to a screen for the role.
-    pub(super) async fn invite(&self, candidate: u64, role: u64) -> Answer {
+    /// Invites a candidate to a screen for a role.
+    pub(super) async fn invite(&self, candidate: u64, role: u64) -> Response {
         self.post(&format!("candidates/{candidate}/invite_screen"), json!({ "role_id": role })).await
     }
 
-    async fn invite_at(&self, candidate: u64, role: u64, time: impl Into<Value>) -> Answer {
+    async fn invite_at(&self, candidate: u64, role: u64, time: impl Into<Value>) -> Response {
         let body = json!({ "role_id": role, "scheduled_at": time.into() });
         self.post(&format!("candidates/{candidate}/invite_screen"), body).await
     }
 
-    /// A new candidate, invited to a screen for a new role.
+    /// Creates a candidate and a role, and invites the candidate to a screen.
     pub(super) async fn invited(&self) -> Invited {
         let (role, candidate) = (self.role().await, self.candidate().await);
         let screen = self.invite(candidate, role).await.expect(201).number("/id");
         Invited { role, candidate, screen }
     }
 
-    /// A screen with everything about it.
+    /// The details of a screen.
     pub(super) async fn screen(&self, id: u64) -> Value {
         self.get(&format!("voice_screens/{id}")).await.expect(200).body
     }
 
-    /// The role's figures.
+    /// The statistics of a role.
     pub(super) async fn stats(&self, role: u64) -> Value {
         self.get(&format!("roles/{role}/stats")).await.expect(200).body
     }
 
-    /// The candidate with everything about it.
+    /// The details of a candidate.
     pub(super) async fn page(&self, candidate: u64) -> Value {
         self.get(&format!("candidates/{candidate}")).await.expect(200).body
     }
 
-    /// What the candidate's history tells of, newest first.
+    /// The kinds of the candidate's touchpoints, newest first.
     pub(super) async fn history(&self, candidate: u64) -> Vec<String> {
         let page = self.page(candidate).await;
         let touchpoints = page["touchpoints"].as_array().unwrap().iter();
@@ -123,11 +123,11 @@ impl<'w> Client<'w> {
     }
 }
 
-fn ids(list: &Answer) -> Vec<u64> {
+fn ids(list: &Response) -> Vec<u64> {
     list.body["data"].as_array().unwrap().iter().map(|screen| screen["id"].as_u64().unwrap()).collect()
 }
 
-/// What lists show of a screen.
+/// The fields of a screen that lists show.
 fn listed(detail: &Value) -> Value {
     let mut screen = detail.clone();
     for name in ["transcript", "highlights", "red_flags"] {
@@ -137,11 +137,11 @@ fn listed(detail: &Value) -> Value {
 }
 
 #[tokio::test]
-async fn an_invitation_is_answered_with_the_screen_and_moves_a_new_candidate_to_screening() {
-    let world = World::new().await;
-    let client = Client::live(&world);
+async fn invitation_returns_the_screen_and_moves_a_new_candidate_to_screening() {
+    let api = TestApi::new().await;
+    let client = Client::live(&api);
     let (role, candidate) = (client.role().await, client.candidate().await);
-    world.hands.set("2026-11-20T09:31:00.900Z");
+    api.clock.set("2026-11-20T09:31:00.900Z");
     let invited = client.invite(candidate, role).await.expect(201);
     let id = invited.number("/id");
     let nothing = json!({ "overall": null, "communication": null, "experience": null, "motivation": null });
@@ -175,9 +175,9 @@ async fn an_invitation_is_answered_with_the_screen_and_moves_a_new_candidate_to_
 }
 
 #[tokio::test]
-async fn a_candidate_further_along_stays_there_and_one_at_an_end_is_not_invited() {
-    let world = World::new().await;
-    let client = Client::live(&world);
+async fn invitation_keeps_later_stages_and_is_refused_after_hire_or_rejection() {
+    let api = TestApi::new().await;
+    let client = Client::live(&api);
     let role = client.role().await;
     for stage in ["screening", "interview", "offer"] {
         let candidate = client.candidate().await;
@@ -199,21 +199,21 @@ async fn a_candidate_further_along_stays_there_and_one_at_an_end_is_not_invited(
 }
 
 #[tokio::test]
-async fn the_role_is_one_of_the_tenants_and_open_or_paused() {
-    let world = World::new().await;
-    let client = Client::live(&world);
+async fn invitation_needs_an_open_or_paused_role_of_the_tenant() {
+    let api = TestApi::new().await;
+    let client = Client::live(&api);
     let candidate = client.candidate().await;
     let draft = client.post("roles", json!({ "title": "x" })).await.expect(201).number("/id");
     let closed = client.role().await;
-    world.delete(&format!("/api/v1/roles/{closed}")).await.expect(200);
+    api.delete(&format!("/api/v1/roles/{closed}")).await.expect(200);
     let paused = client.role().await;
     client.post(&format!("roles/{paused}/pause"), json!({})).await.expect(200);
     for (role, message) in [
         (draft, "role_id must be the id of an open or paused role, and this one is draft"),
         (closed, "role_id must be the id of an open or paused role, and this one is closed"),
         (1, "role_id must be the id of a role"),
-        (Client::globex(&world).role().await, "role_id must be the id of a role"),
-        (Client::test(&world).role().await, "role_id must be the id of a role"),
+        (Client::globex(&api).role().await, "role_id must be the id of a role"),
+        (Client::test(&api).role().await, "role_id must be the id of a role"),
     ] {
         let refused = client.invite(candidate, role).await.expect(422);
         assert_eq!((refused.string("/code"), refused.messages()), ("validation_failed", vec![message]));
@@ -223,9 +223,9 @@ async fn the_role_is_one_of_the_tenants_and_open_or_paused() {
 }
 
 #[tokio::test]
-async fn the_time_lies_ahead_and_within_ninety_days() {
-    let world = World::new().await;
-    let client = Client::live(&world);
+async fn scheduled_time_is_in_the_future_and_within_90_days() {
+    let api = TestApi::new().await;
+    let client = Client::live(&api);
     let candidate = client.candidate().await;
     for (time, shown) in [
         ("2026-11-20T09:30:01Z", "2026-11-20T09:30:01Z"),
@@ -250,7 +250,7 @@ async fn the_time_lies_ahead_and_within_ninety_days() {
         (json!("2026-11-21"), format),
         (json!("2026-11-21T09:30:00"), format),
         (json!("99999-01-01T00:00:00Z"), format),
-        // ISO 8601 has them, RFC 3339 has not.
+        // ISO 8601 allows these forms; RFC 3339 does not.
         (json!("20261130T100000Z"), format),
         (json!("2026-11-30T10Z"), format),
         (json!("2026-11-30T10:00Z"), format),
@@ -271,9 +271,9 @@ async fn the_time_lies_ahead_and_within_ninety_days() {
 }
 
 #[tokio::test]
-async fn every_failure_of_an_invitation_is_reported_at_once() {
-    let world = World::new().await;
-    let client = Client::live(&world);
+async fn invitation_reports_all_errors_together() {
+    let api = TestApi::new().await;
+    let client = Client::live(&api);
     let candidate = client.candidate().await;
     let draft = client.post("roles", json!({ "title": "x" })).await.expect(201).number("/id");
     let path = format!("candidates/{candidate}/invite_screen");
@@ -297,11 +297,11 @@ async fn every_failure_of_an_invitation_is_reported_at_once() {
             &["role_id must be the id of a role", "scheduled_at must be within 90 days"],
         ),
     ] {
-        let mut told = client.post(&path, body.clone()).await.expect(422);
-        told.body["messages"].as_array_mut().unwrap().sort_by_key(|message| {
+        let mut refused = client.post(&path, body.clone()).await.expect(422);
+        refused.body["messages"].as_array_mut().unwrap().sort_by_key(|message| {
             messages.iter().position(|expected| message == expected).unwrap_or(usize::MAX)
         });
-        assert_eq!(told.messages(), messages, "{body}");
+        assert_eq!(refused.messages(), messages, "{body}");
     }
     for body in [json!({}), json!({ "role_id": draft })] {
         client.post("candidates/1/invite_screen", body).await.expect(404);
@@ -309,26 +309,26 @@ async fn every_failure_of_an_invitation_is_reported_at_once() {
 }
 
 #[tokio::test]
-async fn there_is_one_unfinished_screen_a_role() {
-    let world = World::new().await;
-    let client = Client::live(&world);
+async fn candidate_has_at_most_one_unfinished_screen_per_role() {
+    let api = TestApi::new().await;
+    let client = Client::live(&api);
     let Invited { role, candidate, .. } = client.invited().await;
     let refused = client.invite(candidate, role).await.expect(422);
     assert_eq!(
         refused.messages(),
-        ["role_id is a role for which the candidate has a voice screen that has not ended"]
+        ["role_id is a role for which the candidate already has an unfinished voice screen"]
     );
     client.invite(candidate, client.role().await).await.expect(201);
     client.invite(client.candidate().await, role).await.expect(201);
-    world.run_tasks().await;
+    api.run_tasks().await;
     client.invite(candidate, role).await.expect(201);
     assert_eq!(client.stats(role).await["screens"], 3);
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
-async fn of_invitations_at_once_one_is_accepted() {
-    let world = World::new().await;
-    let client = Client::live(&world);
+async fn only_one_concurrent_invitation_succeeds() {
+    let api = TestApi::new().await;
+    let client = Client::live(&api);
     let role = client.role().await;
     for _ in 0..5 {
         let candidate = client.candidate().await;
@@ -344,16 +344,16 @@ async fn of_invitations_at_once_one_is_accepted() {
 }
 
 #[tokio::test]
-async fn a_repeated_invitation_is_one_screen() {
-    let world = World::new().await;
-    let client = Client::live(&world);
+async fn repeated_invitation_creates_one_screen() {
+    let api = TestApi::new().await;
+    let client = Client::live(&api);
     let (role, candidate) = (client.role().await, client.candidate().await);
     let invite = || {
-        let ask = client.ask(Method::POST, &format!("candidates/{candidate}/invite_screen"));
-        ask.header("idempotency-key", "k").json(&json!({ "role_id": role })).send()
+        let request = client.request(Method::POST, &format!("candidates/{candidate}/invite_screen"));
+        request.header("idempotency-key", "k").json(&json!({ "role_id": role })).send()
     };
     let first = invite().await.expect(201);
-    world.run_tasks().await;
+    api.run_tasks().await;
     let again = invite().await.expect(201);
     assert_eq!((again.header("idempotency-replayed"), &again.body), ("true", &first.body));
     assert_eq!(client.stats(role).await["screens"], 1);
@@ -361,53 +361,53 @@ async fn a_repeated_invitation_is_one_screen() {
 
 #[tokio::test]
 async fn without_a_voice_provider_only_test_keys_can_invite() {
-    let world = World::with_services(Services::default()).await;
-    let live = Client::live(&world);
+    let api = TestApi::with_services(Services::default()).await;
+    let live = Client::live(&api);
     let (role, candidate) = (live.role().await, live.candidate().await);
     let refused = live.invite(candidate, role).await.expect(422);
     assert_eq!(refused.string("/code"), "channel_not_connected");
     assert_eq!(refused.messages(), ["voice calls are not set up: no voice provider is configured"]);
     assert_eq!(live.history(candidate).await, ["created"]);
-    let test = Client::test(&world);
+    let test = Client::test(&api);
     let screen = test.invited().await.screen;
-    world.run_tasks().await;
+    api.run_tasks().await;
     assert_eq!(test.screen(screen).await["status"], "completed");
 }
 
 #[tokio::test]
-async fn the_simulator_needs_no_telephone() {
-    let world = World::new().await;
-    let client = Client::live(&world);
+async fn simulator_needs_no_phone_number() {
+    let api = TestApi::new().await;
+    let client = Client::live(&api);
     let body = json!({ "name": "Jo", "email": "jo@example.com" });
     let candidate = client.post("candidates", body).await.expect(201).number("/id");
     client.invite(candidate, client.role().await).await.expect(201);
 }
 
 #[tokio::test]
-async fn what_a_request_costs() {
-    let world = World::new().await;
-    let client = Client::live(&world);
+async fn requests_stay_within_their_call_budgets() {
+    let api = TestApi::new().await;
+    let client = Client::live(&api);
     let (role, candidate) = (client.role().await, client.candidate().await);
-    let cost = async |ask: Ask<'_>, status: u16| {
-        world.wire.take();
-        ask.header("idempotency-key", "k").send().await.expect(status);
-        let operations: Vec<_> = world.wire.take().into_iter().map(|call| call.operation).collect();
+    let cost = async |request: RequestBuilder<'_>, status: u16| {
+        api.dynamodb.take_calls();
+        request.header("idempotency-key", "k").send().await.expect(status);
+        let operations: Vec<_> = api.dynamodb.take_calls().into_iter().map(|call| call.operation).collect();
         operations.join(" ")
     };
     let path = format!("candidates/{candidate}/invite_screen");
-    let invite = client.ask(Method::POST, &path).json(&json!({ "role_id": role }));
+    let invite = client.request(Method::POST, &path).json(&json!({ "role_id": role }));
     assert_eq!(cost(invite, 201).await, "UpdateItem BatchGetItem TransactWriteItems");
-    world.run_tasks().await;
+    api.run_tasks().await;
     for query in ["", "?status=completed", "?limit=1", &format!("?role_id={role}&status=completed")] {
-        let list = client.ask(Method::GET, &format!("voice_screens{query}"));
+        let list = client.request(Method::GET, &format!("voice_screens{query}"));
         assert_eq!(cost(list, 200).await, "UpdateItem Query", "{query}");
     }
     let screen = ids(&client.get("voice_screens").await)[0];
-    let show = client.ask(Method::GET, &format!("voice_screens/{screen}"));
+    let show = client.request(Method::GET, &format!("voice_screens/{screen}"));
     assert_eq!(cost(show, 200).await, "UpdateItem Query");
 }
 
-/// A completed screen whose parts support each other; says whether it was passed, and how many red flags it has.
+/// Checks that a completed screen is consistent. Returns whether it was passed, and the number of its red flags.
 fn check_completed(screen: &Value) -> (bool, usize) {
     let turns = screen["transcript"].as_array().unwrap();
     assert!(turns.len() >= 8, "{screen}");
@@ -440,24 +440,24 @@ fn check_completed(screen: &Value) -> (bool, usize) {
 }
 
 #[tokio::test]
-async fn the_simulator_holds_conversations_that_hold_together_and_count() {
-    let world = World::new().await;
-    let client = Client::live(&world);
+async fn simulated_screens_are_consistent_and_counted() {
+    let api = TestApi::new().await;
+    let client = Client::live(&api);
     let role = client.role().await;
     let mut screens = Vec::new();
     for _ in 0..20 {
         let candidate = client.candidate().await;
         screens.push((candidate, client.invite(candidate, role).await.expect(201).number("/id")));
     }
-    world.hands.set("2026-11-20T09:30:05Z");
-    assert_eq!(world.run_tasks().await, tasks::Summary { tasks: 20, failed: 0 });
+    api.clock.set("2026-11-20T09:30:05Z");
+    assert_eq!(api.run_tasks().await, tasks::Summary { tasks: 20, failed: 0 });
 
     let (mut passed, mut red_flags, mut total) = (0_u32, 0, 0);
     for (candidate, id) in screens {
         let screen = client.screen(id).await;
         assert_eq!(screen["status"], "completed");
         assert_eq!(screen["started_at"], "2026-11-20T09:30:05Z");
-        assert_eq!(screen["completed_at"], "2026-11-20T09:30:05Z", "it does not lie ahead");
+        assert_eq!(screen["completed_at"], "2026-11-20T09:30:05Z", "the time is not in the future");
         let (pass, flags) = check_completed(&screen);
         passed += u32::from(pass);
         red_flags += flags;
@@ -473,7 +473,7 @@ async fn the_simulator_holds_conversations_that_hold_together_and_count() {
         let detail = json!({ "screen_id": id, "role_id": role, "result": screen["result"] });
         assert_eq!((&completed["detail"], &completed["at"]), (&detail, &json!("2026-11-20T09:30:05Z")));
         assert_eq!(page["touchpoints"].as_array().unwrap().len(), 4);
-        assert_eq!(page["stage"], "screening", "a result decides nothing");
+        assert_eq!(page["stage"], "screening", "a result does not change the stage");
     }
     assert!(red_flags > 0 && passed > 0 && passed < 20, "{red_flags} red flags, {passed} passed");
     let stats = client.stats(role).await;
@@ -482,21 +482,21 @@ async fn the_simulator_holds_conversations_that_hold_together_and_count() {
     assert_eq!(stats["average_score"], json!(f64::from(total) / 20.0));
 
     let before = client.get("voice_screens").await.text;
-    world.hands.set("2026-11-22T00:00:00Z");
-    assert_eq!(world.run_tasks().await, tasks::Summary::default(), "there is nothing left to be done");
+    api.clock.set("2026-11-22T00:00:00Z");
+    assert_eq!(api.run_tasks().await, tasks::Summary::default(), "no tasks remain");
     assert_eq!(client.get("voice_screens").await.text, before);
 }
 
 #[tokio::test]
-async fn the_same_candidate_and_role_have_the_same_conversation() {
-    let world = World::new().await;
-    let client = Client::live(&world);
+async fn same_candidate_and_role_get_the_same_conversation() {
+    let api = TestApi::new().await;
+    let client = Client::live(&api);
     let Invited { role, candidate, screen } = client.invited().await;
-    world.run_tasks().await;
-    world.hands.set("2026-11-21T17:00:00Z");
+    api.run_tasks().await;
+    api.clock.set("2026-11-21T17:00:00Z");
     let again = client.invite(candidate, role).await.expect(201).number("/id");
     let other = client.invite(client.candidate().await, role).await.expect(201).number("/id");
-    world.run_tasks().await;
+    api.run_tasks().await;
     let [first, again, other] =
         [client.screen(screen).await, client.screen(again).await, client.screen(other).await];
     for name in ["transcript", "highlights", "red_flags", "scores", "summary", "result", "duration_seconds"] {
@@ -507,19 +507,19 @@ async fn the_same_candidate_and_role_have_the_same_conversation() {
 }
 
 #[tokio::test]
-async fn a_scheduled_screen_waits_for_its_time() {
-    let world = World::new().await;
-    let client = Client::live(&world);
+async fn scheduled_screen_starts_at_its_time() {
+    let api = TestApi::new().await;
+    let client = Client::live(&api);
     let (role, candidate) = (client.role().await, client.candidate().await);
     let invited = client.invite_at(candidate, role, "2026-11-22T10:30:00Z").await.expect(201);
     let id = invited.number("/id");
     for time in ["2026-11-20T09:30:00Z", "2026-11-22T10:29:59Z"] {
-        world.hands.set(time);
-        assert_eq!(world.run_tasks().await, tasks::Summary::default());
+        api.clock.set(time);
+        assert_eq!(api.run_tasks().await, tasks::Summary::default());
         assert_eq!(listed(&client.screen(id).await), invited.body);
     }
-    world.hands.set("2026-11-22T10:30:00Z");
-    world.run_tasks().await;
+    api.clock.set("2026-11-22T10:30:00Z");
+    api.run_tasks().await;
     let screen = client.screen(id).await;
     assert_eq!(
         (&screen["status"], &screen["started_at"]),
@@ -528,22 +528,22 @@ async fn a_scheduled_screen_waits_for_its_time() {
     assert_eq!(screen["scheduled_at"], "2026-11-22T10:30:00Z");
 }
 
-/// Whichever of the simulator's callbacks DynamoDB turns away, the conversation is held a moment later.
+/// If DynamoDB throttles one of the simulator's callbacks, the next run repeats the call.
 #[tokio::test]
-async fn a_simulated_screen_survives_a_busy_table() {
+async fn simulated_screen_survives_throttling() {
     for refused in ["#SCREEN#in_progress", "#SCREEN#completed"] {
-        let world = World::new().await;
-        let client = Client::live(&world);
+        let api = TestApi::new().await;
+        let client = Client::live(&api);
         let invited = client.invited().await;
-        world.wire.play(move |operation, request| {
+        api.dynamodb.inject_faults(move |operation, request| {
             let write = operation == "TransactWriteItems" && request.to_string().contains(refused);
             write.then_some(Fault::Throttled)
         });
-        world.run_tasks().await;
+        api.run_tasks().await;
         assert_ne!(client.screen(invited.screen).await["status"], "completed");
-        world.wire.play(|_, _| None);
-        world.hands.set("2026-11-20T09:31:00Z");
-        world.run_tasks().await;
+        api.dynamodb.inject_faults(|_, _| None);
+        api.clock.set("2026-11-20T09:31:00Z");
+        api.run_tasks().await;
         let screen = client.screen(invited.screen).await;
         assert_eq!(screen["status"], "completed", "{refused}: {screen}");
         check_completed(&screen);
@@ -552,9 +552,9 @@ async fn a_simulated_screen_survives_a_busy_table() {
 }
 
 #[tokio::test]
-async fn a_list_is_filtered_by_role_and_status_and_read_in_pages() {
-    let world = World::new().await;
-    let client = Client::live(&world);
+async fn list_filters_by_role_and_status_and_has_pages() {
+    let api = TestApi::new().await;
+    let client = Client::live(&api);
     let roles = [client.role().await, client.role().await];
     let mut screens = Vec::new();
     for round in 0..4 {
@@ -574,9 +574,9 @@ async fn a_list_is_filtered_by_role_and_status_and_read_in_pages() {
             );
         }
         if round == 0 {
-            world.run_tasks().await;
+            api.run_tasks().await;
         }
-        world.hands.set(&format!("2026-11-20T09:4{round}:00Z"));
+        api.clock.set(&format!("2026-11-20T09:4{round}:00Z"));
     }
     let roles = [None, Some(roles[0]), Some(roles[1])];
     let statuses = [
@@ -635,12 +635,12 @@ async fn a_list_is_filtered_by_role_and_status_and_read_in_pages() {
 }
 
 #[tokio::test]
-async fn another_tenants_screens_are_as_if_they_were_not_there() {
-    let world = World::new().await;
-    let owner = Client::live(&world);
+async fn screens_of_another_tenant_are_not_found() {
+    let api = TestApi::new().await;
+    let owner = Client::live(&api);
     let Invited { role, candidate, screen } = owner.invited().await;
-    for client in [Client::globex(&world), Client::test(&world)] {
-        let nothing = |answer: Answer| {
+    for client in [Client::globex(&api), Client::test(&api)] {
+        let nothing = |answer: Response| {
             let mut answer = answer.expect(404);
             answer.body["request_id"].take();
             answer.body
@@ -664,14 +664,14 @@ async fn another_tenants_screens_are_as_if_they_were_not_there() {
 }
 
 #[tokio::test]
-async fn clients_only_read_screens() {
-    let world = World::new().await;
-    let client = Client::live(&world);
+async fn screens_are_read_only() {
+    let api = TestApi::new().await;
+    let client = Client::live(&api);
     let screen = client.invited().await.screen;
     for path in ["voice_screens".to_owned(), format!("voice_screens/{screen}")] {
         for method in [Method::POST, Method::PUT, Method::PATCH, Method::DELETE] {
             let answer =
-                client.ask(method.clone(), &path).json(&json!({ "status": "completed" })).send().await;
+                client.request(method.clone(), &path).json(&json!({ "status": "completed" })).send().await;
             assert_eq!(answer.expect(405).header("allow"), "GET", "{method} {path}");
         }
     }

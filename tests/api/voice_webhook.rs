@@ -1,4 +1,4 @@
-//! What voice providers report: signatures, sizes, repetitions, every order.
+//! Callbacks of voice providers: signatures, sizes, repetitions and every order.
 
 use bytes::Bytes;
 use futures_util::future::join_all;
@@ -6,22 +6,22 @@ use http::Method;
 use serde_json::{Value, json};
 use shared::id::Id;
 use shared::model::{Tenant, VoiceProvider};
-use shared::providers::voice;
-use shared::screening::Reference;
+use shared::providers::voice::sign;
 use shared::secret::Secret;
+use shared::services::screening::Reference;
 use tests::fake::NOWHERE;
-use tests::wire::{Fault, Recorded};
-use tests::{Answer, Ask, World};
+use tests::interceptor::{Fault, RecordedCall};
+use tests::{RequestBuilder, Response, TestApi};
 
 use crate::vapi;
 use crate::voice_screens::{Client, Invited};
 
-/// 2026-11-20T09:30:00Z, where the clock stands.
+/// The clock's time: 2026-11-20T09:30:00Z.
 const NOW: i64 = 1_795_167_000;
 
-/// A world where live keys are called through Vapi, which is not there.
-async fn world() -> World {
-    World::with_services(vapi::services(NOWHERE)).await
+/// The API with an unreachable Vapi for live screens.
+async fn api() -> TestApi {
+    TestApi::with_services(vapi::services(NOWHERE)).await
 }
 
 fn reference(tenant: Tenant, screen: u64) -> String {
@@ -29,11 +29,12 @@ fn reference(tenant: Tenant, screen: u64) -> String {
 }
 
 /// A callback about one of Acme's live screens.
-pub(super) fn callback(world: &World, screen: u64, kind: &str, more: Value) -> Value {
-    about(&reference(Client::live(world).tenant(), screen), kind, more)
+pub(super) fn callback(api: &TestApi, screen: u64, kind: &str, more: Value) -> Value {
+    message(&reference(Client::live(api).tenant(), screen), kind, more)
 }
 
-fn about(reference: &str, kind: &str, more: Value) -> Value {
+/// A callback of this kind with more fields.
+fn message(reference: &str, kind: &str, more: Value) -> Value {
     let mut message = json!({ "type": kind, "timestamp": 1, "call": { "id": "call-1", "customer": { "externalId": reference } } });
     if let (Value::Object(message), Value::Object(more)) = (&mut message, more) {
         message.extend(more);
@@ -41,7 +42,7 @@ fn about(reference: &str, kind: &str, more: Value) -> Value {
     json!({ "message": message })
 }
 
-/// What an end-of-call-report, or the call itself, says of a conversation that scored `overall`.
+/// A conversation with this overall score, as it appears in an `end-of-call-report` or in the call itself.
 pub(super) fn conversation(overall: u8) -> Value {
     let result = json!({
         "summary": format!("A conversation of {overall}."),
@@ -66,7 +67,7 @@ pub(super) fn conversation(overall: u8) -> Value {
     })
 }
 
-/// The transcript of [`conversation`], as it is shown.
+/// The transcript of [`conversation`], as the API shows it.
 pub(super) fn transcript(overall: u8) -> Value {
     json!([
         { "speaker": "agent", "text": "What have you done?", "at_seconds": 1 },
@@ -76,36 +77,36 @@ pub(super) fn transcript(overall: u8) -> Value {
     ])
 }
 
-/// A report of a conversation that scored `overall`.
-pub(super) fn report(world: &World, screen: u64, overall: u8) -> Value {
-    callback(world, screen, "end-of-call-report", conversation(overall))
+/// A callback with the report of a conversation with this overall score.
+pub(super) fn report(api: &TestApi, screen: u64, overall: u8) -> Value {
+    callback(api, screen, "end-of-call-report", conversation(overall))
 }
 
-fn post<'w>(world: &'w World, provider: &str, body: impl Into<Bytes>) -> Ask<'w> {
-    let ask = world.request(Method::POST, &format!("/webhooks/voice/{provider}"));
-    ask.anonymous().body("application/json", body)
+fn post<'w>(api: &'w TestApi, provider: &str, body: impl Into<Bytes>) -> RequestBuilder<'w> {
+    let request = api.request(Method::POST, &format!("/webhooks/voice/{provider}"));
+    request.anonymous().body("application/json", body)
 }
 
-/// Signed at `sent_at`, in seconds or milliseconds, as the provider signs.
-fn signed<'w>(world: &'w World, provider: VoiceProvider, sent_at: i64, body: &[u8]) -> Ask<'w> {
-    let secret = world.environment.providers.webhook_secret(provider).unwrap();
-    let ask = post(world, provider.as_str(), body.to_vec()).header("x-timestamp", &sent_at.to_string());
-    ask.header("x-signature", &voice::sign(secret, sent_at, body))
+/// A request with the provider's signature at `sent_at`, in seconds or milliseconds.
+fn signed<'w>(api: &'w TestApi, provider: VoiceProvider, sent_at: i64, body: &[u8]) -> RequestBuilder<'w> {
+    let voice = api.environment.providers.voice_provider(provider).unwrap();
+    let request = post(api, provider.as_str(), body.to_vec()).header("x-timestamp", &sent_at.to_string());
+    request.header("x-signature", &sign(voice.webhook_secret(), sent_at, body))
 }
 
-async fn deliver_bytes(world: &World, body: &[u8]) -> Answer {
-    signed(world, VoiceProvider::Vapi, world.environment.clock.now().as_second(), body).send().await
+async fn deliver_bytes(api: &TestApi, body: &[u8]) -> Response {
+    signed(api, VoiceProvider::Vapi, api.environment.clock.now().as_second(), body).send().await
 }
 
-/// Sends a callback as Vapi does, signed now.
-pub(super) async fn deliver(world: &World, callback: &Value) -> Answer {
-    deliver_bytes(world, callback.to_string().as_bytes()).await
+/// Sends a callback with Vapi's signature of now.
+pub(super) async fn deliver(api: &TestApi, callback: &Value) -> Response {
+    deliver_bytes(api, callback.to_string().as_bytes()).await
 }
 
-/// The same, again and again while the table is busy: a provider does not give up, and the machine may be slow.
-async fn deliver_at_last(world: &World, body: &[u8]) {
+/// Sends a callback up to 20 times until the table is no longer busy, as a provider would.
+async fn deliver_with_retries(api: &TestApi, body: &[u8]) {
     for _ in 0..20 {
-        let answer = deliver_bytes(world, body).await;
+        let answer = deliver_bytes(api, body).await;
         if answer.status != 503 {
             answer.expect(200);
             return;
@@ -114,23 +115,23 @@ async fn deliver_at_last(world: &World, body: &[u8]) {
     panic!("the table stays busy");
 }
 
-/// The operations that were asked of DynamoDB since the last time.
-fn operations(world: &World) -> Vec<String> {
-    world.wire.take().into_iter().map(|Recorded { operation, .. }| operation).collect()
+/// The DynamoDB operations since the last time.
+fn operations(api: &TestApi) -> Vec<String> {
+    api.dynamodb.take_calls().into_iter().map(|RecordedCall { operation, .. }| operation).collect()
 }
 
-fn assert_nothing_written(world: &World, why: &str) {
-    let operations = operations(world);
+fn assert_nothing_written(api: &TestApi, why: &str) {
+    let operations = operations(api);
     assert!(operations.iter().all(|operation| operation == "GetItem"), "{why}: {operations:?}");
 }
 
 #[tokio::test]
-async fn a_report_completes_the_screen() {
-    let world = world().await;
-    let client = Client::live(&world);
+async fn report_completes_the_screen() {
+    let api = api().await;
+    let client = Client::live(&api);
     let Invited { role, candidate, screen } = client.invited().await;
-    world.hands.set("2026-11-20T09:30:07Z");
-    let answer = deliver(&world, &report(&world, screen, 84)).await.expect(200);
+    api.clock.set("2026-11-20T09:30:07Z");
+    let answer = deliver(&api, &report(&api, screen, 84)).await.expect(200);
     assert_eq!(answer.text, "{}");
     let shown = client.screen(screen).await;
     let expected = json!({
@@ -157,106 +158,105 @@ async fn a_report_completes_the_screen() {
 }
 
 #[tokio::test]
-async fn only_the_providers_signature_is_believed() {
-    let world = world().await;
-    let client = Client::live(&world);
+async fn only_valid_signatures_are_accepted() {
+    let api = api().await;
+    let client = Client::live(&api);
     let screen = client.invited().await.screen;
-    let body = report(&world, screen, 84).to_string();
-    let sign = |sent_at: i64, body: &[u8]| {
-        voice::sign(world.environment.providers.webhook_secret(VoiceProvider::Vapi).unwrap(), sent_at, body)
+    let body = report(&api, screen, 84).to_string();
+    let secret = |provider| {
+        let voice = api.environment.providers.voice_provider(provider).unwrap();
+        voice.webhook_secret().clone()
     };
-    let good = sign(NOW, body.as_bytes());
+    let (ours, simulators) = (secret(VoiceProvider::Vapi), secret(VoiceProvider::Simulator));
+    let good = sign(&ours, NOW, body.as_bytes());
     let now = NOW.to_string();
     let changed = |at: usize| {
         let mut bytes = body.clone().into_bytes();
         bytes[at] ^= 1;
         bytes
     };
-    let simulators = world.environment.providers.webhook_secret(VoiceProvider::Simulator).unwrap();
-    let asks = [
-        ("nothing", post(&world, "vapi", body.clone())),
-        ("no signature", post(&world, "vapi", body.clone()).header("x-timestamp", &now)),
-        ("no time", post(&world, "vapi", body.clone()).header("x-signature", &good)),
-        (
-            "another secret",
-            vapi_ask(&world, &body, &voice::sign(&Secret::new("x"), NOW, body.as_bytes()), &now),
-        ),
-        ("no secret", vapi_ask(&world, &body, &voice::sign(&Secret::new(""), NOW, body.as_bytes()), &now)),
-        ("the simulator's", vapi_ask(&world, &body, &voice::sign(simulators, NOW, body.as_bytes()), &now)),
-        ("other bytes", vapi_ask(&world, &body, &sign(NOW, b"{}"), &now)),
-        ("no bytes", vapi_ask(&world, &body, &sign(NOW, b""), &now)),
-        ("no body", vapi_ask(&world, "", &good, &now)),
-        ("a changed first byte", vapi_ask(&world, changed(0), &good, &now)),
-        ("a changed byte", vapi_ask(&world, changed(body.len() / 2), &good, &now)),
-        ("a changed last byte", vapi_ask(&world, changed(body.len() - 1), &good, &now)),
-        ("a byte more", vapi_ask(&world, body.clone() + " ", &good, &now)),
-        ("another time", vapi_ask(&world, &body, &good, &(NOW - 1).to_string())),
-        ("half a signature", vapi_ask(&world, &body, &good[..32], &now)),
-        ("a prefix", vapi_ask(&world, &body, &format!("sha256={good}"), &now)),
-        ("two signatures", vapi_ask(&world, &body, &good, &now).another("x-signature", &good)),
-        ("two times", vapi_ask(&world, &body, &good, &now).another("x-timestamp", &now)),
-        ("no number", vapi_ask(&world, &body, &good, "now")),
-        ("too old", signed(&world, VoiceProvider::Vapi, NOW - 301, body.as_bytes())),
-        ("too old in ms", signed(&world, VoiceProvider::Vapi, (NOW - 301) * 1_000, body.as_bytes())),
-        ("from the future", signed(&world, VoiceProvider::Vapi, NOW + 301, body.as_bytes())),
-        ("from the future in ms", signed(&world, VoiceProvider::Vapi, (NOW + 301) * 1_000, body.as_bytes())),
-        (
-            "a bearer",
-            post(&world, "vapi", body.clone()).header("authorization", "Bearer vapi-webhook-secret"),
-        ),
+    let requests = [
+        ("nothing", post(&api, "vapi", body.clone())),
+        ("no signature", post(&api, "vapi", body.clone()).header("x-timestamp", &now)),
+        ("no time", post(&api, "vapi", body.clone()).header("x-signature", &good)),
+        ("another secret", vapi_request(&api, &body, &sign(&Secret::new("x"), NOW, body.as_bytes()), &now)),
+        ("no secret", vapi_request(&api, &body, &sign(&Secret::new(""), NOW, body.as_bytes()), &now)),
+        ("the simulator's", vapi_request(&api, &body, &sign(&simulators, NOW, body.as_bytes()), &now)),
+        ("other bytes", vapi_request(&api, &body, &sign(&ours, NOW, b"{}"), &now)),
+        ("no bytes", vapi_request(&api, &body, &sign(&ours, NOW, b""), &now)),
+        ("no body", vapi_request(&api, "", &good, &now)),
+        ("a changed first byte", vapi_request(&api, changed(0), &good, &now)),
+        ("a changed byte", vapi_request(&api, changed(body.len() / 2), &good, &now)),
+        ("a changed last byte", vapi_request(&api, changed(body.len() - 1), &good, &now)),
+        ("a byte more", vapi_request(&api, body.clone() + " ", &good, &now)),
+        ("another time", vapi_request(&api, &body, &good, &(NOW - 1).to_string())),
+        ("half a signature", vapi_request(&api, &body, &good[..32], &now)),
+        ("a prefix", vapi_request(&api, &body, &format!("sha256={good}"), &now)),
+        ("two signatures", vapi_request(&api, &body, &good, &now).append_header("x-signature", &good)),
+        ("two times", vapi_request(&api, &body, &good, &now).append_header("x-timestamp", &now)),
+        ("no number", vapi_request(&api, &body, &good, "now")),
+        ("too old", signed(&api, VoiceProvider::Vapi, NOW - 301, body.as_bytes())),
+        ("too old in ms", signed(&api, VoiceProvider::Vapi, (NOW - 301) * 1_000, body.as_bytes())),
+        ("from the future", signed(&api, VoiceProvider::Vapi, NOW + 301, body.as_bytes())),
+        ("from the future in ms", signed(&api, VoiceProvider::Vapi, (NOW + 301) * 1_000, body.as_bytes())),
+        ("a bearer", post(&api, "vapi", body.clone()).header("authorization", "Bearer vapi-webhook-secret")),
     ];
-    for (why, ask) in asks {
-        world.wire.take();
-        let answer = ask.send().await;
+    for (why, request) in requests {
+        api.dynamodb.take_calls();
+        let answer = request.send().await;
         assert_eq!((answer.status, answer.string("/code")), (401, "unauthorized"), "{why}");
-        assert_eq!(operations(&world), [""; 0], "{why}: not even read");
+        assert_eq!(operations(&api), [""; 0], "{why}: the database is not read");
     }
     assert_eq!(client.screen(screen).await["status"], "queued");
 
-    let upper = vapi_ask(&world, &body, &good.to_uppercase(), &now);
-    for ask in [
-        signed(&world, VoiceProvider::Vapi, NOW - 300, body.as_bytes()),
-        signed(&world, VoiceProvider::Vapi, NOW + 300, body.as_bytes()),
-        signed(&world, VoiceProvider::Vapi, NOW * 1_000 + 250, body.as_bytes()),
+    let upper = vapi_request(&api, &body, &good.to_uppercase(), &now);
+    for request in [
+        signed(&api, VoiceProvider::Vapi, NOW - 300, body.as_bytes()),
+        signed(&api, VoiceProvider::Vapi, NOW + 300, body.as_bytes()),
+        signed(&api, VoiceProvider::Vapi, NOW * 1_000 + 250, body.as_bytes()),
         upper,
     ] {
-        ask.send().await.expect(200);
+        request.send().await.expect(200);
     }
     assert_eq!(client.screen(screen).await["status"], "completed");
 }
 
-fn vapi_ask<'w>(world: &'w World, body: impl AsRef<[u8]>, signature: &str, timestamp: &str) -> Ask<'w> {
+fn vapi_request<'w>(
+    api: &'w TestApi,
+    body: impl AsRef<[u8]>,
+    signature: &str,
+    timestamp: &str,
+) -> RequestBuilder<'w> {
     let body = body.as_ref().to_vec();
-    post(world, "vapi", body).header("x-signature", signature).header("x-timestamp", timestamp)
+    post(api, "vapi", body).header("x-signature", signature).header("x-timestamp", timestamp)
 }
 
 #[tokio::test]
-async fn a_provider_that_is_not_configured_is_not_found() {
-    let world = World::new().await;
-    world.wire.take();
+async fn unconfigured_provider_is_not_found() {
+    let api = TestApi::new().await;
+    api.dynamodb.take_calls();
     for provider in ["nobody", "vapi", "Simulator", "%73imulator%00", "retell"] {
-        let ask =
-            post(&world, provider, "{}").header("x-signature", "x").header("x-timestamp", &NOW.to_string());
-        assert_eq!(ask.send().await.expect(404).string("/code"), "not_found", "{provider}");
+        let request =
+            post(&api, provider, "{}").header("x-signature", "x").header("x-timestamp", &NOW.to_string());
+        assert_eq!(request.send().await.expect(404).string("/code"), "not_found", "{provider}");
     }
-    post(&world, "simulator", "{}").send().await.expect(401);
+    post(&api, "simulator", "{}").send().await.expect(401);
     for path in ["/webhooks/voice", "/webhooks/voice/", "/webhooks/voice/simulator/x"] {
-        world.request(Method::POST, path).send().await.expect(404);
+        api.request(Method::POST, path).send().await.expect(404);
     }
-    let get = world.get("/webhooks/voice/simulator").await.expect(405);
+    let get = api.get("/webhooks/voice/simulator").await.expect(405);
     assert_eq!(get.header("allow"), "POST");
-    assert_eq!(operations(&world), [""; 0]);
+    assert_eq!(operations(&api), [""; 0]);
 }
 
 #[tokio::test]
-async fn nobody_learns_which_screens_exist() {
-    let world = world().await;
-    let (live, test) = (Client::live(&world), Client::test(&world));
+async fn answers_do_not_reveal_which_screens_exist() {
+    let api = api().await;
+    let (live, test) = (Client::live(&api), Client::test(&api));
     let (ours, tests) = (live.invited().await.screen, test.invited().await.screen);
-    let known =
-        deliver(&world, &callback(&world, ours, "status-update", json!({ "status": "ringing" }))).await;
+    let known = deliver(&api, &callback(&api, ours, "status-update", json!({ "status": "ringing" }))).await;
     let ended = live.invited().await.screen;
-    deliver(&world, &report(&world, ended, 70)).await.expect(200);
+    deliver(&api, &report(&api, ended, 70)).await.expect(200);
     let (acme, acme_test) = (live.tenant(), test.tenant());
     let globex = tests::tenant(tests::GLOBEX, acme.mode);
     let own = reference(acme, ours);
@@ -279,15 +279,15 @@ async fn nobody_learns_which_screens_exist() {
         for (kind, more) in
             [("status-update", json!({ "status": "in-progress" })), ("end-of-call-report", conversation(90))]
         {
-            let body = about(&reference, kind, more).to_string();
-            world.wire.take();
-            let answer = signed(&world, provider, NOW, body.as_bytes()).send().await.expect(200);
+            let body = message(&reference, kind, more).to_string();
+            api.dynamodb.take_calls();
+            let answer = signed(&api, provider, NOW, body.as_bytes()).send().await.expect(200);
             assert_eq!(answer.text, known.text, "{why}");
-            let names = |answer: &Answer| {
+            let names = |answer: &Response| {
                 answer.headers.keys().map(|name| name.as_str().to_owned()).collect::<Vec<_>>()
             };
             assert_eq!(names(&answer), names(&known), "{why}");
-            assert_nothing_written(&world, why);
+            assert_nothing_written(&api, why);
         }
     }
     assert_eq!(live.screen(ours).await["status"], "queued");
@@ -296,9 +296,9 @@ async fn nobody_learns_which_screens_exist() {
 }
 
 #[tokio::test]
-async fn what_is_no_callback_is_a_bad_request() {
-    let world = world().await;
-    world.wire.take();
+async fn invalid_callback_is_a_bad_request() {
+    let api = api().await;
+    api.dynamodb.take_calls();
     for body in [
         &b""[..],
         b"{",
@@ -314,15 +314,15 @@ async fn what_is_no_callback_is_a_bad_request() {
         b"{\"message\":{\"call\":{\"customer\":{\"externalId\":\"\xff\"}}}}",
         "[".repeat(100_000).as_bytes(),
     ] {
-        let answer = deliver_bytes(&world, body).await;
+        let answer = deliver_bytes(&api, body).await;
         assert_eq!((answer.status, answer.string("/code")), (400, "bad_request"), "{}", answer.text);
     }
-    assert_eq!(operations(&world), [""; 0]);
+    assert_eq!(operations(&api), [""; 0]);
 }
 
-/// A report of exactly `size` bytes, and what the candidate says in it.
-fn sized(world: &World, screen: u64, size: usize) -> (String, String) {
-    let mut report = report(world, screen, 84);
+/// A report of exactly `size` bytes, and the candidate's last words in it.
+fn sized(api: &TestApi, screen: u64, size: usize) -> (String, String) {
+    let mut report = report(api, screen, 84);
     let said = |length: usize| "é ".repeat(length / 3) + &"x".repeat(length % 3 + 1);
     report["message"]["artifact"]["messages"][4]["message"] = json!("x");
     let text = said(size - report.to_string().len());
@@ -333,32 +333,32 @@ fn sized(world: &World, screen: u64, size: usize) -> (String, String) {
 }
 
 #[tokio::test]
-async fn a_report_may_have_three_megabytes() {
+async fn report_may_have_three_megabytes() {
     const MEGABYTE: usize = 1024 * 1024;
-    let world = world().await;
-    let client = Client::live(&world);
+    let api = api().await;
+    let client = Client::live(&api);
     for size in [MEGABYTE, 3 * MEGABYTE] {
         let screen = client.invited().await.screen;
-        let (body, text) = sized(&world, screen, size);
-        deliver_at_last(&world, body.as_bytes()).await;
+        let (body, text) = sized(&api, screen, size);
+        deliver_with_retries(&api, body.as_bytes()).await;
         let shown = client.screen(screen).await;
         assert_eq!(shown["status"], "completed");
-        assert!(shown["transcript"][3]["text"] == text, "every character");
+        assert!(shown["transcript"][3]["text"] == text, "the text is complete");
     }
     let screen = client.invited().await.screen;
-    let (body, _) = sized(&world, screen, 3 * MEGABYTE + 1);
-    world.wire.take();
-    let refused = deliver_bytes(&world, body.as_bytes()).await.expect(413);
+    let (body, _) = sized(&api, screen, 3 * MEGABYTE + 1);
+    api.dynamodb.take_calls();
+    let refused = deliver_bytes(&api, body.as_bytes()).await.expect(413);
     assert_eq!(refused.string("/code"), "payload_too_large");
-    post(&world, "vapi", body).send().await.expect(401);
-    assert_eq!(operations(&world), [""; 0]);
+    post(&api, "vapi", body).send().await.expect(401);
+    assert_eq!(operations(&api), [""; 0]);
     assert_eq!(client.screen(screen).await["status"], "queued");
 }
 
 #[tokio::test]
-async fn a_two_hour_transcript_comes_back_whole() {
-    let world = world().await;
-    let client = Client::live(&world);
+async fn two_hour_transcript_is_complete() {
+    let api = api().await;
+    let client = Client::live(&api);
     for words in ["Ich führte das Team. ", "私はチームを率いました。", "🦀🚀 ran it \"all\" \\ \t\n. ", "a"]
     {
         let screen = client.invited().await.screen;
@@ -369,10 +369,10 @@ async fn a_two_hour_transcript_comes_back_whole() {
                 json!({ "role": role, "message": text(turn), "secondsFromStart": f64::from(turn) * 2.4 })
             })
             .collect();
-        let mut report = report(&world, screen, 84);
+        let mut report = report(&api, screen, 84);
         report["message"]["artifact"]["messages"] = json!(said);
         assert!(report.to_string().len() > 900_000);
-        deliver_at_last(&world, report.to_string().as_bytes()).await;
+        deliver_with_retries(&api, report.to_string().as_bytes()).await;
         let shown = client.screen(screen).await;
         let turns = shown["transcript"].as_array().unwrap();
         assert_eq!(turns.len(), 3_000);
@@ -384,11 +384,11 @@ async fn a_two_hour_transcript_comes_back_whole() {
     }
 }
 
-/// Whatever a provider fills its three megabytes with, the screen ends and can be read.
+/// A report of up to three megabytes ends the screen, and the screen can be read.
 #[tokio::test]
-async fn a_report_of_any_shape_is_kept() {
-    let world = world().await;
-    let client = Client::live(&world);
+async fn report_of_any_shape_is_stored() {
+    let api = api().await;
+    let client = Client::live(&api);
     let crab = "🦀".repeat(1_000);
     let excerpts = |many: usize| {
         (0..many).map(|n| json!({ "text": format!("{n}{crab}"), "turn": 0 })).collect::<Vec<_>>()
@@ -413,9 +413,9 @@ async fn a_report_of_any_shape_is_kept() {
         artifact["structuredOutputs"] =
             json!({ "output-1": { "name": "rolecall_screen", "result": result } });
         let more = json!({ "endedReason": "customer-ended-call", "artifact": artifact });
-        let report = callback(&world, screen, "end-of-call-report", more).to_string();
+        let report = callback(&api, screen, "end-of-call-report", more).to_string();
         assert!(report.len() < 3 * 1024 * 1024, "{what}: {}", report.len());
-        deliver_at_last(&world, report.as_bytes()).await;
+        deliver_with_retries(&api, report.as_bytes()).await;
         let shown = client.get(&format!("voice_screens/{screen}")).await.expect(200);
         assert_eq!(shown.string("/status"), "completed", "{what}");
         assert!(!shown.body["transcript"].as_array().unwrap().is_empty(), "{what}");
@@ -429,19 +429,19 @@ async fn a_report_of_any_shape_is_kept() {
 }
 
 #[tokio::test]
-async fn a_repeated_report_is_the_same_report() {
-    let world = world().await;
-    let client = Client::live(&world);
+async fn repeated_report_changes_nothing() {
+    let api = api().await;
+    let client = Client::live(&api);
     let Invited { role, candidate, screen } = client.invited().await;
-    let report = report(&world, screen, 84);
-    deliver(&world, &report).await.expect(200);
+    let report = report(&api, screen, 84);
+    deliver(&api, &report).await.expect(200);
     let (before, stats, page) =
         (client.screen(screen).await, client.stats(role).await, client.page(candidate).await);
     for time in ["2026-11-20T09:30:01Z", "2026-11-20T10:00:00Z", "2026-12-20T10:00:00Z"] {
-        world.hands.set(time);
-        world.wire.take();
-        deliver(&world, &report).await.expect(200);
-        assert_eq!(operations(&world), ["GetItem"]);
+        api.clock.set(time);
+        api.dynamodb.take_calls();
+        deliver(&api, &report).await.expect(200);
+        assert_eq!(operations(&api), ["GetItem"]);
     }
     assert_eq!(
         (client.screen(screen).await, client.stats(role).await, client.page(candidate).await),
@@ -449,8 +449,8 @@ async fn a_repeated_report_is_the_same_report() {
     );
 }
 
-/// What providers may say of a call, and to which end it leads.
-const NEWS: [(&str, &str); 6] = [
+/// Events of a call, each with the status that it ends the screen with.
+const EVENTS: [(&str, &str); 6] = [
     ("ringing", ""),
     ("in-progress", ""),
     ("passed", "completed"),
@@ -459,35 +459,32 @@ const NEWS: [(&str, &str); 6] = [
     ("failure", "failed"),
 ];
 
-fn news(world: &World, screen: u64, what: &str) -> Value {
+fn event(api: &TestApi, screen: u64, what: &str) -> Value {
     match what {
-        "ringing" | "in-progress" => callback(world, screen, "status-update", json!({ "status": what })),
-        "passed" => report(world, screen, 84),
-        "not passed" => report(world, screen, 69),
-        "no answer" => callback(
-            world,
-            screen,
-            "end-of-call-report",
-            json!({ "endedReason": "voicemail", "artifact": {} }),
-        ),
-        _ => callback(world, screen, "end-of-call-report", json!({ "endedReason": "pipeline-error" })),
+        "ringing" | "in-progress" => callback(api, screen, "status-update", json!({ "status": what })),
+        "passed" => report(api, screen, 84),
+        "not passed" => report(api, screen, 69),
+        "no answer" => {
+            callback(api, screen, "end-of-call-report", json!({ "endedReason": "voicemail", "artifact": {} }))
+        }
+        _ => callback(api, screen, "end-of-call-report", json!({ "endedReason": "pipeline-error" })),
     }
 }
 
-/// Three callbacks in every order: the first end is the end, and it counts once.
+/// Three callbacks in every order: the first one that ends the screen counts, once.
 #[tokio::test]
-async fn callbacks_may_come_in_any_order() {
-    let world = world().await;
-    let client = Client::live(&world);
+async fn callbacks_may_arrive_in_any_order() {
+    let api = api().await;
+    let client = Client::live(&api);
     let role = client.role().await;
     let (mut completed, mut passed, mut total) = (0_u32, 0_u32, 0_u32);
-    for number in 0..NEWS.len().pow(3) {
-        let order = [number / 36, number / 6 % 6, number % 6].map(|index| NEWS[index]);
+    for number in 0..EVENTS.len().pow(3) {
+        let order = [number / 36, number / 6 % 6, number % 6].map(|index| EVENTS[index]);
         let candidate = client.candidate().await;
         let screen = client.invite(candidate, role).await.expect(201).number("/id");
         let (mut status, mut summary) = ("queued", Value::Null);
         for (what, end) in order {
-            deliver(&world, &news(&world, screen, what)).await.expect(200);
+            deliver(&api, &event(&api, screen, what)).await.expect(200);
             match (status, what, end) {
                 ("completed" | "no_answer" | "failed", ..) => {}
                 (_, "in-progress", _) => status = "in_progress",
@@ -512,8 +509,9 @@ async fn callbacks_may_come_in_any_order() {
         total += if done { u32::try_from(shown["scores"]["overall"].as_u64().unwrap()).unwrap() } else { 0 };
         assert_eq!(shown["transcript"].as_array().unwrap().is_empty(), !done, "{order:?}");
         assert_eq!(shown["completed_at"].is_null(), !done, "{order:?}");
-        let told = client.history(candidate).await.iter().filter(|kind| *kind == "screen_completed").count();
-        assert_eq!(told, usize::from(done), "{order:?}");
+        let touchpoints =
+            client.history(candidate).await.iter().filter(|kind| *kind == "screen_completed").count();
+        assert_eq!(touchpoints, usize::from(done), "{order:?}");
         let ended = !matches!(status, "queued" | "in_progress");
         client.invite(candidate, role).await.expect(if ended { 201 } else { 422 });
     }
@@ -524,23 +522,23 @@ async fn callbacks_may_come_in_any_order() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
-async fn of_many_callbacks_at_once_one_ends_the_screen() {
-    let world = world().await;
-    let client = Client::live(&world);
+async fn only_one_concurrent_callback_ends_the_screen() {
+    let api = api().await;
+    let client = Client::live(&api);
     for _ in 0..5 {
         let Invited { role, candidate, screen } = client.invited().await;
-        let callbacks: Vec<_> = NEWS[1..4]
+        let callbacks: Vec<_> = EVENTS[1..4]
             .iter()
             .cycle()
             .take(12)
-            .map(|(what, _)| news(&world, screen, what).to_string())
+            .map(|(what, _)| event(&api, screen, what).to_string())
             .collect();
-        join_all(callbacks.iter().map(|callback| deliver_at_last(&world, callback.as_bytes()))).await;
+        join_all(callbacks.iter().map(|callback| deliver_with_retries(&api, callback.as_bytes()))).await;
         let shown = client.screen(screen).await;
         let overall = u8::try_from(shown["scores"]["overall"].as_u64().unwrap()).unwrap();
         assert_eq!(shown["status"], "completed");
         assert_eq!(shown["summary"], format!("A conversation of {overall}."));
-        assert_eq!(shown["transcript"], transcript(overall), "of one report alone");
+        assert_eq!(shown["transcript"], transcript(overall), "the transcript of a single report");
         assert_eq!(
             client.history(candidate).await.iter().filter(|kind| *kind == "screen_completed").count(),
             1
@@ -554,21 +552,21 @@ async fn of_many_callbacks_at_once_one_ends_the_screen() {
     }
 }
 
-/// While the candidate is edited, the report must neither be lost nor undo the edit.
+/// A concurrent edit of the candidate must not lose the report, and the report must not undo the edit.
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
-async fn a_report_and_a_change_of_the_candidate_at_once_both_count() {
-    let world = world().await;
-    let client = Client::live(&world);
+async fn concurrent_report_and_candidate_change_are_both_kept() {
+    let api = api().await;
+    let client = Client::live(&api);
     for _ in 0..10 {
         let Invited { candidate, screen, .. } = client.invited().await;
         let path = format!("candidates/{candidate}/advance");
-        let report = report(&world, screen, 84);
-        let (told, advanced) = futures_util::future::join(
-            deliver(&world, &report),
+        let report = report(&api, screen, 84);
+        let (delivered, advanced) = futures_util::future::join(
+            deliver(&api, &report),
             client.post(&path, json!({ "stage": "interview" })),
         )
         .await;
-        told.expect(200);
+        delivered.expect(200);
         advanced.expect(200);
         assert_eq!(client.screen(screen).await["status"], "completed");
         let page = client.page(candidate).await;
@@ -577,24 +575,26 @@ async fn a_report_and_a_change_of_the_candidate_at_once_both_count() {
 }
 
 #[tokio::test]
-async fn a_busy_table_is_said_so_and_the_retry_succeeds() {
-    let world = world().await;
-    let client = Client::live(&world);
-    for fault in [Fault::Throttled, Fault::Unreachable, Fault::Internal, Fault::AnswerLost, Fault::Conflict] {
+async fn busy_table_gives_503_and_the_retry_succeeds() {
+    let api = api().await;
+    let client = Client::live(&api);
+    for fault in [Fault::Throttled, Fault::Unreachable, Fault::Internal, Fault::ResponseLost, Fault::Conflict]
+    {
         for failing in ["GetItem", "TransactWriteItems"] {
             for what in ["in-progress", "passed", "no answer"] {
                 let Invited { role, candidate, screen } = client.invited().await;
-                let callback = news(&world, screen, what);
+                let callback = event(&api, screen, what);
                 let playing = fault.clone();
-                world.wire.play(move |operation, _| (operation == failing).then(|| playing.clone()));
-                let answer = deliver(&world, &callback).await.expect(503);
+                api.dynamodb
+                    .inject_faults(move |operation, _| (operation == failing).then(|| playing.clone()));
+                let answer = deliver(&api, &callback).await.expect(503);
                 assert_eq!((answer.string("/code"), answer.header("retry-after")), ("unavailable", "1"));
-                world.wire.play(|_, _| None);
-                if !matches!(fault, Fault::AnswerLost) {
+                api.dynamodb.inject_faults(|_, _| None);
+                if !matches!(fault, Fault::ResponseLost) {
                     assert_eq!(client.screen(screen).await["status"], "queued", "{fault:?} of {failing}");
                     assert_eq!(client.stats(role).await["screens_completed"], 0);
                 }
-                deliver(&world, &callback).await.expect(200);
+                deliver(&api, &callback).await.expect(200);
                 let (status, touchpoints) = match what {
                     "in-progress" => ("in_progress", 3),
                     "passed" => ("completed", 4),

@@ -1,4 +1,4 @@
-//! The tokens of an account on X: renewed once, stored before they are used, and never written as they are.
+//! The tokens of an account on X: refreshed once, stored before use, and always encrypted at rest.
 
 use std::sync::mpsc;
 use std::sync::{Arc, Mutex};
@@ -6,128 +6,139 @@ use std::time::Duration;
 
 use futures_util::future::{join, join_all};
 use serde_json::{Value, json};
-use shared::accounts::connect_whatsapp;
 use shared::config::Services;
 use shared::model::{Mode, XConnection};
 use shared::secret::Secret;
-use shared::store::Writes;
-use tests::fake::Play;
-use tests::wire::Fault;
-use tests::{ACME, World, tenant};
+use shared::services::accounts::connect_whatsapp;
+use shared::store::Transaction;
+use tests::fake::FakeResponse;
+use tests::interceptor::Fault;
+use tests::{ACME, TestApi, tenant};
 
 use crate::fake_x::{
     FakeX, ME, POST, TOKEN, account, connect, connected, connected_until, count, keys, services,
 };
 use crate::x_posts::{history, live_posting, post};
 
-async fn stored(world: &World) -> XConnection {
-    world.store().find_x_connection(tenant(ACME, Mode::Live)).await.unwrap().unwrap()
+async fn stored(api: &TestApi) -> XConnection {
+    api.store().find_x_connection(tenant(ACME, Mode::Live)).await.unwrap().unwrap()
 }
 
-/// Whether a call stores the account without a lease on it: what came of a renewal.
-fn keeps(operation: &str, request: &Value) -> bool {
+/// Returns whether a call stores the result of a token refresh, that is the account without a lease.
+fn stores_refreshed_tokens(operation: &str, request: &Value) -> bool {
     let item = &request["TransactItems"][0]["Put"]["Item"];
     operation == "TransactWriteItems" && item["sk"]["S"] == "x" && item["leased_until"]["NULL"] == true
 }
 
-fn asked(x: &FakeX) -> Vec<String> {
-    x.asked().into_iter().map(|(route, token)| format!("{route} {token}")).collect()
+fn requests_of(x: &FakeX) -> Vec<String> {
+    x.requests().into_iter().map(|(route, token)| format!("{route} {token}")).collect()
 }
 
 #[tokio::test]
-async fn a_token_that_is_about_to_end_is_renewed_before_it_is_used() {
-    let renewed: &[&str] = &["POST /2/oauth2/token refresh-1", "POST /2/tweets access-2"];
-    let kept: &[&str] = &["POST /2/tweets access-1"];
-    for (ends, expected) in
-        [("2026-11-20T09:29:59Z", renewed), ("2026-11-20T09:31:00Z", renewed), ("2026-11-20T09:31:01Z", kept)]
-    {
-        let (world, x) = connected_until(ends).await;
-        let posting = live_posting(&world).await;
-        post(&world, posting).await.expect(201);
-        assert_eq!(asked(&x), expected, "{ends}");
-        post(&world, posting).await.expect(201);
-        assert_eq!((x.count(TOKEN), x.count(POST)), (expected.len() - 1, 2), "{ends}: once");
+async fn a_token_that_is_about_to_expire_is_refreshed_before_use() {
+    let refreshed: &[&str] = &["POST /2/oauth2/token refresh-1", "POST /2/tweets access-2"];
+    let unchanged: &[&str] = &["POST /2/tweets access-1"];
+    for (expires_at, expected) in [
+        ("2026-11-20T09:29:59Z", refreshed),
+        ("2026-11-20T09:31:00Z", refreshed),
+        ("2026-11-20T09:31:01Z", unchanged),
+    ] {
+        let (api, x) = connected_until(expires_at).await;
+        let posting = live_posting(&api).await;
+        post(&api, posting).await.expect(201);
+        assert_eq!(requests_of(&x), expected, "{expires_at}");
+        post(&api, posting).await.expect(201);
+        assert_eq!((x.count(TOKEN), x.count(POST)), (expected.len() - 1, 2), "{expires_at}: one refresh");
     }
 }
 
 #[tokio::test]
 async fn the_new_pair_is_stored_before_it_is_used() {
-    let (world, x) = connected_until("2026-11-20T09:30:00Z").await;
-    let posting = live_posting(&world).await;
-    let asked_before = Arc::new(Mutex::new(Vec::new()));
-    let (seen, fake) = (asked_before.clone(), x.fake.clone());
-    world.wire.play(move |operation, request| {
-        if keeps(operation, request) {
+    let (api, x) = connected_until("2026-11-20T09:30:00Z").await;
+    let posting = live_posting(&api).await;
+    let requests_before = Arc::new(Mutex::new(Vec::new()));
+    let (seen, fake) = (requests_before.clone(), x.fake.clone());
+    api.dynamodb.inject_faults(move |operation, request| {
+        if stores_refreshed_tokens(operation, request) {
             seen.lock().unwrap().push((count(&fake, TOKEN), count(&fake, POST)));
         }
         None
     });
-    post(&world, posting).await.expect(201);
-    assert_eq!(*asked_before.lock().unwrap(), [(1, 0)], "after the renewal, before the post");
+    post(&api, posting).await.expect(201);
+    assert_eq!(*requests_before.lock().unwrap(), [(1, 0)], "after the refresh and before the post");
 
-    world.hands.set("2026-11-20T11:30:00Z");
-    world.wire.play(|operation, request| keeps(operation, request).then_some(Fault::Unreachable));
-    assert_eq!(post(&world, posting).await.expect(503).string("/code"), "unavailable");
+    api.clock.set("2026-11-20T11:30:00Z");
+    api.dynamodb.inject_faults(|operation, request| {
+        stores_refreshed_tokens(operation, request).then_some(Fault::Unreachable)
+    });
+    assert_eq!(post(&api, posting).await.expect(503).string("/code"), "unavailable");
     assert_eq!((x.count(TOKEN), x.count(POST)), (2, 1), "a pair that is not stored is not used");
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
-async fn many_who_need_the_next_pair_at_once_fetch_it_once() {
-    for ended in [true, false] {
-        let (world, x) =
-            connected_until(if ended { "2026-11-20T09:30:00Z" } else { "2026-11-20T11:30:00Z" }).await;
-        let posting = live_posting(&world).await;
+async fn concurrent_requests_refresh_the_tokens_once() {
+    for expired in [true, false] {
+        let (api, x) =
+            connected_until(if expired { "2026-11-20T09:30:00Z" } else { "2026-11-20T11:30:00Z" }).await;
+        let posting = live_posting(&api).await;
         x.revoke_access();
-        let answers = join_all((0..20).map(|_| post(&world, posting))).await;
-        for answer in answers {
-            answer.expect(201);
+        let responses = join_all((0..20).map(|_| post(&api, posting))).await;
+        for response in responses {
+            response.expect(201);
         }
-        let sent: Vec<_> = asked(&x).into_iter().filter(|asked| asked.starts_with(TOKEN)).collect();
-        assert_eq!(sent, ["POST /2/oauth2/token refresh-1"], "ended: {ended}");
-        let made = asked(&x).into_iter().filter(|asked| asked == "POST /2/tweets access-2").count();
-        assert_eq!(made, 20);
-        if ended {
-            assert_eq!(x.count(POST), 20, "nobody tries the token that has ended");
+        let sent: Vec<_> =
+            requests_of(&x).into_iter().filter(|requests_of| requests_of.starts_with(TOKEN)).collect();
+        assert_eq!(sent, ["POST /2/oauth2/token refresh-1"], "ended: {expired}");
+        let posts_made = requests_of(&x)
+            .into_iter()
+            .filter(|requests_of| requests_of == "POST /2/tweets access-2")
+            .count();
+        assert_eq!(posts_made, 20);
+        if expired {
+            assert_eq!(x.count(POST), 20, "an expired token is not tried");
         }
-        assert_eq!(history(&world).await.len(), 20);
+        assert_eq!(history(&api).await.len(), 20);
     }
 }
 
 #[tokio::test]
-async fn the_lease_of_a_holder_that_died_is_taken_over_when_it_ends() {
-    let (world, x) = connected_until("2026-11-20T09:30:00Z").await;
-    let posting = live_posting(&world).await;
+async fn an_abandoned_lease_is_taken_over_when_it_expires() {
+    let (api, x) = connected_until("2026-11-20T09:30:00Z").await;
+    let posting = live_posting(&api).await;
     let leased_until = Some("2026-11-20T09:30:20Z".parse().unwrap());
-    connect(&world, Mode::Live, &XConnection { leased_until, ..stored(&world).await }).await;
-    world.hands.set("2026-11-20T09:30:19Z");
+    connect(&api, Mode::Live, &XConnection { leased_until, ..stored(&api).await }).await;
+    api.clock.set("2026-11-20T09:30:19Z");
     tokio::time::pause();
     let before = tokio::time::Instant::now();
-    post(&world, posting).await.expect(503);
+    post(&api, posting).await.expect(503);
     let waited = before.elapsed();
     tokio::time::resume();
     assert!((Duration::from_secs(10)..Duration::from_secs(12)).contains(&waited), "{waited:?}");
-    assert_eq!((x.asked().len(), history(&world).await.len()), (0, 0));
-    world.hands.set("2026-11-20T09:30:20Z");
-    post(&world, posting).await.expect(201);
-    assert_eq!(asked(&x)[..2], ["POST /2/oauth2/token refresh-1", "POST /2/tweets access-2"]);
+    assert_eq!((x.requests().len(), history(&api).await.len()), (0, 0));
+    api.clock.set("2026-11-20T09:30:20Z");
+    post(&api, posting).await.expect(201);
+    assert_eq!(requests_of(&x)[..2], ["POST /2/oauth2/token refresh-1", "POST /2/tweets access-2"]);
 }
 
 #[tokio::test]
-async fn a_renewal_holds_a_lease_of_twenty_seconds_and_gives_it_back() {
-    let (world, x) = connected_until("2026-11-20T09:30:00Z").await;
-    let posting = live_posting(&world).await;
-    for play in [None, Some(Play::Html(500)), Some(Play::Json(400, json!({ "error": "invalid_grant" })))] {
-        connect(&world, Mode::Live, &account(&world, Mode::Live, &keys(&["k1"]), "2026-11-20T09:30:00Z"))
-            .await;
-        match play {
-            None => x.heal(),
-            Some(play) => x.play(TOKEN, play),
+async fn a_refresh_holds_a_lease_of_twenty_seconds_and_releases_it() {
+    let (api, x) = connected_until("2026-11-20T09:30:00Z").await;
+    let posting = live_posting(&api).await;
+    for failure in [
+        None,
+        Some(FakeResponse::Html(500)),
+        Some(FakeResponse::Json(400, json!({ "error": "invalid_grant" }))),
+    ] {
+        connect(&api, Mode::Live, &account(&api, Mode::Live, &keys(&["k1"]), "2026-11-20T09:30:00Z")).await;
+        match failure {
+            None => x.reply_normally(),
+            Some(failure) => x.reply_with(TOKEN, failure),
         }
-        world.wire.take();
-        post(&world, posting).await;
-        let written: Vec<_> = world
-            .wire
-            .take()
+        api.dynamodb.take_calls();
+        post(&api, posting).await;
+        let written: Vec<_> = api
+            .dynamodb
+            .take_calls()
             .iter()
             .map(|call| call.request["TransactItems"][0]["Put"]["Item"].clone())
             .filter(|item| item["sk"]["S"] == "x")
@@ -137,84 +148,86 @@ async fn a_renewal_holds_a_lease_of_twenty_seconds_and_gives_it_back() {
     }
 }
 
-/// Has `x` wait in the middle of its next renewal: gives the moment when that is, and the way to let it go on.
-fn hold_renewal(x: &FakeX) -> (impl Fn(), impl Fn()) {
+/// Pauses `x` during its next token refresh. Returns a function that waits for the refresh and one that lets it
+/// continue.
+fn pause_refresh(x: &FakeX) -> (impl Fn(), impl Fn()) {
     let (entered, entering) = mpsc::channel();
     let (leave, leaving) = mpsc::channel();
-    x.meanwhile(move || {
+    x.during_refresh(move || {
         entered.send(()).unwrap();
         leaving.recv_timeout(Duration::from_mins(1)).unwrap();
     });
-    let begun =
+    let wait_for_refresh =
         move || tokio::task::block_in_place(|| entering.recv_timeout(Duration::from_mins(1)).unwrap());
-    (begun, move || leave.send(()).unwrap())
+    (wait_for_refresh, move || leave.send(()).unwrap())
 }
 
-/// The old token is no good, and the new one is on its way: that is no reason to call the account expired.
+/// While the old token is invalid and the new one has not arrived, the account must not be reported as expired.
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
-async fn a_look_at_the_channel_during_a_renewal_loses_no_tokens() {
-    let (world, x) = connected().await;
-    let posting = live_posting(&world).await;
+async fn a_status_check_during_a_refresh_loses_no_tokens() {
+    let (api, x) = connected().await;
+    let posting = live_posting(&api).await;
     x.revoke_access();
-    let (begun, go_on) = hold_renewal(&x);
-    let look = async {
-        begun();
-        assert_eq!(world.get("/api/v1/channels").await.expect(200).string("/x/status"), "connected");
-        go_on();
+    let (wait_for_refresh, resume_refresh) = pause_refresh(&x);
+    let check_status = async {
+        wait_for_refresh();
+        assert_eq!(api.get("/api/v1/channels").await.expect(200).string("/x/status"), "connected");
+        resume_refresh();
     };
-    let (posted, ()) = join(post(&world, posting), look).await;
+    let (posted, ()) = join(post(&api, posting), check_status).await;
     posted.expect(201);
-    assert_eq!(world.get("/api/v1/channels").await.expect(200).string("/x/status"), "connected");
-    post(&world, posting).await.expect(201);
+    assert_eq!(api.get("/api/v1/channels").await.expect(200).string("/x/status"), "connected");
+    post(&api, posting).await.expect(201);
     assert_eq!((x.count(TOKEN), x.count(ME)), (1, 1));
 }
 
-/// Whoever renews was given up too early, and somebody else has been told that the refresh token is spent.
+/// The lease of a refresh expires while it is running, and another request is told that the refresh token is used up.
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
-async fn a_pair_that_comes_late_is_kept_all_the_same() {
-    let (world, x) = connected_until("2026-11-20T09:30:00Z").await;
-    let posting = live_posting(&world).await;
-    let (begun, go_on) = hold_renewal(&x);
-    let overtake = async {
-        begun();
-        world.hands.set("2026-11-20T09:30:20Z");
-        post(&world, posting).await.expect(422);
-        go_on();
+async fn tokens_that_arrive_late_are_stored() {
+    let (api, x) = connected_until("2026-11-20T09:30:00Z").await;
+    let posting = live_posting(&api).await;
+    let (wait_for_refresh, resume_refresh) = pause_refresh(&x);
+    let concurrent_post = async {
+        wait_for_refresh();
+        api.clock.set("2026-11-20T09:30:20Z");
+        post(&api, posting).await.expect(422);
+        resume_refresh();
     };
-    let (posted, ()) = join(post(&world, posting), overtake).await;
+    let (posted, ()) = join(post(&api, posting), concurrent_post).await;
     posted.expect(201);
-    assert_eq!(world.get("/api/v1/channels").await.expect(200).string("/x/status"), "connected");
-    post(&world, posting).await.expect(201);
+    assert_eq!(api.get("/api/v1/channels").await.expect(200).string("/x/status"), "connected");
+    post(&api, posting).await.expect(201);
     assert_eq!((x.count(TOKEN), x.count(POST)), (2, 2));
 }
 
 #[tokio::test]
-async fn a_lost_answer_of_the_pairs_storing_loses_no_tokens() {
-    let (world, x) = connected_until("2026-11-20T09:30:00Z").await;
-    let posting = live_posting(&world).await;
-    world.wire.play(|operation, request| keeps(operation, request).then_some(Fault::AnswerLost));
-    post(&world, posting).await.expect(201);
-    assert_eq!(asked(&x)[..2], ["POST /2/oauth2/token refresh-1", "POST /2/tweets access-2"]);
+async fn a_lost_response_when_storing_tokens_loses_no_tokens() {
+    let (api, x) = connected_until("2026-11-20T09:30:00Z").await;
+    let posting = live_posting(&api).await;
+    api.dynamodb.inject_faults(|operation, request| {
+        stores_refreshed_tokens(operation, request).then_some(Fault::ResponseLost)
+    });
+    post(&api, posting).await.expect(201);
+    assert_eq!(requests_of(&x)[..2], ["POST /2/oauth2/token refresh-1", "POST /2/tweets access-2"]);
 }
 
 #[tokio::test]
-async fn tokens_are_never_written_as_they_are() {
-    let (world, x) = connected().await;
+async fn tokens_are_never_stored_in_plain_text() {
+    let (api, x) = connected().await;
     let tenant = tenant(ACME, Mode::Live);
-    let account = account(&world, Mode::Live, &keys(&["k1"]), "2026-11-20T09:30:00Z");
-    connect(&world, Mode::Live, &account).await;
+    let account = account(&api, Mode::Live, &keys(&["k1"]), "2026-11-20T09:30:00Z");
+    connect(&api, Mode::Live, &account).await;
     let token = Secret::new("whatsapp-1");
     let number = "106540352242922".to_owned();
-    let whatsapp =
-        connect_whatsapp(tenant, number, &token, &keys(&["k1"]), &world.environment.random).unwrap();
-    let mut writes = Writes::new(tenant);
-    writes.put_whatsapp_connection(&whatsapp).unwrap();
-    world.store().commit(writes).await.unwrap();
-    let posting = live_posting(&world).await;
-    post(&world, posting).await.expect(201);
-    world.get("/api/v1/channels").await.expect(200);
-    world.get("/api/v1/channels/x/posts").await.expect(200);
-    let calls = world.wire.take();
+    let whatsapp = connect_whatsapp(tenant, number, &token, &keys(&["k1"]), &api.environment.random).unwrap();
+    let mut transaction = Transaction::new(tenant);
+    transaction.put_whatsapp_connection(&whatsapp).unwrap();
+    api.store().commit(transaction).await.unwrap();
+    let posting = live_posting(&api).await;
+    post(&api, posting).await.expect(201);
+    api.get("/api/v1/channels").await.expect(200);
+    api.get("/api/v1/channels/x/posts").await.expect(200);
+    let calls = api.dynamodb.take_calls();
     let items = |name: &str| {
         let puts =
             calls.iter().flat_map(|call| call.request["TransactItems"].as_array().into_iter().flatten());
@@ -223,34 +236,37 @@ async fn tokens_are_never_written_as_they_are() {
         assert!(!items.is_empty(), "{name}");
         items
     };
-    assert!(items("x").iter().all(|item| item["access"]["M"]["key"]["S"] == "k1"), "the key's id is stored");
+    assert!(
+        items("x").iter().all(|item| item["access"]["M"]["key"]["S"] == "k1"),
+        "the id of the encryption key is stored"
+    );
     assert!(items("x").iter().all(|item| item["refresh"]["M"]["key"]["S"] == "k1"));
     assert!(items("whatsapp").iter().all(|item| item["token"]["M"]["key"]["S"] == "k1"));
     assert_eq!(x.count(TOKEN), 1);
     for call in &calls {
-        let wire = format!("{} {}", call.request, call.response);
+        let text = format!("{} {}", call.request, call.response);
         for plain in ["access-1", "refresh-1", "access-2", "refresh-2", "whatsapp-1", "s3cret"] {
-            assert!(!wire.contains(plain), "{plain} in {wire}");
+            assert!(!text.contains(plain), "{plain} in {text}");
         }
     }
 }
 
 #[tokio::test]
-async fn a_new_sealing_key_seals_while_the_old_one_still_opens() {
+async fn a_new_key_encrypts_while_the_old_one_still_decrypts() {
     let x = FakeX::start().await;
     let sealing_keys = Some(keys(&["k2", "k1"]));
-    let world = World::with_services(Services { sealing_keys, ..services(&x.fake.url) }).await;
-    connect(&world, Mode::Live, &account(&world, Mode::Live, &keys(&["k1"]), "2026-11-20T11:30:00Z")).await;
-    let posting = live_posting(&world).await;
-    post(&world, posting).await.expect(201);
-    assert_eq!(stored(&world).await.access.key, "k1", "what is good stays");
-    world.hands.set("2026-11-20T11:30:00Z");
-    post(&world, posting).await.expect(201);
-    let renewed = stored(&world).await;
-    assert_eq!((renewed.access.key.as_str(), renewed.refresh.key.as_str()), ("k2", "k2"));
-    post(&world, posting).await.expect(201);
+    let api = TestApi::with_services(Services { sealing_keys, ..services(&x.fake.url) }).await;
+    connect(&api, Mode::Live, &account(&api, Mode::Live, &keys(&["k1"]), "2026-11-20T11:30:00Z")).await;
+    let posting = live_posting(&api).await;
+    post(&api, posting).await.expect(201);
+    assert_eq!(stored(&api).await.access.key, "k1", "a valid token is not encrypted again");
+    api.clock.set("2026-11-20T11:30:00Z");
+    post(&api, posting).await.expect(201);
+    let refreshed = stored(&api).await;
+    assert_eq!((refreshed.access.key.as_str(), refreshed.refresh.key.as_str()), ("k2", "k2"));
+    post(&api, posting).await.expect(201);
     assert_eq!(
-        asked(&x),
+        requests_of(&x),
         [
             "POST /2/tweets access-1",
             "POST /2/oauth2/token refresh-1",
@@ -261,17 +277,17 @@ async fn a_new_sealing_key_seals_while_the_old_one_still_opens() {
 }
 
 #[tokio::test]
-async fn a_token_of_another_tenant_or_place_does_not_open() {
-    let (world, x) = connected().await;
-    let posting = live_posting(&world).await;
-    let good = stored(&world).await;
-    let elsewhere = account(&world, Mode::Test, &keys(&["k1"]), "2026-11-20T11:30:00Z");
-    let swapped = XConnection { access: good.refresh.clone(), refresh: good.access.clone(), ..good };
-    for moved in [elsewhere, swapped] {
-        connect(&world, Mode::Live, &moved).await;
-        let refused = post(&world, posting).await.expect(422);
+async fn a_token_moved_from_another_tenant_or_field_cannot_be_decrypted() {
+    let (api, x) = connected().await;
+    let posting = live_posting(&api).await;
+    let valid = stored(&api).await;
+    let of_test_mode = account(&api, Mode::Test, &keys(&["k1"]), "2026-11-20T11:30:00Z");
+    let swapped = XConnection { access: valid.refresh.clone(), refresh: valid.access.clone(), ..valid };
+    for moved in [of_test_mode, swapped] {
+        connect(&api, Mode::Live, &moved).await;
+        let refused = post(&api, posting).await.expect(422);
         assert_eq!(refused.string("/code"), "channel_not_connected");
-        assert_eq!(world.get("/api/v1/channels").await.expect(200).string("/x/status"), "error");
+        assert_eq!(api.get("/api/v1/channels").await.expect(200).string("/x/status"), "error");
     }
-    assert_eq!((x.asked().len(), history(&world).await.len()), (0, 0));
+    assert_eq!((x.requests().len(), history(&api).await.len()), (0, 0));
 }

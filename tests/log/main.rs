@@ -1,7 +1,7 @@
-//! The log: one line a request, with what operators need and nothing that a client sent. It is a program of its own,
-//! because whether a line is written at all is decided once for all of a program's threads.
+//! The log: one line per request, with what operators need and nothing that a client sent. This is a separate test
+//! binary, because the log level is decided once for all threads of a process.
 
-#![allow(clippy::unwrap_used, reason = "in a test, that is a failure")]
+#![allow(clippy::unwrap_used, reason = "a panic in a test is a failure")]
 
 use std::io;
 use std::sync::{Arc, Mutex};
@@ -9,8 +9,8 @@ use std::sync::{Arc, Mutex};
 use http::Method;
 use serde_json::{Value, json};
 use shared::model::Mode;
-use tests::oauth::{App, misplace, secrets};
-use tests::{ACME, World, key};
+use tests::oauth::{OAuthApp, misuse_secrets, secrets};
+use tests::{ACME, TestApi, key};
 use tracing_subscriber::fmt::MakeWriter;
 
 #[derive(Clone, Default)]
@@ -36,36 +36,36 @@ impl<'w> MakeWriter<'w> for Lines {
 }
 
 #[tokio::test]
-async fn a_request_is_one_line_without_anything_that_was_sent() {
-    let world = World::new().await;
+async fn a_request_is_logged_as_one_line_without_client_data() {
+    let api = TestApi::new().await;
     let lines = Lines::default();
     let _guard = tracing::subscriber::set_default(shared::runtime::log(lines.clone()));
     let canary = "Canary-4711";
     let body = json!({ "role": { "title": canary, "description": canary }, canary: canary });
     let good = json!({ "role": { "title": canary } });
-    world
-        .request(Method::POST, "/api/v1/quick_post")
+    api.request(Method::POST, "/api/v1/quick_post")
         .header("idempotency-key", canary)
         .json(&good)
         .send()
         .await
         .expect(201);
-    world.post("/api/v1/quick_post", body).await.expect(422);
-    world
-        .request(Method::GET, "/api/v1/roles")
+    api.post("/api/v1/quick_post", body).await.expect(422);
+    api.request(Method::GET, "/api/v1/roles")
         .header("authorization", &format!("Bearer {canary}"))
         .send()
         .await
         .expect(401);
-    world.get(&format!("/api/v1/{canary}?{canary}={canary}")).await.expect(404);
+    api.get(&format!("/api/v1/{canary}?{canary}={canary}")).await.expect(404);
     let jane = json!({ "name": canary, "email": format!("{canary}@example.com") });
-    let jane = world.post("/api/v1/candidates", jane).await.expect(201).number("/id");
+    let jane = api.post("/api/v1/candidates", jane).await.expect(201).number("/id");
     let reject = json!({ "reason": canary, "notes": canary });
-    world.post(&format!("/api/v1/candidates/{jane}/reject"), reject).await.expect(200);
-    let callback = world.request(Method::POST, "/webhooks/voice/simulator").anonymous();
+    api.post(&format!("/api/v1/candidates/{jane}/reject"), reject).await.expect(200);
+    let callback = api.request(Method::POST, "/webhooks/voice/simulator").anonymous();
     callback.header("x-signature", canary).json(&json!({ canary: canary })).send().await.expect(401);
-    world.wire.play(|operation, _| (operation == "Query").then_some(tests::wire::Fault::Unreachable));
-    world.get("/api/v1/roles").await.expect(503);
+    api.dynamodb.inject_faults(|operation, _| {
+        (operation == "Query").then_some(tests::interceptor::Fault::Unreachable)
+    });
+    api.get("/api/v1/roles").await.expect(503);
 
     let text = String::from_utf8(lines.0.lock().unwrap().clone()).unwrap();
     assert!(!text.contains(canary) && !text.contains(&key(ACME, Mode::Live)[10..]), "{text}");
@@ -104,19 +104,21 @@ async fn a_request_is_one_line_without_anything_that_was_sent() {
 }
 
 #[tokio::test]
-async fn nothing_that_opens_anything_is_in_the_log() {
-    let world = World::new().await;
+async fn no_secret_is_logged() {
+    let api = TestApi::new().await;
     let lines = Lines::default();
     let _guard = tracing::subscriber::set_default(shared::runtime::log(lines.clone()));
-    let secrets = secrets(&world).await;
-    misplace(&world, &secrets).await;
-    world.wire.play(|operation, _| (operation == "GetItem").then_some(tests::wire::Fault::Internal));
-    App::public(&world, "nobody").refresh("x").await.expect(503);
+    let secrets = secrets(&api).await;
+    misuse_secrets(&api, &secrets).await;
+    api.dynamodb.inject_faults(|operation, _| {
+        (operation == "GetItem").then_some(tests::interceptor::Fault::Internal)
+    });
+    OAuthApp::public(&api, "nobody").refresh("x").await.expect(503);
     let text = String::from_utf8(lines.0.lock().unwrap().clone()).unwrap();
-    for said in
+    for expected_text in
         ["POST /oauth/token", "GET /oauth/authorize", "a refresh token was used again", "InternalServerError"]
     {
-        assert!(text.contains(said), "{said}");
+        assert!(text.contains(expected_text), "{expected_text}");
     }
     for (what, secret) in secrets {
         assert!(!text.contains(&secret), "a {what} is in the log");

@@ -1,4 +1,4 @@
-//! A browser for tests: it keeps the one cookie, sends forms as it was given them, and follows nothing by itself.
+//! A browser for tests: it keeps the cookie and the CSRF token, submits forms, and follows no redirect by itself.
 
 use std::net::IpAddr;
 use std::sync::Mutex;
@@ -7,19 +7,19 @@ use http::Method;
 use rolecall_local::demo::DEMOS;
 use shared::auth::{Credential, Kind};
 use shared::model::{Member, Mode, Session};
-use shared::store::Writes;
+use shared::store::Transaction;
 use url::form_urlencoded;
 
-use crate::{Answer, Ask, LOOPBACK, World, tenant};
+use crate::{LOOPBACK, RequestBuilder, Response, TestApi, tenant};
 
-/// The cookie that tells one browser from another.
+/// The name of the cookie.
 pub const COOKIE: &str = "__Host-rolecall";
 /// The media type of forms.
 pub const FORM: &str = "application/x-www-form-urlencoded";
 
-/// Somebody's browser.
+/// A browser with its own cookie.
 pub struct Browser<'w> {
-    world: &'w World,
+    api: &'w TestApi,
     source: IpAddr,
     state: Mutex<State>,
 }
@@ -27,66 +27,66 @@ pub struct Browser<'w> {
 #[derive(Clone, Default)]
 struct State {
     cookie: Option<String>,
-    /// What the forms carry that it was given with this cookie.
+    /// The CSRF token for this cookie.
     csrf: Option<String>,
 }
 
 impl<'w> Browser<'w> {
-    /// A browser that has never been here.
-    pub fn new(world: &'w World) -> Self {
-        Self { world, source: LOOPBACK, state: Mutex::default() }
+    /// Returns a browser without a cookie.
+    pub fn new(api: &'w TestApi) -> Self {
+        Self { api, source: LOOPBACK, state: Mutex::default() }
     }
 
-    /// A browser that has this cookie.
-    pub fn with_cookie(world: &'w World, cookie: &str) -> Self {
+    /// Returns a browser with this cookie.
+    pub fn with_cookie(api: &'w TestApi, cookie: &str) -> Self {
         let state = State { cookie: Some(cookie.to_owned()), csrf: None };
-        Self { state: Mutex::new(state), ..Self::new(world) }
+        Self { state: Mutex::new(state), ..Self::new(api) }
     }
 
-    /// The same browser at another address.
+    /// Changes the address that the requests come from.
     #[must_use]
     pub fn at(self, source: [u8; 4]) -> Self {
         Self { source: source.into(), ..self }
     }
 
-    /// The browser of a demonstration organization's member, who has signed in as people do.
-    pub async fn signed_in(world: &'w World, demo: usize) -> Self {
-        let browser = Self::new(world);
-        browser.enter(DEMOS[demo].email, DEMOS[demo].password).await.expect(303);
+    /// Signs in a demo organization's owner with the form.
+    pub async fn signed_in(api: &'w TestApi, demo: usize) -> Self {
+        let browser = Self::new(api);
+        browser.submit_sign_in(DEMOS[demo].email, DEMOS[demo].password).await.expect(303);
         browser
     }
 
-    /// The browser of a member with a new session, without the work of a password.
-    pub async fn of(world: &'w World, demo: usize, member: &Member) -> Self {
-        let (live, random) = (tenant(demo, Mode::Live), &world.environment.random);
+    /// Returns a browser with a new session of a member, without hashing a password.
+    pub async fn with_session(api: &'w TestApi, demo: usize, member: &Member) -> Self {
+        let (live, random) = (tenant(demo, Mode::Live), &api.environment.random);
         let session = Credential::generate(Kind::Session, live, member.id, random);
-        let mut writes = Writes::new(live);
-        let now = world.environment.clock.now();
-        writes.insert_session(&session.hash(), &Session::begin(member, now)).expect("a session");
-        world.store().commit(writes).await.expect("a session");
-        Self::with_cookie(world, session.reveal())
+        let mut transaction = Transaction::new(live);
+        let now = api.environment.clock.now();
+        transaction.insert_session(&session.hash(), &Session::begin(member, now)).expect("a session");
+        api.store().commit(transaction).await.expect("a session");
+        Self::with_cookie(api, session.reveal())
     }
 
-    /// Fills in the page to sign in with.
-    pub async fn sign_in(&self, page: &Answer, demo: usize) -> Answer {
+    /// Fills in and submits the form of a sign-in page.
+    pub async fn sign_in(&self, page: &Response, demo: usize) -> Response {
         let form = Form::of(page, "/dashboard/sign-in");
         let form = form.set("email", DEMOS[demo].email).set("password", DEMOS[demo].password);
         self.submit("/dashboard/sign-in", &form).await
     }
 
-    /// Sends the sign-in form.
-    pub async fn enter(&self, email: &str, password: &str) -> Answer {
+    /// Submits the sign-in form.
+    pub async fn submit_sign_in(&self, email: &str, password: &str) -> Response {
         self.post("/dashboard/sign-in", &[("email", email), ("password", password)]).await
     }
 
-    /// The cookie's value; empty where there is none.
+    /// Returns the cookie's value; empty if there is none.
     pub fn cookie(&self) -> String {
         self.state.lock().expect("no poison").cookie.clone().unwrap_or_default()
     }
 
-    /// A request with the cookie, and with nothing else.
-    pub fn ask(&self, method: Method, path: &str) -> Ask<'w> {
-        let ask = self.world.request(method, path).anonymous().from(&self.source.to_string());
+    /// Builds a request with the cookie.
+    pub fn request(&self, method: Method, path: &str) -> RequestBuilder<'w> {
+        let ask = self.api.request(method, path).anonymous().from(&self.source.to_string());
         match &self.state.lock().expect("no poison").cookie {
             Some(cookie) => ask.header("cookie", &format!("{COOKIE}={cookie}")),
             None => ask,
@@ -94,49 +94,49 @@ impl<'w> Browser<'w> {
     }
 
     /// Opens a page.
-    pub async fn get(&self, path: &str) -> Answer {
-        self.learn(self.ask(Method::GET, path).send().await)
+    pub async fn get(&self, path: &str) -> Response {
+        self.remember(self.request(Method::GET, path).send().await)
     }
 
-    /// Goes where an answer leads.
-    pub async fn follow(&self, answer: &Answer) -> Answer {
-        self.get(answer.header("location")).await
+    /// Follows a redirect.
+    pub async fn follow(&self, response: &Response) -> Response {
+        self.get(response.header("location")).await
     }
 
-    /// Sends a form that it was given, with these fields.
-    pub async fn post(&self, path: &str, fields: &[(&str, &str)]) -> Answer {
+    /// Submits a form with the CSRF token and these fields.
+    pub async fn post(&self, path: &str, fields: &[(&str, &str)]) -> Response {
         let csrf = self.csrf().await;
         self.send(path, &[&[("csrf", csrf.as_str())], fields].concat()).await
     }
 
-    /// Sends these fields, and no others.
-    pub async fn send(&self, path: &str, fields: &[(&str, &str)]) -> Answer {
-        self.learn(self.ask(Method::POST, path).body(FORM, form(fields)).send().await)
+    /// Submits a form with only these fields.
+    pub async fn send(&self, path: &str, fields: &[(&str, &str)]) -> Response {
+        self.remember(self.request(Method::POST, path).body(FORM, form(fields)).send().await)
     }
 
-    /// Sends a form as it is.
-    pub async fn submit(&self, path: &str, form: &Form) -> Answer {
-        self.learn(self.ask(Method::POST, path).body(FORM, form.encoded()).send().await)
+    /// Submits a form unchanged.
+    pub async fn submit(&self, path: &str, form: &Form) -> Response {
+        self.remember(self.request(Method::POST, path).body(FORM, form.encoded()).send().await)
     }
 
-    /// What the forms of this browser carry.
+    /// Returns the CSRF token; opens a page with a form if necessary.
     pub async fn csrf(&self) -> String {
         let known = self.state.lock().expect("no poison").csrf.clone();
         if let Some(csrf) = known {
             return csrf;
         }
         for page in ["/dashboard/sign-in", "/dashboard/settings/account"] {
-            let answer = self.get(page).await;
-            if answer.status == 200 {
-                return input(&answer, "csrf");
+            let response = self.get(page).await;
+            if response.status == 200 {
+                return input(&response, "csrf");
             }
         }
         panic!("no page has a form");
     }
 
-    fn learn(&self, answer: Answer) -> Answer {
+    fn remember(&self, response: Response) -> Response {
         let mut state = self.state.lock().expect("no poison");
-        if let Some(cookie) = answer.headers.get("set-cookie") {
+        if let Some(cookie) = response.headers.get("set-cookie") {
             let cookie = cookie.to_str().expect("a cookie").strip_prefix(COOKIE).expect("the one cookie");
             let value = cookie.strip_prefix('=').and_then(|rest| rest.split(';').next()).expect("a value");
             let cookie = Some(value.to_owned()).filter(|value| !value.is_empty());
@@ -144,27 +144,27 @@ impl<'w> Browser<'w> {
                 *state = State { cookie, csrf: None };
             }
         }
-        if answer.text.contains("name=\"csrf\"") {
-            state.csrf = Some(input(&answer, "csrf"));
+        if response.text.contains("name=\"csrf\"") {
+            state.csrf = Some(input(&response, "csrf"));
         }
         drop(state);
-        answer
+        response
     }
 }
 
-/// The fields of a form, or of a query, in their order.
+/// The fields of a form or a query, in order.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Form(Vec<(String, String)>);
 
 impl Form {
-    /// A form with these fields.
+    /// Returns a form with these fields.
     pub fn new(fields: &[(&str, &str)]) -> Self {
         Self(fields.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect())
     }
 
-    /// The hidden fields of the page's form that is sent to `action`.
+    /// Returns the hidden fields of the page's form with this action.
     #[track_caller]
-    pub fn of(page: &Answer, action: &str) -> Self {
+    pub fn of(page: &Response, action: &str) -> Self {
         let opening = format!(" action=\"{action}\">");
         let (_, rest) = page.text.split_once(&opening).unwrap_or_else(|| panic!("{action} in {}", page.text));
         let form = rest.split("</form>").next().unwrap_or_default();
@@ -176,65 +176,65 @@ impl Form {
         Self(hidden.filter_map(field).collect())
     }
 
-    /// What a redirect leads to: the address, and the query's fields.
+    /// Returns the URL of a redirect, and the fields of its query.
     #[track_caller]
-    pub fn of_location(answer: &Answer) -> (String, Self) {
-        let location = answer.header("location");
-        assert!(answer.status == 303 && !location.is_empty(), "no redirect: {answer:?}");
+    pub fn of_location(response: &Response) -> (String, Self) {
+        let location = response.header("location");
+        assert!(response.status == 303 && !location.is_empty(), "no redirect: {response:?}");
         let (address, query) = location.split_once('?').unwrap_or((location, ""));
         (address.to_owned(), Self(form_urlencoded::parse(query.as_bytes()).into_owned().collect()))
     }
 
-    /// A field's value, empty where there is none.
+    /// Returns a field's value; empty if there is none.
     pub fn get(&self, name: &str) -> &str {
         self.0.iter().find(|(known, _)| known == name).map_or("", |(_, value)| value)
     }
 
-    /// The names of the fields.
+    /// Returns the names of the fields.
     pub fn names(&self) -> Vec<&str> {
         self.0.iter().map(|(name, _)| name.as_str()).collect()
     }
 
-    /// With this value in place of any under the name.
+    /// Replaces the value of a field.
     #[must_use]
     pub fn set(self, name: &str, value: &str) -> Self {
         self.without(name).and(name, value)
     }
 
-    /// With one more field.
+    /// Adds a field.
     #[must_use]
     pub fn and(mut self, name: &str, value: &str) -> Self {
         self.0.push((name.to_owned(), value.to_owned()));
         self
     }
 
-    /// Without a field.
+    /// Removes a field.
     #[must_use]
     pub fn without(mut self, name: &str) -> Self {
         self.0.retain(|(known, _)| known != name);
         self
     }
 
-    /// As it is sent.
+    /// Returns the form as it is sent.
     pub fn encoded(&self) -> String {
         form_urlencoded::Serializer::new(String::new()).extend_pairs(&self.0).finish()
     }
 }
 
-/// Fields as a browser sends them.
+/// Encodes fields as a browser sends them.
 pub fn form(fields: &[(&str, &str)]) -> String {
     form_urlencoded::Serializer::new(String::new()).extend_pairs(fields).finish()
 }
 
-/// The value of a page's first input of this name; empty where there is none.
-pub fn input(page: &Answer, name: &str) -> String {
+/// Returns the value of a page's first input with this name; empty if there is none.
+pub fn input(page: &Response, name: &str) -> String {
     let tags = page.text.split("<input ").skip(1).filter_map(|rest| rest.split('>').next());
     let mut named = tags.filter(|tag| tag.contains(&format!("name=\"{name}\"")));
     let value = named.next().and_then(|tag| tag.split("value=\"").nth(1)?.split('"').next());
     plain(value.unwrap_or_default())
 }
 
-/// Text without the escapes that pages have it in.
+/// Unescapes the text of a page.
 pub(crate) fn plain(written: &str) -> String {
     let pairs =
         [("&#60;", "<"), ("&#62;", ">"), ("&#34;", "\""), ("&#39;", "'"), ("&amp;", "&"), ("&#38;", "&")];

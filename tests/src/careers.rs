@@ -1,19 +1,17 @@
-//! The career pages for tests: openings made, and pages read as candidates and search engines read them.
+//! Test support for the career pages: creates openings, and parses pages, feeds and sitemaps.
 
 use futures_util::stream::{self, StreamExt};
 use http::Method;
 use jiff::Timestamp;
 use serde_json::{Value, json};
 use shared::id::Id;
-use shared::model::{
-    Mode, Opening, Posting, PostingContent, Role, RoleContent, RoleStatus, SalaryRange, Slug, Text,
-};
-use shared::store::Writes;
+use shared::model::{Mode, Posting, PostingContent, Role, RoleContent, RoleStatus, SalaryRange, Slug, Text};
+use shared::store::Transaction;
 
 use crate::browser::plain;
-use crate::{Answer, World, tenant};
+use crate::{Response, TestApi, tenant};
 
-/// A role and its posting, of Acme's live copy.
+/// A role and its posting, in Acme's live mode.
 #[derive(Clone, Debug)]
 pub struct Vacancy {
     /// The role.
@@ -25,14 +23,14 @@ pub struct Vacancy {
 }
 
 impl Vacancy {
-    /// An open role with this content, and its published posting.
-    pub async fn open(world: &World, role: Value) -> Self {
-        Self::post(world, json!({ "role": role })).await
+    /// Creates an open role with this content and its published posting.
+    pub async fn open(api: &TestApi, role: Value) -> Self {
+        Self::post(api, json!({ "role": role })).await
     }
 
-    /// What a quick post of this body makes.
-    pub async fn post(world: &World, body: Value) -> Self {
-        let posted = world.post("/api/v1/quick_post", body).await.expect(201);
+    /// Creates a vacancy with a quick post.
+    pub async fn post(api: &TestApi, body: Value) -> Self {
+        let posted = api.post("/api/v1/quick_post", body).await.expect(201);
         Self {
             role: posted.number("/role/id"),
             posting: posted.number("/job_posting/id"),
@@ -40,35 +38,36 @@ impl Vacancy {
         }
     }
 
-    /// Where its page is.
+    /// Returns the path of its page.
     pub fn path(&self) -> String {
         format!("/careers/acme/{}", self.slug)
     }
 
-    /// A move of the role (`open`, `pause`, `resume`, `close`, `reopen`) or of the posting (`publish`, `unpublish`).
-    pub async fn step(&self, world: &World, step: &str) -> Answer {
+    /// Makes a transition of the role (`open`, `pause`, `resume`, `close`, `reopen`) or the posting (`publish`,
+    /// `unpublish`).
+    pub async fn step(&self, api: &TestApi, step: &str) -> Response {
         let (role, posting) = (self.role_path(), self.posting_path());
         match step {
-            "close" => world.delete(&role).await,
-            "open" => world.post(&format!("{role}/publish"), json!({})).await,
-            "publish" | "unpublish" => world.post(&format!("{posting}/{step}"), json!({})).await,
-            step => world.post(&format!("{role}/{step}"), json!({})).await,
+            "close" => api.delete(&role).await,
+            "open" => api.post(&format!("{role}/publish"), json!({})).await,
+            "publish" | "unpublish" => api.post(&format!("{posting}/{step}"), json!({})).await,
+            step => api.post(&format!("{role}/{step}"), json!({})).await,
         }
     }
 
-    /// The role's address in the API.
+    /// Returns the role's path in the API.
     pub fn role_path(&self) -> String {
         format!("/api/v1/roles/{}", self.role)
     }
 
-    /// The posting's address in the API.
+    /// Returns the posting's path in the API.
     pub fn posting_path(&self) -> String {
         format!("/api/v1/job_postings/{}", self.posting)
     }
 }
 
-/// An open role and its published posting of this title, public since this time, without anything else; `number` makes them
-/// different from all others.
+/// Returns an open role and its published posting with this title, public since this time. `number` makes their
+/// identifiers and slug unique.
 pub fn published(number: u64, title: &str, at: Timestamp) -> (Role, Posting) {
     let id = |start: u64| Id::new(start + number).expect("an id");
     let title = Text::parse(title).expect("a title").expect("a title");
@@ -88,44 +87,41 @@ pub fn published(number: u64, title: &str, at: Timestamp) -> (Role, Posting) {
     (draft.link(posting.link(), at).publish(at).expect("a role"), posting)
 }
 
-/// Writes many at once that are open, with all that belongs to them.
-pub async fn insert(world: &World, demo: usize, vacancies: &[(Role, Posting)]) {
+/// Writes many open vacancies with their entries in the list, without the API.
+pub async fn insert(api: &TestApi, demo: usize, vacancies: &[(Role, Posting)]) {
     // A transaction has at most 100 actions.
     let batch = async |vacancies: &[(Role, Posting)]| {
-        let mut writes = Writes::new(tenant(demo, Mode::Live));
+        let mut transaction = Transaction::new(tenant(demo, Mode::Live));
         for (role, posting) in vacancies {
-            writes.insert_role(role).expect("a role");
-            writes.insert_posting(posting, &posting.slug, 1).expect("a posting");
-            let opening = Opening::of(role, posting);
-            writes.replace_opening(None, opening.as_ref()).expect("an opening");
+            transaction.insert_role_and_posting(role, posting, &posting.slug, 1).expect("a vacancy");
         }
-        world.store().commit(writes).await.expect("a transaction");
+        api.store().commit(transaction).await.expect("a transaction");
     };
     stream::iter(vacancies.chunks(20)).for_each_concurrent(8, batch).await;
 }
 
-/// Reads a page as anybody.
-pub async fn read(world: &World, path: &str) -> Answer {
-    world.request(Method::GET, path).anonymous().send().await
+/// Requests a page without credentials.
+pub async fn read(api: &TestApi, path: &str) -> Response {
+    api.request(Method::GET, path).anonymous().send().await
 }
 
 /// An opening in the list.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Card {
-    /// Where its page is.
+    /// The path of its page.
     pub path: String,
     /// The title.
     pub title: String,
-    /// Department, place, workplace and salary, where known.
+    /// The department, location, workplace and salary, if known.
     pub marks: Vec<String>,
-    /// Since when it is public.
+    /// The date on which it became public.
     pub date: String,
-    /// How long ago that is.
+    /// How long ago that was.
     pub age: String,
 }
 
-/// The openings on a page of the list.
-pub fn cards(page: &Answer) -> Vec<Card> {
+/// Returns the openings on a page of the list.
+pub fn cards(page: &Response) -> Vec<Card> {
     let cards = page.text.split("<li class=\"card\">").skip(1);
     let card = |card: &str| {
         let (link, rest) = card.split_once("<a href=\"")?.1.split_once("</h2>")?;
@@ -144,34 +140,35 @@ pub fn cards(page: &Answer) -> Vec<Card> {
     cards.map(|text| card(text).unwrap_or_else(|| panic!("a card: {text}"))).collect()
 }
 
-/// The titles on a page of the list.
-pub fn titles(page: &Answer) -> Vec<String> {
+/// Returns the titles on a page of the list.
+pub fn titles(page: &Response) -> Vec<String> {
     cards(page).into_iter().map(|card| card.title).collect()
 }
 
-/// The value that stands in a page between `marker` and the next quotation mark.
-pub fn value(page: &Answer, marker: &str) -> Option<String> {
+/// Returns the text between `marker` and the next quotation mark.
+pub fn value(page: &Response, marker: &str) -> Option<String> {
     page.text.split_once(marker)?.1.split('"').next().map(plain)
 }
 
-/// The address of the next page.
-pub fn next(page: &Answer) -> Option<String> {
+/// Returns the path of the next page.
+pub fn next(page: &Response) -> Option<String> {
     value(page, "rel=\"next\" href=\"")
 }
 
-/// Every page of a list, from this one on.
-pub async fn walk(world: &World, path: &str) -> Vec<Answer> {
-    let mut pages = vec![read(world, path).await.expect(200)];
+/// Requests every page of a list, from this one on.
+pub async fn walk(api: &TestApi, path: &str) -> Vec<Response> {
+    let mut pages = vec![read(api, path).await.expect(200)];
     while let Some(path) = pages.last().and_then(next) {
         assert!(pages.len() < 200, "no end: {path}");
-        pages.push(read(world, &path).await.expect(200));
+        pages.push(read(api, &path).await.expect(200));
     }
     pages
 }
 
-/// The addresses that a sitemap has, each with when it changed. Panics unless it is one by sitemaps.org.
+/// Returns the URLs in a sitemap with the time of their last change. Panics if the sitemap violates sitemaps.org's
+/// format.
 #[track_caller]
-pub fn sitemap(answer: &Answer, root: &str, element: &str) -> Vec<(String, Option<String>)> {
+pub fn sitemap(answer: &Response, root: &str, element: &str) -> Vec<(String, Option<String>)> {
     assert_eq!((answer.status, answer.header("content-type")), (200, "application/xml"), "{}", answer.text);
     let head = format!(
         "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<{root} xmlns=\"http://www.sitemaps.org/schemas/sitemap/0.9\">\n"
@@ -191,7 +188,7 @@ pub fn sitemap(answer: &Answer, root: &str, element: &str) -> Vec<(String, Optio
     lines.map(|line| entry(line).unwrap_or_else(|| panic!("no {element}: {line}"))).collect()
 }
 
-/// Markup without its tags, blanks joined.
+/// Returns the text of markup, with single spaces between words.
 pub fn words(markup: &str) -> String {
     let texts = markup.split('<').map(|part| part.split_once('>').map_or(part, |(_, text)| text));
     let text = texts.collect::<Vec<_>>().join(" ");

@@ -1,4 +1,4 @@
-//! The DynamoDB that the tests run on: the embedded one, or the one whose address `ROLECALL_TEST_ENDPOINT` is.
+//! The DynamoDB that the tests use: an embedded one, or the one at the URL in `ROLECALL_TEST_ENDPOINT`.
 
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -7,16 +7,16 @@ use aws_sdk_dynamodb::config::{BehaviorVersion, Builder, Credentials, Region, Sh
 use shared::random::Random;
 use shared::store::Store;
 
-use super::wire::{AskForCapacity, Wire};
+use super::interceptor::{DynamoDbInterceptor, ReturnConsumedCapacity};
 
-/// The table `table` of the DynamoDB at `endpoint`, every call going through `http`. It is patient, so that no test fails
-/// because the machine is busy.
+/// Opens a table of the DynamoDB at `endpoint`. Every call goes through `http`. The timeouts are long, so that no test
+/// fails on a busy machine.
 pub async fn store(http: SharedHttpClient, endpoint: &str, table: &str) -> Store {
-    Store::patient(client(http, endpoint).await, table)
+    Store::from_config_with_long_timeouts(client(http, endpoint).await, table)
 }
 
-/// A client of the DynamoDB at `endpoint`: over HTTPS with the credentials and the region that Amazon's usual variables
-/// name, or else with any.
+/// Returns the configuration of a client of the DynamoDB at `endpoint`. With HTTPS, the credentials and the region come
+/// from Amazon's usual variables; otherwise they have fixed values.
 pub async fn client(http: SharedHttpClient, endpoint: &str) -> Builder {
     let builder = if endpoint.starts_with("https:") {
         let shared = aws_config::defaults(BehaviorVersion::latest()).http_client(http).load().await;
@@ -28,15 +28,15 @@ pub async fn client(http: SharedHttpClient, endpoint: &str) -> Builder {
             .region(Region::from_static("us-east-1"))
             .credentials_provider(Credentials::new("local", "local", None, None, "local"))
     };
-    builder.endpoint_url(endpoint).interceptor(AskForCapacity)
+    builder.endpoint_url(endpoint).interceptor(ReturnConsumedCapacity)
 }
 
-/// The address of the DynamoDB that all worlds share; `None` where each has an embedded one.
-pub(super) fn shared_address() -> Option<String> {
+/// Returns the URL of the DynamoDB that all tests share, or `None` if each test API has an embedded one.
+pub(super) fn shared_endpoint() -> Option<String> {
     std::env::var("ROLECALL_TEST_ENDPOINT").ok()
 }
 
-/// A table that no other world has, not even one of another run.
+/// Returns a table name that no other test API uses, not even in another run.
 pub(super) fn new_table() -> String {
     static RUN: OnceLock<String> = OnceLock::new();
     static TABLES: AtomicUsize = AtomicUsize::new(0);
@@ -44,19 +44,19 @@ pub(super) fn new_table() -> String {
     format!("rolecall-test-{run}-{}", TABLES.fetch_add(1, Ordering::Relaxed))
 }
 
-/// Deletes a table of a DynamoDB that outlives this process, when it is dropped.
-pub(super) struct Borrowed {
+/// A table of a shared DynamoDB, which is deleted when this value is dropped.
+pub(super) struct TemporaryTable {
     pub(super) endpoint: String,
     pub(super) table: String,
 }
 
-impl Drop for Borrowed {
+impl Drop for TemporaryTable {
     fn drop(&mut self) {
-        // The test's own runtime may be about to end, and cannot be waited for here.
+        // The test's own runtime may be shutting down, and `drop` cannot await.
         let deleted = std::thread::scope(|scope| {
             let delete = async {
-                let wire = Wire::new();
-                store(wire.client(), &self.endpoint, &self.table).await.delete_table().await
+                let interceptor = DynamoDbInterceptor::new();
+                store(interceptor.client(), &self.endpoint, &self.table).await.delete_table().await
             };
             let thread = scope.spawn(|| {
                 let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
@@ -65,7 +65,7 @@ impl Drop for Borrowed {
             thread.join()
         });
         if !matches!(deleted, Ok(Ok(()))) {
-            eprintln!("the table {} is left behind: {deleted:?}", self.table);
+            eprintln!("the table {} was not deleted: {deleted:?}", self.table);
         }
     }
 }

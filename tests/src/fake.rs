@@ -1,4 +1,5 @@
-//! A fake of an outside service: a server on the loopback that keeps every request and answers as a script says.
+//! A fake of an external service: a server on the loopback interface that records every request and sends scripted
+//! responses.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex};
@@ -9,96 +10,96 @@ use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::time::Instant;
 
-/// Where nobody listens.
+/// A URL where nothing listens.
 pub const NOWHERE: &str = "http://127.0.0.1:0";
 
-/// What the service does once it has read a request.
+/// The response of a fake service to a request.
 #[derive(Clone, Debug)]
-pub enum Play {
-    /// Answers with this status and JSON.
+pub enum FakeResponse {
+    /// This status and JSON.
     Json(u16, Value),
-    /// Answers with this status, these headers and this body.
-    With(u16, Vec<(String, String)>, String),
-    /// Answers with this status and a page where JSON was expected.
+    /// This status, these headers and this body.
+    Full(u16, Vec<(String, String)>, String),
+    /// This status and an HTML page instead of JSON.
     Html(u16),
-    /// Closes the connection without a word.
-    Nothing,
-    /// Sends these characters, be they an answer or not.
+    /// Closes the connection without a response.
+    Close,
+    /// Sends this text, which need not be a valid response.
     Raw(String),
-    /// Closes the connection in the middle of an answer with this status and JSON.
-    Half(u16, Value),
-    /// Answers with this status and JSON, behind 2 MB of blanks.
-    Long(u16, Value),
-    /// Redirects to another path of its own.
+    /// Closes the connection in the middle of a response with this status and JSON.
+    Truncated(u16, Value),
+    /// This status and JSON after 2 MB of whitespace.
+    Oversized(u16, Value),
+    /// Redirects to another path of the same server.
     Redirect,
-    /// Stops the test's clock, so that the next timeout comes at once, and lets it go on when the client has left. The
-    /// test must run on one thread.
-    Hang,
-    /// Never answers.
-    Silence,
-    /// Does something first, which decides what is played then.
-    Later(Deferred),
+    /// Pauses tokio's clock, so that the client's timeout expires at once, and resumes it when the client has
+    /// disconnected. The test must run on one thread.
+    TimeOut,
+    /// Never sends a response.
+    NoResponse,
+    /// Runs a future that returns the response.
+    Deferred(DeferredResponse),
 }
 
-/// What is done before a request is answered.
+/// A future that returns a response.
 #[derive(Clone)]
-pub struct Deferred(Arc<Mutex<Option<BoxFuture<'static, Play>>>>);
+pub struct DeferredResponse(Arc<Mutex<Option<BoxFuture<'static, FakeResponse>>>>);
 
-impl std::fmt::Debug for Deferred {
+impl std::fmt::Debug for DeferredResponse {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str("Deferred")
+        f.write_str("DeferredResponse")
     }
 }
 
-impl Play {
-    /// What `first` comes to.
-    pub fn later(first: impl Future<Output = Self> + Send + 'static) -> Self {
-        Self::Later(Deferred(Arc::new(Mutex::new(Some(Box::pin(first))))))
+impl FakeResponse {
+    /// Returns a response that sends the result of `future`.
+    pub fn after(future: impl Future<Output = Self> + Send + 'static) -> Self {
+        Self::Deferred(DeferredResponse(Arc::new(Mutex::new(Some(Box::pin(future))))))
     }
 }
 
-/// A request as it came over the wire.
+/// A request that the server has received.
 #[derive(Clone, Debug)]
 pub struct Request {
-    /// `GET`, `POST`.
+    /// The method, such as `GET` or `POST`.
     pub method: String,
-    /// Path and query.
+    /// The path and the query.
     pub target: String,
-    /// The headers by their lower-case names.
+    /// The headers by lower-case name.
     pub headers: HashMap<String, String>,
     /// The body.
     pub body: String,
 }
 
 impl Request {
-    /// A header's value; empty where there is none.
+    /// Returns a header's value, or an empty string.
     pub fn header(&self, name: &str) -> &str {
         self.headers.get(name).map_or("", String::as_str)
     }
 
-    /// The body, `null` where it is not JSON.
+    /// Returns the body as JSON, or `null` if it is not JSON.
     pub fn json(&self) -> Value {
         serde_json::from_str(&self.body).unwrap_or_default()
     }
 }
 
-type Script = dyn Fn(&Request) -> Play + Send + Sync;
+type Handler = dyn Fn(&Request) -> FakeResponse + Send + Sync;
 
-/// The server; it lives as long as the test's runtime.
+/// The server, which runs as long as the test's runtime.
 #[derive(Clone)]
-pub struct Fake {
-    /// Where it listens, without a final slash.
+pub struct FakeServer {
+    /// The base URL, without a trailing slash.
     pub url: String,
     requests: Arc<Mutex<Vec<Request>>>,
-    script: Arc<Mutex<Arc<Script>>>,
+    handler: Arc<Mutex<Arc<Handler>>>,
 }
 
-impl Fake {
-    /// A server that does with each request what `script` says.
-    pub async fn start(script: impl Fn(&Request) -> Play + Send + Sync + 'static) -> Self {
+impl FakeServer {
+    /// Starts a server that sends the response of `handler` to each request.
+    pub async fn start(handler: impl Fn(&Request) -> FakeResponse + Send + Sync + 'static) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").await.expect("a loopback port");
         let url = format!("http://{}", listener.local_addr().expect("an address"));
-        let fake = Self { url, requests: Arc::default(), script: Arc::new(Mutex::new(Arc::new(script))) };
+        let fake = Self { url, requests: Arc::default(), handler: Arc::new(Mutex::new(Arc::new(handler))) };
         let served = fake.clone();
         tokio::spawn(async move {
             while let Ok((stream, _)) = listener.accept().await {
@@ -111,72 +112,76 @@ impl Fake {
     async fn serve(self, mut stream: TcpStream) {
         let Some(request) = read(&mut stream).await else { return };
         self.requests.lock().expect("no poison").push(request.clone());
-        let script = self.script.lock().expect("no poison").clone();
-        let mut next = script(&request);
-        while let Play::Later(Deferred(first)) = &next {
-            let first = first.lock().expect("no poison").take().expect("it is played once");
-            next = first.await;
+        let handler = self.handler.lock().expect("no poison").clone();
+        let mut response = handler(&request);
+        while let FakeResponse::Deferred(DeferredResponse(future)) = &response {
+            let future = future.lock().expect("no poison").take().expect("a deferred response is sent once");
+            response = future.await;
         }
-        play(&mut stream, next).await;
+        send(&mut stream, response).await;
     }
 
-    /// From now on, it does what `script` says.
-    pub fn play(&self, script: impl Fn(&Request) -> Play + Send + Sync + 'static) {
-        *self.script.lock().expect("no poison") = Arc::new(script);
+    /// Replaces the handler.
+    pub fn reply_with(&self, handler: impl Fn(&Request) -> FakeResponse + Send + Sync + 'static) {
+        *self.handler.lock().expect("no poison") = Arc::new(handler);
     }
 
-    /// Every request so far.
+    /// Returns every request so far.
     pub fn requests(&self) -> Vec<Request> {
         self.requests.lock().expect("no poison").clone()
     }
 }
 
-async fn play(stream: &mut TcpStream, play: Play) {
-    let answer = match play {
-        Play::Json(status, body) => answer(status, "content-type: application/json\r\n", &body.to_string()),
-        Play::With(status, headers, body) => {
+async fn send(stream: &mut TcpStream, response: FakeResponse) {
+    let text = match response {
+        FakeResponse::Json(status, body) => {
+            format_response(status, "content-type: application/json\r\n", &body.to_string())
+        }
+        FakeResponse::Full(status, headers, body) => {
             let headers = headers.iter().map(|(name, value)| format!("{name}: {value}\r\n"));
-            answer(status, &headers.collect::<String>(), &body)
+            format_response(status, &headers.collect::<String>(), &body)
         }
-        Play::Html(status) => {
-            answer(status, "content-type: text/html\r\n", "<!doctype html><title>Hello</title>")
+        FakeResponse::Html(status) => {
+            format_response(status, "content-type: text/html\r\n", "<!doctype html><title>Hello</title>")
         }
-        Play::Nothing => String::new(),
-        Play::Raw(characters) => characters,
-        Play::Half(status, body) => {
-            let whole = answer(status, "", &body.to_string());
+        FakeResponse::Close => String::new(),
+        FakeResponse::Raw(characters) => characters,
+        FakeResponse::Truncated(status, body) => {
+            let whole = format_response(status, "", &body.to_string());
             whole[..whole.len() - 3].to_owned()
         }
-        Play::Long(status, body) => answer(status, "", &format!("{}{body}", " ".repeat(2 * 1024 * 1024))),
-        Play::Redirect => answer(307, "location: /elsewhere\r\n", ""),
-        Play::Silence | Play::Later(_) => std::future::pending().await,
-        Play::Hang => {
-            if !clock_stands() {
+        FakeResponse::Oversized(status, body) => {
+            format_response(status, "", &format!("{}{body}", " ".repeat(2 * 1024 * 1024)))
+        }
+        FakeResponse::Redirect => format_response(307, "location: /elsewhere\r\n", ""),
+        FakeResponse::NoResponse | FakeResponse::Deferred(_) => std::future::pending().await,
+        FakeResponse::TimeOut => {
+            if !clock_is_paused() {
                 tokio::time::pause();
             }
             drop(stream.read(&mut [0]).await);
-            if clock_stands() {
+            if clock_is_paused() {
                 tokio::time::resume();
             }
             return;
         }
     };
-    // A client may well leave before a long answer ends.
-    drop(stream.write_all(answer.as_bytes()).await);
+    // A client may disconnect before the end of a long response.
+    drop(stream.write_all(text.as_bytes()).await);
 }
 
-fn answer(status: u16, headers: &str, body: &str) -> String {
+fn format_response(status: u16, headers: &str, body: &str) -> String {
     let length = body.len();
     format!("HTTP/1.1 {status} -\r\n{headers}connection: close\r\ncontent-length: {length}\r\n\r\n{body}")
 }
 
-/// Whether the test's clock is stopped: a running one moves while it is read a thousand times.
-fn clock_stands() -> bool {
+/// Returns whether tokio's clock is paused. A running clock advances while it is read a thousand times.
+fn clock_is_paused() -> bool {
     let now = Instant::now();
     (0..1_000).all(|_| Instant::now() == now)
 }
 
-/// A whole request; `None` where the client sends none.
+/// Reads a whole request. Returns `None` if the client disconnects before its end.
 async fn read(stream: &mut TcpStream) -> Option<Request> {
     let mut bytes = Vec::new();
     let head = loop {

@@ -1,22 +1,25 @@
-//! A world for tests: the real functions behind the real gateway events, a DynamoDB, and a clock that stands still.
+//! The test harness of the API: the real functions behind the real gateway events, a DynamoDB, and a fixed clock.
+//! `tests/README.md` is an overview.
 
 #![allow(
     clippy::unwrap_used,
     clippy::expect_used,
     clippy::panic,
     clippy::missing_panics_doc,
-    reason = "in a test, that is a failure"
+    reason = "a panic in a test is a failure"
 )]
 
 pub mod browser;
 pub mod careers;
 pub mod contract;
-pub mod desk;
+pub mod dashboard;
 pub mod engine;
 pub mod fake;
+pub mod generated;
+pub mod interceptor;
 pub mod oauth;
 pub mod openapi;
-pub mod wire;
+mod project;
 
 use std::net::{IpAddr, Ipv4Addr};
 use std::sync::atomic::{AtomicI64, AtomicU64, Ordering};
@@ -26,7 +29,7 @@ use bytes::Bytes;
 use http::header::IntoHeaderName;
 use http::{HeaderMap, Method};
 use jiff::Timestamp;
-use rolecall_local::bucket::{BUCKET, Shelf};
+use rolecall_local::bucket::{BUCKET, LocalBucket};
 use rolecall_local::database::Embedded;
 use rolecall_local::demo::{self, DEMOS};
 use rolecall_local::functions;
@@ -42,90 +45,93 @@ use shared::providers::Providers;
 use shared::providers::client_document::ClientDocuments;
 use shared::random::Random;
 use shared::secret::Secret;
-use shared::store::{Store, Writes};
+use shared::store::{Store, Transaction};
 use tokio::net::TcpListener;
 use tokio::sync::watch;
 
-use contract::Watch;
-use engine::Borrowed;
-use wire::Wire;
+use contract::ContractMonitor;
+use engine::TemporaryTable;
+use interceptor::DynamoDbInterceptor;
 
-/// Where public links begin in tests.
+pub use project::{project, sources};
+
+/// The base URL of public links in tests.
 pub const BASE_URL: &str = "https://api.rolecall.test";
 
-/// The demonstration organizations' places in [`DEMOS`].
+/// The index of the demonstration organization Acme in [`DEMOS`].
 pub const ACME: usize = 0;
-/// See [`ACME`].
+/// The index of the demonstration organization Globex in [`DEMOS`].
 pub const GLOBEX: usize = 1;
 
-/// Where requests come from in tests.
+/// The source address of requests in tests.
 const LOOPBACK: IpAddr = IpAddr::V4(Ipv4Addr::LOCALHOST);
 
-/// A clock that is set by hand.
+/// A clock that stands still until a test sets it.
 #[derive(Clone)]
-pub struct Hands(Arc<AtomicI64>);
+pub struct TestClock(Arc<AtomicI64>);
 
-impl Hands {
+impl TestClock {
     /// Sets the clock.
     pub fn set(&self, time: &str) {
         let time: Timestamp = time.parse().expect("a timestamp");
         self.0.store(time.as_millisecond(), Ordering::SeqCst);
     }
 
-    fn clock(&self) -> Clock {
+    fn as_clock(&self) -> Clock {
         let ms = self.0.clone();
         Clock::from_fn(move || Timestamp::from_millisecond(ms.load(Ordering::SeqCst)).expect("a time"))
     }
 }
 
-/// Everything a test needs; a table of its own.
-pub struct World {
-    /// The gateway, with every function behind it.
+/// The API with a table of its own, and everything that a test needs to control it.
+pub struct TestApi {
+    /// The gateway with every function behind it.
     pub gateway: Arc<Gateway>,
-    /// What the functions are given.
+    /// The environment of the functions.
     pub environment: Environment,
-    /// The clock's hands: 2026-11-20T09:30:00Z at first.
-    pub hands: Hands,
-    /// The way to DynamoDB.
-    pub wire: Wire,
-    /// DynamoDB's address.
+    /// The clock, which starts at 2026-11-20T09:30:00Z.
+    pub clock: TestClock,
+    /// The interceptor of calls to DynamoDB.
+    pub dynamodb: DynamoDbInterceptor,
+    /// The URL of DynamoDB.
     pub endpoint: String,
-    /// What holds the functions to the document.
-    pub watch: Watch,
-    _table: Option<Borrowed>,
-    /// What was started for this world stops when this is dropped.
-    _running: watch::Sender<()>,
+    /// The monitor that compares requests and responses with the OpenAPI document.
+    pub contract_monitor: ContractMonitor,
+    _temporary_table: Option<TemporaryTable>,
+    /// Stops the background servers when it is dropped.
+    _shutdown: watch::Sender<()>,
 }
 
-impl World {
-    /// A world with the demonstration organizations in it, and simulators of all outside services.
+impl TestApi {
+    /// Creates an API with the demonstration organizations and with simulators of all external services.
     pub async fn new() -> Self {
         Self::with_services(Services { simulated: true, ..Services::default() }).await
     }
 
-    /// A world with these outside services. They find the webhooks on a loopback address, unless another is given.
+    /// Creates an API with these external services. Without a callback URL, they find the webhooks on a loopback
+    /// address.
     pub async fn with_services(services: Services) -> Self {
-        Self::built(services, Providers::new).await
+        Self::build(services, Providers::new).await
     }
 
-    /// A world in which OAuth clients have these documents.
+    /// Creates an API where OAuth clients have these metadata documents.
     pub async fn with_documents(documents: ClientDocuments) -> Self {
         let services = Services { simulated: true, ..Services::default() };
-        Self::built(services, |config| Providers::given_documents(config, documents)).await
+        Self::build(services, |config| Providers::with_client_documents(config, documents)).await
     }
 
-    async fn built(services: Services, providers: impl FnOnce(&Config) -> Providers) -> Self {
-        let (running, stopped) = watch::channel(());
-        let shared = engine::shared_address();
+    async fn build(services: Services, providers: impl FnOnce(&Config) -> Providers) -> Self {
+        let (shutdown, stopped) = watch::channel(());
+        let shared = engine::shared_endpoint();
         let is_shared = shared.is_some();
         let endpoint = match shared {
-            Some(address) => address,
-            None => embedded(stopped.clone()).await,
+            Some(endpoint) => endpoint,
+            None => start_embedded(stopped.clone()).await,
         };
         let table = engine::new_table();
-        let wire = Wire::new();
-        let hands = Hands(Arc::default());
-        hands.set("2026-11-20T09:30:00Z");
+        let dynamodb = DynamoDbInterceptor::new();
+        let clock = TestClock(Arc::default());
+        clock.set("2026-11-20T09:30:00Z");
         let callbacks = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).await.expect("a loopback port");
         let loopback = format!("http://{}", callbacks.local_addr().expect("an address"));
         let config = Config {
@@ -135,39 +141,48 @@ impl World {
             dynamodb_endpoint: None,
             signing_key: Secret::new(demo::SIGNING_KEY),
             services: Services {
-                resumes: Some(Shelf::access(&loopback)),
+                resumes: Some(LocalBucket::access(&loopback)),
                 callback_url: services.callback_url.or(Some(loopback)),
                 ..services
             },
         };
         let environment = Environment {
-            store: engine::store(wire.client(), &endpoint, &table).await,
-            clock: hands.clock(),
+            store: engine::store(dynamodb.client(), &endpoint, &table).await,
+            clock: clock.as_clock(),
             random: Random::seeded(42),
             providers: providers(&config),
             config,
         };
         environment.store.create_table().await.expect("a table");
-        let borrowed = is_shared.then(|| Borrowed { endpoint: endpoint.clone(), table });
+        let temporary_table = is_shared.then(|| TemporaryTable { endpoint: endpoint.clone(), table });
         demo::create(&environment.store, environment.clock.now()).await.expect("demonstration organizations");
-        let watch = Watch::default();
-        let gateway = gateway(&environment, &watch);
-        let bucket = Arc::new(Shelf::in_memory(BUCKET));
-        let host = Host { gateway: gateway.clone(), bucket, clock: hands.clock() };
+        let contract_monitor = ContractMonitor::default();
+        let gateway = gateway(&environment, &contract_monitor);
+        let bucket = Arc::new(LocalBucket::in_memory(BUCKET));
+        let host = Host { gateway: gateway.clone(), bucket, clock: clock.as_clock() };
         tokio::spawn(server::serve(callbacks, host, until(stopped)));
-        wire.forget();
-        Self { gateway, environment, hands, wire, endpoint, watch, _table: borrowed, _running: running }
+        dynamodb.clear_calls();
+        Self {
+            gateway,
+            environment,
+            clock,
+            dynamodb,
+            endpoint,
+            contract_monitor,
+            _temporary_table: temporary_table,
+            _shutdown: shutdown,
+        }
     }
 
-    /// Starts the functions anew, in the environment as it is now.
+    /// Restarts the functions with the current environment.
     pub fn restart(&mut self) {
-        self.gateway = gateway(&self.environment, &self.watch);
+        self.gateway = gateway(&self.environment, &self.contract_monitor);
     }
 
-    /// A request to `path`, with Acme's live key.
-    pub fn request(&self, method: Method, path: &str) -> Ask<'_> {
-        let request = Ask {
-            world: self,
+    /// Builds a request to `path` with Acme's live key.
+    pub fn request(&self, method: Method, path: &str) -> RequestBuilder<'_> {
+        let request = RequestBuilder {
+            api: self,
             method,
             path: path.to_owned(),
             headers: HeaderMap::new(),
@@ -177,81 +192,81 @@ impl World {
         request.key(ACME, Mode::Live)
     }
 
-    /// GET, with Acme's live key.
-    pub async fn get(&self, path: &str) -> Answer {
+    /// Sends a GET request with Acme's live key.
+    pub async fn get(&self, path: &str) -> Response {
         self.request(Method::GET, path).send().await
     }
 
-    /// POST, with Acme's live key.
-    pub async fn post(&self, path: &str, body: Value) -> Answer {
+    /// Sends a POST request with a JSON body and Acme's live key.
+    pub async fn post(&self, path: &str, body: Value) -> Response {
         self.request(Method::POST, path).json(&body).send().await
     }
 
-    /// PATCH, with Acme's live key.
-    pub async fn patch(&self, path: &str, body: Value) -> Answer {
+    /// Sends a PATCH request with a JSON body and Acme's live key.
+    pub async fn patch(&self, path: &str, body: Value) -> Response {
         self.request(Method::PATCH, path).json(&body).send().await
     }
 
-    /// DELETE, with Acme's live key.
-    pub async fn delete(&self, path: &str) -> Answer {
+    /// Sends a DELETE request with Acme's live key.
+    pub async fn delete(&self, path: &str) -> Response {
         self.request(Method::DELETE, path).send().await
     }
 
-    /// Does what requests have left to be done.
+    /// Runs the background tasks that are due.
     pub async fn run_tasks(&self) -> tasks::Summary {
         tasks::run(self.environment.clone()).await.expect("tasks")
     }
 
-    /// Writes roles of Acme's live mode past the API, fifty to a transaction.
+    /// Writes roles of Acme's live mode directly to the store, fifty per transaction.
     pub async fn write_roles(&self, roles: &[Role]) {
-        for some in roles.chunks(50) {
-            let mut writes = Writes::new(tenant(ACME, Mode::Live));
-            for role in some {
-                writes.insert_role(role).expect("an item");
+        for chunk in roles.chunks(50) {
+            let mut transaction = Transaction::new(tenant(ACME, Mode::Live));
+            for role in chunk {
+                transaction.insert_role(role).expect("an item");
             }
-            self.store().commit(writes).await.expect("roles");
+            self.store().commit(transaction).await.expect("roles");
         }
     }
 
-    /// The store.
+    /// Returns the store.
     pub fn store(&self) -> &Store {
         &self.environment.store
     }
 
-    /// Another table, which need not be there, or the same one with calls that `wire` sees.
-    pub async fn table(&self, wire: &Wire, table: &str) -> Store {
-        engine::store(wire.client(), &self.endpoint, table).await
+    /// Opens a table, which need not exist. Its calls go through `interceptor`.
+    pub async fn open_table(&self, interceptor: &DynamoDbInterceptor, table: &str) -> Store {
+        engine::store(interceptor.client(), &self.endpoint, table).await
     }
 }
 
-/// One of everything, in Acme's live mode.
+/// One resource of each kind, in Acme's live mode.
 #[derive(Clone, Copy, Debug)]
-pub struct Things {
+pub struct Fixtures {
     /// An open role.
     pub role: u64,
     /// Its published posting.
     pub posting: u64,
-    /// A candidate who has applied for it.
+    /// A candidate who has applied for the role.
     pub candidate: u64,
-    /// The candidate's voice screen, not yet called.
+    /// The candidate's voice screen, before its call.
     pub screen: u64,
 }
 
-impl Things {
-    /// Makes them by way of the API.
-    pub async fn new(world: &World) -> Self {
+impl Fixtures {
+    /// Creates the resources through the API.
+    pub async fn new(api: &TestApi) -> Self {
         static NUMBER: AtomicU64 = AtomicU64::new(0);
         let number = NUMBER.fetch_add(1, Ordering::Relaxed);
-        let posted = world.post("/api/v1/quick_post", json!({ "role": { "title": "x" } })).await.expect(201);
+        let posted = api.post("/api/v1/quick_post", json!({ "role": { "title": "x" } })).await.expect(201);
         let (role, posting) = (posted.number("/role/id"), posted.number("/job_posting/id"));
         let jane = json!({ "name": "Jane", "email": format!("jane{number}@example.com"), "role_id": role });
-        let candidate = world.post("/api/v1/candidates", jane).await.expect(201).number("/id");
+        let candidate = api.post("/api/v1/candidates", jane).await.expect(201).number("/id");
         let invite = format!("/api/v1/candidates/{candidate}/invite_screen");
-        let screen = world.post(&invite, json!({ "role_id": role })).await.expect(201).number("/id");
+        let screen = api.post(&invite, json!({ "role_id": role })).await.expect(201).number("/id");
         Self { role, posting, candidate, screen }
     }
 
-    /// The one that a path with an id is about.
+    /// Returns the id of the resource that a path with `{id}` refers to.
     pub fn id(&self, path: &str) -> u64 {
         match path.split('/').nth(3) {
             Some("job_postings") => self.posting,
@@ -262,31 +277,26 @@ impl Things {
     }
 }
 
-/// The project's template.
+/// The SAM template of the project.
 pub static TEMPLATE: LazyLock<Template> =
     LazyLock::new(|| Template::read(&project("template.yaml")).expect("template.yaml"));
 
-/// A file of the project.
-pub fn project(path: &str) -> std::path::PathBuf {
-    std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("..").join(path)
-}
-
-/// A demonstration organization's key.
+/// Returns a demonstration organization's API key.
 pub fn key(demo: usize, mode: Mode) -> String {
     DEMOS[demo].key(mode).expect("a key").reveal().to_owned()
 }
 
-/// A demonstration organization's tenant.
+/// Returns a demonstration organization's tenant.
 pub fn tenant(demo: usize, mode: Mode) -> Tenant {
     DEMOS[demo].tenant(mode).expect("a tenant")
 }
 
-/// The gateway, with every function in this environment behind it, watched.
-fn gateway(environment: &Environment, watch: &Watch) -> Arc<Gateway> {
+/// Returns the gateway with every function behind it. The monitor checks every request and response.
+fn gateway(environment: &Environment, monitor: &ContractMonitor) -> Arc<Gateway> {
     let functions = functions::answering(environment).into_iter();
     let gateway = Gateway::new(
         &TEMPLATE.routes,
-        &functions.map(|(name, function)| (name, watch.over(function))).collect(),
+        &functions.map(|(name, function)| (name, monitor.wrap(function))).collect(),
         environment.clock.clone(),
         environment.random.clone(),
     );
@@ -294,11 +304,11 @@ fn gateway(environment: &Environment, watch: &Watch) -> Arc<Gateway> {
 }
 
 async fn until(mut stopped: watch::Receiver<()>) {
-    // An error says that the world is gone.
+    // An error means that the test API was dropped.
     let _ = stopped.changed().await;
 }
 
-async fn embedded(stopped: watch::Receiver<()>) -> String {
+async fn start_embedded(stopped: watch::Receiver<()>) -> String {
     let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).await.expect("a loopback port");
     let address = listener.local_addr().expect("an address");
     let database = Embedded::in_memory().expect("a database");
@@ -306,9 +316,9 @@ async fn embedded(stopped: watch::Receiver<()>) -> String {
     format!("http://{address}")
 }
 
-/// A request being put together.
-pub struct Ask<'w> {
-    world: &'w World,
+/// Builds and sends a request.
+pub struct RequestBuilder<'a> {
+    api: &'a TestApi,
     method: Method,
     path: String,
     headers: HeaderMap,
@@ -316,92 +326,92 @@ pub struct Ask<'w> {
     source: IpAddr,
 }
 
-impl Ask<'_> {
-    /// With an organization's key instead.
+impl RequestBuilder<'_> {
+    /// Replaces the credential with an organization's key.
     #[must_use]
     pub fn key(self, demo: usize, mode: Mode) -> Self {
         self.bearer(&key(demo, mode))
     }
 
-    /// With another credential instead.
+    /// Replaces the credential.
     #[must_use]
     pub fn bearer(self, credential: &str) -> Self {
         self.header("authorization", &format!("Bearer {credential}"))
     }
 
-    /// From another address than 127.0.0.1.
+    /// Sets the source address, which is 127.0.0.1 by default.
     #[must_use]
     pub fn from(self, source: &str) -> Self {
         Self { source: source.parse().expect("an address"), ..self }
     }
 
-    /// Without a credential.
+    /// Removes the credential.
     #[must_use]
     pub fn anonymous(mut self) -> Self {
         self.headers.remove("authorization");
         self
     }
 
-    /// With a header, in place of any of that name.
+    /// Sets a header.
     #[must_use]
     pub fn header(mut self, name: impl IntoHeaderName, value: &str) -> Self {
         self.headers.insert(name, value.parse().expect("a header value"));
         self
     }
 
-    /// With a header of any bytes.
+    /// Sets a header whose value may have any bytes.
     #[must_use]
     pub fn header_value(mut self, name: &'static str, value: http::HeaderValue) -> Self {
         self.headers.insert(name, value);
         self
     }
 
-    /// With one more header of a name.
+    /// Adds a header, even if there is one with this name.
     #[must_use]
-    pub fn another(mut self, name: &'static str, value: &str) -> Self {
+    pub fn append_header(mut self, name: &'static str, value: &str) -> Self {
         self.headers.append(name, value.parse().expect("a header value"));
         self
     }
 
-    /// With a JSON body.
+    /// Sets a JSON body.
     #[must_use]
     pub fn json(self, body: &Value) -> Self {
         self.body("application/json", body.to_string())
     }
 
-    /// With any body.
+    /// Sets a body.
     #[must_use]
     pub fn body(mut self, content_type: &str, body: impl Into<Bytes>) -> Self {
         self.body = body.into();
         self.header("content-type", content_type)
     }
 
-    /// Sends it.
-    pub async fn send(self) -> Answer {
+    /// Sends the request.
+    pub async fn send(self) -> Response {
         let mut request =
             http::Request::builder().method(self.method).uri(&self.path).body(self.body).expect("a request");
         *request.headers_mut() = self.headers;
         request.headers_mut().entry("host").or_insert("api.rolecall.test".parse().expect("a host"));
-        let response = self.world.gateway.send(request, self.source).await;
-        Answer::read(response)
+        let response = self.api.gateway.send(request, self.source).await;
+        Response::read(response)
     }
 }
 
 /// A response.
 #[derive(Debug)]
-pub struct Answer {
+pub struct Response {
     /// The status.
     pub status: u16,
     /// The headers.
     pub headers: HeaderMap,
-    /// The body, `null` where it is not JSON.
+    /// The body; `null` if it is not JSON.
     pub body: Value,
-    /// The body as it came.
+    /// The body as text.
     pub text: String,
 }
 
-impl Answer {
-    /// Takes a response apart.
+impl Response {
+    /// Reads an HTTP response.
     pub fn read(response: http::Response<Bytes>) -> Self {
         let (parts, body) = response.into_parts();
         let text = String::from_utf8_lossy(&body).into_owned();
@@ -409,20 +419,20 @@ impl Answer {
         Self { status: parts.status.as_u16(), headers: parts.headers, body, text }
     }
 
-    /// A header's value, empty where there is none.
+    /// Returns a header's value, or an empty string.
     pub fn header(&self, name: &str) -> &str {
         self.headers.get(name).and_then(|value| value.to_str().ok()).unwrap_or_default()
     }
 
-    /// The same answer, whose status must be this.
+    /// Asserts the status and returns the response.
     #[track_caller]
-    #[expect(clippy::return_self_not_must_use, reason = "an assertion may be all that is wanted")]
+    #[expect(clippy::return_self_not_must_use, reason = "the assertion may be the only purpose")]
     pub fn expect(self, status: u16) -> Self {
         assert_eq!(self.status, status, "{}", self.text);
         self
     }
 
-    /// A number in the body.
+    /// Returns a number in the body.
     #[track_caller]
     pub fn number(&self, pointer: &str) -> u64 {
         self.body
@@ -431,7 +441,7 @@ impl Answer {
             .unwrap_or_else(|| panic!("{pointer} in {}", self.text))
     }
 
-    /// A string in the body.
+    /// Returns a string in the body.
     #[track_caller]
     pub fn string(&self, pointer: &str) -> &str {
         self.body
@@ -440,7 +450,7 @@ impl Answer {
             .unwrap_or_else(|| panic!("{pointer} in {}", self.text))
     }
 
-    /// The messages of a validation failure.
+    /// Returns the messages of a validation error.
     pub fn messages(&self) -> Vec<&str> {
         self.body["messages"].as_array().into_iter().flatten().filter_map(Value::as_str).collect()
     }

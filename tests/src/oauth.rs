@@ -1,4 +1,5 @@
-//! An OAuth application for tests: it registers, asks for access, and gets, renews and revokes its tokens.
+//! An OAuth application for tests. It registers, requests authorization, and exchanges, refreshes and revokes its
+//! tokens.
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
@@ -10,25 +11,25 @@ use shared::model::challenge;
 use url::form_urlencoded::byte_serialize;
 
 use crate::browser::{Browser, FORM, Form};
-use crate::{ACME, Answer, Ask, BASE_URL, World};
+use crate::{ACME, BASE_URL, RequestBuilder, Response, TestApi};
 
-/// Where the application wants its answers.
+/// The application's redirect URI.
 pub const REDIRECT: &str = "https://app.example/callback";
-/// What the application alone knows until it shows it for its tokens.
+/// The application's PKCE code verifier.
 pub const VERIFIER: &str = "dBjftJeZ4CVP-mB92K27uhbUJU1p1r_wW1gFWFOEjXk";
-/// What the application sends along, and gets back.
+/// The `state` parameter of authorization requests.
 pub const STATE: &str = "st&te=1 +%/é";
 
-/// See the module.
+/// An OAuth client application.
 #[derive(Clone)]
-pub struct App<'w> {
-    world: &'w World,
-    /// The identifier.
+pub struct OAuthApp<'a> {
+    api: &'a TestApi,
+    /// The client id.
     pub id: String,
-    /// The secret, where it has one.
+    /// The client secret of a confidential client.
     pub secret: Option<String>,
-    /// Whether the secret goes into the header, not into the form.
-    by_basic: bool,
+    /// Whether the secret is sent with HTTP Basic authentication instead of in the form.
+    uses_basic: bool,
 }
 
 /// A pair of tokens.
@@ -40,40 +41,40 @@ pub struct Tokens {
     pub refresh: String,
 }
 
-/// A registration that is being put together.
-pub fn registration<'w>(world: &'w World, metadata: &Value) -> Ask<'w> {
-    world.request(Method::POST, "/oauth/registrations").anonymous().json(metadata)
+/// Builds a registration request.
+pub fn registration<'a>(api: &'a TestApi, metadata: &Value) -> RequestBuilder<'a> {
+    api.request(Method::POST, "/oauth/registrations").anonymous().json(metadata)
 }
 
-impl<'w> App<'w> {
-    /// Registers an application that proves itself in this way: `none`, `client_secret_basic`, `client_secret_post`.
-    pub async fn register(world: &'w World, method: &str) -> Self {
+impl<'a> OAuthApp<'a> {
+    /// Registers an application with this authentication method: `none`, `client_secret_basic` or `client_secret_post`.
+    pub async fn register(api: &'a TestApi, method: &str) -> Self {
         let metadata = json!({
             "client_name": "Assistant",
             "redirect_uris": [REDIRECT],
             "token_endpoint_auth_method": method,
         });
-        Self::registered(world, &metadata).await
+        Self::register_with(api, &metadata).await
     }
 
-    /// Registers an application that describes itself so.
-    pub async fn registered(world: &'w World, metadata: &Value) -> Self {
-        let answer = registration(world, metadata).send().await.expect(201);
+    /// Registers an application with this metadata.
+    pub async fn register_with(api: &'a TestApi, metadata: &Value) -> Self {
+        let response = registration(api, metadata).send().await.expect(201);
         Self {
-            world,
-            id: answer.string("/client_id").to_owned(),
-            secret: answer.body["client_secret"].as_str().map(str::to_owned),
-            by_basic: answer.string("/token_endpoint_auth_method") == "client_secret_basic",
+            api,
+            id: response.string("/client_id").to_owned(),
+            secret: response.body["client_secret"].as_str().map(str::to_owned),
+            uses_basic: response.string("/token_endpoint_auth_method") == "client_secret_basic",
         }
     }
 
-    /// The public application with this identifier, which may be the address of its metadata document.
-    pub fn public(world: &'w World, id: &str) -> Self {
-        Self { world, id: id.to_owned(), secret: None, by_basic: false }
+    /// Returns a public application with this client id, which may be the URL of its metadata document.
+    pub fn public(api: &'a TestApi, id: &str) -> Self {
+        Self { api, id: id.to_owned(), secret: None, uses_basic: false }
     }
 
-    /// What it asks a member for.
-    pub fn asking(&self) -> Form {
+    /// Returns the parameters of an authorization request.
+    pub fn authorization_request(&self) -> Form {
         Form::new(&[
             ("response_type", "code"),
             ("client_id", &self.id),
@@ -85,17 +86,18 @@ impl<'w> App<'w> {
         ])
     }
 
-    /// The code for which a member who is signed in allows what is asked, with data of this mode.
-    pub async fn code(&self, browser: &Browser<'_>, asking: &Form, mode: &str) -> String {
-        let page = browser.get(&address(asking)).await.expect(200);
+    /// Opens the consent page as a signed-in member, allows the request for this mode, and returns the authorization
+    /// code.
+    pub async fn code(&self, browser: &Browser<'_>, query: &Form, mode: &str) -> String {
+        let page = browser.get(&authorize_url(query)).await.expect(200);
         let form = Form::of(&page, "/oauth/authorize").and("mode", mode).and("decision", "allow");
-        let (_, answer) = Form::of_location(&browser.submit("/oauth/authorize", &form).await);
-        assert!(!answer.get("code").is_empty(), "{answer:?}");
-        answer.get("code").to_owned()
+        let (_, response) = Form::of_location(&browser.submit("/oauth/authorize", &form).await);
+        assert!(!response.get("code").is_empty(), "{response:?}");
+        response.get("code").to_owned()
     }
 
-    /// What it sends for its first tokens.
-    pub fn exchanging(code: &str) -> Form {
+    /// Returns the form that exchanges a code for tokens.
+    pub fn token_request(code: &str) -> Form {
         Form::new(&[
             ("grant_type", "authorization_code"),
             ("code", code),
@@ -104,93 +106,93 @@ impl<'w> App<'w> {
         ])
     }
 
-    /// What it sends for its next tokens.
-    pub fn refreshing(refresh: &str) -> Form {
+    /// Returns the form that refreshes tokens.
+    pub fn refresh_request(refresh: &str) -> Form {
         Form::new(&[("grant_type", "refresh_token"), ("refresh_token", refresh)])
     }
 
-    /// Sends a form to the token or the revocation endpoint, and proves that it is itself.
-    pub async fn send(&self, path: &str, form: &Form) -> Answer {
-        let ask = self.world.request(Method::POST, path).anonymous();
+    /// Sends a form to the token or the revocation endpoint, with the application's authentication.
+    pub async fn send(&self, path: &str, form: &Form) -> Response {
+        let request = self.api.request(Method::POST, path).anonymous();
         match &self.secret {
-            Some(secret) if self.by_basic => {
-                ask.header("authorization", &basic(&self.id, secret)).body(FORM, form.encoded())
+            Some(secret) if self.uses_basic => {
+                request.header("authorization", &basic_auth(&self.id, secret)).body(FORM, form.encoded())
             }
             Some(secret) => {
                 let form = form.clone().and("client_id", &self.id).and("client_secret", secret);
-                ask.body(FORM, form.encoded())
+                request.body(FORM, form.encoded())
             }
-            None => ask.body(FORM, form.clone().and("client_id", &self.id).encoded()),
+            None => request.body(FORM, form.clone().and("client_id", &self.id).encoded()),
         }
         .send()
         .await
     }
 
     /// Exchanges a code.
-    pub async fn exchange(&self, code: &str) -> Answer {
-        self.send("/oauth/token", &Self::exchanging(code)).await
+    pub async fn exchange(&self, code: &str) -> Response {
+        self.send("/oauth/token", &Self::token_request(code)).await
     }
 
-    /// Renews a pair of tokens.
-    pub async fn refresh(&self, refresh: &str) -> Answer {
-        self.send("/oauth/token", &Self::refreshing(refresh)).await
+    /// Refreshes a pair of tokens.
+    pub async fn refresh(&self, refresh: &str) -> Response {
+        self.send("/oauth/token", &Self::refresh_request(refresh)).await
     }
 
     /// Revokes a token.
-    pub async fn revoke(&self, token: &str) -> Answer {
+    pub async fn revoke(&self, token: &str) -> Response {
         self.send("/oauth/revoke", &Form::new(&[("token", token)])).await
     }
 
-    /// The whole way to the first pair, with all scopes and live data.
+    /// Runs the whole authorization flow, with all scopes and in live mode. Returns the tokens.
     pub async fn connect(&self, browser: &Browser<'_>) -> Tokens {
-        let code = self.code(browser, &self.asking(), "live").await;
+        let code = self.code(browser, &self.authorization_request(), "live").await;
         Tokens::of(&self.exchange(&code).await)
     }
 }
 
 impl Tokens {
-    /// The pair in an answer.
+    /// Returns the tokens of a successful response.
     #[track_caller]
-    pub fn of(answer: &Answer) -> Self {
-        assert_eq!(answer.status, 200, "{}", answer.text);
-        let [access, refresh] = ["/access_token", "/refresh_token"].map(|at| answer.string(at).to_owned());
+    pub fn of(response: &Response) -> Self {
+        assert_eq!(response.status, 200, "{}", response.text);
+        let [access, refresh] = ["/access_token", "/refresh_token"].map(|at| response.string(at).to_owned());
         Self { access, refresh }
     }
 }
 
-/// The page that asks a member for this.
-pub fn address(asking: &Form) -> String {
-    format!("/oauth/authorize?{}", asking.encoded())
+/// Returns the path of the consent page for an authorization request.
+pub fn authorize_url(query: &Form) -> String {
+    format!("/oauth/authorize?{}", query.encoded())
 }
 
-/// The header with which an application proves that it is itself (RFC 6749, section 2.3.1).
-pub fn basic(id: &str, secret: &str) -> String {
+/// Returns the `Authorization` header of HTTP Basic authentication (RFC 6749, section 2.3.1).
+pub fn basic_auth(id: &str, secret: &str) -> String {
     let [id, secret] = [id, secret].map(|text| byte_serialize(text.as_bytes()).collect::<String>());
     format!("Basic {}", STANDARD.encode(format!("{id}:{secret}")))
 }
 
-/// Whether an access token is good: the status of a request that needs no more.
-pub async fn status(world: &World, access: &str) -> u16 {
-    world.request(Method::GET, "/api/v1/organization").bearer(access).send().await.status
+/// Returns the status of an API request with an access token: 200 if it is valid.
+pub async fn token_status(api: &TestApi, access: &str) -> u16 {
+    api.request(Method::GET, "/api/v1/organization").bearer(access).send().await.status
 }
 
-/// An answer in OAuth's own form: its status and the word for programs.
+/// Returns the status and the error code of an OAuth error response. Asserts its format.
 #[track_caller]
-pub fn refusal(answer: &Answer) -> (u16, &str) {
-    assert!(answer.status != 500 && answer.header("content-type") == "application/json", "{answer:?}");
-    assert_eq!((answer.header("cache-control"), answer.header("pragma")), ("no-store", "no-cache"));
-    assert!(!answer.string("/error_description").is_empty(), "{}", answer.text);
-    (answer.status, answer.string("/error"))
+pub fn oauth_error(response: &Response) -> (u16, &str) {
+    assert!(response.status != 500 && response.header("content-type") == "application/json", "{response:?}");
+    assert_eq!((response.header("cache-control"), response.header("pragma")), ("no-store", "no-cache"));
+    assert!(!response.string("/error_description").is_empty(), "{}", response.text);
+    (response.status, response.string("/error"))
 }
 
-/// Goes every way that something secret goes, and says what it was: of a credential, the part that is secret and the
-/// checksum behind it.
-pub async fn secrets(world: &World) -> Vec<(&'static str, String)> {
-    let browser = Browser::new(world);
-    let door = browser.get("/dashboard/sign-in").await.expect(200);
-    let csrf_before = Form::of(&door, "/dashboard/sign-in").get("csrf").to_owned();
+/// Runs every flow that creates or uses a secret. Returns the kind and the value of each secret: for a credential, only
+/// its secret part and its checksum.
+pub async fn secrets(api: &TestApi) -> Vec<(&'static str, String)> {
+    let browser = Browser::new(api);
+    let sign_in_page = browser.get("/dashboard/sign-in").await.expect(200);
+    let csrf_before = Form::of(&sign_in_page, "/dashboard/sign-in").get("csrf").to_owned();
     let cookie_before = browser.cookie().clone();
-    browser.sign_in(&door, ACME).await.expect(303);
+    browser.sign_in(&sign_in_page, ACME).await.expect(303);
     let page = browser.get("/dashboard/settings/members").await.expect(200);
     let invitation = Form::of(&page, "/dashboard/settings/members");
     let csrf = invitation.get("csrf").to_owned();
@@ -207,15 +209,18 @@ pub async fn secrets(world: &World) -> Vec<(&'static str, String)> {
         ("verifier", VERIFIER.to_owned()),
     ];
     for method in ["none", "client_secret_basic", "client_secret_post"] {
-        let app = App::register(world, method).await;
+        let app = OAuthApp::register(api, method).await;
         secrets.extend(app.secret.clone().map(|secret| ("client secret", secret)));
         for mode in ["live", "test"] {
-            let code = app.code(&browser, &app.asking(), mode).await;
+            let code = app.code(&browser, &app.authorization_request(), mode).await;
             let first = Tokens::of(&app.exchange(&code).await);
             let next = Tokens::of(&app.refresh(&first.refresh).await);
-            assert_eq!(status(world, &next.access).await, 200);
+            assert_eq!(token_status(api, &next.access).await, 200);
             app.refresh(&first.refresh).await.expect(400);
-            secrets.extend([("used code", code), ("code", app.code(&browser, &app.asking(), mode).await)]);
+            secrets.extend([
+                ("used code", code),
+                ("code", app.code(&browser, &app.authorization_request(), mode).await),
+            ]);
             for pair in [first, next] {
                 secrets.extend([("access token", pair.access), ("refresh token", pair.refresh)]);
             }
@@ -229,26 +234,26 @@ pub async fn secrets(world: &World) -> Vec<(&'static str, String)> {
     secrets
 }
 
-/// Shows each secret where it does not belong, and what is answered.
-pub async fn misplace(world: &World, secrets: &[(&'static str, String)]) -> String {
-    let app = App::register(world, "none").await;
-    let browser = Browser::new(world);
-    let mut shown = String::new();
+/// Sends each secret in parameters where it does not belong. Returns the bodies of all responses.
+pub async fn misuse_secrets(api: &TestApi, secrets: &[(&'static str, String)]) -> String {
+    let app = OAuthApp::register(api, "none").await;
+    let browser = Browser::new(api);
+    let mut bodies = String::new();
     for (_, secret) in secrets {
-        let asking = app.asking().set("client_id", secret).set("redirect_uri", secret);
-        let door = Form::new(&[("token", secret), ("return_to", secret), ("done", secret)]).encoded();
-        for answer in [
-            browser.get(&address(&asking)).await.expect(400),
-            browser.get(&format!("/dashboard/password?{door}")).await.expect(400),
-            browser.get(&format!("/dashboard/sign-in?{door}")).await.expect(200),
+        let query = app.authorization_request().set("client_id", secret).set("redirect_uri", secret);
+        let params = Form::new(&[("token", secret), ("return_to", secret), ("done", secret)]).encoded();
+        for response in [
+            browser.get(&authorize_url(&query)).await.expect(400),
+            browser.get(&format!("/dashboard/password?{params}")).await.expect(400),
+            browser.get(&format!("/dashboard/sign-in?{params}")).await.expect(200),
             app.exchange(secret).await.expect(400),
             app.refresh(secret).await.expect(400),
             app.revoke(secret).await.expect(200),
-            world.request(Method::GET, "/api/v1/roles").bearer(secret).send().await.expect(401),
-            world.request(Method::GET, &format!("/nowhere?{door}")).anonymous().send().await.expect(404),
+            api.request(Method::GET, "/api/v1/roles").bearer(secret).send().await.expect(401),
+            api.request(Method::GET, &format!("/nowhere?{params}")).anonymous().send().await.expect(404),
         ] {
-            shown += &answer.text;
+            bodies += &response.text;
         }
     }
-    shown
+    bodies
 }

@@ -1,15 +1,15 @@
-//! Candidates: people on their way through the pipeline.
+//! Candidates: people and their progress through the hiring pipeline.
 //!
 //! | Method | Path | What |
 //! |---|---|---|
-//! | GET | `/api/v1/candidates` | list, by `role_id` and `stage` where given |
-//! | POST | `/api/v1/candidates` | create; with `role_id`, applies at once |
+//! | GET | `/api/v1/candidates` | list, optionally by `role_id` and `stage` |
+//! | POST | `/api/v1/candidates` | create; with `role_id`, also apply for that role |
 //! | GET | `/api/v1/candidates/{id}` | show with applications, voice screens and touchpoints |
 //! | PATCH | `/api/v1/candidates/{id}` | update |
-//! | POST | `/api/v1/candidates/{id}/advance` | to another of the four stages |
-//! | POST | `/api/v1/candidates/{id}/reject` | any of the four -> rejected |
-//! | POST | `/api/v1/candidates/{id}/unreject` | rejected -> the stage before |
-//! | POST | `/api/v1/candidates/{id}/hire` | any of the four -> hired |
+//! | POST | `/api/v1/candidates/{id}/advance` | move to another open stage |
+//! | POST | `/api/v1/candidates/{id}/reject` | open stage -> rejected |
+//! | POST | `/api/v1/candidates/{id}/unreject` | rejected -> the previous stage |
+//! | POST | `/api/v1/candidates/{id}/hire` | open stage -> hired |
 //! | POST | `/api/v1/candidates/{id}/applications` | apply for a role |
 //! | POST | `/api/v1/candidates/{id}/invite_screen` | invite to a voice screen |
 
@@ -19,18 +19,19 @@ use jiff::civil::Date;
 use jiff::{SignedDuration, Timestamp};
 use serde::Serialize;
 use shared::http::{
-    Added, Call, Change, Collection, Created, Error, Fields, Input, Listing, Reply, Row, Scalar, Value,
+    Added, ApiRequest, Change, Collection, Created, Error, Fields, Input, Listing, Reply, Row,
 };
 use shared::id::Id;
 use shared::model::schema::string;
 use shared::model::{
-    self, Application, ApplicationStatus, CandidateFile, Email, Happening, Invitation, Name, Notes,
-    OpenScreen, Phone, Profile, Reason, Resume, RoleStatus, Scope, ScreenFile, Source, Stage, Title,
-    Touchpoint, VoiceProvider, WebAddress,
+    self, ApplicationStatus, CandidateRecord, Email, Invitation, Name, Notes, OpenScreen, Phone, Profile,
+    Reason, Resume, RoleStatus, Scalar, Scope, ScreenRecord, Source, Stage, Title, Touchpoint,
+    TouchpointKind, Value, WebAddress,
 };
 use shared::resources::resume::ResumeLinks;
 use shared::resources::screen::Screen;
-use shared::store::{CandidatePage, Writes};
+use shared::services::applying::{Applicant, apply_for};
+use shared::store::CandidatePage;
 use utoipa::ToSchema;
 use utoipa::openapi::RefOr;
 use utoipa::openapi::schema::{AnyOfBuilder, Schema};
@@ -51,71 +52,70 @@ pub fn routes<R: Row>() -> Vec<R> {
     ]
 }
 
-/// Roles' titles and statuses.
+/// The title and status of each role, by its id.
 type Titles = HashMap<Id, (Title, RoleStatus)>;
 
-const NO_SUCH_ROLE: &str = "role_id must be the id of a role";
-/// The furthest that a screen can be scheduled ahead.
-const SCHEDULE: SignedDuration = SignedDuration::from_hours(90 * 24);
+const UNKNOWN_ROLE: &str = "role_id must be the id of a role";
+/// How far ahead a screen can be scheduled.
+const MAX_LEAD_TIME: SignedDuration = SignedDuration::from_hours(90 * 24);
 
-/// A candidate, as clients see it.
+/// A candidate.
 #[derive(Debug, Serialize, ToSchema)]
 pub struct Candidate {
     /// The identifier.
     id: Id,
     /// The name.
     name: Name,
-    /// The e-mail address, unique in the organization, upper and lower case being the same.
+    /// The e-mail address. It is unique in the organization, regardless of upper and lower case.
     email: Email,
-    /// The telephone number, with its country code.
+    /// The telephone number with its country code.
     phone: Option<Phone>,
-    /// Where the résumé is.
+    /// The address of the résumé. For an uploaded file, it is a link that expires within an hour.
     #[schema(value_type = Option<String>)]
     resume_url: Option<WebAddress>,
-    /// Where the candidate stands; only moves change it.
+    /// The stage in the pipeline. Only moves such as `advance` and `reject` change it.
     stage: Stage,
     /// When the candidate was created.
     created_at: Timestamp,
-    /// When the candidate last changed.
+    /// When the candidate was last updated.
     updated_at: Timestamp,
 }
 
-/// A candidate with everything about it.
+/// A candidate with applications, voice screens and history.
 #[derive(Debug, Serialize, ToSchema)]
 pub struct CandidateDetail {
     #[serde(flatten)]
     candidate: Candidate,
     /// The applications, newest first.
-    applications: Vec<ShownApplication>,
+    applications: Vec<Application>,
     /// The voice screens, newest first.
     voice_screens: Vec<Screen>,
-    /// What has happened, newest first.
+    /// The candidate's history, newest first.
     touchpoints: Vec<Touchpoint>,
 }
 
 /// An application for a role.
 #[derive(Debug, Serialize, ToSchema)]
-#[schema(as = Application)]
-pub struct ShownApplication {
+pub struct Application {
     /// The identifier.
     id: Id,
     /// The role.
     role_id: Id,
     /// The role's title.
     role_title: Title,
-    /// Where it stands.
+    /// The status.
     status: ApplicationStatus,
-    /// How it came in.
+    /// How the application was received.
     source: Source,
-    /// When.
+    /// When the candidate applied.
     applied_at: Timestamp,
 }
 
-/// Which candidates to list.
+/// Filters for the list of candidates.
 pub struct CandidateFilter {
-    /// Those who have applied for this role.
+    /// Returns only candidates who have applied for this role.
     role_id: Option<Id>,
-    /// Those in this stage.
+    /// Returns only candidates in this stage.
     stage: Option<Stage>,
 }
 
@@ -125,10 +125,10 @@ impl Input for CandidateFilter {
     }
 }
 
-/// A candidate to be created, and the role to apply for at once.
+/// A candidate to create, optionally with a first application.
 pub struct NewCandidate {
     profile: Profile,
-    /// An open role to apply for at once.
+    /// An open role that the candidate applies for.
     role_id: Option<Id>,
 }
 
@@ -144,19 +144,19 @@ impl Input for NewCandidate {
     }
 }
 
-/// What a PATCH of a candidate changes.
+/// Changes to a candidate.
 pub struct CandidatePatch {
     name: Option<Name>,
     email: Option<Email>,
     phone: Change<Phone>,
-    resume_url: Change<SentAddress>,
+    resume_url: Change<ResumeAddress>,
 }
 
-/// Where a résumé is said to be. It may be a link that we made, and those are longer than what is kept: what has a
-/// signature is looked at once the candidate's own link is known.
-struct SentAddress(WebAddress);
+/// A résumé address in a PATCH. A client may send back one of our own signed links, which are longer than a
+/// `WebAddress` may be, so a signed link is validated only when it is not the link to the candidate's current file.
+struct ResumeAddress(WebAddress);
 
-impl Value for SentAddress {
+impl Value for ResumeAddress {
     fn read(scalar: &Scalar<'_>) -> Result<Option<Self>, String> {
         let address = match scalar {
             Scalar::Text(text) if text.contains("X-Amz-Signature=") => {
@@ -169,7 +169,7 @@ impl Value for SentAddress {
 
     fn schema() -> RefOr<Schema> {
         let link = string().pattern(Some("X-Amz-Signature="));
-        let link = link.description(Some("The link to the candidate's file, as an answer had it."));
+        let link = link.description(Some("The link to the candidate's file from an earlier response."));
         AnyOfBuilder::new().item(WebAddress::schema()).item(link).into()
     }
 }
@@ -185,23 +185,23 @@ impl Input for CandidatePatch {
     }
 }
 
-/// Where to advance to.
+/// A move to another stage.
 pub struct Advance {
-    /// Another of the four stages.
+    /// The new stage, which must differ from the current one.
     stage: Stage,
 }
 
 impl Input for Advance {
     fn read(fields: &mut impl Fields) -> Option<Self> {
-        let Ahead(stage) = fields.required("stage")?;
+        let OpenStage(stage) = fields.required("stage")?;
         Some(Self { stage })
     }
 }
 
-/// A stage that is no end.
-struct Ahead(Stage);
+/// A stage other than `hired` and `rejected`.
+struct OpenStage(Stage);
 
-impl Value for Ahead {
+impl Value for OpenStage {
     fn read(scalar: &Scalar<'_>) -> Result<Option<Self>, String> {
         match Stage::read(scalar) {
             Ok(Some(stage)) if !stage.is_end() => Ok(Some(Self(stage))),
@@ -210,16 +210,16 @@ impl Value for Ahead {
     }
 
     fn schema() -> RefOr<Schema> {
-        let ahead = Stage::ALL.into_iter().filter(|stage| !stage.is_end()).map(Stage::as_str);
-        string().enum_values(Some(ahead)).into()
+        let open = Stage::ALL.into_iter().filter(|stage| !stage.is_end()).map(Stage::as_str);
+        string().enum_values(Some(open)).into()
     }
 }
 
-/// Why a candidate is rejected.
+/// The reason for a rejection.
 pub struct Rejection {
-    /// Why.
+    /// The reason.
     reason: Option<Reason>,
-    /// What there is to say about it.
+    /// Further notes.
     notes: Option<Notes>,
 }
 
@@ -229,7 +229,7 @@ impl Input for Rejection {
     }
 }
 
-/// When a candidate starts.
+/// The details of a hire.
 pub struct Hire {
     /// The first day at work.
     start_date: Option<Date>,
@@ -241,9 +241,9 @@ impl Input for Hire {
     }
 }
 
-/// What to apply for.
+/// An application to create.
 pub struct NewApplication {
-    /// An open role that the candidate has not applied for.
+    /// An open role that the candidate has not applied for yet.
     role_id: Id,
 }
 
@@ -253,11 +253,11 @@ impl Input for NewApplication {
     }
 }
 
-/// What to be screened for, and when.
+/// A voice screen to create.
 pub struct NewScreen {
     /// An open or paused role.
     role_id: Id,
-    /// When the call is to be made, within the next 90 days; at once where it is not given.
+    /// When to call, at most 90 days ahead. If absent, the call is made immediately.
     scheduled_at: Option<Timestamp>,
 }
 
@@ -269,69 +269,79 @@ impl Input for NewScreen {
     }
 }
 
-/// Lists the organization's candidates, newest first: those who have applied for a role, those in a stage, or both.
-async fn list(call: Call<Listing<CandidateFilter>>) -> Result<Reply<Collection<Candidate>>, Error> {
-    let (filter, page) = call.listing()?;
-    let candidates = call.store().list_candidates(call.tenant(), filter.role_id, filter.stage, &page).await?;
-    let links = ResumeLinks::of_candidates(call.providers(), call.now(), &candidates.items).await;
-    call.reply(candidates, |candidate| Candidate::of(candidate, &links))
+/// Lists candidates, newest first. `role_id` and `stage` narrow the list and can be combined.
+async fn list(request: ApiRequest<Listing<CandidateFilter>>) -> Result<Reply<Collection<Candidate>>, Error> {
+    let (filter, page) = request.listing()?;
+    let candidates = request
+        .context
+        .store()
+        .list_candidates(request.tenant(), filter.role_id, filter.stage, &page)
+        .await?;
+    let links =
+        ResumeLinks::of_candidates(request.context.providers(), request.context.now(), &candidates.items)
+            .await;
+    request.reply(candidates, |candidate| Candidate::of(candidate, &links))
 }
 
-/// Creates a candidate; with `role_id`, the candidate applies for that role at once.
-async fn create(call: Call<NewCandidate>) -> Result<Reply<Created<Candidate>>, Error> {
-    let NewCandidate { profile, role_id } = call.input()?;
-    let mut file = CandidateFile::new(call.new_id(), profile, call.now());
-    let id = file.candidate.id;
-    let mut writes = call.writes();
-    let mut happenings = vec![Happening::Created { source: Source::Manual }];
+/// Creates a candidate. With `role_id`, the candidate also applies for that role.
+async fn create(request: ApiRequest<NewCandidate>) -> Result<Reply<Created<Candidate>>, Error> {
+    let NewCandidate { profile, role_id } = request.input()?;
+    let mut record = CandidateRecord::new(request.context.ids().next(), profile, request.context.now());
+    let address = request.address("candidates", record.candidate.id);
+    let mut transaction = request.transaction();
     if let Some(role_id) = role_id {
-        let role = call.store().find_role(call.tenant(), role_id).await?.ok_or_else(no_such_role)?;
-        file = file.apply(call.new_id(), role_id, role.status, Source::Manual, call.now())?;
-        // It was created with the application, so that it is still in its first version.
-        file.version = 1;
-        happenings.push(insert_application(&mut writes, &file)?.1);
-        writes.require_role(&role);
+        let role =
+            request.context.store().find_role(request.tenant(), role_id).await?.ok_or_else(unknown_role)?;
+        let (applicant, author) = (Applicant::New(record), request.author());
+        (record, _) = apply_for(&mut transaction, applicant, &role, Source::Manual, None, &author)?;
+    } else {
+        let created = TouchpointKind::Created { source: Source::Manual };
+        transaction.insert_candidate(record.clone(), &request.author().touchpoints([created]))?;
     }
-    writes.insert_candidate(&file)?;
-    note(&call, &mut writes, &file, happenings)?;
-    let address = call.address("candidates", id);
-    call.commit(writes, reply(&call, file.candidate).await?.created(address)).await
+    request.commit(transaction, reply(&request, record.candidate).await?.created(address)).await
 }
 
-/// Shows a candidate with all applications, voice screens and touchpoints.
-async fn show(call: Call<()>) -> Result<Reply<CandidateDetail>, Error> {
-    let page = call.store().find_candidate_page(call.tenant(), call.id()?).await?.ok_or(Error::NotFound)?;
-    call.input()?;
-    let titles = titles(&call, &page).await?;
-    let links = ResumeLinks::of_page(call.providers(), call.now(), &page).await;
+/// Returns a candidate with all applications, voice screens and touchpoints.
+async fn show(request: ApiRequest<()>) -> Result<Reply<CandidateDetail>, Error> {
+    let page = request
+        .context
+        .store()
+        .find_candidate_page(request.tenant(), request.context.id()?)
+        .await?
+        .ok_or(Error::NotFound)?;
+    request.input()?;
+    let titles = load_titles(&request, &page).await?;
+    let links = ResumeLinks::of_page(request.context.providers(), request.context.now(), &page).await;
     let identity = CandidateDetail::of(page.clone(), &titles, &ResumeLinks::Keys);
     Reply::resource_as(&CandidateDetail::of(page, &titles, &links), &identity)
 }
 
-/// Changes the fields that are sent: a value sets, `null` clears, absence leaves as it is. What changes nothing writes
-/// nothing.
-async fn update(call: Call<CandidatePatch>) -> Result<Reply<Candidate>, Error> {
-    let before = find(&call).await?;
-    let patch = call.input()?;
-    // The tag may be that of the candidate by itself, or of its page.
-    if call.check_precondition(&Candidate::of(before.candidate.clone(), &ResumeLinks::Keys)).is_err() {
-        let page = call.store().find_candidate_page(call.tenant(), before.candidate.id).await?;
+/// Updates the fields that are sent. A value sets a field, `null` clears it, and an absent field stays unchanged. A
+/// no-op PATCH writes nothing.
+async fn update(request: ApiRequest<CandidatePatch>) -> Result<Reply<Candidate>, Error> {
+    let before = find(&request).await?;
+    let patch = request.input()?;
+    // `If-Match` may hold the ETag of the candidate or the ETag of the candidate's detail.
+    if request.check_precondition(&Candidate::of(before.candidate.clone(), &ResumeLinks::Keys)).is_err() {
+        let page = request.context.store().find_candidate_page(request.tenant(), before.candidate.id).await?;
         let page = page.ok_or(Error::NotFound)?;
-        let titles = titles(&call, &page).await?;
-        call.check_precondition(&CandidateDetail::of(page, &titles, &ResumeLinks::Keys))?;
+        let titles = load_titles(&request, &page).await?;
+        request.check_precondition(&CandidateDetail::of(page, &titles, &ResumeLinks::Keys))?;
     }
-    let links = ResumeLinks::of_candidates(call.providers(), call.now(), [&before.candidate]).await;
+    let links =
+        ResumeLinks::of_candidates(request.context.providers(), request.context.now(), [&before.candidate])
+            .await;
     let current = before.candidate.profile.clone();
     let profile = Profile {
         name: patch.name.unwrap_or(current.name),
         email: patch.email.unwrap_or(current.email),
         phone: patch.phone.apply(current.phone),
         resume: match patch.resume_url {
-            // Whoever sends back what they were shown means the file that is there.
-            Change::Set(SentAddress(address)) if !links.lead_to(current.resume.as_ref(), &address) => {
+            // A client that sends back the link from a response keeps the current file.
+            Change::Set(ResumeAddress(address)) if !links.lead_to(current.resume.as_ref(), &address) => {
                 let address = address.as_str().parse();
                 Some(Resume::Address(
-                    address.map_err(|what| Error::Validation(vec![format!("resume_url {what}")]))?,
+                    address.map_err(|wrong| Error::Validation(vec![format!("resume_url {wrong}")]))?,
                 ))
             }
             Change::Clear => None,
@@ -340,189 +350,181 @@ async fn update(call: Call<CandidatePatch>) -> Result<Reply<Candidate>, Error> {
     };
     let fields = changed_fields(&before.candidate.profile, &profile);
     if fields.is_empty() {
-        return reply(&call, before.candidate).await;
+        return reply(&request, before.candidate).await;
     }
-    let file = before.clone().edit(profile, call.now());
-    change(&call, &before, file, Happening::Updated { fields, resume: None }).await
+    let after = before.clone().edit(profile, request.context.now());
+    replace(&request, &before, after, TouchpointKind::Updated { fields, resume: None }).await
 }
 
-/// Moves a candidate to another of the stages applied, screening, interview and offer.
+/// Moves a candidate to another open stage: applied, screening, interview or offer.
 ///
 /// # Errors
 ///
-/// - `invalid_transition`: the candidate is in that stage already, hired or rejected.
-async fn advance(call: Call<Advance>) -> Result<Reply<Candidate>, Error> {
-    let before = find(&call).await?;
-    let to = call.input()?.stage;
-    let file = before.clone().advance(to, call.now())?;
-    change(&call, &before, file, Happening::StageChanged { from: before.candidate.stage, to }).await
+/// - `invalid_transition`: the candidate is already in that stage, hired or rejected.
+async fn advance(request: ApiRequest<Advance>) -> Result<Reply<Candidate>, Error> {
+    let before = find(&request).await?;
+    let to = request.input()?.stage;
+    let after = before.clone().advance(to, request.context.now())?;
+    replace(&request, &before, after, TouchpointKind::StageChanged { from: before.candidate.stage, to }).await
 }
 
-/// Rejects a candidate, and the active applications with it.
+/// Rejects a candidate together with the active applications.
 ///
 /// # Errors
 ///
-/// - `invalid_transition`: the candidate is hired or rejected already.
-async fn reject(call: Call<Rejection>) -> Result<Reply<Candidate>, Error> {
-    let before = find(&call).await?;
-    let Rejection { reason, notes } = call.input()?;
-    let file = before.clone().reject(call.now())?;
-    let rejected = Happening::Rejected { from: before.candidate.stage, reason, notes };
-    change(&call, &before, file, rejected).await
+/// - `invalid_transition`: the candidate is already hired or rejected.
+async fn reject(request: ApiRequest<Rejection>) -> Result<Reply<Candidate>, Error> {
+    let before = find(&request).await?;
+    let Rejection { reason, notes } = request.input()?;
+    let after = before.clone().reject(request.context.now())?;
+    let rejected = TouchpointKind::Rejected { from: before.candidate.stage, reason, notes };
+    replace(&request, &before, after, rejected).await
 }
 
-/// Takes a rejection back: the candidate, and the applications that were rejected with it, stand where they stood.
+/// Undoes a rejection. The candidate returns to the previous stage, and the rejected applications become active again.
 ///
 /// # Errors
 ///
 /// - `invalid_transition`: the candidate is not rejected.
-async fn unreject(call: Call<()>) -> Result<Reply<Candidate>, Error> {
-    let before = find(&call).await?;
-    call.input()?;
-    let file = before.clone().unreject(call.now())?;
-    let to = file.candidate.stage;
-    change(&call, &before, file, Happening::Unrejected { to }).await
+async fn unreject(request: ApiRequest<()>) -> Result<Reply<Candidate>, Error> {
+    let before = find(&request).await?;
+    request.input()?;
+    let after = before.clone().unreject(request.context.now())?;
+    let to = after.candidate.stage;
+    replace(&request, &before, after, TouchpointKind::Unrejected { to }).await
 }
 
-/// Hires a candidate, and marks the active applications with it.
+/// Hires a candidate and marks the active applications as hired.
 ///
 /// # Errors
 ///
-/// - `invalid_transition`: the candidate is hired already, or rejected.
-async fn hire(call: Call<Hire>) -> Result<Reply<Candidate>, Error> {
-    let before = find(&call).await?;
-    let Hire { start_date } = call.input()?;
-    let file = before.clone().hire(call.now())?;
-    change(&call, &before, file, Happening::Hired { from: before.candidate.stage, start_date }).await
+/// - `invalid_transition`: the candidate is already hired or rejected.
+async fn hire(request: ApiRequest<Hire>) -> Result<Reply<Candidate>, Error> {
+    let before = find(&request).await?;
+    let Hire { start_date } = request.input()?;
+    let after = before.clone().hire(request.context.now())?;
+    replace(&request, &before, after, TouchpointKind::Hired { from: before.candidate.stage, start_date })
+        .await
 }
 
-/// Applies for an open role, once.
-async fn apply(call: Call<NewApplication>) -> Result<Reply<Added<ShownApplication>>, Error> {
-    let (before, role) = find_with_role(&call, |input: &NewApplication| input.role_id).await?;
-    let role = role.ok_or_else(no_such_role)?;
-    let file = before.clone().apply(call.new_id(), role.id, role.status, Source::Api, call.now())?;
-    let mut writes = call.writes();
-    writes.replace_candidate(&before, &file)?;
-    writes.require_role(&role);
-    let (application, applied) = insert_application(&mut writes, &file)?;
-    note(&call, &mut writes, &file, [applied])?;
+/// Creates an application for an open role. A candidate can apply for a role only once.
+async fn apply(request: ApiRequest<NewApplication>) -> Result<Reply<Added<Application>>, Error> {
+    let (before, role) = find_with_role(&request, |input: &NewApplication| input.role_id).await?;
+    let role = role.ok_or_else(unknown_role)?;
+    let mut transaction = request.transaction();
+    let (applicant, author) = (Applicant::Known(before), request.author());
+    let (_, application) = apply_for(&mut transaction, applicant, &role, Source::Api, None, &author)?;
     let titles = HashMap::from([(role.id, (role.content.title, role.status))]);
-    let shown = ShownApplication::of(&application, &titles).ok_or(Error::NotFound)?;
-    call.commit(writes, Reply::ok(&shown)?.created_without_address()).await
+    let application = Application::of(&application, &titles).ok_or(Error::NotFound)?;
+    request.commit(transaction, Reply::ok(&application)?.created_without_address()).await
 }
 
-/// Invites a candidate to a voice screen for a role. The call follows: at once, or at `scheduled_at`.
+/// Invites a candidate to a voice screen for a role. The call is made immediately or at `scheduled_at`.
 ///
 /// # Errors
 ///
 /// - `invalid_transition`: the candidate is hired or rejected.
 /// - `channel_not_connected`: no voice provider is set up.
-async fn invite_screen(call: Call<NewScreen>) -> Result<Reply<Created<Screen>>, Error> {
-    let mode = call.organization().mode;
-    let (before, role) = find_with_role(&call, |input: &NewScreen| input.role_id).await?;
-    let NewScreen { role_id, scheduled_at } = call.input()?;
-    let provider = call.providers().voice_provider(mode);
-    let mut wrong = Vec::new();
+async fn invite_screen(request: ApiRequest<NewScreen>) -> Result<Reply<Created<Screen>>, Error> {
+    let mode = request.organization().mode;
+    let (before, role) = find_with_role(&request, |input: &NewScreen| input.role_id).await?;
+    let NewScreen { role_id, scheduled_at } = request.input()?;
+    let voice = request.context.providers().voice(mode);
+    let mut messages = Vec::new();
     match &role {
-        None => wrong.push(NO_SUCH_ROLE.to_owned()),
+        None => messages.push(UNKNOWN_ROLE.to_owned()),
         Some(role) => {
-            let refused = before.check_invitation(role_id, role.status).err();
-            wrong.extend(refused.map(|refused| refused.to_string()));
+            let error = before.check_invitation(role_id, role.status).err();
+            messages.extend(error.map(|error| error.to_string()));
         }
     }
-    wrong.extend(wrong_schedule(scheduled_at, call.now()).map(str::to_owned));
-    if provider == Some(VoiceProvider::Vapi) && before.candidate.profile.phone.is_none() {
-        wrong.push("phone can't be blank: the candidate has no number to call".to_owned());
+    messages.extend(check_schedule(scheduled_at, request.context.now()).map(str::to_owned));
+    let needs_phone = voice.as_ref().is_some_and(|voice| voice.needs_phone());
+    if needs_phone && before.candidate.profile.phone.is_none() {
+        messages.push("phone can't be blank: the candidate has no number to call".to_owned());
     }
-    let (Some(role), true) = (role, wrong.is_empty()) else { return Err(Error::Validation(wrong)) };
-    let provider = provider.ok_or_else(|| {
+    let (Some(role), true) = (role, messages.is_empty()) else { return Err(Error::Validation(messages)) };
+    let voice = voice.ok_or_else(|| {
         Error::ChannelNotConnected("voice calls are not set up: no voice provider is configured".to_owned())
     })?;
-    let (id, candidate_id) = (call.new_id(), before.candidate.id);
-    let after = before.clone().invite(OpenScreen { id, role_id }, call.now())?;
+    let (id, candidate_id) = (request.context.ids().next(), before.candidate.id);
+    let after = before.clone().invite(OpenScreen { id, role_id }, request.context.now())?;
     let invitation = Invitation { id, candidate_id, role_id, scheduled_at };
-    let screen = ScreenFile::invited(invitation, provider, call.base_url().to_owned(), call.now());
+    let now = request.context.now();
+    let order_at = voice.order_at(scheduled_at, now);
+    let screen = ScreenRecord::invited(
+        invitation,
+        voice.provider(),
+        order_at,
+        request.context.base_url().to_owned(),
+        now,
+    );
 
-    let mut writes = call.writes();
-    writes.replace_candidate(&before, &after)?;
-    writes.require_role(&role);
-    writes.insert_screen(&screen)?;
-    let mut happenings = vec![Happening::ScreenInvited { screen_id: id, role_id, scheduled_at }];
+    let mut transaction = request.transaction();
+    transaction.require_role(&role);
+    transaction.insert_screen(&screen)?;
+    let mut kinds = vec![TouchpointKind::ScreenInvited { screen_id: id, role_id, scheduled_at }];
     let (from, to) = (before.candidate.stage, after.candidate.stage);
     if from != to {
-        happenings.push(Happening::StageChanged { from, to });
+        kinds.push(TouchpointKind::StageChanged { from, to });
     }
-    note(&call, &mut writes, &after, happenings)?;
-    let address = call.address("voice_screens", id);
-    call.commit(writes, Reply::resource(&Screen::from(screen.screen))?.created(address)).await
+    transaction.replace_candidate(&before, &after, &request.author().touchpoints(kinds))?;
+    let address = request.address("voice_screens", id);
+    request.commit(transaction, Reply::resource(&Screen::from(screen.screen))?.created(address)).await
 }
 
-async fn find<I>(call: &Call<I>) -> Result<CandidateFile, Error> {
-    call.store().find_candidate(call.tenant(), call.id()?).await?.ok_or(Error::NotFound)
+async fn find<I>(request: &ApiRequest<I>) -> Result<CandidateRecord, Error> {
+    request
+        .context
+        .store()
+        .find_candidate(request.tenant(), request.context.id()?)
+        .await?
+        .ok_or(Error::NotFound)
 }
 
-/// The candidate in the path, and the role in the body if the tenant has it. Where the body names none, the candidate
-/// must exist all the same: existence goes before validation.
+/// Loads the candidate in the path and the role in the body, which is `None` if the tenant has no such role. An invalid
+/// body is reported only after the candidate was found, because existence is checked before validation.
 async fn find_with_role<I: Input>(
-    call: &Call<I>,
+    request: &ApiRequest<I>,
     role_id: impl Fn(&I) -> Id,
-) -> Result<(CandidateFile, Option<model::Role>), Error> {
-    let id = call.id()?;
-    let role_id = match call.input() {
+) -> Result<(CandidateRecord, Option<model::Role>), Error> {
+    let id = request.context.id()?;
+    let role_id = match request.input() {
         Ok(input) => role_id(&input),
         Err(invalid) => {
-            find(call).await?;
+            find(request).await?;
             return Err(invalid);
         }
     };
-    let (file, role) = call.store().find_candidate_and_role(call.tenant(), id, role_id).await?;
-    Ok((file.ok_or(Error::NotFound)?, role))
+    let (record, role) =
+        request.context.store().find_candidate_and_role(request.tenant(), id, role_id).await?;
+    Ok((record.ok_or(Error::NotFound)?, role))
 }
 
-async fn change<I>(
-    call: &Call<I>,
-    before: &CandidateFile,
-    file: CandidateFile,
-    happening: Happening,
+/// Replaces a candidate and records why.
+async fn replace<I>(
+    request: &ApiRequest<I>,
+    before: &CandidateRecord,
+    after: CandidateRecord,
+    kind: TouchpointKind,
 ) -> Result<Reply<Candidate>, Error> {
-    let mut writes = call.writes();
-    writes.replace_candidate(before, &file)?;
-    note(call, &mut writes, &file, [happening])?;
-    call.commit(writes, reply(call, file.candidate).await?).await
+    let mut transaction = request.transaction();
+    transaction.replace_candidate(before, &after, &request.author().touchpoints([kind]))?;
+    request.commit(transaction, reply(request, after.candidate).await?).await
 }
 
-/// The reply that shows a candidate. Its tag does not change with the links, which expire.
-async fn reply<I>(call: &Call<I>, candidate: model::Candidate) -> Result<Reply<Candidate>, Error> {
-    let links = ResumeLinks::of_candidates(call.providers(), call.now(), [&candidate]).await;
+/// Returns the reply with a candidate. Its `ETag` does not depend on résumé links, which expire.
+async fn reply<I>(request: &ApiRequest<I>, candidate: model::Candidate) -> Result<Reply<Candidate>, Error> {
+    let links =
+        ResumeLinks::of_candidates(request.context.providers(), request.context.now(), [&candidate]).await;
     let identity = Candidate::of(candidate.clone(), &ResumeLinks::Keys);
     Reply::resource_as(&Candidate::of(candidate, &links), &identity)
 }
 
-/// Writes the candidate's latest application, which is new, and says what has happened.
-fn insert_application(writes: &mut Writes, file: &CandidateFile) -> Result<(Application, Happening), Error> {
-    let application = file.applications.last().cloned().ok_or(Error::NotFound)?;
-    writes.insert_application(&file.candidate, &application)?;
-    let Application { id: application_id, role_id, source, .. } = application;
-    Ok((application, Happening::Applied { application_id, role_id, source, submission: None }))
-}
-
-/// Notes in the history what has made this version of a candidate.
-fn note<I>(
-    call: &Call<I>,
-    writes: &mut Writes,
-    file: &CandidateFile,
-    happenings: impl IntoIterator<Item = Happening>,
-) -> Result<(), Error> {
-    let touchpoint =
-        |happening| Touchpoint { id: call.new_id(), happening, at: call.now(), actor: call.actor() };
-    let touchpoints: Vec<_> = happenings.into_iter().map(touchpoint).collect();
-    Ok(writes.insert_touchpoints(file, &touchpoints)?)
-}
-
-/// What the candidate's applications are for.
-async fn titles<I>(call: &Call<I>, page: &CandidatePage) -> Result<Titles, Error> {
-    let roles = page.file.applications.iter().map(|application| application.role_id);
-    Ok(call.store().find_role_titles(call.tenant(), roles).await?)
+/// Loads the titles and statuses of the roles that the candidate has applied for.
+async fn load_titles<I>(request: &ApiRequest<I>, page: &CandidatePage) -> Result<Titles, Error> {
+    let roles = page.record.applications.iter().map(|application| application.role_id);
+    Ok(request.context.store().find_role_titles(request.tenant(), roles).await?)
 }
 
 fn changed_fields(before: &Profile, after: &Profile) -> Vec<String> {
@@ -535,16 +537,17 @@ fn changed_fields(before: &Profile, after: &Profile) -> Vec<String> {
     fields.into_iter().filter(|(_, changed)| *changed).map(|(name, _)| name.to_owned()).collect()
 }
 
-fn wrong_schedule(scheduled_at: Option<Timestamp>, now: Timestamp) -> Option<&'static str> {
-    let ahead = scheduled_at?.duration_since(now);
-    if !ahead.is_positive() {
+/// Returns the validation message for a time at which no screen can be scheduled.
+fn check_schedule(scheduled_at: Option<Timestamp>, now: Timestamp) -> Option<&'static str> {
+    let lead_time = scheduled_at?.duration_since(now);
+    if !lead_time.is_positive() {
         return Some("scheduled_at must be in the future");
     }
-    (ahead > SCHEDULE).then_some("scheduled_at must be within 90 days")
+    (lead_time > MAX_LEAD_TIME).then_some("scheduled_at must be within 90 days")
 }
 
-fn no_such_role() -> Error {
-    Error::Validation(vec![NO_SUCH_ROLE.to_owned()])
+fn unknown_role() -> Error {
+    Error::Validation(vec![UNKNOWN_ROLE.to_owned()])
 }
 
 impl Candidate {
@@ -565,28 +568,28 @@ impl Candidate {
 
 impl CandidateDetail {
     fn of(page: CandidatePage, titles: &Titles, links: &ResumeLinks) -> Self {
-        let CandidatePage { file, screens, touchpoints } = page;
-        let applications = file.applications.iter().rev();
+        let CandidatePage { record, screens, touchpoints } = page;
+        let applications = record.applications.iter().rev();
         Self {
             applications: applications
-                .filter_map(|application| ShownApplication::of(application, titles))
+                .filter_map(|application| Application::of(application, titles))
                 .collect(),
-            candidate: Candidate::of(file.candidate, links),
+            candidate: Candidate::of(record.candidate, links),
             voice_screens: screens.into_iter().map(Screen::from).collect(),
             touchpoints: touchpoints.into_iter().map(|touchpoint| links.link(touchpoint)).collect(),
         }
     }
 }
 
-impl ShownApplication {
-    /// `None` where the role's title is not at hand.
-    fn of(application: &Application, titles: &Titles) -> Option<Self> {
+impl Application {
+    /// Returns `None` if `titles` does not contain the role.
+    fn of(application: &model::Application, titles: &Titles) -> Option<Self> {
         let (role_title, status) = titles.get(&application.role_id)?.clone();
         Some(Self {
             id: application.id,
             role_id: application.role_id,
             role_title,
-            status: application.status.seen_with(status),
+            status: application.status.effective(status),
             source: application.source,
             applied_at: application.applied_at,
         })

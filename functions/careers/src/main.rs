@@ -1,4 +1,4 @@
-//! The function in Lambda.
+//! The Lambda entry point of the `careers` function.
 
 fn main() -> Result<(), lambda_http::Error> {
     shared::runtime::serve([careers::routes(), careers::pages()].concat())

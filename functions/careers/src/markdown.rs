@@ -1,4 +1,4 @@
-//! Descriptions that customers write, as Markdown or as plain text, made into safe HTML or into words alone.
+//! Converts customers' descriptions, written in Markdown or plain text, to safe HTML or to plain text.
 
 use std::collections::{HashMap, HashSet};
 use std::sync::LazyLock;
@@ -6,12 +6,12 @@ use std::sync::LazyLock;
 use ammonia::{Builder, UrlRelative};
 use pulldown_cmark::{Event, HeadingLevel, Options, Parser, Tag, TagEnd, html::push_html};
 
-/// Bytes of HTML at most. 20,000 characters of any ordinary text fit; a text of nothing but markup ends early.
+/// The most bytes of HTML. Any ordinary text of 20,000 characters fits; a text that is only markup is cut.
 const MAX_HTML: usize = 64_000;
-/// Elements within each other at most. What is deeper keeps its words and loses its form.
+/// The deepest nesting of elements. Deeper elements keep their text and lose their markup.
 const MAX_DEPTH: usize = 12;
 
-/// All that a description may contain.
+/// The HTML that a description may contain.
 static ALLOWED: LazyLock<Builder<'static>> = LazyLock::new(|| {
     let mut allowed = Builder::empty();
     allowed
@@ -47,36 +47,37 @@ static ALLOWED: LazyLock<Builder<'static>> = LazyLock::new(|| {
     allowed
 });
 
-/// Safe HTML of a description, at most 64,000 bytes.
+/// Converts a description to safe HTML of at most 64,000 bytes.
 ///
-/// A line is a line, as plain text means it. Headings begin at `h3` and leave no level out. HTML is shown as it was typed,
-/// and of an image its alternative text.
+/// Line breaks are kept, as in plain text. Headings begin at `h3` and skip no level. HTML in the description is shown
+/// as text, and an image is replaced by its alternative text.
 pub(crate) fn html(text: &str) -> String {
     let mut html = String::with_capacity(text.len() + text.len() / 2);
-    push_html(&mut html, shaped(parser(text)));
+    push_html(&mut html, adapted(parser(text)));
     shortened(&ALLOWED.clean(&html).to_string(), MAX_HTML)
 }
 
-/// The words of a description: a line for each paragraph, item and line that was typed, with single spaces between words.
+/// Converts a description to plain text: one line for each paragraph, list item and line break, with single spaces
+/// between words.
 pub(crate) fn plain(text: &str) -> String {
-    let mut words = String::with_capacity(text.len());
+    let mut plain = String::with_capacity(text.len());
     for event in parser(text) {
         match event {
             Event::Text(text) | Event::Code(text) | Event::Html(text) | Event::InlineHtml(text) => {
-                words.push_str(&text);
+                plain.push_str(&text);
             }
-            Event::Start(tag) => words.push_str(separator(tag.to_end())),
-            Event::End(tag) => words.push_str(separator(tag)),
-            _ => words.push('\n'),
+            Event::Start(tag) => plain.push_str(separator(tag.to_end())),
+            Event::End(tag) => plain.push_str(separator(tag)),
+            _ => plain.push('\n'),
         }
     }
-    let lines = words.lines().map(|line| line.split_whitespace().collect::<Vec<_>>().join(" "));
+    let lines = plain.lines().map(|line| line.split_whitespace().collect::<Vec<_>>().join(" "));
     lines.filter(|line| !line.is_empty()).collect::<Vec<_>>().join("\n")
 }
 
-/// The beginning of safe HTML as safe HTML of at most `max` bytes, which are a few hundred at least.
+/// Shortens safe HTML to at most `max` bytes, which must be a few hundred at least. The result is safe HTML, too.
 pub(crate) fn shortened(html: &str, max: usize) -> String {
-    /// What closes the elements that are cut open.
+    /// Bytes reserved for closing the open elements.
     const ROOM: usize = 256;
     if html.len() <= max {
         return html.to_owned();
@@ -89,10 +90,10 @@ fn parser(text: &str) -> Parser<'_> {
     Parser::new_ext(text, Options::ENABLE_TABLES)
 }
 
-/// The document in the form that a page gives it.
-fn shaped<'t>(document: impl Iterator<Item = Event<'t>>) -> impl Iterator<Item = Event<'t>> {
+/// Adapts a document to a page: limits its depth, shifts its headings and turns HTML and images into text.
+fn adapted<'t>(document: impl Iterator<Item = Event<'t>>) -> impl Iterator<Item = Event<'t>> {
     let mut depth = 0;
-    // The levels, as they were written, of the headings that the last heading is below, and its own.
+    // The original levels of the current heading and the headings above it.
     let mut outline: Vec<HeadingLevel> = Vec::new();
     document.filter_map(move |event| match event {
         Event::Start(tag) => {
@@ -135,7 +136,7 @@ fn shaped<'t>(document: impl Iterator<Item = Event<'t>>) -> impl Iterator<Item =
     })
 }
 
-/// The element of a heading with `depth - 1` headings above it.
+/// Returns the level of a heading with `depth - 1` headings above it.
 const fn heading_at(depth: usize) -> HeadingLevel {
     match depth {
         0 | 1 => HeadingLevel::H3,
@@ -145,7 +146,7 @@ const fn heading_at(depth: usize) -> HeadingLevel {
     }
 }
 
-/// What stands between the words before and after the border of an element.
+/// Returns the separator between the texts inside and outside an element.
 const fn separator(tag: TagEnd) -> &'static str {
     match tag {
         TagEnd::Emphasis | TagEnd::Strong | TagEnd::Link | TagEnd::Image => "",
@@ -163,7 +164,7 @@ mod tests {
     use std::time::Duration;
 
     #[test]
-    fn markdown_becomes_html() {
+    fn markdown_is_converted_to_html() {
         for (text, expected) in [
             ("one\ntwo\n\nthree", "<p>one<br>\ntwo</p>\n<p>three</p>\n"),
             ("* a\n* *b*", "<ul>\n<li>a</li>\n<li><em>b</em></li>\n</ul>\n"),
@@ -192,21 +193,21 @@ mod tests {
     }
 
     #[test]
-    fn headings_begin_at_the_third_level_and_leave_none_out() {
+    fn headings_begin_at_the_third_level_and_skip_none() {
         let headings = html("## a\n#### b\n##### c\n###### d\n#### e\n# f\n### g\n");
         let levels: Vec<_> = headings.lines().map(|line| &line[..5]).collect();
         assert_eq!(levels, ["<h3>a", "<h4>b", "<h5>c", "<h6>d", "<h4>e", "<h3>f", "<h4>g"]);
     }
 
     #[test]
-    fn words_are_left_of_markdown() {
+    fn markdown_is_converted_to_plain_text() {
         let text = "# We  build\n\nthings\twith **care**\nand <b>.\n\n- one\n- two\n  - [three](https://a.example)\n\n\
                     |a|b|\n|-|-|\n|c|![d](e)|\n\n```\nlet  x;\n```\n***\nend&amp;";
-        let words = "We build\nthings with care\nand <b>.\none\ntwo\nthree\na b\nc d\nlet x;\nend&";
-        assert_eq!(plain(text), words);
+        let expected = "We build\nthings with care\nand <b>.\none\ntwo\nthree\na b\nc d\nlet x;\nend&";
+        assert_eq!(plain(text), expected);
     }
 
-    /// 20,000 characters of each that have brought Markdown parsers or HTML sanitizers to their knees.
+    /// Returns long texts that are known to slow down Markdown parsers or HTML sanitizers.
     fn bombs() -> Vec<String> {
         let repeated = [
             ">",
@@ -279,7 +280,7 @@ mod tests {
     }
 
     #[test]
-    fn no_text_takes_long_or_grows_without_bound() {
+    fn conversion_is_fast_and_bounded_for_every_text() {
         let (done, finished) = mpsc::channel();
         thread::spawn(move || {
             for bomb in bombs() {
@@ -296,13 +297,15 @@ mod tests {
             }
         });
         for _ in bombs() {
-            finished.recv_timeout(Duration::from_secs(10)).expect("a bomb takes at most moments");
+            finished
+                .recv_timeout(Duration::from_secs(10))
+                .expect("each text is converted within ten seconds");
         }
     }
 
     proptest! {
         #[test]
-        fn cleaned_html_is_clean_and_what_is_cut_stays_so(text in "([<>&\"'a-c#*_`\\[\\]()!:|\n -]|javascript:|https://|🦀){0,60}", max in 300_usize..600) {
+        fn html_is_safe_before_and_after_shortening(text in "([<>&\"'a-c#*_`\\[\\]()!:|\n -]|javascript:|https://|🦀){0,60}", max in 300_usize..600) {
             let html = html(&text.repeat(9));
             prop_assert_eq!(&ALLOWED.clean(&html).to_string(), &html);
             let short = shortened(&html, max);

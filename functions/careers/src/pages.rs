@@ -1,73 +1,79 @@
-//! The pages as their templates see them: plain text and numbers, nothing of the model.
+//! The data of the page templates, as plain text and numbers without model types.
 //!
-//! Texts that a page composes of several things, such as salaries, arrive composed.
+//! Composed texts, such as salaries, are already formatted.
 
 use std::fmt::Write;
 
 use askama::Template;
 use shared::http::page::{Problem, problem_of};
 
-/// What every page of a known organization has around its content.
-pub(crate) struct Frame<'p> {
-    /// What the stylesheet's address carries.
+/// The layout around every page of an organization's career site.
+pub(crate) struct Layout<'p> {
+    /// The version in the stylesheet's URL.
     pub(crate) style_version: &'p str,
-    /// The name that candidates read.
+    /// The organization's public name.
     pub(crate) organization: &'p str,
-    /// Where the openings are: `/careers/acme`.
+    /// The path of the list of openings: `/careers/acme`.
     pub(crate) portal: &'p str,
-    /// The organization's logo, an absolute address.
+    /// The absolute URL of the organization's logo.
     pub(crate) logo_url: Option<&'p str>,
-    /// The organization's colours: the text of one inline style sheet, which sets `--accent` and `--on-accent`, for light
-    /// and for dark.
+    /// The organization's colours: an inline stylesheet that sets `--accent` and `--on-accent` for light and dark mode.
     pub(crate) theme: Option<&'p str>,
-    /// The page's one address, absolute.
+    /// The page's canonical URL, absolute.
     pub(crate) canonical: Option<String>,
-    /// What search engines are told: `noindex`.
+    /// The content of the `robots` meta tag: `noindex`.
     pub(crate) robots: Option<&'static str>,
-    /// Whether it shows test data.
+    /// Whether the site shows test data.
     pub(crate) is_test: bool,
 }
 
 /// The list of openings.
 #[derive(Template)]
 #[template(path = "openings.html")]
-pub(crate) struct Openings<'p> {
-    /// What is around it.
-    pub(crate) frame: Frame<'p>,
-    /// The organization in one paragraph.
+pub(crate) struct OpeningsPage<'p> {
+    /// The layout.
+    pub(crate) layout: Layout<'p>,
+    /// A paragraph about the organization.
     pub(crate) introduction: Option<&'p str>,
-    /// What is searched for.
-    pub(crate) search: Search<'p>,
-    /// Whether anything is.
+    /// The search form.
+    pub(crate) search: SearchForm<'p>,
+    /// Whether the list is filtered by a search.
     pub(crate) is_search: bool,
-    /// Departments to suggest.
+    /// Suggested departments.
     pub(crate) departments: Vec<&'p str>,
-    /// Places to suggest.
+    /// Suggested locations.
     pub(crate) locations: Vec<&'p str>,
     /// A page of openings, newest first.
     pub(crate) cards: Vec<Card<'p>>,
-    /// Where the next page is.
+    /// The path of the next page.
     pub(crate) next: Option<String>,
-    /// Whether no page is before this one.
+    /// Whether this is the first page.
     pub(crate) is_first: bool,
-    /// Whether the search read its share of the openings without filling the page; `next` goes on.
-    pub(crate) goes_on: bool,
+    /// Whether the search stopped at its read limit before the page was full. The `next` page continues it.
+    pub(crate) is_partial: bool,
 }
 
-/// What is searched for, as it was typed.
-pub(crate) struct Search<'p> {
-    /// Words of the title.
-    pub(crate) words: &'p str,
+impl OpeningsPage<'_> {
+    /// Whether the page shows all results, so that they can be counted.
+    const fn is_complete(&self) -> bool {
+        self.is_first && self.next.is_none()
+    }
+}
+
+/// The search form, with what was typed.
+pub(crate) struct SearchForm<'p> {
+    /// Keywords.
+    pub(crate) keywords: &'p str,
     /// The department.
     pub(crate) department: &'p str,
-    /// The place.
+    /// The location.
     pub(crate) location: &'p str,
     /// `onsite`, `hybrid` or `remote`.
     pub(crate) remote_policy: Option<&'static str>,
 }
 
-impl Search<'_> {
-    /// Whether more than words is searched for.
+impl SearchForm<'_> {
+    /// Whether the search uses filters besides keywords.
     fn has_filters(&self) -> bool {
         !self.department.is_empty() || !self.location.is_empty() || self.remote_policy.is_some()
     }
@@ -75,164 +81,165 @@ impl Search<'_> {
 
 /// An opening in the list.
 pub(crate) struct Card<'p> {
-    /// Where its page is.
+    /// The path of its page.
     pub(crate) path: String,
     /// The title.
     pub(crate) title: &'p str,
     /// The department.
     pub(crate) department: Option<&'p str>,
-    /// The place.
+    /// The location.
     pub(crate) location: Option<&'p str>,
     /// `onsite`, `hybrid` or `remote`.
     pub(crate) remote_policy: Option<&'static str>,
-    /// The range, in words.
+    /// The formatted salary range.
     pub(crate) salary: Option<String>,
     /// How long it has been open: `3 days ago`.
     pub(crate) age: String,
-    /// Since when: `2026-11-20`.
+    /// The date on which it opened: `2026-11-20`.
     pub(crate) date: String,
 }
 
-/// An opening, and the form to apply with.
+/// A job with the application form.
 #[derive(Template)]
 #[template(path = "job.html")]
-pub(crate) struct Job<'p> {
-    /// What is around it.
-    pub(crate) frame: Frame<'p>,
+pub(crate) struct JobPage<'p> {
+    /// The layout.
+    pub(crate) layout: Layout<'p>,
     /// The title.
     pub(crate) title: &'p str,
     /// The department.
     pub(crate) department: Option<&'p str>,
-    /// The place.
+    /// The location.
     pub(crate) location: Option<&'p str>,
     /// `onsite`, `hybrid` or `remote`.
     pub(crate) remote_policy: Option<&'static str>,
-    /// The range, in words.
+    /// The formatted salary range.
     pub(crate) salary: Option<String>,
     /// How long it has been open: `3 days ago`.
     pub(crate) age: String,
-    /// Since when: `2026-11-20`.
+    /// The date on which it opened: `2026-11-20`.
     pub(crate) date: String,
-    /// What the work is: HTML that [`crate::markdown::html`] made.
+    /// The description: HTML from [`crate::markdown::html`].
     pub(crate) description: Option<String>,
-    /// What it takes: likewise.
+    /// The requirements: HTML from [`crate::markdown::html`].
     pub(crate) requirements: Option<String>,
-    /// The opening for machines: JSON that [`crate::job_posting`] made.
+    /// Structured data for search engines: JSON from [`crate::json_ld`].
     pub(crate) json_ld: Option<String>,
-    /// What the work is, in at most 200 characters of plain text.
+    /// The beginning of the description, at most 200 characters of plain text.
     pub(crate) description_text: String,
-    /// Whether one can apply, and with what.
-    pub(crate) application: Application<'p>,
+    /// The application form, unless applications are paused.
+    pub(crate) applications: Applications<'p>,
 }
 
-impl Job<'_> {
-    /// What is wrong with the application that was sent.
+impl JobPage<'_> {
+    /// Returns the problems with a submitted application.
     fn problems(&self) -> &[Problem] {
-        match &self.application {
-            Application::Open(form) => &form.problems,
-            Application::Closed => &[],
+        match &self.applications {
+            Applications::Open(form) => &form.problems,
+            Applications::Paused => &[],
         }
     }
 }
 
-/// Whether one can apply to an opening.
-pub(crate) enum Application<'p> {
-    /// With this form.
-    Open(Form<'p>),
-    /// Not now: the role is paused.
-    Closed,
+/// Whether a job accepts applications.
+pub(crate) enum Applications<'p> {
+    /// It accepts applications with this form.
+    Open(ApplicationForm<'p>),
+    /// It does not accept applications while the role is paused.
+    Paused,
 }
 
-/// The form to apply with, as it was typed.
-pub(crate) struct Form<'p> {
-    /// Where it is sent.
+/// The application form, with what was typed.
+pub(crate) struct ApplicationForm<'p> {
+    /// The path that the form is submitted to.
     pub(crate) action: String,
     /// The name.
     pub(crate) name: &'p str,
     /// The e-mail address.
     pub(crate) email: &'p str,
-    /// The telephone number.
+    /// The phone number.
     pub(crate) phone: &'p str,
-    /// Where the resume is.
+    /// The link to the resume.
     pub(crate) resume_url: &'p str,
-    /// A few words.
+    /// The note.
     pub(crate) note: &'p str,
-    /// Whether the organization may keep it.
+    /// Whether the candidate agreed to the storage of the application.
     pub(crate) has_consent: bool,
-    /// Of the fields `name`, `email`, `phone`, `resume_url`, `note` and `consent`; `apply` is the form as a whole.
+    /// Problems with the fields `name`, `email`, `phone`, `resume_url`, `note` and `consent`, or with the whole form
+    /// (`apply`).
     pub(crate) problems: Vec<Problem>,
 }
 
-/// Thanks for an application, and a chance to add the resume.
+/// The confirmation of an application, with a form to upload a resume.
 #[derive(Template)]
 #[template(path = "received.html")]
-pub(crate) struct Received<'p> {
-    /// What is around it.
-    pub(crate) frame: Frame<'p>,
+pub(crate) struct ConfirmationPage<'p> {
+    /// The layout.
+    pub(crate) layout: Layout<'p>,
     /// The job's title.
     pub(crate) title: &'p str,
-    /// Where the job's page is.
+    /// The path of the job's page.
     pub(crate) job_path: &'p str,
-    /// Where a resume can be sent.
-    pub(crate) upload: Option<Upload>,
-    /// Whether the resume has arrived.
+    /// The form to upload a resume.
+    pub(crate) upload: Option<FileForm>,
+    /// Whether a resume was attached.
     pub(crate) is_attached: bool,
-    /// Why it could not be taken, a sentence.
+    /// Why the uploaded file was rejected, a sentence.
     pub(crate) problem: Option<String>,
 }
 
-/// A form that sends a file.
-pub(crate) struct Upload {
-    /// Where it is sent, an absolute address.
+/// A form that uploads a file.
+pub(crate) struct FileForm {
+    /// The absolute URL that the form is submitted to.
     pub(crate) action: String,
-    /// Names and values that go before the file, in this order.
+    /// Names and values of the hidden fields, in the order in which they precede the file.
     pub(crate) fields: Vec<(String, String)>,
 }
 
-/// A job that is no longer offered.
+/// A job that is no longer available.
 #[derive(Template)]
 #[template(path = "gone.html")]
-pub(crate) struct Gone<'p> {
-    /// What is around it.
-    pub(crate) frame: Frame<'p>,
-    /// The job's title, where it may still be told.
+pub(crate) struct GonePage<'p> {
+    /// The layout.
+    pub(crate) layout: Layout<'p>,
+    /// The job's title, if it was ever public.
     pub(crate) title: Option<&'p str>,
 }
 
-/// An address without a job.
+/// Not found: no job has this address.
 #[derive(Template)]
 #[template(path = "unknown_job.html")]
-pub(crate) struct UnknownJob<'p> {
-    /// What is around it.
-    pub(crate) frame: Frame<'p>,
+pub(crate) struct UnknownJobPage<'p> {
+    /// The layout.
+    pub(crate) layout: Layout<'p>,
 }
 
-/// An address without an organization.
+/// Not found: no organization has this address.
 #[derive(Template)]
 #[template(path = "unknown_organization.html")]
-pub(crate) struct UnknownOrganization<'p> {
-    /// What the stylesheet's address carries.
+pub(crate) struct UnknownOrganizationPage<'p> {
+    /// The version in the stylesheet's URL.
     pub(crate) style_version: &'p str,
 }
 
-/// More applications from one network than are taken.
+/// Too many applications from one network.
 #[derive(Template)]
 #[template(path = "too_many.html")]
-pub(crate) struct TooMany<'p> {
-    /// What is around it.
-    pub(crate) frame: Frame<'p>,
-    /// In how many minutes they are taken again, at least one.
+pub(crate) struct TooManyApplicationsPage<'p> {
+    /// The layout.
+    pub(crate) layout: Layout<'p>,
+    /// The minutes until applications are accepted again, at least one.
     pub(crate) minutes: i64,
-    /// Where the job's page is.
+    /// The path of the job's page.
     pub(crate) job_path: &'p str,
 }
 
-/// What the list is called.
-fn openings_at(frame: &Frame) -> String {
-    format!("Openings at {}", frame.organization)
+/// Returns the title of the list of openings.
+fn openings_title(layout: &Layout) -> String {
+    format!("Openings at {}", layout.organization)
 }
 
-/// Where people may work, in words.
+/// Returns the label of a remote policy.
 fn workplace(remote_policy: &str) -> &str {
     match remote_policy {
         "onsite" => "On-site",
@@ -242,13 +249,13 @@ fn workplace(remote_policy: &str) -> &str {
     }
 }
 
-/// Where people may work, in words, unless the place says the same.
+/// Returns the label of a remote policy; `None` if the location is the same word.
 fn workplace_beside(location: Option<&str>, remote_policy: Option<&'static str>) -> Option<&'static str> {
     let workplace = workplace(remote_policy?);
     location.is_none_or(|location| !location.eq_ignore_ascii_case(workplace)).then_some(workplace)
 }
 
-/// `text` as a query carries it (RFC 3986: all but the unreserved characters as percent and two digits).
+/// Percent-encodes a query value: everything except unreserved characters (RFC 3986).
 fn encoded(text: &str) -> String {
     text.bytes().fold(String::with_capacity(text.len()), |mut query, byte| {
         if byte.is_ascii_alphanumeric() || b"-._~".contains(&byte) {
@@ -267,7 +274,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn a_query_carries_any_text(text: String) {
+        fn encoding_any_text_can_be_reversed(text: String) {
             let query = encoded(&text);
             prop_assert!(query.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"-._~%".contains(&byte)));
             let mut parts = query.split('%');
@@ -281,7 +288,7 @@ mod tests {
     }
 
     #[test]
-    fn remote_is_said_once() {
+    fn the_workplace_does_not_repeat_the_location() {
         assert_eq!(workplace_beside(Some("REMOTE"), Some("remote")), None);
         assert_eq!(workplace_beside(Some("Remote"), Some("hybrid")), Some("Hybrid"));
         assert_eq!(workplace_beside(Some("Berlin"), Some("remote")), Some("Remote"));

@@ -1,144 +1,62 @@
-//! Résumé files: a candidate who has applied sends one straight to the bucket; here it is looked at, kept and noted.
+//! Résumé files: checks an uploaded file and attaches it to the candidate.
 
-use std::fmt;
-
-use base64::Engine;
-use base64::engine::general_purpose::URL_SAFE_NO_PAD;
-use jiff::{SignedDuration, Timestamp};
-use sha2::{Digest, Sha256};
-use shared::http::{Error, Page, Parameters, Reply, Visit};
-use shared::model::{Happening, Resume, ResumeFile};
+use shared::http::{Error, RequestContext};
+use shared::model::{Resume, ResumeFile, TouchpointKind};
 use shared::providers::resumes::content::FileKind;
-use shared::providers::resumes::{Bucket, MAX_UPLOAD, Trouble, UploadForm};
-use shared::store::{Upload, Writes};
-use subtle::ConstantTimeEq;
+use shared::providers::resumes::{Bucket, BucketError, MAX_UPLOAD};
+use shared::store::{Transaction, Upload};
 
-use crate::applications::insert_touchpoints;
-use crate::jobs::Found;
-use crate::pages::{self, Received};
+use crate::author::author;
+use crate::job_page::PostedJob;
+use crate::upload_ticket::UploadTicket;
 
-/// How long a file may be sent after the application.
-const LIFETIME: SignedDuration = SignedDuration::from_hours(1);
-/// How long a ticket's random part is.
-const RANDOM: usize = 24;
-
-/// What entitles to send a file with an application: random, signed so that only we can make one, and good for one posting. It
-/// does not say whether there is an application at all.
-pub(crate) struct Ticket {
-    random: String,
-    expires_at: Timestamp,
-    signature: String,
-}
-
-impl Ticket {
-    /// A new ticket for an application to this posting.
-    pub(crate) fn new(visit: &Visit, found: &Found) -> Self {
-        let random = visit.random().token(RANDOM);
-        let expires_at = visit.now().saturating_add(LIFETIME).unwrap_or(Timestamp::MAX);
-        Self::signed(visit, found, random, expires_at)
-    }
-
-    /// The ticket of this text, if we made it for this posting and it is still good.
-    pub(crate) fn read(visit: &Visit, found: &Found, text: &str) -> Option<Self> {
-        let mut parts = text.split('.');
-        let (random, expires_at, signature) = (parts.next()?, parts.next()?, parts.next()?);
-        let expires_at = Timestamp::from_second(expires_at.parse().ok()?).ok()?;
-        let ticket = Self::signed(visit, found, random.to_owned(), expires_at);
-        let is_ours = bool::from(ticket.signature.as_bytes().ct_eq(signature.as_bytes()));
-        (is_ours && visit.now() < expires_at).then_some(ticket)
-    }
-
-    fn signed(visit: &Visit, found: &Found, random: String, expires_at: Timestamp) -> Self {
-        let (tenant, until) = (found.site.career.tenant().to_string(), expires_at.as_second().to_string());
-        let parts = ["upload ticket", &tenant, found.posting.slug.as_str(), &random, &until];
-        let signature = URL_SAFE_NO_PAD.encode(&visit.signing_key().mac(&parts)[..16]);
-        Self { random, expires_at, signature }
-    }
-
-    /// What the table knows it by.
-    pub(crate) fn hash(&self) -> String {
-        URL_SAFE_NO_PAD.encode(Sha256::digest(&self.random))
-    }
-
-    /// Until when it is good.
-    pub(crate) const fn expires_at(&self) -> Timestamp {
-        self.expires_at
-    }
-
-    /// Where its file is put.
-    fn incoming(&self, found: &Found) -> String {
-        let tenant = found.site.career.tenant();
-        format!("incoming/{}/{}/{}", tenant.organization, tenant.mode.as_str(), self.random)
-    }
-}
-
-impl fmt::Display for Ticket {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}.{}.{}", self.random, self.expires_at.as_second(), self.signature)
-    }
-}
-
-/// Shows where a file can be sent; once it is, looks at it and keeps it.
-pub(crate) async fn receive(
-    visit: &Visit,
-    found: &Found,
-    ticket: &Ticket,
-    query: &Parameters,
-) -> Result<Reply<Page>, Error> {
-    let path = format!("{}/apply?ticket={ticket}", found.path());
-    let Some(bucket) = visit.providers().resumes() else { return page(found, None, false, None) };
-    if query.given("attached").is_some() {
-        return page(found, None, true, None);
-    }
-    let mut problem = None;
-    // The bucket adds it to the address that it leads back to.
-    if query.given("etag").is_some() {
-        match keep(visit, found, ticket, bucket).await {
-            Ok(()) => return Ok(Reply::see_other(&format!("{path}&attached=yes"))),
-            Err(NotKept::Because(sentence)) => problem = Some(sentence.to_owned()),
-            Err(NotKept::Failed(error)) => return Err(error),
-        }
-    }
-    let form = bucket.upload_form(&ticket.incoming(found), &found.site.address(&path), visit.now()).await;
-    let form = form.map_err(|trouble| tracing::error!(%trouble, "no form for a résumé")).ok();
-    let status = if problem.is_some() { 422 } else { 200 };
-    Ok(page(found, form, false, problem)?.refused(status))
-}
-
-/// Why a file is not kept.
-enum NotKept {
-    Because(&'static str),
+/// Why a file was not attached.
+pub(crate) enum ResumeError {
+    /// The file was rejected, for this reason, a sentence for the candidate.
+    Rejected(&'static str),
+    /// The request failed.
     Failed(Error),
 }
 
-impl<E: Into<Error>> From<E> for NotKept {
+impl<E: Into<Error>> From<E> for ResumeError {
     fn from(error: E) -> Self {
         Self::Failed(error.into())
     }
 }
 
-/// Keeps what was sent with this ticket, if it is a résumé, and notes it with the candidate: a new candidate's résumé it is,
-/// of one who was known before only the history tells.
-async fn keep(visit: &Visit, found: &Found, ticket: &Ticket, bucket: &Bucket) -> Result<(), NotKept> {
-    let (tenant, now) = (found.site.career.tenant(), visit.now());
-    let incoming = ticket.incoming(found);
-    let object = match bucket.read(&incoming, MAX_UPLOAD, now).await {
+/// Attaches the file that was uploaded with this ticket, if it is a résumé. For a candidate created with the
+/// application, the file becomes the résumé; for a candidate who existed before, it only appears in the history.
+pub(crate) async fn attach(
+    context: &RequestContext,
+    job: &PostedJob,
+    ticket: &UploadTicket,
+    bucket: &Bucket,
+) -> Result<(), ResumeError> {
+    let (tenant, now) = (job.site.career.tenant(), context.now());
+    let key = ticket.upload_key(job);
+    let object = match bucket.read(&key, MAX_UPLOAD, now).await {
         Ok(Some(object)) => object,
-        Ok(None) => return Err(NotKept::Because("The file has not arrived. Send it again.")),
-        Err(trouble) => return Err(NotKept::Because(unreachable(&trouble))),
+        Ok(None) => {
+            return Err(ResumeError::Rejected("We did not receive the file. Please upload it again."));
+        }
+        Err(error) => return Err(unavailable(&error)),
     };
     let Some(kind) = FileKind::of(&object.bytes) else {
-        return Err(NotKept::Because("This is no PDF, DOC, DOCX, ODT or plain text file. Send another one."));
+        let sentence = "This is not a PDF, DOC, DOCX, ODT or plain text file. Please choose another file.";
+        return Err(ResumeError::Rejected(sentence));
     };
-    let Some(upload) = visit.store().find_upload(tenant, &ticket.hash()).await? else { return Ok(()) };
+    let Some(upload) = context.store().find_upload(tenant, &ticket.hash()).await? else { return Ok(()) };
     let file = ResumeFile::new(tenant, &ticket.hash(), kind.extension());
-    match bucket.keep(&incoming, file.key(), &object.etag, kind.media_type(), now).await {
+    match bucket.keep(&key, file.key(), &object.etag, kind.media_type(), now).await {
         Ok(()) => {}
-        Err(Trouble::Changed) => return Err(NotKept::Because("The file has changed. Send it again.")),
-        Err(trouble) => return Err(NotKept::Because(unreachable(&trouble))),
+        Err(BucketError::Changed) => {
+            let sentence = "The file changed while we were checking it. Please upload it again.";
+            return Err(ResumeError::Rejected(sentence));
+        }
+        Err(error) => return Err(unavailable(&error)),
     }
     let Upload { candidate_id, is_new } = upload;
-    let Some(before) = visit.store().find_candidate(tenant, candidate_id).await? else { return Ok(()) };
+    let Some(before) = context.store().find_candidate(tenant, candidate_id).await? else { return Ok(()) };
     let resume = Resume::File(file);
     let mut profile = before.candidate.profile.clone();
     let mut fields = Vec::new();
@@ -147,33 +65,16 @@ async fn keep(visit: &Visit, found: &Found, ticket: &Ticket, bucket: &Bucket) ->
         fields.push("resume_url".to_owned());
     }
     let after = before.clone().edit(profile, now);
-    let mut writes = Writes::new(tenant);
-    writes.replace_candidate(&before, &after)?;
-    writes.finish_upload(&ticket.hash());
-    let updated = Happening::Updated { fields, resume: Some(resume) };
-    insert_touchpoints(visit, &mut writes, &after, [updated])?;
-    Ok(visit.store().commit(writes).await?)
+    let mut transaction = Transaction::new(tenant);
+    let updated = TouchpointKind::Updated { fields, resume: Some(resume) };
+    transaction.replace_candidate(&before, &after, &author(context).touchpoints([updated]))?;
+    transaction.delete_upload(&ticket.hash());
+    Ok(context.store().commit(transaction).await?)
 }
 
-fn unreachable(trouble: &Trouble) -> &'static str {
-    tracing::error!(%trouble, "a résumé cannot be kept");
-    "The file cannot be taken at the moment. Your application has arrived; send the file again in a minute."
-}
-
-fn page(
-    found: &Found,
-    form: Option<UploadForm>,
-    is_attached: bool,
-    problem: Option<String>,
-) -> Result<Reply<Page>, Error> {
-    let origin = form.as_ref().map(|form| form.origin.clone());
-    let received = Received {
-        frame: found.site.frame(None),
-        title: found.posting.content.title.as_str(),
-        job_path: &found.path(),
-        upload: form.map(|form| pages::Upload { action: form.action, fields: form.fields }),
-        is_attached,
-        problem,
-    };
-    found.site.page(&received, origin.as_deref())
+fn unavailable(error: &BucketError) -> ResumeError {
+    tracing::error!(trouble = %error, "cannot store a résumé");
+    ResumeError::Rejected(
+        "We could not save the file. Your application has been received; please upload the file again in a minute.",
+    )
 }

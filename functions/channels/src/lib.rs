@@ -1,10 +1,10 @@
-//! Channels: accounts on X and WhatsApp, and jobs posted to X.
+//! Channels: the organization's X and WhatsApp accounts, and jobs posted to X.
 //!
 //! | Method | Path | What |
 //! |---|---|---|
-//! | GET | `/api/v1/channels` | connection and usage of both channels |
+//! | GET | `/api/v1/channels` | connection status and usage of both channels |
 //! | POST | `/api/v1/channels/x/post` | post a job to X |
-//! | GET | `/api/v1/channels/x/posts` | posts with likes, reposts, replies and link clicks |
+//! | GET | `/api/v1/channels/x/posts` | list the posts with their metrics |
 
 use std::collections::HashMap;
 use std::time::Duration;
@@ -12,18 +12,18 @@ use std::time::Duration;
 use futures_util::future::join;
 use jiff::{SignedDuration, Timestamp};
 use serde::Serialize;
-use shared::accounts::{self, Unusable, XAccount};
-use shared::http::{Added, Call, Collection, Error, Fields, Input, Listing, Reply, Row};
+use shared::http::{Added, ApiRequest, Collection, Error, Fields, Input, Listing, Reply, Row};
 use shared::id::Id;
 use shared::model::{
-    self, ChannelStatus, Day, Metrics, RoleStatus, Scope, Standing, Style, WhatsAppConnection, XConnection,
-    x_text,
+    self, ChannelStatus, ConnectionStatus, Day, Metrics, RoleStatus, Scope, Style, WhatsAppConnection,
+    XConnection, x_text,
 };
 use shared::providers::whatsapp::Health;
-use shared::providers::x::{Trouble, X};
+use shared::providers::x::{X, XError};
 use shared::providers::{WhatsAppPort, XPort, x_simulator};
 use shared::resources::posting::public_url;
-use shared::sealed::{SealError, SealingKeys};
+use shared::services::accounts::{self, AccountError, XAccount};
+use shared::token_encryption::{DecryptionError, EncryptionKeys};
 use utoipa::ToSchema;
 
 /// The function's routes.
@@ -35,56 +35,56 @@ pub fn routes<R: Row>() -> Vec<R> {
     ]
 }
 
-/// How long a channel's status is taken for true.
+/// How long a channel's status is reused before the provider is queried again.
 const STATUS_AGE: SignedDuration = SignedDuration::from_secs(60);
-/// How long a provider may take to tell its status.
-const STATUS_WAIT: Duration = Duration::from_secs(2);
-/// How long a post's figures are taken for true.
+/// The timeout of a status query.
+const STATUS_TIMEOUT: Duration = Duration::from_secs(2);
+/// How long a post's metrics are reused before X is queried again.
 const METRICS_AGE: SignedDuration = SignedDuration::from_mins(15);
-/// When X is asked again that did not give them.
+/// How long to wait after a failed query for metrics.
 const METRICS_RETRY: SignedDuration = SignedDuration::from_mins(1);
 
-/// Both channels.
+/// The organization's channels.
 #[derive(Debug, Serialize, ToSchema)]
 pub struct Channels {
-    /// The account on X.
+    /// The X account.
     x: Channel,
-    /// The number on WhatsApp.
+    /// The WhatsApp number.
     whatsapp: Channel,
 }
 
-/// A channel: an account elsewhere.
+/// The connection status and usage of a channel.
 #[derive(Debug, Serialize, ToSchema)]
 pub struct Channel {
-    /// Whether it can be used.
+    /// Whether the channel can be used.
     connected: bool,
-    /// What the provider last said of it.
+    /// The connection status.
     status: ChannelStatus,
-    /// What the account is called there.
+    /// The name of the connected account.
     account: Option<String>,
     /// When the provider last answered.
     checked_at: Option<Timestamp>,
-    /// A sentence for people, where there is something to say.
+    /// A sentence that explains the status.
     detail: Option<String>,
-    /// Today's use.
+    /// Today's usage.
     usage: Usage,
 }
 
-/// How much a channel has been used.
+/// The usage of a channel.
 #[derive(Debug, Serialize, ToSchema)]
 #[schema(as = ChannelUsage)]
 pub struct Usage {
-    /// Posts made today, or messages sent.
+    /// The number of posts or messages sent in this period.
     used: u64,
-    /// `null` where this service sets no limit.
+    /// The most that can be sent in this period, or `null` if this service sets no limit.
     limit: Option<u64>,
-    /// What it is counted over.
+    /// The period.
     period: Period,
-    /// Midnight UTC.
+    /// When the period ends: the next midnight UTC.
     resets_at: Timestamp,
 }
 
-/// What the use of a channel is counted over.
+/// The period over which the usage of a channel is counted.
 #[derive(Debug, Serialize, ToSchema)]
 #[serde(rename_all = "snake_case")]
 enum Period {
@@ -100,32 +100,32 @@ pub struct Post {
     job_posting_id: Id,
     /// The tone.
     style: Style,
-    /// What was posted.
+    /// The text of the post.
     text: String,
-    /// `null` where X has not confirmed the post.
+    /// The post's id on X, or `null` if X has not confirmed the post.
     external_id: Option<String>,
-    /// Where it is on X.
+    /// The post's address on X.
     #[schema(format = "uri")]
     url: Option<String>,
-    /// When X confirmed it.
+    /// When X confirmed the post.
     posted_at: Option<Timestamp>,
-    /// Likes, as X gives them.
+    /// The number of likes.
     likes: Option<u64>,
-    /// Reposts, as X gives them.
+    /// The number of reposts.
     reposts: Option<u64>,
-    /// Replies, as X gives them.
+    /// The number of replies.
     replies: Option<u64>,
-    /// Clicks on the link, where X gives them.
+    /// The number of clicks on the link, if X reports it.
     link_clicks: Option<u64>,
-    /// When these figures were true.
+    /// When the metrics were measured.
     metrics_at: Option<Timestamp>,
 }
 
-/// What to post, and in which tone.
+/// A job to post to X.
 pub struct NewPost {
     /// A published posting of an open role.
     job_posting_id: Id,
-    /// The tone; `professional` where it is not given.
+    /// The tone. The default is `professional`.
     style: Style,
 }
 
@@ -137,25 +137,25 @@ impl Input for NewPost {
     }
 }
 
-/// Shows the connection and today's usage of both channels. A provider that fails or hangs is told of in `status` and
-/// `detail`.
-async fn show_channels(call: Call<()>) -> Result<Reply<Channels>, Error> {
-    call.input()?;
-    let today = Day::of(call.now());
-    let found = call.store().find_channels(call.tenant(), today).await?;
-    let (x, whatsapp) = join(look_at_x(&call, found.x), look_at_whatsapp(&call, found.whatsapp)).await;
-    let mut writes = call.writes();
-    if let Some(connection) = &x.asked {
-        writes.replace_x_connection(connection)?;
+/// Returns the connection status and today's usage of both channels. If a provider fails or times out, the request
+/// still succeeds, and `status` and `detail` describe the problem.
+async fn show_channels(request: ApiRequest<()>) -> Result<Reply<Channels>, Error> {
+    request.input()?;
+    let today = Day::of(request.context.now());
+    let found = request.context.store().get_channels(request.tenant(), today).await?;
+    let (x, whatsapp) = join(check_x(&request, found.x), check_whatsapp(&request, found.whatsapp)).await;
+    let mut transaction = request.transaction();
+    if let Some((before, after)) = &x.replacement {
+        transaction.replace_x_connection(before, after)?;
     }
-    if let Some(connection) = &whatsapp.asked {
-        writes.replace_whatsapp_connection(connection)?;
+    if let Some((before, after)) = &whatsapp.replacement {
+        transaction.replace_whatsapp_connection(before, after)?;
     }
-    // Another request may have asked at the same time: either answer will do.
-    if !writes.is_empty()
-        && let Err(refusal) = call.store().commit(writes).await
+    // Another request may have queried the provider at the same time. Either result is good enough.
+    if !transaction.is_empty()
+        && let Err(refusal) = request.context.store().commit(transaction).await
     {
-        tracing::warn!(%refusal, "a channel's status was not kept");
+        tracing::warn!(%refusal, "a channel's status was not stored");
     }
     Reply::resource(&Channels {
         x: x.channel(found.posts_today, today),
@@ -163,89 +163,92 @@ async fn show_channels(call: Call<()>) -> Result<Reply<Channels>, Error> {
     })
 }
 
-/// Posts a job to X in the style that is asked for. The post is written down before X is asked, so that a request that
-/// is repeated with its idempotency key never posts twice; where X's answer was lost, the repetition is told so.
+/// Posts a job to X in the requested style. The post is stored before X is called, so a retry with the same idempotency
+/// key never posts twice. If the answer of X was lost, the retry returns `upstream_failed`.
 ///
 /// # Errors
 ///
-/// - `channel_not_connected`: no account on X is connected, or it has to be connected anew.
-/// - `upstream_failed`: X failed, or did not confirm the post: then it may or may not have been published.
-async fn post_job(call: Call<NewPost>) -> Result<Reply<Added<Post>>, Error> {
-    let NewPost { job_posting_id, style } = call.input()?;
-    let text = announcement(&call, job_posting_id, style).await?;
-    let (id, now) = (call.new_id(), call.now());
+/// - `channel_not_connected`: no X account is connected, or the account must be reconnected.
+/// - `upstream_failed`: X failed or did not confirm the post. An unconfirmed post may or may not have been published.
+async fn post_job(request: ApiRequest<NewPost>) -> Result<Reply<Added<Post>>, Error> {
+    let NewPost { job_posting_id, style } = request.input()?;
+    let text = compose_text(&request, job_posting_id, style).await?;
+    let (id, now) = (request.context.ids().next(), request.context.now());
     let draft = model::Post::unconfirmed(id, job_posting_id, style, text);
-    let mut writes = call.writes();
-    match call.providers().x(call.organization().mode) {
-        XPort::Missing => Err(not_connected("x is not set up: this service has no app on X")),
+    let mut transaction = request.transaction();
+    match request.context.providers().x(request.organization().mode) {
+        XPort::Missing => Err(not_connected("x is not set up on this service")),
         XPort::Simulated => {
             let external_id = x_simulator::post(id.get());
             let url = x_simulator::post_url(&external_id);
             let posted = simulate_metrics(draft.confirmed(external_id, url, now), now);
-            writes.insert_post(&posted, now)?;
-            call.commit(writes, Reply::ok(&Post::from(posted))?.created_without_address()).await
+            transaction.insert_post(&posted, now)?;
+            request.commit(transaction, Reply::ok(&Post::from(posted))?.created_without_address()).await
         }
         XPort::Real(x, keys) => {
-            let connection = call.store().find_x_connection(call.tenant()).await?;
+            let connection = request.context.store().find_x_connection(request.tenant()).await?;
             let connection = connection.ok_or_else(|| not_connected("x has no connected account"))?;
             let username = connection.username.clone();
-            writes.insert_post(&draft, now)?;
-            if let Some(reply) = call.announce(writes, UNKNOWN).await? {
+            transaction.insert_post(&draft, now)?;
+            if let Some(reply) = request.begin(transaction, UNCONFIRMED).await? {
                 return Ok(reply);
             }
-            match publish(&account(&call, x, keys), connection, &draft.text).await {
+            match publish(&account(&request, x, keys), connection, &draft.text).await {
                 Ok(external_id) => {
                     let url = X::post_url(&username, &external_id);
                     let posted = draft.confirmed(external_id, url, now);
-                    let mut writes = call.writes();
-                    writes.put_post(&posted)?;
+                    let mut transaction = request.transaction();
+                    transaction.put_post(&posted)?;
                     let reply = Reply::ok(&Post::from(posted))?.created_without_address();
-                    call.conclude(writes, reply).await
+                    request.complete(transaction, reply).await
                 }
                 Err(Some(error)) => {
-                    let mut writes = call.writes();
-                    writes.withdraw_post(id, now);
-                    call.withdraw(writes).await?;
+                    let mut transaction = request.transaction();
+                    transaction.delete_post(id, now);
+                    request.abandon(transaction).await?;
                     Err(error)
                 }
                 Err(None) => {
-                    call.leave_unknown(UNKNOWN).await?;
-                    Err(Error::Upstream { sentence: UNKNOWN.to_owned(), retry_after: None })
+                    request.leave_unknown(UNCONFIRMED).await?;
+                    Err(Error::Upstream { sentence: UNCONFIRMED.to_owned(), retry_after: None })
                 }
             }
         }
     }
 }
 
-/// Lists the organization's posts to X, newest first, with figures that are at most 15 minutes old, or as they were last
-/// known where X does not answer.
-async fn list_posts(call: Call<Listing<()>>) -> Result<Reply<Collection<Post>>, Error> {
-    let ((), page) = call.listing()?;
-    let mut posts = call.store().list_posts(call.tenant(), &page).await?;
-    match call.providers().x(call.organization().mode) {
+/// Lists the posts to X, newest first. Their metrics are at most 15 minutes old unless X does not answer; then the last
+/// known metrics are returned.
+async fn list_posts(request: ApiRequest<Listing<()>>) -> Result<Reply<Collection<Post>>, Error> {
+    let ((), page) = request.listing()?;
+    let mut posts = request.context.store().list_posts(request.tenant(), &page).await?;
+    match request.context.providers().x(request.organization().mode) {
         XPort::Missing => {}
         XPort::Simulated => {
-            let now = call.now();
+            let now = request.context.now();
             posts.items = posts.items.into_iter().map(|post| simulate_metrics(post, now)).collect();
         }
         XPort::Real(x, keys) => {
-            if let Err(sentence) = measure(&call, &account(&call, x, keys), &mut posts.items).await {
-                tracing::warn!(sentence, "figures are as they were last known");
+            if let Err(sentence) =
+                refresh_metrics(&request, &account(&request, x, keys), &mut posts.items).await
+            {
+                tracing::warn!(sentence, "metrics were not refreshed");
             }
         }
     }
-    call.reply(posts, Post::from)
+    request.reply(posts, Post::from)
 }
 
-/// Said where X may or may not have published a post.
-const UNKNOWN: &str = "X did not confirm the post: it may or may not have been published. Look at the account before \
-                       posting again";
+/// The error for a post that X may or may not have published.
+const UNCONFIRMED: &str = "X did not confirm the post: it may or may not have been published. Check the account before \
+                           posting again";
 
-/// The text for a posting that is live.
-async fn announcement<I>(call: &Call<I>, job_posting_id: Id, style: Style) -> Result<String, Error> {
-    let posting = call.store().find_posting(call.tenant(), job_posting_id).await?;
+/// Composes the text of a post for a published posting of an open role.
+async fn compose_text<I>(request: &ApiRequest<I>, job_posting_id: Id, style: Style) -> Result<String, Error> {
+    let posting = request.context.store().find_posting(request.tenant(), job_posting_id).await?;
     let posting = posting.ok_or_else(|| invalid("job_posting_id must be the id of a job posting"))?;
-    let role = call.store().find_role(call.tenant(), posting.role_id).await?.ok_or(Error::NotFound)?;
+    let role =
+        request.context.store().find_role(request.tenant(), posting.role_id).await?.ok_or(Error::NotFound)?;
     if !posting.published {
         return Err(invalid("job_posting_id must be the id of a published job posting"));
     }
@@ -255,7 +258,7 @@ async fn announcement<I>(call: &Call<I>, job_posting_id: Id, style: Style) -> Re
             "job_posting_id must belong to an open role, and this one is {status}"
         )));
     }
-    let url = public_url(call.base_url(), call.organization(), &posting.slug);
+    let url = public_url(request.context.base_url(), request.organization(), &posting.slug);
     let advert = x_text::Advert {
         title: posting.content.title.as_str(),
         location: role.content.location.as_ref().map(model::Text::as_str),
@@ -266,100 +269,106 @@ async fn announcement<I>(call: &Call<I>, job_posting_id: Id, style: Style) -> Re
     Ok(x_text::compose(&advert, style))
 }
 
-/// Has X publish `text`, and gives X's id of the post, or what a client is told: `None` where X may have taken it.
+/// Publishes `text` on X and returns the post's id there. The error is `None` if X may have published the post.
 async fn publish(
     account: &XAccount<'_>,
     connection: XConnection,
     text: &str,
 ) -> Result<String, Option<Error>> {
-    let unusable = |failed| Some(unusable(failed, account.now));
-    let (connection, access) = account.usable(connection).await.map_err(unusable)?;
-    let posted = match account.x.post(&access, text).await {
-        // The token was revoked, or ended early. Nothing has been posted: once more with the next one.
-        Err(Trouble::Unauthorized) => {
-            let (_, access) = account.renew(connection).await.map_err(unusable)?;
+    let account_error = |error| Some(account_error(error, account.now));
+    let (connection, access) = account.usable(connection).await.map_err(account_error)?;
+    let result = match account.x.post(&access, text).await {
+        // The token was revoked or expired early, so nothing was posted. Try again with a new token.
+        Err(XError::Unauthorized) => {
+            let (_, access) = account.renew(connection).await.map_err(account_error)?;
             account.x.post(&access, text).await
         }
-        posted => posted,
+        result => result,
     };
-    posted.map_err(|trouble| refused(trouble, account.now))
+    result.map_err(|error| post_error(error, account.now))
 }
 
-fn account<'c, I>(call: &'c Call<I>, x: X, keys: &'c SealingKeys) -> XAccount<'c> {
-    let (tenant, store, random, now) = (call.tenant(), call.store(), call.random(), call.now());
+fn account<'c, I>(request: &'c ApiRequest<I>, x: X, keys: &'c EncryptionKeys) -> XAccount<'c> {
+    let (tenant, store, random, now) =
+        (request.tenant(), request.context.store(), request.context.random(), request.context.now());
     XAccount { tenant, x, keys, store, random, now }
 }
 
-/// What a client is told of a post that X refused; `None` where X may have taken it.
-fn refused(trouble: Trouble, now: Timestamp) -> Option<Error> {
-    match trouble {
-        Trouble::Unknown(_) => None,
-        Trouble::Unauthorized => {
-            Some(not_connected("x does not accept the account's tokens any more: connect it anew"))
+/// Converts the error of a post. Returns `None` if X may have published the post.
+fn post_error(error: XError, now: Timestamp) -> Option<Error> {
+    match error {
+        XError::Unknown(_) => None,
+        XError::Unauthorized => Some(not_connected(RECONNECT)),
+        XError::Duplicate => {
+            Some(invalid("job_posting_id was already posted with this text, and X rejects duplicates"))
         }
-        Trouble::Duplicate => Some(invalid(
-            "job_posting_id has been posted with this very text already, and X takes no duplicates",
-        )),
-        trouble => Some(upstream(&trouble, now)),
+        error => Some(upstream(&error, now)),
     }
 }
 
-fn unusable(unusable: Unusable, now: Timestamp) -> Error {
-    match unusable {
-        Unusable::Expired => {
-            not_connected("x does not accept the account's tokens any more: connect it anew")
+fn account_error(error: AccountError, now: Timestamp) -> Error {
+    match error {
+        AccountError::Expired => not_connected(RECONNECT),
+        AccountError::X(error) => upstream(&error, now),
+        AccountError::Decryption(_) => {
+            not_connected("x has an account whose tokens can no longer be decrypted: reconnect the account")
         }
-        Unusable::Trouble(trouble) => upstream(&trouble, now),
-        Unusable::Seal(_) => {
-            not_connected("x has an account whose tokens cannot be read any more: connect it anew")
-        }
-        Unusable::Failed(failure) => failure.into(),
+        AccountError::Store(error) => error.into(),
     }
 }
 
-/// Brings the figures of posts up to date, all that are old in one call.
-async fn measure<I>(call: &Call<I>, account: &XAccount<'_>, posts: &mut [model::Post]) -> Result<(), String> {
-    let now = call.now();
-    let old = |post: &model::Post| post.asked_at.is_none_or(|asked| now.duration_since(asked) > METRICS_AGE);
-    let old: Vec<_> = posts.iter_mut().filter(|post| post.external_id.is_some() && old(post)).collect();
-    if old.is_empty() {
+/// The error for an account whose tokens were revoked or have expired.
+const RECONNECT: &str = "x no longer accepts the account's tokens: reconnect the account";
+
+/// Refreshes all outdated metrics with one call to X.
+async fn refresh_metrics<I>(
+    request: &ApiRequest<I>,
+    account: &XAccount<'_>,
+    posts: &mut [model::Post],
+) -> Result<(), String> {
+    let now = request.context.now();
+    let is_stale =
+        |post: &model::Post| post.asked_at.is_none_or(|asked| now.duration_since(asked) > METRICS_AGE);
+    let stale: Vec<_> =
+        posts.iter_mut().filter(|post| post.external_id.is_some() && is_stale(post)).collect();
+    if stale.is_empty() {
         return Ok(());
     }
-    let ids: Vec<_> = old.iter().filter_map(|post| post.external_id.clone()).collect();
-    let answer = ask_for_metrics(account, &ids).await;
-    let asked_at = match &answer {
+    let ids: Vec<_> = stale.iter().filter_map(|post| post.external_id.clone()).collect();
+    let result = fetch_metrics(account, &ids).await;
+    let asked_at = match &result {
         Ok(_) => now,
-        // It is asked again soon, though not by every request.
+        // X is queried again soon, but not by every request.
         Err(_) => now.saturating_sub(METRICS_AGE - METRICS_RETRY).unwrap_or(now),
     };
-    let mut writes = call.writes();
-    for post in old {
-        let figures = answer.as_ref().ok().zip(post.external_id.as_ref());
-        let figures = figures.and_then(|(metrics, id)| metrics.get(id)).copied();
-        *post = model::Post { asked_at: Some(asked_at), ..post.clone().measured(figures, now) };
-        writes.put_post(post).map_err(|error| error.to_string())?;
+    let mut transaction = request.transaction();
+    for post in stale {
+        let metrics = result.as_ref().ok().zip(post.external_id.as_ref());
+        let metrics = metrics.and_then(|(metrics, id)| metrics.get(id)).copied();
+        *post = model::Post { asked_at: Some(asked_at), ..post.clone().measured(metrics, now) };
+        transaction.put_post(post).map_err(|error| error.to_string())?;
     }
-    call.store().commit(writes).await.map_err(|refusal| refusal.to_string())?;
-    answer.map(|_| ())
+    request.context.store().commit(transaction).await.map_err(|error| error.to_string())?;
+    result.map(|_| ())
 }
 
-/// Asks X for figures; once more where the token has ended early.
-async fn ask_for_metrics(account: &XAccount<'_>, ids: &[String]) -> Result<HashMap<String, Metrics>, String> {
+/// Fetches metrics from X. If the token has expired early, it tries again with a new token.
+async fn fetch_metrics(account: &XAccount<'_>, ids: &[String]) -> Result<HashMap<String, Metrics>, String> {
     let connection = account.store.find_x_connection(account.tenant).await;
-    let connection = connection.map_err(|failure| failure.to_string())?.ok_or("no account is connected")?;
-    let unusable = |failed: Unusable| failed.to_string();
-    let (connection, access) = account.usable(connection).await.map_err(unusable)?;
-    let answer = match account.x.metrics(&access, ids).await {
-        Err(Trouble::Unauthorized) => {
-            let (_, access) = account.renew(connection).await.map_err(unusable)?;
+    let connection = connection.map_err(|error| error.to_string())?.ok_or("no account is connected")?;
+    let message = |error: AccountError| error.to_string();
+    let (connection, access) = account.usable(connection).await.map_err(message)?;
+    let result = match account.x.metrics(&access, ids).await {
+        Err(XError::Unauthorized) => {
+            let (_, access) = account.renew(connection).await.map_err(message)?;
             account.x.metrics(&access, ids).await
         }
-        answer => answer,
+        result => result,
     };
-    answer.map_err(|trouble| trouble.to_string())
+    result.map_err(|error| error.to_string())
 }
 
-/// A simulated post's figures, which change every 15 minutes.
+/// Adds simulated metrics to a post. They change every 15 minutes.
 fn simulate_metrics(post: model::Post, now: Timestamp) -> model::Post {
     let Some(posted_at) = post.posted_at else { return post };
     let age = now.duration_since(posted_at).as_secs().max(0);
@@ -369,35 +378,35 @@ fn simulate_metrics(post: model::Post, now: Timestamp) -> model::Post {
     post.measured(Some(metrics), measured_at)
 }
 
-/// A channel as it is now.
-struct Seen<C> {
-    standing: Standing,
+/// The current state of a channel.
+struct Checked<C> {
+    status: ConnectionStatus,
     account: Option<String>,
-    /// The connection to be kept, where the provider was asked.
-    asked: Option<C>,
+    /// The connection to store if the provider was queried.
+    replacement: Option<(C, C)>,
 }
 
-impl<C> Seen<C> {
+impl<C> Checked<C> {
     fn simulated(account: &str, now: Timestamp) -> Self {
-        let standing =
-            Standing::answered(ChannelStatus::Connected, Some("This is a simulator.".to_owned()), now);
-        Self { standing, account: Some(account.to_owned()), asked: None }
+        let detail = Some("This is a simulator.".to_owned());
+        let status = ConnectionStatus::answered(ChannelStatus::Connected, detail, now);
+        Self { status, account: Some(account.to_owned()), replacement: None }
     }
 
     fn missing(detail: &str) -> Self {
-        let standing = Standing { detail: Some(detail.to_owned()), ..Standing::NONE };
-        Self { standing, account: None, asked: None }
+        let status = ConnectionStatus { detail: Some(detail.to_owned()), ..ConnectionStatus::NONE };
+        Self { status, account: None, replacement: None }
     }
 
-    /// An account whose tokens do not open. Its provider has not said so: when it last answered stays as it was.
-    fn unreadable(mut standing: Standing, account: Option<String>, error: SealError) -> Self {
-        standing.status = ChannelStatus::Error;
-        standing.detail = Some(format!("Here {error}."));
-        Self { standing, account, asked: None }
+    /// An account whose tokens cannot be decrypted. The provider was not queried, so `checked_at` stays.
+    fn undecryptable(mut status: ConnectionStatus, account: Option<String>, error: DecryptionError) -> Self {
+        status.status = ChannelStatus::Error;
+        status.detail = Some(format!("The account cannot be used: {error}."));
+        Self { status, account, replacement: None }
     }
 
     fn channel(self, used: u64, today: Day) -> Channel {
-        let Standing { status, detail, checked_at, .. } = self.standing;
+        let ConnectionStatus { status, detail, checked_at, .. } = self.status;
         Channel {
             connected: status == ChannelStatus::Connected,
             status,
@@ -409,85 +418,94 @@ impl<C> Seen<C> {
     }
 }
 
-async fn look_at_x<I>(call: &Call<I>, found: Option<XConnection>) -> Seen<XConnection> {
-    let now = call.now();
-    let (x, keys) = match call.providers().x(call.organization().mode) {
-        XPort::Simulated => return Seen::simulated(&format!("@{}", x_simulator::ACCOUNT), now),
-        XPort::Missing => return Seen::missing("This service has no app on X."),
+async fn check_x<I>(request: &ApiRequest<I>, connection: Option<XConnection>) -> Checked<XConnection> {
+    let now = request.context.now();
+    let (x, keys) = match request.context.providers().x(request.organization().mode) {
+        XPort::Simulated => return Checked::simulated(&format!("@{}", x_simulator::ACCOUNT), now),
+        XPort::Missing => return Checked::missing("X is not set up on this service."),
         XPort::Real(x, keys) => (x, keys),
     };
-    let Some(connection) = found else { return Seen::missing("No account is connected.") };
-    let shown = Some(format!("@{}", connection.username));
-    let account = account(call, x, keys);
+    let Some(connection) = connection else { return Checked::missing("No account is connected.") };
+    let username = Some(format!("@{}", connection.username));
+    let account = account(request, x, keys);
     let old = connection.standing.clone();
-    // Without a good token X is not asked: renewing one may take longer than a status may, or somebody is at it.
+    // X is queried only with a valid token: a renewal may take longer than the timeout or be under way already.
     let renewing = connection.leased_until.is_some_and(|until| until > now);
     let access = match account.current(&connection) {
-        Err(error) => return Seen::unreadable(old, shown, error),
-        Ok(Some(access)) if !renewing && is_old(&old, now) => access,
-        Ok(_) => return Seen { standing: old, account: shown, asked: None },
+        Err(error) => return Checked::undecryptable(old, username, error),
+        Ok(Some(access)) if !renewing && is_stale(&old, now) => access,
+        Ok(_) => return Checked { status: old, account: username, replacement: None },
     };
-    let standing = match tokio::time::timeout(STATUS_WAIT, account.x.account(&access)).await {
-        Ok(Ok(_)) => Standing::answered(ChannelStatus::Connected, None, now),
-        Ok(Err(Trouble::Unauthorized)) => {
-            let detail =
-                "X refused the access token: the next post gets another, if the account still allows it.";
-            Standing::answered(ChannelStatus::Expired, Some(detail.to_owned()), now)
+    let status = match tokio::time::timeout(STATUS_TIMEOUT, account.x.account(&access)).await {
+        Ok(Ok(_)) => ConnectionStatus::answered(ChannelStatus::Connected, None, now),
+        Ok(Err(XError::Unauthorized)) => {
+            let detail = "X rejected the access token. The next post requests a new one, if the account still \
+                          allows it.";
+            ConnectionStatus::answered(ChannelStatus::Expired, Some(detail.to_owned()), now)
         }
-        Ok(Err(Trouble::Refused(sentence))) => Standing::answered(ChannelStatus::Error, Some(sentence), now),
-        Ok(Err(trouble)) => old.unanswered(trouble.to_string(), now),
+        Ok(Err(XError::Refused(sentence))) => {
+            ConnectionStatus::answered(ChannelStatus::Error, Some(sentence), now)
+        }
+        Ok(Err(error)) => old.unanswered(error.to_string(), now),
         Err(_) => old.unanswered("X did not answer in time.".to_owned(), now),
     };
     let version = connection.version + 1;
-    let kept = XConnection { standing: standing.clone(), version, ..connection };
-    Seen { standing, account: shown, asked: Some(kept) }
+    let after = XConnection { standing: status.clone(), version, ..connection.clone() };
+    Checked { status, account: username, replacement: Some((connection, after)) }
 }
 
-async fn look_at_whatsapp<I>(call: &Call<I>, found: Option<WhatsAppConnection>) -> Seen<WhatsAppConnection> {
-    let now = call.now();
-    let (whatsapp, keys) = match call.providers().whatsapp(call.organization().mode) {
-        WhatsAppPort::Simulated => return Seen::simulated("Rolecall simulator", now),
-        WhatsAppPort::Missing => return Seen::missing("This service keeps no tokens of WhatsApp numbers."),
+async fn check_whatsapp<I>(
+    request: &ApiRequest<I>,
+    connection: Option<WhatsAppConnection>,
+) -> Checked<WhatsAppConnection> {
+    let now = request.context.now();
+    let (whatsapp, keys) = match request.context.providers().whatsapp(request.organization().mode) {
+        WhatsAppPort::Simulated => return Checked::simulated("Rolecall simulator", now),
+        WhatsAppPort::Missing => return Checked::missing("WhatsApp is not set up on this service."),
         WhatsAppPort::Real(whatsapp, keys) => (whatsapp, keys),
     };
-    let Some(connection) = found else { return Seen::missing("No number is connected.") };
+    let Some(connection) = connection else { return Checked::missing("No number is connected.") };
     let mut account = connection.account.clone();
     let old = connection.standing.clone();
-    let token = match accounts::whatsapp_token(call.tenant(), &connection, keys) {
-        Err(error) => return Seen::unreadable(old, account, error),
-        Ok(token) if is_old(&old, now) => token,
-        Ok(_) => return Seen { standing: old, account, asked: None },
+    let token = match accounts::whatsapp_token(request.tenant(), &connection, keys) {
+        Err(error) => return Checked::undecryptable(old, account, error),
+        Ok(token) if is_stale(&old, now) => token,
+        Ok(_) => return Checked { status: old, account, replacement: None },
     };
-    let standing = match whatsapp.health(&connection.phone_number_id, &token, STATUS_WAIT).await {
+    let status = match whatsapp.health(&connection.phone_number_id, &token, STATUS_TIMEOUT).await {
         Health::Connected { account: name, detail } => {
             account = Some(name);
-            Standing::answered(ChannelStatus::Connected, detail, now)
+            ConnectionStatus::answered(ChannelStatus::Connected, detail, now)
         }
-        Health::Error { detail } => Standing::answered(ChannelStatus::Error, Some(detail), now),
+        Health::Error { detail } => ConnectionStatus::answered(ChannelStatus::Error, Some(detail), now),
         Health::Expired => {
-            let detail = "WhatsApp does not accept the token any more: connect the number anew.".to_owned();
-            Standing::answered(ChannelStatus::Expired, Some(detail), now)
+            let detail = "WhatsApp no longer accepts the token: reconnect the number.".to_owned();
+            ConnectionStatus::answered(ChannelStatus::Expired, Some(detail), now)
         }
         Health::Unavailable(detail) => old.unanswered(format!("{detail}."), now),
     };
     let version = connection.version + 1;
-    let kept =
-        WhatsAppConnection { standing: standing.clone(), account: account.clone(), version, ..connection };
-    Seen { standing, account, asked: Some(kept) }
+    let after = WhatsAppConnection {
+        standing: status.clone(),
+        account: account.clone(),
+        version,
+        ..connection.clone()
+    };
+    Checked { status, account, replacement: Some((connection, after)) }
 }
 
-fn is_old(standing: &Standing, now: Timestamp) -> bool {
-    standing.asked_at.is_none_or(|asked| now.duration_since(asked) >= STATUS_AGE)
+fn is_stale(status: &ConnectionStatus, now: Timestamp) -> bool {
+    status.asked_at.is_none_or(|asked| now.duration_since(asked) >= STATUS_AGE)
 }
 
-fn upstream(trouble: &Trouble, now: Timestamp) -> Error {
-    let retry_after = match trouble {
-        Trouble::Limited { until: Some(until) } => {
+fn upstream(error: &XError, now: Timestamp) -> Error {
+    let retry_after = match error {
+        XError::Limited { until: Some(until) } => {
             Some(u64::try_from(until.duration_since(now).as_secs()).unwrap_or(0).max(1))
         }
         _ => None,
     };
-    Error::Upstream { sentence: trouble.to_string(), retry_after }
+    Error::Upstream { sentence: error.to_string(), retry_after }
 }
 
 fn not_connected(message: &str) -> Error {

@@ -1,70 +1,82 @@
-//! One's own account: the password, the sessions, and which copy of the organization is looked at.
+//! Settings, Account: the password, the sessions, and the choice between live and test data.
 
 use std::sync::Arc;
 
-use shared::http::page::Problem;
-use shared::http::{Desk, Error, Page, Reply};
+use askama::Template;
+use shared::http::page::{Problem, problem_of};
+use shared::http::{Error, Html, MemberRequest, Reply};
 use shared::model::{Mode, Session};
 
-use crate::frame::{done, frame, problem};
-use crate::pages::{Account, Section};
-use crate::sign_in::{ACCOUNT_LIMIT, WINDOW, new_password, too_many};
+use crate::form::problem;
+use crate::layout::{Layout, Section};
+use crate::messages::Notice;
+use crate::sign_in::{ACCOUNT_LIMIT, WINDOW, new_password, too_many_attempts};
 
 const PATH: &str = "/dashboard/settings/account";
 
-/// Shows the account.
-pub(crate) async fn show(desk: Arc<Desk>) -> Result<Reply<Page>, Error> {
-    page(&desk, Vec::new())
+#[derive(Template)]
+#[template(path = "account.html")]
+struct AccountPage<'p> {
+    layout: Layout<'p>,
+    email: &'p str,
+    /// Of the fields `current`, `password` and `repeated`.
+    problems: Vec<Problem>,
 }
 
-fn page(desk: &Desk, problems: Vec<Problem>) -> Result<Reply<Page>, Error> {
-    let email = desk.member().email.as_str();
-    Reply::page(&Account { frame: frame(desk, Section::Account), email, problems })
+/// Shows the account.
+pub(crate) async fn show(request: Arc<MemberRequest>) -> Result<Reply<Html>, Error> {
+    page(&request, Vec::new())
+}
+
+fn page(request: &MemberRequest, problems: Vec<Problem>) -> Result<Reply<Html>, Error> {
+    let email = request.member().email.as_str();
+    Reply::page(&AccountPage { layout: Layout::of(request, Section::Account), email, problems })
 }
 
 /// Changes the password. Every session ends, and this browser gets a new one.
-pub(crate) async fn change_password(desk: Arc<Desk>) -> Result<Reply<Page>, Error> {
-    let form = desk.form();
-    let organization = desk.tenant().organization;
-    let member = desk.store().find_member(organization, desk.member().id).await?.ok_or(Error::NotFound)?;
+pub(crate) async fn change_password(request: Arc<MemberRequest>) -> Result<Reply<Html>, Error> {
+    let (form, store, now) = (request.page.form(), request.context.store(), request.context.now());
+    let organization = request.tenant().organization;
+    let member = store.find_member(organization, request.member().id).await?.ok_or(Error::NotFound)?;
     let subject = format!("password of {organization} {}", member.id);
-    let (limit, window, now) = (ACCOUNT_LIMIT, WINDOW, desk.now());
-    if let Some(seconds) = desk.store().count_attempt(&subject, limit, window, now).await? {
-        let problems = vec![problem("current", "The current password", &too_many(seconds))];
-        return Ok(page(&desk, problems)?.refused(429).with("retry-after", seconds.to_string()));
+    if let Some(seconds) = store.count_attempt(&subject, ACCOUNT_LIMIT, WINDOW, now).await? {
+        let problems = vec![Problem { field: "current", sentence: too_many_attempts(seconds) }];
+        return Ok(page(&request, problems)?.with_status(429).with("retry-after", seconds.to_string()));
     }
     let is_current = member.password.as_ref().is_some_and(|current| current.verify(form.get("current")));
     if !is_current {
-        let problems = vec![problem("current", "The current password", "is not right")];
-        return Ok(page(&desk, problems)?.refused(422));
+        let problems = vec![problem("current", "The current password", "is incorrect")];
+        return Ok(page(&request, problems)?.with_status(422));
     }
-    desk.store().uncount_attempt(&subject, window, now).await?;
-    match new_password(&desk, form.get("password"), form.get("repeated"), &member.email) {
-        Err(wrong) => Ok(page(&desk, vec![wrong])?.refused(422)),
+    store.uncount_attempt(&subject, WINDOW, now).await?;
+    let random = request.context.random();
+    match new_password(random, form.get("password"), form.get("repeated"), &member.email) {
+        Err(problem) => Ok(page(&request, vec![problem])?.with_status(422)),
         Ok(password) => {
-            let member = member.with_password(password);
-            let mut writes = desk.writes();
-            writes.replace_member(&member)?;
-            desk.sign_in(organization, &member, writes, done(PATH, "password-changed")).await
+            let changed = member.clone().with_password(password);
+            let mut transaction = request.transaction();
+            transaction.replace_member(&member, &changed)?;
+            let reply = Notice::PasswordChanged.redirect_to(PATH);
+            request.page.sign_in(organization, &changed, transaction, reply).await
         }
     }
 }
 
-/// Ends every session of the member, this one included.
-pub(crate) async fn sign_out_everywhere(desk: Arc<Desk>) -> Result<Reply<Page>, Error> {
-    let organization = desk.tenant().organization;
-    let member = desk.store().find_member(organization, desk.member().id).await?.ok_or(Error::NotFound)?;
-    let mut writes = desk.writes();
-    writes.replace_member(&member.signed_out())?;
-    desk.store().commit(writes).await?;
-    desk.sign_out(done("/dashboard/sign-in", "signed-out")).await
+/// Ends every session of the member, including this one.
+pub(crate) async fn sign_out_everywhere(request: Arc<MemberRequest>) -> Result<Reply<Html>, Error> {
+    let (organization, store) = (request.tenant().organization, request.context.store());
+    let member = store.find_member(organization, request.member().id).await?.ok_or(Error::NotFound)?;
+    let mut transaction = request.transaction();
+    transaction.replace_member(&member, &member.clone().signed_out())?;
+    store.commit(transaction).await?;
+    request.sign_out(Notice::SignedOut.redirect_to("/dashboard/sign-in")).await
 }
 
-/// Looks at the other copy of the organization from now on.
-pub(crate) async fn switch_mode(desk: Arc<Desk>) -> Result<Reply<Page>, Error> {
-    let mode = desk.form().get("mode");
-    let mode = Mode::ALL.into_iter().find(|known| known.as_str() == mode);
-    let mode = mode.ok_or_else(|| Error::BadRequest("mode must be live or test".to_owned()))?;
-    desk.keep_session(&Session { mode, seen_at: desk.now(), ..desk.session().clone() }).await?;
+/// Switches this session to live or to test data.
+pub(crate) async fn switch_mode(request: Arc<MemberRequest>) -> Result<Reply<Html>, Error> {
+    let mode = request.page.form().get("mode").parse::<Mode>();
+    let mode = mode.map_err(|_| Error::BadRequest("The mode must be live or test".to_owned()))?;
+    let session = Session { mode, seen_at: request.context.now(), ..request.session().clone() };
+    request.replace_session(&session).await?;
     Ok(Reply::see_other("/dashboard"))
 }

@@ -1,155 +1,216 @@
-//! Settings, Integrations, API keys: those of the mode that is looked at are listed; either mode can be given one.
+//! Settings, Integrations, API keys: lists the keys of the current mode, and creates keys of either mode.
 
 use std::sync::Arc;
 
+use askama::Template;
 use jiff::ToSpan;
 use shared::auth::{Credential, Kind};
-use shared::http::page::Problem;
-use shared::http::{Desk, Error, Page, Reply};
+use shared::http::page::{Problem, problem_of};
+use shared::http::{Error, Html, MemberRequest, Reply};
 use shared::model::{Day, Mode, Scope, Scopes, Tenant, Text};
-use shared::store::{self, ApiKey, Denied, NewApiKey};
+use shared::store::{ApiKey, NewApiKey, OrganizationError, Paging};
 
-use crate::frame::{date, day, done, frame, problem};
-use crate::pages::{ApiKeys, CreatedKey, KeyRow, ScopeChoice, Section};
+use crate::dates::{date, day};
+use crate::form::{collect, problem, required};
+use crate::layout::{Layout, Section};
+use crate::messages::Notice;
 
 const PATH: &str = "/dashboard/settings/integrations/api-keys";
-/// How many are listed, and how many are read at once; of the older ones, those that are not revoked.
+/// The keys in one read. The page lists the newest so many, and of the older ones those that are not revoked.
 const LISTED: u32 = 100;
+/// The longest life of a key, in days.
 const MAX_DAYS: i64 = 3_660;
 
-/// What the form holds.
-struct Typed {
+#[derive(Template)]
+#[template(path = "api_keys.html")]
+struct ApiKeysPage<'p> {
+    layout: Layout<'p>,
+    /// The keys of the current mode, newest first.
+    keys: Vec<KeyRow<'p>>,
+    /// The key that was just created.
+    created: Option<CreatedKey<'p>>,
+    name: &'p str,
+    mode: Mode,
+    scopes: Vec<ScopeChoice>,
+    expires_in_days: &'p str,
+    /// Of the fields `name`, `scope` and `expires_in_days`.
+    problems: Vec<Problem>,
+    base_url: &'p str,
+}
+
+struct KeyRow<'p> {
+    id: u64,
+    name: &'p str,
+    scopes: Vec<&'static str>,
+    created: String,
+    last_used: Option<String>,
+    expires: Option<String>,
+    state: KeyState,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum KeyState {
+    Active,
+    Expired,
+    Revoked,
+}
+
+/// A new key, which is shown only once.
+struct CreatedKey<'p> {
+    name: &'p str,
+    mode: Mode,
+    /// Whether the list on the page has it. The list has only the keys of the current mode.
+    is_listed: bool,
+    secret: &'p str,
+}
+
+/// A checkbox of the form.
+struct ScopeChoice {
+    value: &'static str,
+    description: &'static str,
+    is_checked: bool,
+}
+
+impl KeyState {
+    const fn as_str(self) -> &'static str {
+        match self {
+            Self::Active => "active",
+            Self::Expired => "expired",
+            Self::Revoked => "revoked",
+        }
+    }
+}
+
+/// The values in the form.
+struct FormValues {
     name: String,
     mode: Mode,
     scopes: Scopes,
     expires_in_days: String,
 }
 
-impl Typed {
-    /// An empty form: a key of the mode that is looked at, for everything.
-    fn nothing(desk: &Desk) -> Self {
+impl FormValues {
+    /// The values at first: a key of the current mode with every scope.
+    fn initial(request: &MemberRequest) -> Self {
         let (scopes, expires_in_days) = (Scopes::all(), String::new());
-        Self { name: String::new(), mode: desk.tenant().mode, scopes, expires_in_days }
+        Self { name: String::new(), mode: request.tenant().mode, scopes, expires_in_days }
+    }
+
+    /// The values that were sent.
+    fn sent(request: &MemberRequest) -> Self {
+        let form = request.page.form();
+        Self {
+            name: form.get("name").to_owned(),
+            mode: form.get("mode").parse().unwrap_or(request.tenant().mode),
+            scopes: form.all("scope").filter_map(|scope| scope.parse::<Scope>().ok()).collect(),
+            expires_in_days: form.get("expires_in_days").trim().to_owned(),
+        }
+    }
+
+    /// The days until the key expires; `None` for never.
+    fn days(&self) -> Result<Option<i64>, Problem> {
+        if self.expires_in_days.is_empty() {
+            return Ok(None);
+        }
+        let days = self.expires_in_days.parse().ok().filter(|days| (1..=MAX_DAYS).contains(days));
+        let sentence = format!("Enter a whole number of days from 1 to {MAX_DAYS}, or leave it blank.");
+        days.map(Some).ok_or(Problem { field: "expires_in_days", sentence })
     }
 }
 
 /// Shows the keys.
-pub(crate) async fn list(desk: Arc<Desk>) -> Result<Reply<Page>, Error> {
-    page(&desk, &find(&desk).await?, None, &Typed::nothing(&desk), Vec::new())
+pub(crate) async fn list(request: Arc<MemberRequest>) -> Result<Reply<Html>, Error> {
+    page(&request, &find(&request).await?, None, &FormValues::initial(&request), Vec::new())
 }
 
-/// Creates a key and shows it, once.
-pub(crate) async fn create(desk: Arc<Desk>) -> Result<Reply<Page>, Error> {
-    let form = desk.form();
-    let typed = Typed {
-        name: form.get("name").to_owned(),
-        mode: Mode::ALL
-            .into_iter()
-            .find(|mode| mode.as_str() == form.get("mode"))
-            .unwrap_or(desk.tenant().mode),
-        scopes: form.all("scope").filter_map(|scope| scope.parse::<Scope>().ok()).collect(),
-        expires_in_days: form.get("expires_in_days").trim().to_owned(),
-    };
+/// Creates a key and shows it once.
+pub(crate) async fn create(request: Arc<MemberRequest>) -> Result<Reply<Html>, Error> {
+    let values = FormValues::sent(&request);
     let mut problems = Vec::new();
-    let name = Text::<100>::parse(&typed.name).unwrap_or_else(|wrong| {
-        problems.push(problem("name", "The name", &wrong));
-        None
-    });
-    if name.is_none() && problems.is_empty() {
-        problems.push(problem("name", "The name", "can't be blank"));
+    let name = collect(required("name", "The name", Text::<100>::parse(&values.name)), &mut problems);
+    if values.scopes.iter().next().is_none() {
+        problems.push(Problem { field: "scope", sentence: "Select at least one permission.".to_owned() });
     }
-    if typed.scopes.iter().next().is_none() {
-        problems.push(problem("scope", "A key", "needs at least one scope"));
-    }
-    let days = match typed.expires_in_days.as_str() {
-        "" => None,
-        days => days.parse().ok().filter(|days| (1..=MAX_DAYS).contains(days)).or_else(|| {
-            let what = format!("must be a whole number of days from 1 to {MAX_DAYS}, or blank");
-            problems.push(problem("expires_in_days", "The expiry", &what));
-            None
-        }),
-    };
+    let days = collect(values.days(), &mut problems).flatten();
     let (Some(name), true) = (name, problems.is_empty()) else {
-        return Ok(page(&desk, &find(&desk).await?, None, &typed, problems)?.refused(422));
+        return Ok(page(&request, &find(&request).await?, None, &values, problems)?.with_status(422));
     };
-    // First: once there is a key, nothing may fail before it was shown.
-    let mut known = find(&desk).await?;
-    let now = desk.now();
-    let tenant = Tenant { mode: typed.mode, ..desk.tenant() };
-    let credential = Credential::generate(Kind::ApiKey, tenant, desk.ids().next(), desk.random());
+    // Read the list first: nothing may fail between creating the key and showing it.
+    let mut listed = find(&request).await?;
+    let now = request.context.now();
+    let tenant = Tenant { mode: values.mode, ..request.tenant() };
+    let id = request.context.ids().next();
+    let credential = Credential::generate(Kind::ApiKey, tenant, id, request.context.random());
     let key = ApiKey {
         id: credential.id(),
         name: name.as_str().to_owned(),
-        scopes: typed.scopes,
+        scopes: values.scopes,
         created_at: now,
         expires_at: days.and_then(|days| now.checked_add((days * 24).hours()).ok()),
         revoked_at: None,
     };
     let new = NewApiKey { key, hash: credential.hash() };
-    match desk.store().insert_api_key(tenant, &new).await {
+    match request.context.store().insert_api_key(tenant, &new).await {
         Ok(()) => {}
-        Err(Denied::Failed(failure)) => return Err(failure.into()),
-        Err(denied) => {
-            let problems = vec![problem("name", "The key was not created:", &denied.to_string())];
-            return Ok(page(&desk, &known, None, &typed, problems)?.refused(422));
+        Err(OrganizationError::Store(error)) => return Err(error.into()),
+        Err(error) => {
+            let problems = vec![problem("name", "The key was not created:", &error.to_string())];
+            return Ok(page(&request, &listed, None, &values, problems)?.with_status(422));
         }
     }
-    let is_listed = tenant == desk.tenant();
+    let is_listed = tenant == request.tenant();
     if is_listed {
-        known.insert(0, (new.key.clone(), None));
+        listed.insert(0, (new.key.clone(), None));
     }
-    let created = CreatedKey {
-        name: &new.key.name,
-        mode: tenant.mode.as_str(),
-        is_listed,
-        secret: credential.reveal(),
-    };
-    page(&desk, &known, Some(created), &Typed::nothing(&desk), Vec::new())
+    let created =
+        CreatedKey { name: &new.key.name, mode: tenant.mode, is_listed, secret: credential.reveal() };
+    page(&request, &listed, Some(created), &FormValues::initial(&request), Vec::new())
 }
 
-/// Refuses a key from now on.
-pub(crate) async fn revoke(desk: Arc<Desk>) -> Result<Reply<Page>, Error> {
-    match desk.store().revoke_api_key(desk.tenant(), desk.id()?, desk.now()).await {
-        Ok(_) => Ok(done(PATH, "key-revoked")),
-        Err(Denied::Failed(failure)) => Err(failure.into()),
+/// Revokes a key.
+pub(crate) async fn revoke(request: Arc<MemberRequest>) -> Result<Reply<Html>, Error> {
+    let context = &request.context;
+    match context.store().revoke_api_key(request.tenant(), context.id()?, context.now()).await {
+        Ok(_) => Ok(Notice::KeyRevoked.redirect_to(PATH)),
+        Err(OrganizationError::Store(error)) => Err(error.into()),
         Err(_) => Err(Error::NotFound),
     }
 }
 
-/// A key, and the day on which it was last used.
-type Known = (ApiKey, Option<Day>);
+/// A key, and the day of its last use.
+type ListedKey = (ApiKey, Option<Day>);
 
-/// The keys of the mode that is looked at, newest first.
-async fn find(desk: &Desk) -> Result<Vec<Known>, Error> {
-    let store = desk.store();
+/// Reads the keys of the current mode, newest first.
+async fn find(request: &MemberRequest) -> Result<Vec<ListedKey>, Error> {
+    let store = request.context.store();
     let mut found: Vec<ApiKey> = Vec::new();
-    let mut page = store::Page { limit: LISTED, before: None };
+    let mut paging = Paging { limit: LISTED, before: None };
     loop {
-        let listed = store.list_api_keys(desk.tenant(), &page).await?;
+        let page = store.list_api_keys(request.tenant(), &paging).await?;
         let is_first = found.is_empty();
-        found.extend(listed.items.into_iter().filter(|key| is_first || key.revoked_at.is_none()));
-        page.before = listed.next;
-        if page.before.is_none() {
+        found.extend(page.items.into_iter().filter(|key| is_first || key.revoked_at.is_none()));
+        paging.before = page.next;
+        if paging.before.is_none() {
             break;
         }
     }
-    let last_used = store.last_used(desk.tenant()).await?;
-    let known = found.into_iter().map(|key| {
+    let last_used = store.get_last_used_days(request.tenant()).await?;
+    let listed = found.into_iter().map(|key| {
         let day = last_used(key.id);
         (key, day)
     });
-    Ok(known.collect())
+    Ok(listed.collect())
 }
 
 fn page(
-    desk: &Desk,
-    known: &[Known],
+    request: &MemberRequest,
+    listed: &[ListedKey],
     created: Option<CreatedKey<'_>>,
-    typed: &Typed,
+    values: &FormValues,
     problems: Vec<Problem>,
-) -> Result<Reply<Page>, Error> {
-    let now = desk.now();
-    let keys = known.iter().map(|(key, last_used)| KeyRow {
+) -> Result<Reply<Html>, Error> {
+    let now = request.context.now();
+    let keys = listed.iter().map(|(key, last_used)| KeyRow {
         id: key.id.get(),
         name: &key.name,
         scopes: key.scopes.iter().map(Scope::as_str).collect(),
@@ -157,25 +218,25 @@ fn page(
         last_used: last_used.map(date),
         expires: key.expires_at.map(day),
         state: match key {
-            ApiKey { revoked_at: Some(_), .. } => "revoked",
-            ApiKey { expires_at: Some(expires_at), .. } if *expires_at <= now => "expired",
-            _ => "active",
+            ApiKey { revoked_at: Some(_), .. } => KeyState::Revoked,
+            ApiKey { expires_at: Some(expires_at), .. } if *expires_at <= now => KeyState::Expired,
+            _ => KeyState::Active,
         },
     });
     let scopes = Scope::ALL.into_iter().map(|scope| ScopeChoice {
         value: scope.as_str(),
-        words: scope.description(),
-        is_ticked: typed.scopes.contains(scope),
+        description: scope.description(),
+        is_checked: values.scopes.contains(scope),
     });
-    Reply::page(&ApiKeys {
-        frame: frame(desk, Section::ApiKeys),
+    Reply::page(&ApiKeysPage {
+        layout: Layout::of(request, Section::ApiKeys),
         keys: keys.collect(),
         created,
-        name: &typed.name,
-        mode: typed.mode.as_str(),
+        name: &values.name,
+        mode: values.mode,
         scopes: scopes.collect(),
-        expires_in_days: &typed.expires_in_days,
+        expires_in_days: &values.expires_in_days,
         problems,
-        base_url: desk.base_url(),
+        base_url: request.context.base_url(),
     })
 }

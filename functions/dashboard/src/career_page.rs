@@ -1,24 +1,40 @@
-//! Settings, Career page: how the organization looks to candidates.
+//! Settings, Career page: the organization's name, introduction, colour and logo for candidates.
 
 use std::sync::Arc;
 
-use shared::http::page::Problem;
-use shared::http::{Desk, Error, Page, Reply};
+use askama::Template;
+use shared::http::page::{Problem, problem_of};
+use shared::http::{Error, Html, MemberRequest, Reply};
 use shared::model::{Accent, Branding, CareerSite, Introduction, Text, WebAddress};
 use shared::resources::posting::career_portal_url;
-use shared::store::{Denied, Failure};
+use shared::store::{OrganizationError, StoreError};
 
-use crate::frame::{done, frame, problem};
-use crate::pages::{CareerPage, Section};
+use crate::form::{collect, problem, required};
+use crate::layout::{Layout, Section};
+use crate::messages::Notice;
 
 const PATH: &str = "/dashboard/settings/career-page";
 
-/// Shows how it looks.
-pub(crate) async fn show(desk: Arc<Desk>) -> Result<Reply<Page>, Error> {
-    let Branding { name, introduction, accent, logo_url } = find(&desk).await?.branding;
+#[derive(Template)]
+#[template(path = "career_page.html")]
+struct BrandingPage<'p> {
+    layout: Layout<'p>,
+    /// The career page's URL.
+    address: &'p str,
+    name: &'p str,
+    introduction: &'p str,
+    accent: &'p str,
+    logo_url: &'p str,
+    /// Of the fields `name`, `introduction`, `accent` and `logo_url`.
+    problems: Vec<Problem>,
+}
+
+/// Shows the current branding.
+pub(crate) async fn show(request: Arc<MemberRequest>) -> Result<Reply<Html>, Error> {
+    let Branding { name, introduction, accent, logo_url } = find(&request).await?.branding;
     let accent = accent.map(|accent| accent.on_light().to_string());
     page(
-        &desk,
+        &request,
         [
             name.as_str(),
             introduction.as_ref().map_or("", Text::as_str),
@@ -29,63 +45,58 @@ pub(crate) async fn show(desk: Arc<Desk>) -> Result<Reply<Page>, Error> {
     )
 }
 
-/// Changes how it looks.
-pub(crate) async fn change(desk: Arc<Desk>) -> Result<Reply<Page>, Error> {
-    let form = desk.form();
+/// Changes the branding.
+pub(crate) async fn change(request: Arc<MemberRequest>) -> Result<Reply<Html>, Error> {
+    let form = request.page.form();
     let mut problems = Vec::new();
-    let mut wrong = |field, label, what: &str| problems.push(problem(field, label, what));
-    let name = match Text::parse(form.get("name")) {
-        Ok(Some(name)) => Some(name),
-        Ok(None) => {
-            wrong("name", "The name", "can't be blank");
-            None
-        }
-        Err(what) => {
-            wrong("name", "The name", &what);
-            None
-        }
-    };
-    // A form's lines end in two characters, and a paragraph is one line.
+    let name = collect(required("name", "The name", Text::parse(form.get("name"))), &mut problems);
+    // A browser sends line breaks as CR LF, and the introduction is one line.
     let introduction = form.get("introduction").split_whitespace().collect::<Vec<_>>().join(" ");
-    let introduction = Introduction::parse(&introduction).unwrap_or_else(|what| {
-        wrong("introduction", "The introduction", &what);
-        None
-    });
-    let accent = match form.get("accent").trim() {
-        "" => None,
-        colour => colour.parse::<Accent>().map_err(|what| wrong("accent", "The colour", &what)).ok(),
-    };
-    let logo_url = match form.get("logo_url").trim() {
-        "" => None,
-        address if !address.starts_with("https://") => {
-            wrong("logo_url", "The logo's address", "must begin with https://");
-            None
-        }
-        address => {
-            address.parse().map_err(|what: String| wrong("logo_url", "The logo's address", &what)).ok()
-        }
-    };
+    let introduction = Introduction::parse(&introduction)
+        .map_err(|message| problem("introduction", "The introduction", &message));
+    let introduction = collect(introduction, &mut problems).flatten();
+    let accent = collect(accent(form.get("accent").trim()), &mut problems).flatten();
+    let logo_url = collect(logo_url(form.get("logo_url").trim()), &mut problems).flatten();
     let (Some(name), true) = (name, problems.is_empty()) else {
-        let typed = ["name", "introduction", "accent", "logo_url"].map(|field| form.get(field));
-        return Ok(page(&desk, typed, problems)?.refused(422));
+        let values = ["name", "introduction", "accent", "logo_url"].map(|field| form.get(field));
+        return Ok(page(&request, values, problems)?.with_status(422));
     };
     let branding = Branding { name, introduction, accent, logo_url };
-    match desk.store().set_branding(desk.organization(), &branding).await {
-        Ok(()) => Ok(done(PATH, "career-page-changed")),
-        Err(Denied::Failed(failure)) => Err(failure.into()),
-        Err(denied) => Err(Failure::Internal(denied.to_string()).into()),
+    match request.context.store().set_branding(request.organization(), &branding).await {
+        Ok(()) => Ok(Notice::CareerPageChanged.redirect_to(PATH)),
+        Err(OrganizationError::Store(error)) => Err(error.into()),
+        Err(error) => Err(StoreError::Internal(error.to_string()).into()),
     }
 }
 
-async fn find(desk: &Desk) -> Result<CareerSite, Error> {
-    desk.store().find_career_site(&desk.organization().slug).await?.ok_or(Error::NotFound)
+fn accent(text: &str) -> Result<Option<Accent>, Problem> {
+    if text.is_empty() {
+        return Ok(None);
+    }
+    text.parse().map(Some).map_err(|message: String| problem("accent", "The colour", &message))
 }
 
-fn page(desk: &Desk, typed: [&str; 4], problems: Vec<Problem>) -> Result<Reply<Page>, Error> {
-    let [name, introduction, accent, logo_url] = typed;
-    let address = career_portal_url(desk.base_url(), desk.organization());
-    Reply::page(&CareerPage {
-        frame: frame(desk, Section::CareerPage),
+fn logo_url(text: &str) -> Result<Option<WebAddress>, Problem> {
+    if text.is_empty() {
+        return Ok(None);
+    }
+    let problem = |message: &str| problem("logo_url", "The logo URL", message);
+    if !text.starts_with("https://") {
+        return Err(problem("must start with https://"));
+    }
+    text.parse().map(Some).map_err(|message: String| problem(&message))
+}
+
+async fn find(request: &MemberRequest) -> Result<CareerSite, Error> {
+    let slug = &request.organization().slug;
+    request.context.store().find_career_site(slug).await?.ok_or(Error::NotFound)
+}
+
+fn page(request: &MemberRequest, values: [&str; 4], problems: Vec<Problem>) -> Result<Reply<Html>, Error> {
+    let [name, introduction, accent, logo_url] = values;
+    let address = career_portal_url(request.context.base_url(), request.organization());
+    Reply::page(&BrandingPage {
+        layout: Layout::of(request, Section::CareerPage),
         address: &address,
         name,
         introduction,

@@ -1,73 +1,136 @@
-//! Settings, Integrations, Channels: the accounts on X and WhatsApp of the mode that is looked at, and who makes the calls.
+//! Settings, Integrations, Channels: the X account and the WhatsApp number of the current mode, and the voice provider.
 
 use std::sync::Arc;
 
+use askama::Template;
 use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
-use shared::accounts;
-use shared::http::page::{Problem, Sources};
-use shared::http::{Desk, Error, Page, Reply};
-use shared::model::{ChannelStatus, Day, Standing, VoiceProvider, challenge};
-use shared::providers::x::X;
+use shared::http::page::{Problem, Sources, problem_of};
+use shared::http::{Error, Html, MemberRequest, Reply};
+use shared::model::{ChannelStatus, ConnectionStatus, Day, WhatsAppConnection, challenge};
+use shared::providers::x::{Tokens, X, XError};
 use shared::providers::{WhatsAppPort, XPort};
 use shared::secret::Secret;
+use shared::services::accounts;
 use subtle::ConstantTimeEq;
 
-use crate::frame::{done, failed, frame, minute, problem};
-use crate::pages::{Channel, Channels, Section};
+use crate::dates::minute;
+use crate::form::problem;
+use crate::layout::{Layout, Section};
+use crate::messages::{Alert, Notice};
 
 const PATH: &str = "/dashboard/settings/integrations/channels";
-/// How long somebody may take on X's page, in seconds.
-const ON_X: i64 = 600;
-const SIMULATED: &str = "Simulated: a built-in account stands in, and nothing leaves this service.";
+/// The longest time from the redirect to X to the callback, in seconds.
+const MAX_AUTHORIZATION: i64 = 600;
+/// The longest access token of WhatsApp, in bytes.
+const MAX_TOKEN: usize = 2_000;
 
-/// Shows the channels, as they were last known.
-pub(crate) async fn show(desk: Arc<Desk>) -> Result<Reply<Page>, Error> {
-    page(&desk, "", Vec::new()).await
+const SIMULATED: &str = "Simulated: a built-in account is used, and nothing is sent to the outside.";
+const X_MISSING: &str = "X is not set up on this service. Ask its administrator to configure an X app.";
+const WHATSAPP_MISSING: &str =
+    "WhatsApp is not set up on this service. Ask its administrator to configure a token encryption key.";
+const VOICE_MISSING: &str = "Candidates cannot be invited to voice screens, because no voice provider is set up on \
+    this service. Ask its administrator to configure one.";
+
+#[derive(Template)]
+#[template(path = "channels.html")]
+struct ChannelsPage<'p> {
+    layout: Layout<'p>,
+    x: ChannelPanel,
+    whatsapp: ChannelPanel,
+    phone_number_id: &'p str,
+    /// Of the fields `phone_number_id` and `token`.
+    problems: Vec<Problem>,
+    /// The name of the voice provider.
+    voice_provider: &'static str,
+    voice_is_ready: bool,
+    /// What the voice provider does, as a sentence.
+    voice_detail: &'static str,
 }
 
-async fn page(desk: &Desk, phone_number_id: &str, problems: Vec<Problem>) -> Result<Reply<Page>, Error> {
-    let (tenant, providers) = (desk.tenant(), desk.providers());
-    let found = desk.store().find_channels(tenant, Day::of(desk.now())).await?;
+/// The status of an account on X or WhatsApp.
+struct ChannelPanel {
+    status: ChannelStatus,
+    account: Option<String>,
+    /// The provider's message.
+    detail: Option<String>,
+    /// When the provider last answered.
+    checked_at: Option<String>,
+    /// Why no account can be connected, as a sentence; `None` if one can.
+    unavailable: Option<&'static str>,
+}
+
+impl ChannelPanel {
+    /// An account with its stored status; disconnected if there is none.
+    fn stored(status: Option<&ConnectionStatus>, account: Option<String>) -> Self {
+        let connection = status.cloned().unwrap_or(ConnectionStatus::NONE);
+        Self {
+            status: connection.status,
+            account,
+            detail: connection.detail,
+            checked_at: connection.checked_at.map(minute),
+            unavailable: None,
+        }
+    }
+
+    /// The simulator, which is always connected.
+    fn simulated() -> Self {
+        let account = Some("Rolecall simulator".to_owned());
+        Self { status: ChannelStatus::Connected, account, ..Self::unavailable(SIMULATED) }
+    }
+
+    /// A channel that this service does not offer.
+    const fn unavailable(reason: &'static str) -> Self {
+        let status = ChannelStatus::Disconnected;
+        Self { status, account: None, detail: None, checked_at: None, unavailable: Some(reason) }
+    }
+}
+
+/// Shows the channels with their stored status. The page does not call the providers.
+pub(crate) async fn show(request: Arc<MemberRequest>) -> Result<Reply<Html>, Error> {
+    page(&request, "", Vec::new()).await
+}
+
+async fn page(
+    request: &MemberRequest,
+    phone_number_id: &str,
+    problems: Vec<Problem>,
+) -> Result<Reply<Html>, Error> {
+    let (tenant, providers) = (request.tenant(), request.context.providers());
+    let found = request.context.store().get_channels(tenant, Day::of(request.context.now())).await?;
     let x_port = providers.x(tenant.mode);
     let x = match &x_port {
-        XPort::Simulated => simulated(),
-        XPort::Missing => missing("This service has no app on X: whoever runs it can set one up."),
+        XPort::Simulated => ChannelPanel::simulated(),
+        XPort::Missing => ChannelPanel::unavailable(X_MISSING),
         XPort::Real(..) => {
             let account = found.x.as_ref().map(|connection| format!("@{}", connection.username));
-            known(found.x.as_ref().map(|connection| &connection.standing), account)
+            ChannelPanel::stored(found.x.as_ref().map(|connection| &connection.standing), account)
         }
     };
     let whatsapp = match providers.whatsapp(tenant.mode) {
-        WhatsAppPort::Simulated => simulated(),
-        WhatsAppPort::Missing => {
-            missing("This service keeps no tokens: whoever runs it can set up a key for them.")
-        }
+        WhatsAppPort::Simulated => ChannelPanel::simulated(),
+        WhatsAppPort::Missing => ChannelPanel::unavailable(WHATSAPP_MISSING),
         WhatsAppPort::Real(..) => {
-            let name = |connection: &shared::model::WhatsAppConnection| {
+            let name = |connection: &WhatsAppConnection| {
                 connection.account.clone().unwrap_or_else(|| connection.phone_number_id.clone())
             };
-            let account = found.whatsapp.as_ref().map(name);
-            known(found.whatsapp.as_ref().map(|connection| &connection.standing), account)
+            let status = found.whatsapp.as_ref().map(|connection| &connection.standing);
+            ChannelPanel::stored(status, found.whatsapp.as_ref().map(name))
         }
     };
-    let provider = providers.voice_provider(tenant.mode);
-    let (voice_provider, voice_detail) = match provider {
-        Some(VoiceProvider::Simulator) => ("Simulator", "Conversations are made up; nobody is called."),
-        Some(VoiceProvider::Vapi) => ("Vapi", "Candidates are called by Vapi."),
-        None => (
-            "Nobody",
-            "Candidates cannot be invited to voice screens until whoever runs this service sets up Vapi.",
-        ),
+    let voice = providers.voice(tenant.mode);
+    let (voice_provider, voice_detail) = match &voice {
+        Some(voice) => (voice.title(), voice.description()),
+        None => ("None", VOICE_MISSING),
     };
-    let reply = Reply::page(&Channels {
-        frame: frame(desk, Section::Channels),
+    let reply = Reply::page(&ChannelsPage {
+        layout: Layout::of(request, Section::Channels),
         x,
         whatsapp,
         phone_number_id,
         problems,
         voice_provider,
-        voice_is_ready: provider.is_some(),
+        voice_is_ready: voice.is_some(),
         voice_detail,
     })?;
     Ok(match x_port {
@@ -78,152 +141,139 @@ async fn page(desk: &Desk, phone_number_id: &str, problems: Vec<Problem>) -> Res
     })
 }
 
-fn known<'c>(standing: Option<&Standing>, account: Option<String>) -> Channel<'c> {
-    let standing = standing.cloned().unwrap_or(Standing::NONE);
-    Channel {
-        status: standing.status.as_str(),
-        account,
-        detail: standing.detail,
-        checked_at: standing.checked_at.map(minute),
-        unavailable: None,
-    }
+/// Redirects to X. The state and the PKCE verifier are computed from the session, and nothing is stored.
+pub(crate) async fn connect_x(request: Arc<MemberRequest>) -> Result<Reply<Html>, Error> {
+    let XPort::Real(x, _) = request.context.providers().x(request.tenant().mode) else {
+        return Err(Error::NotFound);
+    };
+    let authorization = Authorization::begin(&request);
+    let verifier = authorization.verifier(&request);
+    let state = authorization.state(&request);
+    Ok(Reply::see_other(&x.authorize_url(&callback(&request), &state, &challenge(verifier.expose()))))
 }
 
-fn simulated<'c>() -> Channel<'c> {
-    let status = ChannelStatus::Connected.as_str();
-    let account = Some("Rolecall simulator".to_owned());
-    Channel { status, account, detail: None, checked_at: None, unavailable: Some(SIMULATED) }
-}
-
-fn missing(why: &str) -> Channel<'_> {
-    let status = ChannelStatus::Disconnected.as_str();
-    Channel { status, account: None, detail: None, checked_at: None, unavailable: Some(why) }
-}
-
-/// Goes to X. The way back is good for this browser and ten minutes; what proves it is computed, not stored.
-pub(crate) async fn connect_x(desk: Arc<Desk>) -> Result<Reply<Page>, Error> {
-    let XPort::Real(x, _) = desk.providers().x(desk.tenant().mode) else { return Err(Error::NotFound) };
-    let journey = Journey::begin(&desk);
-    let verifier = journey.verifier(&desk);
-    let address = x.authorize_url(&callback(&desk), &journey.state(&desk), &challenge(verifier.expose()));
-    Ok(Reply::see_other(&address))
-}
-
-/// Comes back from X, and keeps the account that was allowed.
-pub(crate) async fn return_from_x(desk: Arc<Desk>) -> Result<Reply<Page>, Error> {
-    let XPort::Real(x, keys) = desk.providers().x(desk.tenant().mode) else { return Err(Error::NotFound) };
-    let query = desk.query();
-    let Some(journey) = Journey::end(&desk, query.get("state")) else { return Ok(failed(PATH, "x-stale")) };
-    let Some(code) = query.given("code") else { return Ok(failed(PATH, "x-declined")) };
-    match fetch(&desk, &x, code, &journey.verifier(&desk)).await {
+/// Receives the callback from X, and stores the account that the member connected.
+pub(crate) async fn return_from_x(request: Arc<MemberRequest>) -> Result<Reply<Html>, Error> {
+    let context = &request.context;
+    let XPort::Real(x, keys) = context.providers().x(request.tenant().mode) else {
+        return Err(Error::NotFound);
+    };
+    let query = context.query();
+    let Some(authorization) = Authorization::from_state(&request, query.get("state")) else {
+        return Ok(Alert::XStale.redirect_to(PATH));
+    };
+    let Some(code) = query.non_empty("code") else { return Ok(Alert::XDeclined.redirect_to(PATH)) };
+    match fetch(&request, &x, code, &authorization.verifier(&request)).await {
         Err(reason) => {
-            tracing::warn!(tenant = %desk.tenant(), %reason, "X did not connect an account");
-            Ok(failed(PATH, "x-failed"))
+            tracing::warn!(tenant = %request.tenant(), %reason, "X did not connect an account");
+            Ok(Alert::XFailed.redirect_to(PATH))
         }
         Ok((username, tokens)) => {
-            let connection = accounts::connect_x(desk.tenant(), username, &tokens, keys, desk.random());
-            let Ok(connection) = connection else { return Ok(failed(PATH, "x-failed")) };
-            let mut writes = desk.writes();
-            writes.put_x_connection(&connection)?;
-            desk.store().commit(writes).await?;
-            Ok(done(PATH, "x-connected"))
+            let connection = accounts::connect_x(request.tenant(), username, &tokens, keys, context.random());
+            let Ok(connection) = connection else { return Ok(Alert::XFailed.redirect_to(PATH)) };
+            let mut transaction = request.transaction();
+            transaction.put_x_connection(&connection)?;
+            context.store().commit(transaction).await?;
+            Ok(Notice::XConnected.redirect_to(PATH))
         }
     }
 }
 
+/// Exchanges the code for tokens, and reads the account's name.
 async fn fetch(
-    desk: &Desk,
+    request: &MemberRequest,
     x: &X,
     code: &str,
     verifier: &Secret,
-) -> Result<(String, shared::providers::x::Tokens), shared::providers::x::Trouble> {
-    let tokens = x.exchange(code, &callback(desk), verifier, desk.now()).await?;
+) -> Result<(String, Tokens), XError> {
+    let tokens = x.exchange(code, &callback(request), verifier, request.context.now()).await?;
     let account = x.account(&tokens.access).await?;
     Ok((account.username, tokens))
 }
 
-fn callback(desk: &Desk) -> String {
-    format!("{}{PATH}/x/callback", desk.base_url())
+fn callback(request: &MemberRequest) -> String {
+    format!("{}{PATH}/x/callback", request.context.base_url())
 }
 
-/// Forgets the account on X.
-pub(crate) async fn disconnect_x(desk: Arc<Desk>) -> Result<Reply<Page>, Error> {
-    let mut writes = desk.writes();
-    writes.delete_x_connection();
-    desk.store().commit(writes).await?;
-    Ok(done(PATH, "x-disconnected"))
+/// Disconnects the account on X.
+pub(crate) async fn disconnect_x(request: Arc<MemberRequest>) -> Result<Reply<Html>, Error> {
+    let mut transaction = request.transaction();
+    transaction.delete_x_connection();
+    request.context.store().commit(transaction).await?;
+    Ok(Notice::XDisconnected.redirect_to(PATH))
 }
 
 /// Connects a number on WhatsApp, in place of any other.
-pub(crate) async fn connect_whatsapp(desk: Arc<Desk>) -> Result<Reply<Page>, Error> {
-    let WhatsAppPort::Real(_, keys) = desk.providers().whatsapp(desk.tenant().mode) else {
+pub(crate) async fn connect_whatsapp(request: Arc<MemberRequest>) -> Result<Reply<Html>, Error> {
+    let context = &request.context;
+    let WhatsAppPort::Real(_, keys) = context.providers().whatsapp(request.tenant().mode) else {
         return Err(Error::NotFound);
     };
-    let form = desk.form();
+    let form = request.page.form();
     let (number, token) = (form.get("phone_number_id").trim(), form.get("token").trim());
     let mut problems = Vec::new();
     if !(1..=20).contains(&number.len()) || !number.bytes().all(|byte| byte.is_ascii_digit()) {
         problems.push(problem("phone_number_id", "The phone number ID", "must be 1 to 20 digits"));
     }
-    if !(1..=2_000).contains(&token.len()) || !token.bytes().all(|byte| byte.is_ascii_graphic()) {
-        problems.push(problem("token", "The token", "must be visible ASCII without spaces"));
+    if !(1..=MAX_TOKEN).contains(&token.len()) || !token.bytes().all(|byte| byte.is_ascii_graphic()) {
+        let message = "must be 1 to 2,000 visible ASCII characters without spaces";
+        problems.push(problem("token", "The access token", message));
     }
     if !problems.is_empty() {
-        return Ok(page(&desk, number, problems).await?.refused(422));
+        return Ok(page(&request, number, problems).await?.with_status(422));
     }
-    let connection = accounts::connect_whatsapp(
-        desk.tenant(),
-        number.to_owned(),
-        &Secret::new(token),
-        keys,
-        desk.random(),
-    );
-    let connection = connection.map_err(|_| Error::BadRequest("The token is too long".to_owned()))?;
-    let mut writes = desk.writes();
-    writes.put_whatsapp_connection(&connection)?;
-    desk.store().commit(writes).await?;
-    Ok(done(PATH, "whatsapp-connected"))
+    let (tenant, token) = (request.tenant(), Secret::new(token));
+    let connection = accounts::connect_whatsapp(tenant, number.to_owned(), &token, keys, context.random())
+        .map_err(|_| Error::BadRequest("The access token is too long".to_owned()))?;
+    let mut transaction = request.transaction();
+    transaction.put_whatsapp_connection(&connection)?;
+    context.store().commit(transaction).await?;
+    Ok(Notice::WhatsAppConnected.redirect_to(PATH))
 }
 
-/// Forgets the number on WhatsApp.
-pub(crate) async fn disconnect_whatsapp(desk: Arc<Desk>) -> Result<Reply<Page>, Error> {
-    let mut writes = desk.writes();
-    writes.delete_whatsapp_connection();
-    desk.store().commit(writes).await?;
-    Ok(done(PATH, "whatsapp-disconnected"))
+/// Disconnects the number on WhatsApp.
+pub(crate) async fn disconnect_whatsapp(request: Arc<MemberRequest>) -> Result<Reply<Html>, Error> {
+    let mut transaction = request.transaction();
+    transaction.delete_whatsapp_connection();
+    request.context.store().commit(transaction).await?;
+    Ok(Notice::WhatsAppDisconnected.redirect_to(PATH))
 }
 
-/// A journey to X and back: its random part, its beginning, and the mode that it is for.
-struct Journey(String);
+/// An authorization on X, from the redirect to the callback: a random text, the time of its beginning, and the mode,
+/// joined by dots.
+struct Authorization(String);
 
-impl Journey {
-    fn begin(desk: &Desk) -> Self {
-        let (random, began) = (desk.random().token(22), desk.now().as_second());
-        Self(format!("{random}.{began}.{}", desk.tenant().mode.as_str()))
+impl Authorization {
+    fn begin(request: &MemberRequest) -> Self {
+        let context = &request.context;
+        let (random, began) = (context.random().token(22), context.now().as_second());
+        Self(format!("{random}.{began}.{}", request.tenant().mode.as_str()))
     }
 
-    /// What X sends back: the journey, and a digest that only this browser's session can have been given.
-    fn state(&self, desk: &Desk) -> String {
-        format!("{}.{}", self.0, self.digest(desk, "x state"))
+    /// The `state` that X returns: the authorization, and a MAC that depends on the session's cookie.
+    fn state(&self, request: &MemberRequest) -> String {
+        format!("{}.{}", self.0, self.mac(request, "x state"))
     }
 
     /// The PKCE verifier (RFC 7636, section 4.1).
-    fn verifier(&self, desk: &Desk) -> Secret {
-        Secret::new(self.digest(desk, "x verifier"))
+    fn verifier(&self, request: &MemberRequest) -> Secret {
+        Secret::new(self.mac(request, "x verifier"))
     }
 
-    /// The journey that this state belongs to, if it is this browser's, in this mode, and not too long.
-    fn end(desk: &Desk, state: &str) -> Option<Self> {
-        let journey = Self(state.rsplit_once('.')?.0.to_owned());
-        let genuine: bool = journey.state(desk).as_bytes().ct_eq(state.as_bytes()).into();
-        let mut parts = journey.0.split('.').skip(1);
+    /// Returns the authorization in a state if it belongs to this session and mode and has not expired.
+    fn from_state(request: &MemberRequest, state: &str) -> Option<Self> {
+        let authorization = Self(state.rsplit_once('.')?.0.to_owned());
+        let genuine: bool = authorization.state(request).as_bytes().ct_eq(state.as_bytes()).into();
+        let mut parts = authorization.0.split('.').skip(1);
         let began: i64 = parts.next()?.parse().ok()?;
-        let took = desk.now().as_second().checked_sub(began)?;
-        let in_time = (0..ON_X).contains(&took);
-        (genuine && in_time && parts.next() == Some(desk.tenant().mode.as_str())).then_some(journey)
+        let took = request.context.now().as_second().checked_sub(began)?;
+        let in_time = (0..MAX_AUTHORIZATION).contains(&took);
+        let same_mode = parts.next() == Some(request.tenant().mode.as_str());
+        (genuine && in_time && same_mode).then_some(authorization)
     }
 
-    fn digest(&self, desk: &Desk, purpose: &str) -> String {
-        URL_SAFE_NO_PAD.encode(desk.signing_key().mac(&[purpose, desk.cookie(), &self.0]))
+    fn mac(&self, request: &MemberRequest, purpose: &str) -> String {
+        let key = request.context.signing_key();
+        URL_SAFE_NO_PAD.encode(key.mac(&[purpose, request.page.cookie(), &self.0]))
     }
 }

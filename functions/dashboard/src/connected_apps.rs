@@ -1,59 +1,86 @@
-//! Settings, Integrations, Connected apps: what members have given access to the mode that is looked at.
+//! Settings, Integrations, Connected apps: the applications with access to the data of the current mode.
 
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use shared::http::{Desk, Error, Page, Reply};
-use shared::model::Scope;
-use shared::store;
+use askama::Template;
+use shared::http::{Error, Html, MemberRequest, Reply};
+use shared::model::{Mode, Scope};
+use shared::store::Paging;
 
-use crate::frame::{date, day, done, frame};
-use crate::pages::{AppRow, ConnectedApps, Section};
+use crate::dates::{date, day};
+use crate::layout::{Layout, Section};
+use crate::messages::Notice;
 
 const PATH: &str = "/dashboard/settings/integrations/connected-apps";
-/// How many grants are read at once.
+/// The grants in one read.
 const GRANTS: u32 = 100;
 
-/// Shows the applications that have access.
-pub(crate) async fn list(desk: Arc<Desk>) -> Result<Reply<Page>, Error> {
-    let (tenant, store, now) = (desk.tenant(), desk.store(), desk.now());
+#[derive(Template)]
+#[template(path = "connected_apps.html")]
+struct ConnectedAppsPage<'p> {
+    layout: Layout<'p>,
+    /// The applications, newest first.
+    apps: Vec<AppRow<'p>>,
+    base_url: &'p str,
+}
+
+struct AppRow<'p> {
+    /// The grant's identifier.
+    id: u64,
+    /// The name that the application registered with.
+    name: &'p str,
+    /// The host of its redirect URI.
+    host: &'p str,
+    /// The name of the member who connected it.
+    member: &'p str,
+    mode: Mode,
+    scopes: Vec<&'static str>,
+    connected: String,
+    last_used: Option<String>,
+}
+
+/// Shows the connected applications.
+pub(crate) async fn list(request: Arc<MemberRequest>) -> Result<Reply<Html>, Error> {
+    let (tenant, store, now) = (request.tenant(), request.context.store(), request.context.now());
     let mut grants = Vec::new();
-    let mut page = store::Page { limit: GRANTS, before: None };
+    let mut paging = Paging { limit: GRANTS, before: None };
     loop {
-        let found = store.list_grants(tenant, &page).await?;
-        grants.extend(found.items.into_iter().filter(|grant| grant.tokens.is_some() && grant.is_good(now)));
-        page.before = found.next;
-        if page.before.is_none() {
+        let page = store.list_grants(tenant, &paging).await?;
+        grants.extend(page.items.into_iter().filter(|grant| grant.tokens.is_some() && grant.is_good(now)));
+        paging.before = page.next;
+        if paging.before.is_none() {
             break;
         }
     }
-    let used = store.list_apps(tenant).await?;
+    let used = store.get_access_tokens(tenant).await?;
     let members = store.list_members(tenant.organization).await?;
     let names: HashMap<_, _> = members.iter().map(|member| (member.id, member.name.as_str())).collect();
     let apps = grants.iter().map(|grant| AppRow {
         id: grant.id.get(),
         name: grant.client_name.as_str(),
         host: &grant.redirect_host,
-        member: names.get(&grant.member).copied().unwrap_or("somebody who has left"),
-        mode: tenant.mode.as_str(),
+        member: names.get(&grant.member).copied().unwrap_or("a former member"),
+        mode: tenant.mode,
         scopes: grant.scopes.iter().map(Scope::description).collect(),
         connected: day(grant.created_at),
         last_used: used.last_used(grant.id).map(date),
     });
-    Reply::page(&ConnectedApps {
-        frame: frame(&desk, Section::ConnectedApps),
+    Reply::page(&ConnectedAppsPage {
+        layout: Layout::of(&request, Section::ConnectedApps),
         apps: apps.collect(),
-        base_url: desk.base_url(),
+        base_url: request.context.base_url(),
     })
 }
 
-/// Takes an application's access back, at once.
-pub(crate) async fn revoke(desk: Arc<Desk>) -> Result<Reply<Page>, Error> {
-    let grant = desk.store().find_grant(desk.tenant(), desk.id()?).await?.ok_or(Error::NotFound)?;
+/// Revokes an application's access.
+pub(crate) async fn revoke(request: Arc<MemberRequest>) -> Result<Reply<Html>, Error> {
+    let (context, tenant) = (&request.context, request.tenant());
+    let grant = context.store().find_grant(tenant, context.id()?).await?.ok_or(Error::NotFound)?;
     if grant.revoked_at.is_none() {
-        let mut writes = desk.writes();
-        writes.revoke_grant(grant, desk.now())?;
-        desk.store().commit(writes).await?;
+        let mut transaction = request.transaction();
+        transaction.revoke_grant(&grant, context.now())?;
+        context.store().commit(transaction).await?;
     }
-    Ok(done(PATH, "app-revoked"))
+    Ok(Notice::AppRevoked.redirect_to(PATH))
 }

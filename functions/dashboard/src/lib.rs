@@ -1,63 +1,67 @@
-//! The dashboard: where the members of an organization sign in, see how hiring goes, and set up keys, applications, channels
-//! and each other. Pages from the server; nothing here needs a script.
+//! The dashboard, where the members of an organization sign in, follow their hiring, and manage API keys, connected
+//! apps, channels and members. The server renders every page; no page needs a script.
 //!
 //! | Method | Path | What |
 //! |---|---|---|
-//! | GET | `/dashboard` | plan, usage and what is new |
+//! | GET | `/dashboard` | plan, usage and recent activity |
 //! | GET | `/dashboard/style.css` | the stylesheet of all pages |
 //! | GET | `/dashboard/icon.svg` | the icon of all pages |
-//! | GET | `/dashboard/sign-in` | the form to sign in with |
+//! | GET | `/dashboard/sign-in` | the sign-in form |
 //! | POST | `/dashboard/sign-in` | sign in |
 //! | POST | `/dashboard/sign-out` | end this session |
-//! | POST | `/dashboard/sign-out-everywhere` | end every session of the member |
-//! | GET | `/dashboard/password` | where a single-use link leads |
+//! | POST | `/dashboard/sign-out-everywhere` | end all sessions of the member |
+//! | GET | `/dashboard/password` | the target of single-use links |
 //! | POST | `/dashboard/password` | accept an invitation, or set a new password |
-//! | POST | `/dashboard/mode` | look at live or at test data |
+//! | POST | `/dashboard/mode` | switch between live and test data |
 //! | GET | `/dashboard/roles` | roles |
 //! | GET | `/dashboard/roles/{id}` | a role and its pipeline |
 //! | GET | `/dashboard/postings` | job postings |
 //! | GET | `/dashboard/candidates` | candidates |
-//! | GET | `/dashboard/candidates/{id}` | a candidate with all that has happened |
+//! | GET | `/dashboard/candidates/{id}` | a candidate with the full history |
 //! | GET | `/dashboard/settings/integrations/api-keys` | API keys |
-//! | POST | `/dashboard/settings/integrations/api-keys` | create one, and show it once |
-//! | POST | `/dashboard/settings/integrations/api-keys/{id}/revoke` | refuse it from now on |
-//! | GET | `/dashboard/settings/integrations/connected-apps` | applications that were given access |
-//! | POST | `/dashboard/settings/integrations/connected-apps/{id}/revoke` | take it back |
+//! | POST | `/dashboard/settings/integrations/api-keys` | create a key and show it once |
+//! | POST | `/dashboard/settings/integrations/api-keys/{id}/revoke` | revoke a key |
+//! | GET | `/dashboard/settings/integrations/connected-apps` | connected applications |
+//! | POST | `/dashboard/settings/integrations/connected-apps/{id}/revoke` | revoke an application's access |
 //! | GET | `/dashboard/settings/integrations/channels` | X, WhatsApp and the voice provider |
-//! | POST | `/dashboard/settings/integrations/channels/x/connect` | go to X to connect an account |
-//! | GET | `/dashboard/settings/integrations/channels/x/callback` | come back from there |
-//! | POST | `/dashboard/settings/integrations/channels/x/disconnect` | forget the account |
+//! | POST | `/dashboard/settings/integrations/channels/x/connect` | redirect to X to connect an account |
+//! | GET | `/dashboard/settings/integrations/channels/x/callback` | the redirect back from X |
+//! | POST | `/dashboard/settings/integrations/channels/x/disconnect` | disconnect the account |
 //! | POST | `/dashboard/settings/integrations/channels/whatsapp/connect` | connect a number |
-//! | POST | `/dashboard/settings/integrations/channels/whatsapp/disconnect` | forget it |
-//! | GET | `/dashboard/settings/career-page` | how the career page looks |
-//! | POST | `/dashboard/settings/career-page` | change it |
-//! | GET | `/dashboard/settings/members` | the organization's people |
-//! | POST | `/dashboard/settings/members` | invite somebody |
-//! | POST | `/dashboard/settings/members/{id}/link` | a link to a new password |
-//! | POST | `/dashboard/settings/members/{id}/role` | owner or member |
-//! | POST | `/dashboard/settings/members/{id}/remove` | no longer a member |
-//! | GET | `/dashboard/settings/account` | one's own account |
-//! | POST | `/dashboard/settings/account/password` | change one's password |
+//! | POST | `/dashboard/settings/integrations/channels/whatsapp/disconnect` | disconnect the number |
+//! | GET | `/dashboard/settings/career-page` | the settings of the career page |
+//! | POST | `/dashboard/settings/career-page` | change the settings of the career page |
+//! | GET | `/dashboard/settings/members` | the organization's members |
+//! | POST | `/dashboard/settings/members` | invite a member |
+//! | POST | `/dashboard/settings/members/{id}/link` | create a link to set a new password |
+//! | POST | `/dashboard/settings/members/{id}/role` | change the role to owner or member |
+//! | POST | `/dashboard/settings/members/{id}/remove` | remove a member |
+//! | GET | `/dashboard/settings/account` | the member's own account |
+//! | POST | `/dashboard/settings/account/password` | change the password |
 
 mod account;
 mod api_keys;
+mod candidates;
 mod career_page;
 mod channels;
 mod connected_apps;
-mod frame;
-mod hiring;
+mod dates;
+mod form;
+mod layout;
+mod lists;
 mod members;
+mod messages;
 mod overview;
-mod pages;
+mod postings;
+mod roles;
 mod sign_in;
 
 use std::future::{Ready, ready};
-use std::sync::Arc;
 
-use shared::http::{Error, Page, Reply, Route, Visit, page};
+use shared::http::{Error, Html, PublicRequest, Reply, Route, page};
 use shared::model::MemberRole::{Member, Owner};
 
-/// What a member's browser asks for.
+/// The route table of the dashboard's pages.
 pub fn pages() -> Vec<Route> {
     vec![
         Route::member("GET /dashboard", Member, overview::show),
@@ -70,11 +74,11 @@ pub fn pages() -> Vec<Route> {
         Route::page("GET /dashboard/password", sign_in::password_form),
         Route::page("POST /dashboard/password", sign_in::set_password),
         Route::member("POST /dashboard/mode", Member, account::switch_mode),
-        Route::member("GET /dashboard/roles", Member, hiring::roles),
-        Route::member("GET /dashboard/roles/{id}", Member, hiring::role),
-        Route::member("GET /dashboard/postings", Member, hiring::postings),
-        Route::member("GET /dashboard/candidates", Member, hiring::candidates),
-        Route::member("GET /dashboard/candidates/{id}", Member, hiring::candidate),
+        Route::member("GET /dashboard/roles", Member, roles::list),
+        Route::member("GET /dashboard/roles/{id}", Member, roles::show),
+        Route::member("GET /dashboard/postings", Member, postings::list),
+        Route::member("GET /dashboard/candidates", Member, candidates::list),
+        Route::member("GET /dashboard/candidates/{id}", Member, candidates::show),
         Route::member("GET /dashboard/settings/integrations/api-keys", Member, api_keys::list),
         Route::member("POST /dashboard/settings/integrations/api-keys", Member, api_keys::create),
         Route::member("POST /dashboard/settings/integrations/api-keys/{id}/revoke", Member, api_keys::revoke),
@@ -122,12 +126,12 @@ pub fn pages() -> Vec<Route> {
     ]
 }
 
-fn style(_: Arc<Visit>) -> Ready<Result<Reply<Page>, Error>> {
+fn style(_: PublicRequest) -> Ready<Result<Reply<Html>, Error>> {
     ready(Ok(Reply::file("text/css; charset=utf-8", page::STYLE)))
 }
 
-fn icon(_: Arc<Visit>) -> Ready<Result<Reply<Page>, Error>> {
-    // Its address does not change with its content.
+fn icon(_: PublicRequest) -> Ready<Result<Reply<Html>, Error>> {
+    // Its URL does not change with its content, so caches keep it for a day only.
     let icon = Reply::file("image/svg+xml", page::ICON);
     ready(Ok(icon.with("cache-control", "public, max-age=86400".to_owned())))
 }

@@ -1,136 +1,195 @@
-//! Settings, Members: the organization's people. Owners invite them, give them links to new passwords, and remove them.
+//! Settings, Members: owners invite members, create password links, change roles and remove members.
 
 use std::sync::Arc;
 
-use shared::http::page::Problem;
-use shared::http::{Desk, Error, Page, Reply};
-use shared::membership;
+use askama::Template;
+use shared::http::page::{Problem, problem_of};
+use shared::http::{Error, Html, MemberRequest, Reply};
 use shared::model::{Email, Member, MemberRole, Name};
-use shared::store::Refusal;
+use shared::services::membership;
+use shared::store::CommitError;
 
-use crate::frame::{done, failed, frame, minute, problem};
-use crate::pages::{MadeLink, MemberRow, Members, Section};
+use crate::dates::minute;
+use crate::form::{collect, problem, required};
+use crate::layout::{Layout, Section};
+use crate::messages::{Alert, Notice};
 
 const PATH: &str = "/dashboard/settings/members";
 
-/// What the form holds.
+#[derive(Template)]
+#[template(path = "members.html")]
+struct MembersPage<'p> {
+    layout: Layout<'p>,
+    /// Whether the member who opened the page is an owner, who may change members.
+    is_owner: bool,
+    members: Vec<MemberRow<'p>>,
+    /// The link that was just created.
+    link: Option<NewLink<'p>>,
+    name: &'p str,
+    email: &'p str,
+    role: MemberRole,
+    /// Of the fields `name`, `email` and `role`.
+    problems: Vec<Problem>,
+}
+
+struct MemberRow<'p> {
+    id: u64,
+    name: &'p str,
+    email: &'p str,
+    role: MemberRole,
+    state: MemberState,
+    /// When the invitation expires; `None` without a valid one.
+    invited_until: Option<String>,
+    /// Whether this is the member who opened the page.
+    is_self: bool,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum MemberState {
+    Active,
+    Invited,
+}
+
+impl MemberState {
+    const fn as_str(self) -> &'static str {
+        match self {
+            Self::Active => "active",
+            Self::Invited => "invited",
+        }
+    }
+}
+
+/// A single-use link, which is shown only once.
+struct NewLink<'p> {
+    address: &'p str,
+    /// The member's name.
+    name: &'p str,
+    /// The member's e-mail address.
+    email: &'p str,
+    /// When the link expires.
+    until: String,
+}
+
+/// The values in the form.
 #[derive(Default)]
-struct Typed<'f> {
+struct FormValues<'f> {
     name: &'f str,
     email: &'f str,
     role: &'f str,
 }
 
 /// Shows the members.
-pub(crate) async fn list(desk: Arc<Desk>) -> Result<Reply<Page>, Error> {
-    page(&desk, None, &Typed::default(), Vec::new()).await
+pub(crate) async fn list(request: Arc<MemberRequest>) -> Result<Reply<Html>, Error> {
+    page(&request, None, &FormValues::default(), Vec::new()).await
 }
 
-/// Invites somebody, and shows the link that makes the invitation good, once.
-pub(crate) async fn invite(desk: Arc<Desk>) -> Result<Reply<Page>, Error> {
-    let form = desk.form();
-    let typed = Typed { name: form.get("name"), email: form.get("email").trim(), role: form.get("role") };
+/// Invites a member, and shows the invitation link once.
+pub(crate) async fn invite(request: Arc<MemberRequest>) -> Result<Reply<Html>, Error> {
+    let form = request.page.form();
+    let values =
+        FormValues { name: form.get("name"), email: form.get("email").trim(), role: form.get("role") };
     let mut problems = Vec::new();
-    let name = match Name::parse(typed.name) {
-        Ok(Some(name)) => Some(name),
-        Ok(None) => {
-            problems.push(problem("name", "The name", "can't be blank"));
-            None
-        }
-        Err(wrong) => {
-            problems.push(problem("name", "The name", &wrong));
-            None
-        }
-    };
-    let email = typed.email.parse::<Email>().map_err(|wrong| problem("email", "The e-mail address", &wrong));
-    let role = typed.role.parse::<MemberRole>().map_err(|wrong| problem("role", "The role", &wrong));
-    let (email, role) = (noted(email, &mut problems), noted(role, &mut problems));
+    let name = collect(required("name", "The name", Name::parse(values.name)), &mut problems);
+    let email = collect(email(values.email), &mut problems);
+    let role = values.role.parse::<MemberRole>().map_err(|message| problem("role", "The role", &message));
+    let role = collect(role, &mut problems);
     let (Some(name), Some(email), Some(role)) = (name, email, role) else {
-        return Ok(page(&desk, None, &typed, problems).await?.refused(422));
+        return Ok(page(&request, None, &values, problems).await?.with_status(422));
     };
-    let new = Member::invited(desk.ids().next(), email, name, role, desk.now());
-    let (new, link) = linked(&desk, new);
-    let mut writes = desk.writes();
-    writes.insert_member(&new)?;
-    writes.require_member(desk.member());
-    match desk.store().commit(writes).await {
-        Ok(()) => page(&desk, Some((&new, &link)), &Typed::default(), Vec::new()).await,
-        Err(Refusal::EmailTaken) => {
-            let problems = vec![problem("email", "The e-mail address", "belongs to a member already")];
-            Ok(page(&desk, None, &typed, problems).await?.refused(422))
+    let new = Member::invited(request.context.ids().next(), email, name, role, request.context.now());
+    let (new, link) = with_link(&request, new);
+    let mut transaction = request.transaction();
+    transaction.insert_member(&new)?;
+    transaction.require_member(request.member());
+    match request.context.store().commit(transaction).await {
+        Ok(()) => page(&request, Some((&new, &link)), &FormValues::default(), Vec::new()).await,
+        Err(CommitError::EmailTaken) => {
+            let problems = vec![problem("email", "This e-mail address", "already belongs to a member")];
+            Ok(page(&request, None, &values, problems).await?.with_status(422))
         }
-        Err(refusal) => Err(refusal.into()),
+        Err(error) => Err(error.into()),
     }
 }
 
-/// Makes a link to a new password, in place of any before, and shows it, once.
-pub(crate) async fn make_link(desk: Arc<Desk>) -> Result<Reply<Page>, Error> {
-    let member = find(&desk).await?;
-    let (member, link) = linked(&desk, member);
-    let mut writes = desk.writes();
-    writes.replace_member(&member)?;
-    if member.id != desk.member().id {
-        writes.require_member(desk.member());
+fn email(text: &str) -> Result<Email, Problem> {
+    text.parse().map_err(|message: String| {
+        if text.chars().count() > Email::MAX {
+            problem("email", "The e-mail address", &message)
+        } else {
+            Problem { field: "email", sentence: "Enter a valid e-mail address.".to_owned() }
+        }
+    })
+}
+
+/// Creates a link that sets a password, in place of any earlier link, and shows it once.
+pub(crate) async fn make_link(request: Arc<MemberRequest>) -> Result<Reply<Html>, Error> {
+    let before = find(&request).await?;
+    let (member, link) = with_link(&request, before.clone());
+    let mut transaction = request.transaction();
+    transaction.replace_member(&before, &member)?;
+    if member.id != request.member().id {
+        transaction.require_member(request.member());
     }
-    desk.store().commit(writes).await?;
-    page(&desk, Some((&member, &link)), &Typed::default(), Vec::new()).await
+    request.context.store().commit(transaction).await?;
+    page(&request, Some((&member, &link)), &FormValues::default(), Vec::new()).await
 }
 
 /// Makes a member an owner, or an owner a member.
-pub(crate) async fn change_role(desk: Arc<Desk>) -> Result<Reply<Page>, Error> {
-    let role = desk.form().get("role").parse::<MemberRole>();
-    let role = role.map_err(|wrong| Error::BadRequest(format!("The role {wrong}")))?;
-    let (acting, member) = (acting(&desk).await?, find(&desk).await?);
-    if acting.id == member.id {
-        return Ok(failed(PATH, "own-role"));
+pub(crate) async fn change_role(request: Arc<MemberRequest>) -> Result<Reply<Html>, Error> {
+    let role = request.page.form().get("role").parse::<MemberRole>();
+    let role = role.map_err(|message| Error::BadRequest(format!("The role {message}")))?;
+    let (owner, member) = (acting_owner(&request).await?, find(&request).await?);
+    if owner.id == member.id {
+        return Ok(Alert::OwnRole.redirect_to(PATH));
     }
-    let mut writes = desk.writes();
-    writes.replace_member(&member.in_role(role))?;
-    writes.require_member(&acting);
-    desk.store().commit(writes).await?;
-    Ok(done(PATH, "role-changed"))
+    let mut transaction = request.transaction();
+    transaction.replace_member(&member, &member.clone().in_role(role))?;
+    transaction.require_member(&owner);
+    request.context.store().commit(transaction).await?;
+    Ok(Notice::RoleChanged.redirect_to(PATH))
 }
 
-/// Removes a member, and takes back what the member has granted to applications.
-pub(crate) async fn remove(desk: Arc<Desk>) -> Result<Reply<Page>, Error> {
-    let (acting, member) = (acting(&desk).await?, find(&desk).await?);
-    if acting.id == member.id {
-        return Ok(failed(PATH, "own-role"));
+/// Removes a member and revokes the access that the member has given to applications.
+pub(crate) async fn remove(request: Arc<MemberRequest>) -> Result<Reply<Html>, Error> {
+    let (owner, member) = (acting_owner(&request).await?, find(&request).await?);
+    if owner.id == member.id {
+        return Ok(Alert::OwnRole.redirect_to(PATH));
     }
-    let organization = desk.tenant().organization;
-    membership::remove(desk.store(), organization, &member, Some(&acting), desk.now()).await?;
-    Ok(done(PATH, "member-removed"))
+    let (organization, context) = (request.tenant().organization, &request.context);
+    membership::remove(context.store(), organization, &member, Some(&owner), context.now()).await?;
+    Ok(Notice::MemberRemoved.redirect_to(PATH))
 }
 
-/// The member in the path.
-async fn find(desk: &Desk) -> Result<Member, Error> {
-    desk.store().find_member(desk.tenant().organization, desk.id()?).await?.ok_or(Error::NotFound)
+/// Reads the member in the path.
+async fn find(request: &MemberRequest) -> Result<Member, Error> {
+    let (organization, id) = (request.tenant().organization, request.context.id()?);
+    request.context.store().find_member(organization, id).await?.ok_or(Error::NotFound)
 }
 
-/// Who is signed in, as of now, still an owner: two owners who remove each other at once cannot both succeed, because each
-/// removal requires the other owner as read.
-async fn acting(desk: &Desk) -> Result<Member, Error> {
-    let acting = desk.store().find_member(desk.tenant().organization, desk.member().id).await?;
-    acting.filter(|member| member.role == MemberRole::Owner).ok_or(Error::OwnersOnly)
+/// Reads the signed-in member again, who must still be an owner.
+///
+/// Each change requires the acting owner as read here. Therefore two owners who remove each other at the same time
+/// cannot both succeed.
+async fn acting_owner(request: &MemberRequest) -> Result<Member, Error> {
+    let (organization, id) = (request.tenant().organization, request.member().id);
+    let member = request.context.store().find_member(organization, id).await?;
+    member.filter(|member| member.role == MemberRole::Owner).ok_or(Error::OwnersOnly)
 }
 
-/// The member with a new link, and its address.
-fn linked(desk: &Desk, member: Member) -> (Member, String) {
-    membership::linked(desk.tenant().organization, member, desk.base_url(), desk.random(), desk.now())
-}
-
-fn noted<T>(read: Result<T, Problem>, problems: &mut Vec<Problem>) -> Option<T> {
-    read.map_err(|problem| problems.push(problem)).ok()
+/// Returns the member with a new link, and the link's URL.
+fn with_link(request: &MemberRequest, member: Member) -> (Member, String) {
+    let (organization, context) = (request.tenant().organization, &request.context);
+    membership::create_link(organization, member, context.base_url(), context.random(), context.now())
 }
 
 async fn page(
-    desk: &Desk,
+    request: &MemberRequest,
     link: Option<(&Member, &str)>,
-    typed: &Typed<'_>,
+    values: &FormValues<'_>,
     problems: Vec<Problem>,
-) -> Result<Reply<Page>, Error> {
-    let now = desk.now();
-    let members = desk.store().list_members(desk.tenant().organization).await?;
+) -> Result<Reply<Html>, Error> {
+    let now = request.context.now();
+    let members = request.context.store().list_members(request.tenant().organization).await?;
     let rows = members.iter().map(|member| {
         let invitation =
             member.link.as_ref().filter(|link| member.password.is_none() && now < link.expires_at);
@@ -138,26 +197,26 @@ async fn page(
             id: member.id.get(),
             name: member.name.as_str(),
             email: member.email.as_str(),
-            role: member.role.as_str(),
-            state: if member.password.is_some() { "active" } else { "invited" },
+            role: member.role,
+            state: if member.password.is_some() { MemberState::Active } else { MemberState::Invited },
             invited_until: invitation.map(|link| minute(link.expires_at)),
-            is_self: member.id == desk.member().id,
+            is_self: member.id == request.member().id,
         }
     });
-    let link = link.map(|(member, address)| MadeLink {
+    let link = link.map(|(member, address)| NewLink {
         address,
         name: member.name.as_str(),
         email: member.email.as_str(),
         until: member.link.as_ref().map(|link| minute(link.expires_at)).unwrap_or_default(),
     });
-    Reply::page(&Members {
-        frame: frame(desk, Section::Members),
-        is_owner: desk.member().role == MemberRole::Owner,
+    Reply::page(&MembersPage {
+        layout: Layout::of(request, Section::Members),
+        is_owner: request.member().role == MemberRole::Owner,
         members: rows.collect(),
         link,
-        name: typed.name,
-        email: typed.email,
-        role: typed.role,
+        name: values.name,
+        email: values.email,
+        role: values.role.parse().unwrap_or(MemberRole::Member),
         problems,
     })
 }

@@ -1,43 +1,117 @@
-//! The overview: the plan, how much of it is used, and what is new.
+//! The overview: the plan, its usage, the numbers of roles and postings, and the newest candidates.
 
 use std::sync::Arc;
 
-use shared::http::{Desk, Error, Page, Reply};
-use shared::model::{Day, Plan, RoleStatus};
-use shared::store;
+use askama::Template;
+use shared::http::{Error, Html, MemberRequest, Reply};
+use shared::model::{Day, Plan, RoleStatus, grouped};
+use shared::store::Paging;
 
-use crate::frame::{date, day, frame};
-use crate::pages::{CandidateRow, Chart, Overview, Section};
+use crate::candidates::CandidateRow;
+use crate::dates::date;
+use crate::layout::{Layout, Section};
 
-/// How many days the chart shows, today included.
+/// The days on the chart, today included.
 const DAYS: u32 = 30;
-/// How many candidates are shown.
+/// The candidates on the page.
 const NEWEST: u32 = 5;
-/// How far is counted: beyond it there are "more".
+/// The highest number of roles or postings that is counted; above it the page shows `100+`.
 const COUNTED: u32 = 100;
 
+#[derive(Template)]
+#[template(path = "overview.html")]
+struct OverviewPage<'p> {
+    layout: Layout<'p>,
+    /// The plan's name.
+    plan: &'static str,
+    /// The plan's price in US dollars a month.
+    price: u64,
+    /// Today's requests (UTC).
+    requests_today: u64,
+    /// The requests allowed a day; `None` if there is no limit.
+    limit: Option<u64>,
+    /// The requests of the last days.
+    usage: Chart,
+    /// The number of open roles: `12` or `100+`.
+    open_roles: String,
+    /// The number of published postings: `12` or `100+`.
+    published_postings: String,
+    newest: Vec<CandidateRow<'p>>,
+    base_url: &'p str,
+}
+
+/// A bar chart of requests by day. Coordinates are in units of the SVG's view box.
+struct Chart {
+    bars: Vec<Bar>,
+    total: u64,
+    /// The requests of the busiest day.
+    peak: u64,
+}
+
+/// The bar of one day.
+struct Bar {
+    day: String,
+    requests: u64,
+    x: usize,
+    y: u64,
+    height: u64,
+}
+
+impl Chart {
+    const HEIGHT: u64 = 120;
+    /// The distance from one bar to the next.
+    const STEP: usize = 20;
+    /// The lowest bar of a day with requests, so that it stays visible.
+    const MIN_BAR: u64 = 3;
+
+    /// Returns the chart of these days, oldest first.
+    fn of(days: Vec<(String, u64)>) -> Self {
+        let peak = days.iter().map(|(_, requests)| *requests).max().unwrap_or(0);
+        let total = days.iter().fold(0, |sum: u64, (_, requests)| sum.saturating_add(*requests));
+        let bars = days.into_iter().enumerate().map(|(place, (day, requests))| {
+            let share = u128::from(requests) * u128::from(Self::HEIGHT) / u128::from(peak.max(1));
+            let share = u64::try_from(share).unwrap_or(Self::HEIGHT);
+            let height = if requests == 0 { 0 } else { share.max(Self::MIN_BAR) };
+            Bar { day, requests, x: place * Self::STEP, y: Self::HEIGHT - height, height }
+        });
+        Self { bars: bars.collect(), total, peak }
+    }
+
+    fn width(&self) -> usize {
+        self.bars.len() * Self::STEP
+    }
+
+    fn first_day(&self) -> &str {
+        self.bars.first().map_or("", |bar| &bar.day)
+    }
+
+    fn last_day(&self) -> &str {
+        self.bars.last().map_or("", |bar| &bar.day)
+    }
+}
+
 /// Shows the overview.
-pub(crate) async fn show(desk: Arc<Desk>) -> Result<Reply<Page>, Error> {
-    let (tenant, store, today) = (desk.tenant(), desk.store(), Day::of(desk.now()));
-    let first = |limit| store::Page { limit, before: None };
+pub(crate) async fn show(request: Arc<MemberRequest>) -> Result<Reply<Html>, Error> {
+    let (tenant, store, today) = (request.tenant(), request.context.store(), Day::of(request.context.now()));
+    let first = |limit| Paging { limit, before: None };
     let mut days = store.counted_requests(tenant).await?;
     let requests_today = days.get(&today).copied().unwrap_or(0);
-    let finished = store.list_usage(tenant, &first(DAYS)).await?;
+    let archived = store.list_usage(tenant, &first(DAYS)).await?;
     let open = store.list_roles(tenant, Some(RoleStatus::Open), &first(COUNTED)).await?;
     let published = store.list_postings(tenant, Some(true), &first(COUNTED)).await?;
     let candidates = store.list_candidates(tenant, None, None, &first(NEWEST)).await?;
 
-    // What is counted late is in both.
-    for finished in finished.items {
-        *days.entry(finished.day).or_default() += finished.requests;
+    // A request that was counted late is in the counters although its day is archived.
+    for usage in archived.items {
+        *days.entry(usage.day).or_default() += usage.requests;
     }
     let days = (0..DAYS).rev().map(|back| {
         let day = today.before(back);
         (date(day), days.get(&day).copied().unwrap_or(0))
     });
-    let plan = desk.organization().plan;
-    Reply::page(&Overview {
-        frame: frame(&desk, Section::Overview),
+    let plan = request.organization().plan;
+    Reply::page(&OverviewPage {
+        layout: Layout::of(&request, Section::Overview),
         plan: match plan {
             Plan::Free => "Free",
             Plan::Pro => "Pro",
@@ -46,24 +120,35 @@ pub(crate) async fn show(desk: Arc<Desk>) -> Result<Reply<Page>, Error> {
         requests_today,
         limit: plan.requests_per_day(),
         usage: Chart::of(days.collect()),
-        open_roles: counted(open.items.len(), open.next.is_some()),
-        published_postings: counted(published.items.len(), published.next.is_some()),
-        newest: candidates.items.iter().map(row).collect(),
-        base_url: desk.base_url(),
+        open_roles: count(open.items.len(), open.next.is_some()),
+        published_postings: count(published.items.len(), published.next.is_some()),
+        newest: candidates.items.iter().map(CandidateRow::of).collect(),
+        base_url: request.context.base_url(),
     })
 }
 
-fn counted(number: usize, has_more: bool) -> String {
+fn count(number: usize, has_more: bool) -> String {
     if has_more { format!("{number}+") } else { number.to_string() }
 }
 
-/// A candidate in a list.
-pub(crate) fn row(candidate: &shared::model::Candidate) -> CandidateRow<'_> {
-    CandidateRow {
-        id: candidate.id.get(),
-        name: candidate.profile.name.as_str(),
-        email: candidate.profile.email.as_str(),
-        stage: candidate.stage.as_str(),
-        since: day(candidate.created_at),
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    proptest! {
+        #[test]
+        fn bars_end_at_the_baseline_and_days_with_requests_are_visible(
+            requests in prop::collection::vec(any::<u64>(), 0..40),
+        ) {
+            let chart = Chart::of(requests.iter().map(|requests| (String::new(), *requests)).collect());
+            prop_assert_eq!(chart.bars.len(), requests.len());
+            for (bar, requests) in chart.bars.iter().zip(requests) {
+                prop_assert_eq!(bar.y + bar.height, Chart::HEIGHT);
+                prop_assert_eq!(bar.height == 0, requests == 0);
+                prop_assert!(requests != chart.peak || requests == 0 || bar.height == Chart::HEIGHT);
+                prop_assert!(bar.x < chart.width());
+            }
+        }
     }
 }

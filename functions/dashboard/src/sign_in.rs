@@ -1,57 +1,100 @@
-//! Signing in and out, and the page behind a single-use link, which sets a password.
+//! Sign-in, sign-out, and the page of a single-use link, which sets a password.
 
 use std::sync::Arc;
 
+use askama::Template;
 use jiff::SignedDuration;
 use shared::auth::{Credential, Kind, hash};
-use shared::http::page::{Problem, style_version};
-use shared::http::{Browser, Error, Page, Reply};
+use shared::http::page::{Problem, problem_of, style_version};
+use shared::http::{Error, Html, MemberRequest, PageRequest, Reply};
 use shared::id::Id;
 use shared::model::{Email, Member, Mode, Name, Password, PasswordHash, Tenant};
-use shared::store::Writes;
+use shared::random::Random;
+use shared::store::Transaction;
 use subtle::ConstantTimeEq;
 
-use crate::frame::{done, problem};
-use crate::pages::{SetPassword, SignIn};
+use crate::form::{collect, problem, required};
+use crate::messages::Notice;
 
-/// How many wrong passwords an account, and an address, may send in a quarter of an hour.
+/// The wrong passwords that an account accepts within [`WINDOW`].
 pub(crate) const ACCOUNT_LIMIT: u64 = 10;
-const ADDRESS_LIMIT: u64 = 50;
+/// The wrong passwords that a network may send within [`WINDOW`].
+const NETWORK_LIMIT: u64 = 50;
+/// The period in which wrong passwords are counted.
 pub(crate) const WINDOW: SignedDuration = SignedDuration::from_mins(15);
-/// The longest way back that is kept.
+/// The longest `return_to`, in bytes.
 const MAX_RETURN: usize = 8 * 1024;
 
-const WRONG: &str = "The e-mail address or the password is not right.";
-const SPENT: &str = "The link is no longer good: it was used, replaced or is too old. Ask for another one";
+const WRONG: &str = "Incorrect e-mail address or password.";
+const INVALID_LINK: &str =
+    "This link is no longer valid: it was used or replaced, or it has expired. Ask for a new link";
 
-/// Shows the form to sign in with.
-pub(crate) async fn form(browser: Arc<Browser>) -> Result<Reply<Page>, Error> {
-    let query = browser.query();
-    let return_to = return_to(query.get("return_to"));
-    if browser.desk().await?.is_some() {
-        return Ok(Reply::see_other(return_to));
-    }
-    let notice = (query.get("done") == "signed-out").then(|| "You are signed out.".to_owned());
-    Reply::page(&page(&browser, return_to, "", None, notice))
+#[derive(Template)]
+#[template(path = "sign_in.html")]
+struct SignInPage<'p> {
+    style_version: &'static str,
+    csrf: String,
+    /// The path to continue with after sign-in.
+    return_to: &'p str,
+    email: &'p str,
+    /// Why sign-in failed.
+    error: Option<String>,
+    notice: Option<Notice>,
 }
 
-/// Signs a member in. Whether there is an account of that address, neither the answer nor the time it takes shows.
-pub(crate) async fn sign_in(browser: Arc<Browser>) -> Result<Reply<Page>, Error> {
-    let form = browser.form();
-    let (typed, password) = (form.get("email").trim(), form.get("password"));
-    let return_to = return_to(form.get("return_to"));
-    let email = typed.parse::<Email>().ok();
-    let account = hash(&email.as_ref().map_or_else(|| typed.to_lowercase(), Email::folded));
+impl<'p> SignInPage<'p> {
+    fn of(request: &PageRequest, return_to: &'p str, email: &'p str) -> Self {
+        let (style_version, csrf) = (style_version(), request.csrf());
+        Self { style_version, csrf, return_to, email, error: None, notice: None }
+    }
+
+    fn with_error(self, error: String) -> Self {
+        Self { error: Some(error), ..self }
+    }
+}
+
+#[derive(Template)]
+#[template(path = "set_password.html")]
+struct SetPasswordPage<'p> {
+    style_version: &'static str,
+    csrf: String,
+    /// The link's secret.
+    token: &'p str,
+    email: &'p str,
+    organization: &'p str,
+    /// The member's name in the form; `None` unless the link is an invitation.
+    name: Option<&'p str>,
+    /// Of the fields `name`, `password` and `repeated`.
+    problems: Vec<Problem>,
+}
+
+/// Shows the sign-in form.
+pub(crate) async fn form(request: Arc<PageRequest>) -> Result<Reply<Html>, Error> {
+    let query = request.context.query();
+    let return_to = return_to(query.get("return_to"));
+    if MemberRequest::find(&request).await?.is_some() {
+        return Ok(Reply::see_other(return_to));
+    }
+    let notice = Notice::from_word(query.get("done")).filter(|notice| *notice == Notice::SignedOut);
+    Reply::page(&SignInPage { notice, ..SignInPage::of(&request, return_to, "") })
+}
+
+/// Signs a member in. Neither the reply nor its time reveals whether the e-mail address has an account.
+pub(crate) async fn sign_in(request: Arc<PageRequest>) -> Result<Reply<Html>, Error> {
+    let form = request.form();
+    let (address, password) = (form.get("email").trim(), form.get("password"));
+    let page = SignInPage::of(&request, return_to(form.get("return_to")), address);
+    let email = address.parse::<Email>().ok();
+    let account = hash(&email.as_ref().map_or_else(|| address.to_lowercase(), Email::folded));
+    let (store, now) = (request.context.store(), request.context.now());
     let subjects = [
         (format!("sign-in to {account}"), ACCOUNT_LIMIT),
-        (format!("sign-in from {}", browser.source()), ADDRESS_LIMIT),
+        (format!("sign-in from {}", request.context.source()), NETWORK_LIMIT),
     ];
-    let (store, now) = (browser.store(), browser.now());
     for (subject, limit) in &subjects {
         if let Some(seconds) = store.count_attempt(subject, *limit, WINDOW, now).await? {
-            let sentence = format!("The password {}.", too_many(seconds));
-            let page = page(&browser, return_to, typed, Some(sentence), None);
-            return Ok(Reply::page(&page)?.refused(429).with("retry-after", seconds.to_string()));
+            let page = page.with_error(too_many_attempts(seconds));
+            return Ok(Reply::page(&page)?.with_status(429).with("retry-after", seconds.to_string()));
         }
     }
     let found = match &email {
@@ -59,145 +102,141 @@ pub(crate) async fn sign_in(browser: Arc<Browser>) -> Result<Reply<Page>, Error>
         None => None,
     };
     let Some((organization, member)) = verified(found, password) else {
-        let page = page(&browser, return_to, typed, Some(WRONG.to_owned()), None);
-        return Ok(Reply::page(&page)?.refused(401));
+        return Ok(Reply::page(&page.with_error(WRONG.to_owned()))?.with_status(401));
     };
     for (subject, _) in &subjects {
         store.uncount_attempt(subject, WINDOW, now).await?;
     }
-    let mut writes = Writes::new(Tenant { organization, mode: Mode::Live });
-    if let Some(rehashed) = rehashed(&browser, &member, password) {
-        writes.replace_member(&rehashed)?;
+    let mut transaction = Transaction::new(Tenant { organization, mode: Mode::Live });
+    if let Some(rehashed) = rehashed(request.context.random(), &member, password) {
+        transaction.replace_member(&member, &rehashed)?;
     }
-    browser.sign_in(organization, &member, writes, Reply::see_other(return_to)).await
+    request.sign_in(organization, &member, transaction, Reply::see_other(page.return_to)).await
 }
 
-/// What is said of a password where there were too many wrong ones; the next may be tried in so many seconds.
-pub(crate) fn too_many(seconds: i64) -> String {
+/// Returns the message after too many wrong passwords, with the minutes until the next attempt.
+pub(crate) fn too_many_attempts(seconds: i64) -> String {
     let minutes = (seconds + 59) / 60;
-    format!("was wrong too often; try again in {minutes} {}", if minutes == 1 { "minute" } else { "minutes" })
+    let unit = if minutes == 1 { "minute" } else { "minutes" };
+    format!("Too many incorrect passwords. Try again in {minutes} {unit}.")
 }
 
-/// The member, if the password is the member's. The work is the same where there is nobody.
-fn verified(found: Option<(Id, Member)>, typed: &str) -> Option<(Id, Member)> {
+/// Returns the member if the password is right. Without a member it does the same work.
+fn verified(found: Option<(Id, Member)>, password: &str) -> Option<(Id, Member)> {
     let genuine = match found.as_ref().and_then(|(_, member)| member.password.as_ref()) {
-        Some(password) => password.verify(typed),
-        None => PasswordHash::verify_nobody(typed),
+        Some(hash) => hash.verify(password),
+        None => PasswordHash::verify_nobody(password),
     };
     found.filter(|_| genuine)
 }
 
-/// The member with the password hashed as it is today, where it was hashed otherwise.
-fn rehashed(browser: &Browser, member: &Member, typed: &str) -> Option<Member> {
-    member.password.as_ref().filter(|password| password.needs_rehash())?;
-    let password = Password::parse(typed, &member.email).ok()?;
-    let password = PasswordHash::of(&password, browser.random().bytes()).ok()?;
-    Some(Member { password: Some(password), version: member.version + 1, ..member.clone() })
+/// Returns the member with a new hash if the stored hash has outdated parameters.
+fn rehashed(random: &Random, member: &Member, password: &str) -> Option<Member> {
+    member.password.as_ref().filter(|hash| hash.needs_rehash())?;
+    let password = Password::parse(password, &member.email).ok()?;
+    let hash = PasswordHash::of(&password, random.bytes()).ok()?;
+    Some(Member { password: Some(hash), version: member.version + 1, ..member.clone() })
 }
 
-/// Signs out, whoever is signed in.
-pub(crate) async fn sign_out(browser: Arc<Browser>) -> Result<Reply<Page>, Error> {
-    let form = browser.form();
-    let reply = match form.given("return_to") {
-        Some(wanted) => Reply::see_other(return_to(wanted)),
-        None => done("/dashboard/sign-in", "signed-out"),
+/// Signs out, and continues with `return_to` or the sign-in page.
+pub(crate) async fn sign_out(request: Arc<PageRequest>) -> Result<Reply<Html>, Error> {
+    let form = request.form();
+    let reply = match form.non_empty("return_to") {
+        Some(path) => Reply::see_other(return_to(path)),
+        None => Notice::SignedOut.redirect_to("/dashboard/sign-in"),
     };
-    match browser.desk().await? {
-        Some(desk) => desk.sign_out(reply).await,
+    match MemberRequest::find(&request).await? {
+        Some(member_request) => member_request.sign_out(reply).await,
         None => Ok(reply),
     }
 }
 
-/// Shows the form behind a link.
-pub(crate) async fn password_form(browser: Arc<Browser>) -> Result<Reply<Page>, Error> {
-    let query = browser.query();
-    let link = Linked::read(&browser, query.get("token")).await?;
-    link.page(&browser, None, Vec::new())
+/// Shows the form of a single-use link.
+pub(crate) async fn password_form(request: Arc<PageRequest>) -> Result<Reply<Html>, Error> {
+    let link = PasswordLink::read(&request, request.context.query().get("token")).await?;
+    link.page(&request, None, Vec::new())
 }
 
-/// Sets the password, and signs in with it. The link is spent in the same write.
-pub(crate) async fn set_password(browser: Arc<Browser>) -> Result<Reply<Page>, Error> {
-    let form = browser.form();
-    let link = Linked::read(&browser, form.get("token")).await?;
+/// Sets the password and signs in. The same write invalidates the link.
+pub(crate) async fn set_password(request: Arc<PageRequest>) -> Result<Reply<Html>, Error> {
+    let form = request.form();
+    let link = PasswordLink::read(&request, form.get("token")).await?;
     let mut problems = Vec::new();
     let mut member = link.member.clone();
     if member.password.is_none() {
-        match Name::parse(form.get("name")) {
-            Ok(Some(name)) => member.name = name,
-            Ok(None) => problems.push(problem("name", "Your name", "can't be blank")),
-            Err(wrong) => problems.push(problem("name", "Your name", &wrong)),
+        let name = required("name", "Your name", Name::parse(form.get("name")));
+        if let Some(name) = collect(name, &mut problems) {
+            member.name = name;
         }
     }
-    match new_password(&browser, form.get("password"), form.get("repeated"), &member.email) {
-        Ok(password) if problems.is_empty() => {
-            let member = member.with_password(password);
-            let mut writes = Writes::new(Tenant { organization: link.organization, mode: Mode::Live });
-            writes.replace_member(&member)?;
-            let reply = done("/dashboard", "password-set");
-            browser.sign_in(link.organization, &member, writes, reply).await
-        }
-        Ok(_) => Ok(link.page(&browser, Some(form.get("name")), problems)?.refused(422)),
-        Err(wrong) => {
-            problems.push(wrong);
-            Ok(link.page(&browser, Some(form.get("name")), problems)?.refused(422))
-        }
-    }
+    let random = request.context.random();
+    let password = new_password(random, form.get("password"), form.get("repeated"), &member.email);
+    let (Some(password), true) = (collect(password, &mut problems), problems.is_empty()) else {
+        return Ok(link.page(&request, Some(form.get("name")), problems)?.with_status(422));
+    };
+    let member = member.with_password(password);
+    let mut transaction = Transaction::new(Tenant { organization: link.organization, mode: Mode::Live });
+    transaction.replace_member(&link.member, &member)?;
+    let reply = Notice::PasswordSet.redirect_to("/dashboard");
+    request.sign_in(link.organization, &member, transaction, reply).await
 }
 
-/// A password that was typed twice, hashed; or what is wrong with it.
+/// Returns the hash of a new password that was typed twice, or the problem with it.
 pub(crate) fn new_password(
-    browser: &Browser,
-    typed: &str,
+    random: &Random,
+    password: &str,
     repeated: &str,
     email: &Email,
 ) -> Result<PasswordHash, Problem> {
-    let password =
-        Password::parse(typed, email).map_err(|wrong| problem("password", "The password", &wrong))?;
-    if typed != repeated {
-        return Err(problem("repeated", "The repeated password", "must be the same as the first"));
+    let parsed =
+        Password::parse(password, email).map_err(|message| problem("password", "The password", &message))?;
+    if password != repeated {
+        return Err(Problem { field: "repeated", sentence: "The passwords do not match.".to_owned() });
     }
-    PasswordHash::of(&password, browser.random().bytes())
-        .map_err(|_| problem("password", "The password", "could not be kept; try another one"))
+    PasswordHash::of(&parsed, random.bytes())
+        .map_err(|_| problem("password", "The password", "could not be stored; try another one"))
 }
 
-/// A good link, and whom it is for.
-struct Linked {
+/// A valid single-use link and its member.
+struct PasswordLink {
     token: String,
     organization: Id,
     organization_name: String,
     member: Member,
 }
 
-impl Linked {
-    async fn read(browser: &Browser, token: &str) -> Result<Self, Error> {
-        let spent = || Error::BadRequest(SPENT.to_owned());
-        let link: Credential = token.parse().map_err(|_| spent())?;
+impl PasswordLink {
+    /// Finds the member of a link. Every invalid link gets the same reply.
+    async fn read(request: &PageRequest, token: &str) -> Result<Self, Error> {
+        let (store, now) = (request.context.store(), request.context.now());
+        let invalid = || Error::BadRequest(INVALID_LINK.to_owned());
+        let link: Credential = token.parse().map_err(|_| invalid())?;
         if link.kind() != Kind::Link {
-            return Err(spent());
+            return Err(invalid());
         }
         let organization = link.tenant().organization;
-        let member = browser.store().find_member(organization, link.id()).await?.ok_or_else(spent)?;
-        let stored = member.link.as_ref().filter(|link| browser.now() < link.expires_at).ok_or_else(spent)?;
+        let member = store.find_member(organization, link.id()).await?.ok_or_else(invalid)?;
+        let stored = member.link.as_ref().filter(|link| now < link.expires_at).ok_or_else(invalid)?;
         let genuine: bool = stored.hash.as_bytes().ct_eq(link.hash().as_bytes()).into();
         if !genuine {
-            return Err(spent());
+            return Err(invalid());
         }
         let tenant = Tenant { organization, mode: Mode::Live };
-        let found = browser.store().find_organization(tenant).await?.ok_or_else(spent)?;
+        let found = store.find_organization(tenant).await?.ok_or_else(invalid)?;
         let organization_name = found.name.as_str().to_owned();
         Ok(Self { token: token.to_owned(), organization, organization_name, member })
     }
 
     fn page(
         &self,
-        browser: &Browser,
+        request: &PageRequest,
         name: Option<&str>,
         problems: Vec<Problem>,
-    ) -> Result<Reply<Page>, Error> {
+    ) -> Result<Reply<Html>, Error> {
         let name = name.unwrap_or(self.member.name.as_str());
-        Reply::page(&SetPassword {
+        Reply::page(&SetPasswordPage {
             style_version: style_version(),
-            csrf: browser.csrf(),
+            csrf: request.csrf(),
             token: &self.token,
             email: self.member.email.as_str(),
             organization: &self.organization_name,
@@ -207,28 +246,18 @@ impl Linked {
     }
 }
 
-/// A way back within this service: a page of the dashboard, or the authorization that was interrupted.
-fn return_to(wanted: &str) -> &str {
-    let is_ours = ["/dashboard", "/oauth/authorize"].iter().any(|ours| {
-        wanted.strip_prefix(ours).is_some_and(|rest| rest.is_empty() || rest.starts_with(['/', '?']))
+/// Returns `path` if it is a page of the dashboard or an authorization request, otherwise `/dashboard`.
+fn return_to(path: &str) -> &str {
+    let is_ours = ["/dashboard", "/oauth/authorize"].iter().any(|prefix| {
+        path.strip_prefix(prefix).is_some_and(|rest| rest.is_empty() || rest.starts_with(['/', '?']))
     });
-    // Browsers take a backslash in a path for a slash.
-    let path = wanted.split('?').next().unwrap_or_default();
-    let is_plain = wanted.len() <= MAX_RETURN
-        && wanted.bytes().all(|byte| byte.is_ascii_graphic())
-        && !path.contains("..")
-        && !path.contains('\\');
-    if is_ours && is_plain { wanted } else { "/dashboard" }
-}
-
-fn page<'p>(
-    browser: &Browser,
-    return_to: &'p str,
-    email: &'p str,
-    error: Option<String>,
-    notice: Option<String>,
-) -> SignIn<'p> {
-    SignIn { style_version: style_version(), csrf: browser.csrf(), return_to, email, error, notice }
+    // Browsers treat a backslash in a path as a slash.
+    let without_query = path.split('?').next().unwrap_or_default();
+    let is_plain = path.len() <= MAX_RETURN
+        && path.bytes().all(|byte| byte.is_ascii_graphic())
+        && !without_query.contains("..")
+        && !without_query.contains('\\');
+    if is_ours && is_plain { path } else { "/dashboard" }
 }
 
 #[cfg(test)]
@@ -236,12 +265,12 @@ mod tests {
     use super::return_to;
 
     #[test]
-    fn the_way_back_stays_in_the_house() {
+    fn return_to_accepts_only_paths_of_the_dashboard_and_the_authorization_endpoint() {
         for ours in ["/dashboard", "/dashboard/roles?status=open", "/oauth/authorize?client_id=a&state=%0A\\"]
         {
             assert_eq!(return_to(ours), ours);
         }
-        for strange in [
+        for foreign in [
             "",
             "//evil.example",
             "https://evil.example/dashboard",
@@ -254,7 +283,7 @@ mod tests {
             "/api/v1/roles",
             "javascript:alert(1)",
         ] {
-            assert_eq!(return_to(strange), "/dashboard", "{strange:?}");
+            assert_eq!(return_to(foreign), "/dashboard", "{foreign:?}");
         }
     }
 }

@@ -1,28 +1,28 @@
-//! Docs: the OpenAPI document, and a page to read it.
+//! Docs: the OpenAPI document and a page that displays it.
 //!
 //! | Method | Path | What |
 //! |---|---|---|
 //! | GET | `/api/v1/openapi.json` | the OpenAPI document |
-//! | GET | `/docs` | a page to read it |
+//! | GET | `/docs` | a page that displays it |
 //! | GET | `/docs/viewer.js` | the page's script |
 //! | GET | `/docs/viewer.css` | the page's stylesheet |
 //!
-//! The page is Swagger UI, which `utoipa-swagger-ui` brings along. It only shows: keys don't belong in a browser.
+//! The page is Swagger UI from `utoipa-swagger-ui`. It sends no requests, because API keys don't belong in a browser.
 
 use std::collections::HashMap;
 use std::sync::Arc;
 
 use serde_json::Value;
-use shared::http::{Document, DocumentRequest, DocumentRow, Error, Page, Reply};
+use shared::http::{Document, DocumentRequest, DocumentRow, Error, Html, Reply};
 use utoipa::ToSchema;
 use utoipa_swagger_ui::Config;
 
-/// What programs send.
+/// The route for programs.
 pub fn routes<R: DocumentRow>() -> Vec<R> {
     vec![R::document("GET /api/v1/openapi.json", show_openapi)]
 }
 
-/// What a reader's browser asks for.
+/// The routes for browsers.
 pub fn pages() -> Vec<Document> {
     vec![
         Document::page("GET /docs", show_page),
@@ -31,62 +31,62 @@ pub fn pages() -> Vec<Document> {
     ]
 }
 
-/// The document, which a test makes from the route tables and keeps current.
+/// The OpenAPI document. A test generates it from the route tables and checks that it is up to date.
 pub const DOCUMENT: &str = include_str!("../openapi.json");
 const PAGE: &str = include_str!("page.html");
-/// Has the viewer show the document.
+/// The script that starts the viewer.
 const START: &str = include_str!("start.js");
-/// What the page may do: run the script that comes with it, for which nothing else of this origin is in reach. Swagger UI's
-/// stylesheet has its icons in it.
+/// The content security policy of the page. It can run its own scripts, in a sandbox that keeps them away from
+/// everything else on this origin. `data:` allows the icons in Swagger UI's stylesheet.
 const POLICY: &str = "sandbox allow-scripts; default-src 'none'; script-src 'self'; style-src 'self'; \
                       img-src 'self' data:; frame-ancestors 'none'; base-uri 'none'";
 
 /// An OpenAPI document.
 #[derive(Debug, ToSchema)]
 pub struct OpenApi {
-    /// The version of the specification.
+    /// The version of the OpenAPI specification.
     pub openapi: String,
-    /// What it describes.
+    /// The title, version and description of the API.
     pub info: HashMap<String, Value>,
-    /// Where that is.
+    /// The servers of the API.
     pub servers: Vec<HashMap<String, Value>>,
-    /// What belongs together.
+    /// The groups of operations.
     pub tags: Vec<HashMap<String, Value>>,
     /// The operations, by path and method.
     pub paths: HashMap<String, HashMap<String, Value>>,
-    /// What they share.
+    /// The components that operations share.
     pub components: HashMap<String, Value>,
 }
 
-/// Shows this document.
+/// Returns this document.
 #[expect(clippy::unnecessary_wraps, reason = "other handlers can fail")]
 fn show_openapi(request: &DocumentRequest<'_>) -> Result<Reply<OpenApi>, Error> {
     Ok(request.cached(Reply::document("application/json", DOCUMENT.to_owned())))
 }
 
-/// Shows the page.
+/// Returns the page.
 #[expect(clippy::unnecessary_wraps, reason = "other handlers can fail")]
-fn show_page(request: &DocumentRequest<'_>) -> Result<Reply<Page>, Error> {
+fn show_page(request: &DocumentRequest<'_>) -> Result<Reply<Html>, Error> {
     Ok(page(request, "text/html; charset=utf-8", PAGE.to_owned()))
 }
 
-/// Shows the viewer's code, the document, and the lines that bring them together.
-fn show_script(request: &DocumentRequest<'_>) -> Result<Reply<Page>, Error> {
+/// Returns the viewer's code, the document, and the code that starts the viewer with the document.
+fn show_script(request: &DocumentRequest<'_>) -> Result<Reply<Html>, Error> {
     let code = viewer("swagger-ui-bundle.js")?;
     let script = format!("{code}\nconst DOCUMENT = {DOCUMENT};\n{START}");
     Ok(page(request, "text/javascript; charset=utf-8", script))
 }
 
-/// Shows the viewer's stylesheet.
-fn show_style(request: &DocumentRequest<'_>) -> Result<Reply<Page>, Error> {
+/// Returns the viewer's stylesheet.
+fn show_style(request: &DocumentRequest<'_>) -> Result<Reply<Html>, Error> {
     Ok(page(request, "text/css; charset=utf-8", viewer("swagger-ui.css")?))
 }
 
-fn page(request: &DocumentRequest<'_>, media: &str, content: String) -> Reply<Page> {
+fn page(request: &DocumentRequest<'_>, media: &str, content: String) -> Reply<Html> {
     request.cached(Reply::document(media, content).with("content-security-policy", POLICY.to_owned()))
 }
 
-/// A file of the viewer.
+/// Returns a file of the viewer.
 fn viewer(name: &str) -> Result<String, Error> {
     let file = utoipa_swagger_ui::serve(name, Arc::new(Config::default())).ok().flatten();
     file.and_then(|file| String::from_utf8(file.bytes.into_owned()).ok()).ok_or(Error::NotFound)

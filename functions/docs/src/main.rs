@@ -1,4 +1,4 @@
-//! The Lambda entry of the `docs` function.
+//! The Lambda entry point of the `docs` function.
 fn main() -> Result<(), lambda_http::Error> {
     shared::runtime::serve_documents([docs::routes(), docs::pages()].concat())
 }

@@ -3,7 +3,7 @@ SwaggerUIBundle({
   dom_id: "#viewer",
   deepLinking: true,
   defaultModelsExpandDepth: 0,
-  // Shows, and sends nothing.
+  // Read-only: no requests are sent from this page.
   supportedSubmitMethods: [],
   validatorUrl: null,
 });

@@ -1,17 +1,17 @@
-//! Job postings: a role's page on the career site. A role has at most one.
+//! Job postings: the public pages of roles on the career site. A role has at most one.
 //!
 //! | Method | Path | What |
 //! |---|---|---|
-//! | GET | `/api/v1/job_postings` | list, by `published` where given |
+//! | GET | `/api/v1/job_postings` | list, optionally by `published` |
 //! | POST | `/api/v1/job_postings` | create for a role |
 //! | GET | `/api/v1/job_postings/{id}` | show |
 //! | PATCH | `/api/v1/job_postings/{id}` | update |
 //! | POST | `/api/v1/job_postings/{id}/publish` | put on the career page |
 //! | POST | `/api/v1/job_postings/{id}/unpublish` | take off the career page |
 
-use shared::http::{Call, Change, Collection, Created, Error, Fields, Input, Listing, Reply, Row};
+use shared::http::{ApiRequest, Change, Collection, Created, Error, Fields, Input, Listing, Reply, Row};
 use shared::id::Id;
-use shared::model::{self, LongText, Opening, PostingContent, Scope, Slug, Title};
+use shared::model::{self, LongText, PostingContent, RoleAndPosting, Scope, Slug, Title};
 use shared::resources::posting::{NewPosting, Posting};
 
 /// The function's routes.
@@ -26,9 +26,9 @@ pub fn routes<R: Row>() -> Vec<R> {
     ]
 }
 
-/// Which postings to list.
+/// Filters for the list of job postings.
 pub struct PostingFilter {
-    /// Those that are live on the career page, or those that aren't.
+    /// Returns only published postings, or only unpublished ones.
     published: Option<bool>,
 }
 
@@ -38,10 +38,10 @@ impl Input for PostingFilter {
     }
 }
 
-/// A posting for a role.
+/// A job posting to create for a role.
 pub struct RolePosting {
     role_id: Id,
-    /// What the career page shows; what it leaves out comes from the role.
+    /// The content of the posting. An absent `title` or `public_description` is copied from the role.
     job_posting: NewPosting,
 }
 
@@ -53,7 +53,7 @@ impl Input for RolePosting {
     }
 }
 
-/// What a PATCH of a posting changes. Its slug stays, so that links do.
+/// Changes to a job posting. The slug never changes, so links stay valid.
 pub struct PostingPatch {
     title: Option<Title>,
     public_description: Change<LongText>,
@@ -70,48 +70,55 @@ impl Input for PostingPatch {
     }
 }
 
-/// Lists the organization's postings, newest first; with `published`, those that are or aren't live.
-async fn list(call: Call<Listing<PostingFilter>>) -> Result<Reply<Collection<Posting>>, Error> {
-    let (filter, page) = call.listing()?;
-    let postings = call.store().list_postings(call.tenant(), filter.published, &page).await?;
-    call.reply(postings, |posting| present(&call, posting))
+/// Lists job postings, newest first. `published` narrows the list.
+async fn list(request: ApiRequest<Listing<PostingFilter>>) -> Result<Reply<Collection<Posting>>, Error> {
+    let (filter, page) = request.listing()?;
+    let postings = request.context.store().list_postings(request.tenant(), filter.published, &page).await?;
+    request.reply(postings, |posting| present(&request, posting))
 }
 
-/// Creates a role's posting, not yet published. What `job_posting` leaves out comes from the role.
-async fn create(call: Call<RolePosting>) -> Result<Reply<Created<Posting>>, Error> {
-    let RolePosting { role_id, job_posting } = call.input()?;
-    let role = call.store().find_role(call.tenant(), role_id).await?;
+/// Creates an unpublished job posting for a role. An absent `title` or `public_description` is copied from the role.
+async fn create(request: ApiRequest<RolePosting>) -> Result<Reply<Created<Posting>>, Error> {
+    let RolePosting { role_id, job_posting } = request.input()?;
+    let role = request.context.store().find_role(request.tenant(), role_id).await?;
     let role = role.ok_or_else(|| invalid("role_id must be the id of a role"))?;
     if role.posting.is_some() {
         return Err(invalid("role_id already has a job posting"));
     }
     let content = job_posting.complete(&role.content);
     let base = Slug::of(content.title.as_str(), "job");
-    let id = call.new_id();
-    call.commit_with_slug(&base, |number| {
-        let posting = model::Posting::draft(id, &role, base.numbered(number), content.clone(), call.now());
-        let mut writes = call.writes();
-        writes.replace_role(&role.clone().link(posting.link(), call.now()))?;
-        writes.insert_posting(&posting, &base, number)?;
-        let address = call.address("job_postings", id);
-        Ok((writes, Reply::resource(&present(&call, posting))?.created(address)))
-    })
-    .await
+    let id = request.context.ids().next();
+    request
+        .commit_with_slug(&base, |number| {
+            let posting = model::Posting::draft(
+                id,
+                &role,
+                base.numbered(number),
+                content.clone(),
+                request.context.now(),
+            );
+            let mut transaction = request.transaction();
+            let linked = role.clone().link(posting.link(), request.context.now());
+            transaction.insert_posting(&role, &linked, &posting, &base, number)?;
+            let address = request.address("job_postings", id);
+            Ok((transaction, Reply::resource(&present(&request, posting))?.created(address)))
+        })
+        .await
 }
 
-/// Shows a posting.
-async fn show(call: Call<()>) -> Result<Reply<Posting>, Error> {
-    let posting = find(&call).await?;
-    call.input()?;
-    Reply::resource(&present(&call, posting))
+/// Returns a job posting.
+async fn show(request: ApiRequest<()>) -> Result<Reply<Posting>, Error> {
+    let posting = find(&request).await?;
+    request.input()?;
+    Reply::resource(&present(&request, posting))
 }
 
-/// Changes the fields that are sent: a value sets, `null` clears, absence leaves as it is. What changes nothing writes
-/// nothing.
-async fn update(call: Call<PostingPatch>) -> Result<Reply<Posting>, Error> {
-    let posting = find(&call).await?;
-    let PostingPatch { title, public_description, requirements } = call.input()?;
-    call.check_precondition(&present(&call, posting.clone()))?;
+/// Updates the fields that are sent. A value sets a field, `null` clears it, and an absent field stays unchanged. A
+/// no-op PATCH writes nothing.
+async fn update(request: ApiRequest<PostingPatch>) -> Result<Reply<Posting>, Error> {
+    let posting = find(&request).await?;
+    let PostingPatch { title, public_description, requirements } = request.input()?;
+    request.check_precondition(&present(&request, posting.clone()))?;
     let current = posting.content.clone();
     let content = PostingContent {
         title: title.unwrap_or(current.title),
@@ -119,60 +126,64 @@ async fn update(call: Call<PostingPatch>) -> Result<Reply<Posting>, Error> {
         requirements: requirements.apply(current.requirements),
     };
     if content == posting.content {
-        return Reply::resource(&present(&call, posting));
+        return Reply::resource(&present(&request, posting));
     }
-    let role = find_role(&call, &posting).await?;
-    replace(&call, &role, &posting, posting.clone().edit(content, call.now())).await
+    let role = find_role(&request, &posting).await?;
+    let after = posting.clone().edit(content, request.context.now());
+    replace(&request, role, posting, after).await
 }
 
-/// Puts a posting on the career page, unless its role is closed. Publishing a published one changes nothing.
+/// Publishes a job posting on the career page. Publishing it again changes nothing.
 ///
 /// # Errors
 ///
 /// - `invalid_transition`: the role is closed.
-async fn publish(call: Call<()>) -> Result<Reply<Posting>, Error> {
-    let posting = find(&call).await?;
-    call.input()?;
-    let role = find_role(&call, &posting).await?;
-    let published = posting.clone().publish(role.status, call.now())?;
-    replace(&call, &role, &posting, published).await
+async fn publish(request: ApiRequest<()>) -> Result<Reply<Posting>, Error> {
+    let posting = find(&request).await?;
+    request.input()?;
+    let role = find_role(&request, &posting).await?;
+    let published = posting.clone().publish(role.status, request.context.now())?;
+    replace(&request, role, posting, published).await
 }
 
-/// Takes a posting off the career page. Doing so twice changes nothing.
-async fn unpublish(call: Call<()>) -> Result<Reply<Posting>, Error> {
-    let posting = find(&call).await?;
-    call.input()?;
-    let role = find_role(&call, &posting).await?;
-    replace(&call, &role, &posting, posting.clone().unpublish(call.now())).await
+/// Removes a job posting from the career page. Unpublishing it again changes nothing.
+async fn unpublish(request: ApiRequest<()>) -> Result<Reply<Posting>, Error> {
+    let posting = find(&request).await?;
+    request.input()?;
+    let role = find_role(&request, &posting).await?;
+    let after = posting.clone().unpublish(request.context.now());
+    replace(&request, role, posting, after).await
 }
 
-async fn find<I>(call: &Call<I>) -> Result<model::Posting, Error> {
-    call.store().find_posting(call.tenant(), call.id()?).await?.ok_or(Error::NotFound)
+async fn find<I>(request: &ApiRequest<I>) -> Result<model::Posting, Error> {
+    request
+        .context
+        .store()
+        .find_posting(request.tenant(), request.context.id()?)
+        .await?
+        .ok_or(Error::NotFound)
 }
 
-async fn find_role<I>(call: &Call<I>, posting: &model::Posting) -> Result<model::Role, Error> {
-    call.store().find_role(call.tenant(), posting.role_id).await?.ok_or(Error::NotFound)
+async fn find_role<I>(request: &ApiRequest<I>, posting: &model::Posting) -> Result<model::Role, Error> {
+    request.context.store().find_role(request.tenant(), posting.role_id).await?.ok_or(Error::NotFound)
 }
 
-/// Writes a posting in place of `before`, where it differs, and what the career page lists of it.
+/// Replaces `before` with `posting`, or writes nothing if they are equal.
 async fn replace<I>(
-    call: &Call<I>,
-    role: &model::Role,
-    before: &model::Posting,
+    request: &ApiRequest<I>,
+    role: model::Role,
+    before: model::Posting,
     posting: model::Posting,
 ) -> Result<Reply<Posting>, Error> {
-    let mut writes = call.writes();
-    if posting.version > before.version {
-        let (old, new) = (Opening::of(role, before), Opening::of(role, &posting));
-        writes.replace_opening(old.as_ref(), new.as_ref())?;
-        writes.require_role(role);
-        writes.replace_posting(&posting)?;
-    }
-    call.commit(writes, Reply::resource(&present(call, posting))?).await
+    let mut transaction = request.transaction();
+    let before = RoleAndPosting { role, posting: Some(before) };
+    let after = RoleAndPosting { posting: Some(posting.clone()), ..before.clone() };
+    transaction.replace_role(&before, &after)?;
+    request.commit(transaction, Reply::resource(&present(request, posting))?).await
 }
 
-fn present<I>(call: &Call<I>, posting: model::Posting) -> Posting {
-    Posting::of(posting, call.organization(), call.base_url())
+fn present<I>(request: &ApiRequest<I>, posting: model::Posting) -> Posting {
+    Posting::of(posting, request.organization(), request.context.base_url())
 }
 
 fn invalid(message: &str) -> Error {

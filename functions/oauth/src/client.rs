@@ -1,56 +1,56 @@
-//! Applications: found by their identifier, and made to prove that they are themselves.
+//! Clients: finding them by their identifier, and authenticating them.
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
-use jiff::SignedDuration;
+use jiff::{SignedDuration, Timestamp};
 use percent_encoding::percent_decode_str;
 use shared::auth::hash;
-use shared::http::{Error, Visit};
-use shared::model::{Client, ClientAuthentication};
+use shared::http::{Error, RequestContext};
+use shared::model::{Client, ClientCredential, SecretMethod};
 use shared::providers::client_document::ClientUrl;
 use subtle::ConstantTimeEq;
 
-use crate::refusal::Refusal;
-use crate::register::{self, NewClient};
+use crate::register::{self, ClientMetadata};
+use crate::rejection::OAuthRejection;
 
-/// The longest identifier that is looked up.
+/// The longest client identifier, in bytes.
 const MAX_ID: usize = 500;
-/// How long a metadata document is kept.
+/// How long a metadata document is cached.
 const DOCUMENT_LIFE: SignedDuration = SignedDuration::from_hours(24);
-/// How many documents one address may make us fetch in ten minutes.
+/// How many documents the service fetches in ten minutes for requests from one address.
 const FETCHES: u64 = 30;
 const FETCH_WINDOW: SignedDuration = SignedDuration::from_mins(10);
 
-/// The application with this identifier: registered here, or described by the document at that address.
-pub(crate) async fn find(visit: &Visit, id: &str) -> Result<Option<Client>, Error> {
+/// Finds the client with this identifier: a registered client, or one that the document at this URL describes.
+pub(crate) async fn find(context: &RequestContext, id: &str) -> Result<Option<Client>, Error> {
     if id.is_empty() || id.len() > MAX_ID || !id.bytes().all(|byte| byte.is_ascii_graphic()) {
         return Ok(None);
     }
-    let Ok(url) = id.parse::<ClientUrl>() else { return Ok(visit.store().find_client(id).await?) };
-    let now = visit.now();
-    if let Some(known) = visit.store().find_document(id, now).await? {
-        return Ok(Some(known));
+    let Ok(url) = id.parse::<ClientUrl>() else { return Ok(context.store().find_client(id).await?) };
+    let now = context.now();
+    if let Some(cached) = context.store().find_client_document(id, now).await? {
+        return Ok(Some(cached));
     }
-    let from = format!("document {}", visit.source());
-    if visit.store().count_attempt(&from, FETCHES, FETCH_WINDOW, now).await?.is_some() {
+    let counter = format!("document {}", context.source());
+    if context.store().count_attempt(&counter, FETCHES, FETCH_WINDOW, now).await?.is_some() {
         return Ok(None);
     }
-    let Some(documents) = visit.providers().client_documents() else { return Ok(None) };
+    let Some(documents) = context.providers().client_documents() else { return Ok(None) };
     let document = match documents.fetch(&url).await {
         Ok(document) => document,
         Err(reason) => {
-            tracing::info!(%reason, "a client metadata document was not read");
+            tracing::info!(%reason, "a client metadata document could not be fetched");
             return Ok(None);
         }
     };
-    let Some(client) = read_document(id, &document, visit) else { return Ok(None) };
+    let Some(client) = parse_document(id, &document, now) else { return Ok(None) };
     let until = now.saturating_add(DOCUMENT_LIFE).unwrap_or(now);
-    visit.store().put_document(&client, until).await?;
+    context.store().put_client_document(&client, until).await?;
     Ok(Some(client))
 }
 
-/// What a document says, if it is about this address and about a public client.
-fn read_document(id: &str, document: &str, visit: &Visit) -> Option<Client> {
+/// Parses a metadata document. Returns `None` if it names another URL or does not describe a public client.
+fn parse_document(id: &str, document: &str, now: Timestamp) -> Option<Client> {
     let value: serde_json::Value = serde_json::from_str(document).ok()?;
     if value.get("client_id")?.as_str()? != id || value.get("client_secret").is_some() {
         return None;
@@ -59,42 +59,53 @@ fn read_document(id: &str, document: &str, visit: &Visit) -> Option<Client> {
     if !matches!(authentication.map(serde_json::Value::as_str), None | Some(Some("none"))) {
         return None;
     }
-    let new: NewClient = serde_json::from_value(value).ok()?;
-    register::read(id.to_owned(), new, ClientAuthentication::None, visit.now()).ok()
+    let metadata: ClientMetadata = serde_json::from_value(value).ok()?;
+    register::client_of(id.to_owned(), metadata, ClientCredential::None, now).ok()
 }
 
-/// The application that sends this identifier and this secret in its form, or others in the header, once it has proved
-/// that it is itself (RFC 6749, section 2.3).
-pub(crate) async fn authenticate(visit: &Visit, id: &str, secret: &str) -> Result<Client, Refusal> {
-    let header = visit.header("authorization");
-    let basic =
-        header.map(|value| read_basic(value).ok_or_else(|| Refusal::invalid_client(true))).transpose()?;
+/// Authenticates the client by the identifier and secret in the form, or by those in the `Authorization` header
+/// (RFC 6749, section 2.3). The secret must be sent by the method that the client registered.
+pub(crate) async fn authenticate(
+    context: &RequestContext,
+    id: &str,
+    secret: &str,
+) -> Result<Client, OAuthRejection> {
+    let header = context.header("authorization");
+    let basic = header
+        .map(|value| parse_basic(value).ok_or_else(|| OAuthRejection::invalid_client(true)))
+        .transpose()?;
     let by_basic = basic.is_some();
-    let given = |text: &str| Some(text.to_owned()).filter(|text| !text.is_empty());
-    let (id, secret) = match (basic, given(id), given(secret)) {
+    let non_empty = |text: &str| Some(text.to_owned()).filter(|text| !text.is_empty());
+    let (id, secret) = match (basic, non_empty(id), non_empty(secret)) {
         (Some(_), _, Some(_)) => {
-            return Err(Refusal::new("invalid_request", "Client credentials must be sent one way, not two."));
+            let description = "Client credentials must be sent in the header or in the form, not in both.";
+            return Err(OAuthRejection::new("invalid_request", description));
         }
-        (Some((id, _)), Some(other), None) if id != other => return Err(Refusal::invalid_client(true)),
-        (Some((id, secret)), _, None) => (id, Some(secret)),
-        (None, Some(id), secret) => (id, secret),
+        (Some((id, _)), Some(other), None) if id != other => {
+            return Err(OAuthRejection::invalid_client(true));
+        }
+        (Some((id, secret)), _, None) => (id, Some((SecretMethod::Basic, secret))),
+        (None, Some(id), secret) => (id, secret.map(|secret| (SecretMethod::Post, secret))),
         (None, None, _) => {
-            return Err(Refusal::new("invalid_request", "client_id is missing."));
+            return Err(OAuthRejection::new("invalid_request", "client_id is missing."));
         }
     };
-    let client = find(visit, &id).await?.ok_or_else(|| Refusal::invalid_client(by_basic))?;
-    let proved = match (&client.secret_hash, secret) {
-        (None, None) => true,
+    let client = find(context, &id).await?.ok_or_else(|| OAuthRejection::invalid_client(by_basic))?;
+    let is_authentic = match (&client.credential, secret) {
+        (ClientCredential::None, None) => true,
         // Some libraries send a public client's empty secret by Basic.
-        (None, Some(secret)) => secret.is_empty(),
-        (Some(expected), Some(secret)) => hash(&secret).as_bytes().ct_eq(expected.as_bytes()).into(),
-        (Some(_), None) => false,
+        (ClientCredential::None, Some((_, secret))) => secret.is_empty(),
+        (ClientCredential::Secret { hash: expected, method }, Some((sent_by, secret))) => {
+            let is_equal: bool = hash(&secret).as_bytes().ct_eq(expected.as_bytes()).into();
+            is_equal && sent_by == *method
+        }
+        (ClientCredential::Secret { .. }, None) => false,
     };
-    if proved { Ok(client) } else { Err(Refusal::invalid_client(by_basic)) }
+    if is_authentic { Ok(client) } else { Err(OAuthRejection::invalid_client(by_basic)) }
 }
 
-/// The identifier and secret of a `Basic` header; both are form-encoded in it (RFC 6749, section 2.3.1).
-fn read_basic(header: &str) -> Option<(String, String)> {
+/// Parses the identifier and secret of a `Basic` header. Both are form-encoded (RFC 6749, section 2.3.1).
+fn parse_basic(header: &str) -> Option<(String, String)> {
     let (scheme, encoded) = header.split_once(' ')?;
     if !scheme.eq_ignore_ascii_case("basic") {
         return None;

@@ -1,65 +1,65 @@
-//! OAuth 2.0 for tool servers (RFC 6749 as RFC 9700 has it): authorization code with PKCE, dynamic registration, client ID
-//! metadata documents, rotating refresh tokens, revocation.
+//! OAuth 2.0 for applications that act for a member (RFC 6749 with the best practices of RFC 9700): authorization code
+//! with PKCE, dynamic registration, client ID metadata documents, rotating refresh tokens and revocation.
 //!
 //! | Method | Path | What |
 //! |---|---|---|
 //! | GET | `/.well-known/oauth-authorization-server` | the server's metadata (RFC 8414) |
-//! | GET | `/.well-known/oauth-protected-resource` | the metadata of everything here as a resource (RFC 9728) |
-//! | GET | `/.well-known/oauth-protected-resource/api/v1` | the same of the API |
-//! | POST | `/oauth/registrations` | register an application (RFC 7591) |
-//! | POST | `/oauth/token` | a code or a refresh token for the next tokens |
-//! | POST | `/oauth/revoke` | end a token or a grant (RFC 7009) |
-//! | GET | `/oauth/authorize` | ask the member who is signed in |
-//! | POST | `/oauth/authorize` | take the member's answer |
-//! | OPTIONS | `/.well-known/oauth-authorization-server` | scripts of any origin may read it |
-//! | OPTIONS | `/.well-known/oauth-protected-resource` | likewise |
-//! | OPTIONS | `/.well-known/oauth-protected-resource/api/v1` | likewise |
-//! | OPTIONS | `/oauth/registrations` | likewise |
-//! | OPTIONS | `/oauth/token` | likewise |
-//! | OPTIONS | `/oauth/revoke` | likewise |
+//! | GET | `/.well-known/oauth-protected-resource` | the metadata of the whole host as a resource (RFC 9728) |
+//! | GET | `/.well-known/oauth-protected-resource/api/v1` | the metadata of the API as a resource (RFC 9728) |
+//! | POST | `/oauth/registrations` | register a client (RFC 7591) |
+//! | POST | `/oauth/token` | exchange a code or a refresh token for new tokens |
+//! | POST | `/oauth/revoke` | revoke a token or a grant (RFC 7009) |
+//! | GET | `/oauth/authorize` | show the consent page |
+//! | POST | `/oauth/authorize` | process the member's decision |
+//! | OPTIONS | `/.well-known/oauth-authorization-server` | CORS preflight |
+//! | OPTIONS | `/.well-known/oauth-protected-resource` | CORS preflight |
+//! | OPTIONS | `/.well-known/oauth-protected-resource/api/v1` | CORS preflight |
+//! | OPTIONS | `/oauth/registrations` | CORS preflight |
+//! | OPTIONS | `/oauth/token` | CORS preflight |
+//! | OPTIONS | `/oauth/revoke` | CORS preflight |
 //!
-//! An application's grant has at most one good access token and one good refresh token at a time. The access token is let
-//! in by the same gate as API keys.
+//! A grant has at most one valid access token and one valid refresh token at a time. Access tokens pass the same gate
+//! as API keys.
 
 mod authorize;
 mod client;
 mod metadata;
 mod pages;
-mod refusal;
 mod register;
+mod rejection;
 mod revoke;
 mod token;
 
-use shared::http::{Access, Form, Route, Row};
+use shared::http::{Access, ReplyFormat, Route, Row};
 
-/// What applications send.
+/// The routes for clients.
 pub fn routes<R: Row>() -> Vec<R> {
-    let (anybody, form) = (Access::Public, Form::OAuth);
+    let (public, format) = (Access::Public, ReplyFormat::OAuth);
     vec![
         R::open(
             "GET /.well-known/oauth-authorization-server",
-            anybody,
-            form,
+            public,
+            format,
             metadata::show_authorization_server,
         ),
-        R::open("GET /.well-known/oauth-protected-resource", anybody, form, metadata::show_protected_host),
+        R::open("GET /.well-known/oauth-protected-resource", public, format, metadata::show_protected_host),
         R::open(
             "GET /.well-known/oauth-protected-resource/api/v1",
-            anybody,
-            form,
+            public,
+            format,
             metadata::show_protected_api,
         ),
-        R::open("POST /oauth/registrations", anybody, form, register::register_client),
-        R::open("POST /oauth/token", anybody, form, token::issue_tokens),
-        R::open("POST /oauth/revoke", anybody, form, revoke::revoke_token),
+        R::open("POST /oauth/registrations", public, format, register::register_client),
+        R::open("POST /oauth/token", public, format, token::issue_tokens),
+        R::open("POST /oauth/revoke", public, format, revoke::revoke_token),
     ]
 }
 
-/// The page on which a member consents, and what browsers send by themselves before a script's request.
+/// The consent page and the CORS preflights.
 pub fn pages() -> Vec<Route> {
-    let preflight = |key| Route::open(key, Access::Public, Form::OAuth, metadata::preflight);
+    let preflight = |key| Route::open(key, Access::Public, ReplyFormat::OAuth, metadata::preflight);
     vec![
-        Route::page("GET /oauth/authorize", authorize::ask),
+        Route::page("GET /oauth/authorize", authorize::show_consent),
         Route::page("POST /oauth/authorize", authorize::decide),
         preflight("OPTIONS /.well-known/oauth-authorization-server"),
         preflight("OPTIONS /.well-known/oauth-protected-resource"),

@@ -1,75 +1,75 @@
-//! What clients discover: the authorization server (RFC 8414), the resources that it protects (RFC 9728), and that scripts
-//! of any origin may talk to both.
+//! Discovery: the metadata of the authorization server (RFC 8414) and of the protected resources (RFC 9728), and the
+//! CORS preflights of the OAuth routes.
 
 use std::future::{Ready, ready};
 
 use serde::Serialize;
-use shared::http::{Error, Reply, Sent, Unversioned, Visit, audience};
+use shared::http::{Error, PublicRequest, Reply, Unversioned, audience};
 use shared::model::{ClientAuthentication, GrantType, ResponseType, Scope};
 use utoipa::ToSchema;
 
-/// The authorization server (RFC 8414).
+/// The metadata of the authorization server (RFC 8414).
 #[derive(Debug, Serialize, ToSchema)]
-#[schema(as = AuthorizationServer)]
-pub(crate) struct Server {
-    /// Who issues the tokens: where everything here is.
+pub(crate) struct AuthorizationServer {
+    /// The issuer of the tokens: the base URL of this service.
     #[schema(format = "uri")]
     issuer: String,
-    /// Where an application sends the member's browser.
+    /// The URL of the authorization endpoint, which clients open in the member's browser.
     #[schema(format = "uri")]
     authorization_endpoint: String,
-    /// Where it gets its tokens.
+    /// The URL of the token endpoint.
     #[schema(format = "uri")]
     token_endpoint: String,
-    /// Where it registers itself.
+    /// The URL of the registration endpoint.
     #[schema(format = "uri")]
     registration_endpoint: String,
-    /// Where it ends its tokens.
+    /// The URL of the revocation endpoint.
     #[schema(format = "uri")]
     revocation_endpoint: String,
-    /// The scopes that there are.
+    /// All scopes.
     scopes_supported: [&'static str; Scope::ALL.len()],
-    /// `code`.
+    /// The supported response type: `code`.
     response_types_supported: [&'static str; 1],
-    /// `query`.
+    /// The supported response mode: `query`.
     response_modes_supported: [&'static str; 1],
-    /// What tokens are given for.
+    /// The supported grant types.
     grant_types_supported: [&'static str; 2],
-    /// `S256`.
+    /// The supported PKCE method: `S256`.
     code_challenge_methods_supported: [&'static str; 1],
-    /// How an application proves who it is where it gets its tokens.
+    /// The ways in which clients can authenticate at the token endpoint.
     token_endpoint_auth_methods_supported: [&'static str; 3],
-    /// How it does where it ends them.
+    /// The ways in which clients can authenticate at the revocation endpoint.
     revocation_endpoint_auth_methods_supported: [&'static str; 3],
-    /// Whether an answer to the browser says whose it is (RFC 9207).
+    /// Whether authorization responses contain the issuer (RFC 9207).
     authorization_response_iss_parameter_supported: bool,
-    /// Whether the address of a metadata document will do as a client's identifier.
+    /// Whether the URL of a metadata document can be used as a client identifier.
     client_id_metadata_document_supported: bool,
 }
 
-/// A protected resource (RFC 9728).
+/// The metadata of a protected resource (RFC 9728).
 #[derive(Debug, Serialize, ToSchema)]
-#[schema(as = ProtectedResource)]
-pub(crate) struct Protected {
-    /// What is protected.
+pub(crate) struct ProtectedResource {
+    /// The URL of the resource.
     #[schema(format = "uri")]
     resource: String,
-    /// What people call it.
+    /// The display name of the resource.
     resource_name: &'static str,
-    /// Who issues tokens for it.
+    /// The authorization servers that issue tokens for the resource.
     authorization_servers: [String; 1],
-    /// The scopes that there are.
+    /// All scopes.
     scopes_supported: [&'static str; Scope::ALL.len()],
-    /// `header`.
+    /// How the access token is sent: in the `header`.
     bearer_methods_supported: [&'static str; 1],
 }
 
-/// Shows the authorization server's metadata.
-#[expect(clippy::needless_pass_by_value, reason = "a handler is given its request to keep")]
-pub(crate) fn show_authorization_server(sent: Sent<()>) -> Ready<Result<Reply<Unversioned<Server>>, Error>> {
-    let base = sent.base_url();
+/// Returns the metadata of the authorization server.
+#[expect(clippy::needless_pass_by_value, reason = "handlers take their request by value")]
+pub(crate) fn show_authorization_server(
+    request: PublicRequest,
+) -> Ready<Result<Reply<Unversioned<AuthorizationServer>>, Error>> {
+    let base = request.context.base_url();
     let methods = ClientAuthentication::ALL.map(ClientAuthentication::as_str);
-    let server = Reply::ok(&Server {
+    let server = Reply::ok(&AuthorizationServer {
         issuer: base.to_owned(),
         authorization_endpoint: format!("{base}/oauth/authorize"),
         token_endpoint: format!("{base}/oauth/token"),
@@ -88,31 +88,40 @@ pub(crate) fn show_authorization_server(sent: Sent<()>) -> Ready<Result<Reply<Un
     ready(server.map(Reply::unversioned))
 }
 
-/// Shows the metadata of this host as a resource, for clients that look there only.
-#[expect(clippy::needless_pass_by_value, reason = "a handler is given its request to keep")]
-pub(crate) fn show_protected_host(sent: Sent<()>) -> Ready<Result<Reply<Unversioned<Protected>>, Error>> {
-    ready(resource(&sent, sent.base_url().to_owned()))
+/// Returns the metadata of this host as a resource, for clients that look only there.
+#[expect(clippy::needless_pass_by_value, reason = "handlers take their request by value")]
+pub(crate) fn show_protected_host(
+    request: PublicRequest,
+) -> Ready<Result<Reply<Unversioned<ProtectedResource>>, Error>> {
+    let base_url = request.context.base_url();
+    ready(protected_resource(base_url, base_url.to_owned()))
 }
 
-/// Shows the metadata of the API.
-#[expect(clippy::needless_pass_by_value, reason = "a handler is given its request to keep")]
-pub(crate) fn show_protected_api(sent: Sent<()>) -> Ready<Result<Reply<Unversioned<Protected>>, Error>> {
-    ready(resource(&sent, audience(sent.base_url())))
+/// Returns the metadata of the API as a resource.
+#[expect(clippy::needless_pass_by_value, reason = "handlers take their request by value")]
+pub(crate) fn show_protected_api(
+    request: PublicRequest,
+) -> Ready<Result<Reply<Unversioned<ProtectedResource>>, Error>> {
+    let base_url = request.context.base_url();
+    ready(protected_resource(base_url, audience(base_url)))
 }
 
-fn resource(visit: &Visit, resource: String) -> Result<Reply<Unversioned<Protected>>, Error> {
-    let protected = Reply::ok(&Protected {
+fn protected_resource(
+    base_url: &str,
+    resource: String,
+) -> Result<Reply<Unversioned<ProtectedResource>>, Error> {
+    let resource = Reply::ok(&ProtectedResource {
         resource,
         resource_name: "Rolecall API",
-        authorization_servers: [visit.base_url().to_owned()],
+        authorization_servers: [base_url.to_owned()],
         scopes_supported: Scope::ALL.map(Scope::as_str),
         bearer_methods_supported: ["header"],
     });
-    protected.map(Reply::unversioned)
+    resource.map(Reply::unversioned)
 }
 
-/// Says to a browser that a script may send what it is about to send.
-pub(crate) fn preflight(_: Sent<()>) -> Ready<Result<Reply<()>, Error>> {
+/// Answers a CORS preflight: scripts of any origin may send the request.
+pub(crate) fn preflight(_: PublicRequest) -> Ready<Result<Reply<()>, Error>> {
     ready(Ok(Reply::empty()
         .with("access-control-allow-methods", "GET, POST, OPTIONS".to_owned())
         .with("access-control-allow-headers", "Authorization, Content-Type, MCP-Protocol-Version".to_owned())

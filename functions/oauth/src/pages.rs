@@ -1,33 +1,33 @@
-//! The page that asks a member whether an application may have access.
+//! The consent page.
 
 use askama::Template;
 
-/// Asks for consent. What it says of the application, the application says of itself.
+/// The page that asks a member to allow an application access. The application chose its own name and home page.
 #[derive(Template)]
 #[template(path = "consent.html")]
-pub(crate) struct Consent<'p> {
-    /// What the stylesheet's address carries.
+pub(crate) struct ConsentPage<'p> {
+    /// The version in the stylesheet's address.
     pub(crate) style_version: &'p str,
-    /// What every form carries.
+    /// The CSRF token of every form.
     pub(crate) csrf: String,
     /// The application's name.
     pub(crate) application: &'p str,
-    /// The host that the member is sent on to.
+    /// The host that the browser is redirected to.
     pub(crate) redirect_host: &'p str,
     /// The host of the application's home page.
     pub(crate) home_host: Option<&'p str>,
-    /// Whether anybody could have registered the application under that name.
+    /// Whether the application was registered dynamically, under a name that nobody has verified.
     pub(crate) is_unverified: bool,
     /// The organization's name.
     pub(crate) organization: &'p str,
     /// The member's e-mail address.
     pub(crate) email: &'p str,
-    /// Where the member comes back to after signing in as somebody else: this page's path and query.
+    /// The path and query of this page, to return to after signing in as another member.
     pub(crate) return_to: &'p str,
-    /// What the application may do, in plain words.
+    /// The descriptions of the requested scopes.
     pub(crate) scopes: Vec<&'p str>,
-    /// The mode that is chosen at first: `live` or `test`.
+    /// The mode that is selected at first: `live` or `test`.
     pub(crate) mode: &'p str,
-    /// The request's parameters, which the form sends back.
+    /// The parameters of the authorization request, as hidden fields of the form.
     pub(crate) hidden: Vec<(String, String)>,
 }

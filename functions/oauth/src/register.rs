@@ -1,146 +1,155 @@
-//! Dynamic registration (RFC 7591): anybody may register an application, if not many in an hour.
+//! Dynamic registration (RFC 7591): anybody may register a client, up to an hourly limit per address.
 
 use jiff::{SignedDuration, Timestamp};
 use serde::{Deserialize, Serialize};
 use shared::auth::hash;
-use shared::http::{Added, Error, Payload, Reply, Sent, Visit};
+use shared::http::{Added, Error, Payload, PublicRequest, Reply, RequestContext};
 use shared::model::{
-    Client, ClientAuthentication, ClientName, GrantType, RedirectUri, ResponseType, Scope, WebAddress,
+    Client, ClientAuthentication, ClientCredential, ClientName, GrantType, RedirectUri, ResponseType, Scope,
+    WebAddress,
 };
 use utoipa::ToSchema;
 
-use crate::refusal::{Refusal, answer};
+use crate::rejection::{OAuthRejection, reply_or_error};
 
-/// The most redirect URIs of an application.
+/// The most redirect URIs of a client.
 pub(crate) const MAX_REDIRECT_URIS: usize = 10;
-/// The largest registration, in bytes.
+/// The largest body, in bytes.
 const MAX_BODY: usize = 64 * 1024;
-/// How many registrations one address may make in an hour.
+/// How many clients can be registered from one address in an hour.
 const LIMIT: u64 = 100;
 const WINDOW: SignedDuration = SignedDuration::from_hours(1);
-/// The length of an application's identifier, and of its secret, in letters and digits.
+/// The length of the random part of a client's identifier, and of its secret, in letters and digits.
 const ID_LENGTH: usize = 22;
 const SECRET_LENGTH: usize = 43;
 
-/// An application as it describes itself (RFC 7591, section 2): what we have no use for is not read.
+/// The metadata of a client to register (RFC 7591, section 2). Other fields are ignored.
 #[derive(Debug, Deserialize, ToSchema)]
-#[schema(as = ClientMetadata)]
-pub(crate) struct NewClient {
-    /// Where it wants its answers: https, http on a loopback address, or a private-use scheme with a dot; no fragment and
-    /// no user information.
+pub(crate) struct ClientMetadata {
+    /// The redirect URIs: https, http on a loopback address, or a private-use scheme that contains a dot. They must
+    /// have no fragment and no user information.
     #[schema(value_type = Vec<RedirectUri>, min_items = 1, max_items = 10)]
     redirect_uris: Option<Vec<String>>,
-    /// What members are shown, in one line.
+    /// The name that members see, in one line.
     #[schema(
         max_length = 100,
         pattern = r"^[^\x00-\x1F\x7F-\x9F\u061C\u200B-\u200F\u202A-\u202E\u2060-\u2069\uFEFF]*$"
     )]
     client_name: Option<String>,
-    /// Its home page.
+    /// The address of the client's home page.
     #[schema(value_type = Option<WebAddress>)]
     client_uri: Option<String>,
-    /// Its logo.
+    /// The address of the client's logo.
     #[schema(value_type = Option<WebAddress>)]
     logo_uri: Option<String>,
-    /// Its terms of service.
+    /// The address of the client's terms of service.
     #[schema(value_type = Option<WebAddress>)]
     tos_uri: Option<String>,
-    /// Its privacy policy.
+    /// The address of the client's privacy policy.
     #[schema(value_type = Option<WebAddress>)]
     policy_uri: Option<String>,
-    /// How it will prove that it is itself; `client_secret_basic`, if it says nothing.
+    /// How the client will authenticate. The default is `client_secret_basic`.
     #[schema(value_type = Option<ClientAuthentication>)]
     token_endpoint_auth_method: Option<String>,
-    /// `authorization_code` and `refresh_token`, or one of them: it is registered for both.
+    /// The grant types that the client will use. It is registered for both in any case.
     #[schema(value_type = Option<Vec<GrantType>>)]
     grant_types: Option<Vec<String>>,
-    /// `code`.
+    /// The response types that the client will use.
     #[schema(value_type = Option<Vec<ResponseType>>)]
     response_types: Option<Vec<String>>,
 }
 
-impl Payload for NewClient {
+impl Payload for ClientMetadata {
     const MEDIA: Option<&'static str> = Some("application/json");
     type Body = Self;
 }
 
-/// A registered application (RFC 7591, section 3.2.1).
+/// A registered client (RFC 7591, section 3.2.1).
 #[derive(Debug, Serialize, ToSchema)]
-#[schema(as = RegisteredClient)]
-pub(crate) struct Registered {
+pub(crate) struct RegisteredClient {
     /// The identifier.
     client_id: String,
-    /// When it was registered, in seconds since 1970.
+    /// When the client was registered, in seconds since 1970.
     client_id_issued_at: i64,
-    /// The secret, if it is to have one. It is shown this once.
+    /// The secret, unless the client is public. It is shown only once.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(nullable = false)]
     client_secret: Option<String>,
-    /// 0 with a secret: it does not expire.
+    /// When the secret expires: always 0, for never. Absent for a public client.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(nullable = false)]
     client_secret_expires_at: Option<i64>,
-    /// What members are shown.
+    /// The name that members see.
     client_name: String,
-    /// Its home page, if it has told one.
+    /// The address of the client's home page, if it was sent.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(nullable = false)]
     client_uri: Option<String>,
-    /// Where it wants its answers.
+    /// The redirect URIs.
     redirect_uris: Vec<RedirectUri>,
-    /// How it proves that it is itself.
+    /// How the client authenticates.
     #[schema(value_type = ClientAuthentication)]
     token_endpoint_auth_method: &'static str,
-    /// What it may get tokens for.
+    /// The grant types that the client may use.
     #[schema(value_type = Vec<GrantType>)]
     grant_types: [&'static str; 2],
-    /// `code`.
+    /// The response types that the client may use.
     #[schema(value_type = Vec<ResponseType>)]
     response_types: [&'static str; 1],
-    /// The scopes that it may ask for.
+    /// The scopes that the client may request, separated by spaces.
     scope: String,
 }
 
-/// Registers an application.
+/// Registers a client.
 ///
 /// # Errors
 ///
-/// - `invalid_client_metadata`: the body is not JSON of at most 64 KB, or something in it cannot be.
-/// - `invalid_redirect_uri`: there are none or more than ten, or one that cannot be.
-/// - `temporarily_unavailable`: more than 100 registrations within an hour came from the address.
-pub(crate) async fn register_client(sent: Sent<NewClient>) -> Result<Reply<Added<Registered>>, Error> {
-    answer(register(&sent).await)
+/// - `invalid_client_metadata`: the body is not JSON of at most 64 KB, or one of its values is invalid.
+/// - `invalid_redirect_uri`: a redirect URI is invalid, or there are none or more than ten.
+/// - `temporarily_unavailable`: more than 100 registrations came from the address within an hour.
+pub(crate) async fn register_client(
+    request: PublicRequest<ClientMetadata>,
+) -> Result<Reply<Added<RegisteredClient>>, Error> {
+    reply_or_error(register(&request.context).await)
 }
 
-async fn register(visit: &Visit) -> Result<Reply<Added<Registered>>, Refusal> {
-    let is_json = visit.header("content-type").is_some_and(|value| {
+async fn register(context: &RequestContext) -> Result<Reply<Added<RegisteredClient>>, OAuthRejection> {
+    let is_json = context.header("content-type").is_some_and(|value| {
         value.split(';').next().unwrap_or_default().trim().eq_ignore_ascii_case("application/json")
     });
-    if !is_json || visit.body().len() > MAX_BODY {
+    if !is_json || context.body().len() > MAX_BODY {
         return Err(invalid_metadata("The request body must be application/json of at most 64 KB."));
     }
-    let new: NewClient = serde_json::from_slice(visit.body()).map_err(|error| {
-        // The parser's own sentence repeats what was sent; a description is ASCII (RFC 7591, section 3.2.2).
+    let metadata: ClientMetadata = serde_json::from_slice(context.body()).map_err(|error| {
+        // The parser's message may quote the body, but a description must be ASCII (RFC 7591, section 3.2.2).
         let (line, column) = (error.line(), error.column());
-        invalid_metadata(format!("The request body is not client metadata: line {line}, column {column}."))
+        invalid_metadata(format!(
+            "The request body is not valid client metadata: line {line}, column {column}."
+        ))
     })?;
-    let authentication = match new.token_endpoint_auth_method.as_deref() {
+    let authentication = match metadata.token_endpoint_auth_method.as_deref() {
         None => ClientAuthentication::Basic,
         Some(method) => method
             .parse()
             .map_err(|wrong| invalid_metadata(format!("token_endpoint_auth_method {wrong}.")))?,
     };
-    let now = visit.now();
-    let id = format!("rc_client_{}", visit.random().token(ID_LENGTH));
-    let secret = (authentication != ClientAuthentication::None)
-        .then(|| format!("rc_secret_{}", visit.random().token(SECRET_LENGTH)));
-    let client = Client { secret_hash: secret.as_deref().map(hash), ..read(id, new, authentication, now)? };
-    let from = format!("registration {}", visit.source());
-    if let Some(seconds) = visit.store().count_attempt(&from, LIMIT, WINDOW, now).await? {
-        return Err(Refusal::too_many(seconds));
+    let now = context.now();
+    let id = format!("rc_client_{}", context.random().token(ID_LENGTH));
+    let (secret, credential) = match authentication.secret_method() {
+        None => (None, ClientCredential::None),
+        Some(method) => {
+            let secret = format!("rc_secret_{}", context.random().token(SECRET_LENGTH));
+            let hash = hash(&secret);
+            (Some(secret), ClientCredential::Secret { hash, method })
+        }
+    };
+    let client = client_of(id, metadata, credential, now)?;
+    let counter = format!("registration {}", context.source());
+    if let Some(seconds) = context.store().count_attempt(&counter, LIMIT, WINDOW, now).await? {
+        return Err(OAuthRejection::too_many_requests(seconds));
     }
-    visit.store().insert_client(&client).await?;
-    let registered = Reply::ok(&Registered {
+    context.store().insert_client(&client).await?;
+    let registered = Reply::ok(&RegisteredClient {
         client_id: client.id,
         client_id_issued_at: now.as_second(),
         client_secret_expires_at: secret.is_some().then_some(0),
@@ -156,16 +165,16 @@ async fn register(visit: &Visit) -> Result<Reply<Added<Registered>>, Refusal> {
     Ok(registered?.created_without_address())
 }
 
-/// The application that this metadata describes, without a secret.
-pub(crate) fn read(
+/// Validates the metadata and returns the client that it describes, without a secret.
+pub(crate) fn client_of(
     id: String,
-    new: NewClient,
-    authentication: ClientAuthentication,
+    metadata: ClientMetadata,
+    credential: ClientCredential,
     now: Timestamp,
-) -> Result<Client, Refusal> {
-    let uris = new.redirect_uris.unwrap_or_default();
+) -> Result<Client, OAuthRejection> {
+    let uris = metadata.redirect_uris.unwrap_or_default();
     if uris.is_empty() || uris.len() > MAX_REDIRECT_URIS {
-        return Err(Refusal::new(
+        return Err(OAuthRejection::new(
             "invalid_redirect_uri",
             format!("redirect_uris must have 1 to {MAX_REDIRECT_URIS} entries."),
         ));
@@ -173,46 +182,51 @@ pub(crate) fn read(
     let redirect_uris = uris.iter().map(|uri| uri.parse::<RedirectUri>());
     let redirect_uris: Vec<_> = redirect_uris
         .collect::<Result<_, _>>()
-        .map_err(|wrong| Refusal::new("invalid_redirect_uri", format!("A redirect URI {wrong}.")))?;
-    let offered = |given: &Option<Vec<String>>, known: &[&str]| {
-        given.as_ref().is_none_or(|words| words.iter().all(|word| known.contains(&word.as_str())))
+        .map_err(|wrong| OAuthRejection::new("invalid_redirect_uri", format!("A redirect URI {wrong}.")))?;
+    let are_supported = |values: &Option<Vec<String>>, supported: &[&str]| {
+        values.as_ref().is_none_or(|values| values.iter().all(|value| supported.contains(&value.as_str())))
     };
-    if !offered(&new.grant_types, &GrantType::ALL.map(GrantType::as_str)) {
-        return Err(invalid_metadata("grant_types may hold authorization_code and refresh_token."));
+    if !are_supported(&metadata.grant_types, &GrantType::ALL.map(GrantType::as_str)) {
+        return Err(invalid_metadata("grant_types may contain only authorization_code and refresh_token."));
     }
-    if !offered(&new.response_types, &ResponseType::ALL.map(ResponseType::as_str)) {
-        return Err(invalid_metadata("response_types may hold code."));
+    if !are_supported(&metadata.response_types, &ResponseType::ALL.map(ResponseType::as_str)) {
+        return Err(invalid_metadata("response_types may contain only code."));
     }
-    let address = |name: &str, given: Option<String>| match given.as_deref().map(str::trim) {
+    let address = |name: &str, value: Option<String>| match value.as_deref().map(str::trim) {
         None | Some("") => Ok(None),
-        Some(given) => given
+        Some(value) => value
             .parse::<WebAddress>()
             .map(Some)
             .map_err(|wrong| invalid_metadata(format!("{name} {wrong}."))),
     };
-    for (name, given) in
-        [("logo_uri", new.logo_uri), ("tos_uri", new.tos_uri), ("policy_uri", new.policy_uri)]
+    for (name, value) in
+        [("logo_uri", metadata.logo_uri), ("tos_uri", metadata.tos_uri), ("policy_uri", metadata.policy_uri)]
     {
-        address(name, given)?;
+        address(name, value)?;
     }
-    let uri = address("client_uri", new.client_uri)?;
-    let name = new.client_name.unwrap_or_default();
-    if name.chars().any(misleads) {
+    let uri = address("client_uri", metadata.client_uri)?;
+    let name = metadata.client_name.unwrap_or_default();
+    if name.chars().any(is_misleading) {
         return Err(invalid_metadata(
-            "client_name must be one line, without characters that turn its direction.",
+            "client_name must be one line without invisible or direction-changing characters.",
         ));
     }
     let name = ClientName::parse(&name).map_err(|wrong| invalid_metadata(format!("client_name {wrong}.")))?;
-    let nameless = || ClientName::parse("An application without a name").ok().flatten();
-    let name = name.or_else(nameless).ok_or_else(|| invalid_metadata("client_name can't be blank."))?;
-    Ok(Client { id, name, redirect_uris, authentication, secret_hash: None, uri, created_at: now })
+    let default = || ClientName::parse("Unnamed application").ok().flatten();
+    let name = name.or_else(default).ok_or_else(|| invalid_metadata("client_name can't be blank."))?;
+    Ok(Client { id, name, redirect_uris, credential, uri, created_at: now })
 }
 
-/// Whether a character in a name makes people read something else than what stands there.
-const fn misleads(c: char) -> bool {
-    matches!(c, '\n' | '\t' | '\u{61c}' | '\u{200b}'..='\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2060}'..='\u{2069}' | '\u{feff}')
+/// Returns whether a character can make a name look like another one: line breaks, invisible characters, and characters
+/// that change the text direction.
+const fn is_misleading(c: char) -> bool {
+    matches!(
+        c,
+        '\n' | '\t' | '\u{61c}' | '\u{200b}'..='\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2060}'..='\u{2069}'
+            | '\u{feff}'
+    )
 }
 
-fn invalid_metadata(description: impl Into<String>) -> Refusal {
-    Refusal::new("invalid_client_metadata", description)
+fn invalid_metadata(description: impl Into<String>) -> OAuthRejection {
+    OAuthRejection::new("invalid_client_metadata", description)
 }

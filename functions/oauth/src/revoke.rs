@@ -1,29 +1,29 @@
-//! Revocation (RFC 7009): a client ends its own tokens. What it does not know of, or what has ended, is answered alike.
+//! Revocation (RFC 7009): a client revokes its own tokens. An unknown or revoked token gets the same response.
 
 use serde::{Deserialize, Serialize};
 use shared::auth::{Credential, Kind};
-use shared::http::{Error, FORM, Payload, Reply, Sent, Unversioned, Visit, audience};
-use shared::store::Writes;
+use shared::http::{Error, FORM, Payload, PublicRequest, Reply, RequestContext, Unversioned, audience};
+use shared::store::Transaction;
 use subtle::ConstantTimeEq;
 use utoipa::ToSchema;
 
 use crate::client;
-use crate::refusal::{Refusal, answer};
+use crate::rejection::{OAuthRejection, reply_or_error};
 use crate::token::{read_form, required};
 
-/// The names that may be sent once only (RFC 6749, section 3.2).
-const ONCE: [&str; 3] = ["token", "client_id", "client_secret"];
+/// The parameters that must not be repeated (RFC 6749, section 3.2).
+const UNREPEATABLE: [&str; 3] = ["token", "client_id", "client_secret"];
 
-/// What a client ends (RFC 7009, section 2.1). What is empty was not sent.
+/// A token to revoke (RFC 7009, section 2.1). An empty parameter counts as absent.
 #[derive(Debug, Default, Deserialize, ToSchema)]
 #[serde(default)]
 pub(crate) struct RevocationRequest {
     /// The access or refresh token.
     #[schema(required, min_length = 1)]
     token: String,
-    /// The client, if the header does not name it.
+    /// The client's identifier, unless the `Authorization` header contains it.
     client_id: String,
-    /// Its secret, if it has one and sends it here.
+    /// The client's secret, unless the client is public or the `Authorization` header contains it.
     client_secret: String,
 }
 
@@ -32,53 +32,57 @@ impl Payload for RevocationRequest {
     type Body = Self;
 }
 
-/// What a client is answered: nothing.
+/// An empty object.
 #[derive(Debug, Serialize, ToSchema)]
 pub(crate) struct Revoked {}
 
-/// Revokes an access token, or with a refresh token the whole grant. A token that nobody knows is answered alike.
+/// Revokes an access token. A refresh token revokes the whole grant. An unknown token gets the same response.
 ///
 /// # Errors
 ///
-/// - `invalid_request`: the body is no form of at most 64 KB, or something is missing or there twice.
-/// - `invalid_client`: the client is not known, or its secret is not right.
+/// - `invalid_request`: the body is not a form of at most 64 KB, or a parameter is missing or repeated.
+/// - `invalid_client`: the client is unknown, or its secret is wrong.
 /// - `invalid_grant`: the token was issued to another client.
 pub(crate) async fn revoke_token(
-    sent: Sent<RevocationRequest>,
+    request: PublicRequest<RevocationRequest>,
 ) -> Result<Reply<Unversioned<Revoked>>, Error> {
-    answer(revoke(&sent).await)
+    reply_or_error(revoke(&request.context).await)
 }
 
-async fn revoke(visit: &Visit) -> Result<Reply<Unversioned<Revoked>>, Refusal> {
-    let request: RevocationRequest = read_form(visit, &ONCE)?;
-    let client = client::authenticate(visit, &request.client_id, &request.client_secret).await?;
+async fn revoke(context: &RequestContext) -> Result<Reply<Unversioned<Revoked>>, OAuthRejection> {
+    let request: RevocationRequest = read_form(context, &UNREPEATABLE)?;
+    let client = client::authenticate(context, &request.client_id, &request.client_secret).await?;
     if let Ok(token) = required("token", &request.token)?.parse() {
-        end(visit, &token, &client.id).await?;
+        revoke_if_valid(context, &token, &client.id).await?;
     }
     Ok(Reply::ok(&Revoked {})?.unversioned())
 }
 
-async fn end(visit: &Visit, token: &Credential, client_id: &str) -> Result<(), Refusal> {
-    let Some(grant) = visit.store().find_grant(token.tenant(), token.id()).await? else { return Ok(()) };
+async fn revoke_if_valid(
+    context: &RequestContext,
+    token: &Credential,
+    client_id: &str,
+) -> Result<(), OAuthRejection> {
+    let Some(grant) = context.store().find_grant(token.tenant(), token.id()).await? else { return Ok(()) };
     let Some(tokens) = &grant.tokens else { return Ok(()) };
-    let (stored, shown) = match token.kind() {
-        Kind::AccessToken => (&tokens.access, token.hash_for(&audience(visit.base_url()))),
+    let (stored_hash, hash) = match token.kind() {
+        Kind::AccessToken => (&tokens.access, token.hash_for(&audience(context.base_url()))),
         Kind::RefreshToken => (&tokens.family, token.family_hash()),
         _ => return Ok(()),
     };
-    let genuine: bool = stored.as_bytes().ct_eq(shown.as_bytes()).into();
-    if !genuine || grant.revoked_at.is_some() {
+    let is_genuine: bool = stored_hash.as_bytes().ct_eq(hash.as_bytes()).into();
+    if !is_genuine || grant.revoked_at.is_some() {
         return Ok(());
     }
     if grant.client_id != client_id {
-        return Err(Refusal::new("invalid_grant", "The token was issued to another client."));
+        return Err(OAuthRejection::new("invalid_grant", "The token was issued to another client."));
     }
-    let mut writes = Writes::new(token.tenant());
+    let mut transaction = Transaction::new(token.tenant());
     if token.kind() == Kind::RefreshToken {
-        writes.revoke_grant(grant, visit.now())?;
+        transaction.revoke_grant(&grant, context.now())?;
     } else {
-        writes.remove_access(grant.id);
-        writes.require_grant(&grant);
+        transaction.delete_access_token(grant.id);
+        transaction.require_grant(&grant);
     }
-    Ok(visit.store().commit(writes).await?)
+    Ok(context.store().commit(transaction).await?)
 }

@@ -2,11 +2,11 @@
 //!
 //! | Method | Path | What |
 //! |---|---|---|
-//! | GET | `/api/v1/organization` | show the caller's organization |
+//! | GET | `/api/v1/organization` | show the credential's organization |
 
 use jiff::Timestamp;
 use serde::Serialize;
-use shared::http::{Call, Error, Reply, Row};
+use shared::http::{ApiRequest, Error, Reply, Row};
 use shared::id::Id;
 use shared::model::{Day, Mode, Plan, Scope, Slug, Text};
 use shared::resources::posting::career_portal_url;
@@ -17,60 +17,60 @@ pub fn routes<R: Row>() -> Vec<R> {
     vec![R::new("GET /api/v1/organization", Scope::OrganizationRead, show)]
 }
 
-/// An organization, in the mode of the credential that asks.
+/// An organization in the mode of the credential.
 #[derive(Debug, Serialize, ToSchema)]
 pub struct Organization {
     /// The identifier, the same in both modes.
     id: Id,
-    /// The name that people read.
+    /// The display name.
     name: Text<200>,
-    /// Its part of the career pages' address, different in each mode.
+    /// The organization's part of the career page's address. It differs between the modes.
     slug: Slug,
-    /// Which copy this is.
+    /// The mode: live or test.
     mode: Mode,
-    /// What it pays for.
+    /// The plan.
     plan: Subscription,
-    /// What the plan allows.
+    /// The limits of the plan.
     limits: Limits,
-    /// What has been used of it.
+    /// The usage today.
     usage: Usage,
-    /// The career page.
+    /// The address of the career page.
     #[schema(format = "uri")]
     career_portal_url: String,
-    /// When it was created.
+    /// When the organization was created.
     created_at: Timestamp,
 }
 
-/// What the organization pays for.
+/// An organization's plan and its price.
 #[derive(Debug, Serialize, ToSchema)]
 pub struct Subscription {
-    /// The plan.
+    /// The name of the plan.
     name: Plan,
-    /// The price in US dollars a month.
+    /// The price in US dollars per month.
     price_usd_per_month: u32,
 }
 
-/// What the plan allows; `null` where it sets no limit.
+/// The limits of a plan.
 #[derive(Debug, Serialize, ToSchema)]
 pub struct Limits {
-    /// Requests a day, in each mode.
+    /// The number of requests per day in each mode, or `null` if there is no limit.
     requests_per_day: Option<u64>,
 }
 
-/// What has been used of it; this request counts.
+/// The usage of an organization in this mode.
 #[derive(Debug, Serialize, ToSchema)]
 pub struct Usage {
-    /// Requests since midnight UTC, in this mode.
+    /// The number of requests since midnight UTC, including this one.
     requests_today: u64,
-    /// The next midnight UTC.
+    /// When the count resets: the next midnight UTC.
     resets_at: Timestamp,
 }
 
-/// Shows the caller's organization.
-async fn show(call: Call<()>) -> Result<Reply<Organization>, Error> {
-    call.input()?;
-    let organization = call.organization();
-    let today = Day::of(call.now());
+/// Returns the organization that the credential belongs to.
+async fn show(request: ApiRequest<()>) -> Result<Reply<Organization>, Error> {
+    request.input()?;
+    let organization = request.organization();
+    let today = Day::of(request.context.now());
     Reply::resource(&Organization {
         id: organization.id,
         name: organization.name.clone(),
@@ -82,10 +82,10 @@ async fn show(call: Call<()>) -> Result<Reply<Organization>, Error> {
         },
         limits: Limits { requests_per_day: organization.plan.requests_per_day() },
         usage: Usage {
-            requests_today: call.store().requests_on(call.tenant(), today).await?,
+            requests_today: request.context.store().requests_on(request.tenant(), today).await?,
             resets_at: today.end(),
         },
-        career_portal_url: career_portal_url(call.base_url(), organization),
+        career_portal_url: career_portal_url(request.context.base_url(), organization),
         created_at: organization.created_at,
     })
 }

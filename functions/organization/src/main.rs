@@ -1,4 +1,4 @@
-//! The Lambda entry of the `organization` function.
+//! The Lambda entry point of the `organization` function.
 fn main() -> Result<(), lambda_http::Error> {
     shared::runtime::serve(organization::routes())
 }

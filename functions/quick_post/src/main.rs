@@ -1,4 +1,4 @@
-//! The Lambda entry of the `quick_post` function.
+//! The Lambda entry point of the `quick_post` function.
 fn main() -> Result<(), lambda_http::Error> {
     shared::runtime::serve(quick_post::routes())
 }

@@ -2,21 +2,21 @@
 //!
 //! | Method | Path | What |
 //! |---|---|---|
-//! | GET | `/api/v1/roles` | list, by `status` where given |
+//! | GET | `/api/v1/roles` | list, optionally by `status` |
 //! | POST | `/api/v1/roles` | create a draft |
 //! | GET | `/api/v1/roles/{id}` | show |
 //! | PATCH | `/api/v1/roles/{id}` | update |
 //! | POST | `/api/v1/roles/{id}/publish` | draft -> open |
 //! | POST | `/api/v1/roles/{id}/pause` | open -> paused |
 //! | POST | `/api/v1/roles/{id}/resume` | paused -> open |
-//! | DELETE | `/api/v1/roles/{id}` | any state -> closed |
+//! | DELETE | `/api/v1/roles/{id}` | any status -> closed |
 //! | POST | `/api/v1/roles/{id}/reopen` | closed -> draft |
-//! | GET | `/api/v1/roles/{id}/stats` | applicants, screens, pass rate, average score |
+//! | GET | `/api/v1/roles/{id}/stats` | show applicants, screens, pass rate and average score |
 
 use serde::Serialize;
-use shared::http::{Call, Collection, Created, Error, Fields, Input, Listing, Reply, Row};
+use shared::http::{ApiRequest, Collection, Created, Error, Fields, Input, Listing, Reply, Row};
 use shared::id::Id;
-use shared::model::{self, InvalidTransition, Opening, RoleContent, RoleStatus, Scope};
+use shared::model::{self, InvalidTransition, RoleAndPosting, RoleContent, RoleStatus, Scope};
 use shared::resources::role::{Role, RolePatch};
 use utoipa::ToSchema;
 
@@ -36,9 +36,9 @@ pub fn routes<R: Row>() -> Vec<R> {
     ]
 }
 
-/// Which roles to list.
+/// Filters for the list of roles.
 pub struct RoleFilter {
-    /// Those in this status.
+    /// Returns only roles in this status.
     status: Option<RoleStatus>,
 }
 
@@ -48,123 +48,119 @@ impl Input for RoleFilter {
     }
 }
 
-/// A role's figures, kept up to date by every write that changes them.
+/// The statistics of a role. They are always up to date.
 #[derive(Debug, Serialize, ToSchema)]
 pub struct RoleStats {
     /// The role.
     role_id: Id,
-    /// Distinct candidates.
+    /// The number of distinct candidates who have applied.
     applicants: u64,
-    /// Voice screens of any status.
+    /// The number of voice screens in any status.
     screens: u64,
-    /// Completed voice screens.
+    /// The number of completed voice screens.
     screens_completed: u64,
-    /// Passed of completed screens; `null` before the first.
+    /// The share of completed screens that were passed, or `null` before the first completed screen.
     #[schema(minimum = 0, maximum = 1)]
     pass_rate: Option<f64>,
-    /// Over the completed screens that have an overall score; `null` before the first.
+    /// The mean overall score of the completed screens that have one, or `null` before the first.
     #[schema(minimum = 0, maximum = 100)]
     average_score: Option<f64>,
 }
 
-/// Lists the organization's roles, newest first; with `status`, those in that status.
-async fn list(call: Call<Listing<RoleFilter>>) -> Result<Reply<Collection<Role>>, Error> {
-    let (filter, page) = call.listing()?;
-    let roles = call.store().list_roles(call.tenant(), filter.status, &page).await?;
-    call.reply(roles, |role| present(&call, role))
+/// Lists roles, newest first. `status` narrows the list.
+async fn list(request: ApiRequest<Listing<RoleFilter>>) -> Result<Reply<Collection<Role>>, Error> {
+    let (filter, page) = request.listing()?;
+    let roles = request.context.store().list_roles(request.tenant(), filter.status, &page).await?;
+    request.reply(roles, |role| present(&request, role))
 }
 
 /// Creates a role as a draft.
-async fn create(call: Call<RoleContent>) -> Result<Reply<Created<Role>>, Error> {
-    let role = model::Role::draft(call.new_id(), call.input()?, call.now());
-    let mut writes = call.writes();
-    writes.insert_role(&role)?;
-    let address = call.address("roles", role.id);
-    call.commit(writes, Reply::resource(&present(&call, role))?.created(address)).await
+async fn create(request: ApiRequest<RoleContent>) -> Result<Reply<Created<Role>>, Error> {
+    let role = model::Role::draft(request.context.ids().next(), request.input()?, request.context.now());
+    let mut transaction = request.transaction();
+    transaction.insert_role(&role)?;
+    let address = request.address("roles", role.id);
+    request.commit(transaction, Reply::resource(&present(&request, role))?.created(address)).await
 }
 
-/// Shows a role.
-async fn show(call: Call<()>) -> Result<Reply<Role>, Error> {
-    let role = find(&call).await?;
-    call.input()?;
-    Reply::resource(&present(&call, role))
+/// Returns a role.
+async fn show(request: ApiRequest<()>) -> Result<Reply<Role>, Error> {
+    let role = find(&request).await?;
+    request.input()?;
+    Reply::resource(&present(&request, role))
 }
 
-/// Changes the fields that are sent: a value sets, `null` clears, absence leaves as it is. What changes nothing writes
-/// nothing.
-async fn update(call: Call<RolePatch>) -> Result<Reply<Role>, Error> {
-    let role = find(&call).await?;
-    let content = call.input()?.apply(role.content.clone()).ok_or_else(crossed_salary)?;
-    call.check_precondition(&present(&call, role.clone()))?;
+/// Updates the fields that are sent. A value sets a field, `null` clears it, and an absent field stays unchanged. A
+/// no-op PATCH writes nothing.
+async fn update(request: ApiRequest<RolePatch>) -> Result<Reply<Role>, Error> {
+    let role = find(&request).await?;
+    let content = request.input()?.apply(role.content.clone()).ok_or_else(invalid_salary_range)?;
+    request.check_precondition(&present(&request, role.clone()))?;
     if content == role.content {
-        return Reply::resource(&present(&call, role));
+        return Reply::resource(&present(&request, role));
     }
-    replace(&call, &role, role.clone().edit(content, call.now())).await
+    let after = role.clone().edit(content, request.context.now());
+    change(&request, role, after).await
 }
 
-/// Publishes a draft: draft -> open.
+/// Moves a draft role to open, so that it accepts applications.
 ///
 /// # Errors
 ///
 /// - `invalid_transition`: the role is not a draft.
-async fn publish(call: Call<()>) -> Result<Reply<Role>, Error> {
-    step(call, model::Role::publish).await
+async fn publish(request: ApiRequest<()>) -> Result<Reply<Role>, Error> {
+    change_status(request, model::Role::publish).await
 }
 
-/// Stops accepting applications: open -> paused.
+/// Moves an open role to paused, so that it stops accepting applications.
 ///
 /// # Errors
 ///
 /// - `invalid_transition`: the role is not open.
-async fn pause(call: Call<()>) -> Result<Reply<Role>, Error> {
-    step(call, model::Role::pause).await
+async fn pause(request: ApiRequest<()>) -> Result<Reply<Role>, Error> {
+    change_status(request, model::Role::pause).await
 }
 
-/// Accepts applications again: paused -> open.
+/// Moves a paused role to open, so that it accepts applications again.
 ///
 /// # Errors
 ///
 /// - `invalid_transition`: the role is not paused.
-async fn resume(call: Call<()>) -> Result<Reply<Role>, Error> {
-    step(call, model::Role::resume).await
+async fn resume(request: ApiRequest<()>) -> Result<Reply<Role>, Error> {
+    change_status(request, model::Role::resume).await
 }
 
-/// Closes a role and takes its posting offline. Closing a closed role changes nothing.
-async fn close(call: Call<()>) -> Result<Reply<Role>, Error> {
-    let role = find(&call).await?;
-    call.input()?;
+/// Closes a role in any status and unpublishes its job posting. Closing a closed role changes nothing.
+async fn close(request: ApiRequest<()>) -> Result<Reply<Role>, Error> {
+    let role = find(&request).await?;
+    request.input()?;
     if role.status == RoleStatus::Closed {
-        return Reply::resource(&present(&call, role));
+        return Reply::resource(&present(&request, role));
     }
-    let mut writes = call.writes();
-    if let Some(posting) = find_posting(&call, &role).await? {
-        writes.replace_opening(Opening::of(&role, &posting).as_ref(), None)?;
-        if posting.published {
-            writes.replace_posting(&posting.unpublish(call.now()))?;
-        } else {
-            // Nobody may publish it in the meantime.
-            writes.require_posting(&posting);
-        }
-    }
-    let role = role.close(call.now());
-    writes.replace_role(&role)?;
-    call.commit(writes, Reply::resource(&present(&call, role))?).await
+    let before = with_posting(&request, role).await?;
+    let now = request.context.now();
+    let after = RoleAndPosting {
+        role: before.role.clone().close(now),
+        posting: before.posting.clone().map(|posting| posting.unpublish(now)),
+    };
+    replace(&request, &before, after).await
 }
 
-/// Makes a closed role a draft again: closed -> draft.
+/// Moves a closed role back to draft.
 ///
 /// # Errors
 ///
 /// - `invalid_transition`: the role is not closed.
-async fn reopen(call: Call<()>) -> Result<Reply<Role>, Error> {
-    step(call, model::Role::reopen).await
+async fn reopen(request: ApiRequest<()>) -> Result<Reply<Role>, Error> {
+    change_status(request, model::Role::reopen).await
 }
 
-/// Shows a role's applicants, screens, pass rate and average score.
-async fn show_role_stats(call: Call<()>) -> Result<Reply<RoleStats>, Error> {
-    let role_id = call.id()?;
-    let stats = call.store().find_role_stats(call.tenant(), role_id).await?.ok_or(Error::NotFound)?;
-    call.input()?;
+/// Returns a role's number of applicants and voice screens, pass rate and average score.
+async fn show_role_stats(request: ApiRequest<()>) -> Result<Reply<RoleStats>, Error> {
+    let role_id = request.context.id()?;
+    let stats =
+        request.context.store().find_role_stats(request.tenant(), role_id).await?.ok_or(Error::NotFound)?;
+    request.input()?;
     Reply::resource(&RoleStats {
         role_id,
         applicants: stats.applicants,
@@ -175,42 +171,54 @@ async fn show_role_stats(call: Call<()>) -> Result<Reply<RoleStats>, Error> {
     })
 }
 
-async fn find<I>(call: &Call<I>) -> Result<model::Role, Error> {
-    call.store().find_role(call.tenant(), call.id()?).await?.ok_or(Error::NotFound)
+async fn find<I>(request: &ApiRequest<I>) -> Result<model::Role, Error> {
+    request.context.store().find_role(request.tenant(), request.context.id()?).await?.ok_or(Error::NotFound)
 }
 
-async fn find_posting<I>(call: &Call<I>, role: &model::Role) -> Result<Option<model::Posting>, Error> {
-    match &role.posting {
-        Some(link) => Ok(call.store().find_posting(call.tenant(), link.id).await?),
-        None => Ok(None),
-    }
+/// Loads the role's posting, which a change of the role may show on the career page or hide from it.
+async fn with_posting<I>(request: &ApiRequest<I>, role: model::Role) -> Result<RoleAndPosting, Error> {
+    let posting = match &role.posting {
+        Some(link) => request.context.store().find_posting(request.tenant(), link.id).await?,
+        None => None,
+    };
+    Ok(RoleAndPosting { role, posting })
 }
 
-async fn step(
-    call: Call<()>,
+async fn change_status(
+    request: ApiRequest<()>,
     transition: fn(model::Role, jiff::Timestamp) -> Result<model::Role, InvalidTransition>,
 ) -> Result<Reply<Role>, Error> {
-    let role = find(&call).await?;
-    call.input()?;
-    replace(&call, &role, transition(role.clone(), call.now())?).await
+    let role = find(&request).await?;
+    request.input()?;
+    let after = transition(role.clone(), request.context.now())?;
+    change(&request, role, after).await
 }
 
-/// Writes a role in place of `before`, and what the career page lists of it.
-async fn replace<I>(call: &Call<I>, before: &model::Role, role: model::Role) -> Result<Reply<Role>, Error> {
-    let mut writes = call.writes();
-    if let Some(posting) = find_posting(call, &role).await? {
-        let (old, new) = (Opening::of(before, &posting), Opening::of(&role, &posting));
-        writes.replace_opening(old.as_ref(), new.as_ref())?;
-        writes.require_posting(&posting);
-    }
-    writes.replace_role(&role)?;
-    call.commit(writes, Reply::resource(&present(call, role))?).await
+/// Replaces a role, and leaves its posting unchanged.
+async fn change<I>(
+    request: &ApiRequest<I>,
+    before: model::Role,
+    after: model::Role,
+) -> Result<Reply<Role>, Error> {
+    let before = with_posting(request, before).await?;
+    let after = RoleAndPosting { role: after, posting: before.posting.clone() };
+    replace(request, &before, after).await
 }
 
-fn present<I>(call: &Call<I>, role: model::Role) -> Role {
-    Role::of(role, call.organization(), call.base_url())
+async fn replace<I>(
+    request: &ApiRequest<I>,
+    before: &RoleAndPosting,
+    after: RoleAndPosting,
+) -> Result<Reply<Role>, Error> {
+    let mut transaction = request.transaction();
+    transaction.replace_role(before, &after)?;
+    request.commit(transaction, Reply::resource(&present(request, after.role))?).await
 }
 
-fn crossed_salary() -> Error {
+fn present<I>(request: &ApiRequest<I>, role: model::Role) -> Role {
+    Role::of(role, request.organization(), request.context.base_url())
+}
+
+fn invalid_salary_range() -> Error {
     Error::Validation(vec!["salary_min must be at most salary_max".to_owned()])
 }

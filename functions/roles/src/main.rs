@@ -1,4 +1,4 @@
-//! The Lambda entry of the `roles` function.
+//! The Lambda entry point of the `roles` function.
 fn main() -> Result<(), lambda_http::Error> {
     shared::runtime::serve(roles::routes())
 }

@@ -1,64 +1,59 @@
-//! Tasks, run whenever one is written and every minute: what requests have left to be done.
+//! Tasks: work that requests leave for later. The function runs whenever a task is written, and every minute.
 //!
-//! A voice screen is written first and called after: its call is a task, and so is looking after a call of which nothing
-//! has been heard. A provider is asked for a call once: whoever asks has claimed the screen before, so that this job may
-//! run late, twice, twice at once, or be killed anywhere.
+//! A voice screen is written first and called later: its call is a task, and so is the check on a call of a silent
+//! provider. A provider gets one order for each call. A run claims the screen before it sends the order, so the
+//! function may run late, twice, or concurrently, and it may be killed at any point.
 
 use futures_util::stream::{self, StreamExt};
 use jiff::{SignedDuration, Timestamp};
 use serde::Serialize;
-use shared::clock::to_second;
+use shared::clock::{later, to_second};
 use shared::http::Environment;
 use shared::id::Ids;
-use shared::model::{CandidateFile, Dialing, Outcome, Report, Role, ScreenFile, Tenant, VoiceProvider};
-use shared::providers::vapi::{StartFailure, Vapi};
-use shared::providers::voice::{self, CallOrder};
-use shared::providers::voice_simulator;
-use shared::screening::{self, Reference};
-use shared::store::{Failure, Refusal, Task, TaskKind, Writes};
+use shared::model::{CallState, CandidateRecord, Outcome, Report, Role, ScreenRecord, Tenant};
+use shared::providers::client::HttpClient;
+use shared::providers::voice::{CallOrder, StartError, VoicePort};
+use shared::services::screening::{self, Reference};
+use shared::store::{CommitError, StoreError, Task, TaskKind, Transaction};
 
-/// What a run has done.
+/// The results of a run.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Summary {
-    /// Tasks that were worked on.
+    /// The number of tasks.
     pub tasks: usize,
-    /// Tasks that could not be worked on; the next run takes them up again.
+    /// The number of tasks that failed. The next run repeats them.
     pub failed: usize,
 }
 
-/// How many tasks are read at a time.
+/// The number of tasks read at a time.
 const PAGE: u32 = 100;
-/// How many of them are worked on at a time.
+/// The number of tasks worked on at a time.
 const CONCURRENCY: usize = 8;
-/// How long a provider may be silent about a call that it may or may not have made.
-const SILENCE: SignedDuration = SignedDuration::from_mins(30);
-/// How long a call may last, with all that comes before and after it.
-const LONGEST_CALL: SignedDuration = SignedDuration::from_hours(2);
-/// How often a provider is asked about a call of which nothing is heard.
-const LOOK_AGAIN: SignedDuration = SignedDuration::from_mins(10);
-/// When the simulator is asked again, whose callbacks did not arrive.
-const SIMULATE_AGAIN: SignedDuration = SignedDuration::from_secs(30);
-/// How often it is tried to note what a provider has answered, each time because other writes were at the same items.
+/// The longest call, including the time before and after the conversation.
+const MAX_CALL: SignedDuration = SignedDuration::from_hours(2);
+/// The time between two checks on a call.
+const CHECK_INTERVAL: SignedDuration = SignedDuration::from_mins(10);
+/// How often to try a write that conflicts with other writes.
 const MAX_ATTEMPTS: u32 = 5;
-/// How long an ended call may wait for its analysis.
-const LONGEST_ANALYSIS: SignedDuration = SignedDuration::from_mins(10);
+/// The longest wait for the analysis of a call that has ended.
+const MAX_ANALYSIS: SignedDuration = SignedDuration::from_mins(10);
 
-/// Does what is due. What fails for one task does not keep the others waiting, but makes the run fail in the end.
+/// Works on all due tasks. If a task fails, the run continues with the others and returns an error at the end.
 pub async fn run(environment: Environment) -> Result<Summary, lambda_http::Error> {
     let now = to_second(environment.clock.now());
     let job = Job { ids: Ids::new(environment.clock.clone(), environment.random.clone()), environment, now };
     let mut summary = Summary::default();
-    let mut before = None;
+    let mut start = None;
     loop {
-        let listed = job.environment.store.list_due_tasks(now, PAGE, before).await?;
-        let working = listed.items.into_iter().map(|task| job.work(task));
-        let mut working = stream::iter(working).buffer_unordered(CONCURRENCY);
-        while let Some(done) = working.next().await {
+        let page = job.environment.store.list_due_tasks(now, PAGE, start).await?;
+        let results = page.items.into_iter().map(|task| job.work(task));
+        let mut results = stream::iter(results).buffer_unordered(CONCURRENCY);
+        while let Some(done) = results.next().await {
             summary.tasks += 1;
             summary.failed += usize::from(!done);
         }
-        before = listed.next;
-        if before.is_none() {
+        start = page.next;
+        if start.is_none() {
             break;
         }
     }
@@ -66,7 +61,7 @@ pub async fn run(environment: Environment) -> Result<Summary, lambda_http::Error
         tracing::info!(tasks = summary.tasks, failed = summary.failed, "tasks");
     }
     if summary.failed > 0 {
-        return Err(format!("{} tasks could not be worked on", summary.failed).into());
+        return Err(format!("{} tasks failed", summary.failed).into());
     }
     Ok(summary)
 }
@@ -78,239 +73,222 @@ struct Job {
 }
 
 impl Job {
-    /// Works on a task; `false` where it could not.
+    /// Works on a task. Returns whether it succeeded.
     async fn work(&self, task: Task) -> bool {
-        let worked = match task.kind {
+        let result = match task.kind {
             TaskKind::Index => self.environment.store.index_candidate(&task).await,
-            TaskKind::Call => self.look_after(&task).await,
+            TaskKind::Call => self.follow_up(&task).await,
         };
-        match worked {
-            // What has changed meanwhile is in other hands, or the next run's.
-            Ok(()) | Err(Refusal::Stale) => true,
-            Err(refusal) => {
-                tracing::error!(tenant = %task.tenant(), id = task.id.get(), %refusal, "a task failed");
+        match result {
+            // Another run works on a stale task, or the next run repeats it.
+            Ok(()) | Err(CommitError::Stale) => true,
+            Err(error) => {
+                tracing::error!(tenant = %task.tenant(), id = task.id.get(), refusal = %error, "a task failed");
                 false
             }
         }
     }
 
-    async fn look_after(&self, task: &Task) -> Result<(), Refusal> {
+    /// Takes the next step for a screen's call: orders it, checks on it, or gives it up.
+    async fn follow_up(&self, task: &Task) -> Result<(), CommitError> {
         let tenant = task.tenant();
         let found = self.environment.store.find_screen(tenant, task.id).await?;
-        let Some(file) = found.filter(|file| file.task_due == Some(task.due)) else {
-            // The screen has ended, or has another task by now.
-            let mut writes = Writes::new(tenant);
-            writes.finish(task);
-            return self.environment.store.commit(writes).await;
+        let Some(record) = found.filter(|record| record.task_due == Some(task.due)) else {
+            // The screen has ended or has another task.
+            let mut transaction = Transaction::new(tenant);
+            transaction.delete_task(task);
+            return self.environment.store.commit(transaction).await;
         };
-        match (&file.dialing, file.provider) {
-            (Dialing::Due, _) => self.claim(tenant, file).await,
-            // A callback may have arrived, and the next one not.
-            (Dialing::Asked | Dialing::Placed(_), VoiceProvider::Simulator) if !self.is_overdue(&file) => {
-                self.simulate(tenant, &file).await?;
-                let file_after = file.clone().postpone(self.after(SIMULATE_AGAIN), self.now);
-                self.replace(tenant, &file, &file_after).await.or_else(stale_is_fine)
+        let providers = &self.environment.providers;
+        let voice = providers.voice_provider(record.provider);
+        match (&record.dialing, voice.as_deref().zip(providers.http_client())) {
+            (CallState::Due, Some((voice, client))) => self.claim(tenant, &record, voice, client).await,
+            (CallState::Due, None) => {
+                self.fail(tenant, &record, "The voice provider is no longer configured.").await
             }
-            (Dialing::Placed(call_id), VoiceProvider::Vapi) => match self.environment.providers.vapi() {
-                Some(vapi) => self.ask_about(tenant, &file, &vapi, call_id).await,
-                None => self.give_up(tenant, &file).await,
-            },
-            _ => self.give_up(tenant, &file).await,
+            // One callback may have arrived without the next one.
+            (CallState::Asked | CallState::Placed(_), Some((voice, client)))
+                if voice.accepts_repeated_orders() && !self.is_overdue(&record) =>
+            {
+                self.start(tenant, &record, voice, client).await?;
+                let postponed = record.clone().postpone(self.after(voice.silence_limit()), self.now);
+                self.replace(tenant, &record, &postponed).await.or_else(ignore_stale)
+            }
+            (CallState::Placed(call_id), Some((voice, client))) => {
+                self.check(tenant, &record, voice, client, call_id).await
+            }
+            _ => self.give_up(tenant, &record).await,
         }
     }
 
-    /// Claims a screen whose call is due, and has it called.
-    async fn claim(&self, tenant: Tenant, file: ScreenFile) -> Result<(), Refusal> {
-        let due = match file.provider {
-            VoiceProvider::Simulator => self.after(SIMULATE_AGAIN),
-            VoiceProvider::Vapi => later(file.screen.scheduled_at.unwrap_or(self.now).max(self.now), SILENCE),
-        };
-        let claimed = file.clone().dial(Dialing::Asked, None, due, self.now);
-        self.replace(tenant, &file, &claimed).await?;
-        match (claimed.provider, self.environment.providers.vapi()) {
-            (VoiceProvider::Simulator, _) => self.simulate(tenant, &claimed).await,
-            (VoiceProvider::Vapi, Some(vapi)) => self.start(tenant, claimed, &vapi).await,
-            (VoiceProvider::Vapi, None) => {
-                self.fail(tenant, &claimed, "The voice provider is not configured any more.").await
-            }
-        }
-    }
-
-    async fn start(&self, tenant: Tenant, file: ScreenFile, vapi: &Vapi) -> Result<(), Refusal> {
-        let Some(order) = self.order(tenant, &file).await? else {
-            return self.fail(tenant, &file, "The candidate or the role is gone.").await;
-        };
-        match vapi.start(&order).await {
-            Ok(call_id) => self.note(tenant, file, Some(call_id), None).await,
-            Err(StartFailure::Refused(sentence)) => {
-                tracing::warn!(%tenant, screen = file.screen.id.get(), sentence, "a call was refused");
-                let sentence = format!("{sentence}.");
-                self.insist(tenant, &file, || self.fail(tenant, &file, &sentence)).await
-            }
-            Err(StartFailure::Unknown(sentence)) => {
-                tracing::warn!(%tenant, screen = file.screen.id.get(), sentence, "a call is uncertain");
-                let note = format!("{sentence}. It is not known whether the call will be made.");
-                self.note(tenant, file, None, Some(note)).await
-            }
-        }
-    }
-
-    /// Notes what the provider has answered, unless a callback has told more in the meantime.
-    async fn note(
+    /// Claims a screen whose call is due, and orders the call.
+    async fn claim(
         &self,
         tenant: Tenant,
-        file: ScreenFile,
+        record: &ScreenRecord,
+        voice: &dyn VoicePort,
+        client: &HttpClient,
+    ) -> Result<(), CommitError> {
+        let call_at = record.screen.scheduled_at.unwrap_or(self.now).max(self.now);
+        let due = later(call_at, voice.silence_limit());
+        let claimed = record.clone().dial(CallState::Asked, None, due, self.now);
+        self.replace(tenant, record, &claimed).await?;
+        self.start(tenant, &claimed, voice, client).await
+    }
+
+    /// Orders the call of a claimed screen, and records the provider's answer.
+    async fn start(
+        &self,
+        tenant: Tenant,
+        record: &ScreenRecord,
+        voice: &dyn VoicePort,
+        client: &HttpClient,
+    ) -> Result<(), CommitError> {
+        let Some(order) = self.order(tenant, record).await? else {
+            return self.fail(tenant, record, "The candidate or the role no longer exists.").await;
+        };
+        match voice.start(client, &order).await {
+            Ok(Some(call_id)) => self.record_answer(tenant, record, Some(call_id), None).await,
+            Ok(None) => Ok(()),
+            Err(StartError::Refused(sentence)) => {
+                tracing::warn!(%tenant, screen = record.screen.id.get(), sentence, "a call was refused");
+                let sentence = format!("{sentence}.");
+                self.retry_conflicts(tenant, record, || self.fail(tenant, record, &sentence)).await
+            }
+            Err(StartError::Unknown(sentence)) => {
+                tracing::warn!(%tenant, screen = record.screen.id.get(), sentence, "a call is uncertain");
+                let note = format!("{sentence}. It is not known whether the call will be made.");
+                self.record_answer(tenant, record, None, Some(note)).await
+            }
+        }
+    }
+
+    /// Records the provider's answer to an order, unless a callback has changed the screen in the meantime.
+    async fn record_answer(
+        &self,
+        tenant: Tenant,
+        record: &ScreenRecord,
         call_id: Option<String>,
         note: Option<String>,
-    ) -> Result<(), Refusal> {
-        let due = file.task_due.unwrap_or(self.now);
-        let dialing = call_id.map_or(Dialing::Asked, Dialing::Placed);
-        let noted = file.clone().dial(dialing, note, due, self.now);
-        self.insist(tenant, &file, || self.replace(tenant, &file, &noted)).await
+    ) -> Result<(), CommitError> {
+        let due = record.task_due.unwrap_or(self.now);
+        let state = call_id.map_or(CallState::Asked, CallState::Placed);
+        let answered = record.clone().dial(state, note, due, self.now);
+        self.retry_conflicts(tenant, record, || self.replace(tenant, record, &answered)).await
     }
 
-    /// Writes what the provider has answered, whoever else is at the same items, unless the screen itself has changed.
-    async fn insist<W: Future<Output = Result<(), Refusal>>>(
+    /// Retries a write that conflicts with writes of other items, unless the screen itself has changed.
+    async fn retry_conflicts<W: Future<Output = Result<(), CommitError>>>(
         &self,
         tenant: Tenant,
-        file: &ScreenFile,
+        record: &ScreenRecord,
         write: impl Fn() -> W,
-    ) -> Result<(), Refusal> {
+    ) -> Result<(), CommitError> {
         for _ in 0..MAX_ATTEMPTS {
             match write().await {
-                Err(Refusal::Stale) => {}
-                settled => return settled,
+                Err(CommitError::Stale) => {}
+                result => return result,
             }
-            let found = self.environment.store.find_screen(tenant, file.screen.id).await?;
-            if found.is_none_or(|found| found.version != file.version) {
+            let found = self.environment.store.find_screen(tenant, record.screen.id).await?;
+            if found.is_none_or(|found| found.version != record.version) {
                 return Ok(());
             }
         }
-        Err(Refusal::Stale)
+        Err(CommitError::Stale)
     }
 
-    /// Sends what the simulator has to say to our own webhook.
-    async fn simulate(&self, tenant: Tenant, file: &ScreenFile) -> Result<(), Refusal> {
-        let Some(order) = self.order(tenant, file).await? else {
-            return self.fail(tenant, file, "The candidate or the role is gone.").await;
-        };
-        let providers = &self.environment.providers;
-        let (Some(secret), Some(outside)) =
-            (providers.webhook_secret(VoiceProvider::Simulator), providers.outside())
-        else {
-            return Ok(());
-        };
-        let seed = file.screen.candidate_id.get() ^ file.screen.role_id.get().rotate_left(32);
-        for callback in voice_simulator::callbacks(&order, seed, self.now) {
-            let body = callback.to_string();
-            let sent_at = self.now.as_second();
-            let request = outside
-                .post(&order.callback_url)
-                .header("content-type", "application/json")
-                .header("x-timestamp", sent_at)
-                .header("x-signature", voice::sign(secret, sent_at, body.as_bytes()))
-                .body(body);
-            match outside.send(request).await {
-                Ok(answer) if answer.status.is_success() => {}
-                Ok(answer) => {
-                    tracing::warn!(%tenant, status = answer.status.as_u16(), "a simulated callback was refused");
-                    break;
-                }
-                Err(no_answer) => {
-                    tracing::warn!(%tenant, %no_answer, "a simulated callback did not arrive");
-                    break;
-                }
-            }
-        }
-        Ok(())
-    }
-
-    /// Asks the provider about a call of which nothing is heard, or whose analysis is still missing.
-    async fn ask_about(
+    /// Reads a call from a silent provider, or an analysis that is still missing.
+    async fn check(
         &self,
         tenant: Tenant,
-        file: &ScreenFile,
-        vapi: &Vapi,
+        record: &ScreenRecord,
+        voice: &dyn VoicePort,
+        client: &HttpClient,
         call_id: &str,
-    ) -> Result<(), Refusal> {
-        let wait = match vapi.report(call_id).await {
+    ) -> Result<(), CommitError> {
+        let wait = match voice.report(client, call_id).await {
             Ok(Some(report)) => {
-                let ended_at = report.ended_at.unwrap_or(file.screen.updated_at);
-                let patient = self.now.duration_since(ended_at) < LONGEST_ANALYSIS;
-                if !(screening::is_early(&report) && patient) {
-                    return self.end(tenant, file, report).await;
+                let ended_at = report.ended_at.unwrap_or(record.screen.updated_at);
+                let can_wait = self.now.duration_since(ended_at) < MAX_ANALYSIS;
+                if !(screening::awaits_analysis(&report) && can_wait) {
+                    return self.end(tenant, record, report).await;
                 }
                 screening::ANALYSIS_WAIT
             }
-            Ok(None) => LOOK_AGAIN,
-            Err(failure) => {
-                tracing::warn!(%tenant, screen = file.screen.id.get(), %failure, "a call cannot be read");
-                LOOK_AGAIN
+            Ok(None) => CHECK_INTERVAL,
+            Err(error) => {
+                let screen = record.screen.id.get();
+                tracing::warn!(%tenant, screen, failure = %error, "a call cannot be read");
+                CHECK_INTERVAL
             }
         };
-        if self.is_overdue(file) {
-            return self.give_up(tenant, file).await;
+        if self.is_overdue(record) {
+            return self.give_up(tenant, record).await;
         }
-        let postponed = file.clone().postpone(self.after(wait), self.now);
-        self.replace(tenant, file, &postponed).await
+        let postponed = record.clone().postpone(self.after(wait), self.now);
+        self.replace(tenant, record, &postponed).await
     }
 
-    /// Ends a screen of which nothing will be heard any more. A conversation that was kept stays.
-    async fn give_up(&self, tenant: Tenant, file: &ScreenFile) -> Result<(), Refusal> {
-        if file.transcript_parts > 0 {
-            let outcome = Outcome::Completed;
-            let report =
-                Report { outcome, started_at: None, ended_at: None, transcript: Vec::new(), analysis: None };
-            return self.end(tenant, file, report).await;
+    /// Ends a screen whose provider stays silent. The screen is completed if it has a transcript, and failed otherwise.
+    async fn give_up(&self, tenant: Tenant, record: &ScreenRecord) -> Result<(), CommitError> {
+        if record.transcript_parts > 0 {
+            return self.end(tenant, record, empty_report(Outcome::Completed)).await;
         }
-        let sentence = match file.dialing {
-            Dialing::Placed(_) => "The voice provider has not reported on the call.",
-            Dialing::Due | Dialing::Asked => {
+        let sentence = match record.dialing {
+            CallState::Placed(_) => "The voice provider has not reported on the call.",
+            CallState::Due | CallState::Asked => {
                 "The voice provider has not confirmed the call; it is not known whether it was made."
             }
         };
-        self.fail(tenant, file, sentence).await
+        self.fail(tenant, record, sentence).await
     }
 
-    async fn fail(&self, tenant: Tenant, file: &ScreenFile, sentence: &str) -> Result<(), Refusal> {
-        let outcome = Outcome::Failed(sentence.to_owned());
-        let report =
-            Report { outcome, started_at: None, ended_at: None, transcript: Vec::new(), analysis: None };
-        self.end(tenant, file, report).await
+    async fn fail(&self, tenant: Tenant, record: &ScreenRecord, sentence: &str) -> Result<(), CommitError> {
+        self.end(tenant, record, empty_report(Outcome::Failed(sentence.to_owned()))).await
     }
 
-    async fn end(&self, tenant: Tenant, file: &ScreenFile, report: Report) -> Result<(), Refusal> {
-        screening::end(&self.environment.store, tenant, file, report, self.now, &self.ids).await
+    async fn end(&self, tenant: Tenant, record: &ScreenRecord, report: Report) -> Result<(), CommitError> {
+        screening::end(&self.environment.store, tenant, record, report, self.now, &self.ids).await
     }
 
-    async fn replace(&self, tenant: Tenant, before: &ScreenFile, file: &ScreenFile) -> Result<(), Refusal> {
-        let mut writes = Writes::new(tenant);
-        writes.replace_screen(before, file)?;
-        self.environment.store.commit(writes).await
+    async fn replace(
+        &self,
+        tenant: Tenant,
+        before: &ScreenRecord,
+        after: &ScreenRecord,
+    ) -> Result<(), CommitError> {
+        let mut transaction = Transaction::new(tenant);
+        transaction.replace_screen(before, after)?;
+        self.environment.store.commit(transaction).await
     }
 
-    async fn order(&self, tenant: Tenant, file: &ScreenFile) -> Result<Option<CallOrder>, Failure> {
-        let screen = &file.screen;
-        let Environment { store, config, .. } = &self.environment;
-        let base_url = config.base_url.as_deref().unwrap_or(&file.base_url);
+    /// The order for a screen's call; `None` if the candidate or the role no longer exists.
+    async fn order(&self, tenant: Tenant, record: &ScreenRecord) -> Result<Option<CallOrder>, StoreError> {
+        let screen = &record.screen;
+        let Environment { store, config, providers, .. } = &self.environment;
+        let base_url = config.base_url.as_deref().unwrap_or(&record.base_url);
         let found = store.find_candidate_and_role(tenant, screen.candidate_id, screen.role_id).await?;
-        let (Some(CandidateFile { candidate, .. }), Some(Role { content, .. })) = found else {
+        let (Some(CandidateRecord { candidate, .. }), Some(Role { content, .. })) = found else {
             return Ok(None);
         };
         Ok(Some(CallOrder {
+            tenant,
             reference: Reference { tenant, screen: screen.id }.to_string(),
+            candidate_id: screen.candidate_id,
             candidate_name: candidate.profile.name.as_str().to_owned(),
             phone: candidate.profile.phone.map(|phone| phone.as_str().to_owned()),
+            role_id: screen.role_id,
             role_title: content.title.as_str().to_owned(),
             role_description: content.description.map(|description| description.as_str().to_owned()),
+            ordered_at: self.now,
             scheduled_at: screen.scheduled_at,
-            callback_url: self.environment.providers.callback_url(file.provider, base_url),
+            callback_url: providers.callback_url(record.provider, base_url),
         }))
     }
 
-    fn is_overdue(&self, file: &ScreenFile) -> bool {
-        let begins = file.screen.scheduled_at.unwrap_or(file.screen.created_at);
-        self.now > later(begins, LONGEST_CALL)
+    fn is_overdue(&self, record: &ScreenRecord) -> bool {
+        let call_at = record.screen.scheduled_at.unwrap_or(record.screen.created_at);
+        self.now > later(call_at, MAX_CALL)
     }
 
     fn after(&self, wait: SignedDuration) -> Timestamp {
@@ -318,11 +296,12 @@ impl Job {
     }
 }
 
-fn later(time: Timestamp, wait: SignedDuration) -> Timestamp {
-    time.saturating_add(wait).unwrap_or(time)
+/// A report with nothing but an outcome.
+fn empty_report(outcome: Outcome) -> Report {
+    Report { outcome, started_at: None, ended_at: None, transcript: Vec::new(), analysis: None }
 }
 
-/// Whoever came first knows more.
-fn stale_is_fine(refusal: Refusal) -> Result<(), Refusal> {
-    if matches!(refusal, Refusal::Stale) { Ok(()) } else { Err(refusal) }
+/// Treats a stale write as a success: the other write has newer data.
+fn ignore_stale(error: CommitError) -> Result<(), CommitError> {
+    if matches!(error, CommitError::Stale) { Ok(()) } else { Err(error) }
 }

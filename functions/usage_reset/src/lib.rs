@@ -1,7 +1,8 @@
-//! The usage reset job, run by the schedule at 00:00 UTC: finished days' counters become usage history.
+//! The usage reset job: it moves the counters of finished days into the usage history. A schedule runs it at 00:00 UTC.
 //!
-//! Quotas do not depend on it: a counter carries its date, so that each day begins at 0 by itself. The job may be late,
-//! run twice or twice at once, or be killed anywhere: every counter is moved in a transaction of its own.
+//! Quotas do not depend on this job. A counter carries its date, so each day starts at 0 without a reset. The job may
+//! start late, run twice, run concurrently or be killed at any point, because it moves each counter in its own
+//! transaction.
 
 use futures_util::FutureExt;
 use futures_util::stream::{self, StreamExt};
@@ -9,31 +10,31 @@ use serde::Serialize;
 use shared::http::Environment;
 use shared::id::Id;
 use shared::model::{Day, Mode, Tenant};
-use shared::store::{Failure, Page, REGISTRY_SHARDS, Store};
+use shared::store::{Paging, REGISTRY_SHARDS, Store, StoreError};
 
-/// What a run has done.
+/// The result of a run.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Summary {
-    /// Organizations looked at.
+    /// The number of organizations processed.
     pub organizations: usize,
-    /// Counters moved into usage history.
+    /// The number of counters moved into the usage history.
     pub archived: usize,
-    /// Organizations that could not be finished; the next run takes them up again.
+    /// The number of organizations that failed. The next run processes them again.
     pub failed: usize,
 }
 
-/// How many organizations are read at a time.
-const PAGE: u32 = 100;
-/// How many of them are worked on at a time.
+/// How many organizations are read per query.
+const PAGE_SIZE: u32 = 100;
+/// How many organizations are processed at the same time.
 const CONCURRENCY: usize = 16;
 
-/// Archives the finished days of every organization. What fails for one does not keep the others waiting, but makes the
-/// run fail in the end, so that the schedule tries again.
+/// Archives the finished days of every organization. A failure does not stop the other organizations, but the run then
+/// returns an error, so that the schedule retries it.
 pub async fn run(environment: Environment) -> Result<Summary, lambda_http::Error> {
     let today = Day::of(environment.clock.now());
     let mut summary = Summary::default();
     for shard in 0..REGISTRY_SHARDS {
-        let mut page = Page { limit: PAGE, before: None };
+        let mut page = Paging { limit: PAGE_SIZE, before: None };
         loop {
             let listed = environment.store.list_registered(shard, &page).await?;
             let archiving = listed.items.into_iter().map(|organization| {
@@ -45,9 +46,9 @@ pub async fn run(environment: Environment) -> Result<Summary, lambda_http::Error
                 summary.organizations += 1;
                 match archived {
                     Ok(archived) => summary.archived += archived,
-                    Err(failure) => {
+                    Err(error) => {
                         summary.failed += 1;
-                        tracing::error!(organization = organization.get(), %failure, "usage not archived");
+                        tracing::error!(organization = organization.get(), failure = %error, "usage not archived");
                     }
                 }
             }
@@ -67,7 +68,7 @@ pub async fn run(environment: Environment) -> Result<Summary, lambda_http::Error
     Ok(summary)
 }
 
-async fn archive(store: &Store, organization: Id, today: Day) -> Result<usize, Failure> {
+async fn archive(store: &Store, organization: Id, today: Day) -> Result<usize, StoreError> {
     let mut archived = 0;
     for mode in Mode::ALL {
         archived += store.archive_usage(Tenant { organization, mode }, today).await?;

@@ -1,13 +1,13 @@
-//! Voice screens: AI interviews by telephone. Clients read them; candidates are invited to them, and the voice provider
-//! reports on them.
+//! Voice screens: AI interviews by telephone. An invitation creates a screen, and the voice provider reports the
+//! result.
 //!
 //! | Method | Path | What |
 //! |---|---|---|
-//! | GET | `/api/v1/voice_screens` | list, by `role_id` and `status` where given |
+//! | GET | `/api/v1/voice_screens` | list, optionally by `role_id` and `status` |
 //! | GET | `/api/v1/voice_screens/{id}` | show with transcript, highlights and red flags |
 
 use serde::Serialize;
-use shared::http::{Call, Collection, Error, Fields, Input, Listing, Reply, Row};
+use shared::http::{ApiRequest, Collection, Error, Fields, Input, Listing, Reply, Row};
 use shared::id::Id;
 use shared::model::{Excerpt, Scope, ScreenStatus, Turn};
 use shared::resources::screen::Screen;
@@ -21,11 +21,11 @@ pub fn routes<R: Row>() -> Vec<R> {
     ]
 }
 
-/// Which screens to list.
+/// Filters for the list of voice screens.
 pub struct ScreenFilter {
-    /// Those for this role.
+    /// Returns only screens for this role.
     role_id: Option<Id>,
-    /// Those in this status.
+    /// Returns only screens in this status.
     status: Option<ScreenStatus>,
 }
 
@@ -35,35 +35,36 @@ impl Input for ScreenFilter {
     }
 }
 
-/// A screen with the whole conversation.
+/// A voice screen with its transcript, highlights and red flags.
 #[derive(Debug, Serialize, ToSchema)]
 pub struct ScreenDetail {
     #[serde(flatten)]
     screen: Screen,
-    /// What was said.
+    /// The transcript of the conversation.
     transcript: Vec<Turn>,
-    /// What speaks for the candidate.
+    /// Points in favor of the candidate.
     highlights: Vec<Excerpt>,
-    /// What speaks against.
+    /// Concerns about the candidate.
     red_flags: Vec<Excerpt>,
 }
 
-/// Lists the organization's voice screens, newest first: those for a role, those in a status, or both.
-async fn list(call: Call<Listing<ScreenFilter>>) -> Result<Reply<Collection<Screen>>, Error> {
-    let (filter, page) = call.listing()?;
-    let screens = call.store().list_screens(call.tenant(), filter.role_id, filter.status, &page).await?;
-    call.reply(screens, Screen::from)
+/// Lists voice screens, newest first. `role_id` and `status` narrow the list and can be combined.
+async fn list(request: ApiRequest<Listing<ScreenFilter>>) -> Result<Reply<Collection<Screen>>, Error> {
+    let (filter, page) = request.listing()?;
+    let screens =
+        request.context.store().list_screens(request.tenant(), filter.role_id, filter.status, &page).await?;
+    request.reply(screens, Screen::from)
 }
 
-/// Shows a voice screen with its transcript and what was noticed in it.
-async fn show(call: Call<()>) -> Result<Reply<ScreenDetail>, Error> {
-    let found = call.store().find_screen_page(call.tenant(), call.id()?).await?;
-    let (file, transcript) = found.ok_or(Error::NotFound)?;
-    call.input()?;
+/// Returns a voice screen with its transcript, highlights and red flags.
+async fn show(request: ApiRequest<()>) -> Result<Reply<ScreenDetail>, Error> {
+    let found = request.context.store().find_screen_page(request.tenant(), request.context.id()?).await?;
+    let (record, transcript) = found.ok_or(Error::NotFound)?;
+    request.input()?;
     Reply::resource(&ScreenDetail {
-        screen: file.screen.into(),
+        screen: record.screen.into(),
         transcript,
-        highlights: file.highlights,
-        red_flags: file.red_flags,
+        highlights: record.highlights,
+        red_flags: record.red_flags,
     })
 }

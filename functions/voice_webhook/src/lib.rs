@@ -1,30 +1,32 @@
-//! The voice webhook: what voice providers report. The signature comes first, over the bytes as they came, then everything
-//! else.
+//! The voice webhook: voice providers send their callbacks here. The function verifies the signature over the raw bytes
+//! first, and only then parses the body.
 //!
 //! | Method | Path | What |
 //! |---|---|---|
-//! | POST | `/webhooks/voice/{provider}` | take a signed callback |
+//! | POST | `/webhooks/voice/{provider}` | receive a signed callback |
 //!
-//! Reports may come twice, late or in any order: an ended screen does not change any more. Whether a screen exists is
-//! nobody's business: every well-signed callback is answered alike.
+//! Callbacks may arrive twice, late or in any order: a screen that has ended no longer changes. Every callback with a
+//! valid signature gets the same answer, so that nobody can find out which screens exist.
 
 use serde::Serialize;
-use shared::http::{Access, Error, Form, Payload, Reply, Row, Sent, Unversioned, Visit};
-use shared::model::{Dialing, VoiceProvider};
-use shared::providers::voice::{self, Callback, CallbackBody, News};
-use shared::screening::{self, Reference};
-use shared::store::Writes;
+use shared::http::{
+    Access, Error, Payload, PublicRequest, Reply, ReplyFormat, RequestContext, Row, Unversioned,
+};
+use shared::model::{CallState, VoiceProvider};
+use shared::providers::voice::{CallEvent, Callback, CallbackBody, VoicePort};
+use shared::services::screening::{self, Reference};
+use shared::store::Transaction;
 use utoipa::ToSchema;
 
 /// The function's routes.
 pub fn routes<R: Row>() -> Vec<R> {
-    vec![R::open("POST /webhooks/voice/{provider}", Access::Signed, Form::Api, receive)]
+    vec![R::open("POST /webhooks/voice/{provider}", Access::Signed, ReplyFormat::Api, receive)]
 }
 
-/// The largest callback: a transcript of it still fits into one transaction.
+/// The largest callback. The transcript of a larger one might not fit into one transaction.
 const MAX_BODY: usize = 3 * 1024 * 1024;
 
-/// What a provider sends.
+/// The headers and the body of a callback.
 pub enum SignedCallback {}
 
 impl Payload for SignedCallback {
@@ -33,86 +35,87 @@ impl Payload for SignedCallback {
     type Body = CallbackBody;
 }
 
-/// What a provider is answered: nothing.
+/// The answer to a callback, an empty object.
 #[derive(Debug, Serialize, ToSchema)]
 pub struct Received {}
 
-/// Takes a voice provider's callback, whatever it is about: whether there is such a screen is nobody's business.
+/// Receives a voice provider's callback. The answer does not depend on whether the screen exists.
 ///
 /// # Errors
 ///
 /// - `bad_request`: the body is not a callback.
-/// - `unauthorized`: the signature is not the provider's, of this body, within five minutes.
-/// - `not_found`: there is no such provider here.
+/// - `unauthorized`: the signature is wrong, or its timestamp is more than five minutes away.
+/// - `not_found`: this service has no such voice provider.
 /// - `payload_too_large`: the body is over 3 MB.
-async fn receive(visit: Sent<SignedCallback>) -> Result<Reply<Unversioned<Received>>, Error> {
-    let provider = authenticate(&visit)?;
-    if visit.body().len() > MAX_BODY {
+async fn receive(request: PublicRequest<SignedCallback>) -> Result<Reply<Unversioned<Received>>, Error> {
+    let context = &request.context;
+    let voice = voice_provider(context)?;
+    if !voice.verify(&|name| context.header(name), context.body(), context.now()) {
+        return Err(Error::BadSignature);
+    }
+    if context.body().len() > MAX_BODY {
         return Err(Error::PayloadTooLarge(MAX_BODY));
     }
-    let callback = voice::read_callback(visit.body());
+    let callback = voice.read_callback(context.body());
     let callback =
         callback.ok_or_else(|| Error::BadRequest("The request body is not a callback".to_owned()))?;
+    let provider = voice.provider();
     if let Ok(reference) = callback.reference.parse() {
-        apply(&visit, provider, reference, callback).await?;
+        apply(context, provider, reference, callback).await?;
     } else {
-        tracing::warn!(provider = provider.as_str(), "a callback names no screen of ours");
+        tracing::warn!(provider = provider.as_str(), "a callback has no valid reference");
     }
     Ok(Reply::ok(&Received {})?.unversioned())
 }
 
-fn authenticate(visit: &Visit) -> Result<VoiceProvider, Error> {
-    let provider = visit.path().rsplit('/').next().and_then(|name| name.parse::<VoiceProvider>().ok());
-    let provider = provider.ok_or(Error::NotFound)?;
-    let secret = visit.providers().webhook_secret(provider).ok_or(Error::NotFound)?;
-    let (signature, timestamp) = (visit.header("x-signature"), visit.header("x-timestamp"));
-    let genuine = voice::verify(
-        secret,
-        signature.unwrap_or_default(),
-        timestamp.unwrap_or_default(),
-        visit.body(),
-        visit.now(),
-    );
-    if genuine { Ok(provider) } else { Err(Error::BadSignature) }
+/// The voice provider in the path.
+fn voice_provider(context: &RequestContext) -> Result<Box<dyn VoicePort + '_>, Error> {
+    let provider = context.path().rsplit('/').next().and_then(|name| name.parse().ok());
+    provider.and_then(|provider| context.providers().voice_provider(provider)).ok_or(Error::NotFound)
 }
 
+/// Applies a callback to its screen, if the screen exists, belongs to the provider and has not ended.
 async fn apply(
-    visit: &Visit,
+    context: &RequestContext,
     provider: VoiceProvider,
     reference: Reference,
     callback: Callback,
 ) -> Result<(), Error> {
-    let found = visit.store().find_screen(reference.tenant, reference.screen).await?;
-    let Some(before) = found.filter(|file| file.provider == provider) else {
-        tracing::warn!(provider = provider.as_str(), "a callback names a screen that is not the provider's");
+    let found = context.store().find_screen(reference.tenant, reference.screen).await?;
+    let Some(before) = found.filter(|record| record.provider == provider) else {
+        tracing::warn!(provider = provider.as_str(), "a callback refers to no screen of its provider");
         return Ok(());
     };
     if before.screen.status.is_end() {
         return Ok(());
     }
-    let (tenant, store, now) = (reference.tenant, visit.store(), visit.now());
-    let mut file = before.clone();
-    if let (Some(call_id), Some(due), Dialing::Due | Dialing::Asked) =
-        (callback.call_id, file.task_due, &before.dialing)
+    let (tenant, store, now) = (reference.tenant, context.store(), context.now());
+    let mut record = before.clone();
+    if let (Some(call_id), Some(due), CallState::Due | CallState::Asked) =
+        (callback.call_id, record.task_due, &before.dialing)
     {
-        file = file.dial(Dialing::Placed(call_id), None, due, now);
+        record = record.dial(CallState::Placed(call_id), None, due, now);
     }
-    match callback.news {
-        // It was kept before.
-        News::Ended(report) if screening::is_early(&report) && before.transcript_parts > 0 => return Ok(()),
-        News::Ended(report) if screening::is_early(&report) && matches!(file.dialing, Dialing::Placed(_)) => {
-            return Ok(screening::keep(store, tenant, &before, file, &report, now).await?);
+    match callback.event {
+        // An earlier callback has brought the transcript.
+        CallEvent::Ended(report) if screening::awaits_analysis(&report) && before.transcript_parts > 0 => {
+            return Ok(());
         }
-        News::Ended(report) => {
-            return Ok(screening::end(store, tenant, &before, report, now, visit.ids()).await?);
+        CallEvent::Ended(report)
+            if screening::awaits_analysis(&report) && matches!(record.dialing, CallState::Placed(_)) =>
+        {
+            return Ok(screening::store_transcript(store, tenant, &before, record, &report, now).await?);
         }
-        News::InProgress => file = file.begin(now),
-        News::Other => {}
+        CallEvent::Ended(report) => {
+            return Ok(screening::end(store, tenant, &before, report, now, context.ids()).await?);
+        }
+        CallEvent::InProgress => record = record.begin(now),
+        CallEvent::Other => {}
     }
-    if file == before {
+    if record == before {
         return Ok(());
     }
-    let mut writes = Writes::new(tenant);
-    writes.replace_screen(&before, &file)?;
-    Ok(store.commit(writes).await?)
+    let mut transaction = Transaction::new(tenant);
+    transaction.replace_screen(&before, &record)?;
+    Ok(store.commit(transaction).await?)
 }

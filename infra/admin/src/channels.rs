@@ -1,22 +1,23 @@
-//! The channels' commands: accounts elsewhere that an organization's live mode uses. Tokens come in and never go out.
+//! The `channel` commands, for the X and WhatsApp accounts of an organization's live mode. They never print a token.
 
 use std::fmt;
 
 use jiff::{SignedDuration, Timestamp};
 use serde::Serialize;
-use shared::accounts;
+use shared::clock::later;
 use shared::id::Id;
-use shared::model::{Day, Mode, Standing, Tenant};
+use shared::model::{ConnectionStatus, Day, Mode, Tenant};
 use shared::providers::x::Tokens;
-use shared::store::{Denied, Failure, Refusal, Writes};
+use shared::services::accounts;
+use shared::store::{CommitError, OrganizationError, StoreError, Transaction};
 
-use crate::Admin;
+use crate::admin::Admin;
 use crate::cli::{Channel, NewWhatsAppNumber, NewXAccount};
-use crate::output::{columns, line, or_dash};
+use crate::output::{line, or_dash, table};
 
-/// What was done to a channel.
+/// A channel that was just connected or disconnected.
 #[derive(Serialize)]
-pub(crate) struct Done {
+pub(crate) struct Changed {
     organization_id: Id,
     channel: &'static str,
     account: Option<String>,
@@ -26,10 +27,10 @@ pub(crate) struct Done {
 /// An organization's channels.
 #[derive(Serialize)]
 #[serde(transparent)]
-pub(crate) struct Shown([ShownChannel; 2]);
+pub(crate) struct Summaries([Summary; 2]);
 
 #[derive(Serialize)]
-struct ShownChannel {
+struct Summary {
     channel: &'static str,
     status: &'static str,
     account: Option<String>,
@@ -38,109 +39,120 @@ struct ShownChannel {
     detail: Option<String>,
 }
 
-pub(crate) async fn connect_x(admin: &Admin, new: NewXAccount) -> Result<Done, Denied> {
+pub(crate) async fn connect_x(admin: &Admin, new: NewXAccount) -> Result<Changed, OrganizationError> {
     let tenant = live(admin, new.organization).await?;
     let lifetime = SignedDuration::from_secs(i64::from(new.expires_in_seconds));
     let tokens = Tokens {
         access: new.access_token,
         refresh: new.refresh_token,
-        expires_at: admin.now.saturating_add(lifetime).unwrap_or(admin.now),
+        expires_at: later(admin.now, lifetime),
     };
     let username = new.username.trim_start_matches('@').to_owned();
     let connection = accounts::connect_x(tenant, username.clone(), &tokens, &new.sealing_keys, &admin.random);
-    let connection = connection.map_err(|error| Failure::Internal(error.to_string()))?;
-    let mut writes = Writes::new(tenant);
-    writes.put_x_connection(&connection)?;
-    commit(admin, writes).await?;
-    Ok(Done::of(tenant, Channel::X, Some(format!("@{username}"))))
+    let connection = connection.map_err(|error| StoreError::Internal(error.to_string()))?;
+    let mut transaction = Transaction::new(tenant);
+    transaction.put_x_connection(&connection)?;
+    commit(admin, transaction).await?;
+    Ok(Changed::of(tenant, Channel::X, Some(format!("@{username}"))))
 }
 
-pub(crate) async fn connect_whatsapp(admin: &Admin, new: NewWhatsAppNumber) -> Result<Done, Denied> {
+pub(crate) async fn connect_whatsapp(
+    admin: &Admin,
+    new: NewWhatsAppNumber,
+) -> Result<Changed, OrganizationError> {
     let tenant = live(admin, new.organization).await?;
     let number = new.phone_number_id;
     let connection =
         accounts::connect_whatsapp(tenant, number.clone(), &new.token, &new.sealing_keys, &admin.random);
-    let connection = connection.map_err(|error| Failure::Internal(error.to_string()))?;
-    let mut writes = Writes::new(tenant);
-    writes.put_whatsapp_connection(&connection)?;
-    commit(admin, writes).await?;
-    Ok(Done::of(tenant, Channel::WhatsApp, Some(number)))
+    let connection = connection.map_err(|error| StoreError::Internal(error.to_string()))?;
+    let mut transaction = Transaction::new(tenant);
+    transaction.put_whatsapp_connection(&connection)?;
+    commit(admin, transaction).await?;
+    Ok(Changed::of(tenant, Channel::WhatsApp, Some(number)))
 }
 
-pub(crate) async fn disconnect(admin: &Admin, organization: Id, channel: Channel) -> Result<Done, Denied> {
+pub(crate) async fn disconnect(
+    admin: &Admin,
+    organization: Id,
+    channel: Channel,
+) -> Result<Changed, OrganizationError> {
     let tenant = live(admin, organization).await?;
-    let mut writes = Writes::new(tenant);
+    let mut transaction = Transaction::new(tenant);
     match channel {
-        Channel::X => writes.delete_x_connection(),
-        Channel::WhatsApp => writes.delete_whatsapp_connection(),
+        Channel::X => transaction.delete_x_connection(),
+        Channel::WhatsApp => transaction.delete_whatsapp_connection(),
     }
-    commit(admin, writes).await?;
-    Ok(Done::of(tenant, channel, None))
+    commit(admin, transaction).await?;
+    Ok(Changed::of(tenant, channel, None))
 }
 
-pub(crate) async fn show(admin: &Admin, organization: Id) -> Result<Shown, Denied> {
+pub(crate) async fn show(admin: &Admin, organization: Id) -> Result<Summaries, OrganizationError> {
     let tenant = live(admin, organization).await?;
-    let found = admin.store.find_channels(tenant, Day::of(admin.now)).await?;
+    let found = admin.store.get_channels(tenant, Day::of(admin.now)).await?;
     let x = found.x.map(|x| (x.standing, format!("@{}", x.username), x.access.key));
     let whatsapp = found.whatsapp.map(|whatsapp| {
         let name = whatsapp.account.unwrap_or(whatsapp.phone_number_id);
         (whatsapp.standing, name, whatsapp.token.key)
     });
-    Ok(Shown([ShownChannel::of(Channel::X, x), ShownChannel::of(Channel::WhatsApp, whatsapp)]))
+    Ok(Summaries([Summary::of(Channel::X, x), Summary::of(Channel::WhatsApp, whatsapp)]))
 }
 
-/// Only the live mode has accounts: the test mode's are simulated.
-async fn live(admin: &Admin, organization: Id) -> Result<Tenant, Denied> {
+/// The organization's live tenant. In test mode accounts are simulated.
+async fn live(admin: &Admin, organization: Id) -> Result<Tenant, OrganizationError> {
     let tenant = Tenant { organization, mode: Mode::Live };
-    admin.store.find_organization(tenant).await?.ok_or(Denied::NoSuchOrganization)?;
+    admin.store.find_organization(tenant).await?.ok_or(OrganizationError::NoSuchOrganization)?;
     Ok(tenant)
 }
 
-async fn commit(admin: &Admin, writes: Writes) -> Result<(), Denied> {
-    match admin.store.commit(writes).await {
+async fn commit(admin: &Admin, transaction: Transaction) -> Result<(), OrganizationError> {
+    match admin.store.commit(transaction).await {
         Ok(()) => Ok(()),
-        Err(Refusal::Failed(failure)) => Err(failure.into()),
-        Err(refusal) => Err(Failure::Unavailable(refusal.to_string()).into()),
+        Err(CommitError::Store(error)) => Err(error.into()),
+        Err(error) => Err(StoreError::Unavailable(error.to_string()).into()),
     }
 }
 
-impl Done {
+impl Changed {
     fn of(tenant: Tenant, channel: Channel, account: Option<String>) -> Self {
         let connected = account.is_some();
         Self { organization_id: tenant.organization, channel: channel.as_str(), account, connected }
     }
 }
 
-impl ShownChannel {
-    fn of(channel: Channel, found: Option<(Standing, String, String)>) -> Self {
-        let (standing, account, key) = match found {
-            Some((standing, account, key)) => (standing, Some(account), Some(key)),
-            None => (Standing::NONE, None, None),
+impl Summary {
+    fn of(channel: Channel, found: Option<(ConnectionStatus, String, String)>) -> Self {
+        let (connection, account, key) = match found {
+            Some((connection, account, key)) => (connection, Some(account), Some(key)),
+            None => (ConnectionStatus::NONE, None, None),
         };
         Self {
             channel: channel.as_str(),
-            status: standing.status.as_str(),
+            status: connection.status.as_str(),
             account,
-            checked_at: standing.checked_at,
+            checked_at: connection.checked_at,
             sealed_with: key,
-            detail: standing.detail,
+            detail: connection.detail,
         }
     }
 }
 
-impl fmt::Display for Done {
+impl fmt::Display for Changed {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { organization_id, channel, account, .. } = self;
         match account {
             Some(account) => {
-                write!(f, "{} is organization {organization_id}'s {channel} account.", line(account))
+                write!(
+                    f,
+                    "Connected {} as organization {organization_id}'s {channel} account.",
+                    line(account)
+                )
             }
-            None => write!(f, "Organization {organization_id} has no {channel} account any more."),
+            None => write!(f, "Disconnected organization {organization_id}'s {channel} account."),
         }
     }
 }
 
-impl fmt::Display for Shown {
+impl fmt::Display for Summaries {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let rows = self.0.iter().map(|channel| {
             [
@@ -152,6 +164,6 @@ impl fmt::Display for Shown {
                 or_dash(channel.detail.as_deref().map(line)),
             ]
         });
-        columns(f, ["CHANNEL", "STATUS", "ACCOUNT", "CHECKED", "SEALED WITH", "DETAIL"], rows)
+        table(f, ["CHANNEL", "STATUS", "ACCOUNT", "CHECKED", "SEALING KEY", "DETAIL"], rows)
     }
 }

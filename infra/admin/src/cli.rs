@@ -1,40 +1,40 @@
-//! The command line: commands, their arguments and the help that teaches them. Arguments are parsed into domain values
-//! here, so that a command never sees a wrong one.
+//! The command line: commands, arguments and help. Arguments are parsed into domain values here, so the commands never
+//! see an invalid one.
 
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use shared::id::Id;
 use shared::model::{Email, MemberRole, Mode, Name, Plan, Scope, Slug, Tenant, Text};
-use shared::sealed::SealingKeys;
 use shared::secret::Secret;
 use shared::store::Store;
+use shared::token_encryption::EncryptionKeys;
 
-/// The longest slug that can be asked for: the test copy's is the same with `-test` behind it.
-const LONGEST_SLUG: usize = Slug::MAX - "-test".len();
+/// The longest slug of a live mode. The test mode's slug is the same with `-test` appended.
+const MAX_SLUG: usize = Slug::MAX - "-test".len();
 
-/// Administers a Rolecall service: its table, organizations, members, API keys, channels and usage.
+/// Manages a Rolecall service: its table, organizations, members, API keys, channels and usage
 #[derive(Debug, Parser)]
 #[command(name = "rolecall-admin", version, after_help = EXAMPLES, subcommand_required = true)]
 pub struct Cli {
-    /// The DynamoDB table
+    /// Name of the DynamoDB table
     #[arg(long, global = true, help_heading = GLOBAL, env = "TABLE_NAME", value_name = "NAME", default_value = "rolecall")]
     pub table: String,
-    /// A DynamoDB that takes any credentials, such as the local service's, instead of AWS
+    /// Use a DynamoDB that accepts any credentials, such as the local service's, instead of AWS
     #[arg(long, global = true, help_heading = GLOBAL, value_name = "URL", value_parser = endpoint)]
     pub endpoint: Option<String>,
-    /// Answer in JSON
+    /// Print JSON
     #[arg(long, global = true, help_heading = GLOBAL)]
     pub json: bool,
-    /// What to do
+    /// The command
     #[command(subcommand)]
     pub(crate) command: Command,
 }
 
-const GLOBAL: &str = "Options of every command";
+const GLOBAL: &str = "Global options";
 
 const EXAMPLES: &str = "\
-Without --endpoint it works on AWS, with the usual variables and files: AWS_PROFILE, AWS_REGION,
-AWS_ACCESS_KEY_ID and so on. Exit codes: 0 done, 1 not done, 2 wrong usage.
+Without --endpoint it uses AWS, configured by the usual variables and files: AWS_PROFILE, AWS_REGION,
+AWS_ACCESS_KEY_ID and so on. Exit codes: 0 success, 1 failure, 2 invalid usage.
 
 Examples:
   rolecall-admin organization create \"Acme Ltd\" --plan pro
@@ -42,27 +42,27 @@ Examples:
   rolecall-admin usage show 243619432448124 --days 7
   rolecall-admin organization list --json | jq -r '.[].slug'
 
-  On the local service's database (it prints the address):
+  With the local service's database (the local service prints its URL):
   rolecall-admin --endpoint http://127.0.0.1:8000 organization list";
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
-    /// The DynamoDB table
+    /// Create the DynamoDB table
     #[command(subcommand)]
     Table(TableCommand),
-    /// Organizations: create, list, plan, suspension
+    /// Manage organizations: create, list, show, plan, suspend, resume
     #[command(subcommand)]
     Organization(OrganizationCommand),
-    /// Members, who sign in to the dashboard: create, list, link, remove
+    /// Manage members, who sign in to the dashboard: create, list, link, remove
     #[command(subcommand)]
     Member(MemberCommand),
-    /// API keys: create, list, revoke
+    /// Manage API keys: create, list, revoke
     #[command(subcommand)]
     Key(KeyCommand),
-    /// Accounts on X and WhatsApp: connect, show, disconnect
+    /// Manage accounts on X and WhatsApp: connect, show, disconnect
     #[command(subcommand)]
     Channel(ChannelCommand),
-    /// Requests counted
+    /// Show how many requests an organization made
     #[command(subcommand)]
     Usage(UsageCommand),
 }
@@ -71,7 +71,7 @@ pub(crate) enum Command {
 pub(crate) enum TableCommand {
     /// Create the table, unless it exists
     ///
-    /// A deployment of the template has its table already; this is for a DynamoDB elsewhere.
+    /// A deployment of template.yaml already has a table; this is for other DynamoDB endpoints.
     #[command(after_help = "\
 Example:
   rolecall-admin --endpoint http://127.0.0.1:8000 table create")]
@@ -82,7 +82,7 @@ Example:
 pub(crate) enum OrganizationCommand {
     /// Create an organization, with a live and a test mode
     ///
-    /// The slug is its part of the career pages' address and never changes; the test mode's ends in -test.
+    /// The slug is part of the career pages' URLs and never changes. The test mode's slug ends in -test.
     #[command(after_help = "\
 Examples:
   rolecall-admin organization create Acme --plan free
@@ -96,7 +96,7 @@ Examples:
         #[arg(value_name = "ID")]
         id: Id,
     },
-    /// Put an organization on another plan, from its next request on
+    /// Change an organization's plan, starting with its next request
     #[command(after_help = "\
 Example:
   rolecall-admin organization plan 243619432448124 pro")]
@@ -104,11 +104,11 @@ Example:
         /// The organization's identifier
         #[arg(value_name = "ID")]
         id: Id,
-        /// The plan: free has 100 requests a day in each mode, pro as many as one likes
+        /// The plan: free allows 100 requests a day in each mode, pro has no limit
         #[arg(value_parser = plan())]
         plan: Plan,
     },
-    /// Refuse all of an organization's requests with 403, from the next one on
+    /// Suspend an organization: its requests are answered 403 until it is resumed
     Suspend {
         /// The organization's identifier
         #[arg(value_name = "ID")]
@@ -124,20 +124,20 @@ Example:
 
 #[derive(Debug, Args)]
 pub(crate) struct NewOrganization {
-    /// The name that people read, at most 200 characters
+    /// The display name, at most 200 characters
     #[arg(value_parser = text::<200>)]
     pub(crate) name: Text<200>,
-    /// The plan: free has 100 requests a day in each mode, pro as many as one likes
+    /// The plan: free allows 100 requests a day in each mode, pro has no limit
     #[arg(long, value_parser = plan())]
     pub(crate) plan: Plan,
-    /// The slug [default: the name's, numbered while it is taken]
+    /// The slug [default: derived from the name, with a number if it is taken]
     #[arg(long, value_parser = slug)]
     pub(crate) slug: Option<Slug>,
 }
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum MemberCommand {
-    /// Create a member and print the link that sets the password, once
+    /// Create a member and print a single-use link to set the password
     #[command(after_help = "\
 Example:
   rolecall-admin member create 243619432448124 --name \"Ada Lovelace\" --email ada@acme.example --role owner \\
@@ -149,9 +149,9 @@ Example:
         #[arg(value_name = "ORGANIZATION_ID")]
         organization: Id,
     },
-    /// Print a link that sets a new password, in place of any before
+    /// Print a new single-use link to set the password, which replaces any earlier link
     Link(NewLink),
-    /// Remove a member: every session and connected application of theirs ends
+    /// Remove a member and end all their sessions and connected applications
     Remove {
         /// The organization's identifier
         #[arg(value_name = "ORGANIZATION_ID")]
@@ -167,16 +167,16 @@ pub(crate) struct NewMember {
     /// The organization's identifier
     #[arg(value_name = "ORGANIZATION_ID")]
     pub(crate) organization: Id,
-    /// The name that others see, at most 200 characters
+    /// The display name, at most 200 characters
     #[arg(long, value_parser = text::<200>)]
     pub(crate) name: Name,
-    /// What the member signs in with; it can belong to one member of the whole service
+    /// The e-mail address to sign in with; it must be unique in the whole service
     #[arg(long)]
     pub(crate) email: Email,
-    /// What the member may do: owners also manage members
+    /// The member's role; owners also manage members
     #[arg(long, value_parser = member_role())]
     pub(crate) role: MemberRole,
-    /// Where the service is, for the link
+    /// The service's base URL, for the link
     #[arg(long, value_name = "URL", env = "BASE_URL", value_parser = base_url)]
     pub(crate) base_url: String,
 }
@@ -189,28 +189,28 @@ pub(crate) struct NewLink {
     /// The member's identifier
     #[arg(value_name = "MEMBER_ID")]
     pub(crate) id: Id,
-    /// Where the service is, for the link
+    /// The service's base URL, for the link
     #[arg(long, value_name = "URL", env = "BASE_URL", value_parser = base_url)]
     pub(crate) base_url: String,
 }
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum KeyCommand {
-    /// Create an API key and print it, once
+    /// Create an API key and print it
     ///
-    /// Only a hash of the key is stored: whoever loses it revokes it and creates another.
+    /// Only a hash of the key is stored. If it is lost, revoke it and create another.
     #[command(after_help = "\
 Examples:
   rolecall-admin key create 243619432448124 --name \"Career site\" --scope roles:read
   rolecall-admin key create 243619432448124 --name Trial --mode test --expires-in-days 30
   KEY=$(rolecall-admin key create 243619432448124 --name CI --mode test --json | jq -r .key)")]
     Create(NewKey),
-    /// List an organization's keys, revoked ones included, newest first
+    /// List an organization's keys, including revoked ones, newest first
     List {
         #[command(flatten)]
         tenant: OneMode,
     },
-    /// Refuse a key, from the next request on
+    /// Revoke a key, effective with the next request
     #[command(after_help = "\
 Example:
   rolecall-admin key revoke 243619432448124 243619436539905")]
@@ -227,18 +227,18 @@ Example:
 pub(crate) struct NewKey {
     #[command(flatten)]
     pub(crate) tenant: OneMode,
-    /// What its owner calls the key, at most 100 characters
+    /// A name for the key, at most 100 characters
     #[arg(long, value_parser = text::<100>)]
     pub(crate) name: Text<100>,
-    /// What the key may do; give it several times for several scopes [default: all]
+    /// A scope of the key; repeat the option for several scopes [default: all]
     #[arg(long = "scope", value_name = "SCOPE", value_parser = scope())]
     pub(crate) scopes: Vec<Scope>,
-    /// Refuse the key after this many days [default: never]
+    /// Days until the key expires [default: never]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=3660))]
     pub(crate) expires_in_days: Option<u32>,
 }
 
-/// A channel, as it is typed.
+/// A channel, as an argument.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Channel {
     X,
@@ -257,18 +257,18 @@ impl Channel {
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum ChannelCommand {
-    /// Connect an account on X, in place of any other
+    /// Connect an X account, replacing any other
     ///
-    /// The tokens are those of X's authorization code flow, with the scopes tweet.read, tweet.write, users.read and
-    /// offline.access. They are sealed before they are stored. Set them as variables: what is typed as an option can
-    /// be seen by others on the machine.
+    /// The tokens come from X's authorization code flow, with the scopes tweet.read, tweet.write, users.read and
+    /// offline.access. They are encrypted before they are stored. Set them as environment variables: others on the
+    /// machine can see command-line options.
     #[command(after_help = "\
 Example, with X_ACCESS_TOKEN, X_REFRESH_TOKEN and SEALING_KEYS set:
   rolecall-admin channel connect-x 243619432448124 --username acme")]
     ConnectX(NewXAccount),
-    /// Connect a WhatsApp number, in place of any other
+    /// Connect a WhatsApp number, replacing any other
     ///
-    /// The token is a system user's, with the permission to manage the business. It is sealed before it is stored.
+    /// The token belongs to a system user with permission to manage the business. It is encrypted before it is stored.
     #[command(
         name = "connect-whatsapp",
         after_help = "\
@@ -276,7 +276,7 @@ Example, with WHATSAPP_TOKEN and SEALING_KEYS set:
   rolecall-admin channel connect-whatsapp 243619432448124 --phone-number-id 106540352242922"
     )]
     ConnectWhatsApp(NewWhatsAppNumber),
-    /// Forget a channel's account and its tokens
+    /// Disconnect a channel and delete its tokens
     Disconnect {
         /// The organization's identifier
         #[arg(value_name = "ORGANIZATION_ID")]
@@ -284,7 +284,7 @@ Example, with WHATSAPP_TOKEN and SEALING_KEYS set:
         /// The channel
         channel: Channel,
     },
-    /// Show both channels, as they were last known
+    /// Show both channels with their last known status
     Show {
         /// The organization's identifier
         #[arg(value_name = "ORGANIZATION_ID")]
@@ -297,21 +297,21 @@ pub(crate) struct NewXAccount {
     /// The organization's identifier
     #[arg(value_name = "ORGANIZATION_ID")]
     pub(crate) organization: Id,
-    /// The account's name on X
+    /// The account's username on X
     #[arg(long, value_name = "NAME", value_parser = username)]
     pub(crate) username: String,
-    /// Lets us post for the account
+    /// The access token, to post for the account
     #[arg(long, value_name = "TOKEN", env = "X_ACCESS_TOKEN", hide_env_values = true, value_parser = token)]
     pub(crate) access_token: Secret,
-    /// Gives the next pair of tokens
+    /// The refresh token, to get the next pair of tokens
     #[arg(long, value_name = "TOKEN", env = "X_REFRESH_TOKEN", hide_env_values = true, value_parser = token)]
     pub(crate) refresh_token: Secret,
-    /// How long the access token is still good
+    /// Seconds until the access token expires
     #[arg(long, value_name = "N", default_value_t = 7200)]
     pub(crate) expires_in_seconds: u32,
-    /// The functions' sealing keys
-    #[arg(long, value_name = "ID:KEY", env = "SEALING_KEYS", hide_env_values = true, value_parser = SealingKeys::parse)]
-    pub(crate) sealing_keys: SealingKeys,
+    /// The keys that encrypt stored tokens, as configured for the functions
+    #[arg(long, value_name = "ID:KEY", env = "SEALING_KEYS", hide_env_values = true, value_parser = EncryptionKeys::parse)]
+    pub(crate) sealing_keys: EncryptionKeys,
 }
 
 #[derive(Debug, Args)]
@@ -319,29 +319,29 @@ pub(crate) struct NewWhatsAppNumber {
     /// The organization's identifier
     #[arg(value_name = "ORGANIZATION_ID")]
     pub(crate) organization: Id,
-    /// The number's identifier at WhatsApp, not the number itself
+    /// WhatsApp's identifier of the number, not the number itself
     #[arg(long, value_name = "ID", value_parser = digits)]
     pub(crate) phone_number_id: String,
-    /// Lets us ask how the number is doing
+    /// The token, to check the number's status
     #[arg(long, value_name = "TOKEN", env = "WHATSAPP_TOKEN", hide_env_values = true, value_parser = token)]
     pub(crate) token: Secret,
-    /// The functions' sealing keys
-    #[arg(long, value_name = "ID:KEY", env = "SEALING_KEYS", hide_env_values = true, value_parser = SealingKeys::parse)]
-    pub(crate) sealing_keys: SealingKeys,
+    /// The keys that encrypt stored tokens, as configured for the functions
+    #[arg(long, value_name = "ID:KEY", env = "SEALING_KEYS", hide_env_values = true, value_parser = EncryptionKeys::parse)]
+    pub(crate) sealing_keys: EncryptionKeys,
 }
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum UsageCommand {
-    /// Show an organization's requests: today's and the days' before
+    /// Show how many requests an organization made today and on earlier days
     ///
-    /// Days are UTC dates. A finished day is in the history once the usage reset job has run.
+    /// Days are UTC dates. A day appears in the history once the nightly usage job has run.
     #[command(after_help = "\
 Example:
   rolecall-admin usage show 243619432448124 --mode test --days 7")]
     Show {
         #[command(flatten)]
         tenant: OneMode,
-        /// How many days before today
+        /// How many earlier days to show
         #[arg(long, value_name = "N", default_value_t = 30, value_parser = clap::value_parser!(u32).range(1..=3660))]
         days: u32,
     },
@@ -352,7 +352,7 @@ pub(crate) struct OneMode {
     /// The organization's identifier
     #[arg(value_name = "ORGANIZATION_ID")]
     organization: Id,
-    /// Which of the organization's two copies
+    /// The organization's mode
     #[arg(long, value_parser = mode(), default_value = "live")]
     mode: Mode,
 }
@@ -364,7 +364,7 @@ impl OneMode {
 }
 
 impl Cli {
-    /// The table that the arguments name.
+    /// The store for the table that the arguments select.
     pub async fn store(&self) -> Store {
         match &self.endpoint {
             Some(endpoint) => Store::at_endpoint(endpoint, &self.table),
@@ -373,34 +373,34 @@ impl Cli {
     }
 }
 
-fn endpoint(given: &str) -> Result<String, String> {
-    let rest = given.strip_prefix("http://").or_else(|| given.strip_prefix("https://"));
+fn endpoint(argument: &str) -> Result<String, String> {
+    let rest = argument.strip_prefix("http://").or_else(|| argument.strip_prefix("https://"));
     match rest {
-        Some(rest) if !rest.is_empty() => Ok(given.to_owned()),
+        Some(rest) if !rest.is_empty() => Ok(argument.to_owned()),
         _ => Err("must begin with http:// or https://".to_owned()),
     }
 }
 
-fn base_url(given: &str) -> Result<String, String> {
-    endpoint(given.trim_end_matches('/'))
+fn base_url(argument: &str) -> Result<String, String> {
+    endpoint(argument.trim_end_matches('/'))
 }
 
-fn text<const MAX: usize>(given: &str) -> Result<Text<MAX>, String> {
-    Text::parse(given)?.ok_or_else(|| "can't be blank".to_owned())
+fn text<const MAX: usize>(argument: &str) -> Result<Text<MAX>, String> {
+    Text::parse(argument)?.ok_or_else(|| "can't be blank".to_owned())
 }
 
-fn slug(given: &str) -> Result<Slug, String> {
-    let slug = Slug::of(given, "");
-    if given.is_empty() || given.len() > LONGEST_SLUG || slug.as_str() != given {
+fn slug(argument: &str) -> Result<Slug, String> {
+    let slug = Slug::of(argument, "");
+    if argument.is_empty() || argument.len() > MAX_SLUG || slug.as_str() != argument {
         return Err(format!(
-            "must be at most {LONGEST_SLUG} lower-case letters, digits and single inner hyphens, with a letter among them"
+            "must be at most {MAX_SLUG} lower-case letters, digits and single inner hyphens, with a letter among them"
         ));
     }
     Ok(slug)
 }
 
-fn username(given: &str) -> Result<String, String> {
-    let name = given.strip_prefix('@').unwrap_or(given);
+fn username(argument: &str) -> Result<String, String> {
+    let name = argument.strip_prefix('@').unwrap_or(argument);
     let in_name = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'_';
     if (1..=15).contains(&name.len()) && name.bytes().all(in_name) {
         Ok(name.to_owned())
@@ -409,19 +409,19 @@ fn username(given: &str) -> Result<String, String> {
     }
 }
 
-fn digits(given: &str) -> Result<String, String> {
-    if (1..=20).contains(&given.len()) && given.bytes().all(|byte| byte.is_ascii_digit()) {
-        Ok(given.to_owned())
+fn digits(argument: &str) -> Result<String, String> {
+    if (1..=20).contains(&argument.len()) && argument.bytes().all(|byte| byte.is_ascii_digit()) {
+        Ok(argument.to_owned())
     } else {
         Err("must be 1 to 20 digits".to_owned())
     }
 }
 
-fn token(given: &str) -> Result<Secret, String> {
-    if given.is_empty() || !given.bytes().all(|byte| byte.is_ascii_graphic()) {
+fn token(argument: &str) -> Result<Secret, String> {
+    if argument.is_empty() || !argument.bytes().all(|byte| byte.is_ascii_graphic()) {
         return Err("must be visible ASCII without spaces".to_owned());
     }
-    Ok(Secret::new(given))
+    Ok(Secret::new(argument))
 }
 
 fn member_role() -> impl TypedValueParser<Value = MemberRole> {

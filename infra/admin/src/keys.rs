@@ -1,19 +1,20 @@
-//! The API keys' commands. A key itself is shown here, by `create`, and nowhere else.
+//! The `key` commands. Only `create` prints the key itself.
 
 use std::fmt;
 
 use jiff::{SignedDuration, Timestamp};
 use serde::Serialize;
 use shared::auth::{Credential, Kind};
+use shared::clock::later;
 use shared::id::Id;
 use shared::model::{Day, Scope, Scopes, Tenant};
-use shared::store::{ApiKey, Denied, NewApiKey, Page};
+use shared::store::{ApiKey, NewApiKey, OrganizationError, Paging};
 
+use crate::admin::{Admin, ID_ATTEMPTS};
 use crate::cli::NewKey;
-use crate::output::{columns, line, or_dash};
-use crate::{Admin, DRAWS};
+use crate::output::{line, or_dash, table};
 
-/// A key that was just created. It shows the key.
+/// A key that was just created, with its secret.
 #[derive(Serialize)]
 pub(crate) struct Created {
     id: Id,
@@ -25,9 +26,9 @@ pub(crate) struct Created {
     key: String,
 }
 
-/// A key as its owner sees it.
+/// A key in a list, without its secret.
 #[derive(Serialize)]
-pub(crate) struct Shown {
+pub(crate) struct Summary {
     id: Id,
     name: String,
     mode: &'static str,
@@ -42,44 +43,44 @@ pub(crate) struct Shown {
 /// All keys of one mode of an organization.
 #[derive(Serialize)]
 #[serde(transparent)]
-pub(crate) struct ShownKeys(Vec<Shown>);
+pub(crate) struct Summaries(Vec<Summary>);
 
-/// A key that is refused from now on.
+/// A key that was revoked.
 #[derive(Serialize)]
-pub(crate) struct Refused {
+pub(crate) struct Revoked {
     id: Id,
     name: String,
     revoked_at: Option<Timestamp>,
 }
 
-pub(crate) async fn create(admin: &Admin, new: NewKey) -> Result<Created, Denied> {
+pub(crate) async fn create(admin: &Admin, new: NewKey) -> Result<Created, OrganizationError> {
     let tenant = new.tenant.tenant();
     let scopes = if new.scopes.is_empty() { Scopes::all() } else { new.scopes.into_iter().collect() };
     let days = new.expires_in_days.map(|days| SignedDuration::from_hours(24 * i64::from(days)));
-    let expires_at = days.map(|days| admin.now.saturating_add(days).unwrap_or(Timestamp::MAX));
-    for _ in 0..DRAWS {
+    let expires_at = days.map(|days| later(admin.now, days));
+    for _ in 0..ID_ATTEMPTS {
         let credential = Credential::generate(Kind::ApiKey, tenant, admin.ids.next(), &admin.random);
         let name = new.name.as_str().to_owned();
         let key =
             ApiKey { id: credential.id(), name, scopes, created_at: admin.now, expires_at, revoked_at: None };
-        let inserted = NewApiKey { key, hash: credential.hash() };
-        match admin.store.insert_api_key(tenant, &inserted).await {
-            Err(Denied::Exists) => {}
-            Err(denied) => return Err(denied),
-            Ok(()) => return Ok(Created::of(tenant, inserted.key, &credential)),
+        let new_key = NewApiKey { key, hash: credential.hash() };
+        match admin.store.insert_api_key(tenant, &new_key).await {
+            Err(OrganizationError::Exists) => {}
+            Err(error) => return Err(error),
+            Ok(()) => return Ok(Created::of(tenant, new_key.key, &credential)),
         }
     }
-    Err(Denied::Exists)
+    Err(OrganizationError::Exists)
 }
 
-pub(crate) async fn list(admin: &Admin, tenant: Tenant) -> Result<ShownKeys, Denied> {
-    admin.store.find_organization(tenant).await?.ok_or(Denied::NoSuchOrganization)?;
-    let last_used = admin.store.last_used(tenant).await?;
-    let mut shown = Vec::new();
-    let mut page = Page { limit: 100, before: None };
+pub(crate) async fn list(admin: &Admin, tenant: Tenant) -> Result<Summaries, OrganizationError> {
+    admin.store.find_organization(tenant).await?.ok_or(OrganizationError::NoSuchOrganization)?;
+    let last_used = admin.store.get_last_used_days(tenant).await?;
+    let mut keys = Vec::new();
+    let mut page = Paging { limit: 100, before: None };
     loop {
         let listed = admin.store.list_api_keys(tenant, &page).await?;
-        shown.extend(listed.items.into_iter().map(|key| Shown {
+        keys.extend(listed.items.into_iter().map(|key| Summary {
             state: state(&key, admin.now),
             last_used_on: last_used(key.id),
             id: key.id,
@@ -93,12 +94,12 @@ pub(crate) async fn list(admin: &Admin, tenant: Tenant) -> Result<ShownKeys, Den
         let Some(next) = listed.next else { break };
         page.before = Some(next);
     }
-    Ok(ShownKeys(shown))
+    Ok(Summaries(keys))
 }
 
-pub(crate) async fn revoke(admin: &Admin, tenant: Tenant, id: Id) -> Result<Refused, Denied> {
+pub(crate) async fn revoke(admin: &Admin, tenant: Tenant, id: Id) -> Result<Revoked, OrganizationError> {
     let key = admin.store.revoke_api_key(tenant, id, admin.now).await?;
-    Ok(Refused { id: key.id, name: key.name, revoked_at: key.revoked_at })
+    Ok(Revoked { id: key.id, name: key.name, revoked_at: key.revoked_at })
 }
 
 fn names(scopes: Scopes) -> Vec<&'static str> {
@@ -115,7 +116,7 @@ fn state(key: &ApiKey, now: Timestamp) -> &'static str {
     }
 }
 
-fn readable(scopes: &[&str]) -> String {
+fn scopes_text(scopes: &[&str]) -> String {
     if scopes.len() == Scope::ALL.len() { "all".to_owned() } else { scopes.join(",") }
 }
 
@@ -137,19 +138,24 @@ impl fmt::Display for Created {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { id, mode, key, .. } = self;
         writeln!(f, "{key}\n")?;
-        writeln!(f, "Keep it now: it is not stored and cannot be shown again.")?;
-        write!(f, "It is the {mode} key {id}, {}; scopes: {}; ", line(&self.name), readable(&self.scopes))?;
+        writeln!(f, "Save it now: only its hash is stored, so it cannot be shown again.")?;
+        write!(
+            f,
+            "It is the {mode} key {id}, {}; scopes: {}; ",
+            line(&self.name),
+            scopes_text(&self.scopes)
+        )?;
         match self.expires_at {
             Some(expires_at) => write!(f, "expires at {expires_at}."),
-            None => write!(f, "does not expire."),
+            None => write!(f, "never expires."),
         }
     }
 }
 
-impl fmt::Display for ShownKeys {
+impl fmt::Display for Summaries {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         if self.0.is_empty() {
-            return write!(f, "There are no keys in this mode.");
+            return write!(f, "No keys in this mode.");
         }
         let rows = self.0.iter().map(|key| {
             [
@@ -158,16 +164,17 @@ impl fmt::Display for ShownKeys {
                 key.created_at.to_string(),
                 or_dash(key.expires_at),
                 or_dash(key.last_used_on),
-                readable(&key.scopes),
+                scopes_text(&key.scopes),
                 line(&key.name),
             ]
         });
-        columns(f, ["ID", "STATE", "CREATED", "EXPIRES", "LAST USED", "SCOPES", "NAME"], rows)
+        table(f, ["ID", "STATE", "CREATED", "EXPIRES", "LAST USED", "SCOPES", "NAME"], rows)
     }
 }
 
-impl fmt::Display for Refused {
+impl fmt::Display for Revoked {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "The key {}, {}, is refused since {}.", self.id, line(&self.name), or_dash(self.revoked_at))
+        let (name, revoked_at) = (line(&self.name), or_dash(self.revoked_at));
+        write!(f, "The key {}, {name}, was revoked at {revoked_at}.", self.id)
     }
 }

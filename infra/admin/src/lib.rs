@@ -1,8 +1,9 @@
 //! The administration tool: the table, organizations, members, API keys, channels and usage, from the command line.
 //!
-//! A command's function talks to the store and gives an answer: one value that is JSON through `serde` and readable
-//! text through `Display`. Here commands meet their functions, answers the output, and failures a sentence.
+//! Each command has a function, which uses the store and returns one value: `serde` writes it as JSON and `Display` as
+//! text. This module calls the functions, prints the results, and explains errors.
 
+mod admin;
 mod channels;
 mod cli;
 mod keys;
@@ -18,30 +19,19 @@ mod tests;
 use std::fmt::Display;
 use std::io::Write;
 
-use jiff::Timestamp;
 use serde::Serialize;
 use shared::clock::{Clock, to_second};
 use shared::id::Ids;
 use shared::random::Random;
-use shared::store::{Denied, Failure, Store};
+use shared::store::{OrganizationError, Store, StoreError};
 
+use admin::Admin;
 pub use cli::Cli;
 use cli::{
     ChannelCommand, Command, KeyCommand, MemberCommand, OrganizationCommand, TableCommand, UsageCommand,
 };
 
-/// What the commands work with.
-struct Admin {
-    store: Store,
-    now: Timestamp,
-    ids: Ids,
-    random: Random,
-}
-
-/// How many identifiers are drawn for a new thing: one may, rarely, be in use already.
-const DRAWS: usize = 3;
-
-/// Carries out one command and writes its answer to `out`, or says in a sentence why it could not.
+/// Runs one command and writes its result to `out`. Returns an error as a sentence.
 pub async fn run(
     cli: Cli,
     store: Store,
@@ -51,13 +41,18 @@ pub async fn run(
 ) -> Result<(), String> {
     let admin = Admin { store, now: to_second(clock.now()), ids: Ids::new(clock, random.clone()), random };
     let Cli { table, endpoint, json, command } = cli;
-    let answer = perform(command, json, &table, &admin).await;
-    let answer = answer.map_err(|denied| sentence(&denied, &table, endpoint.as_deref()))?;
-    let written = out.write_all(answer.as_bytes()).and_then(|()| out.flush());
-    written.map_err(|error| format!("It is done, but the answer could not be written: {error}."))
+    let result = execute(command, json, &table, &admin).await;
+    let output = result.map_err(|error| explain(&error, &table, endpoint.as_deref()))?;
+    let written = out.write_all(output.as_bytes()).and_then(|()| out.flush());
+    written.map_err(|error| format!("The command succeeded, but its output could not be written: {error}."))
 }
 
-async fn perform(command: Command, json: bool, table: &str, admin: &Admin) -> Result<String, Denied> {
+async fn execute(
+    command: Command,
+    json: bool,
+    table: &str,
+    admin: &Admin,
+) -> Result<String, OrganizationError> {
     use {ChannelCommand as Channel, KeyCommand as Key, OrganizationCommand as Organization};
     match command {
         Command::Table(TableCommand::Create) => render(json, &table::create(admin, table).await?),
@@ -106,44 +101,47 @@ async fn perform(command: Command, json: bool, table: &str, admin: &Admin) -> Re
     }
 }
 
-fn render(json: bool, answer: &(impl Serialize + Display)) -> Result<String, Denied> {
+fn render(json: bool, result: &(impl Serialize + Display)) -> Result<String, OrganizationError> {
     if !json {
-        return Ok(format!("{answer}\n"));
+        return Ok(format!("{result}\n"));
     }
-    let text = serde_json::to_string_pretty(answer);
-    let text = text.map_err(|error| Failure::Internal(format!("the answer cannot be written: {error}")))?;
+    let text = serde_json::to_string_pretty(result);
+    let text =
+        text.map_err(|error| StoreError::Internal(format!("the result cannot be written as JSON: {error}")))?;
     Ok(format!("{text}\n"))
 }
 
-/// Why nothing was done, and what to do about it where that is known.
-fn sentence(denied: &Denied, table: &str, endpoint: Option<&str>) -> String {
-    match denied {
-        Denied::NoSuchOrganization => {
-            "There is no such organization; `rolecall-admin organization list` shows those there are."
+/// Explains an error in a sentence, with what to do about it where possible.
+fn explain(error: &OrganizationError, table: &str, endpoint: Option<&str>) -> String {
+    match error {
+        OrganizationError::NoSuchOrganization => {
+            "The organization does not exist; list all with `rolecall-admin organization list`.".to_owned()
+        }
+        OrganizationError::NoSuchKey => {
+            "The organization has no such key in this mode; list all with `rolecall-admin key list`."
                 .to_owned()
         }
-        Denied::NoSuchKey => {
-            "The organization has no such key in this mode; `rolecall-admin key list` shows those there are."
-                .to_owned()
+        OrganizationError::NoSuchMember => {
+            "The organization has no such member; list all with `rolecall-admin member list`.".to_owned()
         }
-        Denied::NoSuchMember => {
-            "The organization has no such member; `rolecall-admin member list` shows those there are."
-                .to_owned()
+        OrganizationError::SlugTaken => {
+            "The slug is taken by another organization; choose one with --slug.".to_owned()
         }
-        Denied::SlugTaken => "The slug is taken by another organization; choose one with --slug.".to_owned(),
-        Denied::Exists => "The identifiers that were drawn are in use; run the command again.".to_owned(),
-        Denied::Failed(Failure::Internal(text)) if text.contains("ResourceNotFoundException") => {
-            format!("There is no table {table}; create it with `rolecall-admin table create`.")
+        OrganizationError::Exists => "No unused identifier was found; run the command again.".to_owned(),
+        OrganizationError::Store(StoreError::Internal(text))
+            if text.contains("ResourceNotFoundException") =>
+        {
+            format!("The table {table} does not exist; create it with `rolecall-admin table create`.")
         }
-        Denied::Failed(Failure::Unavailable(text)) if text == "not reachable" => match endpoint {
-            Some(endpoint) => format!("DynamoDB is not reachable at {endpoint}."),
+        OrganizationError::Store(StoreError::Unavailable(text)) if text == "not reachable" => match endpoint {
+            Some(endpoint) => format!("DynamoDB cannot be reached at {endpoint}."),
             None => {
-                "AWS is not reachable: set AWS_REGION and credentials, or name a DynamoDB with --endpoint."
+                "AWS cannot be reached: set AWS_REGION and credentials, or choose a DynamoDB with --endpoint."
                     .to_owned()
             }
         },
-        Denied::TooManyKeys | Denied::EmailTaken | Denied::Failed(_) => {
-            let text = denied.to_string();
+        OrganizationError::TooManyKeys | OrganizationError::EmailTaken | OrganizationError::Store(_) => {
+            let text = error.to_string();
             let mut letters = text.chars();
             let first = letters.next().map(|letter| letter.to_ascii_uppercase());
             first.into_iter().chain(letters).chain(['.']).collect()

@@ -1,4 +1,4 @@
-//! The administration tool's entry: arguments and environment in, exit code out.
+//! The entry point of the administration tool.
 
 use std::process::ExitCode;
 
@@ -14,11 +14,11 @@ use tracing_subscriber::util::SubscriberInitExt;
 #[tokio::main(flavor = "current_thread")]
 async fn main() -> ExitCode {
     let cli = Cli::parse();
-    // Where AWS's configuration is looked for in vain is told by the sentence in the end.
+    // The final error message already says what is missing in AWS's configuration.
     let filter = Targets::new().with_default(Level::WARN).with_target("aws_config", Level::ERROR);
     let lines = tracing_subscriber::fmt::layer().with_writer(std::io::stderr).with_target(false);
     tracing_subscriber::registry().with(lines).with(filter).init();
-    match perform(cli).await {
+    match execute(cli).await {
         Ok(()) => ExitCode::SUCCESS,
         Err(sentence) => {
             eprintln!("{sentence}");
@@ -27,7 +27,7 @@ async fn main() -> ExitCode {
     }
 }
 
-async fn perform(cli: Cli) -> Result<(), String> {
+async fn execute(cli: Cli) -> Result<(), String> {
     let store = cli.store().await;
     run(cli, store, Clock::system(), Random::system()?, &mut std::io::stdout()).await
 }

@@ -1,21 +1,21 @@
-//! The members' commands. A link to a password is shown here once, by `create` and `link`, and nowhere else.
+//! The `member` commands. Only `create` and `link` print a password link, once.
 
 use std::fmt;
 
 use jiff::Timestamp;
 use serde::Serialize;
 use shared::id::Id;
-use shared::membership;
 use shared::model::{Member, Mode, Tenant};
-use shared::store::{Denied, Failure, Refusal, Writes};
+use shared::services::membership;
+use shared::store::{CommitError, OrganizationError, StoreError, Transaction};
 
-use crate::Admin;
+use crate::admin::Admin;
 use crate::cli::{NewLink, NewMember};
-use crate::output::{columns, line, or_dash};
+use crate::output::{line, or_dash, table};
 
-/// A member with a link that was just made. It shows the link.
+/// A member with a new password link.
 #[derive(Serialize)]
-pub(crate) struct Linked {
+pub(crate) struct LinkedMember {
     id: Id,
     organization_id: Id,
     name: String,
@@ -25,9 +25,9 @@ pub(crate) struct Linked {
     link_expires_at: Option<Timestamp>,
 }
 
-/// A member, as others see them.
+/// A member in a list.
 #[derive(Serialize)]
-pub(crate) struct Shown {
+pub(crate) struct Summary {
     id: Id,
     name: String,
     email: String,
@@ -39,7 +39,7 @@ pub(crate) struct Shown {
 /// All members of an organization.
 #[derive(Serialize)]
 #[serde(transparent)]
-pub(crate) struct ShownMembers(Vec<Shown>);
+pub(crate) struct Summaries(Vec<Summary>);
 
 /// A member who was removed.
 #[derive(Serialize)]
@@ -48,32 +48,32 @@ pub(crate) struct Removed {
     email: String,
 }
 
-pub(crate) async fn create(admin: &Admin, new: NewMember) -> Result<Linked, Denied> {
+pub(crate) async fn create(admin: &Admin, new: NewMember) -> Result<LinkedMember, OrganizationError> {
     let tenant = Tenant { organization: new.organization, mode: Mode::Live };
-    admin.store.find_organization(tenant).await?.ok_or(Denied::NoSuchOrganization)?;
+    admin.store.find_organization(tenant).await?.ok_or(OrganizationError::NoSuchOrganization)?;
     let member = Member::invited(admin.ids.next(), new.email, new.name, new.role, admin.now);
     let (member, link) = linked(admin, tenant, member, &new.base_url);
-    let mut writes = Writes::new(tenant);
-    writes.insert_member(&member)?;
-    admin.store.commit(writes).await.map_err(denied)?;
-    Ok(Linked::of(tenant, member, link))
+    let mut transaction = Transaction::new(tenant);
+    transaction.insert_member(&member)?;
+    admin.store.commit(transaction).await.map_err(organization_error)?;
+    Ok(LinkedMember::of(tenant, member, link))
 }
 
-pub(crate) async fn link(admin: &Admin, new: NewLink) -> Result<Linked, Denied> {
+pub(crate) async fn link(admin: &Admin, new: NewLink) -> Result<LinkedMember, OrganizationError> {
     let tenant = Tenant { organization: new.organization, mode: Mode::Live };
-    let member = find(admin, new.organization, new.id).await?;
-    let (member, link) = linked(admin, tenant, member, &new.base_url);
-    let mut writes = Writes::new(tenant);
-    writes.replace_member(&member)?;
-    admin.store.commit(writes).await.map_err(denied)?;
-    Ok(Linked::of(tenant, member, link))
+    let before = find(admin, new.organization, new.id).await?;
+    let (member, link) = linked(admin, tenant, before.clone(), &new.base_url);
+    let mut transaction = Transaction::new(tenant);
+    transaction.replace_member(&before, &member)?;
+    admin.store.commit(transaction).await.map_err(organization_error)?;
+    Ok(LinkedMember::of(tenant, member, link))
 }
 
-pub(crate) async fn list(admin: &Admin, organization: Id) -> Result<ShownMembers, Denied> {
+pub(crate) async fn list(admin: &Admin, organization: Id) -> Result<Summaries, OrganizationError> {
     let tenant = Tenant { organization, mode: Mode::Live };
-    admin.store.find_organization(tenant).await?.ok_or(Denied::NoSuchOrganization)?;
+    admin.store.find_organization(tenant).await?.ok_or(OrganizationError::NoSuchOrganization)?;
     let members = admin.store.list_members(organization).await?;
-    let shown = members.into_iter().map(|member| Shown {
+    let members = members.into_iter().map(|member| Summary {
         id: member.id,
         name: member.name.as_str().to_owned(),
         email: member.email.as_str().to_owned(),
@@ -81,33 +81,33 @@ pub(crate) async fn list(admin: &Admin, organization: Id) -> Result<ShownMembers
         state: if member.password.is_some() { "active" } else { "invited" },
         created_at: member.created_at,
     });
-    Ok(ShownMembers(shown.collect()))
+    Ok(Summaries(members.collect()))
 }
 
-pub(crate) async fn remove(admin: &Admin, organization: Id, id: Id) -> Result<Removed, Denied> {
+pub(crate) async fn remove(admin: &Admin, organization: Id, id: Id) -> Result<Removed, OrganizationError> {
     let member = find(admin, organization, id).await?;
     let removed = membership::remove(&admin.store, organization, &member, None, admin.now);
-    removed.await.map_err(denied)?;
+    removed.await.map_err(organization_error)?;
     Ok(Removed { id, email: member.email.as_str().to_owned() })
 }
 
-async fn find(admin: &Admin, organization: Id, id: Id) -> Result<Member, Denied> {
-    admin.store.find_member(organization, id).await?.ok_or(Denied::NoSuchMember)
+async fn find(admin: &Admin, organization: Id, id: Id) -> Result<Member, OrganizationError> {
+    admin.store.find_member(organization, id).await?.ok_or(OrganizationError::NoSuchMember)
 }
 
 fn linked(admin: &Admin, tenant: Tenant, member: Member, base_url: &str) -> (Member, String) {
-    membership::linked(tenant.organization, member, base_url, &admin.random, admin.now)
+    membership::create_link(tenant.organization, member, base_url, &admin.random, admin.now)
 }
 
-fn denied(refusal: Refusal) -> Denied {
-    match refusal {
-        Refusal::EmailTaken => Denied::EmailTaken,
-        Refusal::Failed(failure) => failure.into(),
-        refusal => Failure::Unavailable(refusal.to_string()).into(),
+fn organization_error(error: CommitError) -> OrganizationError {
+    match error {
+        CommitError::EmailTaken => OrganizationError::EmailTaken,
+        CommitError::Store(error) => error.into(),
+        error => StoreError::Unavailable(error.to_string()).into(),
     }
 }
 
-impl Linked {
+impl LinkedMember {
     fn of(tenant: Tenant, member: Member, link: String) -> Self {
         Self {
             id: member.id,
@@ -121,20 +121,23 @@ impl Linked {
     }
 }
 
-impl fmt::Display for Linked {
+impl fmt::Display for LinkedMember {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { id, email, role, link, .. } = self;
         writeln!(f, "{link}\n")?;
-        writeln!(f, "Send it to {email}: whoever opens it sets the password. It cannot be shown again.")?;
-        let until = or_dash(self.link_expires_at);
-        write!(f, "It works once, until {until}. {} is the {role} {id}.", line(&self.name))
+        writeln!(
+            f,
+            "Send it to {email}: anyone who opens it can set the password. It cannot be shown again."
+        )?;
+        let expires_at = or_dash(self.link_expires_at);
+        write!(f, "It works once and expires at {expires_at}. {} is the {role} {id}.", line(&self.name))
     }
 }
 
-impl fmt::Display for ShownMembers {
+impl fmt::Display for Summaries {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         if self.0.is_empty() {
-            return write!(f, "The organization has no members.");
+            return write!(f, "No members.");
         }
         let rows = self.0.iter().map(|member| {
             [
@@ -146,7 +149,7 @@ impl fmt::Display for ShownMembers {
                 line(&member.name),
             ]
         });
-        columns(f, ["ID", "ROLE", "STATE", "CREATED", "E-MAIL", "NAME"], rows)
+        table(f, ["ID", "ROLE", "STATE", "CREATED", "E-MAIL", "NAME"], rows)
     }
 }
 
@@ -154,7 +157,7 @@ impl fmt::Display for Removed {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(
             f,
-            "{} is no longer a member: every session and connected application of theirs has ended.",
+            "{} is no longer a member; all their sessions and connected applications have been ended.",
             self.email
         )
     }

@@ -1,4 +1,4 @@
-//! The organizations' commands.
+//! The `organization` commands.
 
 use std::cmp::Reverse;
 use std::fmt;
@@ -7,13 +7,13 @@ use jiff::Timestamp;
 use serde::Serialize;
 use shared::id::Id;
 use shared::model::{Mode, Organization, Plan, Tenant};
-use shared::store::{Denied, Page, REGISTRY_SHARDS};
+use shared::store::{OrganizationError, Paging, REGISTRY_SHARDS};
 
+use crate::admin::{Admin, ID_ATTEMPTS};
 use crate::cli::NewOrganization;
-use crate::output::{columns, line};
-use crate::{Admin, DRAWS};
+use crate::output::{line, table};
 
-/// An organization as the list shows it.
+/// An organization in a list.
 #[derive(Serialize)]
 pub(crate) struct Summary {
     id: Id,
@@ -29,29 +29,29 @@ pub(crate) struct Summary {
 #[serde(transparent)]
 pub(crate) struct Summaries(Vec<Summary>);
 
-/// An organization, with what only one of its modes has.
+/// An organization with the slugs of both its modes.
 #[derive(Serialize)]
-pub(crate) struct Whole {
+pub(crate) struct Detail {
     #[serde(flatten)]
     summary: Summary,
     test_slug: String,
 }
 
-pub(crate) async fn create(admin: &Admin, new: NewOrganization) -> Result<Whole, Denied> {
-    for _ in 0..DRAWS {
+pub(crate) async fn create(admin: &Admin, new: NewOrganization) -> Result<Detail, OrganizationError> {
+    for _ in 0..ID_ATTEMPTS {
         let (id, slug) = (admin.ids.next(), new.slug.clone());
         match admin.store.create_organization(id, &new.name, slug, new.plan, admin.now).await {
-            Err(Denied::Exists) => {}
-            made => return made.map(|made| Whole::of(&made)),
+            Err(OrganizationError::Exists) => {}
+            created => return created.map(|created| Detail::of(&created)),
         }
     }
-    Err(Denied::Exists)
+    Err(OrganizationError::Exists)
 }
 
-pub(crate) async fn list(admin: &Admin) -> Result<Summaries, Denied> {
+pub(crate) async fn list(admin: &Admin) -> Result<Summaries, OrganizationError> {
     let mut all = Vec::new();
     for shard in 0..REGISTRY_SHARDS {
-        let mut page = Page { limit: 100, before: None };
+        let mut page = Paging { limit: 100, before: None };
         loop {
             let listed = admin.store.list_organizations(shard, &page).await?;
             all.extend(listed.items.iter().map(Summary::of));
@@ -63,20 +63,20 @@ pub(crate) async fn list(admin: &Admin) -> Result<Summaries, Denied> {
     Ok(Summaries(all))
 }
 
-pub(crate) async fn show(admin: &Admin, organization: Id) -> Result<Whole, Denied> {
+pub(crate) async fn show(admin: &Admin, organization: Id) -> Result<Detail, OrganizationError> {
     let find = async |mode| {
         let found = admin.store.find_organization(Tenant { organization, mode }).await?;
-        found.ok_or(Denied::NoSuchOrganization)
+        found.ok_or(OrganizationError::NoSuchOrganization)
     };
-    Ok(Whole::of(&[find(Mode::Live).await?, find(Mode::Test).await?]))
+    Ok(Detail::of(&[find(Mode::Live).await?, find(Mode::Test).await?]))
 }
 
-pub(crate) async fn plan(admin: &Admin, id: Id, plan: Plan) -> Result<Whole, Denied> {
+pub(crate) async fn plan(admin: &Admin, id: Id, plan: Plan) -> Result<Detail, OrganizationError> {
     admin.store.set_plan(id, plan).await?;
     show(admin, id).await
 }
 
-pub(crate) async fn suspend(admin: &Admin, id: Id, suspended: bool) -> Result<Whole, Denied> {
+pub(crate) async fn suspend(admin: &Admin, id: Id, suspended: bool) -> Result<Detail, OrganizationError> {
     admin.store.set_suspended(id, suspended).await?;
     show(admin, id).await
 }
@@ -93,12 +93,12 @@ impl Summary {
         }
     }
 
-    const fn standing(&self) -> &'static str {
+    const fn status(&self) -> &'static str {
         if self.suspended { "suspended" } else { "active" }
     }
 }
 
-impl Whole {
+impl Detail {
     fn of([live, test]: &[Organization; 2]) -> Self {
         Self { summary: Summary::of(live), test_slug: test.slug.to_string() }
     }
@@ -107,24 +107,23 @@ impl Whole {
 impl fmt::Display for Summaries {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         if self.0.is_empty() {
-            return write!(f, "There are no organizations.");
+            return write!(f, "No organizations.");
         }
-        let rows = self.0.iter().map(|one| {
-            let (plan, standing) = (one.plan.to_owned(), one.standing().to_owned());
+        let rows = self.0.iter().map(|summary| {
             [
-                one.id.to_string(),
-                plan,
-                standing,
-                one.created_at.to_string(),
-                one.slug.clone(),
-                line(&one.name),
+                summary.id.to_string(),
+                summary.plan.to_owned(),
+                summary.status().to_owned(),
+                summary.created_at.to_string(),
+                summary.slug.clone(),
+                line(&summary.name),
             ]
         });
-        columns(f, ["ID", "PLAN", "STANDING", "CREATED", "SLUG", "NAME"], rows)
+        table(f, ["ID", "PLAN", "STATUS", "CREATED", "SLUG", "NAME"], rows)
     }
 }
 
-impl fmt::Display for Whole {
+impl fmt::Display for Detail {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { summary, test_slug } = self;
         writeln!(f, "id         {}", summary.id)?;
@@ -132,7 +131,7 @@ impl fmt::Display for Whole {
         writeln!(f, "slug       {}", summary.slug)?;
         writeln!(f, "test slug  {test_slug}")?;
         writeln!(f, "plan       {}", summary.plan)?;
-        writeln!(f, "standing   {}", summary.standing())?;
+        writeln!(f, "status     {}", summary.status())?;
         write!(f, "created    {}", summary.created_at)
     }
 }

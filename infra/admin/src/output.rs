@@ -1,14 +1,14 @@
-//! The readable form of answers: columns, and values that fit on one line.
+//! Text output: tables, and values on one line.
 
 use std::fmt;
 
-/// Writes `rows` under `head` in columns; the last column may be as wide as it likes.
-pub(crate) fn columns<const N: usize>(
+/// Writes a table with a header row. The last column has any width.
+pub(crate) fn table<const N: usize>(
     f: &mut fmt::Formatter<'_>,
-    head: [&str; N],
+    header: [&str; N],
     rows: impl IntoIterator<Item = [String; N]>,
 ) -> fmt::Result {
-    let mut lines = vec![head.map(str::to_owned)];
+    let mut lines = vec![header.map(str::to_owned)];
     lines.extend(rows);
     let width = |column: usize| lines.iter().map(|line| line[column].chars().count()).max().unwrap_or(0);
     let widths: [usize; N] = std::array::from_fn(width);
@@ -27,12 +27,12 @@ pub(crate) fn columns<const N: usize>(
     Ok(())
 }
 
-/// A name as one line: it may hold newlines and tabs.
+/// A name on one line; names may contain newlines and tabs.
 pub(crate) fn line(name: &str) -> String {
     name.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
-/// A value, or a dash where there is none.
+/// A value, or a dash for `None`.
 pub(crate) fn or_dash<T: fmt::Display>(value: Option<T>) -> String {
     value.map_or_else(|| "-".to_owned(), |value| value.to_string())
 }

@@ -1,20 +1,20 @@
-//! The table's command.
+//! The `table` command.
 
 use std::fmt;
 
 use serde::Serialize;
-use shared::store::Denied;
+use shared::store::OrganizationError;
 
-use crate::Admin;
+use crate::admin::Admin;
 
-/// Whether the table had to be created.
+/// Whether the table was created or existed before.
 #[derive(Serialize)]
 pub(crate) struct Created {
     table: String,
     created: bool,
 }
 
-pub(crate) async fn create(admin: &Admin, table: &str) -> Result<Created, Denied> {
+pub(crate) async fn create(admin: &Admin, table: &str) -> Result<Created, OrganizationError> {
     Ok(Created { table: table.to_owned(), created: admin.store.create_table().await? })
 }
 
@@ -24,7 +24,7 @@ impl fmt::Display for Created {
         if *created {
             write!(f, "Created the table {table}.")
         } else {
-            write!(f, "The table {table} exists already.")
+            write!(f, "The table {table} already exists.")
         }
     }
 }

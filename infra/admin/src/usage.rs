@@ -1,4 +1,4 @@
-//! The usage command.
+//! The `usage` command.
 
 use std::fmt;
 
@@ -6,10 +6,10 @@ use jiff::SignedDuration;
 use serde::Serialize;
 use shared::id::Id;
 use shared::model::{Day, Tenant};
-use shared::store::{Denied, Page, UsageDay};
+use shared::store::{OrganizationError, Paging, UsageDay};
 
-use crate::Admin;
-use crate::output::columns;
+use crate::admin::Admin;
+use crate::output::table;
 
 /// The requests of one mode of an organization.
 #[derive(Serialize)]
@@ -22,19 +22,20 @@ pub(crate) struct Usage {
     history: Vec<UsageDay>,
 }
 
-pub(crate) async fn show(admin: &Admin, tenant: Tenant, days: u32) -> Result<Usage, Denied> {
-    let organization = admin.store.find_organization(tenant).await?.ok_or(Denied::NoSuchOrganization)?;
+pub(crate) async fn show(admin: &Admin, tenant: Tenant, days: u32) -> Result<Usage, OrganizationError> {
+    let organization =
+        admin.store.find_organization(tenant).await?.ok_or(OrganizationError::NoSuchOrganization)?;
     let day = Day::of(admin.now);
     let today = UsageDay { day, requests: admin.store.requests_on(tenant, day).await? };
-    let back = SignedDuration::from_hours(24 * i64::from(days));
-    let first = admin.now.saturating_sub(back).map_or(day, Day::of);
+    let period = SignedDuration::from_hours(24 * i64::from(days));
+    let first = admin.now.saturating_sub(period).map_or(day, Day::of);
     let mut history = Vec::new();
-    let mut page = Page { limit: 100, before: None };
+    let mut page = Paging { limit: 100, before: None };
     loop {
         let listed = admin.store.list_usage(tenant, &page).await?;
-        let (wanted, older): (Vec<_>, Vec<_>) =
+        let (in_period, older): (Vec<_>, Vec<_>) =
             listed.items.into_iter().partition(|usage| usage.day >= first);
-        history.extend(wanted);
+        history.extend(in_period);
         match listed.next {
             Some(next) if older.is_empty() => page.before = Some(next),
             _ => break,
@@ -55,6 +56,6 @@ impl fmt::Display for Usage {
         let limit = self.requests_per_day.map(|limit| format!(" of {limit}")).unwrap_or_default();
         let today = [self.today.day.to_string(), format!("{}{limit} so far", self.today.requests)];
         let days = self.history.iter().map(|usage| [usage.day.to_string(), usage.requests.to_string()]);
-        columns(f, ["DAY", "REQUESTS"], std::iter::once(today).chain(days))
+        table(f, ["DAY", "REQUESTS"], std::iter::once(today).chain(days))
     }
 }

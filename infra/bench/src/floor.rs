@@ -1,4 +1,4 @@
-//! The floor: the smallest function that `lambda_http` makes, which every other function is compared with.
+//! The floor: the smallest possible `lambda_http` function, which every function is compared with.
 
 use lambda_http::{Body, Error, Request, Response, run, service_fn};
 

@@ -1,4 +1,4 @@
-//! The floor with a TLS handshake before its first event: the same library, roots and host as `roles_tls`.
+//! The floor with a TLS handshake before its first event, with the same library, roots and host as `roles_tls`.
 
 use std::sync::Arc;
 

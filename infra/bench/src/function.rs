@@ -1,4 +1,4 @@
-//! The functions, what each is compared by, and one start of one of them.
+//! The functions to measure, and the measurement of one start.
 
 use std::fs;
 use std::path::Path;
@@ -14,37 +14,37 @@ use crate::tls::Endpoint;
 
 /// How many warm calls follow the first one.
 const WARM_CALLS: usize = 20;
-/// How long a function may take for anything, before the measurement is given up.
-const PATIENCE: Duration = Duration::from_secs(30);
+/// How long to wait for a function before giving up.
+const TIMEOUT: Duration = Duration::from_secs(30);
 
-/// A function, and an event that can be repeated.
+/// A function, and an event that can be sent repeatedly.
 pub(crate) struct Function {
-    /// Its package, and its binary.
+    /// The name of the binary.
     pub(crate) name: &'static str,
     event: &'static str,
-    /// What it is made of, which decides its limits.
+    /// The kind of function, which determines its limits.
     pub(crate) kind: Kind,
 }
 
-/// What a function is made of.
+/// The kinds of functions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Kind {
-    /// Nothing but `lambda_http`.
+    /// `lambda_http` and nothing else.
     Floor,
-    /// It uses no database.
+    /// Without a database.
     Static,
-    /// It uses the database.
+    /// With the database.
     Database,
-    /// It uses the database, and has pages or calls outside services.
+    /// With the database, and with pages or calls to outside services.
     Wide,
 }
 
-/// What everything is compared with.
+/// The floor, which every function is compared with.
 pub(crate) const FLOOR: Function = Function::new("floor", "default_not_found", Kind::Floor);
-/// The same with a TLS handshake.
+/// The floor with a TLS handshake.
 pub(crate) const FLOOR_TLS: Function = Function::new("floor_tls", "default_not_found", Kind::Floor);
 
-/// Every function of the deployment; `roles` once more over TLS.
+/// All deployed functions, and `roles` a second time over TLS.
 const FUNCTIONS: &[Function] = &[
     Function::new("candidates", "candidates_show", Kind::Wide),
     Function::new("careers", "careers_show", Kind::Wide),
@@ -64,41 +64,41 @@ const FUNCTIONS: &[Function] = &[
     Function::new("voice_webhook", "voice_webhook_receive", Kind::Wide),
 ];
 
-/// What one start showed.
+/// The measurements of one start.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Measured {
-    /// The binary, in bytes.
+    /// The size of the binary, in bytes.
     pub(crate) size: u64,
-    /// CPU from exec to the first poll.
+    /// CPU time from exec to the first poll.
     pub(crate) start: Duration,
-    /// Page faults until then.
+    /// Page faults from exec to the first poll.
     pub(crate) faults: u64,
     /// Peak memory after all calls, in KB.
     pub(crate) memory: u64,
-    /// From the first event to its answer.
+    /// The time of the first call.
     pub(crate) first: Duration,
-    /// The same, of the later ones.
+    /// The median time of a warm call.
     pub(crate) warm: Duration,
-    /// CPU of a later one.
+    /// The mean CPU time of a warm call.
     pub(crate) warm_cpu: Duration,
 }
 
 impl Measured {
-    /// Of each figure the median.
+    /// The median of each measurement.
     pub(crate) fn median(starts: &[Self]) -> Self {
-        fn median<T: Ord + Copy + Default>(starts: &[Measured], figure: impl Fn(&Measured) -> T) -> T {
-            let mut figures: Vec<_> = starts.iter().map(figure).collect();
-            figures.sort_unstable();
-            figures.get(figures.len() / 2).copied().unwrap_or_default()
+        fn median<T: Ord + Copy + Default>(starts: &[Measured], value: impl Fn(&Measured) -> T) -> T {
+            let mut values: Vec<_> = starts.iter().map(value).collect();
+            values.sort_unstable();
+            values.get(values.len() / 2).copied().unwrap_or_default()
         }
         Self {
-            size: median(starts, |one| one.size),
-            start: median(starts, |one| one.start),
-            faults: median(starts, |one| one.faults),
-            memory: median(starts, |one| one.memory),
-            first: median(starts, |one| one.first),
-            warm: median(starts, |one| one.warm),
-            warm_cpu: median(starts, |one| one.warm_cpu),
+            size: median(starts, |start| start.size),
+            start: median(starts, |start| start.start),
+            faults: median(starts, |start| start.faults),
+            memory: median(starts, |start| start.memory),
+            first: median(starts, |start| start.first),
+            warm: median(starts, |start| start.warm),
+            warm_cpu: median(starts, |start| start.warm_cpu),
         }
     }
 }
@@ -113,12 +113,12 @@ impl Function {
         self.name.ends_with("_tls")
     }
 
-    /// Whether its event makes it ask the database. A callback as old as the recorded one is refused before.
-    pub(crate) fn asks_database(&self) -> bool {
+    /// Whether its event leads to a database call. (The webhook rejects its event earlier, as the callback is too old.)
+    pub(crate) fn uses_database(&self) -> bool {
         matches!(self.kind, Kind::Database | Kind::Wide) && self.name != "voice_webhook"
     }
 
-    /// The functions of these names; all of them where none is named.
+    /// The functions with these names, or all if there are no names.
     pub(crate) fn choose(names: &[String]) -> Result<Vec<&'static Self>, String> {
         if names.is_empty() {
             return Ok(FUNCTIONS.iter().collect());
@@ -126,13 +126,13 @@ impl Function {
         let find = |name: &String| {
             FUNCTIONS
                 .iter()
-                .find(|one| one.name == name)
-                .ok_or_else(|| format!("no function is called {name}"))
+                .find(|function| function.name == name)
+                .ok_or_else(|| format!("the function {name} does not exist"))
         };
         names.iter().map(find).collect()
     }
 
-    /// Starts it once, and calls it.
+    /// Starts the function once and calls it.
     #[expect(clippy::disallowed_methods, reason = "a measurement needs the real clock")]
     pub(crate) async fn measure(
         &self,
@@ -142,10 +142,11 @@ impl Function {
     ) -> Result<Measured, String> {
         let failed = |what: &str, error: std::io::Error| format!("{}: {what}: {error}", self.name);
         let binary = binaries.join(self.name);
-        let size = fs::metadata(&binary).map_err(|error| failed("no binary", error))?.len();
+        let size = fs::metadata(&binary).map_err(|error| failed("the binary is missing", error))?.len();
         let event = self.event()?;
         let dynamodb = if self.is_over_tls() { &tls.url } else { dynamodb };
-        let mut api = RuntimeApi::start().await.map_err(|error| failed("no runtime API", error))?;
+        let mut api =
+            RuntimeApi::start().await.map_err(|error| failed("the runtime API cannot be started", error))?;
         let mut process = Command::new(&binary)
             .env_clear()
             .envs(environment(api.address(), dynamodb))
@@ -155,18 +156,18 @@ impl Function {
             .stderr(Stdio::inherit())
             .kill_on_drop(true)
             .spawn()
-            .map_err(|error| failed("cannot be started", error))?;
+            .map_err(|error| failed("the function cannot be started", error))?;
         let id = process.id().ok_or("the process has ended")?;
-        let first_poll = patiently(api.poll()).await?;
+        let first_poll = with_timeout(api.poll()).await?;
         let (start, faults) = (cpu(id).await?, faults(id)?);
         let calls = async |poll: Poll, calls: usize, api: &mut RuntimeApi| {
             let (mut poll, mut times) = (poll, Vec::new());
             for _ in 0..calls {
                 let sent = Instant::now();
-                let answer = patiently(api.invoke(poll, event.clone())).await?;
+                let response = with_timeout(api.invoke(poll, event.clone())).await?;
                 times.push(sent.elapsed());
-                self.check(&answer)?;
-                poll = patiently(api.poll()).await?;
+                self.check(&response)?;
+                poll = with_timeout(api.poll()).await?;
             }
             times.sort_unstable();
             Ok::<_, String>((poll, times.get(calls / 2).copied().unwrap_or_default()))
@@ -176,7 +177,7 @@ impl Function {
         let (_poll, warm) = calls(poll, WARM_CALLS, &mut api).await?;
         let after_warm = cpu(id).await?;
         let memory = memory(id)?;
-        process.kill().await.map_err(|error| failed("cannot be ended", error))?;
+        process.kill().await.map_err(|error| failed("the function cannot be stopped", error))?;
         Ok(Measured {
             size,
             start,
@@ -188,7 +189,7 @@ impl Function {
         })
     }
 
-    /// The recorded event, without the key by which a repetition would be known.
+    /// The sample event, without the idempotency key, which would turn further calls into replays.
     fn event(&self) -> Result<Bytes, String> {
         let file = format!("events/{}.json", self.event);
         let text = fs::read(&file).map_err(|error| format!("{file}: {error}"))?;
@@ -199,22 +200,22 @@ impl Function {
         Ok(Bytes::from(event.to_string()))
     }
 
-    /// What was measured must have worked.
-    fn check(&self, answer: &[u8]) -> Result<(), String> {
-        let answer: Value = serde_json::from_slice(answer).map_err(|error| {
-            format!("{}: no answer: {error}: {}", self.name, String::from_utf8_lossy(answer))
+    /// Checks that the call succeeded.
+    fn check(&self, response: &[u8]) -> Result<(), String> {
+        let response: Value = serde_json::from_slice(response).map_err(|error| {
+            format!("{}: invalid response: {error}: {}", self.name, String::from_utf8_lossy(response))
         })?;
-        match answer["statusCode"].as_u64() {
-            Some(500..) => Err(format!("{}: {answer}", self.name)),
-            None if answer.get("failed").is_none_or(|failed| failed != 0) && self.kind != Kind::Floor => {
-                Err(format!("{}: {answer}", self.name))
+        match response["statusCode"].as_u64() {
+            Some(500..) => Err(format!("{}: {response}", self.name)),
+            None if response.get("failed").is_none_or(|failed| failed != 0) && self.kind != Kind::Floor => {
+                Err(format!("{}: {response}", self.name))
             }
             _ => Ok(()),
         }
     }
 }
 
-/// What Lambda and the template tell a function.
+/// The environment variables that Lambda and the template set.
 fn environment<'a>(runtime_api: &'a str, dynamodb: &'a str) -> [(&'static str, &'a str); 13] {
     [
         ("AWS_LAMBDA_RUNTIME_API", runtime_api),
@@ -233,11 +234,12 @@ fn environment<'a>(runtime_api: &'a str, dynamodb: &'a str) -> [(&'static str, &
     ]
 }
 
-async fn patiently<T>(wait: impl Future<Output = Result<T, String>>) -> Result<T, String> {
-    tokio::time::timeout(PATIENCE, wait).await.map_err(|_| "the function does not answer".to_owned())?
+async fn with_timeout<T>(wait: impl Future<Output = Result<T, String>>) -> Result<T, String> {
+    tokio::time::timeout(TIMEOUT, wait).await.map_err(|_| "the function does not respond".to_owned())?
 }
 
-/// The CPU time of all threads of a process, once all of them are waiting: Linux counts what a running one has used late.
+/// The CPU time of all threads of a process, once all of them are waiting: Linux updates the count of a running thread
+/// late.
 async fn cpu(id: u32) -> Result<Duration, String> {
     loop {
         let (mut waiting, mut nanoseconds) = (true, 0);
@@ -248,7 +250,7 @@ async fn cpu(id: u32) -> Result<Duration, String> {
             waiting &= stat(&read("stat")?, 0)? == "S";
             let spent = read("schedstat")?;
             let spent = spent.split(' ').next().and_then(|spent| spent.parse::<u64>().ok());
-            nanoseconds += spent.ok_or("Linux does not count CPU time here")?;
+            nanoseconds += spent.ok_or("this Linux does not report CPU time")?;
         }
         if waiting {
             return Ok(Duration::from_nanos(nanoseconds));
@@ -257,25 +259,25 @@ async fn cpu(id: u32) -> Result<Duration, String> {
     }
 }
 
-/// The page faults of a process, those that read from the disk included.
+/// The page faults of a process, both minor and major.
 fn faults(id: u32) -> Result<u64, String> {
     let line = fs::read_to_string(format!("/proc/{id}/stat")).map_err(|error| error.to_string())?;
-    let count = |place| stat(&line, place)?.parse::<u64>().map_err(|error| error.to_string());
+    let count = |field| stat(&line, field)?.parse::<u64>().map_err(|error| error.to_string());
     Ok(count(7)? + count(9)?)
 }
 
-/// The most memory that a process had, in KB.
+/// The peak memory of a process, in KB.
 fn memory(id: u32) -> Result<u64, String> {
     let status = fs::read_to_string(format!("/proc/{id}/status")).map_err(|error| error.to_string())?;
     let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"));
     let peak = line.and_then(|line| line.trim().trim_end_matches(" kB").parse().ok());
-    peak.ok_or_else(|| "Linux does not tell the peak memory here".to_owned())
+    peak.ok_or_else(|| "this Linux does not report the peak memory".to_owned())
 }
 
-/// A field of `/proc/PID/stat`, counted from the state, which follows the name in parentheses (`proc_pid_stat(5)`).
-fn stat(line: &str, place: usize) -> Result<&str, String> {
+/// A field of `/proc/PID/stat`. Field 0 is the state, which follows the name in parentheses (`proc_pid_stat(5)`).
+fn stat(line: &str, field: usize) -> Result<&str, String> {
     let fields = line.rsplit_once(") ").map(|(_, fields)| fields);
     fields
-        .and_then(|fields| fields.split(' ').nth(place))
+        .and_then(|fields| fields.split(' ').nth(field))
         .ok_or_else(|| format!("not a line of stat: {line}"))
 }

@@ -1,7 +1,7 @@
-//! Measures how functions start and answer, compared with the smallest function that `lambda_http` makes.
+//! Benchmarks the start and the calls of each function against the floor: the smallest possible `lambda_http` function.
 //!
-//! Each function runs as a process of its own, behind a Lambda runtime API that is part of this program, on a table that the
-//! local service lends. CPU time, page faults and memory are those that Linux counts for that process.
+//! Each function runs in its own process, with this program as its Lambda runtime API and the local service as its
+//! DynamoDB. CPU time, page faults and memory are Linux's counts for the process.
 
 mod function;
 mod report;
@@ -17,29 +17,29 @@ use tokio::process::{Child, Command};
 
 use function::{FLOOR, FLOOR_TLS, Function, Measured};
 
-/// Measures start, first call and warm calls of functions against the floor, and prints a table.
+/// Benchmarks the start, the first call and warm calls of functions against the floor, and prints a table
 #[derive(Parser)]
 struct Arguments {
-    /// The folder of the functions' release binaries, and of the floor's
+    /// Folder of the release binaries, including the floor's
     #[arg(long, value_name = "DIR", default_value = "target/release")]
     binaries: PathBuf,
-    /// The local service, which has the records that the events name
+    /// Binary of the local service
     #[arg(long, value_name = "FILE", default_value = "target/debug/rolecall")]
     local_service: PathBuf,
-    /// How often each function is started
+    /// Starts of each function
     #[arg(long, value_name = "N", default_value_t = 20)]
     starts: usize,
-    /// Fail when a ratio or a size passes its limit three times in a row
+    /// Fail if a ratio or a size exceeds its limit three times in a row
     #[arg(long)]
     check: bool,
-    /// The binaries are as they are deployed, and have to keep the limits of those
+    /// Apply the limits of deployed binaries, which are optimized by the linker
     #[arg(long)]
     deployed: bool,
-    /// The functions to measure [default: all]
+    /// Functions to measure [default: all]
     functions: Vec<String>,
 }
 
-/// How often a limit must be passed: a busy machine may spoil one measurement, a slower function spoils all.
+/// How many times in a row a limit must be exceeded to fail. A busy machine may spoil one measurement, but not all.
 const CHECKS: u32 = 3;
 
 #[tokio::main(flavor = "current_thread")]
@@ -55,12 +55,13 @@ async fn main() -> ExitCode {
 
 async fn run(arguments: Arguments) -> Result<ExitCode, String> {
     let service = LocalService::start(&arguments.local_service).await?;
-    let tls = tls::serve(&service.dynamodb).await.map_err(|error| format!("no TLS: {error}"))?;
+    let tls = tls::serve(&service.dynamodb).await;
+    let tls = tls.map_err(|error| format!("The TLS endpoint cannot be started: {error}"))?;
     let chosen: Vec<_> =
         [&FLOOR, &FLOOR_TLS].into_iter().chain(Function::choose(&arguments.functions)?).collect();
     for _ in 0..CHECKS {
         let mut measured = vec![Vec::new(); chosen.len()];
-        // One start of each after the other, so that a slow minute of the machine is everybody's.
+        // The functions take turns, so that a slow phase of the machine affects all of them.
         for _ in 0..arguments.starts {
             for (function, starts) in chosen.iter().zip(&mut measured) {
                 starts.push(function.measure(&arguments.binaries, &service.dynamodb, &tls).await?);
@@ -68,18 +69,18 @@ async fn run(arguments: Arguments) -> Result<ExitCode, String> {
         }
         let medians = measured.iter().map(|starts| Measured::median(starts));
         let rows: Vec<_> = chosen.iter().copied().zip(medians).collect();
-        let passed = report::print(&rows, arguments.deployed);
-        if passed.is_empty() || !arguments.check {
+        let exceeded = report::print(&rows, arguments.deployed);
+        if exceeded.is_empty() || !arguments.check {
             return Ok(ExitCode::SUCCESS);
         }
-        for sentence in &passed {
+        for sentence in &exceeded {
             println!("{sentence}");
         }
     }
     Ok(ExitCode::FAILURE)
 }
 
-/// The local service with what the events name, for as long as this value lives.
+/// A local service with the records that the sample events use. It stops when this value is dropped.
 struct LocalService {
     dynamodb: String,
     _process: Child,
@@ -95,13 +96,13 @@ impl LocalService {
             .kill_on_drop(true)
             .spawn()
             .map_err(|error| format!("{}: {error}", binary.display()))?;
-        let said = process.stdout.take().ok_or("the local service says nothing")?;
-        let mut lines = BufReader::new(said).lines();
+        let output = process.stdout.take().ok_or("the local service has no output")?;
+        let mut lines = BufReader::new(output).lines();
         while let Ok(Some(line)) = lines.next_line().await {
             if let Some(endpoint) = line.strip_prefix("DynamoDB") {
                 return Ok(Self { dynamodb: endpoint.trim().to_owned(), _process: process });
             }
         }
-        Err("the local service does not say where its DynamoDB is".to_owned())
+        Err("the local service did not print the URL of its DynamoDB".to_owned())
     }
 }

@@ -1,11 +1,11 @@
-//! The limits, and the table.
+//! The limits, and the table of results.
 
 use std::time::Duration;
 
 use crate::function::{Function, Kind, Measured};
 
-/// How much more than the floor a function may need, and how much longer than a warm call the first one may take. Ratios,
-/// for times differ from machine to machine; sizes in bytes.
+/// The limits of a function: the size of its binary in bytes, and ratios, because times differ between machines. Start,
+/// page faults and memory are relative to the floor, and the first call is relative to a warm call.
 struct Limits {
     size: u64,
     start: f64,
@@ -14,13 +14,13 @@ struct Limits {
     first: f64,
 }
 
-/// What the `docs` function shows: the viewer's files, and the OpenAPI document.
+/// The size of the files that the `docs` function contains: the viewer and the OpenAPI document.
 const DOCS_ASSETS: u64 = 4_310_000 + 360_000;
 
-const FIRST: &str = "first call, against a warm one";
+const FIRST: &str = "first call, relative to a warm one";
 
 impl Limits {
-    /// The limits of functions as they are deployed.
+    /// The limits of a function as it is deployed.
     fn deployed(function: &Function) -> Option<Self> {
         let (size, start) = match function.kind {
             Kind::Floor => return None,
@@ -31,20 +31,20 @@ impl Limits {
         };
         let limits = Self { size, start, faults: 2.5, memory: 2.5, first: 1.5 };
         Some(match function.name {
-            // The tables of HTML's entities are 300 KB of pointers, which the loader writes anew at every start, because the
-            // kernel chooses the address: 75 pages, of which each costs a fault. At a fixed address it starts in 1.8 times
-            // the floor's time; but then an attacker would know where its code is.
+            // The tables of HTML entities contain 300 KB of pointers. The loader relocates them at every start, because
+            // the kernel randomizes the address: 75 pages with one fault each. At a fixed address the function would
+            // start in 1.8 times the floor's time, but attackers would know where its code is.
             "careers" => Self { start: 2.8, faults: 3.2, ..limits },
-            // Its warm call is one short query, so that the page faults of the first one are as long as the call.
+            // The warm call is one short query, so the page faults of the first call take as long as the call itself.
             "tasks" => Self { first: 2.2, ..limits },
-            // The first call over TLS needs code that nothing has used before.
+            // The first call over TLS runs code for the first time.
             "roles_tls" => Self { first: 2.0, ..limits },
             _ => limits,
         })
     }
 
-    /// The limits of three functions that were linked without optimization, a little above what was measured: so a change
-    /// that makes functions larger or slower is noticed without the quarter of an hour that the linker needs otherwise.
+    /// The limits of three functions that are linked without optimization, slightly above the measured values. They
+    /// reveal larger or slower functions without the 15 minutes that an optimizing link takes.
     fn quick(function: &Function) -> Option<Self> {
         match function.name {
             "default" => Some(Self { size: 2_600_000, start: 1.3, faults: 1.4, memory: 1.4, first: 1.5 }),
@@ -55,63 +55,64 @@ impl Limits {
     }
 }
 
-/// Prints what was measured, the floor and the floor over TLS first; tells what has passed its limit.
+/// Prints the table, and returns a sentence for every limit that was exceeded. The first two rows must be the floor and
+/// the floor over TLS.
 pub(crate) fn print(rows: &[(&Function, Measured)], deployed: bool) -> Vec<String> {
     let [(_, floor), (_, floor_tls), ..] = rows else { return Vec::new() };
     println!(
         "| function | binary MB | start CPU ms | x floor | page faults | x | peak MB | x | first call ms | warm ms | x warm | warm CPU ms |"
     );
     println!("|---|---|---|---|---|---|---|---|---|---|---|---|");
-    let mut passed = Vec::new();
-    for (function, one) in rows {
-        // A handshake costs the floor as much.
-        let spared = if function.is_over_tls() { floor_tls } else { floor };
-        let start = ratio((one.start + floor.start).saturating_sub(spared.start), floor.start);
+    let mut exceeded = Vec::new();
+    for (function, measured) in rows {
+        // A TLS handshake costs the floor the same, so its cost is subtracted.
+        let base = if function.is_over_tls() { floor_tls } else { floor };
+        let start = ratio((measured.start + floor.start).saturating_sub(base.start), floor.start);
         let faults =
-            as_float((one.faults + floor.faults).saturating_sub(spared.faults)) / as_float(floor.faults);
+            as_float((measured.faults + floor.faults).saturating_sub(base.faults)) / as_float(floor.faults);
         let memory =
-            as_float((one.memory + floor.memory).saturating_sub(spared.memory)) / as_float(floor.memory);
-        let first = ratio(one.first, one.warm);
+            as_float((measured.memory + floor.memory).saturating_sub(base.memory)) / as_float(floor.memory);
+        let first = ratio(measured.first, measured.warm);
         println!(
             "| {} | {:.2} | {:.2} | {start:.2} | {} | {faults:.2} | {:.2} | {memory:.2} | {:.2} | {:.2} | {first:.2} | {:.2} |",
             function.name,
-            as_float(one.size) / 1e6,
-            milliseconds(one.start),
-            one.faults,
-            as_float(one.memory) / 1e3,
-            milliseconds(one.first),
-            milliseconds(one.warm),
-            milliseconds(one.warm_cpu),
+            as_float(measured.size) / 1e6,
+            milliseconds(measured.start),
+            measured.faults,
+            as_float(measured.memory) / 1e3,
+            milliseconds(measured.first),
+            milliseconds(measured.warm),
+            milliseconds(measured.warm_cpu),
         );
         let limits = if deployed { Limits::deployed(function) } else { Limits::quick(function) };
         let Some(limits) = limits else { continue };
         let name = function.name;
-        for (figure, is, limit) in [
-            ("CPU before the first event, against the floor", start, limits.start),
-            ("page faults, against the floor", faults, limits.faults),
-            ("peak memory, against the floor", memory, limits.memory),
+        for (metric, value, limit) in [
+            ("CPU time before the first event, relative to the floor", start, limits.start),
+            ("page faults, relative to the floor", faults, limits.faults),
+            ("peak memory, relative to the floor", memory, limits.memory),
             (FIRST, first, limits.first),
-            ("binary in MB", as_float(one.size) / 1e6, as_float(limits.size) / 1e6),
+            ("binary size in MB", as_float(measured.size) / 1e6, as_float(limits.size) / 1e6),
         ] {
-            // A call that asks no database has nothing to wait for but itself.
-            let counts = function.asks_database() || figure != FIRST;
-            if is > limit && counts {
-                passed.push(format!("{name}: {figure}: {is:.2}, and the limit is {limit:.2}"));
+            // A warm call without the database is too short to compare with.
+            let applies = function.uses_database() || metric != FIRST;
+            if value > limit && applies {
+                exceeded.push(format!("{name}: {metric}: {value:.2}, limit {limit:.2}"));
             }
         }
     }
-    passed
+    exceeded
 }
 
-fn ratio(one: Duration, other: Duration) -> f64 {
-    one.as_secs_f64() / other.as_secs_f64()
+fn ratio(numerator: Duration, denominator: Duration) -> f64 {
+    numerator.as_secs_f64() / denominator.as_secs_f64()
 }
 
 fn milliseconds(time: Duration) -> f64 {
     time.as_secs_f64() * 1e3
 }
 
-#[expect(clippy::cast_precision_loss, reason = "figures for people")]
-fn as_float(figure: u64) -> f64 {
-    figure as f64
+#[expect(clippy::cast_precision_loss, reason = "for display and ratios")]
+fn as_float(number: u64) -> f64 {
+    number as f64
 }

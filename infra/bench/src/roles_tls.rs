@@ -1,8 +1,11 @@
-//! The `roles` function, which trusts the benchmark's certificate in place of Amazon's.
+//! The `roles` function, trusting the benchmark's root certificate instead of Amazon's.
 
 use rustls::pki_types::CertificateDer;
 
 fn main() -> Result<(), lambda_http::Error> {
     let root = std::fs::read(std::env::var("BENCH_ROOT")?)?;
-    shared::runtime::serve_over(shared::store::trusting([CertificateDer::from(root)]), roles::routes())
+    shared::runtime::serve_over(
+        shared::store::https_client_trusting([CertificateDer::from(root)]),
+        roles::routes(),
+    )
 }

@@ -1,4 +1,4 @@
-//! The part of Lambda's runtime API that a function needs: it asks for the next event, and posts what it answers.
+//! The part of Lambda's runtime API that a function needs: getting the next event and posting the response.
 
 use std::convert::Infallible;
 
@@ -18,44 +18,45 @@ use tokio::task::JoinHandle;
 pub(crate) struct RuntimeApi {
     address: String,
     polls: mpsc::Receiver<Poll>,
-    answers: mpsc::Receiver<Bytes>,
+    responses: mpsc::Receiver<Bytes>,
     server: JoinHandle<()>,
 }
 
-/// A function that waits for its next event.
+/// A function waiting for its next event.
 pub(crate) struct Poll(oneshot::Sender<Bytes>);
 
 impl RuntimeApi {
-    /// Listens on a free port of loopback.
+    /// Starts the API on a free loopback port.
     pub(crate) async fn start() -> std::io::Result<Self> {
         let listener = TcpListener::bind("127.0.0.1:0").await?;
         let address = listener.local_addr()?.to_string();
         let (poll, polls) = mpsc::channel(1);
-        let (answer, answers) = mpsc::channel(1);
+        let (response_sender, responses) = mpsc::channel(1);
         let server = tokio::spawn(async move {
             while let Ok((stream, _)) = listener.accept().await {
-                let (poll, answer) = (poll.clone(), answer.clone());
-                let respond = service_fn(move |request| respond(request, poll.clone(), answer.clone()));
+                let (poll, response_sender) = (poll.clone(), response_sender.clone());
+                let respond =
+                    service_fn(move |request| respond(request, poll.clone(), response_sender.clone()));
                 tokio::spawn(http1::Builder::new().serve_connection(TokioIo::new(stream), respond));
             }
         });
-        Ok(Self { address, polls, answers, server })
+        Ok(Self { address, polls, responses, server })
     }
 
-    /// Where it listens: what a function finds in `AWS_LAMBDA_RUNTIME_API`.
+    /// The host and port, for `AWS_LAMBDA_RUNTIME_API`.
     pub(crate) fn address(&self) -> &str {
         &self.address
     }
 
-    /// Waits until the function asks for an event.
+    /// Waits until the function requests an event.
     pub(crate) async fn poll(&mut self) -> Result<Poll, String> {
         self.polls.recv().await.ok_or_else(|| "the runtime API has stopped".to_owned())
     }
 
-    /// Sends the function an event, and waits for its answer.
+    /// Sends the function an event, and waits for its response.
     pub(crate) async fn invoke(&mut self, poll: Poll, event: Bytes) -> Result<Bytes, String> {
-        poll.0.send(event).map_err(|_| "the function has gone away".to_owned())?;
-        self.answers.recv().await.ok_or_else(|| "the runtime API has stopped".to_owned())
+        poll.0.send(event).map_err(|_| "the function has ended".to_owned())?;
+        self.responses.recv().await.ok_or_else(|| "the runtime API has stopped".to_owned())
     }
 }
 
@@ -68,7 +69,7 @@ impl Drop for RuntimeApi {
 async fn respond(
     request: Request<Incoming>,
     polls: mpsc::Sender<Poll>,
-    answers: mpsc::Sender<Bytes>,
+    responses: mpsc::Sender<Bytes>,
 ) -> Result<Response<Full<Bytes>>, Infallible> {
     let mut response = Response::new(Full::default());
     if request.method() == Method::GET {
@@ -91,8 +92,8 @@ async fn respond(
         let body =
             request.into_body().collect().await.map(http_body_util::Collected::to_bytes).unwrap_or_default();
         let body = if failed { Bytes::from([b"failed: ", &body[..]].concat()) } else { body };
-        // Nobody waits for it any more only where the measurement has ended.
-        let _ = answers.send(body).await;
+        // This fails only after the measurement has ended.
+        let _ = responses.send(body).await;
         *response.status_mut() = hyper::StatusCode::ACCEPTED;
     }
     Ok(response)

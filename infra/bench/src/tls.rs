@@ -1,4 +1,4 @@
-//! DynamoDB's endpoint over TLS, with a certificate made for the occasion.
+//! A TLS proxy in front of DynamoDB, with a self-signed certificate.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -10,13 +10,13 @@ use tokio::io::copy_bidirectional;
 use tokio::net::{TcpListener, TcpStream};
 use tokio_rustls::TlsAcceptor;
 
-/// Where the endpoint is, and whom its clients must trust.
+/// The proxy's URL, and the file of the root certificate that clients must trust.
 pub(crate) struct Endpoint {
     pub(crate) url: String,
     pub(crate) root: PathBuf,
 }
 
-/// Passes on to `dynamodb` what arrives over TLS, for as long as this program runs.
+/// Starts the proxy, which forwards connections to `dynamodb` for as long as this program runs.
 pub(crate) async fn serve(dynamodb: &str) -> Result<Endpoint, Box<dyn std::error::Error>> {
     let CertifiedKey { cert, signing_key } = generate_simple_self_signed(["localhost".to_owned()])?;
     let key = PrivateKeyDer::try_from(signing_key.serialize_der())?;
@@ -35,8 +35,8 @@ pub(crate) async fn serve(dynamodb: &str) -> Result<Endpoint, Box<dyn std::error
             let (acceptor, dynamodb) = (acceptor.clone(), dynamodb.clone());
             tokio::spawn(async move {
                 let mut stream = acceptor.accept(stream).await.ok()?;
-                let mut behind = TcpStream::connect(dynamodb).await.ok()?;
-                copy_bidirectional(&mut stream, &mut behind).await.ok()
+                let mut upstream = TcpStream::connect(dynamodb).await.ok()?;
+                copy_bidirectional(&mut stream, &mut upstream).await.ok()
             });
         }
     });
@@ -45,7 +45,7 @@ pub(crate) async fn serve(dynamodb: &str) -> Result<Endpoint, Box<dyn std::error
 
 impl Drop for Endpoint {
     fn drop(&mut self) {
-        // What is left behind in the folder for temporary files harms nobody.
+        // A leftover temporary file does no harm.
         let _ = std::fs::remove_file(&self.root);
     }
 }

@@ -1,4 +1,4 @@
-//! The embedded DynamoDB: a file in the data folder, or memory, spoken to over loopback like any other.
+//! The embedded DynamoDB, stored in a file in the data folder or in memory, and served over HTTP on loopback.
 
 use std::fs::{File, TryLockError};
 use std::future::Future;
@@ -7,44 +7,45 @@ use std::path::Path;
 use dynoxide::Database;
 use tokio::net::TcpListener;
 
-/// An embedded database, open.
+/// An open embedded database.
 pub struct Embedded {
     database: Database,
-    /// Keeps other processes out of the data folder; the system lets go of it when this one ends, however it ends.
+    /// Keeps other processes out of the data folder. The system releases it when this process ends, even after a crash.
     _lock: Option<File>,
 }
 
 impl Embedded {
-    /// A database that is forgotten with the process.
+    /// A database in memory, which is lost when the process ends.
     pub fn in_memory() -> Result<Self, String> {
+        let database = Database::memory();
         let database =
-            Database::memory().map_err(|error| format!("No database could be made in memory: {error}."))?;
+            database.map_err(|error| format!("The in-memory database cannot be created: {error}."))?;
         Ok(Self { database, _lock: None })
     }
 
-    /// The database of `folder`, which is made where it does not exist.
+    /// The database in `folder`, which is created if it does not exist.
     pub fn in_folder(folder: &Path) -> Result<Self, String> {
-        let shown = folder.display();
+        let path = folder.display();
         let unusable =
-            |error: &dyn std::fmt::Display| format!("The data folder {shown} cannot be used: {error}.");
+            |error: &dyn std::fmt::Display| format!("The data folder {path} cannot be used: {error}.");
         std::fs::create_dir_all(folder).map_err(|error| unusable(&error))?;
         let lock = File::create(folder.join("lock")).map_err(|error| unusable(&error))?;
         match lock.try_lock() {
             Ok(()) => {}
             Err(TryLockError::WouldBlock) => {
                 return Err(format!(
-                    "The data folder {shown} is in use by another Rolecall; choose another with --data."
+                    "The data folder {path} is in use by another Rolecall; choose another with --data."
                 ));
             }
             Err(TryLockError::Error(error)) => return Err(unusable(&error)),
         }
         let file = folder.join("dynamodb.sqlite");
-        let path = file.to_str().ok_or_else(|| unusable(&"its name is not Unicode"))?;
-        let database = Database::new(path).map_err(|error| unusable(&error))?;
+        let file = file.to_str().ok_or_else(|| unusable(&"its name is not valid Unicode"))?;
+        let database = Database::new(file).map_err(|error| unusable(&error))?;
         Ok(Self { database, _lock: Some(lock) })
     }
 
-    /// Serves DynamoDB's API on `listener` until `shutdown`.
+    /// Serves DynamoDB's API on `listener` until `shutdown` completes.
     pub async fn serve(
         self,
         listener: TcpListener,

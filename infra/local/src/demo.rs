@@ -1,7 +1,7 @@
-//! The demonstration organizations: the same on every machine, so that the README's commands work as they stand.
+//! The demo organizations. They are the same on every machine, so the README's commands work unchanged.
 //!
-//! Their keys and passwords are public. They can exist only here: a deployed service numbers its organizations by time and never
-//! hands out 1 or 2, and nothing but this file makes these.
+//! Their keys and passwords are public, but they exist only in the local service: a deployed service derives the ids of
+//! its organizations from the time, so it never assigns 1 or 2.
 
 use std::collections::BTreeMap;
 use std::sync::{Mutex, PoisonError};
@@ -11,18 +11,18 @@ use shared::auth::{Credential, Kind};
 use shared::clock::to_second;
 use shared::id::Id;
 use shared::model::{Member, MemberRole, Mode, Password, PasswordHash, Plan, Scopes, Tenant, Text};
-use shared::store::{ApiKey, NewApiKey, Store, Writes};
+use shared::store::{ApiKey, NewApiKey, Store, Transaction};
 
-/// Signs the cursors and forms of the local service, which need no secret.
+/// The key that signs the local service's cursors and forms. It need not be secret.
 pub const SIGNING_KEY: &str = "0123456789abcdef0123456789abcdef";
 
-/// A demonstration organization.
+/// A demo organization with one member, an owner.
 pub struct Demo {
-    /// Its name.
+    /// The organization's name.
     pub name: &'static str,
-    /// What it pays for.
+    /// The organization's plan.
     pub plan: Plan,
-    /// What its one member, an owner, signs in with.
+    /// The member's e-mail address.
     pub email: &'static str,
     /// The member's password.
     pub password: &'static str,
@@ -30,7 +30,7 @@ pub struct Demo {
     secrets: [&'static str; 2],
 }
 
-/// The demonstration organizations.
+/// The demo organizations.
 pub const DEMOS: [Demo; 2] = [
     Demo {
         name: "Acme",
@@ -51,13 +51,13 @@ pub const DEMOS: [Demo; 2] = [
 ];
 
 impl Demo {
-    /// One mode of it.
+    /// The tenant for one mode.
     pub fn tenant(&self, mode: Mode) -> Result<Tenant, String> {
-        let organization = Id::new(self.number).ok_or("a demonstration organization needs a number")?;
+        let organization = Id::new(self.number).ok_or("a demo organization needs a number")?;
         Ok(Tenant { organization, mode })
     }
 
-    /// Its key for one mode.
+    /// The API key for one mode.
     pub fn key(&self, mode: Mode) -> Result<Credential, String> {
         let tenant = self.tenant(mode)?;
         let secret = match mode {
@@ -67,11 +67,11 @@ impl Demo {
         Ok(Credential::with_secret(Kind::ApiKey, tenant, tenant.organization, secret))
     }
 
-    /// Creates what of it does not exist yet.
+    /// Creates the organization, its keys and its member, unless they exist.
     async fn create(&self, store: &Store, now: Timestamp) -> Result<(), String> {
         let live = self.tenant(Mode::Live)?;
         if store.find_organization(live).await.map_err(|error| error.to_string())?.is_none() {
-            let name = Text::parse(self.name)?.ok_or("a demonstration organization needs a name")?;
+            let name = Text::parse(self.name)?.ok_or("a demo organization needs a name")?;
             let created = store.create_organization(live.organization, &name, None, self.plan, now).await;
             created.map_err(|error| error.to_string())?;
         }
@@ -93,16 +93,16 @@ impl Demo {
         }
         let id = live.organization;
         if store.find_member(id, id).await.map_err(|error| error.to_string())?.is_none() {
-            let mut writes = Writes::new(live);
-            writes.insert_member(&self.member(id, now)?).map_err(|error| error.to_string())?;
-            store.commit(writes).await.map_err(|error| error.to_string())?;
+            let mut transaction = Transaction::new(live);
+            transaction.insert_member(&self.member(id, now)?).map_err(|error| error.to_string())?;
+            store.commit(transaction).await.map_err(|error| error.to_string())?;
         }
         Ok(())
     }
 
-    /// Its member, who has the organization's number.
+    /// The member, whose id is the organization's.
     fn member(&self, id: Id, now: Timestamp) -> Result<Member, String> {
-        // A public password needs no secret salt, and a slow hash is made once.
+        // A public password needs no secret salt. The hash is slow, so it is computed once.
         static HASHES: Mutex<BTreeMap<u64, PasswordHash>> = Mutex::new(BTreeMap::new());
         let (name, _) = self.email.split_once('@').unwrap_or((self.email, ""));
         let name = Text::parse(&(name[..1].to_uppercase() + &name[1..]))?.ok_or("a member needs a name")?;
@@ -118,7 +118,7 @@ impl Demo {
     }
 }
 
-/// Creates the demonstration organizations that do not exist yet, with their keys and members.
+/// Creates the demo organizations with their keys and members, unless they exist.
 pub async fn create(store: &Store, now: Timestamp) -> Result<(), String> {
     for demo in &DEMOS {
         demo.create(store, to_second(now)).await?;

@@ -1,4 +1,4 @@
-//! The deployed functions, by the logical ids that `template.yaml` gives them: the same code that Lambda runs.
+//! The deployed functions by their logical ids in `template.yaml`. They run the same code as in Lambda.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -10,24 +10,24 @@ use shared::http::{App, Document, Environment, Route};
 use crate::gateway::Function;
 use crate::template::Template;
 
-/// What a function answers.
+/// The routes of a function.
 pub struct Tables {
-    /// Its logical id.
+    /// The function's logical id.
     pub function: &'static str,
-    /// What programs send: the OpenAPI document has an operation for each row.
+    /// Routes for programs. The OpenAPI document has an operation for each.
     pub routes: Vec<Route>,
-    /// What people's browsers ask for, and whatever nobody else answers.
+    /// Pages, CORS preflights and the default route.
     pub pages: Vec<Route>,
 }
 
 impl Tables {
-    /// The rows of both tables.
+    /// All routes.
     pub fn rows(self) -> Vec<Route> {
         [self.routes, self.pages].concat()
     }
 }
 
-/// Each function's tables.
+/// The routes of every function that answers requests.
 pub fn tables() -> [Tables; 13] {
     [
         Tables { function: "CandidatesFunction", routes: candidates::routes(), pages: Vec::new() },
@@ -50,7 +50,7 @@ fn routes(documents: Vec<Document>) -> Vec<Route> {
     documents.into_iter().map(Route::from).collect()
 }
 
-/// The functions that answer requests.
+/// The functions that answer requests, by their logical ids.
 pub fn answering(environment: &Environment) -> BTreeMap<String, Function> {
     let function = |rows| -> Function {
         let app = App::new(environment.clone(), rows);
@@ -62,14 +62,14 @@ pub fn answering(environment: &Environment) -> BTreeMap<String, Function> {
     tables().into_iter().map(|tables| (tables.function.to_owned(), function(tables.rows()))).collect()
 }
 
-/// Runs every function that the template puts on a schedule, and says in a line what each has done.
+/// Runs every function that has a schedule in the template. Returns a line for each with its result.
 pub async fn run_scheduled(template: &Template, environment: &Environment) -> Vec<Result<String, String>> {
     let mut results = Vec::new();
     for schedule in &template.schedules {
         let name = &schedule.function;
         let result = match scheduled(name, environment.clone()) {
             Some(run) => run.await.map_err(|error| format!("{name} failed: {error}")),
-            None => Err(format!("{name} is on a schedule but not known here")),
+            None => Err(format!("{name} has a schedule in the template but is unknown to the local service")),
         };
         results.push(result.map(|summary| format!("{name}: {summary}")));
     }
@@ -78,13 +78,13 @@ pub async fn run_scheduled(template: &Template, environment: &Environment) -> Ve
 
 fn scheduled(name: &str, environment: Environment) -> Option<BoxFuture<'static, Result<String, String>>> {
     Some(match name {
-        "TasksFunction" => said(tasks::run(environment)),
-        "UsageResetFunction" => said(usage_reset::run(environment)),
+        "TasksFunction" => summarized(tasks::run(environment)),
+        "UsageResetFunction" => summarized(usage_reset::run(environment)),
         _ => return None,
     })
 }
 
-fn said<T: std::fmt::Debug>(
+fn summarized<T: std::fmt::Debug>(
     run: impl Future<Output = Result<T, lambda_http::Error>> + Send + 'static,
 ) -> BoxFuture<'static, Result<String, String>> {
     run.map(|result| result.map(|summary| format!("{summary:?}")).map_err(|error| error.to_string())).boxed()

@@ -1,8 +1,8 @@
-//! An API Gateway HTTP API in this process: HTTP requests become events of payload format 2.0, go through
-//! `lambda_http`'s own conversion to a function, and come back.
+//! An in-process API Gateway HTTP API. It turns HTTP requests into events of payload format 2.0, passes them to the
+//! functions through `lambda_http`'s own conversion, and turns the results into HTTP responses.
 //!
-//! It keeps to what AWS does where a function could notice: paths and path parameters arrive decoded, the query string
-//! does not; headers and query parameters of one name are joined by commas; bodies that are not text are base64.
+//! It behaves like AWS wherever a function could notice: paths and path parameters are decoded, the query string is
+//! not; headers and query parameters with the same name are joined by commas; bodies that are not text are in base64.
 
 use std::collections::BTreeMap;
 use std::net::IpAddr;
@@ -27,19 +27,19 @@ use url::Url;
 
 use crate::template::TemplateRoute;
 
-/// A function, as the gateway invokes it.
+/// A function that the gateway can invoke.
 pub type Function = Arc<dyn Fn(lambda_http::Request) -> BoxFuture<'static, Response<Body>> + Send + Sync>;
 
-/// The largest body that the gateway takes.
+/// The largest request body, in bytes.
 pub const MAX_BODY: usize = 10 * 1024 * 1024;
-/// The most that a request's line and headers may come to.
+/// The largest size of a request's line and headers together, in bytes.
 const MAX_HEADERS: usize = 10_240;
-/// How many functions run at once; further requests wait. Lambda has such a limit too, if a higher one.
+/// How many functions run at the same time; further requests wait. Lambda also has such a limit, although a higher one.
 const CONCURRENCY: usize = 32;
-/// How long a function may take.
+/// The time limit of a function.
 const TIMEOUT: Duration = Duration::from_secs(30);
 
-/// See the module.
+/// The gateway: routes and the functions that answer them.
 pub struct Gateway {
     routes: Vec<Route>,
     default: Option<Function>,
@@ -60,8 +60,8 @@ enum Segment {
     Parameter(String),
 }
 
-/// What the gateway answers by itself, in its own form.
-fn refusal(status: StatusCode, message: &str) -> Response<Bytes> {
+/// An error response of the gateway itself.
+fn gateway_error(status: StatusCode, message: &str) -> Response<Bytes> {
     let mut response = Response::new(Bytes::from(json!({ "message": message }).to_string()));
     *response.status_mut() = status;
     response.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
@@ -69,7 +69,7 @@ fn refusal(status: StatusCode, message: &str) -> Response<Bytes> {
 }
 
 impl Gateway {
-    /// A gateway for `routes`, whose functions are found by their logical ids.
+    /// A gateway for `routes`. Takes the functions by their logical ids.
     pub fn new(
         routes: &[TemplateRoute],
         functions: &BTreeMap<String, Function>,
@@ -86,7 +86,7 @@ impl Gateway {
                 None => gateway.default = Some(function),
                 Some((method, path)) => {
                     let method = method.parse().map_err(|_| format!("{} has no method.", route.key))?;
-                    let segments = path.split('/').map(Segment::of).collect();
+                    let segments = path.split('/').map(Segment::parse).collect();
                     gateway.routes.push(Route { key: route.key.clone(), method, segments, function });
                 }
             }
@@ -97,20 +97,23 @@ impl Gateway {
     /// Answers a request.
     pub async fn send(&self, request: Request<Bytes>, source: IpAddr) -> Response<Bytes> {
         if header_size(&request) > MAX_HEADERS {
-            return refusal(StatusCode::REQUEST_HEADER_FIELDS_TOO_LARGE, "Request Header Fields Too Large");
+            return gateway_error(
+                StatusCode::REQUEST_HEADER_FIELDS_TOO_LARGE,
+                "Request Header Fields Too Large",
+            );
         }
         if request.body().len() > MAX_BODY {
-            return refusal(StatusCode::PAYLOAD_TOO_LARGE, "Request Entity Too Large");
+            return gateway_error(StatusCode::PAYLOAD_TOO_LARGE, "Request Entity Too Large");
         }
-        if !host_is_sound(request.headers()) || !request.uri().path().starts_with('/') {
-            return refusal(StatusCode::BAD_REQUEST, "Bad Request");
+        if !has_valid_host(request.headers()) || !request.uri().path().starts_with('/') {
+            return gateway_error(StatusCode::BAD_REQUEST, "Bad Request");
         }
         let Some((route_key, parameters, function)) = self.route(request.method(), request.uri().path())
         else {
-            return refusal(StatusCode::NOT_FOUND, "Not Found");
+            return gateway_error(StatusCode::NOT_FOUND, "Not Found");
         };
         let event = self.event(&request, source, route_key, &parameters);
-        // An error would say that the semaphore is closed, which it never is.
+        // This fails only if the semaphore is closed, which never happens.
         let permit = self.running.acquire().await;
         let mut response = invoke(function, event).await;
         drop(permit);
@@ -120,27 +123,27 @@ impl Gateway {
         response
     }
 
-    /// Answers a recorded event.
+    /// Answers an event, such as one from `events/`.
     pub async fn invoke_event(&self, event: Value) -> Result<Response<Bytes>, String> {
         let key = event["routeKey"].as_str().unwrap_or_default();
         let function = match self.routes.iter().find(|route| route.key == key) {
             Some(route) => Some(&route.function),
             None => self.default.as_ref().filter(|_| key == "$default"),
         };
-        Ok(invoke(function.ok_or_else(|| format!("there is no route {key}"))?, event).await)
+        Ok(invoke(function.ok_or_else(|| format!("the route {key} does not exist"))?, event).await)
     }
 
-    /// The most specific route: at the first segment where two differ, a literal goes before a parameter.
+    /// Finds the most specific route. At the first segment where two routes differ, a literal wins over a parameter.
     fn route(&self, method: &Method, path: &str) -> Option<(&str, Map<String, Value>, &Function)> {
         let path: Vec<_> = path.split('/').collect();
         let matching = self.routes.iter().filter(|route| route.method == method && route.matches(&path));
-        match matching.min_by_key(|route| route.generality()) {
+        match matching.min_by_key(|route| route.parameter_positions()) {
             Some(route) => Some((&route.key, route.parameters(&path), &route.function)),
             None => self.default.as_ref().map(|function| ("$default", Map::new(), function)),
         }
     }
 
-    /// The event that AWS would make of a request.
+    /// The event that AWS would create for a request.
     fn event(
         &self,
         request: &Request<Bytes>,
@@ -158,7 +161,7 @@ impl Gateway {
         let body = request.body();
         let (body, is_base64_encoded) = match std::str::from_utf8(body) {
             _ if body.is_empty() => (Value::Null, false),
-            // AWS goes by the type alone; of a text that is not UTF-8 no byte shall be lost here.
+            // AWS decides by the content type alone. Here, text that is not UTF-8 also goes as base64, to lose nothing.
             Ok(body) if is_text(&text(CONTENT_TYPE)) => (json!(body), false),
             _ => (json!(base64(body)), true),
         };
@@ -225,7 +228,7 @@ impl Gateway {
 }
 
 impl Segment {
-    fn of(text: &str) -> Self {
+    fn parse(text: &str) -> Self {
         match text.strip_prefix('{').and_then(|name| name.strip_suffix('}')) {
             Some(name) => Self::Parameter(name.to_owned()),
             None => Self::Literal(text.to_owned()),
@@ -235,51 +238,52 @@ impl Segment {
 
 impl Route {
     fn matches(&self, path: &[&str]) -> bool {
-        let fits = |(segment, given): (&Segment, &&str)| match segment {
-            Segment::Literal(text) => text == given,
-            Segment::Parameter(_) => !given.is_empty(),
+        let fits = |(segment, actual): (&Segment, &&str)| match segment {
+            Segment::Literal(text) => text == actual,
+            Segment::Parameter(_) => !actual.is_empty(),
         };
         self.segments.len() == path.len() && self.segments.iter().zip(path).all(fits)
     }
 
-    fn generality(&self) -> Vec<bool> {
+    /// Which segments are parameters. The least such list belongs to the most specific route.
+    fn parameter_positions(&self) -> Vec<bool> {
         self.segments.iter().map(|segment| matches!(segment, Segment::Parameter(_))).collect()
     }
 
     fn parameters(&self, path: &[&str]) -> Map<String, Value> {
-        let parameter = |(segment, given): (&Segment, &&str)| match segment {
-            Segment::Parameter(name) => Some((name.clone(), json!(decoded(given)))),
+        let parameter = |(segment, value): (&Segment, &&str)| match segment {
+            Segment::Parameter(name) => Some((name.clone(), json!(decoded(value)))),
             Segment::Literal(_) => None,
         };
         self.segments.iter().zip(path).filter_map(parameter).collect()
     }
 }
 
-/// Sends an event to a function in a task of its own: a function that panics or hangs harms only its request.
+/// Sends an event to a function, in a separate task: a function that panics or hangs affects only its own request.
 async fn invoke(function: &Function, event: Value) -> Response<Bytes> {
     let function = function.clone();
     let invocation = tokio::spawn(async move {
         let request: LambdaRequest = serde_json::from_str(&event.to_string())?;
-        let answer = move |request: lambda_http::Request| {
+        let service = move |request: lambda_http::Request| {
             let response = function(request);
             async move { Ok::<_, serde_json::Error>(response.await) }
         };
-        let mut adapter = Adapter::from(lambda_http::service_fn(answer));
+        let mut adapter = Adapter::from(lambda_http::service_fn(service));
         let response = adapter.call(LambdaEvent::new(request, Context::default())).await?;
         serde_json::to_value(response)
     });
     match tokio::time::timeout(TIMEOUT, invocation).await {
-        Err(_) => refusal(StatusCode::SERVICE_UNAVAILABLE, "Service Unavailable"),
-        Ok(Ok(Ok(answer))) => http_response(answer)
-            .unwrap_or_else(|| refusal(StatusCode::INTERNAL_SERVER_ERROR, "Internal Server Error")),
-        Ok(_) => refusal(StatusCode::INTERNAL_SERVER_ERROR, "Internal Server Error"),
+        Err(_) => gateway_error(StatusCode::SERVICE_UNAVAILABLE, "Service Unavailable"),
+        Ok(Ok(Ok(response))) => http_response(response)
+            .unwrap_or_else(|| gateway_error(StatusCode::INTERNAL_SERVER_ERROR, "Internal Server Error")),
+        Ok(_) => gateway_error(StatusCode::INTERNAL_SERVER_ERROR, "Internal Server Error"),
     }
 }
 
-/// A function's answer, in payload format 2.0.
+/// A function's response, in payload format 2.0.
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
-struct FunctionAnswer {
+struct FunctionResponse {
     status_code: u16,
     #[serde(default)]
     headers: BTreeMap<String, String>,
@@ -291,18 +295,18 @@ struct FunctionAnswer {
     is_base64_encoded: bool,
 }
 
-fn http_response(answer: Value) -> Option<Response<Bytes>> {
-    let answer: FunctionAnswer = serde_json::from_value(answer).ok()?;
-    let body = answer.body.unwrap_or_default();
-    let body = if answer.is_base64_encoded { from_base64(&body)? } else { body.into_bytes() };
-    let mut response = Response::builder().status(answer.status_code);
-    for (name, value) in answer.headers {
-        response = response.header(name, value);
+fn http_response(response: Value) -> Option<Response<Bytes>> {
+    let response: FunctionResponse = serde_json::from_value(response).ok()?;
+    let body = response.body.unwrap_or_default();
+    let body = if response.is_base64_encoded { from_base64(&body)? } else { body.into_bytes() };
+    let mut http = Response::builder().status(response.status_code);
+    for (name, value) in response.headers {
+        http = http.header(name, value);
     }
-    for cookie in answer.cookies {
-        response = response.header("set-cookie", cookie);
+    for cookie in response.cookies {
+        http = http.header("set-cookie", cookie);
     }
-    response.body(Bytes::from(body)).ok()
+    http.body(Bytes::from(body)).ok()
 }
 
 fn header_size(request: &Request<Bytes>) -> usize {
@@ -311,8 +315,8 @@ fn header_size(request: &Request<Bytes>) -> usize {
     request.headers().iter().map(|(name, value)| name.as_str().len() + value.len()).sum::<usize>() + line
 }
 
-/// One `Host` that can stand in a URL: `lambda_http` makes one of it and the path, and takes for granted that it can.
-fn host_is_sound(headers: &HeaderMap) -> bool {
+/// Whether the request has exactly one `Host` and it is valid in a URL. `lambda_http` builds a URL from it without checking.
+fn has_valid_host(headers: &HeaderMap) -> bool {
     let mut hosts = headers.get_all(HOST).iter();
     match (hosts.next().map(HeaderValue::to_str), hosts.next()) {
         (Some(Ok(host)), None) => {
@@ -323,7 +327,7 @@ fn host_is_sound(headers: &HeaderMap) -> bool {
     }
 }
 
-/// Whether AWS sends bodies of this type as text; a form's fields, too, go as base64.
+/// Whether AWS passes bodies of this type as text. Bodies of other types, including forms, go as base64.
 fn is_text(content_type: &str) -> bool {
     let media = content_type.split(';').next().unwrap_or_default().trim().to_ascii_lowercase();
     media.starts_with("text/")

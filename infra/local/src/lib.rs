@@ -1,10 +1,10 @@
-//! The local service's parts; the tests use them to run the real functions behind real gateway events.
+//! The parts of the local service. The tests use them, too, to run the real functions behind gateway events.
 
 pub mod bucket;
 pub mod database;
 pub mod demo;
+pub mod event_fixtures;
 pub mod functions;
 pub mod gateway;
-pub mod recorded;
 pub mod server;
 pub mod template;

@@ -1,4 +1,4 @@
-//! The local service: everything that is deployed, on this machine, started by `cargo run`.
+//! The local service: the whole deployment on this machine, started by `cargo run`.
 
 use std::future::Future;
 use std::io::ErrorKind;
@@ -9,12 +9,12 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use clap::Parser;
-use rolecall_local::bucket::{BUCKET, Shelf};
+use rolecall_local::bucket::{BUCKET, LocalBucket};
 use rolecall_local::database::Embedded;
 use rolecall_local::demo::{self, DEMOS};
+use rolecall_local::event_fixtures;
 use rolecall_local::functions;
 use rolecall_local::gateway::Gateway;
-use rolecall_local::recorded;
 use rolecall_local::server::{self, Host};
 use rolecall_local::template::Template;
 use shared::clock::Clock;
@@ -32,38 +32,38 @@ use tracing_subscriber::util::SubscriberInitExt;
 use url::Url;
 
 /// Runs Rolecall on this machine: the API of template.yaml on an in-process gateway, with an embedded DynamoDB and two
-/// demonstration organizations. Stop it with Ctrl-C.
+/// demo organizations. Stop it with Ctrl-C.
 #[derive(Parser)]
 #[command(version)]
 struct Arguments {
-    /// The address to listen on, for the API and the embedded DynamoDB
+    /// Address to listen on, for the API and the embedded DynamoDB
     #[arg(long, value_name = "ADDRESS", default_value_t = IpAddr::V4(Ipv4Addr::LOCALHOST))]
     host: IpAddr,
-    /// The port of the API; 0 picks a free one
+    /// Port of the API; 0 picks a free one
     #[arg(long, default_value_t = 3000)]
     port: u16,
-    /// Keep nothing: the database lives in memory
+    /// Use an in-memory database and bucket
     #[arg(long, conflicts_with_all = ["data", "endpoint"])]
     memory: bool,
-    /// The folder of the embedded database and of uploaded files [default: .rolecall in the project]
+    /// Folder of the embedded database and of uploaded files [default: .rolecall in the project]
     #[arg(long, value_name = "DIR")]
     data: Option<PathBuf>,
-    /// Serve the embedded DynamoDB on this port, for other tools; otherwise on a free one
+    /// Port of the embedded DynamoDB, for other tools; 0 picks a free one
     #[arg(long, value_name = "PORT", default_value_t = 0, conflicts_with = "endpoint")]
     dynamodb_port: u16,
-    /// Use another DynamoDB instead of the embedded one; it must be on this machine and take any credentials
+    /// Use another DynamoDB instead of the embedded one; it must be on this machine and accept any credentials
     #[arg(long, value_name = "URL", conflicts_with = "data")]
     endpoint: Option<String>,
-    /// The table's name
+    /// Name of the table
     #[arg(long, value_name = "NAME", default_value = "rolecall")]
     table: String,
-    /// Create what the files in events/ name, too, and leave tasks to whoever invokes the tasks function
+    /// Also create the records that the sample events in events/ use, and run no tasks in the background
     #[arg(long, requires = "memory")]
     recorded: bool,
-    /// Run the scheduled functions once, now, before serving
+    /// Run the scheduled functions once before serving
     #[arg(long)]
     run_schedules: bool,
-    /// The template that says which function answers what [default: template.yaml in the project]
+    /// SAM template with the routes and schedules [default: template.yaml in the project]
     #[arg(long, value_name = "FILE")]
     template: Option<PathBuf>,
 }
@@ -83,23 +83,23 @@ async fn main() -> ExitCode {
 
 async fn run(arguments: Arguments) -> Result<(), String> {
     let template = Template::read(&arguments.template.unwrap_or_else(|| in_project("template.yaml")))?;
-    let host = arguments.host;
-    let listener = listen(host, arguments.port, "--port").await?;
+    let address = arguments.host;
+    let listener = listen(address, arguments.port, "--port").await?;
     let base_url = url(&listener)?;
 
-    // The API stops first, so that what it is still doing finds its database.
+    // The API stops first, so that requests in progress can still use the database.
     let (stop_database, database_stopped) = watch::channel(());
     let data = arguments.data.unwrap_or_else(|| in_project(".rolecall"));
     let bucket = if arguments.memory {
-        Shelf::in_memory(BUCKET)
+        LocalBucket::in_memory(BUCKET)
     } else {
-        Shelf::in_folder(BUCKET, data.join("resumes"))
+        LocalBucket::in_folder(BUCKET, data.join("resumes"))
     };
     let (endpoint, database) = if let Some(endpoint) = arguments.endpoint {
         (on_this_machine(endpoint)?, None)
     } else {
         let database = if arguments.memory { Embedded::in_memory()? } else { Embedded::in_folder(&data)? };
-        let listener = listen(host, arguments.dynamodb_port, "--dynamodb-port").await?;
+        let listener = listen(address, arguments.dynamodb_port, "--dynamodb-port").await?;
         let endpoint = url(&listener)?;
         (endpoint, Some(tokio::spawn(database.serve(listener, changed(database_stopped)))))
     };
@@ -113,7 +113,7 @@ async fn run(arguments: Arguments) -> Result<(), String> {
         signing_key: Secret::new(demo::SIGNING_KEY),
         services: Services {
             simulated: true,
-            resumes: Some(Shelf::access(&base_url)),
+            resumes: Some(LocalBucket::access(&base_url)),
             ..Services::default()
         },
     };
@@ -127,14 +127,14 @@ async fn run(arguments: Arguments) -> Result<(), String> {
     store
         .create_table()
         .await
-        .map_err(|error| format!("The table cannot be made at {endpoint}: {error}."))?;
+        .map_err(|error| format!("The table cannot be created at {endpoint}: {error}."))?;
     demo::create(&store, environment.clock.now())
         .await
-        .map_err(|error| format!("No demonstration data: {error}."))?;
+        .map_err(|error| format!("The demo data cannot be created: {error}."))?;
     if arguments.recorded {
-        recorded::create(&store, environment.clock.now())
+        event_fixtures::create(&store, environment.clock.now())
             .await
-            .map_err(|error| format!("No recorded data: {error}."))?;
+            .map_err(|error| format!("The records of the sample events cannot be created: {error}."))?;
     }
     if arguments.run_schedules {
         report(&functions::run_scheduled(&template, &environment).await);
@@ -146,23 +146,24 @@ async fn run(arguments: Arguments) -> Result<(), String> {
         environment.clock.clone(),
         environment.random.clone(),
     )?;
-    let served =
+    let host =
         Host { gateway: Arc::new(gateway), bucket: Arc::new(bucket), clock: environment.clock.clone() };
     let (stop, stopped) = watch::channel(());
-    let every_second = (!arguments.recorded).then(|| tokio::spawn(every_second(environment.clone())));
-    let midnight = tokio::spawn(at_midnight(template, environment));
-    let serving = tokio::spawn(server::serve(listener, served, changed(stopped)));
-    warn(host);
-    greet(&base_url, &endpoint)?;
+    let task_runner =
+        (!arguments.recorded).then(|| tokio::spawn(run_tasks_every_second(environment.clone())));
+    let scheduler = tokio::spawn(run_schedules_at_midnight(template, environment));
+    let server = tokio::spawn(server::serve(listener, host, changed(stopped)));
+    warn_if_exposed(address);
+    print_addresses(&base_url, &endpoint)?;
 
     interrupted().await?;
     eprintln!("Stopping.");
-    if let Some(every_second) = every_second {
-        every_second.abort();
+    if let Some(task_runner) = task_runner {
+        task_runner.abort();
     }
-    midnight.abort();
+    scheduler.abort();
     drop(stop);
-    serving.await.map_err(|error| error.to_string())?.map_err(|error| error.to_string())?;
+    server.await.map_err(|error| error.to_string())?.map_err(|error| error.to_string())?;
     drop(stop_database);
     match database {
         Some(database) => database.await.map_err(|error| error.to_string())?,
@@ -170,41 +171,42 @@ async fn run(arguments: Arguments) -> Result<(), String> {
     }
 }
 
-/// A file or folder of the project: cargo says where that is, and without cargo it is here.
+/// The path of a file or folder of the project, which is the current folder if cargo does not run this program.
 fn in_project(name: &str) -> PathBuf {
     let package = std::env::var_os("CARGO_MANIFEST_DIR").map(PathBuf::from);
     let root = package.as_deref().and_then(|package| package.ancestors().nth(2)).map(PathBuf::from);
     root.unwrap_or_default().join(name)
 }
 
-/// The demonstration keys are public, so the service that accepts them serves no database but a local one.
+/// Returns the endpoint if it is on this machine. The demo keys are public, so a service that accepts them must not use
+/// a remote database.
 fn on_this_machine(endpoint: String) -> Result<String, String> {
     match Url::parse(&endpoint) {
         Ok(url) if url.scheme() == "http" && matches!(url.host_str(), Some("127.0.0.1" | "localhost")) => {
             Ok(endpoint)
         }
-        _ => Err(format!(
-            "--endpoint must be an http:// address on 127.0.0.1 or localhost, and is {endpoint}."
-        )),
+        _ => {
+            Err(format!("--endpoint must be an http:// URL on 127.0.0.1 or localhost, but it is {endpoint}."))
+        }
     }
 }
 
-async fn listen(host: IpAddr, port: u16, option: &str) -> Result<TcpListener, String> {
-    TcpListener::bind((host, port)).await.map_err(|error| match error.kind() {
+async fn listen(address: IpAddr, port: u16, option: &str) -> Result<TcpListener, String> {
+    TcpListener::bind((address, port)).await.map_err(|error| match error.kind() {
         ErrorKind::AddrInUse => {
-            format!("Port {port} is taken by another program; choose another with {option}.")
+            format!("Port {port} is already in use; choose another with {option}.")
         }
         ErrorKind::AddrNotAvailable => {
-            format!("This machine does not have the address {host}; choose another with --host.")
+            format!("This machine does not have the address {address}; choose another with --host.")
         }
         ErrorKind::PermissionDenied => {
-            format!("Port {port} needs more rights; choose another with {option}.")
+            format!("You have no permission to use port {port}; choose another with {option}.")
         }
         _ => format!("Port {port} cannot be used: {error}."),
     })
 }
 
-/// The URL of a listener for programs on this machine. If it listens on every address, that is its loopback address.
+/// The URL at which programs on this machine reach a listener: its loopback address if it listens on every address.
 fn url(listener: &TcpListener) -> Result<String, String> {
     let address = listener.local_addr().map_err(|error| error.to_string())?;
     let ip = match address.ip() {
@@ -215,24 +217,24 @@ fn url(listener: &TcpListener) -> Result<String, String> {
     Ok(format!("http://{}", SocketAddr::from((ip, address.port()))))
 }
 
-/// Says who else can use the service if it listens on more than loopback.
-fn warn(host: IpAddr) {
-    if host.is_loopback() {
+/// Warns that others can use the service if it listens on more than loopback.
+fn warn_if_exposed(address: IpAddr) {
+    if address.is_loopback() {
         return;
     }
-    let address = if host.is_unspecified() {
+    let address = if address.is_unspecified() {
         "every address of this machine".to_owned()
     } else {
-        format!("{host}, which is not a loopback address")
+        format!("{address}, which is not a loopback address")
     };
     eprintln!(
         "Warning: Rolecall listens on {address}. Anyone who can connect to it can read and change all of its \
-         data, because the demonstration keys are public and the embedded DynamoDB accepts any credentials."
+         data, because the demo keys are public and the embedded DynamoDB accepts any credentials."
     );
 }
 
 async fn changed(mut receiver: watch::Receiver<()>) {
-    // An error says that the sender is gone, which is what stops us.
+    // The error means that the sender was dropped, which is the signal to stop.
     let _ = receiver.changed().await;
 }
 
@@ -247,8 +249,8 @@ fn interrupted() -> impl Future<Output = Result<(), String>> {
     }
 }
 
-/// Does every second what a request has left to be done. In AWS the table's stream says when.
-async fn every_second(environment: Environment) {
+/// Runs the tasks that requests leave, once a second. In AWS the table's stream triggers them.
+async fn run_tasks_every_second(environment: Environment) {
     loop {
         tokio::time::sleep(Duration::from_secs(1)).await;
         if let Err(error) = tasks::run(environment.clone()).await {
@@ -257,9 +259,9 @@ async fn every_second(environment: Environment) {
     }
 }
 
-/// Runs the scheduled functions at each midnight UTC. It looks at the clock every minute, so that a machine that slept
-/// through midnight runs them when it wakes.
-async fn at_midnight(template: Template, environment: Environment) {
+/// Runs the scheduled functions at midnight UTC. It checks the clock every minute, so a machine that was asleep at
+/// midnight runs them when it wakes.
+async fn run_schedules_at_midnight(template: Template, environment: Environment) {
     let mut today = Day::of(environment.clock.now());
     loop {
         let now = environment.clock.now();
@@ -279,7 +281,8 @@ fn report(results: &[Result<String, String>]) {
     }
 }
 
-fn greet(base_url: &str, endpoint: &str) -> Result<(), String> {
+/// Prints the URLs, the demo API keys and the dashboard logins.
+fn print_addresses(base_url: &str, endpoint: &str) -> Result<(), String> {
     println!("Rolecall        {base_url}");
     for demo in &DEMOS {
         for mode in Mode::ALL {

@@ -1,4 +1,4 @@
-//! The gateway on a socket, and beside it the bucket: HTTP/1.1 in, HTTP/1.1 out.
+//! Serves the gateway and the bucket over HTTP/1.1.
 
 use std::convert::Infallible;
 use std::future::Future;
@@ -18,26 +18,26 @@ use hyper_util::server::graceful::GracefulShutdown;
 use shared::clock::Clock;
 use tokio::net::{TcpListener, TcpStream};
 
-use crate::bucket::{self, Shelf};
+use crate::bucket::{self, LocalBucket};
 use crate::gateway::{self, Gateway};
 
-/// What answers here.
+/// What the server serves.
 #[derive(Clone)]
 pub struct Host {
-    /// The functions.
+    /// The API and the pages.
     pub gateway: Arc<Gateway>,
-    /// The files.
-    pub bucket: Arc<Shelf>,
-    /// The time.
+    /// The uploaded files.
+    pub bucket: Arc<LocalBucket>,
+    /// The clock that the bucket checks signatures with.
     pub clock: Clock,
 }
 
-/// How long requests under way may take to end once the service is stopping.
-const GRACE: Duration = Duration::from_secs(10);
-/// How long a client may take to send a request's headers.
+/// The time limit for requests in progress once the service is stopping.
+const GRACE_PERIOD: Duration = Duration::from_secs(10);
+/// The time limit for receiving a request's headers.
 const HEADER_TIMEOUT: Duration = Duration::from_secs(30);
 
-/// Serves until `shutdown`; then takes no more connections, and lets the requests under way end.
+/// Serves until `shutdown` completes, then accepts no more connections and waits for the requests in progress.
 pub async fn serve(listener: TcpListener, host: Host, shutdown: impl Future<Output = ()>) -> io::Result<()> {
     let connections = GracefulShutdown::new();
     let mut shutdown = std::pin::pin!(shutdown);
@@ -45,7 +45,7 @@ pub async fn serve(listener: TcpListener, host: Host, shutdown: impl Future<Outp
         tokio::select! {
             accepted = listener.accept() => match accepted {
                 Ok((stream, peer)) => connect(stream, peer, &host, &connections),
-                // The process is out of file descriptors, or the client has gone again: neither ends the service.
+                // The process is out of file descriptors, or the client has left. Neither should end the service.
                 Err(error) => {
                     tracing::warn!(%error, "a connection was not accepted");
                     tokio::time::sleep(Duration::from_millis(50)).await;
@@ -55,36 +55,36 @@ pub async fn serve(listener: TcpListener, host: Host, shutdown: impl Future<Outp
         }
     }
     drop(listener);
-    // Whoever has not ended by then is cut off.
-    let _ = tokio::time::timeout(GRACE, connections.shutdown()).await;
+    // Requests that take longer are cut off.
+    let _ = tokio::time::timeout(GRACE_PERIOD, connections.shutdown()).await;
     Ok(())
 }
 
 fn connect(stream: TcpStream, peer: SocketAddr, host: &Host, connections: &GracefulShutdown) {
     let host = host.clone();
-    let answer = service_fn(move |request| {
+    let service = service_fn(move |request| {
         let host = host.clone();
-        async move { Ok::<_, Infallible>(answer(&host, request, peer.ip()).await) }
+        async move { Ok::<_, Infallible>(handle(&host, request, peer.ip()).await) }
     });
     let connection = http1::Builder::new()
         .timer(TokioTimer::new())
         .header_read_timeout(HEADER_TIMEOUT)
         .max_buf_size(64 * 1024)
-        .serve_connection(TokioIo::new(stream), answer);
+        .serve_connection(TokioIo::new(stream), service);
     let connection = connections.watch(connection);
-    // A connection that breaks off is the client's affair.
+    // A broken connection is not an error of the service.
     tokio::spawn(async move { connection.await.ok() });
 }
 
-async fn answer(host: &Host, request: Request<Incoming>, source: IpAddr) -> Response<Full<Bytes>> {
+async fn handle(host: &Host, request: Request<Incoming>, source: IpAddr) -> Response<Full<Bytes>> {
     let (parts, body) = request.into_parts();
-    let is_file = host.bucket.takes(parts.uri.path());
-    let limit = if is_file { bucket::MAX_BODY } else { gateway::MAX_BODY };
+    let is_for_bucket = host.bucket.owns(parts.uri.path());
+    let limit = if is_for_bucket { bucket::MAX_BODY } else { gateway::MAX_BODY };
     let response = match Limited::new(body, limit).collect().await {
         Ok(body) => {
             let request = Request::from_parts(parts, body.to_bytes());
-            if is_file {
-                host.bucket.answer(request, host.clock.now()).await
+            if is_for_bucket {
+                host.bucket.handle(request, host.clock.now()).await
             } else {
                 host.gateway.send(request, source).await
             }
@@ -94,7 +94,7 @@ async fn answer(host: &Host, request: Request<Incoming>, source: IpAddr) -> Resp
                 Response::new(Bytes::from_static(br#"{"message":"Request Entity Too Large"}"#));
             *response.status_mut() = StatusCode::PAYLOAD_TOO_LARGE;
             response.headers_mut().insert("content-type", HeaderValue::from_static("application/json"));
-            // What is left of the body is not read.
+            // The rest of the body is not read.
             response.headers_mut().insert("connection", HeaderValue::from_static("close"));
             response
         }

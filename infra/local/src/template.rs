@@ -1,51 +1,50 @@
-//! What the local service needs of a SAM template: which function answers which route, and which runs on a schedule.
+//! Reads the routes and schedules of the functions from a SAM template.
 
 use std::collections::BTreeSet;
 use std::path::Path;
 
 use serde_yaml_ng::Value;
 
-/// A template, read.
+/// The routes and schedules of a template.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Template {
     /// Every route of the HTTP API.
     pub routes: Vec<TemplateRoute>,
-    /// Every function that runs on a schedule.
+    /// Every schedule.
     pub schedules: Vec<Schedule>,
 }
 
 /// A route and the function that answers it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TemplateRoute {
-    /// The gateway's route key: `GET /api/v1/roles/{id}`, or `$default`.
+    /// The gateway's route key, such as `GET /api/v1/roles/{id}` or `$default`.
     pub key: String,
     /// The function's logical id.
     pub function: String,
 }
 
-/// A schedule and the function that it runs.
+/// A schedule and the function that it starts.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Schedule {
-    /// When, in `EventBridge`'s terms: `cron(0 0 * * ? *)`.
+    /// The schedule in `EventBridge`'s syntax, such as `cron(0 0 * * ? *)`.
     pub expression: String,
     /// The function's logical id.
     pub function: String,
 }
 
 impl Template {
-    /// Reads a template's file.
+    /// Reads a template from a file.
     pub fn read(file: &Path) -> Result<Self, String> {
-        let shown = file.display();
+        let path = file.display();
         let text =
-            std::fs::read_to_string(file).map_err(|error| format!("{shown} cannot be read: {error}."))?;
-        Self::parse(&text).map_err(|error| format!("{shown}: {error}."))
+            std::fs::read_to_string(file).map_err(|error| format!("{path} cannot be read: {error}."))?;
+        Self::parse(&text).map_err(|error| format!("{path}: {error}."))
     }
 
-    /// Reads a template's text.
+    /// Parses a template.
     pub fn parse(text: &str) -> Result<Self, String> {
         let template: Value = serde_yaml_ng::from_str(text).map_err(|error| error.to_string())?;
-        let resources =
-            template.get("Resources").and_then(Value::as_mapping).ok_or("there are no Resources")?;
+        let resources = template.get("Resources").and_then(Value::as_mapping).ok_or("it has no Resources")?;
         let (mut routes, mut schedules) = (Vec::new(), Vec::new());
         for (name, resource) in resources {
             if string(resource, "Type") != Some("AWS::Serverless::Function") {
@@ -78,7 +77,7 @@ impl Template {
         }
         let mut seen = BTreeSet::new();
         match routes.iter().find(|route| !seen.insert(&route.key)) {
-            Some(twice) => Err(format!("the route {} is there twice", twice.key)),
+            Some(duplicate) => Err(format!("the route {} appears twice", duplicate.key)),
             None => Ok(Self { routes, schedules }),
         }
     }
@@ -123,8 +122,8 @@ Resources:
     }
 
     #[test]
-    fn what_is_wrong_is_said() {
-        for (text, complaint) in [
+    fn invalid_templates_are_rejected_with_a_reason() {
+        for (text, reason) in [
             ("Resources: [", "did not find"),
             ("{}", "no Resources"),
             (
@@ -132,13 +131,13 @@ Resources:
                     "        Rest: {Type: HttpApi, Properties: {ApiId: !Ref Api}}",
                     "        Again: {Type: HttpApi, Properties: {Method: GET, Path: /roles}}",
                 ),
-                "GET /roles is there twice",
+                "GET /roles appears twice",
             ),
             (&TEMPLATE.replace(", Path: /roles", ""), "only one of Method and Path"),
             (&TEMPLATE.replace("ScheduleExpression", "Other"), "without an expression"),
         ] {
             let error = Template::parse(text).unwrap_err();
-            assert!(error.contains(complaint), "{error}");
+            assert!(error.contains(reason), "{error}");
         }
         assert!(
             Template::read(Path::new("nowhere.yaml")).unwrap_err().starts_with("nowhere.yaml cannot be read")

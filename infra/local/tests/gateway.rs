@@ -1,4 +1,4 @@
-//! The gateway, seen from both sides: what a client sends, what a function gets, what the client gets back.
+//! Tests of the gateway: the events that functions receive, and the responses that clients receive.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "in a test, that is a failure")]
 
@@ -19,12 +19,13 @@ use serde_json::{Value, json};
 use shared::clock::Clock;
 use shared::random::Random;
 
-/// Answers with what it was asked; `/panic` panics, `/cookies` sets two, `/bytes` answers bytes.
+/// A function that responds with the request it received. `/panic` panics, `/cookies` sets two cookies, `/bytes` responds
+/// with bytes.
 fn echo() -> Function {
     Arc::new(|request: lambda_http::Request| {
         async move {
             match request.raw_http_path() {
-                "/panic" => panic!("as a function may"),
+                "/panic" => panic!("a bug in a function"),
                 "/cookies" => {
                     let response =
                         Response::builder().header("set-cookie", "a=1; Path=/").header("set-cookie", "b=2");
@@ -48,7 +49,7 @@ fn echo() -> Function {
             let Some(RequestContext::ApiGatewayV2(context)) = request.request_context_ref() else {
                 panic!("not an event of payload format 2.0")
             };
-            let seen = json!({
+            let received = json!({
                 "route": context.route_key,
                 "time": context.time,
                 "request_id": context.request_id,
@@ -61,7 +62,7 @@ fn echo() -> Function {
                 "body": request.body().as_ref() as &[u8],
                 "binary": matches!(request.body(), Body::Binary(_)),
             });
-            Response::new(Body::Text(seen.to_string()))
+            Response::new(Body::Text(received.to_string()))
         }
         .boxed()
     })
@@ -89,12 +90,12 @@ async fn send(request: http::request::Builder, body: impl Into<Bytes>) -> (u16, 
     (response.status().as_u16(), serde_json::from_slice(response.body()).unwrap_or_default(), response)
 }
 
-fn header<'s>(seen: &'s Value, name: &str) -> Option<&'s str> {
-    seen["headers"].as_array()?.iter().find(|pair| pair[0] == name)?[1].as_str()
+fn header<'s>(received: &'s Value, name: &str) -> Option<&'s str> {
+    received["headers"].as_array()?.iter().find(|pair| pair[0] == name)?[1].as_str()
 }
 
 #[tokio::test]
-async fn the_most_specific_route_wins_and_the_rest_is_default() {
+async fn the_most_specific_route_wins_and_other_paths_go_to_default() {
     for (method, path, route) in [
         ("GET", "/things", "GET /things"),
         ("POST", "/things", "POST /things"),
@@ -109,18 +110,18 @@ async fn the_most_specific_route_wins_and_the_rest_is_default() {
         ("PUT", "/things", "$default"),
         ("GET", "/", "$default"),
     ] {
-        let (_, seen, _) = send(Request::builder().method(method).uri(path), "").await;
-        assert_eq!(seen["route"], route, "{method} {path}");
+        let (_, received, _) = send(Request::builder().method(method).uri(path), "").await;
+        assert_eq!(received["route"], route, "{method} {path}");
     }
 }
 
 #[tokio::test]
-async fn paths_arrive_decoded_and_queries_whole() {
+async fn paths_are_decoded_and_query_strings_are_not() {
     let request = Request::get("/things/caf%C3%A9%20%3F%23%2F%25?a=1&a=2&b=x%26y&c&d=%E2%82%AC+e");
-    let (_, seen, _) = send(request, "").await;
-    assert_eq!(seen["path"], "/things/café ?#/%");
-    assert_eq!(seen["id"], "café ?#/%");
-    let mut query: Vec<_> = seen["query"].as_array().unwrap().iter().map(Value::to_string).collect();
+    let (_, received, _) = send(request, "").await;
+    assert_eq!(received["path"], "/things/café ?#/%");
+    assert_eq!(received["id"], "café ?#/%");
+    let mut query: Vec<_> = received["query"].as_array().unwrap().iter().map(Value::to_string).collect();
     query.sort_unstable();
     assert_eq!(query, [r#"["a","1"]"#, r#"["a","2"]"#, r#"["b","x&y"]"#, r#"["c",""]"#, r#"["d","€ e"]"#]);
     for path in ["/things/%ff%fe", "/things/%zz", "/things/%0a%0d", "/things/%00", "/things/%"] {
@@ -129,31 +130,31 @@ async fn paths_arrive_decoded_and_queries_whole() {
 }
 
 #[tokio::test]
-async fn headers_of_one_name_are_joined_and_the_gateways_own_are_set() {
+async fn headers_of_the_same_name_are_joined_and_forwarding_headers_are_added() {
     let request = Request::get("/things")
         .header("X-Two", "a")
         .header("x-two", "b")
         .header("cookie", "one=1; two=2")
         .header("x-forwarded-for", "9.9.9.9")
         .header("x-forwarded-proto", "gopher");
-    let (_, seen, _) = send(request, "").await;
-    assert_eq!(header(&seen, "x-two"), Some("a,b"));
-    assert_eq!(header(&seen, "cookie"), Some("one=1; two=2"));
-    assert_eq!(header(&seen, "x-forwarded-for"), Some("9.9.9.9, 127.0.0.1"));
+    let (_, received, _) = send(request, "").await;
+    assert_eq!(header(&received, "x-two"), Some("a,b"));
+    assert_eq!(header(&received, "cookie"), Some("one=1; two=2"));
+    assert_eq!(header(&received, "x-forwarded-for"), Some("9.9.9.9, 127.0.0.1"));
     assert_eq!(
-        (header(&seen, "x-forwarded-proto"), header(&seen, "x-forwarded-port")),
+        (header(&received, "x-forwarded-proto"), header(&received, "x-forwarded-port")),
         (Some("http"), Some("8080"))
     );
-    assert!(header(&seen, "x-amzn-trace-id").is_some_and(|trace| trace.starts_with("Root=1-")));
+    assert!(header(&received, "x-amzn-trace-id").is_some_and(|trace| trace.starts_with("Root=1-")));
     assert_eq!(
-        (seen["time"].as_str(), seen["source"].as_str()),
+        (received["time"].as_str(), received["source"].as_str()),
         (Some("20/Nov/2026:09:05:03 +0000"), Some("127.0.0.1"))
     );
-    assert_eq!(seen["request_id"].as_str().map(str::len), Some(16));
+    assert_eq!(received["request_id"].as_str().map(str::len), Some(16));
 }
 
 #[tokio::test]
-async fn no_byte_of_a_body_is_lost() {
+async fn bodies_arrive_unchanged() {
     for (media, body, binary) in [
         ("application/json", &b"{\"a\":\"\xc3\xa9\"}"[..], false),
         ("text/plain; charset=utf-8", b"x", false),
@@ -163,14 +164,15 @@ async fn no_byte_of_a_body_is_lost() {
         ("application/x-www-form-urlencoded", b"a=b", true),
         ("", b"plain", true),
     ] {
-        let (_, seen, _) = send(Request::post("/things").header("content-type", media), body.to_vec()).await;
-        let bytes: Vec<u8> = serde_json::from_value(seen["body"].clone()).unwrap();
-        assert_eq!((bytes.as_slice(), &seen["binary"]), (body, &json!(binary)), "{media}");
+        let (_, received, _) =
+            send(Request::post("/things").header("content-type", media), body.to_vec()).await;
+        let bytes: Vec<u8> = serde_json::from_value(received["body"].clone()).unwrap();
+        assert_eq!((bytes.as_slice(), &received["binary"]), (body, &json!(binary)), "{media}");
     }
 }
 
 #[tokio::test]
-async fn answers_come_back_with_cookies_and_bytes() {
+async fn responses_keep_cookies_and_bytes() {
     let (_, _, response) = send(Request::get("/cookies"), "").await;
     let cookies: Vec<_> = response.headers().get_all("set-cookie").iter().collect();
     assert_eq!(cookies, ["a=1; Path=/", "b=2"]);
@@ -179,15 +181,15 @@ async fn answers_come_back_with_cookies_and_bytes() {
 }
 
 #[tokio::test]
-async fn a_function_that_panics_is_an_internal_error() {
+async fn a_panic_in_a_function_is_an_internal_error() {
     let (status, body, _) = send(Request::get("/panic"), "").await;
     assert_eq!((status, body), (500, json!({ "message": "Internal Server Error" })));
 }
 
 #[tokio::test]
-async fn the_gateways_limits() {
+async fn oversized_requests_and_invalid_hosts_are_rejected() {
     let filled = |size: usize| Request::get("/things").header("x-fill", "a".repeat(size));
-    // The line and the other headers come to 3 + 7 + 4 + 16 + 6.
+    // The request line and the other headers take 3 + 7 + 4 + 16 + 6 bytes.
     assert_eq!(send(filled(10_240 - 36), "").await.0, 200);
     assert_eq!(send(filled(10_240 - 35), "").await.0, 431);
     assert_eq!(send(Request::post("/things"), vec![b'x'; 10 * 1024 * 1024]).await.0, 200);
@@ -200,33 +202,33 @@ async fn the_gateways_limits() {
 }
 
 #[tokio::test]
-async fn a_target_that_is_no_path_is_refused() {
+async fn a_target_must_be_a_path() {
     for (method, target) in [("OPTIONS", "*"), ("CONNECT", "api.example:8080")] {
         assert_eq!(send(Request::builder().method(method).uri(target), "").await.0, 400, "{method} {target}");
     }
 }
 
 #[tokio::test]
-async fn the_port_is_the_hosts() {
+async fn the_forwarded_port_is_the_port_of_the_host() {
     for (host, port) in
         [("h", "80"), ("h:", "80"), ("h:8080", "8080"), ("[::1]", "80"), ("[::1]:3000", "3000")]
     {
-        let (_, seen, _) = send(Request::get("/things").header("host", host), "").await;
-        assert_eq!(header(&seen, "x-forwarded-port"), Some(port), "{host}");
+        let (_, received, _) = send(Request::get("/things").header("host", host), "").await;
+        assert_eq!(header(&received, "x-forwarded-port"), Some(port), "{host}");
     }
 }
 
 #[tokio::test]
-async fn a_route_without_its_function_is_a_mistake() {
+async fn a_route_needs_an_existing_function() {
     let routes = [TemplateRoute { key: "GET /x".to_owned(), function: "Gone".to_owned() }];
-    let complaint = Gateway::new(&routes, &BTreeMap::new(), Clock::system(), Random::seeded(1)).err();
-    assert_eq!(complaint.as_deref(), Some("The function Gone of GET /x does not exist."));
+    let error = Gateway::new(&routes, &BTreeMap::new(), Clock::system(), Random::seeded(1)).err();
+    assert_eq!(error.as_deref(), Some("The function Gone of GET /x does not exist."));
 }
 
 proptest! {
     #![proptest_config(ProptestConfig { cases: 2_000, failure_persistence: None, ..ProptestConfig::default() })]
     #[test]
-    fn whatever_hyper_lets_through_is_answered(
+    fn any_request_that_hyper_accepts_gets_a_response(
         path in "/[!-~]{0,30}", name in "[a-z-]{1,12}", value in "[ -~]{0,30}", host in "([!-~]{0,20}|[a-z0-9.:\\[\\]-]{1,12}|[0-9.]{1,15}|[a-z]{1,3}:[0-9]{1,6})", body in any::<Vec<u8>>()
     ) {
         let request = Request::builder().method(Method::POST).uri(&path).header(&name, &value).header("host", &host).body(Bytes::from(body));

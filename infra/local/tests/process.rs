@@ -1,4 +1,4 @@
-//! The local service as a process: started, asked, stopped, killed, started again.
+//! Tests of the local service as a process: start, requests, stop, kill and restart.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "in a test, that is a failure")]
 
@@ -15,7 +15,8 @@ use serde_json::{Value, json};
 struct Service {
     child: Child,
     base_url: String,
-    keys: BTreeMap<String, String>,
+    /// The other lines that it prints at the start, by their labels.
+    printed: BTreeMap<String, String>,
 }
 
 impl Drop for Service {
@@ -39,21 +40,21 @@ impl Service {
     fn spawn(command: &mut Command) -> Self {
         let mut child = command.args(["--port", "0"]).stdout(Stdio::piped()).spawn().expect("a process");
         let mut lines = BufReader::new(child.stdout.take().expect("its output")).lines();
-        let mut said = BTreeMap::new();
+        let mut printed = BTreeMap::new();
         for line in lines.by_ref() {
             let line = line.expect("a line");
             let (name, value) = line.split_at(14);
-            said.insert(name.trim().to_owned(), value.trim().to_owned());
+            printed.insert(name.trim().to_owned(), value.trim().to_owned());
             if name.trim() == "Try" {
                 break;
             }
         }
-        let base_url = said.remove("Rolecall").expect("a base URL");
-        Self { child, base_url, keys: said }
+        let base_url = printed.remove("Rolecall").expect("a base URL");
+        Self { child, base_url, printed }
     }
 
     fn key(&self) -> &str {
-        &self.keys["Acme live"]
+        &self.printed["Acme live"]
     }
 
     async fn post(
@@ -69,7 +70,7 @@ impl Service {
         Some((status, response.json().await.ok()?))
     }
 
-    async fn all(&self, client: &reqwest::Client, path: &str) -> Vec<Value> {
+    async fn list_all(&self, client: &reqwest::Client, path: &str) -> Vec<Value> {
         let mut items = Vec::new();
         let mut url = format!("{}{path}?limit=100", self.base_url);
         loop {
@@ -91,12 +92,12 @@ impl Service {
 
 #[expect(clippy::disallowed_methods, reason = "a test's client talks to loopback")]
 fn client() -> reqwest::Client {
-    // reqwest leaves the choice of the cryptography to the process. An error says that it was made before.
+    // reqwest leaves the choice of the crypto provider to the process. This fails if one is already installed.
     let _ = rustls::crypto::ring::default_provider().install_default();
     reqwest::Client::builder().timeout(Duration::from_secs(20)).build().expect("a client")
 }
 
-/// Every shell can do this; not every machine has the program.
+/// Sends a signal, with the shell's own `kill`: not every machine has the program.
 fn signal(name: &str, process: u32) {
     Command::new("sh").args(["-c", &format!("kill -{name} {process}")]).status().expect("a signal");
 }
@@ -109,9 +110,9 @@ fn folder(data: &tempfile::TempDir) -> &str {
     data.path().to_str().expect("a Unicode path")
 }
 
-/// Killed right after an invitation, and started again at another address: the call is made all the same.
+/// Kills the service right after an invitation, and restarts it at another address. The call still happens.
 #[tokio::test]
-async fn an_invitation_outlives_the_process() {
+async fn a_scheduled_call_survives_a_crash() {
     let data = tempfile::tempdir().expect("a folder");
     let client = client();
     let mut service = Service::start(&["--data", folder(&data)]);
@@ -130,20 +131,20 @@ async fn an_invitation_outlives_the_process() {
 
     let service = Service::start(&["--data", folder(&data)]);
     for _ in 0..200 {
-        let screens = service.all(&client, "/api/v1/voice_screens").await;
+        let screens = service.list_all(&client, "/api/v1/voice_screens").await;
         if screens[0]["status"] == "completed" {
             assert_eq!((screens.len(), &screens[0]["id"]), (1, &screen["id"]));
             return;
         }
         tokio::time::sleep(Duration::from_millis(100)).await;
     }
-    panic!("the call was not made");
+    panic!("the call did not happen");
 }
 
-/// Killed in the middle of a storm of quick posts: never a role without its posting or the reverse, and every
-/// repetition with the same key ends in one pair.
+/// Kills the service amid many concurrent quick posts. No role is left without its posting or the reverse, and retries
+/// with the same idempotency key create nothing twice.
 #[tokio::test]
-async fn killed_in_a_storm_it_leaves_pairs_and_repetitions_make_no_second() {
+async fn a_crash_under_load_leaves_no_partial_or_duplicate_quick_posts() {
     let data = tempfile::tempdir().expect("a folder");
     let client = client();
     let total = 300;
@@ -162,19 +163,21 @@ async fn killed_in_a_storm_it_leaves_pairs_and_repetitions_make_no_second() {
         };
         let answers = join_all((0..total).map(quick_post)).await;
         for (n, answer) in answers {
-            // On a machine that has much else to do it is busy, and has acknowledged nothing.
+            // On a busy machine it may answer 503, which acknowledges nothing.
             if let Some((status, posted)) = answer.filter(|(status, _)| *status != 503) {
                 assert_eq!(status, 201, "{posted}");
                 let before = acknowledged.insert(n, posted.clone());
-                assert!(before.is_none_or(|before| before == posted), "what was acknowledged stays");
+                assert!(before.is_none_or(|before| before == posted), "an acknowledged post must not change");
             }
         }
         service.child.wait().expect("an end");
     }
 
     let service = Service::start(&["--data", folder(&data)]);
-    let (roles, postings) =
-        (service.all(&client, "/api/v1/roles").await, service.all(&client, "/api/v1/job_postings").await);
+    let (roles, postings) = (
+        service.list_all(&client, "/api/v1/roles").await,
+        service.list_all(&client, "/api/v1/job_postings").await,
+    );
     assert_eq!(ids(&roles, "id"), ids(&postings, "role_id"));
     assert_eq!(ids(&roles, "job_posting_id"), ids(&postings, "id"));
     assert!(
@@ -184,7 +187,7 @@ async fn killed_in_a_storm_it_leaves_pairs_and_repetitions_make_no_second() {
     for (n, posted) in &acknowledged {
         assert!(
             ids(&roles, "id").contains(&posted["role"]["id"].as_u64().expect("an id")),
-            "request {n} is there"
+            "request {n} was acknowledged"
         );
     }
     for n in 0..total {
@@ -193,36 +196,38 @@ async fn killed_in_a_storm_it_leaves_pairs_and_repetitions_make_no_second() {
         assert_eq!(status, 201);
         assert!(acknowledged.get(&n).is_none_or(|before| *before == posted));
     }
-    let (roles, postings) =
-        (service.all(&client, "/api/v1/roles").await, service.all(&client, "/api/v1/job_postings").await);
+    let (roles, postings) = (
+        service.list_all(&client, "/api/v1/roles").await,
+        service.list_all(&client, "/api/v1/job_postings").await,
+    );
     assert_eq!((roles.len(), postings.len()), (total, total));
     let slugs: BTreeSet<_> = postings.iter().filter_map(|posting| posting["slug"].as_str()).collect();
     assert_eq!(slugs.len(), total);
 }
 
 #[tokio::test]
-async fn stopped_and_started_again_it_has_kept_its_data_and_memory_keeps_nothing() {
+async fn data_survives_a_restart_except_in_memory() {
     let data = tempfile::tempdir().expect("a folder");
     let client = client();
     let mut service = Service::start(&["--data", folder(&data)]);
     let body = json!({ "role": { "title": "Engineer" } });
     let (_, posted) = service.post(&client, "/api/v1/quick_post", "k", &body).await.expect("an answer");
     signal("INT", service.child.id());
-    assert!(service.child.wait().expect("an end").success(), "Ctrl-C is a proper end");
+    assert!(service.child.wait().expect("an end").success(), "Ctrl-C must end it successfully");
 
     let service = Service::start(&["--data", folder(&data)]);
-    let roles = service.all(&client, "/api/v1/roles").await;
+    let roles = service.list_all(&client, "/api/v1/roles").await;
     assert_eq!((roles.len(), &roles[0]["id"]), (1, &posted["role"]["id"]));
 
     let memory = Service::start(&["--memory", "--run-schedules"]);
-    assert!(memory.all(&client, "/api/v1/roles").await.is_empty());
-    assert_eq!(memory.keys["Acme live"], service.keys["Acme live"], "the same keys everywhere");
+    assert!(memory.list_all(&client, "/api/v1/roles").await.is_empty());
+    assert_eq!(memory.key(), service.key(), "demo keys must be the same everywhere");
 }
 
-/// Starts the service on `host`, and checks that its URLs name `shown` and that both of its ports answer at `reached`.
-/// Returns what it has printed to its error output.
+/// Starts the service on `host`, and checks that the URLs it prints contain `printed` and that both of its ports answer at
+/// `reachable`. Returns its error output.
 #[cfg(target_os = "linux")]
-async fn listen_on(host: &str, shown: &str, reached: &str) -> String {
+async fn listen_on(host: &str, printed: &str, reachable: &str) -> String {
     let mut command = command(&["--memory", "--host", host]);
     let mut service = Service::spawn(command.stderr(Stdio::piped()));
     let client = client();
@@ -230,75 +235,75 @@ async fn listen_on(host: &str, shown: &str, reached: &str) -> String {
     let (status, posted) = service.post(&client, "/api/v1/quick_post", "k", &body).await.expect("an answer");
     assert_eq!(status, 201, "{posted}");
     let link = posted["role"]["job_posting_url"].as_str().expect("a link");
-    let endpoint = &service.keys["DynamoDB"];
+    let endpoint = &service.printed["DynamoDB"];
     for url in [&service.base_url, endpoint, link] {
-        assert!(url.starts_with(&format!("http://{shown}:")), "{url}");
-        let url = url.replace(shown, reached);
+        assert!(url.starts_with(&format!("http://{printed}:")), "{url}");
+        let url = url.replace(printed, reachable);
         let response = client.get(&url).send().await.unwrap_or_else(|error| panic!("{url}: {error}"));
         assert!(!response.status().is_server_error(), "{url}: {}", response.status());
     }
     signal("INT", service.child.id());
-    let mut said = String::new();
-    service.child.stderr.take().expect("its errors").read_to_string(&mut said).expect("text");
-    said
+    let mut errors = String::new();
+    service.child.stderr.take().expect("its error output").read_to_string(&mut errors).expect("text");
+    errors
 }
 
-/// Linux alone has several loopback addresses, so that this needs no network.
+/// Runs on Linux only, which has several loopback addresses, so that this needs no network.
 #[cfg(target_os = "linux")]
 #[tokio::test]
-async fn it_listens_where_it_is_told_and_warns_beyond_loopback() {
+async fn it_listens_on_the_given_address_and_warns_beyond_loopback() {
     assert_eq!(listen_on("127.0.0.1", "127.0.0.1", "127.0.0.1").await, "Stopping.\n");
     assert_eq!(listen_on("127.0.0.2", "127.0.0.2", "127.0.0.2").await, "Stopping.\n");
-    let said = listen_on("0.0.0.0", "127.0.0.1", "127.0.0.2").await;
+    let errors = listen_on("0.0.0.0", "127.0.0.1", "127.0.0.2").await;
     assert!(
-        said.starts_with("Warning: Rolecall listens on every address of this machine. Anyone "),
-        "{said}"
+        errors.starts_with("Warning: Rolecall listens on every address of this machine. Anyone "),
+        "{errors}"
     );
 }
 
-/// Runs the program to its end and returns what it says on its error output.
-fn complaint(arguments: &[&str]) -> String {
+/// Runs the program, which must fail, and returns its error output.
+fn error_of(arguments: &[&str]) -> String {
     let mut child =
         command(arguments).stdout(Stdio::null()).stderr(Stdio::piped()).spawn().expect("a process");
-    let mut said = String::new();
-    child.stderr.take().expect("its errors").read_to_string(&mut said).expect("text");
+    let mut errors = String::new();
+    child.stderr.take().expect("its error output").read_to_string(&mut errors).expect("text");
     assert!(!child.wait().expect("an end").success());
-    said.trim().to_owned()
+    errors.trim().to_owned()
 }
 
 #[test]
-fn what_hinders_it_is_said_in_a_sentence() {
+fn startup_errors_are_explained() {
     let taken = std::net::TcpListener::bind("127.0.0.1:0").expect("a port");
     let port = taken.local_addr().expect("an address").port().to_string();
     assert_eq!(
-        complaint(&["--memory", "--port", &port]),
-        format!("Port {port} is taken by another program; choose another with --port.")
+        error_of(&["--memory", "--port", &port]),
+        format!("Port {port} is already in use; choose another with --port.")
     );
     // Reserved for documentation (RFC 5737).
     assert_eq!(
-        complaint(&["--memory", "--port", "0", "--host", "198.51.100.1"]),
+        error_of(&["--memory", "--port", "0", "--host", "198.51.100.1"]),
         "This machine does not have the address 198.51.100.1; choose another with --host."
     );
 
     let data = tempfile::tempdir().expect("a folder");
     let file = data.path().join("file");
     std::fs::write(&file, "").expect("a file");
-    let said = complaint(&["--port", "0", "--data", file.to_str().expect("a Unicode path")]);
-    assert!(said.starts_with(&format!("The data folder {} cannot be used: ", file.display())), "{said}");
-    let said = complaint(&["--port", "0", "--data", "/proc/nowhere"]);
-    assert!(said.starts_with("The data folder /proc/nowhere cannot be used: "), "{said}");
+    let error = error_of(&["--port", "0", "--data", file.to_str().expect("a Unicode path")]);
+    assert!(error.starts_with(&format!("The data folder {} cannot be used: ", file.display())), "{error}");
+    let error = error_of(&["--port", "0", "--data", "/proc/nowhere"]);
+    assert!(error.starts_with("The data folder /proc/nowhere cannot be used: "), "{error}");
 
     let running = Service::start(&["--data", folder(&data)]);
-    let said = complaint(&["--port", "0", "--data", folder(&data)]);
-    assert!(said.contains("is in use by another Rolecall"), "{said}");
+    let error = error_of(&["--port", "0", "--data", folder(&data)]);
+    assert!(error.contains("is in use by another Rolecall"), "{error}");
     drop(running);
 
-    let said = complaint(&["--port", "0", "--memory", "--template", "nowhere.yaml"]);
-    assert!(said.contains("nowhere.yaml"), "{said}");
+    let error = error_of(&["--port", "0", "--memory", "--template", "nowhere.yaml"]);
+    assert!(error.contains("nowhere.yaml"), "{error}");
     for elsewhere in
         ["https://dynamodb.us-east-1.amazonaws.com", "http://localhost:8000@example.com", "localhost:8000"]
     {
-        let said = complaint(&["--port", "0", "--endpoint", elsewhere]);
-        assert!(said.contains("127.0.0.1"), "{said}");
+        let error = error_of(&["--port", "0", "--endpoint", elsewhere]);
+        assert!(error.contains("127.0.0.1"), "{error}");
     }
 }

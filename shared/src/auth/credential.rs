@@ -1,11 +1,16 @@
-//! The form of everything secret that we hand out: API keys, OAuth tokens and codes, sessions, single-use links.
+//! The format of all credentials: API keys, OAuth tokens and codes, sessions, and single-use links.
 //!
-//! `rc_live_` or `rc_test_` for an API key; for the others `rc_`, two letters for the kind, `_`, and `L` or `T` for the
-//! mode. Then in base62 the organization's id (9 characters), the id of the key, grant or member (9) and a secret of 27
-//! random characters (160.7 bits; a refresh token has its family's secret and one of its own), then the CRC-32 of all
-//! that in 6. So what is mistyped is refused without asking the database, scanners can tell a leaked key from noise, and
-//! the text alone says which tenant it opens. Only a SHA-256 is stored: the secret is random and long, so that a slow hash
-//! would protect nothing.
+//! An API key begins with `rc_live_` or `rc_test_`. Any other credential begins with `rc_`, two letters for its kind,
+//! `_`, and `L` or `T` for the mode. These parts follow, in base62:
+//!
+//! - the organization's id, 9 characters
+//! - the id of the key, grant or member, 9 characters
+//! - the secret, 27 random characters (160.7 bits); a refresh token has a secret of its family and one of its own
+//! - the CRC-32 of everything before, 6 characters
+//!
+//! The checksum rejects mistyped credentials without a database call and lets scanners recognize leaked keys. The text
+//! alone identifies the tenant. Only a SHA-256 hash is stored: a slow hash is not needed, because the secret is long
+//! and random.
 
 use std::fmt;
 use std::str::FromStr;
@@ -14,29 +19,30 @@ use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use sha2::{Digest, Sha256};
 
+use crate::base62;
 use crate::id::Id;
 use crate::model::{Mode, Tenant};
 use crate::random::Random;
-use crate::store::{Holder, Presented};
+use crate::store::{Holder, PresentedCredential};
 
 const ID_LENGTH: usize = 9;
 const SECRET_LENGTH: usize = 27;
 const CHECKSUM_LENGTH: usize = 6;
 
-/// What a credential is good for.
+/// The kind of a credential.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
-    /// Calling the API, until it is revoked.
+    /// An API key, which is valid until it is revoked.
     ApiKey,
-    /// Calling the API for an hour, in the name of a connected application.
+    /// An OAuth access token, which gives a connected application access to the API for an hour.
     AccessToken,
-    /// The next pair of tokens.
+    /// An OAuth refresh token, which is exchanged for new tokens.
     RefreshToken,
-    /// The first pair of tokens.
+    /// An OAuth authorization code, which is exchanged for the first tokens.
     AuthorizationCode,
-    /// A signed-in browser.
+    /// The session of a signed-in browser.
     Session,
-    /// Setting a member's password, once.
+    /// A single-use link for setting a member's password.
     Link,
 }
 
@@ -50,7 +56,7 @@ impl Kind {
         Self::Link,
     ];
 
-    /// What a credential of this kind and mode begins with.
+    /// The prefix of a credential of this kind and mode.
     const fn prefix(self, mode: Mode) -> &'static str {
         match (self, mode) {
             (Self::ApiKey, Mode::Live) => "rc_live_",
@@ -76,7 +82,7 @@ impl Kind {
     }
 }
 
-/// An API key, a token, a session.
+/// A credential, such as an API key, a token or a session.
 #[derive(Clone)]
 pub struct Credential {
     kind: Kind,
@@ -86,63 +92,63 @@ pub struct Credential {
 }
 
 impl Credential {
-    /// A new credential for `tenant`, known there as `id`.
+    /// Generates a credential of a tenant's key, grant or member.
     pub fn generate(kind: Kind, tenant: Tenant, id: Id, random: &Random) -> Self {
         Self::with_secret(kind, tenant, id, &random.token(kind.secret_length()))
     }
 
-    /// The refresh token that follows this one: of the same family, with another secret of its own.
+    /// Generates the next refresh token of the same family.
     #[must_use]
     pub fn successor(&self, random: &Random) -> Self {
         let secret = format!("{}{}", self.family(), random.token(SECRET_LENGTH));
         Self::with_secret(self.kind, self.tenant, self.id, &secret)
     }
 
-    /// The credential with this secret, which must be 27 letters and digits, or 54 for a refresh token. Whoever knows the
-    /// secret knows the credential: for demonstrations, which are public.
+    /// Makes a credential with a given secret: 27 letters and digits, or 54 for a refresh token. A known secret makes
+    /// the credential public, so this is meant for demonstrations.
     pub fn with_secret(kind: Kind, tenant: Tenant, id: Id, secret: &str) -> Self {
         let mut text = format!(
             "{}{}{}{secret}",
             kind.prefix(tenant.mode),
-            base62(tenant.organization.get(), ID_LENGTH),
-            base62(id.get(), ID_LENGTH),
+            base62::encode(tenant.organization.get(), ID_LENGTH),
+            base62::encode(id.get(), ID_LENGTH),
         );
         text.push_str(&checksum(&text));
         Self { kind, tenant, id, text }
     }
 
-    /// The whole text. It is shown once, when it is made.
+    /// The full text, which is shown only once, after the credential is generated.
     pub fn reveal(&self) -> &str {
         &self.text
     }
 
-    /// What it is good for.
+    /// The kind.
     pub const fn kind(&self) -> Kind {
         self.kind
     }
 
-    /// Whose data it opens, if it is good.
+    /// The tenant that the credential gives access to, if it is valid.
     pub const fn tenant(&self) -> Tenant {
         self.tenant
     }
 
-    /// The identifier that its tenant knows the key, grant or member by.
+    /// The id of the key, grant or member.
     pub const fn id(&self) -> Id {
         self.id
     }
 
-    /// What is stored of it: the SHA-256 in base64url.
+    /// The hash to store: the SHA-256 in base64url.
     pub fn hash(&self) -> String {
         hash(&self.text)
     }
 
-    /// What is stored of an access token: the SHA-256 over the token and what it is for (RFC 8707), so that it proves
-    /// nothing anywhere else.
+    /// The hash of an access token to store. It includes the audience (RFC 8707), so the token is invalid for any other
+    /// service.
     pub fn hash_for(&self, audience: &str) -> String {
         hash(&format!("{}\n{audience}", self.text))
     }
 
-    /// What is stored of a refresh token's family: whoever shows another token of it held one of ours.
+    /// The hash of a refresh token's family. Any token with this family was once issued for the same grant.
     pub fn family_hash(&self) -> String {
         hash(self.family())
     }
@@ -153,17 +159,17 @@ impl Credential {
         self.text.get(from..from + SECRET_LENGTH).unwrap_or_default()
     }
 
-    /// What the gate of the API that is `audience` is asked about it.
-    pub fn presented(&self, audience: &str) -> Presented {
+    /// The hashed form that the gate of the API with this audience checks.
+    pub fn presented(&self, audience: &str) -> PresentedCredential {
         let (holder, hash) = match self.kind {
             Kind::ApiKey => (Holder::Key(self.id), self.hash()),
             _ => (Holder::App(self.id), self.hash_for(audience)),
         };
-        Presented { tenant: self.tenant, holder, hash }
+        PresentedCredential { tenant: self.tenant, holder, hash }
     }
 }
 
-/// Shows no secret.
+/// Shows everything but the secret.
 impl fmt::Debug for Credential {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "Credential({:?}, {}, {})", self.kind, self.tenant, self.id)
@@ -186,7 +192,7 @@ impl FromStr for Credential {
         }
         let (signed, sum) = text.split_at(text.len() - CHECKSUM_LENGTH);
         let number =
-            |from: usize| from_base62(&rest[from..from + ID_LENGTH]).and_then(Id::new).ok_or(MALFORMED);
+            |from: usize| base62::decode(&rest[from..from + ID_LENGTH]).and_then(Id::new).ok_or(MALFORMED);
         if checksum(signed) != sum {
             return Err("a mistyped credential");
         }
@@ -195,31 +201,13 @@ impl FromStr for Credential {
     }
 }
 
-/// What is stored of a secret that is random and long: its SHA-256 in base64url.
+/// The hash to store for a long, random secret: its SHA-256 in base64url.
 pub fn hash(text: &str) -> String {
     URL_SAFE_NO_PAD.encode(Sha256::digest(text))
 }
 
 fn checksum(text: &str) -> String {
-    base62(crc32fast::hash(text.as_bytes()).into(), CHECKSUM_LENGTH)
-}
-
-const DIGITS: &[u8; 62] = b"0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
-
-fn base62(mut number: u64, length: usize) -> String {
-    let mut digits = vec!['0'; length];
-    for digit in digits.iter_mut().rev() {
-        *digit = char::from(DIGITS[usize::try_from(number % 62).unwrap_or(0)]);
-        number /= 62;
-    }
-    digits.into_iter().collect()
-}
-
-fn from_base62(text: &str) -> Option<u64> {
-    text.bytes().try_fold(0u64, |number, byte| {
-        let digit = DIGITS.iter().position(|digit| *digit == byte)?;
-        number.checked_mul(62)?.checked_add(digit as u64)
-    })
+    base62::encode(crc32fast::hash(text.as_bytes()).into(), CHECKSUM_LENGTH)
 }
 
 #[cfg(test)]
@@ -234,7 +222,9 @@ mod tests {
 
     proptest! {
         #[test]
-        fn a_key_says_whose_it_is(organization in 1..=Id::MAX, id in 1..=Id::MAX, seed: u64, live: bool) {
+        fn a_parsed_credential_has_its_kind_tenant_and_id(
+            organization in 1..=Id::MAX, id in 1..=Id::MAX, seed: u64, live: bool,
+        ) {
             let tenant = tenant(organization, if live { Mode::Live } else { Mode::Test });
             let id = Id::new(id).unwrap();
             for kind in Kind::ALL {
@@ -246,8 +236,9 @@ mod tests {
         }
 
         #[test]
-        fn one_wrong_character_is_noticed(seed: u64, at in 0usize..59, other in "[0-9A-Za-z_]") {
-            let made = Credential::generate(Kind::ApiKey, tenant(7, Mode::Live), Id::new(9).unwrap(), &Random::seeded(seed));
+        fn one_wrong_character_is_detected(seed: u64, at in 0usize..59, other in "[0-9A-Za-z_]") {
+            let (tenant, id) = (tenant(7, Mode::Live), Id::new(9).unwrap());
+            let made = Credential::generate(Kind::ApiKey, tenant, id, &Random::seeded(seed));
             let mut mistyped = made.reveal().to_owned();
             mistyped.replace_range(at..=at, &other);
             prop_assume!(mistyped != made.reveal());
@@ -255,13 +246,13 @@ mod tests {
         }
 
         #[test]
-        fn no_header_panics(header in "\\PC{0,80}") {
+        fn any_header_is_parsed_without_panic(header in "\\PC{0,80}") {
             let _ = Caller::read(Some(&header));
         }
     }
 
     #[test]
-    fn the_header_is_read_as_rfc_6750_has_it() {
+    fn the_header_is_parsed_as_in_rfc_6750() {
         let key = Credential::generate(
             Kind::ApiKey,
             tenant(7, Mode::Test),
@@ -296,7 +287,7 @@ mod tests {
     }
 
     #[test]
-    fn refresh_tokens_of_a_grant_are_a_family() {
+    fn refresh_tokens_of_a_grant_share_a_family() {
         let random = Random::seeded(1);
         let grant = |id| {
             Credential::generate(Kind::RefreshToken, tenant(7, Mode::Test), Id::new(id).unwrap(), &random)
@@ -310,7 +301,7 @@ mod tests {
     }
 
     #[test]
-    fn an_access_token_proves_nothing_elsewhere() {
+    fn the_hash_of_an_access_token_depends_on_the_audience() {
         let token = Credential::generate(
             Kind::AccessToken,
             tenant(7, Mode::Live),

@@ -1,22 +1,22 @@
-//! Who says to be calling: credentials as clients send them. Whether they are good, the store's gate knows.
+//! Credentials as clients send them. The store's gate checks whether they are valid.
 
 mod credential;
 
 pub use credential::{Credential, Kind, hash};
 
-/// What the `Authorization` header comes to.
+/// The content of the `Authorization` header.
 #[derive(Clone, Debug)]
 pub enum Caller {
     /// No credential was sent.
     Anonymous,
-    /// A credential that cannot be good was sent: another scheme, a wrong form, a wrong checksum.
+    /// The scheme, the format or the checksum is wrong.
     Malformed,
-    /// A well-formed credential; only the gate knows whether it is good.
+    /// The credential is well-formed. It may still be invalid.
     Presented(Credential),
 }
 
 impl Caller {
-    /// Reads the header's value (RFC 6750, section 2.1): the scheme in any case, then the credential.
+    /// Parses the header's value (RFC 6750, section 2.1). The scheme is case-insensitive.
     pub fn read(authorization: Option<&str>) -> Self {
         let Some(value) = authorization else { return Self::Anonymous };
         let Some((scheme, credential)) = value.split_once(' ') else { return Self::Malformed };

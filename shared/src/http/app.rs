@@ -1,71 +1,44 @@
-//! A function as the gateway sees it: an event's request goes in, a response comes out, and one line is logged.
+//! A function: dispatches the gateway's requests to its routes.
 
 use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::Duration;
 
-use base64::Engine;
-use base64::engine::general_purpose::URL_SAFE_NO_PAD;
-use jiff::{Timestamp, ToSpan};
-use lambda_http::aws_lambda_events::query_map::QueryMap;
-use lambda_http::http::Method;
 use lambda_http::http::header::AUTHORIZATION;
-use lambda_http::{Body, Request, RequestExt, Response};
+use lambda_http::{Body, Request, Response};
 use serde_json::value::RawValue;
-use sha2::{Digest, Sha256};
 
-use super::call::Exchange;
+use super::api_request::AdmittedRequest;
+use super::context::RequestContext;
 use super::document::DocumentRequest;
-use super::envelope::{Envelope, Quota, Trace, gateway_context};
-use super::route::{Answer, Handler};
-use super::visit::Visit;
-use super::{Browser, Error, Form, Reply, Route, headers};
+use super::envelope::{Envelope, Quota, Trace};
+use super::idempotency::IdempotencyKey;
+use super::route::{Handler, ReplyFuture};
+use super::{Environment, Error, MemberRequest, PageRequest, Reply, ReplyFormat, Route, headers};
 use crate::auth::Caller;
-use crate::clock::Clock;
-use crate::config::Config;
 use crate::id::Ids;
 use crate::model::{Day, Scope};
-use crate::providers::Providers;
-use crate::random::Random;
-use crate::store::{Admission, ReceiptSlot, Refusal, Store, Verdict};
+use crate::store::{Admission, CommitError, Store, Verdict};
 
-/// What a function is given to work with.
-#[derive(Clone)]
-pub struct Environment {
-    /// The table.
-    pub store: Store,
-    /// The time.
-    pub clock: Clock,
-    /// Randomness.
-    pub random: Random,
-    /// The configuration.
-    pub config: Config,
-    /// The outside services.
-    pub providers: Providers,
-}
-
-/// A function: its routes, in their environment.
+/// A function: its routes and its environment.
 #[derive(Clone)]
 pub struct App {
-    environment: Environment,
+    environment: Arc<Environment>,
     ids: Ids,
     routes: Arc<HashMap<&'static str, Route>>,
 }
 
-/// The largest request body.
+/// The largest JSON body, in bytes.
 const MAX_BODY: usize = 256 * 1024;
-/// How often a handler is called for one request, each time because what it had read had changed.
+/// How often a handler runs for one request while its writes conflict with others.
 const MAX_ATTEMPTS: u32 = 10;
 
 impl App {
     /// A function that answers `routes`.
     pub fn new(environment: Environment, routes: Vec<Route>) -> Self {
         let ids = Ids::new(environment.clock.clone(), environment.random.clone());
-        Self {
-            environment,
-            ids,
-            routes: Arc::new(routes.into_iter().map(|route| (route.key, route)).collect()),
-        }
+        let routes = routes.into_iter().map(|route| (route.key, route)).collect();
+        Self { environment: Arc::new(environment), ids, routes: Arc::new(routes) }
     }
 
     /// Answers one request.
@@ -73,135 +46,95 @@ impl App {
         let clock = &self.environment.clock;
         let store = self.environment.store.metered();
         let envelope = Envelope::of(&request, self.environment.config.base_url.as_deref(), clock.now());
-        let form = self.routes.get(envelope.route_key.as_str()).map_or(Form::Api, Route::form);
-        let form = form.chosen_by(&request);
+        let route = self.routes.get(envelope.route_key.as_str());
+        let format = route.map_or(ReplyFormat::Api, Route::format).negotiated(&request);
         let mut trace = Trace::default();
-        let result = self.dispatch(request, &envelope, &store, &mut trace).await;
+        let result = match route {
+            Some(route) => self.dispatch(request, route, &envelope, &store, &mut trace).await,
+            None => Err(Error::NotFound),
+        };
         trace.dynamodb_calls = store.calls();
-        envelope.close(form, result, &trace, clock.now())
+        envelope.close(format, result, &trace, clock.now())
     }
 
     async fn dispatch(
         &self,
         request: Request,
+        route: &Route,
         envelope: &Envelope,
         store: &Store,
         trace: &mut Trace,
     ) -> Result<Reply<()>, Error> {
-        let Envelope { route_key, base_url, started: now, .. } = envelope;
-        let (route, now) = (self.routes.get(route_key.as_str()).ok_or(Error::NotFound)?, *now);
-        let is_post = request.method() == Method::POST;
-        let (scope, handler) = match &route.handler {
-            Handler::Scoped(scope, handler) => (*scope, handler),
-            Handler::Document(_, answer) => return answer(&DocumentRequest::of(&request)),
-            Handler::Open(_, _, handler) => {
-                let visit = Arc::new(self.visit(&request, base_url, store, now));
-                return self.settle(|| handler(visit.clone())).await;
+        let (environment, store, ids) = (self.environment.clone(), store.clone(), self.ids.clone());
+        let context = RequestContext::new(request, route.key, envelope, environment, store, ids);
+        let context = Arc::new(context);
+        match &route.handler {
+            Handler::Document(_, handler) => handler(&DocumentRequest::of(&context.request)),
+            Handler::Public(_, _, handler) => self.retry_conflicts(|| handler(context.clone())).await,
+            Handler::Page(handler) => {
+                let page = Arc::new(PageRequest::new(context)?);
+                let reply = self.retry_conflicts(|| handler(page.clone())).await?;
+                Ok(page.set_new_cookie(reply))
             }
-            Handler::Browsed(handler) => {
-                let browser = Arc::new(Browser::of(self.visit(&request, base_url, store, now), is_post)?);
-                let reply = self.settle(|| handler(browser.clone())).await?;
-                return Ok(browser.greet(reply));
-            }
-            Handler::AtDesk(role, handler) => {
-                // A browser that sends another site's form without its cookie must not be given another one.
-                let browser = Arc::new(Browser::of(self.visit(&request, base_url, store, now), is_post)?);
-                let Some(desk) = browser.desk().await? else {
-                    // A form's address may have no page to come back to.
-                    let wanted = if is_post { "/dashboard" } else { &browser.address() };
-                    return Ok(browser.greet(Browser::sign_in_page(wanted).untyped()));
+            Handler::MemberPage(role, handler) => {
+                // A form of another site comes without the cookie. It fails here and gets no new one.
+                let page = Arc::new(PageRequest::new(context)?);
+                let Some(request) = MemberRequest::find(&page).await? else {
+                    // The path of a form may have no page.
+                    let return_to =
+                        if page.context.is_post() { "/dashboard" } else { &page.path_and_query() };
+                    return Ok(page.set_new_cookie(PageRequest::redirect_to_sign_in(return_to).untyped()));
                 };
-                trace.tenant = Some(desk.tenant());
-                desk.require(*role)?;
-                if let Some(session) = desk.session().seen(browser.now())
-                    && let Err(error) = desk.keep_session(&session).await
+                trace.tenant = Some(request.tenant());
+                request.require(*role)?;
+                if let Some(session) = request.session().seen(request.context.now())
+                    && let Err(error) = request.replace_session(&session).await
                 {
-                    tracing::warn!(%error, "a session's use is not noted this time");
+                    tracing::warn!(%error, "the session's last use was not stored");
                 }
-                let desk = Arc::new(desk);
-                return self.settle(|| handler(desk.clone())).await;
+                let request = Arc::new(request);
+                self.retry_conflicts(|| handler(request.clone())).await
             }
-        };
-        let admission = self.admit(&request, base_url, scope, store, now, trace).await?;
-        let exchange = Arc::new(Exchange {
-            route: route.key,
-            organization: admission.organization,
-            credential: admission.credential,
-            store: store.clone(),
-            ids: self.ids.clone(),
-            now,
-            base_url: base_url.clone(),
-            signing_key: self.environment.config.signing_key.clone(),
-            providers: self.environment.providers.clone(),
-            random: self.environment.random.clone(),
-            query: request.query_string_parameters_ref().cloned().unwrap_or_else(QueryMap::default),
-            id: path_id(&request),
-            receipt: receipt_slot(&request, route.key, now)?,
-            body: body(&request)?,
-            headers: request.headers().clone(),
-        });
-        match self.settle(|| handler(exchange.clone())).await {
-            Err(error) if error.kind().0 < 500 => recall(&exchange, error).await,
-            settled => settled,
+            Handler::Api(scope, handler) => {
+                let admission = self.admit(&context, *scope, trace).await?;
+                let request = Arc::new(AdmittedRequest {
+                    organization: admission.organization,
+                    credential: admission.credential,
+                    idempotency_key: IdempotencyKey::of(&context)?,
+                    body: json_body(&context)?,
+                    context,
+                });
+                match self.retry_conflicts(|| handler(request.clone())).await {
+                    Err(error) if error.kind().0 < 500 => request.replay_or(error).await,
+                    result => result,
+                }
+            }
         }
     }
 
-    /// Asks a handler until what it reads and what it writes fit together.
-    async fn settle(&self, handler: impl Fn() -> Answer) -> Result<Reply<()>, Error> {
+    /// Runs the handler, retrying write conflicts with jitter.
+    async fn retry_conflicts(&self, handler: impl Fn() -> ReplyFuture) -> Result<Reply<()>, Error> {
         let mut attempt = 1;
         loop {
             match handler().await {
-                Err(Error::Refused(Refusal::Stale | Refusal::InFlight)) if attempt < MAX_ATTEMPTS => {
-                    // Others are at the same items: whoever waits a random while meets fewer of them.
+                Err(Error::Commit(CommitError::Stale | CommitError::InFlight)) if attempt < MAX_ATTEMPTS => {
                     let pause = self.environment.random.below(10 << attempt.min(6));
                     tokio::time::sleep(Duration::from_millis(pause)).await;
                     attempt += 1;
                 }
-                settled => return settled,
+                result => return result,
             }
         }
     }
 
-    fn visit(&self, request: &Request, base_url: &str, store: &Store, now: Timestamp) -> Visit {
-        let body: &[u8] = request.body().as_ref();
-        Visit {
-            path: request.raw_http_path().to_owned(),
-            query: request.uri().query().unwrap_or_default().to_owned(),
-            parameters: request.path_parameters_ref().cloned().unwrap_or_default(),
-            headers: request.headers().clone(),
-            body: body.to_vec(),
-            source: self.source(request),
-            base_url: base_url.to_owned(),
-            store: store.clone(),
-            ids: self.ids.clone(),
-            random: self.environment.random.clone(),
-            signing_key: self.environment.config.signing_key.clone(),
-            now,
-            providers: self.environment.providers.clone(),
-        }
-    }
-
-    /// Where a request came from: as the CDN in front tells it, or else as the gateway saw it.
-    fn source(&self, request: &Request) -> String {
-        let header = self.environment.config.client_address_header.as_deref();
-        let told = header.and_then(|name| headers::single(request.headers(), name).ok().flatten());
-        told.and_then(headers::address).map_or_else(
-            || gateway_context(request).http.source_ip.unwrap_or_default(),
-            |address| address.to_string(),
-        )
-    }
-
-    /// Credential and quota in one step, then the scope.
+    /// Checks credential and quota in one step, then the scope.
     async fn admit(
         &self,
-        request: &Request,
-        base_url: &str,
+        context: &RequestContext,
         scope: Scope,
-        store: &Store,
-        now: Timestamp,
         trace: &mut Trace,
     ) -> Result<Admission, Error> {
-        let caller = match headers::single(request.headers(), AUTHORIZATION.as_str()) {
+        let caller = match headers::single(context.headers(), AUTHORIZATION.as_str()) {
             Ok(authorization) => Caller::read(authorization),
             Err(_) => Caller::Malformed,
         };
@@ -210,9 +143,11 @@ impl App {
             Caller::Malformed => return Err(Error::Unauthorized { presented: true }),
             Caller::Presented(credential) => credential,
         };
+        let now = context.received_at;
         let seconds_left = Day::of(now).seconds_left(now);
         let shard = self.environment.random.below(u64::MAX);
-        let admission = match store.admit(&credential.presented(&audience(base_url)), now, shard).await? {
+        let presented = credential.presented(&audience(context.base_url()));
+        let admission = match context.store().admit(&presented, now, shard).await? {
             Verdict::Unknown => return Err(Error::Unauthorized { presented: true }),
             Verdict::Exhausted { limit } => {
                 trace.tenant = Some(credential.tenant());
@@ -237,25 +172,17 @@ impl App {
     }
 }
 
-/// A refusal is final only if the same request has not been carried out before: its effect may be what refuses it now.
-async fn recall(exchange: &Exchange, error: Error) -> Result<Reply<()>, Error> {
-    let Some((slot, _)) = &exchange.receipt else { return Err(error) };
-    match exchange.store.find_receipt(exchange.organization.tenant(), slot).await? {
-        Some(receipt) => exchange.replay(receipt),
-        None => Err(error),
-    }
-}
-
-/// The body's text: at most 256 KB, `application/json`, UTF-8, well-formed. A method without a body has none.
-fn body(request: &Request) -> Result<String, Error> {
-    let bytes: &[u8] = request.body().as_ref();
-    if bytes.is_empty() || matches!(request.method().as_str(), "GET" | "DELETE") {
+/// The text of a JSON body: at most 256 KB of `application/json` in UTF-8, well-formed. A method without a body has
+/// none.
+fn json_body(context: &RequestContext) -> Result<String, Error> {
+    let bytes = context.body();
+    if bytes.is_empty() || matches!(context.request.method().as_str(), "GET" | "DELETE") {
         return Ok(String::new());
     }
     if bytes.len() > MAX_BODY {
         return Err(Error::PayloadTooLarge(MAX_BODY));
     }
-    if !headers::is_json(request.headers()) {
+    if !headers::is_json(context.headers()) {
         return Err(Error::UnsupportedMediaType("application/json"));
     }
     let text =
@@ -270,30 +197,7 @@ fn body(request: &Request) -> Result<String, Error> {
     }
 }
 
-/// Where this request's receipt would be, and what tells the request from others with the same key.
-fn receipt_slot(
-    request: &Request,
-    route: &'static str,
-    now: Timestamp,
-) -> Result<Option<(ReceiptSlot, String)>, Error> {
-    if request.method().as_str() != "POST" {
-        return Ok(None);
-    }
-    let Some(idempotency_key) = headers::idempotency_key(request.headers())? else { return Ok(None) };
-    let mut digest = Sha256::new();
-    digest.update(request.raw_http_path());
-    digest.update("\n");
-    digest.update(request.body().as_ref() as &[u8]);
-    let expires_at = now.checked_add(24.hours()).unwrap_or(Timestamp::MAX);
-    let slot = ReceiptSlot { route, idempotency_key, now, expires_at };
-    Ok(Some((slot, URL_SAFE_NO_PAD.encode(digest.finalize()))))
-}
-
-fn path_id(request: &Request) -> Option<String> {
-    request.path_parameters_ref().and_then(|path| path.first("id")).map(str::to_owned)
-}
-
-/// What an access token is for (RFC 8707): this API.
+/// The audience of access tokens (RFC 8707): this API.
 pub fn audience(base_url: &str) -> String {
     format!("{base_url}/api/v1")
 }

@@ -1,4 +1,4 @@
-//! Cursors: where a list goes on, signed so that only we can write one, and only for the list that it came from.
+//! Cursors: positions in a list, signed so that only this service can create them and each is valid for only one list.
 
 use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
@@ -6,17 +6,17 @@ use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use crate::secret::Secret;
 
 const MAC_LENGTH: usize = 16;
-/// The longest cursor that is looked at.
+/// The longest cursor that is accepted.
 pub(super) const MAX_LENGTH: usize = 1_024;
 
-/// The cursor for `position` in `list`, which names tenant, route and filters.
+/// Returns the cursor for `position` in `list`, a text with the tenant, the path and the filters.
 pub(super) fn seal(key: &Secret, list: &str, position: &str) -> String {
     let mut bytes = mac(key, list, position).to_vec();
     bytes.extend_from_slice(position.as_bytes());
     URL_SAFE_NO_PAD.encode(bytes)
 }
 
-/// The position, if the cursor is one of ours for this list.
+/// Returns the position if the cursor is valid for this list.
 pub(super) fn open(key: &Secret, list: &str, cursor: &str) -> Option<String> {
     if cursor.len() > MAX_LENGTH {
         return None;
@@ -24,8 +24,8 @@ pub(super) fn open(key: &Secret, list: &str, cursor: &str) -> Option<String> {
     let bytes = URL_SAFE_NO_PAD.decode(cursor).ok()?;
     let (signature, position) = bytes.split_at_checked(MAC_LENGTH)?;
     let position = std::str::from_utf8(position).ok()?;
-    let genuine: bool = subtle::ConstantTimeEq::ct_eq(signature, mac(key, list, position).as_slice()).into();
-    genuine.then(|| position.to_owned())
+    let is_valid: bool = subtle::ConstantTimeEq::ct_eq(signature, mac(key, list, position).as_slice()).into();
+    is_valid.then(|| position.to_owned())
 }
 
 fn mac(key: &Secret, list: &str, position: &str) -> [u8; MAC_LENGTH] {
@@ -41,7 +41,9 @@ mod tests {
 
     proptest! {
         #[test]
-        fn a_cursor_opens_only_its_own_list(list in "\\PC{0,30}", other in "\\PC{0,30}", position in "\\PC{0,30}") {
+        fn a_cursor_is_valid_for_only_one_list_and_key(
+            list in "\\PC{0,30}", other in "\\PC{0,30}", position in "\\PC{0,30}",
+        ) {
             let key = Secret::new("k".repeat(32));
             let cursor = seal(&key, &list, &position);
             prop_assert_eq!(open(&key, &list, &cursor), Some(position));
@@ -50,7 +52,7 @@ mod tests {
         }
 
         #[test]
-        fn a_changed_cursor_opens_nothing(position in "[0-9]{16}", at in 0usize..42, other in "[A-Za-z0-9_-]") {
+        fn a_changed_cursor_is_invalid(position in "[0-9]{16}", at in 0usize..42, other in "[A-Za-z0-9_-]") {
             let key = Secret::new("k".repeat(32));
             let cursor = seal(&key, "list", &position);
             let mut changed = cursor.clone();
@@ -60,13 +62,13 @@ mod tests {
         }
 
         #[test]
-        fn junk_is_no_cursor(junk in "\\PC{0,60}") {
-            prop_assert_eq!(open(&Secret::new("k".repeat(32)), "list", &junk), None);
+        fn arbitrary_text_is_not_a_cursor(text in "\\PC{0,60}") {
+            prop_assert_eq!(open(&Secret::new("k".repeat(32)), "list", &text), None);
         }
     }
 
     #[test]
-    fn a_cursor_over_a_kilobyte_is_not_looked_at() {
+    fn a_cursor_of_more_than_1024_characters_is_invalid() {
         let key = Secret::new("k".repeat(32));
         let cursor = seal(&key, "list", &"9".repeat(800));
         assert!(cursor.len() > 1_024);

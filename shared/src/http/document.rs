@@ -1,5 +1,5 @@
-//! Functions that need no database: each of their answers is in the function itself. They have an entry of their own, which
-//! reaches no code of the store, so that the linker leaves the AWS SDK out of their binaries.
+//! Functions that serve only documents and need no database. Their entry point reaches no code of the store, so the
+//! linker leaves the AWS SDK out of their binaries.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -8,8 +8,7 @@ use lambda_http::http::HeaderMap;
 use lambda_http::{Body, Request, RequestExt, Response};
 
 use super::envelope::{Envelope, Trace};
-use super::route::Handler;
-use super::{Error, Form, Output, Reply, Route};
+use super::{Error, Output, Reply, ReplyFormat};
 use crate::clock::Clock;
 
 /// A request for a document.
@@ -23,13 +22,12 @@ impl<'r> DocumentRequest<'r> {
         Self { path: request.raw_http_path(), headers: request.headers() }
     }
 
-    /// The path, decoded as the gateway decodes it.
+    /// The path, percent-decoded by the gateway.
     pub fn path(&self) -> &str {
         self.path
     }
 
-    /// A reply that caches may hold for half a minute; 304 without a body where the client has it already (RFC 9110,
-    /// section 13.1.2).
+    /// Lets caches keep the reply for 30 seconds. Answers 304 if the client already has it (RFC 9110, section 13.1.2).
     pub fn cached<O>(&self, reply: Reply<O>) -> Reply<O> {
         reply.cached(self.headers)
     }
@@ -37,31 +35,31 @@ impl<'r> DocumentRequest<'r> {
 
 pub(super) type DocumentHandler = Arc<dyn Fn(&DocumentRequest<'_>) -> Result<Reply<()>, Error> + Send + Sync>;
 
-/// A row of a function's tables that needs no database.
+/// A route that needs no database.
 #[derive(Clone)]
 pub struct Document {
-    key: &'static str,
-    form: Form,
-    handler: DocumentHandler,
+    pub(super) key: &'static str,
+    pub(super) format: ReplyFormat,
+    pub(super) handler: DocumentHandler,
 }
 
 impl Document {
-    /// `handler` answers requests of this key: with a page where HTML is asked for, otherwise as the API does.
+    /// A public route whose replies are negotiated: a page for a browser, JSON for a program.
     pub fn page<O: 'static>(
         key: &'static str,
         handler: impl Fn(&DocumentRequest<'_>) -> Result<Reply<O>, Error> + Send + Sync + 'static,
     ) -> Self {
         Self {
             key,
-            form: Form::Either,
+            format: ReplyFormat::Negotiated,
             handler: Arc::new(move |request| handler(request).map(Reply::untyped)),
         }
     }
 }
 
-/// A row of a route table that needs no database, as its reader wants it; see [`Row`](super::Row).
+/// A row of a table of documents; see [`Row`](super::Row).
 pub trait DocumentRow: Sized {
-    /// `handler` answers requests of this key from anybody.
+    /// A public route that serves a document.
     fn document<O, H>(key: &'static str, handler: H) -> Self
     where
         O: Output + 'static,
@@ -74,17 +72,11 @@ impl DocumentRow for Document {
         O: Output + 'static,
         H: Fn(&DocumentRequest<'_>) -> Result<Reply<O>, Error> + Send + Sync + 'static,
     {
-        Self { form: Form::Document, ..Self::page(key, handler) }
+        Self { format: ReplyFormat::Document, ..Self::page(key, handler) }
     }
 }
 
-impl From<Document> for Route {
-    fn from(Document { key, form, handler }: Document) -> Self {
-        Self { key, handler: Handler::Document(form, handler) }
-    }
-}
-
-/// A function that needs no database: its rows, and the little that they need.
+/// A function that needs no database: its routes and their environment.
 pub struct DocumentApp {
     clock: Clock,
     base_url: Option<String>,
@@ -101,11 +93,11 @@ impl DocumentApp {
     pub fn handle(&self, request: &Request) -> Response<Body> {
         let envelope = Envelope::of(request, self.base_url.as_deref(), self.clock.now());
         let row = self.rows.get(envelope.route_key.as_str());
-        let form = row.map_or(Form::Api, |row| row.form).chosen_by(request);
+        let format = row.map_or(ReplyFormat::Api, |row| row.format).negotiated(request);
         let result = match row {
             Some(row) => (row.handler)(&DocumentRequest::of(request)),
             None => Err(Error::NotFound),
         };
-        envelope.close(form, result, &Trace::default(), self.clock.now())
+        envelope.close(format, result, &Trace::default(), self.clock.now())
     }
 }

@@ -1,4 +1,4 @@
-//! What is the same for every request: what the gateway says of it, the response, and the line in the log.
+//! The parts that all requests have in common: the gateway's metadata, the response, and the line in the log.
 
 use jiff::Timestamp;
 use lambda_http::aws_lambda_events::apigw::ApiGatewayV2httpRequestContext;
@@ -7,19 +7,19 @@ use lambda_http::http::header::{HeaderName, HeaderValue};
 use lambda_http::request::RequestContext;
 use lambda_http::{Body, Request, RequestExt, Response};
 
-use super::{Error, Form, Reply, headers, page};
+use super::{Error, Reply, ReplyFormat, headers, page};
 use crate::model::Tenant;
 
-/// A request's identity, from its arrival to its response.
+/// The metadata of a request, from its arrival to its response.
 pub(super) struct Envelope {
     pub(super) route_key: String,
-    /// The address that public links begin with.
+    /// The URL that public links begin with.
     pub(super) base_url: String,
-    pub(super) started: Timestamp,
+    pub(super) received_at: Timestamp,
     request_id: String,
 }
 
-/// What is learnt of a request on its way, for the headers and the log.
+/// Facts about a request that the headers and the log need.
 #[derive(Default)]
 pub(super) struct Trace {
     pub(super) tenant: Option<Tenant>,
@@ -27,7 +27,7 @@ pub(super) struct Trace {
     pub(super) dynamodb_calls: u32,
 }
 
-/// A limited plan's day.
+/// The daily quota of a plan.
 pub(super) struct Quota {
     pub(super) limit: u64,
     pub(super) remaining: u64,
@@ -35,7 +35,7 @@ pub(super) struct Quota {
 }
 
 impl Envelope {
-    /// The envelope of a request that arrives now; without a `base_url`, links begin with the domain that it came to.
+    /// The envelope of a request that arrives now. Without a `base_url`, links begin with the domain of the request.
     pub(super) fn of(request: &Request, base_url: Option<&str>, now: Timestamp) -> Self {
         let context = gateway_context(request);
         let base_url = base_url.map(str::to_owned);
@@ -44,21 +44,21 @@ impl Envelope {
                 .unwrap_or_else(|| format!("https://{}", context.domain_name.unwrap_or_default())),
             route_key: context.route_key.unwrap_or_default(),
             request_id: context.request_id.unwrap_or_default(),
-            started: now,
+            received_at: now,
         }
     }
 
-    /// The response to the request, which is then logged as ended.
+    /// Creates the response and logs the request.
     pub(super) fn close(
         self,
-        form: Form,
+        format: ReplyFormat,
         result: Result<Reply<()>, Error>,
         trace: &Trace,
         now: Timestamp,
     ) -> Response<Body> {
         let detail = result.as_ref().err().and_then(Error::detail);
-        let response = respond(form, result, trace.quota.as_ref(), &self.request_id, &self.base_url);
-        let elapsed = now.duration_since(self.started);
+        let response = respond(format, result, trace.quota.as_ref(), &self.request_id, &self.base_url);
+        let elapsed = now.duration_since(self.received_at);
         tracing::info!(
             request_id = self.request_id,
             route = self.route_key,
@@ -73,13 +73,13 @@ impl Envelope {
     }
 }
 
-impl Form {
-    /// The form for this request, where the route leaves the choice to it.
-    pub(super) fn chosen_by(self, request: &Request) -> Self {
+impl ReplyFormat {
+    /// The format for this request, if the route negotiates it.
+    pub(super) fn negotiated(self, request: &Request) -> Self {
         match self {
-            Self::Either if headers::accepts_html(request.headers()) => Self::Page,
-            Self::Either => Self::Api,
-            form => form,
+            Self::Negotiated if headers::accepts_html(request.headers()) => Self::Page,
+            Self::Negotiated => Self::Api,
+            format => format,
         }
     }
 }
@@ -92,34 +92,34 @@ pub(super) fn gateway_context(request: &Request) -> ApiGatewayV2httpRequestConte
 }
 
 fn respond(
-    form: Form,
+    format: ReplyFormat,
     result: Result<Reply<()>, Error>,
     quota: Option<&Quota>,
     request_id: &str,
     base_url: &str,
 ) -> Response<Body> {
     let reply = result.unwrap_or_else(|error| {
-        let body = match form {
-            Form::Api | Form::Document | Form::Either => error.body(request_id),
-            Form::OAuth => error.oauth_body(),
-            Form::Page => page::of_error(&error, request_id, Some("/dashboard")),
-            Form::Site => page::of_error(&error, request_id, None),
+        let body = match format {
+            ReplyFormat::Api | ReplyFormat::Document | ReplyFormat::Negotiated => error.body(request_id),
+            ReplyFormat::OAuth => error.oauth_body(),
+            ReplyFormat::Page => page::of_error(&error, request_id, Some("/dashboard")),
+            ReplyFormat::PublicPage => page::of_error(&error, request_id, None),
         };
         let reply = Reply::new(error.kind().0, body);
         error.headers(base_url).into_iter().fold(reply, |reply, (name, value)| reply.with(name, value))
     });
-    let mut headers = match form {
-        Form::Api | Form::Document | Form::Either => {
+    let mut headers = match format {
+        ReplyFormat::Api | ReplyFormat::Document | ReplyFormat::Negotiated => {
             vec![("content-type", "application/json".to_owned()), ("cache-control", "no-store".to_owned())]
         }
-        Form::OAuth => vec![
+        ReplyFormat::OAuth => vec![
             ("content-type", "application/json".to_owned()),
             ("cache-control", "no-store".to_owned()),
             ("pragma", "no-cache".to_owned()),
             ("access-control-allow-origin", "*".to_owned()),
             ("access-control-expose-headers", "WWW-Authenticate".to_owned()),
         ],
-        Form::Page | Form::Site => page::headers(base_url),
+        ReplyFormat::Page | ReplyFormat::PublicPage => page::headers(base_url),
     };
     headers.push(("x-request-id", request_id.to_owned()));
     if let Some(Quota { limit, remaining, seconds_left }) = quota {
@@ -130,7 +130,7 @@ fn respond(
     let status = StatusCode::from_u16(reply.status).ok();
     let headers = headers.into_iter().map(|(name, value)| (name.to_owned(), value)).chain(reply.headers);
     for (name, value) in headers {
-        // What a handler decides goes before what is usual.
+        // A handler's header replaces the default.
         if let (Ok(name), Ok(value)) =
             (HeaderName::from_bytes(name.as_bytes()), HeaderValue::from_str(&value))
         {

@@ -1,10 +1,11 @@
-//! The one form of every error (contract: errors).
+//! The errors of requests, with their statuses, headers and bodies.
 
 use serde::Serialize;
 use utoipa::ToSchema;
 
-use crate::model::{InvalidTransition, NotApplicable, NotPublishable, Scope};
-use crate::store::{Failure, Refusal};
+use crate::model::{ApplicationError, InvalidTransition, PublishError, Scope};
+use crate::services::applying::ApplyError;
+use crate::store::{CommitError, StoreError};
 
 /// Why a request was not carried out.
 #[derive(Debug, thiserror::Error)]
@@ -12,31 +13,31 @@ pub enum Error {
     /// 400: not JSON, a bad cursor, a bad header.
     #[error("{0}")]
     BadRequest(String),
-    /// 401: no good credential (RFC 6750, section 3).
+    /// 401: no valid credential (RFC 6750, section 3).
     #[error("{}", if *presented { "The credential is not valid" } else { "An API key or access token is required" })]
     Unauthorized {
-        /// Whether a credential was sent at all.
+        /// Whether a credential was sent.
         presented: bool,
     },
-    /// 401: the request is not signed as its provider signs.
+    /// 401: the request does not have a valid signature of the provider.
     #[error("The signature is not valid")]
     BadSignature,
-    /// 403: a good credential without the scope.
+    /// 403: a valid credential without the scope.
     #[error("The credential lacks the scope {}", .0.as_str())]
     InsufficientScope(Scope),
-    /// 403: a good credential of a suspended organization.
+    /// 403: a valid credential of a suspended organization.
     #[error("The organization is suspended")]
     Suspended,
-    /// 403: a form that this browser was not given, or was given long ago.
-    #[error("The form is no longer valid; open the page again and repeat what you did")]
+    /// 403: the form was issued to another browser, or too long ago.
+    #[error("The form is no longer valid; open the page again and resubmit the form")]
     ForeignForm,
-    /// 403: a member who may not do this.
+    /// 403: the member is not an owner.
     #[error("Only owners of the organization may do this")]
     OwnersOnly,
-    /// 404: nothing there, or nothing of this tenant's.
+    /// 404: the resource does not exist or belongs to another tenant.
     #[error("Not found")]
     NotFound,
-    /// 405, with the methods that the path has.
+    /// 405, with the methods that the path allows.
     #[error("The method is not allowed here; allowed: {0}")]
     MethodNotAllowed(String),
     /// 412: the `If-Match` header names another version.
@@ -48,19 +49,19 @@ pub enum Error {
     /// 415: the body is of another type.
     #[error("The request body must be {0}")]
     UnsupportedMediaType(&'static str),
-    /// 422: every failure of the request's fields.
+    /// 422: one or more fields are invalid.
     #[error("Validation failed")]
     Validation(Vec<String>),
-    /// 422: the state machine has no such move.
+    /// 422: the state machine has no such transition.
     #[error("The resource's state does not allow this")]
     InvalidTransition(String),
-    /// 422: what is asked needs an account elsewhere, and this sentence says which.
+    /// 422: the request needs an account at an outside service, which this message names.
     #[error("A channel is not connected")]
     ChannelNotConnected(String),
     /// 422: the idempotency key was used for another request.
     #[error("The idempotency key was used with a different request")]
     IdempotencyMismatch,
-    /// 429, with the seconds until the quota is full again.
+    /// 429: the day's quota is used up.
     #[error("The daily limit of {limit} requests is used up; it resets at midnight UTC")]
     RateLimited {
         /// The plan's limit.
@@ -68,47 +69,47 @@ pub enum Error {
         /// Seconds until midnight UTC.
         retry_after: u64,
     },
-    /// 502: an outside service failed, as this sentence says.
+    /// 502: an outside service failed.
     #[error("{sentence}")]
     Upstream {
-        /// A sentence for people.
+        /// What failed, for people.
         sentence: String,
-        /// Seconds until it is worth another try, where the service said so.
+        /// The seconds after which the service allows a retry, if it said so.
         retry_after: Option<u64>,
     },
-    /// What a transaction found in its way. Most of it never reaches a client: what has changed is read again.
+    /// A transaction was not carried out. Few of these errors reach a client, because conflicts are retried.
     #[error("The request could not be carried out")]
-    Refused(#[from] Refusal),
-    /// 500, or 503 where DynamoDB is to blame.
+    Commit(#[from] CommitError),
+    /// 500, or 503 if DynamoDB is not available.
     #[error("The request could not be carried out")]
-    Failed(#[from] Failure),
+    Store(#[from] StoreError),
 }
 
-/// Why a request was not carried out.
+/// The body of an error response.
 #[derive(Debug, Serialize, ToSchema)]
 pub struct ErrorBody<'a> {
-    /// A sentence for people.
+    /// What went wrong, for people.
     error: String,
-    /// A word for programs.
+    /// A stable code for programs.
     code: &'a str,
-    /// With 422: one sentence for every failure of the request, beginning with the field's path.
+    /// With 422: one message for each mistake in the request. It begins with the field's path.
     #[serde(skip_serializing_if = "Option::is_none")]
     messages: Option<Vec<String>>,
-    /// The request's name in the logs.
+    /// The request's identifier in the logs.
     request_id: &'a str,
 }
 
-/// Why an OAuth client's request was not carried out (RFC 6749, section 5.2).
+/// The body of an OAuth error response (RFC 6749, section 5.2).
 #[derive(Debug, Serialize, ToSchema)]
 pub struct OAuthError {
-    /// A word for programs.
+    /// A code for programs.
     pub error: &'static str,
-    /// A sentence for people.
+    /// What went wrong, for people.
     pub error_description: String,
 }
 
 impl Error {
-    /// The status and the stable word for programs.
+    /// The status and the code for programs.
     pub fn kind(&self) -> (u16, &'static str) {
         match self {
             Self::BadRequest(_) => (400, "bad_request"),
@@ -118,7 +119,7 @@ impl Error {
             }
             Self::NotFound => (404, "not_found"),
             Self::MethodNotAllowed(_) => (405, "method_not_allowed"),
-            Self::Refused(Refusal::InFlight) => (409, "conflict"),
+            Self::Commit(CommitError::InFlight) => (409, "conflict"),
             Self::PreconditionFailed => (412, "precondition_failed"),
             Self::PayloadTooLarge(_) => (413, "payload_too_large"),
             Self::UnsupportedMediaType(_) => (415, "unsupported_media_type"),
@@ -128,24 +129,23 @@ impl Error {
             Self::Upstream { .. } => (502, "upstream_failed"),
             Self::IdempotencyMismatch => (422, "idempotency_mismatch"),
             Self::RateLimited { .. } => (429, "rate_limited"),
-            Self::Failed(Failure::Internal(_)) | Self::Refused(Refusal::Failed(Failure::Internal(_))) => {
-                (500, "internal_error")
-            }
-            Self::Failed(Failure::Unavailable(_)) | Self::Refused(_) => (503, "unavailable"),
+            Self::Store(StoreError::Internal(_))
+            | Self::Commit(CommitError::Store(StoreError::Internal(_))) => (500, "internal_error"),
+            Self::Store(StoreError::Unavailable(_)) | Self::Commit(_) => (503, "unavailable"),
         }
     }
 
-    /// What the log says of it beyond the status; nothing that a client sent.
+    /// More about the error for the log. It contains nothing that a client sent.
     pub(super) fn detail(&self) -> Option<String> {
         match self {
-            Self::Failed(failure) | Self::Refused(Refusal::Failed(failure)) => Some(failure.to_string()),
-            Self::Refused(refusal) => Some(refusal.to_string()),
+            Self::Store(error) | Self::Commit(CommitError::Store(error)) => Some(error.to_string()),
+            Self::Commit(error) => Some(error.to_string()),
             _ => None,
         }
     }
 
-    /// The headers that go with it. Whoever lacks a credential is told where to learn how to get one (RFC 9728, section
-    /// 5.1).
+    /// The headers of the response. For a missing credential, they include the URL of the metadata that explains how to
+    /// get one (RFC 9728, section 5.1).
     pub fn headers(&self, base_url: &str) -> Vec<(&'static str, String)> {
         let challenge = |rest: &str| {
             let metadata = format!("{base_url}/.well-known/oauth-protected-resource/api/v1");
@@ -166,7 +166,7 @@ impl Error {
         }
     }
 
-    /// The body, for the request of this name.
+    /// The response's body.
     pub fn body(&self, request_id: &str) -> String {
         let messages = match self {
             Self::Validation(messages) => Some(messages.clone()),
@@ -181,7 +181,7 @@ impl Error {
         serde_json::to_string(&ErrorBody { error, code, messages, request_id }).unwrap_or_default()
     }
 
-    /// What it is, for people.
+    /// What went wrong, for people.
     pub fn sentence(&self) -> String {
         match self.kind().0 {
             503 => "The service is busy; try again in a moment".to_owned(),
@@ -190,8 +190,8 @@ impl Error {
         }
     }
 
-    /// The body where OAuth's form is asked for (RFC 6749, section 5.2). Its own errors are replies: here is what any
-    /// route can run into.
+    /// The body of an OAuth error response (RFC 6749, section 5.2), for errors that any route can have. Errors that
+    /// OAuth defines are replies of the handlers.
     pub fn oauth_body(&self) -> String {
         let error = match self.kind().0 {
             500 => "server_error",
@@ -208,14 +208,23 @@ impl From<InvalidTransition> for Error {
     }
 }
 
-impl From<NotApplicable> for Error {
-    fn from(refused: NotApplicable) -> Self {
-        Self::Validation(vec![refused.to_string()])
+impl From<ApplicationError> for Error {
+    fn from(error: ApplicationError) -> Self {
+        Self::Validation(vec![error.to_string()])
     }
 }
 
-impl From<NotPublishable> for Error {
-    fn from(refused: NotPublishable) -> Self {
-        Self::InvalidTransition(refused.to_string())
+impl From<ApplyError> for Error {
+    fn from(error: ApplyError) -> Self {
+        match error {
+            ApplyError::Rejected(error) => error.into(),
+            ApplyError::Store(error) => error.into(),
+        }
+    }
+}
+
+impl From<PublishError> for Error {
+    fn from(error: PublishError) -> Self {
+        Self::InvalidTransition(error.to_string())
     }
 }

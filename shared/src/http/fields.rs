@@ -1,97 +1,63 @@
-//! Reading what clients send, all failures together.
+//! Reading the input of a request and reporting all mistakes at once.
 //!
-//! A request's fields, from a JSON body or a query string, are taken one by one; what is wrong with each is noted
-//! under its path, what nobody took is unknown, and only a request without a note becomes a value.
+//! An input takes its fields one by one from a JSON body or a query string. Each invalid field adds a message with the
+//! field's path, and fields that were not taken are unknown. The input is valid only if there are no messages.
 //!
-//! What a route takes is read from [`Fields`], which may also be those of nobody: whoever describes the API reads, and
-//! learns what was asked for.
+//! An input reads from the trait [`Fields`]. The OpenAPI document has another implementation, which records the fields
+//! that an input takes.
 
 use std::borrow::Cow;
 use std::fmt;
 
-use jiff::Timestamp;
-use jiff::civil::Date;
 use serde::Deserialize;
 use serde::de::{Deserializer, MapAccess, Visitor};
 use serde_json::value::RawValue;
-use utoipa::PartialSchema;
-use utoipa::openapi::RefOr;
-use utoipa::openapi::schema::{KnownFormat, Schema};
 
 use super::Error;
-use crate::clock::to_second;
-use crate::id::Id;
-use crate::model::schema::{PHONE_AS_TYPED, formatted, string};
-use crate::model::{
-    Email, Phone, RemotePolicy, RoleStatus, Salary, ScreenStatus, Stage, Style, Text, WebAddress,
-};
+use crate::model::{Scalar, Value};
 
-/// What a route takes.
+/// The input of a route.
 pub trait Input: Sized {
-    /// Takes the fields that it knows, all of them before it looks at any; `None` only where a failure was noted.
+    /// Takes all fields before it checks any of them. Returns `None` only after a message was added.
     fn read(fields: &mut impl Fields) -> Option<Self>;
 }
 
 /// The fields of one object, or of a query string.
 pub trait Fields {
-    /// A field that must be there and not blank.
+    /// A field that must be present and not blank.
     fn required<T: Value>(&mut self, name: &str) -> Option<T>;
 
-    /// A field that may be absent, `null` or blank, which all mean the same.
+    /// A field that may be absent, `null` or blank; all three mean the same.
     fn optional<T: Value>(&mut self, name: &str) -> Option<T>;
 
     /// An optional field of a PATCH.
     fn change<T: Value>(&mut self, name: &str) -> Change<T>;
 
-    /// A field of a PATCH that cannot be cleared; `None` where it was not sent.
+    /// A field of a PATCH that cannot be cleared; `None` if it was not sent.
     fn replacement<T: Value>(&mut self, name: &str) -> Option<T>;
 
-    /// An object that may be absent or `null`, which both mean an empty one.
+    /// An object that may be absent or `null`; both mean an empty object.
     fn object<T: Input>(&mut self, name: &str) -> Option<T>;
 
-    /// Notes what is wrong with a field, or with its part in the whole.
-    fn fail<T>(&mut self, name: &str, what: &str) -> Option<T>;
+    /// Adds a message: the field's path and `problem`.
+    fn fail<T>(&mut self, name: &str, problem: &str) -> Option<T>;
 }
 
-/// Nothing is taken.
+/// No fields.
 impl Input for () {
     fn read(_: &mut impl Fields) -> Option<Self> {
         Some(())
     }
 }
 
-/// A field's value before anything is made of it.
-#[derive(Debug)]
-pub enum Scalar<'v> {
-    /// A JSON string.
-    Text(String),
-    /// A JSON number, as it was written.
-    Number(&'v str),
-    /// A JSON boolean.
-    Bool(bool),
-    /// A query parameter.
-    Word(&'v str),
-    /// A JSON object, array, or string that is not Unicode text.
-    Other,
-}
-
-/// A type that a field can have.
-pub trait Value: Sized {
-    /// The value, `None` for a blank one, or what is wrong with it.
-    fn read(scalar: &Scalar<'_>) -> Result<Option<Self>, String>;
-
-    /// What is read as a value, blank ones aside.
-    fn schema() -> RefOr<Schema>;
-}
-
 /// What a PATCH does to an optional field.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Change<T> {
-    /// It was not sent.
+    /// The field was not sent.
     Keep,
-    /// `null` or blank.
+    /// The field was `null` or blank.
     Clear,
-    /// A value.
+    /// The field had a value.
     Set(T),
 }
 
@@ -106,22 +72,23 @@ impl<T> Change<T> {
     }
 }
 
-enum Given<'v> {
+/// A field's value as it was sent.
+enum RawField<'v> {
     Json(&'v RawValue),
     Word(&'v str),
 }
 
-/// What came under a name.
-enum Sent<T> {
+/// The value of a field.
+enum Field<T> {
     Absent,
-    /// `null`, or a string without content.
+    /// `null` or a blank string.
     Blank,
     Value(T),
-    /// Something else; the failure has been noted.
-    Refused,
+    /// An invalid value, for which a message was added.
+    Invalid,
 }
 
-/// An object's members, in the order in which they were sent.
+/// The members of a JSON object, in the order in which they were sent.
 struct Members<'v>(Vec<(Cow<'v, str>, &'v RawValue)>);
 
 impl<'de> Deserialize<'de> for Members<'de> {
@@ -149,15 +116,14 @@ impl<'de> Deserialize<'de> for Members<'de> {
 /// The fields that a client has sent.
 struct Reader<'m, 'v> {
     prefix: String,
-    given: Vec<(Cow<'v, str>, Given<'v>)>,
+    fields: Vec<(Cow<'v, str>, RawField<'v>)>,
     messages: &'m mut Vec<String>,
 }
 
-/// More than this many messages help nobody.
+/// The most messages of a response.
 const MAX_MESSAGES: usize = 100;
 
-/// Reads a JSON body, which is known to be well-formed, beside a query that must be empty. An empty body is an object
-/// without fields.
+/// Reads a well-formed JSON body. An empty body is an object without fields. The query must be empty.
 pub(super) fn read_body<'q, I: Input>(
     body: &str,
     query: impl Iterator<Item = (&'q str, &'q str)>,
@@ -165,39 +131,39 @@ pub(super) fn read_body<'q, I: Input>(
     let mut messages = Vec::new();
     let members = if body.is_empty() { Ok(Members(Vec::new())) } else { serde_json::from_str(body) };
     let value = if let Ok(Members(members)) = members {
-        let given = members.into_iter().map(|(name, value)| (name, Given::Json(value))).collect();
-        Reader { prefix: String::new(), given, messages: &mut messages }.read()
+        let fields = members.into_iter().map(|(name, value)| (name, RawField::Json(value))).collect();
+        Reader { prefix: String::new(), fields, messages: &mut messages }.read()
     } else {
         messages.push("body must be a JSON object".to_owned());
         None
     };
-    words(query, &mut messages).read::<()>();
-    settled(value, messages)
+    query_reader(query, &mut messages).read::<()>();
+    result(value, messages)
 }
 
-/// Reads query parameters, which come decoded.
+/// Reads decoded query parameters.
 pub(super) fn read_query<'q, I: Input>(query: impl Iterator<Item = (&'q str, &'q str)>) -> Result<I, Error> {
     let mut messages = Vec::new();
-    let value = words(query, &mut messages).read();
-    settled(value, messages)
+    let value = query_reader(query, &mut messages).read();
+    result(value, messages)
 }
 
-fn words<'m, 'q>(
+fn query_reader<'m, 'q>(
     query: impl Iterator<Item = (&'q str, &'q str)>,
     messages: &'m mut Vec<String>,
 ) -> Reader<'m, 'q> {
-    let given = query.map(|(name, value)| (Cow::Borrowed(name), Given::Word(value))).collect();
-    Reader { prefix: String::new(), given, messages }
+    let fields = query.map(|(name, value)| (Cow::Borrowed(name), RawField::Word(value))).collect();
+    Reader { prefix: String::new(), fields, messages }
 }
 
-fn settled<I>(value: Option<I>, mut messages: Vec<String>) -> Result<I, Error> {
+fn result<I>(value: Option<I>, mut messages: Vec<String>) -> Result<I, Error> {
     if let (Some(value), true) = (value, messages.is_empty()) {
         return Ok(value);
     }
     if messages.len() > MAX_MESSAGES {
-        let left_out = messages.len() - MAX_MESSAGES;
+        let omitted = messages.len() - MAX_MESSAGES;
         messages.truncate(MAX_MESSAGES);
-        messages.push(format!("body has {left_out} more failures"));
+        messages.push(format!("body has {omitted} more failures"));
     }
     Err(Error::Validation(messages))
 }
@@ -205,51 +171,51 @@ fn settled<I>(value: Option<I>, mut messages: Vec<String>) -> Result<I, Error> {
 impl Fields for Reader<'_, '_> {
     fn required<T: Value>(&mut self, name: &str) -> Option<T> {
         match self.field(name) {
-            Sent::Value(value) => Some(value),
-            Sent::Refused => None,
-            Sent::Absent | Sent::Blank => self.fail(name, "can't be blank"),
+            Field::Value(value) => Some(value),
+            Field::Invalid => None,
+            Field::Absent | Field::Blank => self.fail(name, "can't be blank"),
         }
     }
 
     fn optional<T: Value>(&mut self, name: &str) -> Option<T> {
         match self.field(name) {
-            Sent::Value(value) => Some(value),
-            Sent::Absent | Sent::Blank | Sent::Refused => None,
+            Field::Value(value) => Some(value),
+            Field::Absent | Field::Blank | Field::Invalid => None,
         }
     }
 
     fn change<T: Value>(&mut self, name: &str) -> Change<T> {
         match self.field(name) {
-            Sent::Value(value) => Change::Set(value),
-            Sent::Blank => Change::Clear,
-            Sent::Absent | Sent::Refused => Change::Keep,
+            Field::Value(value) => Change::Set(value),
+            Field::Blank => Change::Clear,
+            Field::Absent | Field::Invalid => Change::Keep,
         }
     }
 
     fn replacement<T: Value>(&mut self, name: &str) -> Option<T> {
         match self.field(name) {
-            Sent::Value(value) => Some(value),
-            Sent::Absent | Sent::Refused => None,
-            Sent::Blank => self.fail(name, "can't be blank"),
+            Field::Value(value) => Some(value),
+            Field::Absent | Field::Invalid => None,
+            Field::Blank => self.fail(name, "can't be blank"),
         }
     }
 
     fn object<T: Input>(&mut self, name: &str) -> Option<T> {
         let members = match self.take(name) {
-            Sent::Absent | Sent::Blank => Members(Vec::new()),
-            Sent::Refused => return None,
-            Sent::Value(Given::Json(raw)) => match serde_json::from_str(raw.get()) {
+            Field::Absent | Field::Blank => Members(Vec::new()),
+            Field::Invalid => return None,
+            Field::Value(RawField::Json(raw)) => match serde_json::from_str(raw.get()) {
                 Ok(members) => members,
                 Err(_) => return self.fail(name, "must be an object"),
             },
-            Sent::Value(Given::Word(_)) => return self.fail(name, "must be an object"),
+            Field::Value(RawField::Word(_)) => return self.fail(name, "must be an object"),
         };
-        let given = members.0.into_iter().map(|(name, value)| (name, Given::Json(value))).collect();
-        Reader { prefix: format!("{}{name}.", self.prefix), given, messages: self.messages }.read()
+        let fields = members.0.into_iter().map(|(name, value)| (name, RawField::Json(value))).collect();
+        Reader { prefix: format!("{}{name}.", self.prefix), fields, messages: self.messages }.read()
     }
 
-    fn fail<T>(&mut self, name: &str, what: &str) -> Option<T> {
-        self.messages.push(format!("{}{name} {what}", self.prefix));
+    fn fail<T>(&mut self, name: &str, problem: &str) -> Option<T> {
+        self.messages.push(format!("{}{name} {problem}", self.prefix));
         None
     }
 }
@@ -257,48 +223,48 @@ impl Fields for Reader<'_, '_> {
 impl<'v> Reader<'_, 'v> {
     fn read<T: Input>(mut self) -> Option<T> {
         let value = T::read(&mut self);
-        for (name, _) in std::mem::take(&mut self.given) {
+        for (name, _) in std::mem::take(&mut self.fields) {
             let name: String = name.chars().take(100).collect();
             self.fail::<T>(&name, "is not a known field");
         }
         value
     }
 
-    fn field<T: Value>(&mut self, name: &str) -> Sent<T> {
+    fn field<T: Value>(&mut self, name: &str) -> Field<T> {
         let scalar = match self.take(name) {
-            Sent::Absent => return Sent::Absent,
-            Sent::Blank => return Sent::Blank,
-            Sent::Refused => return Sent::Refused,
-            Sent::Value(Given::Word(word)) => Scalar::Word(word),
-            Sent::Value(Given::Json(raw)) => scalar(raw),
+            Field::Absent => return Field::Absent,
+            Field::Blank => return Field::Blank,
+            Field::Invalid => return Field::Invalid,
+            Field::Value(RawField::Word(word)) => Scalar::Word(word),
+            Field::Value(RawField::Json(raw)) => scalar(raw),
         };
         match T::read(&scalar) {
-            Ok(Some(value)) => Sent::Value(value),
-            Ok(None) => Sent::Blank,
-            Err(what) => {
-                self.fail::<T>(name, &what);
-                Sent::Refused
+            Ok(Some(value)) => Field::Value(value),
+            Ok(None) => Field::Blank,
+            Err(problem) => {
+                self.fail::<T>(name, &problem);
+                Field::Invalid
             }
         }
     }
 
-    fn take(&mut self, name: &str) -> Sent<Given<'v>> {
-        let Some(at) = self.given.iter().position(|(given, _)| given == name) else { return Sent::Absent };
-        let (_, value) = self.given.remove(at);
-        let before = self.given.len();
-        self.given.retain(|(given, _)| given != name);
+    fn take(&mut self, name: &str) -> Field<RawField<'v>> {
+        let Some(index) = self.fields.iter().position(|(key, _)| key == name) else { return Field::Absent };
+        let (_, value) = self.fields.remove(index);
+        let before = self.fields.len();
+        self.fields.retain(|(key, _)| key != name);
         match value {
-            _ if self.given.len() < before => {
+            _ if self.fields.len() < before => {
                 self.fail::<()>(name, "must be given once");
-                Sent::Refused
+                Field::Invalid
             }
-            Given::Json(raw) if raw.get() == "null" => Sent::Blank,
-            value => Sent::Value(value),
+            RawField::Json(raw) if raw.get() == "null" => Field::Blank,
+            value => Field::Value(value),
         }
     }
 }
 
-/// A JSON value other than `null`, as a scalar.
+/// Converts a JSON value other than `null` to a scalar.
 fn scalar(raw: &RawValue) -> Scalar<'_> {
     match raw.get().as_bytes().first() {
         Some(b't') => Scalar::Bool(true),
@@ -309,161 +275,11 @@ fn scalar(raw: &RawValue) -> Scalar<'_> {
     }
 }
 
-impl<const MAX: usize> Value for Text<MAX> {
-    fn read(scalar: &Scalar<'_>) -> Result<Option<Self>, String> {
-        match scalar {
-            Scalar::Text(text) => Self::parse(text),
-            Scalar::Word(text) => Self::parse(text),
-            _ => Err("must be a string".to_owned()),
-        }
-    }
-
-    fn schema() -> RefOr<Schema> {
-        <Self as PartialSchema>::schema()
-    }
-}
-
-impl Value for bool {
-    fn read(scalar: &Scalar<'_>) -> Result<Option<Self>, String> {
-        match scalar {
-            Scalar::Bool(value) => Ok(Some(*value)),
-            Scalar::Word("true") => Ok(Some(true)),
-            Scalar::Word("false") => Ok(Some(false)),
-            _ => Err("must be true or false".to_owned()),
-        }
-    }
-
-    fn schema() -> RefOr<Schema> {
-        <Self as PartialSchema>::schema()
-    }
-}
-
-impl Value for Salary {
-    fn read(scalar: &Scalar<'_>) -> Result<Option<Self>, String> {
-        let salary = whole_number(scalar).and_then(Self::new);
-        salary.map(Some).ok_or_else(|| format!("must be a whole number from 0 to {}", Self::MAX))
-    }
-
-    fn schema() -> RefOr<Schema> {
-        <Self as PartialSchema>::schema()
-    }
-}
-
-impl Value for Id {
-    fn read(scalar: &Scalar<'_>) -> Result<Option<Self>, String> {
-        let id = whole_number(scalar).and_then(|number| u64::try_from(number).ok()).and_then(Self::new);
-        id.map(Some).ok_or_else(|| format!("must be a whole number from 1 to {}", Self::MAX))
-    }
-
-    fn schema() -> RefOr<Schema> {
-        <Self as PartialSchema>::schema()
-    }
-}
-
-/// Values that are read by their own `FromStr`: words of an enumeration, and texts of a certain form.
-macro_rules! values {
-    ($read:ident: $($value:ty),+) => {
-        $(impl Value for $value {
-            fn read(scalar: &Scalar<'_>) -> Result<Option<Self>, String> {
-                $read(scalar)
-            }
-
-            fn schema() -> RefOr<Schema> {
-                <Self as PartialSchema>::schema()
-            }
-        })+
-    };
-}
-
-values!(one_of: RemotePolicy, RoleStatus, ScreenStatus, Stage, Style);
-values!(parsed: Email, WebAddress);
-
-impl Value for Phone {
-    fn read(scalar: &Scalar<'_>) -> Result<Option<Self>, String> {
-        parsed(scalar)
-    }
-
-    fn schema() -> RefOr<Schema> {
-        string().pattern(Some(PHONE_AS_TYPED)).into()
-    }
-}
-
-impl Value for Date {
-    fn read(scalar: &Scalar<'_>) -> Result<Option<Self>, String> {
-        let Some(text) = text(scalar)? else { return Ok(None) };
-        let date = text.parse::<Self>().ok().filter(|date| date.to_string() == text && date.year() > 0);
-        date.map(Some).ok_or_else(|| "must be a date, such as 2026-11-20".to_owned())
-    }
-
-    fn schema() -> RefOr<Schema> {
-        formatted(KnownFormat::Date).into()
-    }
-}
-
-impl Value for Timestamp {
-    fn read(scalar: &Scalar<'_>) -> Result<Option<Self>, String> {
-        let Some(text) = text(scalar)? else { return Ok(None) };
-        let time = is_date_time(text).then(|| text.parse().ok()).flatten().map(to_second);
-        time.map(Some).ok_or_else(|| "must be a time, such as 2026-11-20T09:30:00Z".to_owned())
-    }
-
-    fn schema() -> RefOr<Schema> {
-        formatted(KnownFormat::DateTime).into()
-    }
-}
-
-/// Whether it has the form of RFC 3339, section 5.6: one of the many that ISO 8601 has.
-fn is_date_time(text: &str) -> bool {
-    let form: String =
-        text.chars().map(|c| if c.is_ascii_digit() { '0' } else { c.to_ascii_uppercase() }).collect();
-    let Some(rest) = form.strip_prefix("0000-00-00T00:00:00") else { return false };
-    let fraction = rest.strip_prefix('.').filter(|rest| rest.starts_with('0'));
-    ["Z", "+00:00", "-00:00"].contains(&fraction.map_or(rest, |rest| rest.trim_start_matches('0')))
-}
-
-/// A string's content; `None` where it is blank.
-fn text<'s>(scalar: &'s Scalar<'_>) -> Result<Option<&'s str>, String> {
-    match scalar {
-        Scalar::Text(text) => Ok(Some(text.trim())),
-        Scalar::Word(text) => Ok(Some(text.trim())),
-        _ => Err("must be a string".to_owned()),
-    }
-    .map(|text| text.filter(|text| !text.is_empty()))
-}
-
-fn parsed<T: std::str::FromStr<Err = String>>(scalar: &Scalar<'_>) -> Result<Option<T>, String> {
-    text(scalar)?.map(str::parse).transpose()
-}
-
-fn one_of<T: std::str::FromStr<Err = String>>(scalar: &Scalar<'_>) -> Result<Option<T>, String> {
-    match scalar {
-        Scalar::Text(text) => text.trim().parse().map(Some),
-        Scalar::Word(text) => text.parse().map(Some),
-        // An empty string is no member of any enumeration: the answer names those that are.
-        _ => "".parse().map(Some),
-    }
-}
-
-/// A number without a fraction, however JSON writes it (`17`, `17.0`, `1.7e1`), that a double holds exactly; of a
-/// query parameter, only decimal digits.
-fn whole_number(scalar: &Scalar<'_>) -> Option<i64> {
-    const EXACT: f64 = 9_007_199_254_740_992.0;
-    match scalar {
-        Scalar::Word(word) if word.bytes().all(|byte| byte.is_ascii_digit()) => word.parse().ok(),
-        Scalar::Number(written) => written.parse().ok().or_else(|| {
-            let number: f64 = written.parse().ok()?;
-            let whole = number.fract() == 0.0 && number.abs() < EXACT;
-            #[expect(clippy::cast_possible_truncation, reason = "it is whole and below 2^53")]
-            whole.then_some(number as i64)
-        }),
-        _ => None,
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::model::Title;
+    use crate::id::Id;
+    use crate::model::{RemotePolicy, Salary, Title};
     use proptest::prelude::*;
 
     #[derive(Debug, PartialEq)]
@@ -510,7 +326,7 @@ mod tests {
     }
 
     #[test]
-    fn all_failures_come_together_in_order() {
+    fn all_mistakes_are_reported_in_order() {
         let body = r#"{"titel":"x","salary":-1,"live":"yes","policy":"moon","inner":{"id":1.5,"x":1}}"#;
         assert_eq!(
             read(body).unwrap_err(),
@@ -540,7 +356,7 @@ mod tests {
     }
 
     #[test]
-    fn numbers_are_whole_however_they_are_written() {
+    fn whole_numbers_may_have_a_fraction_of_zero_or_an_exponent() {
         for (written, dollars) in
             [("17", 17), ("17.0", 17), ("1.7e1", 17), ("0", 0), ("-0", 0), ("100000000", 100_000_000)]
         {
@@ -562,7 +378,7 @@ mod tests {
     }
 
     #[test]
-    fn a_patch_tells_absent_from_null() {
+    fn a_patch_distinguishes_absent_from_null() {
         let policy = |body: &str| read(body).unwrap().policy;
         assert_eq!(policy(r#"{"title":"x"}"#), Change::Keep);
         assert_eq!(policy(r#"{"title":"x","policy":null}"#), Change::Clear);
@@ -570,7 +386,7 @@ mod tests {
     }
 
     #[test]
-    fn many_failures_are_cut_short() {
+    fn a_response_has_at_most_100_messages() {
         let members: Vec<_> = (0..5_000).map(|n| format!(r#""f{n}":0"#)).collect();
         let messages = read(&format!("{{{}}}", members.join(","))).unwrap_err();
         assert_eq!(messages.len(), 101);
@@ -579,7 +395,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn any_json_is_answered(depth in 0usize..20_000, text in "\\PC{0,40}") {
+        fn any_json_can_be_read(depth in 0usize..20_000, text in "\\PC{0,40}") {
             let nested = format!("{}{}", "[".repeat(depth), "]".repeat(depth));
             for body in [&nested, &format!(r#"{{"title":{nested}}}"#), &text] {
                 if serde_json::from_str::<&RawValue>(body).is_ok() {

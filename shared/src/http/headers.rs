@@ -1,19 +1,21 @@
-//! Request headers: read strictly, once.
+//! Request headers.
 
 use std::net::{IpAddr, SocketAddr};
 
 use lambda_http::http::HeaderMap;
 
 use super::Error;
-use super::visit::FORM;
 
-/// A header's value; `Err` where it was sent more than once or is not visible ASCII.
+/// The media type of forms.
+pub const FORM: &str = "application/x-www-form-urlencoded";
+
+/// A header's value. Fails if the header was sent more than once or is not visible ASCII.
 pub(super) fn single<'h>(headers: &'h HeaderMap, name: &str) -> Result<Option<&'h str>, Error> {
     let mut values = headers.get_all(name).iter();
     match (values.next(), values.next()) {
         (None, _) => Ok(None),
-        (Some(value), None) => value.to_str().map(Some).map_err(|_| bad(name, "must be visible ASCII")),
-        (Some(_), Some(_)) => Err(bad(name, "must be sent once")),
+        (Some(value), None) => value.to_str().map(Some).map_err(|_| invalid(name, "must be visible ASCII")),
+        (Some(_), Some(_)) => Err(invalid(name, "must be sent once")),
     }
 }
 
@@ -28,11 +30,11 @@ pub(super) fn idempotency_key(headers: &HeaderMap) -> Result<Option<String>, Err
     if (1..=255).contains(&key.len()) && key.bytes().all(|byte| byte.is_ascii_graphic()) {
         Ok(Some(key.to_owned()))
     } else {
-        Err(bad("idempotency-key", "must be 1 to 255 visible ASCII characters"))
+        Err(invalid("idempotency-key", "must be 1 to 255 visible ASCII characters"))
     }
 }
 
-/// Whether `If-Match` (RFC 9110, section 13.1.1) allows a change of what has this strong `etag`.
+/// Whether `If-Match` (RFC 9110, section 13.1.1) allows a change of the resource with this strong `etag`.
 pub(super) fn if_match(headers: &HeaderMap, etag: &str) -> Result<bool, Error> {
     let Some(value) = single(headers, "if-match")? else { return Ok(true) };
     if value.trim() == "*" {
@@ -42,7 +44,7 @@ pub(super) fn if_match(headers: &HeaderMap, etag: &str) -> Result<bool, Error> {
     for tag in value.split(',').map(str::trim) {
         let opaque = tag.strip_prefix("W/").unwrap_or(tag);
         if opaque.len() < 2 || !opaque.starts_with('"') || !opaque.ends_with('"') {
-            return Err(bad("if-match", "must be * or entity tags in double quotes"));
+            return Err(invalid("if-match", "must be * or entity tags in double quotes"));
         }
         matched |= tag == etag;
     }
@@ -56,7 +58,7 @@ pub(super) fn if_none_match(headers: &HeaderMap, etag: &str) -> bool {
     tags.any(|tag| tag == "*" || tag.strip_prefix("W/").unwrap_or(tag) == etag)
 }
 
-/// Whether a body of this type is JSON in UTF-8.
+/// Whether the content type is JSON in UTF-8.
 pub(super) fn is_json(headers: &HeaderMap) -> bool {
     let Ok(Some(value)) = single(headers, "content-type") else { return false };
     let mut parts = value.split(';').map(str::trim);
@@ -67,20 +69,20 @@ pub(super) fn is_json(headers: &HeaderMap) -> bool {
         })
 }
 
-/// Whether a body of this type is a form.
+/// Whether the content type is a form's.
 pub(super) fn is_form(headers: &HeaderMap) -> bool {
     let Ok(Some(value)) = single(headers, "content-type") else { return false };
     let media = value.split(';').next().unwrap_or_default().trim();
     media.eq_ignore_ascii_case(FORM)
 }
 
-/// The IP address that a header tells, with or without a port.
+/// The IP address in a header's value, with or without a port.
 pub(super) fn address(value: &str) -> Option<IpAddr> {
     let value = value.trim();
     value.parse().ok().or_else(|| value.parse::<SocketAddr>().map(|address| address.ip()).ok())
 }
 
-/// Whether a page is wanted: only browsers name the type.
+/// Whether the client accepts HTML, as only browsers do.
 pub(super) fn accepts_html(headers: &HeaderMap) -> bool {
     headers
         .get_all("accept")
@@ -88,16 +90,16 @@ pub(super) fn accepts_html(headers: &HeaderMap) -> bool {
         .any(|value| value.to_str().is_ok_and(|value| value.contains("text/html")))
 }
 
-/// A cookie's value; the first where there are several of the name.
+/// The value of the first cookie with this name.
 pub(super) fn cookie<'h>(headers: &'h HeaderMap, name: &str) -> Option<&'h str> {
     let lines = headers.get_all("cookie").iter().filter_map(|line| line.to_str().ok());
     let mut cookies =
         lines.flat_map(|line| line.split(';')).filter_map(|cookie| cookie.trim().split_once('='));
-    cookies.find(|(known, _)| *known == name).map(|(_, value)| value)
+    cookies.find(|(cookie, _)| *cookie == name).map(|(_, value)| value)
 }
 
-fn bad(name: &str, what: &str) -> Error {
-    Error::BadRequest(format!("The header {name} {what}"))
+fn invalid(name: &str, problem: &str) -> Error {
+    Error::BadRequest(format!("The header {name} {problem}"))
 }
 
 #[cfg(test)]
@@ -109,7 +111,7 @@ mod tests {
     }
 
     #[test]
-    fn idempotency_keys() {
+    fn an_idempotency_key_has_1_to_255_visible_characters_and_may_be_quoted() {
         let key = |values: &[&str]| {
             idempotency_key(&with("idempotency-key", values)).map_err(|error| error.kind().0)
         };
@@ -134,13 +136,13 @@ mod tests {
     }
 
     #[test]
-    fn preconditions_compare_strongly() {
+    fn if_match_compares_strongly() {
         let check =
             |value: &str| if_match(&with("if-match", &[value]), "\"a\"").map_err(|error| error.kind().0);
-        for (value, verdict) in
+        for (value, matches) in
             [("*", true), ("\"a\"", true), ("\"b\", \"a\"", true), ("\"b\"", false), ("W/\"a\"", false)]
         {
-            assert_eq!(check(value), Ok(verdict), "{value}");
+            assert_eq!(check(value), Ok(matches), "{value}");
         }
         for bad in ["a", "\"a", "", "\"a\", b"] {
             assert_eq!(check(bad), Err(400), "{bad}");
@@ -148,8 +150,8 @@ mod tests {
     }
 
     #[test]
-    fn addresses_come_with_and_without_a_port() {
-        for (told, read) in [
+    fn an_address_may_have_a_port() {
+        for (value, expected) in [
             ("198.51.100.10", Some("198.51.100.10")),
             ("198.51.100.10:46532", Some("198.51.100.10")),
             ("2001:db8::1", Some("2001:db8::1")),
@@ -157,12 +159,12 @@ mod tests {
             ("198.51.100.10, 203.0.113.1", None),
             ("unknown", None),
         ] {
-            assert_eq!(address(told).map(|address| address.to_string()).as_deref(), read, "{told}");
+            assert_eq!(address(value).map(|address| address.to_string()).as_deref(), expected, "{value}");
         }
     }
 
     #[test]
-    fn json_is_recognised_by_its_media_type() {
+    fn a_json_body_has_the_media_type_of_json_and_the_charset_utf_8() {
         for good in
             ["application/json", "Application/JSON; charset=UTF-8", "application/json;charset=\"utf-8\""]
         {

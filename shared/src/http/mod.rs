@@ -1,29 +1,38 @@
-//! HTTP as this API speaks it: from a gateway event to domain values and back.
+//! HTTP: from the gateway's event to domain values, and from domain values to the response.
 //!
-//! Nothing here knows a resource, and no handler sees a header.
+//! Nothing here depends on a resource. `shared/README.md` follows a request step by step.
 
+mod api_request;
 mod app;
-mod browser;
-mod call;
+mod commits;
+mod context;
 mod cursor;
 mod document;
 mod envelope;
+mod environment;
 mod error;
 mod fields;
 mod headers;
+mod idempotency;
+mod member_request;
 pub mod page;
+mod page_request;
 mod parameters;
+mod public_request;
 mod reply;
 mod route;
-mod visit;
 
-pub use app::{App, Environment, audience};
-pub use browser::{Browser, Desk};
-pub use call::{Call, Listing};
+pub use api_request::{ApiRequest, Listing};
+pub use app::{App, audience};
+pub use context::RequestContext;
 pub use document::{Document, DocumentApp, DocumentRequest, DocumentRow};
+pub use environment::Environment;
 pub use error::{Error, ErrorBody, OAuthError};
-pub use fields::{Change, Fields, Input, Scalar, Value};
+pub use fields::{Change, Fields, Input};
+pub use headers::FORM;
+pub use member_request::MemberRequest;
+pub use page_request::PageRequest;
 pub use parameters::Parameters;
-pub use reply::{Added, Collection, Created, CreatedTogether, Output, Page, Reply, Unversioned};
-pub use route::{Access, Form, Route, Row};
-pub use visit::{FORM, Payload, Sent, Visit};
+pub use public_request::{Payload, PublicRequest};
+pub use reply::{Added, Collection, Created, CreatedTogether, Html, Output, Reply, ReplyFormat, Unversioned};
+pub use route::{Access, Route, Row};

@@ -1,4 +1,4 @@
-//! Pages: what all of them share. A page is a template; what may be in one, the policy in its headers says.
+//! What all HTML pages share: the stylesheet, the error page, the problems of a form, and the headers.
 
 use std::sync::LazyLock;
 
@@ -14,13 +14,13 @@ pub const STYLE: &str = include_str!("../../style/style.css");
 /// The icon of all pages.
 pub const ICON: &str = include_str!("../../style/icon.svg");
 
-/// What the stylesheet's address carries, so that browsers may keep it: it changes with the sheet.
+/// The version in the stylesheet's URL. It changes with the content, so browsers may cache the stylesheet.
 pub fn style_version() -> &'static str {
     static VERSION: LazyLock<String> = LazyLock::new(|| URL_SAFE_NO_PAD.encode(&Sha256::digest(STYLE)[..9]));
     &VERSION
 }
 
-/// A page that says what went wrong.
+/// The page of an error.
 #[derive(Template)]
 #[template(path = "error.html")]
 struct ErrorPage<'p> {
@@ -33,21 +33,26 @@ struct ErrorPage<'p> {
     back: Option<&'p str>,
 }
 
-/// The page for an error. Only who may have come from the dashboard is led there.
+/// Renders the page of an error. It links to `back` if there is one.
 pub(super) fn of_error(error: &Error, request_id: &str, back: Option<&str>) -> String {
     let (status, _) = error.kind();
     let sentence = match error {
-        Error::NotFound => "The page does not exist, or what it shows is not your organization's.".to_owned(),
+        Error::NotFound => "This page does not exist, or you have no access to it.".to_owned(),
         error => format!("{}.", error.sentence()),
     };
     let (heading, next) = match status {
-        400 => ("This request cannot be understood", "Check the address, or go back and try again."),
-        _ if matches!(error, Error::ForeignForm) => ("This form is out of date", "Nothing was changed."),
-        403 => ("This is not allowed", "Go back, or ask an owner of your organization."),
-        404 | 405 => ("There is nothing here", "Check the address, or begin at the dashboard."),
-        413 | 415 => ("This form cannot be read", "Go back and try with less, or with another browser."),
+        400 => ("Invalid request", "Check the address, or go back and try again."),
+        _ if matches!(error, Error::ForeignForm) => ("This form has expired", "Nothing was changed."),
+        403 => ("You are not allowed to do this", "Go back, or ask an owner of your organization."),
+        404 | 405 => ("Page not found", "Check the address, or go to the dashboard."),
+        413 | 415 => {
+            ("This form could not be read", "Go back and try again with less text, or with another browser.")
+        }
         502 | 503 => ("The service is busy", "Nothing was lost. Try again in a moment."),
-        500 => ("Something went wrong", "It is our fault, and it is in our log. Try again in a moment."),
+        500 => (
+            "Something went wrong",
+            "This is an error on our side, and we have logged it. Try again in a moment.",
+        ),
         _ => ("This did not work", "Go back and try again."),
     };
     let page = ErrorPage {
@@ -62,33 +67,33 @@ pub(super) fn of_error(error: &Error, request_id: &str, back: Option<&str>) -> S
     page.render().unwrap_or_else(|_| sentence.clone())
 }
 
-/// What is wrong with one field of a form that was sent.
+/// A problem with a field of a submitted form.
 #[derive(Debug)]
 pub struct Problem {
     /// The field's name in the form.
     pub field: &'static str,
-    /// A sentence that can stand alone: "The name can't be blank."
+    /// A complete sentence: "The name can't be blank."
     pub sentence: String,
 }
 
-/// What is wrong with `field`.
+/// Returns the sentence of the first problem with `field`.
 pub fn problem_of<'p>(problems: &'p [Problem], field: &str) -> Option<&'p str> {
     problems.iter().find(|problem| problem.field == field).map(|problem| problem.sentence.as_str())
 }
 
-/// What a page may use that does not come from us.
+/// What a page may load or submit to beyond this origin.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Sources<'s> {
-    /// A stylesheet within the page, word for word.
+    /// The exact text of an inline stylesheet.
     pub style: Option<&'s str>,
     /// The origin of an image.
     pub image: Option<&'s str>,
-    /// The origin that a form leads to.
+    /// The origin that a form may submit or redirect to.
     pub form: Option<&'s str>,
 }
 
-/// The policy that a page is shown under: nothing from elsewhere, nothing inline, in nobody's frame, and forms that lead
-/// nowhere but home; except for these sources.
+/// The content security policy of a page: nothing from other origins, nothing inline, no frames, and forms only to this
+/// origin, except for these sources.
 pub(super) fn content_security_policy(sources: &Sources<'_>) -> String {
     let style = sources.style.map(|style| format!("'sha256-{}'", STANDARD.encode(Sha256::digest(style))));
     let directive = |name: &str, source: Option<&str>| match source {
@@ -103,7 +108,7 @@ pub(super) fn content_security_policy(sources: &Sources<'_>) -> String {
     )
 }
 
-/// The headers of every page.
+/// Returns the headers of every page.
 pub(super) fn headers(base_url: &str) -> Vec<(&'static str, String)> {
     let mut headers = vec![
         ("content-type", "text/html; charset=utf-8".to_owned()),

@@ -1,4 +1,4 @@
-//! Replies: a status, a body, and the few headers that a handler decides.
+//! Replies: a status, a body, and the headers that the handler sets.
 
 use std::marker::PhantomData;
 
@@ -8,22 +8,29 @@ use lambda_http::http::HeaderMap;
 use serde::Serialize;
 use sha2::{Digest, Sha256};
 use utoipa::ToSchema;
+use utoipa::openapi::RefOr;
+use utoipa::openapi::schema::Schema;
 
 use super::page::Sources;
 use super::{Error, headers, page};
-use crate::store::{Failure, Receipt};
+use crate::store::{Receipt, StoreError};
 
-/// What a handler answers where nothing goes wrong, as the API describes it. A type by itself is one resource, with its
+/// A successful reply, as the OpenAPI document describes it. A type with a schema stands for one resource with its
 /// entity tag.
 pub trait Output {
     /// The status.
     const STATUS: u16;
     /// The body's media type.
     const MEDIA: &'static str = "application/json";
-    /// The headers that the handler decides. All but `link` are always there.
+    /// The headers that the handler sets. All except `link` are always present.
     const HEADERS: &'static [&'static str];
     /// The body.
     type Body: ToSchema;
+
+    /// The name and the schema of a list's items. The derived schema of a list only refers to them.
+    fn items() -> Option<(String, RefOr<Schema>)> {
+        None
+    }
 }
 
 impl<O: ToSchema> Output for O {
@@ -32,7 +39,7 @@ impl<O: ToSchema> Output for O {
     type Body = O;
 }
 
-/// What has no version of its own.
+/// A resource without an entity tag.
 pub struct Unversioned<O>(PhantomData<O>);
 
 impl<O: ToSchema> Output for Unversioned<O> {
@@ -48,9 +55,13 @@ impl<O: ToSchema> Output for Collection<O> {
     const STATUS: u16 = 200;
     const HEADERS: &'static [&'static str] = &["link"];
     type Body = List<O>;
+
+    fn items() -> Option<(String, RefOr<Schema>)> {
+        Some((O::name().into_owned(), O::schema()))
+    }
 }
 
-/// What was created, and where it can be found.
+/// A created resource with its address.
 pub struct Created<O>(PhantomData<O>);
 
 impl<O: ToSchema> Output for Created<O> {
@@ -59,7 +70,8 @@ impl<O: ToSchema> Output for Created<O> {
     type Body = O;
 }
 
-/// What was created together, and where the first of it can be found: each has a tag of its own.
+/// Resources that were created together, with the address of the first. Each has its own entity tag, so the reply has
+/// none.
 pub struct CreatedTogether<O>(PhantomData<O>);
 
 impl<O: ToSchema> Output for CreatedTogether<O> {
@@ -68,7 +80,7 @@ impl<O: ToSchema> Output for CreatedTogether<O> {
     type Body = O;
 }
 
-/// What was created, and has no address of its own.
+/// A created object without an address.
 pub struct Added<O>(PhantomData<O>);
 
 impl<O: ToSchema> Output for Added<O> {
@@ -80,23 +92,40 @@ impl<O: ToSchema> Output for Added<O> {
 /// A page of a list, newest first.
 #[derive(Debug, Serialize, ToSchema)]
 pub struct List<T> {
-    /// What is on the page; there may be fewer than `limit`, or none.
+    /// The items on the page: at most `limit`, but possibly fewer or none.
     pub data: Vec<T>,
-    /// Where the next page begins; `null` at the end, and only there.
+    /// The cursor of the next page; `null` only on the last page.
     pub next_cursor: Option<String>,
 }
 
-/// What a browser is answered: a page, or where to go.
-#[derive(Debug)]
-pub enum Page {}
+/// The format of a route's replies and errors.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ReplyFormat {
+    /// The API's JSON.
+    Api,
+    /// OAuth's JSON (RFC 6749, section 5.2), for scripts of any origin.
+    OAuth,
+    /// Documents for programs and search engines; errors are the API's JSON.
+    Document,
+    /// HTML pages.
+    Page,
+    /// HTML pages for anybody, which shared caches may keep.
+    PublicPage,
+    /// An HTML page if the client accepts `text/html`, otherwise the API's JSON.
+    Negotiated,
+}
 
-/// What a handler answers: an `O`, mostly as JSON; or a [`Page`].
+/// An HTML page, or a redirect to one.
+#[derive(Debug)]
+pub enum Html {}
+
+/// A handler's reply: an `O` as JSON, a document, or [`Html`].
 #[derive(Debug)]
 pub struct Reply<O> {
     pub(super) status: u16,
     pub(super) headers: Vec<(String, String)>,
     pub(super) body: String,
-    form: PhantomData<fn() -> O>,
+    output: PhantomData<fn() -> O>,
 }
 
 impl<O: Serialize> Reply<O> {
@@ -107,7 +136,8 @@ impl<O: Serialize> Reply<O> {
         Ok(Self::new(200, body).with("etag", tag))
     }
 
-    /// 200 with one resource, and the entity tag of `identity`: the same resource without what changes by itself.
+    /// 200 with one resource, and the entity tag of `identity`, which is the resource without the parts that change by
+    /// themselves.
     pub fn resource_as(resource: &O, identity: &O) -> Result<Self, Error> {
         Ok(Self::new(200, json(resource)?).with("etag", etag(&json(identity)?)))
     }
@@ -118,28 +148,29 @@ impl<O: Serialize> Reply<O> {
     }
 }
 
-impl Reply<Page> {
+impl Reply<Html> {
     /// 200 with a page.
     pub fn page(page: &impl askama::Template) -> Result<Self, Error> {
         let html = page.render();
-        let html = html.map_err(|error| Failure::Internal(format!("a page cannot be written: {error}")))?;
+        let html =
+            html.map_err(|error| StoreError::Internal(format!("a page cannot be written: {error}")))?;
         Ok(Self::new(200, html))
     }
 
-    /// 303: the browser goes on there, with GET.
+    /// 303: redirects the browser to `address`, with GET.
     pub fn see_other(address: &str) -> Self {
         Self::new(303, String::new()).with("location", address.to_owned())
     }
 
-    /// 200 with a file that may be kept for a year, because its address changes with its content.
+    /// 200 with a file that may be cached for a year, because its address changes with its content.
     pub fn file(media: &str, content: &str) -> Self {
         Self::document(media, content.to_owned())
             .with("cache-control", "public, max-age=31536000, immutable".to_owned())
     }
 
-    /// The same page as the answer to a form that was not right.
+    /// The same page with another status, such as the status for an invalid form.
     #[must_use]
-    pub fn refused(self, status: u16) -> Self {
+    pub fn with_status(self, status: u16) -> Self {
         Self { status, ..self }
     }
 
@@ -158,7 +189,7 @@ impl<O> Reply<O> {
             .with("x-content-type-options", "nosniff".to_owned())
     }
 
-    /// The same reply, which caches may hold for half a minute; 304 where the request's headers name its entity tag.
+    /// Lets caches keep the reply for 30 seconds. Answers 304 if the request's `If-None-Match` names its entity tag.
     pub(super) fn cached(self, headers: &HeaderMap) -> Self {
         let tag = etag(&self.body);
         let is_known = headers::if_none_match(headers, &tag);
@@ -166,29 +197,29 @@ impl<O> Reply<O> {
         if is_known && reply.status == 200 { reply.not_modified() } else { reply }
     }
 
-    /// 304: the caller has the document already.
+    /// 304: the client already has the document.
     pub(super) fn not_modified(self) -> Self {
         Self { status: 304, body: String::new(), ..self }
     }
 
-    /// Any status with a body; for protocols that have error forms of their own.
+    /// Any status with a JSON body, for protocols with their own errors.
     pub fn status(status: u16, body: &impl Serialize) -> Result<Self, Error> {
         Ok(Self::new(status, json(body)?))
     }
 
-    /// The same; it has no version of its own.
+    /// The same reply, typed as a resource without an entity tag.
     #[must_use]
     pub fn unversioned(self) -> Reply<Unversioned<O>> {
         self.typed()
     }
 
-    /// 204, and nothing else.
+    /// 204 without a body.
     pub fn empty() -> Self {
         Self::new(204, String::new())
     }
 
     pub(super) fn new(status: u16, body: String) -> Self {
-        Self { status, headers: Vec::new(), body, form: PhantomData }
+        Self { status, headers: Vec::new(), body, output: PhantomData }
     }
 
     /// The same reply with one more header.
@@ -202,19 +233,19 @@ impl<O> Reply<O> {
         self.headers.iter().any(|(known, _)| known == name)
     }
 
-    /// 201 instead; what was created has no address of its own.
+    /// Changes the status to 201, for a created object without an address.
     #[must_use]
     pub fn created_without_address(self) -> Reply<Added<O>> {
         Reply { status: 201, ..self.typed() }
     }
 
-    /// 201 instead, naming where what was created can be found.
+    /// Changes the status to 201, and adds the address of the created resource.
     #[must_use]
     pub fn created(self, address: String) -> Reply<Created<O>> {
         Reply { status: 201, ..self.with("location", address).typed() }
     }
 
-    /// 201 instead, naming where the first of what was created can be found.
+    /// Changes the status to 201, and adds the address of the first created resource.
     #[must_use]
     pub fn created_together(self, address: String) -> Reply<CreatedTogether<O>> {
         self.created(address).typed()
@@ -225,26 +256,16 @@ impl<O> Reply<O> {
     }
 
     pub(super) fn typed<P>(self) -> Reply<P> {
-        Reply { status: self.status, headers: self.headers, body: self.body, form: PhantomData }
-    }
-
-    pub(super) fn receipt(&self, fingerprint: String) -> Receipt {
-        Receipt {
-            fingerprint,
-            status: self.status,
-            headers: self.headers.clone(),
-            body: self.body.clone(),
-            pending: None,
-        }
+        Reply { status: self.status, headers: self.headers, body: self.body, output: PhantomData }
     }
 
     pub(super) fn replayed(receipt: Receipt) -> Self {
-        Self { status: receipt.status, headers: receipt.headers, body: receipt.body, form: PhantomData }
+        Self { status: receipt.status, headers: receipt.headers, body: receipt.body, output: PhantomData }
             .with("idempotency-replayed", "true".to_owned())
     }
 }
 
-/// The strong entity tag of a body: a digest, so that it changes exactly when the body does.
+/// The strong entity tag of a body: a digest, which changes exactly when the body does.
 pub(super) fn etag(body: &str) -> String {
     let digest = URL_SAFE_NO_PAD.encode(&Sha256::digest(body)[..16]);
     format!("\"{digest}\"")
@@ -252,5 +273,5 @@ pub(super) fn etag(body: &str) -> String {
 
 pub(super) fn json<T: Serialize>(value: &T) -> Result<String, Error> {
     serde_json::to_string(value)
-        .map_err(|error| Failure::Internal(format!("a reply cannot be written: {error}")).into())
+        .map_err(|error| StoreError::Internal(format!("a reply cannot be written: {error}")).into())
 }

@@ -1,60 +1,45 @@
-//! A function's two tables, of routes and of pages: one row says which request it answers, who may send it, and who answers.
+//! Route tables: each row has a route key, who may send the request, and the handler.
 
 use std::pin::Pin;
 use std::sync::Arc;
 
-use super::browser::{Browser, Desk};
-use super::call::Exchange;
-use super::document::DocumentHandler;
-use super::reply::Page;
-use super::{Call, Error, Input, Output, Payload, Reply, Sent, Visit};
+use super::api_request::AdmittedRequest;
+use super::context::RequestContext;
+use super::document::{Document, DocumentHandler};
+use super::{
+    ApiRequest, Error, Html, Input, MemberRequest, Output, PageRequest, Payload, PublicRequest, Reply,
+    ReplyFormat,
+};
 use crate::model::{MemberRole, Scope};
 
-pub(super) type Answer = Pin<Box<dyn Future<Output = Result<Reply<()>, Error>> + Send>>;
+pub(super) type ReplyFuture = Pin<Box<dyn Future<Output = Result<Reply<()>, Error>> + Send>>;
 
 /// Who may send a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Access {
-    /// Whoever has a credential with this scope.
+    /// A credential with this scope.
     Scope(Scope),
-    /// Whoever is signed in, in this role or a higher one.
+    /// A signed-in member with this role or a higher one.
     Member(MemberRole),
-    /// Whoever signs it as an outside service does.
+    /// An outside service that signs its requests.
     Signed,
     /// Anybody.
     Public,
 }
 
-/// In what form a route answers, its errors included.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Form {
-    /// JSON, as the API's contract has it.
-    Api,
-    /// JSON, as OAuth has it (RFC 6749, section 5.2), for scripts of any origin.
-    OAuth,
-    /// Documents for programs and search engines; errors as the API's.
-    Document,
-    /// Pages for a browser.
-    Page,
-    /// Pages that anybody may read, and that caches between us and them may hold.
-    Site,
-    /// Pages for whoever asks for `text/html`, otherwise as the API.
-    Either,
-}
+type HandlerFn<R> = Arc<dyn Fn(R) -> ReplyFuture + Send + Sync>;
 
-/// Who answers.
-type By<R> = Arc<dyn Fn(Arc<R>) -> Answer + Send + Sync>;
-
+/// A handler by the kind of request that it takes.
 #[derive(Clone)]
 pub(super) enum Handler {
-    Scoped(Scope, By<Exchange>),
-    Document(Form, DocumentHandler),
-    Open(Access, Form, By<Visit>),
-    Browsed(By<Browser>),
-    AtDesk(MemberRole, By<Desk>),
+    Api(Scope, HandlerFn<Arc<AdmittedRequest>>),
+    Document(ReplyFormat, DocumentHandler),
+    Public(Access, ReplyFormat, HandlerFn<Arc<RequestContext>>),
+    Page(HandlerFn<Arc<PageRequest>>),
+    MemberPage(MemberRole, HandlerFn<Arc<MemberRequest>>),
 }
 
-/// A row of a function's tables, as the function has it.
+/// A route of a function.
 #[derive(Clone)]
 pub struct Route {
     /// The gateway's route key: `"GET /api/v1/roles/{id}"`, or `"$default"`.
@@ -62,26 +47,36 @@ pub struct Route {
     pub(super) handler: Handler,
 }
 
-/// A row of a route table, as its reader wants it: a [`Route`] answers requests; who describes the API keeps what the types
-/// tell. Pages have no such types, and a table of their own.
+/// A row of a route table.
+///
+/// A function reads the table as [`Route`]s, which answer requests. The OpenAPI document reads the same table as
+/// operations, which keep what the types describe. Pages have no such types, so they have a separate table.
 pub trait Row: Sized {
-    /// `handler` answers requests of this key that carry a credential with this scope. It may be called again for the
-    /// same request when what it read has changed before it could write; so may every other.
+    /// A route for credentials with this scope.
+    ///
+    /// The handler of any route may run again for the same request, if what it read has changed before it could write.
     fn new<I, O, H, F>(key: &'static str, scope: Scope, handler: H) -> Self
     where
         I: Input + 'static,
         O: Output + 'static,
-        H: Fn(Call<I>) -> F + Send + Sync + 'static,
+        H: Fn(ApiRequest<I>) -> F + Send + Sync + 'static,
         F: Future<Output = Result<Reply<O>, Error>> + Send + 'static;
 
-    /// `handler` answers requests of this key that carry no credential of the API. Before anything else it makes sure of
-    /// what `access` asks for; how OAuth clients prove who they are is OAuth's business.
-    fn open<P, O, H, F>(key: &'static str, access: Access, form: Form, handler: H) -> Self
+    /// A route without a credential of the API.
+    ///
+    /// The handler first checks what `access` requires; OAuth's routes authenticate their clients themselves.
+    fn open<P, O, H, F>(key: &'static str, access: Access, format: ReplyFormat, handler: H) -> Self
     where
         P: Payload + 'static,
         O: Output + 'static,
-        H: Fn(Sent<P>) -> F + Send + Sync + 'static,
+        H: Fn(PublicRequest<P>) -> F + Send + Sync + 'static,
         F: Future<Output = Result<Reply<O>, Error>> + Send + 'static;
+}
+
+impl From<Document> for Route {
+    fn from(Document { key, format, handler }: Document) -> Self {
+        Self { key, handler: Handler::Document(format, handler) }
+    }
 }
 
 impl Row for Route {
@@ -89,93 +84,96 @@ impl Row for Route {
     where
         I: Input + 'static,
         O: Output + 'static,
-        H: Fn(Call<I>) -> F + Send + Sync + 'static,
+        H: Fn(ApiRequest<I>) -> F + Send + Sync + 'static,
         F: Future<Output = Result<Reply<O>, Error>> + Send + 'static,
     {
-        let handler = by(move |exchange| handler(Call::new(exchange)));
-        Self { key, handler: Handler::Scoped(scope, handler) }
+        let handler = erased(move |admitted| handler(ApiRequest::new(admitted)));
+        Self { key, handler: Handler::Api(scope, handler) }
     }
 
-    fn open<P, O, H, F>(key: &'static str, access: Access, form: Form, handler: H) -> Self
+    fn open<P, O, H, F>(key: &'static str, access: Access, format: ReplyFormat, handler: H) -> Self
     where
         P: Payload + 'static,
         O: Output + 'static,
-        H: Fn(Sent<P>) -> F + Send + Sync + 'static,
+        H: Fn(PublicRequest<P>) -> F + Send + Sync + 'static,
         F: Future<Output = Result<Reply<O>, Error>> + Send + 'static,
     {
-        let handler = by(move |visit| handler(Sent::new(visit)));
-        Self { key, handler: Handler::Open(access, form, handler) }
+        let handler = erased(move |context| handler(PublicRequest::new(context)));
+        Self { key, handler: Handler::Public(access, format, handler) }
     }
 }
 
 impl Route {
-    /// `handler` answers requests of this key from anybody, a person or a program.
+    /// A public route whose replies are negotiated: a page for a browser, JSON for a program.
     pub fn public<O, H, F>(key: &'static str, handler: H) -> Self
     where
         O: 'static,
-        H: Fn(Arc<Visit>) -> F + Send + Sync + 'static,
+        H: Fn(PublicRequest) -> F + Send + Sync + 'static,
         F: Future<Output = Result<Reply<O>, Error>> + Send + 'static,
     {
-        Self { key, handler: Handler::Open(Access::Public, Form::Either, by(handler)) }
+        let handler = erased(move |context| handler(PublicRequest::new(context)));
+        Self { key, handler: Handler::Public(Access::Public, ReplyFormat::Negotiated, handler) }
     }
 
-    /// `handler` answers anybody, candidates and search engines, and knows nobody again: there are no cookies.
-    pub fn site<H, F>(key: &'static str, handler: H) -> Self
+    /// A public page without cookies, for candidates and search engines.
+    pub fn public_page<H, F>(key: &'static str, handler: H) -> Self
     where
-        H: Fn(Arc<Visit>) -> F + Send + Sync + 'static,
-        F: Future<Output = Result<Reply<Page>, Error>> + Send + 'static,
+        H: Fn(PublicRequest) -> F + Send + Sync + 'static,
+        F: Future<Output = Result<Reply<Html>, Error>> + Send + 'static,
     {
-        Self { key, handler: Handler::Open(Access::Public, Form::Site, by(handler)) }
+        let handler = erased(move |context| handler(PublicRequest::new(context)));
+        Self { key, handler: Handler::Public(Access::Public, ReplyFormat::PublicPage, handler) }
     }
 
-    /// `handler` answers anybody's browser. A POST comes from a form that the same browser was given.
+    /// A page for any browser. A POST must come from a form that was issued to the same browser.
     pub fn page<H, F>(key: &'static str, handler: H) -> Self
     where
-        H: Fn(Arc<Browser>) -> F + Send + Sync + 'static,
-        F: Future<Output = Result<Reply<Page>, Error>> + Send + 'static,
+        H: Fn(Arc<PageRequest>) -> F + Send + Sync + 'static,
+        F: Future<Output = Result<Reply<Html>, Error>> + Send + 'static,
     {
-        Self { key, handler: Handler::Browsed(by(handler)) }
+        Self { key, handler: Handler::Page(erased(handler)) }
     }
 
-    /// `handler` answers the browser of a signed-in member in this role or a higher one; others are sent to sign in. A
-    /// POST comes from a form that the same browser was given.
+    /// A page for signed-in members with this role or a higher one; others are sent to sign in. A POST must come from a
+    /// form that was issued to the same browser.
     pub fn member<H, F>(key: &'static str, role: MemberRole, handler: H) -> Self
     where
-        H: Fn(Arc<Desk>) -> F + Send + Sync + 'static,
-        F: Future<Output = Result<Reply<Page>, Error>> + Send + 'static,
+        H: Fn(Arc<MemberRequest>) -> F + Send + Sync + 'static,
+        F: Future<Output = Result<Reply<Html>, Error>> + Send + 'static,
     {
-        Self { key, handler: Handler::AtDesk(role, by(handler)) }
+        Self { key, handler: Handler::MemberPage(role, erased(handler)) }
     }
 
-    /// Who may send it.
+    /// Who may send requests to it.
     pub const fn access(&self) -> Access {
         match self.handler {
-            Handler::Scoped(scope, _) => Access::Scope(scope),
-            Handler::Open(access, ..) => access,
-            Handler::Document(..) | Handler::Browsed(_) => Access::Public,
-            Handler::AtDesk(role, _) => Access::Member(role),
+            Handler::Api(scope, _) => Access::Scope(scope),
+            Handler::Public(access, ..) => access,
+            Handler::Document(..) | Handler::Page(_) => Access::Public,
+            Handler::MemberPage(role, _) => Access::Member(role),
         }
     }
 
-    /// In what form it answers.
-    pub const fn form(&self) -> Form {
+    /// The format of its replies.
+    pub const fn format(&self) -> ReplyFormat {
         match self.handler {
-            Handler::Scoped(..) => Form::Api,
-            Handler::Open(_, form, _) | Handler::Document(form, _) => form,
-            Handler::Browsed(_) | Handler::AtDesk(..) => Form::Page,
+            Handler::Api(..) => ReplyFormat::Api,
+            Handler::Public(_, format, _) | Handler::Document(format, _) => format,
+            Handler::Page(_) | Handler::MemberPage(..) => ReplyFormat::Page,
         }
     }
 }
 
-fn by<R, O, H, F>(handler: H) -> By<R>
+/// Erases the types of a handler, so that one table holds all of them.
+fn erased<R, O, H, F>(handler: H) -> HandlerFn<R>
 where
     R: 'static,
     O: 'static,
-    H: Fn(Arc<R>) -> F + Send + Sync + 'static,
+    H: Fn(R) -> F + Send + Sync + 'static,
     F: Future<Output = Result<Reply<O>, Error>> + Send + 'static,
 {
     Arc::new(move |request| {
-        let answer = handler(request);
-        Box::pin(async move { answer.await.map(Reply::untyped) })
+        let reply = handler(request);
+        Box::pin(async move { reply.await.map(Reply::untyped) })
     })
 }

@@ -1,35 +1,35 @@
-//! Accent colours: an organization's own colour, in forms that can be read on any page.
+//! Accent colours: an organization's own colour, in shades that are legible on light and dark pages.
 
 use std::fmt;
 use std::str::FromStr;
 
 use serde::{Deserialize, Serialize};
 
-/// A colour in sRGB that white pages can carry text in.
+/// A colour in sRGB that is dark enough for text on a white page.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
 pub struct Accent(Colour);
 
-/// Any colour in sRGB.
+/// A colour in sRGB.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Colour([u8; 3]);
 
-/// The least contrast of text and what is behind it (WCAG 2.2, success criterion 1.4.3, level AA).
-const LEAST_CONTRAST: f64 = 4.5;
+/// The minimum contrast between text and its background (WCAG 2.2, success criterion 1.4.3, level AA).
+const MIN_CONTRAST: f64 = 4.5;
 
 impl Colour {
     /// White.
     pub const WHITE: Self = Self([255; 3]);
-    /// The darkest colour that pages have.
+    /// The darkest colour of the pages.
     pub const INK: Self = Self([0x11, 0x12, 0x14]);
 
-    /// The contrast of two colours, 1 to 21 (WCAG 2.2, "contrast ratio").
+    /// The contrast with another colour, from 1 to 21 (WCAG 2.2, "contrast ratio").
     pub fn contrast(self, other: Self) -> f64 {
         let (one, other) = (self.luminance(), other.luminance());
         (one.max(other) + 0.05) / (one.min(other) + 0.05)
     }
 
-    /// WCAG 2.2, "relative luminance".
+    /// The relative luminance (WCAG 2.2, "relative luminance").
     fn luminance(self) -> f64 {
         let [red, green, blue] = self.0.map(|channel| {
             let channel = f64::from(channel) / 255.0;
@@ -38,7 +38,7 @@ impl Colour {
         0.2126 * red + 0.7152 * green + 0.0722 * blue
     }
 
-    /// The same hue with this many hundredths of white in it.
+    /// Mixes the colour with this many hundredths of white.
     fn lighter(self, hundredths: u16) -> Self {
         Self(self.0.map(|channel| {
             let channel = u16::from(channel);
@@ -47,7 +47,7 @@ impl Colour {
         }))
     }
 
-    /// What can be read on it: white, or the ink.
+    /// The text colour with the better contrast on this colour: white or ink.
     #[must_use]
     pub fn text_on(self) -> Self {
         if self.contrast(Self::WHITE) >= self.contrast(Self::INK) { Self::WHITE } else { Self::INK }
@@ -60,7 +60,7 @@ impl Accent {
         self.0
     }
 
-    /// The colour on dark pages: as much lighter as it takes to be read there.
+    /// The colour on dark pages: the first tint with a contrast of at least 7 against ink.
     pub fn on_dark(self) -> Colour {
         let mut tints = (0..100).map(|hundredths| self.0.lighter(hundredths));
         tints.find(|tint| tint.contrast(Colour::INK) >= 7.0).unwrap_or(Colour::WHITE)
@@ -70,8 +70,8 @@ impl Accent {
 impl FromStr for Accent {
     type Err = String;
 
-    fn from_str(given: &str) -> Result<Self, Self::Err> {
-        let digits = given.strip_prefix('#').filter(|digits| digits.len() == 6);
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        let digits = text.strip_prefix('#').filter(|digits| digits.len() == 6);
         let channels = digits.and_then(|digits| {
             let channel = |at: usize| u8::from_str_radix(digits.get(at..at + 2)?, 16).ok();
             digits.bytes().all(|digit| digit.is_ascii_hexdigit()).then_some([
@@ -82,9 +82,9 @@ impl FromStr for Accent {
         });
         let colour = Colour(channels.ok_or("must be a colour such as #2450d3")?);
         let contrast = colour.contrast(Colour::WHITE);
-        if contrast < LEAST_CONTRAST {
+        if contrast < MIN_CONTRAST {
             return Err(format!(
-                "must be darker: its contrast with white is {:.1}, and text needs {LEAST_CONTRAST}",
+                "must be darker: its contrast with white is {:.1}, and text needs {MIN_CONTRAST}",
                 (contrast * 10.0).floor() / 10.0
             ));
         }
@@ -119,7 +119,7 @@ mod tests {
     use proptest::prelude::*;
 
     #[test]
-    fn a_colour_that_cannot_be_read_is_refused_with_its_contrast() {
+    fn a_colour_with_too_little_contrast_is_rejected() {
         let contrast = |one: Colour, other| (one.contrast(other) * 100.0).round() / 100.0;
         assert_eq!(contrast(Colour::WHITE, Colour([0; 3])).to_string(), "21");
         assert_eq!(contrast(Colour([0x76; 3]), Colour::WHITE).to_string(), "4.54");
@@ -139,19 +139,19 @@ mod tests {
 
     proptest! {
         #[test]
-        fn an_accent_can_be_read_wherever_it_stands(channels: [u8; 3]) {
+        fn an_accent_is_legible_on_light_and_dark_pages(channels: [u8; 3]) {
             let text = Colour(channels).to_string();
             let Ok(accent) = text.parse::<Accent>() else { return Ok(()) };
-            prop_assert!(accent.on_light().contrast(Colour::WHITE) >= LEAST_CONTRAST);
+            prop_assert!(accent.on_light().contrast(Colour::WHITE) >= MIN_CONTRAST);
             prop_assert!(accent.on_dark().contrast(Colour::INK) >= 7.0);
             for colour in [accent.on_light(), accent.on_dark()] {
-                prop_assert!(colour.text_on().contrast(colour) >= LEAST_CONTRAST);
+                prop_assert!(colour.text_on().contrast(colour) >= MIN_CONTRAST);
             }
             prop_assert_eq!(String::from(accent), text);
         }
 
         #[test]
-        fn nothing_panics(given in "\\PC{0,12}") {
+        fn any_text_is_parsed_without_panic(given in "\\PC{0,12}") {
             let _ = given.parse::<Accent>();
         }
     }

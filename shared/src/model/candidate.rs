@@ -1,4 +1,4 @@
-//! Candidates: people on their way through the pipeline, and the moves between its stages.
+//! Candidates: people in the hiring pipeline, and the moves between its stages.
 
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
@@ -6,48 +6,48 @@ use serde::{Deserialize, Serialize};
 use super::contact::{Email, Phone};
 use super::resume::Resume;
 use super::role::InvalidTransition;
-use super::words::words;
+use super::string_enum::string_enum;
 use super::{RoleStatus, Text};
 use crate::id::Id;
 
-words! {
-    /// Where a candidate stands: four stages in order, and two ends.
+string_enum! {
+    /// A stage of the pipeline. The first four are open, the last two are final.
     pub enum Stage {
-        /// New.
+        /// The candidate is new.
         Applied = "applied",
-        /// Being screened.
+        /// The candidate is being screened.
         Screening = "screening",
-        /// Being interviewed.
+        /// The candidate is being interviewed.
         Interview = "interview",
-        /// Has an offer, or is about to.
+        /// The candidate has an offer or is about to get one.
         Offer = "offer",
-        /// Comes to work.
+        /// The candidate was hired.
         Hired = "hired",
-        /// Does not.
+        /// The candidate was rejected.
         Rejected = "rejected",
     }
 }
 
-words! {
-    /// How an application came in.
+string_enum! {
+    /// How a candidate or an application was created.
     pub enum Source {
-        /// Somebody added the candidate.
+        /// The candidate was created through the API, with or without an application.
         Manual = "manual",
         /// The candidate applied on the career page.
         CareerPage = "career_page",
-        /// A program applied for a candidate that it knew.
+        /// The application was added to an existing candidate through the API.
         Api = "api",
     }
 }
 
-words! {
-    /// Where an application stands.
+string_enum! {
+    /// The status of an application.
     pub enum ApplicationStatus {
-        /// In the running.
+        /// The application is open.
         Active = "active",
-        /// Rejected with the candidate.
+        /// The candidate was rejected.
         Rejected = "rejected",
-        /// Hired with the candidate.
+        /// The candidate was hired.
         Hired = "hired",
         /// The role was closed.
         Closed = "closed",
@@ -57,7 +57,7 @@ words! {
 /// A candidate's name.
 pub type Name = Text<200>;
 
-/// What there is to know about a person.
+/// A candidate's personal data.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Profile {
     /// The name.
@@ -66,24 +66,24 @@ pub struct Profile {
     pub email: Email,
     /// The telephone number.
     pub phone: Option<Phone>,
-    /// Where the résumé is.
+    /// The résumé.
     #[serde(rename = "resume_url")]
     pub resume: Option<Resume>,
 }
 
-/// A candidate, as lists show it.
+/// A candidate, as shown in lists.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Candidate {
     /// The identifier.
     pub id: Id,
-    /// The person.
+    /// The personal data.
     #[serde(flatten)]
     pub profile: Profile,
-    /// Where the candidate stands.
+    /// The current stage.
     pub stage: Stage,
-    /// When it was created.
+    /// When the candidate was created.
     pub created_at: Timestamp,
-    /// When it last changed.
+    /// When the candidate was last updated.
     pub updated_at: Timestamp,
 }
 
@@ -94,11 +94,11 @@ pub struct Application {
     pub id: Id,
     /// The role.
     pub role_id: Id,
-    /// Where it stands as far as the candidate decides it.
+    /// The stored status, which does not take the role's status into account.
     pub status: ApplicationStatus,
-    /// How it came in.
+    /// How the application was created.
     pub source: Source,
-    /// When.
+    /// When the candidate applied.
     pub applied_at: Timestamp,
 }
 
@@ -111,9 +111,9 @@ pub struct OpenScreen {
     pub role_id: Id,
 }
 
-/// A candidate with all that its moves depend on.
+/// A candidate with everything that its moves depend on.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct CandidateFile {
+pub struct CandidateRecord {
     /// The candidate.
     #[serde(flatten)]
     pub candidate: Candidate,
@@ -121,55 +121,55 @@ pub struct CandidateFile {
     pub applications: Vec<Application>,
     /// The voice screens that have not ended.
     pub open_screens: Vec<OpenScreen>,
-    /// Where a rejected candidate stood before.
+    /// The stage of a rejected candidate before the rejection.
     pub rejected_from: Option<Stage>,
-    /// Grows with every write; a write names the version it has read.
+    /// The version, which grows with every write. A write fails if the stored version has changed since it was read.
     pub version: u64,
 }
 
 /// Why a candidate cannot apply for a role.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum NotApplicable {
-    /// Only an open role takes applications.
+pub enum ApplicationError {
+    /// The role is not open.
     #[error("role_id must be the id of an open role, and this one is {}", .0.as_str())]
     RoleNotOpen(RoleStatus),
-    /// Once is enough.
-    #[error("role_id is a role that the candidate has applied for already")]
-    Applied,
-    /// There is an end to it.
+    /// The candidate has already applied for the role.
+    #[error("role_id is a role that the candidate has already applied for")]
+    AlreadyApplied,
+    /// The candidate has the maximum number of applications.
     #[error(
-        "role_id can't be applied for: the candidate has {} applications, the most there can be",
-        CandidateFile::MAX_APPLICATIONS
+        "role_id can't be applied for: the candidate already has {} applications, which is the maximum",
+        CandidateRecord::MAX_APPLICATIONS
     )]
     TooMany,
 }
 
-/// Why a candidate cannot be screened for a role.
+/// Why a candidate cannot be invited to a voice screen for a role.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum NotInvitable {
-    /// A draft is not ready, a closed role is done with.
+pub enum InvitationError {
+    /// The role is a draft or closed.
     #[error("role_id must be the id of an open or paused role, and this one is {}", .0.as_str())]
     RoleNotReady(RoleStatus),
-    /// One at a time.
-    #[error("role_id is a role for which the candidate has a voice screen that has not ended")]
+    /// The candidate has an unfinished voice screen for the role.
+    #[error("role_id is a role for which the candidate already has an unfinished voice screen")]
     Unfinished,
 }
 
 impl Stage {
-    /// Whether only `unreject` leads away from it, if anything does.
+    /// Whether the stage is final. Only `unreject` leaves a final stage.
     pub const fn is_end(self) -> bool {
         matches!(self, Self::Hired | Self::Rejected)
     }
 
-    fn refuse(self, to: Self) -> InvalidTransition {
+    fn invalid_transition(self, to: Self) -> InvalidTransition {
         InvalidTransition { field: "stage", from: self.as_str(), to: to.as_str() }
     }
 }
 
 impl ApplicationStatus {
-    /// What the status comes to while the role is in `role`.
+    /// The effective status while the role is in the status `role`.
     #[must_use]
-    pub const fn seen_with(self, role: RoleStatus) -> Self {
+    pub const fn effective(self, role: RoleStatus) -> Self {
         match (self, role) {
             (Self::Active, RoleStatus::Closed) => Self::Closed,
             (status, _) => status,
@@ -177,7 +177,7 @@ impl ApplicationStatus {
     }
 }
 
-impl CandidateFile {
+impl CandidateRecord {
     /// The most applications of one candidate.
     pub const MAX_APPLICATIONS: usize = 200;
 
@@ -193,15 +193,15 @@ impl CandidateFile {
         }
     }
 
-    /// The same candidate with another profile.
+    /// Replaces the profile.
     #[must_use]
     pub fn edit(self, profile: Profile, now: Timestamp) -> Self {
-        let mut file = self.changed(now);
-        file.candidate.profile = profile;
-        file
+        let mut record = self.changed(now);
+        record.candidate.profile = profile;
+        record
     }
 
-    /// The same candidate with one more application, for a role in `status`.
+    /// Adds an application for a role in `status`.
     pub fn apply(
         self,
         id: Id,
@@ -209,82 +209,82 @@ impl CandidateFile {
         status: RoleStatus,
         source: Source,
         now: Timestamp,
-    ) -> Result<Self, NotApplicable> {
+    ) -> Result<Self, ApplicationError> {
         if self.applications.iter().any(|application| application.role_id == role_id) {
-            return Err(NotApplicable::Applied);
+            return Err(ApplicationError::AlreadyApplied);
         }
         if status != RoleStatus::Open {
-            return Err(NotApplicable::RoleNotOpen(status));
+            return Err(ApplicationError::RoleNotOpen(status));
         }
         if self.applications.len() >= Self::MAX_APPLICATIONS {
-            return Err(NotApplicable::TooMany);
+            return Err(ApplicationError::TooMany);
         }
-        let mut file = self.changed(now);
+        let mut record = self.changed(now);
         let status = ApplicationStatus::Active;
-        file.applications.push(Application { id, role_id, status, source, applied_at: now });
-        Ok(file)
+        record.applications.push(Application { id, role_id, status, source, applied_at: now });
+        Ok(record)
     }
 
-    /// To another of the four stages.
+    /// Moves the candidate to another open stage.
     pub fn advance(self, to: Stage, now: Timestamp) -> Result<Self, InvalidTransition> {
         if self.candidate.stage == to || to.is_end() {
-            return Err(self.candidate.stage.refuse(to));
+            return Err(self.candidate.stage.invalid_transition(to));
         }
         self.leave(to, now)
     }
 
-    /// From one of the four stages -> rejected, and the active applications with it.
+    /// Moves the candidate from an open stage to rejected. Active applications become rejected.
     pub fn reject(self, now: Timestamp) -> Result<Self, InvalidTransition> {
         let from = self.candidate.stage;
-        let mut file = self.leave(Stage::Rejected, now)?;
-        file.rejected_from = Some(from);
-        Ok(file.settle(ApplicationStatus::Active, ApplicationStatus::Rejected))
+        let mut record = self.leave(Stage::Rejected, now)?;
+        record.rejected_from = Some(from);
+        Ok(record.replace_statuses(ApplicationStatus::Active, ApplicationStatus::Rejected))
     }
 
-    /// rejected -> the stage before, and the rejected applications with it.
+    /// Moves the candidate from rejected to the previous stage. Rejected applications become active.
     pub fn unreject(self, now: Timestamp) -> Result<Self, InvalidTransition> {
         if self.candidate.stage != Stage::Rejected {
             let from = self.candidate.stage.as_str();
-            return Err(InvalidTransition { field: "stage", from, to: "the one before rejected" });
+            return Err(InvalidTransition { field: "stage", from, to: "the stage before rejection" });
         }
         let to = self.rejected_from.unwrap_or(Stage::Applied);
-        let mut file = self.changed(now);
-        file.candidate.stage = to;
-        file.rejected_from = None;
-        Ok(file.settle(ApplicationStatus::Rejected, ApplicationStatus::Active))
+        let mut record = self.changed(now);
+        record.candidate.stage = to;
+        record.rejected_from = None;
+        Ok(record.replace_statuses(ApplicationStatus::Rejected, ApplicationStatus::Active))
     }
 
-    /// From one of the four stages -> hired, and the active applications with it.
+    /// Moves the candidate from an open stage to hired. Active applications become hired.
     pub fn hire(self, now: Timestamp) -> Result<Self, InvalidTransition> {
-        let file = self.leave(Stage::Hired, now)?;
-        Ok(file.settle(ApplicationStatus::Active, ApplicationStatus::Hired))
+        let record = self.leave(Stage::Hired, now)?;
+        Ok(record.replace_statuses(ApplicationStatus::Active, ApplicationStatus::Hired))
     }
 
-    /// Whether the candidate may be screened for a role in `status`.
-    pub fn check_invitation(&self, role_id: Id, status: RoleStatus) -> Result<(), NotInvitable> {
+    /// Checks whether the candidate can be invited to a screen for a role in `status`.
+    pub fn check_invitation(&self, role_id: Id, status: RoleStatus) -> Result<(), InvitationError> {
         if matches!(status, RoleStatus::Draft | RoleStatus::Closed) {
-            return Err(NotInvitable::RoleNotReady(status));
+            return Err(InvitationError::RoleNotReady(status));
         }
         if self.open_screens.iter().any(|screen| screen.role_id == role_id) {
-            return Err(NotInvitable::Unfinished);
+            return Err(InvitationError::Unfinished);
         }
         Ok(())
     }
 
-    /// Invited to a screen, which moves a new candidate to screening.
+    /// Adds an open screen. A candidate in the stage applied moves to screening.
     pub fn invite(self, screen: OpenScreen, now: Timestamp) -> Result<Self, InvalidTransition> {
         if self.candidate.stage.is_end() {
-            return Err(self.candidate.stage.refuse(Stage::Screening));
+            return Err(self.candidate.stage.invalid_transition(Stage::Screening));
         }
-        let mut file = self.changed(now);
-        file.open_screens.push(screen);
-        if file.candidate.stage == Stage::Applied {
-            file.candidate.stage = Stage::Screening;
+        let mut record = self.changed(now);
+        record.open_screens.push(screen);
+        if record.candidate.stage == Stage::Applied {
+            record.candidate.stage = Stage::Screening;
         }
-        Ok(file)
+        Ok(record)
     }
 
-    /// One of the screens has ended. The candidate itself does not change by that.
+    /// Removes a screen that has ended. `updated_at` stays.
     #[must_use]
     pub fn close_screen(mut self, screen: Id) -> Self {
         self.open_screens.retain(|open| open.id != screen);
@@ -294,14 +294,14 @@ impl CandidateFile {
 
     fn leave(self, to: Stage, now: Timestamp) -> Result<Self, InvalidTransition> {
         if self.candidate.stage.is_end() {
-            return Err(self.candidate.stage.refuse(to));
+            return Err(self.candidate.stage.invalid_transition(to));
         }
-        let mut file = self.changed(now);
-        file.candidate.stage = to;
-        Ok(file)
+        let mut record = self.changed(now);
+        record.candidate.stage = to;
+        Ok(record)
     }
 
-    fn settle(mut self, from: ApplicationStatus, to: ApplicationStatus) -> Self {
+    fn replace_statuses(mut self, from: ApplicationStatus, to: ApplicationStatus) -> Self {
         for application in self.applications.iter_mut().filter(|application| application.status == from) {
             application.status = to;
         }
@@ -319,29 +319,29 @@ impl CandidateFile {
 mod tests {
     use super::*;
 
-    fn at(stage: Stage) -> CandidateFile {
+    fn at(stage: Stage) -> CandidateRecord {
         let profile = Profile {
             name: Name::parse("Jane").unwrap().unwrap(),
             email: "jane@example.com".parse().unwrap(),
             phone: None,
             resume: None,
         };
-        let mut file = CandidateFile::new(Id::new(1).unwrap(), profile, Timestamp::UNIX_EPOCH);
-        file.candidate.stage = stage;
-        file
+        let mut record = CandidateRecord::new(Id::new(1).unwrap(), profile, Timestamp::UNIX_EPOCH);
+        record.candidate.stage = stage;
+        record
     }
 
-    /// The whole state machine: every stage meets every action.
+    /// Tries every action in every stage.
     #[test]
-    fn every_stage_and_every_action() {
+    fn only_the_documented_moves_are_allowed() {
         let now = Timestamp::UNIX_EPOCH;
         for from in Stage::ALL {
             for to in Stage::ALL {
                 let allowed = !from.is_end() && !to.is_end() && from != to;
-                let moved = at(from).advance(to, now);
-                assert_eq!(moved.is_ok(), allowed, "{from:?} {to:?}");
-                if let Ok(file) = moved {
-                    assert_eq!((file.candidate.stage, file.version), (to, 2));
+                let result = at(from).advance(to, now);
+                assert_eq!(result.is_ok(), allowed, "{from:?} {to:?}");
+                if let Ok(record) = result {
+                    assert_eq!((record.candidate.stage, record.version), (to, 2));
                 }
             }
             assert_eq!(at(from).hire(now).is_ok(), !from.is_end());
@@ -354,9 +354,9 @@ mod tests {
             let screen = OpenScreen { id: Id::new(9).unwrap(), role_id: Id::new(8).unwrap() };
             let invited = at(from).invite(screen, now);
             assert_eq!(invited.is_ok(), !from.is_end());
-            if let Ok(file) = invited {
+            if let Ok(record) = invited {
                 let expected = if from == Stage::Applied { Stage::Screening } else { from };
-                assert_eq!(file.candidate.stage, expected);
+                assert_eq!(record.candidate.stage, expected);
             }
         }
         assert_eq!(
@@ -366,27 +366,29 @@ mod tests {
     }
 
     #[test]
-    fn applications_follow_the_candidate_and_the_role() {
+    fn application_statuses_follow_the_candidate_and_the_role() {
         let now = Timestamp::UNIX_EPOCH;
         let id = |n| Id::new(n).unwrap();
-        let apply = |file: CandidateFile, role, status| file.apply(id(7), id(role), status, Source::Api, now);
+        let apply =
+            |record: CandidateRecord, role, status| record.apply(id(7), id(role), status, Source::Api, now);
         for status in RoleStatus::ALL {
             assert_eq!(apply(at(Stage::Applied), 1, status).is_ok(), status == RoleStatus::Open);
         }
         let one = apply(at(Stage::Applied), 1, RoleStatus::Open).unwrap();
-        assert_eq!(apply(one.clone(), 1, RoleStatus::Open), Err(NotApplicable::Applied));
+        assert_eq!(apply(one.clone(), 1, RoleStatus::Open), Err(ApplicationError::AlreadyApplied));
         let rejected = apply(one.reject(now).unwrap(), 2, RoleStatus::Open).unwrap();
-        let statuses = |file: &CandidateFile| file.applications.iter().map(|a| a.status).collect::<Vec<_>>();
+        let statuses =
+            |record: &CandidateRecord| record.applications.iter().map(|a| a.status).collect::<Vec<_>>();
         assert_eq!(statuses(&rejected), [ApplicationStatus::Rejected, ApplicationStatus::Active]);
         let back = rejected.unreject(now).unwrap();
         assert_eq!(statuses(&back), [ApplicationStatus::Active; 2]);
         assert_eq!(statuses(&back.hire(now).unwrap()), [ApplicationStatus::Hired; 2]);
-        assert_eq!(ApplicationStatus::Active.seen_with(RoleStatus::Closed), ApplicationStatus::Closed);
-        assert_eq!(ApplicationStatus::Hired.seen_with(RoleStatus::Closed), ApplicationStatus::Hired);
+        assert_eq!(ApplicationStatus::Active.effective(RoleStatus::Closed), ApplicationStatus::Closed);
+        assert_eq!(ApplicationStatus::Hired.effective(RoleStatus::Closed), ApplicationStatus::Hired);
         let mut full = at(Stage::Applied);
         for n in 1..=200 {
             full = apply(full, n, RoleStatus::Open).unwrap();
         }
-        assert_eq!(apply(full, 201, RoleStatus::Open), Err(NotApplicable::TooMany));
+        assert_eq!(apply(full, 201, RoleStatus::Open), Err(ApplicationError::TooMany));
     }
 }

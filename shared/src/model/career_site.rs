@@ -1,4 +1,4 @@
-//! Career sites: how an organization shows itself to candidates.
+//! Career sites: how an organization presents itself to candidates.
 
 use serde::{Deserialize, Serialize};
 
@@ -8,37 +8,37 @@ use crate::id::Id;
 /// A paragraph about the organization.
 pub type Introduction = Text<600>;
 
-/// What an organization chooses of its career pages' looks.
+/// The branding of an organization's career pages.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Branding {
-    /// The name that candidates read.
+    /// The display name.
     pub name: Text<200>,
-    /// What it says about itself.
+    /// A paragraph about the organization.
     pub introduction: Option<Introduction>,
-    /// Its colour.
+    /// The accent colour.
     pub accent: Option<Accent>,
-    /// The https address of its logo.
+    /// The https address of the logo.
     pub logo_url: Option<WebAddress>,
 }
 
-/// Whose career pages an address leads to. It stands by itself, so that visitors of the pages are no load on what the
-/// organization's own requests need.
+/// The career site behind a slug. It is stored apart from the organization, so that page visits put no load on the
+/// items that the organization's API requests read.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CareerSite {
     /// The organization.
     pub id: Id,
-    /// Which copy of it.
+    /// The mode.
     pub mode: Mode,
-    /// Its part of the address.
+    /// The organization's part of the address.
     pub slug: Slug,
-    /// A suspended organization's pages are not shown.
+    /// Whether the organization is suspended. Its pages are then hidden.
     pub suspended: bool,
-    /// How it looks.
+    /// The branding.
     pub branding: Branding,
 }
 
 impl CareerSite {
-    /// The tenant whose postings it shows.
+    /// The tenant whose postings the site shows.
     pub const fn tenant(&self) -> Tenant {
         Tenant { organization: self.id, mode: self.mode }
     }

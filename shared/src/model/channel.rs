@@ -1,56 +1,56 @@
-//! Channels: accounts elsewhere that an organization has connected, and the posts made through them.
+//! Channels: the accounts that an organization has connected, and the posts made through them.
 
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
-use super::words::words;
+use super::string_enum::string_enum;
 use super::x_text::Style;
 use crate::id::Id;
-use crate::sealed::Sealed;
+use crate::token_encryption::EncryptedToken;
 
-words! {
-    /// Whether a channel can be used.
+string_enum! {
+    /// The status of a channel.
     pub enum ChannelStatus {
-        /// It can.
+        /// The channel can be used.
         Connected = "connected",
         /// No account is connected.
         Disconnected = "disconnected",
-        /// The account has to be connected anew.
+        /// The account must be reconnected.
         Expired = "expired",
-        /// The provider says that something is wrong.
+        /// The provider reports a problem, or the tokens cannot be decrypted.
         Error = "error",
     }
 }
 
-/// What is known of a channel, and since when.
+/// The last known status of a channel.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Standing {
-    /// Whether it can be used.
+pub struct ConnectionStatus {
+    /// The status.
     pub status: ChannelStatus,
-    /// A sentence for people, where there is something to say.
+    /// A sentence that explains the status.
     pub detail: Option<String>,
     /// When the provider last answered.
     pub checked_at: Option<Timestamp>,
-    /// When the provider was last asked.
+    /// When the provider was last queried.
     pub asked_at: Option<Timestamp>,
 }
 
-impl Standing {
-    /// What the provider has answered.
+impl ConnectionStatus {
+    /// The status after the provider has answered.
     pub const fn answered(status: ChannelStatus, detail: Option<String>, now: Timestamp) -> Self {
         Self { status, detail, checked_at: Some(now), asked_at: Some(now) }
     }
 
-    /// The provider has not answered: what was known before still is.
+    /// The status after the provider has not answered: everything but `detail` and `asked_at` stays.
     #[must_use]
     pub fn unanswered(self, detail: String, now: Timestamp) -> Self {
         Self { detail: Some(detail), asked_at: Some(now), ..self }
     }
 
-    /// An account that was connected and not asked about yet.
+    /// The status of a new connection, before the provider is queried.
     pub const NEW: Self =
         Self { status: ChannelStatus::Connected, detail: None, checked_at: None, asked_at: None };
-    /// No account.
+    /// The status without a connected account.
     pub const NONE: Self =
         Self { status: ChannelStatus::Disconnected, detail: None, checked_at: None, asked_at: None };
 }
@@ -60,45 +60,45 @@ impl Standing {
 pub struct XConnection {
     /// The account's name, without the `@`.
     pub username: String,
-    /// Lets us act for the account, for some two hours.
-    pub access: Sealed,
-    /// Gives the next pair of tokens, once.
-    pub refresh: Sealed,
-    /// When the access token ends.
+    /// The access token, which is valid for about two hours.
+    pub access: EncryptedToken,
+    /// The refresh token, which can be used once.
+    pub refresh: EncryptedToken,
+    /// When the access token expires.
     pub expires_at: Timestamp,
-    /// What is known of it.
-    pub standing: Standing,
-    /// While this lies ahead, somebody is fetching the next pair of tokens.
+    /// The last known status.
+    pub standing: ConnectionStatus,
+    /// Until when one request has the exclusive right to refresh the tokens.
     pub leased_until: Option<Timestamp>,
-    /// Grows with every write; a write names the version it has read.
+    /// The version, which grows with every write. A write fails if the stored version has changed since it was read.
     pub version: u64,
 }
 
 /// A telephone number on `WhatsApp`.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct WhatsAppConnection {
-    /// The number's identifier there.
+    /// The number's identifier at `WhatsApp`.
     pub phone_number_id: String,
-    /// Lets us ask about it.
-    pub token: Sealed,
-    /// What people call it, once it is known.
+    /// The access token.
+    pub token: EncryptedToken,
+    /// The display name, once it is known.
     pub account: Option<String>,
-    /// What is known of it.
-    pub standing: Standing,
-    /// Grows with every write; a write names the version it has read.
+    /// The last known status.
+    pub standing: ConnectionStatus,
+    /// The version, which grows with every write. A write fails if the stored version has changed since it was read.
     pub version: u64,
 }
 
-/// How a post is received; `None` for what is not known.
+/// The metrics of a post. `None` means unknown.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Metrics {
-    /// Likes.
+    /// The number of likes.
     pub likes: Option<u64>,
-    /// Reposts.
+    /// The number of reposts.
     pub reposts: Option<u64>,
-    /// Replies.
+    /// The number of replies.
     pub replies: Option<u64>,
-    /// Clicks on the link.
+    /// The number of clicks on the link.
     pub link_clicks: Option<u64>,
 }
 
@@ -111,19 +111,19 @@ pub struct Post {
     pub job_posting_id: Id,
     /// The tone.
     pub style: Style,
-    /// What was posted.
+    /// The text of the post.
     pub text: String,
-    /// The post's identifier on X; `None` where X has not confirmed it.
+    /// The post's identifier on X; `None` if X has not confirmed the post.
     pub external_id: Option<String>,
-    /// Where it is on X.
+    /// The post's address on X.
     pub url: Option<String>,
-    /// When X confirmed it.
+    /// When X confirmed the post.
     pub posted_at: Option<Timestamp>,
-    /// How it is received.
+    /// The last known metrics.
     pub metrics: Metrics,
-    /// When that was.
+    /// When the metrics were measured.
     pub metrics_at: Option<Timestamp>,
-    /// When X was last asked for it.
+    /// When X was last queried for metrics.
     pub asked_at: Option<Timestamp>,
 }
 
@@ -144,24 +144,24 @@ impl Post {
         }
     }
 
-    /// The same post, known to X as `external_id` and shown at `url`.
+    /// The post after X has confirmed it.
     #[must_use]
     pub fn confirmed(self, external_id: String, url: String, now: Timestamp) -> Self {
         Self { external_id: Some(external_id), url: Some(url), posted_at: Some(now), ..self }
     }
 
-    /// The same post with what X says of it now. What X no longer says stays as it was last known.
+    /// The post with new metrics. A metric that X no longer reports keeps its last known value.
     #[must_use]
     pub fn measured(self, metrics: Option<Metrics>, now: Timestamp) -> Self {
-        let asked = Self { asked_at: Some(now), ..self };
-        let Some(new) = metrics else { return asked };
-        let old = asked.metrics;
+        let queried = Self { asked_at: Some(now), ..self };
+        let Some(new) = metrics else { return queried };
+        let old = queried.metrics;
         let metrics = Metrics {
             likes: new.likes.or(old.likes),
             reposts: new.reposts.or(old.reposts),
             replies: new.replies.or(old.replies),
             link_clicks: new.link_clicks.or(old.link_clicks),
         };
-        Self { metrics, metrics_at: Some(now), ..asked }
+        Self { metrics, metrics_at: Some(now), ..queried }
     }
 }

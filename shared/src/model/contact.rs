@@ -1,4 +1,4 @@
-//! How a candidate can be reached: addresses that are checked once, when they come in.
+//! Contact data: e-mail addresses, telephone numbers and web addresses, validated when they are received.
 
 use std::str::FromStr;
 
@@ -6,7 +6,7 @@ use email_address::{EmailAddress, Options};
 use serde::{Deserialize, Serialize};
 use url::Url;
 
-/// An e-mail address of at most 254 characters, as it was given.
+/// An e-mail address of at most 254 characters, as it was entered.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct Email(String);
@@ -20,7 +20,7 @@ impl Email {
         &self.0
     }
 
-    /// What makes two addresses one: the lower-cased form.
+    /// The lower-cased form. Two addresses with the same folded form count as equal.
     pub fn folded(&self) -> String {
         self.0.to_lowercase()
     }
@@ -56,7 +56,7 @@ impl Phone {
 impl FromStr for Phone {
     type Err = String;
 
-    /// Reads what is left once spaces and punctuation are taken away.
+    /// Removes spaces and punctuation, and parses the rest.
     fn from_str(given: &str) -> Result<Self, Self::Err> {
         let number: String =
             given.chars().filter(|c| !c.is_whitespace() && !"-–‑.()/".contains(*c)).collect();
@@ -72,7 +72,7 @@ impl FromStr for Phone {
     }
 }
 
-/// An http or https address of at most 2,000 characters, as it was given.
+/// An http or https address of at most 2,000 characters, as it was entered.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct WebAddress(String);
@@ -85,10 +85,8 @@ impl WebAddress {
     pub fn as_str(&self) -> &str {
         &self.0
     }
-}
 
-impl WebAddress {
-    /// An address that the service made itself, of any length.
+    /// An address that the service generated itself. It is not validated and can have any length.
     pub fn made(address: String) -> Self {
         Self(address)
     }
@@ -115,7 +113,7 @@ mod tests {
     use proptest::prelude::*;
 
     #[test]
-    fn emails() {
+    fn email_addresses_are_validated() {
         for good in [
             "jane@example.com",
             "Jane.Doe+rust@Example.COM",
@@ -150,14 +148,14 @@ mod tests {
     }
 
     #[test]
-    fn phones() {
-        for (given, kept) in [
+    fn phone_numbers_are_validated_and_normalized() {
+        for (given, normalized) in [
             ("+14155552671", "+14155552671"),
             ("+1 (415) 555-2671", "+14155552671"),
             ("+49\u{a0}30/901820", "+4930901820"),
             ("+44.20.7946.0958", "+442079460958"),
         ] {
-            assert_eq!(given.parse::<Phone>().unwrap().as_str(), kept);
+            assert_eq!(given.parse::<Phone>().unwrap().as_str(), normalized);
         }
         for bad in [
             "14155552671",
@@ -174,7 +172,7 @@ mod tests {
     }
 
     #[test]
-    fn web_addresses() {
+    fn web_addresses_are_validated() {
         for good in ["https://example.com/cv.pdf", "http://例子.公司/简历?x=1#y", "HTTPS://EXAMPLE.COM"]
         {
             assert!(good.parse::<WebAddress>().is_ok(), "{good}");
@@ -195,7 +193,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn nothing_panics(given in "\\PC{0,300}") {
+        fn any_text_is_parsed_without_panic(given in "\\PC{0,300}") {
             let _ = (given.parse::<Email>(), given.parse::<Phone>(), given.parse::<WebAddress>());
         }
     }

@@ -1,4 +1,4 @@
-//! The quota's day: the date in UTC.
+//! The day of the quota: a date in UTC.
 
 use std::fmt;
 use std::str::FromStr;
@@ -8,13 +8,13 @@ use jiff::tz::TimeZone;
 use jiff::{Timestamp, ToSpan};
 use serde::{Deserialize, Serialize};
 
-/// A date in UTC; a plan's daily limit begins anew with each.
+/// A date in UTC. A plan's daily limit resets with every new date.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct Day(Date);
 
 impl Day {
-    /// The day that `now` lies in.
+    /// The day of `now`.
     pub fn of(now: Timestamp) -> Self {
         Self(now.to_zoned(TimeZone::UTC).date())
     }
@@ -24,19 +24,19 @@ impl Day {
         self.0
     }
 
-    /// The day that is `days` before this one.
+    /// The day this many days before.
     #[must_use]
     pub fn before(self, days: u32) -> Self {
         Self(self.0.saturating_sub(i64::from(days).days()))
     }
 
-    /// The first moment of the following day, when the quota is full again.
+    /// The start of the next day, when the quota resets.
     pub fn end(self) -> Timestamp {
         let next = self.0.checked_add(1.day()).unwrap_or(Date::MAX);
         next.to_zoned(TimeZone::UTC).map_or(Timestamp::MAX, |midnight| midnight.timestamp())
     }
 
-    /// Whole seconds from `now` until the day's end, rounded up: never 0 while the day lasts.
+    /// The seconds from `now` until the end of the day, rounded up. They are never 0 before the day ends.
     pub fn seconds_left(self, now: Timestamp) -> u64 {
         let left = self.end().duration_since(now);
         let whole = u64::try_from(left.as_secs()).unwrap_or(0);

@@ -1,4 +1,4 @@
-//! OAuth: applications, and what members have granted them (RFC 6749, RFC 7636, RFC 9700).
+//! OAuth clients and the grants that members give them (RFC 6749, RFC 7636, RFC 9700).
 
 use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
@@ -7,186 +7,255 @@ use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 use subtle::ConstantTimeEq;
 
-use super::words::words;
+use super::string_enum::string_enum;
 use super::{RedirectUri, Scopes, Text, WebAddress};
 use crate::id::Id;
 
-/// An application's name.
+/// The name of a client.
 pub type ClientName = Text<100>;
 
-words! {
-    /// How an application proves at the token endpoint that it is itself (RFC 7591, section 2).
+string_enum! {
+    /// How a client authenticates at the token endpoint (RFC 7591, section 2).
     pub enum ClientAuthentication {
-        /// Not at all: a public client, which PKCE protects.
+        /// The client is public and does not authenticate. PKCE protects it.
         None = "none",
-        /// With its secret in the `Authorization` header.
+        /// The client sends its secret in the `Authorization` header.
         Basic = "client_secret_basic",
-        /// With its secret in the form.
+        /// The client sends its secret in the form.
         Post = "client_secret_post",
     }
 }
 
-words! {
-    /// What an application gets tokens for (RFC 6749, sections 4.1.3 and 6).
+/// How a client authenticates at the token endpoint. Only the registered method is accepted (RFC 7591, section 2).
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(try_from = "StoredCredential", into = "StoredCredential")]
+pub enum ClientCredential {
+    /// The client is public and does not authenticate. PKCE protects it.
+    None,
+    /// The client has a secret.
+    Secret {
+        /// The secret's hash.
+        hash: String,
+        /// How the secret is sent.
+        method: SecretMethod,
+    },
+}
+
+/// How a client sends its secret (RFC 6749, section 2.3.1).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum SecretMethod {
+    /// The client sends the secret in the `Authorization` header.
+    Basic,
+    /// The client sends the secret in the form.
+    Post,
+}
+
+impl ClientAuthentication {
+    /// How a client with this method sends its secret; `None` for a public client.
+    pub const fn secret_method(self) -> Option<SecretMethod> {
+        match self {
+            Self::None => None,
+            Self::Basic => Some(SecretMethod::Basic),
+            Self::Post => Some(SecretMethod::Post),
+        }
+    }
+}
+
+/// The stored form of a [`ClientCredential`].
+#[derive(Serialize, Deserialize)]
+struct StoredCredential {
+    authentication: ClientAuthentication,
+    secret_hash: Option<String>,
+}
+
+impl From<ClientCredential> for StoredCredential {
+    fn from(credential: ClientCredential) -> Self {
+        match credential {
+            ClientCredential::None => Self { authentication: ClientAuthentication::None, secret_hash: None },
+            ClientCredential::Secret { hash, method } => Self {
+                authentication: match method {
+                    SecretMethod::Basic => ClientAuthentication::Basic,
+                    SecretMethod::Post => ClientAuthentication::Post,
+                },
+                secret_hash: Some(hash),
+            },
+        }
+    }
+}
+
+impl TryFrom<StoredCredential> for ClientCredential {
+    type Error = &'static str;
+
+    fn try_from(stored: StoredCredential) -> Result<Self, Self::Error> {
+        match (stored.authentication.secret_method(), stored.secret_hash) {
+            (None, None) => Ok(Self::None),
+            (Some(method), Some(hash)) => Ok(Self::Secret { hash, method }),
+            _ => Err("the client's authentication method and secret do not match"),
+        }
+    }
+}
+
+string_enum! {
+    /// What a client exchanges for tokens (RFC 6749, sections 4.1.3 and 6).
     pub enum GrantType {
-        /// For a code.
+        /// An authorization code.
         AuthorizationCode = "authorization_code",
-        /// For a refresh token.
+        /// A refresh token.
         RefreshToken = "refresh_token",
     }
 }
 
-words! {
-    /// What an application gets for a member's yes (RFC 6749, section 3.1.1).
+string_enum! {
+    /// What the authorization endpoint returns (RFC 6749, section 3.1.1).
     pub enum ResponseType {
-        /// A code.
+        /// An authorization code.
         Code = "code",
     }
 }
 
-/// An application that may ask members for access.
+/// An OAuth client: an application that may ask members for access.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Client {
-    /// The identifier: ours, or the address of its metadata document.
+    /// The identifier: one that this service assigned, or the URL of the client's metadata document.
     pub id: String,
-    /// The name that it gives itself.
+    /// The name that the client chose for itself.
     pub name: ClientName,
-    /// Where codes may be sent.
+    /// The redirect URIs that codes may be sent to.
     pub redirect_uris: Vec<RedirectUri>,
-    /// How it proves that it is itself.
-    pub authentication: ClientAuthentication,
-    /// The hash of its secret, where it has one.
-    pub secret_hash: Option<String>,
-    /// Its home page.
+    /// How it authenticates.
+    #[serde(flatten)]
+    pub credential: ClientCredential,
+    /// The address of the client's home page.
     pub uri: Option<WebAddress>,
-    /// When it was registered, or its document was read.
+    /// When the client was registered or its metadata document was fetched.
     pub created_at: Timestamp,
 }
 
 impl Client {
-    /// Whether the identifier is the address of the document that describes it, on a host of its own.
+    /// Whether the client is identified by the URL of its metadata document.
     pub fn is_documented(&self) -> bool {
         self.id.starts_with("https://")
     }
 
-    /// The redirect URI that `given` means, if codes may be sent there.
-    pub fn redirects_to(&self, given: &str) -> Option<&RedirectUri> {
-        self.redirect_uris.iter().find(|registered| registered.matches(given))
+    /// Finds the registered redirect URI that `uri` matches.
+    pub fn redirects_to(&self, uri: &str) -> Option<&RedirectUri> {
+        self.redirect_uris.iter().find(|registered| registered.matches(uri))
     }
 }
 
-/// What a member has granted an application.
+/// The access that a member has granted to a client.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Grant {
-    /// The identifier; every code and token of the grant names it.
+    /// The identifier, which every code and token of the grant contains.
     pub id: Id,
-    /// The application.
+    /// The client's identifier.
     pub client_id: String,
-    /// Its name at the time.
+    /// The client's name when access was granted.
     pub client_name: ClientName,
-    /// The host that the code went to.
+    /// The host that the code was sent to.
     pub redirect_host: String,
-    /// Who granted it.
+    /// The member who granted access.
     pub member: Id,
-    /// What it may do at most.
+    /// The granted scopes.
     pub scopes: Scopes,
-    /// The code that it began with.
+    /// The authorization code.
     pub code: Code,
-    /// The tokens, once the code was exchanged.
+    /// The current tokens, once the code was exchanged.
     pub tokens: Option<TokenSet>,
-    /// When it was granted.
+    /// When access was granted.
     pub created_at: Timestamp,
-    /// Since when nothing of it is accepted.
+    /// When the grant was revoked.
     pub revoked_at: Option<Timestamp>,
-    /// Grows with every write; a write names the version it has read.
+    /// The version, which grows with every write. A write fails if the stored version has changed since it was read.
     pub version: u64,
 }
 
-/// An authorization code and what it is bound to.
+/// An authorization code and the request that it is bound to.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Code {
     /// The code's hash.
     pub hash: String,
-    /// Where it was sent, as the application wrote it.
+    /// The redirect URI that the code was sent to, exactly as the client sent it.
     pub redirect_uri: String,
-    /// The PKCE challenge, S256.
+    /// The PKCE challenge (S256).
     pub challenge: String,
-    /// Until when it may be exchanged.
+    /// When the code expires.
     pub expires_at: Timestamp,
 }
 
-/// The tokens of a grant: one access token and one refresh token are good at a time.
+/// The valid tokens of a grant: one access token and one refresh token.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct TokenSet {
     /// The hash of the access token.
     pub access: String,
-    /// The hash of what all refresh tokens of the grant share.
+    /// The hash of the part that all refresh tokens of the grant share.
     pub family: String,
     /// The hash of the refresh token.
     pub refresh: String,
-    /// The hash of the one before it.
+    /// The hash of the previous refresh token.
     pub previous: Option<String>,
-    /// Until when the refresh token is good.
+    /// When the refresh token expires.
     pub expires_at: Timestamp,
 }
 
-/// What presenting a refresh token comes to.
+/// The verdict on a refresh token.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Refresh {
-    /// The next pair.
+    /// It is the current token. The client gets new tokens.
     Next,
-    /// The next pair, provided that the current one is still unused: its answer may have been lost.
+    /// It is the previous token. The client gets new tokens if the current ones are unused, because the response with
+    /// them may have been lost.
     Again,
-    /// Somebody shows a token that was replaced: the grant ends.
+    /// It is an older token of the grant. The grant is revoked.
     Reuse,
-    /// Not one of the grant's, or too late.
+    /// It has expired, or it is not a token of the grant.
     Unknown,
 }
 
 impl Code {
-    /// How long a code is good.
+    /// How long a code is valid.
     pub const LIFE: SignedDuration = SignedDuration::from_secs(60);
 
-    /// Whether `verifier` is what the challenge was made of (RFC 7636, section 4.6), compared in constant time.
+    /// Whether the challenge was made from `verifier` (RFC 7636, section 4.6). The comparison takes constant time.
     pub fn is_verified_by(&self, verifier: &str) -> bool {
         challenge(verifier).as_bytes().ct_eq(self.challenge.as_bytes()).into()
     }
 }
 
-/// The S256 challenge of a verifier (RFC 7636, section 4.2).
+/// Returns the S256 challenge of a verifier (RFC 7636, section 4.2).
 pub fn challenge(verifier: &str) -> String {
     URL_SAFE_NO_PAD.encode(Sha256::digest(verifier))
 }
 
 impl TokenSet {
-    /// How long an access token is good.
+    /// How long an access token is valid.
     pub const ACCESS_LIFE: SignedDuration = SignedDuration::from_hours(1);
-    /// How long a refresh token is good.
+    /// How long a refresh token is valid.
     pub const REFRESH_LIFE: SignedDuration = SignedDuration::from_hours(30 * 24);
 }
 
 impl Grant {
-    /// Whether its tokens are, or may become, good.
+    /// Whether the grant has a valid code or a valid refresh token.
     pub fn is_good(&self, now: Timestamp) -> bool {
         let ends_at = self.tokens.as_ref().map_or(self.code.expires_at, |tokens| tokens.expires_at);
         self.revoked_at.is_none() && now < ends_at
     }
 
-    /// The grant with tokens in place of those before.
+    /// Replaces the tokens.
     #[must_use]
     pub fn with_tokens(self, tokens: TokenSet) -> Self {
         Self { tokens: Some(tokens), version: self.version + 1, ..self }
     }
 
-    /// The grant, ended.
+    /// Revokes the grant.
     #[must_use]
     pub fn revoked(self, now: Timestamp) -> Self {
         Self { revoked_at: Some(now), version: self.version + 1, ..self }
     }
 
-    /// What the refresh token with these hashes comes to.
+    /// Checks the refresh token with these hashes.
     pub fn judge_refresh(&self, hash: &str, family: &str, now: Timestamp) -> Refresh {
-        let same = |stored: &str, shown: &str| -> bool { stored.as_bytes().ct_eq(shown.as_bytes()).into() };
+        let same = |stored: &str, hash: &str| -> bool { stored.as_bytes().ct_eq(hash.as_bytes()).into() };
         let Some(tokens) = self.tokens.as_ref().filter(|tokens| same(&tokens.family, family)) else {
             return Refresh::Unknown;
         };
@@ -229,7 +298,7 @@ mod tests {
     }
 
     #[test]
-    fn the_verifier_of_rfc_7636_appendix_b() {
+    fn the_verifier_of_rfc_7636_appendix_b_is_accepted() {
         let code = grant(Timestamp::UNIX_EPOCH).code;
         assert!(code.is_verified_by("dBjftJeZ4CVP-mB92K27uhbUJU1p1r_wW1gFWFOEjXk"));
         for wrong in
@@ -240,7 +309,7 @@ mod tests {
     }
 
     #[test]
-    fn a_refresh_token_is_the_current_one_the_one_before_or_a_reuse() {
+    fn refresh_tokens_are_current_previous_reused_or_unknown() {
         let now = Timestamp::UNIX_EPOCH;
         let set = |refresh: &str, previous: Option<&str>| TokenSet {
             access: "access".to_owned(),
@@ -251,13 +320,13 @@ mod tests {
         };
         assert_eq!(grant(now).judge_refresh("r1", "family", now), Refresh::Unknown);
         let live = grant(now).with_tokens(set("r3", Some("r2")));
-        for (hash, family, comes_to) in [
+        for (hash, family, verdict) in [
             ("r3", "family", Refresh::Next),
             ("r2", "family", Refresh::Again),
             ("r1", "family", Refresh::Reuse),
             ("r3", "another", Refresh::Unknown),
         ] {
-            assert_eq!(live.judge_refresh(hash, family, now), comes_to, "{hash} {family}");
+            assert_eq!(live.judge_refresh(hash, family, now), verdict, "{hash} {family}");
         }
         let late = now.saturating_add(TokenSet::REFRESH_LIFE).unwrap();
         assert_eq!(live.judge_refresh("r3", "family", late), Refresh::Unknown);

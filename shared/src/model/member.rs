@@ -1,115 +1,115 @@
-//! Members: the people of an organization, who sign in to the dashboard.
+//! Members: the people in an organization who sign in to the dashboard.
 
 use jiff::{SignedDuration, Timestamp};
 use serde::{Deserialize, Serialize};
 
-use super::words::words;
+use super::string_enum::string_enum;
 use super::{Email, Mode, Name, PasswordHash};
 use crate::id::Id;
 
-words! {
-    /// What a member may do.
+string_enum! {
+    /// The role of a member.
     pub enum MemberRole {
-        /// Everything, members included.
+        /// An owner can do everything, including managing members.
         Owner = "owner",
-        /// Everything but members.
+        /// A member can do everything except managing members.
         Member = "member",
     }
 }
 
-/// A person of an organization.
+/// A person in an organization.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Member {
     /// The identifier.
     pub id: Id,
-    /// What the member signs in with, unique in the whole service.
+    /// The e-mail address for signing in, unique in the whole service.
     pub email: Email,
-    /// The name that others see.
+    /// The name.
     pub name: Name,
-    /// What the member may do.
+    /// The role.
     pub role: MemberRole,
-    /// `None` until the invitation is accepted.
+    /// The password's hash; `None` until the invitation is accepted.
     pub password: Option<PasswordHash>,
-    /// The link that sets a password, while there is one.
+    /// The link for setting a password, if one is valid.
     pub link: Option<Link>,
-    /// Grows when every session of the member ends.
+    /// A counter that grows to end all sessions of the member.
     pub epoch: u64,
     /// When the member was invited.
     pub created_at: Timestamp,
-    /// Grows with every write; a write names the version it has read.
+    /// The version, which grows with every write. A write fails if the stored version has changed since it was read.
     pub version: u64,
 }
 
-/// A single-use link to the page that sets a member's password.
+/// A single-use link for setting a member's password.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Link {
     /// The hash of the link's secret.
     pub hash: String,
-    /// Until when it is good.
+    /// When the link expires.
     pub expires_at: Timestamp,
 }
 
 impl Link {
-    /// How long an invitation waits.
+    /// How long an invitation is valid.
     pub const INVITATION: SignedDuration = SignedDuration::from_hours(7 * 24);
-    /// How long a link to a new password is good.
+    /// How long a link for resetting a password is valid.
     pub const RESET: SignedDuration = SignedDuration::from_hours(24);
 }
 
 impl Member {
-    /// Somebody new, who has not set a password yet.
+    /// A new member without a password.
     pub const fn invited(id: Id, email: Email, name: Name, role: MemberRole, now: Timestamp) -> Self {
         Self { id, email, name, role, password: None, link: None, epoch: 0, created_at: now, version: 1 }
     }
 
-    /// The member with a link in place of any other.
+    /// Replaces the link.
     #[must_use]
     pub fn with_link(self, link: Link) -> Self {
         Self { link: Some(link), version: self.version + 1, ..self }
     }
 
-    /// The member with this password. Every session and the link end.
+    /// Replaces the password. This ends every session and removes the link.
     #[must_use]
     pub fn with_password(self, password: PasswordHash) -> Self {
         let (epoch, version) = (self.epoch + 1, self.version + 1);
         Self { password: Some(password), link: None, epoch, version, ..self }
     }
 
-    /// The member in another role.
+    /// Replaces the role.
     #[must_use]
     pub fn in_role(self, role: MemberRole) -> Self {
         Self { role, version: self.version + 1, ..self }
     }
 
-    /// The member, signed out everywhere.
+    /// Ends every session.
     #[must_use]
     pub fn signed_out(self) -> Self {
         Self { epoch: self.epoch + 1, version: self.version + 1, ..self }
     }
 }
 
-/// A signed-in browser.
+/// The session of a signed-in browser.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Session {
-    /// Whose it is.
+    /// The member.
     pub member: Id,
-    /// The member's epoch at sign-in; another one has ended it.
+    /// The member's epoch at sign-in. The session ends when the member's epoch grows.
     pub epoch: u64,
-    /// Which copy of the organization the member looks at.
+    /// The mode that the dashboard shows.
     pub mode: Mode,
-    /// When it was last used, to some minutes.
+    /// When the session was last used, to within 5 minutes.
     pub seen_at: Timestamp,
-    /// When it ends, however much it is used.
+    /// When the session ends, no matter how often it is used.
     pub ends_at: Timestamp,
 }
 
 impl Session {
-    /// How long it lasts at most.
+    /// The longest lifetime of a session.
     pub const LONGEST: SignedDuration = SignedDuration::from_hours(24);
-    /// How long it lasts unused.
+    /// How long an unused session lasts.
     pub const IDLE: SignedDuration = SignedDuration::from_hours(2);
-    /// How exactly its use is known.
-    const GRAIN: SignedDuration = SignedDuration::from_mins(5);
+    /// The precision of `seen_at`.
+    const PRECISION: SignedDuration = SignedDuration::from_mins(5);
 
     /// A session that begins now.
     pub fn begin(member: &Member, now: Timestamp) -> Self {
@@ -117,7 +117,7 @@ impl Session {
         Self { member: member.id, epoch: member.epoch, mode: Mode::Live, seen_at: now, ends_at }
     }
 
-    /// Whether it is still good for `member`.
+    /// Whether the session is valid for `member`.
     pub fn is_good(&self, member: &Member, now: Timestamp) -> bool {
         self.member == member.id
             && self.epoch == member.epoch
@@ -125,9 +125,9 @@ impl Session {
             && now.duration_since(self.seen_at) < Self::IDLE
     }
 
-    /// The session as used now, where that is worth a note.
+    /// The session with an updated `seen_at`; `None` while the stored one is precise enough.
     pub fn seen(&self, now: Timestamp) -> Option<Self> {
-        let stale = now.duration_since(self.seen_at) >= Self::GRAIN;
+        let stale = now.duration_since(self.seen_at) >= Self::PRECISION;
         stale.then(|| Self { seen_at: now, ..self.clone() })
     }
 }
@@ -137,20 +137,20 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_session_ends_by_itself_by_the_clock_and_by_the_member() {
+    fn a_session_ends_when_unused_after_a_day_or_by_signing_out() {
         let at = |time: &str| time.parse::<Timestamp>().unwrap();
         let (start, id) = (at("2026-11-20T09:00:00Z"), Id::new(7).unwrap());
         let name = Name::parse("Ada").unwrap().unwrap();
         let member = Member::invited(id, "ada@example.com".parse().unwrap(), name, MemberRole::Owner, start);
         let session = Session::begin(&member, start);
         assert!(session.is_good(&member, at("2026-11-20T10:59:59Z")));
-        assert!(!session.is_good(&member, at("2026-11-20T11:00:00Z")), "two hours unused");
+        assert!(!session.is_good(&member, at("2026-11-20T11:00:00Z")), "it was unused for two hours");
         assert!(session.seen(at("2026-11-20T09:04:59Z")).is_none());
         let used = session.seen(at("2026-11-20T10:59:00Z")).unwrap();
         assert!(used.is_good(&member, at("2026-11-20T12:30:00Z")));
         let busy = Session { seen_at: at("2026-11-21T08:59:00Z"), ..session.clone() };
         assert!(busy.is_good(&member, at("2026-11-21T08:59:59Z")));
-        assert!(!busy.is_good(&member, at("2026-11-21T09:00:00Z")), "a day in all");
+        assert!(!busy.is_good(&member, at("2026-11-21T09:00:00Z")), "it is a day old");
         assert!(!session.is_good(&member.signed_out(), start));
     }
 }

@@ -1,6 +1,9 @@
-//! The hiring domain, pure: values that cannot be wrong and the state machines that govern them.
+//! The domain model: values that are always valid, and the state machines of roles, candidates and voice screens.
 //!
-//! No input or output, no wire form. `serde` here is the stored form, read and written by the store alone.
+//! The model does no input or output. The store reads and writes its types in their `serde` form. Some types have the
+//! same form in the API: single values and enumerations (see [`schema`] and [`Value`]), touchpoints, transcripts,
+//! excerpts and scores. A change to their form also changes the API. All other forms of the API are in `resources` and
+//! the functions.
 
 mod accent;
 mod candidate;
@@ -20,29 +23,31 @@ mod role;
 pub mod schema;
 mod screen;
 mod slug;
+mod string_enum;
 mod text;
 mod touchpoint;
-mod words;
+mod value;
+mod wire;
 pub mod x_text;
 
 pub use accent::{Accent, Colour};
 pub use candidate::{
-    Application, ApplicationStatus, Candidate, CandidateFile, Name, NotApplicable, NotInvitable, OpenScreen,
-    Profile, Source, Stage,
+    Application, ApplicationError, ApplicationStatus, Candidate, CandidateRecord, InvitationError, Name,
+    OpenScreen, Profile, Source, Stage,
 };
 pub use career_site::{Branding, CareerSite, Introduction};
-pub use channel::{ChannelStatus, Metrics, Post, Standing, WhatsAppConnection, XConnection};
+pub use channel::{ChannelStatus, ConnectionStatus, Metrics, Post, WhatsAppConnection, XConnection};
 pub use contact::{Email, Phone, WebAddress};
 pub use day::Day;
 pub use grant::{
-    Client, ClientAuthentication, ClientName, Code, Grant, GrantType, Refresh, ResponseType, TokenSet,
-    challenge,
+    Client, ClientAuthentication, ClientCredential, ClientName, Code, Grant, GrantType, Refresh,
+    ResponseType, SecretMethod, TokenSet, challenge,
 };
 pub use member::{Link, Member, MemberRole, Session};
-pub use opening::{Opening, Visibility};
+pub use opening::{Opening, RoleAndPosting, Visibility};
 pub use organization::{Mode, Organization, Plan, Scope, Scopes, Tenant};
 pub use password::{Password, PasswordHash};
-pub use posting::{NotPublishable, Posting, PostingContent};
+pub use posting::{Posting, PostingContent, PublishError};
 pub use redirect_uri::RedirectUri;
 pub use resume::{Resume, ResumeFile};
 pub use role::{
@@ -50,10 +55,11 @@ pub use role::{
     RoleStats, RoleStatus, Salary, SalaryRange, Title,
 };
 pub use screen::{
-    Analysis, Dialing, Excerpt, Invitation, Outcome, Report, Scores, Screen, ScreenFile, ScreenResult,
+    Analysis, CallState, Excerpt, Invitation, Outcome, Report, Scores, Screen, ScreenRecord, ScreenResult,
     ScreenStatus, Speaker, Turn, VoiceProvider,
 };
 pub use slug::Slug;
 pub use text::{Text, grouped};
-pub use touchpoint::{Happening, Notes, Reason, Submission, Touchpoint};
+pub use touchpoint::{Notes, Reason, Submission, Touchpoint, TouchpointKind};
+pub use value::{Scalar, Value};
 pub use x_text::Style;

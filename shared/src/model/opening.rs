@@ -1,4 +1,4 @@
-//! Openings: what candidates find of roles and their postings.
+//! Openings: published postings of open roles, as the career pages list them.
 
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
@@ -7,26 +7,26 @@ use super::role::{Department, Location, RemotePolicy, SalaryRange, Title};
 use super::{Posting, Role, RoleStatus, Slug};
 use crate::id::Id;
 
-/// What the career pages show of a posting.
+/// How the career pages show a posting.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Visibility {
-    /// It is listed, and takes applications.
+    /// The posting is listed and accepts applications.
     Open,
-    /// It is shown to whoever has its address, and takes no applications for now.
+    /// The posting is not listed. Its page still works, but accepts no applications.
     Paused,
-    /// Nothing.
+    /// The posting is hidden.
     Hidden,
 }
 
-/// A posting on the career pages' list: made from the role and the posting whenever one of them changes, and there only
-/// while it is open.
+/// An entry of the career page's list. Every write of the role or the posting updates it, and it exists only while the
+/// posting is open.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Opening {
     /// The posting.
     pub id: Id,
-    /// Its role.
+    /// The posting's role.
     pub role_id: Id,
-    /// The posting's address.
+    /// The posting's part of the address.
     pub slug: Slug,
     /// The public title.
     pub title: Title,
@@ -38,14 +38,30 @@ pub struct Opening {
     pub remote_policy: Option<RemotePolicy>,
     /// The annual salary.
     pub salary: SalaryRange,
-    /// Since when it is public.
+    /// When the posting became public.
     pub since: Timestamp,
-    /// When anything on its page last changed.
+    /// When anything on the posting's page last changed.
     pub updated_at: Timestamp,
 }
 
+/// A role and its posting, as they are stored together: a write of either may change the opening.
+#[derive(Clone, Debug, PartialEq)]
+pub struct RoleAndPosting {
+    /// The role.
+    pub role: Role,
+    /// The role's posting, if it has one.
+    pub posting: Option<Posting>,
+}
+
+impl RoleAndPosting {
+    /// The opening on the career page, if the posting is published and the role is open.
+    pub fn opening(&self) -> Option<Opening> {
+        self.posting.as_ref().and_then(|posting| Opening::of(&self.role, posting))
+    }
+}
+
 impl Visibility {
-    /// What there is to see of `posting` while its role is in `role`.
+    /// The visibility of `posting` while its role is in the status `role`.
     pub const fn of(posting: &Posting, role: RoleStatus) -> Self {
         match (posting.published, role) {
             (true, RoleStatus::Open) => Self::Open,
@@ -56,7 +72,7 @@ impl Visibility {
 }
 
 impl Opening {
-    /// The entry of a role's posting, unless it is not open.
+    /// The entry of a role's posting; `None` unless the posting is open.
     pub fn of(role: &Role, posting: &Posting) -> Option<Self> {
         if Visibility::of(posting, role.status) != Visibility::Open {
             return None;
@@ -76,7 +92,7 @@ impl Opening {
         })
     }
 
-    /// Since when a posting that can be seen has been public: it takes both its own publication and its role's.
+    /// When a visible posting became public: the later of its own publication and its role's.
     pub fn since(role: &Role, posting: &Posting) -> Timestamp {
         posting.published_at.max(role.opened_at).unwrap_or(posting.created_at)
     }
@@ -122,7 +138,7 @@ mod tests {
             assert_eq!(Opening::of(role, posting).is_some(), visibility == Visibility::Open);
         }
         let listed = Opening::of(&resumed, &published).unwrap();
-        assert_eq!((listed.since, listed.updated_at), (at(9), at(11)), "a pause does not make it new");
+        assert_eq!((listed.since, listed.updated_at), (at(9), at(11)), "a pause does not change `since`");
         let again = published.unpublish(at(20)).publish(resumed.status, at(30)).unwrap();
         assert_eq!(Opening::of(&resumed, &again).unwrap().since, at(30));
     }

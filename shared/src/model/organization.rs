@@ -1,30 +1,30 @@
-//! Organizations: whose data it is, what they pay for, and what a credential may do.
+//! Organizations: tenants, modes, plans and the scopes of credentials.
 
 use std::fmt;
 
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
-use super::words::words;
+use super::string_enum::string_enum;
 use super::{Slug, Text};
 use crate::id::Id;
 
-words! {
-    /// Which copy of an organization a credential sees.
+string_enum! {
+    /// The mode of a credential. Each mode of an organization has its own data.
     pub enum Mode {
-        /// The real one.
+        /// The real data.
         Live = "live",
-        /// A separate one for trying things out, empty at first; it never reaches an outside service.
+        /// Separate data for trying things out, empty at first. It never reaches an outside service.
         Test = "test",
     }
 }
 
-/// Whose data a request may see: an organization in one mode. Every key in the table begins with it.
+/// An organization in one mode, whose data is isolated from all other tenants. Every key in the table begins with it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Tenant {
     /// The organization.
     pub organization: Id,
-    /// Its copy.
+    /// The mode.
     pub mode: Mode,
 }
 
@@ -34,44 +34,44 @@ impl fmt::Display for Tenant {
     }
 }
 
-/// One mode of an organization.
+/// An organization in one mode.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Organization {
     /// The identifier, the same in both modes.
     pub id: Id,
-    /// Which copy this is.
+    /// The mode.
     pub mode: Mode,
-    /// The name that people read.
+    /// The display name.
     pub name: Text<200>,
-    /// Its part of the career pages' address, different in each mode.
+    /// The organization's part of the career page's address. It differs between the modes.
     pub slug: Slug,
-    /// What it pays for.
+    /// The plan.
     pub plan: Plan,
-    /// A suspended organization's credentials are refused with 403.
+    /// Whether the organization is suspended. Its credentials are then rejected with 403.
     pub suspended: bool,
-    /// When it was created.
+    /// When the organization was created.
     pub created_at: Timestamp,
 }
 
 impl Organization {
-    /// The tenant that this copy is.
+    /// The tenant.
     pub const fn tenant(&self) -> Tenant {
         Tenant { organization: self.id, mode: self.mode }
     }
 }
 
-words! {
-    /// What an organization pays for (spec, section 8).
+string_enum! {
+    /// The plan of an organization.
     pub enum Plan {
-        /// 100 requests a day.
+        /// 100 requests per day.
         Free = "free",
-        /// As many requests as one likes.
+        /// An unlimited number of requests.
         Pro = "pro",
     }
 }
 
 impl Plan {
-    /// The price in US dollars a month.
+    /// The price in US dollars per month.
     pub const fn price_usd_per_month(self) -> u32 {
         match self {
             Self::Free => 0,
@@ -79,7 +79,7 @@ impl Plan {
         }
     }
 
-    /// How many requests each mode may make in a day; `None` where there is no limit.
+    /// The number of requests per day in each mode; `None` if there is no limit.
     pub const fn requests_per_day(self) -> Option<u64> {
         match self {
             Self::Free => Some(100),
@@ -88,8 +88,8 @@ impl Plan {
     }
 }
 
-words! {
-    /// One thing that a credential may be allowed to do. The order is stored (see [`Scopes`]): append, never reorder.
+string_enum! {
+    /// A permission of a credential. The order is stored (see [`Scopes`]): append scopes, never reorder them.
     pub enum Scope {
         /// Read roles, their stats and job postings.
         RolesRead = "roles:read",
@@ -97,7 +97,7 @@ words! {
         RolesWrite = "roles:write",
         /// Read candidates.
         CandidatesRead = "candidates:read",
-        /// Create candidates and move them.
+        /// Create, change and move candidates.
         CandidatesWrite = "candidates:write",
         /// Read voice screens.
         VoiceScreensRead = "voice_screens:read",
@@ -111,24 +111,24 @@ words! {
 }
 
 impl Scope {
-    /// What it allows, in words for whoever is asked to allow it.
+    /// What the scope allows, for the member who is asked for consent.
     pub const fn description(self) -> &'static str {
         match self {
-            Self::RolesRead => "See roles, their figures and job postings",
+            Self::RolesRead => "See roles, their statistics and job postings",
             Self::RolesWrite => "Create, change, publish and close roles and job postings",
             Self::CandidatesRead => "See candidates, their applications and their history",
             Self::CandidatesWrite => {
-                "Add candidates, move them, reject and hire them, invite them to voice screens"
+                "Add, change, move, reject and hire candidates, and invite them to voice screens"
             }
             Self::VoiceScreensRead => "See voice screens with transcripts and scores",
-            Self::ChannelsRead => "See connected channels and what was posted",
-            Self::ChannelsWrite => "Post jobs in the organization's name",
+            Self::ChannelsRead => "See connected channels and their posts",
+            Self::ChannelsWrite => "Post jobs on behalf of the organization",
             Self::OrganizationRead => "See the organization, its plan and its usage",
         }
     }
 }
 
-/// A set of scopes, stored as one small number: bit *n* is the scope at place *n* of [`Scope::ALL`].
+/// A set of scopes, stored as a bit mask: bit *n* stands for the scope with index *n* in [`Scope::ALL`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct Scopes(u32);
@@ -139,7 +139,7 @@ impl Scopes {
         Scope::ALL.into_iter().collect()
     }
 
-    /// Whether the set holds `scope`.
+    /// Whether the set contains `scope`.
     pub const fn contains(self, scope: Scope) -> bool {
         self.0 & (1 << scope as u32) != 0
     }
@@ -161,7 +161,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_set_holds_exactly_what_was_put_in() {
+    fn a_set_contains_exactly_the_scopes_it_was_made_of() {
         for scope in Scope::ALL {
             assert_eq!(scope.as_str().parse(), Ok(scope));
             assert_eq!(Scopes::from_iter([scope]).iter().collect::<Vec<_>>(), [scope]);

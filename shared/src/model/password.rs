@@ -1,4 +1,4 @@
-//! Passwords: what a good one is, and the one form that is kept of it.
+//! Passwords: the rules for new passwords, and their hashes.
 
 use std::fmt;
 use std::hint::black_box;
@@ -13,27 +13,27 @@ use crate::secret::Secret;
 
 const MIN: usize = 12;
 const MAX: usize = 128;
-/// The most bytes that are hashed, so that nobody can make us hash a book.
+/// The largest input that is hashed, in bytes. It limits the work that a request can cause.
 const MAX_BYTES: usize = 1_024;
-/// A shorter name is in too many good passwords.
+/// The shortest name that a password must not contain. Shorter names occur in too many good passwords.
 const MIN_NAME: usize = 4;
 const ROWS: [&str; 3] = ["0123456789", "abcdefghijklmnopqrstuvwxyz", "qwertyuiopasdfghjklzxcvbnm"];
 
-/// Today's work.
+/// The current parameters of Argon2.
 const MEMORY_KIB: u32 = 19_456;
 const PASSES: u32 = 2;
 const LANES: u32 = 1;
 const OUTPUT_BYTES: usize = 32;
-/// A hash of today's work, of no password that anybody knows.
-const NOBODYS: &str = "$argon2id$v=19$m=19456,t=2,p=1$6/wKr/wiYxGYrwzdFJcRfw\
+/// A hash with the current parameters, of a password that nobody knows.
+const DUMMY: &str = "$argon2id$v=19$m=19456,t=2,p=1$6/wKr/wiYxGYrwzdFJcRfw\
                        $dSecVOBGFe6Lgnrt4I8sqX5cd0xY5gF+AHxFlMLZQL0";
 
-/// A password that a member may choose: 12 to 128 characters in Unicode's composed form (NFC).
+/// A valid new password: 12 to 128 characters in Unicode's composed form (NFC).
 #[derive(Clone, Debug)]
 pub struct Password(Secret);
 
 impl Password {
-    /// Reads what the member with this address typed; says in a sentence what is wrong with it, and shows none of it.
+    /// Validates a new password of the member with this e-mail address. The message contains no part of the password.
     pub fn parse(typed: &str, email: &Email) -> Result<Self, String> {
         let text = composed(typed).unwrap_or_default();
         let count = text.chars().count();
@@ -44,76 +44,78 @@ impl Password {
             return Err(format!("must be at least {MIN} characters"));
         }
         let lower = text.to_lowercase();
-        if is_row(&lower) || repeats(&lower) {
-            return Err("must not be a row of keys, or the same few characters again and again".to_owned());
+        if is_sequence(&lower) || is_repetition(&lower) {
+            return Err("must not be a simple sequence or a repeated pattern".to_owned());
         }
-        if has_name(&lower, email) {
+        if contains_name(&lower, email) {
             return Err("must not contain the name in your e-mail address".to_owned());
         }
         Ok(Self(Secret::new(text)))
     }
 }
 
-/// The form in which what is typed on any keyboard is the same; `None` where it is over 1,024 bytes.
+/// Normalizes the text, because keyboards compose characters differently. Returns `None` for more than 1,024 bytes.
 fn composed(typed: &str) -> Option<String> {
     (typed.len() <= MAX_BYTES).then(|| typed.nfc().collect())
 }
 
-/// Neighbours in the alphabet, among the digits or on a keyboard, in either direction and round the end.
-fn is_row(lower: &str) -> bool {
-    let back: String = lower.chars().rev().collect();
-    let round = |row: &str| row.repeat(lower.len() / row.len() + 2);
-    ROWS.into_iter().map(round).any(|row| row.contains(lower) || row.contains(&back))
+/// Whether all characters are neighbours in the alphabet, among the digits or on a keyboard. The sequence may run
+/// backwards and may wrap around.
+fn is_sequence(lower: &str) -> bool {
+    let reversed: String = lower.chars().rev().collect();
+    let cyclic = |row: &str| row.repeat(lower.len() / row.len() + 2);
+    ROWS.into_iter().map(cyclic).any(|row| row.contains(lower) || row.contains(&reversed))
 }
 
-/// One to four characters, again and again.
-fn repeats(lower: &str) -> bool {
+/// Whether the text repeats one to four characters.
+fn is_repetition(lower: &str) -> bool {
     (1..=4).any(|step| lower.chars().zip(lower.chars().skip(step)).all(|(one, next)| one == next))
 }
 
-fn has_name(lower: &str, email: &Email) -> bool {
+fn contains_name(lower: &str, email: &Email) -> bool {
     let name = email.as_str().rsplit_once('@').map_or("", |(name, _)| name);
     let name = name.nfc().collect::<String>().to_lowercase();
     name.chars().count() >= MIN_NAME && lower.contains(&name)
 }
 
-/// Today's algorithm with today's work.
-fn todays() -> password_hash::Result<Argon2<'static>> {
+/// Argon2id with the current parameters.
+fn current_argon2() -> password_hash::Result<Argon2<'static>> {
     let params = Params::new(MEMORY_KIB, PASSES, LANES, Some(OUTPUT_BYTES))?;
     Ok(Argon2::new(Algorithm::Argon2id, Version::V0x13, params))
 }
 
-/// What is kept of a password: argon2id, its parameters, salt and output, in the PHC string form.
+/// The hash of a password in the PHC string format: argon2id, parameters, salt and output.
 #[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct PasswordHash(String);
 
 impl PasswordHash {
-    /// The hash by today's parameters: some 20 ms of work in 19 MiB. No password fails.
+    /// Hashes a password with the current parameters, which takes about 20 ms and 19 MiB.
     pub fn of(password: &Password, salt: [u8; 16]) -> Result<Self, String> {
         let typed = password.0.expose().as_bytes();
-        let hash = todays().and_then(|argon2| argon2.hash_password_with_salt(typed, &salt));
+        let hash = current_argon2().and_then(|argon2| argon2.hash_password_with_salt(typed, &salt));
         hash.map(|hash| Self(hash.to_string())).map_err(|error| format!("no password hash: {error}"))
     }
 
-    /// Whether this password was typed; as much work as the hashing was. Nothing over 1,024 bytes is hashed.
+    /// Whether this is the password. It takes as much work as hashing. An input over 1,024 bytes is rejected unhashed.
     pub fn verify(&self, typed: &str) -> bool {
         composed(typed).is_some_and(|typed| {
-            // The work is the hash's own, not today's.
+            // The parameters are those of the stored hash, not the current ones.
             Argon2::default().verify_password(typed.as_bytes(), self.0.as_str()).is_ok()
         })
     }
 
-    /// The work of `verify` where there is no such member, so that the time does not tell; always false.
+    /// Takes the same time as `verify` and returns false. It is used for unknown members, so that the response time
+    /// does not reveal whether a member exists.
     pub fn verify_nobody(typed: &str) -> bool {
-        // Work whose result is not used would be optimized away.
-        black_box(Self(NOBODYS.to_owned()).verify(typed));
+        // The compiler could remove work whose result is unused.
+        black_box(Self(DUMMY.to_owned()).verify(typed));
         false
     }
 
-    /// Whether it was made by other parameters than today's: the next sign-in can make it anew.
+    /// Whether the hash was made with other parameters than the current ones. The next sign-in should replace it.
     pub fn needs_rehash(&self) -> bool {
-        let (Ok(hash), Ok(argon2)) = (phc::PasswordHash::new(&self.0), todays()) else { return true };
+        let (Ok(hash), Ok(argon2)) = (phc::PasswordHash::new(&self.0), current_argon2()) else { return true };
         hash.algorithm != Algorithm::Argon2id.ident()
             || hash.version != Some(Version::V0x13.into())
             || Params::try_from(&hash).as_ref() != Ok(argon2.params())
@@ -144,7 +146,7 @@ mod tests {
     }
 
     #[test]
-    fn a_good_password_is_long_and_neither_a_row_nor_a_name() {
+    fn short_simple_or_personal_passwords_are_rejected() {
         let long = |count: usize| "日本語🦀".chars().cycle().take(count - 1).chain(['x']).collect::<String>();
         for good in [
             GOOD,
@@ -163,16 +165,16 @@ mod tests {
             ("e\u{301}levenchar\u{302}", "at least 12"),
             (&long(129), "at most 128"),
             (&"\u{301}".repeat(600), "at most 128"),
-            ("aaaaaaaaaaaa", "row"),
-            ("aAaAaAaAaAaA", "row"),
-            ("            ", "row"),
-            ("🦀🦀🦀🦀🦀🦀🦀🦀🦀🦀🦀🦀", "row"),
-            ("abc!abc!abc!", "row"),
-            ("123456789012", "row"),
-            ("210987654321", "row"),
-            ("ABCDEFGHIJKL", "row"),
-            ("zyxwvutsrqponm", "row"),
-            ("qwertyuiopas", "row"),
+            ("aaaaaaaaaaaa", "sequence"),
+            ("aAaAaAaAaAaA", "sequence"),
+            ("            ", "sequence"),
+            ("🦀🦀🦀🦀🦀🦀🦀🦀🦀🦀🦀🦀", "sequence"),
+            ("abc!abc!abc!", "sequence"),
+            ("123456789012", "sequence"),
+            ("210987654321", "sequence"),
+            ("ABCDEFGHIJKL", "sequence"),
+            ("zyxwvutsrqponm", "sequence"),
+            ("qwertyuiopas", "sequence"),
             ("my jane.doe password", "e-mail"),
             ("JANE.DOE 2026!", "e-mail"),
         ] {
@@ -189,43 +191,43 @@ mod tests {
     }
 
     #[test]
-    fn a_hash_is_argon2id_with_the_stated_work_and_knows_its_password() {
-        let kept = hash(GOOD, 1);
-        let output = kept.0.strip_prefix("$argon2id$v=19$m=19456,t=2,p=1$AQEBAQEBAQEBAQEBAQEBAQ$").unwrap();
+    fn a_hash_is_argon2id_with_the_stated_parameters_and_verifies_its_password() {
+        let stored = hash(GOOD, 1);
+        let output = stored.0.strip_prefix("$argon2id$v=19$m=19456,t=2,p=1$AQEBAQEBAQEBAQEBAQEBAQ$").unwrap();
         assert_eq!(output.len(), 43, "32 bytes in base64");
-        assert!(kept.verify(GOOD) && !kept.needs_rehash());
+        assert!(stored.verify(GOOD) && !stored.needs_rehash());
         for wrong in ["", "crab-apple jam 8", "Crab-apple jam 7", "crab-apple jam 7 ", "crab-apple jam", "\0"]
         {
-            assert!(!kept.verify(wrong), "{wrong:?}");
+            assert!(!stored.verify(wrong), "{wrong:?}");
         }
-        assert!(hash(GOOD, 2) != kept && hash(GOOD, 1) == kept);
-        let text: StrDeserializer<'_, serde::de::value::Error> = kept.0.as_str().into_deserializer();
+        assert!(hash(GOOD, 2) != stored && hash(GOOD, 1) == stored);
+        let text: StrDeserializer<'_, serde::de::value::Error> = stored.0.as_str().into_deserializer();
         let stored = PasswordHash::deserialize(text).unwrap();
         assert!(stored.verify(GOOD));
     }
 
     #[test]
-    fn two_keyboards_type_the_same_password() {
-        let kept = hash("Zürich größer é", 1);
-        assert!(kept.verify("Zu\u{308}rich gro\u{308}ßer e\u{301}"));
-        assert!(!kept.verify("Zurich großer e"));
+    fn composed_and_decomposed_characters_are_equal() {
+        let stored = hash("Zürich größer é", 1);
+        assert!(stored.verify("Zu\u{308}rich gro\u{308}ßer e\u{301}"));
+        assert!(!stored.verify("Zurich großer e"));
     }
 
     #[test]
-    fn nothing_too_long_is_hashed() {
+    fn an_input_that_is_too_long_is_rejected() {
         let long = "x".repeat(1_025);
-        let argon2 = todays().unwrap();
-        let kept =
+        let argon2 = current_argon2().unwrap();
+        let stored =
             PasswordHash(argon2.hash_password_with_salt(long.as_bytes(), &[1; 16]).unwrap().to_string());
-        assert!(!kept.verify(&long));
-        let kept = PasswordHash(
+        assert!(!stored.verify(&long));
+        let stored = PasswordHash(
             argon2.hash_password_with_salt(&long.as_bytes()[1..], &[1; 16]).unwrap().to_string(),
         );
-        assert!(kept.verify(&long[1..]));
+        assert!(stored.verify(&long[1..]));
     }
 
     #[test]
-    fn other_work_than_todays_is_verified_and_made_anew() {
+    fn a_hash_with_other_parameters_is_verified_and_needs_a_rehash() {
         let made = |algorithm, version, memory, passes, lanes, output| {
             let params = Params::new(memory, passes, lanes, Some(output)).unwrap();
             let hash =
@@ -247,23 +249,23 @@ mod tests {
     }
 
     #[test]
-    fn nobody_has_a_hash_of_todays_work_and_no_password() {
-        let nobodys = PasswordHash(NOBODYS.to_owned());
-        assert!(!nobodys.needs_rehash());
+    fn the_dummy_hash_has_the_current_parameters_and_no_known_password() {
+        let dummy = PasswordHash(DUMMY.to_owned());
+        assert!(!dummy.needs_rehash());
         for typed in [GOOD, "", "nobody"] {
-            assert!(!PasswordHash::verify_nobody(typed) && !nobodys.verify(typed));
+            assert!(!PasswordHash::verify_nobody(typed) && !dummy.verify(typed));
         }
     }
 
     #[test]
-    fn nothing_secret_is_shown() {
+    fn debug_output_shows_no_secret() {
         let shown = format!("{:?} {:?}", parse(GOOD).unwrap(), hash(GOOD, 1));
         assert_eq!(shown, "Password(***) ***");
     }
 
     proptest! {
         #[test]
-        fn whatever_is_typed_a_refusal_shows_none_of_it(typed in "(?s).{0,140}", name in "[a-z]{1,8}") {
+        fn a_message_shows_no_part_of_the_password(typed in "(?s).{0,140}", name in "[a-z]{1,8}") {
             let email = format!("{name}@example.com").parse().unwrap();
             match Password::parse(&typed, &email) {
                 Ok(password) => {
@@ -276,7 +278,7 @@ mod tests {
         }
 
         #[test]
-        fn whatever_is_stored_nothing_panics(stored in "(?s).{0,40}|\\$argon2id\\$[$a-zA-Z0-9=,]{0,40}") {
+        fn any_stored_text_is_verified_without_panic(stored in "(?s).{0,40}|\\$argon2id\\$[$a-zA-Z0-9=,]{0,40}") {
             let stored = PasswordHash(stored);
             prop_assert!(!stored.verify(GOOD) && stored.needs_rehash());
         }

@@ -1,4 +1,4 @@
-//! Job postings: a role's page on the career site.
+//! Job postings: the public pages of roles on the career site.
 
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
@@ -7,7 +7,7 @@ use super::role::{LongText, PostingLink, RoleStatus, Title};
 use super::{Role, Slug};
 use crate::id::Id;
 
-/// What the career page shows.
+/// The content of a posting.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PostingContent {
     /// The public title.
@@ -18,37 +18,37 @@ pub struct PostingContent {
     pub requirements: Option<LongText>,
 }
 
-/// A role's page on the career site; a role has at most one.
+/// The public page of a role on the career site. A role has at most one.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Posting {
     /// The identifier.
     pub id: Id,
     /// The role that it advertises.
     pub role_id: Id,
-    /// Its address, fixed at creation so that links stay good.
+    /// The posting's part of the address. It never changes, so links stay valid.
     pub slug: Slug,
-    /// Whether it is live.
+    /// Whether the posting is published.
     pub published: bool,
-    /// What it says.
+    /// The content.
     #[serde(flatten)]
     pub content: PostingContent,
-    /// When it was last put on the career page.
+    /// When the posting was last published.
     pub published_at: Option<Timestamp>,
-    /// When it was created.
+    /// When the posting was created.
     pub created_at: Timestamp,
-    /// When it last changed.
+    /// When the posting was last updated.
     pub updated_at: Timestamp,
-    /// Grows with every write; a write names the version it has read.
+    /// The version, which grows with every write. A write fails if the stored version has changed since it was read.
     pub version: u64,
 }
 
-/// A closed role's posting cannot go live.
+/// The posting of a closed role cannot be published.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("published cannot become true while the role is closed")]
-pub struct NotPublishable;
+pub struct PublishError;
 
 impl Posting {
-    /// A new posting of `role`, not yet live.
+    /// A new, unpublished posting of `role`.
     pub fn draft(id: Id, role: &Role, slug: Slug, content: PostingContent, now: Timestamp) -> Self {
         Self {
             id,
@@ -63,27 +63,27 @@ impl Posting {
         }
     }
 
-    /// What the posting's role shows of it.
+    /// The reference to the posting that its role stores.
     pub fn link(&self) -> PostingLink {
         PostingLink { id: self.id, slug: self.slug.clone() }
     }
 
-    /// Live, unless the role is closed; the same posting where it is live already.
-    pub fn publish(self, role: RoleStatus, now: Timestamp) -> Result<Self, NotPublishable> {
+    /// Publishes the posting. Changes nothing if it is already published.
+    pub fn publish(self, role: RoleStatus, now: Timestamp) -> Result<Self, PublishError> {
         match (role, self.published) {
-            (RoleStatus::Closed, _) => Err(NotPublishable),
+            (RoleStatus::Closed, _) => Err(PublishError),
             (_, true) => Ok(self),
             (_, false) => Ok(Self { published: true, published_at: Some(now), ..self.changed(now) }),
         }
     }
 
-    /// Offline; the same posting where it is offline already.
+    /// Unpublishes the posting. Changes nothing if it is already unpublished.
     #[must_use]
     pub fn unpublish(self, now: Timestamp) -> Self {
         if self.published { Self { published: false, ..self.changed(now) } } else { self }
     }
 
-    /// The same posting with other content.
+    /// Replaces the content.
     #[must_use]
     pub fn edit(self, content: PostingContent, now: Timestamp) -> Self {
         Self { content, ..self.changed(now) }
@@ -99,7 +99,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn publishing_and_unpublishing_are_idempotent_and_a_closed_role_refuses() {
+    fn publishing_is_idempotent_and_fails_for_a_closed_role() {
         let title = Title::parse("Engineer").unwrap().unwrap();
         let posting = Posting {
             id: Id::new(2).unwrap(),
@@ -115,7 +115,7 @@ mod tests {
         for status in RoleStatus::ALL {
             let published = posting.clone().publish(status, Timestamp::MAX);
             if status == RoleStatus::Closed {
-                assert_eq!(published, Err(NotPublishable));
+                assert_eq!(published, Err(PublishError));
                 continue;
             }
             let live = published.unwrap();

@@ -1,4 +1,4 @@
-//! Where an OAuth client wants its user sent back to: what may be registered, and what is the same as what was.
+//! Redirect URIs of OAuth clients: which ones can be registered, and which ones match a registered one.
 
 use std::net::{Ipv4Addr, Ipv6Addr};
 use std::str::FromStr;
@@ -6,26 +6,26 @@ use std::str::FromStr;
 use serde::{Deserialize, Serialize};
 use url::form_urlencoded::Serializer;
 
-const FORM: &str = "must begin with https://, with http:// and a loopback address, or with a scheme of the app's own \
-                    that has a dot and is followed by a slash, such as com.example.app:/callback";
-const CHARACTERS: &str = "must have only the characters of an address: ASCII letters, digits and punctuation, \
-                          no space, no backslash, no * and no fragment";
-const HOST: &str = "must have a host of plain letters, digits, hyphens and dots, or an IP address in its usual form, \
-                    with no user name before it and at most a port from 1 to 65535 behind it";
+const FORM: &str = "must begin with https://, with http:// and a loopback address, or with a private-use scheme that \
+                    contains a dot and is followed by a slash, such as com.example.app:/callback";
+const CHARACTERS: &str = "must contain only the characters of a URI: ASCII letters, digits and punctuation, without \
+                          spaces, backslashes, * or a fragment";
+const HOST: &str = "must have a host of letters, digits, hyphens and dots, or an IP address in its usual form, \
+                    without a user name and optionally with a port from 1 to 65535";
 
-/// A registered redirect address of at most 2,000 characters, as it was given.
+/// A registered redirect URI of at most 2,000 characters, exactly as it was sent.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct RedirectUri(String);
 
-/// What a redirect address leads to. Nothing is normalised: the parts are those of the text.
+/// The target of a redirect URI. Its parts are taken from the text without normalization.
 #[derive(PartialEq, Eq)]
 enum Target<'u> {
-    /// A site, by https.
+    /// An https site.
     Site(Host<'u>),
     /// A program on the user's own machine (RFC 8252, section 7.3), with path and query.
     Loopback(Host<'u>, &'u str),
-    /// An app that has this scheme (RFC 8252, section 7.1).
+    /// An app with this private-use scheme (RFC 8252, section 7.1).
     App(&'u str),
 }
 
@@ -38,13 +38,13 @@ struct Host<'u> {
 impl RedirectUri {
     pub(super) const MAX: usize = 2_000;
 
-    /// The address.
+    /// The URI.
     pub fn as_str(&self) -> &str {
         &self.0
     }
 
-    /// Whether a request that gives this address means the registered one: the same text, but for the port of a
-    /// loopback address (RFC 8252, section 7.3).
+    /// Whether the redirect URI of a request matches this registered one. They must be the same text; only the port of
+    /// a loopback address may differ (RFC 8252, section 7.3).
     pub fn matches(&self, given: &str) -> bool {
         match (read(&self.0), read(given)) {
             (Ok(Target::Loopback(host, rest)), Ok(Target::Loopback(given_host, given_rest))) => {
@@ -54,7 +54,7 @@ impl RedirectUri {
         }
     }
 
-    /// What a consent page shows: the host in lower case, with its port where it has one, or the app's scheme.
+    /// The target as the consent page shows it: the host in lower case with its port, if any, or the app's scheme.
     pub fn host(&self) -> String {
         match read(&self.0) {
             Ok(Target::Site(Host { name, port }) | Target::Loopback(Host { name, port }, _)) => {
@@ -66,11 +66,11 @@ impl RedirectUri {
         }
     }
 
-    /// What the `form-action` of a content security policy lists, so that a form's answer may redirect there. It has
-    /// only letters, digits and `+-.:/*'`.
+    /// The source for the `form-action` directive of a content security policy, which allows the consent form to
+    /// redirect to this URI. It contains only letters, digits and `+-.:/*'`.
     pub fn csp_source(&self) -> String {
         match read(&self.0) {
-            // A policy can name no IP address but one: for the others, the whole scheme is allowed.
+            // The only IP address that a policy can name is 127.0.0.1. For others, it must allow the whole scheme.
             Ok(Target::Site(host)) if is_ip(host.name) => "https:".to_owned(),
             Ok(Target::Loopback(host, _)) if is_ip(host.name) && host.name != "127.0.0.1" => {
                 "http:".to_owned()
@@ -82,7 +82,7 @@ impl RedirectUri {
         }
     }
 
-    /// A request's address, which a registered one matches, with these parameters behind those of its query.
+    /// Appends these parameters to the query of a request's redirect URI.
     pub fn with_query(given: &str, pairs: &[(&str, &str)]) -> String {
         let query = Serializer::new(String::new()).extend_pairs(pairs).finish();
         let joint = match given.split_once('?') {
@@ -134,12 +134,12 @@ impl<'u> Host<'u> {
             Some((name, port)) if !port.ends_with(']') => (name, Some(port)),
             _ => (authority, None),
         };
-        let sound = (is_ip(name) || is_domain(name)) && port.is_none_or(is_port);
-        if sound { Ok(Self { name, port }) } else { Err(HOST) }
+        let valid = (is_ip(name) || is_domain(name)) && port.is_none_or(is_port);
+        if valid { Ok(Self { name, port }) } else { Err(HOST) }
     }
 }
 
-/// An IP address in its usual form, as every browser and resolver reads it.
+/// Whether the host is an IP address in its usual form, which all browsers and resolvers read alike.
 fn is_ip(host: &str) -> bool {
     match host.strip_prefix('[').and_then(|rest| rest.strip_suffix(']')) {
         Some(address) => address.parse::<Ipv6Addr>().is_ok(),
@@ -147,7 +147,7 @@ fn is_ip(host: &str) -> bool {
     }
 }
 
-/// A name that no browser takes for an IP address: those end in a number.
+/// Whether the host is a domain name that no browser reads as an IP address. Those end in a number.
 fn is_domain(host: &str) -> bool {
     let is_label = |label: &str| {
         (1..=63).contains(&label.len())
@@ -178,7 +178,7 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    /// Scheme, host, port and the rest of what is registered in these tests.
+    /// The registered URIs of these tests: scheme, host, port, and path with query.
     const REGISTERED: [[&str; 4]; 7] = [
         ["https://", "app.example.com", "", "/callback"],
         ["https://", "app.example.com", ":8443", "/cb?tenant=1"],
@@ -194,7 +194,7 @@ mod tests {
     }
 
     #[test]
-    fn what_may_be_registered() {
+    fn valid_uris_can_be_registered() {
         for good in [
             "https://example.com",
             "https://example.com?x=1",
@@ -225,7 +225,7 @@ mod tests {
     }
 
     #[test]
-    fn what_may_not_be_registered() {
+    fn invalid_uris_cannot_be_registered() {
         let bad = "/callback //example.com/cb example.com/cb example.com:443/cb https: https:/ https:// \
             https:///cb https:example.com https:/example.com https://?x HTTPS://example.com/cb \
             https://example.com/cb# https://example.com/#/cb https://user@example.com/cb \
@@ -287,12 +287,12 @@ mod tests {
         }
     }
 
-    /// Addresses that are not the registered one, though a careless comparison may find that they are.
+    /// URIs that differ from the registered one, but that a careless comparison may accept.
     fn hostile(parts: [&str; 4]) -> Vec<String> {
         let [scheme, host, port, rest] = parts;
         let mut all = Vec::new();
-        let schemes = "https://¦http://¦HTTPS://¦Http://¦hTTp://¦ftp://¦ws://¦wss://¦file://¦//¦/¦¦https:¦http:¦https:/¦http:/¦\
-            https:///¦http:///¦https:\\\\¦http:\\\\¦ https://¦ http://¦\thttp://¦ht\ntps://¦\
+        let schemes = "https://¦http://¦HTTPS://¦Http://¦hTTp://¦ftp://¦ws://¦wss://¦file://¦//¦/¦¦https:¦http:¦\
+            https:/¦http:/¦https:///¦http:///¦https:\\\\¦http:\\\\¦ https://¦ http://¦\thttp://¦ht\ntps://¦\
             javascript://¦javascript:¦data:¦blob:https://¦view-source:http://¦com.example.app2:¦\
             Com.example.app:¦com.example.app.evil:¦evil.com.example.app:¦https://evil.com/¦\
             http://evil.com#¦http://evil.com?¦https%3A//¦\u{feff}https://";
@@ -348,29 +348,29 @@ mod tests {
     }
 
     #[test]
-    fn no_hostile_address_is_the_registered_one() {
+    fn no_hostile_uri_matches_the_registered_one() {
         let mut tried = 0;
         for parts in REGISTERED {
             let uri = registered(parts);
-            // Of a loopback address, some families make the same one with another sound port: no attack.
+            // Some variants of a loopback address only have another valid port, which is allowed.
             let legal = |given: &&String| parts[0] == "http://" && differs_in_port(parts, given);
             for given in hostile(parts).iter().filter(|given| !legal(given)) {
-                assert!(!uri.matches(given), "{} is not {given:?}", uri.as_str());
+                assert!(!uri.matches(given), "{} must not match {given:?}", uri.as_str());
                 tried += 1;
             }
         }
         assert!(tried >= 1_000, "{tried}");
     }
 
-    /// Whether `given` is made of these parts, but for the port.
+    /// Whether `given` consists of these parts with another valid port.
     fn differs_in_port([scheme, host, _, rest]: [&str; 4], given: &str) -> bool {
         let port = given.strip_prefix(&[scheme, host].concat()).and_then(|given| given.strip_suffix(rest));
-        let sound = |port: &str| port.parse::<u16>().is_ok_and(|n| n > 0 && n.to_string() == port);
-        port.is_some_and(|port| port.is_empty() || port.strip_prefix(':').is_some_and(sound))
+        let valid = |port: &str| port.parse::<u16>().is_ok_and(|n| n > 0 && n.to_string() == port);
+        port.is_some_and(|port| port.is_empty() || port.strip_prefix(':').is_some_and(valid))
     }
 
     #[test]
-    fn a_consent_page_and_its_policy_name_the_target() {
+    fn the_host_and_the_csp_source_name_the_target() {
         for (uri, host, source) in [
             ("https://App.Example.com/cb", "app.example.com", "https://app.example.com"),
             ("https://example.com:8443?x=1", "example.com:8443", "https://example.com:8443"),
@@ -390,7 +390,7 @@ mod tests {
     }
 
     #[test]
-    fn parameters_go_behind_those_that_are_there() {
+    fn parameters_are_appended_to_an_existing_query() {
         let pairs = [("code", "a b&c=d#é+"), ("iss", "https://x.example")];
         let query = "code=a+b%26c%3Dd%23%C3%A9%2B&iss=https%3A%2F%2Fx.example";
         for (given, joint) in [
@@ -408,7 +408,9 @@ mod tests {
 
     proptest! {
         #[test]
-        fn nothing_panics_and_no_policy_is_split(given in "(?s).{0,60}|(https?://|[a-z.]{1,9}:/)[ -~]{0,60}") {
+        fn any_text_is_parsed_without_panic_and_gives_one_csp_source(
+            given in "(?s).{0,60}|(https?://|[a-z.]{1,9}:/)[ -~]{0,60}",
+        ) {
             let stored = RedirectUri(given.clone());
             let parsed = given.parse::<RedirectUri>();
             prop_assert!(parsed.is_err() || parsed == Ok(stored.clone()));
@@ -419,7 +421,7 @@ mod tests {
         }
 
         #[test]
-        fn an_edited_address_matches_only_where_the_edit_is_in_a_port(
+        fn an_edited_uri_matches_only_if_the_edit_is_in_the_port(
             which in 0usize..REGISTERED.len(), cut in 0usize..40, gone in 0usize..3, new in "[0-9:/.@?#%\\\\a ]{0,6}",
         ) {
             let parts = REGISTERED[which];
@@ -433,7 +435,7 @@ mod tests {
         }
 
         #[test]
-        fn the_same_program_on_any_port_is_the_same(port in 1u16.., other in 1u16..) {
+        fn a_loopback_uri_matches_on_any_port(port in 1u16.., other in 1u16..) {
             for host in ["127.0.0.1", "localhost", "[::1]"] {
                 let uri: RedirectUri = format!("http://{host}:{port}/cb").parse().unwrap();
                 let given = format!("http://{host}:{other}/cb");
@@ -444,7 +446,7 @@ mod tests {
         }
 
         #[test]
-        fn what_is_added_is_read_back(
+        fn appended_parameters_are_parsed_back(
             old in "(\\?([a-z]=[a-z]&?){0,3})?", name in "(?s).{1,20}", value in "(?s).{0,60}",
         ) {
             let given = format!("https://a.example/cb{old}");

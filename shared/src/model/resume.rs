@@ -1,40 +1,40 @@
-//! Résumés: a link that somebody gave, or a file that was uploaded.
+//! Résumés: a link or an uploaded file.
 
 use serde::{Deserialize, Serialize};
 
 use super::{Tenant, WebAddress};
 
-/// Where a candidate's résumé is.
+/// A candidate's résumé.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(untagged)]
 pub enum Resume {
-    /// A file that we keep.
+    /// An uploaded file.
     File(ResumeFile),
-    /// Somewhere in the web.
+    /// A link to another site.
     Address(WebAddress),
 }
 
-/// A file that we keep, by its key in the bucket.
+/// The key of an uploaded file in the bucket.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
 pub struct ResumeFile(String);
 
-/// What the keys of kept files begin with.
-const KEPT: &str = "resumes/";
+/// The prefix of the keys of all stored files.
+const PREFIX: &str = "resumes/";
 
 impl ResumeFile {
-    /// The tenant's file of this unguessable name.
+    /// The key of a tenant's file. The name must be unguessable.
     pub fn new(tenant: Tenant, name: &str, extension: &str) -> Self {
         let Tenant { organization, mode } = tenant;
-        Self(format!("{KEPT}{organization}/{}/{name}.{extension}", mode.as_str()))
+        Self(format!("{PREFIX}{organization}/{}/{name}.{extension}", mode.as_str()))
     }
 
-    /// Its key in the bucket.
+    /// The key as text.
     pub fn key(&self) -> &str {
         &self.0
     }
 
-    /// What it is called where somebody saves it: after whose it is.
+    /// The name of the downloaded file, which contains the candidate's name.
     pub fn file_name(&self, candidate: &str) -> String {
         let extension = self.0.rsplit_once('.').map_or("", |(_, extension)| extension);
         format!("{candidate} resume.{extension}")
@@ -45,7 +45,7 @@ impl TryFrom<String> for ResumeFile {
     type Error = &'static str;
 
     fn try_from(key: String) -> Result<Self, Self::Error> {
-        if key.starts_with(KEPT) { Ok(Self(key)) } else { Err("not the key of a kept file") }
+        if key.starts_with(PREFIX) { Ok(Self(key)) } else { Err("not the key of a stored file") }
     }
 }
 
@@ -64,7 +64,7 @@ mod tests {
     use serde::de::value::Error;
 
     #[test]
-    fn files_and_addresses_are_told_apart_where_they_are_stored() {
+    fn files_and_addresses_are_distinguished_in_their_stored_form() {
         let tenant = Tenant { organization: Id::new(7).unwrap(), mode: Mode::Live };
         let file = ResumeFile::new(tenant, "x1", "pdf");
         assert_eq!(

@@ -1,56 +1,56 @@
-//! Roles: open positions, and the moves between their states.
+//! Roles: open positions, and the moves between their statuses.
 
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
+use super::string_enum::string_enum;
 use super::text::grouped;
-use super::words::words;
 use super::{Slug, Text};
 use crate::id::Id;
 
-/// A role's or posting's title.
+/// The title of a role or posting.
 pub type Title = Text<200>;
 /// The department or team.
 pub type Department = Text<100>;
-/// A city, a state, or the word Remote.
+/// A city, a state or the word Remote.
 pub type Location = Text<200>;
 /// A description or a list of requirements.
 pub type LongText = Text<20_000>;
 
-words! {
-    /// Where a role stands (spec, section 3).
+string_enum! {
+    /// The status of a role.
     pub enum RoleStatus {
-        /// Being prepared.
+        /// The role is being prepared.
         Draft = "draft",
-        /// Accepts applications.
+        /// The role accepts applications.
         Open = "open",
-        /// Accepts none for now.
+        /// The role accepts no applications for now.
         Paused = "paused",
-        /// Done with; may be reopened as a draft.
+        /// The role is finished. It can be reopened as a draft.
         Closed = "closed",
     }
 }
 
-/// A move that the state machine does not have.
+/// A move that the state machine does not allow.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{field} cannot go from {from} to {to}")]
 pub struct InvalidTransition {
-    /// The field that holds the state.
+    /// The field that contains the state.
     pub field: &'static str,
-    /// The state as it is.
+    /// The current state.
     pub from: &'static str,
-    /// The state that it was to reach.
+    /// The requested state.
     pub to: &'static str,
 }
 
-words! {
+string_enum! {
     /// Where the work is done.
     pub enum RemotePolicy {
         /// At the workplace.
         Onsite = "onsite",
-        /// Some days here, some there.
+        /// Partly at the workplace, partly remote.
         Hybrid = "hybrid",
-        /// Anywhere.
+        /// Remote.
         Remote = "remote",
     }
 }
@@ -64,7 +64,7 @@ impl Salary {
     /// The highest salary.
     pub const MAX: u32 = 100_000_000;
 
-    /// The salary of this many dollars, if it lies in the range.
+    /// A salary of this many dollars; `None` if it is out of range.
     pub fn new(dollars: i64) -> Option<Self> {
         u32::try_from(dollars).ok().filter(|dollars| *dollars <= Self::MAX).map(Self)
     }
@@ -75,7 +75,7 @@ impl Salary {
     }
 }
 
-/// What a role pays: either end may be open, and the lower is never above the upper.
+/// The salary range of a role. Either end may be absent, and the minimum is never above the maximum.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SalaryRange {
     min: Option<Salary>,
@@ -83,7 +83,7 @@ pub struct SalaryRange {
 }
 
 impl SalaryRange {
-    /// The range, or `None` where its ends are crossed.
+    /// A range; `None` if the minimum is above the maximum.
     pub fn new(min: Option<Salary>, max: Option<Salary>) -> Option<Self> {
         match (min, max) {
             (Some(min), Some(max)) if min > max => None,
@@ -91,31 +91,40 @@ impl SalaryRange {
         }
     }
 
-    /// The lower end.
+    /// The minimum.
     pub const fn min(self) -> Option<Salary> {
         self.min
     }
 
-    /// The upper end.
+    /// The maximum.
     pub const fn max(self) -> Option<Salary> {
         self.max
     }
 
-    /// The range in words: `$150,000 to $190,000 a year`; `None` where both ends are open.
+    /// The range in words: `$150,000 to $190,000 a year`; `None` if both ends are open.
     pub fn words(self) -> Option<String> {
+        self.joined_by(" to ")
+    }
+
+    /// The same with a dash, for short texts: `$150,000–$190,000 a year`.
+    pub fn short_words(self) -> Option<String> {
+        self.joined_by("–")
+    }
+
+    fn joined_by(self, separator: &str) -> Option<String> {
         let dollars = |salary: Salary| format!("${}", grouped(salary.dollars().into()));
-        let words = match (self.min, self.max) {
+        let range = match (self.min, self.max) {
             (Some(min), Some(max)) if min == max => dollars(min),
-            (Some(min), Some(max)) => format!("{} to {}", dollars(min), dollars(max)),
+            (Some(min), Some(max)) => format!("{}{separator}{}", dollars(min), dollars(max)),
             (Some(min), None) => format!("from {}", dollars(min)),
             (None, Some(max)) => format!("up to {}", dollars(max)),
             (None, None) => return None,
         };
-        Some(format!("{words} a year"))
+        Some(format!("{range} a year"))
     }
 }
 
-/// What people write about a role.
+/// The content of a role.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RoleContent {
     /// The job title.
@@ -124,7 +133,7 @@ pub struct RoleContent {
     pub department: Option<Department>,
     /// The description.
     pub description: Option<LongText>,
-    /// The place.
+    /// The location.
     pub location: Option<Location>,
     /// Where the work is done.
     pub remote_policy: Option<RemotePolicy>,
@@ -132,7 +141,7 @@ pub struct RoleContent {
     pub salary: SalaryRange,
 }
 
-/// A role's posting, as much of it as the role shows.
+/// A reference to a role's posting.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PostingLink {
     /// The posting.
@@ -146,20 +155,20 @@ pub struct PostingLink {
 pub struct Role {
     /// The identifier.
     pub id: Id,
-    /// Where it stands.
+    /// The status.
     pub status: RoleStatus,
-    /// What is written about it.
+    /// The content.
     #[serde(flatten)]
     pub content: RoleContent,
-    /// Its posting, once it has one.
+    /// The role's posting, once it has one.
     pub posting: Option<PostingLink>,
-    /// When it last went from draft to open.
+    /// When the role last moved from draft to open.
     pub opened_at: Option<Timestamp>,
-    /// When it was created.
+    /// When the role was created.
     pub created_at: Timestamp,
-    /// When it last changed.
+    /// When the role was last updated.
     pub updated_at: Timestamp,
-    /// Grows with every write; a write names the version it has read.
+    /// The version, which grows with every write. A write fails if the stored version has changed since it was read.
     pub version: u64,
 }
 
@@ -178,46 +187,46 @@ impl Role {
         }
     }
 
-    /// draft -> open.
+    /// Moves the role from draft to open.
     pub fn publish(self, now: Timestamp) -> Result<Self, InvalidTransition> {
-        let role = self.step(&[RoleStatus::Draft], RoleStatus::Open, now)?;
+        let role = self.move_to(&[RoleStatus::Draft], RoleStatus::Open, now)?;
         Ok(Self { opened_at: Some(now), ..role })
     }
 
-    /// open -> paused.
+    /// Moves the role from open to paused.
     pub fn pause(self, now: Timestamp) -> Result<Self, InvalidTransition> {
-        self.step(&[RoleStatus::Open], RoleStatus::Paused, now)
+        self.move_to(&[RoleStatus::Open], RoleStatus::Paused, now)
     }
 
-    /// paused -> open.
+    /// Moves the role from paused to open.
     pub fn resume(self, now: Timestamp) -> Result<Self, InvalidTransition> {
-        self.step(&[RoleStatus::Paused], RoleStatus::Open, now)
+        self.move_to(&[RoleStatus::Paused], RoleStatus::Open, now)
     }
 
-    /// closed -> draft.
+    /// Moves the role from closed to draft.
     pub fn reopen(self, now: Timestamp) -> Result<Self, InvalidTransition> {
-        self.step(&[RoleStatus::Closed], RoleStatus::Draft, now)
+        self.move_to(&[RoleStatus::Closed], RoleStatus::Draft, now)
     }
 
-    /// Any state -> closed.
+    /// Moves the role from any status to closed.
     #[must_use]
     pub fn close(self, now: Timestamp) -> Self {
         Self { status: RoleStatus::Closed, ..self.changed(now) }
     }
 
-    /// The same role with other content.
+    /// Replaces the content.
     #[must_use]
     pub fn edit(self, content: RoleContent, now: Timestamp) -> Self {
         Self { content, ..self.changed(now) }
     }
 
-    /// The same role with a posting.
+    /// Adds the reference to the role's posting.
     #[must_use]
     pub fn link(self, posting: PostingLink, now: Timestamp) -> Self {
         Self { posting: Some(posting), ..self.changed(now) }
     }
 
-    fn step(self, from: &[RoleStatus], to: RoleStatus, now: Timestamp) -> Result<Self, InvalidTransition> {
+    fn move_to(self, from: &[RoleStatus], to: RoleStatus, now: Timestamp) -> Result<Self, InvalidTransition> {
         if from.contains(&self.status) {
             Ok(Self { status: to, ..self.changed(now) })
         } else {
@@ -230,31 +239,31 @@ impl Role {
     }
 }
 
-/// Counters kept beside a role by every write that changes them, so that reading them never counts.
+/// The statistics of a role. Every write that changes them updates these counters, so reading them takes constant time.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct RoleStats {
-    /// Distinct candidates.
+    /// The number of distinct candidates who have applied.
     pub applicants: u64,
-    /// Voice screens of any status.
+    /// The number of voice screens in any status.
     pub screens: u64,
-    /// Completed voice screens.
+    /// The number of completed voice screens.
     pub screens_completed: u64,
-    /// Completed voice screens that were passed.
+    /// The number of completed voice screens that were passed.
     pub screens_passed: u64,
-    /// Completed voice screens that have an overall score.
+    /// The number of completed voice screens that have an overall score.
     pub screens_scored: u64,
     /// The sum of those scores.
     pub score_total: u64,
 }
 
 impl RoleStats {
-    /// Passed of completed, 0 to 1; `None` before the first completed screen.
+    /// The share of completed screens that were passed, from 0 to 1; `None` before the first completed screen.
     pub fn pass_rate(self) -> Option<f64> {
         ratio(self.screens_passed, self.screens_completed)
     }
 
-    /// The mean overall score, 0 to 100; `None` before the first.
+    /// The mean overall score, from 0 to 100; `None` before the first score.
     pub fn average_score(self) -> Option<f64> {
         ratio(self.score_total, self.screens_scored)
     }
@@ -296,9 +305,9 @@ mod tests {
     }
 
     #[test]
-    fn a_salary_has_one_end_two_or_none() {
-        let words = |min: Option<i64>, max: Option<i64>| {
-            SalaryRange::new(min.and_then(Salary::new), max.and_then(Salary::new)).unwrap().words()
+    fn salary_ranges_are_formatted_with_both_ends_one_or_none() {
+        let range = |min: Option<i64>, max: Option<i64>| {
+            SalaryRange::new(min.and_then(Salary::new), max.and_then(Salary::new)).unwrap()
         };
         for (min, max, expected) in [
             (Some(150_000), Some(190_000), Some("$150,000 to $190,000 a year")),
@@ -308,15 +317,17 @@ mod tests {
             (Some(0), Some(999), Some("$0 to $999 a year")),
             (None, None, None),
         ] {
-            assert_eq!(words(min, max).as_deref(), expected);
+            assert_eq!(range(min, max).words().as_deref(), expected);
+            let short = expected.map(|words| words.replace("0 to $", "0–$"));
+            assert_eq!(range(min, max).short_words(), short);
         }
     }
 
     #[test]
-    fn every_pair_of_state_and_move() {
+    fn only_the_documented_moves_are_allowed() {
         for status in RoleStatus::ALL {
-            for (step, from, to) in MOVES {
-                match step(role(status), Timestamp::MAX) {
+            for (transition, from, to) in MOVES {
+                match transition(role(status), Timestamp::MAX) {
                     Ok(moved) => {
                         assert!(from.contains(&status));
                         assert_eq!((moved.status, moved.version, moved.updated_at), (to, 2, Timestamp::MAX));
@@ -337,24 +348,24 @@ mod tests {
 
     proptest! {
         #[test]
-        fn any_walk_stays_in_the_machine(steps in prop::collection::vec(0..MOVES.len(), 0..40)) {
-            let mut walker = role(Draft);
-            for step in steps {
-                let (go, from, to) = MOVES[step];
-                let before = walker.clone();
-                if let Ok(after) = go(walker, before.updated_at) {
+        fn any_sequence_of_moves_is_valid(indices in prop::collection::vec(0..MOVES.len(), 0..40)) {
+            let mut current = role(Draft);
+            for index in indices {
+                let (transition, from, to) = MOVES[index];
+                let before = current.clone();
+                if let Ok(after) = transition(current, before.updated_at) {
                     prop_assert!(from.contains(&before.status) && after.status == to);
                     prop_assert_eq!(after.version, before.version + 1);
-                    walker = after;
+                    current = after;
                 } else {
                     prop_assert!(!from.contains(&before.status));
-                    walker = before;
+                    current = before;
                 }
             }
         }
 
         #[test]
-        fn a_range_is_never_crossed(min: Option<i64>, max: Option<i64>) {
+        fn the_minimum_is_never_above_the_maximum(min: Option<i64>, max: Option<i64>) {
             let (min, max) = (min.and_then(Salary::new), max.and_then(Salary::new));
             let range = SalaryRange::new(min, max);
             prop_assert_eq!(range.is_none(), matches!((min, max), (Some(min), Some(max)) if min > max));
@@ -362,7 +373,7 @@ mod tests {
     }
 
     #[test]
-    fn salaries_and_rates() {
+    fn salaries_are_bounded_and_rates_are_computed() {
         assert!(Salary::new(-1).is_none() && Salary::new(100_000_001).is_none());
         assert_eq!(Salary::new(100_000_000).map(Salary::dollars), Some(100_000_000));
         assert_eq!(RoleStats::default().pass_rate(), None);

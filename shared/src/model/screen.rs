@@ -1,53 +1,53 @@
-//! Voice screens: an AI interview by telephone, from the invitation to its result.
+//! Voice screens: AI interviews by telephone, from the invitation to the result.
 
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
-use super::words::words;
+use super::string_enum::string_enum;
 use crate::clock::to_second;
 use crate::id::Id;
 
-words! {
-    /// Where a screen stands. The last three are ends: nothing leads away from them.
+string_enum! {
+    /// The status of a screen. The last three are final.
     pub enum ScreenStatus {
-        /// To be called at once.
+        /// The call will be made immediately.
         Queued = "queued",
-        /// To be called at a time of its own.
+        /// The call will be made at the scheduled time.
         Scheduled = "scheduled",
-        /// The conversation is on.
+        /// The conversation is in progress.
         InProgress = "in_progress",
-        /// There was a conversation.
+        /// The conversation took place.
         Completed = "completed",
-        /// Nobody answered.
+        /// Nobody answered the call.
         NoAnswer = "no_answer",
-        /// There was no call, or no conversation.
+        /// The call or the conversation failed.
         Failed = "failed",
     }
 }
 
-words! {
-    /// What a completed screen comes to.
+string_enum! {
+    /// The result of a completed screen.
     pub enum ScreenResult {
-        /// An overall score of 70 or more.
+        /// The overall score is at least 70.
         Passed = "passed",
-        /// Less.
+        /// The overall score is below 70.
         Failed = "failed",
     }
 }
 
-words! {
-    /// Who makes the call.
+string_enum! {
+    /// A voice provider, which calls candidates.
     pub enum VoiceProvider {
-        /// Vapi, over the telephone network.
+        /// Vapi, which calls over the telephone network.
         Vapi = "vapi",
         /// The built-in simulator, which calls nobody.
         Simulator = "simulator",
     }
 }
 
-words! {
-    /// Who speaks.
+string_enum! {
+    /// A speaker in a conversation.
     pub enum Speaker {
         /// The interviewer.
         Agent = "agent",
@@ -56,163 +56,163 @@ words! {
     }
 }
 
-/// One thing said.
+/// A turn of the transcript.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct Turn {
-    /// Who said it.
+    /// The speaker.
     pub speaker: Speaker,
-    /// What was said.
+    /// What the speaker said.
     pub text: String,
-    /// When, in seconds from the start of the call.
+    /// When the turn began, in seconds from the start of the call.
     pub at_seconds: u32,
 }
 
-/// A highlight or a red flag.
+/// A highlight or a red flag of a conversation.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct Excerpt {
-    /// What was noticed.
+    /// The observation.
     pub text: String,
-    /// The index of the transcript's turn that supports it.
+    /// The index of the transcript turn that supports the observation.
     pub turn: Option<u32>,
 }
 
-/// Scores from 0 to 100.
+/// The scores of a conversation, each from 0 to 100.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct Scores {
-    /// All in all.
+    /// The overall score.
     #[schema(maximum = 100)]
     pub overall: Option<u8>,
-    /// How clearly the candidate speaks.
+    /// How clearly the candidate communicates.
     #[schema(maximum = 100)]
     pub communication: Option<u8>,
-    /// How well the experience fits.
+    /// How well the candidate's experience fits the role.
     #[schema(maximum = 100)]
     pub experience: Option<u8>,
-    /// How much the candidate wants the job.
+    /// How motivated the candidate is.
     #[schema(maximum = 100)]
     pub motivation: Option<u8>,
 }
 
-/// What an AI made of a conversation.
+/// The AI's analysis of a conversation.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Analysis {
-    /// The conversation in a few sentences.
+    /// A summary of the conversation.
     pub summary: Option<String>,
     /// The scores.
     pub scores: Scores,
-    /// What speaks for the candidate.
+    /// Points in favor of the candidate.
     pub highlights: Vec<Excerpt>,
-    /// What speaks against.
+    /// Concerns about the candidate.
     pub red_flags: Vec<Excerpt>,
 }
 
-/// How a call ended.
+/// The outcome of a call.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Outcome {
-    /// With a conversation.
+    /// The conversation took place.
     Completed,
-    /// Nobody answered.
+    /// Nobody answered the call.
     NoAnswer,
-    /// Without a conversation, for the reason that this sentence gives.
+    /// The call or the conversation failed, for the reason in this sentence.
     Failed(String),
 }
 
-/// What a provider says of a call that has ended.
+/// A provider's report on a call that has ended.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Report {
-    /// How it ended.
+    /// The outcome.
     pub outcome: Outcome,
     /// When the conversation began.
     pub started_at: Option<Timestamp>,
-    /// When it ended.
+    /// When the conversation ended.
     pub ended_at: Option<Timestamp>,
-    /// What was said.
+    /// The transcript.
     pub transcript: Vec<Turn>,
-    /// What came of it; `None` while the provider is still at it.
+    /// The analysis; `None` until the provider has finished it.
     pub analysis: Option<Analysis>,
 }
 
-/// A screen, as lists show it.
+/// A screen, as shown in lists.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Screen {
     /// The identifier.
     pub id: Id,
-    /// Who is interviewed.
+    /// The candidate.
     pub candidate_id: Id,
-    /// For which role.
+    /// The role.
     pub role_id: Id,
-    /// Where it stands.
+    /// The status.
     pub status: ScreenStatus,
-    /// When the call is to be made, where that was chosen.
+    /// The scheduled time of the call, if one was chosen.
     pub scheduled_at: Option<Timestamp>,
     /// When the conversation began.
     pub started_at: Option<Timestamp>,
-    /// When a completed one ended.
+    /// When the conversation ended, if the screen was completed.
     pub completed_at: Option<Timestamp>,
-    /// How long it took.
+    /// The duration of the conversation, in seconds.
     pub duration_seconds: Option<u64>,
-    /// The conversation in a few sentences, or what became of the call.
+    /// A summary of the conversation, or an explanation of why the call failed.
     pub summary: Option<String>,
     /// The scores.
     pub scores: Scores,
-    /// What it comes to; `None` without an overall score.
+    /// The result; `None` without an overall score.
     pub result: Option<ScreenResult>,
     /// When the candidate was invited.
     pub created_at: Timestamp,
-    /// When it last changed.
+    /// When the screen was last updated.
     pub updated_at: Timestamp,
 }
 
-/// Who is to be screened for what, and when.
+/// An invitation to a voice screen.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Invitation {
     /// The screen's identifier.
     pub id: Id,
-    /// Who is interviewed.
+    /// The candidate.
     pub candidate_id: Id,
-    /// For which role.
+    /// The role.
     pub role_id: Id,
-    /// When; at once where it is not given.
+    /// The scheduled time of the call; `None` for immediately.
     pub scheduled_at: Option<Timestamp>,
 }
 
-/// How far a screen's call has come with the provider.
+/// The state of a call's order at the voice provider.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub enum Dialing {
-    /// The provider has not been asked.
+pub enum CallState {
+    /// The call has not been ordered yet.
     Due,
-    /// The provider is being asked, or what it answered is not known. It is never asked twice.
+    /// The call is being ordered, or the provider's answer was lost. It is never ordered a second time.
     Asked,
-    /// The provider knows the call by this name.
+    /// The provider has accepted the call and returned this id.
     Placed(String),
 }
 
-/// A screen with all that its moves depend on; the transcript is kept beside it.
+/// A screen with everything that its moves depend on. The transcript is stored separately.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct ScreenFile {
+pub struct ScreenRecord {
     /// The screen.
     #[serde(flatten)]
     pub screen: Screen,
-    /// What speaks for the candidate.
+    /// Points in favor of the candidate.
     pub highlights: Vec<Excerpt>,
-    /// What speaks against.
+    /// Concerns about the candidate.
     pub red_flags: Vec<Excerpt>,
-    /// In how many parts the transcript is kept.
+    /// The number of items that the transcript is stored in.
     pub transcript_parts: usize,
-    /// Who makes the call.
+    /// The provider that makes the call.
     pub provider: VoiceProvider,
-    /// The address that the invitation came to: the provider reports there, unless another is configured.
+    /// The base URL of the invitation's request. The provider reports to it unless a callback URL is configured.
     pub base_url: String,
-    /// How far the call has come.
-    pub dialing: Dialing,
-    /// When the screen is to be looked after next; `None` once it has ended.
+    /// The state of the call's order.
+    pub dialing: CallState,
+    /// When the next task for the screen is due; `None` once the screen has ended.
     pub task_due: Option<Timestamp>,
-    /// Grows with every write; a write names the version it has read.
+    /// The version, which grows with every write. A write fails if the stored version has changed since it was read.
     pub version: u64,
 }
 
 impl ScreenStatus {
-    /// Whether nothing leads away from it.
+    /// Whether the status is final.
     pub const fn is_end(self) -> bool {
         matches!(self, Self::Completed | Self::NoAnswer | Self::Failed)
     }
@@ -225,11 +225,12 @@ impl ScreenResult {
     }
 }
 
-impl ScreenFile {
-    /// A new screen, whose call is due.
+impl ScreenRecord {
+    /// A new screen, whose call is ordered from the provider at `order_at`.
     pub fn invited(
         invitation: Invitation,
         provider: VoiceProvider,
+        order_at: Timestamp,
         base_url: String,
         now: Timestamp,
     ) -> Self {
@@ -250,11 +251,6 @@ impl ScreenFile {
             created_at: now,
             updated_at: now,
         };
-        // A provider keeps the schedule by itself; the simulator has none.
-        let task_due = match provider {
-            VoiceProvider::Simulator => scheduled_at.unwrap_or(now),
-            VoiceProvider::Vapi => now,
-        };
         Self {
             screen,
             highlights: Vec::new(),
@@ -262,43 +258,43 @@ impl ScreenFile {
             transcript_parts: 0,
             provider,
             base_url,
-            dialing: Dialing::Due,
-            task_due: Some(task_due),
+            dialing: CallState::Due,
+            task_due: Some(order_at),
             version: 1,
         }
     }
 
-    /// The conversation has begun; the same screen where it began before or has ended.
+    /// Marks the conversation as begun. Changes nothing if it has already begun or the screen has ended.
     #[must_use]
     pub fn begin(self, now: Timestamp) -> Self {
         match self.screen.status {
             ScreenStatus::Queued | ScreenStatus::Scheduled => {
-                let mut file = self.changed(now);
-                file.screen.status = ScreenStatus::InProgress;
-                file.screen.started_at = Some(now);
-                file.screen.summary = None;
-                file
+                let mut record = self.changed(now);
+                record.screen.status = ScreenStatus::InProgress;
+                record.screen.started_at = Some(now);
+                record.screen.summary = None;
+                record
             }
             _ => self,
         }
     }
 
-    /// The call has ended; the same screen where it had ended before.
+    /// Ends the screen with the provider's report. Changes nothing if it has already ended.
     #[must_use]
     pub fn end(self, report: Report, now: Timestamp) -> Self {
         if self.screen.status.is_end() {
             return self;
         }
-        let mut file = self.changed(now);
-        file.task_due = None;
-        let screen = &mut file.screen;
+        let mut record = self.changed(now);
+        record.task_due = None;
+        let screen = &mut record.screen;
         screen.started_at = report.started_at.map(to_second).or(screen.started_at);
         let analysis = report.analysis.unwrap_or_default();
         match report.outcome {
             Outcome::Completed => {
                 let ended_at = report.ended_at.map(to_second);
                 screen.status = ScreenStatus::Completed;
-                // A clock elsewhere, or a simulated conversation, may be ahead.
+                // The provider's clock or a simulated conversation may be ahead.
                 screen.completed_at = Some(ended_at.unwrap_or(now).min(now));
                 screen.duration_seconds =
                     screen.started_at.zip(ended_at).and_then(|(started_at, ended_at)| {
@@ -307,8 +303,8 @@ impl ScreenFile {
                 screen.summary = analysis.summary;
                 screen.scores = analysis.scores;
                 screen.result = analysis.scores.overall.map(ScreenResult::of);
-                file.highlights = analysis.highlights;
-                file.red_flags = analysis.red_flags;
+                record.highlights = analysis.highlights;
+                record.red_flags = analysis.red_flags;
             }
             Outcome::NoAnswer => {
                 screen.status = ScreenStatus::NoAnswer;
@@ -319,25 +315,25 @@ impl ScreenFile {
                 screen.summary = Some(reason);
             }
         }
-        file
+        record
     }
 
-    /// How far the call has come; a note for people where something is not as it should be.
+    /// Updates the state of the call's order. `note` explains a problem to people.
     #[must_use]
-    pub fn dial(self, dialing: Dialing, note: Option<String>, due: Timestamp, now: Timestamp) -> Self {
-        let mut file = self.changed(now);
-        file.dialing = dialing;
-        file.task_due = Some(due);
-        file.screen.summary = note;
-        file
+    pub fn dial(self, dialing: CallState, note: Option<String>, due: Timestamp, now: Timestamp) -> Self {
+        let mut record = self.changed(now);
+        record.dialing = dialing;
+        record.task_due = Some(due);
+        record.screen.summary = note;
+        record
     }
 
-    /// The same screen, to be looked after at another time.
+    /// Postpones the next task.
     #[must_use]
     pub fn postpone(self, due: Timestamp, now: Timestamp) -> Self {
-        let mut file = self.changed(now);
-        file.task_due = Some(due);
-        file
+        let mut record = self.changed(now);
+        record.task_due = Some(due);
+        record
     }
 
     fn changed(mut self, now: Timestamp) -> Self {
@@ -351,13 +347,13 @@ impl ScreenFile {
 mod tests {
     use super::*;
 
-    fn file(status: ScreenStatus) -> ScreenFile {
+    fn record(status: ScreenStatus) -> ScreenRecord {
         let id = |n| Id::new(n).unwrap();
         let invitation = Invitation { id: id(3), candidate_id: id(1), role_id: id(2), scheduled_at: None };
-        let mut file =
-            ScreenFile::invited(invitation, VoiceProvider::Vapi, String::new(), Timestamp::UNIX_EPOCH);
-        file.screen.status = status;
-        file
+        let now = Timestamp::UNIX_EPOCH;
+        let mut record = ScreenRecord::invited(invitation, VoiceProvider::Vapi, now, String::new(), now);
+        record.screen.status = status;
+        record
     }
 
     fn report(outcome: Outcome, overall: Option<u8>) -> Report {
@@ -371,12 +367,12 @@ mod tests {
         }
     }
 
-    /// Every status meets every piece of news: only the moves of the contract are made, and an end stays one.
+    /// Tries every report in every status: only the documented moves are made, and a final status never changes.
     #[test]
-    fn every_status_and_every_piece_of_news() {
+    fn only_the_documented_moves_are_allowed() {
         let now = "2026-11-20T09:05:00Z".parse().unwrap();
         for status in ScreenStatus::ALL {
-            let begun = file(status).begin(now);
+            let begun = record(status).begin(now);
             let expected = match status {
                 ScreenStatus::Queued | ScreenStatus::Scheduled => ScreenStatus::InProgress,
                 other => other,
@@ -387,9 +383,9 @@ mod tests {
                 (Outcome::NoAnswer, ScreenStatus::NoAnswer),
                 (Outcome::Failed("x".to_owned()), ScreenStatus::Failed),
             ] {
-                let ended = file(status).end(report(outcome, Some(70)), now);
+                let ended = record(status).end(report(outcome, Some(70)), now);
                 if status.is_end() {
-                    assert_eq!(ended, file(status), "a late report changes nothing");
+                    assert_eq!(ended, record(status), "a late report changes nothing");
                 } else {
                     assert_eq!(ended.screen.status, end);
                     assert_eq!((ended.version, ended.task_due), (2, None));
@@ -400,7 +396,7 @@ mod tests {
     }
 
     #[test]
-    fn seventy_passes() {
+    fn an_overall_score_of_70_passes() {
         let now = Timestamp::UNIX_EPOCH;
         for (overall, result) in [
             (Some(70), Some(ScreenResult::Passed)),
@@ -408,7 +404,7 @@ mod tests {
             (Some(100), Some(ScreenResult::Passed)),
             (None, None),
         ] {
-            let ended = file(ScreenStatus::InProgress).end(report(Outcome::Completed, overall), now);
+            let ended = record(ScreenStatus::InProgress).end(report(Outcome::Completed, overall), now);
             assert_eq!(ended.screen.result, result);
             assert_eq!(ended.screen.duration_seconds, Some(250));
         }

@@ -1,19 +1,19 @@
-//! Slugs: the URL-safe form of a title.
+//! Slugs: URL-safe forms of titles.
 
 use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-/// Lower-case ASCII letters, digits and single inner hyphens; 1 to 80 characters.
+/// A slug: 1 to 80 lower-case ASCII letters, digits and single inner hyphens.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct Slug(String);
 
 impl Slug {
-    /// The longest slug.
+    /// The greatest length of a slug.
     pub const MAX: usize = 80;
 
-    /// The slug of a title in any script: transliterated, with `fallback` where no letter is left.
+    /// Makes a slug of a title in any script by transliteration. Returns `fallback` if no letter is left.
     pub fn of(title: &str, fallback: &str) -> Self {
         let mut slug = String::new();
         for c in deunicode::deunicode_with_tofu(title, " ").chars() {
@@ -28,7 +28,7 @@ impl Slug {
         Self(if usable { slug } else { fallback }.to_owned())
     }
 
-    /// What is a slug already, such as a part of an address.
+    /// Parses a slug, such as a part of an address.
     pub fn parse(given: &str) -> Option<Self> {
         let is_word = |word: &str| {
             !word.is_empty() && word.bytes().all(|byte| byte.is_ascii_lowercase() || byte.is_ascii_digit())
@@ -36,13 +36,13 @@ impl Slug {
         (given.len() <= Self::MAX && given.split('-').all(is_word)).then(|| Self(given.to_owned()))
     }
 
-    /// This slug for its first bearer, `slug-2` for the second, and so on.
+    /// Returns this slug for number 1, `slug-2` for number 2, and so on.
     #[must_use]
     pub fn numbered(&self, number: u64) -> Self {
         if number < 2 { self.clone() } else { self.with_suffix(&format!("-{number}")) }
     }
 
-    /// This slug with `suffix` behind it, shortened before it where the whole would be too long.
+    /// Appends `suffix`, and shortens the slug before it if the result would be too long.
     #[must_use]
     pub fn with_suffix(&self, suffix: &str) -> Self {
         Self(format!("{}{suffix}", shortened(&self.0, Self::MAX - suffix.len())))
@@ -54,7 +54,7 @@ impl Slug {
     }
 }
 
-/// At most `max` bytes of an ASCII slug, without a hyphen at its end.
+/// Shortens an ASCII slug to at most `max` bytes, without a hyphen at the end.
 fn shortened(slug: &str, max: usize) -> &str {
     slug.get(..max).unwrap_or(slug).trim_end_matches('-')
 }
@@ -89,14 +89,14 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_slug_is_not_read_as_one() {
+    fn malformed_slugs_are_rejected() {
         for given in ["", "-", "a-", "-a", "a--b", "A", "a b", "a/b", "ä", "a.b", "a#b", &"a".repeat(81)] {
             assert_eq!(Slug::parse(given), None, "{given}");
         }
     }
 
     #[test]
-    fn titles_in_any_script() {
+    fn titles_in_any_script_are_transliterated() {
         for (title, slug) in [
             ("Senior Rust Engineer", "senior-rust-engineer"),
             ("  C++ / C# Développeur·se (H/F) ", "c-c-developpeur-se-h-f"),

@@ -1,4 +1,4 @@
-//! Text that people type: bounded in characters, free of control characters, trimmed.
+//! Text that people enter: trimmed, limited in characters and without control characters.
 
 use serde::{Deserialize, Serialize};
 
@@ -8,8 +8,8 @@ use serde::{Deserialize, Serialize};
 pub struct Text<const MAX: usize>(String);
 
 impl<const MAX: usize> Text<MAX> {
-    /// `None` for blank text, otherwise the trimmed text or what is wrong with it. The bound is on what is given: that
-    /// is what a schema can say.
+    /// Trims and validates text. Returns `None` for blank text. The limit applies before trimming, because a schema can
+    /// express only that.
     pub fn parse(given: &str) -> Result<Option<Self>, String> {
         if given.chars().any(|c| c.is_control() && c != '\n' && c != '\t') {
             return Err("must not contain control characters other than newline and tab".to_owned());
@@ -27,12 +27,12 @@ impl<const MAX: usize> Text<MAX> {
     }
 }
 
-/// Without the white space around it, that of Unicode and, as patterns in JavaScript have it, U+FEFF.
+/// Trims Unicode white space and U+FEFF, which patterns in JavaScript count as white space.
 fn trimmed(given: &str) -> &str {
     given.trim_matches(|c: char| c.is_whitespace() || c == '\u{FEFF}')
 }
 
-/// `number` with commas between the thousands.
+/// Formats `number` with commas between the thousands.
 pub fn grouped(number: u64) -> String {
     let digits = number.to_string();
     let mut text = String::with_capacity(digits.len() + digits.len() / 3);
@@ -52,7 +52,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn what_is_kept_is_trimmed_bounded_and_stable(given in "(?s).{0,12}") {
+        fn valid_text_is_trimmed_limited_and_stable(given in "(?s).{0,12}") {
             if let Ok(Some(text)) = Text::<8>::parse(&given) {
                 prop_assert_eq!(text.as_str(), trimmed(&given));
                 prop_assert!((1..=8).contains(&text.as_str().chars().count()));
@@ -63,7 +63,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn commas_stand_between_the_thousands_and_change_no_digit(number: u64) {
+        fn commas_separate_the_thousands(number: u64) {
             let text = grouped(number);
             prop_assert_eq!(text.replace(',', ""), number.to_string());
             let groups: Vec<&str> = text.split(',').collect();
@@ -73,7 +73,7 @@ mod tests {
     }
 
     #[test]
-    fn limits_count_characters_not_bytes() {
+    fn limits_count_characters_instead_of_bytes() {
         assert!(Text::<4>::parse("日本語🦀").unwrap().is_some());
         assert_eq!(Text::<4>::parse("日本語🦀x"), Err("must be at most 4 characters".to_owned()));
         assert_eq!(Text::<4>::parse(" \u{3000}\n"), Ok(None));

@@ -1,4 +1,4 @@
-//! Touchpoints: a candidate's history, one entry for everything that was done.
+//! Touchpoints: the entries of a candidate's history.
 
 use jiff::Timestamp;
 use jiff::civil::Date;
@@ -12,18 +12,18 @@ use super::resume::Resume;
 use super::screen::ScreenResult;
 use crate::id::Id;
 
-/// Why a candidate was rejected.
+/// The reason for a rejection.
 pub type Reason = Text<500>;
-/// What there is to say about it.
+/// Notes of a recruiter or an applicant.
 pub type Notes = Text<5_000>;
 
-/// What was done, with what there is to know about it.
+/// The kind of a touchpoint, with its details.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(tag = "kind", content = "detail", rename_all = "snake_case")]
-pub enum Happening {
-    /// The candidate was added.
+pub enum TouchpointKind {
+    /// The candidate was created.
     Created {
-        /// How.
+        /// How the candidate was created.
         source: Source,
     },
     /// The candidate applied for a role.
@@ -32,46 +32,46 @@ pub enum Happening {
         application_id: Id,
         /// The role.
         role_id: Id,
-        /// How.
+        /// How the application was created.
         source: Source,
-        /// What the form on the career page held; only there.
+        /// The submitted form, if the candidate applied on the career page.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         #[schema(value_type = Submission, required = false)]
         submission: Option<Box<Submission>>,
     },
-    /// The candidate's own fields were changed.
+    /// The candidate's fields were updated.
     Updated {
-        /// Which of them.
+        /// The names of the changed fields.
         fields: Vec<String>,
-        /// The file that an applicant has sent, where that is what was done.
+        /// The link to the file, if the candidate uploaded a résumé.
         #[serde(rename = "resume_url", default, skip_serializing_if = "Option::is_none")]
         #[schema(value_type = String, format = "uri", required = false)]
         resume: Option<Resume>,
     },
     /// The candidate moved along the pipeline.
     StageChanged {
-        /// From where.
+        /// The previous stage.
         from: Stage,
-        /// Where to.
+        /// The new stage.
         to: Stage,
     },
     /// The candidate was rejected.
     Rejected {
-        /// From where.
+        /// The previous stage.
         from: Stage,
-        /// Why.
+        /// The reason.
         reason: Option<Reason>,
-        /// What there is to say about it.
+        /// Further notes.
         notes: Option<Notes>,
     },
-    /// The rejection was taken back.
+    /// The rejection was undone.
     Unrejected {
-        /// Where to.
+        /// The new stage.
         to: Stage,
     },
     /// The candidate was hired.
     Hired {
-        /// From where.
+        /// The previous stage.
         from: Stage,
         /// The first day at work.
         start_date: Option<Date>,
@@ -80,24 +80,24 @@ pub enum Happening {
     ScreenInvited {
         /// The screen.
         screen_id: Id,
-        /// For which role.
+        /// The role.
         role_id: Id,
-        /// When it is to take place.
+        /// The scheduled time of the call, if one was chosen.
         scheduled_at: Option<Timestamp>,
     },
     /// A voice screen was completed.
     ScreenCompleted {
         /// The screen.
         screen_id: Id,
-        /// For which role.
+        /// The role.
         role_id: Id,
-        /// What it came to.
+        /// The result.
         result: Option<ScreenResult>,
     },
 }
 
-/// What an applicant wrote into the form on the career page. Anybody can write anything there: of a candidate who is
-/// known already, nothing changes by it.
+/// The form that an applicant submitted on the career page. Anybody can submit it, so it does not change the profile of
+/// an existing candidate.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct Submission {
     /// The name.
@@ -106,31 +106,31 @@ pub struct Submission {
     pub email: Email,
     /// The telephone number.
     pub phone: Option<Phone>,
-    /// Where the résumé is.
+    /// The address of the résumé.
     pub resume_url: Option<WebAddress>,
-    /// A few words.
+    /// A message from the applicant.
     pub note: Option<Notes>,
 }
 
-/// An entry of the history.
+/// An entry of a candidate's history.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct Touchpoint {
     /// The identifier.
     pub id: Id,
-    /// What was done.
+    /// What happened.
     #[serde(flatten)]
-    pub happening: Happening,
-    /// When.
+    pub kind: TouchpointKind,
+    /// When it happened.
     pub at: Timestamp,
-    /// By whom: a credential's name, `career page` or `voice provider`.
+    /// Who did it: the name of a credential, `career page` or `voice provider`.
     pub actor: String,
 }
 
 impl Touchpoint {
-    /// The file that was sent, where that is what was done.
+    /// The résumé that the candidate uploaded, if this touchpoint records one.
     pub const fn resume(&self) -> Option<&Resume> {
-        match &self.happening {
-            Happening::Updated { resume, .. } => resume.as_ref(),
+        match &self.kind {
+            TouchpointKind::Updated { resume, .. } => resume.as_ref(),
             _ => None,
         }
     }

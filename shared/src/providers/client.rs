@@ -1,5 +1,5 @@
-//! The one client for outside services: timeouts, no redirects, answers of bounded length, and nothing logged that was
-//! sent or received.
+//! The HTTP client for outside services. It has timeouts, follows no redirects, limits the size of responses, and logs
+//! neither requests nor responses.
 
 use std::time::Duration;
 
@@ -8,48 +8,48 @@ use reqwest::header::HeaderMap;
 use reqwest::redirect::Policy;
 use reqwest::{ClientBuilder, RequestBuilder, StatusCode};
 
-/// How long it may take to reach a service.
+/// The time limit for connecting to a service.
 const CONNECT: Duration = Duration::from_secs(2);
-/// How long a whole call may take.
+/// The time limit for a whole request.
 const TOTAL: Duration = Duration::from_secs(8);
-/// The largest answer that is read where nothing else is said.
-const MAX_ANSWER: usize = 1024 * 1024;
+/// The default size limit of a response body, in bytes.
+const MAX_RESPONSE: usize = 1024 * 1024;
 
 /// An HTTP client for outside services.
 #[derive(Clone, Debug)]
-pub struct Outside {
+pub struct HttpClient {
     client: reqwest::Client,
 }
 
-/// What a service answered.
+/// The response of a service.
 #[derive(Debug)]
-pub struct Answer {
+pub struct Response {
     /// The status.
     pub status: StatusCode,
     /// The headers.
     pub headers: HeaderMap,
-    /// The whole body.
+    /// The complete body.
     pub body: Bytes,
 }
 
-/// Why there is no answer.
+/// Why a request got no response.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum NoAnswer {
-    /// Nothing was sent: the service has done nothing.
+pub enum RequestError {
+    /// Nothing was sent, so the service has done nothing.
     #[error("could not be reached")]
     Unreached,
-    /// It was sent, and no whole answer came back in time: the service may have done what was asked.
+    /// The request was sent, but no complete response arrived in time. The service may have carried it out.
     #[error("did not answer")]
     Lost,
-    /// The answer was longer than allowed: the service may have done what was asked.
-    #[error("answered at too great a length")]
+    /// The response exceeded the size limit. The service may have carried out the request.
+    #[error("sent a response that is too long")]
     TooLong,
 }
 
-/// A client with these limits, which follows no redirects and uses no proxy.
-#[expect(clippy::disallowed_methods, reason = "this is the one place that makes a client, with its limits")]
+/// A builder for clients with these time limits, which follow no redirects and use no proxy.
+#[expect(clippy::disallowed_methods, reason = "this is the only place that builds clients, with limits")]
 pub(super) fn builder(connect: Duration, total: Duration) -> ClientBuilder {
-    // reqwest leaves the choice of the cryptography to the process. An error says that it was made before.
+    // reqwest leaves the choice of the crypto provider to the process. This fails if one is already installed.
     let _ = rustls::crypto::ring::default_provider().install_default();
     reqwest::Client::builder()
         .connect_timeout(connect)
@@ -59,48 +59,48 @@ pub(super) fn builder(connect: Duration, total: Duration) -> ClientBuilder {
         .user_agent("rolecall")
 }
 
-impl Outside {
-    /// A client; fails only where the system has no TLS roots.
+impl HttpClient {
+    /// Creates a client. Fails only if the system has no TLS roots.
     pub fn new() -> Result<Self, String> {
-        // An idle connection that was left across a function's freeze would fail the next call.
+        // An idle connection that is kept while the function is frozen would fail the next request.
         let client = builder(CONNECT, TOTAL).pool_idle_timeout(Duration::from_secs(15)).build();
         client.map(|client| Self { client }).map_err(|error| format!("no HTTP client: {error}"))
     }
 
-    /// A GET of `url`.
+    /// Builds a GET request.
     pub fn get(&self, url: &str) -> RequestBuilder {
         self.client.get(url)
     }
 
-    /// A POST to `url`.
+    /// Builds a POST request.
     pub fn post(&self, url: &str) -> RequestBuilder {
         self.client.post(url)
     }
 
-    /// A PUT to `url`.
+    /// Builds a PUT request.
     pub fn put(&self, url: &str) -> RequestBuilder {
         self.client.put(url)
     }
 
-    /// Sends a request and reads the whole answer: at most 1 MB.
-    pub async fn send(&self, request: RequestBuilder) -> Result<Answer, NoAnswer> {
-        self.send_up_to(request, MAX_ANSWER).await
+    /// Sends a request and reads the response, whose body may have at most 1 MB.
+    pub async fn send(&self, request: RequestBuilder) -> Result<Response, RequestError> {
+        self.send_up_to(request, MAX_RESPONSE).await
     }
 
-    /// The same with an answer of at most `limit` bytes.
-    pub async fn send_up_to(&self, request: RequestBuilder, limit: usize) -> Result<Answer, NoAnswer> {
+    /// Sends a request and reads the response, whose body may have at most `limit` bytes.
+    pub async fn send_up_to(&self, request: RequestBuilder, limit: usize) -> Result<Response, RequestError> {
         let mut response = request.send().await.map_err(|error| match error {
-            error if error.is_connect() || error.is_builder() => NoAnswer::Unreached,
-            _ => NoAnswer::Lost,
+            error if error.is_connect() || error.is_builder() => RequestError::Unreached,
+            _ => RequestError::Lost,
         })?;
         let (status, headers) = (response.status(), std::mem::take(response.headers_mut()));
         let mut body = BytesMut::new();
-        while let Some(chunk) = response.chunk().await.map_err(|_| NoAnswer::Lost)? {
+        while let Some(chunk) = response.chunk().await.map_err(|_| RequestError::Lost)? {
             if body.len() + chunk.len() > limit {
-                return Err(NoAnswer::TooLong);
+                return Err(RequestError::TooLong);
             }
             body.extend_from_slice(&chunk);
         }
-        Ok(Answer { status, headers, body: body.freeze() })
+        Ok(Response { status, headers, body: body.freeze() })
     }
 }

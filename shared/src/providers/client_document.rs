@@ -1,5 +1,5 @@
-//! The documents by which OAuth clients introduce themselves (OAuth Client ID Metadata Document): a stranger names an
-//! address, and we fetch it. So the address may lead nowhere but to the public internet, and the answer is small.
+//! Fetches OAuth Client ID Metadata Documents. Anyone can make the service fetch a URL, so only public internet
+//! addresses are allowed and the response size is limited.
 
 use std::fmt;
 use std::str::FromStr;
@@ -14,24 +14,24 @@ use url::{Host, Url};
 use super::client::builder;
 use super::public_address::is_public;
 
-/// How long it may take to find and reach the host.
+/// The time limit for resolving and connecting to the host.
 const CONNECT: Duration = Duration::from_secs(2);
-/// How long the whole fetch may take.
+/// The time limit for the whole fetch.
 const TOTAL: Duration = Duration::from_secs(10);
-/// The largest document.
+/// The maximum size of a document, in bytes.
 const MAX_DOCUMENT: usize = 5 * 1024;
-/// Ends of names that mean something else in every network.
+/// Domains that are local to each network.
 const INTERNAL: [&str; 4] = ["localhost", "local", "internal", "home.arpa"];
 
-/// A client's id that is the address of its document, at most 500 characters: https, a public name on the usual port,
-/// a path, and nothing that could be written in another way.
+/// A client id that is the URL of a metadata document: https, a public host name on the default port, a path, in
+/// normalized form, at most 500 characters.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct ClientUrl(String);
 
 impl ClientUrl {
     const MAX: usize = 500;
 
-    /// The address.
+    /// The URL.
     pub fn as_str(&self) -> &str {
         &self.0
     }
@@ -40,117 +40,122 @@ impl ClientUrl {
 impl FromStr for ClientUrl {
     type Err = String;
 
-    fn from_str(given: &str) -> Result<Self, Self::Err> {
-        if given.chars().count() > Self::MAX {
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        if text.chars().count() > Self::MAX {
             return Err(format!("must be at most {} characters", Self::MAX));
         }
-        // What parsing changes has a second form, which the next program may read in a third way.
-        let url = Url::parse(given).ok().filter(|url| url.as_str() == given);
-        if url.is_some_and(|url| is_public_page(&url)) {
-            Ok(Self(given.to_owned()))
+        // If parsing changes the text, other programs may parse it differently.
+        let url = Url::parse(text).ok().filter(|url| url.as_str() == text);
+        if url.is_some_and(|url| is_allowed(&url)) {
+            Ok(Self(text.to_owned()))
         } else {
-            Err("must be an https address on a public host name, with a path, in its usual form, \
-                 without a port, a user name, dot segments and a fragment"
+            Err("must be an https URL with a public host name and a path, in normalized form, \
+                 without a port, a user name, dot segments or a fragment"
                 .to_owned())
         }
     }
 }
 
-fn is_public_page(url: &Url) -> bool {
-    // An IP address would go past the resolver, which is where addresses are checked.
+fn is_allowed(url: &Url) -> bool {
+    // An IP address would bypass the resolver, which checks addresses.
     let Some(Host::Domain(name)) = url.host() else { return false };
     let is_label = |label: &str| {
         !label.is_empty() && label.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"-_".contains(&byte))
     };
-    let sound = name.contains('.') && name.split('.').all(is_label);
-    let inside = INTERNAL.iter().any(|end| is_under(name, end));
-    let bare = url.username().is_empty() && url.password().is_none() && url.port().is_none();
-    url.scheme() == "https" && sound && !inside && bare && url.path().len() > 1 && url.fragment().is_none()
+    let is_domain = name.contains('.') && name.split('.').all(is_label);
+    let is_internal = INTERNAL.iter().any(|domain| is_within(name, domain));
+    let is_bare = url.username().is_empty() && url.password().is_none() && url.port().is_none();
+    url.scheme() == "https"
+        && is_domain
+        && !is_internal
+        && is_bare
+        && url.path().len() > 1
+        && url.fragment().is_none()
 }
 
-fn is_under(name: &str, end: &str) -> bool {
-    name.strip_suffix(end).is_some_and(|before| before.is_empty() || before.ends_with('.'))
+fn is_within(name: &str, domain: &str) -> bool {
+    name.strip_suffix(domain).is_some_and(|before| before.is_empty() || before.ends_with('.'))
 }
 
-/// Where the documents come from.
+/// A client that fetches metadata documents.
 #[derive(Clone)]
 pub struct ClientDocuments(Source);
 
 #[derive(Clone)]
 enum Source {
     Web(Client),
-    Given(Arc<Given>),
+    Function(Arc<FetchFn>),
 }
 
-type Given = dyn Fn(&ClientUrl) -> Result<String, Unfetched> + Send + Sync;
+type FetchFn = dyn Fn(&ClientUrl) -> Result<String, FetchError> + Send + Sync;
 
-/// Why there is no document.
+/// Why a document could not be fetched.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum Unfetched {
-    /// The name has no public address, or nobody answers there with a good certificate.
+pub enum FetchError {
+    /// The host has no public address, or no server with a valid certificate.
     #[error("could not be reached")]
     Unreached,
-    /// It did not come whole in 10 seconds.
-    #[error("did not come in time")]
+    /// The document did not arrive completely within 10 seconds.
+    #[error("did not arrive in time")]
     Lost,
-    /// The answer was not 200; a redirect is not followed.
-    #[error("was answered with the status {0} and not with 200")]
+    /// The response status was not 200. Redirects are not followed.
+    #[error("was answered with the status {0} instead of 200")]
     Status(u16),
-    /// It was of another type than JSON, or not UTF-8.
+    /// The content type is not JSON, or the document is not UTF-8.
     #[error("is not JSON")]
     NotJson,
-    /// It was longer than 5 KB.
+    /// The document is longer than 5 KB.
     #[error("is longer than 5 KB")]
     TooLong,
 }
 
 impl ClientDocuments {
-    /// Fetches them; fails only where the system has no TLS roots.
+    /// Creates a client that fetches documents from the web. Fails only if the system has no TLS roots.
     pub fn new() -> Result<Self, String> {
         Self::web(PublicOnly(Arc::new(System)), true)
     }
 
-    /// Asks `give` for them and fetches nothing: for tests only.
-    pub fn given(give: impl Fn(&ClientUrl) -> Result<String, Unfetched> + Send + Sync + 'static) -> Self {
-        Self(Source::Given(Arc::new(give)))
+    /// Creates a client that gets documents from a function, for tests only.
+    pub fn from_fn(fetch: impl Fn(&ClientUrl) -> Result<String, FetchError> + Send + Sync + 'static) -> Self {
+        Self(Source::Function(Arc::new(fetch)))
     }
 
     fn web(resolver: impl Resolve + 'static, https_only: bool) -> Result<Self, String> {
         let client = builder(CONNECT, TOTAL)
             .dns_resolver(resolver)
             .https_only(https_only)
-            // The next fetch looks its host up again.
+            // Closes connections, so that each fetch resolves its host again.
             .pool_max_idle_per_host(0)
             .referer(false)
             .build();
         client.map(|client| Self(Source::Web(client))).map_err(|error| format!("no HTTP client: {error}"))
     }
 
-    /// The document at `url`, not yet read: at most 5 KB of text that claims to be JSON.
-    pub async fn fetch(&self, url: &ClientUrl) -> Result<String, Unfetched> {
+    /// Fetches the document at `url`: at most 5 KB of text with a JSON content type, not parsed yet.
+    pub async fn fetch(&self, url: &ClientUrl) -> Result<String, FetchError> {
         let client = match &self.0 {
             Source::Web(client) => client,
-            Source::Given(give) => return give(url),
+            Source::Function(fetch) => return fetch(url),
         };
         let request = client.get(url.as_str()).header(ACCEPT, "application/json");
         let mut response = request.send().await.map_err(|error| match error {
-            error if error.is_connect() || error.is_builder() => Unfetched::Unreached,
-            _ => Unfetched::Lost,
+            error if error.is_connect() || error.is_builder() => FetchError::Unreached,
+            _ => FetchError::Lost,
         })?;
         if response.status() != StatusCode::OK {
-            return Err(Unfetched::Status(response.status().as_u16()));
+            return Err(FetchError::Status(response.status().as_u16()));
         }
         if !is_json(&response) {
-            return Err(Unfetched::NotJson);
+            return Err(FetchError::NotJson);
         }
         let mut document = Vec::new();
-        while let Some(chunk) = response.chunk().await.map_err(|_| Unfetched::Lost)? {
+        while let Some(chunk) = response.chunk().await.map_err(|_| FetchError::Lost)? {
             if document.len() + chunk.len() > MAX_DOCUMENT {
-                return Err(Unfetched::TooLong);
+                return Err(FetchError::TooLong);
             }
             document.extend_from_slice(&chunk);
         }
-        String::from_utf8(document).map_err(|_| Unfetched::NotJson)
+        String::from_utf8(document).map_err(|_| FetchError::NotJson)
     }
 }
 
@@ -158,16 +163,16 @@ impl fmt::Debug for ClientDocuments {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self.0 {
             Source::Web(_) => "ClientDocuments::new",
-            Source::Given(_) => "ClientDocuments::given",
+            Source::Function(_) => "ClientDocuments::from_fn",
         })
     }
 }
 
-/// `application/json`, or any `application/*+json`.
+/// Whether the content type is `application/json` or `application/*+json`.
 fn is_json(response: &Response) -> bool {
-    let given =
+    let content_type =
         response.headers().get(CONTENT_TYPE).and_then(|value| value.to_str().ok()).unwrap_or_default();
-    let essence = given.split(';').next().unwrap_or_default().trim().to_ascii_lowercase();
+    let essence = content_type.split(';').next().unwrap_or_default().trim().to_ascii_lowercase();
     let subtype = essence.strip_prefix("application/").unwrap_or_default();
     subtype == "json" || subtype.ends_with("+json")
 }
@@ -178,15 +183,15 @@ struct System;
 impl Resolve for System {
     fn resolve(&self, name: Name) -> Resolving {
         Box::pin(async move {
-            // The port is the URL's.
+            // The client replaces the port by the URL's.
             let found = tokio::net::lookup_host((name.as_str(), 0)).await?;
             Ok(Box::new(found.collect::<Vec<_>>().into_iter()) as Addrs)
         })
     }
 }
 
-/// The public addresses that a resolver finds. What is connected to is what was checked here: nobody looks the name
-/// up again.
+/// A resolver that returns only the public addresses of another one. The client connects to exactly these addresses and
+/// does not resolve the name again.
 struct PublicOnly(Arc<dyn Resolve>);
 
 impl Resolve for PublicOnly {
@@ -205,7 +210,7 @@ impl Resolve for PublicOnly {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::providers::stand_in::{Play, StandIn};
+    use crate::providers::test_server::{Play, TestServer};
     use proptest::prelude::*;
     use std::net::SocketAddr;
     use std::sync::atomic::{AtomicUsize, Ordering};
@@ -213,10 +218,10 @@ mod tests {
     use tokio::net::TcpListener;
     use tokio::time::Instant;
 
-    const GOOD: &str = "https://app.example.com/oauth/client.json";
+    const VALID: &str = "https://app.example.com/oauth/client.json";
     const DOCUMENT: &str = r#"{"client_id": "https://app.example.com/oauth/client.json"}"#;
 
-    /// Every name is at these addresses. A port of theirs goes before the URL's own.
+    /// A resolver that returns these addresses for every name. Their ports replace the URL's.
     #[derive(Clone)]
     struct Everywhere(Vec<SocketAddr>);
 
@@ -227,7 +232,7 @@ mod tests {
         }
     }
 
-    /// Hosts that must not be named: addresses in every notation, and names of the inside.
+    /// Hosts that are rejected: IP addresses in every notation, and internal names.
     const HOSTS: &str = "127.0.0.1 127.0.0.2 127.255.255.254 127.1 127.0.1 0177.0.0.1 0x7f.0.0.1 0x7f000001 2130706433 \
         017700000001 127.0.0.1. 127.0.0.01 0 0.0.0.0 0x0 10.0.0.1 10.1 0xa.1 167772161 172.16.0.1 192.168.0.1 192.168.1 \
         3232235521 169.254.169.254 169.254.43518 0xa9fea9fe 2852039166 0251.0376.0251.0376 169.254.170.2 169.254.170.23 \
@@ -247,7 +252,7 @@ mod tests {
         app.example.com%00 app.example.com%0d%0a <app>.example.com app.example.com| *.example.com app.example.com' \
         a$b.example.com a,b.example.com a;b.example.com";
 
-    /// Other addresses that must not be named.
+    /// Other URLs that are rejected.
     const URLS: &str = "http://app.example.com/client.json HTTPS://app.example.com/client.json ftp://app.example.com/x \
         file:///etc/passwd gopher://app.example.com/x data:application/json,{} javascript:alert(1) \
         blob:https://app.example.com/x https:app.example.com/x https:/app.example.com/x https:///app.example.com/x \
@@ -260,22 +265,22 @@ mod tests {
         https://app.example.com/\nx https://app.example.com/x\0 https://app.example.com/é https://app.example.com/\"x\" \
         https://app.example.com/<x> https://app.example.com/x?\"";
 
-    /// Names that anybody can have, and that may lead inside.
+    /// Public names that may resolve to internal addresses.
     const NAMES: &str = "127.0.0.1.nip.io 169.254.169.254.sslip.io 10.0.0.1.example.com localtest.me lvh.me \
         localhost.example.com app.example.com metadata.example.com xn--mller-kva.example.com a.b.c.d.example.org \
         rebind.example.net internal.example.com local.example.com 0x7f.example.com 127-0-0-1.example.com";
 
-    /// Addresses that a name may have, and that are not public.
+    /// IP addresses that are not public.
     const INSIDE: &str = "127.0.0.1 127.8.8.8 0.0.0.0 10.0.0.1 10.255.255.255 100.64.0.1 100.100.100.200 169.254.169.254 \
         169.254.170.2 172.16.0.1 172.31.255.255 192.0.0.192 192.0.2.1 192.88.99.1 192.168.1.1 198.18.0.1 198.51.100.1 \
         203.0.113.1 224.0.0.251 240.0.0.1 255.255.255.255 ::1 :: ::ffff:127.0.0.1 ::ffff:10.0.0.1 ::ffff:8.8.8.8 \
         64:ff9b::7f00:1 64:ff9b:1::1 100::1 2001:0:7f00:1:: 2001:db8::1 2002:7f00:1:: fc00::1 fd00:ec2::254 fe80::1 ff02::1";
 
     #[test]
-    fn a_client_is_named_by_a_public_page() {
+    fn a_client_id_is_a_public_url() {
         let long = format!("https://app.example.com/{}", "x".repeat(476));
-        for good in [
-            GOOD,
+        for valid in [
+            VALID,
             "https://example.com/x",
             "https://example.com/x/",
             "https://example.com//x",
@@ -284,17 +289,17 @@ mod tests {
             "https://localhost.example.com/x",
             &long,
         ] {
-            assert_eq!(good.parse::<ClientUrl>().unwrap().as_str(), good);
+            assert_eq!(valid.parse::<ClientUrl>().unwrap().as_str(), valid);
         }
         assert!(format!("{long}x").parse::<ClientUrl>().unwrap_err().contains("500 characters"));
     }
 
-    fn named(hosts: &str) -> impl Iterator<Item = String> {
+    fn urls(hosts: &str) -> impl Iterator<Item = String> {
         hosts.split(' ').map(|host| format!("https://{host}/client.json"))
     }
 
     #[tokio::test]
-    async fn nothing_inside_is_named_or_connected_to() {
+    async fn internal_addresses_are_rejected_and_never_connected_to() {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let here = listener.local_addr().unwrap();
         let connections = Arc::new(AtomicUsize::new(0));
@@ -306,20 +311,20 @@ mod tests {
         });
         let everywhere = Everywhere(vec![here]);
         let guarded = ClientDocuments::web(PublicOnly(Arc::new(everywhere.clone())), true).unwrap();
-        let (mut unnamed, mut unreached) = (0, 0);
-        for url in named(HOSTS).chain(URLS.split(' ').map(str::to_owned)) {
+        let (mut rejected, mut unreached) = (0, 0);
+        for url in urls(HOSTS).chain(URLS.split(' ').map(str::to_owned)) {
             assert!(url.parse::<ClientUrl>().is_err(), "{url:?}");
-            unnamed += 1;
+            rejected += 1;
         }
-        for url in named(NAMES) {
-            assert_eq!(guarded.fetch(&url.parse().unwrap()).await, Err(Unfetched::Unreached), "{url}");
+        for url in urls(NAMES) {
+            assert_eq!(guarded.fetch(&url.parse().unwrap()).await, Err(FetchError::Unreached), "{url}");
             unreached += 1;
         }
-        assert!(unnamed >= 130 && unreached >= 15, "{unnamed} {unreached}");
+        assert!(rejected >= 130 && unreached >= 15, "{rejected} {unreached}");
         assert_eq!(connections.load(Ordering::SeqCst), 0);
-        // Without the guard, it does connect.
+        // Without the guard, the client does connect.
         let unguarded = ClientDocuments::web(everywhere, true).unwrap();
-        assert_eq!(unguarded.fetch(&GOOD.parse().unwrap()).await, Err(Unfetched::Unreached));
+        assert_eq!(unguarded.fetch(&VALID.parse().unwrap()).await, Err(FetchError::Unreached));
         assert_eq!(connections.load(Ordering::SeqCst), 1);
     }
 
@@ -331,7 +336,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn of_a_names_addresses_only_the_public_ones_are_tried() {
+    async fn only_public_addresses_of_a_host_are_used() {
         for inside in INSIDE.split(' ') {
             assert_eq!(resolved(inside).await, None, "{inside}");
         }
@@ -341,24 +346,24 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn the_systems_own_names_are_not_public() {
+    async fn localhost_is_not_public() {
         let name = || "localhost".parse::<Name>().unwrap();
         assert!(System.resolve(name()).await.unwrap().all(|address| address.ip().is_loopback()));
         assert!(PublicOnly(Arc::new(System)).resolve(name()).await.is_err());
     }
 
-    /// A client that goes to `here` by plain http, whatever the host.
+    /// A client that connects to `here` over plain HTTP for every host.
     fn plain(here: &str) -> (ClientDocuments, ClientUrl) {
         let here = here.trim_start_matches("http://").parse().unwrap();
         let url = ClientUrl("http://app.example.com/oauth/client.json?x=1".to_owned());
         (ClientDocuments::web(Everywhere(vec![here]), false).unwrap(), url)
     }
 
-    async fn fetched(play: &Play) -> Result<String, Unfetched> {
-        let stand_in = StandIn::playing(play).await;
-        let (documents, url) = plain(&stand_in.url);
+    async fn fetched(play: &Play) -> Result<String, FetchError> {
+        let test_server = TestServer::playing(play).await;
+        let (documents, url) = plain(&test_server.url);
         let result = documents.fetch(&url).await;
-        let mut request = stand_in.request();
+        let mut request = test_server.request();
         assert_eq!(request.line, "GET /oauth/client.json?x=1 HTTP/1.1");
         for (name, value) in
             [("host", "app.example.com"), ("accept", "application/json"), ("user-agent", "rolecall")]
@@ -370,7 +375,7 @@ mod tests {
     }
 
     fn typed(content_type: &str) -> Play {
-        Play::answer(200, &format!("content-type: {content_type}\r\n"), DOCUMENT)
+        Play::response(200, &format!("content-type: {content_type}\r\n"), DOCUMENT)
     }
 
     #[tokio::test]
@@ -397,21 +402,21 @@ mod tests {
             "application/octet-stream",
             "\u{e9}",
         ] {
-            assert_eq!(fetched(&typed(other)).await, Err(Unfetched::NotJson), "{other}");
+            assert_eq!(fetched(&typed(other)).await, Err(FetchError::NotJson), "{other}");
         }
-        assert_eq!(fetched(&Play::answer(200, "", DOCUMENT)).await, Err(Unfetched::NotJson));
+        assert_eq!(fetched(&Play::response(200, "", DOCUMENT)).await, Err(FetchError::NotJson));
         let mut broken =
             b"HTTP/1.1 200 -\r\ncontent-type: application/json\r\ncontent-length: 2\r\n\r\n".to_vec();
         broken.extend(b"\xc3\x28");
-        assert_eq!(fetched(&Play::Send(broken)).await, Err(Unfetched::NotJson));
+        assert_eq!(fetched(&Play::Send(broken)).await, Err(FetchError::NotJson));
         let full = "x".repeat(5 * 1024);
         assert_eq!(fetched(&Play::json(200, &full)).await, Ok(full.clone()));
-        assert_eq!(fetched(&Play::json(200, &format!("{full}x"))).await, Err(Unfetched::TooLong));
-        assert_eq!(fetched(&Play::long(200, DOCUMENT)).await, Err(Unfetched::TooLong));
+        assert_eq!(fetched(&Play::json(200, &format!("{full}x"))).await, Err(FetchError::TooLong));
+        assert_eq!(fetched(&Play::long(200, DOCUMENT)).await, Err(FetchError::TooLong));
     }
 
     #[tokio::test]
-    async fn a_length_that_is_not_told_is_counted() {
+    async fn the_limit_also_applies_without_a_content_length() {
         let chunked = |chunks: usize| {
             let head =
                 "HTTP/1.1 200 -\r\ncontent-type: application/json\r\ntransfer-encoding: chunked\r\n\r\n";
@@ -419,33 +424,33 @@ mod tests {
             Play::Send(format!("{head}{}0\r\n\r\n", chunk.repeat(chunks)).into_bytes())
         };
         assert_eq!(fetched(&chunked(5)).await, Ok("x".repeat(5 * 1024)));
-        assert_eq!(fetched(&chunked(6)).await, Err(Unfetched::TooLong));
+        assert_eq!(fetched(&chunked(6)).await, Err(FetchError::TooLong));
         let endless =
             format!("HTTP/1.1 200 -\r\ncontent-type: application/json\r\n\r\n{}", "x".repeat(5 * 1024 + 1));
-        assert_eq!(fetched(&Play::Send(endless.into_bytes())).await, Err(Unfetched::TooLong));
+        assert_eq!(fetched(&Play::Send(endless.into_bytes())).await, Err(FetchError::TooLong));
     }
 
     #[tokio::test]
-    async fn nothing_but_a_whole_200_is_a_document() {
-        // The stand-in gets one request: a redirect is not followed.
-        assert_eq!(fetched(&Play::redirect()).await, Err(Unfetched::Status(307)));
+    async fn only_a_complete_200_response_is_a_document() {
+        // The test server receives only one request, so the redirect is not followed.
+        assert_eq!(fetched(&Play::redirect()).await, Err(FetchError::Status(307)));
         for status in [201, 204, 206, 301, 302, 303, 308, 400, 401, 404, 429, 500, 503] {
             let location = "location: http://app.example.com/x\r\ncontent-type: application/json\r\n";
-            let answer = Play::answer(status, location, if status == 204 { "" } else { DOCUMENT });
-            assert_eq!(fetched(&answer).await, Err(Unfetched::Status(status)));
+            let answer = Play::response(status, location, if status == 204 { "" } else { DOCUMENT });
+            assert_eq!(fetched(&answer).await, Err(FetchError::Status(status)));
         }
-        assert_eq!(fetched(&Play::html(404)).await, Err(Unfetched::Status(404)));
-        assert_eq!(fetched(&Play::nothing()).await, Err(Unfetched::Lost));
-        let half = "HTTP/1.1 200 -\r\ncontent-type: application/json\r\ncontent-length: 99\r\n\r\n{";
-        assert_eq!(fetched(&Play::Send(half.into())).await, Err(Unfetched::Lost));
-        assert_eq!(fetched(&Play::Send(b"hello\r\n\r\n".to_vec())).await, Err(Unfetched::Lost));
+        assert_eq!(fetched(&Play::html(404)).await, Err(FetchError::Status(404)));
+        assert_eq!(fetched(&Play::nothing()).await, Err(FetchError::Lost));
+        let incomplete = "HTTP/1.1 200 -\r\ncontent-type: application/json\r\ncontent-length: 99\r\n\r\n{";
+        assert_eq!(fetched(&Play::Send(incomplete.into())).await, Err(FetchError::Lost));
+        assert_eq!(fetched(&Play::Send(b"hello\r\n\r\n".to_vec())).await, Err(FetchError::Lost));
         let (documents, url) = plain("127.0.0.1:0");
-        assert_eq!(documents.fetch(&url).await, Err(Unfetched::Unreached));
+        assert_eq!(documents.fetch(&url).await, Err(FetchError::Unreached));
     }
 
     #[tokio::test]
-    async fn a_hang_and_a_trickle_end_after_10_seconds() {
-        assert_eq!(fetched(&Play::Hang).await, Err(Unfetched::Lost));
+    async fn hanging_and_slow_responses_time_out_after_10_seconds() {
+        assert_eq!(fetched(&Play::Hang).await, Err(FetchError::Lost));
         tokio::time::resume();
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let (documents, url) = plain(&listener.local_addr().unwrap().to_string());
@@ -460,43 +465,43 @@ mod tests {
             }
         });
         let start = Instant::now();
-        assert_eq!(documents.fetch(&url).await, Err(Unfetched::Lost));
+        assert_eq!(documents.fetch(&url).await, Err(FetchError::Lost));
         assert!((10..12).contains(&start.elapsed().as_secs()), "{:?}", start.elapsed());
     }
 
     #[tokio::test]
-    async fn nothing_is_fetched_without_tls() {
-        let stand_in = StandIn::playing(&Play::json(200, DOCUMENT)).await;
-        let (plain, url) = plain(&stand_in.url);
-        let here = stand_in.url.trim_start_matches("http://").parse().unwrap();
+    async fn documents_are_fetched_only_over_tls() {
+        let test_server = TestServer::playing(&Play::json(200, DOCUMENT)).await;
+        let (plain, url) = plain(&test_server.url);
+        let here = test_server.url.trim_start_matches("http://").parse().unwrap();
         let strict = ClientDocuments::web(Everywhere(vec![here]), true).unwrap();
-        assert_eq!(strict.fetch(&url).await, Err(Unfetched::Unreached));
-        // The one request that comes is this one.
+        assert_eq!(strict.fetch(&url).await, Err(FetchError::Unreached));
+        // The server receives only this request.
         assert_eq!(plain.fetch(&url).await, Ok(DOCUMENT.to_owned()));
-        stand_in.request();
+        test_server.request();
     }
 
     #[tokio::test]
-    async fn a_test_gives_documents_of_its_own() {
-        let documents = ClientDocuments::given(|url| match url.as_str() {
-            GOOD => Ok(DOCUMENT.to_owned()),
-            _ => Err(Unfetched::Status(404)),
+    async fn tests_can_provide_documents() {
+        let documents = ClientDocuments::from_fn(|url| match url.as_str() {
+            VALID => Ok(DOCUMENT.to_owned()),
+            _ => Err(FetchError::Status(404)),
         });
-        assert_eq!(documents.fetch(&GOOD.parse().unwrap()).await, Ok(DOCUMENT.to_owned()));
+        assert_eq!(documents.fetch(&VALID.parse().unwrap()).await, Ok(DOCUMENT.to_owned()));
         let other = "https://app.example.com/other".parse().unwrap();
-        assert_eq!(documents.fetch(&other).await, Err(Unfetched::Status(404)));
+        assert_eq!(documents.fetch(&other).await, Err(FetchError::Status(404)));
     }
 
     proptest! {
         #[test]
-        fn what_is_named_is_a_public_name_in_its_one_form(
-            given in "(?s).{0,40}|https://[ -~]{0,40}|https://[a-z0-9.@:\\[\\]-]{1,20}/[a-z./%2]{0,12}",
+        fn accepted_urls_are_normalized_and_have_public_names(
+            text in "(?s).{0,40}|https://[ -~]{0,40}|https://[a-z0-9.@:\\[\\]-]{1,20}/[a-z./%2]{0,12}",
         ) {
-            if let Ok(named) = given.parse::<ClientUrl>() {
-                let url = Url::parse(&given).unwrap();
-                prop_assert_eq!((named.as_str(), url.as_str()), (given.as_str(), given.as_str()));
+            if let Ok(accepted) = text.parse::<ClientUrl>() {
+                let url = Url::parse(&text).unwrap();
+                prop_assert_eq!((accepted.as_str(), url.as_str()), (text.as_str(), text.as_str()));
                 let (host, path) = (url.host_str().unwrap(), url.path());
-                prop_assert_eq!(&given, &format!("https://{host}{path}{}", &given[8 + host.len() + path.len()..]));
+                prop_assert_eq!(&text, &format!("https://{host}{path}{}", &text[8 + host.len() + path.len()..]));
                 prop_assert!(host.parse::<std::net::IpAddr>().is_err() && host.contains('.'), "{host}");
                 prop_assert!(path.len() > 1 && !path.split('/').any(|segment| matches!(segment, "." | "..")));
             }

@@ -1,8 +1,8 @@
-//! Which IP addresses lead to the public internet: none of IANA's special-purpose blocks, for IPv4 and IPv6.
+//! Public IP addresses: those outside IANA's special-purpose blocks, for IPv4 and IPv6.
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
-/// Blocks of IPv4 with the length of their prefix.
+/// IPv4 blocks that are not public, with the lengths of their prefixes.
 const SPECIAL_V4: [(Ipv4Addr, u32); 18] = [
     // This network.
     (Ipv4Addr::UNSPECIFIED, 8),
@@ -29,10 +29,10 @@ const SPECIAL_V4: [(Ipv4Addr, u32); 18] = [
     (Ipv4Addr::new(240, 0, 0, 0), 4),
 ];
 
-/// All global unicast addresses. Whatever wraps an IPv4 address is outside, but for 6to4 and Teredo.
+/// All global unicast addresses. Addresses that embed an IPv4 address are outside, except for 6to4 and Teredo.
 const GLOBAL_V6: (Ipv6Addr, u32) = (Ipv6Addr::new(0x2000, 0, 0, 0, 0, 0, 0, 0), 3);
 
-/// Blocks of IPv6 in it that are not public.
+/// IPv6 blocks within `GLOBAL_V6` that are not public.
 const SPECIAL_V6: [(Ipv6Addr, u32); 5] = [
     // Protocol assignments: Teredo, benchmarks, AMT, AS112, ORCHID, DRIP.
     (Ipv6Addr::new(0x2001, 0, 0, 0, 0, 0, 0, 0), 23),
@@ -45,7 +45,7 @@ const SPECIAL_V6: [(Ipv6Addr, u32); 5] = [
     (Ipv6Addr::new(0x2620, 0x4f, 0x8000, 0, 0, 0, 0, 0), 48),
 ];
 
-/// Whether `address` is public.
+/// Whether an address is public.
 pub(super) fn is_public(address: IpAddr) -> bool {
     match address {
         IpAddr::V4(address) => {
@@ -69,8 +69,8 @@ mod tests {
     use proptest::prelude::*;
 
     #[test]
-    fn no_special_block_is_public_from_its_first_address_to_its_last() {
-        // The public neighbours are named where there are any.
+    fn special_blocks_are_not_public_from_first_to_last_address() {
+        // The outer addresses are public neighbours, if any.
         for (before, first, last, after) in [
             ("", "0.0.0.0", "0.255.255.255", "1.0.0.0"),
             ("9.255.255.255", "10.0.0.0", "10.255.255.255", "11.0.0.0"),
@@ -155,7 +155,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn what_the_standard_library_calls_special_is_not_public(bits: u32, wide: u128) {
+        fn addresses_that_the_standard_library_calls_special_are_not_public(bits: u32, wide: u128) {
             let v4 = Ipv4Addr::from_bits(bits);
             let special = v4.is_private() || v4.is_loopback() || v4.is_link_local() || v4.is_documentation()
                 || v4.is_multicast() || v4.is_broadcast() || v4.is_unspecified();

@@ -1,52 +1,52 @@
-//! The WhatsApp Cloud API: whether a phone number can send messages. Nothing is sent.
+//! The WhatsApp Cloud API: checks whether a phone number can send messages, and sends none.
 
 use std::time::Duration;
 
 use reqwest::StatusCode;
 use serde_json::Value;
 
-use super::client::{Answer, Outside};
+use super::client::{HttpClient, Response};
 use crate::secret::Secret;
 
-const BUSY: Health = Health::Unavailable("WhatsApp takes no more calls for now");
-const UNREADABLE: Health = Health::Unavailable("WhatsApp's answer could not be read");
+const RATE_LIMITED: Health = Health::Unavailable("WhatsApp's rate limit is reached");
+const UNREADABLE: Health = Health::Unavailable("WhatsApp's response could not be read");
 
-/// The WhatsApp Cloud API.
+/// A client for the WhatsApp Cloud API.
 #[derive(Clone, Debug)]
 pub struct WhatsApp {
-    outside: Outside,
+    http: HttpClient,
     api_url: String,
 }
 
-/// How a phone number is doing.
+/// The status of a phone number.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Health {
-    /// It can send messages.
+    /// The number can send messages.
     Connected {
-        /// The verified name and the number as people write it, or what there is of them.
+        /// The verified name and the formatted number, or one of them.
         account: String,
-        /// What people should know although it works.
+        /// A warning.
         detail: Option<String>,
     },
-    /// It cannot send messages until someone mends what `detail` names.
+    /// The number cannot send messages until someone fixes the problem.
     Error {
-        /// What is wrong, in a sentence.
+        /// The problem, in a sentence.
         detail: String,
     },
-    /// The token is spent or revoked.
+    /// The token has expired or was revoked.
     Expired,
-    /// WhatsApp gave no answer to go by (too many calls, a fault, too slow), and why: what was known before still holds.
+    /// WhatsApp gave no usable response, and why: rate limit, error or timeout. The last known status still applies.
     Unavailable(&'static str),
 }
 
 impl WhatsApp {
-    /// The API at `api_url` (without a final slash).
-    pub fn new(outside: Outside, api_url: String) -> Self {
-        Self { outside, api_url }
+    /// A client for the API at `api_url` (without a trailing slash).
+    pub fn new(http: HttpClient, api_url: String) -> Self {
+        Self { http, api_url }
     }
 
-    /// Asks how the number is doing, and waits no longer than `within`.
-    pub async fn health(&self, phone_number_id: &str, token: &Secret, within: Duration) -> Health {
+    /// Checks the status of a number, for at most `timeout`.
+    pub async fn health(&self, phone_number_id: &str, token: &Secret, timeout: Duration) -> Health {
         if !(1..=20).contains(&phone_number_id.len())
             || !phone_number_id.bytes().all(|byte| byte.is_ascii_digit())
         {
@@ -56,9 +56,9 @@ impl WhatsApp {
             "{}/v23.0/{phone_number_id}?fields=id,display_phone_number,verified_name,quality_rating,health_status",
             self.api_url
         );
-        let call = self.outside.send(self.outside.get(&url).bearer_auth(token.expose()));
-        match tokio::time::timeout(within, call).await {
-            Ok(Ok(answer)) => judge(&answer),
+        let response = self.http.send(self.http.get(&url).bearer_auth(token.expose()));
+        match tokio::time::timeout(timeout, response).await {
+            Ok(Ok(response)) => parse(&response),
             Ok(Err(_)) | Err(_) => Health::Unavailable("WhatsApp did not answer"),
         }
     }
@@ -68,38 +68,38 @@ fn error(detail: &str) -> Health {
     Health::Error { detail: detail.to_owned() }
 }
 
-fn judge(answer: &Answer) -> Health {
-    if answer.status.is_server_error() {
-        return Health::Unavailable("WhatsApp failed");
+fn parse(response: &Response) -> Health {
+    if response.status.is_server_error() {
+        return Health::Unavailable("WhatsApp had a server error");
     }
-    if answer.status == StatusCode::TOO_MANY_REQUESTS {
-        return BUSY;
+    if response.status == StatusCode::TOO_MANY_REQUESTS {
+        return RATE_LIMITED;
     }
-    let Ok(said) = serde_json::from_slice::<Value>(&answer.body) else {
+    let Ok(body) = serde_json::from_slice::<Value>(&response.body) else {
         return UNREADABLE;
     };
-    match said.pointer("/error/code").and_then(Value::as_i64) {
+    match body.pointer("/error/code").and_then(Value::as_i64) {
         Some(190) => Health::Expired,
-        Some(4 | 17 | 80007) => BUSY,
-        Some(200) => error("The token may not read this phone number"),
-        Some(803) => error("WhatsApp does not know this phone number id"),
-        Some(code) => Health::Error { detail: format!("WhatsApp refused with its error {code}") },
-        None if answer.status.is_success() && said.is_object() => read_number(&said),
+        Some(4 | 17 | 80007) => RATE_LIMITED,
+        Some(200) => error("The token has no permission to read this phone number"),
+        Some(803) => error("WhatsApp has no phone number with this id"),
+        Some(code) => Health::Error { detail: format!("WhatsApp returned error {code}") },
+        None if response.status.is_success() && body.is_object() => parse_number(&body),
         None => UNREADABLE,
     }
 }
 
-fn read_number(number: &Value) -> Health {
+fn parse_number(number: &Value) -> Health {
     let text = |name: &str| number.get(name).and_then(Value::as_str).filter(|text| !text.is_empty());
     let limited = match number.pointer("/health_status/can_send_message").and_then(Value::as_str) {
         Some("AVAILABLE") => None,
         Some("LIMITED") => Some("WhatsApp limits the messages that this number can send"),
-        Some("BLOCKED") => return error("WhatsApp does not let this number send messages"),
-        _ => return error("WhatsApp does not say that this number can send messages"),
+        Some("BLOCKED") => return error("WhatsApp has blocked this number from sending messages"),
+        _ => return error("WhatsApp did not report whether this number can send messages"),
     };
     let quality = match text("quality_rating") {
-        Some("YELLOW") => Some("WhatsApp rates the quality of its messages as medium"),
-        Some("RED") => Some("WhatsApp rates the quality of its messages as low"),
+        Some("YELLOW") => Some("WhatsApp rates the message quality as medium"),
+        Some("RED") => Some("WhatsApp rates the message quality as low"),
         _ => None,
     };
     let account = match (text("verified_name"), text("display_phone_number")) {
@@ -113,19 +113,19 @@ fn read_number(number: &Value) -> Health {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::providers::stand_in::{NOWHERE, Play, StandIn};
+    use crate::providers::test_server::{NOWHERE, Play, TestServer};
     use proptest::prelude::*;
     use reqwest::header::HeaderMap;
     use serde_json::json;
 
-    const WITHIN: Duration = Duration::from_secs(3);
+    const TIMEOUT: Duration = Duration::from_secs(3);
 
     async fn health(play: &Play) -> Health {
-        let stand_in = StandIn::playing(play).await;
-        let health = WhatsApp::new(Outside::new().unwrap(), stand_in.url.clone())
-            .health("106540352242922", &Secret::new("token-1"), WITHIN)
+        let test_server = TestServer::playing(play).await;
+        let health = WhatsApp::new(HttpClient::new().unwrap(), test_server.url.clone())
+            .health("106540352242922", &Secret::new("token-1"), TIMEOUT)
             .await;
-        let request = stand_in.request();
+        let request = test_server.request();
         assert_eq!(
             request.line,
             "GET /v23.0/106540352242922?fields=id,display_phone_number,verified_name,quality_rating,health_status \
@@ -147,34 +147,34 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_number_is_connected_while_it_can_send() {
+    async fn a_number_that_can_send_is_connected() {
         let limited = "WhatsApp limits the messages that this number can send";
-        let medium = "WhatsApp rates the quality of its messages as medium";
+        let medium = "WhatsApp rates the message quality as medium";
         for (can_send, quality, detail) in [
             ("AVAILABLE", "GREEN", None),
             ("AVAILABLE", "NA", None),
             ("AVAILABLE", "PURPLE", None),
             ("AVAILABLE", "YELLOW", Some(medium.to_owned())),
-            ("AVAILABLE", "RED", Some("WhatsApp rates the quality of its messages as low".to_owned())),
+            ("AVAILABLE", "RED", Some("WhatsApp rates the message quality as low".to_owned())),
             ("LIMITED", "GREEN", Some(limited.to_owned())),
             ("LIMITED", "YELLOW", Some(format!("{limited}; {medium}"))),
         ] {
             let connected = Health::Connected { account: "Acme (+1 555-0100)".to_owned(), detail };
-            let said = number(can_send, quality).to_string();
-            assert_eq!(health(&Play::json(200, &said)).await, connected, "{can_send} {quality}");
+            let body = number(can_send, quality).to_string();
+            assert_eq!(health(&Play::json(200, &body)).await, connected, "{can_send} {quality}");
         }
         for (can_send, detail) in [
-            ("BLOCKED", "WhatsApp does not let this number send messages"),
-            ("RESTING", "WhatsApp does not say that this number can send messages"),
+            ("BLOCKED", "WhatsApp has blocked this number from sending messages"),
+            ("RESTING", "WhatsApp did not report whether this number can send messages"),
         ] {
-            let said = number(can_send, "GREEN").to_string();
-            assert_eq!(health(&Play::json(200, &said)).await, error(detail), "{can_send}");
+            let body = number(can_send, "GREEN").to_string();
+            assert_eq!(health(&Play::json(200, &body)).await, error(detail), "{can_send}");
         }
         assert!(matches!(health(&Play::json(200, r#"{"id": "1"}"#)).await, Health::Error { .. }));
     }
 
     #[tokio::test]
-    async fn an_account_is_named_by_what_there_is() {
+    async fn an_account_is_named_by_its_name_or_number() {
         for (missing, account) in
             [(["verified_name", ""], "+1 555-0100"), (["display_phone_number", "verified_name"], "WhatsApp")]
         {
@@ -188,71 +188,71 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn every_error_code_has_its_meaning() {
+    async fn error_codes_map_to_statuses() {
         for (status, code, expected) in [
             (401, 190, Health::Expired),
             (400, 190, Health::Expired),
-            (403, 200, error("The token may not read this phone number")),
-            (404, 803, error("WhatsApp does not know this phone number id")),
-            (400, 4, BUSY),
-            (400, 17, BUSY),
-            (400, 80007, BUSY),
-            (429, 130_429, BUSY),
-            (400, 100, error("WhatsApp refused with its error 100")),
-            (500, 190, Health::Unavailable("WhatsApp failed")),
+            (403, 200, error("The token has no permission to read this phone number")),
+            (404, 803, error("WhatsApp has no phone number with this id")),
+            (400, 4, RATE_LIMITED),
+            (400, 17, RATE_LIMITED),
+            (400, 80007, RATE_LIMITED),
+            (429, 130_429, RATE_LIMITED),
+            (400, 100, error("WhatsApp returned error 100")),
+            (500, 190, Health::Unavailable("WhatsApp had a server error")),
         ] {
-            let said = json!({"error": {"message": "No.", "type": "OAuthException", "code": code,
+            let body = json!({"error": {"message": "No.", "type": "OAuthException", "code": code,
                 "error_subcode": 463, "fbtrace_id": "A1"}});
-            assert_eq!(health(&Play::json(status, &said.to_string())).await, expected, "{status} {code}");
+            assert_eq!(health(&Play::json(status, &body.to_string())).await, expected, "{status} {code}");
         }
     }
 
     #[tokio::test]
-    async fn without_an_answer_to_go_by_nothing_is_claimed() {
-        let said = number("AVAILABLE", "GREEN").to_string();
+    async fn an_unusable_response_is_unavailable() {
+        let body = number("AVAILABLE", "GREEN").to_string();
         for play in [
             Play::html(200),
             Play::html(404),
             Play::html(502),
-            Play::json(200, &said[..said.len() / 2]),
+            Play::json(200, &body[..body.len() / 2]),
             Play::json(200, "[]"),
             Play::json(429, r#"{"error": {"code": "many"}}"#),
             Play::nothing(),
-            Play::half(200, &said),
+            Play::half(200, &body),
             Play::redirect(),
-            Play::long(200, &said),
+            Play::long(200, &body),
         ] {
             let health = health(&play).await;
             assert!(matches!(health, Health::Unavailable(_)), "{health:?}");
         }
-        let nowhere = WhatsApp::new(Outside::new().unwrap(), NOWHERE.to_owned());
-        let unreached = nowhere.health("1", &Secret::new("token-1"), WITHIN).await;
+        let nowhere = WhatsApp::new(HttpClient::new().unwrap(), NOWHERE.to_owned());
+        let unreached = nowhere.health("1", &Secret::new("token-1"), TIMEOUT).await;
         assert_eq!(unreached, Health::Unavailable("WhatsApp did not answer"));
     }
 
     #[tokio::test]
-    async fn a_hang_ends_within_the_time_given() {
+    async fn a_hanging_request_times_out() {
         let before = tokio::time::Instant::now();
         assert_eq!(health(&Play::Hang).await, Health::Unavailable("WhatsApp did not answer"));
-        assert!((WITHIN..2 * WITHIN).contains(&before.elapsed()), "{:?}", before.elapsed());
+        assert!((TIMEOUT..2 * TIMEOUT).contains(&before.elapsed()), "{:?}", before.elapsed());
     }
 
     #[tokio::test]
-    async fn an_id_that_is_none_is_not_asked_about() {
-        let whatsapp = WhatsApp::new(Outside::new().unwrap(), NOWHERE.to_owned());
+    async fn a_malformed_id_is_an_error_without_a_request() {
+        let whatsapp = WhatsApp::new(HttpClient::new().unwrap(), NOWHERE.to_owned());
         for id in ["", "1/../2", "123456789012345678901", "٣", "1?"] {
-            let health = whatsapp.health(id, &Secret::new("token-1"), WITHIN).await;
+            let health = whatsapp.health(id, &Secret::new("token-1"), TIMEOUT).await;
             assert_eq!(health, error("The phone number id must be 1 to 20 digits"), "{id}");
         }
     }
 
     proptest! {
         #[test]
-        fn only_a_good_answer_means_connected(status in 200u16..600, can_send in "AVAILABLE|LIMITED|[A-Z]{0,9}") {
+        fn only_a_successful_response_means_connected(status in 200u16..600, can_send in "AVAILABLE|LIMITED|[A-Z]{0,9}") {
             let status = StatusCode::from_u16(status).unwrap();
             let body = number(&can_send, "GREEN").to_string().into();
             let connected = matches!(
-                judge(&Answer { status, headers: HeaderMap::default(), body }),
+                parse(&Response { status, headers: HeaderMap::default(), body }),
                 Health::Connected { .. }
             );
             prop_assert_eq!(connected, status.is_success() && matches!(&*can_send, "AVAILABLE" | "LIMITED"));

@@ -1,4 +1,4 @@
-//! X (API v2): how an account is connected, fresh tokens, the account itself, posts and their figures.
+//! X (API v2): authorization, tokens, accounts, posts and their metrics.
 
 use std::collections::HashMap;
 
@@ -9,86 +9,86 @@ use serde_json::{Value, json};
 use url::Url;
 use url::form_urlencoded;
 
-use super::client::{Answer, NoAnswer, Outside};
+use super::client::{HttpClient, RequestError, Response};
 use crate::config::Addresses;
 use crate::model::Metrics;
 use crate::secret::Secret;
 
-/// How long an access token lives where X does not say.
+/// The default lifetime of an access token, in seconds.
 const ACCESS_TOKEN_LIFE: u64 = 2 * 60 * 60;
-/// How much of X's own words is kept, in characters.
-const MAX_WORDS: usize = 200;
-/// What an account's owner is asked to allow: posting, figures, the account's name, and all that without them.
+/// The maximum length of an error message from X, in characters.
+const MAX_MESSAGE: usize = 200;
+/// The scopes to request: posting, metrics, the account's name, and access while the owner is away.
 const SCOPE: &str = "tweet.read tweet.write users.read offline.access";
-const UNREADABLE: Trouble = Trouble::Unknown("it could not be read");
+const UNREADABLE: XError = XError::Unknown("it could not be read");
 
-/// X, as one registered app sees it.
+/// A client for X's API, with the credentials of one app.
 #[derive(Clone, Debug)]
 pub struct X {
-    outside: Outside,
+    http: HttpClient,
     api_url: String,
     authorize_url: String,
     client_id: String,
     client_secret: Secret,
 }
 
-/// What an account's owner has granted.
+/// The tokens of an account.
 #[derive(Clone, Debug)]
 pub struct Tokens {
-    /// Opens the account until `expires_at`.
+    /// The access token, valid until `expires_at`.
     pub access: Secret,
-    /// Good for one refresh.
+    /// The refresh token, valid for one refresh.
     pub refresh: Secret,
-    /// When the access token is spent.
+    /// When the access token expires.
     pub expires_at: Timestamp,
 }
 
 /// An account on X.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 pub struct Account {
-    /// X's id, in digits.
+    /// The account's id at X, in digits.
     pub id: String,
-    /// The name that is shown.
+    /// The display name.
     pub name: String,
-    /// The name in addresses, without the @.
+    /// The username, without the @.
     pub username: String,
 }
 
-/// Why X did not do it.
+/// Why a request to X failed.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum Trouble {
-    /// 401: the token is spent or revoked.
-    #[error("X no longer accepts the connection")]
+pub enum XError {
+    /// 401: the token has expired or was revoked.
+    #[error("X no longer accepts the account's tokens")]
     Unauthorized,
-    /// 403: the account has posted this text before.
-    #[error("X has this text already and does not take it twice")]
+    /// 403: the account has already posted this text.
+    #[error("X rejected the text as a duplicate")]
     Duplicate,
-    /// 429: too many calls.
-    #[error("X takes no more calls for now")]
+    /// 429: too many requests.
+    #[error("X's rate limit is reached")]
     Limited {
-        /// When X takes calls again, where it says so.
+        /// When X accepts requests again, if known.
         until: Option<Timestamp>,
     },
-    /// Another 4xx, with X's own words: at most 200 characters, no control characters.
-    #[error("X refused: {0}")]
+    /// Another 4xx, with X's own message: at most 200 characters, no control characters.
+    #[error("X rejected the request: {0}")]
     Refused(String),
     /// Nothing was sent.
     #[error("X could not be reached")]
     Unreached,
-    /// It was sent, and X may have done it.
-    #[error("X gave no usable answer: {0}")]
+    /// The request was sent, and X may have carried it out.
+    #[error("X's response was unusable: {0}")]
     Unknown(&'static str),
 }
 
 impl X {
-    /// X at these addresses, for the app with these credentials.
-    pub fn new(outside: Outside, addresses: &Addresses, client_id: String, client_secret: Secret) -> Self {
+    /// A client for X at these addresses, with the credentials of an app.
+    pub fn new(http: HttpClient, addresses: &Addresses, client_id: String, client_secret: Secret) -> Self {
         let (api_url, authorize_url) = (addresses.x.clone(), addresses.x_authorize.clone());
-        Self { outside, api_url, authorize_url, client_id, client_secret }
+        Self { http, api_url, authorize_url, client_id, client_secret }
     }
 
-    /// Where an account's owner is sent, to connect it. X sends them back to `redirect_uri` with `state` and a code;
-    /// `challenge` is the S256 of the verifier that the code is exchanged with (RFC 7636).
+    /// The URL of X's consent page. X redirects the account's owner back to `redirect_uri` with `state` and a code.
+    /// `challenge` is the S256 challenge of the verifier for the code exchange (RFC 7636).
     pub fn authorize_url(&self, redirect_uri: &str, state: &str, challenge: &str) -> String {
         let query = form_urlencoded::Serializer::new(String::new())
             .append_pair("response_type", "code")
@@ -102,168 +102,164 @@ impl X {
         format!("{}?{query}", self.authorize_url)
     }
 
-    /// A post's public address.
+    /// The public URL of a post.
     pub fn post_url(username: &str, id: &str) -> String {
         format!("https://x.com/{username}/status/{id}")
     }
 
-    /// Posts `text`; gives X's id of the post. After `Unknown` the post may be there.
-    pub async fn post(&self, access: &Secret, text: &str) -> Result<String, Trouble> {
+    /// Posts `text` and returns X's id of the post. After `Unknown` the post may have been published.
+    pub async fn post(&self, access: &Secret, text: &str) -> Result<String, XError> {
         let url = format!("{}/2/tweets", self.api_url);
-        let request = self.outside.post(&url).bearer_auth(access.expose()).json(&json!({ "text": text }));
-        let posted = settle(&self.send(request).await?)?;
-        let id = posted.pointer("/data/id").and_then(Value::as_str).filter(|id| is_id(id));
+        let request = self.http.post(&url).bearer_auth(access.expose()).json(&json!({ "text": text }));
+        let body = parse(&self.send(request).await?)?;
+        let id = body.pointer("/data/id").and_then(Value::as_str).filter(|id| is_id(id));
         id.map(str::to_owned).ok_or(UNREADABLE)
     }
 
-    /// The figures of 1 to 100 posts of the token's owner, in one call. What X does not know, or cannot be an id of
-    /// X's, is left out.
-    pub async fn metrics(
-        &self,
-        access: &Secret,
-        ids: &[String],
-    ) -> Result<HashMap<String, Metrics>, Trouble> {
+    /// The metrics of 1 to 100 posts of the token's owner, in one request. The result omits ids that are malformed or
+    /// unknown to X.
+    pub async fn metrics(&self, access: &Secret, ids: &[String]) -> Result<HashMap<String, Metrics>, XError> {
         let ids: Vec<_> = ids.iter().map(String::as_str).filter(|id| is_id(id)).collect();
         if ids.is_empty() {
             return Ok(HashMap::new());
         }
         let (api_url, ids) = (&self.api_url, ids.join(","));
         let url = format!("{api_url}/2/tweets?ids={ids}&tweet.fields=public_metrics,non_public_metrics");
-        let answer = settle(&self.send(self.outside.get(&url).bearer_auth(access.expose())).await?)?;
-        match (answer.get("data"), answer.get("errors")) {
-            (Some(Value::Array(posts)), _) => Ok(posts.iter().filter_map(read_metrics).collect()),
+        let body = parse(&self.send(self.http.get(&url).bearer_auth(access.expose())).await?)?;
+        match (body.get("data"), body.get("errors")) {
+            (Some(Value::Array(posts)), _) => Ok(posts.iter().filter_map(parse_metrics).collect()),
             (None | Some(Value::Null), Some(_)) => Ok(HashMap::new()),
             _ => Err(UNREADABLE),
         }
     }
 
     /// The account of the token's owner.
-    pub async fn account(&self, access: &Secret) -> Result<Account, Trouble> {
+    pub async fn account(&self, access: &Secret) -> Result<Account, XError> {
         let url = format!("{}/2/users/me", self.api_url);
-        let mut answer = settle(&self.send(self.outside.get(&url).bearer_auth(access.expose())).await?)?;
-        let account = answer.get_mut("data").map(Value::take).unwrap_or_default();
+        let mut body = parse(&self.send(self.http.get(&url).bearer_auth(access.expose())).await?)?;
+        let account = body.get_mut("data").map(Value::take).unwrap_or_default();
         let account: Account = serde_json::from_value(account).map_err(|_| UNREADABLE)?;
-        // Both become parts of addresses.
+        // Id and username become parts of URLs.
         let in_username = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'_';
-        let sound =
+        let is_valid =
             is_id(&account.id) && !account.username.is_empty() && account.username.bytes().all(in_username);
-        if sound { Ok(account) } else { Err(UNREADABLE) }
+        if is_valid { Ok(account) } else { Err(UNREADABLE) }
     }
 
-    /// The origin of that page, for a policy that lets a form lead there.
+    /// The origin of X's consent page, for the `form-action` directive of a content security policy.
     pub fn authorize_origin(&self) -> String {
         Url::parse(&self.authorize_url)
             .map_or_else(|_| String::new(), |url| url.origin().ascii_serialization())
     }
 
-    /// Exchanges the code that X sent back for the account's first tokens; it lives for 30 seconds. `Unauthorized`
-    /// says that it is spent, too old, or of another redirect address or verifier.
+    /// Exchanges the code from X's redirect, which is valid for 30 seconds, for the account's first tokens. `Unauthorized`
+    /// means that the code was used, has expired, or belongs to another redirect URI or verifier.
     pub async fn exchange(
         &self,
         code: &str,
         redirect_uri: &str,
         verifier: &Secret,
         now: Timestamp,
-    ) -> Result<Tokens, Trouble> {
+    ) -> Result<Tokens, XError> {
         let form = [
             ("grant_type", "authorization_code"),
             ("code", code),
             ("redirect_uri", redirect_uri),
             ("code_verifier", verifier.expose()),
         ];
-        let granted = self.grant(&form).await?;
-        let refresh = token(&granted, "refresh_token").ok_or(UNREADABLE)?;
-        tokens(&granted, refresh, now)
+        let grant = self.grant(&form).await?;
+        let refresh = token(&grant, "refresh_token").ok_or(UNREADABLE)?;
+        tokens(&grant, refresh, now)
     }
 
-    /// Exchanges a refresh token for new tokens; the old one is spent. `Unauthorized` says that it was spent or
-    /// revoked before, and only the account's owner can connect it again.
-    pub async fn refresh(&self, refresh: &Secret, now: Timestamp) -> Result<Tokens, Trouble> {
+    /// Exchanges a refresh token, which can be used once, for new tokens. `Unauthorized` means that it was used or
+    /// revoked before, so the account's owner must connect it again.
+    pub async fn refresh(&self, refresh: &Secret, now: Timestamp) -> Result<Tokens, XError> {
         let form = [("grant_type", "refresh_token"), ("refresh_token", refresh.expose())];
-        let granted = self.grant(&form).await?;
-        tokens(&granted, token(&granted, "refresh_token").unwrap_or_else(|| refresh.clone()), now)
+        let grant = self.grant(&form).await?;
+        tokens(&grant, token(&grant, "refresh_token").unwrap_or_else(|| refresh.clone()), now)
     }
 
-    /// What the token endpoint grants for `form`.
-    async fn grant(&self, form: &[(&str, &str)]) -> Result<Value, Trouble> {
+    /// Sends `form` to the token endpoint and returns the response's JSON.
+    async fn grant(&self, form: &[(&str, &str)]) -> Result<Value, XError> {
         let url = format!("{}/2/oauth2/token", self.api_url);
-        let request = self.outside.post(&url).basic_auth(&self.client_id, Some(self.client_secret.expose()));
-        let answer = self.send(request.form(form)).await?;
-        // Here a 401 may also mean that the app's own credentials are wrong, which no new connection would mend.
-        if matches!(answer.status, StatusCode::BAD_REQUEST | StatusCode::UNAUTHORIZED) {
-            let said = read(&answer);
-            return Err(match said.get("error").and_then(Value::as_str) {
-                Some("invalid_grant" | "invalid_request") => Trouble::Unauthorized,
-                _ => refused(&answer, &said),
+        let request = self.http.post(&url).basic_auth(&self.client_id, Some(self.client_secret.expose()));
+        let response = self.send(request.form(form)).await?;
+        // At this endpoint a 401 may also mean that the app's credentials are wrong, which reconnecting would not fix.
+        if matches!(response.status, StatusCode::BAD_REQUEST | StatusCode::UNAUTHORIZED) {
+            let body = json_body(&response);
+            return Err(match body.get("error").and_then(Value::as_str) {
+                Some("invalid_grant" | "invalid_request") => XError::Unauthorized,
+                _ => refused(&response, &body),
             });
         }
-        settle(&answer)
+        parse(&response)
     }
 
-    async fn send(&self, request: RequestBuilder) -> Result<Answer, Trouble> {
-        self.outside.send(request).await.map_err(|none| match none {
-            NoAnswer::Unreached => Trouble::Unreached,
-            NoAnswer::Lost => Trouble::Unknown("it did not come whole or in time"),
-            NoAnswer::TooLong => Trouble::Unknown("it was too long"),
+    async fn send(&self, request: RequestBuilder) -> Result<Response, XError> {
+        self.http.send(request).await.map_err(|error| match error {
+            RequestError::Unreached => XError::Unreached,
+            RequestError::Lost => XError::Unknown("it was incomplete or too late"),
+            RequestError::TooLong => XError::Unknown("it was too long"),
         })
     }
 }
 
-/// A token of a grant; `None` where there is none.
-fn token(granted: &Value, name: &str) -> Option<Secret> {
-    granted.get(name).and_then(Value::as_str).filter(|token| !token.is_empty()).map(Secret::new)
+/// The token with this name in a grant; `None` if it is missing or empty.
+fn token(grant: &Value, name: &str) -> Option<Secret> {
+    grant.get(name).and_then(Value::as_str).filter(|token| !token.is_empty()).map(Secret::new)
 }
 
-fn tokens(granted: &Value, refresh: Secret, now: Timestamp) -> Result<Tokens, Trouble> {
-    let life = granted.get("expires_in").and_then(Value::as_u64).unwrap_or(ACCESS_TOKEN_LIFE);
+fn tokens(grant: &Value, refresh: Secret, now: Timestamp) -> Result<Tokens, XError> {
+    let life = grant.get("expires_in").and_then(Value::as_u64).unwrap_or(ACCESS_TOKEN_LIFE);
     let life = SignedDuration::from_secs(i64::try_from(life).unwrap_or(i64::MAX));
     Ok(Tokens {
-        access: token(granted, "access_token").ok_or(UNREADABLE)?,
+        access: token(grant, "access_token").ok_or(UNREADABLE)?,
         refresh,
         expires_at: now.checked_add(life).unwrap_or(Timestamp::MAX),
     })
 }
 
-/// What a 2xx says, or the trouble that any other answer means.
-fn settle(answer: &Answer) -> Result<Value, Trouble> {
-    let said = read(answer);
-    match answer.status.as_u16() {
-        200..300 if said.is_object() => Ok(said),
+/// The JSON object of a successful response, or the error that the response stands for.
+fn parse(response: &Response) -> Result<Value, XError> {
+    let body = json_body(response);
+    match response.status.as_u16() {
+        200..300 if body.is_object() => Ok(body),
         200..300 => Err(UNREADABLE),
-        401 => Err(Trouble::Unauthorized),
-        403 if speaks_of_duplicate(&said) => Err(Trouble::Duplicate),
-        429 => Err(Trouble::Limited { until: reset(answer) }),
-        400..500 => Err(refused(answer, &said)),
-        500.. => Err(Trouble::Unknown("X failed")),
-        _ => Err(Trouble::Unknown("it was neither yes nor no")),
+        401 => Err(XError::Unauthorized),
+        403 if reports_duplicate(&body) => Err(XError::Duplicate),
+        429 => Err(XError::Limited { until: rate_limit_reset(response) }),
+        400..500 => Err(refused(response, &body)),
+        500.. => Err(XError::Unknown("it was a server error")),
+        _ => Err(XError::Unknown("its status was unexpected")),
     }
 }
 
-/// The body as JSON; null where it is none.
-fn read(answer: &Answer) -> Value {
-    serde_json::from_slice(&answer.body).unwrap_or_default()
+/// The body as JSON; null if it is not JSON.
+fn json_body(response: &Response) -> Value {
+    serde_json::from_slice(&response.body).unwrap_or_default()
 }
 
-fn speaks_of_duplicate(said: &Value) -> bool {
-    let detail = said.get("detail").and_then(Value::as_str).unwrap_or_default();
+fn reports_duplicate(body: &Value) -> bool {
+    let detail = body.get("detail").and_then(Value::as_str).unwrap_or_default();
     detail.to_ascii_lowercase().contains("duplicate")
 }
 
-fn reset(answer: &Answer) -> Option<Timestamp> {
-    let seconds = answer.headers.get("x-rate-limit-reset")?.to_str().ok()?.parse().ok()?;
+fn rate_limit_reset(response: &Response) -> Option<Timestamp> {
+    let seconds = response.headers.get("x-rate-limit-reset")?.to_str().ok()?.parse().ok()?;
     Timestamp::from_second(seconds).ok()
 }
 
-/// X's words for people: a problem's title and detail, or those of an OAuth error.
-fn refused(answer: &Answer, said: &Value) -> Trouble {
-    let words =
-        ["title", "detail", "error", "error_description"].map(|name| said.get(name).and_then(Value::as_str));
-    let words: Vec<_> = words.into_iter().flatten().collect();
-    let words = if words.is_empty() { answer.status.to_string() } else { words.join(": ") };
-    Trouble::Refused(words.chars().filter(|c| !c.is_control()).take(MAX_WORDS).collect())
+/// The error with X's own message: the title and detail of a problem, or the code and description of an OAuth error.
+fn refused(response: &Response, body: &Value) -> XError {
+    let parts =
+        ["title", "detail", "error", "error_description"].map(|name| body.get(name).and_then(Value::as_str));
+    let parts: Vec<_> = parts.into_iter().flatten().collect();
+    let message = if parts.is_empty() { response.status.to_string() } else { parts.join(": ") };
+    XError::Refused(message.chars().filter(|c| !c.is_control()).take(MAX_MESSAGE).collect())
 }
 
-fn read_metrics(post: &Value) -> Option<(String, Metrics)> {
+fn parse_metrics(post: &Value) -> Option<(String, Metrics)> {
     let id = post.get("id")?.as_str()?.to_owned();
     let count = |group: &str, name: &str| post.get(group)?.get(name)?.as_u64();
     let public = |name| count("public_metrics", name);
@@ -283,7 +279,7 @@ fn is_id(id: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::providers::stand_in::{NOWHERE, Play, Request, StandIn};
+    use crate::providers::test_server::{NOWHERE, Play, Request, TestServer};
     use proptest::prelude::*;
     use reqwest::header::{HeaderMap, HeaderValue};
 
@@ -299,17 +295,17 @@ mod tests {
 
     fn x(url: &str) -> X {
         let addresses = Addresses { x: url.to_owned(), ..Addresses::default() };
-        X::new(Outside::new().unwrap(), &addresses, "client".to_owned(), Secret::new("s3cret"))
+        X::new(HttpClient::new().unwrap(), &addresses, "client".to_owned(), Secret::new("s3cret"))
     }
 
     fn access() -> Secret {
         Secret::new("access-1")
     }
 
-    async fn posted(play: &Play) -> Result<String, Trouble> {
-        let stand_in = StandIn::playing(play).await;
-        let result = x(&stand_in.url).post(&access(), TEXT).await;
-        let request = stand_in.request();
+    async fn post_result(play: &Play) -> Result<String, XError> {
+        let test_server = TestServer::playing(play).await;
+        let result = x(&test_server.url).post(&access(), TEXT).await;
+        let request = test_server.request();
         assert_eq!(request.line, "POST /2/tweets HTTP/1.1");
         assert_eq!(request.header("authorization"), "Bearer access-1");
         assert_eq!(request.header("content-type"), "application/json");
@@ -317,114 +313,118 @@ mod tests {
         result
     }
 
-    fn assert_reads(request: &Request, target: &str) {
+    fn assert_get_request(request: &Request, target: &str) {
         assert_eq!(request.line, format!("GET {target} HTTP/1.1"));
         assert_eq!(request.header("authorization"), "Bearer access-1");
         assert_eq!(request.body, "");
     }
 
-    async fn measured(play: &Play) -> Result<HashMap<String, Metrics>, Trouble> {
-        let stand_in = StandIn::playing(play).await;
+    async fn metrics_result(play: &Play) -> Result<HashMap<String, Metrics>, XError> {
+        let test_server = TestServer::playing(play).await;
         let ids =
             ["7", "12345678901234567890", "no&id", "", "123456789012345678901", "٣", "8"].map(str::to_owned);
-        let result = x(&stand_in.url).metrics(&access(), &ids).await;
-        assert_reads(
-            &stand_in.request(),
+        let result = x(&test_server.url).metrics(&access(), &ids).await;
+        assert_get_request(
+            &test_server.request(),
             "/2/tweets?ids=7,12345678901234567890,8&tweet.fields=public_metrics,non_public_metrics",
         );
         result
     }
 
-    async fn introduced(play: &Play) -> Result<Account, Trouble> {
-        let stand_in = StandIn::playing(play).await;
-        let result = x(&stand_in.url).account(&access()).await;
-        assert_reads(&stand_in.request(), "/2/users/me");
+    async fn account_result(play: &Play) -> Result<Account, XError> {
+        let test_server = TestServer::playing(play).await;
+        let result = x(&test_server.url).account(&access()).await;
+        assert_get_request(&test_server.request(), "/2/users/me");
         result
     }
 
-    fn assert_asks_for_tokens(request: &Request, form: &str) {
+    fn assert_token_request(request: &Request, form: &str) {
         assert_eq!(request.line, "POST /2/oauth2/token HTTP/1.1");
         assert_eq!(request.header("authorization"), "Basic Y2xpZW50OnMzY3JldA==");
         assert_eq!(request.header("content-type"), "application/x-www-form-urlencoded");
         assert_eq!(request.body, form);
     }
 
-    async fn exchanged(play: &Play) -> Result<Tokens, Trouble> {
-        let stand_in = StandIn::playing(play).await;
+    async fn exchange_result(play: &Play) -> Result<Tokens, XError> {
+        let test_server = TestServer::playing(play).await;
         let verifier = Secret::new("verifier-._~1");
-        let result = x(&stand_in.url).exchange("code+1/=&", CALLBACK, &verifier, NOW).await;
-        assert_asks_for_tokens(
-            &stand_in.request(),
+        let result = x(&test_server.url).exchange("code+1/=&", CALLBACK, &verifier, NOW).await;
+        assert_token_request(
+            &test_server.request(),
             "grant_type=authorization_code&code=code%2B1%2F%3D%26&redirect_uri=https%3A%2F%2Frolecall.example\
              %2Fx%2Fcallback&code_verifier=verifier-._%7E1",
         );
         result
     }
 
-    async fn refreshed(play: &Play) -> Result<Tokens, Trouble> {
-        let stand_in = StandIn::playing(play).await;
-        let result = x(&stand_in.url).refresh(&Secret::new("refresh+1/="), NOW).await;
+    async fn refresh_result(play: &Play) -> Result<Tokens, XError> {
+        let test_server = TestServer::playing(play).await;
+        let result = x(&test_server.url).refresh(&Secret::new("refresh+1/="), NOW).await;
         let form = "grant_type=refresh_token&refresh_token=refresh%2B1%2F%3D";
-        assert_asks_for_tokens(&stand_in.request(), form);
+        assert_token_request(&test_server.request(), form);
         result
     }
 
-    /// The trouble that each of the five calls has with the same answer.
-    async fn troubles(play: &Play) -> [Option<Trouble>; 5] {
+    /// The errors of the five requests for the same response.
+    async fn errors(play: &Play) -> [Option<XError>; 5] {
         [
-            posted(play).await.err(),
-            measured(play).await.err(),
-            introduced(play).await.err(),
-            refreshed(play).await.err(),
-            exchanged(play).await.err(),
+            post_result(play).await.err(),
+            metrics_result(play).await.err(),
+            account_result(play).await.err(),
+            refresh_result(play).await.err(),
+            exchange_result(play).await.err(),
         ]
     }
 
-    /// Access token, refresh token, and the access token's life in seconds.
-    fn shown(Tokens { access, refresh, expires_at }: &Tokens) -> (&str, &str, i64) {
+    /// The access token, the refresh token, and the access token's lifetime in seconds.
+    fn parts(Tokens { access, refresh, expires_at }: &Tokens) -> (&str, &str, i64) {
         (access.expose(), refresh.expose(), expires_at.as_second() - NOW.as_second())
     }
 
     #[test]
-    fn an_owner_is_asked_with_every_parameter_and_may_inject_none() {
+    fn the_consent_url_has_every_parameter_and_encodes_their_values() {
         let query = "?response_type=code&client_id=client&redirect_uri=https%3A%2F%2Frolecall.example%2Fx%2Fcallback\
             &scope=tweet.read+tweet.write+users.read+offline.access&state=st%26ate%3D1%2B%23&code_challenge=chal-_1\
             &code_challenge_method=S256";
-        let asked = |x: &X| x.authorize_url(CALLBACK, "st&ate=1+#", "chal-_1");
-        assert_eq!(asked(&x(NOWHERE)), format!("https://x.com/i/oauth2/authorize{query}"));
+        let url = |x: &X| x.authorize_url(CALLBACK, "st&ate=1+#", "chal-_1");
+        assert_eq!(url(&x(NOWHERE)), format!("https://x.com/i/oauth2/authorize{query}"));
         let elsewhere = X { authorize_url: "http://127.0.0.1:1/authorize".to_owned(), ..x(NOWHERE) };
-        assert_eq!(asked(&elsewhere), format!("http://127.0.0.1:1/authorize{query}"));
+        assert_eq!(url(&elsewhere), format!("http://127.0.0.1:1/authorize{query}"));
     }
 
     #[tokio::test]
-    async fn a_code_gives_both_tokens_or_none() {
-        let tokens = exchanged(&Play::json(200, GRANTED)).await.unwrap();
-        assert_eq!(shown(&tokens), ("access-2", "refresh-2", 7200));
+    async fn a_code_is_exchanged_for_both_tokens_or_none() {
+        let tokens = exchange_result(&Play::json(200, GRANTED)).await.unwrap();
+        assert_eq!(parts(&tokens), ("access-2", "refresh-2", 7200));
         let without_life = r#"{"access_token": "a", "refresh_token": "r"}"#;
-        assert_eq!(shown(&exchanged(&Play::json(200, without_life)).await.unwrap()), ("a", "r", 7200));
-        for half in [
+        assert_eq!(parts(&exchange_result(&Play::json(200, without_life)).await.unwrap()), ("a", "r", 7200));
+        for incomplete in [
             r#"{"access_token": "a"}"#,
             r#"{"access_token": "a", "refresh_token": ""}"#,
             r#"{"refresh_token": "r"}"#,
             r#"{"access_token": "", "refresh_token": "r"}"#,
             r#"{"access_token": 1, "refresh_token": 2}"#,
         ] {
-            assert_eq!(exchanged(&Play::json(200, half)).await.err(), Some(UNREADABLE), "{half}");
+            assert_eq!(
+                exchange_result(&Play::json(200, incomplete)).await.err(),
+                Some(UNREADABLE),
+                "{incomplete}"
+            );
         }
     }
 
     #[tokio::test]
-    async fn a_post_gets_the_id_that_x_gives_it() {
-        assert_eq!(posted(&Play::json(201, POSTED)).await, Ok("1900000000000000001".to_owned()));
+    async fn posting_returns_the_id_from_x() {
+        assert_eq!(post_result(&Play::json(201, POSTED)).await, Ok("1900000000000000001".to_owned()));
         assert_eq!(X::post_url("acme_jobs", "19"), "https://x.com/acme_jobs/status/19");
         for id in [r#""""#, r#""1/../2""#, r#""123456789012345678901""#, "19", "null"] {
             let body = format!(r#"{{"data": {{"id": {id}, "text": "..."}}}}"#);
-            assert_eq!(posted(&Play::json(201, &body)).await, Err(UNREADABLE), "{id}");
+            assert_eq!(post_result(&Play::json(201, &body)).await, Err(UNREADABLE), "{id}");
         }
     }
 
     #[tokio::test]
-    async fn figures_are_read_in_their_older_and_newer_form() {
+    async fn metrics_are_read_in_their_old_and_new_format() {
         let body = r#"{"data": [
             {"id": "7", "text": "new", "non_public_metrics": {"url_link_clicks": 5, "impression_count": 9},
              "public_metrics": {"like_count": 4, "repost_count": 3, "reply_count": 2, "quote_count": 1}},
@@ -435,78 +435,83 @@ mod tests {
         let new = Metrics { likes: Some(4), reposts: Some(3), replies: Some(2), link_clicks: Some(5) };
         let old = Metrics { likes: Some(1), reposts: Some(0), replies: None, link_clicks: None };
         let expected = HashMap::from([("7".to_owned(), new), ("8".to_owned(), old)]);
-        assert_eq!(measured(&Play::json(200, body)).await, Ok(expected));
+        assert_eq!(metrics_result(&Play::json(200, body)).await, Ok(expected));
         for all_deleted in
             [r#"{"errors": [{"value": "7"}]}"#, r#"{"data": null, "errors": []}"#, r#"{"data": []}"#]
         {
-            assert_eq!(measured(&Play::json(200, all_deleted)).await, Ok(HashMap::new()), "{all_deleted}");
+            assert_eq!(
+                metrics_result(&Play::json(200, all_deleted)).await,
+                Ok(HashMap::new()),
+                "{all_deleted}"
+            );
         }
-        assert_eq!(measured(&Play::json(200, "{}")).await, Err(UNREADABLE));
-        let unasked = x(NOWHERE).metrics(&access(), &["no id".to_owned()]).await;
-        assert_eq!(unasked, Ok(HashMap::new()));
+        assert_eq!(metrics_result(&Play::json(200, "{}")).await, Err(UNREADABLE));
+        let unsent = x(NOWHERE).metrics(&access(), &["no id".to_owned()]).await;
+        assert_eq!(unsent, Ok(HashMap::new()));
     }
 
     #[tokio::test]
-    async fn an_account_has_an_id_and_a_username_fit_for_addresses() {
-        let account = introduced(&Play::json(200, ME)).await.unwrap();
+    async fn an_account_needs_an_id_and_a_username_that_are_safe_in_urls() {
+        let account = account_result(&Play::json(200, ME)).await.unwrap();
         assert_eq!((account.id.as_str(), account.name.as_str()), ("42", "Acme 🦀"));
         assert_eq!(account.username, "acme_jobs");
-        for (good, bad) in
+        for (valid, invalid) in
             [("42", "4/2"), ("acme_jobs", ""), ("acme_jobs", "acme/../x"), ("username", "user")]
         {
-            let body = ME.replace(good, bad);
-            assert_eq!(introduced(&Play::json(200, &body)).await, Err(UNREADABLE), "{body}");
+            let body = ME.replace(valid, invalid);
+            assert_eq!(account_result(&Play::json(200, &body)).await, Err(UNREADABLE), "{body}");
         }
     }
 
     #[tokio::test]
-    async fn a_refresh_gives_both_tokens_and_keeps_what_x_leaves_out() {
-        let given = async |body: &str| {
-            let tokens = refreshed(&Play::json(200, body)).await?;
-            let (access, refresh, life) = shown(&tokens);
+    async fn a_refresh_keeps_the_refresh_token_if_x_sends_no_new_one() {
+        let refreshed = async |body: &str| {
+            let tokens = refresh_result(&Play::json(200, body)).await?;
+            let (access, refresh, life) = parts(&tokens);
             Ok((access.to_owned(), refresh.to_owned(), life))
         };
         let tokens = |refresh: &str, life| Ok(("access-2".to_owned(), refresh.to_owned(), life));
         let without_refresh = GRANTED.replace(r#""refresh_token": "refresh-2","#, "");
-        assert_eq!(given(GRANTED).await, tokens("refresh-2", 7200));
-        assert_eq!(given(&without_refresh).await, tokens("refresh+1/=", 7200));
+        assert_eq!(refreshed(GRANTED).await, tokens("refresh-2", 7200));
+        assert_eq!(refreshed(&without_refresh).await, tokens("refresh+1/=", 7200));
         assert_eq!(
-            given(r#"{"access_token": "access-2", "refresh_token": ""}"#).await,
+            refreshed(r#"{"access_token": "access-2", "refresh_token": ""}"#).await,
             tokens("refresh+1/=", 7200)
         );
         let forever = GRANTED.replace("7200", &u64::MAX.to_string());
         let to_the_end = Timestamp::MAX.as_second() - NOW.as_second();
-        assert_eq!(given(&forever).await, tokens("refresh-2", to_the_end));
-        assert_eq!(given(r#"{"refresh_token": "refresh-2"}"#).await, Err(UNREADABLE));
+        assert_eq!(refreshed(&forever).await, tokens("refresh-2", to_the_end));
+        assert_eq!(refreshed(r#"{"refresh_token": "refresh-2"}"#).await, Err(UNREADABLE));
     }
 
     #[tokio::test]
-    async fn a_spent_token_is_unauthorized() {
+    async fn an_invalid_token_is_unauthorized() {
         let problem =
             r#"{"title": "Unauthorized", "type": "about:blank", "status": 401, "detail": "Unauthorized"}"#;
-        let refused = Trouble::Refused("Unauthorized: Unauthorized".to_owned());
-        let [post, metrics, account, refresh, exchange] = troubles(&Play::json(401, problem)).await;
-        assert_eq!([post, metrics, account], [const { Some(Trouble::Unauthorized) }; 3]);
-        assert_eq!([refresh, exchange], [Some(refused.clone()), Some(refused)], "the app itself was refused");
+        let refused = XError::Refused("Unauthorized: Unauthorized".to_owned());
+        let [of_post, of_metrics, of_account, of_refresh, of_exchange] =
+            errors(&Play::json(401, problem)).await;
+        assert_eq!([of_post, of_metrics, of_account], [const { Some(XError::Unauthorized) }; 3]);
+        assert_eq!([of_refresh, of_exchange], [Some(refused.clone()), Some(refused)], "the app was rejected");
         for (status, error) in [(400, "invalid_request"), (400, "invalid_grant"), (401, "invalid_grant")] {
             let body = format!(r#"{{"error": "{error}", "error_description": "the token was invalid"}}"#);
             let play = Play::json(status, &body);
-            for met in [refreshed(&play).await, exchanged(&play).await] {
-                assert_eq!(met.err(), Some(Trouble::Unauthorized), "{error}");
+            for result in [refresh_result(&play).await, exchange_result(&play).await] {
+                assert_eq!(result.err(), Some(XError::Unauthorized), "{error}");
             }
         }
         let body =
             r#"{"error": "unauthorized_client", "error_description": "Missing valid authorization header"}"#;
         let expected = "unauthorized_client: Missing valid authorization header".to_owned();
-        assert_eq!(refreshed(&Play::json(401, body)).await.err(), Some(Trouble::Refused(expected)));
+        assert_eq!(refresh_result(&Play::json(401, body)).await.err(), Some(XError::Refused(expected)));
     }
 
     #[tokio::test]
-    async fn a_refusal_says_what_x_says() {
+    async fn a_rejection_has_the_message_from_x() {
         let duplicate = r#"{"title": "Forbidden", "status": 403, "type": "about:blank",
             "detail": "You are not allowed to create a Tweet with duplicate content."}"#;
-        assert_eq!(posted(&Play::json(403, duplicate)).await, Err(Trouble::Duplicate));
-        for (status, body, words) in [
+        assert_eq!(post_result(&Play::json(403, duplicate)).await, Err(XError::Duplicate));
+        for (status, body, message) in [
             (
                 403,
                 r#"{"title": "Forbidden", "detail": "Not permitted.", "status": 403}"#,
@@ -517,60 +522,60 @@ mod tests {
             (404, "", "404 Not Found"),
             (403, "<html>duplicate</html>", "403 Forbidden"),
         ] {
-            for met in troubles(&Play::json(status, body)).await {
-                assert_eq!(met, Some(Trouble::Refused(words.to_owned())));
+            for error in errors(&Play::json(status, body)).await {
+                assert_eq!(error, Some(XError::Refused(message.to_owned())));
             }
         }
     }
 
     #[tokio::test]
-    async fn every_fault_is_told_apart_on_every_call() {
-        let limited = |headers: &str| Play::answer(429, headers, r#"{"title": "Too Many Requests"}"#);
+    async fn every_request_distinguishes_all_faults() {
+        let limited = |headers: &str| Play::response(429, headers, r#"{"title": "Too Many Requests"}"#);
         let until = Some(Timestamp::constant(1_800_000_900, 0));
-        for (play, trouble) in [
-            (limited("x-rate-limit-reset: 1800000900\r\n"), Trouble::Limited { until }),
-            (limited(""), Trouble::Limited { until: None }),
-            (limited("x-rate-limit-reset: soon\r\n"), Trouble::Limited { until: None }),
-            (limited("x-rate-limit-reset: 9223372036854775807\r\n"), Trouble::Limited { until: None }),
-            (Play::json(500, POSTED), Trouble::Unknown("X failed")),
-            (Play::html(503), Trouble::Unknown("X failed")),
+        for (play, expected) in [
+            (limited("x-rate-limit-reset: 1800000900\r\n"), XError::Limited { until }),
+            (limited(""), XError::Limited { until: None }),
+            (limited("x-rate-limit-reset: soon\r\n"), XError::Limited { until: None }),
+            (limited("x-rate-limit-reset: 9223372036854775807\r\n"), XError::Limited { until: None }),
+            (Play::json(500, POSTED), XError::Unknown("it was a server error")),
+            (Play::html(503), XError::Unknown("it was a server error")),
             (Play::html(200), UNREADABLE),
             (Play::json(200, ""), UNREADABLE),
             (Play::json(200, r#"{"data": {"id": "19"#), UNREADABLE),
             (Play::json(200, "[]"), UNREADABLE),
-            (Play::nothing(), Trouble::Unknown("it did not come whole or in time")),
-            (Play::half(200, POSTED), Trouble::Unknown("it did not come whole or in time")),
-            (Play::redirect(), Trouble::Unknown("it was neither yes nor no")),
-            (Play::long(200, POSTED), Trouble::Unknown("it was too long")),
+            (Play::nothing(), XError::Unknown("it was incomplete or too late")),
+            (Play::half(200, POSTED), XError::Unknown("it was incomplete or too late")),
+            (Play::redirect(), XError::Unknown("its status was unexpected")),
+            (Play::long(200, POSTED), XError::Unknown("it was too long")),
         ] {
-            for met in troubles(&play).await {
-                assert_eq!(met.as_ref(), Some(&trouble));
+            for error in errors(&play).await {
+                assert_eq!(error.as_ref(), Some(&expected));
             }
         }
     }
 
     #[tokio::test]
-    async fn a_hang_ends_and_leaves_open_what_was_done() {
-        assert_eq!(posted(&Play::Hang).await, Err(Trouble::Unknown("it did not come whole or in time")));
+    async fn a_hanging_request_times_out_with_an_unknown_outcome() {
+        assert_eq!(post_result(&Play::Hang).await, Err(XError::Unknown("it was incomplete or too late")));
     }
 
     #[tokio::test]
-    async fn nothing_is_sent_to_nobody_nor_with_a_token_that_is_none() {
-        assert_eq!(x(NOWHERE).post(&access(), TEXT).await, Err(Trouble::Unreached));
-        let stand_in = StandIn::playing(&Play::json(201, POSTED)).await;
-        let split = x(&stand_in.url).post(&Secret::new("a\r\nx-more: b"), TEXT).await;
-        assert_eq!(split, Err(Trouble::Unreached));
+    async fn an_unreachable_server_and_a_malformed_token_send_nothing() {
+        assert_eq!(x(NOWHERE).post(&access(), TEXT).await, Err(XError::Unreached));
+        let test_server = TestServer::playing(&Play::json(201, POSTED)).await;
+        let split = x(&test_server.url).post(&Secret::new("a\r\nx-more: b"), TEXT).await;
+        assert_eq!(split, Err(XError::Unreached));
     }
 
     #[test]
-    fn nothing_secret_is_shown() {
-        let shown = format!("{:?}", x("https://api.x.com"));
-        assert!(shown.contains("client_id: \"client\"") && !shown.contains("s3cret"), "{shown}");
+    fn debug_output_has_no_secret() {
+        let output = format!("{:?}", x("https://api.x.com"));
+        assert!(output.contains("client_id: \"client\"") && !output.contains("s3cret"), "{output}");
     }
 
     proptest! {
         #[test]
-        fn whatever_x_answers_its_words_are_short_and_plain(
+        fn error_messages_from_x_are_bounded_and_without_control_characters(
             status in 200u16..600, title: String, detail in "(?s).{0,300}", cut in 0usize..400, reset in "\\PC{0,20}",
         ) {
             let mut body = json!({ "title": title, "detail": detail }).to_string().into_bytes();
@@ -578,11 +583,11 @@ mod tests {
             let headers = HeaderValue::from_str(&reset).map(|reset| ("x-rate-limit-reset".parse().unwrap(), reset));
             let headers: HeaderMap = headers.into_iter().collect();
             let status = StatusCode::from_u16(status).unwrap();
-            match settle(&Answer { status, headers, body: body.into() }) {
-                Ok(said) => prop_assert!(status.is_success() && said.is_object()),
-                Err(Trouble::Refused(words)) => {
+            match parse(&Response { status, headers, body: body.into() }) {
+                Ok(body) => prop_assert!(status.is_success() && body.is_object()),
+                Err(XError::Refused(message)) => {
                     prop_assert!(status.is_client_error());
-                    prop_assert!(words.chars().count() <= 200 && !words.chars().any(char::is_control));
+                    prop_assert!(message.chars().count() <= 200 && !message.chars().any(char::is_control));
                 }
                 Err(_) => {}
             }

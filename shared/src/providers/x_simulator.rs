@@ -1,37 +1,38 @@
-//! The X of test keys and of the local service: it posts nowhere, and its figures grow as real ones do.
+//! The X simulator, for test keys and the local service. It publishes nothing, and its metrics grow like those of real
+//! posts.
 
 use jiff::Timestamp;
 use sha2::{Digest, Sha256};
 
 use crate::model::Metrics;
 
-/// The username of the account that is always connected.
+/// The username of the simulated account, which is always connected.
 pub const ACCOUNT: &str = "rolecall_simulator";
 
-/// Set above the bits of our own identifiers, so that X's id of a post cannot be mistaken for ours.
+/// Bits above those of our own identifiers, so that a simulated id of X is never the same as one of ours.
 const ABOVE_OUR_IDS: u64 = 0x1A << 56;
 
-/// Seconds after which a post has half of all the likes that it will ever have.
+/// The time until a post has half of its final likes, in seconds.
 const HALF_GROWN: u64 = 4 * 60 * 60;
 
-/// The id that X would have given our post: digits, one for each `id`.
+/// The simulated id at X of our post: digits, different for each `id`.
 pub fn post(id: u64) -> String {
     (id ^ ABOVE_OUR_IDS).to_string()
 }
 
-/// The address of a simulated post, on a domain that never exists.
+/// The URL of a simulated post, on a domain that never exists.
 pub fn post_url(external_id: &str) -> String {
     format!("https://x.example/{ACCOUNT}/status/{external_id}")
 }
 
-/// The figures of our post at `now`: nothing when it is posted, most of it within a day, and never less than before.
+/// The metrics of our post at `now`. They start at zero, grow mostly within the first day, and never fall.
 pub fn metrics(id: u64, posted_at: Timestamp, now: Timestamp) -> Metrics {
     let age = now.as_second().saturating_sub(posted_at.as_second());
     let age = u64::try_from(age).unwrap_or(0);
     let seed: [u8; 32] = Sha256::digest(id.to_be_bytes()).into();
     let [likes, reposts, replies, clicks, ..] = seed.map(u64::from);
     let likes = 12 + likes;
-    let so_far = |in_the_end: u64| Some(in_the_end * age / (age + HALF_GROWN));
+    let so_far = |total: u64| Some(total * age / (age + HALF_GROWN));
     Metrics {
         likes: so_far(likes),
         reposts: so_far(likes * (16 + reposts / 4) / 256),
@@ -59,7 +60,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn figures_never_fall_and_reposts_never_pass_likes(id: u64, posted in any_time(), a in any_time(), b in any_time()) {
+        fn metrics_never_fall_and_reposts_never_exceed_likes(id: u64, posted in any_time(), a in any_time(), b in any_time()) {
             let [before, later] = [a.min(b), a.max(b)].map(|now| metrics(id, posted, now));
             prop_assert_eq!(before, metrics(id, posted, a.min(b)));
             prop_assert!(before.likes <= later.likes && before.reposts <= later.reposts);
@@ -68,7 +69,7 @@ mod tests {
         }
 
         #[test]
-        fn nothing_is_counted_before_the_post(id: u64, posted in any_time(), now in any_time()) {
+        fn metrics_are_zero_before_the_post(id: u64, posted in any_time(), now in any_time()) {
             if now <= posted {
                 let none = Some(0);
                 prop_assert_eq!(
@@ -79,13 +80,13 @@ mod tests {
         }
 
         #[test]
-        fn every_post_gets_an_id_of_its_own(a: u64, b: u64) {
+        fn every_post_has_a_different_id(a: u64, b: u64) {
             prop_assert!((1..=20).contains(&post(a).len()) && post(a).bytes().all(|byte| byte.is_ascii_digit()));
             prop_assert_eq!(post(a) == post(b), a == b);
         }
 
         #[test]
-        fn a_post_grows_fast_and_then_flattens(id: u64) {
+        fn likes_grow_fast_first_and_slowly_later(id: u64) {
             let likes = |hours| metrics(id, POSTED, after(hours)).likes.unwrap();
             let (first_day, second_week) = (likes(24), likes(14 * 24) - likes(7 * 24));
             prop_assert!(likes(4) >= 5 && first_day > likes(4));
@@ -94,14 +95,14 @@ mod tests {
     }
 
     #[test]
-    fn the_extremes_of_time_are_times_too() {
-        let all = metrics(1, Timestamp::MIN, Timestamp::MAX);
-        assert!(all.likes >= Some(11), "{all:?}");
+    fn extreme_times_do_not_overflow() {
+        let longest = metrics(1, Timestamp::MIN, Timestamp::MAX);
+        assert!(longest.likes >= Some(11), "{longest:?}");
         assert_eq!(metrics(1, Timestamp::MAX, Timestamp::MIN).likes, Some(0));
     }
 
     #[test]
-    fn posts_differ_and_their_addresses_are_nobodys() {
+    fn posts_differ_and_their_urls_are_on_a_reserved_domain() {
         assert_ne!(metrics(1, POSTED, after(24)), metrics(2, POSTED, after(24)));
         assert_eq!(post_url(&post(17)), "https://x.example/rolecall_simulator/status/1873497444986126353");
     }

@@ -1,4 +1,4 @@
-//! Wire forms that more than one function speaks.
+//! API resources that more than one function returns.
 
 pub mod posting;
 pub mod resume;

@@ -1,4 +1,4 @@
-//! A job posting on the wire.
+//! Job postings in the API.
 
 use jiff::Timestamp;
 use serde::Serialize;
@@ -8,34 +8,34 @@ use crate::http::{Fields, Input};
 use crate::id::Id;
 use crate::model::{self, LongText, Organization, PostingContent, RoleContent, Slug, Title};
 
-/// A role's page on the career site, as clients see it.
+/// A job posting: the public page of a role on the career site.
 #[derive(Debug, Serialize, ToSchema)]
 pub struct Posting {
     /// The identifier.
     pub id: Id,
-    /// The role that it advertises.
+    /// The role.
     pub role_id: Id,
     /// The public title.
     pub title: Title,
-    /// The URL-safe form of the title that it was created with.
+    /// The URL-safe form of the title at creation. It never changes.
     pub slug: Slug,
-    /// Whether it is live on the career page.
+    /// Whether the posting is published on the career page.
     pub published: bool,
-    /// Its address on the career page.
+    /// The posting's address on the career page.
     #[schema(format = "uri")]
     pub public_url: String,
     /// The public description.
     pub public_description: Option<LongText>,
     /// The requirements.
     pub requirements: Option<LongText>,
-    /// When it was created.
+    /// When the posting was created.
     pub created_at: Timestamp,
-    /// When it last changed.
+    /// When the posting was last updated.
     pub updated_at: Timestamp,
 }
 
 impl Posting {
-    /// `posting`, a posting of `organization`.
+    /// The API form of a posting of `organization`.
     pub fn of(posting: model::Posting, organization: &Organization, base_url: &str) -> Self {
         Self {
             id: posting.id,
@@ -52,17 +52,17 @@ impl Posting {
     }
 }
 
-/// The organization's career page.
+/// The address of the organization's career page.
 pub fn career_portal_url(base_url: &str, organization: &Organization) -> String {
     format!("{base_url}/careers/{}", organization.slug)
 }
 
-/// A posting's address on the organization's career page.
+/// The address of a posting on the organization's career page.
 pub fn public_url(base_url: &str, organization: &Organization, slug: &Slug) -> String {
     format!("{}/{slug}", career_portal_url(base_url, organization))
 }
 
-/// A posting to be created; what it leaves out comes from its role.
+/// The content of a job posting to create. An absent `title` or `public_description` is copied from the role.
 pub struct NewPosting {
     title: Option<Title>,
     public_description: Option<LongText>,
@@ -79,7 +79,7 @@ impl Input for NewPosting {
 }
 
 impl NewPosting {
-    /// The posting's content, for a role with this content.
+    /// Fills in absent fields from the role.
     pub fn complete(self, role: &RoleContent) -> PostingContent {
         PostingContent {
             title: self.title.unwrap_or_else(|| role.title.clone()),

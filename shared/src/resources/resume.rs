@@ -1,24 +1,24 @@
-//! A résumé on the wire: an address that opens it.
+//! Résumés in the API: addresses that open them.
 
 use std::collections::HashMap;
 
 use jiff::Timestamp;
 
-use crate::model::{Candidate, Happening, Profile, Resume, ResumeFile, Touchpoint, WebAddress};
+use crate::model::{Candidate, Profile, Resume, ResumeFile, Touchpoint, TouchpointKind, WebAddress};
 use crate::providers::Providers;
 use crate::store::CandidatePage;
 
-/// Links to files that we keep, good for an hour at most; or only their keys, which stay the same.
+/// The addresses of uploaded files: signed links, which are valid for at most an hour, or the files' keys.
 #[derive(Debug)]
 pub enum ResumeLinks {
-    /// Links, as far as they can be made.
+    /// Signed links. A file is absent if its link could not be signed.
     Signed(HashMap<ResumeFile, WebAddress>),
-    /// None.
+    /// The files' keys, which do not expire. They make the `ETag` independent of the links.
     Keys,
 }
 
 impl ResumeLinks {
-    /// Links to the résumés of candidates.
+    /// Signs links to the résumés of candidates.
     pub async fn of_candidates(
         providers: &Providers,
         now: Timestamp,
@@ -28,20 +28,20 @@ impl ResumeLinks {
         for Candidate { profile, .. } in candidates {
             files.extend(file(profile.resume.as_ref(), profile));
         }
-        Self::to(providers, now, files).await
+        Self::sign(providers, now, files).await
     }
 
-    /// Links to every résumé of one candidate.
+    /// Signs links to all résumés of one candidate.
     pub async fn of_page(providers: &Providers, now: Timestamp, page: &CandidatePage) -> Self {
-        let profile = &page.file.candidate.profile;
+        let profile = &page.record.candidate.profile;
         let mut files: Vec<_> = file(profile.resume.as_ref(), profile).into_iter().collect();
         for touchpoint in &page.touchpoints {
             files.extend(file(touchpoint.resume(), profile));
         }
-        Self::to(providers, now, files).await
+        Self::sign(providers, now, files).await
     }
 
-    async fn to(providers: &Providers, now: Timestamp, files: Vec<(ResumeFile, String)>) -> Self {
+    async fn sign(providers: &Providers, now: Timestamp, files: Vec<(ResumeFile, String)>) -> Self {
         let mut links = HashMap::new();
         for (file, name) in files {
             let Some(bucket) = providers.resumes() else { continue };
@@ -49,13 +49,13 @@ impl ResumeLinks {
                 Ok(link) => {
                     links.insert(file, WebAddress::made(link));
                 }
-                Err(trouble) => tracing::error!(%trouble, "no link to a résumé"),
+                Err(error) => tracing::error!(trouble = %error, "a link to a résumé could not be signed"),
             }
         }
         Self::Signed(links)
     }
 
-    /// Where a résumé is; `None` where there is no link to it.
+    /// The address of a résumé; `None` if there is no link to it.
     pub fn address(&self, resume: &Resume) -> Option<WebAddress> {
         match (resume, self) {
             (Resume::Address(address), _) => Some(address.clone()),
@@ -64,26 +64,26 @@ impl ResumeLinks {
         }
     }
 
-    /// Whether `address` is a link to this file, if an expired one.
+    /// Whether `address` is a link to this file, even an expired one.
     pub fn lead_to(&self, resume: Option<&Resume>, address: &WebAddress) -> bool {
         let file = resume.filter(|resume| matches!(resume, Resume::File(_)));
         let path = |address: &WebAddress| address.as_str().split('?').next().map(str::to_owned);
         file.and_then(|file| self.address(file)).is_some_and(|link| path(&link) == path(address))
     }
 
-    /// The touchpoint with a link in place of the file's key.
+    /// Replaces a file's key in the touchpoint with a link.
     pub fn link(&self, mut touchpoint: Touchpoint) -> Touchpoint {
-        if let Happening::Updated { resume, .. } = &mut touchpoint.happening {
+        if let TouchpointKind::Updated { resume, .. } = &mut touchpoint.kind {
             *resume = resume.as_ref().and_then(|resume| self.address(resume)).map(Resume::Address);
         }
         touchpoint
     }
 }
 
-/// A résumé's file, if it is one, and what it is called where somebody saves it.
-fn file(resume: Option<&Resume>, whose: &Profile) -> Option<(ResumeFile, String)> {
+/// The file of an uploaded résumé and the name for its download.
+fn file(resume: Option<&Resume>, profile: &Profile) -> Option<(ResumeFile, String)> {
     match resume? {
-        Resume::File(file) => Some((file.clone(), file.file_name(whose.name.as_str()))),
+        Resume::File(file) => Some((file.clone(), file.file_name(profile.name.as_str()))),
         Resume::Address(_) => None,
     }
 }

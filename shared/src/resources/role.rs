@@ -1,4 +1,4 @@
-//! A role on the wire.
+//! Roles in the API.
 
 use jiff::Timestamp;
 use serde::Serialize;
@@ -12,40 +12,40 @@ use crate::model::{
     SalaryRange, Title,
 };
 
-/// An open position, as clients see it.
+/// A role: an open position.
 #[derive(Debug, Serialize, ToSchema)]
 pub struct Role {
     /// The identifier.
     pub id: Id,
     /// The job title.
     pub title: Title,
-    /// Where it stands; only moves change it.
+    /// The status. Only moves such as `publish` and `pause` change it.
     pub status: RoleStatus,
     /// The department or team.
     pub department: Option<Department>,
     /// The description.
     pub description: Option<LongText>,
-    /// A city, a state, or the word Remote.
+    /// A city, a state or the word Remote.
     pub location: Option<Location>,
     /// Where the work is done.
     pub remote_policy: Option<RemotePolicy>,
-    /// The annual minimum in US dollars.
+    /// The minimum annual salary in US dollars.
     pub salary_min: Option<Salary>,
-    /// The annual maximum in US dollars.
+    /// The maximum annual salary in US dollars.
     pub salary_max: Option<Salary>,
-    /// The role's posting, once it has one.
+    /// The role's job posting, once it has one.
     pub job_posting_id: Option<Id>,
-    /// Where the posting is on the career page.
+    /// The address of the job posting on the career page.
     #[schema(format = "uri")]
     pub job_posting_url: Option<String>,
     /// When the role was created.
     pub created_at: Timestamp,
-    /// When it last changed.
+    /// When the role was last updated.
     pub updated_at: Timestamp,
 }
 
 impl Role {
-    /// `role`, a role of `organization`.
+    /// The API form of a role of `organization`.
     pub fn of(role: model::Role, organization: &Organization, base_url: &str) -> Self {
         Self {
             id: role.id,
@@ -65,7 +65,7 @@ impl Role {
     }
 }
 
-/// A role to be created.
+/// A role to create.
 impl Input for RoleContent {
     fn read(fields: &mut impl Fields) -> Option<Self> {
         let title = fields.required("title");
@@ -80,7 +80,7 @@ impl Input for RoleContent {
     }
 }
 
-/// What a PATCH of a role changes.
+/// Changes to a role.
 pub struct RolePatch {
     title: Option<Title>,
     department: Change<Department>,
@@ -112,7 +112,7 @@ impl Input for RolePatch {
 }
 
 impl RolePatch {
-    /// The content after the patch; `None` where it would cross the ends of the salary range.
+    /// Applies the changes. Returns `None` if the minimum salary would be above the maximum.
     pub fn apply(self, current: RoleContent) -> Option<RoleContent> {
         let min = self.salary_min.apply(current.salary.min());
         let max = self.salary_max.apply(current.salary.max());

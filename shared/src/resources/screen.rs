@@ -1,4 +1,4 @@
-//! A voice screen on the wire.
+//! Voice screens in the API.
 
 use jiff::Timestamp;
 use serde::Serialize;
@@ -7,34 +7,34 @@ use utoipa::ToSchema;
 use crate::id::Id;
 use crate::model::{self, Scores, ScreenResult, ScreenStatus};
 
-/// An AI interview by telephone, as clients see it.
+/// A voice screen: an AI interview by telephone.
 #[derive(Debug, Serialize, ToSchema)]
 pub struct Screen {
     /// The identifier.
     pub id: Id,
-    /// Who is interviewed.
+    /// The candidate.
     pub candidate_id: Id,
-    /// For which role.
+    /// The role.
     pub role_id: Id,
-    /// Where it stands. `completed`, `no_answer` and `failed` are for good.
+    /// The status. `completed`, `no_answer` and `failed` are final.
     pub status: ScreenStatus,
-    /// When the call is to be made, where that was chosen.
+    /// The scheduled time of the call, if one was chosen.
     pub scheduled_at: Option<Timestamp>,
     /// When the conversation began.
     pub started_at: Option<Timestamp>,
-    /// When a completed one ended.
+    /// When the conversation ended, if the screen was completed.
     pub completed_at: Option<Timestamp>,
-    /// How long it took.
+    /// The duration of the conversation, in seconds.
     pub duration_seconds: Option<u64>,
-    /// The conversation in a few sentences, or what became of the call.
+    /// A summary of the conversation, or an explanation of why the call failed.
     pub summary: Option<String>,
-    /// From 0 to 100.
+    /// The scores, from 0 to 100.
     pub scores: Scores,
-    /// `passed` with an overall score of 70 or more.
+    /// The result: `passed` with an overall score of at least 70, otherwise `failed`; `null` without an overall score.
     pub result: Option<ScreenResult>,
     /// When the candidate was invited.
     pub created_at: Timestamp,
-    /// When it last changed.
+    /// When the screen was last updated.
     pub updated_at: Timestamp,
 }
 

@@ -1,4 +1,4 @@
-//! A function's life in Lambda: what it is given at its start, and the loop that follows.
+//! Running a function in Lambda: its start and its event loop.
 
 use std::future::{Future, ready};
 
@@ -20,17 +20,17 @@ use crate::store::{self, Store};
 
 /// Runs a function that answers `routes`.
 pub fn serve(routes: Vec<Route>) -> Result<(), Error> {
-    serve_over(store::https(), routes)
+    serve_over(store::https_client(), routes)
 }
 
-/// The same, over another connection to DynamoDB than functions have in Lambda.
+/// Runs a function that answers `routes` and connects to DynamoDB with the HTTP client `http`.
 pub fn serve_over(http: SharedHttpClient, routes: Vec<Route>) -> Result<(), Error> {
     start(async {
         let environment = environment(http).await?;
         environment.store.connect().await;
         let app = App::new(environment, routes);
-        let answer = |request: Request| async { Ok::<Response<Body>, Error>(app.handle(request).await) };
-        lambda_http::run(lambda_http::service_fn(answer)).await
+        let handle = |request: Request| async { Ok::<Response<Body>, Error>(app.handle(request).await) };
+        lambda_http::run(lambda_http::service_fn(handle)).await
     })
 }
 
@@ -38,19 +38,19 @@ pub fn serve_over(http: SharedHttpClient, routes: Vec<Route>) -> Result<(), Erro
 pub fn serve_documents(rows: Vec<Document>) -> Result<(), Error> {
     start(async {
         let app = DocumentApp::new(Clock::system(), Config::read_base_url(variable)?, rows);
-        let answer = |request: Request| ready(Ok::<Response<Body>, Error>(app.handle(&request)));
-        lambda_http::run(lambda_http::service_fn(answer)).await
+        let handle = |request: Request| ready(Ok::<Response<Body>, Error>(app.handle(&request)));
+        lambda_http::run(lambda_http::service_fn(handle)).await
     })
 }
 
-/// Runs a function that does a `job` whenever the schedule says so, whatever the event holds.
+/// Runs a function that does a `job` for each event of a schedule or stream. The event's content is ignored.
 pub fn schedule<T, F>(job: impl Fn(Environment) -> F) -> Result<(), Error>
 where
     T: Serialize,
     F: Future<Output = Result<T, Error>>,
 {
     start(async {
-        let environment = environment(store::https()).await?;
+        let environment = environment(store::https_client()).await?;
         environment.store.connect().await;
         let run = |_: LambdaEvent<serde_json::Value>| job(environment.clone());
         lambda_runtime::run(lambda_runtime::service_fn(run)).await
@@ -61,8 +61,7 @@ fn variable(name: &str) -> Option<String> {
     std::env::var(name).ok()
 }
 
-/// Configuration and clients, made before the first event, while the CPU is not throttled; so is the connection to
-/// DynamoDB.
+/// Creates the configuration and the clients. This happens before the first event, while the CPU is not throttled.
 async fn environment(http: SharedHttpClient) -> Result<Environment, Error> {
     let config = Config::read(variable)?;
     let store = Store::in_lambda(http, &config.table, config.dynamodb_endpoint.clone()).await;
@@ -70,7 +69,7 @@ async fn environment(http: SharedHttpClient) -> Result<Environment, Error> {
     Ok(Environment { store, clock: Clock::system(), random: Random::system()?, config, providers })
 }
 
-/// The log: a line of JSON for each request, and one for whatever else is worth it.
+/// The log: lines of JSON, one of them for each request.
 pub fn log<W>(writer: W) -> impl tracing::Subscriber
 where
     W: for<'w> MakeWriter<'w> + Send + Sync + 'static,
@@ -85,18 +84,18 @@ where
     tracing_subscriber::registry().with(lines).with(log_filter())
 }
 
-/// Which events are logged: those that `RUST_LOG` names (`debug`, `warn,shared=info`), or the usual ones.
+/// Which events are logged: those that `RUST_LOG` selects (such as `debug` or `warn,shared=info`), or the default ones.
 pub fn log_filter() -> Targets {
-    let chosen = std::env::var("RUST_LOG").ok().and_then(|names| names.parse().ok());
-    chosen.unwrap_or_else(|| {
-        let ours = ["shared", "tasks", "usage_reset", "oauth", "dashboard", "careers"];
-        Targets::new().with_default(Level::WARN).with_targets(ours.map(|target| (target, Level::INFO)))
+    let configured = std::env::var("RUST_LOG").ok().and_then(|names| names.parse().ok());
+    configured.unwrap_or_else(|| {
+        let targets = ["shared", "tasks", "usage_reset", "oauth", "dashboard", "careers"];
+        Targets::new().with_default(Level::WARN).with_targets(targets.map(|target| (target, Level::INFO)))
     })
 }
 
-/// One request at a time is all that Lambda gives a function: one thread serves it.
+/// Starts the log and the async runtime. One thread is enough, because Lambda sends a function one event at a time.
 fn start(run: impl Future<Output = Result<(), Error>>) -> Result<(), Error> {
     tracing::subscriber::set_global_default(log(std::io::stdout))?;
-    // On the heap, so that it is not copied from frame to frame of the stack.
+    // The future is on the heap, so that it is not copied between stack frames.
     tokio::runtime::Builder::new_current_thread().enable_all().build()?.block_on(Box::pin(run))
 }

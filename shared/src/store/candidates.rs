@@ -1,35 +1,29 @@
-//! Candidates: their files, the lists that they stand in, their history.
+//! Candidates: their records, list entries and history.
 
 use std::collections::HashMap;
 
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
+use super::item::number;
 use super::tasks::{Task, TaskKind};
-use super::writes::number;
-use super::{Failure, Item, Listed, Page, Refusal, Store, Writes, item, keys};
+use super::transaction::IndexEntries;
+use super::{CommitError, Item, Listed, Paging, Store, StoreError, Transaction, item, keys};
 use crate::id::Id;
-use crate::model::{Application, Candidate, CandidateFile, Email, Role, Screen, Stage, Tenant, Touchpoint};
+use crate::model::{Application, Candidate, CandidateRecord, Email, Role, Screen, Stage, Tenant, Touchpoint};
 
 /// Everything about one candidate.
 #[derive(Clone, Debug)]
 pub struct CandidatePage {
     /// The candidate with the applications.
-    pub file: CandidateFile,
+    pub record: CandidateRecord,
     /// The voice screens, newest first.
     pub screens: Vec<Screen>,
     /// The history, newest first.
     pub touchpoints: Vec<Touchpoint>,
 }
 
-/// A candidate whose applications stand in the index under another stage from now on.
-#[derive(Clone, Debug)]
-pub(super) struct ApplicantMove {
-    entries: Vec<Item>,
-    task: Task,
-}
-
-/// An applicant's place in a list of a role's.
+/// A candidate's entry in a role's list of applicants.
 #[derive(Serialize, Deserialize)]
 struct Applicant {
     id: Id,
@@ -41,24 +35,35 @@ struct EmailClaim {
     id: Id,
 }
 
-/// The most pages of 1 MB that are read of one candidate: what a function can answer.
+/// The most pages of 1 MB that are read for one candidate. A function's response cannot be larger.
 const MAX_PAGES: usize = 5;
 
-impl Writes {
-    /// A new candidate.
-    pub fn insert_candidate(&mut self, file: &CandidateFile) -> Result<(), Failure> {
-        let id = file.candidate.id;
-        self.insert(item::write(file, keys::candidate_file(self.tenant, id), None)?);
-        self.put(list_item(self.tenant, &file.candidate)?);
-        let key = keys::email(self.tenant, &file.candidate.profile.email);
+impl Transaction {
+    /// Inserts a candidate with its history so far. The record is stored as version 1.
+    pub fn insert_candidate(
+        &mut self,
+        record: CandidateRecord,
+        history: &[Touchpoint],
+    ) -> Result<(), StoreError> {
+        let record = CandidateRecord { version: 1, ..record };
+        let id = record.candidate.id;
+        self.insert(item::write(&record, keys::candidate_record(self.tenant, id), None)?);
+        self.put(list_item(self.tenant, &record.candidate)?);
+        let key = keys::email(self.tenant, &record.candidate.profile.email);
         self.insert_email(item::write(&EmailClaim { id }, key, None)?);
-        Ok(())
+        self.insert_touchpoints(&record, history)
     }
 
-    /// A candidate in place of `before`, the version that it was made from.
-    pub fn replace_candidate(&mut self, before: &CandidateFile, file: &CandidateFile) -> Result<(), Failure> {
-        let (old, new) = (&before.candidate, &file.candidate);
-        self.supersede(item::write(file, keys::candidate_file(self.tenant, new.id), None)?, before.version);
+    /// Replaces a candidate, and adds the touchpoints of the change, `history`.
+    pub fn replace_candidate(
+        &mut self,
+        before: &CandidateRecord,
+        after: &CandidateRecord,
+        history: &[Touchpoint],
+    ) -> Result<(), StoreError> {
+        let (old, new) = (&before.candidate, &after.candidate);
+        let item = item::write(after, keys::candidate_record(self.tenant, new.id), None)?;
+        self.replace(item, before.version, after.version)?;
         if old != new {
             self.put(list_item(self.tenant, new)?);
         }
@@ -68,17 +73,17 @@ impl Writes {
             self.delete(keys::email(self.tenant, &old.profile.email));
         }
         if old.stage != new.stage {
-            self.applicant = Some(applicant_move(self.tenant, file, new.updated_at)?);
+            self.index = Some(index_entries(self.tenant, after, new.updated_at)?);
         }
-        Ok(())
+        self.insert_touchpoints(after, history)
     }
 
-    /// A new application of the candidate, counted with the role's.
+    /// Inserts the list entry of an application, and adds it to the role's counters.
     pub fn insert_application(
         &mut self,
         candidate: &Candidate,
         application: &Application,
-    ) -> Result<(), Failure> {
+    ) -> Result<(), StoreError> {
         self.insert(applicant_item(self.tenant, application.role_id, candidate.id, candidate.stage)?);
         self.update(
             keys::role_stats(self.tenant, application.role_id),
@@ -90,150 +95,140 @@ impl Writes {
         Ok(())
     }
 
-    /// What was done to the candidate to make this version of it.
-    pub fn insert_touchpoints(
+    fn insert_touchpoints(
         &mut self,
-        file: &CandidateFile,
-        touchpoints: &[Touchpoint],
-    ) -> Result<(), Failure> {
-        for (number, touchpoint) in touchpoints.iter().enumerate() {
-            let key = keys::touchpoint(self.tenant, file.candidate.id, file.version, number);
+        record: &CandidateRecord,
+        history: &[Touchpoint],
+    ) -> Result<(), StoreError> {
+        for (number, touchpoint) in history.iter().enumerate() {
+            let key = keys::touchpoint(self.tenant, record.candidate.id, record.version, number);
             self.insert(item::write(touchpoint, key, None)?);
-        }
-        Ok(())
-    }
-
-    /// Adds the candidate's places in the index, as many as there is room for; where it is not enough for all, a task
-    /// for the rest.
-    pub(super) fn index(&mut self, applicant: ApplicantMove) -> Result<(), Failure> {
-        let all = applicant.entries.len() <= self.room();
-        let now = if all { applicant.entries.len() } else { self.room().saturating_sub(1) };
-        for entry in applicant.entries.into_iter().take(now) {
-            self.put(entry);
-        }
-        if !all {
-            self.put(applicant.task.item()?);
         }
         Ok(())
     }
 }
 
 impl Store {
-    /// The candidate's file, if the tenant has the candidate.
-    pub async fn find_candidate(&self, tenant: Tenant, id: Id) -> Result<Option<CandidateFile>, Failure> {
-        self.read(keys::candidate_file(tenant, id)).await?.map(item::read).transpose()
+    /// The candidate's record.
+    pub async fn find_candidate(
+        &self,
+        tenant: Tenant,
+        id: Id,
+    ) -> Result<Option<CandidateRecord>, StoreError> {
+        self.read(keys::candidate_record(tenant, id)).await?.map(item::read).transpose()
     }
 
-    /// The file of the candidate with this e-mail address, if the tenant has one.
+    /// The record of the candidate with this e-mail address.
     pub async fn find_candidate_by_email(
         &self,
         tenant: Tenant,
         email: &Email,
-    ) -> Result<Option<CandidateFile>, Failure> {
+    ) -> Result<Option<CandidateRecord>, StoreError> {
         let Some(claim) = self.read(keys::email(tenant, email)).await? else { return Ok(None) };
         self.find_candidate(tenant, item::read::<EmailClaim>(claim)?.id).await
     }
 
-    /// A candidate's file and a role, each if the tenant has it.
+    /// A candidate's record and a role.
     pub async fn find_candidate_and_role(
         &self,
         tenant: Tenant,
         candidate: Id,
         role: Id,
-    ) -> Result<(Option<CandidateFile>, Option<Role>), Failure> {
-        let (file, role) = (keys::candidate_file(tenant, candidate), keys::role(tenant, role));
-        let (mut found_file, mut found_role) = (None, None);
-        for found in self.read_many([file.clone(), role]).await? {
-            if found.get(keys::SK).and_then(|sk| sk.as_s().ok()) == Some(&file.sk) {
-                found_file = Some(item::read(found)?);
-            } else {
-                found_role = Some(item::read(found)?);
-            }
-        }
-        Ok((found_file, found_role))
+    ) -> Result<(Option<CandidateRecord>, Option<Role>), StoreError> {
+        let (record, role) = (keys::candidate_record(tenant, candidate), keys::role(tenant, role));
+        let mut items = self.read_many([record.clone(), role.clone()]).await?;
+        let record = record.take_from(&mut items).map(item::read).transpose()?;
+        let role = role.take_from(&mut items).map(item::read).transpose()?;
+        Ok((record, role))
     }
 
-    /// Everything about the candidate, if the tenant has it.
+    /// Everything about the candidate.
     pub async fn find_candidate_page(
         &self,
         tenant: Tenant,
         id: Id,
-    ) -> Result<Option<CandidatePage>, Failure> {
-        let (mut file, mut screens, mut touchpoints) = (None, Vec::new(), Vec::new());
-        for (range, found) in self.whole(&keys::candidate_page(tenant, id), MAX_PAGES).await? {
+    ) -> Result<Option<CandidatePage>, StoreError> {
+        let (mut record, mut screens, mut touchpoints) = (None, Vec::new(), Vec::new());
+        for (range, item) in self.read_partition(&keys::candidate_partition(tenant, id), MAX_PAGES).await? {
             if range.starts_with(keys::HISTORY) {
-                touchpoints.push(item::read(found)?);
+                touchpoints.push(item::read(item)?);
             } else if range.starts_with(keys::SCREEN) {
-                screens.push(item::read(found)?);
+                screens.push(item::read(item)?);
             } else {
-                file = Some(item::read(found)?);
+                record = Some(item::read(item)?);
             }
         }
-        Ok(file.map(|file| CandidatePage { file, screens, touchpoints }))
+        Ok(record.map(|record| CandidatePage { record, screens, touchpoints }))
     }
 
-    /// The tenant's candidates, newest first: those who have applied for the role, those in the stage, or both.
+    /// A page of the tenant's candidates, newest first: all, or those who applied for the role, are in the stage, or
+    /// both.
     pub async fn list_candidates(
         &self,
         tenant: Tenant,
         role: Option<Id>,
         stage: Option<Stage>,
-        page: &Page,
-    ) -> Result<Listed<Candidate>, Failure> {
+        page: &Paging,
+    ) -> Result<Listed<Candidate>, StoreError> {
         let partition = keys::candidates(tenant, role, stage);
         if role.is_none() {
-            return self.page(&partition, page).await;
+            return self.read_page(&partition, page).await;
         }
-        let applicants: Listed<Applicant> = self.page(&partition, page).await?;
-        let wanted = applicants.items.iter().map(|applicant| keys::candidate(tenant, applicant.id));
-        let mut found: HashMap<Id, Candidate> = HashMap::new();
+        let applicants: Listed<Applicant> = self.read_page(&partition, page).await?;
+        let keys = applicants.items.iter().map(|applicant| keys::candidate(tenant, applicant.id));
+        let mut candidates: HashMap<Id, Candidate> = HashMap::new();
         if !applicants.items.is_empty() {
-            for candidate in self.read_many(wanted).await? {
+            for candidate in self.read_many(keys).await? {
                 let candidate: Candidate = item::read(candidate)?;
-                found.insert(candidate.id, candidate);
+                candidates.insert(candidate.id, candidate);
             }
         }
-        let items = applicants.items.iter().filter_map(|applicant| found.remove(&applicant.id)).collect();
+        let items =
+            applicants.items.iter().filter_map(|applicant| candidates.remove(&applicant.id)).collect();
         Ok(Listed { items, next: applicants.next })
     }
 
-    /// Puts all applications of a candidate where they belong in the index, in as many transactions as it takes; the
-    /// last one finishes the task that asked for it.
-    pub async fn index_candidate(&self, task: &Task) -> Result<(), Refusal> {
+    /// Updates the list entries of all applications of a candidate, in as many transactions as necessary. The last one
+    /// deletes the task.
+    pub async fn index_candidate(&self, task: &Task) -> Result<(), CommitError> {
         let tenant = task.tenant();
-        let Some(file) = self.find_candidate(tenant, task.id).await? else { return Ok(()) };
-        let mut entries = applicant_move(tenant, &file, task.due)?.entries;
+        let Some(record) = self.find_candidate(tenant, task.id).await? else { return Ok(()) };
+        let mut entries = index_entries(tenant, &record, task.due)?.entries;
         loop {
-            let mut writes = Writes::new(tenant);
-            writes.require(keys::candidate_file(tenant, task.id), file.version);
-            let batch = entries.len().min(writes.room() - 1);
+            let mut transaction = Transaction::new(tenant);
+            transaction.require(keys::candidate_record(tenant, task.id), record.version);
+            let batch = entries.len().min(transaction.room() - 1);
             for entry in entries.drain(..batch) {
-                writes.put(entry);
+                transaction.put(entry);
             }
             if entries.is_empty() {
-                writes.finish(task);
-                return self.transact(writes).await;
+                transaction.delete_task(task);
+                return self.transact(transaction).await;
             }
-            self.transact(writes).await?;
+            self.transact(transaction).await?;
         }
     }
 }
 
-fn list_item(tenant: Tenant, candidate: &Candidate) -> Result<Item, Failure> {
+fn list_item(tenant: Tenant, candidate: &Candidate) -> Result<Item, StoreError> {
     let filter = keys::candidate_filter(tenant, candidate.stage);
     item::write(candidate, keys::candidate(tenant, candidate.id), Some(filter))
 }
 
-fn applicant_item(tenant: Tenant, role: Id, candidate: Id, stage: Stage) -> Result<Item, Failure> {
+fn applicant_item(tenant: Tenant, role: Id, candidate: Id, stage: Stage) -> Result<Item, StoreError> {
     let filter = keys::applicant_filter(tenant, role, stage);
     item::write(&Applicant { id: candidate }, keys::applicant(tenant, role, candidate), Some(filter))
 }
 
-fn applicant_move(tenant: Tenant, file: &CandidateFile, now: Timestamp) -> Result<ApplicantMove, Failure> {
-    let Candidate { id, stage, .. } = file.candidate;
+fn index_entries(
+    tenant: Tenant,
+    record: &CandidateRecord,
+    now: Timestamp,
+) -> Result<IndexEntries, StoreError> {
+    let Candidate { id, stage, .. } = record.candidate;
     let entry = |application: &Application| applicant_item(tenant, application.role_id, id, stage);
-    Ok(ApplicantMove {
-        entries: file.applications.iter().map(entry).collect::<Result<_, _>>()?,
-        task: Task::new(tenant, TaskKind::Index, id, now),
+    Ok(IndexEntries {
+        entries: record.applications.iter().map(entry).collect::<Result<_, _>>()?,
+        task: Task::new(tenant, TaskKind::Index, id, now).item()?,
     })
 }

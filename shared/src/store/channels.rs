@@ -1,11 +1,12 @@
-//! Channels: connected accounts, the posts made through them, and how many there were today.
+//! Channels: connected accounts, the posts to X, and the number of posts per day.
 
 use jiff::{SignedDuration, Timestamp};
 use serde::de::DeserializeOwned;
 
+use super::item::number;
 use super::keys::{self, EXPIRES_AT};
-use super::writes::number;
-use super::{Failure, Item, Listed, Page, Store, Writes, item};
+use super::{Item, Listed, Paging, Store, StoreError, Transaction, item};
+use crate::clock::later;
 use crate::id::Id;
 use crate::model::{Day, Post, Tenant, WhatsAppConnection, XConnection};
 
@@ -16,71 +17,77 @@ pub struct Channels {
     pub x: Option<XConnection>,
     /// The number on `WhatsApp`.
     pub whatsapp: Option<WhatsAppConnection>,
-    /// How many posts have been made to X today.
+    /// The number of posts to X today.
     pub posts_today: u64,
 }
 
-/// The attribute that counts a day's posts.
+/// The attribute with the number of posts of a day.
 const POSTS: &str = "posts";
 
-impl Writes {
-    /// An account on X, in place of any other.
-    pub fn put_x_connection(&mut self, connection: &XConnection) -> Result<(), Failure> {
+impl Transaction {
+    /// Stores the X account, which replaces any other.
+    pub fn put_x_connection(&mut self, connection: &XConnection) -> Result<(), StoreError> {
         self.put(item::write(connection, keys::x_connection(self.tenant), None)?);
         Ok(())
     }
 
-    /// The account on X in place of the version that it was made from.
-    pub fn replace_x_connection(&mut self, connection: &XConnection) -> Result<(), Failure> {
-        let item = item::write(connection, keys::x_connection(self.tenant), None)?;
-        self.replace(item, connection.version);
-        Ok(())
+    /// Replaces the X account.
+    pub fn replace_x_connection(
+        &mut self,
+        before: &XConnection,
+        after: &XConnection,
+    ) -> Result<(), StoreError> {
+        let item = item::write(after, keys::x_connection(self.tenant), None)?;
+        self.replace(item, before.version, after.version)
     }
 
-    /// A number on `WhatsApp`, in place of any other.
-    pub fn put_whatsapp_connection(&mut self, connection: &WhatsAppConnection) -> Result<(), Failure> {
+    /// Stores the `WhatsApp` number, which replaces any other.
+    pub fn put_whatsapp_connection(&mut self, connection: &WhatsAppConnection) -> Result<(), StoreError> {
         self.put(item::write(connection, keys::whatsapp_connection(self.tenant), None)?);
         Ok(())
     }
 
-    /// The number on `WhatsApp` in place of the version that it was made from.
-    pub fn replace_whatsapp_connection(&mut self, connection: &WhatsAppConnection) -> Result<(), Failure> {
-        let item = item::write(connection, keys::whatsapp_connection(self.tenant), None)?;
-        self.replace(item, connection.version);
-        Ok(())
+    /// Replaces the `WhatsApp` number.
+    pub fn replace_whatsapp_connection(
+        &mut self,
+        before: &WhatsAppConnection,
+        after: &WhatsAppConnection,
+    ) -> Result<(), StoreError> {
+        let item = item::write(after, keys::whatsapp_connection(self.tenant), None)?;
+        self.replace(item, before.version, after.version)
     }
 
-    /// No account on X any more.
+    /// Deletes the X account.
     pub fn delete_x_connection(&mut self) {
         self.delete(keys::x_connection(self.tenant));
     }
 
-    /// No number on `WhatsApp` any more.
+    /// Deletes the `WhatsApp` number.
     pub fn delete_whatsapp_connection(&mut self) {
         self.delete(keys::whatsapp_connection(self.tenant));
     }
 
-    /// A new post, counted with its day's.
-    pub fn insert_post(&mut self, post: &Post, now: Timestamp) -> Result<(), Failure> {
+    /// Inserts a post, and adds it to the number of today's posts.
+    pub fn insert_post(&mut self, post: &Post, now: Timestamp) -> Result<(), StoreError> {
         self.insert(item::write(post, keys::post(self.tenant, post.id), None)?);
         self.count_posts(now, 1);
         Ok(())
     }
 
-    /// A post in place of what was known of it.
-    pub fn put_post(&mut self, post: &Post) -> Result<(), Failure> {
+    /// Stores a post, which replaces its earlier state.
+    pub fn put_post(&mut self, post: &Post) -> Result<(), StoreError> {
         self.put(item::write(post, keys::post(self.tenant, post.id), None)?);
         Ok(())
     }
 
-    /// A post that was not made after all.
-    pub fn withdraw_post(&mut self, id: Id, now: Timestamp) {
+    /// Deletes a post that was not published, and subtracts it from the number of today's posts.
+    pub fn delete_post(&mut self, id: Id, now: Timestamp) {
         self.delete(keys::post(self.tenant, id));
         self.count_posts(now, -1);
     }
 
     fn count_posts(&mut self, now: Timestamp, by: i64) {
-        let expires_at = now.saturating_add(SignedDuration::from_hours(48)).unwrap_or(now);
+        let expires_at = later(now, SignedDuration::from_hours(48));
         self.update(
             keys::x_usage(self.tenant, Day::of(now)),
             "SET #expires = :expires ADD #posts :by",
@@ -92,12 +99,12 @@ impl Writes {
 }
 
 impl Store {
-    /// The tenant's channels, and its posts of `today`.
-    pub async fn find_channels(&self, tenant: Tenant, today: Day) -> Result<Channels, Failure> {
-        let wanted =
+    /// The tenant's channels, and the number of its posts on `today`.
+    pub async fn get_channels(&self, tenant: Tenant, today: Day) -> Result<Channels, StoreError> {
+        let keys =
             [keys::x_connection(tenant), keys::whatsapp_connection(tenant), keys::x_usage(tenant, today)];
-        let mut found = self.read_many(wanted.clone()).await?;
-        let [x, whatsapp, usage] = wanted.map(|key| key.take_from(&mut found));
+        let mut items = self.read_many(keys.clone()).await?;
+        let [x, whatsapp, usage] = keys.map(|key| key.take_from(&mut items));
         Ok(Channels {
             x: read(x)?,
             whatsapp: read(whatsapp)?,
@@ -105,17 +112,17 @@ impl Store {
         })
     }
 
-    /// The tenant's account on X.
-    pub async fn find_x_connection(&self, tenant: Tenant) -> Result<Option<XConnection>, Failure> {
+    /// The tenant's X account.
+    pub async fn find_x_connection(&self, tenant: Tenant) -> Result<Option<XConnection>, StoreError> {
         read(self.read(keys::x_connection(tenant)).await?)
     }
 
-    /// The tenant's posts to X, newest first.
-    pub async fn list_posts(&self, tenant: Tenant, page: &Page) -> Result<Listed<Post>, Failure> {
-        self.page(&keys::posts(tenant), page).await
+    /// A page of the tenant's posts to X, newest first.
+    pub async fn list_posts(&self, tenant: Tenant, page: &Paging) -> Result<Listed<Post>, StoreError> {
+        self.read_page(&keys::posts(tenant), page).await
     }
 }
 
-fn read<T: DeserializeOwned>(item: Option<Item>) -> Result<Option<T>, Failure> {
+fn read<T: DeserializeOwned>(item: Option<Item>) -> Result<Option<T>, StoreError> {
     item.map(item::read).transpose()
 }

@@ -1,7 +1,7 @@
-//! The connection to DynamoDB: HTTP/1.1, as DynamoDB speaks it, over TLS with Amazon's own roots.
+//! The connection to DynamoDB: HTTP/1.1, which DynamoDB uses, over TLS with Amazon's root certificates.
 //!
-//! The SDK's own client would read every root certificate of the system at the start, build its connector twice, and bring
-//! HTTP/2 and proxies along: half of what a function does before its first event, and a tenth of its binary.
+//! The SDK's own client reads every root certificate of the system at the start, builds its connector twice, and
+//! includes HTTP/2 and proxies. That was half of a function's work before its first event, and a tenth of its binary.
 
 use std::error::Error;
 use std::sync::{Arc, OnceLock};
@@ -22,7 +22,7 @@ use rustls::crypto::ring;
 use rustls::pki_types::CertificateDer;
 use rustls::{ClientConfig, RootCertStore};
 
-/// The roots of Amazon Trust Services, which all endpoints of AWS have their certificates from
+/// The root certificates of Amazon Trust Services, which certifies all AWS endpoints
 /// (<https://www.amazontrust.com/repository/>).
 const AMAZON_ROOTS: [&[u8]; 5] = [
     include_bytes!("roots/AmazonRootCA1.cer"),
@@ -31,19 +31,19 @@ const AMAZON_ROOTS: [&[u8]; 5] = [
     include_bytes!("roots/AmazonRootCA4.cer"),
     include_bytes!("roots/SFSRootCAG2.cer"),
 ];
-/// An idle connection is dropped before DynamoDB drops it: one that was left across a function's freeze would fail the next
-/// write.
+/// How long an idle connection is kept. DynamoDB must not close it first: the first write after a function was frozen
+/// would then fail.
 const IDLE: Duration = Duration::from_secs(15);
 
-/// An HTTP client for the SDK that trusts Amazon's roots alone.
-pub fn https() -> SharedHttpClient {
-    trusting(AMAZON_ROOTS.map(CertificateDer::from))
+/// An HTTP client for the SDK that trusts only Amazon's root certificates.
+pub fn https_client() -> SharedHttpClient {
+    https_client_trusting(AMAZON_ROOTS.map(CertificateDer::from))
 }
 
-/// An HTTP client for the SDK that trusts these roots alone.
-pub fn trusting(roots: impl IntoIterator<Item = CertificateDer<'static>>) -> SharedHttpClient {
+/// An HTTP client for the SDK that trusts only these root certificates.
+pub fn https_client_trusting(roots: impl IntoIterator<Item = CertificateDer<'static>>) -> SharedHttpClient {
     let roots: Vec<_> = roots.into_iter().collect();
-    // A client of the SDK has one connect timeout, which it tells at each call.
+    // The SDK passes the connect timeout with each call. It is always the same, so one connection pool is enough.
     let connection = OnceLock::new();
     http_client_fn(move |settings, _| {
         let connect = || SharedHttpConnector::new(Connection::new(&roots, settings.connect_timeout()));
@@ -84,15 +84,15 @@ impl HttpConnector for Connection {
         };
         let response = self.client.request(request);
         HttpConnectorFuture::new(async {
-            let response = response.await.map_err(read_error)?;
+            let response = response.await.map_err(connector_error)?;
             HttpResponse::try_from(response.map(SdkBody::from_body_1_x))
                 .map_err(|error| ConnectorError::other(error.into(), None))
         })
     }
 }
 
-/// An error as the SDK's retries need to know it.
-fn read_error(error: hyper_util::client::legacy::Error) -> ConnectorError {
+/// Converts an error to the kind that the SDK's retries expect.
+fn connector_error(error: hyper_util::client::legacy::Error) -> ConnectorError {
     let http = find::<hyper::Error>(&error);
     if http.is_some_and(hyper::Error::is_timeout) {
         ConnectorError::timeout(error.into())
@@ -122,7 +122,7 @@ mod tests {
 
     use super::*;
 
-    /// As Amazon Trust Services publishes them.
+    /// The SHA-256 fingerprints that Amazon Trust Services publishes.
     const FINGERPRINTS: [&str; 5] = [
         "8ecde6884f3d87b1125ba31ac3fcb13d7016de7f57cc904fe1cb97c6ae98196e",
         "1ba5b2aa8c65401a82960118f80bec4f62304d83cec4713a19c39c011ea46db4",
@@ -132,7 +132,7 @@ mod tests {
     ];
 
     #[test]
-    fn the_roots_are_amazons() {
+    fn the_roots_have_the_published_fingerprints() {
         for (root, fingerprint) in AMAZON_ROOTS.into_iter().zip(FINGERPRINTS) {
             let digest = Sha256::digest(root);
             let digest = digest.iter().fold(String::new(), |text, byte| text + &format!("{byte:02x}"));
@@ -142,7 +142,7 @@ mod tests {
         assert_eq!(trusted.add_parsable_certificates(AMAZON_ROOTS.map(CertificateDer::from)), (5, 0));
     }
 
-    /// Calls a server on loopback whose certificate is its own root.
+    /// Calls a local server with a self-signed certificate. Returns whether the call succeeds.
     async fn call(trusted: impl FnOnce(CertificateDer<'static>) -> Vec<CertificateDer<'static>>) -> bool {
         let CertifiedKey { cert, signing_key } =
             generate_simple_self_signed(["localhost".to_owned()]).unwrap();
@@ -165,13 +165,13 @@ mod tests {
         });
         let mut request = HttpRequest::new(SdkBody::empty());
         request.set_uri(url).unwrap();
-        let answer = Connection::new(&trusted(cert.der().clone()), None).call(request).await;
-        answer.inspect_err(|error| assert!(error.is_io(), "{error:?}")).is_ok()
+        let response = Connection::new(&trusted(cert.der().clone()), None).call(request).await;
+        response.inspect_err(|error| assert!(error.is_io(), "{error:?}")).is_ok()
     }
 
     #[tokio::test]
-    async fn only_the_roots_that_it_was_given_are_trusted() {
-        assert!(call(|own| vec![own]).await);
+    async fn a_client_trusts_only_its_own_roots() {
+        assert!(call(|certificate| vec![certificate]).await);
         assert!(!call(|_| AMAZON_ROOTS.map(CertificateDer::from).to_vec()).await);
     }
 }

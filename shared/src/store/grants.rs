@@ -1,57 +1,58 @@
-//! OAuth: applications, what they were granted, and their access tokens at the gate.
+//! OAuth: clients, grants, and the access tokens on the gate item.
 
 use aws_sdk_dynamodb::types::AttributeValue;
 use jiff::{SignedDuration, Timestamp};
 use serde::{Deserialize, Serialize};
 
 use super::gate::{APP_PREFIX, Credential, Holder};
+use super::item::number;
 use super::keys::{self, EXPIRES_AT};
-use super::writes::number;
-use super::{Failure, Item, Listed, Page, Store, Writes, item};
+use super::{Item, Listed, Paging, Store, StoreError, Transaction, item};
+use crate::clock::later;
 use crate::id::Id;
 use crate::model::{Client, Day, Grant, Scopes, Tenant};
 
-/// The access tokens at a tenant's gate.
+/// The access tokens on a tenant's gate item.
 #[derive(Clone, Debug)]
-pub struct Apps(Vec<(Id, Credential)>);
+pub struct AccessTokens(Vec<(Id, Credential)>);
 
-/// An access token to be let in.
+/// A new access token.
 #[derive(Clone, Debug)]
-pub struct NewAccess {
-    /// The hash that is stored of it.
+pub struct NewAccessToken {
+    /// The hash that the gate compares.
     pub hash: String,
-    /// What it may do.
+    /// The scopes.
     pub scopes: Scopes,
-    /// Until when.
+    /// When it expires.
     pub expires_at: Timestamp,
 }
 
-/// A metadata document, for as long as it may be kept.
+/// A cached metadata document.
 #[derive(Serialize, Deserialize)]
 struct Document {
     client: Client,
     expires_at: i64,
 }
 
-/// How many applications may hold an access token of a tenant's at once: each request writes the item that they are on.
+/// How many applications may have access tokens of a tenant at once. Each request writes the item with these tokens.
 const MAX_APPS: usize = 50;
-/// How long an application that nobody has connected is remembered.
+/// How long a registered client is kept if no member connects it.
 const UNUSED_CLIENT: SignedDuration = SignedDuration::from_hours(90 * 24);
-/// How long a grant is remembered after its last token, so that a reuse is known for what it is.
-const MEMORY: SignedDuration = SignedDuration::from_hours(24);
+/// How long a grant is kept after its last token has expired, so that the reuse of a token is detected.
+const GRANT_RETENTION: SignedDuration = SignedDuration::from_hours(24);
 
-impl Apps {
-    /// The day on which a grant's access token was last used; `None` also where it has none.
+impl AccessTokens {
+    /// The day on which a grant's access token was last used; `None` if it was never used or does not exist.
     pub fn last_used(&self, grant: Id) -> Option<Day> {
         self.find(grant)?.last_used
     }
 
-    /// Whether a grant's access token is there and has never been used.
+    /// Whether the grant has an access token that was never used.
     pub fn is_unused(&self, grant: Id) -> bool {
         self.find(grant).is_some_and(|app| app.last_used.is_none())
     }
 
-    /// Whether there is room for a grant's access token.
+    /// Whether a token for the grant can be added.
     pub fn have_room_for(&self, grant: Id, now: Timestamp) -> bool {
         self.find(grant).is_some() || self.0.len() < MAX_APPS || self.expired(grant, now).is_some()
     }
@@ -60,16 +61,16 @@ impl Apps {
         self.0.iter().find(|(id, _)| *id == grant).map(|(_, app)| app)
     }
 
-    /// One that nobody needs any more, other than the grant's own.
+    /// Another grant whose token has expired, so that it can be replaced.
     fn expired(&self, grant: Id, now: Timestamp) -> Option<Id> {
-        let is_past =
+        let is_expired =
             |app: &Credential| app.expires_at.is_some_and(|expires_at| expires_at <= now.as_second());
-        self.0.iter().find(|(id, app)| *id != grant && is_past(app)).map(|(id, _)| *id)
+        self.0.iter().find(|(id, app)| *id != grant && is_expired(app)).map(|(id, _)| *id)
     }
 }
 
-impl Writes {
-    /// A registered application that somebody connects is remembered.
+impl Transaction {
+    /// Keeps a registered client without a time limit, because a member connects it.
     pub fn keep_client(&mut self, id: &str) {
         self.update(
             keys::client(id),
@@ -80,48 +81,47 @@ impl Writes {
         );
     }
 
-    /// A new grant.
-    pub fn insert_grant(&mut self, grant: &Grant) -> Result<(), Failure> {
+    /// Inserts a grant.
+    pub fn insert_grant(&mut self, grant: &Grant) -> Result<(), StoreError> {
         let item = self.grant_item(grant)?;
         self.insert(item);
         Ok(())
     }
 
-    /// A grant in place of the version before.
-    pub fn replace_grant(&mut self, grant: &Grant) -> Result<(), Failure> {
-        let item = self.grant_item(grant)?;
-        self.replace(item, grant.version);
-        Ok(())
+    /// Replaces a grant.
+    pub fn replace_grant(&mut self, before: &Grant, after: &Grant) -> Result<(), StoreError> {
+        let item = self.grant_item(after)?;
+        self.replace(item, before.version, after.version)
     }
 
-    /// Ends a grant: nothing of it is accepted any more.
-    pub fn revoke_grant(&mut self, grant: Grant, now: Timestamp) -> Result<(), Failure> {
-        self.remove_access(grant.id);
-        self.replace_grant(&grant.revoked(now))
+    /// Revokes a grant with its access token.
+    pub fn revoke_grant(&mut self, grant: &Grant, now: Timestamp) -> Result<(), StoreError> {
+        self.delete_access_token(grant.id);
+        self.replace_grant(grant, &grant.clone().revoked(now))
     }
 
-    /// No write, but the grant must still be as read.
+    /// Requires that the grant does not change before the commit.
     pub fn require_grant(&mut self, grant: &Grant) {
         self.require(keys::grant(self.tenant, grant.id), grant.version);
     }
 
-    fn grant_item(&self, grant: &Grant) -> Result<Item, Failure> {
+    fn grant_item(&self, grant: &Grant) -> Result<Item, StoreError> {
         let last = grant.tokens.as_ref().map_or(grant.code.expires_at, |tokens| tokens.expires_at);
         let mut item = item::write(grant, keys::grant(self.tenant, grant.id), None)?;
-        item.insert(EXPIRES_AT.to_owned(), seconds(last, MEMORY));
+        item.insert(EXPIRES_AT.to_owned(), seconds_after(last, GRANT_RETENTION));
         Ok(item)
     }
 
-    /// Lets a grant's access token through the gate, in place of any before. With `unused`, only if the one before has
-    /// never been used.
-    pub fn put_access(
+    /// Puts a grant's access token on the gate item, where it replaces any earlier one. With `unused`, the commit fails
+    /// unless there is an earlier one that was never used.
+    pub fn put_access_token(
         &mut self,
         grant: &Grant,
-        access: &NewAccess,
-        apps: &Apps,
+        access: &NewAccessToken,
+        apps: &AccessTokens,
         unused: bool,
         now: Timestamp,
-    ) -> Result<(), Failure> {
+    ) -> Result<(), StoreError> {
         let app = Credential {
             hash: access.hash.clone(),
             name: grant.client_name.as_str().to_owned(),
@@ -130,7 +130,7 @@ impl Writes {
             last_used: None,
         };
         let app: AttributeValue = serde_dynamo::to_attribute_value(app)
-            .map_err(|error| Failure::Internal(format!("a credential cannot be written: {error}")))?;
+            .map_err(|error| StoreError::Internal(format!("a credential cannot be written: {error}")))?;
         let mut names = vec![("#app", Holder::App(grant.id).attribute())];
         let mut values = vec![(":app", app)];
         let expired = apps.expired(grant.id, now);
@@ -139,7 +139,7 @@ impl Writes {
             (None, true) => {
                 ("SET #app = :app", "attribute_exists(#app) AND attribute_not_exists(#app.#used)")
             }
-            // What has expired may have been renewed since it was read.
+            // The expired token may have been renewed since it was read.
             (Some(_), false) => ("SET #app = :app REMOVE #expired", "#expired.#until <= :now"),
             (Some(_), true) => (
                 "SET #app = :app REMOVE #expired",
@@ -157,8 +157,8 @@ impl Writes {
         Ok(())
     }
 
-    /// No access token of the grant is let in any more.
-    pub fn remove_access(&mut self, grant: Id) {
+    /// Deletes the grant's access token from the gate item.
+    pub fn delete_access_token(&mut self, grant: Id) {
         self.update(
             keys::gate(self.tenant),
             "REMOVE #app",
@@ -170,57 +170,61 @@ impl Writes {
 }
 
 impl Store {
-    /// A registered application.
-    pub async fn find_client(&self, id: &str) -> Result<Option<Client>, Failure> {
+    /// The registered client with this identifier.
+    pub async fn find_client(&self, id: &str) -> Result<Option<Client>, StoreError> {
         self.read(keys::client(id)).await?.map(item::read).transpose()
     }
 
-    /// An application whose metadata document was read not long ago.
-    pub async fn find_document(&self, id: &str, now: Timestamp) -> Result<Option<Client>, Failure> {
-        let found = self.read(keys::client_document(id)).await?;
-        let document: Option<Document> = found.map(item::read).transpose()?;
+    /// The client with the metadata document at the URL `id`, if the document is cached.
+    pub async fn find_client_document(&self, id: &str, now: Timestamp) -> Result<Option<Client>, StoreError> {
+        let item = self.read(keys::client_document(id)).await?;
+        let document: Option<Document> = item.map(item::read).transpose()?;
         Ok(document.filter(|document| document.expires_at > now.as_second()).map(|document| document.client))
     }
 
-    /// Keeps a new application; it is forgotten again unless somebody connects it.
-    pub async fn insert_client(&self, client: &Client) -> Result<(), Failure> {
+    /// Stores a registered client. It expires unless a member connects it.
+    pub async fn insert_client(&self, client: &Client) -> Result<(), StoreError> {
         let mut item = item::write(client, keys::client(&client.id), None)?;
-        item.insert(EXPIRES_AT.to_owned(), seconds(client.created_at, UNUSED_CLIENT));
+        item.insert(EXPIRES_AT.to_owned(), seconds_after(client.created_at, UNUSED_CLIENT));
         self.put_item(item).await
     }
 
-    /// Keeps an application as its metadata document describes it, until `expires_at`.
-    pub async fn put_document(&self, client: &Client, expires_at: Timestamp) -> Result<(), Failure> {
+    /// Caches the client that a metadata document describes, until `expires_at`.
+    pub async fn put_client_document(
+        &self,
+        client: &Client,
+        expires_at: Timestamp,
+    ) -> Result<(), StoreError> {
         let document = Document { client: client.clone(), expires_at: expires_at.as_second() };
         self.put_item(item::write(&document, keys::client_document(&client.id), None)?).await
     }
 
-    async fn put_item(&self, item: Item) -> Result<(), Failure> {
+    async fn put_item(&self, item: Item) -> Result<(), StoreError> {
         let call = self.client.put_item().table_name(&*self.table).set_item(Some(item));
-        self.count(call.send()).await.map(|_| ()).map_err(|error| Failure::of(&error))
+        self.count(call.send()).await.map(|_| ()).map_err(|error| StoreError::of(&error))
     }
 
-    /// One of a tenant's grants.
-    pub async fn find_grant(&self, tenant: Tenant, id: Id) -> Result<Option<Grant>, Failure> {
+    /// The tenant's grant with this identifier.
+    pub async fn find_grant(&self, tenant: Tenant, id: Id) -> Result<Option<Grant>, StoreError> {
         self.read(keys::grant(tenant, id)).await?.map(item::read).transpose()
     }
 
-    /// A tenant's grants, ended ones included for a while, newest first.
-    pub async fn list_grants(&self, tenant: Tenant, page: &Page) -> Result<Listed<Grant>, Failure> {
-        self.page(&keys::grants(tenant), page).await
+    /// A page of the tenant's grants, newest first, with grants that ended recently.
+    pub async fn list_grants(&self, tenant: Tenant, page: &Paging) -> Result<Listed<Grant>, StoreError> {
+        self.read_page(&keys::grants(tenant), page).await
     }
 
-    /// The access tokens at the tenant's gate.
-    pub async fn list_apps(&self, tenant: Tenant) -> Result<Apps, Failure> {
+    /// The access tokens on the tenant's gate item.
+    pub async fn get_access_tokens(&self, tenant: Tenant) -> Result<AccessTokens, StoreError> {
         let gate = self.read(keys::gate(tenant)).await?.unwrap_or_default();
         let apps = gate.into_iter().filter_map(|(name, app)| {
             let id = name.strip_prefix(APP_PREFIX)?.parse().ok()?;
             Some((id, serde_dynamo::from_attribute_value(app).ok()?))
         });
-        Ok(Apps(apps.collect()))
+        Ok(AccessTokens(apps.collect()))
     }
 }
 
-fn seconds(from: Timestamp, after: SignedDuration) -> AttributeValue {
-    number(from.saturating_add(after).unwrap_or(from).as_second())
+fn seconds_after(time: Timestamp, duration: SignedDuration) -> AttributeValue {
+    number(later(time, duration).as_second())
 }

@@ -1,4 +1,4 @@
-//! Items: between model values and DynamoDB's attributes.
+//! Items: the conversion between model values and DynamoDB's attributes.
 
 use std::collections::HashMap;
 
@@ -6,28 +6,44 @@ use aws_sdk_dynamodb::types::AttributeValue;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
-use super::Failure;
-use super::keys::{FILTER, Key};
+use super::StoreError;
+use super::keys::{FILTER, Key, PK, SK};
 
-/// An item's attributes.
+/// The attributes of an item.
 pub(super) type Item = HashMap<String, AttributeValue>;
 
-/// `entity` at its place in the table and, where `filter` is given, in the index.
-pub(super) fn write<T: Serialize>(entity: &T, key: Key, filter: Option<String>) -> Result<Item, Failure> {
+/// Converts `entity` to an item with this key. The item is in the index if there is a `filter`.
+pub(super) fn write<T: Serialize>(entity: &T, key: Key, filter: Option<String>) -> Result<Item, StoreError> {
     let mut item: Item = serde_dynamo::to_item(entity)
-        .map_err(|error| Failure::Internal(format!("an item cannot be written: {error}")))?;
+        .map_err(|error| StoreError::Internal(format!("an item cannot be written: {error}")))?;
     item.extend(key.attributes());
     item.extend(filter.map(|filter| (FILTER.to_owned(), AttributeValue::S(filter))));
     Ok(item)
 }
 
-/// The value that an item holds.
-pub(super) fn read<T: DeserializeOwned>(item: Item) -> Result<T, Failure> {
+/// Converts an item to the value that it holds.
+pub(super) fn read<T: DeserializeOwned>(item: Item) -> Result<T, StoreError> {
     serde_dynamo::from_item(item)
-        .map_err(|error| Failure::Internal(format!("an item cannot be read: {error}")))
+        .map_err(|error| StoreError::Internal(format!("an item cannot be read: {error}")))
 }
 
-/// A whole number that an item holds, 0 where it has no such attribute.
+/// Returns a whole number that an item holds, or 0 if it lacks the attribute.
 pub(super) fn count(item: &Item, name: &str) -> u64 {
     item.get(name).and_then(|value| value.as_n().ok()).and_then(|n| n.parse().ok()).unwrap_or(0)
+}
+
+/// A DynamoDB number.
+pub(super) fn number(value: impl Into<i128>) -> AttributeValue {
+    AttributeValue::N(value.into().to_string())
+}
+
+impl Key {
+    /// Removes the item with this key from `items`.
+    pub(super) fn take_from(&self, items: &mut Vec<Item>) -> Option<Item> {
+        let has = |item: &Item, name: &str, value: &str| {
+            item.get(name).and_then(|attribute| attribute.as_s().ok()).is_some_and(|text| text == value)
+        };
+        let index = items.iter().position(|item| has(item, PK, &self.pk) && has(item, SK, &self.sk))?;
+        Some(items.swap_remove(index))
+    }
 }

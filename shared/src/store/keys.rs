@@ -1,48 +1,49 @@
-//! Every key of the single table, and nothing else builds one.
+//! The keys of the single table. No other module builds keys.
 //!
 //! | Entity | `pk` | `sk` | `filter` |
 //! |---|---|---|---|
-//! | gate: organization in one mode, keys, access tokens, today's counter | `{tenant}#GATE` | `GATE` | |
-//! | gate counter shard, for a Pro tenant beyond one item's write rate | `{tenant}#GATE#{shard}` | `GATE` | |
-//! | API key, as its owner sees it | `{tenant}#KEY` | id | |
-//! | finished day's request count | `{tenant}#USAGE` | date | |
+//! | gate: organization in one mode, API keys, access tokens, today's counter | `{tenant}#GATE` | `GATE` | |
+//! | shard of the gate's counter, for a Pro tenant above one item's write rate | `{tenant}#GATE#{shard}` | `GATE` | |
+//! | API key, as members see it | `{tenant}#KEY` | id | |
+//! | requests of a finished day | `{tenant}#USAGE` | date | |
 //! | receipt of an idempotent request | `{tenant}#RECEIPT#{idempotency key}` | route | |
 //! | role | `{tenant}#ROLE` | id | `{tenant}#ROLE#{status}` |
-//! | role stats | `{tenant}#ROLE_STATS` | role id | |
+//! | role's counters | `{tenant}#ROLE_STATS` | role id | |
 //! | job posting | `{tenant}#POSTING` | id | `{tenant}#POSTING#{published or unpublished}` |
-//! | job posting slug | `{tenant}#SLUG` | slug | |
-//! | opening: what the career pages list of a posting while it is open | `{tenant}#OPENING` | public since, then id | |
-//! | candidate's file: candidate, applications, unfinished screens | `{tenant}#CANDIDATE#{id}` | `~FILE` | |
-//! | touchpoint | `{tenant}#CANDIDATE#{id}` | `HISTORY#{the file's version}#{number}` | |
-//! | candidate, as lists show it | `{tenant}#CANDIDATE` | id | `{tenant}#CANDIDATE#{stage}` |
+//! | posting's slug | `{tenant}#SLUG` | slug | |
+//! | opening: posting in the career page's list | `{tenant}#OPENING` | public since, then id | |
+//! | candidate's record: candidate, applications, open screens | `{tenant}#CANDIDATE#{id}` | `~FILE` | |
+//! | touchpoint | `{tenant}#CANDIDATE#{id}` | `HISTORY#{record's version}#{number}` | |
+//! | candidate in lists | `{tenant}#CANDIDATE` | id | `{tenant}#CANDIDATE#{stage}` |
 //! | applicant of a role | `{tenant}#APPLICANT#{role id}` | candidate id | `{tenant}#APPLICANT#{role id}#{stage}` |
-//! | e-mail address of a candidate | `{tenant}#EMAIL#{lower-cased address}` | `EMAIL` | |
-//! | upload of a résumé that is expected | `{tenant}#UPLOAD#{ticket's hash}` | `UPLOAD` | |
-//! | voice screen's file: screen, highlights, red flags, the call | `{tenant}#SCREEN#{id}` | `~FILE` | |
+//! | candidate's e-mail address | `{tenant}#EMAIL#{lower-cased address}` | `EMAIL` | |
+//! | expected upload of a résumé | `{tenant}#UPLOAD#{ticket's hash}` | `UPLOAD` | |
+//! | voice screen's record: screen, highlights, red flags, call | `{tenant}#SCREEN#{id}` | `~FILE` | |
 //! | part of a transcript | `{tenant}#SCREEN#{id}` | `TRANSCRIPT#{part}` | |
-//! | voice screen, as lists show it | `{tenant}#SCREEN` | id | `{tenant}#SCREEN#{status}` |
-//! | the same, for lists of a role's | `{tenant}#ROLE_SCREEN#{role id}` | id | `{tenant}#ROLE_SCREEN#{role id}#{status}` |
-//! | the same, for the candidate's page | `{tenant}#CANDIDATE#{candidate id}` | `SCREEN#{id}` | |
+//! | voice screen in lists | `{tenant}#SCREEN` | id | `{tenant}#SCREEN#{status}` |
+//! | role's voice screen in lists | `{tenant}#ROLE_SCREEN#{role id}` | id | `{tenant}#ROLE_SCREEN#{role id}#{status}` |
+//! | voice screen on the candidate's page | `{tenant}#CANDIDATE#{candidate id}` | `SCREEN#{id}` | |
 //! | connection of a channel | `{tenant}#CHANNEL` | `x` or `whatsapp` | |
-//! | posts of a day | `{tenant}#CHANNEL` | `x#{date}` | |
+//! | number of posts on a day | `{tenant}#CHANNEL` | `x#{date}` | |
 //! | post to X | `{tenant}#POST` | id | |
-//! | organization registry, spread over 16 partitions | `ORGANIZATION#{shard}` | id | |
-//! | organization slug: the career site at this address | `ORGANIZATION_SLUG#{slug}` | `SLUG` | |
+//! | organization registry, 16 partitions | `ORGANIZATION#{shard}` | id | |
+//! | organization's slug: a career site | `ORGANIZATION_SLUG#{slug}` | `SLUG` | |
 //! | member | `{organization}#live#MEMBER` | id | |
 //! | session of a member | `{organization}#live#SESSION#{hash}` | `SESSION` | |
-//! | e-mail address of a member | `MEMBER_EMAIL#{lower-cased address}` | `EMAIL` | |
-//! | attempts to sign in, or to register, in a time window | `ATTEMPTS#{subject}` | the window's end | |
+//! | member's e-mail address | `MEMBER_EMAIL#{lower-cased address}` | `EMAIL` | |
+//! | attempts to sign in or to register in a time window | `ATTEMPTS#{subject}` | end of the window | |
 //! | grant to an application | `{tenant}#GRANT` | id | |
-//! | application that registered itself | `OAUTH_CLIENT#{client id}` | `CLIENT` | |
-//! | application by its metadata document | `OAUTH_DOCUMENT#{address}` | `DOCUMENT` | |
-//! | task: what a request has left to be done, of all tenants | `TASK` | due time, then tenant, kind and id | |
+//! | registered OAuth client | `OAUTH_CLIENT#{client id}` | `CLIENT` | |
+//! | OAuth client with a metadata document | `OAUTH_DOCUMENT#{address}` | `DOCUMENT` | |
+//! | task, of all tenants | `TASK` | due time, then tenant, kind and id | |
 //!
-//! `{tenant}` is `{organization id}#{live or test}`: what begins with one tenant cannot be reached with another.
-//! Identifiers are padded to 16 digits, so that their order as text is their order as numbers, and by time. `~` sorts
-//! behind every letter: a partition that is read backwards begins with its file.
+//! `{tenant}` is `{organization id}#{live or test}`, so the keys of different tenants differ. Ids are padded to 16
+//! digits, so they sort by time. `~` sorts after all letters, so the record comes first when its partition is read
+//! backwards.
 //!
-//! The index `filtered` (hash `filter`, range `sk`, all attributes) answers "those in one state, newest first". It
-//! follows the table within moments; unfiltered lists and single items are read from the table itself, consistently.
+//! The index `filtered` (hash key `filter`, range key `sk`, all attributes) contains the lists of items in one state.
+//! It follows the table within moments. Single items and unfiltered lists are read consistently from the table, except
+//! openings, which are read without consistency at half the price.
 
 use std::collections::HashMap;
 
@@ -52,32 +53,32 @@ use jiff::Timestamp;
 use crate::id::Id;
 use crate::model::{Day, Email, Mode, RoleStatus, ScreenStatus, Slug, Stage, Tenant};
 
-/// The hash key's attribute.
+/// The attribute of the table's hash key.
 pub(super) const PK: &str = "pk";
-/// The range key's attribute, of the table and of the index.
+/// The attribute of the range key, in the table and in the index.
 pub(super) const SK: &str = "sk";
-/// The index's hash key attribute.
+/// The attribute of the index's hash key.
 pub(super) const FILTER: &str = "filter";
-/// The index.
+/// The name of the index.
 pub(super) const FILTERED: &str = "filtered";
-/// The attribute by which DynamoDB removes what is no longer needed (TTL, epoch seconds).
+/// The attribute with the time after which DynamoDB deletes an item (TTL, in epoch seconds).
 pub(super) const EXPIRES_AT: &str = "expires_at";
 
-/// The range key of what a partition is about.
-pub(super) const FILE: &str = "~FILE";
-/// What the range keys of a candidate's history begin with.
+/// The range key of a record.
+pub(super) const RECORD: &str = "~FILE";
+/// The prefix of the range keys of touchpoints.
 pub(super) const HISTORY: &str = "HISTORY#";
-/// What the range keys of a candidate's voice screens begin with.
+/// The prefix of the range keys of the screens on a candidate's page.
 pub(super) const SCREEN: &str = "SCREEN#";
-/// What the range keys of a transcript's parts begin with.
+/// The prefix of the range keys of a transcript's parts.
 pub(super) const TRANSCRIPT: &str = "TRANSCRIPT#";
 
-/// How many counter shards a busy Pro tenant's requests are spread over.
+/// The number of shards of a busy Pro tenant's counter.
 pub(super) const GATE_SHARDS: u64 = 8;
-/// How many partitions the organization registry is spread over.
+/// The number of partitions of the organization registry.
 pub const REGISTRY_SHARDS: u64 = 16;
 
-/// An item's place in the table.
+/// The primary key of an item.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Key {
     pub(super) pk: String,
@@ -93,10 +94,10 @@ impl Key {
     }
 }
 
-/// What a list is read from: the table as of now, the table as it was a moment ago (at half the price), or the index.
+/// What a list is read from: the table (consistently, or without consistency at half the price) or the index.
 pub(super) enum Partition {
     Table(String),
-    Recent(String),
+    EventuallyConsistent(String),
     Filtered(String),
 }
 
@@ -171,7 +172,7 @@ pub(super) fn posting_slug(tenant: Tenant, slug: &Slug) -> Key {
 }
 
 pub(super) fn openings(tenant: Tenant) -> Partition {
-    Partition::Recent(format!("{tenant}#OPENING"))
+    Partition::EventuallyConsistent(format!("{tenant}#OPENING"))
 }
 
 pub(super) fn opening(tenant: Tenant, since: Timestamp, id: Id) -> Key {
@@ -207,16 +208,16 @@ pub(super) fn applicant_filter(tenant: Tenant, role: Id, stage: Stage) -> String
     format!("{tenant}#APPLICANT#{}#{}", padded(role), stage.as_str())
 }
 
-/// The partition of everything about one candidate.
-pub(super) fn candidate_page(tenant: Tenant, id: Id) -> Partition {
+/// The partition with everything about a candidate.
+pub(super) fn candidate_partition(tenant: Tenant, id: Id) -> Partition {
     Partition::Table(format!("{tenant}#CANDIDATE#{}", padded(id)))
 }
 
-pub(super) fn candidate_file(tenant: Tenant, id: Id) -> Key {
-    Key { pk: format!("{tenant}#CANDIDATE#{}", padded(id)), sk: FILE.to_owned() }
+pub(super) fn candidate_record(tenant: Tenant, id: Id) -> Key {
+    Key { pk: format!("{tenant}#CANDIDATE#{}", padded(id)), sk: RECORD.to_owned() }
 }
 
-/// The history is in the order of the file's versions, whatever the clocks of those who wrote it.
+/// Touchpoints sort by the version of the record. Clocks may differ, so times would not be reliable.
 pub(super) fn touchpoint(tenant: Tenant, candidate: Id, version: u64, number: usize) -> Key {
     let sk = format!("{HISTORY}{version:012}#{number:02}");
     Key { pk: format!("{tenant}#CANDIDATE#{}", padded(candidate)), sk }
@@ -259,13 +260,13 @@ pub(super) fn role_screen_filter(tenant: Tenant, role: Id, status: ScreenStatus)
     format!("{tenant}#ROLE_SCREEN#{}#{}", padded(role), status.as_str())
 }
 
-/// The partition of everything about one screen.
-pub(super) fn screen_page(tenant: Tenant, id: Id) -> Partition {
+/// The partition with everything about a voice screen.
+pub(super) fn screen_partition(tenant: Tenant, id: Id) -> Partition {
     Partition::Table(format!("{tenant}#SCREEN#{}", padded(id)))
 }
 
-pub(super) fn screen_file(tenant: Tenant, id: Id) -> Key {
-    Key { pk: format!("{tenant}#SCREEN#{}", padded(id)), sk: FILE.to_owned() }
+pub(super) fn screen_record(tenant: Tenant, id: Id) -> Key {
+    Key { pk: format!("{tenant}#SCREEN#{}", padded(id)), sk: RECORD.to_owned() }
 }
 
 /// A transcript has at most 10,000 parts.
@@ -301,12 +302,12 @@ pub(super) fn task(due: Timestamp, tenant: Tenant, kind: &str, id: Id) -> Key {
     Key { pk: "TASK".to_owned(), sk: format!("{}#{tenant}#{kind}#{}", sortable(due), padded(id)) }
 }
 
-/// What sorts behind every task that is due at `time` and before every later one.
+/// A range key that sorts after all tasks that are due at `time`, and before all later ones.
 pub(super) fn tasks_after(time: Timestamp) -> String {
     format!("{}~", sortable(time))
 }
 
-/// A time, so that the order of its text is the order of time.
+/// Formats a time so that texts sort by time.
 fn sortable(time: Timestamp) -> String {
     format!("{:012}", time.as_second().max(0))
 }
@@ -323,7 +324,7 @@ pub(super) fn session(organization: Id, hash: &str) -> Key {
     Key { pk: format!("{}#SESSION#{hash}", live(organization)), sk: "SESSION".to_owned() }
 }
 
-/// Members are the organization's, whichever copy they look at: they are kept with the live one.
+/// The organization's live tenant. Members belong to it, even while they look at test data.
 const fn live(organization: Id) -> Tenant {
     Tenant { organization, mode: Mode::Live }
 }
@@ -376,9 +377,9 @@ mod tests {
             prop_assert_eq!(text(a).cmp(&text(b)), a.cmp(&b));
         }
 
-        /// No idempotency key, slug or route that a client can choose makes one tenant's key another's.
+        /// This holds for any idempotency key that a client chooses.
         #[test]
-        fn tenants_never_meet(a in 1..=Id::MAX, b in 1..=Id::MAX, chosen in "[!-~]{1,40}") {
+        fn keys_of_different_tenants_differ(a in 1..=Id::MAX, b in 1..=Id::MAX, chosen in "[!-~]{1,40}") {
             let tenants: Vec<_> = [a, b].into_iter().flat_map(|organization| {
                 let organization = Id::new(organization).unwrap();
                 Mode::ALL.map(|mode| Tenant { organization, mode })

@@ -4,34 +4,34 @@ use aws_sdk_dynamodb::types::AttributeValue;
 use serde::de::DeserializeOwned;
 
 use super::keys::{FILTER, FILTERED, PK, Partition, SK};
-use super::{Failure, Item, Store, item};
+use super::{Item, Store, StoreError, item};
 
-/// How much of a list is wanted.
+/// Which part of a list to read.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Page {
-    /// At most this many.
+pub struct Paging {
+    /// The most items.
     pub limit: u32,
-    /// Only what sorts before this range key.
+    /// Only items that sort before this range key.
     pub before: Option<String>,
 }
 
 /// A page of a list.
 #[derive(Clone, Debug)]
 pub struct Listed<T> {
-    /// What is on it.
+    /// The items.
     pub items: Vec<T>,
-    /// Where the next page starts, unless this is the last.
+    /// The range key that the next page's items sort before; `None` on the last page.
     pub next: Option<String>,
 }
 
 impl Store {
-    /// One page. DynamoDB reads at most 1 MB a call; a page of very long items takes two calls and may then be shorter
-    /// than it could be, which its `next` says.
-    pub(super) async fn page<T: DeserializeOwned>(
+    /// Reads one page. DynamoDB returns at most 1 MB per call, so a page of very long items takes two calls. It may
+    /// still be shorter than its limit, but then it has a `next`.
+    pub(super) async fn read_page<T: DeserializeOwned>(
         &self,
         partition: &Partition,
-        page: &Page,
-    ) -> Result<Listed<T>, Failure> {
+        page: &Paging,
+    ) -> Result<Listed<T>, StoreError> {
         let mut items: Vec<Item> = Vec::new();
         let mut before = page.before.clone();
         for _ in 0..2 {
@@ -50,12 +50,12 @@ impl Store {
         Ok(Listed { items, next: before })
     }
 
-    /// All of a partition, backwards, each item with its range key; at most `pages` of 1 MB.
-    pub(super) async fn whole(
+    /// Reads a partition backwards, each item with its range key. Stops after `pages` pages of 1 MB.
+    pub(super) async fn read_partition(
         &self,
         partition: &Partition,
         pages: usize,
-    ) -> Result<Vec<(String, Item)>, Failure> {
+    ) -> Result<Vec<(String, Item)>, StoreError> {
         let mut items = Vec::new();
         let mut before: Option<String> = None;
         for _ in 0..pages {
@@ -72,14 +72,15 @@ impl Store {
         Ok(items)
     }
 
+    /// Makes one query, backwards. Returns the items, and the last range key if more items follow.
     pub(super) async fn query(
         &self,
         partition: &Partition,
         limit: u32,
         before: Option<&str>,
-    ) -> Result<(Vec<Item>, Option<String>), Failure> {
+    ) -> Result<(Vec<Item>, Option<String>), StoreError> {
         let (hash, value, index) = match partition {
-            Partition::Table(pk) | Partition::Recent(pk) => (PK, pk, None),
+            Partition::Table(pk) | Partition::EventuallyConsistent(pk) => (PK, pk, None),
             Partition::Filtered(filter) => (FILTER, filter, Some(FILTERED.to_owned())),
         };
         let mut call = self
@@ -99,7 +100,7 @@ impl Store {
                 .expression_attribute_names("#range", SK)
                 .expression_attribute_values(":before", AttributeValue::S(before.to_owned())),
         };
-        let answer = self.count(call.send()).await.map_err(|error| Failure::of(&error))?;
+        let answer = self.count(call.send()).await.map_err(|error| StoreError::of(&error))?;
         let next = answer.last_evaluated_key.and_then(|mut key| match key.remove(SK) {
             Some(AttributeValue::S(range)) => Some(range),
             _ => None,

@@ -1,40 +1,40 @@
-//! Members, their sessions, and how often somebody has tried to sign in.
+//! Members, their sessions, and the limits of attempts to sign in.
 
 use aws_sdk_dynamodb::operation::update_item::UpdateItemError;
 use jiff::{SignedDuration, Timestamp};
 use serde::{Deserialize, Serialize};
 
+use super::item::number;
 use super::keys::{self, EXPIRES_AT};
-use super::writes::number;
-use super::{Failure, Item, Store, Writes, item};
+use super::{Item, Store, StoreError, Transaction, item};
 use crate::id::Id;
 use crate::model::{Email, Member, Mode, Organization, Session, Tenant};
 
-/// A session with all that it stands for.
+/// A session with its member and organization.
 #[derive(Clone, Debug)]
 pub struct SignedIn {
     /// The session.
     pub session: Session,
-    /// Whose it is.
+    /// The member.
     pub member: Member,
-    /// The member's organization, as the session's mode has it.
+    /// The member's organization, in the session's mode.
     pub organization: Organization,
 }
 
-/// A claim on an e-mail address: whom it signs in.
+/// A claim on an e-mail address. It leads to the member who signs in with it.
 #[derive(Serialize, Deserialize)]
 struct MemberEmail {
     organization: Id,
     id: Id,
 }
 
-/// The most pages of 1 MB that are read of an organization's members.
+/// The most pages of 1 MB that are read for an organization's members.
 const MAX_PAGES: usize = 5;
 const ATTEMPTS: &str = "attempts";
 
-impl Writes {
-    /// A new member of the organization.
-    pub fn insert_member(&mut self, member: &Member) -> Result<(), Failure> {
+impl Transaction {
+    /// Inserts a member of the organization.
+    pub fn insert_member(&mut self, member: &Member) -> Result<(), StoreError> {
         let organization = self.tenant.organization;
         self.insert(item::write(member, keys::member(organization, member.id), None)?);
         let claim = MemberEmail { organization, id: member.id };
@@ -42,104 +42,104 @@ impl Writes {
         Ok(())
     }
 
-    /// A member in place of the version before.
-    pub fn replace_member(&mut self, member: &Member) -> Result<(), Failure> {
-        let key = keys::member(self.tenant.organization, member.id);
-        self.replace(item::write(member, key, None)?, member.version);
-        Ok(())
+    /// Replaces a member.
+    pub fn replace_member(&mut self, before: &Member, after: &Member) -> Result<(), StoreError> {
+        let key = keys::member(self.tenant.organization, after.id);
+        self.replace(item::write(after, key, None)?, before.version, after.version)
     }
 
-    /// No such member any more. The sessions end with the member.
+    /// Deletes a member. The sessions are left, but are not valid without the member.
     pub fn delete_member(&mut self, member: &Member) {
         self.delete_version(keys::member(self.tenant.organization, member.id), member.version);
         self.delete(keys::member_email(&member.email));
     }
 
-    /// No write, but the member must still be as read.
+    /// Requires that the member does not change before the commit.
     pub fn require_member(&mut self, member: &Member) {
         self.require(keys::member(self.tenant.organization, member.id), member.version);
     }
 
-    /// A new session.
-    pub fn insert_session(&mut self, hash: &str, session: &Session) -> Result<(), Failure> {
+    /// Inserts a session.
+    pub fn insert_session(&mut self, hash: &str, session: &Session) -> Result<(), StoreError> {
         let item = self.session_item(hash, session)?;
         self.insert(item);
         Ok(())
     }
 
-    /// A session in place of what was known of it; one that has ended stays ended.
-    pub fn replace_session(&mut self, hash: &str, session: &Session) -> Result<(), Failure> {
+    /// Replaces a session. The commit fails if the session was deleted.
+    pub fn replace_session(&mut self, hash: &str, session: &Session) -> Result<(), StoreError> {
         let item = self.session_item(hash, session)?;
-        self.rewrite(item);
+        self.replace_existing(item);
         Ok(())
     }
 
-    fn session_item(&self, hash: &str, session: &Session) -> Result<Item, Failure> {
+    fn session_item(&self, hash: &str, session: &Session) -> Result<Item, StoreError> {
         let mut item = item::write(session, keys::session(self.tenant.organization, hash), None)?;
         item.insert(EXPIRES_AT.to_owned(), number(session.ends_at.as_second()));
         Ok(item)
     }
 
-    /// No such session any more, of whichever organization it was.
+    /// Deletes a session, which may belong to any organization.
     pub fn delete_session(&mut self, organization: Id, hash: &str) {
         self.delete(keys::session(organization, hash));
     }
 }
 
 impl Store {
-    /// Who signs in with this address.
-    pub async fn find_member_by_email(&self, email: &Email) -> Result<Option<(Id, Member)>, Failure> {
+    /// The member with this e-mail address, and the member's organization.
+    pub async fn find_member_by_email(&self, email: &Email) -> Result<Option<(Id, Member)>, StoreError> {
         let claim = self.read(keys::member_email(email)).await?.map(item::read).transpose()?;
-        // As much is read where there is nobody: how long it takes tells nothing.
+        // An unknown address takes a second read, too, so the time does not reveal whether it is known.
         let MemberEmail { organization, id } =
             claim.unwrap_or(MemberEmail { organization: Id::LAST, id: Id::LAST });
         Ok(self.find_member(organization, id).await?.map(|member| (organization, member)))
     }
 
-    /// One of an organization's members.
-    pub async fn find_member(&self, organization: Id, id: Id) -> Result<Option<Member>, Failure> {
+    /// The organization's member with this identifier.
+    pub async fn find_member(&self, organization: Id, id: Id) -> Result<Option<Member>, StoreError> {
         self.read(keys::member(organization, id)).await?.map(item::read).transpose()
     }
 
     /// All of an organization's members, newest first.
-    pub async fn list_members(&self, organization: Id) -> Result<Vec<Member>, Failure> {
-        let members = self.whole(&keys::members(organization), MAX_PAGES).await?;
+    pub async fn list_members(&self, organization: Id) -> Result<Vec<Member>, StoreError> {
+        let members = self.read_partition(&keys::members(organization), MAX_PAGES).await?;
         members.into_iter().map(|(_, member)| item::read(member)).collect()
     }
 
-    /// The session with this hash, if it is the member's and still good: one call, its organization included.
+    /// The session with this hash, if it belongs to the member and is still valid. One call also reads the
+    /// organization.
     pub async fn find_session(
         &self,
         organization: Id,
         member: Id,
         hash: &str,
         now: Timestamp,
-    ) -> Result<Option<SignedIn>, Failure> {
+    ) -> Result<Option<SignedIn>, StoreError> {
         let gates = Mode::ALL.map(|mode| keys::gate(Tenant { organization, mode }));
-        let wanted = [keys::member(organization, member), keys::session(organization, hash)];
-        let mut found = self.read_many(wanted.clone().into_iter().chain(gates.clone())).await?;
-        let [member, session] = wanted.map(|key| key.take_from(&mut found));
+        let keys = [keys::member(organization, member), keys::session(organization, hash)];
+        let mut items = self.read_many(keys.clone().into_iter().chain(gates.clone())).await?;
+        let [member, session] = keys.map(|key| key.take_from(&mut items));
         let (Some(member), Some(session)) = (member, session) else { return Ok(None) };
         let (member, session): (Member, Session) = (item::read(member)?, item::read(session)?);
         if !session.is_good(&member, now) {
             return Ok(None);
         }
-        let gate = keys::gate(Tenant { organization, mode: session.mode }).take_from(&mut found);
+        let gate = keys::gate(Tenant { organization, mode: session.mode }).take_from(&mut items);
         let Some(organization) = gate.map(item::read).transpose()? else { return Ok(None) };
         Ok(Some(SignedIn { session, member, organization }))
     }
 
-    /// Counts an attempt of `subject`, of which there may be `limit` in each `window` of time. `None` says that it may be
-    /// made; otherwise, in how many seconds the next may.
+    /// Counts an attempt of `subject`. Each `window` of time allows `limit` attempts. Returns `None` if the attempt is
+    /// allowed, otherwise the seconds until the next window.
     pub async fn count_attempt(
         &self,
         subject: &str,
         limit: u64,
         window: SignedDuration,
         now: Timestamp,
-    ) -> Result<Option<i64>, Failure> {
+    ) -> Result<Option<i64>, StoreError> {
         let ends_at = window_end(window, now);
-        let left = ends_at - now.as_second();
+        let seconds_left = ends_at - now.as_second();
         let call = self
             .client
             .update_item()
@@ -155,19 +155,19 @@ impl Store {
         match self.count(call.send()).await {
             Ok(_) => Ok(None),
             Err(error) => match error.as_service_error() {
-                Some(UpdateItemError::ConditionalCheckFailedException(_)) => Ok(Some(left)),
-                _ => Err(Failure::of(&error)),
+                Some(UpdateItemError::ConditionalCheckFailedException(_)) => Ok(Some(seconds_left)),
+                _ => Err(StoreError::of(&error)),
             },
         }
     }
 
-    /// Takes back an attempt that was counted in this window, because it succeeded.
+    /// Subtracts an attempt that was counted in this window, because it succeeded.
     pub async fn uncount_attempt(
         &self,
         subject: &str,
         window: SignedDuration,
         now: Timestamp,
-    ) -> Result<(), Failure> {
+    ) -> Result<(), StoreError> {
         let call = self
             .client
             .update_item()
@@ -176,24 +176,12 @@ impl Store {
             .update_expression("ADD #attempts :less")
             .expression_attribute_names("#attempts", ATTEMPTS)
             .expression_attribute_values(":less", number(-1));
-        self.count(call.send()).await.map(|_| ()).map_err(|error| Failure::of(&error))
+        self.count(call.send()).await.map(|_| ()).map_err(|error| StoreError::of(&error))
     }
 }
 
-/// The end of the window of time that `now` lies in, in epoch seconds.
+/// The end of the window that contains `now`, in epoch seconds.
 fn window_end(window: SignedDuration, now: Timestamp) -> i64 {
     let length = window.as_secs().max(1);
     now.as_second() + length - now.as_second().rem_euclid(length)
-}
-
-impl keys::Key {
-    /// The item with this key, out of those found.
-    pub(super) fn take_from(&self, found: &mut Vec<Item>) -> Option<Item> {
-        let is = |item: &Item, name: &str, value: &str| {
-            item.get(name).and_then(|attribute| attribute.as_s().ok()).is_some_and(|held| held == value)
-        };
-        let at =
-            found.iter().position(|item| is(item, keys::PK, &self.pk) && is(item, keys::SK, &self.sk))?;
-        Some(found.swap_remove(at))
-    }
 }

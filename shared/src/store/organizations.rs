@@ -1,56 +1,56 @@
-//! Organizations, their registry and their API keys: what administration reads and writes.
+//! Organizations, their registry and their API keys.
 
 use aws_sdk_dynamodb::types::AttributeValue;
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
 use super::gate::{Credential, Holder};
+use super::item::number;
 use super::keys::{self, Key};
-use super::writes::number;
-use super::{Failure, Listed, Page, Refusal, Store, Writes, item};
+use super::{CommitError, Listed, Paging, Store, StoreError, Transaction, item};
 use crate::id::Id;
 use crate::model::{Branding, CareerSite, Day, Mode, Organization, Plan, Scopes, Slug, Tenant, Text};
 
-/// An API key as its owner sees it; the secret is not here, nor anywhere.
+/// An API key as members see it. The secret is not stored anywhere.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ApiKey {
     /// The identifier.
     pub id: Id,
-    /// What its owner calls it.
+    /// The name that a member gave it.
     pub name: String,
-    /// What it may do.
+    /// The scopes.
     pub scopes: Scopes,
     /// When it was created.
     pub created_at: Timestamp,
-    /// From when on it is refused by itself.
+    /// When it expires.
     pub expires_at: Option<Timestamp>,
-    /// Since when it is refused.
+    /// When it was revoked.
     pub revoked_at: Option<Timestamp>,
 }
 
-/// A key to be created.
+/// A new API key.
 #[derive(Clone, Debug)]
 pub struct NewApiKey {
-    /// The key as its owner will see it.
+    /// The key as members will see it.
     pub key: ApiKey,
     /// The SHA-256 of the whole credential, in base64url.
     pub hash: String,
 }
 
-/// Why administration was not done.
+/// Why a change of an organization was not carried out.
 #[derive(Debug, thiserror::Error)]
-pub enum Denied {
-    /// There is no organization with this identifier.
-    #[error("there is no such organization")]
+pub enum OrganizationError {
+    /// The organization does not exist.
+    #[error("the organization does not exist")]
     NoSuchOrganization,
     /// The organization has no key with this identifier in this mode.
-    #[error("there is no such key")]
+    #[error("the key does not exist")]
     NoSuchKey,
     /// The organization has no member with this identifier.
-    #[error("there is no such member")]
+    #[error("the member does not exist")]
     NoSuchMember,
     /// Another member, of any organization, has the e-mail address.
-    #[error("the e-mail address belongs to a member already")]
+    #[error("the e-mail address already belongs to a member")]
     EmailTaken,
     /// Another organization has the slug.
     #[error("the slug is taken by another organization")]
@@ -58,25 +58,25 @@ pub enum Denied {
     /// The identifier is in use.
     #[error("the identifier is in use")]
     Exists,
-    /// One mode of an organization holds no more keys.
-    #[error("there are {MAX_KEYS} keys already; revoke one first")]
+    /// The organization has the most keys that it may have in this mode.
+    #[error("there are {MAX_API_KEYS} keys already; revoke one first")]
     TooManyKeys,
     /// DynamoDB failed.
     #[error(transparent)]
-    Failed(#[from] Failure),
+    Store(#[from] StoreError),
 }
 
-/// How many keys one mode of an organization may hold, expired ones included until they are revoked: each request
-/// writes the item that they are on.
-const MAX_KEYS: u64 = 25;
+/// How many keys an organization may have in one mode, including expired keys that are not revoked. Each request writes
+/// the item with the keys.
+const MAX_API_KEYS: u64 = 25;
 
-/// That item's count of its keys, which the limit is a condition on.
+/// The attribute with the number of keys on that item, for the condition of the limit.
 const KEYS: &str = "keys";
 
-/// How often a write is tried while others are at the same items: every request writes a gate item.
+/// How often a write is attempted. It may conflict with requests, because each of them writes the gate item.
 const ATTEMPTS: usize = 10;
 
-/// How many organizations may have the same name before one has to choose its slug.
+/// How many organizations with the same name get a slug. Another one must choose its slug.
 const MAX_NAMESAKES: u64 = 100;
 
 const EXISTS: &str = "attribute_exists(pk)";
@@ -87,8 +87,8 @@ struct Registered {
 }
 
 impl Store {
-    /// Creates both modes of an organization, its place in the registry and its slugs: the one that is given, or the
-    /// name's, numbered while it is taken. The test copy's slug ends in `-test`.
+    /// Creates an organization in both modes, with its registry entry and its slugs. Without a `slug`, the slug is made
+    /// from the name, with a number if it is taken. The slug of the test mode ends with `-test`.
     pub async fn create_organization(
         &self,
         id: Id,
@@ -96,7 +96,7 @@ impl Store {
         slug: Option<Slug>,
         plan: Plan,
         now: Timestamp,
-    ) -> Result<[Organization; 2], Denied> {
+    ) -> Result<[Organization; 2], OrganizationError> {
         let last = if slug.is_some() { 1 } else { MAX_NAMESAKES };
         let base = slug.unwrap_or_else(|| Slug::of(name.as_str(), "organization"));
         let mut number = 1;
@@ -105,7 +105,7 @@ impl Store {
             let live = base.numbered(number);
             let test = live.with_suffix("-test");
             if live == test {
-                // A slug of full length that ends in `-test` already.
+                // The slug has the full length and already ends with `-test`.
                 number += 1;
                 continue;
             }
@@ -121,51 +121,55 @@ impl Store {
             let modes = [organization(Mode::Live, live), organization(Mode::Test, test)];
             match self.commit(organization_writes(&modes)?).await {
                 Ok(()) => return Ok(modes),
-                Err(Refusal::SlugTaken { .. }) => number += 1,
-                Err(Refusal::Failed(failure)) => return Err(failure.into()),
+                Err(CommitError::SlugTaken { .. }) => number += 1,
+                Err(CommitError::Store(error)) => return Err(error.into()),
                 Err(_) if self.find_organization(modes[0].tenant()).await?.is_some() => {
-                    return Err(Denied::Exists);
+                    return Err(OrganizationError::Exists);
                 }
                 Err(_) => conflicts += 1,
             }
         }
-        if number > last { Err(Denied::SlugTaken) } else { Err(contended()) }
+        if number > last { Err(OrganizationError::SlugTaken) } else { Err(contended()) }
     }
 
-    /// One mode of an organization.
-    pub async fn find_organization(&self, tenant: Tenant) -> Result<Option<Organization>, Failure> {
+    /// The organization in one mode.
+    pub async fn find_organization(&self, tenant: Tenant) -> Result<Option<Organization>, StoreError> {
         self.read(keys::gate(tenant)).await?.map(item::read).transpose()
     }
 
     /// A page of one registry partition (0 to [`REGISTRY_SHARDS`](super::REGISTRY_SHARDS) - 1).
-    pub async fn list_registered(&self, shard: u64, page: &Page) -> Result<Listed<Id>, Failure> {
-        let listed: Listed<Registered> = self.page(&keys::registry(shard), page).await?;
+    pub async fn list_registered(&self, shard: u64, page: &Paging) -> Result<Listed<Id>, StoreError> {
+        let listed: Listed<Registered> = self.read_page(&keys::registry(shard), page).await?;
         Ok(Listed { items: listed.items.into_iter().map(|entry| entry.id).collect(), next: listed.next })
     }
 
-    /// The live copies of the organizations on one page of a registry partition, newest first.
-    pub async fn list_organizations(&self, shard: u64, page: &Page) -> Result<Listed<Organization>, Failure> {
+    /// A page of the organizations in a registry partition, in live mode, newest first.
+    pub async fn list_organizations(
+        &self,
+        shard: u64,
+        page: &Paging,
+    ) -> Result<Listed<Organization>, StoreError> {
         let Listed { items: ids, next } = self.list_registered(shard, page).await?;
         let gates = ids.into_iter().map(|organization| keys::gate(Tenant { organization, mode: Mode::Live }));
         let gates: Vec<_> = gates.collect();
         if gates.is_empty() {
             return Ok(Listed { items: Vec::new(), next });
         }
-        let found = self.read_many(gates).await?.into_iter().map(item::read);
-        let mut items = found.collect::<Result<Vec<Organization>, _>>()?;
+        let organizations = self.read_many(gates).await?.into_iter().map(item::read);
+        let mut items = organizations.collect::<Result<Vec<Organization>, _>>()?;
         items.sort_by_key(|organization| std::cmp::Reverse(organization.id));
         Ok(Listed { items, next })
     }
 
-    /// Puts an organization, in both modes, on another plan.
-    pub async fn set_plan(&self, organization: Id, plan: Plan) -> Result<(), Denied> {
+    /// Sets the plan of an organization in both modes.
+    pub async fn set_plan(&self, organization: Id, plan: Plan) -> Result<(), OrganizationError> {
         let tenants = Mode::ALL.map(|mode| Tenant { organization, mode });
         self.set(tenants[0], &tenants.map(keys::gate), "plan", &AttributeValue::S(plan.as_str().to_owned()))
             .await
     }
 
-    /// Suspends an organization in both modes, its career pages included, or lets it go on.
-    pub async fn set_suspended(&self, organization: Id, suspended: bool) -> Result<(), Denied> {
+    /// Suspends or resumes an organization in both modes, with its career pages.
+    pub async fn set_suspended(&self, organization: Id, suspended: bool) -> Result<(), OrganizationError> {
         let tenants = Mode::ALL.map(|mode| Tenant { organization, mode });
         let mut keys = tenants.map(keys::gate).to_vec();
         for gate in self.read_many(keys.clone()).await? {
@@ -175,40 +179,44 @@ impl Store {
         self.set(tenants[0], &keys, "suspended", &AttributeValue::Bool(suspended)).await
     }
 
-    /// Changes how a career site looks.
-    pub async fn set_branding(&self, organization: &Organization, branding: &Branding) -> Result<(), Denied> {
+    /// Sets the branding of a career site.
+    pub async fn set_branding(
+        &self,
+        organization: &Organization,
+        branding: &Branding,
+    ) -> Result<(), OrganizationError> {
         let branding: AttributeValue = serde_dynamo::to_attribute_value(branding)
-            .map_err(|error| Failure::Internal(format!("a branding cannot be written: {error}")))?;
+            .map_err(|error| StoreError::Internal(format!("a branding cannot be written: {error}")))?;
         let key = keys::organization_slug(&organization.slug);
         self.set(organization.tenant(), &[key], "branding", &branding).await
     }
 
-    /// Sets one attribute of items that must all be there.
+    /// Sets one attribute of several items, which must all exist.
     async fn set(
         &self,
         tenant: Tenant,
         keys: &[Key],
         name: &str,
         value: &AttributeValue,
-    ) -> Result<(), Denied> {
+    ) -> Result<(), OrganizationError> {
         for _ in 0..ATTEMPTS {
-            let mut writes = Writes::new(tenant);
+            let mut transaction = Transaction::new(tenant);
             for key in keys {
                 let (names, values) = (vec![("#name", name.to_owned())], vec![(":value", value.clone())]);
-                writes.update(key.clone(), "SET #name = :value", EXISTS, names, values);
+                transaction.update(key.clone(), "SET #name = :value", EXISTS, names, values);
             }
-            if self.attempt(writes).await? {
+            if self.attempt(transaction).await? {
                 return Ok(());
             }
             if self.read_many(keys.iter().cloned()).await?.len() < keys.len() {
-                return Err(Denied::NoSuchOrganization);
+                return Err(OrganizationError::NoSuchOrganization);
             }
         }
         Err(contended())
     }
 
-    /// Adds a key to a tenant.
-    pub async fn insert_api_key(&self, tenant: Tenant, new: &NewApiKey) -> Result<(), Denied> {
+    /// Inserts an API key of the tenant.
+    pub async fn insert_api_key(&self, tenant: Tenant, new: &NewApiKey) -> Result<(), OrganizationError> {
         let id = new.key.id;
         let credential = Credential {
             hash: new.hash.clone(),
@@ -218,43 +226,50 @@ impl Store {
             last_used: None,
         };
         let credential: AttributeValue = serde_dynamo::to_attribute_value(credential)
-            .map_err(|error| Failure::Internal(format!("a credential cannot be written: {error}")))?;
+            .map_err(|error| StoreError::Internal(format!("a credential cannot be written: {error}")))?;
         for _ in 0..ATTEMPTS {
-            let mut writes = Writes::new(tenant);
-            writes.insert(item::write(&new.key, keys::api_key(tenant, id), None)?);
-            writes.update(
+            let mut transaction = Transaction::new(tenant);
+            transaction.insert(item::write(&new.key, keys::api_key(tenant, id), None)?);
+            transaction.update(
                 keys::gate(tenant),
                 "SET #credential = :credential ADD #keys :one",
                 "attribute_exists(pk) AND (attribute_not_exists(#keys) OR #keys < :most)",
                 vec![("#credential", Holder::Key(id).attribute()), ("#keys", KEYS.to_owned())],
-                vec![(":credential", credential.clone()), (":one", number(1)), (":most", number(MAX_KEYS))],
+                vec![
+                    (":credential", credential.clone()),
+                    (":one", number(1)),
+                    (":most", number(MAX_API_KEYS)),
+                ],
             );
-            if self.attempt(writes).await? {
+            if self.attempt(transaction).await? {
                 return Ok(());
             }
-            let gate = self.read(keys::gate(tenant)).await?.ok_or(Denied::NoSuchOrganization)?;
-            if item::count(&gate, KEYS) >= MAX_KEYS {
-                return Err(Denied::TooManyKeys);
+            let gate = self.read(keys::gate(tenant)).await?.ok_or(OrganizationError::NoSuchOrganization)?;
+            if item::count(&gate, KEYS) >= MAX_API_KEYS {
+                return Err(OrganizationError::TooManyKeys);
             }
             if self.find_api_key(tenant, id).await?.is_some() {
-                return Err(Denied::Exists);
+                return Err(OrganizationError::Exists);
             }
         }
         Err(contended())
     }
 
-    /// One of a tenant's keys, revoked or not.
-    pub async fn find_api_key(&self, tenant: Tenant, id: Id) -> Result<Option<ApiKey>, Failure> {
+    /// The tenant's API key with this identifier, revoked or not.
+    pub async fn find_api_key(&self, tenant: Tenant, id: Id) -> Result<Option<ApiKey>, StoreError> {
         self.read(keys::api_key(tenant, id)).await?.map(item::read).transpose()
     }
 
-    /// A tenant's keys, revoked ones included, newest first.
-    pub async fn list_api_keys(&self, tenant: Tenant, page: &Page) -> Result<Listed<ApiKey>, Failure> {
-        self.page(&keys::api_keys(tenant), page).await
+    /// A page of the tenant's API keys, revoked or not, newest first.
+    pub async fn list_api_keys(&self, tenant: Tenant, page: &Paging) -> Result<Listed<ApiKey>, StoreError> {
+        self.read_page(&keys::api_keys(tenant), page).await
     }
 
-    /// The day on which each of a tenant's good keys was last used.
-    pub async fn last_used(&self, tenant: Tenant) -> Result<impl Fn(Id) -> Option<Day> + use<>, Failure> {
+    /// A function from a key's identifier to the day on which it was last used. Revoked keys have no such day.
+    pub async fn get_last_used_days(
+        &self,
+        tenant: Tenant,
+    ) -> Result<impl Fn(Id) -> Option<Day> + use<>, StoreError> {
         let gate = self.read(keys::gate(tenant)).await?.unwrap_or_default();
         Ok(move |id| {
             let credential = gate.get(&Holder::Key(id).attribute()).cloned()?;
@@ -262,60 +277,65 @@ impl Store {
         })
     }
 
-    /// Refuses a key from now on, and gives it as it then is. Of a key that was revoked before, nothing changes.
-    pub async fn revoke_api_key(&self, tenant: Tenant, id: Id, now: Timestamp) -> Result<ApiKey, Denied> {
+    /// Revokes a key and returns it. Does nothing if it was revoked before.
+    pub async fn revoke_api_key(
+        &self,
+        tenant: Tenant,
+        id: Id,
+        now: Timestamp,
+    ) -> Result<ApiKey, OrganizationError> {
         for _ in 0..ATTEMPTS {
-            let key = self.find_api_key(tenant, id).await?.ok_or(Denied::NoSuchKey)?;
+            let key = self.find_api_key(tenant, id).await?.ok_or(OrganizationError::NoSuchKey)?;
             if key.revoked_at.is_some() {
                 return Ok(key);
             }
-            let mut writes = Writes::new(tenant);
-            writes.update(
+            let mut transaction = Transaction::new(tenant);
+            transaction.update(
                 keys::api_key(tenant, id),
                 "SET #revoked = :now",
                 EXISTS,
                 vec![("#revoked", "revoked_at".to_owned())],
                 vec![(":now", AttributeValue::S(now.to_string()))],
             );
-            writes.update(
+            transaction.update(
                 keys::gate(tenant),
                 "REMOVE #credential ADD #keys :less",
                 "attribute_exists(#credential)",
                 vec![("#credential", Holder::Key(id).attribute()), ("#keys", KEYS.to_owned())],
                 vec![(":less", number(-1))],
             );
-            if self.attempt(writes).await? {
+            if self.attempt(transaction).await? {
                 return Ok(ApiKey { revoked_at: Some(now), ..key });
             }
         }
         Err(contended())
     }
 
-    /// Makes the writes, or says `false`: a condition does not hold, or another transaction was at the same items.
-    async fn attempt(&self, writes: Writes) -> Result<bool, Failure> {
-        match self.commit(writes).await {
+    /// Commits a transaction. Returns `false` if a condition failed, or if another transaction used the same items.
+    async fn attempt(&self, transaction: Transaction) -> Result<bool, StoreError> {
+        match self.commit(transaction).await {
             Ok(()) => Ok(true),
-            Err(Refusal::Failed(failure)) => Err(failure),
+            Err(CommitError::Store(error)) => Err(error),
             Err(_) => Ok(false),
         }
     }
 }
 
-fn contended() -> Denied {
-    Failure::Unavailable("other writes kept coming first".to_owned()).into()
+fn contended() -> OrganizationError {
+    StoreError::Unavailable("write conflicts persisted".to_owned()).into()
 }
 
-fn organization_writes(modes: &[Organization; 2]) -> Result<Writes, Failure> {
+fn organization_writes(modes: &[Organization; 2]) -> Result<Transaction, StoreError> {
     let id = modes[0].id;
-    let mut writes = Writes::new(modes[0].tenant());
-    writes.insert(item::write(&Registered { id }, keys::registered(id), None)?);
+    let mut transaction = Transaction::new(modes[0].tenant());
+    transaction.insert(item::write(&Registered { id }, keys::registered(id), None)?);
     for organization in modes {
-        writes.insert(item::write(organization, keys::gate(organization.tenant()), None)?);
+        transaction.insert(item::write(organization, keys::gate(organization.tenant()), None)?);
         let branding =
             Branding { name: organization.name.clone(), introduction: None, accent: None, logo_url: None };
         let (mode, slug) = (organization.mode, organization.slug.clone());
         let site = CareerSite { id, mode, slug, suspended: organization.suspended, branding };
-        writes.insert_slug(item::write(&site, keys::organization_slug(&site.slug), None)?, 1);
+        transaction.insert_slug(item::write(&site, keys::organization_slug(&site.slug), None)?, 1);
     }
-    Ok(writes)
+    Ok(transaction)
 }

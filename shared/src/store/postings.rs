@@ -1,14 +1,18 @@
-//! Job postings and the slugs that they hold.
+//! Job postings and their slugs.
 
-use super::keys::{self};
 use super::openings::posting_slug;
-use super::{Failure, Listed, Page, Store, Writes, item};
+use super::{Listed, Paging, Store, StoreError, Transaction, item, keys};
 use crate::id::Id;
 use crate::model::{Posting, Slug, Tenant};
 
-impl Writes {
-    /// A new posting and its claim on its slug: the `number`-th bearer of `base`.
-    pub fn insert_posting(&mut self, posting: &Posting, base: &Slug, number: u64) -> Result<(), Failure> {
+impl Transaction {
+    /// Inserts a posting and claims its slug, the `number`-th with the text `base`.
+    pub(super) fn insert_posting_item(
+        &mut self,
+        posting: &Posting,
+        base: &Slug,
+        number: u64,
+    ) -> Result<(), StoreError> {
         self.insert(posting_item(self.tenant, posting)?);
         self.insert_slug(posting_slug(self.tenant, posting)?, number);
         if number > 1 {
@@ -17,36 +21,39 @@ impl Writes {
         Ok(())
     }
 
-    /// A posting in place of the version that it was made from.
-    pub fn replace_posting(&mut self, posting: &Posting) -> Result<(), Failure> {
-        self.replace(posting_item(self.tenant, posting)?, posting.version);
-        Ok(())
+    /// Replaces a posting.
+    pub(super) fn replace_posting_item(
+        &mut self,
+        before: &Posting,
+        after: &Posting,
+    ) -> Result<(), StoreError> {
+        self.replace(posting_item(self.tenant, after)?, before.version, after.version)
     }
 
-    /// The posting must still be as it was read.
-    pub fn require_posting(&mut self, posting: &Posting) {
+    /// Requires that the posting does not change before the commit.
+    pub(super) fn require_posting(&mut self, posting: &Posting) {
         self.require(keys::posting(self.tenant, posting.id), posting.version);
     }
 }
 
-fn posting_item(tenant: Tenant, posting: &Posting) -> Result<super::Item, Failure> {
+fn posting_item(tenant: Tenant, posting: &Posting) -> Result<super::Item, StoreError> {
     let filter = keys::posting_filter(tenant, posting.published);
     item::write(posting, keys::posting(tenant, posting.id), Some(filter))
 }
 
 impl Store {
     /// The posting, if the tenant has it.
-    pub async fn find_posting(&self, tenant: Tenant, id: Id) -> Result<Option<Posting>, Failure> {
+    pub async fn find_posting(&self, tenant: Tenant, id: Id) -> Result<Option<Posting>, StoreError> {
         self.read(keys::posting(tenant, id)).await?.map(item::read).transpose()
     }
 
-    /// The tenant's postings, or those that are (or aren't) published, newest first.
+    /// A page of the tenant's postings, newest first: all, or those that are or are not published.
     pub async fn list_postings(
         &self,
         tenant: Tenant,
         published: Option<bool>,
-        page: &Page,
-    ) -> Result<Listed<Posting>, Failure> {
-        self.page(&keys::postings(tenant, published), page).await
+        page: &Paging,
+    ) -> Result<Listed<Posting>, StoreError> {
+        self.read_page(&keys::postings(tenant, published), page).await
     }
 }

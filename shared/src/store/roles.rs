@@ -1,73 +1,119 @@
-//! Roles and their counters.
+//! Roles, their counters, and writes of a role together with its posting.
 
 use std::collections::{BTreeSet, HashMap};
 
-use super::keys::{self};
-use super::{Failure, Listed, MAX_KEYS, Page, Store, Writes, item};
+use super::{Listed, MAX_BATCH, Paging, Store, StoreError, Transaction, item, keys};
 use crate::id::Id;
-use crate::model::{Role, RoleStats, RoleStatus, Tenant, Title};
+use crate::model::{Opening, Posting, Role, RoleAndPosting, RoleStats, RoleStatus, Slug, Tenant, Title};
 
-impl Writes {
-    /// A new role, with its counters at 0.
-    pub fn insert_role(&mut self, role: &Role) -> Result<(), Failure> {
+impl Transaction {
+    /// Inserts a role without a posting, with its counters at 0.
+    pub fn insert_role(&mut self, role: &Role) -> Result<(), StoreError> {
         self.insert(role_item(self.tenant, role)?);
         self.insert(item::write(&RoleStats::default(), keys::role_stats(self.tenant, role.id), None)?);
         Ok(())
     }
 
-    /// A role in place of the version that it was made from.
-    pub fn replace_role(&mut self, role: &Role) -> Result<(), Failure> {
-        self.replace(role_item(self.tenant, role)?, role.version);
-        Ok(())
+    /// Inserts a role together with its posting, whose slug is the `number`-th with the text `base`.
+    pub fn insert_role_and_posting(
+        &mut self,
+        role: &Role,
+        posting: &Posting,
+        base: &Slug,
+        number: u64,
+    ) -> Result<(), StoreError> {
+        self.insert_role(role)?;
+        self.insert_posting_item(posting, base, number)?;
+        self.replace_opening(None, Opening::of(role, posting).as_ref())
     }
 
-    /// The role must still be as it was read.
+    /// Inserts the posting of a stored role, which `role` links to it. The posting's slug is the `number`-th with the
+    /// text `base`.
+    pub fn insert_posting(
+        &mut self,
+        before: &Role,
+        role: &Role,
+        posting: &Posting,
+        base: &Slug,
+        number: u64,
+    ) -> Result<(), StoreError> {
+        self.replace(role_item(self.tenant, role)?, before.version, role.version)?;
+        self.insert_posting_item(posting, base, number)?;
+        self.replace_opening(None, Opening::of(role, posting).as_ref())
+    }
+
+    /// Replaces a role, its posting, or both; writes nothing if neither differs. If only one differs, the other must
+    /// not change before the commit, because the opening on the career page depends on both.
+    pub fn replace_role(
+        &mut self,
+        before: &RoleAndPosting,
+        after: &RoleAndPosting,
+    ) -> Result<(), StoreError> {
+        if after == before {
+            return Ok(());
+        }
+        if after.role == before.role {
+            self.require_role(&before.role);
+        } else {
+            let item = role_item(self.tenant, &after.role)?;
+            self.replace(item, before.role.version, after.role.version)?;
+        }
+        match (&before.posting, &after.posting) {
+            (None, None) => {}
+            (Some(old), Some(new)) if old == new => self.require_posting(old),
+            (Some(old), Some(new)) => self.replace_posting_item(old, new)?,
+            _ => return Err(StoreError::Internal("a replacement cannot add or remove a posting".to_owned())),
+        }
+        self.replace_opening(before.opening().as_ref(), after.opening().as_ref())
+    }
+
+    /// Requires that the role does not change before the commit.
     pub fn require_role(&mut self, role: &Role) {
         self.require(keys::role(self.tenant, role.id), role.version);
     }
 }
 
-fn role_item(tenant: Tenant, role: &Role) -> Result<super::Item, Failure> {
+fn role_item(tenant: Tenant, role: &Role) -> Result<super::Item, StoreError> {
     item::write(role, keys::role(tenant, role.id), Some(keys::role_filter(tenant, role.status)))
 }
 
 impl Store {
     /// The role, if the tenant has it.
-    pub async fn find_role(&self, tenant: Tenant, id: Id) -> Result<Option<Role>, Failure> {
+    pub async fn find_role(&self, tenant: Tenant, id: Id) -> Result<Option<Role>, StoreError> {
         self.read(keys::role(tenant, id)).await?.map(item::read).transpose()
     }
 
     /// The role's counters, if the tenant has the role.
-    pub async fn find_role_stats(&self, tenant: Tenant, role: Id) -> Result<Option<RoleStats>, Failure> {
+    pub async fn find_role_stats(&self, tenant: Tenant, role: Id) -> Result<Option<RoleStats>, StoreError> {
         self.read(keys::role_stats(tenant, role)).await?.map(item::read).transpose()
     }
 
-    /// The counters of those of these roles, at most 100, that the tenant has.
+    /// The counters of at most 100 roles, by the role's identifier. Leaves out roles that the tenant lacks.
     pub async fn find_roles_stats(
         &self,
         tenant: Tenant,
         roles: impl IntoIterator<Item = Id>,
-    ) -> Result<HashMap<Id, RoleStats>, Failure> {
-        let wanted: Vec<_> = roles.into_iter().map(|id| (id, keys::role_stats(tenant, id))).collect();
-        if wanted.is_empty() {
+    ) -> Result<HashMap<Id, RoleStats>, StoreError> {
+        let keys: Vec<_> = roles.into_iter().map(|id| (id, keys::role_stats(tenant, id))).collect();
+        if keys.is_empty() {
             return Ok(HashMap::new());
         }
-        let mut found = self.read_many(wanted.iter().map(|(_, key)| key.clone())).await?;
-        let stats = wanted.into_iter().filter_map(|(id, key)| Some((id, key.take_from(&mut found)?)));
+        let mut items = self.read_many(keys.iter().map(|(_, key)| key.clone())).await?;
+        let stats = keys.into_iter().filter_map(|(id, key)| Some((id, key.take_from(&mut items)?)));
         stats.map(|(id, stats)| Ok((id, item::read(stats)?))).collect()
     }
 
-    /// Roles' titles and statuses, of those that the tenant has.
+    /// The titles and statuses of roles, by the role's identifier. Leaves out roles that the tenant lacks.
     pub async fn find_role_titles(
         &self,
         tenant: Tenant,
         roles: impl IntoIterator<Item = Id>,
-    ) -> Result<HashMap<Id, (Title, RoleStatus)>, Failure> {
-        // DynamoDB takes no key of a batch twice.
-        let wanted: BTreeSet<_> = roles.into_iter().collect();
-        let wanted: Vec<_> = wanted.into_iter().map(|id| keys::role(tenant, id)).collect();
+    ) -> Result<HashMap<Id, (Title, RoleStatus)>, StoreError> {
+        // DynamoDB rejects a batch with the same key twice.
+        let ids: BTreeSet<_> = roles.into_iter().collect();
+        let keys: Vec<_> = ids.into_iter().map(|id| keys::role(tenant, id)).collect();
         let mut titles = HashMap::new();
-        for batch in wanted.chunks(MAX_KEYS) {
+        for batch in keys.chunks(MAX_BATCH) {
             for role in self.read_many(batch.iter().cloned()).await? {
                 let role: Role = item::read(role)?;
                 titles.insert(role.id, (role.content.title, role.status));
@@ -76,13 +122,13 @@ impl Store {
         Ok(titles)
     }
 
-    /// The tenant's roles, or those in one status, newest first.
+    /// A page of the tenant's roles, newest first: all, or those in one status.
     pub async fn list_roles(
         &self,
         tenant: Tenant,
         status: Option<RoleStatus>,
-        page: &Page,
-    ) -> Result<Listed<Role>, Failure> {
-        self.page(&keys::roles(tenant, status), page).await
+        page: &Paging,
+    ) -> Result<Listed<Role>, StoreError> {
+        self.read_page(&keys::roles(tenant, status), page).await
     }
 }

@@ -1,43 +1,44 @@
-//! Voice screens: their files, the lists that they stand in, their transcripts, and the tasks of their calls.
+//! Voice screens: their records, list entries and transcripts, and the tasks of their calls.
 
 use aws_sdk_dynamodb::primitives::Blob;
 use aws_sdk_dynamodb::types::AttributeValue;
 
+use super::item::number;
 use super::tasks::{Task, TaskKind};
-use super::writes::number;
-use super::{Failure, Listed, Page, Store, Writes, item, keys};
+use super::{Listed, Paging, Store, StoreError, Transaction, item, keys};
 use crate::id::Id;
-use crate::model::{Screen, ScreenFile, ScreenResult, ScreenStatus, Tenant, Turn};
+use crate::model::{Screen, ScreenRecord, ScreenResult, ScreenStatus, Tenant, Turn};
 
-/// How much of a transcript goes into one item, which may hold 400 KB.
+/// The bytes of a transcript that are stored in one item. DynamoDB allows 400 KB.
 const PART: usize = 350 * 1024;
-/// The attribute of a part.
+/// The attribute with the bytes of a part.
 const BYTES: &str = "bytes";
-/// The most pages of 1 MB that are read of one screen: more than a report can bring.
+/// The most pages of 1 MB that are read for one screen. A report is smaller.
 const MAX_PAGES: usize = 5;
 
-impl Writes {
-    /// A new screen, counted with the role's, and the task of its call.
-    pub fn insert_screen(&mut self, file: &ScreenFile) -> Result<(), Failure> {
-        self.insert(item::write(file, keys::screen_file(self.tenant, file.screen.id), None)?);
-        self.list_screen(&file.screen)?;
-        self.schedule(file)?;
-        self.count(file.screen.role_id, &[("screens", 1)]);
+impl Transaction {
+    /// Inserts a screen and the task of its call, and adds the screen to the role's counters.
+    pub fn insert_screen(&mut self, record: &ScreenRecord) -> Result<(), StoreError> {
+        self.insert(item::write(record, keys::screen_record(self.tenant, record.screen.id), None)?);
+        self.put_list_entries(&record.screen)?;
+        self.put_call_task(record)?;
+        self.add_to_counters(record.screen.role_id, &[("screens", 1)]);
         Ok(())
     }
 
-    /// A screen in place of `before`, the version that it was made from. A completed one is counted with the role's.
-    pub fn replace_screen(&mut self, before: &ScreenFile, file: &ScreenFile) -> Result<(), Failure> {
-        let (old, new) = (&before.screen, &file.screen);
-        self.supersede(item::write(file, keys::screen_file(self.tenant, new.id), None)?, before.version);
+    /// Replaces a screen. A screen that becomes completed is added to the role's counters.
+    pub fn replace_screen(&mut self, before: &ScreenRecord, after: &ScreenRecord) -> Result<(), StoreError> {
+        let (old, new) = (&before.screen, &after.screen);
+        let item = item::write(after, keys::screen_record(self.tenant, new.id), None)?;
+        self.replace(item, before.version, after.version)?;
         if old != new {
-            self.list_screen(new)?;
+            self.put_list_entries(new)?;
         }
-        if before.task_due != file.task_due {
+        if before.task_due != after.task_due {
             if let Some(task) = call_task(self.tenant, before) {
-                self.finish(&task);
+                self.delete_task(&task);
             }
-            self.schedule(file)?;
+            self.put_call_task(after)?;
         }
         if old.status != new.status && new.status == ScreenStatus::Completed {
             let passed = u8::from(new.result == Some(ScreenResult::Passed));
@@ -49,15 +50,15 @@ impl Writes {
                 ("screens_scored", scored),
                 ("score_total", score),
             ];
-            self.count(new.role_id, &counts);
+            self.add_to_counters(new.role_id, &counts);
         }
         Ok(())
     }
 
-    /// A screen's whole transcript; says in how many parts.
-    pub fn put_transcript(&mut self, screen: Id, transcript: &[Turn]) -> Result<usize, Failure> {
+    /// Writes a screen's transcript. Returns the number of its parts.
+    pub fn put_transcript(&mut self, screen: Id, transcript: &[Turn]) -> Result<usize, StoreError> {
         let bytes = serde_json::to_vec(transcript)
-            .map_err(|error| Failure::Internal(format!("a transcript cannot be written: {error}")))?;
+            .map_err(|error| StoreError::Internal(format!("a transcript cannot be written: {error}")))?;
         let parts = bytes.chunks(PART);
         let count = parts.len();
         for (part, bytes) in parts.enumerate() {
@@ -68,7 +69,7 @@ impl Writes {
         Ok(count)
     }
 
-    fn list_screen(&mut self, screen: &Screen) -> Result<(), Failure> {
+    fn put_list_entries(&mut self, screen: &Screen) -> Result<(), StoreError> {
         let Screen { id, role_id, candidate_id, status, .. } = *screen;
         let filter = keys::screen_filter(self.tenant, status);
         self.put(item::write(screen, keys::screen(self.tenant, id), Some(filter))?);
@@ -78,14 +79,14 @@ impl Writes {
         Ok(())
     }
 
-    fn schedule(&mut self, file: &ScreenFile) -> Result<(), Failure> {
-        if let Some(task) = call_task(self.tenant, file) {
+    fn put_call_task(&mut self, record: &ScreenRecord) -> Result<(), StoreError> {
+        if let Some(task) = call_task(self.tenant, record) {
             self.put(task.item()?);
         }
         Ok(())
     }
 
-    fn count(&mut self, role: Id, counts: &[(&str, u8)]) {
+    fn add_to_counters(&mut self, role: Id, counts: &[(&str, u8)]) {
         const NAMES: [&str; 4] = ["#a", "#b", "#c", "#d"];
         const VALUES: [&str; 4] = [":a", ":b", ":c", ":d"];
         let expression = if counts.len() == 1 { "ADD #a :a" } else { "ADD #a :a, #b :b, #c :c, #d :d" };
@@ -96,53 +97,53 @@ impl Writes {
     }
 }
 
-fn call_task(tenant: Tenant, file: &ScreenFile) -> Option<Task> {
-    file.task_due.map(|due| Task::new(tenant, TaskKind::Call, file.screen.id, due))
+fn call_task(tenant: Tenant, record: &ScreenRecord) -> Option<Task> {
+    record.task_due.map(|due| Task::new(tenant, TaskKind::Call, record.screen.id, due))
 }
 
 impl Store {
-    /// The screen's file, if the tenant has the screen.
-    pub async fn find_screen(&self, tenant: Tenant, id: Id) -> Result<Option<ScreenFile>, Failure> {
-        self.read(keys::screen_file(tenant, id)).await?.map(item::read).transpose()
+    /// The screen's record.
+    pub async fn find_screen(&self, tenant: Tenant, id: Id) -> Result<Option<ScreenRecord>, StoreError> {
+        self.read(keys::screen_record(tenant, id)).await?.map(item::read).transpose()
     }
 
-    /// The screen's file and its transcript, if the tenant has the screen.
+    /// The screen's record and its transcript.
     pub async fn find_screen_page(
         &self,
         tenant: Tenant,
         id: Id,
-    ) -> Result<Option<(ScreenFile, Vec<Turn>)>, Failure> {
-        let (mut file, mut parts) = (None::<ScreenFile>, Vec::new());
-        for (range, mut found) in self.whole(&keys::screen_page(tenant, id), MAX_PAGES).await? {
+    ) -> Result<Option<(ScreenRecord, Vec<Turn>)>, StoreError> {
+        let (mut record, mut parts) = (None::<ScreenRecord>, Vec::new());
+        for (range, mut item) in self.read_partition(&keys::screen_partition(tenant, id), MAX_PAGES).await? {
             if range.starts_with(keys::TRANSCRIPT) {
-                match found.remove(BYTES) {
+                match item.remove(BYTES) {
                     Some(AttributeValue::B(bytes)) => parts.push(bytes.into_inner()),
-                    _ => return Err(Failure::Internal("a part of a transcript has no bytes".to_owned())),
+                    _ => return Err(StoreError::Internal("a part of a transcript has no bytes".to_owned())),
                 }
             } else {
-                file = Some(item::read(found)?);
+                record = Some(item::read(item)?);
             }
         }
-        let Some(file) = file else { return Ok(None) };
-        if file.transcript_parts == 0 {
-            return Ok(Some((file, Vec::new())));
+        let Some(record) = record else { return Ok(None) };
+        if record.transcript_parts == 0 {
+            return Ok(Some((record, Vec::new())));
         }
-        // The partition is read backwards; parts of a longer transcript before this one may still be there.
+        // The partition is read backwards. It may still have parts of an earlier, longer transcript.
         parts.reverse();
-        parts.truncate(file.transcript_parts);
+        parts.truncate(record.transcript_parts);
         let transcript = serde_json::from_slice(&parts.concat())
-            .map_err(|error| Failure::Internal(format!("a transcript cannot be read: {error}")))?;
-        Ok(Some((file, transcript)))
+            .map_err(|error| StoreError::Internal(format!("a transcript cannot be read: {error}")))?;
+        Ok(Some((record, transcript)))
     }
 
-    /// The tenant's screens, newest first: those for the role, those in the status, or both.
+    /// A page of the tenant's screens, newest first: all, or those for the role, in the status, or both.
     pub async fn list_screens(
         &self,
         tenant: Tenant,
         role: Option<Id>,
         status: Option<ScreenStatus>,
-        page: &Page,
-    ) -> Result<Listed<Screen>, Failure> {
-        self.page(&keys::screens(tenant, role, status), page).await
+        page: &Paging,
+    ) -> Result<Listed<Screen>, StoreError> {
+        self.read_page(&keys::screens(tenant, role, status), page).await
     }
 }

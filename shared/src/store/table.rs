@@ -1,4 +1,4 @@
-//! Creating and deleting the table, for places where CloudFormation does not: a local database, a test, an empty endpoint.
+//! Creating and deleting the table where CloudFormation does not: in a local database, a test or an empty endpoint.
 
 use aws_sdk_dynamodb::operation::create_table::CreateTableError;
 use aws_sdk_dynamodb::types::{
@@ -7,12 +7,12 @@ use aws_sdk_dynamodb::types::{
 };
 
 use super::keys::{EXPIRES_AT, FILTER, FILTERED, PK, SK};
-use super::{Failure, Store};
+use super::{Store, StoreError};
 
 impl Store {
-    /// Creates the table as `template.yaml` has it; `false` where it existed already.
-    pub async fn create_table(&self) -> Result<bool, Failure> {
-        let build = |error| Failure::Internal(format!("the table's definition cannot be built: {error}"));
+    /// Creates the table as `template.yaml` defines it. Returns `false` if it already existed.
+    pub async fn create_table(&self) -> Result<bool, StoreError> {
+        let build = |error| StoreError::Internal(format!("the table's definition cannot be built: {error}"));
         let attribute = |name| {
             AttributeDefinition::builder().attribute_name(name).attribute_type(ScalarAttributeType::S).build()
         };
@@ -39,7 +39,7 @@ impl Store {
             Ok(_) => true,
             Err(error) => match error.as_service_error() {
                 Some(CreateTableError::ResourceInUseException(_)) => false,
-                _ => return Err(Failure::of(&error)),
+                _ => return Err(StoreError::of(&error)),
             },
         };
         self.await_table().await?;
@@ -47,35 +47,35 @@ impl Store {
         Ok(created)
     }
 
-    /// Deletes the table with all that is in it.
-    pub async fn delete_table(&self) -> Result<(), Failure> {
+    /// Deletes the table and everything in it.
+    pub async fn delete_table(&self) -> Result<(), StoreError> {
         let call = self.client.delete_table().table_name(&*self.table);
-        self.count(call.send()).await.map(|_| ()).map_err(|error| Failure::of(&error))
+        self.count(call.send()).await.map(|_| ()).map_err(|error| StoreError::of(&error))
     }
 
-    /// Has DynamoDB remove what has expired, unless it does so already.
-    async fn expire_items(&self) -> Result<(), Failure> {
+    /// Enables the removal of expired items, unless it is enabled already.
+    async fn expire_items(&self) -> Result<(), StoreError> {
         let call = self.client.describe_time_to_live().table_name(&*self.table);
-        let current = self.count(call.send()).await.map_err(|error| Failure::of(&error))?;
+        let current = self.count(call.send()).await.map_err(|error| StoreError::of(&error))?;
         let status = current.time_to_live_description.and_then(|expiry| expiry.time_to_live_status);
         if matches!(status, Some(TimeToLiveStatus::Enabled | TimeToLiveStatus::Enabling)) {
             return Ok(());
         }
         let expiry = TimeToLiveSpecification::builder().enabled(true).attribute_name(EXPIRES_AT).build();
         let expiry =
-            expiry.map_err(|error| Failure::Internal(format!("the expiry cannot be defined: {error}")))?;
+            expiry.map_err(|error| StoreError::Internal(format!("the expiry cannot be defined: {error}")))?;
         let call =
             self.client.update_time_to_live().table_name(&*self.table).time_to_live_specification(expiry);
-        self.count(call.send()).await.map(|_| ()).map_err(|error| Failure::of(&error))
+        self.count(call.send()).await.map(|_| ()).map_err(|error| StoreError::of(&error))
     }
 
-    /// AWS takes some seconds to make a table; what it is asked meanwhile fails.
-    async fn await_table(&self) -> Result<(), Failure> {
+    /// Waits until the table is ready. AWS needs some seconds to create it, and calls fail in the meantime.
+    async fn await_table(&self) -> Result<(), StoreError> {
         use aws_sdk_dynamodb::client::Waiters;
         let ready = self.client.wait_until_table_exists().table_name(&*self.table);
         match ready.wait(std::time::Duration::from_mins(2)).await {
             Ok(_) => Ok(()),
-            Err(_) => Err(Failure::Unavailable("the table was not ready after two minutes".to_owned())),
+            Err(_) => Err(StoreError::Unavailable("the table was not ready after two minutes".to_owned())),
         }
     }
 }

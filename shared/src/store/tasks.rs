@@ -1,33 +1,33 @@
-//! Tasks: what a request has left to be done, by whoever comes next. They are one partition for all tenants, in the
-//! order in which they are due.
+//! Tasks: work that a request leaves to a job. One partition has the tasks of all tenants, ordered by the time when
+//! they are due.
 
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
-use super::{Failure, Item, Listed, Page, Store, Writes, item, keys};
+use super::{Item, Listed, Paging, Store, StoreError, Transaction, item, keys};
 use crate::id::Id;
 use crate::model::{Mode, Tenant};
 
-/// What a task is about.
+/// The kind of a task.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum TaskKind {
-    /// A voice screen's call.
+    /// To start or check the call of a voice screen.
     Call,
-    /// A candidate's applications in the index.
+    /// To update the list entries of a candidate's applications.
     Index,
 }
 
-/// Something that is left to be done.
+/// A task.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Task {
     organization: Id,
     mode: Mode,
-    /// What it is about.
+    /// The kind.
     pub kind: TaskKind,
     /// The screen or candidate.
     pub id: Id,
-    /// From when on.
+    /// When it is due.
     pub due: Timestamp,
 }
 
@@ -36,7 +36,7 @@ impl Task {
         Self { organization: tenant.organization, mode: tenant.mode, kind, id, due }
     }
 
-    /// Whose it is.
+    /// The tenant.
     pub const fn tenant(&self) -> Tenant {
         Tenant { organization: self.organization, mode: self.mode }
     }
@@ -49,27 +49,27 @@ impl Task {
         keys::task(self.due, self.tenant(), kind, self.id)
     }
 
-    pub(super) fn item(&self) -> Result<Item, Failure> {
+    pub(super) fn item(&self) -> Result<Item, StoreError> {
         item::write(self, self.key(), None)
     }
 }
 
-impl Writes {
-    /// The task is done.
-    pub fn finish(&mut self, task: &Task) {
+impl Transaction {
+    /// Deletes a task that is done.
+    pub fn delete_task(&mut self, task: &Task) {
         self.delete(task.key());
     }
 }
 
 impl Store {
-    /// Tasks that are due at `now`, latest first; the next page begins at `before`.
+    /// A page of the tasks that are due at `now`, latest first. `before` is the `next` of the page before.
     pub async fn list_due_tasks(
         &self,
         now: Timestamp,
         limit: u32,
         before: Option<String>,
-    ) -> Result<Listed<Task>, Failure> {
+    ) -> Result<Listed<Task>, StoreError> {
         let before = before.unwrap_or_else(|| keys::tasks_after(now));
-        self.page(&keys::tasks(), &Page { limit, before: Some(before) }).await
+        self.read_page(&keys::tasks(), &Paging { limit, before: Some(before) }).await
     }
 }

@@ -1,41 +1,41 @@
-//! Uploads that are expected: who may add a résumé to which application.
+//! Expected uploads: each ticket allows adding one résumé to one application.
 
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
+use super::item::number;
 use super::keys::{self, EXPIRES_AT};
-use super::writes::number;
-use super::{Failure, Store, Writes, item};
+use super::{Store, StoreError, Transaction, item};
 use crate::id::Id;
 use crate::model::Tenant;
 
-/// Whose résumé an upload will be.
+/// An expected upload of a résumé.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Upload {
     /// The candidate.
     pub candidate_id: Id,
-    /// Whether the candidate was created with the application that the résumé belongs to.
+    /// Whether the candidate was created with the application.
     pub is_new: bool,
 }
 
-impl Writes {
-    /// Expects an upload by whoever has the ticket with this hash, until then.
-    pub fn insert_upload(&mut self, hash: &str, upload: Upload, until: Timestamp) -> Result<(), Failure> {
+impl Transaction {
+    /// Inserts the upload that the ticket with this hash allows until `until`.
+    pub fn insert_upload(&mut self, hash: &str, upload: Upload, until: Timestamp) -> Result<(), StoreError> {
         let mut item = item::write(&upload, keys::upload(self.tenant, hash), None)?;
         item.insert(EXPIRES_AT.to_owned(), number(until.as_second()));
         self.insert(item);
         Ok(())
     }
 
-    /// The upload has come; it must have been expected.
-    pub fn finish_upload(&mut self, hash: &str) {
+    /// Deletes the expected upload of the ticket with this hash. It must exist.
+    pub fn delete_upload(&mut self, hash: &str) {
         self.delete_existing(keys::upload(self.tenant, hash));
     }
 }
 
 impl Store {
-    /// The upload that is expected of the ticket with this hash.
-    pub async fn find_upload(&self, tenant: Tenant, hash: &str) -> Result<Option<Upload>, Failure> {
+    /// The upload that the ticket with this hash allows.
+    pub async fn find_upload(&self, tenant: Tenant, hash: &str) -> Result<Option<Upload>, StoreError> {
         self.read(keys::upload(tenant, hash)).await?.map(item::read).transpose()
     }
 }

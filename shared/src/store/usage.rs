@@ -1,32 +1,32 @@
-//! Usage: today's counters, and the finished days that the reset job archives.
+//! Usage: the counters of requests, and the finished days that the reset job archives.
 
 use std::collections::HashMap;
 
 use serde::{Deserialize, Serialize};
 
 use super::gate::{DAY_PREFIX, day_attribute};
+use super::item::number;
 use super::keys::{self, GATE_SHARDS, Key, PK, SK};
-use super::writes::number;
-use super::{Failure, Item, Listed, Page, Refusal, Store, Writes, item};
+use super::{CommitError, Item, Listed, Paging, Store, StoreError, Transaction, item};
 use crate::model::{Day, Tenant};
 
-/// A finished day's requests.
+/// The requests of a day.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct UsageDay {
     /// The day.
     pub day: Day,
-    /// How many requests were counted.
+    /// The number of requests.
     pub requests: u64,
 }
 
 impl Store {
-    /// How many requests the tenant has made on `day`, the gate's count and every shard's together.
-    pub async fn requests_on(&self, tenant: Tenant, day: Day) -> Result<u64, Failure> {
+    /// The tenant's number of requests on `day`, the sum of the gate's counter and its shards.
+    pub async fn requests_on(&self, tenant: Tenant, day: Day) -> Result<u64, StoreError> {
         Ok(self.counted_requests(tenant).await?.get(&day).copied().unwrap_or(0))
     }
 
-    /// How many requests the counters hold of each day: of today, and of days that are not archived yet.
-    pub async fn counted_requests(&self, tenant: Tenant) -> Result<HashMap<Day, u64>, Failure> {
+    /// The tenant's number of requests by day: for today, and for days that are not archived yet.
+    pub async fn counted_requests(&self, tenant: Tenant) -> Result<HashMap<Day, u64>, StoreError> {
         let mut days = HashMap::new();
         for counter in self.read_many(counter_keys(tenant)).await? {
             for day in counter.keys().filter_map(|name| name.strip_prefix(DAY_PREFIX)?.parse().ok()) {
@@ -36,25 +36,25 @@ impl Store {
         Ok(days)
     }
 
-    /// A tenant's finished days, latest first.
-    pub async fn list_usage(&self, tenant: Tenant, page: &Page) -> Result<Listed<UsageDay>, Failure> {
-        self.page(&keys::usage(tenant), page).await
+    /// A page of the tenant's archived days, latest first.
+    pub async fn list_usage(&self, tenant: Tenant, page: &Paging) -> Result<Listed<UsageDay>, StoreError> {
+        self.read_page(&keys::usage(tenant), page).await
     }
 
-    /// Moves every counter of a day before `today` from the tenant's gate into its usage history, and says how many.
+    /// Moves the counters of all days before `today` from the tenant's gate to its usage history. Returns their number.
     ///
-    /// Each counter moves in a transaction of its own, on the condition that it is still what was read, and is *added*
-    /// to the history: a second run finds nothing to move, two at once move each counter once, a killed one leaves
-    /// the rest for the next, and a request counted late is added later.
-    pub async fn archive_usage(&self, tenant: Tenant, today: Day) -> Result<usize, Failure> {
+    /// Each counter moves in a separate transaction, on the condition that it has not changed since it was read, and is
+    /// *added* to the history. So a second run moves nothing, two concurrent runs move each counter once, a killed run
+    /// leaves the rest to the next one, and a request that was counted late is added later.
+    pub async fn archive_usage(&self, tenant: Tenant, today: Day) -> Result<usize, StoreError> {
         let mut archived = 0;
         for _ in 0..5 {
             let mut contended = false;
             for item in self.read_many(counter_keys(tenant)).await? {
-                for (day, requests) in finished(&item, today) {
+                for (day, requests) in finished_days(&item, today) {
                     match self.commit(archive(tenant, &item, day, requests)?).await {
                         Ok(()) => archived += 1,
-                        Err(Refusal::Failed(failure)) => return Err(failure),
+                        Err(CommitError::Store(error)) => return Err(error),
                         Err(_) => contended = true,
                     }
                 }
@@ -63,7 +63,7 @@ impl Store {
                 return Ok(archived);
             }
         }
-        Err(Failure::Unavailable("counters kept changing".to_owned()))
+        Err(StoreError::Unavailable("counters kept changing".to_owned()))
     }
 }
 
@@ -72,26 +72,26 @@ fn counter_keys(tenant: Tenant) -> impl Iterator<Item = Key> {
         .chain((0..GATE_SHARDS).map(move |shard| keys::gate_shard(tenant, shard)))
 }
 
-fn finished(item: &Item, today: Day) -> Vec<(Day, u64)> {
+fn finished_days(item: &Item, today: Day) -> Vec<(Day, u64)> {
     let day = |name: &String| name.strip_prefix(DAY_PREFIX)?.parse().ok();
     let days = item.keys().filter_map(day).filter(|day| *day < today);
     days.map(|day| (day, item::count(item, &day_attribute(day)))).collect()
 }
 
-fn archive(tenant: Tenant, counter: &Item, day: Day, requests: u64) -> Result<Writes, Failure> {
-    let place = |name| counter.get(name).and_then(|value| value.as_s().ok()).cloned();
-    let (Some(pk), Some(sk)) = (place(PK), place(SK)) else {
-        return Err(Failure::Internal("a counter has no key".to_owned()));
+fn archive(tenant: Tenant, counter: &Item, day: Day, requests: u64) -> Result<Transaction, StoreError> {
+    let attribute = |name| counter.get(name).and_then(|value| value.as_s().ok()).cloned();
+    let (Some(pk), Some(sk)) = (attribute(PK), attribute(SK)) else {
+        return Err(StoreError::Internal("a counter has no key".to_owned()));
     };
-    let mut writes = Writes::new(tenant);
-    writes.update(
+    let mut transaction = Transaction::new(tenant);
+    transaction.update(
         Key { pk, sk },
         "REMOVE #day",
         "#day = :requests",
         vec![("#day", day_attribute(day))],
         vec![(":requests", number(requests))],
     );
-    writes.update(
+    transaction.update(
         keys::usage_day(tenant, day),
         "SET #date = :date ADD #requests :requests",
         "",
@@ -101,5 +101,5 @@ fn archive(tenant: Tenant, counter: &Item, day: Day, requests: u64) -> Result<Wr
             (":requests", number(requests)),
         ],
     );
-    Ok(writes)
+    Ok(transaction)
 }

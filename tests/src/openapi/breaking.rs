@@ -1,14 +1,15 @@
-//! What a new document takes away from clients that were written to an old one.
+//! Finds the changes in a new OpenAPI document that break clients of an old one.
 //!
-//! The rules are the API guide's. What has a name stays: operations, parameters, fields, headers, statuses, words.
-//! What clients write may be given more room, never less; what the service writes less, never more, but for the
-//! fields and headers that may always come. A new status or word is more: clients decide by them.
+//! The rules are those of the API guide. Names stay: operations, parameters, fields, headers, statuses and enumeration
+//! values. Schemas of requests may only become wider, and schemas of responses only narrower, except that fields and
+//! headers may be added to responses. A new status or enumeration value of a response counts as wider, because clients
+//! branch on it.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::{Map, Value, json};
 
-/// Each place where a client of `old` may fail with `new`: `POST /api/v1/roles response 201 /title`.
+/// Returns each place where a client of `old` may fail with `new`, such as `POST /api/v1/roles response 201 /title`.
 pub fn breaking(old: &Value, new: &Value) -> Vec<String> {
     let (old, new) = (promises(old), promises(new));
     let mut comparison = Comparison { old: &old, new: &new, found: Vec::new() };
@@ -16,7 +17,7 @@ pub fn breaking(old: &Value, new: &Value) -> Vec<String> {
     comparison.found
 }
 
-/// The document without what is there for people only.
+/// Removes the parts of the document that are only for people.
 pub fn promises(document: &Value) -> Value {
     const FOR_PEOPLE: [&str; 11] = [
         "title",
@@ -31,7 +32,7 @@ pub fn promises(document: &Value) -> Value {
         "deprecated",
         "bearerFormat",
     ];
-    // Where names stand that may be any of those.
+    // Objects whose keys are names, which may equal one of the above.
     const NAMED: [&str; 7] =
         ["schemas", "properties", "parameters", "headers", "responses", "securitySchemes", "content"];
     let of_all = |parts: &Map<String, Value>| {
@@ -54,7 +55,7 @@ pub fn promises(document: &Value) -> Value {
     }
 }
 
-/// Who writes a value, and so whether it may be given more room, or less.
+/// Who writes a value. It decides whether a schema may become wider or narrower.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Writer {
     Client,
@@ -62,8 +63,8 @@ enum Writer {
 }
 
 impl Writer {
-    /// What has to fit into what: what clients wrote into what is taken now, and what they are given now into what they
-    /// were promised.
+    /// Orders two schemas so that every value of the first must be valid in the second. Old requests must be valid in
+    /// the new schema, and new responses in the old one.
     fn narrow_and_wide<'v>(self, old: &'v Value, new: &'v Value) -> (&'v Value, &'v Value) {
         match self {
             Self::Client => (old, new),
@@ -87,7 +88,7 @@ impl Comparison<'_> {
 
     fn documents(&mut self) {
         let (old, new) = (self.old, self.new);
-        // Clients take the first, so another may only come after it.
+        // Clients use the first server, so servers may be added only after it.
         if items(&old["servers"]).enumerate().any(|(at, server)| new["servers"][at] != *server) {
             self.breaks("servers");
         }
@@ -129,7 +130,7 @@ impl Comparison<'_> {
         }
     }
 
-    /// Clients decide by statuses, so none may go, and none may come.
+    /// Clients branch on statuses, so none may be removed or added.
     fn responses(&mut self, old: &Value, new: &Value, place: &str) {
         let statuses: BTreeSet<_> = entries(old).chain(entries(new)).map(|(status, _)| status).collect();
         for status in statuses {
@@ -147,7 +148,7 @@ impl Comparison<'_> {
         }
     }
 
-    /// A parameter, a header, or a request's body; `null` where it was not there before, or is no more.
+    /// Compares parameters, headers or request bodies. `null` stands for one that was added or removed.
     fn values(&mut self, old: &Value, new: &Value, writer: Writer, place: &str) {
         let (old, new) = (resolved(self.old, old), resolved(self.new, new));
         let (narrow, wide) = writer.narrow_and_wide(old, new);
@@ -171,12 +172,13 @@ impl Comparison<'_> {
         }
     }
 
-    /// Each old form must have its like among the new ones; in what the service writes, each new one among the old, too.
+    /// Compares two schemas by their alternatives. Each old alternative must have a compatible new one. In responses,
+    /// each new alternative must also have a compatible old one.
     fn schemas(&mut self, old: &Value, new: &Value, writer: Writer, place: &str) {
         if old.is_null() && new.is_null() {
             return;
         }
-        let (old, new) = (forms(self.old, old), forms(self.new, new));
+        let (old, new) = (alternatives(self.old, old), alternatives(self.new, new));
         let is_one = old.len() == 1 && new.len() == 1;
         for at in 0..old.len().max(new.len()) {
             let (before, now) = (old.get(at), new.get(at));
@@ -184,14 +186,14 @@ impl Comparison<'_> {
                 continue;
             }
             match (before, now) {
-                // Most often they are in the same order, and this finds the place inside.
+                // The alternatives are usually in the same order, so this finds the place within the schema.
                 (Some(before), Some(now)) => self.plain(before, now, writer, place),
                 _ => self.breaks(place),
             }
         }
     }
 
-    /// Whether what had this form still has one. The service need not write `null` where it might.
+    /// Whether an old alternative is still there. A response may drop `null`.
     fn is_kept(&self, old: Option<&Value>, new: &[Value], writer: Writer) -> bool {
         old.is_none_or(|old| {
             writer == Writer::Service && old["type"] == "null"
@@ -199,7 +201,7 @@ impl Comparison<'_> {
         })
     }
 
-    /// Whether those who read this form know one like it.
+    /// Whether readers know a new alternative.
     fn is_known(&self, new: Option<&Value>, old: &[Value], writer: Writer) -> bool {
         writer == Writer::Client || new.is_none_or(|new| old.iter().any(|old| self.fits(old, new, writer)))
     }
@@ -213,7 +215,7 @@ impl Comparison<'_> {
     fn plain(&mut self, old: &Value, new: &Value, writer: Writer, place: &str) {
         let (narrow, wide) = writer.narrow_and_wide(old, new);
         let is_gone = |word: &Value| !new["enum"].is_null() && !has(&new["enum"], word);
-        if entries(wide).any(|(keyword, limit)| !keeps_to(keyword, limit, &narrow[keyword]))
+        if entries(wide).any(|(keyword, limit)| !is_within(keyword, limit, &narrow[keyword]))
             || items(&old["enum"]).any(is_gone)
             || old["default"] != new["default"]
         {
@@ -226,7 +228,7 @@ impl Comparison<'_> {
                 None => self.breaks(&place),
             }
         }
-        // A client must be asked for no more, and be given no less.
+        // A request must not require more fields, and a response must not require fewer.
         for name in items(&wide["required"]).filter(|name| !has(&narrow["required"], name)) {
             self.breaks(&format!("{place} /{}", name.as_str().unwrap_or_default()));
         }
@@ -240,11 +242,10 @@ impl Comparison<'_> {
     }
 }
 
-/// Whether a schema that says `value` for a keyword lets nothing through that one that says `limit` does not. What is
-/// not known here has to be the same.
-fn keeps_to(keyword: &str, limit: &Value, value: &Value) -> bool {
+/// Whether a schema whose keyword has `value` is at most as wide as one with `limit`. Unknown keywords must be equal.
+fn is_within(keyword: &str, limit: &Value, value: &Value) -> bool {
     match keyword {
-        // They are compared part by part.
+        // These are compared separately.
         "properties" | "required" | "items" | "additionalProperties" | "default" => true,
         "type" | "enum" => !value.is_null() && listed(value).iter().all(|one| listed(limit).contains(one)),
         lowest if lowest.starts_with("min") => value.as_f64() >= limit.as_f64(),
@@ -253,27 +254,28 @@ fn keeps_to(keyword: &str, limit: &Value, value: &Value) -> bool {
     }
 }
 
-/// The plain schemas, without references, parts and choices, of which a value has to keep to one.
-fn forms(document: &Value, schema: &Value) -> Vec<Value> {
+/// Returns the alternatives of a schema as plain schemas, without references, `allOf`, `oneOf` and `anyOf`.
+fn alternatives(document: &Value, schema: &Value) -> Vec<Value> {
     let mut own = schema.clone();
     if let Some(own) = own.as_object_mut() {
-        // The discriminator says again what the choices say by themselves.
+        // The discriminator repeats what the alternatives already say.
         own.retain(|name, _| !["$ref", "allOf", "oneOf", "anyOf", "discriminator"].contains(&name.as_str()));
         if let Some(word) = own.remove("const") {
             own.insert("enum".to_owned(), json!([word]));
         }
     }
     let referred = schema.get("$ref").map(|_| resolved(document, schema));
-    let parts = referred.into_iter().chain(items(&schema["allOf"])).map(|part| forms(document, part));
+    let parts = referred.into_iter().chain(items(&schema["allOf"])).map(|part| alternatives(document, part));
     let choices = ["oneOf", "anyOf"].into_iter().filter_map(|name| schema[name].as_array());
-    let choices = choices.map(|choices| choices.iter().flat_map(|choice| forms(document, choice)).collect());
-    parts.chain(choices).fold(vec![own], |forms, part: Vec<_>| {
-        forms.iter().flat_map(|form| part.iter().map(|more| both(form, more))).collect()
+    let choices =
+        choices.map(|choices| choices.iter().flat_map(|choice| alternatives(document, choice)).collect());
+    parts.chain(choices).fold(vec![own], |combined, part: Vec<_>| {
+        combined.iter().flat_map(|one| part.iter().map(|other| both(one, other))).collect()
     })
 }
 
-/// A schema for what keeps to two. Where they say the same thing differently, the first one is nearer: it stands beside
-/// the reference to the other.
+/// Combines two schemas into one for values that are valid in both. Where they differ, the first one takes
+/// precedence: it stands next to the reference to the other.
 fn both(one: &Value, other: &Value) -> Value {
     let mut both = one.clone();
     for (keyword, more) in entries(other) {
@@ -296,7 +298,7 @@ fn both(one: &Value, other: &Value) -> Value {
     both
 }
 
-/// What may be shown for an operation: any of these. Where nothing has to be, that is one way, too.
+/// The ways to authenticate for an operation. No authentication counts as one way.
 fn ways(operation: &Value) -> Vec<Value> {
     match operation["security"].as_array() {
         Some(ways) if !ways.is_empty() => ways.clone(),
@@ -304,14 +306,14 @@ fn ways(operation: &Value) -> Vec<Value> {
     }
 }
 
-/// Whether who has all that the one way demands has what the other, `new`, demands.
+/// Whether a client that authenticates in the old way is admitted in the new way.
 fn admits(new: &Value, old: &Value) -> bool {
     entries(new).all(|(scheme, scopes)| {
         old.get(scheme).is_some() && items(scopes).all(|scope| has(&old[scheme], scope))
     })
 }
 
-/// Whether whatever the one value has is the same in the other, `new`.
+/// Whether `new` contains everything in `old`.
 fn has_all_of(new: &Value, old: &Value) -> bool {
     match old {
         Value::Object(parts) => {
@@ -321,7 +323,7 @@ fn has_all_of(new: &Value, old: &Value) -> bool {
     }
 }
 
-/// The parameters of an operation by where they stand and what they are called.
+/// The parameters of an operation by location and name.
 fn parameters<'d>(document: &'d Value, operation: &'d Value) -> BTreeMap<(&'d str, &'d str), &'d Value> {
     let all = items(&operation["parameters"]).map(|parameter| resolved(document, parameter));
     let text = |value: &'d Value| value.as_str().unwrap_or_default();
@@ -347,7 +349,7 @@ fn has(list: &Value, item: &Value) -> bool {
     items(list).any(|known| known == item)
 }
 
-/// A list, which may be written without brackets where it has one item.
+/// The items of a list, which may be written without brackets if there is only one.
 fn listed(value: &Value) -> &[Value] {
     value.as_array().map_or(std::slice::from_ref(value), Vec::as_slice)
 }
@@ -447,7 +449,7 @@ mod tests {
         })
     }
 
-    /// What it breaks that the value at a pointer becomes another one, or goes.
+    /// Returns the places that break if the value at a pointer is replaced, or removed if it is `null`.
     fn after(pointer: &str, value: Value) -> Vec<String> {
         const SHORT: [(&str, &str); 10] = [
             ("list", "/paths/~1roles/get"),
@@ -476,10 +478,10 @@ mod tests {
     }
 
     #[test]
-    fn what_is_taken_away_or_demanded_breaks() {
+    fn removals_and_new_requirements_break() {
         let kind = |name: &str| json!({ "$ref": format!("#/components/schemas/{name}") });
         for (pointer, value, places) in [
-            // Where it is asked, and by whom.
+            // Routes and authentication.
             ("/servers/0/url", json!("/v2"), "servers"),
             ("/servers", json!([{ "url": "/v2" }, { "url": "/" }]), "servers"),
             ("/paths", json!({ "/roles": { "get": base()["paths"]["/roles"]["get"] } }), "POST /roles"),
@@ -493,7 +495,7 @@ mod tests {
             ("schemes/api_key/scheme", json!("basic"), "security scheme api_key"),
             ("schemes/oauth/flows/authorizationCode/tokenUrl", json!("/token"), "security scheme oauth"),
             ("schemes/oauth/flows/authorizationCode/scopes/roles:read", Value::Null, "security scheme oauth"),
-            // What is sent.
+            // Requests.
             ("list/parameters", json!([]), "GET /roles parameter org, GET /roles parameter limit"),
             ("list/parameters/0/in", json!("query"), "GET /roles parameter org"),
             ("limit/name", json!("count"), "GET /roles parameter limit"),
@@ -519,7 +521,7 @@ mod tests {
             ("sent/properties/start/anyOf", json!([{ "type": "null" }]), "POST /roles body /start"),
             ("sent/additionalProperties", json!(false), "POST /roles body"),
             ("sent/additionalProperties", json!({ "type": "string" }), "POST /roles body /*"),
-            // What is answered.
+            // Responses.
             ("list/responses/200", Value::Null, "GET /roles response 200"),
             ("list/responses/304", Value::Null, "GET /roles response 304"),
             ("list/responses/404", Value::Null, "GET /roles response 404"),
@@ -594,7 +596,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_added_or_permitted_does_not() {
+    fn additions_and_relaxations_do_not_break() {
         let kind = |name: &str| json!({ "$ref": format!("#/components/schemas/{name}") });
         for (pointer, value) in [
             ("/info/version", json!("1.1.0")),
@@ -639,7 +641,7 @@ mod tests {
     }
 
     #[test]
-    fn promises_are_not_for_people() {
+    fn promises_exclude_texts_for_people() {
         let fields = json!({ "title": { "type": "string" } });
         let document = json!({
             "info": { "title": "Roles", "version": "1.0.0", "license": {} },

@@ -1,18 +1,21 @@
-//! What can go wrong: errors as they really look, and which operation answers with which. Rows of the API alone share
-//! their errors; what others refuse was played.
+//! Error responses. For routes with a scope, a table says which errors an operation can return. For other routes, error
+//! responses are recorded.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::{Map, Value, json};
-use shared::http::{Error, Form};
+use shared::http::{Error, ReplyFormat};
 use shared::model::{InvalidTransition, Scope};
-use shared::store::{Failure, Refusal};
+use shared::store::{CommitError, StoreError};
 
+use super::example::Refused;
+use super::gateway::or_gateway_response;
+use super::headers::{admitted, always, header_name};
 use super::operation::Operation;
+use super::reference::reference;
 use super::source::Source;
-use super::{Refused, admitted, always, header_name, or_the_gateway, reference};
 
-/// An error of each kind, by the name of its example.
+/// An error of each kind with the name of its example.
 fn samples() -> Vec<(&'static str, Error)> {
     let transition = InvalidTransition { field: "status", from: "closed", to: "open" };
     let messages = ["title can't be blank", "salary_min must be at most salary_max"];
@@ -31,7 +34,7 @@ fn samples() -> Vec<(&'static str, Error)> {
         ("suspended", Error::Suspended),
         ("not_found", Error::NotFound),
         ("method_not_allowed", Error::MethodNotAllowed("GET, POST".to_owned())),
-        ("conflict", Error::Refused(Refusal::InFlight)),
+        ("conflict", Error::Commit(CommitError::InFlight)),
         ("precondition_failed", Error::PreconditionFailed),
         ("payload_too_large", Error::PayloadTooLarge(256 * 1024)),
         ("unsupported_media_type", Error::UnsupportedMediaType("application/json")),
@@ -40,16 +43,16 @@ fn samples() -> Vec<(&'static str, Error)> {
         ("channel_not_connected", Error::ChannelNotConnected("x has no connected account".to_owned())),
         ("idempotency_mismatch", Error::IdempotencyMismatch),
         ("rate_limited", Error::RateLimited { limit: 100, retry_after: 52_200 }),
-        ("internal_error", Error::Failed(Failure::Internal(String::new()))),
+        ("internal_error", Error::Store(StoreError::Internal(String::new()))),
         (
             "upstream_failed",
             Error::Upstream { sentence: "X did not answer".to_owned(), retry_after: Some(60) },
         ),
-        ("unavailable", Error::Failed(Failure::Unavailable(String::new()))),
+        ("unavailable", Error::Store(StoreError::Unavailable(String::new()))),
     ]
 }
 
-/// Whether the operation can run into it. What only some handlers refuse, their comments name.
+/// Whether the operation can return the error. `named` has the errors that the handler's doc comment lists.
 fn can_happen(name: &str, error: &Error, operation: &Operation, named: &BTreeMap<String, String>) -> bool {
     let method = operation.method();
     match error {
@@ -58,7 +61,7 @@ fn can_happen(name: &str, error: &Error, operation: &Operation, named: &BTreeMap
             _ => operation.reads_body(),
         },
         Error::NotFound => operation.has_id(),
-        Error::Refused(_) | Error::IdempotencyMismatch => method == "POST",
+        Error::Commit(_) | Error::IdempotencyMismatch => method == "POST",
         Error::PreconditionFailed => method == "PATCH",
         Error::PayloadTooLarge(_) | Error::UnsupportedMediaType(_) => operation.reads_body(),
         Error::InvalidTransition(_) | Error::ChannelNotConnected(_) | Error::Upstream { .. } => {
@@ -69,20 +72,20 @@ fn can_happen(name: &str, error: &Error, operation: &Operation, named: &BTreeMap
         | Error::Suspended
         | Error::Validation(_)
         | Error::RateLimited { .. }
-        | Error::Failed(_) => true,
-        // What no row with a scope answers: the gateway's default route does, or pages and callbacks do.
+        | Error::Store(_) => true,
+        // Routes with a scope never return these. The default route, pages and callbacks do.
         Error::MethodNotAllowed(_) | Error::BadSignature | Error::ForeignForm | Error::OwnersOnly => false,
     }
 }
 
-/// Every code with its status, in their order.
+/// Every code with its status, in order.
 pub(super) fn codes() -> Vec<(u16, &'static str)> {
     let mut codes: Vec<_> = samples().iter().map(|(_, error)| error.kind()).collect();
     codes.dedup();
     codes
 }
 
-/// The bodies of all errors that operations answer with.
+/// The bodies of all errors that operations return.
 pub(super) fn examples() -> Map<String, Value> {
     let shown = samples().into_iter().filter(|(_, error)| !matches!(error, Error::MethodNotAllowed(_)));
     shown
@@ -94,7 +97,7 @@ fn body(error: &Error) -> Value {
     serde_json::from_str(&error.body("LUlYBjVGoAMEbOw=")).expect("a body")
 }
 
-/// The responses of an operation that refuses, by status. Those that others share are kept in `shared`.
+/// The error responses of an operation by status. Responses that are the same for all operations go to `shared`.
 pub(super) fn responses(
     operation: &Operation,
     source: &Source,
@@ -108,7 +111,11 @@ pub(super) fn responses(
         }
     }
     for code in named.keys() {
-        assert!(codes().iter().any(|(_, known)| known == code), "{}: {code} is no code", operation.key);
+        assert!(
+            codes().iter().any(|(_, known)| known == code),
+            "{}: {code} is not an error code",
+            operation.key
+        );
     }
     let mut responses = Map::new();
     for (status, errors) in by_status {
@@ -148,7 +155,7 @@ fn response(errors: &[(&str, Error)], source: &Source, named: &BTreeMap<String, 
     let schema = if status == 422 { "Invalid" } else { "Error" };
     let examples: Map<_, _> =
         errors.iter().map(|(name, _)| ((*name).to_owned(), reference("examples", name))).collect();
-    or_the_gateway(
+    or_gateway_response(
         status,
         json!({
             "description": when.join("\n\n"),
@@ -164,7 +171,7 @@ fn response(errors: &[(&str, Error)], source: &Source, named: &BTreeMap<String, 
     )
 }
 
-/// What an error means: what the rules say of its code, or the comment at its variant.
+/// The description of an error: that of its code in the API rules, or the doc comment of its variant.
 fn meaning(error: &Error, source: &Source) -> String {
     if let Some(ruled) = Source::rule(error.kind().1) {
         return ruled;
@@ -175,87 +182,87 @@ fn meaning(error: &Error, source: &Source) -> String {
     comment.split_once(": ").expect("a comment that begins with a status").1.to_owned()
 }
 
-/// The headers that all of these errors have, and those that only some have.
+/// The headers of the errors of one status.
 fn headers(errors: &[(&str, Error)]) -> Map<String, Value> {
     let (status, _) = errors[0].1.kind();
-    let mut headers = if status == 401 { always(Form::Api) } else { admitted() };
-    let sent: Vec<_> = errors.iter().map(|(_, error)| sent_with(error)).collect();
-    add_some(&mut headers, &sent, status == 502);
+    let mut headers = if status == 401 { always(ReplyFormat::Api) } else { admitted() };
+    let sent: Vec<_> = errors.iter().map(|(_, error)| header_names(error)).collect();
+    add_error_headers(&mut headers, &sent, status == 502);
     headers
 }
 
-fn sent_with(error: &Error) -> BTreeSet<String> {
+fn header_names(error: &Error) -> BTreeSet<String> {
     error.headers("").into_iter().map(|(name, _)| name.to_owned()).collect()
 }
 
-/// Adds what only errors have: what all of these have is certain, unless nothing is.
-fn add_some(headers: &mut Map<String, Value>, sent: &[BTreeSet<String>], never: bool) {
+/// Adds the headers that only errors have. A header is required if all errors have it, unless `optional` is set.
+fn add_error_headers(headers: &mut Map<String, Value>, sent: &[BTreeSet<String>], optional: bool) {
     for name in ["retry-after", "www-authenticate"] {
         let shown = header_name(name);
         let component = match sent.iter().filter(|sent| sent.contains(name)).count() {
             0 => continue,
-            all if all == sent.len() && !never => shown.clone(),
+            all if all == sent.len() && !optional => shown.clone(),
             _ => format!("{shown}-if-known"),
         };
         headers.insert(shown, reference("headers", &component));
     }
 }
 
-/// The responses of an operation without a scope: what was refused when it was played, which is all that its handler
-/// names, and what any of them may run into.
-pub(super) fn played_responses(
+/// The error responses of an operation without a scope: the recorded ones, which must be all that its handler lists,
+/// and those that any operation can return.
+pub(super) fn recorded_responses(
     operation: &Operation,
     source: &Source,
     named: &BTreeMap<String, String>,
     refusals: &[Refused],
 ) -> Map<String, Value> {
     let (schema, field) =
-        if operation.form == Form::OAuth { ("OAuthError", "error") } else { ("Error", "code") };
-    let word = |refusal: &Refused| refusal.body[field].as_str().expect("a word").to_owned();
-    let played: BTreeSet<_> = refusals.iter().map(word).collect();
-    assert!(named.keys().eq(&played), "{}: it names {named:?}, and has refused {played:?}", operation.key);
+        if operation.format == ReplyFormat::OAuth { ("OAuthError", "error") } else { ("Error", "code") };
+    let code = |refusal: &Refused| refusal.body[field].as_str().expect("an error code").to_owned();
+    let recorded: BTreeSet<_> = refusals.iter().map(code).collect();
+    assert!(named.keys().eq(&recorded), "{}: it lists {named:?}, but returned {recorded:?}", operation.key);
     let mut by_status: BTreeMap<u16, Vec<(String, Refused)>> = BTreeMap::new();
     for refusal in refusals {
-        let why = named[&word(refusal)].clone();
+        let why = named[&code(refusal)].clone();
         by_status.entry(refusal.status).or_default().push((why, refusal.clone()));
     }
-    let failures = samples().into_iter().filter(|(_, error)| matches!(error, Error::Failed(_)));
+    let failures = samples().into_iter().filter(|(_, error)| matches!(error, Error::Store(_)));
     for (_, error) in failures.filter(|_| operation.can_fail()) {
-        let body = if operation.form == Form::OAuth {
+        let body = if operation.format == ReplyFormat::OAuth {
             serde_json::from_str(&error.oauth_body()).expect("a body")
         } else {
             body(&error)
         };
-        let refusal = Refused { status: error.kind().0, headers: sent_with(&error), body };
+        let refusal = Refused { status: error.kind().0, headers: header_names(&error), body };
         by_status.entry(refusal.status).or_default().push((meaning(&error, source), refusal));
     }
     let response = |(status, refused): (u16, Vec<(String, Refused)>)| {
-        let mut headers = always(operation.form);
+        let mut headers = always(operation.format);
         let sent: Vec<_> = refused.iter().map(|(_, refusal)| refusal.headers.clone()).collect();
-        // Whoever has tried to prove itself by OAuth in the header is told so in kind.
-        add_some(&mut headers, &sent, status == 401 && operation.form == Form::OAuth);
+        // Only a client that used the `Authorization` header gets a challenge.
+        add_error_headers(&mut headers, &sent, status == 401 && operation.format == ReplyFormat::OAuth);
         let when: Vec<_> =
-            refused.iter().map(|(why, refusal)| format!("`{}`: {why}", word(refusal))).collect();
+            refused.iter().map(|(why, refusal)| format!("`{}`: {why}", code(refusal))).collect();
         let examples: Map<_, _> = refused
             .iter()
             .map(|(_, refusal)| {
                 let sentence = refusal.body.get("error_description").unwrap_or(&refusal.body["error"]);
-                (word(refusal), json!({ "summary": sentence, "value": refusal.body }))
+                (code(refusal), json!({ "summary": sentence, "value": refusal.body }))
             })
             .collect();
-        let words: Vec<_> = examples.keys().collect();
+        let codes: Vec<_> = examples.keys().collect();
         let response = json!({
             "description": when.join("\n\n"),
             "headers": headers,
             "content": { "application/json": {
                 "schema": {
                     "$ref": format!("#/components/schemas/{schema}"),
-                    "properties": { field: { "enum": words } },
+                    "properties": { field: { "enum": codes } },
                 },
                 "examples": examples,
             } },
         });
-        (status.to_string(), or_the_gateway(status, response))
+        (status.to_string(), or_gateway_response(status, response))
     };
     by_status.into_iter().map(response).collect()
 }

@@ -1,19 +1,20 @@
-//! What a route takes, learnt from its reading of fields that nobody has sent.
+//! Inputs: the fields of a route, recorded while the route reads them from an empty request.
 
 use std::any::type_name;
 
 use serde_json::{Map, Value, json};
-use shared::http::{Change, Fields, Input, Scalar};
+use shared::http::{Change, Fields, Input};
+use shared::model::Scalar;
 use shared::model::schema::{CLEAN, NOT_BLANK};
 
-use super::reference;
-use super::schema::Schemas;
+use super::reference::reference;
+use super::schema::{Schemas, nullable};
 use super::source::Source;
 
-/// An input's fields, in the order in which they are read.
+/// The fields of an input, in the order in which they are read.
 #[derive(Clone, Debug)]
 pub(super) struct Description {
-    /// The type's path in the code.
+    /// The path of the type in the code.
     type_name: &'static str,
     fields: Vec<Field>,
 }
@@ -26,11 +27,11 @@ struct Field {
 
 #[derive(Clone, Debug)]
 enum Kind {
-    /// A value that must be there.
+    /// A required value.
     Required(Value),
     /// A value that may be absent, but not `null`.
     Replacement(Value),
-    /// A value that may be absent, or `null`; and whether a blank string will do.
+    /// A value that may be absent or `null`, and whether a blank string is accepted as `null`.
     Optional(Value, bool),
     Object(Description),
 }
@@ -50,12 +51,12 @@ impl Description {
         self.fields.is_empty()
     }
 
-    /// What the fields are called.
+    /// The names of the fields.
     pub(super) fn names(&self) -> impl Iterator<Item = &str> {
         self.fields.iter().map(|field| field.name.as_str())
     }
 
-    /// Whether something must be sent.
+    /// Whether a field is required.
     pub(super) fn is_required(&self) -> bool {
         self.fields.iter().any(|field| match &field.kind {
             Kind::Required(_) => true,
@@ -64,12 +65,12 @@ impl Description {
         })
     }
 
-    /// The type's name.
+    /// The name of the type.
     pub(super) fn name(&self) -> &'static str {
         self.type_name.rsplit("::").next().unwrap_or(self.type_name)
     }
 
-    /// The parameters of a query.
+    /// The query parameters.
     pub(super) fn parameters(&self, source: &Source, schemas: &Schemas) -> Vec<Value> {
         let parameter = |field: &Field| {
             let (required, schema) = match &field.kind {
@@ -81,20 +82,20 @@ impl Description {
                 "name": field.name,
                 "in": "query",
                 "required": required,
-                "description": self.field_docs(source, &field.name).expect("a query parameter's comment"),
+                "description": self.field_docs(source, &field.name).expect("a query parameter's doc comment"),
                 "schema": schemas.tidy(schema.clone()),
             })
         };
         self.fields.iter().map(parameter).collect()
     }
 
-    /// The schema of a body, and those of the objects in it. Where a field has no comment of its own, that of the
-    /// answer's field of the same name will do.
+    /// Adds the schemas of a body and of the objects in it to `named`. A field without a doc comment has the
+    /// description of the field with the same name in the output type.
     pub(super) fn schemas(
         &self,
         source: &Source,
         schemas: &Schemas,
-        answer: &str,
+        output: &str,
         named: &mut Map<String, Value>,
     ) {
         let mut properties = Map::new();
@@ -108,8 +109,8 @@ impl Description {
                 Kind::Replacement(schema) => schemas.tidy(schema.clone()),
                 Kind::Optional(schema, blank) => optional(schemas.tidy(schema.clone()), *blank),
                 Kind::Object(object) => {
-                    let answer = schemas.field_type(answer, &field.name).unwrap_or(answer);
-                    object.schemas(source, schemas, answer, named);
+                    let output = schemas.field_type(output, &field.name).unwrap_or(output);
+                    object.schemas(source, schemas, output, named);
                     let object_schema = reference("schemas", object.name());
                     if object.is_required() {
                         required.push(field.name.clone());
@@ -120,8 +121,9 @@ impl Description {
                 }
             };
             let docs = self.field_docs(source, &field.name);
-            let docs = docs.or_else(|| schemas.field_description(answer, &field.name));
-            schema["description"] = docs.unwrap_or_else(|| panic!("{} has no comment", field.name)).into();
+            let docs = docs.or_else(|| schemas.field_description(output, &field.name));
+            schema["description"] =
+                docs.unwrap_or_else(|| panic!("{} has no doc comment", field.name)).into();
             properties.insert(field.name.clone(), schema);
         }
         let mut schema = json!({ "type": "object", "description": source.of_type(self.type_name) });
@@ -131,33 +133,33 @@ impl Description {
         schema["properties"] = properties.into();
         schema["additionalProperties"] = false.into();
         let before = named.insert(self.name().to_owned(), schema.clone());
-        assert!(before.is_none_or(|before| before == schema), "{} is two things", self.name());
+        assert!(before.is_none_or(|before| before == schema), "there are two schemas named {}", self.name());
     }
 
     fn field_docs(&self, source: &Source, field: &str) -> Option<String> {
-        // A list's own fields are beside those of its filter: `Listing<RoleFilter>`.
+        // A list has the fields of two types: `Listing<RoleFilter>`.
         let types = self.type_name.trim_end_matches('>').split('<');
         types.map(|name| format!("{name}::{field}")).find_map(|path| source.docs(&path))
     }
 }
 
 impl Fields for Description {
-    fn required<T: shared::http::Value>(&mut self, name: &str) -> Option<T> {
+    fn required<T: shared::model::Value>(&mut self, name: &str) -> Option<T> {
         self.add(name, Kind::Required(schema::<T>()));
         None
     }
 
-    fn optional<T: shared::http::Value>(&mut self, name: &str) -> Option<T> {
+    fn optional<T: shared::model::Value>(&mut self, name: &str) -> Option<T> {
         self.add(name, Kind::Optional(schema::<T>(), is_blankable::<T>()));
         None
     }
 
-    fn change<T: shared::http::Value>(&mut self, name: &str) -> Change<T> {
+    fn change<T: shared::model::Value>(&mut self, name: &str) -> Change<T> {
         self.add(name, Kind::Optional(schema::<T>(), is_blankable::<T>()));
         Change::Keep
     }
 
-    fn replacement<T: shared::http::Value>(&mut self, name: &str) -> Option<T> {
+    fn replacement<T: shared::model::Value>(&mut self, name: &str) -> Option<T> {
         self.add(name, Kind::Replacement(schema::<T>()));
         None
     }
@@ -172,43 +174,32 @@ impl Fields for Description {
     }
 }
 
-fn schema<T: shared::http::Value>() -> Value {
+fn schema<T: shared::model::Value>() -> Value {
     serde_json::to_value(T::schema()).expect("a schema")
 }
 
-/// Whether a blank string is read as nothing.
-fn is_blankable<T: shared::http::Value>() -> bool {
+/// Whether a blank string is accepted as `null`.
+fn is_blankable<T: shared::model::Value>() -> bool {
     matches!(T::read(&Scalar::Text(String::new())), Ok(None))
 }
 
-/// The same, or `null`; or a blank string, where that means the same.
+/// Makes a schema accept `null`, too. If `blank` is set, it accepts a blank string as well.
 fn optional(mut schema: Value, blank: bool) -> Value {
     if blank {
         match schema.get("pattern").and_then(Value::as_str) {
             Some(NOT_BLANK) => schema["pattern"] = CLEAN.into(),
             Some(pattern) => {
-                // A blank string is no address.
+                // The format does not allow a blank string.
                 schema["pattern"] = format!("^\\s*$|{pattern}").into();
                 schema.as_object_mut().expect("an object").shift_remove("format");
             }
             None => {
-                let blank = json!({ "type": "string", "pattern": "^\\s*$", "description": "Blank, the same as `null`." });
+                let description = "A blank string, which means `null`.";
+                let blank = json!({ "type": "string", "pattern": "^\\s*$", "description": description });
                 return json!({ "anyOf": [schema, blank, { "type": "null" }] });
             }
         }
         schema.as_object_mut().expect("an object").shift_remove("minLength");
     }
     nullable(schema)
-}
-
-/// The same, or `null`.
-pub(super) fn nullable(mut schema: Value) -> Value {
-    if schema.get("$ref").is_some() {
-        return json!({ "oneOf": [schema, { "type": "null" }] });
-    }
-    schema["type"] = json!([schema["type"], "null"]);
-    if let Some(members) = schema.get_mut("enum").and_then(Value::as_array_mut) {
-        members.push(Value::Null);
-    }
-    schema
 }

@@ -1,11 +1,11 @@
-//! What clients call the types whose own name says enough only within its module.
+//! The names of schemas. Some types have a name in the code that is clear only within its module.
 
 use serde_json::Value;
 
-use super::SCHEMAS;
+use super::reference::SCHEMAS;
 
-/// The name in the code, and the name in the document. Generated clients have one name space for all of them, and often
-/// one for the language's own types, too.
+/// The names in the code and in the document. A generated client has one namespace for all schemas, and often it is
+/// also the namespace of the language's own types.
 const NAMES: [(&str, &str); 21] = [
     ("Error", "ApiError"),
     ("RoleContent", "NewRole"),
@@ -30,32 +30,32 @@ const NAMES: [(&str, &str); 21] = [
     ("Turn", "TranscriptTurn"),
 ];
 
-/// Gives the document's schemas, and what refers to them, their names.
+/// Renames the document's schemas and all references to them.
 pub(super) fn rename(document: &mut Value) {
     let schemas = document["components"]["schemas"].as_object_mut().expect("schemas");
-    for (ours, _) in NAMES {
-        assert!(schemas.contains_key(ours), "{ours} is no schema");
+    for (in_code, _) in NAMES {
+        assert!(schemas.contains_key(in_code), "{in_code} is not a schema");
     }
     let before = schemas.len();
     *schemas = std::mem::take(schemas).into_iter().map(|(name, schema)| (renamed(&name), schema)).collect();
-    assert_eq!(schemas.len(), before, "two schemas have one name");
-    refer(document);
+    assert_eq!(schemas.len(), before, "two schemas have the same name");
+    rename_references(document);
 }
 
 fn renamed(name: &str) -> String {
-    let found = NAMES.into_iter().find(|(ours, _)| *ours == name);
-    found.map_or(name, |(_, theirs)| theirs).to_owned()
+    let found = NAMES.into_iter().find(|(in_code, _)| *in_code == name);
+    found.map_or(name, |(_, in_document)| in_document).to_owned()
 }
 
-fn refer(value: &mut Value) {
+fn rename_references(value: &mut Value) {
     match value {
         Value::String(text) => {
             if let Some(name) = text.strip_prefix(SCHEMAS) {
                 *text = format!("{SCHEMAS}{}", renamed(name));
             }
         }
-        Value::Array(items) => items.iter_mut().for_each(refer),
-        Value::Object(fields) => fields.values_mut().for_each(refer),
+        Value::Array(items) => items.iter_mut().for_each(rename_references),
+        Value::Object(fields) => fields.values_mut().for_each(rename_references),
         _ => {}
     }
 }

@@ -1,43 +1,45 @@
-//! What a row of a route table tells of itself.
+//! Operations: the descriptions of the routes in the route tables.
 
 use std::any::type_name;
 
 use serde_json::{Map, Value, json};
 use shared::http::{
-    Access, Call, DocumentRequest, DocumentRow, Error, Form, Input, Output, Payload, Reply, Row, Sent,
+    Access, ApiRequest, DocumentRequest, DocumentRow, Error, Input, Output, Payload, PublicRequest, Reply,
+    ReplyFormat, Row,
 };
 use shared::model::Scope;
 
-use super::Example;
+use super::example::Example;
 use super::input::Description;
 use super::schema::Described;
+use super::words::in_words;
 
-/// A row of a route table, described.
+/// The description of a route.
 #[derive(Clone, Debug)]
 pub struct Operation {
     /// The gateway's route key.
     pub key: &'static str,
-    /// Who may send it.
+    /// Who may send requests.
     pub access: Access,
-    /// In what form it is answered.
-    pub form: Form,
-    /// The handler's path in the code: `roles::list`.
+    /// The format of the responses.
+    pub format: ReplyFormat,
+    /// The handler's path in the code, such as `roles::list`.
     pub(super) handler: String,
-    pub(super) taken: Taken,
+    pub(super) content: RequestContent,
     pub(super) status: u16,
     pub(super) media: &'static str,
     pub(super) headers: &'static [&'static str],
-    /// The path in the code of the type that is answered.
-    pub(super) answer: &'static str,
+    /// The path of the output type in the code.
+    pub(super) output_type: &'static str,
     pub(super) output: Described,
 }
 
-/// What an operation takes.
+/// The content of an operation's requests.
 #[derive(Clone, Debug)]
-pub(super) enum Taken {
-    /// Fields, of a JSON body or of a query.
+pub(super) enum RequestContent {
+    /// The fields of a JSON body or a query.
     Fields(Description),
-    /// A body of this type, and parameters.
+    /// A body of this type and parameters.
     Payload { media: Option<&'static str>, parameters: &'static [&'static str], body: Described },
 }
 
@@ -46,23 +48,23 @@ impl Row for Operation {
     where
         I: Input + 'static,
         O: Output + 'static,
-        H: Fn(Call<I>) -> F + Send + Sync + 'static,
+        H: Fn(ApiRequest<I>) -> F + Send + Sync + 'static,
         F: Future<Output = Result<Reply<O>, Error>> + Send + 'static,
     {
-        let taken = Taken::Fields(Description::of::<I>());
-        Self::described::<O, H>(key, Access::Scope(scope), Form::Api, taken)
+        let content = RequestContent::Fields(Description::of::<I>());
+        Self::described::<O, H>(key, Access::Scope(scope), ReplyFormat::Api, content)
     }
 
-    fn open<P, O, H, F>(key: &'static str, access: Access, form: Form, _: H) -> Self
+    fn open<P, O, H, F>(key: &'static str, access: Access, format: ReplyFormat, _: H) -> Self
     where
         P: Payload + 'static,
         O: Output + 'static,
-        H: Fn(Sent<P>) -> F + Send + Sync + 'static,
+        H: Fn(PublicRequest<P>) -> F + Send + Sync + 'static,
         F: Future<Output = Result<Reply<O>, Error>> + Send + 'static,
     {
         let body = Described::of::<P::Body>();
-        let taken = Taken::Payload { media: P::MEDIA, parameters: P::PARAMETERS, body };
-        Self::described::<O, H>(key, access, form, taken)
+        let content = RequestContent::Payload { media: P::MEDIA, parameters: P::PARAMETERS, body };
+        Self::described::<O, H>(key, access, format, content)
     }
 }
 
@@ -72,24 +74,37 @@ impl DocumentRow for Operation {
         O: Output + 'static,
         H: Fn(&DocumentRequest<'_>) -> Result<Reply<O>, Error> + Send + Sync + 'static,
     {
-        let taken = Taken::Payload { media: None, parameters: &[], body: Described::of::<()>() };
-        Self::described::<O, H>(key, Access::Public, Form::Document, taken)
+        let content = RequestContent::Payload { media: None, parameters: &[], body: Described::of::<()>() };
+        Self::described::<O, H>(key, Access::Public, ReplyFormat::Document, content)
     }
 }
 
 impl Operation {
-    fn described<O: Output, H>(key: &'static str, access: Access, form: Form, taken: Taken) -> Self {
+    fn described<O: Output, H>(
+        key: &'static str,
+        access: Access,
+        format: ReplyFormat,
+        content: RequestContent,
+    ) -> Self {
         Self {
             key,
             access,
-            form,
+            format,
             handler: type_name::<H>().to_owned(),
-            taken,
+            content,
             status: O::STATUS,
             media: O::MEDIA,
             headers: O::HEADERS,
-            answer: type_name::<O>(),
-            output: Described::of::<O::Body>(),
+            output_type: type_name::<O>(),
+            output: Described::of::<O::Body>().with_items(O::items()),
+        }
+    }
+
+    /// The types of the bodies.
+    pub(super) fn bodies(&self) -> Vec<&Described> {
+        match &self.content {
+            RequestContent::Payload { body, .. } => vec![&self.output, body],
+            RequestContent::Fields(_) => vec![&self.output],
         }
     }
 
@@ -105,56 +120,56 @@ impl Operation {
         self.path().contains("{id}")
     }
 
-    /// The names in the path: `id`, `org`.
+    /// The names of the path parameters, such as `id` or `org`.
     pub(super) fn path_parameters(&self) -> impl Iterator<Item = &'static str> {
         self.path().split('/').filter_map(|segment| segment.strip_prefix('{')?.strip_suffix('}'))
     }
 
-    /// Whether it is for whoever has a credential of the API.
+    /// Whether the operation requires a credential of the API.
     pub(super) fn is_scoped(&self) -> bool {
         matches!(self.access, Access::Scope(_))
     }
 
-    /// Whether the client says who it is as OAuth has it: in a header, or in the form.
-    pub(super) fn knows_clients(&self) -> bool {
-        matches!(&self.taken, Taken::Payload { body, .. } if body.has_field("client_secret"))
+    /// Whether OAuth clients authenticate, in a header or in the form.
+    pub(super) fn authenticates_clients(&self) -> bool {
+        matches!(&self.content, RequestContent::Payload { body, .. } if body.has_field("client_secret"))
     }
 
-    /// Whether it reads a body, even if no field of it. (It refuses every field then.)
+    /// Whether the operation reads a body. If it has no fields, it rejects every field.
     pub fn reads_body(&self) -> bool {
         matches!(self.method(), "POST" | "PATCH")
     }
 
-    /// Whether its answer depends on what is sent. What always answers the same has nothing to fail at.
+    /// Whether the operation can fail. An operation whose response never varies cannot.
     pub(super) fn can_fail(&self) -> bool {
         self.is_scoped() || self.reads_body() || self.path_parameters().next().is_some()
     }
 
-    /// Whether whoever has its answer may ask whether that is still the one.
+    /// Whether clients can make conditional requests.
     pub(super) fn is_cached(&self) -> bool {
-        self.form == Form::Document && self.headers.contains(&"etag")
+        self.format == ReplyFormat::Document && self.headers.contains(&"etag")
     }
 
     pub(super) fn is_list(&self) -> bool {
         self.headers.contains(&"link")
     }
 
-    /// The function's package.
+    /// The package of the function.
     pub(super) fn function(&self) -> &str {
         self.handler.split_once("::").expect("a handler in a package").0
     }
 
-    /// One of what the function is about: `job_posting`.
+    /// The singular name of the function's resource, such as `job_posting`.
     pub(super) fn noun(&self) -> &str {
         self.function().trim_end_matches('s')
     }
 
-    /// The package in words.
+    /// The display name of the package.
     pub(super) fn tag(&self) -> String {
         in_words(self.function())
     }
 
-    /// Verb and noun: those of the handler, or its verb and the function's noun.
+    /// The operation id: verb and noun. If the handler's name is only a verb, the noun is that of the function.
     pub(super) fn id(&self) -> String {
         match self.handler.rsplit("::").next().unwrap_or_default() {
             both if both.contains('_') => both.to_owned(),
@@ -167,8 +182,8 @@ impl Operation {
         in_words(&self.id())
     }
 
-    /// Where the answer leads to. From a list: to its first item, and to the next page. From what was created: to
-    /// everything that can be done with it, and to what it belongs to.
+    /// The links of a response. A list links to its first item and to the next page. A created resource links to all
+    /// operations on it and to the resources that it refers to.
     pub(super) fn links(&self, all: &[Self], example: &Example) -> Map<String, Value> {
         if self.is_list() {
             return self.links_of_list(all);
@@ -212,23 +227,26 @@ impl Operation {
             let parameters = json!({ "id": "$response.body#/data/0/id" });
             links.insert(show.id(), json!({ "operationId": show.id(), "parameters": parameters }));
         }
-        // A cursor is good only with the filters that it came with.
-        let filters = match &self.taken {
-            Taken::Fields(fields) => Some(fields.names()),
-            Taken::Payload { .. } => None,
+        // A cursor is valid only with the filters of the page that it came from.
+        let filters = match &self.content {
+            RequestContent::Fields(fields) => Some(fields.names()),
+            RequestContent::Payload { .. } => None,
         };
         let mut parameters: Map<_, _> = filters
             .into_iter()
             .flatten()
             .map(|name| (name.to_owned(), format!("$request.query.{name}").into()))
             .collect();
+        let path =
+            self.path_parameters().map(|name| (name.to_owned(), format!("$request.path.{name}").into()));
+        parameters.extend(path);
         parameters.insert("cursor".to_owned(), "$response.body#/next_cursor".into());
         links.insert("next_page".to_owned(), json!({ "operationId": self.id(), "parameters": parameters }));
         links
     }
 }
 
-/// Every identifier in a body, by its pointer.
+/// Collects every identifier in a body with its JSON pointer.
 fn identifiers(value: &Value, pointer: &str, found: &mut Vec<(String, u64)>) {
     for (name, value) in value.as_object().into_iter().flatten() {
         let pointer = format!("{pointer}/{name}");
@@ -237,21 +255,4 @@ fn identifiers(value: &Value, pointer: &str, found: &mut Vec<(String, u64)>) {
             _ => identifiers(value, &pointer, found),
         }
     }
-}
-
-fn in_words(name: &str) -> String {
-    let words = name.split('_').enumerate().map(|(index, word)| match word {
-        "api" => "API".to_owned(),
-        "oauth" => "OAuth".to_owned(),
-        "openapi" => "OpenAPI".to_owned(),
-        word if index == 0 => capitalized(word),
-        word => word.to_owned(),
-    });
-    words.collect::<Vec<_>>().join(" ")
-}
-
-/// The word with its first letter in upper case.
-pub(super) fn capitalized(word: &str) -> String {
-    let (first, rest) = word.split_at(1);
-    format!("{}{rest}", first.to_uppercase())
 }

@@ -1,17 +1,14 @@
-//! The schemas of what is asked and answered: utoipa's, with what the contract says of all of them.
+//! The schemas of requests and responses: those of utoipa, adjusted to the rules of the API.
 
 use serde_json::{Map, Value, json};
-use shared::http::{ErrorBody, OAuthError};
+use utoipa::ToSchema;
 use utoipa::openapi::RefOr;
 use utoipa::openapi::schema::Schema;
-use utoipa::{PartialSchema, ToSchema};
 
-use super::input::nullable;
-use super::operation::{Operation, Taken, capitalized};
-use super::source::Source;
-use super::{SCHEMAS, errors, reference};
+use super::reference::{SCHEMAS, name_of, reference};
+use super::words::capitalized;
 
-/// A type that is sent or answered, with all that it is made of.
+/// The type of a request or response body with the types of its fields.
 #[derive(Clone, Debug)]
 pub(super) struct Described {
     name: String,
@@ -31,9 +28,19 @@ impl Described {
         Self { name, schema, parts }
     }
 
-    /// The type's name.
+    /// Adds the type of a list's items.
+    pub(super) fn with_items(mut self, items: Option<(String, RefOr<Schema>)>) -> Self {
+        self.parts.extend(items.map(|(name, schema)| (name, value(schema))));
+        self
+    }
+
+    /// The name of the type.
     pub(super) fn name(&self) -> &str {
         &self.name
+    }
+
+    pub(super) fn is_object(&self) -> bool {
+        self.schema["type"] == "object"
     }
 
     pub(super) fn has_field(&self, name: &str) -> bool {
@@ -41,41 +48,33 @@ impl Described {
     }
 }
 
-fn value(schema: RefOr<Schema>) -> Value {
+/// Converts a schema of utoipa to JSON.
+pub(super) fn value(schema: RefOr<Schema>) -> Value {
     serde_json::to_value(schema).expect("a schema")
 }
 
-/// The name that a reference refers to.
-fn name_of(schema: &Value) -> Option<&str> {
-    schema.get("$ref")?.as_str()?.strip_prefix(SCHEMAS)
-}
-
-/// Every type that is sent or answered, as utoipa has it.
+/// The schemas of all request and response types, as utoipa generates them.
 #[derive(Debug, Default)]
 pub(super) struct Schemas(Map<String, Value>);
 
 impl Schemas {
-    pub(super) fn of(operations: &[Operation]) -> Self {
+    pub(super) fn of<'d>(types: impl IntoIterator<Item = &'d Described>) -> Self {
         let mut all = Map::new();
-        let types = operations.iter().flat_map(|operation| match &operation.taken {
-            Taken::Payload { body, .. } => vec![&operation.output, body],
-            Taken::Fields(_) => vec![&operation.output],
-        });
         for Described { name, schema, parts } in types {
             for (name, schema) in parts.iter().chain([&(name.clone(), schema.clone())]) {
                 let before = all.insert(name.clone(), schema.clone());
-                assert!(before.is_none_or(|before| before == *schema), "{name} is two things");
+                assert!(before.is_none_or(|before| before == *schema), "there are two schemas named {name}");
             }
         }
         Self(all)
     }
 
-    /// A type by itself, not by reference.
+    /// The schema of a type, without a reference.
     pub(super) fn inline(&self, name: &str) -> Value {
         self.tidy(self.0[name].clone())
     }
 
-    /// A body's schema: objects go by their names.
+    /// The schema of a body. An object is a reference.
     pub(super) fn of_body(&self, body: &Described) -> Value {
         match body.schema["type"].as_str() {
             Some("string") => self.inline(&body.name),
@@ -83,17 +82,17 @@ impl Schemas {
         }
     }
 
-    /// What a type is.
+    /// The description of a type.
     pub(super) fn description(&self, name: &str) -> &str {
-        self.0[name]["description"].as_str().unwrap_or_else(|| panic!("{name} has no comment"))
+        self.0[name]["description"].as_str().unwrap_or_else(|| panic!("{name} has no doc comment"))
     }
 
-    /// The type of a field, where that has a name.
+    /// The name of a field's type, if it has one.
     pub(super) fn field_type(&self, name: &str, field: &str) -> Option<&str> {
         self.field(name, field).and_then(name_of)
     }
 
-    /// What a field of an answer is.
+    /// The description of a field of an output type.
     pub(super) fn field_description(&self, name: &str, field: &str) -> Option<String> {
         let field = self.field(name, field)?;
         let description = field.get("description").or_else(|| field.pointer("/oneOf/0/description"))?;
@@ -104,8 +103,8 @@ impl Schemas {
         self.0.get(name)?.get("properties")?.get(field)
     }
 
-    /// A schema as the contract has it: every field is there, what may be absent is `null`, and only objects and
-    /// enumerations go by their names.
+    /// Adjusts a schema to the rules of the API: every field is present, an absent value is `null`, and only objects
+    /// and enumerations are references.
     pub(super) fn tidy(&self, mut schema: Value) -> Value {
         if schema.get("enum").is_some()
             && let Some((name, _)) = self.0.iter().find(|(_, known)| **known == schema)
@@ -138,7 +137,7 @@ impl Schemas {
             for property in properties.values_mut() {
                 *property = self.tidy(property.take());
             }
-            // What has no value is `null`: only a field that is never that, and that is not required, may be left out.
+            // A field may be absent only if it is not required and is never `null`.
             let derived = schema["required"].as_array().cloned().unwrap_or_default();
             let properties = schema["properties"].as_object().into_iter().flatten();
             schema["required"] = properties
@@ -159,8 +158,8 @@ impl Schemas {
         schema
     }
 
-    /// All schemas by name, tidied: those of answers, of errors, and of what `operations` take.
-    pub(super) fn into_map(self, operations: &[Operation], source: &Source) -> Map<String, Value> {
+    /// Returns the adjusted schemas of responses by name.
+    pub(super) fn of_responses(&self) -> Map<String, Value> {
         let mut named = Map::new();
         for (name, schema) in &self.0 {
             match self.variants(name, schema) {
@@ -190,36 +189,29 @@ impl Schemas {
                 }
             }
         }
-        named.extend(error_schemas());
-        for operation in operations {
-            match &operation.taken {
-                Taken::Fields(fields) if operation.reads_body() && !fields.is_empty() => {
-                    fields.schemas(source, &self, operation.output.name(), &mut named);
-                }
-                Taken::Payload { body, .. } if body.schema["type"] == "object" => {
-                    // Whoever sends it may leave out what it has no value for; what is not described is not read.
-                    let mut schema = self.tidy(body.schema.clone());
-                    schema["required"] = body.schema["required"].clone();
-                    for property in schema["properties"].as_object_mut().expect("fields").values_mut() {
-                        property.as_object_mut().expect("a schema").shift_remove("default");
-                        // A blank text means the same as `null`. Some patterns say so by themselves.
-                        if allows_null(property)
-                            && let Some(pattern) = property["pattern"].as_str()
-                            && !jsonschema::is_valid(&json!({ "pattern": pattern }), &json!(""))
-                        {
-                            property["pattern"] = format!("^\\s*$|{pattern}").into();
-                        }
-                    }
-                    schema["additionalProperties"] = true.into();
-                    named.insert(body.name.clone(), schema);
-                }
-                _ => {}
-            }
-        }
         named
     }
 
-    /// Of a type that is an enumeration beside fields that all its variants have: each variant with these fields.
+    /// Returns the adjusted schema of a request body. Fields without a value may be absent, and unknown fields are
+    /// ignored.
+    pub(super) fn of_request(&self, body: &Described) -> Value {
+        let mut schema = self.tidy(body.schema.clone());
+        schema["required"] = body.schema["required"].clone();
+        for property in schema["properties"].as_object_mut().expect("fields").values_mut() {
+            property.as_object_mut().expect("a schema").shift_remove("default");
+            // A blank string means `null`. Some patterns already allow it.
+            if allows_null(property)
+                && let Some(pattern) = property["pattern"].as_str()
+                && !jsonschema::is_valid(&json!({ "pattern": pattern }), &json!(""))
+            {
+                property["pattern"] = format!("^\\s*$|{pattern}").into();
+            }
+        }
+        schema["additionalProperties"] = true.into();
+        schema
+    }
+
+    /// The variants of a type that consists of an enumeration and common fields. Each variant gets the common fields.
     fn variants(&self, name: &str, schema: &Value) -> Option<Map<String, Value>> {
         let [of, beside] = schema.get("allOf")?.as_array()?.as_slice() else { return None };
         let variants = self.0.get(name_of(of)?)?.get("oneOf")?.as_array()?;
@@ -232,11 +224,11 @@ impl Schemas {
             properties.insert("id".to_owned(), common["id"].clone());
             properties.insert(
                 "kind".to_owned(),
-                json!({ "type": "string", "const": kind, "description": "What was done." }),
+                json!({ "type": "string", "const": kind, "description": "What happened." }),
             );
             properties.extend(common.clone());
             let mut detail = variant["properties"]["detail"].clone();
-            detail["description"] = "What there is to know about it.".into();
+            detail["description"] = "The details, depending on `kind`.".into();
             properties.insert("detail".to_owned(), detail);
             schema["properties"] = properties.into();
             let kind = kind.as_str().expect("a kind").split('_').map(capitalized).collect::<String>();
@@ -246,33 +238,6 @@ impl Schemas {
     }
 }
 
-/// `Error`, `Invalid`, which has messages, `OAuthError` and `GatewayError`. No code is in both of the first, so that the code
-/// tells them apart.
-fn error_schemas() -> [(String, Value); 4] {
-    let mut invalid = value(ErrorBody::schema());
-    let fields = ["error", "code", "messages", "request_id"];
-    let (invalid_codes, codes) =
-        errors::codes().into_iter().partition::<Vec<_>, _>(|(status, _)| *status == 422);
-    let words = |codes: Vec<(u16, &str)>| codes.into_iter().map(|(_, code)| code).collect::<Value>();
-    invalid["properties"]["code"]["enum"] = words(invalid_codes);
-    invalid["properties"]["messages"]["type"] = "array".into();
-    invalid["properties"]["messages"]["minItems"] = 1.into();
-    invalid["required"] = fields.to_vec().into();
-    let mut error = invalid.clone();
-    error["properties"]["code"]["enum"] = words(codes);
-    error["properties"].as_object_mut().expect("fields").shift_remove("messages");
-    error["required"] = fields.into_iter().filter(|field| *field != "messages").collect();
-    let oauth = value(OAuthError::schema());
-    let gateway = json!({
-        "type": "object",
-        "description": "What the gateway answers before any function is asked.",
-        "required": ["message"],
-        "properties": { "message": { "type": "string", "description": "A sentence for people." } },
-    });
-    [("Error", error), ("Invalid", invalid), ("OAuthError", oauth), ("GatewayError", gateway)]
-        .map(|(name, schema)| (name.to_owned(), schema))
-}
-
 /// Whether a property may be `null`.
 fn allows_null(property: &Value) -> bool {
     let is_null = |schema: &Value| schema["type"] == "null";
@@ -280,4 +245,16 @@ fn allows_null(property: &Value) -> bool {
         || ["oneOf", "anyOf"]
             .iter()
             .any(|part| property[*part].as_array().is_some_and(|schemas| schemas.iter().any(is_null)))
+}
+
+/// Makes a schema accept `null`, too.
+pub(super) fn nullable(mut schema: Value) -> Value {
+    if schema.get("$ref").is_some() {
+        return json!({ "oneOf": [schema, { "type": "null" }] });
+    }
+    schema["type"] = json!([schema["type"], "null"]);
+    if let Some(members) = schema.get_mut("enum").and_then(Value::as_array_mut) {
+        members.push(Value::Null);
+    }
+    schema
 }

@@ -1,28 +1,29 @@
-//! Comments, which only the source has.
+//! Doc comments, read from the source code.
 
 use std::collections::BTreeMap;
 use std::path::Path;
 
 use syn::{Attribute, Expr, ExprLit, Fields, Item, Lit, Meta};
 
-use crate::project;
+use crate::project::project;
 
-/// The comments of the functions' and the shared code, by path: `roles::list`, `shared::http::error::Error::NotFound`.
+/// The doc comments of the functions and of `shared`, by path, such as `roles::list` or
+/// `shared::model::role::Role::id`.
 #[derive(Debug)]
-pub(super) struct Source(BTreeMap<String, String>);
+pub(crate) struct Source(BTreeMap<String, String>);
 
-/// A handler's comment.
+/// The doc comment of a handler.
 #[derive(Debug)]
 pub(super) struct HandlerDocs {
-    /// What it does.
+    /// The description.
     pub(super) text: String,
-    /// What it refuses that others don't, by code, and why.
+    /// The errors that only some handlers return: their codes and when they occur.
     pub(super) errors: BTreeMap<String, String>,
 }
 
 impl Source {
-    /// Reads the source.
-    pub(super) fn read() -> Self {
+    /// Reads the source code.
+    pub(crate) fn read() -> Self {
         let mut comments = BTreeMap::new();
         for function in std::fs::read_dir(project("functions")).expect("functions") {
             let function = function.expect("a folder");
@@ -36,16 +37,16 @@ impl Source {
         Self(comments)
     }
 
-    pub(super) fn docs(&self, path: &str) -> Option<String> {
+    pub(crate) fn docs(&self, path: &str) -> Option<String> {
         self.0.get(path).cloned()
     }
 
-    /// What a type is.
+    /// The description of a type.
     pub(super) fn of_type(&self, path: &str) -> String {
-        self.docs(path).unwrap_or_else(|| panic!("{path} has no comment"))
+        self.docs(path).unwrap_or_else(|| panic!("{path} has no doc comment"))
     }
 
-    /// What a package is about: the first paragraph of its comment, without the name that it begins with.
+    /// The description of a package: the first paragraph of its doc comment, without the name before the colon.
     pub(super) fn module(&self, package: &str) -> String {
         let docs = self.of_type(package);
         let first = docs.split("\n\n").next().unwrap_or_default();
@@ -60,35 +61,35 @@ impl Source {
         let errors = errors.lines().map(|line| {
             let line = line.strip_prefix("- `").and_then(|line| line.split_once("`: "));
             let (code, why) =
-                line.unwrap_or_else(|| panic!("{path}: an error is written \"- `code`: when.\""));
+                line.unwrap_or_else(|| panic!("{path}: an error must have the form \"- `code`: when.\""));
             (code.to_owned(), why.to_owned())
         });
         HandlerDocs { text: text.to_owned(), errors: errors.collect() }
     }
 
-    /// The rules that hold for every operation of the API, as its own page has them.
+    /// The rules for all operations, from the API guide.
     pub(super) fn rules() -> String {
-        let page = page();
-        let from = page.find("## Requests").expect("a section on requests");
-        let to = page.find("## Roles").expect("a section on roles");
-        let about = page[..from].split("\n\n").nth(1).and_then(|about| about.split_once(". "));
-        let (about, _) = about.expect("a sentence on what the rules are");
-        format!("{about}.\n\n{}", &page[from..to])
+        let guide = guide();
+        let from = guide.find("## Requests").expect("a section on requests");
+        let to = guide.find("## Roles").expect("a section on roles");
+        let about = guide[..from].split("\n\n").nth(1).and_then(|about| about.split_once(". "));
+        let (about, _) = about.expect("the first sentence of the second paragraph");
+        format!("{about}.\n\n{}", &guide[from..to])
             .replace("([OAuth](#oauth))", "(OAuth)")
             .trim_end()
             .to_owned()
     }
 
-    /// When an error has this code, where the page says so of this code alone.
+    /// The description of an error code, if the guide's table has a row for it alone.
     pub(super) fn rule(code: &str) -> Option<String> {
         let cell = format!(" | `{code}` | ");
-        let page = page();
-        let when = page.lines().find_map(|line| line.split_once(&cell))?.1;
+        let guide = guide();
+        let when = guide.lines().find_map(|line| line.split_once(&cell))?.1;
         Some(when.trim_end_matches(" |").to_owned())
     }
 }
 
-fn page() -> String {
+fn guide() -> String {
     std::fs::read_to_string(project("functions/README.md")).expect("the rules")
 }
 
@@ -102,7 +103,7 @@ fn read_folder(folder: &Path, module: &str, comments: &mut BTreeMap<String, Stri
         } else if path.extension().is_some_and(|extension| extension == "rs") && stem != "main" {
             let module = if stem == "lib" || stem == "mod" { module } else { &below };
             let file = syn::parse_file(&std::fs::read_to_string(&path).expect("a file")).expect("Rust");
-            note(module, &file.attrs, comments);
+            insert(module, &file.attrs, comments);
             for item in &file.items {
                 read_item(item, module, comments);
             }
@@ -112,17 +113,17 @@ fn read_folder(folder: &Path, module: &str, comments: &mut BTreeMap<String, Stri
 
 fn read_item(item: &Item, module: &str, comments: &mut BTreeMap<String, String>) {
     match item {
-        Item::Fn(function) => note(&format!("{module}::{}", function.sig.ident), &function.attrs, comments),
+        Item::Fn(function) => insert(&format!("{module}::{}", function.sig.ident), &function.attrs, comments),
         Item::Struct(item) => {
             let path = format!("{module}::{}", item.ident);
-            note(&path, &item.attrs, comments);
+            insert(&path, &item.attrs, comments);
             read_fields(&item.fields, &path, comments);
         }
         Item::Enum(item) => {
             let path = format!("{module}::{}", item.ident);
-            note(&path, &item.attrs, comments);
+            insert(&path, &item.attrs, comments);
             for variant in &item.variants {
-                note(&format!("{path}::{}", variant.ident), &variant.attrs, comments);
+                insert(&format!("{path}::{}", variant.ident), &variant.attrs, comments);
             }
         }
         _ => {}
@@ -132,13 +133,13 @@ fn read_item(item: &Item, module: &str, comments: &mut BTreeMap<String, String>)
 fn read_fields(fields: &Fields, path: &str, comments: &mut BTreeMap<String, String>) {
     for field in fields {
         if let Some(name) = &field.ident {
-            note(&format!("{path}::{name}"), &field.attrs, comments);
+            insert(&format!("{path}::{name}"), &field.attrs, comments);
         }
     }
 }
 
-/// Keeps a comment: its lines joined where they are one paragraph.
-fn note(path: &str, attributes: &[Attribute], comments: &mut BTreeMap<String, String>) {
+/// Stores a doc comment. The lines of a paragraph are joined.
+fn insert(path: &str, attributes: &[Attribute], comments: &mut BTreeMap<String, String>) {
     let lines = attributes.iter().filter_map(|attribute| match &attribute.meta {
         Meta::NameValue(meta) if meta.path.is_ident("doc") => match &meta.value {
             Expr::Lit(ExprLit { lit: Lit::Str(line), .. }) => Some(line.value().trim().to_owned()),

@@ -1,15 +1,15 @@
-//! Compound files (OLE2, the container of Word's DOC): the names in their root, read within bounds whatever the file
-//! claims.
+//! Reads the names in the root of compound files (OLE2, the container of Word's DOC format). Malicious files cannot
+//! cause out-of-bounds reads or endless loops.
 
-/// What every compound file begins with.
+/// The first bytes of every compound file.
 pub(crate) const MAGIC: &[u8] = b"\xD0\xCF\x11\xE0\xA1\xB1\x1A\xE1";
 
 const ENTRY: usize = 128;
 const ROOT: u8 = 5;
-/// How many sectors of the allocation table the header itself lists.
+/// The number of allocation table sectors that the header lists.
 const LISTED_IN_HEADER: usize = 109;
 
-/// What an entry of the root is.
+/// The kind of an entry in the root.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Kind {
     /// A folder.
@@ -21,34 +21,34 @@ pub(crate) enum Kind {
 struct Sectors<'b> {
     bytes: &'b [u8],
     size: usize,
-    /// Which sectors hold the allocation table, in order.
+    /// The sectors of the allocation table, in order.
     table: Vec<u32>,
 }
 
-/// The names right below the root; `None` where the container is broken.
+/// The entries directly below the root; `None` if the container is broken.
 pub(crate) fn root_entries(bytes: &[u8]) -> Option<Vec<(Kind, String)>> {
     let sectors = Sectors::of(bytes)?;
     let directory = sectors.chain(number(bytes, 48)?);
     let entries: Vec<_> = directory.iter().flat_map(|sector| sector.chunks_exact(ENTRY)).collect();
     let root = entries.first().filter(|root| root.get(66) == Some(&ROOT))?;
-    // The entries of a folder are a binary tree; each is taken once, so that a knot in it has an end.
-    let (mut waiting, mut seen) = (vec![number(root, 76)?], vec![false; entries.len()]);
+    // The entries of a folder form a binary tree. Each is visited once, so that cycles end.
+    let (mut pending, mut visited) = (vec![number(root, 76)?], vec![false; entries.len()]);
     let mut found = Vec::new();
-    while let Some(index) = waiting.pop() {
-        let Some((entry, seen)) =
-            usize::try_from(index).ok().and_then(|index| entries.get(index).zip(seen.get_mut(index)))
+    while let Some(index) = pending.pop() {
+        let Some((entry, visited)) =
+            usize::try_from(index).ok().and_then(|index| entries.get(index).zip(visited.get_mut(index)))
         else {
             continue;
         };
-        if !std::mem::replace(seen, true) {
-            waiting.extend([number(entry, 68)?, number(entry, 72)?]);
-            found.extend(named(entry));
+        if !std::mem::replace(visited, true) {
+            pending.extend([number(entry, 68)?, number(entry, 72)?]);
+            found.extend(kind_and_name(entry));
         }
     }
     Some(found)
 }
 
-fn named(entry: &[u8]) -> Option<(Kind, String)> {
+fn kind_and_name(entry: &[u8]) -> Option<(Kind, String)> {
     let kind = match entry.get(66)? {
         1 => Kind::Storage,
         2 => Kind::Stream,
@@ -64,7 +64,7 @@ fn named(entry: &[u8]) -> Option<(Kind, String)> {
 
 impl<'b> Sectors<'b> {
     fn of(bytes: &'b [u8]) -> Option<Self> {
-        // The size is given as a power of two: 512 bytes, or 4,096 since version 4.
+        // The sector size is stored as a power of two: 512 bytes, or 4,096 from version 4 on.
         let size = match bytes.get(30..32)? {
             [9, 0] => 512,
             [12, 0] => 4096,
@@ -73,11 +73,11 @@ impl<'b> Sectors<'b> {
         let mut sectors = Self { bytes, size, table: Vec::new() };
         let header = bytes.get(76..76 + 4 * LISTED_IN_HEADER)?;
         sectors.table.extend(numbers(header));
-        // The rest of the list is in sectors of its own, the last number of each saying where the next is. More of the
-        // list than the file has sectors for is not read.
-        let enough = bytes.len() / size / (size / 4) + 1;
+        // The rest of the list is in separate sectors, whose last number is the index of the next one. It is read only
+        // as far as the file has sectors.
+        let limit = bytes.len() / size / (size / 4) + 1;
         let mut next = number(bytes, 68)?;
-        while sectors.table.len() < enough {
+        while sectors.table.len() < limit {
             let Some(listed) = sectors.get(next) else { break };
             sectors.table.extend(numbers(listed));
             next = sectors.table.pop()?;
@@ -90,8 +90,7 @@ impl<'b> Sectors<'b> {
         self.bytes.get(start..start.checked_add(self.size)?)
     }
 
-    /// The sectors that follow each other from `first` on; a chain that turns back on itself ends with the file's
-    /// length.
+    /// The chain of sectors that starts at `first`. A cyclic chain is cut off at the number of sectors in the file.
     fn chain(&self, first: u32) -> Vec<&'b [u8]> {
         let sector = |&index: &u32| self.next(index);
         std::iter::successors(Some(first), sector)
@@ -138,7 +137,7 @@ mod tests {
     }
 
     #[test]
-    fn the_names_in_the_root_are_found_and_those_further_down_are_not() {
+    fn only_names_in_the_root_are_found() {
         let names: Vec<_> = (0..40).map(|number| format!("/s{number}")).collect();
         for version in [Version::V3, Version::V4] {
             let mut streams = vec![("/WordDocument", 9_000), ("/ObjectPool/Inner", 10), ("/1Table", 0)];
@@ -158,8 +157,8 @@ mod tests {
     }
 
     #[test]
-    fn a_table_too_long_for_the_header_is_read_from_the_rest_of_its_list() {
-        // The header lists the table of 7 MB; the second stream's entry is put where only the list goes on to.
+    fn a_long_allocation_table_is_read_beyond_the_header() {
+        // The header lists the table for 7 MB; the later entries lie beyond that.
         let names: Vec<_> = (0..8).map(|number| format!("/late{number}")).collect();
         let streams: Vec<_> =
             std::iter::once(("/big", 9 << 20)).chain(names.iter().map(|name| (name.as_str(), 1))).collect();
@@ -167,27 +166,27 @@ mod tests {
     }
 
     #[test]
-    fn knots_have_an_end() {
-        let sound = container(Version::V3, &[], &[("/WordDocument", 5_000)]);
-        let directory = (usize::try_from(number(&sound, 48).unwrap()).unwrap() + 1) * 512;
-        let mut siblings = sound.clone();
+    fn cycles_end() {
+        let valid = container(Version::V3, &[], &[("/WordDocument", 5_000)]);
+        let directory = (usize::try_from(number(&valid, 48).unwrap()).unwrap() + 1) * 512;
+        let mut siblings = valid.clone();
         put(&mut siblings, directory + ENTRY + 68, 1);
         put(&mut siblings, directory + ENTRY + 72, 0);
         assert_eq!(root_entries(&siblings).unwrap(), [(Kind::Stream, "WordDocument".to_owned())]);
-        // Every sector is the first of the table, of its list, and of the directory, and follows itself.
-        let mut itself = sound;
-        itself.resize(10 << 20, 0);
+        // Sector 0 is the start of the table, of its list and of the directory, and its own successor.
+        let mut cyclic = valid;
+        cyclic.resize(10 << 20, 0);
         for at in (48..52).chain(68..72).chain(76..10 << 20) {
-            itself[at] = 0;
+            cyclic[at] = 0;
         }
-        assert_eq!(root_entries(&itself), None);
-        itself[512 + 66] = ROOT;
-        assert_eq!(root_entries(&itself), Some(Vec::new()));
+        assert_eq!(root_entries(&cyclic), None);
+        cyclic[512 + 66] = ROOT;
+        assert_eq!(root_entries(&cyclic), Some(Vec::new()));
     }
 
     proptest! {
         #[test]
-        fn a_broken_container_breaks_nothing(
+        fn damaged_containers_do_not_panic(
             changes in prop::collection::vec((0usize..7_000, prop_oneof![Just(0u32), Just(1), Just(u32::MAX), any::<u32>()]), 1..20),
             end in 0usize..9_000,
         ) {
@@ -201,7 +200,7 @@ mod tests {
         }
 
         #[test]
-        fn nothing_is_read_into_noise(mut bytes in prop::collection::vec(any::<u8>(), 0..2_000)) {
+        fn arbitrary_bytes_do_not_panic(mut bytes in prop::collection::vec(any::<u8>(), 0..2_000)) {
             root_entries(&bytes);
             if let Some(size) = bytes.get_mut(30..32) {
                 size.copy_from_slice(&[9, 0]);

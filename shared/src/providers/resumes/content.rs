@@ -1,6 +1,7 @@
-//! What a resume file is, by its content alone: names and declared types are the uploader's word, and not trusted.
+//! Detects the type of a resume file by its content. File names and declared types come from the uploader and are not
+//! trusted.
 //!
-//! A document with macros is none of ours, whatever its kind.
+//! Documents with macros are rejected.
 
 use std::io::{Cursor, Read};
 
@@ -8,7 +9,7 @@ use zip::ZipArchive;
 
 use super::compound_file::{self, Kind};
 
-/// The kinds of files that are taken as a resume.
+/// The file types that are accepted as resumes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum FileKind {
     /// Adobe's Portable Document Format.
@@ -23,15 +24,15 @@ pub enum FileKind {
     Txt,
 }
 
-/// Within how many bytes a PDF's header must stand at its beginning, and its end marker at its end.
+/// A PDF's header must be within this many bytes of its start, and its end marker within as many of its end.
 const PDF_MARGIN: usize = 1024;
 const ODT_MEDIA_TYPE: &str = "application/vnd.oasis.opendocument.text";
-/// How text begins that some program would run or lay out. A resume that only quotes markup further down is fine: what
-/// a program makes of a file, it decides at its beginning, and a browser never gets it inline.
+/// The beginnings of text that some program would execute or render. Markup further down is accepted, because programs
+/// detect a file's type by its beginning and browsers always download it.
 const NOT_PLAIN: [&str; 5] = ["#!", "%!PS", "%PDF-", "{\\rtf", "MIME-Version:"];
 
 impl FileKind {
-    /// The kind of a file with this content; `None` where it is none of these, broken, or empty.
+    /// Detects the type of a file; `None` if the type is not accepted or the file is broken or empty.
     pub fn of(bytes: &[u8]) -> Option<Self> {
         if bytes.starts_with(b"PK\x03\x04") {
             of_zip(bytes)
@@ -44,7 +45,7 @@ impl FileKind {
         }
     }
 
-    /// What its names end in, without the dot.
+    /// The file name extension, without the dot.
     pub fn extension(self) -> &'static str {
         match self {
             Self::Pdf => "pdf",
@@ -55,7 +56,7 @@ impl FileKind {
         }
     }
 
-    /// Its registered media type.
+    /// The registered media type.
     pub fn media_type(self) -> &'static str {
         match self {
             Self::Pdf => "application/pdf",
@@ -69,15 +70,15 @@ impl FileKind {
 
 fn is_pdf(bytes: &[u8]) -> bool {
     let head = bytes.get(..PDF_MARGIN).unwrap_or(bytes);
-    // Some programs pad what they write.
+    // Some programs add padding at the end.
     let end =
         bytes.iter().rposition(|byte| !byte.is_ascii_whitespace() && *byte != 0).map_or(0, |last| last + 1);
     let tail = bytes.get(end.saturating_sub(PDF_MARGIN)..end).unwrap_or_default();
     contains(head, b"%PDF-") && contains(tail, b"%%EOF")
 }
 
-fn contains(bytes: &[u8], wanted: &[u8]) -> bool {
-    bytes.windows(wanted.len()).any(|window| window == wanted)
+fn contains(bytes: &[u8], pattern: &[u8]) -> bool {
+    bytes.windows(pattern.len()).any(|window| window == pattern)
 }
 
 fn is_word(bytes: &[u8]) -> bool {
@@ -86,7 +87,8 @@ fn is_word(bytes: &[u8]) -> bool {
     has(Kind::Stream, "WordDocument") && !has(Kind::Storage, "Macros")
 }
 
-/// Only names are read, and one entry of a few bytes, which is stored as it is: nothing is inflated.
+/// Detects the type of a ZIP archive. It reads only entry names and the first bytes of one uncompressed entry, and
+/// decompresses nothing.
 fn of_zip(bytes: &[u8]) -> Option<FileKind> {
     let mut archive = ZipArchive::new(Cursor::new(bytes)).ok()?;
     let has = |name: &[u8]| archive.index_for_name_raw(name).is_some();
@@ -187,7 +189,7 @@ mod tests {
     }
 
     #[test]
-    fn every_kind_is_known_by_its_content() {
+    fn every_file_type_is_detected() {
         let kinds = [FileKind::Pdf, FileKind::Doc, FileKind::Docx, FileKind::Odt, FileKind::Txt];
         let written = samples().map(|bytes| FileKind::of(&bytes));
         assert_eq!(written, kinds.map(Some));
@@ -196,7 +198,7 @@ mod tests {
     }
 
     #[test]
-    fn a_pdf_has_a_header_near_its_beginning_and_an_end_marker_near_its_end() {
+    fn a_pdf_needs_a_header_near_its_start_and_an_end_marker_near_its_end() {
         let around =
             |before: usize, after: usize| [&vec![b'\xA0'; before], PDF, &vec![b'\xA0'; after]].concat();
         assert_eq!(FileKind::of(&around(1019, 1000)), Some(FileKind::Pdf));
@@ -209,7 +211,7 @@ mod tests {
     }
 
     #[test]
-    fn a_document_is_word_s_at_its_root_and_has_no_macros() {
+    fn a_word_document_needs_its_stream_in_the_root_and_no_macros() {
         for (storages, streams) in [
             (vec![], vec!["/Workbook"]),
             (vec!["/MBD1"], vec!["/Workbook", "/MBD1/WordDocument"]),
@@ -218,8 +220,8 @@ mod tests {
         ] {
             assert_eq!(FileKind::of(&doc(&storages, &streams)), None, "{storages:?} {streams:?}");
         }
-        let [_, sound, ..] = samples();
-        assert_eq!(FileKind::of(&sound[..600]), None);
+        let [_, doc, ..] = samples();
+        assert_eq!(FileKind::of(&doc[..600]), None);
         for name in ["word/vbaProject.bin", "word/VBAPROJECT.BIN", "other/vbaProject.bin"] {
             assert_eq!(FileKind::of(&docx(&[name])), None, "{name}");
         }
@@ -229,7 +231,7 @@ mod tests {
     }
 
     #[test]
-    fn an_archive_is_a_document_or_nothing() {
+    fn other_archives_are_rejected() {
         for bytes in [
             zip(&[]),
             zip(&[("resume.pdf", "%PDF-1.7 %%EOF")]),
@@ -249,7 +251,7 @@ mod tests {
                 String::from_utf8_lossy(&bytes[..bytes.len().min(200)])
             );
         }
-        // A mimetype that is compressed is none: what it says must be readable in the file as it is.
+        // The mimetype entry must not be compressed.
         let [_, _, _, mut compressed, _] = samples();
         let entry = compressed.windows(4).position(|bytes| bytes == b"PK\x01\x02").unwrap();
         compressed[entry + 10] = 8;
@@ -257,7 +259,7 @@ mod tests {
     }
 
     #[test]
-    fn text_is_what_people_write() {
+    fn plain_text_has_no_control_characters_markup_or_program() {
         let text = "Zoë\r\n\tEngineer, C++ & <script> tags\n\x0CPage 2 < page 3 🦀";
         for bytes in [
             text.as_bytes().to_vec(),
@@ -307,7 +309,7 @@ mod tests {
     }
 
     #[test]
-    fn a_large_hostile_file_is_none_like_any_other() {
+    fn large_malicious_files_are_rejected() {
         let directory_ends: Vec<u8> = b"PK\x05\x06\0\0\0\0\xFF\x7F\xFF\x7F\x04\0\0\0\0\0\0\0".repeat(50_000);
         let one = zip(&[("a", "")]);
         let directory = one.windows(4).position(|bytes| bytes == b"PK\x01\x02").unwrap();
@@ -331,13 +333,13 @@ mod tests {
 
     proptest! {
         #[test]
-        fn any_bytes_have_a_kind_or_none(bytes in prop::collection::vec(any::<u8>(), 0..600), beginning in 0usize..6) {
+        fn arbitrary_bytes_do_not_panic(bytes in prop::collection::vec(any::<u8>(), 0..600), beginning in 0usize..6) {
             let beginnings = [b"".as_slice(), b"PK\x03\x04", compound_file::MAGIC, b"%PDF-", b"\xFF\xFE", b"\xFE\xFF"];
             FileKind::of(&[beginnings[beginning], &bytes].concat());
         }
 
         #[test]
-        fn a_damaged_file_has_a_kind_or_none(
+        fn damaged_files_do_not_panic(
             which in 0usize..5,
             changes in prop::collection::vec((any::<prop::sample::Index>(), any::<u8>()), 1..12),
             end in any::<prop::sample::Index>(),
@@ -355,7 +357,7 @@ mod tests {
         }
 
         #[test]
-        fn text_without_controls_and_markup_is_text(text in "[^\\p{Cc}<#%{M\u{feff}]{1,200}") {
+        fn text_without_control_characters_and_markup_is_accepted(text in "[^\\p{Cc}<#%{M\u{feff}]{1,200}") {
             prop_assert_eq!(FileKind::of(text.as_bytes()).is_some(), !text.trim().is_empty());
             prop_assert_eq!(FileKind::of(&utf16(&text, u16::to_be_bytes)).is_some(), !text.trim().is_empty());
         }

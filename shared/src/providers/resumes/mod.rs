@@ -1,5 +1,5 @@
-//! A private bucket on S3: the form that a browser uploads with, the address that it downloads from, and what is done
-//! with a file in between. Everything is signed with Signature Version 4.
+//! The private S3 bucket of resumes: upload forms and download URLs for browsers, and reading and copying files. All
+//! requests are signed with Signature Version 4.
 
 mod compound_file;
 pub mod content;
@@ -24,44 +24,44 @@ use reqwest::{RequestBuilder, StatusCode};
 use serde_json::json;
 use url::Url;
 
-use super::client::{Answer, NoAnswer, Outside};
+use super::client::{HttpClient, RequestError, Response};
 
 /// The largest file that a form uploads, in bytes.
 pub const MAX_UPLOAD: usize = 10 * 1024 * 1024;
-/// How long a form can be sent.
+/// The lifetime of an upload form.
 const UPLOAD_TIME: SignedDuration = SignedDuration::from_mins(15);
-/// How long a file can be downloaded, from the beginning of the quarter of an hour on.
+/// The lifetime of a download URL, from the start of the current quarter of an hour.
 const DOWNLOAD_TIME: Duration = Duration::from_hours(1);
 const QUARTER: i64 = 15 * 60;
-/// How long reading a file may take.
-const READ_TIME: Duration = Duration::from_secs(20);
-/// What an answer may come to that is no file.
-const MAX_WORDS: usize = 64 * 1024;
+/// The time limit for reading a file.
+const READ_TIMEOUT: Duration = Duration::from_secs(20);
+/// The size limit of a response that is not a file, in bytes.
+const MAX_RESPONSE: usize = 64 * 1024;
 const ALGORITHM: &str = "AWS4-HMAC-SHA256";
 const SERVICE: &str = "s3";
-/// What a download is declared as, so that no browser shows it.
-const BYTES: &str = "application/octet-stream";
-/// What stays as it is in a query that is signed.
+/// The content type of downloads, which browsers do not display.
+const OCTET_STREAM: &str = "application/octet-stream";
+/// The characters that stay unescaped in a signed query string.
 const UNRESERVED: AsciiSet = NON_ALPHANUMERIC.remove(b'-').remove(b'.').remove(b'_').remove(b'~');
-const NO_KEY: Trouble = Trouble::Unsigned("the key is not one that objects get here");
+const INVALID_KEY: BucketError = BucketError::Unsigned("the key is invalid");
 
-/// One bucket, and who uses it.
+/// A bucket, and the credentials to use it.
 #[derive(Clone, Debug)]
 pub struct Bucket {
-    outside: Outside,
+    http: HttpClient,
     credentials: SharedCredentialsProvider,
     name: String,
     region: String,
     url: Url,
 }
 
-/// A form for one upload; it can be sent for 15 minutes.
+/// A form for one upload, valid for 15 minutes.
 pub struct UploadForm {
-    /// Where it is posted to, as `multipart/form-data`.
+    /// The URL to post to, as `multipart/form-data`.
     pub action: String,
-    /// Its hidden fields; the file goes last, as `file`.
+    /// The hidden fields. The file must come after them, as `file`.
     pub fields: Vec<(String, String)>,
-    /// The origin of `action`, for a policy that lets a form lead there.
+    /// The origin of `action`, for the `form-action` directive of a content security policy.
     pub origin: String,
 }
 
@@ -69,35 +69,34 @@ pub struct UploadForm {
 pub struct Object {
     /// The bytes.
     pub bytes: Bytes,
-    /// What they are known by, as it stood in the header.
+    /// The entity tag, as in the header.
     pub etag: String,
 }
 
-/// Why the bucket did not do it. Nothing here does harm when it is done twice, so any call may be repeated.
+/// Why a request to the bucket failed. All requests are idempotent, so they can be repeated.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum Trouble {
-    /// Nothing was sent, and this is why.
+pub enum BucketError {
+    /// The request could not be signed, so nothing was sent.
     #[error("the request could not be signed: {0}")]
     Unsigned(&'static str),
-    /// The object is larger than it may be.
+    /// The object is larger than allowed.
     #[error("the object is too large")]
     TooLarge,
-    /// The object is gone, or no longer what was read.
+    /// The object is gone, or has changed since it was read.
     #[error("the object has changed")]
     Changed,
-    /// S3 refused, with its code for the reason.
-    #[error("S3 refused: {0}")]
+    /// S3 rejected the request with this error code.
+    #[error("S3 rejected the request: {0}")]
     Refused(String),
-    /// S3 gave no answer to go by, and this is why.
-    #[error("S3 gave no usable answer: {0}")]
+    /// S3 gave no usable response.
+    #[error("S3's response was unusable: {0}")]
     Unavailable(&'static str),
 }
 
 impl Bucket {
-    /// The bucket called `name` in `region`; at `endpoint`, where there is one, it is reached by its path. Otherwise says
-    /// which of the settings cannot be right.
+    /// The bucket called `name` in `region`, with path-style URLs if there is an `endpoint`. Fails if a setting is invalid.
     pub fn new(
-        outside: Outside,
+        http: HttpClient,
         credentials: SharedCredentialsProvider,
         name: &str,
         region: &str,
@@ -109,33 +108,33 @@ impl Bucket {
         };
         if !is_label(name) || !is_label(region) {
             return Err(
-                "a bucket and its region are named in lower-case letters, digits and hyphens".to_owned()
+                "a bucket and its region may have only lower-case letters, digits and hyphens".to_owned()
             );
         }
         let url = match endpoint.map(|endpoint| endpoint.trim_end_matches('/')) {
             Some(endpoint) => format!("{endpoint}/{name}"),
             None => format!("https://{name}.{SERVICE}.{region}.amazonaws.com"),
         };
-        // What is signed is what is sent, so nothing may be left that is written another way once it is read.
-        let is_plain = |read: &Url| read.as_str().trim_end_matches('/') == url;
+        // The signed URL must be the one that is sent, so parsing must not change it.
+        let is_unchanged = |parsed: &Url| parsed.as_str().trim_end_matches('/') == url;
         match Url::parse(&url) {
-            Ok(read) if matches!(read.scheme(), "http" | "https") && is_plain(&read) => {
-                Ok(Self { outside, credentials, name: name.to_owned(), region: region.to_owned(), url: read })
+            Ok(parsed) if matches!(parsed.scheme(), "http" | "https") && is_unchanged(&parsed) => {
+                Ok(Self { http, credentials, name: name.to_owned(), region: region.to_owned(), url: parsed })
             }
-            _ => Err("a bucket's endpoint is an http or https address without a query".to_owned()),
+            _ => Err("a bucket's endpoint must be an http or https URL without a query".to_owned()),
         }
     }
 
-    /// A form that uploads 1 byte to 10 MiB to `key`, and then leads to `redirect`, with the parameters `bucket`, `key`
-    /// and `etag` added to it.
+    /// A form that uploads 1 byte to 10 MiB to `key` and then redirects to `redirect`, with the parameters `bucket`, `key`
+    /// and `etag` added.
     pub async fn upload_form(
         &self,
         key: &str,
         redirect: &str,
         now: Timestamp,
-    ) -> Result<UploadForm, Trouble> {
+    ) -> Result<UploadForm, BucketError> {
         if !is_key(key) {
-            return Err(NO_KEY);
+            return Err(INVALID_KEY);
         }
         let credentials = self.credentials().await?;
         let (day, region) = (now.strftime("%Y%m%d"), &self.region);
@@ -167,14 +166,19 @@ impl Bucket {
         })
     }
 
-    /// An address that downloads `key` as a file called `file_name`, and opens it in no browser. It is good for 45 to 60
-    /// minutes, and the same for the same quarter of an hour and credentials.
-    pub async fn download_url(&self, key: &str, file_name: &str, now: Timestamp) -> Result<String, Trouble> {
+    /// A URL that downloads `key` as a file called `file_name`, which browsers save instead of displaying it. It is valid
+    /// for 45 to 60 minutes, and the same within a quarter of an hour with the same credentials.
+    pub async fn download_url(
+        &self,
+        key: &str,
+        file_name: &str,
+        now: Timestamp,
+    ) -> Result<String, BucketError> {
         let encoded = |text: &str| utf8_percent_encode(text, &UNRESERVED).to_string();
-        let (disposition, media_type) = (encoded(&attachment(file_name)), encoded(BYTES));
+        let (disposition, media_type) = (encoded(&attachment(file_name)), encoded(OCTET_STREAM));
         let url = format!(
             "{}?response-content-disposition={disposition}&response-content-type={media_type}",
-            self.address(key)?
+            self.object_url(key)?
         );
         let start = now.as_second().div_euclid(QUARTER) * QUARTER;
         let start = Timestamp::from_second(start).unwrap_or(now);
@@ -186,29 +190,29 @@ impl Bucket {
         Ok(parameters.fold(url, |url, parameter| url + &parameter))
     }
 
-    /// The object at `key`, if there is one; `TooLarge` where it has more than `limit` bytes.
-    pub async fn read(&self, key: &str, limit: usize, now: Timestamp) -> Result<Option<Object>, Trouble> {
-        let url = self.address(key)?;
-        let request = self.outside.get(&url).timeout(READ_TIME);
+    /// Reads the object at `key`, or `None` if it does not exist. Returns `TooLarge` if it has more than `limit` bytes.
+    pub async fn read(&self, key: &str, limit: usize, now: Timestamp) -> Result<Option<Object>, BucketError> {
+        let url = self.object_url(key)?;
+        let request = self.http.get(&url).timeout(READ_TIMEOUT);
         let request = self.signed("GET", &url, request, &[], now).await?;
-        let answer = match self.outside.send_up_to(request, limit.max(MAX_WORDS)).await {
-            Err(NoAnswer::TooLong) => return Err(Trouble::TooLarge),
-            answer => answer.map_err(unavailable)?,
+        let response = match self.http.send_up_to(request, limit.max(MAX_RESPONSE)).await {
+            Err(RequestError::TooLong) => return Err(BucketError::TooLarge),
+            response => response.map_err(unavailable)?,
         };
-        match (answer.status, code(&answer)) {
-            (StatusCode::OK, _) if answer.body.len() > limit => Err(Trouble::TooLarge),
+        match (response.status, error_code(&response)) {
+            (StatusCode::OK, _) if response.body.len() > limit => Err(BucketError::TooLarge),
             (StatusCode::OK, _) => {
-                let etag = answer.headers.get(ETAG).and_then(|etag| etag.to_str().ok());
-                let etag = etag.ok_or(Trouble::Unavailable("it did not name what it sent"))?.to_owned();
-                Ok(Some(Object { bytes: answer.body, etag }))
+                let etag = response.headers.get(ETAG).and_then(|etag| etag.to_str().ok());
+                let etag = etag.ok_or(BucketError::Unavailable("it had no entity tag"))?.to_owned();
+                Ok(Some(Object { bytes: response.body, etag }))
             }
             (StatusCode::NOT_FOUND, Some("NoSuchKey")) => Ok(None),
-            _ => Err(trouble(&answer)),
+            _ => Err(bucket_error(&response)),
         }
     }
 
-    /// Copies what is at `from`, as long as it is still known by `etag`, to `to`, as a file of this media type that no
-    /// browser opens. `Changed` where it is not.
+    /// Copies the object at `from` to `to` if it still has this `etag`, with this media type and as an attachment, which
+    /// browsers do not display. Returns `Changed` if the object has changed.
     pub async fn keep(
         &self,
         from: &str,
@@ -216,11 +220,11 @@ impl Bucket {
         etag: &str,
         media_type: &str,
         now: Timestamp,
-    ) -> Result<(), Trouble> {
+    ) -> Result<(), BucketError> {
         if !is_key(from) {
-            return Err(NO_KEY);
+            return Err(INVALID_KEY);
         }
-        let (url, source) = (self.address(to)?, format!("{}/{from}", self.name));
+        let (url, source) = (self.object_url(to)?, format!("{}/{from}", self.name));
         let headers = [
             ("content-disposition", "attachment"),
             ("content-length", "0"),
@@ -230,24 +234,24 @@ impl Bucket {
             ("x-amz-metadata-directive", "REPLACE"),
             ("x-amz-server-side-encryption", "AES256"),
         ];
-        let request = self.signed("PUT", &url, self.outside.put(&url), &headers, now).await?;
-        let answer = self.outside.send_up_to(request, MAX_WORDS).await.map_err(unavailable)?;
-        // S3 sends a 200 before it copies, and what became of it in the body.
-        let copied = String::from_utf8_lossy(&answer.body).contains("<CopyObjectResult");
-        if answer.status == StatusCode::OK && copied { Ok(()) } else { Err(trouble(&answer)) }
+        let request = self.signed("PUT", &url, self.http.put(&url), &headers, now).await?;
+        let response = self.http.send_up_to(request, MAX_RESPONSE).await.map_err(unavailable)?;
+        // S3 may send 200 before it copies, and reports the result in the body.
+        let copied = String::from_utf8_lossy(&response.body).contains("<CopyObjectResult");
+        if response.status == StatusCode::OK && copied { Ok(()) } else { Err(bucket_error(&response)) }
     }
 
-    fn address(&self, key: &str) -> Result<String, Trouble> {
+    fn object_url(&self, key: &str) -> Result<String, BucketError> {
         let url = self.url.as_str().trim_end_matches('/');
-        if is_key(key) { Ok(format!("{url}/{key}")) } else { Err(NO_KEY) }
+        if is_key(key) { Ok(format!("{url}/{key}")) } else { Err(INVALID_KEY) }
     }
 
-    async fn credentials(&self) -> Result<Credentials, Trouble> {
+    async fn credentials(&self) -> Result<Credentials, BucketError> {
         let credentials = self.credentials.provide_credentials().await;
-        credentials.map_err(|_| Trouble::Unsigned("there are no credentials"))
+        credentials.map_err(|_| BucketError::Unsigned("there are no credentials"))
     }
 
-    /// The request with `headers` and those that sign it.
+    /// Adds `headers` and the signature's headers to a request.
     async fn signed(
         &self,
         method: &str,
@@ -255,7 +259,7 @@ impl Bucket {
         request: RequestBuilder,
         headers: &[(&str, &str)],
         now: Timestamp,
-    ) -> Result<RequestBuilder, Trouble> {
+    ) -> Result<RequestBuilder, BucketError> {
         let signed = self.sign(method, url, headers, SignableBody::empty(), settings(), now).await?;
         let headers = headers.iter().copied().chain(signed.headers());
         Ok(headers.fold(request, |request, (name, value)| request.header(name, value)))
@@ -269,7 +273,7 @@ impl Bucket {
         body: SignableBody<'_>,
         settings: SigningSettings,
         now: Timestamp,
-    ) -> Result<SigningInstructions, Trouble> {
+    ) -> Result<SigningInstructions, BucketError> {
         let identity = Identity::from(self.credentials().await?);
         let parameters = v4::SigningParams::builder()
             .identity(&identity)
@@ -278,7 +282,7 @@ impl Bucket {
             .time(SystemTime::from(now))
             .settings(settings)
             .build();
-        let unsigned = || Trouble::Unsigned("the signer does not take it");
+        let unsigned = || BucketError::Unsigned("the signer rejected it");
         let parameters = parameters.map_err(|_| unsigned())?.into();
         let request =
             SignableRequest::new(method, url, headers.iter().copied(), body).map_err(|_| unsigned())?;
@@ -286,7 +290,7 @@ impl Bucket {
     }
 }
 
-/// How S3 wants requests signed: paths as they are sent, and the body's hash among the headers.
+/// The signing settings for S3: paths are signed unchanged, and the body's hash is a header.
 fn settings() -> SigningSettings {
     let mut settings = SigningSettings::default();
     settings.percent_encoding_mode = PercentEncodingMode::Single;
@@ -302,9 +306,9 @@ fn signature(credentials: &Credentials, region: &str, policy: &str, now: Timesta
     calculate_signature(key, policy.as_bytes())
 }
 
-/// Whether an object here can have this key: at most 1,024 letters, digits, hyphens, dots, underscores and slashes, with
-/// something between the slashes that begins with no dot. So it needs no escaping, in an address, in a form (where S3 fills
-/// in what stands in `${}`) or as a path.
+/// Whether an object can have this key: at most 1,024 letters, digits, hyphens, dots, underscores and slashes, with no
+/// segment empty or beginning with a dot. Such a key needs no escaping in a URL, in a form (where S3 replaces `${}`) or in
+/// a file path.
 pub fn is_key(key: &str) -> bool {
     let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || b"-._".contains(&byte);
     let is_segment =
@@ -312,23 +316,23 @@ pub fn is_key(key: &str) -> bool {
     key.len() <= 1024 && key.split('/').all(is_segment)
 }
 
-/// A `Content-Disposition` that saves a file under a name, or near to it (RFC 6266).
+/// A `Content-Disposition` that saves a file under a safe variant of its name (RFC 6266).
 fn attachment(file_name: &str) -> String {
-    let is_odd = |c: char| {
-        // Some of these mean something in paths, the others turn the direction of what follows: `fdp.exe` reads `exe.pdf`.
+    let is_unsafe = |c: char| {
+        // Characters with a meaning in paths, and those that change the writing direction: `fdp.exe` reads `exe.pdf`.
         c.is_control()
             || "/\\:*?\"<>|".contains(c)
             || matches!(c, '\u{61c}' | '\u{200e}'..='\u{200f}')
             || matches!(c, '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{2069}' | '\u{feff}')
     };
-    let name: String = file_name.chars().map(|c| if is_odd(c) { '_' } else { c }).collect();
+    let name: String = file_name.chars().map(|c| if is_unsafe(c) { '_' } else { c }).collect();
     let (stem, extension) = name.rsplit_once('.').unwrap_or((&name, ""));
     let stem: String = stem.trim_start_matches(['.', ' ']).chars().take(80).collect();
     let extension: String = extension.chars().take(10).collect();
     let stem = if stem.is_empty() { "file" } else { &stem };
     let name = format!("{stem}.{extension}");
     let name = name.trim_end_matches(['.', ' ']);
-    // Some browsers take a percent sign for the beginning of an escape.
+    // Some browsers treat a percent sign as the start of an escape.
     let ascii = name.replace(|c: char| !c.is_ascii() || c == '%', "_");
     let plain = format!("attachment; filename=\"{ascii}\"");
     if ascii == name {
@@ -338,36 +342,38 @@ fn attachment(file_name: &str) -> String {
     }
 }
 
-/// The code in the body of an error.
-fn code(answer: &Answer) -> Option<&str> {
-    let body = std::str::from_utf8(&answer.body).ok()?;
+/// The code in the body of an error response.
+fn error_code(response: &Response) -> Option<&str> {
+    let body = std::str::from_utf8(&response.body).ok()?;
     let (code, _) = body.split_once("<Error>")?.1.split_once("<Code>")?.1.split_once("</Code>")?;
     let is_word = (1..=64).contains(&code.len()) && code.bytes().all(|byte| byte.is_ascii_alphanumeric());
     is_word.then_some(code)
 }
 
-fn trouble(answer: &Answer) -> Trouble {
-    match (answer.status.as_u16(), code(answer)) {
-        (412, _) | (_, Some("NoSuchKey" | "PreconditionFailed")) => Trouble::Changed,
-        (429 | 500.., _) | (_, Some("InternalError" | "SlowDown")) => Trouble::Unavailable("it is busy"),
-        (200 | 400..500, Some(code)) => Trouble::Refused(code.to_owned()),
-        (400..500, None) => Trouble::Refused(answer.status.as_str().to_owned()),
-        _ => Trouble::Unavailable("it was neither yes nor no"),
+fn bucket_error(response: &Response) -> BucketError {
+    match (response.status.as_u16(), error_code(response)) {
+        (412, _) | (_, Some("NoSuchKey" | "PreconditionFailed")) => BucketError::Changed,
+        (429 | 500.., _) | (_, Some("InternalError" | "SlowDown")) => {
+            BucketError::Unavailable("S3 is overloaded or failing")
+        }
+        (200 | 400..500, Some(code)) => BucketError::Refused(code.to_owned()),
+        (400..500, None) => BucketError::Refused(response.status.as_str().to_owned()),
+        _ => BucketError::Unavailable("its status was unexpected"),
     }
 }
 
-fn unavailable(none: NoAnswer) -> Trouble {
-    Trouble::Unavailable(match none {
-        NoAnswer::Unreached => "it could not be reached",
-        NoAnswer::Lost => "it did not come whole or in time",
-        NoAnswer::TooLong => "it was too long",
+fn unavailable(error: RequestError) -> BucketError {
+    BucketError::Unavailable(match error {
+        RequestError::Unreached => "S3 could not be reached",
+        RequestError::Lost => "it was incomplete or too late",
+        RequestError::TooLong => "it was too long",
     })
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::providers::stand_in::{NOWHERE, Play, Request, StandIn};
+    use crate::providers::test_server::{NOWHERE, Play, Request, TestServer};
     use aws_credential_types::provider::error::CredentialsError;
     use aws_credential_types::provider::future::ProvideCredentials as Provided;
     use proptest::prelude::*;
@@ -381,11 +387,11 @@ mod tests {
     const COPIED: &str =
         "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<CopyObjectResult><ETag>\"e\"</ETag></CopyObjectResult>";
 
-    /// Whoever asks for credentials gets none.
+    /// A provider without credentials.
     #[derive(Debug)]
-    struct Penniless;
+    struct NoCredentials;
 
-    impl ProvideCredentials for Penniless {
+    impl ProvideCredentials for NoCredentials {
         fn provide_credentials<'a>(&'a self) -> Provided<'a>
         where
             Self: 'a,
@@ -399,18 +405,18 @@ mod tests {
         Credentials::new(id, SECRET, token.map(str::to_owned), None, "test")
     }
 
-    fn named(
+    fn new_bucket(
         name: &str,
         region: &str,
         endpoint: Option<&str>,
         token: Option<&str>,
     ) -> Result<Bucket, String> {
         let credentials = SharedCredentialsProvider::new(credentials(token));
-        Bucket::new(Outside::new().unwrap(), credentials, name, region, endpoint)
+        Bucket::new(HttpClient::new().unwrap(), credentials, name, region, endpoint)
     }
 
     fn bucket(endpoint: Option<&str>, token: Option<&str>) -> Bucket {
-        named("rolecall-resumes", "eu-central-1", endpoint, token).unwrap()
+        new_bucket("rolecall-resumes", "eu-central-1", endpoint, token).unwrap()
     }
 
     fn error(code: &str) -> String {
@@ -418,23 +424,23 @@ mod tests {
     }
 
     fn xml(status: u16, body: &str) -> Play {
-        Play::answer(status, "content-type: application/xml\r\netag: \"e\"\r\n", body)
+        Play::response(status, "content-type: application/xml\r\netag: \"e\"\r\n", body)
     }
 
-    async fn read(play: &Play, limit: usize) -> Result<Option<(Bytes, String)>, Trouble> {
-        let stand_in = StandIn::playing(play).await;
-        let object = bucket(Some(&stand_in.url), Some(TOKEN)).read(KEY, limit, NOW).await;
-        let request = stand_in.request();
+    async fn read(play: &Play, limit: usize) -> Result<Option<(Bytes, String)>, BucketError> {
+        let test_server = TestServer::playing(play).await;
+        let object = bucket(Some(&test_server.url), Some(TOKEN)).read(KEY, limit, NOW).await;
+        let request = test_server.request();
         assert_eq!(request.line, "GET /rolecall-resumes/incoming/01-Ab_c.x HTTP/1.1");
         assert_is_signed(&request, "host;x-amz-content-sha256;x-amz-date;x-amz-security-token");
         object.map(|object| object.map(|object| (object.bytes, object.etag)))
     }
 
-    async fn keep(play: &Play) -> Result<(), Trouble> {
-        let stand_in = StandIn::playing(play).await;
-        let bucket = bucket(Some(&stand_in.url), Some(TOKEN));
+    async fn keep(play: &Play) -> Result<(), BucketError> {
+        let test_server = TestServer::playing(play).await;
+        let bucket = bucket(Some(&test_server.url), Some(TOKEN));
         let kept = bucket.keep(KEY, "resumes/7", "\"e\"", "application/pdf", NOW).await;
-        let request = stand_in.request();
+        let request = test_server.request();
         assert_eq!(request.line, "PUT /rolecall-resumes/resumes/7 HTTP/1.1");
         for (name, value) in [
             ("content-disposition", "attachment"),
@@ -472,7 +478,7 @@ mod tests {
     }
 
     #[test]
-    fn a_policy_is_signed_as_in_the_example_that_aws_publishes() {
+    fn a_policy_is_signed_as_in_the_example_from_aws() {
         let lines = [
             r#"{ "expiration": "2015-12-30T12:00:00.000Z","#,
             r#"  "conditions": ["#,
@@ -499,7 +505,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_form_has_a_policy_for_every_field_and_nothing_else() {
+    async fn a_forms_policy_covers_exactly_its_fields() {
         let redirect = "https://jobs.example/careers/acme/received?t=a&u=\"ü\"";
         for token in [None, Some(TOKEN)] {
             let form = bucket(None, token).upload_form(KEY, redirect, NOW).await.ok().unwrap();
@@ -519,8 +525,8 @@ mod tests {
                 vec![json!({"bucket": "rolecall-resumes"}), json!(["content-length-range", 1, 10_485_760])];
             conditions.extend(fields.iter().map(|(name, value)| json!({*name: value})));
             let policy = &form.fields[fields.len()].1;
-            let said: Value = serde_json::from_slice(&STANDARD.decode(policy).unwrap()).unwrap();
-            assert_eq!(said, json!({"expiration": "2026-11-20T12:49:56Z", "conditions": conditions}));
+            let decoded: Value = serde_json::from_slice(&STANDARD.decode(policy).unwrap()).unwrap();
+            assert_eq!(decoded, json!({"expiration": "2026-11-20T12:49:56Z", "conditions": conditions}));
             let signed = signature(&credentials(token), "eu-central-1", policy, NOW);
             fields.extend([("policy", policy.clone()), ("x-amz-signature", signed)]);
             let fields: Vec<_> = fields.into_iter().map(|(name, value)| (name.to_owned(), value)).collect();
@@ -532,14 +538,14 @@ mod tests {
         assert_eq!((local.action.as_str(), local.origin.as_str()), expected);
     }
 
-    /// The signatures are those of AWS's SDK for Python.
+    /// The expected signatures come from AWS's SDK for Python.
     #[tokio::test]
-    async fn an_address_is_signed_as_by_an_sdk_of_aws() {
+    async fn a_download_url_is_signed_as_by_the_aws_sdk() {
         let ada = "attachment%3B%20filename%3D%22Ada%20Lovelace.pdf%22";
         let zoe = "attachment%3B%20filename%3D%22Zo_%20O%27Neil%3B%20_x_%20100_.docx%22%3B%20filename%2A%3DUTF-8%27%27\
             Zo%25C3%25AB%2520O%2527Neil%253B%2520_x_%2520100%2525.docx";
         let token = "&X-Amz-Security-Token=IQoJb3JpZ2luX2VjEA%2F%2Ftoken%2Bwith%2Fodd%3Dchars%3D%3D";
-        for (given, id, token, name, disposition, signature) in [
+        for (session_token, id, token, name, disposition, signature) in [
             (
                 None,
                 "AKIA",
@@ -557,7 +563,7 @@ mod tests {
                 "f9d4a4d5fb251fd596dba2d22779789343a4f277b922b2a337751f685b404123",
             ),
         ] {
-            let url = bucket(None, given).download_url(KEY, name, NOW).await.unwrap();
+            let url = bucket(None, session_token).download_url(KEY, name, NOW).await.unwrap();
             assert_eq!(
                 url,
                 format!(
@@ -573,20 +579,20 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn an_object_is_read_whole_or_not_at_all() {
+    async fn an_object_is_read_completely_or_not_at_all() {
         let found = Ok(Some((Bytes::from_static(b"hello"), "\"e\"".to_owned())));
         assert_eq!(read(&xml(200, "hello"), 5).await, found);
-        assert_eq!(read(&xml(200, "hello!"), 5).await, Err(Trouble::TooLarge));
-        assert_eq!(read(&Play::long(200, ""), 5).await, Err(Trouble::TooLarge));
-        let long = Play::answer(200, "etag: \"e\"\r\n", &" ".repeat(2 << 20));
+        assert_eq!(read(&xml(200, "hello!"), 5).await, Err(BucketError::TooLarge));
+        assert_eq!(read(&Play::long(200, ""), 5).await, Err(BucketError::TooLarge));
+        let long = Play::response(200, "etag: \"e\"\r\n", &" ".repeat(2 << 20));
         assert_eq!(read(&long, 2 << 20).await.map(|object| object.unwrap().0.len()), Ok(2 << 20));
         assert_eq!(read(&xml(404, &error("NoSuchKey")), 5).await, Ok(None));
-        let unnamed = Trouble::Unavailable("it did not name what it sent");
-        assert_eq!(read(&Play::html(200), 500).await, Err(unnamed));
+        let without_etag = BucketError::Unavailable("it had no entity tag");
+        assert_eq!(read(&Play::html(200), 500).await, Err(without_etag));
     }
 
     #[tokio::test]
-    async fn what_was_read_is_kept_and_nothing_else() {
+    async fn an_object_is_copied_only_if_unchanged() {
         assert_eq!(keep(&xml(200, COPIED)).await, Ok(()));
         for (status, body) in [
             (412, error("PreconditionFailed")),
@@ -594,55 +600,56 @@ mod tests {
             (412, String::new()),
             (404, error("NoSuchKey")),
         ] {
-            assert_eq!(keep(&xml(status, &body)).await, Err(Trouble::Changed), "{status} {body}");
+            assert_eq!(keep(&xml(status, &body)).await, Err(BucketError::Changed), "{status} {body}");
         }
-        let busy = Trouble::Unavailable("it is busy");
+        let busy = BucketError::Unavailable("S3 is overloaded or failing");
         for late in ["InternalError", "SlowDown"] {
             assert_eq!(keep(&xml(200, &format!("   \n{}", error(late)))).await, Err(busy.clone()));
         }
-        let unclear = Trouble::Unavailable("it was neither yes nor no");
+        let unclear = BucketError::Unavailable("its status was unexpected");
         assert_eq!(keep(&xml(200, "   ")).await, Err(unclear));
         assert_eq!(keep(&xml(503, COPIED)).await, Err(busy));
     }
 
     #[tokio::test]
-    async fn every_fault_is_told_apart_on_every_call() {
-        let refused = |code: &str| Trouble::Refused(code.to_owned());
-        for (play, trouble) in [
+    async fn every_request_distinguishes_all_faults() {
+        let refused = |code: &str| BucketError::Refused(code.to_owned());
+        for (play, expected) in [
             (xml(403, &error("AccessDenied")), refused("AccessDenied")),
             (xml(404, &error("NoSuchBucket")), refused("NoSuchBucket")),
             (xml(400, &error("<b>?</b>")), refused("400")),
             (xml(403, ""), refused("403")),
-            (xml(503, &error("SlowDown")), Trouble::Unavailable("it is busy")),
-            (xml(500, "<html>"), Trouble::Unavailable("it is busy")),
-            (xml(429, ""), Trouble::Unavailable("it is busy")),
-            (Play::redirect(), Trouble::Unavailable("it was neither yes nor no")),
-            (Play::nothing(), Trouble::Unavailable("it did not come whole or in time")),
-            (Play::half(200, COPIED), Trouble::Unavailable("it did not come whole or in time")),
+            (xml(503, &error("SlowDown")), BucketError::Unavailable("S3 is overloaded or failing")),
+            (xml(500, "<html>"), BucketError::Unavailable("S3 is overloaded or failing")),
+            (xml(429, ""), BucketError::Unavailable("S3 is overloaded or failing")),
+            (Play::redirect(), BucketError::Unavailable("its status was unexpected")),
+            (Play::nothing(), BucketError::Unavailable("it was incomplete or too late")),
+            (Play::half(200, COPIED), BucketError::Unavailable("it was incomplete or too late")),
         ] {
-            assert_eq!(read(&play, 1000).await, Err(trouble.clone()));
-            assert_eq!(keep(&play).await, Err(trouble));
+            assert_eq!(read(&play, 1000).await, Err(expected.clone()));
+            assert_eq!(keep(&play).await, Err(expected));
         }
-        assert_eq!(keep(&Play::long(200, COPIED)).await, Err(Trouble::Unavailable("it was too long")));
+        assert_eq!(keep(&Play::long(200, COPIED)).await, Err(BucketError::Unavailable("it was too long")));
         let nowhere = bucket(Some(NOWHERE), None).read(KEY, 5, NOW).await.err();
-        assert_eq!(nowhere, Some(Trouble::Unavailable("it could not be reached")));
+        assert_eq!(nowhere, Some(BucketError::Unavailable("S3 could not be reached")));
     }
 
     #[tokio::test]
-    async fn a_hang_ends() {
-        let lost = Trouble::Unavailable("it did not come whole or in time");
+    async fn hanging_requests_time_out() {
+        let lost = BucketError::Unavailable("it was incomplete or too late");
         for (is_read, seconds) in [(true, 20), (false, 8)] {
             let before = tokio::time::Instant::now();
-            let met = if is_read { read(&Play::Hang, 5).await.err() } else { keep(&Play::Hang).await.err() };
-            assert_eq!(met, Some(lost.clone()));
+            let error =
+                if is_read { read(&Play::Hang, 5).await.err() } else { keep(&Play::Hang).await.err() };
+            assert_eq!(error, Some(lost.clone()));
             assert_eq!(before.elapsed().as_secs(), seconds);
             tokio::time::resume();
         }
     }
 
     #[tokio::test]
-    async fn nothing_is_signed_for_a_key_or_with_credentials_that_are_none() {
-        let here = bucket(None, None);
+    async fn invalid_keys_and_missing_credentials_send_nothing() {
+        let bucket = bucket(None, None);
         for key in [
             "",
             "/a",
@@ -659,48 +666,52 @@ mod tests {
             "a#b",
             "a\\b",
         ] {
-            assert_eq!(here.upload_form(key, "https://x.example/", NOW).await.err(), Some(NO_KEY), "{key}");
-            assert_eq!(here.download_url(key, "a.pdf", NOW).await, Err(NO_KEY), "{key}");
-            assert_eq!(here.read(key, 1, NOW).await.err(), Some(NO_KEY), "{key}");
-            assert_eq!(here.keep(key, KEY, "e", "text/plain", NOW).await, Err(NO_KEY), "{key}");
-            assert_eq!(here.keep(KEY, key, "e", "text/plain", NOW).await, Err(NO_KEY), "{key}");
+            assert_eq!(
+                bucket.upload_form(key, "https://x.example/", NOW).await.err(),
+                Some(INVALID_KEY),
+                "{key}"
+            );
+            assert_eq!(bucket.download_url(key, "a.pdf", NOW).await, Err(INVALID_KEY), "{key}");
+            assert_eq!(bucket.read(key, 1, NOW).await.err(), Some(INVALID_KEY), "{key}");
+            assert_eq!(bucket.keep(key, KEY, "e", "text/plain", NOW).await, Err(INVALID_KEY), "{key}");
+            assert_eq!(bucket.keep(KEY, key, "e", "text/plain", NOW).await, Err(INVALID_KEY), "{key}");
         }
         assert!(is_key(&"k".repeat(1024)) && !is_key(&"k".repeat(1025)));
-        let unsigned = Err(Trouble::Unsigned("the signer does not take it"));
-        assert_eq!(here.keep(KEY, KEY, "e\r\nx: y", "text/plain", NOW).await, unsigned);
-        let penniless = Bucket { credentials: SharedCredentialsProvider::new(Penniless), ..here };
-        let unsigned = Some(Trouble::Unsigned("there are no credentials"));
-        assert_eq!(penniless.upload_form(KEY, "https://x.example/", NOW).await.err(), unsigned);
-        assert_eq!(penniless.read(KEY, 1, NOW).await.err(), unsigned);
+        let unsigned = Err(BucketError::Unsigned("the signer rejected it"));
+        assert_eq!(bucket.keep(KEY, KEY, "e\r\nx: y", "text/plain", NOW).await, unsigned);
+        let bucket = Bucket { credentials: SharedCredentialsProvider::new(NoCredentials), ..bucket };
+        let unsigned = Some(BucketError::Unsigned("there are no credentials"));
+        assert_eq!(bucket.upload_form(KEY, "https://x.example/", NOW).await.err(), unsigned);
+        assert_eq!(bucket.read(KEY, 1, NOW).await.err(), unsigned);
     }
 
     #[test]
-    fn settings_that_cannot_be_right_are_refused() {
+    fn invalid_settings_are_rejected() {
         for (name, region) in
             [("", "r"), ("a.b", "r"), ("A", "r"), ("a/b", "r"), ("a", ""), ("a", "r.evil.example/")]
         {
-            assert!(named(name, region, None, None).is_err(), "{name} {region}");
+            assert!(new_bucket(name, region, None, None).is_err(), "{name} {region}");
         }
         for endpoint in
             ["", "127.0.0.1:1", "ftp://a", "http://", "http://a?b", "http://a#b", "http://a/../b", "HTTP://a"]
         {
-            assert!(named("a", "r", Some(endpoint), None).is_err(), "{endpoint}");
+            assert!(new_bucket("a", "r", Some(endpoint), None).is_err(), "{endpoint}");
         }
-        assert!(named("a", "r", Some("http://127.0.0.1:1/s3"), None).is_ok());
+        assert!(new_bucket("a", "r", Some("http://127.0.0.1:1/s3"), None).is_ok());
     }
 
     #[test]
-    fn nothing_secret_is_shown() {
-        let shown = format!("{:?}", bucket(None, Some(TOKEN)));
+    fn debug_output_has_no_secret() {
+        let output = format!("{:?}", bucket(None, Some(TOKEN)));
         assert!(
-            shown.contains("rolecall-resumes") && !shown.contains(SECRET) && !shown.contains(TOKEN),
-            "{shown}"
+            output.contains("rolecall-resumes") && !output.contains(SECRET) && !output.contains(TOKEN),
+            "{output}"
         );
     }
 
     #[test]
-    fn a_download_has_a_name_that_is_safe_and_near_to_the_one_given() {
-        for (given, name) in [
+    fn a_download_gets_a_safe_name_close_to_the_original() {
+        for (original, name) in [
             ("Ada Lovelace.pdf", "filename=\"Ada Lovelace.pdf\""),
             ("", "filename=\"file\""),
             (".pdf", "filename=\"file.pdf\""),
@@ -710,7 +721,7 @@ mod tests {
             ("100%41.txt", "filename=\"100_41.txt\"; filename*=UTF-8\'\'100%2541.txt"),
             ("日本.odt", "filename=\"__.odt\"; filename*=UTF-8\'\'%E6%97%A5%E6%9C%AC.odt"),
         ] {
-            assert_eq!(attachment(given), format!("attachment; {name}"), "{given:?}");
+            assert_eq!(attachment(original), format!("attachment; {name}"), "{original:?}");
         }
         let long = attachment(&format!("{}.docx", "n".repeat(500)));
         assert_eq!(long, format!("attachment; filename=\"{}.docx\"", "n".repeat(80)));
@@ -718,7 +729,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn an_address_is_the_same_for_a_quarter_of_an_hour(second in 0i64..4_000_000_000, later in 0i64..1800) {
+        fn a_download_url_is_the_same_within_a_quarter_of_an_hour(second in 0i64..4_000_000_000, later in 0i64..1800) {
             static BUCKET: LazyLock<Bucket> = LazyLock::new(|| bucket(None, None));
             let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
             let url = |second| {
@@ -729,7 +740,7 @@ mod tests {
         }
 
         #[test]
-        fn no_name_gets_out_of_its_quotes(name in "(?s).{0,120}") {
+        fn a_file_name_cannot_break_out_of_its_quotes(name in "(?s).{0,120}") {
             let disposition = attachment(&name);
             let rest = disposition.strip_prefix("attachment; filename=\"").unwrap();
             let (plain, rest) = rest.split_once('"').unwrap();
@@ -739,11 +750,11 @@ mod tests {
         }
 
         #[test]
-        fn whatever_s3_answers_its_code_is_one_word(status in 200u16..600, body: String, tail in "(<Error>|<Code>|</Code>|a){0,6}") {
+        fn error_codes_from_s3_are_single_words(status in 200u16..600, body: String, tail in "(<Error>|<Code>|</Code>|a){0,6}") {
             let status = StatusCode::from_u16(status).unwrap();
             let body = Bytes::from(format!("{body}{tail}"));
-            if let Trouble::Refused(said) = trouble(&Answer { status, headers: reqwest::header::HeaderMap::new(), body }) {
-                prop_assert!(said.len() <= 64 && said.bytes().all(|byte| byte.is_ascii_alphanumeric()));
+            if let BucketError::Refused(code) = bucket_error(&Response { status, headers: reqwest::header::HeaderMap::new(), body }) {
+                prop_assert!(code.len() <= 64 && code.bytes().all(|byte| byte.is_ascii_alphanumeric()));
             }
         }
     }

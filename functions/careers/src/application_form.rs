@@ -1,0 +1,74 @@
+//! The application form: parses and validates what a candidate entered.
+
+use shared::http::Parameters;
+use shared::http::page::Problem;
+use shared::model::{Email, Name, Notes, Phone, Submission, WebAddress};
+
+/// Parses a submitted form, or returns every problem with it.
+pub(crate) fn parse(form: &Parameters) -> Result<Submission, Vec<Problem>> {
+    let mut problems = Vec::new();
+    let mut report = |field: &'static str, sentence: String| problems.push(Problem { field, sentence });
+    let name = match Name::parse(form.get("name")) {
+        Ok(Some(name)) => Some(name),
+        Ok(None) => {
+            report("name", "Enter your name.".to_owned());
+            None
+        }
+        Err(message) => {
+            report("name", sentence("Your name", &message));
+            None
+        }
+    };
+    let email = match form.get("email").trim() {
+        "" => {
+            report("email", "Enter your e-mail address.".to_owned());
+            None
+        }
+        email => valid("email", "Your e-mail address", email.parse::<Email>(), &mut report),
+    };
+    let phone = match form.get("phone").trim() {
+        "" => None,
+        phone => valid("phone", "Your phone number", phone.parse::<Phone>(), &mut report),
+    };
+    let resume_url = match form.get("resume_url").trim() {
+        "" => None,
+        address => valid("resume_url", "The link to your resume", parse_link(address), &mut report),
+    };
+    // Browsers submit line breaks as CR LF (HTML, "constructing the form data set").
+    let note = Notes::parse(&form.get("note").replace("\r\n", "\n"));
+    let note = valid("note", "Your note", note, &mut report).flatten();
+    if form.get("consent").is_empty() {
+        report("consent", "Tick the box to agree that your application may be stored.".to_owned());
+    }
+    match (name, email) {
+        (Some(name), Some(email)) if problems.is_empty() => {
+            Ok(Submission { name, email, phone, resume_url, note })
+        }
+        _ => Err(problems),
+    }
+}
+
+/// Returns a valid value, or reports the problem with it.
+fn valid<T>(
+    field: &'static str,
+    label: &str,
+    value: Result<T, String>,
+    report: &mut impl FnMut(&'static str, String),
+) -> Option<T> {
+    value.map_err(|message| report(field, sentence(label, &message))).ok()
+}
+
+/// Turns a validation message into a sentence for candidates: "must be a phone number" becomes "Enter a valid phone
+/// number.", and "must be at most 200 characters" becomes "Your name must be at most 200 characters."
+fn sentence(label: &str, message: &str) -> String {
+    match message.strip_prefix("must be a ").or_else(|| message.strip_prefix("must be an ")) {
+        Some(expected) => format!("Enter a valid {expected}."),
+        None => format!("{label} {message}."),
+    }
+}
+
+/// Parses a link as people type it: `https://` may be missing.
+fn parse_link(typed: &str) -> Result<WebAddress, String> {
+    let has_scheme = typed.split(['/', '?', '#']).next().is_some_and(|start| start.ends_with(':'));
+    if has_scheme { typed.parse() } else { format!("https://{typed}").parse() }
+}

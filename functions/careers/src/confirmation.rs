@@ -1,0 +1,59 @@
+//! The confirmation page after an application, with the form to upload a résumé.
+
+use shared::http::{Error, Html, PublicRequest, Reply};
+use shared::providers::resumes::UploadForm;
+
+use crate::job_page::PostedJob;
+use crate::pages::{ConfirmationPage, FileForm};
+use crate::resumes::{self, ResumeError};
+use crate::upload_ticket::UploadTicket;
+
+/// Confirms an application. After an upload the bucket redirects here, too, and the file is attached to the candidate.
+pub(crate) async fn received(request: PublicRequest) -> Result<Reply<Html>, Error> {
+    let context = &request.context;
+    let job = match PostedJob::find(context).await? {
+        Ok(job) => job,
+        Err(reply) => return Ok(reply),
+    };
+    let query = context.query();
+    let Some(ticket) = UploadTicket::parse(context, &job, query.get("ticket")) else {
+        // The application form is on the posting's page.
+        return Ok(Reply::see_other(&format!("{}#apply", job.path())));
+    };
+    let path = format!("{}/apply?ticket={ticket}", job.path());
+    let Some(bucket) = context.providers().resumes() else { return page(&job, None, false, None) };
+    if query.non_empty("attached").is_some() {
+        return page(&job, None, true, None);
+    }
+    let mut problem = None;
+    // The bucket adds `etag` when it redirects after an upload.
+    if query.non_empty("etag").is_some() {
+        match resumes::attach(context, &job, &ticket, bucket).await {
+            Ok(()) => return Ok(Reply::see_other(&format!("{path}&attached=yes"))),
+            Err(ResumeError::Rejected(sentence)) => problem = Some(sentence.to_owned()),
+            Err(ResumeError::Failed(error)) => return Err(error),
+        }
+    }
+    let form = bucket.upload_form(&ticket.upload_key(&job), &job.site.url(&path), context.now()).await;
+    let form = form.map_err(|error| tracing::error!(trouble = %error, "cannot sign an upload form")).ok();
+    let status = if problem.is_some() { 422 } else { 200 };
+    Ok(page(&job, form, false, problem)?.with_status(status))
+}
+
+fn page(
+    job: &PostedJob,
+    form: Option<UploadForm>,
+    is_attached: bool,
+    problem: Option<String>,
+) -> Result<Reply<Html>, Error> {
+    let origin = form.as_ref().map(|form| form.origin.clone());
+    let page = ConfirmationPage {
+        layout: job.site.layout(None),
+        title: job.posting.content.title.as_str(),
+        job_path: &job.path(),
+        upload: form.map(|form| FileForm { action: form.action, fields: form.fields }),
+        is_attached,
+        problem,
+    };
+    job.site.page(&page, origin.as_deref())
+}

@@ -1,0 +1,199 @@
+//! The formats of the feeds: sitemaps and JSON.
+
+use std::fmt::Write;
+
+use jiff::Timestamp;
+use serde::Serialize;
+use shared::id::Id;
+use shared::model::RemotePolicy;
+use utoipa::ToSchema;
+
+/// Writes a sitemap (sitemaps.org 0.9) of at most 50,000 pages. Each has an absolute URL and, if known, the time of its
+/// last change.
+pub(crate) fn sitemap(pages: impl Iterator<Item = (String, Option<Timestamp>)>) -> String {
+    document("urlset", "url", pages)
+}
+
+/// Writes a sitemap index of at most 50,000 sitemaps, by their absolute URLs.
+pub(crate) fn sitemap_index(sitemaps: impl Iterator<Item = String>) -> String {
+    document("sitemapindex", "sitemap", sitemaps.map(|address| (address, None)))
+}
+
+fn document(root: &str, element: &str, entries: impl Iterator<Item = (String, Option<Timestamp>)>) -> String {
+    let mut xml = format!(
+        "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<{root} xmlns=\"http://www.sitemaps.org/schemas/sitemap/0.9\">\n"
+    );
+    for (url, changed) in entries {
+        let url = escaped(&url);
+        let lastmod = changed.map(|changed| format!("<lastmod>{changed:.0}</lastmod>")).unwrap_or_default();
+        let _ = writeln!(xml, "<{element}><loc>{url}</loc>{lastmod}</{element}>");
+    }
+    xml + "</" + root + ">\n"
+}
+
+/// Escapes text for XML and removes control characters, which XML does not allow.
+fn escaped(text: &str) -> String {
+    text.chars().filter(|c| !c.is_control()).fold(String::with_capacity(text.len()), |mut xml, c| {
+        match c {
+            '&' => xml.push_str("&amp;"),
+            '<' => xml.push_str("&lt;"),
+            '>' => xml.push_str("&gt;"),
+            '"' => xml.push_str("&quot;"),
+            '\'' => xml.push_str("&apos;"),
+            c => xml.push(c),
+        }
+        xml
+    })
+}
+
+/// A page of an organization's openings.
+#[derive(Debug, Serialize, ToSchema)]
+#[schema(as = JobFeed)]
+pub(crate) struct Feed<'p> {
+    /// The organization's public name.
+    pub(crate) organization: &'p str,
+    /// The URL of the career page.
+    #[schema(format = "uri")]
+    pub(crate) url: String,
+    /// The openings, newest first.
+    pub(crate) jobs: Vec<FeedJob<'p>>,
+    /// The absolute URL of the next page; `null` on the last page.
+    #[schema(format = "uri")]
+    pub(crate) next_url: Option<String>,
+}
+
+/// An opening.
+#[derive(Debug, Serialize, ToSchema)]
+#[schema(as = Job)]
+pub(crate) struct FeedJob<'p> {
+    /// The job posting's identifier.
+    pub(crate) id: Id,
+    /// The title.
+    pub(crate) title: &'p str,
+    /// The department.
+    pub(crate) department: Option<&'p str>,
+    /// The location.
+    pub(crate) location: Option<&'p str>,
+    /// Where the work is done: on site, remotely, or both.
+    pub(crate) remote_policy: Option<RemotePolicy>,
+    /// Whether the job is fully remote.
+    pub(crate) is_remote: bool,
+    /// The description.
+    pub(crate) description: Formatted,
+    /// The requirements.
+    pub(crate) requirements: Option<Formatted>,
+    /// The salary range.
+    pub(crate) compensation: Option<Compensation>,
+    /// When the opening became public.
+    pub(crate) published_at: Timestamp,
+    /// When the opening last changed.
+    pub(crate) updated_at: Timestamp,
+    /// The URL of the opening's page.
+    #[schema(format = "uri")]
+    pub(crate) url: String,
+    /// The URL of the application form.
+    #[schema(format = "uri")]
+    pub(crate) apply_url: String,
+}
+
+/// A text in two formats.
+#[derive(Debug, Serialize, ToSchema)]
+#[schema(as = FormattedText)]
+pub(crate) struct Formatted {
+    /// Sanitized HTML.
+    pub(crate) html: String,
+    /// Plain text.
+    pub(crate) plain: String,
+}
+
+impl Formatted {
+    /// Converts a Markdown text to both formats.
+    pub(crate) fn of(text: &str) -> Self {
+        Self { html: crate::markdown::html(text), plain: crate::markdown::plain(text) }
+    }
+}
+
+/// A salary range.
+#[derive(Debug, Serialize, ToSchema)]
+pub(crate) struct Compensation {
+    /// The minimum.
+    pub(crate) min: Option<u32>,
+    /// The maximum.
+    pub(crate) max: Option<u32>,
+    /// The currency, always `USD`.
+    pub(crate) currency: &'static str,
+    /// The pay period, always `year`.
+    pub(crate) period: &'static str,
+}
+
+impl Compensation {
+    /// Creates a range in US dollars per year; `None` if both ends are unknown.
+    pub(crate) fn of(min: Option<u32>, max: Option<u32>) -> Option<Self> {
+        (min.is_some() || max.is_some()).then_some(Self { min, max, currency: "USD", period: "year" })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+    use serde_json::json;
+
+    const AT: Timestamp = Timestamp::constant(1_795_171_800, 123_456_789);
+
+    #[test]
+    fn a_sitemap_lists_urls_with_their_last_change() {
+        let pages = [("https://a.example/careers/acme?a&b", Some(AT)), ("https://a.example/careers/b", None)];
+        assert_eq!(
+            sitemap(pages.map(|(address, changed)| (address.to_owned(), changed)).into_iter()),
+            "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n\
+             <urlset xmlns=\"http://www.sitemaps.org/schemas/sitemap/0.9\">\n\
+             <url><loc>https://a.example/careers/acme?a&amp;b</loc><lastmod>2026-11-20T10:50:00Z</lastmod></url>\n\
+             <url><loc>https://a.example/careers/b</loc></url>\n\
+             </urlset>\n"
+        );
+        let index = sitemap_index(["https://a.example/".to_owned()].into_iter());
+        assert!(index.contains("<sitemapindex xmlns=") && index.contains("<sitemap><loc>https://a.example/"));
+    }
+
+    proptest! {
+        #[test]
+        fn a_url_cannot_break_out_of_its_element(url in any::<String>()) {
+            let escaped = escaped(&url);
+            prop_assert!(!escaped.contains(['<', '>', '"', '\'', '\n', '\0']));
+            let entities = ["&amp;", "&lt;", "&gt;", "&quot;", "&apos;"];
+            prop_assert!(escaped.match_indices('&').all(|(at, _)| entities.iter().any(|entity| escaped[at..].starts_with(entity))));
+        }
+    }
+
+    #[test]
+    fn a_missing_value_is_null() {
+        let job = FeedJob {
+            id: Id::new(7).unwrap(),
+            title: "Cook",
+            department: None,
+            location: None,
+            remote_policy: None,
+            is_remote: false,
+            description: Formatted::of("*Soup*"),
+            requirements: None,
+            compensation: Compensation::of(Some(1), None),
+            published_at: AT,
+            updated_at: AT,
+            url: "u".to_owned(),
+            apply_url: "a".to_owned(),
+        };
+        let feed = Feed { organization: "Acme", url: "p".to_owned(), jobs: vec![job], next_url: None };
+        let expected = json!({
+            "organization": "Acme", "url": "p", "next_url": null,
+            "jobs": [{
+                "id": 7, "title": "Cook", "department": null, "location": null, "remote_policy": null, "is_remote": false,
+                "description": {"html": "<p><em>Soup</em></p>\n", "plain": "Soup"}, "requirements": null,
+                "compensation": {"min": 1, "max": null, "currency": "USD", "period": "year"},
+                "published_at": AT.to_string(), "updated_at": AT.to_string(), "url": "u", "apply_url": "a",
+            }],
+        });
+        assert_eq!(serde_json::to_value(feed).unwrap(), expected);
+        assert!(Compensation::of(None, None).is_none());
+    }
+}

@@ -1,0 +1,137 @@
+//! Handlers of the JSON feed and the sitemap.
+
+use shared::http::{Error, Output, Payload, PublicRequest, Reply};
+use shared::model::{Opening, RemotePolicy, Salary, Text};
+use shared::store::{self, Listed, Search, StoreError, opening_position};
+
+use crate::feed_formats::{self, Compensation, Feed, FeedJob, Formatted};
+use crate::position;
+use crate::site::Site;
+
+/// The number of jobs on a page of the feed. Even with the longest texts, the response fits Lambda's limit of
+/// 6 MB, encoded as a JSON string.
+const FEED_PAGE_SIZE: u32 = 15;
+/// The number of openings in a sitemap. Even with the longest texts, they stay below the two megabytes that a list
+/// reads.
+const SITEMAP_SIZE: u32 = 800;
+/// The most megabytes of openings that the sitemap index covers, about 70,000 openings.
+const MAX_MEGABYTES: usize = 20;
+
+/// The position at which a page of the feed or a sitemap begins.
+pub(crate) enum Position {}
+
+impl Payload for Position {
+    const PARAMETERS: &'static [&'static str] = &["before"];
+    type Body = ();
+}
+
+/// The open postings.
+pub(crate) enum Jobs {}
+
+impl Output for Jobs {
+    const STATUS: u16 = 200;
+    const HEADERS: &'static [&'static str] = &["etag", "access-control-allow-origin"];
+    type Body = Feed<'static>;
+}
+
+/// A sitemap, or a sitemap index if there are more than 800 openings (sitemaps.org 0.9).
+pub(crate) enum Sitemap {}
+
+impl Output for Sitemap {
+    const STATUS: u16 = 200;
+    const MEDIA: &'static str = "application/xml";
+    const HEADERS: &'static [&'static str] = &["etag"];
+    type Body = String;
+}
+
+/// Lists open postings with descriptions, newest first, 15 per page.
+///
+/// # Errors
+///
+/// - `not_found`: the organization has no career page.
+pub(crate) async fn list_jobs(request: PublicRequest<Position>) -> Result<Reply<Jobs>, Error> {
+    let context = &request.context;
+    let site = Site::find(context).await?.ok_or(Error::NotFound)?;
+    let tenant = site.career.tenant();
+    let page = store::Paging { limit: FEED_PAGE_SIZE, before: position::read(&context.query()) };
+    let Listed { items, next } = context.store().list_openings(tenant, &page).await?;
+    let ids = items.iter().map(|opening| (opening.id, opening.role_id));
+    let found = context.store().find_postings_and_roles(tenant, ids).await?;
+    let jobs = items.iter().filter_map(|opening| {
+        let (posting, role) = found.get(&opening.id)?;
+        let description = posting.content.public_description.as_ref().or(role.content.description.as_ref());
+        let url = site.url(&site.job_path(&opening.slug));
+        Some(FeedJob {
+            id: opening.id,
+            title: opening.title.as_str(),
+            department: opening.department.as_ref().map(Text::as_str),
+            location: opening.location.as_ref().map(Text::as_str),
+            remote_policy: opening.remote_policy,
+            is_remote: opening.remote_policy == Some(RemotePolicy::Remote),
+            description: Formatted::of(description.map_or("", Text::as_str)),
+            requirements: posting.content.requirements.as_ref().map(|text| Formatted::of(text.as_str())),
+            compensation: Compensation::of(
+                opening.salary.min().map(Salary::dollars),
+                opening.salary.max().map(Salary::dollars),
+            ),
+            published_at: opening.since,
+            updated_at: opening.updated_at,
+            apply_url: format!("{url}#apply"),
+            url,
+        })
+    });
+    let feed = Feed {
+        organization: site.name(),
+        url: site.url(site.portal()),
+        jobs: jobs.collect(),
+        next_url: next.map(|next| site.url(&format!("{}/jobs.json?before={next}", site.portal()))),
+    };
+    let json = serde_json::to_string(&feed)
+        .map_err(|error| Error::from(StoreError::Internal(format!("cannot serialize the feed: {error}"))))?;
+    let reply = Reply::document("application/json", json).with("access-control-allow-origin", "*".to_owned());
+    Ok(context.cached(reply))
+}
+
+/// Lists the URLs of all open postings. With more than 800 postings, returns a sitemap index.
+///
+/// # Errors
+///
+/// - `not_found`: the organization has no career page.
+pub(crate) async fn show_sitemap(request: PublicRequest<Position>) -> Result<Reply<Sitemap>, Error> {
+    let context = &request.context;
+    let site = Site::find(context).await?.ok_or(Error::NotFound)?;
+    let tenant = site.career.tenant();
+    let xml = if let Some(before) = position::read(&context.query()) {
+        let is_first = before == position::first();
+        let page = store::Paging { limit: SITEMAP_SIZE, before: Some(before) };
+        sitemap(&site, &context.store().list_openings(tenant, &page).await?.items, is_first)
+    } else {
+        let search = Search { before: None, limit: usize::MAX, megabytes: MAX_MEGABYTES };
+        let all = context.store().search_openings(tenant, search, |_| true).await?.items;
+        if all.len() <= SITEMAP_SIZE as usize {
+            sitemap(&site, &all, true)
+        } else {
+            sitemap_index(&site, &all)
+        }
+    };
+    Ok(context.cached(Reply::document("application/xml", xml)))
+}
+
+/// Writes a sitemap of these openings. The first sitemap also has the list of openings.
+fn sitemap(site: &Site, openings: &[Opening], with_list: bool) -> String {
+    // The list also changes when an opening leaves it, and that time is not stored.
+    let list = with_list.then(|| (site.url(site.portal()), None));
+    let page = |opening: &Opening| (site.url(&site.job_path(&opening.slug)), Some(opening.updated_at));
+    feed_formats::sitemap(list.into_iter().chain(openings.iter().map(page)))
+}
+
+/// Writes a sitemap index. Each sitemap begins where the previous one ends.
+fn sitemap_index(site: &Site, openings: &[Opening]) -> String {
+    let last = |part: &[Opening]| part.last().map(|last| opening_position(last.since, last.id));
+    let ends = openings.chunks(SITEMAP_SIZE as usize).filter_map(last);
+    let starts =
+        [position::first()].into_iter().chain(ends).take(openings.len().div_ceil(SITEMAP_SIZE as usize));
+    feed_formats::sitemap_index(
+        starts.map(|before| site.url(&format!("{}/sitemap.xml?before={before}", site.portal()))),
+    )
+}

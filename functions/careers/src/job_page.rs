@@ -1,0 +1,144 @@
+//! A posting's page, with the application form.
+
+use shared::http::page::Problem;
+use shared::http::{Error, Html, Parameters, PublicRequest, Reply, RequestContext};
+use shared::model::{Day, Mode, Opening, Posting, RemotePolicy, Role, Salary, Slug, Text, Visibility};
+
+use crate::formatting::{age, excerpt};
+use crate::json_ld::JobPosting;
+use crate::markdown;
+use crate::pages::{ApplicationForm, Applications, GonePage, JobPage};
+use crate::site::{Site, unknown_organization};
+
+/// A posting that candidates can see.
+pub(crate) struct PostedJob {
+    /// The site that it is on.
+    pub(crate) site: Site,
+    /// The posting.
+    pub(crate) posting: Posting,
+    /// The posting's role.
+    pub(crate) role: Role,
+    /// Whether it accepts applications.
+    pub(crate) is_open: bool,
+}
+
+impl PostedJob {
+    /// Finds the posting in the request's path. The inner error is the page for a missing or hidden posting.
+    pub(crate) async fn find(context: &RequestContext) -> Result<Result<Self, Reply<Html>>, Error> {
+        let Some(site) = Site::find(context).await? else { return unknown_organization().map(Err) };
+        let found = match Slug::parse(context.path_parameter("slug")) {
+            Some(slug) => context.store().find_posting_by_slug(site.career.tenant(), &slug).await?,
+            None => None,
+        };
+        let Some((posting, role)) = found else { return site.unknown_job().map(Err) };
+        match Visibility::of(&posting, role.status) {
+            Visibility::Open => Ok(Ok(Self { site, posting, role, is_open: true })),
+            Visibility::Paused => Ok(Ok(Self { site, posting, role, is_open: false })),
+            Visibility::Hidden => {
+                // The title of a posting that was never public stays secret.
+                let was_public = posting.published_at.is_some() && role.opened_at.is_some();
+                let title = was_public.then(|| posting.content.title.as_str());
+                let gone = site.page(&GonePage { layout: site.layout(None), title }, None)?;
+                Ok(Err(gone.with_status(410)))
+            }
+        }
+    }
+
+    /// Returns the path of the posting's page.
+    pub(crate) fn path(&self) -> String {
+        self.site.job_path(&self.posting.slug)
+    }
+
+    /// Renders the page. While the posting is open, it has an application form with the values in `typed` and their
+    /// `problems`.
+    pub(crate) fn page(
+        &self,
+        context: &RequestContext,
+        typed: &Parameters,
+        problems: Vec<Problem>,
+    ) -> Result<Reply<Html>, Error> {
+        let content = &self.role.content;
+        let description = self.description();
+        let requirements = self.posting.content.requirements.as_ref().map(Text::as_str);
+        let (description_html, requirements_html) =
+            (description.map(markdown::html), requirements.map(markdown::html));
+        let since = Opening::since(&self.role, &self.posting);
+        let (path, date) = (self.path(), Day::of(since).to_string());
+        let json_ld = self.json_ld(&path, &date, description_html.as_deref(), requirements_html.as_deref());
+        let page = JobPage {
+            layout: self.site.layout(Some(path.as_str()).filter(|_| self.is_open)),
+            title: self.posting.content.title.as_str(),
+            department: content.department.as_ref().map(Text::as_str),
+            location: content.location.as_ref().map(Text::as_str),
+            remote_policy: content.remote_policy.map(RemotePolicy::as_str),
+            salary: content.salary.words(),
+            age: age(Day::of(since).date(), Day::of(context.now()).date()),
+            date,
+            description_text: excerpt(&markdown::plain(description.unwrap_or_default())),
+            description: description_html,
+            requirements: requirements_html,
+            json_ld,
+            applications: if self.is_open {
+                Applications::Open(ApplicationForm {
+                    action: format!("{path}/apply"),
+                    name: typed.get("name"),
+                    email: typed.get("email"),
+                    phone: typed.get("phone"),
+                    resume_url: typed.get("resume_url"),
+                    note: typed.get("note"),
+                    has_consent: typed.non_empty("consent").is_some(),
+                    problems,
+                })
+            } else {
+                Applications::Paused
+            },
+        };
+        self.site.page(&page, None)
+    }
+
+    /// Returns the public description, or the role's description if the posting has none.
+    fn description(&self) -> Option<&str> {
+        let public = self.posting.content.public_description.as_ref();
+        public.or(self.role.content.description.as_ref()).map(Text::as_str)
+    }
+
+    /// Returns the structured data for search engines; `None` for paused postings and test data.
+    fn json_ld(
+        &self,
+        path: &str,
+        date: &str,
+        description: Option<&str>,
+        requirements: Option<&str>,
+    ) -> Option<String> {
+        if !self.is_open || self.site.career.mode == Mode::Test {
+            return None;
+        }
+        let content = &self.role.content;
+        let parts: Vec<_> = description.into_iter().chain(requirements).collect();
+        JobPosting {
+            title: self.posting.content.title.as_str(),
+            description_html: &parts.join("\n"),
+            date_posted: date,
+            organization: self.site.name(),
+            organization_url: &self.site.url(self.site.portal()),
+            logo_url: self.site.logo_url(),
+            location: content.location.as_ref().map(Text::as_str),
+            is_remote: content.remote_policy == Some(RemotePolicy::Remote),
+            salary_min: content.salary.min().map(Salary::dollars),
+            salary_max: content.salary.max().map(Salary::dollars),
+            url: &self.site.url(path),
+            identifier: self.posting.id.get(),
+        }
+        .json_ld()
+    }
+}
+
+/// Shows a posting with the application form.
+pub(crate) async fn show(request: PublicRequest) -> Result<Reply<Html>, Error> {
+    let context = &request.context;
+    let job = match PostedJob::find(context).await? {
+        Ok(job) => job,
+        Err(reply) => return Ok(context.cached(reply)),
+    };
+    Ok(context.cached(job.page(context, &Parameters::default(), Vec::new())?))
+}

@@ -1,0 +1,73 @@
+//! Upload tickets: an application's permission to upload one résumé file.
+
+use std::fmt;
+
+use base64::Engine;
+use base64::engine::general_purpose::URL_SAFE_NO_PAD;
+use jiff::{SignedDuration, Timestamp};
+use sha2::{Digest, Sha256};
+use shared::http::RequestContext;
+use subtle::ConstantTimeEq;
+
+use crate::job_page::PostedJob;
+
+/// How long after the application a file may be uploaded.
+const LIFETIME: SignedDuration = SignedDuration::from_hours(1);
+/// The length of a ticket's random part.
+const RANDOM_LENGTH: usize = 24;
+
+/// Permission to upload a résumé with an application. A ticket is random, signed, and valid for one posting and one
+/// hour. It does not reveal whether the application exists.
+pub(crate) struct UploadTicket {
+    random: String,
+    expires_at: Timestamp,
+    signature: String,
+}
+
+impl UploadTicket {
+    /// Creates a ticket for an application to this posting.
+    pub(crate) fn new(context: &RequestContext, job: &PostedJob) -> Self {
+        let random = context.random().token(RANDOM_LENGTH);
+        let expires_at = context.now().saturating_add(LIFETIME).unwrap_or(Timestamp::MAX);
+        Self::signed(context, job, random, expires_at)
+    }
+
+    /// Parses a ticket; `None` unless its signature is valid for this posting and it has not expired.
+    pub(crate) fn parse(context: &RequestContext, job: &PostedJob, text: &str) -> Option<Self> {
+        let mut parts = text.split('.');
+        let (random, expires_at, signature) = (parts.next()?, parts.next()?, parts.next()?);
+        let expires_at = Timestamp::from_second(expires_at.parse().ok()?).ok()?;
+        let ticket = Self::signed(context, job, random.to_owned(), expires_at);
+        let is_authentic = bool::from(ticket.signature.as_bytes().ct_eq(signature.as_bytes()));
+        (is_authentic && context.now() < expires_at).then_some(ticket)
+    }
+
+    fn signed(context: &RequestContext, job: &PostedJob, random: String, expires_at: Timestamp) -> Self {
+        let (tenant, expiry) = (job.site.career.tenant().to_string(), expires_at.as_second().to_string());
+        let parts = ["upload ticket", &tenant, job.posting.slug.as_str(), &random, &expiry];
+        let signature = URL_SAFE_NO_PAD.encode(&context.signing_key().mac(&parts)[..16]);
+        Self { random, expires_at, signature }
+    }
+
+    /// Returns the hash under which the upload is stored.
+    pub(crate) fn hash(&self) -> String {
+        URL_SAFE_NO_PAD.encode(Sha256::digest(&self.random))
+    }
+
+    /// Returns when the ticket expires.
+    pub(crate) const fn expires_at(&self) -> Timestamp {
+        self.expires_at
+    }
+
+    /// Returns the key in the bucket that the file is uploaded to.
+    pub(crate) fn upload_key(&self, job: &PostedJob) -> String {
+        let tenant = job.site.career.tenant();
+        format!("incoming/{}/{}/{}", tenant.organization, tenant.mode.as_str(), self.random)
+    }
+}
+
+impl fmt::Display for UploadTicket {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}.{}.{}", self.random, self.expires_at.as_second(), self.signature)
+    }
+}

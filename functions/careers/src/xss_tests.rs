@@ -1,0 +1,310 @@
+//! Cross-site scripting tests: no payload in a text from customers, candidates or URLs changes the structure of a page,
+//! as a browser parses it.
+
+use std::sync::LazyLock;
+
+use askama::Template;
+use proptest::prelude::*;
+use scraper::{ElementRef, Html, Node, Selector};
+use serde_json::Value;
+use shared::http::page::Problem;
+
+use crate::feed_formats;
+use crate::json_ld::JobPosting;
+use crate::markdown;
+use crate::pages::{
+    ApplicationForm, Applications, Card, ConfirmationPage, FileForm, GonePage, JobPage, Layout, OpeningsPage,
+    SearchForm, TooManyApplicationsPage, UnknownJobPage, UnknownOrganizationPage,
+};
+
+/// Known XSS payloads, one per line.
+const PAYLOADS: &str = include_str!("../../../tests/xss.txt");
+
+/// The path that handlers pass for the list of openings.
+const PORTAL: &str = "/careers/acme";
+
+fn layout(text: &str) -> Layout<'_> {
+    Layout {
+        style_version: text,
+        organization: text,
+        portal: PORTAL,
+        logo_url: Some(text),
+        theme: Some(text),
+        canonical: Some(https(text)),
+        robots: Some("noindex"),
+        is_test: true,
+    }
+}
+
+fn https(text: &str) -> String {
+    format!("https://a.example/{text}")
+}
+
+fn path(text: &str) -> String {
+    format!("{PORTAL}/{text}")
+}
+
+fn openings(text: &str) -> OpeningsPage<'_> {
+    let card = || Card {
+        path: path(text),
+        title: text,
+        department: Some(text),
+        location: Some(text),
+        remote_policy: Some("hybrid"),
+        salary: Some(text.to_owned()),
+        age: text.to_owned(),
+        date: text.to_owned(),
+    };
+    OpeningsPage {
+        layout: layout(text),
+        introduction: Some(text),
+        search: SearchForm {
+            keywords: text,
+            department: text,
+            location: text,
+            remote_policy: Some("remote"),
+        },
+        is_search: false,
+        departments: vec![text],
+        locations: vec![text],
+        cards: vec![card(), card()],
+        next: Some(path(text)),
+        is_first: true,
+        is_partial: false,
+    }
+}
+
+fn job<'p>(text: &'p str, description: &str, applications: Applications<'p>) -> JobPage<'p> {
+    let description_html = markdown::html(description);
+    let url = https(text);
+    let posting = JobPosting {
+        title: text,
+        description_html: &description_html,
+        date_posted: text,
+        organization: text,
+        organization_url: &url,
+        logo_url: Some(&url),
+        location: Some(text),
+        is_remote: true,
+        salary_min: Some(1),
+        salary_max: Some(2),
+        url: &url,
+        identifier: 7,
+    };
+    JobPage {
+        layout: layout(text),
+        title: text,
+        department: Some(text),
+        location: Some(text),
+        remote_policy: Some("onsite"),
+        salary: Some(text.to_owned()),
+        age: text.to_owned(),
+        date: text.to_owned(),
+        json_ld: posting.json_ld(),
+        description_text: text.to_owned(),
+        requirements: Some(markdown::html(description)),
+        description: Some(description_html),
+        applications,
+    }
+}
+
+fn form(text: &str, problems: Vec<Problem>) -> Applications<'_> {
+    Applications::Open(ApplicationForm {
+        action: path(text),
+        name: text,
+        email: text,
+        phone: text,
+        resume_url: text,
+        note: text,
+        has_consent: true,
+        problems,
+    })
+}
+
+fn problems(text: &str) -> Vec<Problem> {
+    let fields = ["apply", "name", "email", "phone", "resume_url", "note", "consent"];
+    fields.map(|field| Problem { field, sentence: text.to_owned() }).into()
+}
+
+/// Renders every page with this text in every place that takes a text.
+fn pages(text: &str) -> Vec<String> {
+    let upload = || FileForm { action: https(text), fields: vec![(text.to_owned(), text.to_owned())] };
+    let confirmation = || ConfirmationPage {
+        layout: layout(text),
+        title: text,
+        job_path: PORTAL,
+        upload: Some(upload()),
+        is_attached: true,
+        problem: Some(text.to_owned()),
+    };
+    [
+        openings(text).render(),
+        OpeningsPage { is_search: true, is_first: false, ..openings(text) }.render(),
+        OpeningsPage { cards: Vec::new(), ..openings(text) }.render(),
+        job(text, "A word.", form(text, Vec::new())).render(),
+        job(text, "A word.", form(text, problems(text))).render(),
+        job(text, "A word.", Applications::Paused).render(),
+        confirmation().render(),
+        ConfirmationPage { upload: None, ..confirmation() }.render(),
+        GonePage { layout: layout(text), title: Some(text) }.render(),
+        UnknownJobPage { layout: layout(text) }.render(),
+        TooManyApplicationsPage { layout: layout(text), minutes: 2, job_path: PORTAL }.render(),
+        UnknownOrganizationPage { style_version: text }.render(),
+    ]
+    .map(Result::unwrap)
+    .into()
+}
+
+/// Selects the elements from Markdown.
+static MARKDOWN: LazyLock<Selector> = LazyLock::new(|| Selector::parse(".text *").unwrap());
+
+/// Selects the elements from the templates.
+static TEMPLATE: LazyLock<Selector> = LazyLock::new(|| Selector::parse(":not(.text *)").unwrap());
+
+/// Returns a page's structure: its elements with their attributes' names, in order. Elements from Markdown are left out
+/// and checked on their own.
+fn structure(page: &str) -> Vec<String> {
+    let page = Html::parse_document(page);
+    assert!(!page.tree.values().any(Node::is_comment));
+    page.select(&MARKDOWN).for_each(assert_allowed);
+    page.select(&TEMPLATE).map(outline).collect()
+}
+
+fn outline(element: ElementRef) -> String {
+    let mut outline = element.value().name().to_owned();
+    for (name, value) in element.value().attrs() {
+        outline.push(' ');
+        outline.push_str(name);
+        let starts = |beginnings: &[&str]| beginnings.iter().any(|beginning| value.starts_with(beginning));
+        match name {
+            "href" if element.attr("rel") == Some("icon") => {}
+            "href" | "action" => assert!(starts(&["/careers/", "https://a.example/", "#"]), "{value}"),
+            "id" | "type" | "rel" | "name" if element.value().name() != "input" => outline.push_str(value),
+            _ => {}
+        }
+    }
+    outline
+}
+
+/// Asserts that Markdown may produce this element.
+fn assert_allowed(element: ElementRef) {
+    let name = element.value().name();
+    let attributes: Vec<_> = element.value().attrs().collect();
+    match (name, attributes.as_slice()) {
+        ("a", [("href", href), ("rel", "nofollow noopener noreferrer")]) => {
+            let schemes = ["http:", "https:", "mailto:"];
+            assert!(schemes.iter().any(|scheme| href.to_ascii_lowercase().starts_with(scheme)), "{href}");
+        }
+        ("ol", [("start", start)]) => assert!(start.parse::<u64>().is_ok(), "{start}"),
+        (
+            "h2" | "blockquote" | "br" | "code" | "em" | "h3" | "h4" | "h5" | "h6" | "hr" | "li" | "ol" | "p"
+            | "pre" | "strong" | "table" | "tbody" | "td" | "th" | "thead" | "tr" | "ul",
+            [],
+        )
+        | ("a", [("rel", "nofollow noopener noreferrer")]) => {}
+        _ => panic!("{name} {attributes:?}"),
+    }
+}
+
+/// Returns the text of the elements that match a selector.
+fn read(page: &str, selector: &str) -> String {
+    let selector = Selector::parse(selector).unwrap();
+    Html::parse_document(page).select(&selector).flat_map(|element| element.text()).collect()
+}
+
+/// The structure of every page with a harmless text.
+static HARMLESS: LazyLock<Vec<Vec<String>>> =
+    LazyLock::new(|| pages("x").iter().map(|page| structure(page)).collect());
+
+fn assert_harmless(text: &str) {
+    for (page, harmless) in pages(text).iter().zip(HARMLESS.iter()) {
+        assert!(structure(page) == *harmless, "{text}\n{page}");
+    }
+
+    let with_description = |description: &str| {
+        let description = format!("A word.\n\n{description}");
+        job("x", &description, form("x", Vec::new())).render().unwrap()
+    };
+    let (page, harmless) = (with_description(text), structure(&with_description("x")));
+    assert!(structure(&page) == harmless, "{text}\n{page}");
+    // Parsing and serializing the page again must not change its structure.
+    let serialized = Html::parse_document(&page).html();
+    assert!(structure(&serialized) == harmless, "{text}\n{serialized}");
+}
+
+#[test]
+fn every_page_is_valid_html() {
+    for page in pages("x") {
+        assert!(Html::parse_document(&page).errors.is_empty(), "{page}");
+    }
+}
+
+#[test]
+fn no_known_payload_changes_the_structure_of_a_page() {
+    let payloads: Vec<_> = PAYLOADS.lines().collect();
+    assert!(payloads.len() >= 200);
+    payloads.into_iter().for_each(assert_harmless);
+}
+
+#[test]
+fn payloads_are_shown_as_text() {
+    for text in PAYLOADS.lines().filter(|text| !text.contains(char::is_control)) {
+        let description = format!("A word.\n\n{text}");
+        let page = job(text, &description, form(text, problems(text))).render().unwrap();
+        assert_eq!(read(&page, "h1"), text);
+        assert_eq!(read(&page, "#note"), text);
+        assert_eq!(read(&page, "#name-problem"), text);
+        let fields = Selector::parse("#name, #email, #phone, #resume_url").unwrap();
+        for field in Html::parse_document(&page).select(&fields) {
+            assert_eq!(field.attr("value"), Some(text));
+        }
+
+        let json_ld: Value = serde_json::from_str(&read(&page, "script")).unwrap();
+        assert_eq!(json_ld["title"], text);
+        assert_eq!(json_ld["hiringOrganization"]["name"], text);
+        assert_eq!(json_ld["description"], markdown::html(&description));
+
+        let list = openings(text).render().unwrap();
+        assert_eq!(read(&list, ".card h2"), text.repeat(2));
+        assert_eq!(read(&list, ".lead"), text);
+        let filter = Selector::parse(".marks a").unwrap();
+        for link in Html::parse_document(&list).select(&filter) {
+            let href = link.attr("href").unwrap();
+            let (_, query) = href.split_once('=').unwrap();
+            assert!(
+                query.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"-._~%".contains(&byte)),
+                "{href}"
+            );
+        }
+    }
+}
+
+#[test]
+fn feeds_escape_payloads() {
+    let now = jiff::Timestamp::UNIX_EPOCH;
+    for text in PAYLOADS.lines() {
+        let plain = markdown::plain(text);
+        assert!(!plain.contains("  ") && plain.lines().all(|line| line == line.trim()), "{plain}");
+        let formatted = serde_json::to_string(&feed_formats::Formatted::of(text)).unwrap();
+        assert_eq!(serde_json::from_str::<Value>(&formatted).unwrap()["plain"], plain);
+        let sitemap = feed_formats::sitemap(std::iter::once((https(text), Some(now))));
+        assert_eq!(sitemap.matches(['<', '>']).count(), 18, "{sitemap}");
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(32))]
+
+    #[test]
+    fn no_mix_of_payloads_changes_the_structure_of_a_page(
+        mix in prop::collection::vec(
+            prop_oneof![
+                3 => prop::sample::select(PAYLOADS.lines().collect::<Vec<_>>()),
+                1 => prop::sample::select(vec!["\n", "\n\n", "\n- ", "\n> ", "\n    ", "\n```\n", "\n|-|\n", "](", "![", "<!--", "]: "]),
+            ],
+            1..8,
+        ),
+    ) {
+        assert_harmless(&mix.concat());
+    }
+}

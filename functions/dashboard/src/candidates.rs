@@ -1,0 +1,240 @@
+//! Candidates and their histories, read-only. The API changes them.
+
+use std::sync::Arc;
+
+use askama::Template;
+use shared::http::{Error, Html, MemberRequest, Reply};
+use shared::id::Id;
+use shared::model::{
+    ApplicationStatus, Candidate, Phone, Resume, ScreenResult, ScreenStatus, Source, Stage, Text, Touchpoint,
+    TouchpointKind, WebAddress,
+};
+use shared::resources::resume::ResumeLinks;
+
+use crate::dates::{day, minute};
+use crate::layout::{Layout, Section};
+use crate::lists::{FilterLink, filter, next, page};
+
+#[derive(Template)]
+#[template(path = "candidates.html")]
+struct CandidatesPage<'p> {
+    layout: Layout<'p>,
+    /// The stage that the list is filtered by.
+    stage: Option<Stage>,
+    filters: [FilterLink; 6],
+    /// The role that the list is filtered by.
+    role: Option<RoleFilter<'p>>,
+    candidates: Vec<CandidateRow<'p>>,
+    /// The URL of the next page.
+    next: Option<String>,
+}
+
+struct RoleFilter<'p> {
+    id: u64,
+    title: &'p str,
+}
+
+/// A candidate in a list.
+pub(crate) struct CandidateRow<'p> {
+    /// The identifier.
+    pub(crate) id: u64,
+    /// The name.
+    pub(crate) name: &'p str,
+    /// The e-mail address.
+    pub(crate) email: &'p str,
+    /// The stage.
+    pub(crate) stage: Stage,
+    /// The day when the candidate was added.
+    pub(crate) added: String,
+}
+
+impl<'p> CandidateRow<'p> {
+    /// Returns the row of a candidate.
+    pub(crate) fn of(candidate: &'p Candidate) -> Self {
+        Self {
+            id: candidate.id.get(),
+            name: candidate.profile.name.as_str(),
+            email: candidate.profile.email.as_str(),
+            stage: candidate.stage,
+            added: day(candidate.created_at),
+        }
+    }
+}
+
+#[derive(Template)]
+#[template(path = "candidate.html")]
+struct CandidatePage<'p> {
+    layout: Layout<'p>,
+    name: &'p str,
+    email: &'p str,
+    phone: Option<&'p str>,
+    /// The résumé's http or https URL.
+    resume_url: Option<&'p str>,
+    /// Whether the résumé is a file in our bucket.
+    has_resume_file: bool,
+    stage: Stage,
+    /// The day when the candidate was added.
+    added: String,
+    /// Newest first.
+    applications: Vec<ApplicationRow<'p>>,
+    /// Newest first.
+    screens: Vec<ScreenRow<'p>>,
+    /// Newest first.
+    history: Vec<TouchpointRow<'p>>,
+}
+
+struct ApplicationRow<'p> {
+    role_id: u64,
+    role_title: &'p str,
+    status: ApplicationStatus,
+    source: &'static str,
+    applied: String,
+}
+
+struct ScreenRow<'p> {
+    role_id: u64,
+    role_title: &'p str,
+    status: ScreenStatus,
+    result: Option<ScreenResult>,
+    /// The overall score from 0 to 100.
+    score: Option<u8>,
+    summary: Option<&'p str>,
+    /// When it started; before that, when it is scheduled; otherwise, when it was requested.
+    at: String,
+}
+
+/// An entry of the history.
+struct TouchpointRow<'p> {
+    at: String,
+    actor: &'p str,
+    sentence: String,
+    /// The applicant's message.
+    note: Option<&'p str>,
+    /// The URL of the applicant's résumé file.
+    resume_url: Option<WebAddress>,
+}
+
+/// Shows the list of candidates.
+pub(crate) async fn list(request: Arc<MemberRequest>) -> Result<Reply<Html>, Error> {
+    let (tenant, store, query) = (request.tenant(), request.context.store(), request.context.query());
+    let stage = filter::<Stage>(query.get("stage"))?;
+    let role = match filter::<Id>(query.get("role_id"))? {
+        None => None,
+        Some(id) => Some(store.find_role(tenant, id).await?.ok_or(Error::NotFound)?),
+    };
+    let role_id = role.as_ref().map(|role| role.id);
+    let mut listed = store.list_candidates(tenant, role_id, stage, &page(&request)).await?;
+    let number = role_id.map(|id| id.to_string());
+    let filters = [("role_id", number.as_deref()), ("stage", stage.map(Stage::as_str))];
+    let filters: Vec<_> = filters.into_iter().filter_map(|(name, value)| Some((name, value?))).collect();
+    let next = next("/dashboard/candidates", &filters, &mut listed, |candidate| candidate.id);
+    Reply::page(&CandidatesPage {
+        layout: Layout::of(&request, Section::Candidates),
+        stage,
+        filters: Stage::ALL
+            .map(|known| FilterLink { word: known.as_str(), is_current: stage == Some(known) }),
+        role: role.as_ref().map(|role| RoleFilter { id: role.id.get(), title: role.content.title.as_str() }),
+        candidates: listed.items.iter().map(CandidateRow::of).collect(),
+        next,
+    })
+}
+
+/// Shows a candidate with applications, voice screens and history.
+pub(crate) async fn show(request: Arc<MemberRequest>) -> Result<Reply<Html>, Error> {
+    let (tenant, context) = (request.tenant(), &request.context);
+    let store = context.store();
+    let found = store.find_candidate_page(tenant, context.id()?).await?.ok_or(Error::NotFound)?;
+    let record = &found.record;
+    let links = ResumeLinks::of_page(context.providers(), context.now(), &found).await;
+    let applied = record.applications.iter().map(|application| application.role_id);
+    let screened = found.screens.iter().map(|screen| screen.role_id);
+    let titles = store.find_role_titles(tenant, applied.chain(screened)).await?;
+    let title = |role: Id| titles.get(&role).map_or("", |(title, _)| title.as_str());
+    let applications = record.applications.iter().rev().filter_map(|application| {
+        let (title, status) = titles.get(&application.role_id)?;
+        Some(ApplicationRow {
+            role_id: application.role_id.get(),
+            role_title: title.as_str(),
+            status: application.status.effective(*status),
+            source: source(application.source),
+            applied: day(application.applied_at),
+        })
+    });
+    let screens = found.screens.iter().map(|screen| ScreenRow {
+        role_id: screen.role_id.get(),
+        role_title: title(screen.role_id),
+        status: screen.status,
+        result: screen.result,
+        score: screen.scores.overall.filter(|_| screen.status == ScreenStatus::Completed),
+        summary: screen.summary.as_deref(),
+        at: minute(screen.started_at.or(screen.scheduled_at).unwrap_or(screen.created_at)),
+    });
+    let history = found.touchpoints.iter().map(|touchpoint| TouchpointRow {
+        at: minute(touchpoint.at),
+        actor: &touchpoint.actor,
+        sentence: sentence(touchpoint, &title),
+        note: note(touchpoint),
+        resume_url: touchpoint.resume().and_then(|resume| links.address(resume)),
+    });
+    let profile = &record.candidate.profile;
+    let resume_url = profile.resume.as_ref().and_then(|resume| links.address(resume));
+    Reply::page(&CandidatePage {
+        layout: Layout::of(&request, Section::Candidates),
+        name: profile.name.as_str(),
+        email: profile.email.as_str(),
+        phone: profile.phone.as_ref().map(Phone::as_str),
+        resume_url: resume_url.as_ref().map(WebAddress::as_str),
+        has_resume_file: matches!(profile.resume, Some(Resume::File(_))),
+        stage: record.candidate.stage,
+        added: day(record.candidate.created_at),
+        applications: applications.collect(),
+        screens: screens.collect(),
+        history: history.collect(),
+    })
+}
+
+/// Returns how an application came in, to follow its day.
+const fn source(source: Source) -> &'static str {
+    match source {
+        Source::Manual => "added manually",
+        Source::CareerPage => "via the career page",
+        Source::Api => "via the API",
+    }
+}
+
+/// Returns the applicant's message.
+fn note(touchpoint: &Touchpoint) -> Option<&str> {
+    match &touchpoint.kind {
+        TouchpointKind::Applied { submission, .. } => submission.as_ref()?.note.as_ref().map(Text::as_str),
+        _ => None,
+    }
+}
+
+/// Describes a touchpoint.
+fn sentence<'t>(touchpoint: &Touchpoint, title: &impl Fn(Id) -> &'t str) -> String {
+    match &touchpoint.kind {
+        TouchpointKind::Created { .. } => "Added".to_owned(),
+        TouchpointKind::Applied { role_id, .. } => format!("Applied for {}", title(*role_id)),
+        TouchpointKind::Updated { fields, .. } if fields.is_empty() => "Sent a résumé file".to_owned(),
+        TouchpointKind::Updated { fields, .. } => format!("Changed {}", fields.join(", ").replace('_', " ")),
+        TouchpointKind::StageChanged { from, to } => {
+            format!("Moved from {} to {}", from.as_str(), to.as_str())
+        }
+        TouchpointKind::Rejected { from, reason, .. } => match reason {
+            Some(reason) => format!("Rejected at the {} stage: {}", from.as_str(), reason.as_str()),
+            None => format!("Rejected at the {} stage", from.as_str()),
+        },
+        TouchpointKind::Unrejected { to } => format!("Rejection undone, moved to {}", to.as_str()),
+        TouchpointKind::Hired { start_date: Some(date), .. } => {
+            format!("Hired, starting on {}", date.strftime("%-d %b %Y"))
+        }
+        TouchpointKind::Hired { .. } => "Hired".to_owned(),
+        TouchpointKind::ScreenInvited { role_id, .. } => {
+            format!("Invited to a voice screen for {}", title(*role_id))
+        }
+        TouchpointKind::ScreenCompleted { role_id, result, .. } => match result {
+            Some(result) => format!("Completed a voice screen for {}: {}", title(*role_id), result.as_str()),
+            None => format!("Completed a voice screen for {}", title(*role_id)),
+        },
+    }
+}

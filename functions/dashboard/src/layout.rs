@@ -1,0 +1,110 @@
+//! The layout of every page of the signed-in area: the header, the menu, and the message after an action.
+
+use shared::http::MemberRequest;
+use shared::http::page::style_version;
+use shared::model::Mode;
+
+use crate::messages::{Alert, Notice};
+
+/// What a page shows around its content.
+pub(crate) struct Layout<'p> {
+    /// The version in the stylesheet's URL.
+    pub(crate) style_version: &'static str,
+    /// The CSRF token of every form.
+    pub(crate) csrf: String,
+    /// The organization's name.
+    pub(crate) organization: &'p str,
+    /// The member's name.
+    pub(crate) member: &'p str,
+    /// Whether the page shows test data.
+    pub(crate) is_test: bool,
+    /// The section that the page belongs to.
+    pub(crate) section: Section,
+    /// The result of the last action.
+    pub(crate) notice: Option<Notice>,
+    /// Why the last action failed.
+    pub(crate) alert: Option<Alert>,
+}
+
+impl<'p> Layout<'p> {
+    /// Returns the layout of a page in this section.
+    pub(crate) fn of(request: &'p MemberRequest, section: Section) -> Self {
+        let query = request.context.query();
+        Self {
+            style_version: style_version(),
+            csrf: request.page.csrf(),
+            organization: request.organization().name.as_str(),
+            member: request.member().name.as_str(),
+            is_test: request.organization().mode == Mode::Test,
+            section,
+            // Nobody is signed out here: that notice belongs to the sign-in page.
+            notice: Notice::from_word(query.get("done")).filter(|notice| *notice != Notice::SignedOut),
+            alert: Alert::from_word(query.get("failed")),
+        }
+    }
+}
+
+/// A section of the dashboard, as the menu lists it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Section {
+    /// The plan, its usage and the newest candidates.
+    Overview,
+    /// Roles.
+    Roles,
+    /// Job postings.
+    Postings,
+    /// Candidates.
+    Candidates,
+    /// API keys.
+    ApiKeys,
+    /// Applications that members have given access.
+    ConnectedApps,
+    /// X, WhatsApp and the voice provider.
+    Channels,
+    /// The appearance of the career page.
+    CareerPage,
+    /// The organization's members.
+    Members,
+    /// The member's own account.
+    Account,
+}
+
+impl Section {
+    /// The first part of the menu.
+    pub(crate) const WORK: [Self; 4] = [Self::Overview, Self::Roles, Self::Postings, Self::Candidates];
+    /// The second part of the menu, under "Settings".
+    pub(crate) const SETTINGS: [Self; 6] =
+        [Self::ApiKeys, Self::ConnectedApps, Self::Channels, Self::CareerPage, Self::Members, Self::Account];
+
+    /// The label in the menu.
+    pub(crate) const fn name(self) -> &'static str {
+        match self {
+            Self::Overview => "Overview",
+            Self::Roles => "Roles",
+            Self::Postings => "Postings",
+            Self::Candidates => "Candidates",
+            Self::ApiKeys => "API keys",
+            Self::ConnectedApps => "Connected apps",
+            Self::Channels => "Channels",
+            Self::CareerPage => "Career page",
+            Self::Members => "Members",
+            Self::Account => "Account",
+        }
+    }
+
+    /// The path of the section's first page.
+    pub(crate) const fn path(self) -> &'static str {
+        match self {
+            Self::Overview => "/dashboard",
+            Self::Roles => "/dashboard/roles",
+            Self::Postings => "/dashboard/postings",
+            Self::Candidates => "/dashboard/candidates",
+            Self::ApiKeys => "/dashboard/settings/integrations/api-keys",
+            Self::ConnectedApps => "/dashboard/settings/integrations/connected-apps",
+            Self::Channels => "/dashboard/settings/integrations/channels",
+            Self::CareerPage => "/dashboard/settings/career-page",
+            Self::Members => "/dashboard/settings/members",
+            Self::Account => "/dashboard/settings/account",
+        }
+    }
+}

@@ -1,0 +1,45 @@
+//! Job postings, read-only. The API changes them.
+
+use std::sync::Arc;
+
+use askama::Template;
+use shared::http::{Error, Html, MemberRequest, Reply};
+use shared::resources::posting::public_url;
+
+use crate::layout::{Layout, Section};
+use crate::lists::{next, page};
+
+#[derive(Template)]
+#[template(path = "postings.html")]
+struct PostingsPage<'p> {
+    layout: Layout<'p>,
+    postings: Vec<PostingRow<'p>>,
+    /// The URL of the next page.
+    next: Option<String>,
+}
+
+struct PostingRow<'p> {
+    title: &'p str,
+    is_published: bool,
+    /// The public URL. It shows the posting only while it is published.
+    address: String,
+    role_id: u64,
+}
+
+/// Shows the list of job postings.
+pub(crate) async fn list(request: Arc<MemberRequest>) -> Result<Reply<Html>, Error> {
+    let store = request.context.store();
+    let mut listed = store.list_postings(request.tenant(), None, &page(&request)).await?;
+    let next = next("/dashboard/postings", &[], &mut listed, |posting| posting.id);
+    let postings = listed.items.iter().map(|posting| PostingRow {
+        title: posting.content.title.as_str(),
+        is_published: posting.published,
+        address: public_url(request.context.base_url(), request.organization(), &posting.slug),
+        role_id: posting.role_id.get(),
+    });
+    Reply::page(&PostingsPage {
+        layout: Layout::of(&request, Section::Postings),
+        postings: postings.collect(),
+        next,
+    })
+}

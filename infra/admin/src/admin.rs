@@ -1,0 +1,17 @@
+//! What every command works with.
+
+use jiff::Timestamp;
+use shared::id::Ids;
+use shared::random::Random;
+use shared::store::Store;
+
+/// The store, the time, and the sources of ids and secrets.
+pub(crate) struct Admin {
+    pub(crate) store: Store,
+    pub(crate) now: Timestamp,
+    pub(crate) ids: Ids,
+    pub(crate) random: Random,
+}
+
+/// How many random identifiers are tried for a new record. In rare cases one is already in use.
+pub(crate) const ID_ATTEMPTS: usize = 3;

@@ -1,0 +1,196 @@
+//! A local replacement for S3: one bucket, in a folder or in memory. It implements the requests that the service and its
+//! pages' forms send, with S3's checks, and rejects all others.
+//!
+//! It accepts only keys that the service itself generates, which need no escaping and cannot point outside the folder.
+//! Objects do not expire.
+
+mod error;
+mod form;
+mod policy;
+mod request;
+mod signature;
+mod storage;
+#[cfg(test)]
+mod tests;
+
+use std::path::PathBuf;
+
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
+use bytes::Bytes;
+use http::header::{CONTENT_DISPOSITION, CONTENT_TYPE, ETAG, LOCATION};
+use http::{HeaderValue, Method, Request, Response, StatusCode};
+use jiff::Timestamp;
+use url::Url;
+
+use shared::config::BucketAccess;
+use shared::providers::resumes::{MAX_UPLOAD, is_key};
+use shared::secret::Secret;
+
+use error::{S3Error, escaped, xml};
+use form::Form;
+use policy::Policy;
+use request::header_text;
+use signature::{verify_form, verify_request};
+use storage::{Metadata, Storage, etag};
+
+pub use signature::{ACCESS_KEY, REGION};
+
+/// The bucket's name, which is also the first segment of its paths.
+pub const BUCKET: &str = "local-resumes";
+/// The largest request body, in bytes: the largest file plus the form around it.
+pub const MAX_BODY: usize = MAX_UPLOAD + 64 * 1024;
+
+const DEFAULT_CONTENT_TYPE: &str = "binary/octet-stream";
+
+/// The bucket.
+pub struct LocalBucket {
+    name: String,
+    storage: Storage,
+}
+
+impl LocalBucket {
+    /// The settings with which a function reaches the bucket at this base URL.
+    pub fn access(base_url: &str) -> BucketAccess {
+        BucketAccess {
+            name: BUCKET.to_owned(),
+            region: REGION.to_owned(),
+            endpoint: Some(base_url.to_owned()),
+            access_key_id: ACCESS_KEY.to_owned(),
+            secret_access_key: Secret::new(ACCESS_KEY),
+            session_token: None,
+        }
+    }
+
+    /// A bucket in this folder, which is created with the first object.
+    pub fn in_folder(name: &str, path: PathBuf) -> Self {
+        Self { name: name.to_owned(), storage: Storage::in_folder(path) }
+    }
+
+    /// A bucket in memory, which is lost when the process ends.
+    pub fn in_memory(name: &str) -> Self {
+        Self { name: name.to_owned(), storage: Storage::in_memory() }
+    }
+
+    /// Whether a path belongs to the bucket.
+    pub fn owns(&self, path: &str) -> bool {
+        let rest = path.strip_prefix('/').and_then(|path| path.strip_prefix(self.name.as_str()));
+        rest.is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
+    }
+
+    /// Answers a request as S3 does.
+    pub async fn handle(&self, request: Request<Bytes>, now: Timestamp) -> Response<Bytes> {
+        let result = match *request.method() {
+            Method::GET => self.get(&request, now).await,
+            Method::POST => self.post(&request, now).await,
+            Method::PUT => self.copy(&request, now).await,
+            _ => Err(S3Error::new(405, "MethodNotAllowed", "The method is not allowed.")),
+        };
+        result.unwrap_or_else(|error| error.response())
+    }
+
+    /// Downloads an object.
+    async fn get(&self, request: &Request<Bytes>, now: Timestamp) -> Result<Response<Bytes>, S3Error> {
+        let key = self.key(request.uri().path())?;
+        let parameters = verify_request(request, now)?;
+        let (metadata, content) = self.storage.read(key).await?.ok_or_else(S3Error::no_such_key)?;
+        let parameter = |name: &str| parameters.get(name).cloned();
+        let content_type = parameter("response-content-type").unwrap_or(metadata.content_type);
+        let disposition = parameter("response-content-disposition").or(metadata.content_disposition);
+        let mut response = Response::new(content.clone());
+        for (name, value) in [
+            (CONTENT_TYPE, Some(content_type)),
+            (CONTENT_DISPOSITION, disposition),
+            (ETAG, Some(etag(&content))),
+        ] {
+            let value = value.map(HeaderValue::try_from).transpose();
+            let value =
+                value.map_err(|_| S3Error::invalid_argument("A response header has an invalid value."))?;
+            response.headers_mut().extend(value.map(|value| (name, value)));
+        }
+        Ok(response)
+    }
+
+    /// Uploads the file of a browser's form.
+    async fn post(&self, request: &Request<Bytes>, now: Timestamp) -> Result<Response<Bytes>, S3Error> {
+        if !matches!(self.path_in_bucket(request.uri().path())?, "" | "/") {
+            return Err(S3Error::new(405, "MethodNotAllowed", "A form must be posted to the bucket itself."));
+        }
+        let form = Form::read(request).await?;
+        let policy = STANDARD.decode(verify_form(&form)?).ok();
+        let policy = policy.and_then(|json| serde_json::from_slice::<Policy>(&json).ok());
+        policy.ok_or_else(S3Error::invalid_policy)?.check(&self.name, &form, now)?;
+        if form.field("x-amz-server-side-encryption")? != "AES256" {
+            return Err(S3Error::invalid_argument("The encryption must be AES256."));
+        }
+        let key = form.field("key")?;
+        if !is_key(key) {
+            return Err(S3Error::invalid_key());
+        }
+        let content_type = form.fields.get("content-type").map_or(DEFAULT_CONTENT_TYPE, String::as_str);
+        let metadata = Metadata { content_type: content_type.to_owned(), content_disposition: None };
+        self.storage.write(key, &metadata, &form.file).await?;
+        let etag = etag(&form.file);
+        let mut response = Response::new(Bytes::new());
+        *response.status_mut() = StatusCode::NO_CONTENT;
+        let redirect = form.fields.get("success_action_redirect").and_then(|url| Url::parse(url).ok());
+        if let Some(mut url) = redirect.filter(|url| matches!(url.scheme(), "http" | "https")) {
+            let pairs = [("bucket", self.name.as_str()), ("key", key), ("etag", &etag)];
+            url.query_pairs_mut().extend_pairs(pairs);
+            *response.status_mut() = StatusCode::SEE_OTHER;
+            response
+                .headers_mut()
+                .extend(HeaderValue::try_from(url.as_str()).ok().map(|url| (LOCATION, url)));
+        }
+        response.headers_mut().extend(HeaderValue::try_from(etag).ok().map(|etag| (ETAG, etag)));
+        Ok(response)
+    }
+
+    /// Copies an object, with new metadata.
+    async fn copy(&self, request: &Request<Bytes>, now: Timestamp) -> Result<Response<Bytes>, S3Error> {
+        let key = self.key(request.uri().path())?;
+        verify_request(request, now)?;
+        let header = |name: &str| header_text(request.headers(), name).unwrap_or_default();
+        if !request.body().is_empty()
+            || header("x-amz-metadata-directive") != "REPLACE"
+            || header("x-amz-server-side-encryption") != "AES256"
+        {
+            let message = "PUT only copies objects, with new metadata and encryption.";
+            return Err(S3Error::not_implemented(message));
+        }
+        let source = header("x-amz-copy-source");
+        let source = source.strip_prefix('/').unwrap_or(source).strip_prefix(&self.name);
+        let source = source.and_then(|rest| rest.strip_prefix('/')).filter(|key| is_key(key));
+        let source = source.ok_or_else(S3Error::invalid_key)?;
+        let (_, content) = self.storage.read(source).await?.ok_or_else(S3Error::no_such_key)?;
+        let (etag, expected) = (etag(&content), header("x-amz-copy-source-if-match"));
+        if !expected.is_empty() && expected.trim_matches('"') != etag.trim_matches('"') {
+            return Err(S3Error::new(412, "PreconditionFailed", "The source has another entity tag."));
+        }
+        let content_type = header_text(request.headers(), "content-type").unwrap_or(DEFAULT_CONTENT_TYPE);
+        let disposition = header_text(request.headers(), "content-disposition");
+        let metadata = Metadata {
+            content_type: content_type.to_owned(),
+            content_disposition: disposition.map(str::to_owned),
+        };
+        self.storage.write(key, &metadata, &content).await?;
+        let etag = escaped(&etag);
+        Ok(xml(
+            StatusCode::OK,
+            &format!(
+                "<CopyObjectResult><ETag>{etag}</ETag><LastModified>{now:.0}</LastModified></CopyObjectResult>"
+            ),
+        ))
+    }
+
+    /// The part of a path that follows the bucket's name.
+    fn path_in_bucket<'p>(&self, path: &'p str) -> Result<&'p str, S3Error> {
+        let rest = path.get(1 + self.name.len()..).filter(|_| self.owns(path));
+        rest.ok_or_else(|| S3Error::new(404, "NoSuchBucket", "The bucket does not exist."))
+    }
+
+    fn key<'p>(&self, path: &'p str) -> Result<&'p str, S3Error> {
+        let key = self.path_in_bucket(path)?.strip_prefix('/').filter(|key| is_key(key));
+        key.ok_or_else(S3Error::invalid_key)
+    }
+}

@@ -1,0 +1,231 @@
+//! The records that the sample events in `events/` use: roles, candidates, members and so on, each in the state that its
+//! event requires. No event changes a record of another, so the events succeed in any order, once each.
+//!
+//! Like the demo organizations, the records exist only in the local service, because their secrets are public.
+
+use std::error::Error;
+
+use jiff::Timestamp;
+use shared::auth::{Credential, Kind};
+use shared::clock::to_second;
+use shared::id::Id;
+use shared::model::{
+    CandidateRecord, Client, ClientCredential, Code, Email, Grant, Invitation, Link, Member, MemberRole,
+    Mode, OpenScreen, Posting, PostingContent, Profile, Role, RoleContent, SalaryRange, Scopes, ScreenRecord,
+    Session, Slug, Tenant, Text, TokenSet, VoiceProvider, challenge,
+};
+use shared::store::{ApiKey, NewApiKey, Store, Transaction};
+
+use crate::demo::DEMOS;
+
+type Outcome<T> = Result<T, Box<dyn Error>>;
+
+/// The client id of the OAuth application in the events.
+const CLIENT: &str = "rc_client_recorded";
+/// The PKCE code verifier of the authorization codes.
+const VERIFIER: &str = "recorded-verifier-of-forty-three-characters-x";
+
+/// Creates all records, in the live mode of the first demo organization.
+pub async fn create(store: &Store, now: Timestamp) -> Outcome<()> {
+    let fixtures = EventFixtures { store, tenant: DEMOS[0].tenant(Mode::Live)?, now: to_second(now) };
+    fixtures.create_hiring().await?;
+    fixtures.create_members_and_keys().await?;
+    fixtures.create_grants().await
+}
+
+/// The id with this number. A number with another tens digit is a variant: role 12 is in another state than role 1.
+fn id(number: u64) -> Outcome<Id> {
+    Ok(Id::new(1_700_000_000_000_000 + number).ok_or("not an id")?)
+}
+
+fn text<const MAX: usize>(text: &str) -> Outcome<Text<MAX>> {
+    Ok(Text::parse(text)?.ok_or("a text must not be blank")?)
+}
+
+/// Pads a name to the length of a secret.
+fn secret(name: &str) -> String {
+    format!("{name:0<27}")
+}
+
+struct EventFixtures<'s> {
+    store: &'s Store,
+    tenant: Tenant,
+    now: Timestamp,
+}
+
+impl EventFixtures<'_> {
+    /// Creates roles, job postings, candidates and voice screens.
+    async fn create_hiring(&self) -> Outcome<()> {
+        let now = self.now;
+        let role = |number| -> Outcome<Role> {
+            let content = RoleContent {
+                title: text("Recorded")?,
+                department: None,
+                description: None,
+                location: None,
+                remote_policy: None,
+                salary: SalaryRange::default(),
+            };
+            Ok(Role::draft(id(number)?, content, now))
+        };
+        self.create_role(role(1)?.publish(now)?, Some((2, "recorded", true))).await?;
+        self.create_role(role(11)?, None).await?;
+        self.create_role(role(12)?.publish(now)?, Some((22, "recorded-to-publish", false))).await?;
+        self.create_role(role(13)?.publish(now)?.pause(now)?, Some((23, "recorded-to-unpublish", true)))
+            .await?;
+        self.create_role(role(14)?.publish(now)?, None).await?;
+        self.create_role(role(15)?.close(now), None).await?;
+
+        let candidate = |number| -> Outcome<CandidateRecord> {
+            let email = format!("recorded-{number}@example.com").parse()?;
+            let profile = Profile { name: text("Recorded")?, email, phone: None, resume: None };
+            Ok(CandidateRecord::new(id(number)?, profile, now))
+        };
+        for number in 31..=34 {
+            self.create_candidate(candidate(number)?).await?;
+        }
+        self.create_candidate(candidate(35)?.reject(now)?).await?;
+        // One screen is scheduled for tomorrow; the other's call is due now.
+        let tomorrow = now.saturating_add(jiff::SignedDuration::from_hours(24))?;
+        self.create_screen(candidate(3)?, 4, Some(tomorrow)).await?;
+        self.create_screen(candidate(36)?, 41, None).await
+    }
+
+    async fn create_role(&self, role: Role, posting: Option<(u64, &str, bool)>) -> Outcome<()> {
+        let mut transaction = Transaction::new(self.tenant);
+        let Some((number, slug, published)) = posting else {
+            transaction.insert_role(&role)?;
+            return Ok(self.store.commit(transaction).await?);
+        };
+        let slug = Slug::of(slug, "job");
+        let content =
+            PostingContent { title: text("Recorded")?, public_description: None, requirements: None };
+        let draft = Posting::draft(id(number)?, &role, slug.clone(), content, self.now);
+        let posting = if published { draft.publish(role.status, self.now)? } else { draft };
+        let role = role.link(posting.link(), self.now);
+        transaction.insert_role_and_posting(&role, &posting, &slug, 1)?;
+        Ok(self.store.commit(transaction).await?)
+    }
+
+    async fn create_candidate(&self, record: CandidateRecord) -> Outcome<()> {
+        let mut transaction = Transaction::new(self.tenant);
+        transaction.insert_candidate(record, &[])?;
+        Ok(self.store.commit(transaction).await?)
+    }
+
+    /// Creates a candidate with an invitation to a screen for the first role.
+    async fn create_screen(
+        &self,
+        candidate: CandidateRecord,
+        number: u64,
+        scheduled_at: Option<Timestamp>,
+    ) -> Outcome<()> {
+        let (candidate_id, screen, role_id) = (candidate.candidate.id, id(number)?, id(1)?);
+        self.create_candidate(candidate.invite(OpenScreen { id: screen, role_id }, self.now)?).await?;
+        let invitation = Invitation { id: screen, candidate_id, role_id, scheduled_at };
+        let mut transaction = Transaction::new(self.tenant);
+        transaction.insert_screen(&ScreenRecord::invited(
+            invitation,
+            VoiceProvider::Simulator,
+            scheduled_at.unwrap_or(self.now),
+            String::new(),
+            self.now,
+        ))?;
+        Ok(self.store.commit(transaction).await?)
+    }
+
+    /// Creates members with their sessions and links, and an API key.
+    async fn create_members_and_keys(&self) -> Outcome<()> {
+        let organization = self.tenant.organization;
+        let owner = self.store.find_member(organization, organization).await?;
+        let owner = owner.ok_or("the organization has no owner")?;
+        for session in ["RecordedSession", "RecordedSwitch", "RecordedSignOut"] {
+            self.create_session(&owner, session).await?;
+        }
+        for number in [6, 61, 62, 63, 64, 65] {
+            let email: Email = format!("recorded-{number}@acme.example").parse()?;
+            let member = Member::invited(id(number)?, email, text("Recorded")?, MemberRole::Member, self.now);
+            let link = Credential::with_secret(Kind::Link, self.tenant, member.id, &secret("RecordedLink"));
+            let link = Link { hash: link.hash(), expires_at: self.now.saturating_add(Link::INVITATION)? };
+            let accepted = number >= 64;
+            let member = Member {
+                password: owner.password.clone().filter(|_| accepted),
+                link: (!accepted).then_some(link),
+                ..member
+            };
+            let mut transaction = Transaction::new(self.tenant);
+            transaction.insert_member(&member)?;
+            self.store.commit(transaction).await?;
+            if accepted {
+                self.create_session(&member, "RecordedSession").await?;
+            }
+        }
+        let credential = Credential::with_secret(Kind::ApiKey, self.tenant, id(7)?, &secret("RecordedKey"));
+        let key = ApiKey {
+            id: credential.id(),
+            name: "Recorded".to_owned(),
+            scopes: Scopes::all(),
+            created_at: self.now,
+            expires_at: None,
+            revoked_at: None,
+        };
+        Ok(self.store.insert_api_key(self.tenant, &NewApiKey { key, hash: credential.hash() }).await?)
+    }
+
+    async fn create_session(&self, member: &Member, name: &str) -> Outcome<()> {
+        let session = Credential::with_secret(Kind::Session, self.tenant, member.id, &secret(name));
+        let mut transaction = Transaction::new(self.tenant);
+        transaction.insert_session(&session.hash(), &Session::begin(member, self.now))?;
+        Ok(self.store.commit(transaction).await?)
+    }
+
+    /// Creates one grant whose code has not been exchanged yet, and three with tokens.
+    async fn create_grants(&self) -> Outcome<()> {
+        let client = Client {
+            id: CLIENT.to_owned(),
+            name: text("Recorded")?,
+            redirect_uris: vec!["http://127.0.0.1/callback".parse()?],
+            credential: ClientCredential::None,
+            uri: None,
+            created_at: self.now,
+        };
+        self.store.insert_client(&client).await?;
+        let expires_at = self.now.saturating_add(TokenSet::REFRESH_LIFE)?;
+        for number in [5, 51, 52, 53] {
+            let id = id(number)?;
+            let code = secret("RecordedCode");
+            let code = Credential::with_secret(Kind::AuthorizationCode, self.tenant, id, &code);
+            let tokens = secret("RecordedFamily") + &secret("RecordedRefresh");
+            let refresh = Credential::with_secret(Kind::RefreshToken, self.tenant, id, &tokens);
+            let tokens = TokenSet {
+                access: String::new(),
+                family: refresh.family_hash(),
+                refresh: refresh.hash(),
+                previous: None,
+                expires_at,
+            };
+            let grant = Grant {
+                id,
+                client_id: client.id.clone(),
+                client_name: client.name.clone(),
+                redirect_host: "127.0.0.1".to_owned(),
+                member: self.tenant.organization,
+                scopes: Scopes::all(),
+                code: Code {
+                    hash: code.hash(),
+                    redirect_uri: "http://127.0.0.1:8765/callback".to_owned(),
+                    challenge: challenge(VERIFIER),
+                    expires_at,
+                },
+                tokens: (number != 5).then_some(tokens),
+                created_at: self.now,
+                revoked_at: None,
+                version: 1,
+            };
+            let mut transaction = Transaction::new(self.tenant);
+            transaction.insert_grant(&grant)?;
+            self.store.commit(transaction).await?;
+        }
+        Ok(())
+    }
+}

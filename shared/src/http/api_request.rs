@@ -1,0 +1,222 @@
+//! Requests with a credential of the API: the caller, the input, and the lists that it pages through.
+
+use std::marker::PhantomData;
+use std::sync::Arc;
+
+use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
+use serde::Serialize;
+use utoipa::openapi::RefOr;
+use utoipa::openapi::schema::Schema;
+
+use super::context::RequestContext;
+use super::fields::{read_body, read_query};
+use super::idempotency::IdempotencyKey;
+use super::reply::{List, etag, json};
+use super::{Collection, Error, Fields, Input, Reply, cursor, headers};
+use crate::id::Id;
+use crate::model::schema::{integer, string};
+use crate::model::{Organization, Scalar, Slug, Tenant, Value};
+use crate::services::Author;
+use crate::store::{CommitError, Listed, Paging, StoreError, Transaction};
+
+/// A request that the gate admitted.
+pub(super) struct AdmittedRequest {
+    pub(super) context: Arc<RequestContext>,
+    pub(super) organization: Organization,
+    /// The name of the credential.
+    pub(super) credential: String,
+    pub(super) idempotency_key: Option<IdempotencyKey>,
+    /// The JSON body; empty if there is none.
+    pub(super) body: String,
+}
+
+/// A request with a credential, for a route that takes an `I`.
+pub struct ApiRequest<I> {
+    /// The request and its environment.
+    pub context: Arc<RequestContext>,
+    pub(super) admitted: Arc<AdmittedRequest>,
+    input: PhantomData<fn() -> I>,
+}
+
+/// The query of a list: filters and paging.
+pub struct Listing<F> {
+    filter: F,
+    /// The most items on a page.
+    limit: u32,
+    /// The `next_cursor` of the page before. It is valid only with the same filters.
+    cursor: Option<String>,
+}
+
+const DEFAULT_LIMIT: u32 = 25;
+/// The characters that a query's value escapes (RFC 3986, section 2.3).
+const QUERY: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'.').remove(b'_').remove(b'~');
+/// The same for a path, which keeps its slashes.
+const PATH: &AsciiSet = &QUERY.remove(b'/');
+
+impl<F: Input> Input for Listing<F> {
+    fn read(fields: &mut impl Fields) -> Option<Self> {
+        let filter = F::read(fields);
+        let limit = fields.optional("limit").map_or(DEFAULT_LIMIT, |Limit(limit)| limit);
+        let cursor = fields.optional("cursor").map(|Cursor(cursor)| cursor);
+        Some(Self { filter: filter?, limit, cursor })
+    }
+}
+
+/// The most items on a page.
+struct Limit(u32);
+
+impl Value for Limit {
+    fn read(scalar: &Scalar<'_>) -> Result<Option<Self>, String> {
+        let limit = match scalar {
+            Scalar::Word(word) if word.bytes().all(|byte| byte.is_ascii_digit()) => word.parse().ok(),
+            _ => None,
+        };
+        let limit = limit.filter(|limit| (1..=100).contains(limit));
+        limit.map(|limit| Some(Self(limit))).ok_or_else(|| "must be a whole number from 1 to 100".to_owned())
+    }
+
+    fn schema() -> RefOr<Schema> {
+        integer(1).maximum(Some(100)).default(Some(DEFAULT_LIMIT.into())).into()
+    }
+}
+
+struct Cursor(String);
+
+impl Value for Cursor {
+    fn read(scalar: &Scalar<'_>) -> Result<Option<Self>, String> {
+        match scalar {
+            Scalar::Word(word) => Ok(Some(Self((*word).to_owned()))),
+            _ => Err("must be a string".to_owned()),
+        }
+    }
+
+    fn schema() -> RefOr<Schema> {
+        string().pattern(Some("^[A-Za-z0-9_-]+$")).max_length(Some(cursor::MAX_LENGTH)).into()
+    }
+}
+
+impl AdmittedRequest {
+    /// The list that a cursor is bound to: tenant, path and filters.
+    fn list(&self) -> String {
+        let query = self.context.query_parameters();
+        let mut filters: Vec<_> = query.filter(|(name, _)| *name != "limit" && *name != "cursor").collect();
+        filters.sort_unstable();
+        format!("{} {} {filters:?}", self.organization.tenant(), self.context.path())
+    }
+}
+
+impl<I> ApiRequest<I> {
+    pub(super) fn new(admitted: Arc<AdmittedRequest>) -> Self {
+        Self { context: admitted.context.clone(), admitted, input: PhantomData }
+    }
+
+    /// The caller's organization, in the credential's mode.
+    pub fn organization(&self) -> &Organization {
+        &self.admitted.organization
+    }
+
+    /// The tenant whose data this request may use.
+    pub fn tenant(&self) -> Tenant {
+        self.admitted.organization.tenant()
+    }
+
+    /// The name of the caller's credential, for the history.
+    pub fn actor(&self) -> String {
+        self.admitted.credential.clone()
+    }
+
+    /// The author of what the request changes, for the candidates' history.
+    pub fn author(&self) -> Author<'_> {
+        Author { ids: self.context.ids(), actor: self.actor(), at: self.context.now() }
+    }
+
+    /// The URL of a resource of this API.
+    pub fn address(&self, collection: &str, id: Id) -> String {
+        format!("{}/api/v1/{collection}/{id}", self.context.base_url())
+    }
+
+    /// An empty transaction of the caller's tenant.
+    pub fn transaction(&self) -> Transaction {
+        Transaction::new(self.tenant())
+    }
+
+    /// Fails with 412 if `If-Match` names another version than that of `current`, the stored resource.
+    pub fn check_precondition(&self, current: &impl Serialize) -> Result<(), Error> {
+        let matches = headers::if_match(self.context.headers(), &etag(&json(current)?))?;
+        if matches { Ok(()) } else { Err(Error::PreconditionFailed) }
+    }
+
+    /// Commits the transaction that `attempt` creates for a number of the slug. The first number is 1, the plain slug.
+    /// If a number is taken, the next one follows the last number that was given out.
+    pub async fn commit_with_slug<O>(
+        &self,
+        base: &Slug,
+        attempt: impl Fn(u64) -> Result<(Transaction, Reply<O>), Error>,
+    ) -> Result<Reply<O>, Error> {
+        let mut number = 1;
+        for _ in 0..20 {
+            let (transaction, reply) = attempt(number)?;
+            match self.commit(transaction, reply).await {
+                Err(Error::Commit(CommitError::SlugTaken { last })) => number = last.max(number) + 1,
+                result => return result,
+            }
+        }
+        Err(StoreError::Unavailable(format!("every number tried for the slug {base} was taken")).into())
+    }
+}
+
+impl<I: Input> ApiRequest<I> {
+    /// Reads the input: the query of a GET, the body of any other method, which has no query. Fails with every message
+    /// at once.
+    ///
+    /// Every handler calls this, even one that takes nothing, so that unknown fields are rejected.
+    pub fn input(&self) -> Result<I, Error> {
+        let query = self.context.query_parameters();
+        if self.context.route.starts_with("GET ") {
+            read_query(query)
+        } else {
+            read_body(&self.admitted.body, query)
+        }
+    }
+}
+
+impl<F: Input> ApiRequest<Listing<F>> {
+    /// The filters, and the page that is requested.
+    pub fn listing(&self) -> Result<(F, Paging), Error> {
+        let Listing { filter, limit, cursor } = self.input()?;
+        let open = |cursor: String| {
+            cursor::open(self.context.signing_key(), &self.admitted.list(), &cursor)
+                .ok_or_else(|| Error::BadRequest("The cursor is not valid for this list".to_owned()))
+        };
+        Ok((filter, Paging { limit, before: cursor.map(open).transpose()? }))
+    }
+
+    /// Replies with a page of a list: its items, the cursor of the next page, and the link to it (RFC 8288).
+    pub fn reply<T, O: Serialize>(
+        &self,
+        listed: Listed<T>,
+        show: impl Fn(T) -> O,
+    ) -> Result<Reply<Collection<O>>, Error> {
+        let seal =
+            |position: &String| cursor::seal(self.context.signing_key(), &self.admitted.list(), position);
+        let next_cursor = listed.next.as_ref().map(seal);
+        let link = next_cursor.as_ref().map(|cursor| self.next_link(cursor));
+        let reply =
+            Reply::ok(&List { data: listed.items.into_iter().map(show).collect(), next_cursor })?.typed();
+        Ok(match link {
+            Some(link) => reply.with("link", link),
+            None => reply,
+        })
+    }
+
+    fn next_link(&self, cursor: &str) -> String {
+        let path = utf8_percent_encode(self.context.path(), PATH);
+        let kept = self.context.query_parameters().filter(|(name, _)| *name != "cursor");
+        let mut kept: Vec<_> =
+            kept.map(|(name, value)| format!("{name}={}&", utf8_percent_encode(value, QUERY))).collect();
+        // The gateway passes the parameters in any order.
+        kept.sort_unstable();
+        let query = format!("{}cursor={cursor}", kept.concat());
+        format!("<{}{path}?{query}>; rel=\"next\"", self.context.base_url())
+    }
+}

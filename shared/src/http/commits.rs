@@ -1,0 +1,120 @@
+//! The commits of an API request, each with the receipt of its idempotency key.
+//!
+//! A request that calls an outside service commits a pending receipt first (`begin`), and replaces or deletes it
+//! afterwards (`complete`, `abandon` or `leave_unknown`).
+
+use std::time::Duration;
+
+use jiff::SignedDuration;
+
+use super::api_request::AdmittedRequest;
+use super::{ApiRequest, Error, Reply};
+use crate::clock::later;
+use crate::store::{CommitError, Receipt, StoreError, Transaction};
+
+/// How long a request may wait for an outside service: longer than a function may run.
+const MAX_WAIT: SignedDuration = SignedDuration::from_secs(60);
+/// How often a transaction is retried after an outside service has acted.
+const MAX_ATTEMPTS: u32 = 5;
+
+impl AdmittedRequest {
+    fn replay<O>(&self, receipt: Receipt) -> Result<Reply<O>, Error> {
+        match &self.idempotency_key {
+            Some(key) => key.replay(receipt),
+            None => Err(Error::IdempotencyMismatch),
+        }
+    }
+
+    /// Returns the stored reply instead of `error` if the request was carried out before: its effect may be the reason
+    /// for the error.
+    pub(super) async fn replay_or(&self, error: Error) -> Result<Reply<()>, Error> {
+        let Some(key) = &self.idempotency_key else { return Err(error) };
+        match self.context.store().find_receipt(self.organization.tenant(), &key.slot).await? {
+            Some(receipt) => key.replay(receipt),
+            None => Err(error),
+        }
+    }
+}
+
+impl<I> ApiRequest<I> {
+    /// Commits the transaction together with the receipt. Returns the stored reply if the request was carried out
+    /// before.
+    pub async fn commit<O>(&self, mut transaction: Transaction, reply: Reply<O>) -> Result<Reply<O>, Error> {
+        if let Some(key) = &self.admitted.idempotency_key {
+            transaction.insert_receipt(&key.slot, &key.receipt(&reply))?;
+        }
+        if transaction.is_empty() {
+            return Ok(reply);
+        }
+        match self.context.store().commit(transaction).await {
+            Ok(()) => Ok(reply),
+            Err(CommitError::Repeated(receipt)) => self.admitted.replay(*receipt),
+            Err(CommitError::EmailTaken) => {
+                Err(Error::Validation(vec!["email is already in use".to_owned()]))
+            }
+            Err(error) => Err(error.into()),
+        }
+    }
+
+    /// Commits the transaction that precedes a call of an outside service, with a pending receipt. Returns the stored
+    /// reply if the request was carried out before.
+    ///
+    /// A repetition gets a conflict while the call may still be running, and `sentence` after that, until
+    /// [`Self::complete`], [`Self::abandon`] or [`Self::leave_unknown`] replaces or deletes the receipt.
+    pub async fn begin<O>(
+        &self,
+        mut transaction: Transaction,
+        sentence: &str,
+    ) -> Result<Option<Reply<O>>, Error> {
+        if let Some(key) = &self.admitted.idempotency_key {
+            let until = later(self.context.received_at, MAX_WAIT);
+            transaction.insert_receipt(&key.slot, &key.pending_receipt(until, sentence))?;
+        }
+        match self.context.store().commit(transaction).await {
+            Ok(()) => Ok(None),
+            Err(CommitError::Repeated(receipt)) => self.admitted.replay(*receipt).map(Some),
+            Err(error) => Err(error.into()),
+        }
+    }
+
+    /// Commits what follows a successful call, and stores the reply.
+    pub async fn complete<O>(
+        &self,
+        mut transaction: Transaction,
+        reply: Reply<O>,
+    ) -> Result<Reply<O>, Error> {
+        if let Some(key) = &self.admitted.idempotency_key {
+            transaction.replace_receipt(&key.slot, &key.receipt(&reply))?;
+        }
+        self.commit_after_call(transaction).await?;
+        Ok(reply)
+    }
+
+    /// Commits what follows a call that certainly had no effect, and frees the idempotency key.
+    pub async fn abandon(&self, mut transaction: Transaction) -> Result<(), Error> {
+        if let Some(key) = &self.admitted.idempotency_key {
+            transaction.delete_receipt(&key.slot);
+        }
+        self.commit_after_call(transaction).await
+    }
+
+    /// Replaces the receipt of a call whose effect is unknown: repetitions get `sentence` and have no effect.
+    pub async fn leave_unknown(&self, sentence: &str) -> Result<(), Error> {
+        let Some(key) = &self.admitted.idempotency_key else { return Ok(()) };
+        let mut transaction = self.transaction();
+        transaction.replace_receipt(&key.slot, &key.pending_receipt(self.context.received_at, sentence))?;
+        self.commit_after_call(transaction).await
+    }
+
+    /// Retries conflicts here: the handler must not run again after an outside service has acted.
+    async fn commit_after_call(&self, transaction: Transaction) -> Result<(), Error> {
+        for _ in 0..MAX_ATTEMPTS {
+            match self.context.store().commit(transaction.clone()).await {
+                Ok(()) => return Ok(()),
+                Err(CommitError::Store(error)) => return Err(error.into()),
+                Err(_) => tokio::time::sleep(Duration::from_millis(self.context.random().below(50))).await,
+            }
+        }
+        Err(StoreError::Unavailable("write conflicts persisted".to_owned()).into())
+    }
+}

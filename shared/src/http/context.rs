@@ -1,0 +1,166 @@
+//! The context of a request: the gateway's event, parsed once, and the function's environment.
+
+use std::net::Ipv6Addr;
+use std::sync::Arc;
+
+use jiff::Timestamp;
+use lambda_http::aws_lambda_events::query_map::QueryMap;
+use lambda_http::http::{HeaderMap, Method};
+use lambda_http::{Request, RequestExt};
+
+use super::envelope::{Envelope, gateway_context};
+use super::parameters::Parameters;
+use super::{Environment, Error, Reply, headers};
+use crate::clock::to_second;
+use crate::id::{Id, Ids};
+use crate::providers::Providers;
+use crate::random::Random;
+use crate::secret::Secret;
+use crate::store::Store;
+
+/// The largest form body, in bytes.
+const MAX_FORM: usize = 64 * 1024;
+
+/// A request and its environment.
+pub struct RequestContext {
+    pub(super) request: Request,
+    pub(super) route: &'static str,
+    pub(super) received_at: Timestamp,
+    base_url: String,
+    environment: Arc<Environment>,
+    store: Store,
+    ids: Ids,
+}
+
+impl RequestContext {
+    /// The context of a request for `route`, whose DynamoDB calls `store` counts.
+    pub(super) fn new(
+        request: Request,
+        route: &'static str,
+        envelope: &Envelope,
+        environment: Arc<Environment>,
+        store: Store,
+        ids: Ids,
+    ) -> Self {
+        let (received_at, base_url) = (envelope.received_at, envelope.base_url.clone());
+        Self { request, route, received_at, base_url, environment, store, ids }
+    }
+
+    /// The path, percent-decoded by the gateway.
+    pub fn path(&self) -> &str {
+        self.request.raw_http_path()
+    }
+
+    /// The path parameter that the route calls `name`; empty if the route has none.
+    pub fn path_parameter(&self, name: &str) -> &str {
+        self.request.path_parameters_ref().and_then(|parameters| parameters.first(name)).unwrap_or_default()
+    }
+
+    /// The path parameter `id`. A text that cannot be an identifier is an unknown resource.
+    pub fn id(&self) -> Result<Id, Error> {
+        self.path_parameter("id").parse().map_err(|_| Error::NotFound)
+    }
+
+    /// The query string, as it was sent.
+    pub(super) fn query_string(&self) -> &str {
+        self.request.uri().query().unwrap_or_default()
+    }
+
+    /// The query parameters.
+    pub fn query(&self) -> Parameters {
+        Parameters::parse(self.query_string().as_bytes())
+    }
+
+    /// The names and values of the query, as the gateway decodes them, in no fixed order.
+    pub(super) fn query_parameters(&self) -> impl Iterator<Item = (&str, &str)> {
+        self.request.query_string_parameters_ref().into_iter().flat_map(QueryMap::iter)
+    }
+
+    pub(super) fn is_post(&self) -> bool {
+        self.request.method() == Method::POST
+    }
+
+    pub(super) fn headers(&self) -> &HeaderMap {
+        self.request.headers()
+    }
+
+    /// A header's value, if it was sent once and is visible ASCII.
+    pub fn header(&self, name: &str) -> Option<&str> {
+        headers::single(self.headers(), name).ok().flatten()
+    }
+
+    /// The body's bytes.
+    pub fn body(&self) -> &[u8] {
+        self.request.body().as_ref()
+    }
+
+    /// The body's parameters, if it is a form of at most 64 KB.
+    pub fn form(&self) -> Result<Parameters, Error> {
+        if self.body().len() > MAX_FORM {
+            return Err(Error::PayloadTooLarge(MAX_FORM));
+        }
+        if !headers::is_form(self.headers()) {
+            return Err(Error::UnsupportedMediaType(headers::FORM));
+        }
+        Ok(Parameters::parse(self.body()))
+    }
+
+    /// The client's network: an IPv4 address, or the /64 of an IPv6 address, which is what one household has.
+    ///
+    /// A configured CDN header takes precedence over the address that the gateway saw.
+    pub fn source(&self) -> String {
+        let header = self.environment.config.client_address_header.as_deref();
+        let forwarded = header.and_then(|name| self.header(name)).and_then(headers::address);
+        let source = forwarded.map_or_else(
+            || gateway_context(&self.request).http.source_ip.unwrap_or_default(),
+            |address| address.to_string(),
+        );
+        match source.parse::<Ipv6Addr>() {
+            Ok(address) => {
+                let [a, b, c, d, ..] = address.segments();
+                format!("{}/64", Ipv6Addr::new(a, b, c, d, 0, 0, 0, 0))
+            }
+            Err(_) => source,
+        }
+    }
+
+    /// Lets caches keep the reply for 30 seconds. Answers 304 if the client already has it (RFC 9110, section 13.1.2).
+    pub fn cached<O>(&self, reply: Reply<O>) -> Reply<O> {
+        reply.cached(self.headers())
+    }
+
+    /// The URL that public links begin with.
+    pub fn base_url(&self) -> &str {
+        &self.base_url
+    }
+
+    /// The table.
+    pub const fn store(&self) -> &Store {
+        &self.store
+    }
+
+    /// The time of the request in whole seconds, the precision of every time in the API.
+    pub fn now(&self) -> Timestamp {
+        to_second(self.received_at)
+    }
+
+    /// Generates identifiers.
+    pub const fn ids(&self) -> &Ids {
+        &self.ids
+    }
+
+    /// Generates random values.
+    pub fn random(&self) -> &Random {
+        &self.environment.random
+    }
+
+    /// The key for the signatures that this service checks itself.
+    pub fn signing_key(&self) -> &Secret {
+        &self.environment.config.signing_key
+    }
+
+    /// The outside services.
+    pub fn providers(&self) -> &Providers {
+        &self.environment.providers
+    }
+}

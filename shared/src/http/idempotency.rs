@@ -1,0 +1,69 @@
+//! Idempotency keys: a POST with a key takes effect once, and a repetition gets the stored reply.
+//!
+//! The receipt of a request holds its reply. It is written in the same transaction as the request's effect.
+
+use base64::Engine;
+use base64::engine::general_purpose::URL_SAFE_NO_PAD;
+use jiff::{Timestamp, ToSpan};
+use sha2::{Digest, Sha256};
+
+use super::context::RequestContext;
+use super::{Error, Reply, headers};
+use crate::store::{CommitError, Pending, Receipt, ReceiptSlot};
+
+/// A request's idempotency key, and the fingerprint that tells the request from others with the same key.
+pub(super) struct IdempotencyKey {
+    pub(super) slot: ReceiptSlot,
+    fingerprint: String,
+}
+
+impl IdempotencyKey {
+    /// The key of a POST that has one.
+    pub(super) fn of(context: &RequestContext) -> Result<Option<Self>, Error> {
+        if !context.is_post() {
+            return Ok(None);
+        }
+        let Some(idempotency_key) = headers::idempotency_key(context.headers())? else { return Ok(None) };
+        let mut digest = Sha256::new();
+        digest.update(context.path());
+        digest.update("\n");
+        digest.update(context.body());
+        let now = context.received_at;
+        let expires_at = now.checked_add(24.hours()).unwrap_or(Timestamp::MAX);
+        let slot = ReceiptSlot { route: context.route, idempotency_key, now, expires_at };
+        Ok(Some(Self { slot, fingerprint: URL_SAFE_NO_PAD.encode(digest.finalize()) }))
+    }
+
+    pub(super) fn receipt<O>(&self, reply: &Reply<O>) -> Receipt {
+        Receipt {
+            fingerprint: self.fingerprint.clone(),
+            status: reply.status,
+            headers: reply.headers.clone(),
+            body: reply.body.clone(),
+            pending: None,
+        }
+    }
+
+    /// The receipt of a request whose effect is not known. Repetitions get `sentence`; until `until`, a conflict.
+    pub(super) fn pending_receipt(&self, until: Timestamp, sentence: &str) -> Receipt {
+        Receipt {
+            fingerprint: self.fingerprint.clone(),
+            status: 502,
+            headers: Vec::new(),
+            body: String::new(),
+            pending: Some(Pending { until, sentence: sentence.to_owned() }),
+        }
+    }
+
+    /// The stored reply, if the receipt belongs to the same request.
+    pub(super) fn replay<O>(&self, mut receipt: Receipt) -> Result<Reply<O>, Error> {
+        if self.fingerprint != receipt.fingerprint {
+            return Err(Error::IdempotencyMismatch);
+        }
+        match receipt.pending.take() {
+            Some(pending) if pending.until > self.slot.now => Err(CommitError::InFlight.into()),
+            Some(Pending { sentence, .. }) => Err(Error::Upstream { sentence, retry_after: None }),
+            None => Ok(Reply::replayed(receipt)),
+        }
+    }
+}

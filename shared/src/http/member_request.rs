@@ -1,0 +1,79 @@
+//! Requests of signed-in members.
+
+use std::sync::Arc;
+
+use super::context::RequestContext;
+use super::page_request::{PageRequest, set_cookie};
+use super::{Error, Html, Reply};
+use crate::model::{Member, MemberRole, Organization, Session, Tenant};
+use crate::store::{SignedIn, Transaction};
+
+/// A request of a signed-in member's browser.
+pub struct MemberRequest {
+    /// The request and its environment.
+    pub context: Arc<RequestContext>,
+    /// The browser's cookie and form.
+    pub page: Arc<PageRequest>,
+    session_hash: String,
+    signed_in: SignedIn,
+}
+
+impl MemberRequest {
+    /// Finds the member who is signed in with the browser.
+    pub async fn find(page: &Arc<PageRequest>) -> Result<Option<Self>, Error> {
+        let Some(session) = page.session() else { return Ok(None) };
+        let (organization, session_hash) = (session.tenant().organization, session.hash());
+        let context = page.context.clone();
+        let found = context.store().find_session(organization, session.id(), &session_hash, context.now());
+        let Some(signed_in) = found.await? else { return Ok(None) };
+        Ok(Some(Self { context, page: page.clone(), session_hash, signed_in }))
+    }
+
+    /// The member.
+    pub const fn member(&self) -> &Member {
+        &self.signed_in.member
+    }
+
+    /// The member's organization, in the mode that the dashboard shows.
+    pub const fn organization(&self) -> &Organization {
+        &self.signed_in.organization
+    }
+
+    /// The tenant whose data the dashboard shows.
+    pub const fn tenant(&self) -> Tenant {
+        self.signed_in.organization.tenant()
+    }
+
+    /// The session.
+    pub const fn session(&self) -> &Session {
+        &self.signed_in.session
+    }
+
+    /// An empty transaction of the tenant.
+    pub const fn transaction(&self) -> Transaction {
+        Transaction::new(self.tenant())
+    }
+
+    /// Fails with 403 unless the member has this role or a higher one.
+    pub(super) fn require(&self, role: MemberRole) -> Result<(), Error> {
+        match (role, self.member().role) {
+            (MemberRole::Member, _) | (MemberRole::Owner, MemberRole::Owner) => Ok(()),
+            (MemberRole::Owner, MemberRole::Member) => Err(Error::OwnersOnly),
+        }
+    }
+
+    /// Replaces the stored session.
+    pub async fn replace_session(&self, session: &Session) -> Result<(), Error> {
+        let mut transaction = self.transaction();
+        transaction.replace_session(&self.session_hash, session)?;
+        Ok(self.context.store().commit(transaction).await?)
+    }
+
+    /// Ends the session. The reply deletes the cookie.
+    pub async fn sign_out(&self, reply: Reply<Html>) -> Result<Reply<Html>, Error> {
+        let mut transaction = self.transaction();
+        transaction.delete_session(self.tenant().organization, &self.session_hash);
+        self.context.store().commit(transaction).await?;
+        Ok(set_cookie(reply, "", 0))
+    }
+}

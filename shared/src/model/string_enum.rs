@@ -1,0 +1,54 @@
+//! Enumerations whose variants are written as strings.
+
+/// Declares such an enumeration. The strings are the same in requests, responses and the table.
+macro_rules! string_enum {
+    ($(#[$about:meta])* pub enum $name:ident { $($(#[$of:meta])* $member:ident = $word:literal,)+ }) => {
+        $(#[$about])*
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, serde::Serialize, serde::Deserialize)]
+        pub enum $name {
+            $($(#[$of])* #[serde(rename = $word)] $member,)+
+        }
+
+        impl $name {
+            /// Every variant.
+            pub const ALL: [Self; [$($word),+].len()] = [$(Self::$member),+];
+
+            /// The variant's string.
+            pub const fn as_str(self) -> &'static str {
+                match self {
+                    $(Self::$member => $word,)+
+                }
+            }
+        }
+
+        impl utoipa::PartialSchema for $name {
+            fn schema() -> utoipa::openapi::RefOr<utoipa::openapi::Schema> {
+                let words = utoipa::openapi::ObjectBuilder::new().schema_type(utoipa::openapi::Type::String);
+                words.enum_values(Some([$($word),+])).into()
+            }
+        }
+
+        impl utoipa::ToSchema for $name {}
+
+        impl std::str::FromStr for $name {
+            type Err = String;
+
+            fn from_str(text: &str) -> Result<Self, Self::Err> {
+                let found = Self::ALL.into_iter().find(|member| member.as_str() == text);
+                found.ok_or_else(|| format!("must be one of {}", Self::ALL.map(Self::as_str).join(", ")))
+            }
+        }
+
+        impl $crate::model::Value for $name {
+            fn read(scalar: &$crate::model::Scalar<'_>) -> Result<Option<Self>, String> {
+                $crate::model::value::one_of(scalar)
+            }
+
+            fn schema() -> utoipa::openapi::RefOr<utoipa::openapi::Schema> {
+                <Self as utoipa::PartialSchema>::schema()
+            }
+        }
+    };
+}
+
+pub(super) use string_enum;

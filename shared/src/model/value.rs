@@ -1,0 +1,127 @@
+//! The values of a request's fields: read from one JSON scalar or one query parameter.
+//!
+//! `string_enum!` implements [`Value`] for enumerations. The `http` module handles objects and the fields of requests.
+
+use std::str::FromStr;
+
+use jiff::Timestamp;
+use jiff::civil::Date;
+use utoipa::PartialSchema;
+use utoipa::openapi::RefOr;
+use utoipa::openapi::schema::{KnownFormat, Schema};
+
+use super::schema::formatted;
+use crate::clock::to_second;
+
+/// A JSON scalar or a query parameter.
+#[derive(Debug)]
+pub enum Scalar<'v> {
+    /// A JSON string.
+    Text(String),
+    /// A JSON number, as it was written.
+    Number(&'v str),
+    /// A JSON boolean.
+    Bool(bool),
+    /// A query parameter.
+    Word(&'v str),
+    /// A JSON object, an array, or a string that is not valid Unicode.
+    Other,
+}
+
+/// A type that a request's field can have.
+pub trait Value: Sized {
+    /// Reads the value. Returns `None` for a blank one, and a message for one that is not valid.
+    fn read(scalar: &Scalar<'_>) -> Result<Option<Self>, String>;
+
+    /// The schema of the values that are accepted, blank ones aside.
+    fn schema() -> RefOr<Schema>;
+}
+
+impl Value for bool {
+    fn read(scalar: &Scalar<'_>) -> Result<Option<Self>, String> {
+        match scalar {
+            Scalar::Bool(value) => Ok(Some(*value)),
+            Scalar::Word("true") => Ok(Some(true)),
+            Scalar::Word("false") => Ok(Some(false)),
+            _ => Err("must be true or false".to_owned()),
+        }
+    }
+
+    fn schema() -> RefOr<Schema> {
+        <Self as PartialSchema>::schema()
+    }
+}
+
+impl Value for Date {
+    fn read(scalar: &Scalar<'_>) -> Result<Option<Self>, String> {
+        let Some(text) = text(scalar)? else { return Ok(None) };
+        let date = text.parse::<Self>().ok().filter(|date| date.to_string() == text && date.year() > 0);
+        date.map(Some).ok_or_else(|| "must be a date, such as 2026-11-20".to_owned())
+    }
+
+    fn schema() -> RefOr<Schema> {
+        formatted(KnownFormat::Date).into()
+    }
+}
+
+impl Value for Timestamp {
+    fn read(scalar: &Scalar<'_>) -> Result<Option<Self>, String> {
+        let Some(text) = text(scalar)? else { return Ok(None) };
+        let time = is_date_time(text).then(|| text.parse().ok()).flatten().map(to_second);
+        time.map(Some).ok_or_else(|| "must be a time, such as 2026-11-20T09:30:00Z".to_owned())
+    }
+
+    fn schema() -> RefOr<Schema> {
+        formatted(KnownFormat::DateTime).into()
+    }
+}
+
+/// Whether the text has the form of RFC 3339, section 5.6; ISO 8601 allows many more.
+fn is_date_time(text: &str) -> bool {
+    let form: String =
+        text.chars().map(|c| if c.is_ascii_digit() { '0' } else { c.to_ascii_uppercase() }).collect();
+    let Some(rest) = form.strip_prefix("0000-00-00T00:00:00") else { return false };
+    let fraction = rest.strip_prefix('.').filter(|rest| rest.starts_with('0'));
+    ["Z", "+00:00", "-00:00"].contains(&fraction.map_or(rest, |rest| rest.trim_start_matches('0')))
+}
+
+/// Returns a string's trimmed content, or `None` if it is blank.
+fn text<'s>(scalar: &'s Scalar<'_>) -> Result<Option<&'s str>, String> {
+    match scalar {
+        Scalar::Text(text) => Ok(Some(text.trim())),
+        Scalar::Word(text) => Ok(Some(text.trim())),
+        _ => Err("must be a string".to_owned()),
+    }
+    .map(|text| text.filter(|text| !text.is_empty()))
+}
+
+/// Reads a string in the form that its type parses; a blank one is absent.
+pub(super) fn parsed<T: FromStr<Err = String>>(scalar: &Scalar<'_>) -> Result<Option<T>, String> {
+    text(scalar)?.map(str::parse).transpose()
+}
+
+/// Reads a member of an enumeration.
+pub(super) fn one_of<T: FromStr<Err = String>>(scalar: &Scalar<'_>) -> Result<Option<T>, String> {
+    match scalar {
+        Scalar::Text(text) => text.trim().parse().map(Some),
+        Scalar::Word(text) => text.parse().map(Some),
+        // No enumeration has an empty member, so this fails with the list of the members.
+        _ => "".parse().map(Some),
+    }
+}
+
+/// Reads a whole number in any JSON notation (`17`, `17.0`, `1.7e1`) that a double holds exactly. A query parameter
+/// must be decimal digits.
+pub(super) fn whole_number(scalar: &Scalar<'_>) -> Option<i64> {
+    const EXACT: f64 = 9_007_199_254_740_992.0;
+    match scalar {
+        Scalar::Word(word) if word.bytes().all(|byte| byte.is_ascii_digit()) => word.parse().ok(),
+        Scalar::Number(written) => written.parse().ok().or_else(|| {
+            let number: f64 = written.parse().ok()?;
+            let whole = number.fract() == 0.0 && number.abs() < EXACT;
+            #[expect(clippy::cast_possible_truncation, reason = "it is whole and below 2^53")]
+            whole.then_some(number as i64)
+        }),
+        _ => None,
+    }
+}

@@ -1,0 +1,123 @@
+//! How requests write domain values, and how the OpenAPI document describes them.
+
+use std::borrow::Cow;
+
+use utoipa::openapi::RefOr;
+use utoipa::openapi::schema::{KnownFormat, Schema, SchemaFormat};
+use utoipa::{PartialSchema, ToSchema};
+
+use super::schema::{NOT_BLANK, PHONE_AS_TYPED, integer, string};
+use super::value::{parsed, whole_number};
+use super::{Email, Phone, RedirectUri, Salary, Scalar, Slug, Text, Value, WebAddress};
+use crate::id::Id;
+
+/// The pattern of a redirect URI: an https site, a program on the user's own machine, or an app with its own scheme.
+const REDIRECT_URI: &str = concat!(
+    "^(?:",
+    r"https://(?:[0-9A-Za-z.-]+|\[[0-9A-Fa-f:.]+\])",
+    r"(?::[1-9][0-9]{0,4})?(?:[/?][0-9A-Za-z._~:/?\[\]@!$&'()+,;=%-]*)?|",
+    r"http://(?:localhost|127(?:\.[0-9]{1,3}){3}|\[::1\])",
+    r"(?::[1-9][0-9]{0,4})?(?:[/?][0-9A-Za-z._~:/?\[\]@!$&'()+,;=%-]*)?|",
+    r"[a-z][0-9a-z+-]*\.[0-9a-z+.-]*:/[0-9A-Za-z._~:/?\[\]@!$&'()+,;=%-]*",
+    ")$",
+);
+
+impl<const MAX: usize> Value for Text<MAX> {
+    fn read(scalar: &Scalar<'_>) -> Result<Option<Self>, String> {
+        match scalar {
+            Scalar::Text(text) => Self::parse(text),
+            Scalar::Word(text) => Self::parse(text),
+            _ => Err("must be a string".to_owned()),
+        }
+    }
+
+    fn schema() -> RefOr<Schema> {
+        <Self as PartialSchema>::schema()
+    }
+}
+
+impl Value for Id {
+    fn read(scalar: &Scalar<'_>) -> Result<Option<Self>, String> {
+        let id = whole_number(scalar).and_then(|number| u64::try_from(number).ok()).and_then(Self::new);
+        id.map(Some).ok_or_else(|| format!("must be a whole number from 1 to {}", Self::MAX))
+    }
+
+    fn schema() -> RefOr<Schema> {
+        <Self as PartialSchema>::schema()
+    }
+}
+
+impl Value for Salary {
+    fn read(scalar: &Scalar<'_>) -> Result<Option<Self>, String> {
+        let salary = whole_number(scalar).and_then(Self::new);
+        salary.map(Some).ok_or_else(|| format!("must be a whole number from 0 to {}", Self::MAX))
+    }
+
+    fn schema() -> RefOr<Schema> {
+        <Self as PartialSchema>::schema()
+    }
+}
+
+macro_rules! parsed {
+    ($($value:ty),+) => {
+        $(impl Value for $value {
+            fn read(scalar: &Scalar<'_>) -> Result<Option<Self>, String> {
+                parsed(scalar)
+            }
+
+            fn schema() -> RefOr<Schema> {
+                <Self as PartialSchema>::schema()
+            }
+        })+
+    };
+}
+
+parsed!(Email, WebAddress);
+
+impl Value for Phone {
+    fn read(scalar: &Scalar<'_>) -> Result<Option<Self>, String> {
+        parsed(scalar)
+    }
+
+    fn schema() -> RefOr<Schema> {
+        string().pattern(Some(PHONE_AS_TYPED)).into()
+    }
+}
+
+impl<const MAX: usize> PartialSchema for Text<MAX> {
+    fn schema() -> RefOr<Schema> {
+        string().pattern(Some(NOT_BLANK)).min_length(Some(1)).max_length(Some(MAX)).into()
+    }
+}
+
+impl<const MAX: usize> ToSchema for Text<MAX> {
+    fn name() -> Cow<'static, str> {
+        format!("Text{MAX}").into()
+    }
+}
+
+macro_rules! schemas {
+    ($($value:ident: $schema:expr;)+) => {
+        $(impl PartialSchema for $value {
+            fn schema() -> RefOr<Schema> {
+                $schema.into()
+            }
+        }
+
+        impl ToSchema for $value {})+
+    };
+}
+
+schemas! {
+    // `idn-email` allows all scripts; `email` allows only ASCII.
+    Email: string().format(Some(SchemaFormat::Custom("idn-email".to_owned()))).max_length(Some(Self::MAX));
+    Id: integer(1).format(Some(SchemaFormat::KnownFormat(KnownFormat::Int64))).maximum(Some(Self::MAX));
+    Phone: string().pattern(Some(r"^\+[1-9][0-9]{6,14}$"));
+    RedirectUri: string().pattern(Some(REDIRECT_URI)).max_length(Some(Self::MAX));
+    Salary: integer(0).format(Some(SchemaFormat::KnownFormat(KnownFormat::Int32))).maximum(Some(Self::MAX));
+    Slug: string().pattern(Some("^[a-z0-9]+(-[a-z0-9]+)*$")).max_length(Some(Self::MAX));
+    WebAddress: string()
+        // The format is not `uri`: the parser accepts more than RFC 3986 allows.
+        .pattern(Some(r"^[Hh][Tt][Tt][Pp][Ss]?://[^\s\x00-\x1F\x7F-\x9F]+$"))
+        .max_length(Some(Self::MAX));
+}

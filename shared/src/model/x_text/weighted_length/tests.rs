@@ -1,0 +1,189 @@
+//! twitter-text's published test cases.
+
+use super::*;
+use crate::model::x_text::max_weight;
+
+const POEM: &str = "故人西辞黄鹤楼，烟花三月下扬州。孤帆远影碧空尽，唯见长江天际流。朱雀桥边野草花，乌衣巷口夕阳斜。\
+    旧时王谢堂前燕，飞入寻常百姓家。朝辞白帝彩云间，千里江陵一日还。两岸猿声啼不住，轻舟已过万重山。\
+    泪湿罗巾梦不成，夜深前殿按歌声。红颜未老恩先断，斜倚薰笼坐到明。独在异乡为异客，每逢佳节倍思亲。\
+    遥知兄弟登高处，遍插茱萸少一人。";
+const FAMILY: &str = "👨\u{200D}👩\u{200D}👧\u{200D}👦";
+
+/// Cases whose weighted length does not depend on how the rule is interpreted.
+#[test]
+fn weighted_lengths_are_as_published() {
+    let x = "xxxxxxxxxx-";
+    let kana = "あいうえおかきくけこ";
+    let cases = [
+        ("", 0),
+        ("This is a test.", 15),
+        ("http://test.com", 23),
+        ("https://test.com", 23),
+        ("test.com", 23),
+        ("Test https://test.com test https://test.com test.com test", 86),
+        ("Hi http://test.co", 26),
+        ("http://test.co", 23),
+        (&format!("285 chars-{}", x.repeat(25)), 285),
+        (&format!("285 chars- http://www.twitter.com/jack {}", x.repeat(24)), 299),
+        (&format!("{} http://www.twitter.com/jack ", x.repeat(24)), 289),
+        (&"https://www.twitter.com/aloha ".repeat(10), 240),
+        (POEM, 320),
+        (&format!("the{POEM}"), 323),
+        (&"😷".repeat(160), 320),
+        ("A\u{301}B", 2),
+        ("A\u{FB2C}", 4),
+        (&format!("282 chars-{}xxxxxA\u{301}x", x.repeat(24)), 281),
+        (&format!("H🐱☺{FAMILY}"), 7),
+        ("😷👾😡🔥💩", 10),
+        ("🙋🏽👨\u{200D}🎤", 4),
+        (&FAMILY.repeat(140), 280),
+        (
+            "This is a tweet with general punctuation characters: \u{2000}\u{2001}\u{2002}\u{2003}\u{2004}\
+             \u{2005}\u{2006}\u{2007}\u{2008}\u{2009}\u{200A}\u{200B} ‐ ‑ ‒ – — ― ‖  ‗ ‘ ’ ‚ ‛ “ ” „ ‟ ′ ″ ‴ ‵ ‶ ‷",
+            110,
+        ),
+        (
+            "Unicode 10.0 emoji: 🤪; 🧕; 🧕🏾; \
+             🏴\u{E0067}\u{E0062}\u{E0065}\u{E006E}\u{E0067}\u{E007F}",
+            34,
+        ),
+        ("Unicode 9.0 emoji: 🤠; 💃; 💃🏾", 29),
+        (&format!("{}s.com", "randomurl".repeat(7)), 68),
+        (&format!("{} http://{}あいう.com", kana.repeat(12), kana.repeat(5)), 358),
+        (&format!("{} http://{}あい.com", kana.repeat(12), kana.repeat(5)), 264),
+        ("ABC\u{202A}\u{FFFF}ABC\u{FFFE}", 12),
+        ("\u{2066}\u{202A}http://foobar.پاکستان/\u{202C}\u{2069}", 31),
+        // Cases of our own.
+        (&format!("https://{}.com/foo https://validurl.com", "somesuperlongurl".repeat(250)), 4_040),
+        ("1\u{FE0F}\u{20E3}#\u{20E3}🇩🇪❤\u{FE0F}©\u{FE0F}", 10),
+        ("1\u{20E4}©☺\u{FE0E}か\u{309A}क\u{94D}\u{200D}ष", 1 + 2 + 1 + 4 + 4 + 4),
+        ("☺\u{301}", 3),
+        ("http://ZürichΑθήνα서울東京日本ŁódźŁódź.com", 23),
+        ("ASP.NET", 23),
+        ("Node.js", 7),
+        ("Ph.D.", 5),
+    ];
+    for (text, weight) in cases {
+        assert_eq!(weighted_length(text), weight, "{text}");
+        assert!(max_weight(&text.nfc().collect::<String>()) >= weight, "{text}");
+    }
+}
+
+/// The URLs that each text contains.
+#[test]
+#[expect(clippy::too_many_lines, reason = "data")]
+fn urls_are_found_as_published() {
+    let cases: &[(&str, &[&str])] = &[
+        ("text http://foobar.com/#", &["http://foobar.com/#"]),
+        (
+            "text http://google.com/#search?q=iphone%20-filter%3Alinks",
+            &["http://google.com/#search?q=iphone%20-filter%3Alinks"],
+        ),
+        ("text http://somehost.com:3000", &["http://somehost.com:3000"]),
+        ("text http://xo.com/~matthew+%ff-,.;x", &["http://xo.com/~matthew+%ff-,.;x"]),
+        ("text http://en.wikipedia.org/wiki/Primer_(film)", &["http://en.wikipedia.org/wiki/Primer_(film)"]),
+        (
+            "text http://a.com/We_Up_(Album_Version_(Edited))/ (so)",
+            &["http://a.com/We_Up_(Album_Version_(Edited))/"],
+        ),
+        ("text http://✪df.ws/ejp", &["http://✪df.ws/ejp"]),
+        ("test http://example.comだよね.comtest/hogehoge", &["http://example.com"]),
+        ("text http://chilp.it/?77e8fd", &["http://chilp.it/?77e8fd"]),
+        ("text http://no-tld http://tld-too-short.x", &[]),
+        ("(http://twitter.com", &["http://twitter.com"]),
+        ("text http://domain.com-that-you-should-have-put-a-space-after", &["http://domain.com"]),
+        ("text http://foo.com?#foo text", &["http://foo.com?#foo"]),
+        ("foo.com foo.net foo.org foo.edu foo.gov", &["foo.com", "foo.net", "foo.org", "foo.edu", "foo.gov"]),
+        (
+            "foo.baz foo.co.jp www.xxxxxxx.baz www.foo.co.uk wwwww.xxxxxxx foo.comm foo.somecom foo.govedu foo.jp",
+            &["foo.co.jp", "www.foo.co.uk", "foo.jp"],
+        ),
+        (
+            "Go to http://example.com/a+ or http://example.com/a-",
+            &["http://example.com/a+", "http://example.com/a-"],
+        ),
+        ("Go to http://example.com/view/slug-url-?foo=bar", &["http://example.com/view/slug-url-?foo=bar"]),
+        (
+            "see https://en.m.wikipedia.org/wiki/Hatfield–McCoy_feud please",
+            &["https://en.m.wikipedia.org/wiki/Hatfield–McCoy_feud"],
+        ),
+        ("@user Try http:// example.com/path", &["example.com/path"]),
+        (
+            "これは日本語です。example.com/path/index.html中国語example.com/path한국",
+            &["example.com/path/index.html", "example.com/path"],
+        ),
+        (
+            "http://twitter.com/これは日本語です。example.com中国語http://t.co/abcde한국twitter.comテストexample2.comテスト\
+             http://twitter.com/abcde",
+            &[
+                "http://twitter.com/",
+                "example.com",
+                "http://t.co/abcde",
+                "twitter.com",
+                "example2.com",
+                "http://twitter.com/abcde",
+            ],
+        ),
+        ("Go to http://twitter.com/Русские_слова", &["http://twitter.com/Русские_слова"]),
+        (
+            "twitter.jp日本語it.so中国語foo.jp it.so foo.jp",
+            &["twitter.jp", "it.so", "foo.jp", "it.so", "foo.jp"],
+        ),
+        ("Hello http://xn--はじめよう.com/index.html", &[]),
+        ("text http://domain-dash_2314352345_dfasd.foo-cow_4352.com", &[]),
+        (
+            "http://sub_domain-dash.twitter.com http://a_b.c-d.com",
+            &["http://sub_domain-dash.twitter.com", "http://a_b.c-d.com"],
+        ),
+        (
+            "http://-leadingdash.twitter.com http://leadingdash.-twitter.com http://trailingdash-.twitter.com",
+            &[],
+        ),
+        ("http://trailingdash.twitter-.com http://_leading.twitter.com http://leading._twitter.com", &[]),
+        (
+            "http://trailing_.twitter.com http://trailing.twitter_.com http://-twitter.com http://twitter-.com",
+            &[],
+        ),
+        ("http://twitter_underscore.com http://twitter.c_o_m", &[]),
+        ("test http://www.foo.com/foo/path-with-period./", &["http://www.foo.com/foo/path-with-period./"]),
+        (
+            "http://www.foo.com/bar-path/some.stm?param1=foo;param2=P1|0||P2|0",
+            &["http://www.foo.com/bar-path/some.stm?param1=foo;param2=P1|0||P2|0"],
+        ),
+        ("test http://www.foo.org.za/foo/bar/688.1", &["http://www.foo.org.za/foo/bar/688.1"]),
+        ("test ELPAÍS.com", &["ELPAÍS.com"]),
+        ("test http://twitter.com/.", &["http://twitter.com/"]),
+        (
+            "http://example.com/path.......... http://example.com/,,,,, http://example.com/path/!!!!",
+            &["http://example.com/path", "http://example.com/", "http://example.com/path/"],
+        ),
+        ("#test.com @test.com #http://test.com @http://test.com #t.co/abcde @t.co/abcde", &[]),
+        ("example.comてすとですtwitter.みんなです", &["example.com", "twitter.みんな"]),
+        ("$http://twitter.com $twitter.com $http://t.co/abcde $t.co/abcde $t.co $TVI.CA $RBS.CA", &[]),
+        ("long.test.tar.bz2 test.tar.bz2 tar.bz2", &[]),
+        ("john.doe.gov@mail.com john.doe.jp@mail.com", &[]),
+        ("test http://xn--ls8h.XN--ls8h.la/", &["http://xn--ls8h.XN--ls8h.la/"]),
+        ("http://foobar.みんな/ http://foobar.中国/", &["http://foobar.みんな/", "http://foobar.中国/"]),
+        // Cases of our own.
+        (
+            "http://a.com:x http://b.com?! http://c.com/() http://d.XN--LS8H",
+            &["http://a.com", "http://b.com", "http://c.com/", "http://d.XN--LS8H"],
+        ),
+        ("see /a.com/b,c.com", &[]),
+        (
+            "\u{2066}\u{202A}test abcdef.com پاکستان http://twitter.com/\u{202C}\u{2069}",
+            &["abcdef.com", "http://twitter.com/"],
+        ),
+        ("\u{2066}\u{202A}twitter.com\u{202C}\u{2069} قطر", &["twitter.com"]),
+    ];
+    for (text, urls) in cases {
+        let (mut plain, mut rest) = (0, *text);
+        for url in *urls {
+            let (before, after) = rest.split_once(url).unwrap();
+            plain += weight_of_graphemes(before);
+            rest = after;
+        }
+        let expected = plain + weight_of_graphemes(rest) + URL_WEIGHT * urls.len();
+        assert_eq!(weighted_length(text), expected, "{text}");
+    }
+}

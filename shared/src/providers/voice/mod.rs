@@ -1,0 +1,49 @@
+//! Voice providers: what a provider must do, and which provider calls a tenant's candidates.
+//!
+//! Each provider is one adapter that implements [`VoicePort`]. Vapi calls candidates over the telephone network; the
+//! simulator makes up conversations. A new provider needs an adapter in its own file, a member of [`VoiceProvider`],
+//! and one line in [`Providers::voice_provider`].
+
+mod dialogue;
+mod message;
+mod port;
+mod signature;
+mod simulator;
+mod vapi;
+
+use super::Providers;
+use crate::model::{Mode, VoiceProvider};
+
+use simulator::Simulator;
+use vapi::Vapi;
+
+pub use message::CallbackBody;
+pub use port::{CallEvent, CallOrder, Callback, Pending, ReadError, StartError, VoicePort};
+pub use signature::sign;
+
+impl Providers {
+    /// The voice provider for a tenant in this mode: the simulator, or the first configured provider. Returns `None` if
+    /// no provider is configured.
+    pub fn voice(&self, mode: Mode) -> Option<Box<dyn VoicePort + '_>> {
+        let simulated = self.simulates(mode);
+        VoiceProvider::ALL
+            .into_iter()
+            .filter(|provider| (*provider == VoiceProvider::Simulator) == simulated)
+            .find_map(|provider| self.voice_provider(provider))
+    }
+
+    /// The adapter of a voice provider; `None` if the provider is not configured.
+    pub fn voice_provider(&self, provider: VoiceProvider) -> Option<Box<dyn VoicePort + '_>> {
+        let adapter: Box<dyn VoicePort + '_> = match provider {
+            VoiceProvider::Vapi => Box::new(Vapi::configured(&self.0.services)?),
+            VoiceProvider::Simulator => Box::new(Simulator::new(&self.0.simulator_secret)),
+        };
+        Some(adapter)
+    }
+
+    /// The address that a voice provider sends its callbacks to.
+    pub fn callback_url(&self, provider: VoiceProvider, base_url: &str) -> String {
+        let base_url = self.0.services.callback_url.as_deref().unwrap_or(base_url);
+        format!("{base_url}/webhooks/voice/{}", provider.as_str())
+    }
+}

@@ -1,0 +1,144 @@
+//! The port of voice providers: what an adapter must do.
+
+use std::pin::Pin;
+
+use jiff::{SignedDuration, Timestamp};
+
+use super::signature;
+use crate::id::Id;
+use crate::model::{Report, Tenant, VoiceProvider};
+use crate::providers::client::{HttpClient, RequestError};
+use crate::secret::Secret;
+
+/// A provider's answer, once it arrives.
+pub type Pending<'p, T> = Pin<Box<dyn Future<Output = T> + Send + 'p>>;
+
+/// A voice provider.
+pub trait VoicePort: Send + Sync {
+    /// The provider that this adapter is for.
+    fn provider(&self) -> VoiceProvider;
+
+    /// The provider's name, for people.
+    fn title(&self) -> &'static str;
+
+    /// How the provider calls candidates, in one sentence for people.
+    fn description(&self) -> &'static str;
+
+    /// Whether the provider calls a phone number.
+    fn needs_phone(&self) -> bool;
+
+    /// Whether the provider can make a call at a later time. If it cannot, the order waits until then.
+    fn schedules_calls(&self) -> bool;
+
+    /// Whether the same order can be sent again without starting a second call.
+    fn accepts_repeated_orders(&self) -> bool;
+
+    /// How long the provider may stay silent, from the time of a call, before a task checks on the call.
+    fn silence_limit(&self) -> SignedDuration;
+
+    /// The key that the provider signs its callbacks with.
+    fn webhook_secret(&self) -> &Secret;
+
+    /// Orders a call. Returns the provider's id of the call, or `None` if only the callbacks carry it.
+    fn start<'p>(
+        &'p self,
+        client: &'p HttpClient,
+        order: &'p CallOrder,
+    ) -> Pending<'p, Result<Option<String>, StartError>>;
+
+    /// Reads the report of a call from the provider; `None` until the call has ended.
+    fn report<'p>(
+        &'p self,
+        client: &'p HttpClient,
+        call_id: &'p str,
+    ) -> Pending<'p, Result<Option<Report>, ReadError>>;
+
+    /// Whether the provider signed this callback within the last five minutes. `header` returns a header's value by its
+    /// name in lower case.
+    fn verify<'h>(&self, header: &dyn Fn(&str) -> Option<&'h str>, body: &[u8], now: Timestamp) -> bool {
+        let value = |name| header(name).unwrap_or_default();
+        signature::verify(self.webhook_secret(), value("x-signature"), value("x-timestamp"), body, now)
+    }
+
+    /// Parses a callback's body. Returns `None` for broken JSON, and for JSON without a message or a reference.
+    fn read_callback(&self, body: &[u8]) -> Option<Callback>;
+
+    /// When to order a call that is scheduled for `scheduled_at`, or for now.
+    fn order_at(&self, scheduled_at: Option<Timestamp>, now: Timestamp) -> Timestamp {
+        if self.schedules_calls() { now } else { scheduled_at.unwrap_or(now) }
+    }
+}
+
+/// A call to order from a provider.
+#[derive(Clone, Debug)]
+pub struct CallOrder {
+    /// The tenant, for log lines.
+    pub tenant: Tenant,
+    /// Our opaque name of the screen. Every callback repeats it.
+    pub reference: String,
+    /// The candidate.
+    pub candidate_id: Id,
+    /// The candidate's full name.
+    pub candidate_name: String,
+    /// The candidate's phone number in E.164, if the candidate has one.
+    pub phone: Option<String>,
+    /// The role.
+    pub role_id: Id,
+    /// The role's title.
+    pub role_title: String,
+    /// The role's description, plain text or Markdown.
+    pub role_description: Option<String>,
+    /// The time of the order.
+    pub ordered_at: Timestamp,
+    /// The earliest time of the call; `None` for now.
+    pub scheduled_at: Option<Timestamp>,
+    /// The address that the provider sends its callbacks to.
+    pub callback_url: String,
+}
+
+/// Why a call was not started: sentences for people, without secrets.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum StartError {
+    /// There is certainly no call.
+    #[error("{0}")]
+    Refused(String),
+    /// There may be a call.
+    #[error("{0}")]
+    Unknown(String),
+}
+
+/// Why a report could not be read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum ReadError {
+    /// The provider has no call with this id.
+    #[error("The voice provider has no such call")]
+    NoSuchCall,
+    /// The provider's answer has an error status.
+    #[error("The voice provider answered with status {0}")]
+    Status(u16),
+    /// The provider did not answer.
+    #[error("The voice provider {0}")]
+    Request(#[from] RequestError),
+}
+
+/// A provider's message about a call.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Callback {
+    /// Our name of the screen, from the order.
+    pub reference: String,
+    /// The provider's id of the call.
+    pub call_id: Option<String>,
+    /// What has happened.
+    pub event: CallEvent,
+}
+
+/// What has happened to a call.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum CallEvent {
+    /// The candidate has answered.
+    InProgress,
+    /// The call has ended.
+    Ended(Report),
+    /// An event that does not change the screen.
+    Other,
+}

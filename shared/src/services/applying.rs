@@ -1,0 +1,57 @@
+//! Applying for a role, through the API or on the career page.
+
+use super::Author;
+use crate::model::{
+    Application, ApplicationError, CandidateRecord, Role, Source, Submission, TouchpointKind,
+};
+use crate::store::{StoreError, Transaction};
+
+/// A candidate who applies for a role.
+pub enum Applicant {
+    /// A candidate who is created with the application.
+    New(CandidateRecord),
+    /// A stored candidate.
+    Known(CandidateRecord),
+}
+
+/// Why a candidate cannot apply.
+#[derive(Debug, thiserror::Error)]
+pub enum ApplyError {
+    /// The candidate or the role does not allow it.
+    #[error(transparent)]
+    Rejected(#[from] ApplicationError),
+    /// The write could not be prepared.
+    #[error(transparent)]
+    Store(#[from] StoreError),
+}
+
+/// Adds an application to the transaction: the candidate's record, the application's list entry, the role's counter and
+/// the history. The role must not change before the commit. Returns the record with the application as its last one.
+pub fn apply_for(
+    transaction: &mut Transaction,
+    applicant: Applicant,
+    role: &Role,
+    source: Source,
+    submission: Option<Box<Submission>>,
+    author: &Author<'_>,
+) -> Result<(CandidateRecord, Application), ApplyError> {
+    let (before, is_new) = match applicant {
+        Applicant::New(record) => (record, true),
+        Applicant::Known(record) => (record, false),
+    };
+    let after = before.clone().apply(author.ids.next(), role.id, role.status, source, author.at)?;
+    let application = after.applications.last().cloned();
+    let application =
+        application.ok_or_else(|| StoreError::Internal("the application was not added".to_owned()))?;
+    let applied =
+        TouchpointKind::Applied { application_id: application.id, role_id: role.id, source, submission };
+    transaction.insert_application(&after.candidate, &application)?;
+    transaction.require_role(role);
+    if is_new {
+        let created = TouchpointKind::Created { source };
+        transaction.insert_candidate(after.clone(), &author.touchpoints([created, applied]))?;
+    } else {
+        transaction.replace_candidate(&before, &after, &author.touchpoints([applied]))?;
+    }
+    Ok((after, application))
+}

@@ -1,0 +1,96 @@
+//! Links for setting a password, and the removal of members.
+
+use jiff::{SignedDuration, Timestamp};
+
+use crate::auth::{Credential, Kind};
+use crate::clock::later;
+use crate::id::Id;
+use crate::model::{Grant, Link, Member, Mode, Tenant};
+use crate::random::Random;
+use crate::store::{CommitError, Paging, Store, StoreError, Transaction};
+
+/// How many grants are read at once.
+const GRANTS: u32 = 100;
+/// How often the revocation of a grant is attempted, because its application may fetch tokens at the same time.
+const ATTEMPTS: usize = 10;
+
+/// Creates a single-use link, which replaces any earlier one. Returns the member with the link, and the link's URL,
+/// which is shown only once.
+pub fn create_link(
+    organization: Id,
+    member: Member,
+    base_url: &str,
+    random: &Random,
+    now: Timestamp,
+) -> (Member, String) {
+    let tenant = Tenant { organization, mode: Mode::Live };
+    let secret = Credential::generate(Kind::Link, tenant, member.id, random);
+    let lifetime: SignedDuration = if member.password.is_some() { Link::RESET } else { Link::INVITATION };
+    let link = Link { hash: secret.hash(), expires_at: later(now, lifetime) };
+    (member.with_link(link), format!("{base_url}/dashboard/password?token={}", secret.reveal()))
+}
+
+/// Removes a member with all sessions and grants. Requires that `acting`, the member who does this, has not changed
+/// since, so two owners cannot remove each other at the same time.
+pub async fn remove(
+    store: &Store,
+    organization: Id,
+    member: &Member,
+    acting: Option<&Member>,
+    now: Timestamp,
+) -> Result<(), CommitError> {
+    revoke_grants(store, organization, member, now).await?;
+    let mut transaction = Transaction::new(Tenant { organization, mode: Mode::Live });
+    transaction.delete_member(member);
+    if let Some(acting) = acting {
+        transaction.require_member(acting);
+    }
+    store.commit(transaction).await?;
+    // The member may have granted access in between.
+    revoke_grants(store, organization, member, now).await
+}
+
+/// Revokes all grants of the member, in both modes.
+async fn revoke_grants(
+    store: &Store,
+    organization: Id,
+    member: &Member,
+    now: Timestamp,
+) -> Result<(), CommitError> {
+    for mode in Mode::ALL {
+        let tenant = Tenant { organization, mode };
+        let mut page = Paging { limit: GRANTS, before: None };
+        loop {
+            let listed = store.list_grants(tenant, &page).await?;
+            for grant in listed.items.into_iter().filter(|grant| grant.member == member.id) {
+                revoke_grant(store, tenant, grant, now).await?;
+            }
+            match listed.next {
+                Some(next) => page.before = Some(next),
+                None => break,
+            }
+        }
+    }
+    Ok(())
+}
+
+/// Revokes a grant, even if it changes at the same time. After the member is deleted, nothing would retry this.
+async fn revoke_grant(
+    store: &Store,
+    tenant: Tenant,
+    grant: Grant,
+    now: Timestamp,
+) -> Result<(), CommitError> {
+    let id = grant.id;
+    let mut current = Some(grant);
+    for _ in 0..ATTEMPTS {
+        let Some(grant) = current.filter(|grant| grant.revoked_at.is_none()) else { return Ok(()) };
+        let mut transaction = Transaction::new(tenant);
+        transaction.revoke_grant(&grant, now)?;
+        match store.commit(transaction).await {
+            Err(CommitError::Stale) => current = store.find_grant(tenant, id).await?,
+            result => return result,
+        }
+    }
+    Err(StoreError::Unavailable("a grant kept changing".to_owned()).into())
+}

@@ -1,0 +1,30 @@
+//! Operations that several functions share, between HTTP and the store.
+
+use jiff::Timestamp;
+
+use crate::id::Ids;
+use crate::model::{Touchpoint, TouchpointKind};
+
+pub mod accounts;
+pub mod applying;
+pub mod membership;
+pub mod screening;
+
+/// The author and the time of a change, which all its touchpoints share.
+pub struct Author<'i> {
+    /// Generates the touchpoints' identifiers.
+    pub ids: &'i Ids,
+    /// The name of the actor.
+    pub actor: String,
+    /// The time.
+    pub at: Timestamp,
+}
+
+impl Author<'_> {
+    /// The touchpoints of one change.
+    pub fn touchpoints(&self, kinds: impl IntoIterator<Item = TouchpointKind>) -> Vec<Touchpoint> {
+        let touchpoint =
+            |kind| Touchpoint { id: self.ids.next(), kind, at: self.at, actor: self.actor.clone() };
+        kinds.into_iter().map(touchpoint).collect()
+    }
+}

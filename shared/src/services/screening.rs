@@ -1,0 +1,123 @@
+//! The end of a voice screen: the changes that a report causes, whether it comes in a callback or to a task.
+
+use std::str::FromStr;
+
+use jiff::{SignedDuration, Timestamp};
+
+use crate::clock::later;
+use crate::id::{Id, Ids};
+use crate::model::{Mode, Outcome, Report, ScreenRecord, ScreenStatus, Tenant, Touchpoint, TouchpointKind};
+use crate::store::{CommitError, Store, Transaction};
+
+/// The actor of the touchpoint for a completed screen.
+const ACTOR: &str = "voice provider";
+/// How long to wait for the analysis of a report before it is requested from the provider.
+pub const ANALYSIS_WAIT: SignedDuration = SignedDuration::from_secs(20);
+
+/// The name of a screen at a voice provider.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Reference {
+    /// The tenant.
+    pub tenant: Tenant,
+    /// The screen.
+    pub screen: Id,
+}
+
+impl std::fmt::Display for Reference {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let Tenant { organization, mode } = self.tenant;
+        write!(f, "{organization}-{}-{}", mode.as_str(), self.screen)
+    }
+}
+
+impl FromStr for Reference {
+    type Err = ();
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        let mut parts = text.split('-');
+        let (Some(organization), Some(mode), Some(screen), None) =
+            (parts.next(), parts.next(), parts.next(), parts.next())
+        else {
+            return Err(());
+        };
+        let organization = organization.parse().map_err(|_| ())?;
+        let mode = mode.parse::<Mode>().map_err(|_| ())?;
+        Ok(Self { tenant: Tenant { organization, mode }, screen: screen.parse().map_err(|_| ())? })
+    }
+}
+
+/// Ends a screen in one transaction that also writes the transcript, the role's counters, the candidate and a
+/// touchpoint. `before` is the record as it was read.
+pub async fn end(
+    store: &Store,
+    tenant: Tenant,
+    before: &ScreenRecord,
+    report: Report,
+    now: Timestamp,
+    ids: &Ids,
+) -> Result<(), CommitError> {
+    let mut transaction = Transaction::new(tenant);
+    let mut record = before.clone();
+    if !report.transcript.is_empty() {
+        record.transcript_parts = transaction.put_transcript(record.screen.id, &report.transcript)?;
+    }
+    let record = record.end(report, now);
+    transaction.replace_screen(before, &record)?;
+    let screen = &record.screen;
+    if let Some(candidate) = store.find_candidate(tenant, screen.candidate_id).await? {
+        let after = candidate.clone().close_screen(screen.id);
+        let mut history = Vec::new();
+        if screen.status == ScreenStatus::Completed {
+            let (screen_id, role_id, result) = (screen.id, screen.role_id, screen.result);
+            let kind = TouchpointKind::ScreenCompleted { screen_id, role_id, result };
+            history.push(Touchpoint { id: ids.next(), kind, at: now, actor: ACTOR.to_owned() });
+        }
+        transaction.replace_candidate(&candidate, &after, &history)?;
+    }
+    store.commit(transaction).await
+}
+
+/// Stores the transcript of a call that has ended without an analysis, and schedules a task to fetch the analysis.
+pub async fn store_transcript(
+    store: &Store,
+    tenant: Tenant,
+    before: &ScreenRecord,
+    record: ScreenRecord,
+    report: &Report,
+    now: Timestamp,
+) -> Result<(), CommitError> {
+    let mut transaction = Transaction::new(tenant);
+    let mut record = record.postpone(later(now, ANALYSIS_WAIT), now);
+    record.transcript_parts = transaction.put_transcript(record.screen.id, &report.transcript)?;
+    transaction.replace_screen(before, &record)?;
+    store.commit(transaction).await
+}
+
+/// Whether the report of a completed conversation still lacks the analysis.
+pub fn awaits_analysis(report: &Report) -> bool {
+    report.analysis.is_none() && report.outcome == Outcome::Completed
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    proptest! {
+        #[test]
+        fn reference_round_trips_through_text(organization in 1..=Id::MAX, screen in 1..=Id::MAX, live: bool) {
+            let id = |n| Id::new(n).unwrap();
+            let mode = if live { Mode::Live } else { Mode::Test };
+            let tenant = Tenant { organization: id(organization), mode };
+            let reference = Reference { tenant, screen: id(screen) };
+            prop_assert_eq!(reference.to_string().parse(), Ok(reference));
+        }
+
+        #[test]
+        fn parsed_references_are_in_canonical_form(text in "\\PC{0,40}") {
+            if let Ok(reference) = text.parse::<Reference>() {
+                prop_assert_eq!(reference.to_string(), text);
+            }
+        }
+    }
+}

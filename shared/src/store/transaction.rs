@@ -1,0 +1,435 @@
+//! Transactions: DynamoDB makes all of the writes or none.
+//!
+//! Each action has a condition, and a guard that gives a failure of the condition its meaning. DynamoDB returns the
+//! item for which the condition failed.
+
+use std::collections::HashMap;
+
+use aws_sdk_dynamodb::error::BuildError;
+use aws_sdk_dynamodb::operation::transact_write_items::TransactWriteItemsError;
+use aws_sdk_dynamodb::types::{
+    AttributeValue, CancellationReason, ConditionCheck, Delete, Put, ReturnValuesOnConditionCheckFailure,
+    TransactWriteItem, Update,
+};
+use jiff::Timestamp;
+use serde::{Deserialize, Serialize};
+
+use super::item::number;
+use super::keys::{self, EXPIRES_AT, Key};
+use super::{Item, Store, StoreError, item};
+use crate::id::Id;
+use crate::model::Tenant;
+
+/// The stored reply to a request with an idempotency key. A repetition gets the same reply.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Receipt {
+    /// A digest of the request's path and body.
+    pub fingerprint: String,
+    /// The reply's status.
+    pub status: u16,
+    /// The headers that the handler set.
+    pub headers: Vec<(String, String)>,
+    /// The reply's body.
+    pub body: String,
+    /// Set while the request calls an outside service. The reply is not known yet, and may never be.
+    #[serde(default)]
+    pub pending: Option<Pending>,
+}
+
+/// The state of a request that calls an outside service.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Pending {
+    /// Until when the call may still be running.
+    pub until: Timestamp,
+    /// The error message of repetitions after that, if the outcome is unknown.
+    pub sentence: String,
+}
+
+/// The place and the lifetime of a receipt.
+#[derive(Clone, Debug)]
+pub struct ReceiptSlot {
+    /// The route of the request.
+    pub route: &'static str,
+    /// The value of the `Idempotency-Key` header.
+    pub idempotency_key: String,
+    /// The time of the request. A stored receipt that has expired by then is ignored.
+    pub now: Timestamp,
+    /// When the receipt of this request expires.
+    pub expires_at: Timestamp,
+}
+
+/// Why a transaction was not carried out. It wrote nothing.
+#[derive(Debug, thiserror::Error)]
+pub enum CommitError {
+    /// An item has changed since it was read, or another write was using it. The caller reads again and retries.
+    #[error("the items have changed")]
+    Stale,
+    /// Another transaction was writing the receipt at the same time.
+    #[error("a request with this idempotency key is being carried out")]
+    InFlight,
+    /// The slug is taken, with all numbers up to `last`.
+    #[error("the slug is taken up to number {last}")]
+    SlugTaken {
+        /// The highest number known to be taken.
+        last: u64,
+    },
+    /// Another candidate has the e-mail address.
+    #[error("the e-mail address is in use")]
+    EmailTaken,
+    /// The request has been carried out before, with this receipt.
+    #[error("the request has been carried out before")]
+    Repeated(Box<Receipt>),
+    /// DynamoDB failed.
+    #[error(transparent)]
+    Store(#[from] StoreError),
+}
+
+/// The meaning of a failed condition.
+#[derive(Clone, Copy, Debug)]
+enum Guard {
+    Unchanged,
+    Slug { number: u64 },
+    Email,
+    Receipt,
+}
+
+/// What an action does.
+#[derive(Clone, Debug)]
+enum Effect {
+    Put(Item),
+    Update(Key, &'static str),
+    Delete(Key),
+    Check(Key),
+}
+
+/// A write, or a check, with its condition.
+#[derive(Clone, Debug)]
+struct Action {
+    effect: Effect,
+    guard: Guard,
+    condition: &'static str,
+    names: Vec<(&'static str, String)>,
+    values: Vec<(&'static str, AttributeValue)>,
+}
+
+/// Writes of one tenant that are made together.
+#[derive(Clone, Debug)]
+pub struct Transaction {
+    pub(super) tenant: Tenant,
+    actions: Vec<Action>,
+    /// The candidate's index entries, if they change.
+    pub(super) index: Option<IndexEntries>,
+}
+
+/// Index entries of a candidate, and the task that writes them if they do not fit into the transaction.
+#[derive(Clone, Debug)]
+pub(super) struct IndexEntries {
+    pub(super) entries: Vec<Item>,
+    pub(super) task: Item,
+}
+
+/// A taken slug: its owner, and the last number that was given out for it.
+#[derive(Serialize, Deserialize)]
+pub(super) struct SlugClaim {
+    pub(super) id: Id,
+    pub(super) last: u64,
+}
+
+/// The most actions of a transaction.
+const MAX_ACTIONS: usize = 100;
+const VACANT: &str = "attribute_not_exists(pk)";
+const SAME_VERSION: &str = "#version = :version";
+
+impl Transaction {
+    /// An empty transaction.
+    pub const fn new(tenant: Tenant) -> Self {
+        Self { tenant, actions: Vec::new(), index: None }
+    }
+
+    /// Whether the transaction has no writes.
+    pub fn is_empty(&self) -> bool {
+        self.actions.is_empty()
+    }
+
+    /// Inserts the receipt of the request that the transaction carries out.
+    pub fn insert_receipt(&mut self, slot: &ReceiptSlot, receipt: &Receipt) -> Result<(), StoreError> {
+        let item = self.receipt_item(slot, receipt)?;
+        self.actions.push(Action {
+            effect: Effect::Put(item),
+            guard: Guard::Receipt,
+            condition: "attribute_not_exists(pk) OR #expires <= :now",
+            names: vec![("#expires", EXPIRES_AT.to_owned())],
+            values: vec![(":now", number(slot.now.as_second()))],
+        });
+        Ok(())
+    }
+
+    /// Replaces the pending receipt of the request.
+    pub fn replace_receipt(&mut self, slot: &ReceiptSlot, receipt: &Receipt) -> Result<(), StoreError> {
+        let item = self.receipt_item(slot, receipt)?;
+        self.put(item);
+        Ok(())
+    }
+
+    /// Deletes the pending receipt of a request that had no effect.
+    pub fn delete_receipt(&mut self, slot: &ReceiptSlot) {
+        self.delete(keys::receipt(self.tenant, slot.route, &slot.idempotency_key));
+    }
+
+    fn receipt_item(&self, slot: &ReceiptSlot, receipt: &Receipt) -> Result<Item, StoreError> {
+        let key = keys::receipt(self.tenant, slot.route, &slot.idempotency_key);
+        let mut item = item::write(receipt, key, None)?;
+        item.insert(EXPIRES_AT.to_owned(), number(slot.expires_at.as_second()));
+        Ok(item)
+    }
+
+    /// Inserts an item, which must not exist yet.
+    pub(super) fn insert(&mut self, item: Item) {
+        self.plain(Effect::Put(item), Guard::Unchanged, VACANT);
+    }
+
+    /// Writes an item unconditionally. Another action of the transaction guards it where that matters.
+    pub(super) fn put(&mut self, item: Item) {
+        self.plain(Effect::Put(item), Guard::Unchanged, "");
+    }
+
+    /// Replaces an item, which must exist.
+    pub(super) fn replace_existing(&mut self, item: Item) {
+        self.plain(Effect::Put(item), Guard::Unchanged, "attribute_exists(pk)");
+    }
+
+    /// Deletes an item, which must exist.
+    pub(super) fn delete_existing(&mut self, key: Key) {
+        self.plain(Effect::Delete(key), Guard::Unchanged, "attribute_exists(pk)");
+    }
+
+    /// Deletes an item unconditionally. Another action of the transaction guards it where that matters.
+    pub(super) fn delete(&mut self, key: Key) {
+        self.plain(Effect::Delete(key), Guard::Unchanged, "");
+    }
+
+    /// Inserts a claim on an e-mail address, which must not be taken.
+    pub(super) fn insert_email(&mut self, item: Item) {
+        self.plain(Effect::Put(item), Guard::Email, VACANT);
+    }
+
+    /// Writes as many entries as fit, and the task if some do not.
+    fn put_index_entries(&mut self, IndexEntries { entries, task }: IndexEntries) {
+        let fits = entries.len() <= self.room();
+        let count = if fits { entries.len() } else { self.room().saturating_sub(1) };
+        for entry in entries.into_iter().take(count) {
+            self.put(entry);
+        }
+        if !fits {
+            self.put(task);
+        }
+    }
+
+    /// The number of actions that can still be added.
+    pub(super) fn room(&self) -> usize {
+        MAX_ACTIONS.saturating_sub(self.actions.len())
+    }
+
+    /// Inserts a slug. If it exists, the commit fails because `number` is taken.
+    pub(super) fn insert_slug(&mut self, item: Item, number: u64) {
+        self.plain(Effect::Put(item), Guard::Slug { number }, VACANT);
+    }
+
+    /// Replaces the item with the version `before`. Fails if `after`, the version of `item`, is not a later one:
+    /// without it, a concurrent update could be lost.
+    pub(super) fn replace(&mut self, item: Item, before: u64, after: u64) -> Result<(), StoreError> {
+        if after <= before {
+            return Err(StoreError::Internal(format!("version {after} cannot replace version {before}")));
+        }
+        self.versioned(Effect::Put(item), before);
+        Ok(())
+    }
+
+    /// Deletes the item with this version.
+    pub(super) fn delete_version(&mut self, key: Key, version: u64) {
+        self.versioned(Effect::Delete(key), version);
+    }
+
+    /// Requires that the item has this version at the commit.
+    pub(super) fn require(&mut self, key: Key, version: u64) {
+        self.versioned(Effect::Check(key), version);
+    }
+
+    /// Records that the numbers of a slug up to `to` have been given out.
+    pub(super) fn raise_slug(&mut self, key: Key, to: u64) {
+        self.actions.push(Action {
+            effect: Effect::Update(key, "SET #last = :number"),
+            guard: Guard::Slug { number: to },
+            condition: "#last < :number",
+            names: vec![("#last", "last".to_owned())],
+            values: vec![(":number", number(to))],
+        });
+    }
+
+    /// Sets or removes attributes of an item, on a condition.
+    pub(super) fn update(
+        &mut self,
+        key: Key,
+        expression: &'static str,
+        condition: &'static str,
+        names: Vec<(&'static str, String)>,
+        values: Vec<(&'static str, AttributeValue)>,
+    ) {
+        let effect = Effect::Update(key, expression);
+        self.actions.push(Action { effect, guard: Guard::Unchanged, condition, names, values });
+    }
+
+    fn versioned(&mut self, effect: Effect, version: u64) {
+        let names = vec![("#version", "version".to_owned())];
+        let values = vec![(":version", number(version))];
+        self.actions.push(Action { effect, guard: Guard::Unchanged, condition: SAME_VERSION, names, values });
+    }
+
+    fn plain(&mut self, effect: Effect, guard: Guard, condition: &'static str) {
+        self.actions.push(Action { effect, guard, condition, names: Vec::new(), values: Vec::new() });
+    }
+}
+
+impl Action {
+    fn build(self, table: &str) -> Result<TransactWriteItem, BuildError> {
+        const OLD: ReturnValuesOnConditionCheckFailure = ReturnValuesOnConditionCheckFailure::AllOld;
+        let condition = Some(self.condition.to_owned()).filter(|condition| !condition.is_empty());
+        let names: HashMap<_, _> =
+            self.names.into_iter().map(|(name, value)| (name.to_owned(), value)).collect();
+        let values: HashMap<_, _> =
+            self.values.into_iter().map(|(name, value)| (name.to_owned(), value)).collect();
+        let names = Some(names).filter(|names| !names.is_empty());
+        let values = Some(values).filter(|values| !values.is_empty());
+        let action = TransactWriteItem::builder();
+        Ok(match self.effect {
+            Effect::Put(item) => action.put(
+                Put::builder()
+                    .table_name(table)
+                    .set_item(Some(item))
+                    .set_condition_expression(condition)
+                    .set_expression_attribute_names(names)
+                    .set_expression_attribute_values(values)
+                    .return_values_on_condition_check_failure(OLD)
+                    .build()?,
+            ),
+            Effect::Update(key, expression) => action.update(
+                Update::builder()
+                    .table_name(table)
+                    .set_key(Some(key.attributes()))
+                    .update_expression(expression)
+                    .set_condition_expression(condition)
+                    .set_expression_attribute_names(names)
+                    .set_expression_attribute_values(values)
+                    .return_values_on_condition_check_failure(OLD)
+                    .build()?,
+            ),
+            Effect::Delete(key) => action.delete(
+                Delete::builder()
+                    .table_name(table)
+                    .set_key(Some(key.attributes()))
+                    .set_condition_expression(condition)
+                    .set_expression_attribute_names(names)
+                    .set_expression_attribute_values(values)
+                    .build()?,
+            ),
+            Effect::Check(key) => action.condition_check(
+                ConditionCheck::builder()
+                    .table_name(table)
+                    .set_key(Some(key.attributes()))
+                    .set_condition_expression(condition)
+                    .set_expression_attribute_names(names)
+                    .set_expression_attribute_values(values)
+                    .build()?,
+            ),
+        }
+        .build())
+    }
+}
+
+impl Store {
+    /// Commits all writes or none. If the index entries of a candidate with very many applications do not fit into the
+    /// transaction, a task writes the rest.
+    pub async fn commit(&self, mut transaction: Transaction) -> Result<(), CommitError> {
+        if let Some(entries) = transaction.index.take() {
+            transaction.put_index_entries(entries);
+        }
+        self.transact(transaction).await
+    }
+
+    /// Sends a transaction. The SDK's retries use the same token, so they cannot write twice.
+    pub(super) async fn transact(&self, transaction: Transaction) -> Result<(), CommitError> {
+        let guards: Vec<_> = transaction.actions.iter().map(|action| action.guard).collect();
+        let actions: Result<Vec<_>, _> =
+            transaction.actions.into_iter().map(|action| action.build(&self.table)).collect();
+        let actions = actions
+            .map_err(|error| StoreError::Internal(format!("a transaction cannot be built: {error}")))?;
+        let call = self.client.transact_write_items().set_transact_items(Some(actions));
+        let Err(error) = self.count(call.send()).await else { return Ok(()) };
+        match error.as_service_error() {
+            Some(error) if error.is_transaction_canceled_exception() => {}
+            _ => return Err(StoreError::of(&error).into()),
+        }
+        let reasons = match error.into_service_error() {
+            TransactWriteItemsError::TransactionCanceledException(cancelled) => {
+                cancelled.cancellation_reasons
+            }
+            _ => None,
+        };
+        Err(commit_error(&guards, reasons.unwrap_or_default()))
+    }
+
+    /// The receipt of a request that was carried out before, unless it has expired.
+    pub async fn find_receipt(
+        &self,
+        tenant: Tenant,
+        slot: &ReceiptSlot,
+    ) -> Result<Option<Receipt>, StoreError> {
+        let receipt = self.read(keys::receipt(tenant, slot.route, &slot.idempotency_key)).await?;
+        let now = u64::try_from(slot.now.as_second()).unwrap_or(0);
+        receipt.filter(|item| item::count(item, EXPIRES_AT) > now).map(item::read).transpose()
+    }
+}
+
+/// The error of a cancelled transaction. If several conditions failed, a receipt comes first, then an error of
+/// DynamoDB, a concurrent request, a taken slug and a taken e-mail address.
+fn commit_error(guards: &[Guard], reasons: Vec<CancellationReason>) -> CommitError {
+    let mut slug = None;
+    let mut email = false;
+    let mut stale = false;
+    let mut store_error = None;
+    let mut in_flight = false;
+    for (guard, reason) in guards.iter().zip(reasons) {
+        match (reason.code.as_deref().unwrap_or("None"), guard) {
+            ("ConditionalCheckFailed", Guard::Receipt) => {
+                return match item::read(reason.item.unwrap_or_default()) {
+                    Ok(receipt) => CommitError::Repeated(Box::new(receipt)),
+                    Err(error) => error.into(),
+                };
+            }
+            ("ConditionalCheckFailed", Guard::Slug { number }) => {
+                let last = reason.item.map_or(0, |item| item::count(&item, "last"));
+                slug = slug.max(Some(last.max(*number)));
+            }
+            ("ConditionalCheckFailed", Guard::Email) => email = true,
+            // The changed item may be the candidate itself, which then already has the address.
+            ("ConditionalCheckFailed" | "TransactionConflict", Guard::Unchanged) => stale = true,
+            ("TransactionConflict", Guard::Receipt) => in_flight = true,
+            ("None" | "TransactionConflict", _) => {}
+            (code, _) if StoreError::is_transient(code) => {
+                store_error = Some(StoreError::Unavailable(code.to_owned()));
+            }
+            (code, _) => {
+                let message = reason.message.unwrap_or_default();
+                let message = format!("DynamoDB rejected a transaction: {code}: {message}");
+                store_error = Some(StoreError::Internal(message));
+            }
+        }
+    }
+    match (store_error, slug) {
+        (Some(error), _) => error.into(),
+        (None, _) if in_flight => CommitError::InFlight,
+        (None, Some(last)) => CommitError::SlugTaken { last },
+        (None, None) if email && !stale => CommitError::EmailTaken,
+        (None, None) => CommitError::Stale,
+    }
+}

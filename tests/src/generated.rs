@@ -1,0 +1,231 @@
+//! Generated files. A test for each of them fails if the file is out of date. `.ci/renew` runs these tests with `RENEW`
+//! set, and then they write the files.
+
+use std::cell::LazyCell;
+use std::collections::BTreeMap;
+use std::fmt::Write;
+
+use rolecall_local::functions::{Tables, tables};
+
+use crate::openapi::source::Source;
+use crate::project::project;
+
+/// The route key of requests that match no other route.
+const DEFAULT: &str = "$default";
+
+/// Fails if a file of the project does not have this content. If `RENEW` is set, writes the file instead.
+pub fn assert_current(path: &str, content: &str) {
+    let file = project(path);
+    let previous = std::fs::read_to_string(&file);
+    if previous.as_ref().is_ok_and(|previous| previous == content) {
+        return;
+    }
+    if std::env::var_os("RENEW").is_some() {
+        std::fs::write(file, content).expect("a writable file");
+        return;
+    }
+    let previous = previous.unwrap_or_else(|_| panic!("{path} is missing: run .ci/renew"));
+    let equal = previous.lines().zip(content.lines()).take_while(|(previous, line)| previous == line).count();
+    let line = |text: &str| text.lines().nth(equal).unwrap_or("(the end of the file)").to_owned();
+    panic!(
+        "{path} is out of date: run .ci/renew\nline {}:  {}\nexpected: {}",
+        equal + 1,
+        line(&previous),
+        line(content)
+    );
+}
+
+/// Returns the source file with the default function's list of routes.
+pub fn known_routes() -> String {
+    let mut keys: Vec<_> = tables().into_iter().flat_map(Tables::rows).map(|route| route.key).collect();
+    keys.retain(|key| *key != DEFAULT);
+    keys.sort_unstable();
+    let mut file =
+        "//! Every route of the service, because this function does not see the route tables of the others. \
+                    `.ci/renew` generates\n\
+                    //! this file.\n\n\
+                    /// The route keys in alphabetical order.\n\
+                    pub(crate) const KNOWN_ROUTES: &[&str] = &[\n"
+            .to_owned();
+    for key in keys {
+        writeln!(file, "    \"{key}\",").expect("a string");
+    }
+    file + "];\n"
+}
+
+/// The packages of the functions with routes of their own.
+pub fn packages_with_routes() -> Vec<String> {
+    let functions = tables().into_iter().filter(|tables| tables.function != "DefaultFunction");
+    functions.map(|tables| package(tables.function)).collect()
+}
+
+/// Returns the package of a function, such as `job_postings` for `JobPostingsFunction`.
+pub fn package(function: &str) -> String {
+    let mut package = String::new();
+    for letter in function.trim_end_matches("Function").chars() {
+        if letter.is_uppercase() && !package.is_empty() {
+            package.push('_');
+        }
+        package.push(letter.to_ascii_lowercase());
+    }
+    package
+}
+
+/// Returns the project's README with current route tables.
+pub fn readme() -> String {
+    let readme = std::fs::read_to_string(project("README.md")).expect("the README");
+    let rows = readme.lines().filter_map(|line| {
+        let (key, rest) = line.strip_prefix("| `")?.split_once("` | ")?;
+        let (package, text) = rest.strip_suffix(" |")?.split_once(" | ")?;
+        Some((key, package, text))
+    });
+    let (mut packages, mut texts) = (Vec::new(), BTreeMap::new());
+    for (key, package, text) in rows {
+        packages.push(package);
+        texts.insert(key.to_owned(), text.to_owned());
+    }
+    // The functions keep their order, and new ones come last.
+    let position = |function: &str| {
+        let package = package(function);
+        packages.iter().position(|known| *known == package).unwrap_or(usize::MAX)
+    };
+    let mut functions: Vec<_> = tables().into_iter().map(|tables| (tables.function, tables)).collect();
+    functions.sort_by_key(|(function, _)| position(function));
+    let texts = Texts::new(texts);
+    let (mut routes, mut pages) = (Vec::new(), Vec::new());
+    for (function, tables) in functions {
+        let package = package(function);
+        let row = |key: &str| format!("| `{key}` | {package} | {} |", texts.of(&package, key));
+        routes.extend(tables.routes.iter().map(|route| row(route.key)));
+        pages.extend(tables.pages.iter().filter(|route| route.key != DEFAULT).map(|route| row(route.key)));
+    }
+    let readme = with_rows(&readme, "| Route | Function |", &routes);
+    with_rows(&readme, "| Page | Function |", &pages)
+}
+
+/// Returns the path and the content of a function's `lib.rs`, with a current route table in its doc comment.
+pub fn function_source(package: &str) -> (String, String) {
+    let path = format!("functions/{package}/src/lib.rs");
+    let source = std::fs::read_to_string(project(&path)).expect("the function");
+    let rows = source.lines().filter_map(|line| {
+        let (method, rest) = line.strip_prefix("//! | ")?.split_once(" | `")?;
+        let (path, text) = rest.strip_suffix(" |")?.split_once("` | ")?;
+        Some((format!("{method} {path}"), text.to_owned()))
+    });
+    let texts = Texts::new(rows.collect());
+    let rows = tables().into_iter().filter(|tables| self::package(tables.function) == package);
+    let rows = rows.flat_map(Tables::rows).map(|route| {
+        let (method, path) = route.key.split_once(' ').expect("a route key");
+        format!("//! | {method} | `{path}` | {} |", texts.of(package, route.key))
+    });
+    let content = with_rows(&source, "//! | Method | Path |", &rows.collect::<Vec<_>>());
+    (path, content)
+}
+
+/// Replaces the rows of the Markdown table whose first line begins with `header`.
+fn with_rows(text: &str, header: &str, rows: &[String]) -> String {
+    let lines: Vec<_> = text.lines().collect();
+    let start = lines.iter().position(|line| line.starts_with(header));
+    let start = start.unwrap_or_else(|| panic!("there is no table \"{header} ...\"")) + 2;
+    let bar = if header.starts_with("//!") { "//! |" } else { "|" };
+    let count = lines[start..].iter().take_while(|line| line.starts_with(bar)).count();
+    let rows = rows.iter().map(String::as_str);
+    let lines = lines[..start].iter().copied().chain(rows).chain(lines[start + count..].iter().copied());
+    lines.fold(String::new(), |text, line| text + line + "\n")
+}
+
+/// The descriptions of routes: those in a table, and for a new route the first sentence of its handler's doc comment.
+struct Texts {
+    existing: BTreeMap<String, String>,
+    source: LazyCell<Source>,
+}
+
+impl Texts {
+    fn new(existing: BTreeMap<String, String>) -> Self {
+        Self { existing, source: LazyCell::new(Source::read) }
+    }
+
+    fn of(&self, package: &str, key: &str) -> String {
+        self.existing.get(key).cloned().unwrap_or_else(|| {
+            let handler = handler(package, key);
+            let docs = self.source.docs(&handler).unwrap_or_else(|| panic!("{handler} has no doc comment"));
+            phrase(&docs)
+        })
+    }
+}
+
+/// Returns the first sentence of a doc comment as a phrase for a table: without a capital letter and a full stop.
+fn phrase(docs: &str) -> String {
+    let sentence = docs.lines().next().unwrap_or_default().split(". ").next().unwrap_or_default();
+    let sentence = sentence.trim_end_matches('.').replace('|', "\\|");
+    let mut letters = sentence.chars();
+    match (letters.next(), letters.next()) {
+        // Two capital letters are an abbreviation.
+        (Some(first), Some(second)) if !second.is_uppercase() => {
+            first.to_lowercase().chain(sentence.chars().skip(1)).collect()
+        }
+        _ => sentence,
+    }
+}
+
+/// Returns the path of a route's handler, such as `dashboard::members::list`, from the function's route table.
+pub fn handler(package: &str, key: &str) -> String {
+    let source = std::fs::read_to_string(project(&format!("functions/{package}/src/lib.rs")));
+    let source = source.expect("the function");
+    let row = source.split_once(&format!("\"{key}\""));
+    let (before, after) = row.unwrap_or_else(|| panic!("{package} has no row for {key}"));
+    let handler = last_argument(after).or_else(|| {
+        // A row of several routes with one handler, such as `preflight("OPTIONS /oauth/token")`.
+        let name = before.trim_end().strip_suffix('(')?.rsplit([' ', '\n']).next()?;
+        last_argument(source.split_once(&format!("let {name} = "))?.1)
+    });
+    format!("{package}::{}", handler.unwrap_or_else(|| panic!("the row for {key} has no handler")))
+}
+
+/// Returns the last argument of a call, given the code from somewhere in its argument list.
+fn last_argument(code: &str) -> Option<&str> {
+    let (arguments, _) = code.split_once(')')?;
+    arguments.split(',').map(str::trim).rfind(|argument| !argument.is_empty())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_table_gets_other_rows() {
+        let text = "a\n| A | B |\n|---|---|\n| 1 | 2 |\n| 3 | 4 |\n\n| C |\n";
+        let rows = ["| 5 | 6 |".to_owned()];
+        assert_eq!(with_rows(text, "| A |", &rows), "a\n| A | B |\n|---|---|\n| 5 | 6 |\n\n| C |\n");
+        let text = "//! | A |\n//! |---|\n//!\n//! |\n";
+        assert_eq!(with_rows(text, "//! | A |", &rows), "//! | A |\n//! |---|\n| 5 | 6 |\n//!\n//! |\n");
+    }
+
+    #[test]
+    fn a_new_row_has_the_first_sentence_of_the_doc_comment() {
+        for (docs, text) in [
+            ("Lists the notes. The newest is first.", "lists the notes"),
+            ("Returns `a|b`.\n\nMore.", "returns `a\\|b`"),
+            ("CORS preflight", "CORS preflight"),
+            ("", ""),
+        ] {
+            assert_eq!(phrase(docs), text);
+        }
+    }
+
+    #[test]
+    fn every_route_has_a_handler() {
+        for tables in tables() {
+            let package = package(tables.function);
+            for route in tables.rows() {
+                let handler = handler(&package, route.key);
+                assert!(
+                    handler.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"_:".contains(&byte)),
+                    "{handler}"
+                );
+            }
+        }
+        assert_eq!(handler("oauth", "OPTIONS /oauth/token"), "oauth::metadata::preflight");
+        assert_eq!(handler("dashboard", "GET /dashboard/settings/members"), "dashboard::members::list");
+    }
+}

@@ -1,0 +1,307 @@
+//! An interceptor of calls to DynamoDB: records every call and injects faults.
+
+use std::collections::HashSet;
+use std::sync::mpsc::Sender;
+use std::sync::{Arc, Mutex, Weak};
+
+use aws_smithy_runtime_api::box_error::BoxError;
+use aws_smithy_runtime_api::client::http::{
+    HttpClient, HttpConnector, HttpConnectorFuture, HttpConnectorSettings, SharedHttpClient,
+    SharedHttpConnector,
+};
+use aws_smithy_runtime_api::client::interceptors::Intercept;
+use aws_smithy_runtime_api::client::interceptors::context::BeforeTransmitInterceptorContextMut;
+use aws_smithy_runtime_api::client::orchestrator::{HttpRequest, HttpResponse};
+use aws_smithy_runtime_api::client::result::ConnectorError;
+use aws_smithy_runtime_api::client::runtime_components::RuntimeComponents;
+use aws_smithy_types::body::SdkBody;
+use aws_smithy_types::byte_stream::ByteStream;
+use aws_smithy_types::config_bag::ConfigBag;
+use bytes::Bytes;
+use futures_util::future::BoxFuture;
+use serde_json::{Value, json};
+
+/// A call to DynamoDB.
+#[derive(Clone, Debug)]
+pub struct RecordedCall {
+    /// The operation: `"UpdateItem"`.
+    pub operation: String,
+    /// The request body.
+    pub request: Value,
+    /// The response body; `null` if there was none.
+    pub response: Value,
+}
+
+impl RecordedCall {
+    /// Returns the capacity units that the call consumed.
+    pub fn units(&self) -> f64 {
+        match &self.response["ConsumedCapacity"] {
+            Value::Array(tables) => tables.iter().filter_map(|table| table["CapacityUnits"].as_f64()).sum(),
+            table => table["CapacityUnits"].as_f64().unwrap_or(0.0),
+        }
+    }
+}
+
+/// A call whose response has not been parsed. Most calls are never read, so parsing waits until then.
+struct RawCall {
+    operation: String,
+    request: Value,
+    response: Bytes,
+}
+
+/// A fault of a call.
+#[derive(Clone, Debug)]
+pub enum Fault {
+    /// DynamoDB throttles the call, which has no effect.
+    Throttled,
+    /// There is no connection, so the call has no effect.
+    Unreachable,
+    /// There is never a response, and the call has no effect.
+    Hang,
+    /// The call takes effect, but its response is lost.
+    ResponseLost,
+    /// The call conflicts with a transaction and has no effect. For a transaction, every action has this reason.
+    Conflict,
+    /// DynamoDB has an internal error, and the call has no effect.
+    Internal,
+}
+
+type Faults = dyn Fn(&str, &Value) -> Option<Fault> + Send + Sync;
+type BeforeCall = Option<(&'static str, BoxFuture<'static, ()>)>;
+
+/// An HTTP client for DynamoDB that records calls and injects faults.
+#[derive(Clone)]
+pub struct DynamoDbInterceptor {
+    inner: SharedHttpClient,
+    calls: Arc<Mutex<Vec<RawCall>>>,
+    faults: Arc<Mutex<Arc<Faults>>>,
+    before: Arc<Mutex<BeforeCall>>,
+    clock_blocker: Arc<Mutex<Weak<Sender<()>>>>,
+}
+
+impl std::fmt::Debug for DynamoDbInterceptor {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("DynamoDbInterceptor")
+    }
+}
+
+impl DynamoDbInterceptor {
+    /// Creates an interceptor without faults.
+    pub fn new() -> Self {
+        Self::over(shared::store::https_client())
+    }
+
+    fn over(inner: SharedHttpClient) -> Self {
+        Self {
+            inner,
+            calls: Arc::default(),
+            faults: Arc::new(Mutex::new(Arc::new(|_, _| None))),
+            before: Arc::default(),
+            clock_blocker: Arc::default(),
+        }
+    }
+
+    /// Keeps a paused tokio clock from advancing until the returned value is dropped. Such a clock jumps to the next
+    /// timer when the runtime is idle, and the runtime looks idle while it waits for a DynamoDB in another process.
+    fn block_clock(&self) -> Arc<Sender<()>> {
+        let mut current = self.clock_blocker.lock().expect("no poison");
+        current.upgrade().unwrap_or_else(|| {
+            let (sender, receiver) = std::sync::mpsc::channel();
+            tokio::task::spawn_blocking(move || receiver.recv());
+            let sender = Arc::new(sender);
+            *current = Arc::downgrade(&sender);
+            sender
+        })
+    }
+
+    /// Returns the HTTP client for a store.
+    pub fn client(&self) -> SharedHttpClient {
+        SharedHttpClient::new(self.clone())
+    }
+
+    /// Returns the calls since the last `take_calls` or `clear_calls`.
+    pub fn take_calls(&self) -> Vec<RecordedCall> {
+        let parse = |call: RawCall| RecordedCall {
+            operation: call.operation,
+            request: call.request,
+            response: serde_json::from_slice(&call.response).unwrap_or_default(),
+        };
+        self.take_raw_calls().into_iter().map(parse).collect()
+    }
+
+    /// Discards the recorded calls without parsing them.
+    pub fn clear_calls(&self) {
+        drop(self.take_raw_calls());
+    }
+
+    fn take_raw_calls(&self) -> Vec<RawCall> {
+        std::mem::take(&mut self.calls.lock().expect("no poison"))
+    }
+
+    /// Sets the function that returns the fault of each call by operation and request. It replaces any earlier one.
+    pub fn inject_faults(&self, fault: impl Fn(&str, &Value) -> Option<Fault> + Send + Sync + 'static) {
+        *self.faults.lock().expect("no poison") = Arc::new(fault);
+    }
+
+    /// Runs `action` right before the next call of this operation, for example between a request's reads and its write.
+    pub fn run_before(&self, operation: &'static str, action: impl Future<Output = ()> + Send + 'static) {
+        *self.before.lock().expect("no poison") = Some((operation, Box::pin(action)));
+    }
+}
+
+impl Default for DynamoDbInterceptor {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl HttpClient for DynamoDbInterceptor {
+    fn http_connector(
+        &self,
+        settings: &HttpConnectorSettings,
+        components: &RuntimeComponents,
+    ) -> SharedHttpConnector {
+        let inner = self.inner.http_connector(settings, components);
+        SharedHttpConnector::new(InterceptingConnector { inner, interceptor: self.clone() })
+    }
+}
+
+struct InterceptingConnector {
+    inner: SharedHttpConnector,
+    interceptor: DynamoDbInterceptor,
+}
+
+impl std::fmt::Debug for InterceptingConnector {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("InterceptingConnector")
+    }
+}
+
+impl HttpConnector for InterceptingConnector {
+    fn call(&self, request: HttpRequest) -> HttpConnectorFuture {
+        let operation = operation(&request).to_owned();
+        let body =
+            request.body().bytes().and_then(|body| serde_json::from_slice(body).ok()).unwrap_or_default();
+        assert_valid_transaction(&body);
+        let fault = self.interceptor.faults.lock().expect("no poison").clone()(&operation, &body);
+        let replacement = fault.as_ref().and_then(|fault| faulty_response(fault, &body));
+        let before = self
+            .interceptor
+            .before
+            .lock()
+            .expect("no poison")
+            .take_if(|(expected, _)| *expected == operation);
+        let (inner, interceptor) = (self.inner.clone(), self.interceptor.clone());
+        HttpConnectorFuture::new(async move {
+            if let Some((_, action)) = before {
+                action.await;
+            }
+            let clock_blocker = replacement.is_none().then(|| interceptor.block_clock());
+            let response = replacement.unwrap_or_else(|| inner.call(request));
+            let call = RawCall { operation, request: body, response: Bytes::new() };
+            let index = {
+                let mut calls = interceptor.calls.lock().expect("no poison");
+                calls.push(call);
+                calls.len() - 1
+            };
+            let response = response.await?;
+            let status = response.status();
+            let body = ByteStream::new(response.into_body()).collect().await;
+            let bytes = body.map_err(|error| ConnectorError::io(error.into()))?.into_bytes();
+            drop(clock_blocker);
+            if let Some(call) = interceptor.calls.lock().expect("no poison").get_mut(index) {
+                call.response.clone_from(&bytes);
+            }
+            if matches!(fault, Some(Fault::ResponseLost)) {
+                return Err(ConnectorError::timeout("the response was lost".into()));
+            }
+            Ok(HttpResponse::new(status, SdkBody::from(bytes)))
+        })
+    }
+}
+
+/// Adds `ReturnConsumedCapacity` to calls. It does so before signing, because Amazon's DynamoDB rejects later changes.
+#[derive(Debug)]
+pub(super) struct ReturnConsumedCapacity;
+
+impl Intercept for ReturnConsumedCapacity {
+    fn name(&self) -> &'static str {
+        "ReturnConsumedCapacity"
+    }
+
+    fn modify_before_signing(
+        &self,
+        context: &mut BeforeTransmitInterceptorContextMut<'_>,
+        _: &RuntimeComponents,
+        _: &mut ConfigBag,
+    ) -> Result<(), BoxError> {
+        let request = context.request_mut();
+        if ["GetItem", "BatchGetItem", "Query", "UpdateItem", "TransactWriteItems"]
+            .contains(&operation(request))
+        {
+            let members =
+                request.body().bytes().and_then(|body| body.strip_suffix(b"}")).expect("a JSON object");
+            let body = [members, br#","ReturnConsumedCapacity":"TOTAL"}"#].concat();
+            request.headers_mut().insert("content-length", body.len().to_string());
+            *request.body_mut() = SdkBody::from(body);
+        }
+        Ok(())
+    }
+}
+
+fn operation(request: &HttpRequest) -> &str {
+    let target = request.headers().get("x-amz-target").unwrap_or_default();
+    target.rsplit('.').next().unwrap_or_default()
+}
+
+/// Asserts that a transaction has at most 100 actions, all on different items. DynamoDB requires this; the embedded
+/// engine may not check it.
+fn assert_valid_transaction(request: &Value) {
+    let actions = request["TransactItems"].as_array().into_iter().flatten();
+    let keys: Vec<_> = actions
+        .filter_map(Value::as_object)
+        .flat_map(|action| action.values())
+        .map(|action| {
+            let key = if action["Item"].is_object() { &action["Item"] } else { &action["Key"] };
+            (key["pk"]["S"].to_string(), key["sk"]["S"].to_string())
+        })
+        .collect();
+    let distinct: HashSet<_> = keys.iter().collect();
+    assert!(keys.len() <= 100 && distinct.len() == keys.len(), "DynamoDB rejects this transaction");
+}
+
+/// Returns the response that replaces DynamoDB's, if the fault prevents the call.
+fn faulty_response(fault: &Fault, request: &Value) -> Option<HttpConnectorFuture> {
+    let exception = |status, name: &str| {
+        let name = format!("com.amazonaws.dynamodb.v20120810#{name}");
+        error(status, &json!({ "__type": name, "message": "injected fault" }))
+    };
+    Some(match fault {
+        Fault::ResponseLost => return None,
+        Fault::Hang => HttpConnectorFuture::new(std::future::pending()),
+        Fault::Unreachable => {
+            HttpConnectorFuture::ready(Err(ConnectorError::io("connection refused".into())))
+        }
+        Fault::Throttled => exception(400, "ProvisionedThroughputExceededException"),
+        Fault::Internal => exception(500, "InternalServerError"),
+        Fault::Conflict if request.get("TransactItems").is_none() => {
+            exception(400, "TransactionConflictException")
+        }
+        Fault::Conflict => {
+            let actions = request["TransactItems"].as_array().map_or(0, Vec::len);
+            error(
+                400,
+                &json!({
+                    "__type": "com.amazonaws.dynamodb.v20120810#TransactionCanceledException",
+                    "Message": "cancelled",
+                    "CancellationReasons": vec![json!({ "Code": "TransactionConflict", "Message": "conflict" }); actions],
+                }),
+            )
+        }
+    })
+}
+
+fn error(status: u16, body: &Value) -> HttpConnectorFuture {
+    let status = status.try_into().expect("a status");
+    HttpConnectorFuture::ready(Ok(HttpResponse::new(status, SdkBody::from(body.to_string()))))
+}

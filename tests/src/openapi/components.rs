@@ -1,0 +1,148 @@
+//! The components of the document, which operations refer to.
+
+use serde_json::{Map, Value, json};
+use shared::http::{ErrorBody, OAuthError};
+use shared::model::{Scope, Slug, VoiceProvider};
+use utoipa::PartialSchema;
+
+use super::errors;
+use super::operation::{Operation, RequestContent};
+use super::schema::{Schemas, value};
+use super::source::Source;
+
+/// Returns the schemas of responses, errors and requests by name.
+pub(super) fn schemas(schemas: &Schemas, operations: &[Operation], source: &Source) -> Map<String, Value> {
+    let mut named = schemas.of_responses();
+    named.extend(error_schemas());
+    for operation in operations {
+        match &operation.content {
+            RequestContent::Fields(fields) if operation.reads_body() && !fields.is_empty() => {
+                fields.schemas(source, schemas, operation.output.name(), &mut named);
+            }
+            RequestContent::Payload { body, .. } if body.is_object() => {
+                named.insert(body.name().to_owned(), schemas.of_request(body));
+            }
+            _ => {}
+        }
+    }
+    named
+}
+
+/// `Error`, `Invalid` (which has messages), `OAuthError` and `GatewayError`. The first two have no code in common, so
+/// that clients can tell them apart by the code.
+fn error_schemas() -> [(String, Value); 4] {
+    let mut invalid = value(ErrorBody::schema());
+    let fields = ["error", "code", "messages", "request_id"];
+    let (invalid_codes, codes) =
+        errors::codes().into_iter().partition::<Vec<_>, _>(|(status, _)| *status == 422);
+    let words = |codes: Vec<(u16, &str)>| codes.into_iter().map(|(_, code)| code).collect::<Value>();
+    invalid["properties"]["code"]["enum"] = words(invalid_codes);
+    invalid["properties"]["messages"]["type"] = "array".into();
+    invalid["properties"]["messages"]["minItems"] = 1.into();
+    invalid["required"] = fields.to_vec().into();
+    let mut error = invalid.clone();
+    error["properties"]["code"]["enum"] = words(codes);
+    error["properties"].as_object_mut().expect("fields").shift_remove("messages");
+    error["required"] = fields.into_iter().filter(|field| *field != "messages").collect();
+    let oauth = value(OAuthError::schema());
+    let gateway = json!({
+        "type": "object",
+        "description": "An error of the gateway, which it returns before any function runs.",
+        "required": ["message"],
+        "properties": { "message": { "type": "string", "description": "A message for people." } },
+    });
+    [("Error", error), ("Invalid", invalid), ("OAuthError", oauth), ("GatewayError", gateway)]
+        .map(|(name, schema)| (name.to_owned(), schema))
+}
+
+/// The parameters that several operations have in common.
+pub(super) fn parameters() -> Value {
+    let tag = "(?:W/)?\"[!#-+\\--~]*\"";
+    json!({
+        "Idempotency-Key": {
+            "name": "Idempotency-Key",
+            "in": "header",
+            "description": "A unique key for this request. For 24 hours, a repetition of the request with the same key \
+                            returns the same response and has no further effect.",
+            "schema": { "type": "string", "pattern": "^(?:[!#-~][!-~]{0,254}|\"[!-~]{1,255}\")$" },
+        },
+        "If-Match": {
+            "name": "If-Match",
+            "in": "header",
+            "description": "The entity tags of the versions that may be changed, or `*` for any version.",
+            "schema": { "type": "string", "pattern": format!("^(?:\\*|{tag}(?:, ?{tag})*)$") },
+        },
+        "If-None-Match": {
+            "name": "If-None-Match",
+            "in": "header",
+            "description": "The entity tag of the version that the client already has.",
+            "schema": { "type": "string" },
+        },
+        "X-Timestamp": {
+            "name": "X-Timestamp",
+            "in": "header",
+            "required": true,
+            "description": "When the request was signed, in seconds or milliseconds since 1970.",
+            "schema": { "type": "string", "pattern": "^[0-9]+$" },
+        },
+        "before": {
+            "name": "before",
+            "in": "query",
+            "description": "The start of the page. Use only values from URLs in earlier responses.",
+            "schema": { "type": "string" },
+        },
+        "org": {
+            "name": "org",
+            "in": "path",
+            "required": true,
+            "description": "The organization's slug in live or test mode.",
+            "schema": Slug::schema(),
+        },
+        "provider": {
+            "name": "provider",
+            "in": "path",
+            "required": true,
+            "description": "The voice provider.",
+            "schema": VoiceProvider::schema(),
+        },
+    })
+}
+
+/// The ways to authenticate.
+pub(super) fn security_schemes() -> Value {
+    let scopes: Map<_, _> =
+        Scope::ALL.into_iter().map(|scope| (scope.as_str().to_owned(), scope.description().into())).collect();
+    json!({
+        "api_key": {
+            "type": "http",
+            "scheme": "bearer",
+            "bearerFormat": "rc_live_... or rc_test_...",
+            "description": "An API key from the dashboard, under Settings, Integrations, API keys.",
+        },
+        "oauth": {
+            "type": "oauth2",
+            "description": "OAuth 2.0 with PKCE (S256), for applications that act for a member. A client registers \
+                            at `POST /oauth/registrations` (RFC 7591) and sends the member's browser to the \
+                            authorization URL, which shows a consent page.",
+            "flows": { "authorizationCode": {
+                "authorizationUrl": "/oauth/authorize",
+                "tokenUrl": "/oauth/token",
+                "refreshUrl": "/oauth/token",
+                "scopes": scopes,
+            } },
+        },
+        "client": {
+            "type": "http",
+            "scheme": "basic",
+            "description": "An OAuth client's identifier and secret, both form-encoded (RFC 6749, section 2.3.1). They \
+                            may be sent in the form instead. A public client sends only its identifier, in the form.",
+        },
+        "signature": {
+            "type": "apiKey",
+            "in": "header",
+            "name": "X-Signature",
+            "description": "A voice provider's signature: the hexadecimal HMAC-SHA256 of `X-Timestamp`, a dot and the \
+                            body, with the secret that the provider and this service share.",
+        },
+    })
+}

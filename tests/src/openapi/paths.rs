@@ -1,0 +1,136 @@
+//! The paths of the document: the requests and responses of each operation.
+
+use std::collections::BTreeMap;
+
+use serde_json::{Map, Value, json};
+use shared::http::Access;
+
+use super::errors;
+use super::example::Example;
+use super::headers::success_headers;
+use super::operation::{Operation, RequestContent};
+use super::reference::reference;
+use super::schema::Schemas;
+use super::source::Source;
+
+/// The route that returns the document itself.
+pub const DOCUMENT: &str = "GET /api/v1/openapi.json";
+
+/// Adds the description of the operation with this route key.
+pub(super) fn insert(paths: &mut Map<String, Value>, key: &str, operation: Value) {
+    let (method, path) = key.split_once(' ').expect("a route key");
+    let item = paths.entry(path).or_insert_with(|| json!({}));
+    item[method.to_lowercase()] = operation;
+}
+
+/// Describes an operation. Responses that several operations have in common go to `shared_responses`.
+pub(super) fn describe(
+    operation: &Operation,
+    all: &[Operation],
+    source: &Source,
+    schemas: &Schemas,
+    examples: &BTreeMap<&str, Example>,
+    shared_responses: &mut Map<String, Value>,
+) -> Value {
+    let docs = source.handler(&operation.handler);
+    let example = examples.get(operation.key);
+    let example = example.unwrap_or_else(|| {
+        panic!("{} has no example: add a request to the session in tests/api/openapi.rs", operation.key)
+    });
+    let mut described = json!({
+        "tags": [operation.tag()],
+        "summary": operation.summary(),
+        "description": docs.text,
+        "operationId": operation.id(),
+        "security": security(operation),
+    });
+    let parameters = parameters_of(operation, source, schemas);
+    if !parameters.is_empty() {
+        described["parameters"] = parameters.into();
+    }
+    let body = match &operation.content {
+        RequestContent::Fields(fields) if operation.reads_body() && !fields.is_empty() => {
+            Some(("application/json", reference("schemas", fields.name()), fields.is_required()))
+        }
+        RequestContent::Payload { media: Some(media), body, .. } => {
+            Some((*media, schemas.of_body(body), true))
+        }
+        _ => None,
+    };
+    if let Some((media, schema, is_required)) = body {
+        described["requestBody"] = json!({
+            "required": is_required,
+            "content": { media: { "schema": schema, "example": example.request } },
+        });
+    }
+    let mut responses = Map::new();
+    let description = source.docs(operation.output_type);
+    let mut success = json!({
+        "description": description.unwrap_or_else(|| schemas.description(operation.output.name()).to_owned()),
+        "headers": success_headers(operation),
+        "content": { operation.media: { "schema": schemas.of_body(&operation.output) } },
+    });
+    if operation.key != DOCUMENT {
+        success["content"][operation.media]["example"] = example.response.clone();
+    }
+    let links = operation.links(all, example);
+    if !links.is_empty() {
+        success["links"] = links.into();
+    }
+    responses.insert(operation.status.to_string(), success);
+    if operation.is_cached() {
+        let not_modified =
+            json!({ "description": "The document has not changed.", "headers": success_headers(operation) });
+        responses.insert("304".to_owned(), not_modified);
+    }
+    responses.extend(if operation.is_scoped() {
+        errors::responses(operation, source, &docs.errors, shared_responses)
+    } else {
+        errors::recorded_responses(operation, source, &docs.errors, &example.refusals)
+    });
+    if operation.reads_body() {
+        responses.entry("413").or_insert_with(|| reference("responses", "too_large_body"));
+    }
+    responses.insert("431".to_owned(), reference("responses", "too_large_header"));
+    responses.sort_keys();
+    described["responses"] = responses.into();
+    described
+}
+
+fn security(operation: &Operation) -> Value {
+    match operation.access {
+        Access::Scope(scope) => json!([{ "api_key": [] }, { "oauth": [scope.as_str()] }]),
+        Access::Signed => json!([{ "signature": [] }]),
+        // Public clients do not authenticate, and other clients may send their secret in the form.
+        Access::Public if operation.authenticates_clients() => json!([{ "client": [] }, {}]),
+        Access::Public | Access::Member(_) => json!([]),
+    }
+}
+
+fn parameters_of(operation: &Operation, source: &Source, schemas: &Schemas) -> Vec<Value> {
+    let shared = |name: &str| reference("parameters", name);
+    let of_path = operation.path_parameters().map(|name| match name {
+        "id" => {
+            let description = format!("The identifier of the {}.", operation.noun().replace('_', " "));
+            let schema = schemas.inline("Id");
+            json!({ "name": "id", "in": "path", "required": true, "description": description, "schema": schema })
+        }
+        name => shared(name),
+    });
+    let mut parameters: Vec<_> = of_path.collect();
+    match &operation.content {
+        RequestContent::Fields(fields) => match operation.method() {
+            "GET" => parameters.extend(fields.parameters(source, schemas)),
+            "POST" => parameters.push(shared("Idempotency-Key")),
+            "PATCH" => parameters.push(shared("If-Match")),
+            _ => {}
+        },
+        RequestContent::Payload { parameters: names, .. } => {
+            parameters.extend(names.iter().map(|name| shared(name)));
+        }
+    }
+    if operation.is_cached() {
+        parameters.push(shared("If-None-Match"));
+    }
+    parameters
+}
