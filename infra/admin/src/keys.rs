@@ -47,7 +47,7 @@ pub(crate) struct Summaries(Vec<Summary>);
 
 /// A key that was revoked.
 #[derive(Serialize)]
-pub(crate) struct Revoked {
+pub(crate) struct RevokedKey {
     id: Id,
     name: String,
     revoked_at: Option<Timestamp>,
@@ -97,9 +97,9 @@ pub(crate) async fn list(admin: &Admin, tenant: Tenant) -> Result<Summaries, Org
     Ok(Summaries(keys))
 }
 
-pub(crate) async fn revoke(admin: &Admin, tenant: Tenant, id: Id) -> Result<Revoked, OrganizationError> {
+pub(crate) async fn revoke(admin: &Admin, tenant: Tenant, id: Id) -> Result<RevokedKey, OrganizationError> {
     let key = admin.store.revoke_api_key(tenant, id, admin.now).await?;
-    Ok(Revoked { id: key.id, name: key.name, revoked_at: key.revoked_at })
+    Ok(RevokedKey { id: key.id, name: key.name, revoked_at: key.revoked_at })
 }
 
 fn names(scopes: Scopes) -> Vec<&'static str> {
@@ -172,7 +172,7 @@ impl fmt::Display for Summaries {
     }
 }
 
-impl fmt::Display for Revoked {
+impl fmt::Display for RevokedKey {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let (name, revoked_at) = (line(&self.name), or_dash(self.revoked_at));
         write!(f, "The key {}, {name}, was revoked at {revoked_at}.", self.id)
