@@ -11,7 +11,8 @@ const REDIRECT = 'http://127.0.0.1:43118/callback';
 
 const config = await openid.dynamicClientRegistration(
   new URL(BASE),
-  { client_name: 'openid-client', redirect_uris: [REDIRECT] },
+  // The library sends the secret in the form unless it is told otherwise.
+  { client_name: 'openid-client', redirect_uris: [REDIRECT], token_endpoint_auth_method: 'client_secret_post' },
   undefined,
   { algorithm: 'oauth2', execute: [openid.allowInsecureRequests] },
 );

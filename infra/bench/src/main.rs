@@ -41,6 +41,8 @@ struct Arguments {
 
 /// How many times in a row a limit must be exceeded to fail. A busy machine may spoil one measurement, but not all.
 const CHECKS: u32 = 3;
+/// How often a start is tried.
+const ATTEMPTS: u32 = 3;
 
 #[tokio::main(flavor = "current_thread")]
 async fn main() -> ExitCode {
@@ -64,7 +66,7 @@ async fn run(arguments: Arguments) -> Result<ExitCode, String> {
         // The functions take turns, so that a slow phase of the machine affects all of them.
         for _ in 0..arguments.starts {
             for (function, starts) in chosen.iter().zip(&mut measured) {
-                starts.push(function.measure(&arguments.binaries, &service.dynamodb, &tls).await?);
+                starts.push(measure(function, &arguments.binaries, &service.dynamodb, &tls).await?);
             }
         }
         let medians = measured.iter().map(|starts| Measured::median(starts));
@@ -78,6 +80,22 @@ async fn run(arguments: Arguments) -> Result<ExitCode, String> {
         }
     }
     Ok(ExitCode::FAILURE)
+}
+
+/// Measures one start. Tries again if a call fails, because calls can time out on a busy machine.
+async fn measure(
+    function: &Function,
+    binaries: &Path,
+    dynamodb: &str,
+    tls: &tls::Endpoint,
+) -> Result<Measured, String> {
+    for _ in 1..ATTEMPTS {
+        match function.measure(binaries, dynamodb, tls).await {
+            Ok(measured) => return Ok(measured),
+            Err(sentence) => eprintln!("{sentence}"),
+        }
+    }
+    function.measure(binaries, dynamodb, tls).await
 }
 
 /// A local service with the records that the sample events use. It stops when this value is dropped.
