@@ -52,6 +52,7 @@ def main(folder, rolecall, image):
         terminal = Terminal(folder, work)
         for line in build:
             terminal.run(line)
+        be_patient()
         with local_service(service, rolecall):
             invoke(terminal, invocations)
         with local_service(service, rolecall):
@@ -80,6 +81,14 @@ def blocks():
     """The commands of the README's section, by block."""
     section = sam.readme().split(SECTION)[1].split("\n## ")[0]
     return [block.splitlines() for block in re.findall(r"```sh\n(.*?)```", section, re.DOTALL)]
+
+
+def be_patient():
+    """Raises the functions' timeouts in the built template, because their containers start slowly on a busy machine."""
+    template = pathlib.Path(".aws-sam/build/template.yaml")
+    text, count = re.subn(r"(?m)^( +Timeout:) \d+$", r"\1 300", template.read_text())
+    assert count, f"{template} has no timeout"
+    template.write_text(text)
 
 
 def isolate(work):
@@ -128,7 +137,7 @@ class Terminal:
             "SAM_SKIP_PULL_IMAGE": "true",
             "AWS_MAX_ATTEMPTS": "1",
             # The time limit for starting a container, in seconds.
-            "SAM_CLI_CONTAINER_CONNECTION_TIMEOUT": "120",
+            "SAM_CLI_CONTAINER_CONNECTION_TIMEOUT": "300",
         }
 
     def run(self, line):
@@ -137,7 +146,7 @@ class Terminal:
         if line.startswith("export "):
             self.exports.append(line)
             return ""
-        done = subprocess.run(self.shell(line), env=self.environment, capture_output=True, text=True, timeout=120)
+        done = subprocess.run(self.shell(line), env=self.environment, capture_output=True, text=True, timeout=600)
         assert done.returncode == 0, f"{line}\n{done.stdout}\n{done.stderr}"
         return done.stdout
 
@@ -146,7 +155,7 @@ class Terminal:
         """Runs a server that listens on a port. Yields its log."""
         print(f"$ {line}")
         with processes.running(line, self.shell(f"exec {line}"), self.environment) as (process, log):
-            processes.wait_for(process, lambda: processes.listens(port), 120)
+            processes.wait_for(process, lambda: processes.listens(port), 300)
             yield log
 
     def shell(self, line):
@@ -196,7 +205,7 @@ def request(terminal, lines):
         data = None if body is None else json.dumps(body).encode()
         sent = urllib.request.Request(API + path, data, headers, method=method)
         try:
-            response = processes.DIRECT.open(sent, timeout=60)
+            response = processes.DIRECT.open(sent, timeout=300)
         except urllib.error.HTTPError as error:
             response = error
         with response:

@@ -28,7 +28,7 @@ class Endpoint:
     def invoke(self, event):
         """Invokes the function with an event and returns its result."""
         request = urllib.request.Request(self.url, json.dumps(event).encode(), {"Content-Type": "application/json"})
-        with DIRECT.open(request, timeout=60) as response:
+        with DIRECT.open(request, timeout=300) as response:
             return json.load(response)
 
 
@@ -49,7 +49,7 @@ class Function(Endpoint):
         """Checks that the function ends on SIGTERM."""
         pid = self.pid()
         os.kill(pid, signal.SIGTERM)
-        wait_for(self.process, lambda: not pathlib.Path(f"/proc/{pid}").exists(), 5)
+        wait_for(self.process, lambda: not pathlib.Path(f"/proc/{pid}").exists(), 30)
 
 
 def check_log(log):
@@ -111,7 +111,7 @@ def running(name, command, environment=None):
                 process.wait()
 
 
-def wait_for(process, ready, seconds=30):
+def wait_for(process, ready, seconds=120):
     deadline = time.monotonic() + seconds
     while not ready():
         assert process.poll() is None, f"{process.args[0]} ended with status {process.returncode}"
