@@ -35,14 +35,14 @@ EXPECTED = [
 
 
 def session():
-    """The commands of the sections."""
+    """Returns the commands in the sections."""
     readme = open("README.md", encoding="utf-8").read()
     sections = [readme.split(f"## {title}\n")[1].split("\n## ")[0] for title in SECTIONS]
     return "\n".join(re.findall(r"```sh\n(.*?)```", "".join(sections), re.DOTALL))
 
 
 def wait_for(url):
-    for _ in range(100):
+    for _ in range(1200):
         try:
             urllib.request.urlopen(url)
         except urllib.error.HTTPError:

@@ -182,7 +182,7 @@ export async function visit({ service, open, step }, options) {
     assert.equal(body.data.length, 2);
   });
 
-  await step("an opening with a paused role is shown and does not accept applications", async () => {
+  await step("an opening with a paused role is shown but does not accept applications", async () => {
     const { role_id } = postings.at(-1);
     await visitor.go(job);
     await service.create(key, `/api/v1/roles/${role_id}/pause`);

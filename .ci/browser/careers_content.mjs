@@ -1,4 +1,4 @@
-// Sample openings: ordinary ones, and ones with the longest texts that the API accepts.
+// Sample openings: ordinary ones, and one with the longest text that the API accepts.
 
 import { LONG } from "./content.mjs";
 
@@ -18,15 +18,15 @@ We write things down. We ship every day. We meet in Lisbon *twice a year*.
 | When | What |
 |---|---|
 | First week | Your first change is in use |
-| First month | You know a ward from inside |
+| First month | You know a ward from the inside |
 | First year | You lead a project |
 
-> The best engineering culture that I have seen.
+> The best engineering culture I have ever seen.
 
 More at [our handbook](https://example.com/handbook), or run \`make help\`.`;
 const REQUIREMENTS = `1. Five years of building software that others rely on
-2. Rust, or the wish to learn it
-3. English well enough to disagree politely`;
+2. Rust, or the desire to learn it
+3. English good enough to disagree politely`;
 
 const TITLES = [
   "Senior Rust Engineer",
@@ -95,7 +95,7 @@ export async function publish(service, key, count) {
   return postings;
 }
 
-/** Publishes an opening with the longest texts. Returns its job posting. */
+/** Publishes an opening with the longest text that the API accepts. Returns its job posting. */
 export async function publishLong(service, key) {
   const { title, department, location } = LONG;
   const word = "Donaudampfschiffahrtsgesellschaftskapitänsmützenabzeichen";

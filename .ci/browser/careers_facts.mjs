@@ -102,6 +102,6 @@ function describe({ html, css, compressed, requests, thirdParty, shift, firstPai
     `stylesheet ${css} bytes`,
     `${requests} requests, ${thirdParty} to third parties`,
     `layout shift ${shift.toFixed(4)}`,
-    `paints ${Math.round(firstPaint)} ms (first), ${Math.round(largestPaint)} ms (largest) on slow 4G, quarter of the CPU`,
+    `paints ${Math.round(firstPaint)} ms (first), ${Math.round(largestPaint)} ms (largest) on slow 4G, 1/4 of the CPU`,
   ].join(", ");
 }

@@ -103,7 +103,7 @@ export async function visit({ service, step }) {
   });
 
   const published = await step(`${MANY} more openings are published`, async () => {
-    // One sitemap of such large openings takes more than one read of the database.
+    // A sitemap with such large openings requires more than one database read.
     const wide = { department: "採".repeat(100), location: "用".repeat(200), remote_policy: "hybrid" };
     const waiting = Array.from({ length: MANY }, (_, number) => `${number} ${"担".repeat(190)}`).values();
     const urls = [];

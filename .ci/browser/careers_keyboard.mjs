@@ -6,7 +6,7 @@ import { post, publish, RESUME } from "./careers_content.mjs";
 import { isFocusVisible, next, tabTo } from "./keyboard.mjs";
 import { UNCACHED } from "./visitor.mjs";
 
-/** More than the tab stops of any page. */
+/** More tab stops than any page has. */
 const MAX_STOPS = 400;
 
 export async function visit({ service, open, step }) {

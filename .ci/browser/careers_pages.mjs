@@ -9,7 +9,7 @@ import { UNCACHED } from "./visitor.mjs";
 
 const PORTAL = "/careers/acme";
 const SETTINGS = "/dashboard/settings/career-page";
-/** The hourly limit of applications from one address. */
+/** The maximum number of applications per hour from one IP address. */
 const MAX_APPLICATIONS = 100;
 const LOGO = "https://logos.example/acme.svg";
 const BRANDING = {
@@ -77,8 +77,8 @@ export async function forCandidates(world) {
   await show("careers-list-test", "/careers/acme-test");
 }
 
-/** Pages with long texts, the page for too many applications, and pages with the organization's branding. */
-export async function inOwnColours(world) {
+/** Pages with long text, the page for too many applications, and pages with the organization's branding. */
+export async function withBranding(world) {
   const { service, step } = world;
   const key = service.acme.live;
   const visitor = await world.open(UNCACHED);

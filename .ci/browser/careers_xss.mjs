@@ -1,5 +1,5 @@
-// Cross-site scripting: every known payload in every text that reaches a page. Pages are opened with the content
-// security policy and without it, because escaping alone must be enough. No script runs, and no link leads to a
+// Cross-site scripting: every known payload in every field that a page shows. Pages are opened with the content
+// security policy and without it, because escaping alone must be enough. No script may run, and no link may have a
 // dangerous URL.
 
 import assert from "node:assert/strict";
@@ -9,7 +9,7 @@ import { listen } from "./listener.mjs";
 import { UNCACHED } from "./visitor.mjs";
 
 const PAYLOADS = (await readFile(new URL("../../tests/xss.txt", import.meta.url), "utf8")).split("\n").filter(Boolean);
-/** Characters that the API rejects in texts. */
+/** Characters that the API rejects in strings. */
 const CONTROL = /[\0-\x08\x0b-\x1f\x7f-\x9f]/;
 const WRITABLE = PAYLOADS.filter((payload) => !CONTROL.test(payload));
 const PORTAL = "/careers/acme";
@@ -20,7 +20,7 @@ const ALLOWED = ["/careers/style.css", "/dashboard/style.css", "/dashboard/icon.
 /** The fields of the application form. */
 const FIELDS = ["name", "email", "phone", "resume_url", "note"];
 
-/** Payloads in customers' texts. */
+/** Payloads in text from customers. */
 export async function byCustomers(world) {
   const { service, step } = world;
   const key = service.acme.live;
@@ -28,14 +28,14 @@ export async function byCustomers(world) {
 
   await step("unescaped payloads are detected", () => requireDetection(inspectors[1]));
 
-  await step("texts with control characters are rejected", async () => {
+  await step("strings with control characters are rejected", async () => {
     for (const payload of PAYLOADS.filter((payload) => CONTROL.test(payload))) {
       const { status } = await service.call(key, "POST", "/api/v1/quick_post", { role: { title: payload } });
       assert.equal(status, 422);
     }
   });
 
-  const postings = await step("postings contain every other payload in every text", async () => {
+  const postings = await step("postings contain all other payloads in every field", async () => {
     assert.ok(WRITABLE.length >= 200);
     const [titles, departments, described] = [batches(200), batches(100), pairs(WRITABLE)];
     assert.ok(departments.length >= Math.max(titles.length, described.length), "every payload needs a posting");
@@ -66,7 +66,7 @@ export async function byCustomers(world) {
       assert.equal(seen, postings.length);
     });
 
-    await step(`every opening is harmless ${inspector.how}, and its form with payloads in every field, too`, () =>
+    await step(`every opening, also with payloads in every field of its form, is harmless ${inspector.how}`, () =>
       inspector.inTurns(postings, async (page, { text, path }, before) => {
         if (!before) {
           await inspector.go(page, path);
@@ -118,7 +118,7 @@ export async function byCustomers(world) {
   await requireNoComplaint(inspectors);
 }
 
-/** Payloads in members' and applicants' texts. */
+/** Payloads in text from members and applicants. */
 export async function byOthers(world) {
   const { service, step, open } = world;
   const key = service.acme.live;
@@ -173,7 +173,7 @@ export async function byOthers(world) {
   const owner = await open();
   await owner.signIn(service.acme.owner, "/dashboard/settings/career-page");
   await step(
-    "the organization's name and introduction are harmless, and invalid colours and logos, too",
+    "the organization's name, introduction and invalid colours and logos are harmless",
     async () => {
       const [, bare] = inspectors;
       const pages = await Promise.all(inspectors.map((inspector) => inspector.visitor.context.newPage()));
@@ -337,14 +337,14 @@ async function requireDetection(inspector) {
   await page.close();
 }
 
-/** Asserts that nothing else was noticed. */
+/** Asserts that there are no new violations. */
 async function requireNoComplaint(inspectors) {
   for (const { visitor } of inspectors) {
     visitor.requireNoComplaints();
   }
 }
 
-/** Asserts that texts are shown as they were written, except for whitespace. */
+/** Asserts that text is shown as written, except for whitespace. */
 function requireSame(written, ...shown) {
   const normalized = (text) => text.replace(/[\s\0\ufffd\ufeff]+/g, " ").trim();
   shown.forEach((text) => assert.equal(normalized(text), normalized(written)));
@@ -355,7 +355,7 @@ function pairs(list) {
   return list.flatMap((one, place) => (place % 2 ? [] : [[one, list[place + 1] ?? list[0]]]));
 }
 
-/** Returns the payloads that the API accepts, joined to texts of at most `limit` characters. */
+/** Returns the payloads that the API accepts, joined into strings of at most `limit` characters. */
 function batches(limit) {
   const all = [];
   for (const payload of WRITABLE.filter((payload) => payload.length <= limit)) {

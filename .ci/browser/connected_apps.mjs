@@ -64,7 +64,7 @@ export async function visit({ service, open, step }) {
     assert.equal(await row.count(), 0);
   });
 
-  await step("a denial reaches the application, too", async () => {
+  await step("the application also receives a denial", async () => {
     await visitor.go(application.authorizeUrl(`${site.origin("localhost")}/callback`, SCOPE));
     await visitor.press("Deny");
     assert.ok(page.url().startsWith(`${site.origin("localhost")}/callback?`));
@@ -74,7 +74,7 @@ export async function visit({ service, open, step }) {
     assert.equal(answer.get("code"), null);
   });
 
-  await step("an application that was allowed test data gets test data", async () => {
+  await step("an application that is allowed to use test data gets only test data", async () => {
     await visitor.go(application.authorizeUrl(`${site.origin()}/callback`, SCOPE));
     await page.getByRole("radio", { name: "Test data" }).check();
     await visitor.press("Allow");

@@ -1,6 +1,6 @@
-// Demo content: an organization in use, with the longest and the oddest texts that the API accepts.
+// Demo content of an organization in use, including the longest and oddest text that the API accepts.
 
-/** Texts of the maximum length, or at least very long ones. */
+/** Strings of the maximum length, or at least very long ones. */
 export const LONG = {
   title: "W".repeat(200),
   department: "Donaudampfschiffahrtsgesellschaft".repeat(3),

@@ -16,7 +16,7 @@ import { UNCACHED } from "./visitor.mjs";
 
 const PORTAL = "/careers/acme";
 const ODD = '</script><script>alert("odd")</script> & Söhne, 採用担当 مهندس 🦀';
-/** Fields that Google requires and openings do not have, because a location is free text. */
+/** Fields that Google requires but openings do not have, because a location is free text. */
 const UNKNOWN = new Set(["jobLocation.address.addressCountry"]);
 
 export async function visit({ service, open, step }) {
@@ -165,7 +165,7 @@ async function requireShown(page, markup, { title, id, public_url }) {
   assert.ok((await textOf(shown)).startsWith((await textOf(markup.description)).slice(0, 11_000)));
 }
 
-/** Returns errors in names and values by schema.org's vocabulary. `place` is the document's index in the list. */
+/** Returns violations of schema.org's vocabulary. `place` is the document's index in the list. */
 async function vocabularyErrors(documents) {
   const folder = await mkdtemp(join(tmpdir(), "rolecall-markup-"));
   try {
@@ -210,7 +210,7 @@ async function ruleViolations(document) {
     datePosted: datePosted && !/^20\d\d-\d\d-\d\d$/.test(datePosted),
     identifier: document.identifier?.["@type"] !== "PropertyValue",
     directApply: document.directApply !== true,
-    // An opening's end and employment type are unknown, and remote work has no location.
+    // An opening's end date and employment type are unknown, and remote work has no location.
     validThrough: "validThrough" in document,
     employmentType: "employmentType" in document,
     jobLocationType: Boolean(jobLocationType && jobLocation),

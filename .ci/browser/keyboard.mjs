@@ -35,7 +35,7 @@ export async function visit({ service, open, step }) {
       assert.ok(stop, `the stop after ${stops.at(-1)} has no name`);
       assert.ok(await isFocusVisible(page), `the focus on ${stop} is not visible`);
       stops.push(stop);
-      assert.ok(stops.length < MAX_STOPS, `no way out: ${stops}`);
+      assert.ok(stops.length < MAX_STOPS, `the focus never leaves the page: ${stops}`);
     }
     for (const expected of ["API keys", "Account", "Sign out", "Name", "Expires after (days)", "Create key"]) {
       assert.ok(stops.includes(expected), `${expected} is not among ${stops}`);
@@ -94,9 +94,9 @@ export async function next(page) {
 }
 
 /** Moves to the stop with this name. */
-export async function tabTo(page, target, most = MAX_STOPS) {
+export async function tabTo(page, target, limit = MAX_STOPS) {
   const passed = [];
-  for (let count = 0; count < most; count += 1) {
+  for (let count = 0; count < limit; count += 1) {
     const stop = await next(page);
     if (stop === target) {
       return;
@@ -116,7 +116,7 @@ async function name(page) {
   return snapshot.match(/^- (?:text: (.*)|\w+ "((?:[^"\\]|\\.)*)")/)?.slice(1).find(Boolean);
 }
 
-/** Returns whether the focused element is on the screen and looks different from when it has no focus. */
+/** Returns whether the focused element is on the screen and looks different than without focus. */
 export async function isFocusVisible(page) {
   return page.evaluate(() => {
     const focused = document.activeElement;

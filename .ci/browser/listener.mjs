@@ -1,4 +1,4 @@
-// Another site on this machine: receives the redirects of applications, and serves the pages of attackers.
+// Another site on this machine. It receives redirects to applications and serves attackers' pages.
 
 import { createServer } from "node:http";
 
@@ -26,7 +26,7 @@ export async function listen() {
     origin: (host = "127.0.0.1") => `http://${host}:${port}`,
     /** The requested URLs, oldest first. */
     visits,
-    /** The HTML by path. */
+    /** The HTML of the pages, by path. */
     pages,
   };
 }

@@ -12,7 +12,10 @@ const SCHEMES = ["light", "dark"];
 /** The narrowest screen that a page must fit (WCAG 1.4.10). */
 const NARROWEST = { width: 320, height: 812 };
 
-/** Returns steps that open a page, by an action or by path and status, and check it. A failed step ends nothing. */
+/**
+ * Returns steps that open a page, by an action or by path and status, and check it. A failed step does not end the
+ * subject.
+ */
 export function looking({ step, screenshots }, visitor) {
   const look = (name, action) =>
     step(name, async () => {

@@ -27,7 +27,7 @@ export async function visit({ service, open, step }) {
     return link;
   });
 
-  await step("an address cannot be invited twice", async () => {
+  await step("an e-mail address cannot be invited twice", async () => {
     await owner.page.getByLabel("Name", { exact: true }).fill("Another Barbara");
     await owner.page.getByLabel("E-mail address").fill(guest.email.toUpperCase());
     assert.equal(await owner.press("Create invitation"), 422);
@@ -48,7 +48,7 @@ export async function visit({ service, open, step }) {
     assert.match(await row.innerText(), /Barbara\s.*active/is);
   });
 
-  await step("the link works once", async () => {
+  await step("the link works only once", async () => {
     const second = await open();
     assert.equal(await second.go(invitation), 400);
     assert.match(await second.page.getByRole("main").innerText(), /no longer valid/);
@@ -60,7 +60,7 @@ export async function visit({ service, open, step }) {
     assert.equal(await member.page.getByRole("main").locator("form, button, summary").count(), 0);
   });
 
-  await step("the owners' actions reply to a plain member with 403 and a page", async () => {
+  await step("a plain member gets a 403 with a page from the owners' actions", async () => {
     const id = await idOf(owner, row);
     for (const path of [PATH, ...["link", "role", "remove"].map((action) => `${PATH}/${id}/${action}`)]) {
       await member.go(ACCOUNT);
@@ -143,7 +143,7 @@ export async function visit({ service, open, step }) {
   });
 }
 
-/** Fills in and submits the page of a link. */
+/** Fills in and submits the form of the page that a link opens. */
 async function choose(visitor, password, repeated = password) {
   await visitor.page.getByLabel("New password").fill(password);
   await visitor.page.getByLabel("Confirm password").fill(repeated);

@@ -1,4 +1,4 @@
-// Every page of the dashboard, empty and full.
+// Every page of the dashboard, with and without data.
 
 import assert from "node:assert/strict";
 
@@ -7,7 +7,7 @@ import { fill, LONG } from "./content.mjs";
 import { listen } from "./listener.mjs";
 import { looking, PHONE } from "./looks.mjs";
 
-/** The longest name of an application or a key. */
+/** A name of the maximum length for an application or a key. */
 const LONG_NAME = "W".repeat(100);
 
 const LISTS = {
@@ -22,16 +22,16 @@ const LISTS = {
   account: "/dashboard/settings/account",
 };
 
-/** The pages without a session. */
+/** The pages that need no session. */
 export async function withoutSession(world) {
   const visitor = await world.open();
   const { look, show } = looking(world, visitor);
   await show("sign-in", LISTS.overview);
-  await look("sign-in-refused", async () => {
+  await look("sign-in-rejected", async () => {
     assert.equal(await visitor.fillSignIn({ email: "nobody@acme.example", password: "not the password" }), 401);
   });
   await show("sign-in-after-sign-out", "/dashboard/sign-in?done=signed-out");
-  await show("link-spent", "/dashboard/password?token=spent", 400);
+  await show("link-used", "/dashboard/password?token=used", 400);
   await show("consent-unknown", "/oauth/authorize?client_id=unknown", 400);
   await show("nowhere", "/dashboard/nowhere", 404);
   await look("form-foreign", async () => {
@@ -42,7 +42,7 @@ export async function withoutSession(world) {
 }
 
 /** The pages of a new organization. */
-export async function atFirst(world) {
+export async function ofNewOrganization(world) {
   const { owner, live } = world.service.globex;
   const visitor = await world.open();
   const { look, show } = looking(world, visitor);
@@ -65,7 +65,7 @@ export async function atFirst(world) {
 }
 
 /** The pages of an organization in use. */
-export async function inUse(world) {
+export async function ofOrganizationInUse(world) {
   const { service, step } = world;
   const visitor = await world.open();
   const { page } = visitor;

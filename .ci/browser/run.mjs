@@ -1,4 +1,4 @@
-// Browser tests: visits the service with Chromium and reports every step. Each subject runs its own service.
+// Browser tests: they visit the service with Chromium and report every step. Each subject starts its own service.
 //
 // Usage: node run.mjs ROLECALL SCREENSHOTS [WORD]
 // With WORD, runs only the subjects whose name contains it.
@@ -24,15 +24,15 @@ import * as signIn from "./sign_in.mjs";
 import { Visitor } from "./visitor.mjs";
 
 const WITHOUT_SCRIPTS = { javaScriptEnabled: false };
-/** The longest first. */
+/** The subjects, longest first. */
 const SUBJECTS = [
   ["careers, hostile customers", careersXss.byCustomers],
   ["careers, hostile applicants and members", careersXss.byOthers],
-  ["pages in use", pages.inUse],
-  ["pages at first", pages.atFirst],
+  ["pages of an organization in use", pages.ofOrganizationInUse],
+  ["pages of a new organization", pages.ofNewOrganization],
   ["pages without a session", pages.withoutSession],
   ["careers pages", careersPages.forCandidates],
-  ["careers pages in own colours", careersPages.inOwnColours],
+  ["careers pages with branding", careersPages.withBranding],
   ["careers", careers.visit],
   ["careers without scripts", (world) => careers.visit(world, WITHOUT_SCRIPTS)],
   ["careers, feeds", careersFeeds.visit],

@@ -1,4 +1,4 @@
-// The service under test: starts on a free port with an in-memory database, and is called like any API.
+// The service under test, on a free port and with an in-memory database.
 
 import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
@@ -28,7 +28,7 @@ export async function start(binary) {
   const printed = (pattern) => {
     const found = output.match(pattern);
     if (!found) {
-      throw new Error(`${pattern} is not in what the service printed:\n${output}`);
+      throw new Error(`the service's output does not match ${pattern}:\n${output}`);
     }
     return found;
   };
@@ -62,7 +62,7 @@ export async function start(binary) {
     async create(credential, path, body) {
       const answer = await this.call(credential, "POST", path, body);
       if (answer.status >= 300) {
-        throw new Error(`POST ${path} answered ${answer.status}: ${JSON.stringify(answer.body)}`);
+        throw new Error(`POST ${path} returned ${answer.status}: ${JSON.stringify(answer.body)}`);
       }
       return answer.body;
     },

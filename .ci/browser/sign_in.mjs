@@ -84,7 +84,7 @@ export async function visit({ service, open, step }, options) {
     assert.equal(page.url(), `${service.base}/dashboard`);
   });
 
-  await step("a form submitted after the session has ended leads to sign-in and then to a page", async () => {
+  await step("a form submitted after the session has ended redirects to sign-in and then to a page", async () => {
     const { value } = await visitor.cookie();
     await signOut(service, value, await visitor.formToken());
     assert.equal(await visitor.press("Test"), 303);
@@ -109,7 +109,7 @@ async function opens(service, cookie) {
   return status === 200;
 }
 
-/** Ends a session without its browser. */
+/** Ends a session from outside its browser. */
 async function signOut(service, cookie, csrf) {
   await fetch(`${service.base}/dashboard/sign-out`, {
     method: "POST",

@@ -48,7 +48,7 @@ export class Visitor {
   complaints = [];
   /** Other origins that the visitor may open. */
   elsewhere = new Set();
-  /** The URLs of pages. The console reports the status of each error page, which is no violation. */
+  /** The URLs of pages. The console reports the status of each error page, which is not a violation. */
   #navigations = new Set();
 
   /** Opens a browser context with these options. */
@@ -75,7 +75,7 @@ export class Visitor {
 
   #dismiss(dialog) {
     this.complaints.push(`dialog: ${dialog.message()}`);
-    // The page of the dialog may be closed already.
+    // The page of the dialog may already be closed.
     dialog.dismiss().catch(() => {});
   }
 

@@ -30,7 +30,7 @@ def main():
         scope="organization:read roles:write",
         code_challenge_method="S256",
     )
-    print(f"registered for {client['token_endpoint_auth_method']}")
+    print(f"registered with the method {client['token_endpoint_auth_method']}")
 
     verifier = generate_token(48)
     url, state = session.create_authorization_url(

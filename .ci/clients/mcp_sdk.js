@@ -50,7 +50,7 @@ console.log(`found the metadata of ${resource.resource} from a 401 and from the 
 assert.equal(await auth(provider, { serverUrl: API }), 'REDIRECT');
 assert.equal(state.response.get('state'), state.state);
 assert.equal(state.response.get('iss'), server.issuer);
-console.log(`registered as ${state.client.client_name}, with access allowed`);
+console.log(`registered as ${state.client.client_name}; the member allowed access`);
 
 assert.equal(await auth(provider, { serverUrl: API, authorizationCode: state.response.get('code') }), 'AUTHORIZED');
 assert.equal(await status(state.tokens), 200);

@@ -9,7 +9,7 @@ const BASE = process.argv[2];
 const API = new URL(`${BASE}/api/v1`);
 const ORGANIZATION = new URL(`${API}/organization`);
 const ROLES = new URL(`${API}/roles`);
-// Any port of a loopback redirect URI is allowed after registration.
+// After registration, a loopback redirect URI may use any port.
 const REGISTERED = 'http://127.0.0.1/callback';
 const REDIRECT = 'http://127.0.0.1:43117/callback';
 const HTTP = { [oauth.allowInsecureRequests]: true };
@@ -59,12 +59,12 @@ async function discover() {
   const response = await oauth.resourceDiscoveryRequest(API, HTTP);
   assert.equal(response.url, parameters.resource_metadata);
   const resource = await oauth.processResourceDiscoveryResponse(API, response);
-  console.log(`401 leads to ${response.url}`);
+  console.log(`the 401 names the resource metadata ${response.url}`);
 
   const issuer = new URL(resource.authorization_servers[0]);
   const discovery = await oauth.discoveryRequest(issuer, { algorithm: 'oauth2', ...HTTP });
   const metadata = await oauth.processDiscoveryResponse(issuer, discovery);
-  console.log(`from there to the authorization server ${metadata.issuer}`);
+  console.log(`the resource metadata names the authorization server ${metadata.issuer}`);
   return metadata;
 }
 

@@ -1,5 +1,5 @@
-// Tests openid-client, which needs only the server's URL. It sends the secret in the form although it is registered for
-// Basic; the service accepts both.
+// Tests openid-client, which needs only the server's URL. It sends the secret in the form, so it registers the method
+// client_secret_post.
 
 import assert from 'node:assert/strict';
 import * as openid from 'openid-client';
@@ -11,7 +11,7 @@ const REDIRECT = 'http://127.0.0.1:43118/callback';
 
 const config = await openid.dynamicClientRegistration(
   new URL(BASE),
-  // The library sends the secret in the form unless it is told otherwise.
+  // The library sends the secret in the form by default.
   { client_name: 'openid-client', redirect_uris: [REDIRECT], token_endpoint_auth_method: 'client_secret_post' },
   undefined,
   { algorithm: 'oauth2', execute: [openid.allowInsecureRequests] },

@@ -1,7 +1,7 @@
-"""What Schemathesis cannot learn from the document: when valid requests may be rejected, and what they need to succeed.
+"""Tells Schemathesis what the document cannot: when valid requests may be rejected, and what they need to succeed.
 
-The lane fails if the service rejects a request that matches its schema. But the current state may not allow a valid
-request, and schemas cannot express some rules. Each such rejection is listed here with the service's complete message.
+The lane fails if the service rejects a request that matches its schema. However, the current state may not allow a
+valid request, and schemas cannot express some rules. Each such rejection is listed here with the complete message.
 Most valid requests get existing ids, so that they are not all rejected.
 """
 
@@ -35,7 +35,7 @@ STAGE = "(applied|screening|interview|offer|hired|rejected)"
 
 
 class Excuse(NamedTuple):
-    """A message, as a pattern, that may reject a valid request, and the reason. `fits` limits it to some requests."""
+    """A message (a pattern) that may reject a valid request, and the reason. `fits` limits it to some requests."""
 
     status: int
     sentence: str
@@ -43,7 +43,7 @@ class Excuse(NamedTuple):
     fits: Callable = lambda case: True
 
 
-# By the id of a case, the fields whose values were created for it.
+# The fields whose values were created for a case, by the case's id.
 made_for = defaultdict(set)
 
 
@@ -52,7 +52,7 @@ def has_unknown_id(case):
 
 
 def may_cross(case):
-    """Whether the salary range may be crossed. A missing end may come only from the existing role."""
+    """Whether salary_min may exceed salary_max. A missing limit may come only from the existing role."""
     role = case.body["role"] if case.path.endswith("/quick_post") else case.body
     ends = [role[name] for name in ("salary_min", "salary_max") if name in role]
     if None in ends:
@@ -62,14 +62,14 @@ def may_cross(case):
 
 PORT = "(:[1-9][0-9]{0,3})?"
 HOST = rf"(([a-z0-9](-?[a-z0-9]){{0,30}}\.){{0,3}}[a-z](-?[a-z0-9]){{0,30}}|127\.0\.0\.1){PORT}"
-PLAIN_ADDRESS = rf"(?ais)https?://{HOST}([/?#].*)?"
+PLAIN_URL = rf"(?ais)https?://{HOST}([/?#].*)?"
 PLAIN_REDIRECT_URI = rf"(?ai)(https://{HOST}|http://(localhost|127\.0\.0\.1){PORT})([/?].*)?|[^:]*\.[^:]*:/[^@]*"
-WEB_ADDRESSES = ["resume_url", "client_uri", "logo_uri", "tos_uri", "policy_uri"]
+URL_FIELDS = ["resume_url", "client_uri", "logo_uri", "tos_uri", "policy_uri"]
 
 
 def has_unusual_host(case):
-    addresses = [case.body[name] for name in WEB_ADDRESSES if case.body.get(name)]
-    return not all(re.fullmatch(PLAIN_ADDRESS, address) for address in addresses)
+    urls = [case.body[name] for name in URL_FIELDS if case.body.get(name)]
+    return not all(re.fullmatch(PLAIN_URL, url) for url in urls)
 
 
 def has_unusual_redirect_uri(case):
@@ -96,7 +96,7 @@ def lacks_screen(case):
     return not any(isinstance(id, str) and id.strip() for id in ids)
 
 
-# Rejections that depend on the state. The reason is the part of the state.
+# Rejections that depend on the service's state. The reason names the part of the state.
 STATES = [
     Excuse(404, "Not found", "which ids exist", has_unknown_id),
     Excuse(400, "The cursor is not valid for this list", "which cursors the list returned"),
@@ -106,15 +106,15 @@ STATES = [
     Excuse(422, "role_id must be the id of a role", "which roles exist"),
     Excuse(422, "role_id already has a job posting", "the role's posting"),
     Excuse(422, "role_id is a role that the candidate has already applied for", "the candidate's applications"),
-    Excuse(422, f"role_id must be the id of an open role, and this one is {ROLE_STATUS}", "the role's status"),
-    Excuse(422, f"role_id must be the id of an open or paused role, and this one is {ROLE_STATUS}", "its status"),
+    Excuse(422, f"role_id must be the id of an open role, but this one is {ROLE_STATUS}", "the role's status"),
+    Excuse(422, f"role_id must be the id of an open or paused role, but this one is {ROLE_STATUS}", "its status"),
     Excuse(422, "role_id is a role for which the candidate already has an unfinished voice screen", "other screens"),
     Excuse(422, f"status cannot go from {ROLE_STATUS} to {ROLE_STATUS}", "the role's status"),
     Excuse(422, f"stage cannot go from {STAGE} to ({STAGE}|the stage before rejection)", "the candidate's stage"),
     Excuse(422, "published cannot become true while the role is closed", "the role's status"),
     Excuse(422, "job_posting_id must be the id of a job posting", "which postings exist"),
     Excuse(422, "job_posting_id must be the id of a published job posting", "whether it is published"),
-    Excuse(422, f"job_posting_id must belong to an open role, and this one is {ROLE_STATUS}", "the role's status"),
+    Excuse(422, f"job_posting_id must belong to an open role, but this one is {ROLE_STATUS}", "the role's status"),
     Excuse(
         422, "job_posting_id was already posted with this text, and X rejects duplicates", "what was posted"
     ),
@@ -126,7 +126,7 @@ STATES = [
     ),
     Excuse(400, "scope may contain only scopes that were granted.", "what was granted"),
     Excuse(400, "resource must be http.*/api/v1.", "the service's URL"),
-    Excuse(429, "Too many requests from your address. Try again later.", "the number of earlier requests"),
+    Excuse(429, "Too many requests from your IP address. Try again later.", "the number of earlier requests"),
 ]
 
 # Rules that no schema can express, with the reason.
@@ -136,13 +136,13 @@ RULES = [
     Excuse(422, "scheduled_at must be within 90 days", "a schema has no clock"),
     Excuse(
         422,
-        "resume_url must be an address that begins with http:// or https://",
+        "resume_url must be a URL that begins with http:// or https://",
         "valid hosts depend on IDNA tables; the schema's pattern covers ordinary hosts",
         has_unusual_host,
     ),
     Excuse(
         400,
-        "[a-z]+_uri must be an address that begins with http:// or https://.",
+        "[a-z]+_uri must be a URL that begins with http:// or https://.",
         "the same as for resume_url",
         has_unusual_host,
     ),
@@ -155,7 +155,7 @@ RULES = [
     Excuse(
         400,
         "(code|code_verifier|redirect_uri|refresh_token) is missing.",
-        "a form is flat, and generators do not support fields that depend on another",
+        "a form is flat, and generators do not support fields that depend on each other",
         lacks_grant,
     ),
     Excuse(
@@ -174,12 +174,12 @@ RULES = [
 ]
 
 
-# How often each combination of excuses applied to a rejection.
+# The number of rejections to which each combination of excuses applied.
 excused = Counter()
 
 
 def find_excuse(status, sentence, case):
-    """The message of the matching excuse. A field whose value was created for this case has none."""
+    """Returns the message of the matching excuse. A field whose value was created for this case has no excuse."""
     if sentence.split()[0] in made_for[case.id]:
         return None
     fitting = (
@@ -192,7 +192,7 @@ def find_excuse(status, sentence, case):
 
 @schemathesis.hook
 def filter_failure(context, failure, case, response):
-    """Whether this is a failure. Rejections are not if all their messages are excused."""
+    """Whether this is a failure. A rejection is not a failure if all its messages are excused."""
     if isinstance(failure, UseAfterFree):
         # DELETE closes a role without deleting it.
         return failure.operation != "DELETE /api/v1/roles/{id}"
@@ -207,7 +207,7 @@ def filter_failure(context, failure, case, response):
     return False
 
 
-# Without a format, Schemathesis generates headers without quotes and considers them valid.
+# Without a format, Schemathesis generates entity tags without quotes and considers them valid.
 TAG = r'(W/)?"[!#-+\--~]{0,20}"'
 TAGS = strategies.from_regex(rf"\*|{TAG}(, ?{TAG}){{0,3}}", fullmatch=True)
 schemathesis.openapi.format("entity-tags", TAGS)
@@ -240,10 +240,10 @@ class Maker:
         self.number += 1
         return self.number
 
-    def role(self, *moves):
+    def role(self, *actions):
         id = self.send("POST", "roles", title=f"Cook {self.next()}")["id"]
-        for move in moves:
-            self.send("POST", f"roles/{id}/{move}")
+        for action in actions:
+            self.send("POST", f"roles/{id}/{action}")
         return id
 
     def closed_role(self):
@@ -252,10 +252,10 @@ class Maker:
     def posting(self):
         return self.send("POST", "quick_post", role={"title": f"Cook {self.next()}"})["job_posting"]["id"]
 
-    def candidate(self, *moves):
+    def candidate(self, *actions):
         id = self.send("POST", "candidates", name="Ada", email=f"made.{self.next()}@example.com")["id"]
-        for move in moves:
-            self.send("POST", f"candidates/{id}/{move}")
+        for action in actions:
+            self.send("POST", f"candidates/{id}/{action}")
         return id
 
     def screen(self):
@@ -315,14 +315,14 @@ CLIENT = make.client()
 
 @schemathesis.hook
 def after_load_schema(context, schema):
-    """Sets the authentication of operations without API keys. The first match applies, and API keys match all."""
+    """Sets the authentication of operations without API keys. The first match applies, and API keys match them all."""
     client = schema.auth.set_from_requests(HTTPBasicAuth(*CLIENT))
     client.apply_to(path=["/oauth/token", "/oauth/revoke"])
     schema.auth.set_from_requests(Signature()).apply_to(path="/webhooks/voice/{provider}")
     schema.auth.providers.reverse()
 
 
-# By operation and field, the function that creates a usable value.
+# The functions that create usable values, by operation and field.
 CREATORS = {
     "publish_role": {"id": make.role},
     "pause_role": {"id": lambda: make.role("publish")},
@@ -401,7 +401,7 @@ def before_call(context, case, kwargs):
 class Tally(EventHandler):
     """Counts the cases by phase, operation and status, and the links that were followed.
 
-    It writes them for run.py, with all excuses and those that applied.
+    It writes the counts to a file for run.py, with all excuses and those that applied.
     """
 
     def __init__(self, *args, **params):

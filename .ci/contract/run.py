@@ -2,7 +2,7 @@
 
 Usage: run.py ROLECALL REPORTS
 
-The seed is fixed, so runs differ only in ids and what depends on them. CONTRACT_SEED=7 sets another seed,
+The seed is fixed, so runs differ only in ids and in values that depend on ids. CONTRACT_SEED=7 sets another seed.
 CONTRACT_SCALE=3 sends three times as many requests.
 """
 
@@ -17,18 +17,18 @@ from pathlib import Path
 HERE = Path(__file__).resolve().parent
 SEED = int(os.environ.get("CONTRACT_SEED", 1))
 SCALE = float(os.environ.get("CONTRACT_SCALE", 1))
-# Concurrent runs, each with its own service: the phases, the number of examples, and the algorithms that infer links
-# besides the document's. (The last two end early if they find that the same requests had other responses before, so the
-# first two must generate almost enough cases.)
+# Concurrent runs, each with its own service: the phases, the number of examples, and the algorithms that infer links in
+# addition to the document's. (The last two end early if a request gets a different response than before, so the first
+# two must generate almost enough cases.)
 RUNS = [
     ("examples,coverage,fuzzing", 110, []),
     ("fuzzing", 110, []),
     ("stateful", 100, []),
     ("stateful", 100, ["location-headers", "dependency-analysis"]),
 ]
-LEAST_CASES = 10_000
-# The share of the document's links that must be followed. Links are chosen at random.
-LEAST_LINKS = 0.7
+MIN_CASES = 10_000
+# The minimum share of the document's links that must be followed. Links are chosen at random.
+MIN_LINKS = 0.7
 
 
 class Run:
@@ -72,7 +72,7 @@ class Run:
             env={
                 **os.environ,
                 "PYTHONDONTWRITEBYTECODE": "1",
-                # For the module that signs a member in and consents.
+                # The folder of member.py, which signs a member in and consents.
                 "PYTHONPATH": str(HERE.parent / "clients"),
                 "SCHEMATHESIS_HOOKS": "hooks",
                 "CONTRACT_BASE": base,
@@ -92,7 +92,7 @@ class Run:
         line = self.service.stdout.readline()
         if not line.startswith(label):
             self.service.kill()
-            sys.exit(f"the service printed another line instead of {label}: {line}")
+            sys.exit(f"expected a line that begins with {label}, but the service printed: {line}")
         return line[len(label) :].strip()
 
     def problems(self):
@@ -150,9 +150,9 @@ def evaluate(runs):
     )
     unused = [sentence for sentence, number in excuses.items() if number == 0]
     print(f"{rejections} rejections of valid requests were excused; unused excuses: {unused}")
-    if generated < LEAST_CASES:
-        yield f"there must be at least {LEAST_CASES} cases"
-    if len(followed) < LEAST_LINKS * len(documented):
+    if generated < MIN_CASES:
+        yield f"there must be at least {MIN_CASES} cases"
+    if len(followed) < MIN_LINKS * len(documented):
         yield f"too few of the document's links were followed; not these: {sorted(set(documented) - set(followed))}"
     yield from (f"{label} never succeeded" for label, number in successes.items() if number == 0)
     yield from (f"{failure}, {number} times" for failure, number in failures.items())

@@ -24,27 +24,27 @@ SERVER = ["software.amazon.dynamodb.services.local.main.ServerRunner", "-inMemor
 # Builds all tests, as other lanes do, although only the API tests run.
 BUILD = ["cargo", "test", "--locked", "--no-run", "--message-format=json-render-diagnostics"]
 
-# Slow modules and tests whose kinds of database calls occur in the remaining tests, too.
+# Slow modules and tests. The remaining tests make the same kinds of database calls.
 SKIPPED = {
-    "the same calls on thousands of items or thousands of times": [
-        "budget::every_page_costs_the_same_with_ten_roles_and_ten_thousand",
-        "candidates_cost::a_candidate_with_200_applications_moves_with_all_of_them",
-        "candidates_cost::every_page_costs_the_same_with_ten_candidates_and_ten_thousand",
-        "candidates_cost::a_task_updates_the_lists_that_the_transaction_cannot",
+    "the same calls, repeated thousands of times or on thousands of items": [
+        "budget::every_page_costs_the_same_with_ten_and_ten_thousand_roles",
+        "candidates_cost::moving_a_candidate_updates_all_200_applications",
+        "candidates_cost::every_page_costs_the_same_with_ten_and_ten_thousand_candidates",
+        "candidates_cost::a_task_updates_the_lists_that_do_not_fit_into_the_transaction",
         "candidates_cost::concurrent_moves_with_200_applications_leave_correct_lists",
-        "candidates_cost::after_interrupted_moves_the_lists_show_the_last_one",
+        "candidates_cost::the_lists_show_the_last_move_after_interrupted_moves",
         "careers_cost",
         "careers_feeds",
         "pipeline",
     ],
-    "the checks before the handler, and the headers, of every route": ["access", "policies"],
+    "the headers of every route, and the checks before its handler": ["access", "policies"],
     "the appearance of pages": ["careers_branding", "careers_jobs", "dashboard_access", "dashboard_links", "dashboard_pages"],
     "responses of other services": ["vapi", "voice_webhook"],
     "the state after a simulated failure at each call": [
         "careers_applications::an_interrupted_application_writes_all_or_nothing_and_can_be_repeated",
         "dashboard_faults",
         "faults",
-        "usage_reset::after_a_failure_at_any_call_the_next_run_completes_the_job",
+        "usage_reset::the_next_run_completes_the_job_after_a_failure_at_any_call",
     ],
 }
 
@@ -58,11 +58,11 @@ def main():
     # If this program is stopped, its processes must end, too.
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
     [port] = free_ports(1)
-    address = f"http://127.0.0.1:{port}"
+    endpoint = f"http://127.0.0.1:{port}"
     with running("DynamoDB Local", [*JAVA, *SERVER, "-port", str(port)]) as (process, _):
-        wait_for(process, lambda: answers(address), 300)
+        wait_for(process, lambda: answers(endpoint), 300)
         command = [tests, "--exact", *(f"--skip={test}" for test in skipped)]
-        status = subprocess.run(command, env={**os.environ, "ROLECALL_TEST_ENDPOINT": address}).returncode
+        status = subprocess.run(command, env={**os.environ, "ROLECALL_TEST_ENDPOINT": endpoint}).returncode
         if status:
             raise SystemExit(f"the tests failed with status {status}")
 

@@ -19,7 +19,7 @@ CRATES_IO = "registry+https://github.com/rust-lang/crates.io-index"
 # The functions run on these. Other platforms' dependencies are not downloaded; only their sources are checked.
 PLATFORMS = ["aarch64-unknown-linux-gnu", "x86_64-unknown-linux-gnu"]
 
-# Licenses that allow distribution in binaries under Apache-2.0, with attribution at most.
+# Licenses that allow distribution in binaries under Apache-2.0 and require at most attribution.
 ALLOWED_LICENSES = {"Apache-2.0", "BSD-3-Clause", "ISC", "MIT", "MIT-0", "Unicode-3.0", "Zlib"}
 
 # Other licenses, each allowed for the named crates only.
@@ -57,7 +57,7 @@ BANNED_IN_FUNCTIONS = {
     "tests": "the tests' environment is not deployed",
 }
 
-# Crates whose types or global state packages share, so that two versions do not work together.
+# Crates with types or global state that packages share. Two versions of them do not work together.
 ONE_VERSION = {
     "aws-smithy-runtime-api",
     "aws-smithy-types",
@@ -300,7 +300,7 @@ def check_sources(locked, members):
 
 
 def linked_by(metadata, root):
-    """Maps what a package links to the paths that lead there. Macros and build scripts are not linked."""
+    """Maps the crates that a package links to their dependency paths. Macros and build scripts are not linked."""
     packages = {package["id"]: package for package in metadata["packages"]}
     nodes = {node["id"]: node for node in metadata["resolve"]["nodes"]}
     paths, open_ids = {root: [packages[root]["name"]]}, [root]
@@ -347,7 +347,7 @@ def duplicates(packages):
 
 
 def check_duplicates(packages):
-    """Yields crates that must have one version and have several."""
+    """Yields crates that have several versions but must have only one."""
     for name, versions in duplicates(packages).items():
         if name in ONE_VERSION:
             yield (
@@ -357,7 +357,7 @@ def check_duplicates(packages):
 
 
 def check(metadata):
-    """Yields everything that is wrong."""
+    """Yields all mistakes."""
     packages = metadata["packages"]
     members = [package for package in packages if package["id"] in metadata["workspace_members"]]
     manifests = [tomllib.loads(Path(member["manifest_path"]).read_text()) for member in members]

@@ -1,4 +1,4 @@
-"""Tests of dependencies.py: every check accepts what is right and reports what is wrong."""
+"""Tests dependencies.py: every check accepts correct input and reports mistakes."""
 
 import tempfile
 import unittest

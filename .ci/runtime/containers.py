@@ -1,9 +1,9 @@
-"""Runs the functions in containers with their sample events, by the commands in the README.
+"""Runs the functions in containers with their sample events, using the commands in the README.
 
 Usage: containers.py FOLDER ROLECALL IMAGE, with the folder of the functions' binaries, the local service's binary, and
 a file that replaces AWS's base image. The program starts its own Docker engine, so it must be the first process of its
-own network, mount and process namespaces (unshare --net --mount --pid --fork --mount-proc). However the program ends,
-the kernel removes the namespaces with everything in them.
+own network, mount and process namespaces (unshare --net --mount --pid --fork --mount-proc). When the program ends
+for any reason, the kernel removes the namespaces with everything in them.
 """
 
 import contextlib
@@ -29,7 +29,7 @@ import sam
 SECTION = "### Functions in containers\n"
 ARCHITECTURE = {"aarch64": "arm64"}.get(platform.machine(), "x86_64")
 ACME = "rc_live_000000001000000001DemoKeyOfAcmeLiveNotASecret1G6Rh6"
-# In the README no earlier event leaves a task.
+# In the README, no earlier event leaves a task.
 DONE = {"tasks_stream": {"tasks": 1, "failed": 0}}
 API = "http://127.0.0.1:3001"
 START_LAMBDA = "sam local start-lambda --port 3002 --warm-containers LAZY --no-watch --config-env local"
@@ -52,7 +52,7 @@ def main(folder, rolecall, image):
         terminal = Terminal(folder, work)
         for line in build:
             terminal.run(line)
-        be_patient()
+        raise_timeouts()
         with local_service(service, rolecall):
             invoke(terminal, invocations)
         with local_service(service, rolecall):
@@ -83,7 +83,7 @@ def blocks():
     return [block.splitlines() for block in re.findall(r"```sh\n(.*?)```", section, re.DOTALL)]
 
 
-def be_patient():
+def raise_timeouts():
     """Raises the functions' timeouts in the built template, because their containers start slowly on a busy machine."""
     template = pathlib.Path(".aws-sam/build/template.yaml")
     text, count = re.subn(r"(?m)^( +Timeout:) \d+$", r"\1 300", template.read_text())
@@ -123,7 +123,7 @@ def engine(data):
 
 
 class Terminal:
-    """Runs commands like a terminal, one after another, and remembers exported variables."""
+    """Runs commands like a terminal, one after another, and keeps exported variables."""
 
     def __init__(self, folder, work):
         self.exports = []
@@ -133,7 +133,7 @@ class Terminal:
             "PATH": f"{sam.ROOT}/.ci/runtime/bin:{pathlib.Path(sys.executable).parent}:{os.environ['PATH']}",
             "RELEASE": str(folder),
             "CARGO_TARGET_DIR": str(work / "lambda"),
-            # There is no registry, and no AWS to look up the account.
+            # Neither a container registry nor AWS is available.
             "SAM_SKIP_PULL_IMAGE": "true",
             "AWS_MAX_ATTEMPTS": "1",
             # The time limit for starting a container, in seconds.
@@ -188,7 +188,7 @@ def invoke(terminal, lines):
 
 
 def request(terminal, lines):
-    """Checks the responses to the README's requests and to some more."""
+    """Checks the responses to the README's requests and to some other requests."""
     shown, rejected = [terminal.run(line) for line in lines]
     assert json.loads(shown)["name"] == "Acme", shown
     assert rejected.startswith("HTTP/1.1 401 "), rejected

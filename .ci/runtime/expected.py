@@ -15,7 +15,7 @@ REGISTRY = Registry().with_resource("urn:openapi", DRAFT202012.create_resource(D
 STATUS = {
     "default_method_not_allowed": 405,
     "default_not_found": 404,
-    # The signature is as old as the event, and expires after five minutes. main.py also sends the event with a new one.
+    # The signature is as old as the event and expires after five minutes. main.py also sends the event with a new one.
     "voice_webhook_receive": 401,
 }
 # The targets of redirects. A star stands for a part that differs each time.
@@ -71,7 +71,7 @@ PAGES = {
     "docs_show_page": ("Rolecall API", '<script src="/docs/viewer.js">'),
     "oauth_authorize_ask": ("Allow access – Rolecall", "<h1>Allow <q>Recorded</q> access to Acme?</h1>"),
 }
-# Results of jobs. The run for the stream's event leaves no task for the schedule's.
+# Results of jobs. The run for the stream's event leaves no tasks for the schedule's run.
 DONE = {
     "tasks_stream": {"tasks": 2, "failed": 0},
     "tasks_schedule": {"tasks": 0, "failed": 0},
@@ -95,14 +95,14 @@ def check(name, event, response):
     if status == 303:
         location = header(response, "location")
         pattern = re.escape(LOCATION[name]).replace(r"\*", r"[\w.-]+")
-        assert re.fullmatch(pattern, location), f"{name} leads to {location}"
+        assert re.fullmatch(pattern, location), f"{name} redirects to {location}"
     elif status == 204:
         assert header(response, "access-control-allow-origin") == "*", f"{name}: {response}"
     elif name in PAGES:
         title, content = PAGES[name]
         is_page = kind.startswith("text/html") and body.lower().startswith("<!doctype html>")
         assert is_page, f"{name} is not a page: {response}"
-        assert f"<title>{title}</title>" in body and content in body, f"{name} is another page: {body}"
+        assert f"<title>{title}</title>" in body and content in body, f"{name} is the wrong page: {body}"
         assert "default-src 'none'" in header(response, "content-security-policy"), f"{name}: {response['headers']}"
     elif kind.startswith("application/json"):
         json.loads(body)
@@ -147,7 +147,7 @@ def check_documented(event, response, status):
 
 
 def check_unauthorized(event, response):
-    """Checks the response to an unknown key against the document, with the request id that is in the log."""
+    """Checks the response to an unknown key against the document. Its request id must be that of the event."""
     check_documented(event, response, 401)
     body = json.loads(response["body"])
     assert body["code"] == "unauthorized" and body["request_id"] == event["requestContext"]["requestId"], body

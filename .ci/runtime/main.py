@@ -1,7 +1,7 @@
 """Runs every function in Lambda's runtime interface emulator with its sample events.
 
 Usage: main.py FOLDER ROLECALL, with the folder of the functions' binaries and the local service's binary, whose
-embedded DynamoDB the functions use. Run it with a Python that has aws-sam-cli, which contains the emulator.
+embedded DynamoDB the functions use. It needs the package aws-sam-cli, which contains the emulator.
 `main.py --packages` prints the functions' packages.
 """
 
@@ -51,7 +51,7 @@ def check(function, name, events, environment):
     if "routeKey" in events[0][1]:
         assert result["errorType"] and result["errorMessage"], result
     else:
-        # A job ignores its event, and has the same result as the last time.
+        # A job ignores its event, so the result is the same as last time.
         expected.check_job(events[-1][0], result)
     answer(function, *repeatable(events))
     assert pids == {function.pid()}, f"{name} was restarted"

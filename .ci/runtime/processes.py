@@ -76,7 +76,7 @@ def local_service(rolecall, options, api, dynamodb):
     """Runs the local service with its embedded DynamoDB on this port."""
     command = [rolecall, *options, "--port", str(api), "--dynamodb-port", str(dynamodb)]
     with running("local service", command) as (process, _):
-        # It answers, although with 401, once it has created its data.
+        # It responds, although with a 401, once it has created its data.
         wait_for(process, lambda: answers(f"http://127.0.0.1:{api}/api/v1/organization"))
         yield
 

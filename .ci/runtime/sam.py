@@ -1,4 +1,4 @@
-"""Uses SAM's own code to find what `sam local invoke` would run: the functions, their variables and their events.
+"""Uses SAM's own code to find out what `sam local invoke` would run: the functions, their variables and their events.
 
 A function gets exactly the variables that the template lists, with the value from ENVIRONMENT, otherwise from the
 shell, otherwise from the template.
@@ -15,7 +15,7 @@ from samcli.lib.providers.sam_stack_provider import SamLocalStackProvider
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 ENVIRONMENT = "infra/local/environment.json"
-# The options of the local service, besides addresses and ports.
+# The options of the local service, except hosts and ports.
 SERVICE = ["--memory", "--recorded"]
 # The event sources of functions without routes, by the last part of the sample event's name.
 TRIGGERS = {"schedule": "ScheduleV2", "stream": "DynamoDB"}
@@ -59,7 +59,7 @@ def events(provider):
         found[owner.name].append((path.stem, event))
     for name, named_events in found.items():
         assert named_events, f"{name} has no sample event"
-        # A stream's event arrives at once, the schedule's later.
+        # A stream's event arrives immediately, and the schedule's event later.
         named_events.sort(key=lambda named: "Records" not in named[1])
     return found
 

@@ -29,7 +29,7 @@ class Record:
         self.requests[request] = response.is_success or self.requests.get(request, False)
 
     def operations(self, client: AuthenticatedClient) -> dict[str, bool | None]:
-        """Every operation of the document, with whether a request succeeded, or None if there was no request."""
+        """Maps every operation of the document to whether a request succeeded, or to None if it was not used."""
         document = show_openapi.sync(client=client)
         assert isinstance(document, OpenApi)
         paths = document.paths.additional_properties.items()

@@ -115,8 +115,8 @@ GLOBEX = "rc_live_000000002000000002DemoKeyOfGlobexLiveNoSecret1WH8fx"
 
 # The operations that cannot succeed without a browser or a provider's secret.
 REJECTED = {
-    "POST /oauth/token": "a code takes a member's consent",
-    "POST /webhooks/voice/{provider}": "a signature takes the provider's secret",
+    "POST /oauth/token": "a code requires a member's consent",
+    "POST /webhooks/voice/{provider}": "a signature requires the provider's secret",
 }
 
 Data = TypeVar("Data")
@@ -212,7 +212,7 @@ assert invited.status is VoiceScreenStatus.QUEUED and invited.started_at is None
 deadline = time.monotonic() + 30
 completed = VoiceScreenStatus.COMPLETED
 while not done(list_voice_screens.sync(client=client, role_id=role.id, status=completed)).data:
-    assert time.monotonic() < deadline, "the screen does not end"
+    assert time.monotonic() < deadline, "the screen has not completed"
     time.sleep(0.1)
 screen = done(show_voice_screen.sync(invited.id, client=client))
 assert screen.started_at is not None and screen.completed_at is not None

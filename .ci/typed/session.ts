@@ -38,11 +38,11 @@ api.use({
 
 // The operations that cannot succeed without a browser or a provider's secret.
 const REJECTED = {
-  "POST /oauth/token": "a code takes a member's consent",
-  "POST /webhooks/voice/{provider}": "a signature takes the provider's secret",
+  "POST /oauth/token": "a code requires a member's consent",
+  "POST /webhooks/voice/{provider}": "a signature requires the provider's secret",
 };
 
-// Returns the reason of an error. Errors of the gateway have no code; otherwise the code determines the type.
+// Returns the reason for an error. Gateway errors have no code. For other errors, the code determines the type.
 function reason(error: ApiError | GatewayError | Invalid | OAuthError): string {
   if ("message" in error) return error.message;
   if ("error_description" in error) return error.error_description;
@@ -165,7 +165,7 @@ for (let tries = 0; ; tries++) {
     await api.GET("/api/v1/voice_screens", { params: { query: { role_id: posted.role.id, status: "completed" } } }),
   );
   if (data.some(({ id }) => id === invited.id)) break;
-  assert(tries < 100, "the screen does not end");
+  assert(tries < 100, "the screen has not completed");
   await sleep(100);
 }
 const screen = done(await api.GET("/api/v1/voice_screens/{id}", { params: { path: { id: invited.id } } }));
@@ -244,12 +244,12 @@ const written = done(
   await api.POST("/api/v1/job_postings", { body: { role_id: recruiter.id, job_posting: { requirements: "Patience." } } }),
 );
 const posting = { path: { id: written.id } };
-const moves = [
+const transitions = [
   await api.POST("/api/v1/roles/{id}/publish", { params: draft }),
   await api.POST("/api/v1/roles/{id}/pause", { params: draft }),
   await api.POST("/api/v1/roles/{id}/resume", { params: draft }),
 ];
-assert.deepEqual(moves.map((move) => done(move).status), ["open", "paused", "open"]);
+assert.deepEqual(transitions.map((answer) => done(answer).status), ["open", "paused", "open"]);
 
 // Update and publish the posting.
 const reworded = done(

@@ -1,9 +1,9 @@
-//! Base62: numbers in digits and letters, with a fixed length.
+//! Base62: encodes numbers as digits and letters, with a fixed length.
 
 /// The 62 digits, in ascending order.
 pub(crate) const DIGITS: &[u8; 62] = b"0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
 
-/// Writes the last `length` digits of a number, with leading zeros.
+/// Encodes the last `length` digits of a number, with leading zeros.
 pub(crate) fn encode(mut number: u64, length: usize) -> String {
     let mut digits = vec!['0'; length];
     for digit in digits.iter_mut().rev() {
@@ -13,7 +13,7 @@ pub(crate) fn encode(mut number: u64, length: usize) -> String {
     digits.into_iter().collect()
 }
 
-/// Reads a number; `None` for other characters and for numbers above 64 bits.
+/// Decodes a number. Returns `None` for other characters and for numbers that do not fit in 64 bits.
 pub(crate) fn decode(text: &str) -> Option<u64> {
     text.bytes().try_fold(0u64, |number, byte| {
         let digit = DIGITS.iter().position(|digit| *digit == byte)?;

@@ -1,4 +1,4 @@
-//! The clock, which is injected. Only this module reads the system's clock.
+//! The injected clock. Only this module reads the system clock.
 
 use std::sync::Arc;
 
@@ -9,8 +9,8 @@ use jiff::{SignedDuration, Timestamp};
 pub struct Clock(Arc<dyn Fn() -> Timestamp + Send + Sync>);
 
 impl Clock {
-    /// The system's clock.
-    #[expect(clippy::disallowed_methods, reason = "this is the one place that reads the system's clock")]
+    /// The system clock.
+    #[expect(clippy::disallowed_methods, reason = "this is the only place that reads the system clock")]
     pub fn system() -> Self {
         Self::from_fn(Timestamp::now)
     }
@@ -26,12 +26,12 @@ impl Clock {
     }
 }
 
-/// `time` plus `duration`, at most the last timestamp that can be represented.
+/// `time` plus `duration`, capped at the last representable timestamp.
 pub fn later(time: Timestamp, duration: SignedDuration) -> Timestamp {
     time.saturating_add(duration).unwrap_or(time)
 }
 
-/// Truncates `time` to whole seconds, the precision of every time that is stored and returned.
+/// Truncates `time` to whole seconds, the precision of all stored and returned times.
 pub fn to_second(time: Timestamp) -> Timestamp {
     Timestamp::from_second(time.as_second()).unwrap_or(time)
 }

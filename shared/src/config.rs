@@ -1,4 +1,4 @@
-//! Configuration: read from the environment once, when a function starts.
+//! The configuration, which a function reads from the environment once, when it starts.
 
 use crate::secret::Secret;
 use crate::token_encryption::EncryptionKeys;
@@ -8,37 +8,36 @@ use crate::token_encryption::EncryptionKeys;
 pub struct Config {
     /// The table's name (`TABLE_NAME`).
     pub table: String,
-    /// The URL that public links begin with, without a final slash (`BASE_URL`). The default is the domain of the
-    /// request.
+    /// The base URL of public links, without a trailing slash (`BASE_URL`). The default is the domain of the request.
     pub base_url: Option<String>,
-    /// The header in which a CDN passes the client's address (`CLIENT_ADDRESS_HEADER`). Set it only if all requests
-    /// pass through that CDN. The default is the address that connects to the gateway.
+    /// The header in which a CDN passes the client's IP address (`CLIENT_ADDRESS_HEADER`). Set it only if all requests
+    /// pass through that CDN. By default, the IP address that connects to the gateway is used.
     pub client_address_header: Option<String>,
     /// The endpoint of a local DynamoDB (`DYNAMODB_ENDPOINT`), for `sam local invoke`.
     pub dynamodb_endpoint: Option<String>,
-    /// The key for the signatures that this service checks itself (`SIGNING_KEY`, at least 32 characters).
+    /// The key for signatures that only this service verifies (`SIGNING_KEY`, at least 32 characters).
     pub signing_key: Secret,
-    /// The outside services.
+    /// The external services.
     pub services: Services,
 }
 
-/// The configured outside services. Requests in test mode never use them.
+/// The configured external services. Requests in test mode never use them.
 #[derive(Clone, Debug, Default)]
 pub struct Services {
-    /// Whether live mode uses the built-in simulators, too (`LIVE_SERVICES=simulated`).
+    /// Whether live mode also uses the built-in simulators (`LIVE_SERVICES=simulated`).
     pub simulated: bool,
-    /// The URL where outside services call the webhooks, without a final slash (`CALLBACK_URL`). The default is the URL
-    /// that public links begin with.
+    /// The base URL at which external services call the webhooks, without a trailing slash (`CALLBACK_URL`). The
+    /// default is the base URL of public links.
     pub callback_url: Option<String>,
     /// Vapi (`VAPI_API_KEY`, `VAPI_PHONE_NUMBER_ID`, `VAPI_WEBHOOK_SECRET`, and optionally `VAPI_CREDENTIAL_ID`).
     pub vapi: Option<VapiAccess>,
     /// X (`X_CLIENT_ID`, `X_CLIENT_SECRET`).
     pub x: Option<XAccess>,
-    /// The keys that encrypt the tokens of connected accounts (`SEALING_KEYS`: `id:key`, the newest first, separated by
-    /// commas).
+    /// The keys that encrypt the tokens of connected accounts (`SEALING_KEYS`: `id:key` pairs separated by commas, the
+    /// newest first).
     pub sealing_keys: Option<EncryptionKeys>,
-    /// The bucket for uploaded résumés (`RESUME_BUCKET`; `RESUME_ENDPOINT` for a local S3). Lambda sets `AWS_REGION`,
-    /// `AWS_ACCESS_KEY_ID`, `AWS_SECRET_ACCESS_KEY` and `AWS_SESSION_TOKEN`. Without a bucket, a résumé can only be a
+    /// The bucket for uploaded resumes (`RESUME_BUCKET`; `RESUME_ENDPOINT` for a local S3). Lambda sets `AWS_REGION`,
+    /// `AWS_ACCESS_KEY_ID`, `AWS_SECRET_ACCESS_KEY` and `AWS_SESSION_TOKEN`. Without a bucket, a resume can only be a
     /// link.
     pub resumes: Option<BucketAccess>,
     /// The URLs of the services.
@@ -67,7 +66,7 @@ pub struct BucketAccess {
 pub struct VapiAccess {
     /// The private API key.
     pub api_key: Secret,
-    /// The id of the number that calls are made from.
+    /// The id of the phone number that calls are made from.
     pub phone_number_id: String,
     /// The secret that signs callbacks.
     pub webhook_secret: Secret,
@@ -75,7 +74,7 @@ pub struct VapiAccess {
     pub credential_id: Option<String>,
 }
 
-/// The X app that organizations allow to post on their behalf.
+/// The X app that organizations authorize to post on their behalf.
 #[derive(Clone, Debug)]
 pub struct XAccess {
     /// The app's OAuth client id.
@@ -84,14 +83,14 @@ pub struct XAccess {
     pub client_secret: Secret,
 }
 
-/// The URLs of the outside services.
+/// The URLs of the external services.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Addresses {
     /// Vapi's API (`VAPI_URL`).
     pub vapi: String,
     /// X's API (`X_URL`).
     pub x: String,
-    /// The page on which the owner of an X account allows the connection (`X_AUTHORIZE_URL`), without a query.
+    /// The page on which the owner of an X account authorizes the connection (`X_AUTHORIZE_URL`), without a query.
     pub x_authorize: String,
     /// WhatsApp's API (`WHATSAPP_URL`).
     pub whatsapp: String,
@@ -109,16 +108,16 @@ impl Default for Addresses {
 }
 
 impl Config {
-    /// Reads only `BASE_URL`, which is all that a function without a database needs.
+    /// Reads only `BASE_URL`, the only variable that a function without a database needs.
     pub fn read_base_url(lookup: impl Fn(&str) -> Option<String>) -> Result<Option<String>, String> {
-        address(|name| lookup(name).filter(|value| !value.is_empty()), "BASE_URL")
+        optional_url(|name| lookup(name).filter(|value| !value.is_empty()), "BASE_URL")
     }
 
     /// Reads the variables that `lookup` returns. The error message names the variable that is missing or invalid.
     pub fn read(lookup: impl Fn(&str) -> Option<String>) -> Result<Self, String> {
         let variable = |name: &str| lookup(name).filter(|value| !value.is_empty());
         let required = |name: &str| required(variable, name);
-        let address = |name: &str| address(variable, name);
+        let url = |name: &str| optional_url(variable, name);
         let signing_key = required("SIGNING_KEY")?;
         if signing_key.len() < 32 {
             return Err("SIGNING_KEY must have at least 32 characters".to_owned());
@@ -129,7 +128,7 @@ impl Config {
             client_address_header: variable("CLIENT_ADDRESS_HEADER").map(|name| name.to_lowercase()),
             dynamodb_endpoint: variable("DYNAMODB_ENDPOINT"),
             signing_key: Secret::new(signing_key),
-            services: Services::read(&variable, &address)?,
+            services: Services::read(&variable, &url)?,
         })
     }
 }
@@ -137,7 +136,7 @@ impl Config {
 impl Services {
     fn read(
         variable: &impl Fn(&str) -> Option<String>,
-        address: &impl Fn(&str) -> Result<Option<String>, String>,
+        url: &impl Fn(&str) -> Result<Option<String>, String>,
     ) -> Result<Self, String> {
         let simulated = match variable("LIVE_SERVICES").as_deref() {
             None | Some("real") => false,
@@ -146,7 +145,7 @@ impl Services {
         };
         let required = |name: &str| required(variable, name);
         // A service can be left out, but setting only some of its variables is a mistake.
-        let together = |names: &[&str]| {
+        let all_or_none = |names: &[&str]| {
             let values: Vec<_> = names.iter().filter_map(|name| variable(name)).collect();
             match values.len() {
                 0 => Ok(None),
@@ -154,14 +153,14 @@ impl Services {
                 _ => Err(format!("either all or none of {} must be set", names.join(", "))),
             }
         };
-        let vapi = together(&["VAPI_API_KEY", "VAPI_PHONE_NUMBER_ID", "VAPI_WEBHOOK_SECRET"])?;
-        let x = together(&["X_CLIENT_ID", "X_CLIENT_SECRET"])?;
+        let vapi = all_or_none(&["VAPI_API_KEY", "VAPI_PHONE_NUMBER_ID", "VAPI_WEBHOOK_SECRET"])?;
+        let x = all_or_none(&["X_CLIENT_ID", "X_CLIENT_SECRET"])?;
         let resumes = match variable("RESUME_BUCKET") {
             None => None,
             Some(name) => Some(BucketAccess {
                 name,
                 region: required("AWS_REGION")?,
-                endpoint: address("RESUME_ENDPOINT")?,
+                endpoint: url("RESUME_ENDPOINT")?,
                 access_key_id: required("AWS_ACCESS_KEY_ID")?,
                 secret_access_key: Secret::new(required("AWS_SECRET_ACCESS_KEY")?),
                 session_token: variable("AWS_SESSION_TOKEN").map(Secret::new),
@@ -171,7 +170,7 @@ impl Services {
         let default = Addresses::default();
         Ok(Self {
             simulated,
-            callback_url: address("CALLBACK_URL")?,
+            callback_url: url("CALLBACK_URL")?,
             vapi: vapi.and_then(|values| <[String; 3]>::try_from(values).ok()).map(
                 |[key, number, secret]| VapiAccess {
                     api_key: Secret::new(key),
@@ -182,13 +181,13 @@ impl Services {
             ),
             x: x.and_then(|values| <[String; 2]>::try_from(values).ok())
                 .map(|[client_id, secret]| XAccess { client_id, client_secret: Secret::new(secret) }),
-            sealing_keys: keys.map_err(|wrong| format!("SEALING_KEYS is invalid: {wrong}"))?,
+            sealing_keys: keys.map_err(|error| format!("SEALING_KEYS is invalid: {error}"))?,
             resumes,
             addresses: Addresses {
-                vapi: address("VAPI_URL")?.unwrap_or(default.vapi),
-                x: address("X_URL")?.unwrap_or(default.x),
-                x_authorize: address("X_AUTHORIZE_URL")?.unwrap_or(default.x_authorize),
-                whatsapp: address("WHATSAPP_URL")?.unwrap_or(default.whatsapp),
+                vapi: url("VAPI_URL")?.unwrap_or(default.vapi),
+                x: url("X_URL")?.unwrap_or(default.x),
+                x_authorize: url("X_AUTHORIZE_URL")?.unwrap_or(default.x_authorize),
+                whatsapp: url("WHATSAPP_URL")?.unwrap_or(default.whatsapp),
             },
         })
     }
@@ -198,7 +197,7 @@ fn required(variable: impl Fn(&str) -> Option<String>, name: &str) -> Result<Str
     variable(name).ok_or_else(|| format!("the environment variable {name} is not set"))
 }
 
-fn address(variable: impl Fn(&str) -> Option<String>, name: &str) -> Result<Option<String>, String> {
+fn optional_url(variable: impl Fn(&str) -> Option<String>, name: &str) -> Result<Option<String>, String> {
     match variable(name) {
         Some(url) if !url.starts_with("https://") && !url.starts_with("http://") => {
             Err(format!("{name} must begin with https:// or http://, but is {url}"))

@@ -1,4 +1,4 @@
-//! Identifiers: whole numbers within JavaScript's exact range, generated without a central counter.
+//! Identifiers: whole numbers that JavaScript represents exactly, generated without a central counter.
 
 use std::fmt;
 use std::str::FromStr;
@@ -67,8 +67,8 @@ impl FromStr for Id {
 
 /// Generates identifiers: 41 bits of milliseconds since 2025, which last until 2094, followed by 12 random bits.
 ///
-/// The identifiers of one process always grow, even within a millisecond. In rare cases two processes generate the same
-/// one. Every insert is conditional, so the second insert fails and is retried with a new identifier.
+/// The identifiers of one process always increase, even within a millisecond. In rare cases two processes generate the
+/// same identifier. Every insert is conditional, so the second insert fails and is retried with a new identifier.
 #[derive(Clone)]
 pub struct Ids {
     clock: Clock,
@@ -80,7 +80,7 @@ impl Ids {
     const EPOCH_MS: i64 = 1_735_689_600_000;
     const RANDOM_BITS: u32 = 12;
 
-    /// A generator with this clock and this source of randomness.
+    /// Creates a generator with this clock and this source of randomness.
     pub fn new(clock: Clock, random: Random) -> Self {
         Self { clock, random, last: Arc::new(AtomicU64::new(0)) }
     }
@@ -110,7 +110,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn every_id_is_parsed_from_its_own_text(number in 1..=Id::MAX) {
+        fn an_id_round_trips_through_text(number in 1..=Id::MAX) {
             let id = Id::new(number).unwrap();
             prop_assert_eq!(id.to_string().parse(), Ok(id));
         }
@@ -156,7 +156,7 @@ mod tests {
     }
 
     #[test]
-    fn ids_of_one_process_grow_even_while_the_clock_stands_still() {
+    fn ids_of_one_process_increase_even_if_the_clock_stands_still() {
         let ids = Ids::new(at(1_800_000_000_000), Random::seeded(7));
         let made: Vec<_> = (0..20_000).map(|_| ids.next()).collect();
         assert!(made.windows(2).all(|pair| pair[0] < pair[1]));

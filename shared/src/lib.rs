@@ -1,13 +1,13 @@
-//! The code that the functions share. `shared/README.md` explains the architecture.
+//! Code that the functions share. `shared/README.md` explains the architecture.
 //!
-//! The modules are layers. A module uses only modules below it in this list, which a test checks:
+//! The modules are layers. A module uses only modules below it in this list. A test checks this.
 //!
-//! - `runtime`: the start of a function, the log, and Lambda's event loop
+//! - `runtime`: the start-up of a function, the log, and Lambda's event loop
 //! - `resources`: response types that several functions return
 //! - `http`: requests, replies, errors, dispatch, idempotency, cursors and entity tags
 //! - `services`: operations that several functions share, such as applying for a role
 //! - `auth`: the format of credentials, and their checksums and hashes
-//! - `providers`: outside services, with their simulators and the HTTP client
+//! - `providers`: external services, their simulators, and the HTTP client
 //! - `config`: the configuration as a type
 //! - `store`: the table with its keys, reads, transactions and the gate
 //! - `model`: valid values and state machines, without I/O

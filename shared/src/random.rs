@@ -1,4 +1,4 @@
-//! Randomness, which is injected. Only this module uses the operating system's entropy source.
+//! The injected source of randomness. Only this module uses the operating system's entropy source.
 
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -15,7 +15,7 @@ impl Random {
     /// A source that is seeded by the operating system. It fails only if the system has no entropy source.
     pub fn system() -> Result<Self, String> {
         let mut seed = <StdRng as SeedableRng>::Seed::default();
-        SysRng.try_fill_bytes(&mut seed).map_err(|error| format!("no system randomness: {error}"))?;
+        SysRng.try_fill_bytes(&mut seed).map_err(|error| format!("no system entropy: {error}"))?;
         Ok(Self(Arc::new(Mutex::new(StdRng::from_seed(seed)))))
     }
 
@@ -29,7 +29,7 @@ impl Random {
         if bound == 0 { 0 } else { self.draw(|rng| rng.random_range(0..bound)) }
     }
 
-    /// Returns `length` random letters and digits with 5.95 bits each.
+    /// Returns `length` random letters and digits with 5.95 bits of entropy each.
     pub fn token(&self, length: usize) -> String {
         self.draw(|rng| (0..length).map(|_| char::from(DIGITS[rng.random_range(0..DIGITS.len())])).collect())
     }

@@ -16,7 +16,7 @@ impl Secret {
     }
 
     /// Computes the HMAC-SHA-256 of `parts` with this key. The first part names the purpose. Different lists of parts
-    /// never give the same input, because the length of each part is included.
+    /// never produce the same input, because the length of each part is included.
     pub fn mac(&self, parts: &[&str]) -> [u8; 32] {
         let mut mac = [0; 32];
         // HMAC accepts a key of any length.

@@ -12,9 +12,9 @@ use sha2::{Digest, Sha256};
 
 use crate::secret::Secret;
 
-/// The greatest length of a key's id. Keys are longer, so a key can never be mistaken for an id.
+/// The maximum length of a key's id. Keys are longer, so a key can never be mistaken for an id.
 const MAX_ID: usize = 31;
-/// The fewest characters of a key.
+/// The minimum length of a key, in characters.
 const MIN_KEY: usize = 32;
 
 /// The configured keys. The first one encrypts, and all of them decrypt.
@@ -49,7 +49,7 @@ pub enum DecryptionError {
     /// The token was encrypted with a key that is not configured.
     #[error("the token was encrypted with a key that is not configured")]
     UnknownKey,
-    /// The token was changed, or it was encrypted for another context or with another key of the same id.
+    /// The token was changed, or it was encrypted for another context or with another key that has the same id.
     #[error("the token cannot be decrypted")]
     Broken,
 }
@@ -59,18 +59,18 @@ impl EncryptionKeys {
     pub fn parse(text: &str) -> Result<Self, String> {
         let mut keys: Vec<EncryptionKey> = Vec::new();
         for (entry, number) in text.split(',').zip(1..) {
-            let key = EncryptionKey::parse(entry.trim()).map_err(|wrong| format!("key {number} {wrong}"))?;
+            let key = EncryptionKey::parse(entry.trim()).map_err(|error| format!("key {number} {error}"))?;
             if keys.iter().any(|known| known.id == key.id) {
                 return Err(format!("key {number} has the same id as an earlier key"));
             }
             keys.push(key);
         }
         let mut keys = keys.into_iter();
-        let first = keys.next().ok_or("there is no key")?;
+        let first = keys.next().ok_or("no key is given")?;
         Ok(Self { first, older: keys.collect() })
     }
 
-    /// Encrypts `secret` with the first key. `context` says whose secret it is and what it is for. The nonce must be
+    /// Encrypts `secret` with the first key. `context` names the owner and the purpose of the secret. The nonce must be
     /// random and must never be reused.
     pub fn encrypt(
         &self,
@@ -103,7 +103,7 @@ impl EncryptionKeys {
     }
 }
 
-/// The associated data of a ciphertext. An id contains no newline, so different pairs never give the same data.
+/// The associated data of a ciphertext. An id contains no newline, so different pairs never produce the same data.
 fn associated_data(key_id: &str, context: &str) -> String {
     format!("{key_id}\n{context}")
 }
@@ -219,7 +219,7 @@ mod tests {
     }
 
     #[test]
-    fn after_a_rotation_the_new_key_encrypts_and_the_old_one_still_decrypts() {
+    fn a_rotation_encrypts_with_the_new_key_and_still_decrypts_with_the_old_one() {
         let rotated = keys(&[("b", 2), ("a", 1)]);
         assert_eq!(rotated.decrypt(&encrypted(), "acme/x").unwrap().expose(), "token");
         assert_eq!(rotated.encrypt(&Secret::new("token"), "acme/x", [8; 24]).unwrap().key, "b");
@@ -229,7 +229,7 @@ mod tests {
     fn a_configuration_error_names_the_key_without_showing_it() {
         let good = "0123456789abcdef".repeat(2);
         let short = &good[1..];
-        for (text, wrong) in [
+        for (text, expected) in [
             (String::new(), "key 1 is not in the form id:key"),
             (good.clone(), "key 1 is not in the form id:key"),
             (format!("a:{good},"), "key 2 is not in the form id:key"),
@@ -242,14 +242,14 @@ mod tests {
             (format!("a:{good},a:{good}"), "key 2 has the same id as an earlier key"),
         ] {
             let message = EncryptionKeys::parse(&text).unwrap_err();
-            assert!(message.starts_with(wrong), "{message}");
+            assert!(message.starts_with(expected), "{message}");
             assert!(!message.contains(&good[..8]), "{message}");
         }
         assert!(EncryptionKeys::parse(&format!(" a:{good} , b-2_C:{good}\n")).is_ok());
     }
 
     #[test]
-    fn debug_output_shows_no_keys_and_tokens() {
+    fn debug_output_shows_no_keys_or_tokens() {
         assert_eq!(format!("{:?}", keys(&[("a", 1), ("b", 2)])), "EncryptionKeys { first: a, older: [b] }");
         assert_eq!(format!("{:?}", encrypted()), r#"EncryptedToken { key: "a", .. }"#);
     }

@@ -47,7 +47,7 @@ async fn new_key(
 fn assert_401(response: &Response, challenge: &str) {
     assert_eq!((response.status, response.string("/code")), (401, "unauthorized"));
     assert_eq!(response.header("www-authenticate"), challenge);
-    assert_eq!(response.header("ratelimit"), "", "no quota is shown without an organization");
+    assert_eq!(response.header("ratelimit"), "", "the response shows no quota without an organization");
     assert!(!response.string("/request_id").is_empty());
 }
 
@@ -96,7 +96,7 @@ async fn every_route_requires_a_valid_credential() {
         assert_401(&twice.send().await, BAD_CREDENTIAL);
         assert!(
             api.dynamodb.take_calls().is_empty(),
-            "malformed credentials are refused without a call to DynamoDB"
+            "malformed credentials are rejected without a call to DynamoDB"
         );
         for key in [&unknown, &unknown_organization, &forged] {
             let request = api
@@ -106,7 +106,11 @@ async fn every_route_requires_a_valid_credential() {
         }
     }
     let used = api.request(Method::GET, "/api/v1/organization").key(GLOBEX, Mode::Live).send().await;
-    assert_eq!(used.number("/usage/requests_today"), 1, "requests with invalid credentials do not count");
+    assert_eq!(
+        used.number("/usage/requests_today"),
+        1,
+        "requests with invalid credentials do not count towards the quota"
+    );
 }
 
 #[tokio::test]
@@ -142,8 +146,7 @@ async fn every_route_requires_its_scope() {
     }
 }
 
-/// A resource of another tenant, that is another organization or the other mode, gets the same response as a missing
-/// one.
+/// A resource of another tenant (another organization or the other mode) gets the same response as a missing resource.
 #[tokio::test]
 async fn another_tenants_id_gets_the_same_404_as_a_missing_one() {
     let api = TestApi::new().await;
@@ -186,7 +189,7 @@ async fn another_tenants_id_gets_the_same_404_as_a_missing_one() {
         }
     }
     assert!(routes_with_ids >= 20);
-    assert_eq!(read_all().await, before, "nothing was changed");
+    assert_eq!(read_all().await, before, "the requests changed nothing");
 
     let own = json!({ "name": "Joe", "email": "joe@example.com" });
     let own = api.request(Method::POST, "/api/v1/candidates").key(GLOBEX, Mode::Live).json(&own).send();
@@ -228,7 +231,11 @@ async fn another_tenants_id_gets_the_same_404_as_a_missing_one() {
     ] {
         let path = format!("/api/v1/{list}");
         let actual = api.get(&path).await.expect(200).body["data"].as_array().map_or(0, Vec::len);
-        assert_eq!(actual, usize::from(list != "channels/x/posts"), "{list}: Acme has an entry to hide");
+        assert_eq!(
+            actual,
+            usize::from(list != "channels/x/posts"),
+            "{list}: Acme has an entry that must be hidden"
+        );
         let listed = api.request(Method::GET, &path).key(GLOBEX, Mode::Live).send().await.expect(200);
         assert_eq!(listed.body["data"], json!([]), "{list}");
     }
@@ -262,7 +269,7 @@ async fn malformed_ids_are_not_found() {
 }
 
 #[tokio::test]
-async fn a_key_is_refused_from_the_second_it_expires() {
+async fn a_key_is_rejected_as_soon_as_it_expires() {
     let api = TestApi::new().await;
     let acme = tenant(ACME, Mode::Live);
     let key = new_key(&api, acme, 50, Scopes::all(), Some("2026-11-20T10:00:00Z".parse().unwrap())).await;
@@ -335,7 +342,7 @@ async fn an_unknown_path_gets_404_and_a_wrong_method_405() {
     }
 }
 
-/// Every route rejects an unknown parameter, so that typos are noticed. A missing resource is still a 404.
+/// Unknown parameters are rejected so that clients notice typos. A missing resource still gets a 404.
 #[tokio::test]
 async fn every_route_rejects_an_unknown_query_parameter() {
     let api = TestApi::new().await;
@@ -356,5 +363,5 @@ async fn every_route_rejects_an_unknown_query_parameter() {
         }
     }
     let actual = api.get(&format!("/api/v1/roles/{}", fixtures.role)).await.expect(200);
-    assert_eq!(actual.string("/status"), "open", "nothing was done");
+    assert_eq!(actual.string("/status"), "open", "the request changed nothing");
 }

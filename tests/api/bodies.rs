@@ -62,7 +62,7 @@ async fn json_of_the_wrong_type_gets_422() {
         ),
         (r#"{"title":"x","salary_min":0.5}"#, "salary_min must be a whole number from 0 to 100000000"),
         (r#"{"title":"\ud800"}"#, "title must be a string"),
-        (r#"{"title":"a","title":"b"}"#, "title must be given once"),
+        (r#"{"title":"a","title":"b"}"#, "title must be given only once"),
         (r#"{"title":"x","":1}"#, " is not a known field"),
         (r#"{"title":"x","__proto__":{}}"#, "__proto__ is not a known field"),
     ] {
@@ -156,10 +156,10 @@ async fn an_authorization_header_of_ten_kilobytes_is_accepted() {
     assert_eq!(response.status, 401, "the gateway accepts the header, and the credential is malformed");
 }
 
-/// A request that is too large for the gateway never reaches a function. The OpenAPI document describes its response
-/// too.
+/// A request that is too large for the gateway never reaches a function. The OpenAPI document also describes the
+/// gateway's responses.
 #[tokio::test]
-async fn responses_of_the_gateway_itself_are_documented() {
+async fn error_responses_of_the_gateway_are_documented() {
     let api = TestApi::new().await;
     let (header, body) = ("a".repeat(10_240), Bytes::from(vec![b'x'; MAX_BODY + 1]));
     for operation in operations() {

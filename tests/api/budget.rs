@@ -1,4 +1,4 @@
-//! The cost of a request: calls to DynamoDB, and items read.
+//! The cost of a request: DynamoDB calls and items read.
 
 use http::Method;
 use rolecall_local::functions::{Tables, tables};
@@ -8,7 +8,7 @@ use shared::model::{Role, RoleContent, SalaryRange, Text};
 use tests::interceptor::RecordedCall;
 use tests::{Fixtures, TestApi};
 
-/// The number of calls that a successful request to each route may make.
+/// The number of DynamoDB calls that a successful request to each route makes.
 const BUDGET: &[(&str, usize)] = &[
     ("DELETE /api/v1/roles/{id}", 4),
     ("GET /api/v1/candidates", 2),
@@ -76,7 +76,7 @@ async fn fixtures_for(api: &TestApi, key: &str) -> Fixtures {
     fixtures
 }
 
-/// A body with which a request to the route succeeds.
+/// Returns a valid request body for the route.
 fn body(key: &str, fixtures: &Fixtures, draft: u64, open: u64) -> Value {
     match key {
         "POST /api/v1/quick_post" => json!({ "role": { "title": format!("unique {open}") } }),
@@ -169,7 +169,7 @@ async fn a_rejected_request_costs_only_the_gate_call() {
     }
 }
 
-/// Returns the capacity units and the number of the queries behind a page, and the page.
+/// Returns the capacity units and the number of queries of a page, and the page.
 async fn cost(api: &TestApi, path: &str) -> (f64, usize, Value) {
     api.dynamodb.take_calls();
     let page = api.get(path).await.expect(200);
@@ -182,7 +182,7 @@ async fn cost(api: &TestApi, path: &str) -> (f64, usize, Value) {
 }
 
 #[tokio::test]
-async fn every_page_costs_the_same_with_ten_roles_and_ten_thousand() {
+async fn every_page_costs_the_same_with_ten_and_ten_thousand_roles() {
     let api = TestApi::new().await;
     let roles = async |from: u64, to: u64| {
         let role = |number: u64| {

@@ -1,4 +1,4 @@
-//! Candidates: fields, moves along the pipeline, applications, history, lists, and concurrent requests.
+//! Candidates: fields, pipeline stages, applications, history, lists, and concurrent requests.
 
 use std::collections::BTreeMap;
 
@@ -153,7 +153,7 @@ async fn every_validation_error_is_reported_at_once() {
         "name can't be blank",
         "email must be an e-mail address, such as jane@example.com",
         "phone must be a phone number with its country code, such as +14155552671",
-        "resume_url must be an address that begins with http:// or https://",
+        "resume_url must be a URL that begins with http:// or https://",
         "role_id must be a whole number from 1 to 9007199254740991",
         "id is not a known field",
         "stage is not a known field",
@@ -187,13 +187,13 @@ async fn length_limits_count_characters() {
 }
 
 /// Returns an e-mail address of `length` characters.
-fn address(length: usize) -> String {
+fn email_of_length(length: usize) -> String {
     let domain = format!("{}.{}.{}.com", "b".repeat(63), "c".repeat(63), "d".repeat(length - 197));
     format!("{}@{domain}", "a".repeat(64))
 }
 
 #[tokio::test]
-async fn an_email_address_is_stored_as_given_and_unique_in_any_case() {
+async fn an_email_address_is_stored_as_given_and_unique_regardless_of_case() {
     let api = TestApi::new().await;
     for (input, other) in [
         ("jane@example.com".to_owned(), "JANE@Example.com".to_owned()),
@@ -201,7 +201,7 @@ async fn an_email_address_is_stored_as_given_and_unique_in_any_case() {
         ("o'brien_x-y.z@example.co.uk".to_owned(), "O'BRIEN_x-y.z@example.co.uk".to_owned()),
         ("Jörg@Müller.de".to_owned(), "JÖRG@MÜLLER.DE".to_owned()),
         ("用户@例子.公司".to_owned(), "用户@例子.公司".to_owned()),
-        (address(254), address(254).to_uppercase()),
+        (email_of_length(254), email_of_length(254).to_uppercase()),
     ] {
         let created = api.post(CANDIDATES, json!({ "name": "x", "email": input })).await.expect(201);
         assert_eq!(created.string("/email"), input);
@@ -209,8 +209,8 @@ async fn an_email_address_is_stored_as_given_and_unique_in_any_case() {
             assert_rejected(&api, json!({ "name": "x", "email": again }), &[IN_USE]).await;
         }
     }
-    assert_eq!(address(255).chars().count(), 255);
-    let too_long = json!({ "name": "x", "email": address(255) });
+    assert_eq!(email_of_length(255).chars().count(), 255);
+    let too_long = json!({ "name": "x", "email": email_of_length(255) });
     assert_rejected(&api, too_long, &["email must be at most 254 characters"]).await;
     for bad in [
         "jane@",
@@ -220,8 +220,8 @@ async fn an_email_address_is_stored_as_given_and_unique_in_any_case() {
         "Jane <jane@example.com>",
         "a@b.io, c@d.io",
     ] {
-        let no_address = "email must be an e-mail address, such as jane@example.com";
-        assert_rejected(&api, json!({ "name": "x", "email": bad }), &[no_address]).await;
+        let invalid_email = "email must be an e-mail address, such as jane@example.com";
+        assert_rejected(&api, json!({ "name": "x", "email": bad }), &[invalid_email]).await;
     }
     for email in [json!(null), json!(""), json!(" \t")] {
         assert_rejected(&api, json!({ "name": "x", "email": email }), &["email can't be blank"]).await;
@@ -283,8 +283,7 @@ async fn a_resume_url_must_be_http_or_https() {
     ] {
         let mut body = person("jane");
         body["resume_url"] = json!(bad);
-        assert_rejected(&api, body, &["resume_url must be an address that begins with http:// or https://"])
-            .await;
+        assert_rejected(&api, body, &["resume_url must be a URL that begins with http:// or https://"]).await;
     }
 }
 
@@ -301,7 +300,7 @@ async fn an_application_requires_an_open_role_of_the_same_tenant() {
         wrong.push((foreign, "role_id must be the id of a role".to_owned()));
     }
     for (status, steps) in ROLE_STATUSES.into_iter().filter(|(status, _)| *status != "open") {
-        let message = format!("role_id must be the id of an open role, and this one is {status}");
+        let message = format!("role_id must be the id of an open role, but this one is {status}");
         wrong.push((role_after(&api, steps).await, message));
     }
     for (role, message) in wrong {
@@ -431,7 +430,7 @@ async fn changing_an_email_address_frees_the_old_one() {
     assert_eq!(
         change(joe, "jane@example.com").await.expect(422).messages(),
         [IN_USE],
-        "the address is still in use by jane"
+        "jane still uses the address"
     );
     change(jane, "jane@elsewhere.com").await.expect(200);
     assert_rejected(&api, json!({ "name": "x", "email": "JANE@elsewhere.com" }), &[IN_USE]).await;
@@ -479,7 +478,7 @@ async fn a_patch_accepts_the_etag_of_the_candidate_and_of_its_details() {
 
 /// Tries every action in every stage and compares the result with the rules.
 #[tokio::test]
-async fn every_stage_allows_exactly_its_actions() {
+async fn every_stage_allows_only_the_documented_actions() {
     let api = TestApi::new().await;
     let role = open_role(&api).await;
     let mut actions: Vec<_> = STAGES.map(|stage| ("advance", json!({ "stage": stage }), stage)).to_vec();
@@ -526,7 +525,7 @@ async fn every_stage_allows_exactly_its_actions() {
                 let response = response.expect(422);
                 assert_eq!(response.string("/code"), "invalid_transition");
                 assert_eq!(response.messages(), [format!("stage cannot go from {from} to {to}")]);
-                assert_eq!(after.body, before.body, "{from} {action}: nothing has changed");
+                assert_eq!(after.body, before.body, "{from} {action}: a rejected action changes nothing");
             }
             let old_stage = if reached.is_some_and(|reached| reached != from) { from } else { "" };
             if !old_stage.is_empty() {
@@ -685,7 +684,7 @@ async fn a_candidate_applies_once_per_role_even_when_hired_or_rejected() {
 
 /// Existence is checked before validation.
 #[tokio::test]
-async fn a_missing_candidate_is_404_before_any_validation() {
+async fn a_missing_candidate_gets_404_before_any_validation() {
     let api = TestApi::new().await;
     let own = candidate(&api, "jane").await;
     let post = |path: &str| api.request(Method::POST, path).key(GLOBEX, Mode::Live);
@@ -730,8 +729,8 @@ async fn a_missing_candidate_is_404_before_any_validation() {
     );
 }
 
-/// Creates candidates in all stages who have applied for none, one or both of two roles. Returns the roles, and for
-/// each filter the candidates that its list must have.
+/// Creates candidates in all stages who have applied for none, one or both of two roles. Returns the roles and, for
+/// each filter, the candidates that the list must contain.
 async fn create_candidates_in_all_stages(api: &TestApi) -> (Vec<u64>, BTreeMap<String, Vec<u64>>) {
     let roles = vec![open_role(api).await, open_role(api).await];
     let ends = [("rejected", "reject"), ("hired", "hire")];
@@ -741,7 +740,7 @@ async fn create_candidates_in_all_stages(api: &TestApi) -> (Vec<u64>, BTreeMap<S
         let stage = STAGES.into_iter().chain(ends.map(|(stage, _)| stage)).nth(n % 6).unwrap();
         let applied: Vec<_> =
             roles.iter().enumerate().filter(|(place, _)| (n / 6) & (1 << place) > 0).collect();
-        // The first role's applications come before the move, the second role's after it.
+        // Applications for the first role come before the move, applications for the second role after it.
         for (place, role) in &applied {
             if *place == 0 {
                 apply(api, id, **role).await.expect(201);
@@ -823,7 +822,7 @@ async fn lists_can_be_filtered_by_role_stage_or_both() {
         ("role_id=0", &[role_id]),
         ("role_id=", &[role_id]),
         ("role_id=-1", &[role_id]),
-        ("stage=applied&stage=offer", &["stage must be given once"]),
+        ("stage=applied&stage=offer", &["stage must be given only once"]),
         ("role=1&limit=0", &["limit must be a whole number from 1 to 100", "role is not a known field"]),
     ] {
         assert_eq!(
@@ -834,7 +833,7 @@ async fn lists_can_be_filtered_by_role_stage_or_both() {
     }
 }
 
-/// Sends every POST for one candidate in turn, and then all of them again with the same keys.
+/// Sends each POST for one candidate once, and then all of them again with the same idempotency keys.
 #[tokio::test]
 async fn every_post_takes_effect_once_per_idempotency_key() {
     let api = TestApi::new().await;
@@ -887,17 +886,17 @@ async fn concurrent_creations_with_one_key_create_one_candidate() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
-async fn of_fifty_concurrent_creations_with_one_address_one_succeeds() {
+async fn only_one_of_50_concurrent_creations_with_one_email_address_succeeds() {
     let api = TestApi::new().await;
     let role = open_role(&api).await;
-    let spelled = |n: usize| {
+    let with_mixed_case = |n: usize| {
         let flip = |(place, c): (usize, char)| {
             if n >> (place % 6) & 1 > 0 { c.to_uppercase().to_string() } else { c.to_string() }
         };
         "jane.doe+x@example.com".chars().enumerate().map(flip).collect::<String>()
     };
     let bodies =
-        (0..50).map(|n| json!({ "name": format!("Jane {n}"), "email": spelled(n), "role_id": role }));
+        (0..50).map(|n| json!({ "name": format!("Jane {n}"), "email": with_mixed_case(n), "role_id": role }));
     let responses = join_all(bodies.map(|body| api.post(CANDIDATES, body))).await;
     let (created, refused): (Vec<_>, Vec<_>) = responses.iter().partition(|response| response.status == 201);
     assert_eq!((created.len(), refused.len()), (1, 49));
@@ -909,12 +908,12 @@ async fn of_fifty_concurrent_creations_with_one_address_one_succeeds() {
     assert_eq!(list_ids(&api, &format!("role_id={role}")).await, [id]);
     for (demo, mode) in [(ACME, Mode::Test), (GLOBEX, Mode::Live), (GLOBEX, Mode::Test)] {
         let request = api.request(Method::POST, CANDIDATES).key(demo, mode);
-        request.json(&json!({ "name": "Jane", "email": spelled(0) })).send().await.expect(201);
+        request.json(&json!({ "name": "Jane", "email": with_mixed_case(0) })).send().await.expect(201);
     }
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
-async fn concurrent_address_changes_leave_each_address_with_one_owner() {
+async fn concurrent_email_changes_give_no_address_to_two_candidates() {
     let api = TestApi::new().await;
     let change =
         async |id: u64, email: String| api.patch(&candidate_path(id), json!({ "email": email })).await;
@@ -926,7 +925,7 @@ async fn concurrent_address_changes_leave_each_address_with_one_owner() {
         assert_eq!(
             [first.expect(422).messages(), second.expect(422).messages()],
             [[IN_USE], [IN_USE]],
-            "a swap of addresses"
+            "two candidates cannot swap their e-mail addresses"
         );
         let (first, second) = join(change(one, c.clone()), change(two, a.clone())).await;
         first.expect(200);
@@ -940,9 +939,9 @@ async fn concurrent_address_changes_leave_each_address_with_one_owner() {
     }
 }
 
-/// A later request finds that the address is in use, but by the candidate itself.
+/// A later request finds the e-mail address already in use by the same candidate.
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
-async fn concurrent_identical_address_changes_all_succeed() {
+async fn concurrent_identical_email_changes_all_succeed() {
     let api = TestApi::new().await;
     for round in 0..20 {
         let id = candidate(&api, &format!("jane{round}")).await;
@@ -956,7 +955,7 @@ async fn concurrent_identical_address_changes_all_succeed() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
-async fn concurrent_moves_are_serialized() {
+async fn concurrent_stage_changes_are_serialized() {
     let api = TestApi::new().await;
     let role = open_role(&api).await;
     for round in 0..20 {
@@ -991,7 +990,7 @@ async fn concurrent_moves_are_serialized() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
-async fn an_application_racing_with_closing_the_role_comes_first_or_is_rejected() {
+async fn an_application_concurrent_with_closing_the_role_is_stored_first_or_rejected() {
     let api = TestApi::new().await;
     for round in 0..20 {
         let role = open_role(&api).await;
@@ -1010,7 +1009,7 @@ async fn an_application_racing_with_closing_the_role_comes_first_or_is_rejected(
                 let refused = response.expect(422);
                 assert_eq!(
                     refused.messages(),
-                    ["role_id must be the id of an open role, and this one is closed"]
+                    ["role_id must be the id of an open role, but this one is closed"]
                 );
             }
         }

@@ -1,4 +1,4 @@
-//! The cost of candidates with many records and many applications, and the consistency of their lists.
+//! The cost of requests with many candidates and many applications, and the consistency of the candidate lists.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -17,7 +17,7 @@ use tests::interceptor::{Fault, RecordedCall};
 use tests::{ACME, Response, TestApi, tenant};
 
 const CANDIDATES: &str = "/api/v1/candidates";
-/// The largest number of applications of one candidate.
+/// The maximum number of applications of one candidate.
 const MAX_APPLICATIONS: u64 = 200;
 
 fn id(number: u64) -> Id {
@@ -28,7 +28,7 @@ fn transaction() -> Transaction {
     Transaction::new(tenant(ACME, Mode::Live))
 }
 
-/// Writes open roles with the ids from 1 to `count`.
+/// Stores open roles with the ids from 1 to `count`.
 async fn write_roles(api: &TestApi, count: u64) {
     let now = api.environment.clock.now();
     let role = |number| {
@@ -62,7 +62,7 @@ async fn advance(api: &TestApi, candidate: u64, stage: &str) {
     step(api, candidate, "advance", json!({ "stage": stage })).await.expect(200);
 }
 
-/// Creates a candidate who has applied for the roles from 1 to 200.
+/// Creates a candidate who has applied for roles 1 to 200.
 async fn candidate_with_200_applications(api: &TestApi) -> u64 {
     write_roles(api, MAX_APPLICATIONS + 1).await;
     let jane = jane(api).await;
@@ -72,7 +72,7 @@ async fn candidate_with_200_applications(api: &TestApi) -> u64 {
     jane
 }
 
-/// Returns those of the roles from 1 to `count` whose list of `stage` is empty.
+/// Returns the roles from 1 to `count` that have no candidate in `stage`.
 async fn roles_without_candidate(api: &TestApi, stage: &str, count: u64) -> Vec<u64> {
     let without_candidate = async |role: u64| {
         let page = api.get(&format!("{CANDIDATES}?role_id={role}&stage={stage}")).await.expect(200);
@@ -81,7 +81,7 @@ async fn roles_without_candidate(api: &TestApi, stage: &str, count: u64) -> Vec<
     stream::iter(1..=count).map(without_candidate).buffered(4).filter_map(async |role| role).collect().await
 }
 
-/// Asserts that the candidate is in every role's list of `stage` and in none of the lists of `others`.
+/// Asserts that every role lists the candidate in `stage` and in none of `others`.
 async fn assert_listed(api: &TestApi, stage: &str, others: &[&str]) {
     assert_eq!(roles_without_candidate(api, stage, MAX_APPLICATIONS).await, [] as [u64; 0], "{stage}");
     let all: Vec<_> = (1..=MAX_APPLICATIONS).collect();
@@ -99,7 +99,7 @@ async fn tasks(api: &TestApi) -> Vec<Task> {
     api.store().list_due_tasks(end, 100, None).await.unwrap().items
 }
 
-/// Lets this many transactions succeed; all later ones fail.
+/// Lets this many transactions succeed and all later ones fail.
 fn fail_after(api: &TestApi, transactions: usize) {
     let seen = Arc::new(AtomicUsize::new(0));
     api.dynamodb.inject_faults(move |operation, _| {
@@ -109,13 +109,13 @@ fn fail_after(api: &TestApi, transactions: usize) {
 }
 
 #[tokio::test]
-async fn a_candidate_with_200_applications_moves_with_all_of_them() {
+async fn moving_a_candidate_updates_all_200_applications() {
     let api = TestApi::new().await;
     let jane = candidate_with_200_applications(&api).await;
     let refused = apply(&api, jane, MAX_APPLICATIONS + 1).await.expect(422);
     assert_eq!(
         refused.messages(),
-        ["role_id can't be applied for: the candidate already has 200 applications, which is the maximum"]
+        ["role_id can't be added, because the candidate already has the maximum of 200 applications"]
     );
     api.dynamodb.take_calls();
     let page = api.get(&format!("{CANDIDATES}/{jane}")).await.expect(200);
@@ -140,13 +140,13 @@ async fn a_candidate_with_200_applications_moves_with_all_of_them() {
         assert_listed(&api, stage, &[before]).await;
         before = stage;
     }
-    assert_eq!(tasks(&api).await, [], "no task is left");
+    assert_eq!(tasks(&api).await, [], "no task remains");
     let page = api.get(&format!("{CANDIDATES}/{jane}")).await.expect(200);
     assert!(page.body["applications"].as_array().unwrap().iter().all(|a| a["status"] == "hired"));
 }
 
 #[tokio::test]
-async fn up_to_ninety_applications_move_in_one_transaction() {
+async fn up_to_90_applications_are_updated_in_one_transaction() {
     let api = TestApi::new().await;
     write_roles(&api, 90).await;
     let jane = jane(&api).await;
@@ -166,10 +166,9 @@ async fn up_to_ninety_applications_move_in_one_transaction() {
     assert_eq!(tasks(&api).await, []);
 }
 
-/// A move is atomic. The list updates that do not fit into its transaction become a task, which survives a job that
-/// fails.
+/// A move is atomic. List updates that do not fit into its transaction become a task, which remains if the job fails.
 #[tokio::test]
-async fn a_task_updates_the_lists_that_the_transaction_cannot() {
+async fn a_task_updates_the_lists_that_do_not_fit_into_the_transaction() {
     let api = TestApi::new().await;
     let jane = candidate_with_200_applications(&api).await;
     let path = format!("{CANDIDATES}/{jane}");
@@ -199,13 +198,13 @@ async fn a_task_updates_the_lists_that_the_transaction_cannot() {
     fail_after(&api, 0);
     assert_eq!(step(&api, jane, "reject", json!({})).await.status, 503);
     api.dynamodb.inject_faults(|_, _| None);
-    assert_eq!(api.get(&path).await.expect(200).string("/stage"), before, "the move was not made");
+    assert_eq!(api.get(&path).await.expect(200).string("/stage"), before, "the candidate was not moved");
     assert_eq!(tasks(&api).await, []);
 }
 
-/// Makes two moves whose list updates are interrupted, then changes the candidate, and lets the job fail once.
+/// Interrupts the list updates of two moves, changes the candidate, and lets the job fail once.
 #[tokio::test]
-async fn after_interrupted_moves_the_lists_show_the_last_one() {
+async fn the_lists_show_the_last_move_after_interrupted_moves() {
     let api = TestApi::new().await;
     let jane = candidate_with_200_applications(&api).await;
     for stage in ["screening", "offer"] {
@@ -250,7 +249,7 @@ async fn concurrent_moves_with_200_applications_leave_correct_lists() {
     }
 }
 
-/// Returns the capacity units of a page, and the page. Asserts that every item that is read is returned.
+/// Returns the capacity units of a page, and the page. Asserts that the page returns every item that it reads.
 async fn cost(api: &TestApi, path: &str) -> (f64, Response) {
     api.dynamodb.take_calls();
     let page = api.get(path).await.expect(200);
@@ -272,7 +271,7 @@ async fn cost(api: &TestApi, path: &str) -> (f64, Response) {
     (calls.iter().skip(1).map(RecordedCall::units).sum(), page)
 }
 
-/// Writes candidates `from` to `to` in five stages. Every second group of five has applications for role 1.
+/// Stores candidates `from` to `to` in five stages. Every second group of five has applications for role 1.
 async fn write_candidates(api: &TestApi, from: u64, to: u64) {
     const STAGES: [Stage; 5] =
         [Stage::Applied, Stage::Screening, Stage::Interview, Stage::Offer, Stage::Rejected];
@@ -291,7 +290,7 @@ async fn write_candidates(api: &TestApi, from: u64, to: u64) {
             stage => record.advance(stage, now).unwrap(),
         }
     };
-    // Only one candidate of a transaction may apply, because every application updates the role's counter.
+    // Only one candidate per transaction may apply, because every application updates the role's counter.
     let insert = async |number: u64| {
         let number = number / 5 * 10 + number % 5;
         let application = id(2_000_000_000_000_000 + number);
@@ -308,7 +307,7 @@ async fn write_candidates(api: &TestApi, from: u64, to: u64) {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
-async fn every_page_costs_the_same_with_ten_candidates_and_ten_thousand() {
+async fn every_page_costs_the_same_with_ten_and_ten_thousand_candidates() {
     let api = TestApi::new().await;
     write_roles(&api, 1).await;
     let count = 10_000;

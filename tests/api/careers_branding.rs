@@ -1,4 +1,4 @@
-//! Settings, Career page: an organization's branding on its career pages.
+//! The career page settings: an organization's branding on its career pages.
 
 use shared::model::Name;
 use tests::browser::{Browser, input};
@@ -31,14 +31,14 @@ fn form_values(page: &Response) -> [String; 4] {
     [input(page, "name"), introduction.to_owned(), input(page, "accent"), input(page, "logo_url")]
 }
 
-async fn desk(api: &TestApi, demo: usize) -> Browser<'_> {
+async fn owner_browser(api: &TestApi, demo: usize) -> Browser<'_> {
     Browser::with_session(api, demo, &owner(api, demo).await).await
 }
 
 #[tokio::test]
 async fn saved_branding_appears_in_the_form_and_on_the_pages_of_the_same_mode() {
     let api = TestApi::new().await;
-    let (browser, visitor) = (desk(&api, ACME).await, Browser::new(&api));
+    let (browser, visitor) = (owner_browser(&api, ACME).await, Browser::new(&api));
     let job = Job::new(&api, "Analyst").await;
     let form = browser.get(PATH).await.expect(200);
     assert_eq!(form_values(&form), ["Acme", "", "", ""].map(str::to_owned));
@@ -81,12 +81,12 @@ async fn saved_branding_appears_in_the_form_and_on_the_pages_of_the_same_mode() 
     assert!(form.text.contains("/careers/acme-test\""));
     browser.post(PATH, &with("name", "Acme on trial")).await.expect(303);
     assert!(visitor.get("/careers/acme-test").await.text.contains("Openings at Acme on trial"));
-    desk(&api, GLOBEX).await.post(PATH, &with("name", "Globex Ltd")).await.expect(303);
+    owner_browser(&api, GLOBEX).await.post(PATH, &with("name", "Globex Ltd")).await.expect(303);
     assert!(visitor.get("/careers/globex").await.text.contains("Openings at Globex Ltd"));
     assert!(visitor.get("/careers/acme").await.text.contains("Openings at Acme Rockets"));
 
-    // Everything except the name can be removed again.
-    let browser = desk(&api, ACME).await;
+    // All fields except the name can be cleared.
+    let browser = owner_browser(&api, ACME).await;
     let bare = [("name", "Acme"), ("introduction", " "), ("accent", ""), ("logo_url", "")];
     browser.post(PATH, &bare).await.expect(303);
     assert!(!visitor.get("/careers/acme").await.text.contains("<style>"));
@@ -96,7 +96,7 @@ async fn saved_branding_appears_in_the_form_and_on_the_pages_of_the_same_mode() 
 #[tokio::test]
 async fn problems_are_shown_beside_their_fields_and_typed_values_are_kept() {
     let api = TestApi::new().await;
-    let (browser, visitor) = (desk(&api, ACME).await, Browser::new(&api));
+    let (browser, visitor) = (owner_browser(&api, ACME).await, Browser::new(&api));
     browser.post(PATH, &VALID).await.expect(303);
     let before = visitor.get("/careers/acme").await.text;
     let (long_name, long_words) = ("x".repeat(201), "x".repeat(601));
@@ -108,7 +108,7 @@ async fn problems_are_shown_beside_their_fields_and_typed_values_are_kept() {
         (
             "accent",
             "#ffcc00",
-            "The colour must be darker: its contrast with white is 1.5, and text needs 4.5.",
+            "The colour must be darker: its contrast with white is 1.5, but text needs at least 4.5.",
         ),
         ("accent", "blue", "The colour must be a colour such as #2450d3."),
         ("accent", "#2450d3;}*{x:url(//evil.example)", "The colour must be a colour such as #2450d3."),
@@ -116,7 +116,7 @@ async fn problems_are_shown_beside_their_fields_and_typed_values_are_kept() {
         ("logo_url", "javascript:alert(1)", "The logo URL must start with https://."),
         ("logo_url", "data:image/svg+xml,<svg/>", "The logo URL must start with https://."),
         ("logo_url", "//example.com/logo.png", "The logo URL must start with https://."),
-        ("logo_url", "https://", "The logo URL must be an address that begins with http:// or https://."),
+        ("logo_url", "https://", "The logo URL must be a URL that begins with http:// or https://."),
         ("logo_url", &long_logo, "The logo URL must be at most 2000 characters."),
         (
             "name",
@@ -137,7 +137,7 @@ async fn problems_are_shown_beside_their_fields_and_typed_values_are_kept() {
     let page = browser.post(PATH, &all).await.expect(422);
     assert_eq!(page.text.matches("<p class=\"problem\"").count(), 4, "all at once");
     assert_eq!(visitor.get("/careers/acme").await.text, before);
-    // Values at their limits: line breaks become spaces, and 600 characters fit.
+    // Values of the maximum length: the line breaks become one space, so the introduction has 600 characters.
     let (name, words) = ("é".repeat(200), format!("{}\r\n\r\n{}", "é".repeat(299), "ü".repeat(300)));
     let fields = [
         ("name", &*name),
@@ -156,7 +156,7 @@ async fn problems_are_shown_beside_their_fields_and_typed_values_are_kept() {
 #[tokio::test]
 async fn saved_branding_cannot_inject_markup() {
     let api = TestApi::new().await;
-    let (browser, visitor) = (desk(&api, ACME).await, Browser::new(&api));
+    let (browser, visitor) = (owner_browser(&api, ACME).await, Browser::new(&api));
     let job = Job::new(&api, "Analyst").await;
     let payloads = std::fs::read_to_string(tests::project("tests/xss.txt")).unwrap();
     for payload in payloads.lines().filter(|line| !line.trim().is_empty()) {
@@ -174,7 +174,7 @@ async fn saved_branding_cannot_inject_markup() {
             assert!(!rest.contains("alert(1)") && !rest.contains("evil.example"), "{payload}: {rest}");
         }
     }
-    // A logo's URL cannot break out of its directive, even if it contains a policy's delimiters.
+    // A logo URL cannot break out of its CSP directive, even if it contains delimiters of the policy.
     for logo in [
         "https://example.com/\"onerror=\"alert(1)",
         "https://example.com/';script-src*",

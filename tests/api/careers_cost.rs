@@ -10,10 +10,10 @@ use tests::{ACME, BASE_URL, Response, TestApi, tenant};
 
 const COUNT: u64 = 5_000;
 const LIST: &str = "/careers/acme";
-/// The largest page: 100 KB.
+/// The maximum size of a page: 100 KB.
 const MAX_BYTES: usize = 100 * 1024;
 
-/// Writes entries of the list only, without their roles and postings.
+/// Stores list entries without their roles and postings.
 pub(crate) async fn insert_openings(api: &TestApi, openings: impl Iterator<Item = Opening>) {
     let openings: Vec<_> = openings.collect();
     let batch = async |openings: &[Opening]| {
@@ -32,17 +32,17 @@ fn at(number: u64) -> Timestamp {
 }
 
 /// Returns a realistic role and its posting.
-fn realistic(number: u64) -> (Role, Posting) {
-    let one = |of: &[&str], by: u64| of[usize::try_from(number / by).unwrap() % of.len()].to_owned();
-    let level = one(&["Senior", "Junior", "Lead", "Associate", "Principal", "Regional"], 1);
-    let work = one(&["Engineer", "Nurse", "Account Manager", "Warehouse Operator", "Designer"], 6);
-    let field = one(&["Payments", "Logistics", "Infrastructure", "Customer Success"], 30);
+fn realistic_vacancy(number: u64) -> (Role, Posting) {
+    let pick = |of: &[&str], by: u64| of[usize::try_from(number / by).unwrap() % of.len()].to_owned();
+    let level = pick(&["Senior", "Junior", "Lead", "Associate", "Principal", "Regional"], 1);
+    let work = pick(&["Engineer", "Nurse", "Account Manager", "Warehouse Operator", "Designer"], 6);
+    let field = pick(&["Payments", "Logistics", "Infrastructure", "Customer Success"], 30);
     let rare = if number == 77 { " and Falconer" } else { "" };
     let (mut role, mut posting) = published(number, &format!("{level} {work}, {field}{rare}"), at(number));
     let text = "We are looking for somebody who likes people and soup, and who can count both. ".repeat(12);
-    role.content.department = Text::parse(&one(&["Operations", "Product", "Sales & Marketing"], 4)).unwrap();
+    role.content.department = Text::parse(&pick(&["Operations", "Product", "Sales & Marketing"], 4)).unwrap();
     role.content.location =
-        Text::parse(&one(&["Berlin, Germany", "Austin, Texas", "São Paulo, Brazil", "Remote"], 7)).unwrap();
+        Text::parse(&pick(&["Berlin, Germany", "Austin, Texas", "São Paulo, Brazil", "Remote"], 7)).unwrap();
     role.content.remote_policy =
         [None, Some(RemotePolicy::Hybrid), Some(RemotePolicy::Onsite)][usize::try_from(number % 3).unwrap()];
     role.content.salary = SalaryRange::new(Salary::new(90_000), Salary::new(120_000)).unwrap();
@@ -61,7 +61,7 @@ struct Cost {
     bytes: usize,
 }
 
-async fn measured(api: &TestApi, path: &str) -> (Response, Cost) {
+async fn get_with_cost(api: &TestApi, path: &str) -> (Response, Cost) {
     api.dynamodb.take_calls();
     let page = read(api, path).await.expect(200);
     let calls = api.dynamodb.take_calls();
@@ -83,29 +83,30 @@ async fn measured(api: &TestApi, path: &str) -> (Response, Cost) {
     (page, cost)
 }
 
-/// Asserts that a page takes at most three calls and 100 KB, and shows everything that it reads.
-async fn cheap(api: &TestApi, path: &str) -> (Response, Cost) {
-    let (page, cost) = measured(api, path).await;
+/// Asserts that a page takes at most three calls and 100 KB, and returns every item that it reads.
+async fn get_within_limits(api: &TestApi, path: &str) -> (Response, Cost) {
+    let (page, cost) = get_with_cost(api, path).await;
     assert!(cost.operations.len() <= 3 && cost.bytes < MAX_BYTES, "{path}: {cost:?}");
-    // The embedded database also counts the item that did not fit into the megabyte.
-    let cut = cost.operations.len() as u64 - 1;
-    assert!((cost.returned..=cost.returned + cut).contains(&cost.scanned), "{path}: {cost:?}");
+    // The embedded database also counts the item that did not fit into 1 MB.
+    let extra_items = cost.operations.len() as u64 - 1;
+    assert!((cost.returned..=cost.returned + extra_items).contains(&cost.scanned), "{path}: {cost:?}");
     (page, cost)
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn with_five_thousand_openings_every_page_is_small_and_takes_at_most_three_calls() {
+async fn every_page_is_small_and_takes_at_most_three_calls_with_5000_openings() {
     let api = TestApi::new().await;
-    // Roles and postings exist for the feed's first page and every twentieth opening; the others only have list
-    // entries.
-    let all: Vec<_> = (0..COUNT).map(realistic).collect();
-    let in_full = |number: u64| number.is_multiple_of(20) || number > COUNT - 100;
-    let (full, bare): (Vec<_>, Vec<_>) = (0..).zip(all.clone()).partition(|(number, _)| in_full(*number));
+    // Roles and postings exist for the feed's first page and every twentieth opening. The other openings only have
+    // list entries.
+    let all: Vec<_> = (0..COUNT).map(realistic_vacancy).collect();
+    let has_role_and_posting = |number: u64| number.is_multiple_of(20) || number > COUNT - 100;
+    let (full, bare): (Vec<_>, Vec<_>) =
+        (0..).zip(all.clone()).partition(|(number, _)| has_role_and_posting(*number));
     insert(&api, ACME, &full.into_iter().map(|(_, vacancy)| vacancy).collect::<Vec<_>>()).await;
     insert_openings(&api, bare.iter().filter_map(|(_, (role, posting))| Opening::of(role, posting))).await;
-    let title = |number: u64| realistic(number).1.content.title.as_str().to_owned();
+    let title = |number: u64| realistic_vacancy(number).1.content.title.as_str().to_owned();
 
-    let (mut page, first) = cheap(&api, LIST).await;
+    let (mut page, first) = get_within_limits(&api, LIST).await;
     assert_eq!((first.operations, first.scanned), (vec!["GetItem".to_owned(), "Query".to_owned()], 50));
     assert_eq!(titles(&page), (COUNT - 50..COUNT).rev().map(title).collect::<Vec<_>>());
     // Later pages cost the same.
@@ -117,18 +118,18 @@ async fn with_five_thousand_openings_every_page_is_small_and_takes_at_most_three
             }
             _ => next(&page).unwrap(),
         };
-        let (another, cost) = cheap(&api, &path).await;
+        let (another, cost) = get_within_limits(&api, &path).await;
         assert_eq!((cost.operations.len(), cost.scanned, cards(&another).len()), (2, 50, 50), "{path}");
         assert!((cost.units - first.units).abs() <= 1.0, "{path}: {} and {}", cost.units, first.units);
         page = another;
     }
 
     let detail = format!("{LIST}/{}", all[2_500].1.slug);
-    let (page, cost) = cheap(&api, &detail).await;
+    let (page, cost) = get_within_limits(&api, &detail).await;
     assert_eq!(cost.operations, ["GetItem", "GetItem", "BatchGetItem"]);
     assert!(page.text.contains(&title(2_500).replace('&', "&#38;")));
 
-    for (query, least) in [
+    for (query, min_results) in [
         ("q=falconer", 1),
         ("q=engineer", 50),
         ("q=senior+nurse+payments", 20),
@@ -137,26 +138,26 @@ async fn with_five_thousand_openings_every_page_is_small_and_takes_at_most_three
         ("q=falconer&department=sales&location=berlin&remote_policy=onsite", 0),
         ("q=nobody+has+this", 0),
     ] {
-        let (page, cost) = cheap(&api, &format!("{LIST}?{query}")).await;
-        assert!(cards(&page).len() >= least, "{query}: {} found", cards(&page).len());
-        // 5,000 openings are some 1.7 MB; half a unit is 4 KB.
+        let (page, cost) = get_within_limits(&api, &format!("{LIST}?{query}")).await;
+        assert!(cards(&page).len() >= min_results, "{query}: {} found", cards(&page).len());
+        // 5,000 openings take about 1.7 MB, and half a capacity unit reads 4 KB.
         assert!(cost.units < 300.0, "{query} read {} openings: {} units", cost.scanned, cost.units);
-        if least == 0 {
+        if min_results == 0 {
             assert_eq!((cost.returned, next(&page)), (COUNT, None), "{query} read all openings: {cost:?}");
             assert!(page.text.contains("No openings match your search"), "{query}");
         }
     }
-    let (page, _) = cheap(&api, &format!("{LIST}?q=FALCONER")).await;
+    let (page, _) = get_within_limits(&api, &format!("{LIST}?q=FALCONER")).await;
     assert_eq!(titles(&page), [title(77)]);
 
-    // One call for the site, and one for each megabyte of openings.
-    let (index, cost) = measured(&api, &format!("{LIST}/sitemap.xml")).await;
+    // The index takes one call for the site and one for each megabyte of openings.
+    let (index, cost) = get_with_cost(&api, &format!("{LIST}/sitemap.xml")).await;
     assert_eq!(cost.operations, ["GetItem", "Query", "Query"], "{cost:?}");
     assert_eq!(cost.returned, COUNT);
     let mut listed = 0;
-    for (address, _) in sitemap(&index, "sitemapindex", "sitemap") {
-        let path = address.strip_prefix(BASE_URL).unwrap();
-        let (map, cost) = measured(&api, path).await;
+    for (url, _) in sitemap(&index, "sitemapindex", "sitemap") {
+        let path = url.strip_prefix(BASE_URL).unwrap();
+        let (map, cost) = get_with_cost(&api, path).await;
         let openings =
             sitemap(&map, "urlset", "url").iter().filter(|(url, _)| !url.ends_with("/acme")).count();
         assert_eq!(cost.operations, ["GetItem", "Query"], "{path}");
@@ -165,15 +166,15 @@ async fn with_five_thousand_openings_every_page_is_small_and_takes_at_most_three
     }
     assert_eq!(listed, 5_000);
 
-    let (feed, cost) = cheap(&api, &format!("{LIST}/jobs.json")).await;
+    let (feed, cost) = get_within_limits(&api, &format!("{LIST}/jobs.json")).await;
     let shown = feed.body["jobs"].as_array().unwrap().len();
     assert_eq!(cost.operations, ["GetItem", "Query", "BatchGetItem"]);
     assert_eq!(usize::try_from(cost.scanned).unwrap(), shown, "{cost:?}");
 }
 
-/// With the longest texts, 5,000 openings exceed what a search reads at once. The next page continues the search.
+/// One request cannot search 5,000 openings of the maximum length. The next page continues the search.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn with_the_longest_texts_a_search_continues_and_loses_nothing() {
+async fn a_search_of_maximum_length_openings_finds_every_result_across_pages() {
     let api = TestApi::new().await;
     let is_wanted = |number: u64| number.is_multiple_of(97) || number < 30;
     let title = |number: u64| {
@@ -191,7 +192,7 @@ async fn with_the_longest_texts_a_search_continues_and_loses_nothing() {
         Opening::of(&role, &posting).unwrap()
     };
     insert_openings(&api, (0..COUNT).map(longest)).await;
-    let (page, first) = cheap(&api, LIST).await;
+    let (page, first) = get_within_limits(&api, LIST).await;
     assert_eq!((first.operations.len(), first.scanned, cards(&page).len()), (2, 50, 50));
 
     for (query, expected) in [
@@ -202,7 +203,7 @@ async fn with_the_longest_texts_a_search_continues_and_loses_nothing() {
         let mut path = format!("{LIST}?{query}");
         let (mut found, mut pages, mut unfinished) = (Vec::new(), 0, 0);
         loop {
-            let (page, cost) = cheap(&api, &path).await;
+            let (page, cost) = get_within_limits(&api, &path).await;
             let shown = titles(&page);
             assert!(cost.scanned > 0 && cost.units < 300.0, "{path}: {cost:?}");
             pages += 1;

@@ -13,17 +13,17 @@ use crate::careers_cost::insert_openings;
 const FEED: &str = "/careers/acme/jobs.json";
 const MAP: &str = "/careers/acme/sitemap.xml";
 
-/// Returns the path of one of the service's absolute URLs.
+/// Returns the path of an absolute URL of the service.
 #[track_caller]
-fn path(address: &str) -> &str {
-    address.strip_prefix(BASE_URL).unwrap_or_else(|| panic!("{address} is another site's"))
+fn path(url: &str) -> &str {
+    url.strip_prefix(BASE_URL).unwrap_or_else(|| panic!("{url} is not a URL of the service"))
 }
 
 /// Returns every page of the feed.
 async fn feed(api: &TestApi) -> Vec<Response> {
     let mut pages = vec![read(api, FEED).await.expect(200)];
     while let Some(next) = pages.last().and_then(|page| page.body["next_url"].as_str()) {
-        assert!(pages.len() < 50, "no end: {next}");
+        assert!(pages.len() < 50, "the feed does not end: {next}");
         let page = read(api, path(next)).await.expect(200);
         pages.push(page);
     }
@@ -34,7 +34,7 @@ fn jobs(page: &Response) -> &[Value] {
     page.body["jobs"].as_array().unwrap()
 }
 
-/// Returns vacancies, newest last, of which three are published in each second.
+/// Returns vacancies, newest last. Three are published in each second.
 fn vacancies(from: u64, to: u64) -> Vec<(shared::model::Role, shared::model::Posting)> {
     let start: Timestamp = "2026-11-01T00:00:00Z".parse().unwrap();
     let at = |number: u64| start + SignedDuration::from_secs(i64::try_from(number / 3).unwrap());
@@ -60,10 +60,10 @@ async fn the_feed_contains_every_field_of_every_opening() {
     api.patch(&bare.posting_path(), json!({ "public_description": null })).await.expect(200);
     let hidden = Vacancy::open(&api, json!({ "title": "Hidden" })).await;
     hidden.step(&api, "pause").await.expect(200);
-    let answer = read(&api, FEED).await.expect(200);
+    let response = read(&api, FEED).await.expect(200);
     let [cook_url, bare_url] = [&cook, &bare].map(|vacancy| format!("{BASE_URL}{}", vacancy.path()));
     assert_eq!(
-        answer.body,
+        response.body,
         json!({
             "organization": "Acme",
             "url": format!("{BASE_URL}/careers/acme"),
@@ -99,7 +99,7 @@ async fn the_feed_contains_every_field_of_every_opening() {
         ("cache-control", "public, max-age=30"),
         ("x-content-type-options", "nosniff"),
     ] {
-        assert_eq!(answer.header(name), expected, "{name}");
+        assert_eq!(response.header(name), expected, "{name}");
     }
     let apply = read(&api, path(&cook_url)).await.expect(200);
     assert!(apply.text.contains("id=\"apply\""), "the page has the application form");
@@ -108,7 +108,7 @@ async fn the_feed_contains_every_field_of_every_opening() {
 }
 
 #[tokio::test]
-async fn the_pages_of_the_feed_contain_every_opening_once() {
+async fn the_feed_pages_contain_every_opening_once() {
     let api = TestApi::new().await;
     let all = vacancies(0, 65);
     insert(&api, ACME, &all).await;
@@ -122,9 +122,9 @@ async fn the_pages_of_the_feed_contain_every_opening_once() {
     assert!(pages[1..].iter().all(|page| page.body["organization"] == "Acme"));
 }
 
-/// A function's response has at most 6 MB, with its body as a JSON string (Lambda's quotas; payload format 2.0).
+/// Lambda limits a response to 6 MB, with its body as a JSON string (payload format 2.0).
 #[tokio::test]
-async fn a_page_of_the_feed_with_the_longest_texts_fits_into_a_response() {
+async fn a_feed_page_with_fields_of_maximum_length_fits_into_a_response() {
     let api = TestApi::new().await;
     for (round, text) in (0..).zip(["\"", "🦀", "\\\\", "'\"\n"]) {
         let text = Text::parse(&text.repeat(20_000 / text.chars().count())).unwrap();
@@ -151,23 +151,23 @@ async fn a_sitemap_contains_the_list_and_every_opening() {
     ];
     Vacancy::open(&api, json!({ "title": "Hidden" })).await.step(&api, "pause").await.expect(200);
     let map = sitemap(&read(&api, MAP).await, "urlset", "url");
-    let addresses: Vec<_> = map.iter().map(|(address, _)| path(address)).collect();
-    assert_eq!(addresses, ["/careers/acme", &vacancies[1].path(), &vacancies[0].path()]);
-    for address in addresses {
-        let page = read(&api, address).await.expect(200);
-        assert_eq!(value(&page, "rel=\"canonical\" href=\"").as_deref().map(path), Some(address));
-        assert_eq!(value(&page, "name=\"robots\" content=\""), None, "{address} can be indexed");
+    let urls: Vec<_> = map.iter().map(|(url, _)| path(url)).collect();
+    assert_eq!(urls, ["/careers/acme", &vacancies[1].path(), &vacancies[0].path()]);
+    for url in urls {
+        let page = read(&api, url).await.expect(200);
+        assert_eq!(value(&page, "rel=\"canonical\" href=\"").as_deref().map(path), Some(url));
+        assert_eq!(value(&page, "name=\"robots\" content=\""), None, "{url} can be indexed");
     }
 }
 
 #[tokio::test]
-async fn a_sitemap_contains_the_time_of_each_pages_last_change() {
+async fn a_sitemap_contains_the_last_modified_time_of_each_page() {
     let api = TestApi::new().await;
     let vacancy = Vacancy::open(&api, json!({ "title": "Watched" })).await;
     let other = Vacancy::open(&api, json!({ "title": "Other" })).await;
     let lastmod = async |vacancy: &Vacancy| {
         let map = sitemap(&read(&api, MAP).await, "urlset", "url");
-        map.into_iter().find(|(address, _)| path(address) == vacancy.path()).and_then(|(_, changed)| changed)
+        map.into_iter().find(|(url, _)| path(url) == vacancy.path()).and_then(|(_, changed)| changed)
     };
     let mut minute = 30;
     let mut expected = "2026-11-20T09:30:00Z".to_owned();
@@ -202,10 +202,10 @@ async fn a_sitemap_contains_the_time_of_each_pages_last_change() {
     api.clock.set("2026-12-24T09:30:00Z");
     assert_eq!(lastmod(&vacancy).await.as_ref(), Some(&expected), "a page does not change by itself");
 
-    // The list changes when an opening leaves it, without a change of another opening.
+    // The list changes when an opening is removed, even if no other opening changes.
     let list = async || {
         let map = sitemap(&read(&api, MAP).await, "urlset", "url");
-        map.into_iter().find(|(address, _)| path(address) == "/careers/acme").unwrap().1
+        map.into_iter().find(|(url, _)| path(url) == "/careers/acme").unwrap().1
     };
     let before = list().await;
     other.step(&api, "close").await.expect(200);
@@ -213,17 +213,17 @@ async fn a_sitemap_contains_the_time_of_each_pages_last_change() {
     assert!(after.is_none() || after > before, "from {before:?} to {after:?}");
 }
 
-/// Returns every URL of the sitemap or its index, and the number of sitemaps.
+/// Returns every URL of the sitemap, or of all sitemaps in its index, and the number of sitemaps.
 async fn sitemap_urls(api: &TestApi) -> (Vec<String>, usize) {
     let first = read(api, MAP).await;
     if !first.text.contains("<sitemapindex") {
-        return (sitemap(&first, "urlset", "url").into_iter().map(|(address, _)| address).collect(), 1);
+        return (sitemap(&first, "urlset", "url").into_iter().map(|(url, _)| url).collect(), 1);
     }
     let index = sitemap(&first, "sitemapindex", "sitemap");
     let mut urls = Vec::new();
-    for (address, _) in &index {
-        let map = sitemap(&read(api, path(address)).await, "urlset", "url");
-        urls.extend(map.into_iter().map(|(address, _)| address));
+    for (url, _) in &index {
+        let map = sitemap(&read(api, path(url)).await, "urlset", "url");
+        urls.extend(map.into_iter().map(|(url, _)| url));
     }
     (urls, index.len())
 }
@@ -231,20 +231,23 @@ async fn sitemap_urls(api: &TestApi) -> (Vec<String>, usize) {
 #[tokio::test]
 async fn many_openings_are_split_into_several_sitemaps() {
     let api = TestApi::new().await;
-    let portal = format!("{BASE_URL}/careers/acme");
-    for (from, to, most) in [(0, 500, 1), (500, 1_000, 2), (1_000, 2_100, 4)] {
+    let site = format!("{BASE_URL}/careers/acme");
+    for (from, to, max_sitemaps) in [(0, 500, 1), (500, 1_000, 2), (1_000, 2_100, 4)] {
         insert(&api, ACME, &vacancies(from, to)).await;
         let (urls, sitemaps) = sitemap_urls(&api).await;
         let all = vacancies(0, to);
-        let all = all.iter().rev().map(|(_, posting)| format!("{portal}/{}", posting.slug));
-        assert_eq!(urls, [portal.clone()].into_iter().chain(all).collect::<Vec<_>>(), "{sitemaps} sitemaps");
-        assert!((1..=most).contains(&sitemaps) && (to < 2_000 || sitemaps > 1), "{sitemaps} sitemaps");
+        let all = all.iter().rev().map(|(_, posting)| format!("{site}/{}", posting.slug));
+        assert_eq!(urls, [site.clone()].into_iter().chain(all).collect::<Vec<_>>(), "{sitemaps} sitemaps");
+        assert!(
+            (1..=max_sitemaps).contains(&sitemaps) && (to < 2_000 || sitemaps > 1),
+            "{sitemaps} sitemaps"
+        );
     }
 }
 
-/// A DynamoDB call reads 1 MB. The longest texts must not push an opening out of a sitemap.
+/// A DynamoDB call reads at most 1 MB. The sitemaps must not omit openings of the maximum length.
 #[tokio::test]
-async fn sitemaps_are_complete_with_the_longest_texts() {
+async fn sitemaps_are_complete_with_fields_of_maximum_length() {
     let api = TestApi::new().await;
     let longest = |(mut role, mut posting): (shared::model::Role, shared::model::Posting)| {
         posting.content.title = Text::parse(&"🦀".repeat(200)).unwrap().unwrap();
@@ -258,7 +261,7 @@ async fn sitemaps_are_complete_with_the_longest_texts() {
 }
 
 #[tokio::test]
-async fn search_engines_may_read_the_career_pages_and_nothing_else() {
+async fn robots_txt_allows_only_the_career_pages() {
     let api = TestApi::new().await;
     let robots = read(&api, "/robots.txt").await.expect(200);
     assert_eq!(robots.header("content-type"), "text/plain; charset=utf-8");
@@ -266,7 +269,7 @@ async fn search_engines_may_read_the_career_pages_and_nothing_else() {
     assert_eq!(robots.headers.get("set-cookie"), None);
     let rules: Vec<_> = robots.text.lines().filter_map(|line| line.split_once(": ")).collect();
     assert_eq!(rules[0], ("User-agent", "*"));
-    // The longest matching rule applies (RFC 9309, section 2.2.2), and `*` matches any text.
+    // The longest matching rule applies (RFC 9309, section 2.2.2), and `*` matches any string.
     let may_read = |path: &str| {
         let matches = |rule: &str| match rule.split_once('*') {
             None => path.starts_with(rule),
@@ -296,22 +299,22 @@ async fn search_engines_may_read_the_career_pages_and_nothing_else() {
 #[tokio::test]
 async fn the_stylesheet_is_cached_for_a_year_and_its_url_changes_with_its_content() {
     let api = TestApi::new().await;
-    let mut addresses = BTreeSet::new();
+    let mut urls = BTreeSet::new();
     for page in ["/careers/acme", "/careers/globex", "/careers/acme/nothing", "/careers/nobody"] {
         let page = read(&api, page).await;
-        addresses.insert(value(&page, "rel=\"stylesheet\" href=\"").unwrap());
+        urls.insert(value(&page, "rel=\"stylesheet\" href=\"").unwrap());
     }
-    assert_eq!(addresses.len(), 1);
-    let address = addresses.pop_first().unwrap();
-    let style = read(&api, &address).await.expect(200);
+    assert_eq!(urls.len(), 1);
+    let url = urls.pop_first().unwrap();
+    let style = read(&api, &url).await.expect(200);
     assert_eq!(style.header("content-type"), "text/css; charset=utf-8");
     assert_eq!(style.header("cache-control"), "public, max-age=31536000, immutable");
     assert_eq!(style.header("x-content-type-options"), "nosniff");
     let digest = shared::model::challenge(&style.text);
-    let version = address.split_once("?v=").unwrap().1;
-    assert!(version.len() >= 12 && digest.starts_with(version), "{address}");
+    let version = url.split_once("?v=").unwrap().1;
+    assert!(version.len() >= 12 && digest.starts_with(version), "{url}");
     assert!(
         !style.text.contains("url(") && !style.text.contains("@import"),
-        "it loads nothing from other sites"
+        "the stylesheet loads nothing from other sites"
     );
 }

@@ -28,7 +28,7 @@ fn section<'p>(page: &'p Response, heading: &str) -> Option<&'p str> {
 }
 
 #[tokio::test]
-async fn a_page_shows_every_field_of_a_posting_and_its_structured_data_match() {
+async fn a_page_and_its_structured_data_show_every_field_of_a_posting() {
     let api = TestApi::new().await;
     let acme = api.store().find_organization(tenant(ACME, Mode::Live)).await.unwrap().unwrap();
     let branding = Branding {
@@ -80,11 +80,11 @@ async fn a_page_shows_every_field_of_a_posting_and_its_structured_data_match() {
     }
     let requirements = section(&page, "Requirements").unwrap();
     assert!(requirements.contains("<li>a <em>nose</em></li>"), "{requirements}");
-    let address = format!("{BASE_URL}{}", cook.path());
+    let url = format!("{BASE_URL}{}", cook.path());
     let excerpt = "Cook soup & <b>bread</b>. Where kitchen yard";
     for (marker, expected) in [
-        ("rel=\"canonical\" href=\"", address.as_str()),
-        ("property=\"og:url\" content=\"", &address),
+        ("rel=\"canonical\" href=\"", url.as_str()),
+        ("property=\"og:url\" content=\"", &url),
         ("property=\"og:type\" content=\"", "website"),
         ("property=\"og:title\" content=\"", title),
         ("property=\"og:site_name\" content=\"", "Acme & Co"),
@@ -108,7 +108,7 @@ async fn a_page_shows_every_field_of_a_posting_and_its_structured_data_match() {
             "logo": "https://cdn.example/logo.png",
         },
         "identifier": { "@type": "PropertyValue", "name": "Acme & Co", "value": cook.posting.to_string() },
-        "url": address,
+        "url": url,
         "directApply": true,
         "jobLocation": {
             "@type": "Place", "address": { "@type": "PostalAddress", "addressLocality": "Austin, Texas" },
@@ -139,7 +139,7 @@ async fn a_posting_without_a_description_shows_its_roles_description() {
     api.patch(&vacancy.posting_path(), json!({ "public_description": null })).await.expect(200);
     assert_eq!(about().await, (Some("Another".to_owned()), true));
     api.patch(&vacancy.role_path(), json!({ "description": null })).await.expect(200);
-    assert_eq!(about().await, (None, false), "search engines require one");
+    assert_eq!(about().await, (None, false), "search engines require a description");
     let page = read(&api, &vacancy.path()).await.expect(200);
     assert_eq!(section(&page, "Requirements"), None);
     assert_eq!(facts(&page).len(), 2);
@@ -147,7 +147,7 @@ async fn a_posting_without_a_description_shows_its_roles_description() {
 
 /// Checks the status, the form, the indexing and the title of a page in each state.
 #[tokio::test]
-async fn each_state_of_a_posting_has_its_page() {
+async fn each_state_of_a_posting_shows_the_right_page() {
     let api = TestApi::new().await;
     let draft = json!({
         "role": { "title": "The secret", "description": "d", "location": "Oslo" }, "publish": false,
@@ -195,8 +195,8 @@ async fn each_state_of_a_posting_has_its_page() {
         assert!(page.text.contains("href=\"/careers/acme\""), "{path}");
         assert_eq!(value(&page, "name=\"robots\" content=\"").as_deref(), Some("noindex"), "{path}");
     }
-    let nobody = read(&api, "/careers/nobody/x").await.expect(404);
-    assert!(nobody.text.contains("Career page not found"));
+    let unknown_site = read(&api, "/careers/nobody/x").await.expect(404);
+    assert!(unknown_site.text.contains("Career page not found"));
 }
 
 #[tokio::test]
@@ -291,7 +291,7 @@ async fn every_change_appears_immediately_on_every_page() {
     read(&api, &cook.path()).await.expect(200);
 }
 
-/// Returns the paths of one of each cacheable page, with content.
+/// Returns the path of one page of each cacheable type, with content.
 async fn pages(api: &TestApi) -> [String; 6] {
     let open = Vacancy::open(api, json!({ "title": "Open", "description": "d", "location": "l" })).await;
     let paused = Vacancy::open(api, json!({ "title": "Paused" })).await;
@@ -321,11 +321,11 @@ async fn pages_are_cached_for_30_seconds_and_then_revalidated() {
             format!("  {tag}  "),
             "*".to_owned(),
         ] {
-            let answer = revalidate(&known).await.expect(304);
-            assert_eq!(answer.text, "", "{path}: {known}");
-            assert_eq!(answer.header("etag"), tag, "{path}: {known}");
-            assert_eq!(answer.header("cache-control"), "public, max-age=30", "{path}: {known}");
-            assert_eq!(answer.headers.get("set-cookie"), None, "{path}: {known}");
+            let response = revalidate(&known).await.expect(304);
+            assert_eq!(response.text, "", "{path}: {known}");
+            assert_eq!(response.header("etag"), tag, "{path}: {known}");
+            assert_eq!(response.header("cache-control"), "public, max-age=30", "{path}: {known}");
+            assert_eq!(response.headers.get("set-cookie"), None, "{path}: {known}");
         }
         let unquoted = tag.trim_matches('"').to_owned();
         for other in ["\"a\"", "", "nonsense", &unquoted, "\"", "W/", &tag[..tag.len() - 2]] {
@@ -335,8 +335,8 @@ async fn pages_are_cached_for_30_seconds_and_then_revalidated() {
         let two = two.header("if-none-match", "\"a\"").append_header("if-none-match", &tag);
         two.send().await.expect(304);
         let cookie = api.request(Method::GET, &path).anonymous().header("cookie", "__Host-rolecall=x");
-        let answer = cookie.send().await.expect(200);
-        assert_eq!((&answer.text, answer.headers.get("set-cookie")), (&page.text, None), "{path}");
+        let response = cookie.send().await.expect(200);
+        assert_eq!((&response.text, response.headers.get("set-cookie")), (&page.text, None), "{path}");
     }
 }
 
@@ -366,22 +366,26 @@ async fn an_entity_tag_changes_with_the_content_of_its_page() {
     api.clock.set("2026-11-21T09:30:00Z");
     let after = tags().await;
     assert_ne!((&after[0], &after[2]), (&before[0], &before[2]), "both pages show the age");
-    assert_eq!(after[1], before[1], "the feed has dates only");
+    assert_eq!(after[1], before[1], "the feed shows dates only");
 }
 
 #[tokio::test]
-async fn missing_pages_are_cached_without_revalidation_and_replies_to_forms_never() {
+async fn missing_pages_are_cached_without_revalidation_and_form_responses_are_not_cached() {
     let api = TestApi::new().await;
     let vacancy = Vacancy::open(&api, json!({ "title": "x" })).await;
     let apply = async |path: &str, fields: &[(&str, &str)]| {
-        let ask = api.request(Method::POST, &format!("{path}/apply")).anonymous();
-        ask.body(FORM, form(fields)).header("if-none-match", "*").send().await
+        let request = api.request(Method::POST, &format!("{path}/apply")).anonymous();
+        request.body(FORM, form(fields)).header("if-none-match", "*").send().await
     };
     let sent = [("name", "Jane"), ("email", "jane@example.com"), ("consent", "yes")];
     for (fields, status) in [(&sent[..], 303), (&sent[..1], 422)] {
-        let answer = apply(&vacancy.path(), fields).await.expect(status);
-        assert_eq!(answer.header("cache-control"), "no-store", "{status}");
-        assert_eq!((answer.headers.get("etag"), answer.headers.get("set-cookie")), (None, None), "{status}");
+        let response = apply(&vacancy.path(), fields).await.expect(status);
+        assert_eq!(response.header("cache-control"), "no-store", "{status}");
+        assert_eq!(
+            (response.headers.get("etag"), response.headers.get("set-cookie")),
+            (None, None),
+            "{status}"
+        );
     }
     let confirmation = apply(&vacancy.path(), &sent).await.header("location").to_owned();
     let confirmation = read(&api, &confirmation).await.expect(200);
@@ -398,22 +402,22 @@ async fn missing_pages_are_cached_without_revalidation_and_replies_to_forms_neve
         let tag = page.header("etag").to_owned();
         let again = api.request(Method::GET, &path).anonymous().header("if-none-match", &tag).send().await;
         assert_eq!((again.status, again.text), (status, page.text), "{path}: 304 is for existing pages only");
-        let answer = apply(&path, &sent).await.expect(status);
-        assert_eq!(answer.header("cache-control"), "no-store", "{path}");
+        let response = apply(&path, &sent).await.expect(status);
+        assert_eq!(response.header("cache-control"), "no-store", "{path}");
     }
     for (path, status) in [("/careers/nobody", 404), ("/careers/nobody/x", 404)] {
         let page = read(&api, path).await.expect(status);
         assert_eq!(page.headers.get("set-cookie"), None);
     }
     for method in [Method::PUT, Method::DELETE, Method::PATCH] {
-        let answer = api.request(method, &vacancy.path()).anonymous().send().await;
-        assert_eq!(answer.status, StatusCode::METHOD_NOT_ALLOWED.as_u16());
+        let response = api.request(method, &vacancy.path()).anonymous().send().await;
+        assert_eq!(response.status, StatusCode::METHOD_NOT_ALLOWED.as_u16());
     }
 }
 
-/// Whichever item cannot be read, the error page is not cached and does not link to the dashboard.
+/// The error page is not cached and does not link to the dashboard. The reads of each type of item fail in turn.
 #[tokio::test]
-async fn when_the_table_fails_pages_show_that_the_service_is_busy() {
+async fn pages_show_that_the_service_is_busy_when_dynamodb_fails() {
     let api = TestApi::new().await;
     let paths = pages(&api).await;
     let needles = ["ORGANIZATION_SLUG#", "#live#SLUG\"", "#live#POSTING\"", "#live#OPENING\""];
@@ -426,31 +430,31 @@ async fn when_the_table_fails_pages_show_that_the_service_is_busy() {
             api.dynamodb
                 .inject_faults(move |_, request| request.to_string().contains(needle).then(|| fault.clone()));
             api.dynamodb.take_calls();
-            let ask = api.request(Method::GET, path).anonymous().header("if-none-match", "*");
-            let answer = ask.send().await;
+            let request = api.request(Method::GET, path).anonymous().header("if-none-match", "*");
+            let response = request.send().await;
             let is_affected =
                 |call: &tests::interceptor::RecordedCall| call.request.to_string().contains(needle);
             if !api.dynamodb.take_calls().iter().any(is_affected) {
-                answer.expect(304);
+                response.expect(304);
                 continue;
             }
             failed += 1;
-            assert_eq!(answer.status, 503, "{path} {needle}: {}", answer.text);
+            assert_eq!(response.status, 503, "{path} {needle}: {}", response.text);
             let is_document = ["/jobs.json", "/sitemap.xml"].iter().any(|end| path.ends_with(end));
             let media = if is_document { "application/json" } else { "text/html; charset=utf-8" };
-            assert_eq!(answer.header("content-type"), media, "{path}");
-            assert_eq!(answer.header("cache-control"), "no-store", "{path}");
-            assert_eq!(answer.header("retry-after"), "1", "{path}");
+            assert_eq!(response.header("content-type"), media, "{path}");
+            assert_eq!(response.header("cache-control"), "no-store", "{path}");
+            assert_eq!(response.header("retry-after"), "1", "{path}");
             for absent in ["etag", "set-cookie"] {
-                assert_eq!(answer.headers.get(absent), None, "{path}");
+                assert_eq!(response.headers.get(absent), None, "{path}");
             }
-            assert!(answer.text.contains("The service is busy; try again in a moment"), "{path}");
-            assert!(answer.text.contains(answer.header("x-request-id")), "{path}");
+            assert!(response.text.contains("The service is busy; try again in a moment"), "{path}");
+            assert!(response.text.contains(response.header("x-request-id")), "{path}");
             for detail in ["href=\"/dashboard\"", "dynamo", "throughput", "organization_slug"] {
-                assert!(!answer.text.to_lowercase().contains(detail), "{path}: {detail}");
+                assert!(!response.text.to_lowercase().contains(detail), "{path}: {detail}");
             }
         }
-        assert!(failed >= 2, "{needle}: {failed} pages read it");
+        assert!(failed >= 2, "{needle}: {failed} pages read this item");
     }
     api.dynamodb.inject_faults(|_, _| Some(Fault::Unreachable));
     for path in ["/robots.txt", "/careers/style.css"] {

@@ -25,7 +25,7 @@ async fn expected(api: &TestApi) -> Vec<Value> {
         if posting["published"] != true || role["status"] != "open" {
             continue;
         }
-        // The API does not show when a role was opened or a posting published.
+        // The API returns neither `opened_at` nor `published_at`.
         let [role_id, id] = [&role["id"], &posting["id"]].map(|id| id.to_string().parse().unwrap());
         let opened_at = api.store().find_role(live, role_id).await.unwrap().unwrap().opened_at;
         let published_at = api.store().find_posting(live, id).await.unwrap().unwrap().published_at;
@@ -47,7 +47,7 @@ async fn expected(api: &TestApi) -> Vec<Value> {
     openings
 }
 
-/// Returns the card of an opening. Its salary has a minimum below 1,000, or no minimum.
+/// Returns the card of an opening whose minimum salary is below 1,000 or absent.
 fn expected_card(opening: &Value) -> Card {
     let text = |field: &str| opening[field].as_str().map(str::to_owned);
     let workplace = text("remote_policy").map(|policy| match policy.as_str() {
@@ -66,20 +66,20 @@ fn expected_card(opening: &Value) -> Card {
 }
 
 /// Asserts that the list and the table contain exactly the open postings of the API.
-async fn assert_listed(api: &TestApi, what: &str) -> Vec<Value> {
+async fn assert_listed(api: &TestApi, context: &str) -> Vec<Value> {
     let expected = expected(api).await;
     let page = Paging { limit: 100, before: None };
     let stored = api.store().list_openings(tenant(ACME, Mode::Live), &page).await.unwrap().items;
     let stored: Vec<_> = stored.iter().map(|opening| serde_json::to_value(opening).unwrap()).collect();
-    assert_eq!(stored, expected, "{what}");
+    assert_eq!(stored, expected, "{context}");
     let list = read(api, LIST).await.expect(200);
-    assert_eq!(cards(&list), expected.iter().map(expected_card).collect::<Vec<_>>(), "{what}");
+    assert_eq!(cards(&list), expected.iter().map(expected_card).collect::<Vec<_>>(), "{context}");
     expected
 }
 
-/// Asserts the same of the feed, the sitemap and these vacancies' pages.
-pub(crate) async fn assert_consistent(api: &TestApi, vacancies: &[Vacancy], what: &str) {
-    let expected = assert_listed(api, what).await;
+/// Asserts the same for the feed, the sitemap and the pages of these vacancies.
+pub(crate) async fn assert_consistent(api: &TestApi, vacancies: &[Vacancy], context: &str) {
+    let expected = assert_listed(api, context).await;
     let url = |slug: &Value| format!("{BASE_URL}{LIST}/{}", slug.as_str().unwrap());
     let feed = read(api, &format!("{LIST}/jobs.json")).await.expect(200);
     let feed = feed.body["jobs"].as_array().unwrap().iter().map(|job| {
@@ -96,42 +96,42 @@ pub(crate) async fn assert_consistent(api: &TestApi, vacancies: &[Vacancy], what
             url
         ])
     });
-    assert_eq!(feed.collect::<Vec<_>>(), jobs.collect::<Vec<_>>(), "{what}");
+    assert_eq!(feed.collect::<Vec<_>>(), jobs.collect::<Vec<_>>(), "{context}");
     let map = sitemap(&read(api, &format!("{LIST}/sitemap.xml")).await, "urlset", "url");
-    let openings = map.into_iter().filter(|(address, _)| *address != format!("{BASE_URL}{LIST}"));
-    let addresses = expected
+    let openings = map.into_iter().filter(|(listed_url, _)| *listed_url != format!("{BASE_URL}{LIST}"));
+    let expected_urls = expected
         .iter()
         .map(|opening| (url(&opening["slug"]), Some(opening["updated_at"].as_str().unwrap().to_owned())));
-    assert_eq!(openings.collect::<Vec<_>>(), addresses.collect::<Vec<_>>(), "{what}");
+    assert_eq!(openings.collect::<Vec<_>>(), expected_urls.collect::<Vec<_>>(), "{context}");
     for vacancy in vacancies {
         let page = read(api, &vacancy.path()).await;
         let is_listed = expected.iter().any(|opening| opening["id"] == vacancy.posting);
-        assert_eq!(page.text.contains("<form"), is_listed, "{what}: {}", vacancy.slug);
+        assert_eq!(page.text.contains("<form"), is_listed, "{context}: {}", vacancy.slug);
         let role = api.get(&vacancy.role_path()).await.expect(200);
         let posting = api.get(&vacancy.posting_path()).await.expect(200);
         let status = match (role.string("/status"), &posting.body["published"]) {
             ("open" | "paused", Value::Bool(true)) => 200,
             _ => 410,
         };
-        assert_eq!(page.status, status, "{what}: {}", vacancy.slug);
+        assert_eq!(page.status, status, "{context}: {}", vacancy.slug);
     }
 }
 
 #[tokio::test]
-async fn exactly_the_published_postings_of_open_roles_are_listed() {
+async fn the_list_contains_exactly_the_published_postings_of_open_roles() {
     let api = TestApi::new().await;
     let quick_post = |demo, mode, title: &str| {
         let body = json!({ "role": { "title": title } });
         api.request(http::Method::POST, "/api/v1/quick_post").key(demo, mode).json(&body).send()
     };
-    quick_post(GLOBEX, Mode::Live, "Of Globex").await.expect(201);
-    quick_post(ACME, Mode::Test, "Of the test copy").await.expect(201);
+    quick_post(GLOBEX, Mode::Live, "Globex job").await.expect(201);
+    quick_post(ACME, Mode::Test, "Test job").await.expect(201);
     let draft = json!({ "role": { "title": "Draft" }, "publish": false });
     let draft = Vacancy::post(&api, draft).await;
     draft.step(&api, "publish").await.expect(200);
     let unpublished = json!({ "role": { "title": "Unpublished" }, "publish": false });
     Vacancy::post(&api, unpublished).await.step(&api, "open").await.expect(200);
-    for (title, step) in [("Paused", "pause"), ("Closed", "close"), ("Taken off", "unpublish")] {
+    for (title, step) in [("Paused", "pause"), ("Closed", "close"), ("No longer published", "unpublish")] {
         Vacancy::open(&api, json!({ "title": title })).await.step(&api, step).await.expect(200);
     }
     api.post("/api/v1/roles", json!({ "title": "Without a posting" })).await.expect(201);
@@ -166,9 +166,9 @@ async fn exactly_the_published_postings_of_open_roles_are_listed() {
         assert!(path.contains('?'), "{mark}: {path}");
         assert_eq!(titles(&read(&api, path).await.expect(200)), ["Cook & <Chef>"], "{path}");
     }
-    assert_eq!(titles(&read(&api, "/careers/globex").await.expect(200)), ["Of Globex"]);
+    assert_eq!(titles(&read(&api, "/careers/globex").await.expect(200)), ["Globex job"]);
     let test = read(&api, "/careers/acme-test").await.expect(200);
-    assert_eq!(titles(&test), ["Of the test copy"]);
+    assert_eq!(titles(&test), ["Test job"]);
     assert!(test.text.contains("Test data"));
     for path in ["/careers/acme-test".to_owned(), cards(&test)[0].path.clone()] {
         let page = read(&api, &path).await.expect(200);
@@ -177,7 +177,7 @@ async fn exactly_the_published_postings_of_open_roles_are_listed() {
     }
 }
 
-/// An opening is public from the later of two times: when its posting was published and when its role was opened.
+/// The order depends on the later of two times: when the posting was published and when the role was opened.
 #[tokio::test]
 async fn openings_are_sorted_by_the_time_they_became_public() {
     let api = TestApi::new().await;
@@ -205,7 +205,11 @@ async fn openings_are_sorted_by_the_time_they_became_public() {
         published_first.step(&api, step).await.expect(200);
     }
     api.patch(&published_first.posting_path(), json!({ "requirements": "x" })).await.expect(200);
-    assert_eq!(order().await, ["Opened first", "Published first", "At once"], "neither changes the order");
+    assert_eq!(
+        order().await,
+        ["Opened first", "Published first", "At once"],
+        "pausing and editing do not change the order"
+    );
     for step in ["unpublish", "publish"] {
         tick();
         published_first.step(&api, step).await.expect(200);
@@ -265,7 +269,7 @@ async fn a_search_ignores_case_accents_and_the_order_of_keywords() {
         ("q=platform", vec![rust, senior]),
         ("q=zurich", vec![senior]),
         ("q=Z%C3%9CRICH", vec![senior]),
-        // The accent as a combining character.
+        // The accent is a combining character.
         ("q=CAFE%CC%81", vec![cafe]),
         ("q=montreal+manager", vec![cafe]),
         ("q=quebec,", vec![]),
@@ -328,11 +332,11 @@ async fn a_page_has_fifty_openings_and_each_opening_is_on_one_page() {
     insert(&api, ACME, &(0..100).map(vacancy).collect::<Vec<_>>()).await;
     let name = |number: u64| vacancy(number).1.content.title.as_str().to_owned();
     let (sizes, all, _) = shown(LIST).await;
-    assert_eq!(sizes[..2], [50, 50], "the database cannot tell whether a full page is the last");
+    assert_eq!(sizes[..2], [50, 50], "DynamoDB does not indicate whether a full page is the last");
     assert!(sizes[2..].iter().all(|size| *size == 0) && sizes.len() <= 3, "{sizes:?}");
     assert_eq!(all, (0..100).rev().map(name).collect::<Vec<_>>());
     let (sizes, even, _) = shown(&format!("{LIST}?q=even")).await;
-    assert_eq!((sizes, even.len()), (vec![50], 50), "a search can tell");
+    assert_eq!((sizes, even.len()), (vec![50], 50), "a search detects its last page");
 
     insert(&api, ACME, &(100..205).map(vacancy).collect::<Vec<_>>()).await;
     let (sizes, all, pages) = shown(LIST).await;
@@ -340,8 +344,8 @@ async fn a_page_has_fifty_openings_and_each_opening_is_on_one_page() {
     assert_eq!(all, (0..205).rev().map(name).collect::<Vec<_>>());
     for (number, page) in pages.iter().enumerate() {
         let canonical = value(page, "rel=\"canonical\" href=\"").unwrap();
-        let address = if number == 0 { LIST.to_owned() } else { next(&pages[number - 1]).unwrap() };
-        assert_eq!(canonical, format!("{BASE_URL}{address}"));
+        let path = if number == 0 { LIST.to_owned() } else { next(&pages[number - 1]).unwrap() };
+        assert_eq!(canonical, format!("{BASE_URL}{path}"));
         assert_eq!(value(page, "name=\"robots\" content=\""), None);
         assert_eq!(page.text.contains("Back to the first page"), number > 0);
         assert_eq!(page.text.contains("More openings"), number < 4);
@@ -393,8 +397,8 @@ async fn malformed_parameters_never_fail_and_show_no_other_openings() {
             assert!(shown == ["Ours"] || shown.is_empty(), "{query}: {shown:?}");
             assert!(!page.text.contains("Theirs") && page.text.len() < 20_000, "{query}");
             for document in ["jobs.json", "sitemap.xml"] {
-                let answer = read(&api, &format!("{LIST}/{document}{query}")).await.expect(200);
-                assert!(!answer.text.contains("globex"), "{document}{query}");
+                let response = read(&api, &format!("{LIST}/{document}{query}")).await.expect(200);
+                assert!(!response.text.contains("globex"), "{document}{query}");
             }
         }
     }
@@ -437,7 +441,7 @@ async fn a_site_shows_its_organizations_branding() {
     for page in [&list, &detail, &gone] {
         let style = page.text.split("<style>").nth(1).and_then(|rest| rest.split("</style>").next()).unwrap();
         assert!(style.contains("--accent:#2450d3"), "{style}");
-        // The digest in standard base64, with padding.
+        // CSP requires standard base64 with padding.
         let digest = challenge(style).replace('-', "+").replace('_', "/") + "=";
         let policy = page.header("content-security-policy");
         assert!(policy.contains(&format!("style-src 'self' 'sha256-{digest}';")), "{policy}");
@@ -480,14 +484,17 @@ async fn a_suspended_organization_has_no_pages_until_it_is_reinstated() {
         "/careers/acme-test".to_owned(),
     ];
     api.store().set_suspended(acme, true).await.unwrap();
-    let nobody = read(&api, "/careers/nobody").await.expect(404);
+    let unknown_site = read(&api, "/careers/nobody").await.expect(404);
     for path in &paths {
         let page = read(&api, path).await.expect(404);
         if ["/jobs.json", "/sitemap.xml"].iter().any(|end| path.ends_with(end)) {
             assert_eq!(page.string("/code"), "not_found", "{path}");
             continue;
         }
-        assert_eq!(page.text, nobody.text, "{path}: the same as an unknown organization");
+        assert_eq!(
+            page.text, unknown_site.text,
+            "{path}: the response is the same as for an unknown organization"
+        );
         assert!(page.text.contains("Career page not found"));
         assert_eq!(value(&page, "name=\"robots\" content=\"").as_deref(), Some("noindex"));
     }
@@ -498,8 +505,8 @@ async fn a_suspended_organization_has_no_pages_until_it_is_reinstated() {
     }
 }
 
-/// Makes one of the API's transitions, or changes a field that an opening shows.
-async fn make_move(api: &TestApi, vacancy: &Vacancy, number: u64, round: u64) -> Response {
+/// Makes a transition, or changes a field that an opening shows.
+async fn make_change(api: &TestApi, vacancy: &Vacancy, number: u64, round: u64) -> Response {
     const STEPS: [&str; 7] = ["open", "pause", "resume", "close", "reopen", "publish", "unpublish"];
     let (role, posting) = (vacancy.role_path(), vacancy.posting_path());
     let minimum = round % 1_000;
@@ -517,7 +524,7 @@ async fn make_move(api: &TestApi, vacancy: &Vacancy, number: u64, round: u64) ->
     }
 }
 
-const MOVES: u64 = 16;
+const CHANGES: u64 = 16;
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
 async fn the_list_is_consistent_after_random_sequential_and_concurrent_changes() {
@@ -529,33 +536,37 @@ async fn the_list_is_consistent_after_random_sequential_and_concurrent_changes()
         vacancies.push(Vacancy::post(&api, body).await);
     }
     let start: Timestamp = "2026-11-20T09:30:00Z".parse().unwrap();
-    let (mut done, mut refused, mut most) = (0, 0, 0);
+    let (mut done, mut refused, mut max_listed) = (0, 0, 0);
     for round in 0..90 {
-        // Three rounds share each second.
+        // Three consecutive rounds have the same time.
         let now = start + SignedDuration::from_secs(i64::try_from(round / 3).unwrap() * 61);
         api.clock.set(&now.to_string());
         let together = 1 + random.below(3);
-        let mut moves = Vec::new();
+        let mut changes = Vec::new();
         for _ in 0..together {
             let vacancy = &vacancies[usize::try_from(random.below(4)).unwrap()];
-            moves.push((vacancy, random.below(MOVES)));
+            changes.push((vacancy, random.below(CHANGES)));
         }
-        let answers =
-            join_all(moves.iter().map(|(vacancy, number)| make_move(&api, vacancy, *number, round))).await;
-        for answer in answers {
-            match answer.status {
+        let responses =
+            join_all(changes.iter().map(|(vacancy, number)| make_change(&api, vacancy, *number, round)))
+                .await;
+        for response in responses {
+            match response.status {
                 200 => done += 1,
                 422 => refused += 1,
-                status => panic!("{status}: {}", answer.text),
+                status => panic!("{status}: {}", response.text),
             }
         }
-        let what = format!("{round}: {moves:?}");
-        most = assert_listed(&api, &what).await.len().max(most);
+        let context = format!("{round}: {changes:?}");
+        max_listed = assert_listed(&api, &context).await.len().max(max_listed);
         if round % 15 == 14 {
-            assert_consistent(&api, &vacancies, &what).await;
+            assert_consistent(&api, &vacancies, &context).await;
         }
     }
-    assert!(done > 60 && refused > 10 && most >= 3, "{done} done, {refused} refused, {most} listed at most");
+    assert!(
+        done > 60 && refused > 10 && max_listed >= 3,
+        "{done} done, {refused} refused, {max_listed} listed at most"
+    );
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
@@ -563,7 +574,7 @@ async fn the_list_is_consistent_after_concurrent_changes_of_one_posting() {
     let api = TestApi::new().await;
     let draft = json!({ "role": { "title": "Race" }, "publish": false });
     for round in 0..5 {
-        // The earlier steps, and the two concurrent changes.
+        // The steps before the concurrent changes, and the two changes.
         for (before, first, second) in [
             (&["open"][..], 1, 5),
             (&["open", "publish"], 10, 6),
@@ -576,19 +587,19 @@ async fn the_list_is_consistent_after_concurrent_changes_of_one_posting() {
             for step in before {
                 vacancy.step(&api, step).await.expect(200);
             }
-            let moves = [first, second].map(|number| make_move(&api, &vacancy, number, round));
-            let answers = join_all(moves).await;
-            assert!(answers.iter().all(|answer| [200, 422].contains(&answer.status)), "{answers:?}");
+            let changes = [first, second].map(|number| make_change(&api, &vacancy, number, round));
+            let responses = join_all(changes).await;
+            assert!(responses.iter().all(|response| [200, 422].contains(&response.status)), "{responses:?}");
             assert_listed(&api, &format!("{before:?}, then {first} and {second}")).await;
             vacancy.step(&api, "close").await.expect(200);
         }
     }
-    let vacancy = Vacancy::open(&api, json!({ "title": "Everybody at once" })).await;
+    let vacancy = Vacancy::open(&api, json!({ "title": "All at once" })).await;
     for round in 0..3 {
         // A request with too many conflicts gets 503.
-        let answers = join_all((0..MOVES).map(|number| make_move(&api, &vacancy, number, round))).await;
-        assert!(answers.iter().all(|answer| [200, 422, 503].contains(&answer.status)), "{answers:?}");
-        assert_listed(&api, "everybody at once").await;
+        let responses = join_all((0..CHANGES).map(|number| make_change(&api, &vacancy, number, round))).await;
+        assert!(responses.iter().all(|response| [200, 422, 503].contains(&response.status)), "{responses:?}");
+        assert_listed(&api, "all changes at once").await;
         for step in ["close", "reopen", "open", "publish"] {
             vacancy.step(&api, step).await;
         }

@@ -1,4 +1,4 @@
-//! Résumé files: uploaded to the bucket with a form, checked, stored, and downloaded through the API.
+//! Resume files: upload to the bucket, content check, storage, and download through the API.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 
@@ -37,18 +37,18 @@ async fn fetch(method: &str, url: &str, media: &str, body: &[u8]) -> Response {
     );
     stream.write_all(head.as_bytes()).await.unwrap();
     stream.write_all(body).await.unwrap();
-    let mut answer = Vec::new();
-    stream.read_to_end(&mut answer).await.unwrap();
-    let end = answer.windows(4).position(|bytes| bytes == b"\r\n\r\n").unwrap();
-    let head = std::str::from_utf8(&answer[..end]).unwrap();
+    let mut received = Vec::new();
+    stream.read_to_end(&mut received).await.unwrap();
+    let end = received.windows(4).position(|bytes| bytes == b"\r\n\r\n").unwrap();
+    let head = std::str::from_utf8(&received[..end]).unwrap();
     let mut lines = head.split("\r\n");
     let status = lines.next().unwrap().split(' ').nth(1).unwrap();
     let mut response = http::Response::builder().status(status);
-    // The `date` header is left out because it has the real time.
+    // The `date` header is omitted because it contains the real time.
     for (name, value) in lines.filter_map(|line| line.split_once(": ")).filter(|(name, _)| *name != "date") {
         response = response.header(name, value);
     }
-    Response::read(response.body(Bytes::copy_from_slice(&answer[end + 4..])).unwrap())
+    Response::read(response.body(Bytes::copy_from_slice(&received[end + 4..])).unwrap())
 }
 
 /// Returns the URL and the hidden fields of the upload form on a page.
@@ -155,7 +155,7 @@ fn compound(stream: &str) -> Vec<u8> {
     file
 }
 
-/// Returns an API with this bucket, or without one.
+/// Creates a test API with another bucket configuration, or without a bucket.
 async fn with_bucket(access: impl FnOnce(BucketAccess) -> Option<BucketAccess>) -> TestApi {
     let mut api = TestApi::new().await;
     let config = &mut api.environment.config;
@@ -184,22 +184,22 @@ async fn each_type_of_file_is_detected_by_its_content_and_served_as_an_attachmen
     .enumerate()
     {
         let email = format!("ada{number}@example.com");
-        let written = form("Ada Lovelace", &email).set("resume_url", "https://example.com/cv");
-        let applied = job.apply(&api, &written).await.expect(303);
+        let filled_form = form("Ada Lovelace", &email).set("resume_url", "https://example.com/cv");
+        let applied = job.apply(&api, &filled_form).await.expect(303);
         api.clock.set("2026-11-20T09:31:00Z");
         let attached = attach(&api, &applied, &content).await.expect(303);
         let confirmation = Browser::new(&api).follow(&attached).await.expect(200);
         assert!(confirmation.text.contains("and your resume") && actions(&confirmation).is_empty());
-        let shown = find(&api, &email).await;
-        assert_eq!(kinds(&shown), ["updated", "applied", "created"]);
-        assert_eq!(shown.string("/touchpoints/0/actor"), "career page");
-        let url = shown.string("/resume_url");
+        let candidate = find(&api, &email).await;
+        assert_eq!(kinds(&candidate), ["updated", "applied", "created"]);
+        assert_eq!(candidate.string("/touchpoints/0/actor"), "career page");
+        let url = candidate.string("/resume_url");
         assert_eq!(
-            shown.body["touchpoints"][0]["detail"],
+            candidate.body["touchpoints"][0]["detail"],
             json!({ "fields": ["resume_url"], "resume_url": url })
         );
-        assert_eq!(shown.string("/touchpoints/1/detail/submission/resume_url"), "https://example.com/cv");
-        assert_eq!(shown.string("/updated_at"), "2026-11-20T09:31:00Z");
+        assert_eq!(candidate.string("/touchpoints/1/detail/submission/resume_url"), "https://example.com/cv");
+        assert_eq!(candidate.string("/updated_at"), "2026-11-20T09:31:00Z");
         let file = download(url).await.expect(200);
         assert_eq!(file.text, String::from_utf8_lossy(&content), "{extension}");
         assert_eq!(file.header("content-type"), "application/octet-stream");
@@ -219,7 +219,7 @@ async fn a_file_that_is_not_a_resume_is_rejected_and_another_can_be_uploaded() {
     // The query alone does not prove an upload: the file must be in the bucket.
     let early = browser.get(&format!("{}&etag=%22x%22", applied.header("location"))).await.expect(422);
     assert!(early.text.contains("We did not receive the file. Please upload it again."));
-    for (what, content) in [
+    for (description, content) in [
         ("HTML", b"<!doctype html><script>alert(1)</script>".to_vec()),
         ("SVG", b"<svg xmlns='http://www.w3.org/2000/svg' onload='alert(1)'/>".to_vec()),
         ("a program", b"MZ\x90\x00\x03".to_vec()),
@@ -230,23 +230,23 @@ async fn a_file_that_is_not_a_resume_is_rejected_and_another_can_be_uploaded() {
             "a document with macros",
             zip(&[("[Content_Types].xml", ""), ("word/document.xml", ""), ("word/vbaProject.bin", "")]),
         ),
-        ("a sheet", compound("Workbook")),
-        ("half a PDF", b"%PDF-1.7\n1 0 obj".to_vec()),
-        ("a wrong beginning", b"PK\x03\x04%PDF-1.7 %%EOF".to_vec()),
-        ("a picture", b"\x89PNG\r\n\x1a\n".to_vec()),
-        ("blanks", b" \n".to_vec()),
+        ("a spreadsheet", compound("Workbook")),
+        ("a truncated PDF", b"%PDF-1.7\n1 0 obj".to_vec()),
+        ("a wrong signature", b"PK\x03\x04%PDF-1.7 %%EOF".to_vec()),
+        ("an image", b"\x89PNG\r\n\x1a\n".to_vec()),
+        ("whitespace", b" \n".to_vec()),
     ] {
         api.dynamodb.take_calls();
         let page = attach(&api, &applied, &content).await.expect(422);
-        assert!(!api.dynamodb.take_calls().iter().any(is_write), "{what}");
+        assert!(!api.dynamodb.take_calls().iter().any(is_write), "{description}");
         let sentence = "This is not a PDF, DOC, DOCX, ODT or plain text file. Please choose another file.";
-        assert!(page.text.contains(sentence) && page.text.contains("aria-invalid=\"true\""), "{what}");
+        assert!(page.text.contains(sentence) && page.text.contains("aria-invalid=\"true\""), "{description}");
         assert!(
             page.text.contains("Application received") && !page.text.contains("and your resume"),
-            "{what}"
+            "{description}"
         );
         assert_eq!(page.header("cache-control"), "no-store");
-        assert_eq!(upload(&page).1.len(), 8, "{what}: the form is shown again");
+        assert_eq!(upload(&page).1.len(), 8, "{description}: the form is shown again");
     }
     // The bucket itself rejects these files and does not redirect.
     let page = browser.follow(&applied).await.expect(200);
@@ -259,7 +259,7 @@ async fn a_file_that_is_not_a_resume_is_rejected_and_another_can_be_uploaded() {
 }
 
 #[tokio::test]
-async fn the_form_uploads_one_file_to_one_key_only() {
+async fn the_form_uploads_only_one_file_to_one_key() {
     let api = TestApi::new().await;
     let job = Job::new(&api, "Analyst").await;
     let applied = job.apply(&api, &form("Ada", "ada@example.com")).await.expect(303);
@@ -288,15 +288,15 @@ async fn the_form_uploads_one_file_to_one_key_only() {
         [fields.clone(), vec![("content-type".to_owned(), "text/html".to_owned())]].concat(),
         [fields.clone(), vec![("acl".to_owned(), "public-read".to_owned())]].concat(),
     ] {
-        let answer = post(&action, &changed, PDF).await;
-        assert!([400, 403].contains(&answer.status), "{changed:?} {}", answer.text);
+        let response = post(&action, &changed, PDF).await;
+        assert!([400, 403].contains(&response.status), "{changed:?} {}", response.text);
     }
     // Nobody can read, list or delete uploaded files.
     post(&action, &fields, PDF).await.expect(303);
     for (method, path) in [("GET", format!("/{key}")), ("GET", String::new()), ("DELETE", format!("/{key}"))]
     {
-        let answer = fetch(method, &format!("{}{path}", action.trim_end_matches('/')), "", b"").await;
-        assert!(answer.status >= 400, "{method} {path}: {}", answer.text);
+        let response = fetch(method, &format!("{}{path}", action.trim_end_matches('/')), "", b"").await;
+        assert!(response.status >= 400, "{method} {path}: {}", response.text);
     }
     // A form expires after 15 minutes. Reloading the page shows a new one.
     api.clock.set("2026-11-20T09:45:00Z");
@@ -320,8 +320,8 @@ async fn a_ticket_is_valid_for_an_hour() {
     let sent = send(&page, PDF).await.expect(303);
     api.clock.set("2026-11-20T10:30:00Z");
     for late in [applied[1].header("location").to_owned(), redirect_path(&sent)] {
-        let answer = browser.get(&late).await.expect(303);
-        assert_eq!(answer.header("location"), format!("{}#apply", job.path));
+        let response = browser.get(&late).await.expect(303);
+        assert_eq!(response.header("location"), format!("{}#apply", job.path));
     }
     assert_eq!(kinds(&find(&api, "ada@example.com").await), ["updated", "applied", "created"]);
     let grace = find(&api, "grace@example.com").await;
@@ -336,16 +336,16 @@ async fn a_ticket_attaches_one_file() {
     let applied = job.apply(&api, &form("Ada", "ada@example.com")).await.expect(303);
     let page = browser.follow(&applied).await.expect(200);
     let back = redirect_path(&send(&page, PDF).await.expect(303));
-    for answer in join_all((0..6).map(|_| browser.get(&back))).await {
-        assert_eq!(answer.status, 303, "{}", answer.text);
+    for response in join_all((0..6).map(|_| browser.get(&back))).await {
+        assert_eq!(response.status, 303, "{}", response.text);
     }
-    let shown = find(&api, "ada@example.com").await;
-    assert_eq!(kinds(&shown), ["updated", "applied", "created"]);
+    let candidate = find(&api, "ada@example.com").await;
+    assert_eq!(kinds(&candidate), ["updated", "applied", "created"]);
     // A reload or another file changes nothing.
     browser.get(&back).await.expect(303);
     attach(&api, &applied, b"Another one").await.expect(303);
     let again = find(&api, "ada@example.com").await;
-    assert_eq!(again.text, shown.text);
+    assert_eq!(again.text, candidate.text);
     assert_eq!(download(again.string("/resume_url")).await.expect(200).text.as_bytes(), PDF);
 }
 
@@ -359,7 +359,7 @@ async fn a_file_that_was_not_checked_is_not_attached() {
     let page = browser.follow(&applied).await.expect(200);
     let back = redirect_path(&send(&page, PDF).await.expect(303));
     let (action, fields) = upload(&page);
-    // The upload's item is read right after the file was checked.
+    // The item of the upload is read right after the check of the file.
     let dynamodb = api.dynamodb.clone();
     api.dynamodb.inject_faults(move |operation, request| {
         if operation == "GetItem" && request["Key"]["pk"]["S"].to_string().contains("UPLOAD") {
@@ -389,28 +389,32 @@ async fn an_interrupted_upload_can_be_repeated() {
     let api = TestApi::new().await;
     let job = Job::new(&api, "Analyst").await;
     let browser = Browser::new(&api);
-    let mut cut = 0;
+    let mut successful_calls = 0;
     loop {
-        let email = format!("ada{cut}@example.com");
+        let email = format!("ada{successful_calls}@example.com");
         let applied = job.apply(&api, &form("Ada", &email)).await.expect(303);
         let page = browser.follow(&applied).await.expect(200);
         let back = redirect_path(&send(&page, PDF).await.expect(303));
         let calls = AtomicUsize::new(0);
         api.dynamodb.inject_faults(move |_, _| {
-            (calls.fetch_add(1, Ordering::Relaxed) >= cut).then_some(Fault::Unreachable)
+            (calls.fetch_add(1, Ordering::Relaxed) >= successful_calls).then_some(Fault::Unreachable)
         });
-        let answer = browser.get(&back).await;
+        let response = browser.get(&back).await;
         api.dynamodb.inject_faults(|_, _| None);
-        if answer.status == 303 {
+        if response.status == 303 {
             break;
         }
-        assert_eq!((answer.status, answer.header("retry-after")), (503, "1"));
-        assert_eq!(kinds(&find(&api, &email).await), ["applied", "created"], "cut at {cut}");
+        assert_eq!((response.status, response.header("retry-after")), (503, "1"));
+        assert_eq!(
+            kinds(&find(&api, &email).await),
+            ["applied", "created"],
+            "{successful_calls} calls succeeded"
+        );
         browser.get(&back).await.expect(303);
         assert_eq!(kinds(&find(&api, &email).await), ["updated", "applied", "created"]);
-        cut += 1;
+        successful_calls += 1;
     }
-    assert!(cut >= 5, "{cut}");
+    assert!(successful_calls >= 5, "{successful_calls}");
 }
 
 #[tokio::test]
@@ -441,8 +445,8 @@ async fn an_application_is_accepted_without_a_bucket() {
     assert_eq!(kinds(&find(&api, "ada@example.com").await), ["applied", "created"]);
 }
 
-/// Creates a candidate whose résumé is a file. Returns the candidate's path in the API.
-async fn with_file(api: &TestApi, job: &Job, name: &str, email: &str) -> String {
+/// Creates a candidate whose resume is a file. Returns the candidate's path in the API.
+async fn create_candidate_with_file(api: &TestApi, job: &Job, name: &str, email: &str) -> String {
     let applied = job.apply(api, &form(name, email)).await.expect(303);
     attach(api, &applied, PDF).await.expect(303);
     format!("/api/v1/candidates/{}", find(api, email).await.number("/id"))
@@ -452,7 +456,7 @@ async fn with_file(api: &TestApi, job: &Job, name: &str, email: &str) -> String 
 async fn the_link_in_the_api_expires_and_does_not_change_the_entity_tag() {
     let api = TestApi::new().await;
     let job = Job::new(&api, "Analyst").await;
-    let path = with_file(&api, &job, "Ada", "ada@example.com").await;
+    let path = create_candidate_with_file(&api, &job, "Ada", "ada@example.com").await;
     let first = api.get(&path).await.expect(200);
     let url = first.string("/resume_url").to_owned();
     assert_eq!(list(&api, "").await[0]["resume_url"], *url);
@@ -470,13 +474,13 @@ async fn the_link_in_the_api_expires_and_does_not_change_the_entity_tag() {
     api.clock.set("2026-11-20T10:30:00Z");
     download(&url).await.expect(403);
     let url = api.get(&path).await.expect(200).string("/resume_url").to_owned();
-    let (address, query) = url.split_once('?').unwrap();
+    let (base, query) = url.split_once('?').unwrap();
     for changed in [
-        address.to_owned(),
+        base.to_owned(),
         url.replace("attachment", "inline"),
         url.replace("octet-stream", "pdf"),
         url.replace("Expires=3600", "Expires=36000"),
-        format!("{}x?{query}", address.replace("resumes/1/live/", "resumes/2/live/")),
+        format!("{}x?{query}", base.replace("resumes/1/live/", "resumes/2/live/")),
     ] {
         assert_ne!(changed, url);
         download(&changed).await.expect(403);
@@ -487,12 +491,12 @@ async fn the_link_in_the_api_expires_and_does_not_change_the_entity_tag() {
 async fn a_patch_with_the_files_link_keeps_it_and_another_link_replaces_it() {
     let api = TestApi::new().await;
     let job = Job::new(&api, "Analyst").await;
-    // The second name is the longest one, in characters that take the most space in a URL.
+    // The second name has the maximum length, in characters that take the most space in a URL.
     for (number, name) in ["Ada".to_owned(), "🦀".repeat(200)].into_iter().enumerate() {
         api.clock.set("2026-11-20T09:30:00Z");
-        let path = with_file(&api, &job, &name, &format!("ada{number}@example.com")).await;
-        let shown = api.get(&path).await.expect(200);
-        let url = shown.string("/resume_url");
+        let path = create_candidate_with_file(&api, &job, &name, &format!("ada{number}@example.com")).await;
+        let candidate = api.get(&path).await.expect(200);
+        let url = candidate.string("/resume_url");
         assert_eq!(download(url).await.expect(200).text.as_bytes(), PDF);
         api.clock.set("2026-11-20T12:00:00Z");
         for body in [
@@ -505,11 +509,11 @@ async fn a_patch_with_the_files_link_keeps_it_and_another_link_replaces_it() {
             assert!(!api.dynamodb.take_calls().iter().any(|call| call.operation == "TransactWriteItems"));
             assert_eq!(download(kept.string("/resume_url")).await.expect(200).text.as_bytes(), PDF);
         }
-        let renamed = api.request(Method::PATCH, &path).header("if-match", shown.header("etag"));
+        let renamed = api.request(Method::PATCH, &path).header("if-match", candidate.header("etag"));
         let body = json!({ "name": "Grace", "resume_url": url });
         let renamed = renamed.json(&body).send().await.expect(200);
         let file = download(renamed.string("/resume_url")).await.expect(200);
-        assert!(file.header("content-disposition").contains("Grace resume.pdf"), "under the new name");
+        assert!(file.header("content-disposition").contains("Grace resume.pdf"), "the file has the new name");
         let touchpoint = |candidate: &Response| candidate.body["touchpoints"][0]["detail"]["fields"].clone();
         assert_eq!(touchpoint(&api.get(&path).await), json!(["name"]));
 
@@ -517,16 +521,16 @@ async fn a_patch_with_the_files_link_keeps_it_and_another_link_replaces_it() {
         let replaced = api.patch(&path, json!({ "resume_url": other })).await.expect(200);
         assert_eq!(replaced.string("/resume_url"), other);
         assert_eq!(touchpoint(&api.get(&path).await), json!(["resume_url"]));
-        // Afterwards it is a link like any other.
+        // The old link is then stored like any other link.
         let replaced = api.patch(&path, json!({ "resume_url": renamed.string("/resume_url") })).await;
         assert_eq!(replaced.expect(200).body["resume_url"], renamed.body["resume_url"]);
-        // A link that only resembles a signed one is validated like any other.
+        // A link that only resembles a signed link is validated like any other link.
         let long = format!("https://example.com/?X-Amz-Signature={}", "x".repeat(2_000));
         for (sent, message) in [
             (long.as_str(), "resume_url must be at most 2000 characters"),
             (
                 "javascript:alert('X-Amz-Signature=')",
-                "resume_url must be an address that begins with http:// or https://",
+                "resume_url must be a URL that begins with http:// or https://",
             ),
         ] {
             let refused = api.patch(&path, json!({ "resume_url": sent })).await.expect(422);
@@ -538,7 +542,7 @@ async fn a_patch_with_the_files_link_keeps_it_and_another_link_replaces_it() {
 }
 
 #[tokio::test]
-async fn a_known_candidate_keeps_their_resume_and_the_file_is_in_the_history() {
+async fn an_existing_candidate_keeps_their_resume_and_the_history_shows_the_file() {
     let api = TestApi::new().await;
     let (job, other) = (Job::new(&api, "Analyst").await, Job::new(&api, "Engineer").await);
     let jane =
@@ -547,23 +551,23 @@ async fn a_known_candidate_keeps_their_resume_and_the_file_is_in_the_history() {
     let note = form("Jane", "jane@example.com").set("note", "<b>Me</b>\r\nagain");
     let applied = job.apply(&api, &note).await.expect(303);
     attach(&api, &applied, b"Not what Jane wrote").await.expect(303);
-    let shown = api.get(&path).await.expect(200);
-    assert_eq!(kinds(&shown), ["updated", "applied", "created"]);
-    assert_eq!(shown.string("/resume_url"), "https://example.com/jane");
-    assert_eq!(shown.body["touchpoints"][0]["detail"]["fields"], json!([]));
-    let url = shown.string("/touchpoints/0/detail/resume_url");
+    let candidate = api.get(&path).await.expect(200);
+    assert_eq!(kinds(&candidate), ["updated", "applied", "created"]);
+    assert_eq!(candidate.string("/resume_url"), "https://example.com/jane");
+    assert_eq!(candidate.body["touchpoints"][0]["detail"]["fields"], json!([]));
+    let url = candidate.string("/touchpoints/0/detail/resume_url");
     assert_eq!(download(url).await.expect(200).text, "Not what Jane wrote");
     api.clock.set("2026-11-20T09:50:00Z");
     let later = api.get(&path).await.expect(200);
     assert_eq!(
         later.header("etag"),
-        shown.header("etag"),
+        candidate.header("etag"),
         "a new link in the history does not change the candidate"
     );
 
     // The dashboard shows the note, the link and the file.
-    let desk = Browser::with_session(&api, ACME, &owner(&api, ACME).await).await;
-    let page = desk.get(&path.replace("/api/v1", "/dashboard")).await.expect(200);
+    let dashboard = Browser::with_session(&api, ACME, &owner(&api, ACME).await).await;
+    let page = dashboard.get(&path.replace("/api/v1", "/dashboard")).await.expect(200);
     let url = later.string("/touchpoints/0/detail/resume_url");
     let link = |url: &str, words: &str| {
         format!("<a href=\"{}\" rel=\"noreferrer nofollow\">{words}</a>", escaped(url))
@@ -577,12 +581,12 @@ async fn a_known_candidate_keeps_their_resume_and_the_file_is_in_the_history() {
     ] {
         assert!(page.text.contains(&part), "{part} in {}", page.text);
     }
-    let path = with_file(&api, &other, "Ada", "ada@example.com").await;
-    let page = desk.get(&path.replace("/api/v1", "/dashboard")).await.expect(200);
+    let path = create_candidate_with_file(&api, &other, "Ada", "ada@example.com").await;
+    let page = dashboard.get(&path.replace("/api/v1", "/dashboard")).await.expect(200);
     let url = api.get(&path).await.string("/resume_url").to_owned();
     assert!(page.text.contains(&link(&url, "View file")) && page.text.contains(&link(&url, "view file")));
 
-    // Only the ticket of the application that created the candidate sets the résumé, even after another application.
+    // Only the ticket of the application that created the candidate sets the resume, even after another application.
     let form = form("Grace", "grace@example.com");
     let first = job.apply(&api, &form).await.expect(303);
     let second = other.apply(&api, &form).await.expect(303);
@@ -596,7 +600,8 @@ async fn a_known_candidate_keeps_their_resume_and_the_file_is_in_the_history() {
 #[tokio::test]
 async fn files_of_tenants_are_isolated() {
     let api = TestApi::new().await;
-    let ours = with_file(&api, &Job::new(&api, "Analyst").await, "Ada", "ada@example.com").await;
+    let ours =
+        create_candidate_with_file(&api, &Job::new(&api, "Analyst").await, "Ada", "ada@example.com").await;
     let ours = api.get(&ours).await.string("/resume_url").to_owned();
     for (demo, mode, folder) in [(ACME, Mode::Test, "1/test"), (GLOBEX, Mode::Live, "2/live")] {
         api.clock.set("2026-11-20T09:30:00Z");
@@ -609,8 +614,8 @@ async fn files_of_tenants_are_isolated() {
         assert_eq!(download(theirs).await.expect(200).text, "Theirs");
         // Neither another tenant's key nor its link gives access to the file: a key is invalid, and the link expires.
         let patch = |body: Value| {
-            let ask = api.request(Method::PATCH, &format!("/api/v1/candidates/{id}")).key(demo, mode);
-            ask.json(&body).send()
+            let request = api.request(Method::PATCH, &format!("/api/v1/candidates/{id}")).key(demo, mode);
+            request.json(&body).send()
         };
         let key = Url::parse(&ours).unwrap().path().split_once("local-resumes/").unwrap().1.to_owned();
         patch(json!({ "resume_url": key })).await.expect(422);

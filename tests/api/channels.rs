@@ -23,7 +23,7 @@ const PATH: &str = "/api/v1/channels";
 const HEALTH: &str =
     "/v23.0/106540352242922?fields=id,display_phone_number,verified_name,quality_rating,health_status";
 
-/// A fake WhatsApp API, which sends the same response to every request until it is replaced.
+/// A fake WhatsApp API that sends the same response to every request until the response is replaced.
 struct FakeWhatsApp {
     fake: FakeServer,
     response: Arc<Mutex<FakeResponse>>,
@@ -45,7 +45,7 @@ impl FakeWhatsApp {
     }
 }
 
-/// Fails the test if there was a request that WhatsApp does not support.
+/// Fails the test if the fake received a request that WhatsApp does not support.
 impl Drop for FakeWhatsApp {
     fn drop(&mut self) {
         for request in self.fake.requests().iter().filter(|_| !std::thread::panicking()) {
@@ -182,11 +182,11 @@ async fn each_provider_is_checked_at_most_once_a_minute() {
     assert_eq!(x.requests()[0], (ME.to_owned(), "access-1".to_owned()));
 }
 
-/// The expected status of a channel after a response of its provider, an hour after a successful check.
+/// A provider's response an hour after a successful check, and the channel's expected status after it.
 struct Case {
     response: FakeResponse,
     status: &'static str,
-    /// Whether the response says anything about the account.
+    /// Whether the response determines the account's status.
     is_conclusive: bool,
     detail: &'static str,
 }
@@ -230,12 +230,12 @@ async fn check_cases(
         assert_eq!(actual["checked_at"], if is_conclusive { checked_at } else { healthy_at }, "{text}");
         assert!(actual["detail"].as_str().is_some_and(|actual| actual.contains(detail)), "{text}: {actual}");
         assert_eq!(channels(api).await[name], actual, "{text}: the status is stored");
-        assert_eq!(count(), before + 1, "{text}: there is no second check within the minute");
+        assert_eq!(count(), before + 1, "{text}: no second check within the minute");
     }
 }
 
 #[tokio::test]
-async fn the_request_succeeds_whatever_whatsapp_returns() {
+async fn the_request_succeeds_with_every_response_from_whatsapp() {
     let (api, _x, whatsapp) = both_connected().await;
     let cases = vec![
         case(number("LIMITED"), "connected", true, "limits the messages"),
@@ -279,12 +279,12 @@ async fn the_request_succeeds_whatever_whatsapp_returns() {
     assert_eq!(
         (&actual["status"], &actual["checked_at"]),
         (&json!("error"), &json!(blocked_at)),
-        "the last known status"
+        "the last known status remains"
     );
 }
 
 #[tokio::test]
-async fn the_request_succeeds_whatever_x_returns() {
+async fn the_request_succeeds_with_every_response_from_x() {
     let (api, x, _whatsapp) = both_connected().await;
     let cases = vec![
         case(problem(401, "Unauthorized", "Unauthorized"), "expired", true, "next post"),
@@ -445,7 +445,7 @@ async fn a_test_key_never_reaches_a_real_provider() {
     let routes: Vec<_> = tables.rows().iter().map(|route| route.key).collect();
     let known = ["GET /api/v1/channels", "POST /api/v1/channels/x/post", "GET /api/v1/channels/x/posts"];
     assert_eq!(routes, known, "the loop below calls every route");
-    // The live key's requests do reach the providers, which shows that the fakes would notice the test key's.
+    // The live key's requests reach the fakes. This shows that the fakes would also record the test key's requests.
     for mode in [Mode::Test, Mode::Live] {
         let posted = post(mode, "/api/v1/quick_post", json!({ "role": { "title": "x" } })).await.expect(201);
         let (role, posting) = (posted.number("/role/id"), posted.number("/job_posting/id"));

@@ -22,13 +22,13 @@ use crate::fake_x::services;
 
 /// A route of the dashboard.
 #[derive(Clone, Copy)]
-pub(crate) struct Row {
+pub(crate) struct PageRoute {
     pub(crate) key: &'static str,
     /// The role that the route requires; `None` if it requires no session.
     pub(crate) role: Option<MemberRole>,
 }
 
-impl Row {
+impl PageRoute {
     pub(crate) fn is_post(self) -> bool {
         self.key.starts_with("POST ")
     }
@@ -42,19 +42,21 @@ impl Row {
     }
 }
 
-/// Returns the routes that reply with pages.
-pub(crate) fn rows() -> Vec<Row> {
+/// Returns the routes that respond with pages.
+pub(crate) fn page_routes() -> Vec<PageRoute> {
     let tables = tables().into_iter().find(|tables| tables.function == "DashboardFunction").unwrap();
-    let row = |route: &shared::http::Route| match route.access() {
-        Access::Member(role) => Some(Row { key: route.key, role: Some(role) }),
-        _ if route.format() == shared::http::ReplyFormat::Page => Some(Row { key: route.key, role: None }),
+    let page_route = |route: &shared::http::Route| match route.access() {
+        Access::Member(role) => Some(PageRoute { key: route.key, role: Some(role) }),
+        _ if route.format() == shared::http::ReplyFormat::Page => {
+            Some(PageRoute { key: route.key, role: None })
+        }
         _ => None,
     };
-    tables.pages.iter().filter_map(row).collect()
+    tables.pages.iter().filter_map(page_route).collect()
 }
 
-/// One resource of each kind that a route can address, in one tenant.
-pub(crate) struct Stock {
+/// One resource of each type that a route of the dashboard requires, in one tenant.
+pub(crate) struct DashboardFixtures {
     /// An open role with a published posting.
     pub(crate) role: u64,
     /// A candidate who applied for the role.
@@ -66,8 +68,8 @@ pub(crate) struct Stock {
     pub(crate) link: String,
 }
 
-impl Stock {
-    /// Creates them for Acme in live mode.
+impl DashboardFixtures {
+    /// Creates the resources for Acme in live mode.
     pub(crate) async fn new(api: &TestApi) -> Self {
         let (acme, random, now) =
             (tenant(ACME, Mode::Live), &api.environment.random, api.environment.clock.now());
@@ -98,8 +100,8 @@ impl Stock {
     }
 
     /// Returns the identifier for a route's path.
-    pub(crate) fn id(&self, row: Row) -> u64 {
-        match row.path() {
+    pub(crate) fn id(&self, route: PageRoute) -> u64 {
+        match route.path() {
             path if path.contains("/roles/") => self.role,
             path if path.contains("/candidates/") => self.candidate,
             path if path.contains("/api-keys/") => self.key.get(),
@@ -108,14 +110,14 @@ impl Stock {
         }
     }
 
-    pub(crate) fn path(&self, row: Row) -> String {
-        row.path().replace("{id}", &self.id(row).to_string())
+    pub(crate) fn path(&self, route: PageRoute) -> String {
+        route.path().replace("{id}", &self.id(route).to_string())
     }
 
     /// Returns valid form fields for a route.
-    pub(crate) fn fields(&self, row: Row) -> Vec<(&'static str, &str)> {
+    pub(crate) fn fields(&self, route: PageRoute) -> Vec<(&'static str, &str)> {
         const PASSWORD: &str = "a longer pass phrase";
-        match row.path() {
+        match route.path() {
             "/dashboard/sign-in" => vec![("email", DEMOS[ACME].email), ("password", DEMOS[ACME].password)],
             "/dashboard/password" => {
                 vec![("token", &self.link), ("name", "New"), ("password", PASSWORD), ("repeated", PASSWORD)]
@@ -153,7 +155,7 @@ pub(crate) fn without_request_id(response: &Response) -> (u16, String, http::Hea
 #[tokio::test]
 async fn signed_out_browsers_are_redirected_to_sign_in_and_back() {
     let api = TestApi::new().await;
-    let stock = Stock::new(&api).await;
+    let fixtures = DashboardFixtures::new(&api).await;
     let acme = tenant(ACME, Mode::Live);
     let forged =
         |kind| Credential::generate(kind, acme, acme.organization, &Random::seeded(1)).reveal().to_owned();
@@ -165,36 +167,36 @@ async fn signed_out_browsers_are_redirected_to_sign_in_and_back() {
         Some(forged(Kind::Link)),
         Some(key(ACME, Mode::Live)),
     ];
-    let rows: Vec<_> = rows().into_iter().filter(|row| row.role.is_some()).collect();
-    assert!(rows.len() >= 25);
-    for row in rows {
+    let routes: Vec<_> = page_routes().into_iter().filter(|route| route.role.is_some()).collect();
+    assert!(routes.len() >= 25);
+    for route in routes {
         for cookie in &cookies {
             let browser = match cookie {
                 None => Browser::new(&api),
                 Some(cookie) => Browser::with_cookie(&api, cookie),
             };
-            let path = format!("{}?a=%26b", stock.path(row));
-            let request = browser.request(row.method(), &path).body(FORM, form(&stock.fields(row)));
+            let path = format!("{}?a=%26b", fixtures.path(route));
+            let request = browser.request(route.method(), &path).body(FORM, form(&fixtures.fields(route)));
             api.dynamodb.take_calls();
             let response = request.send().await;
-            assert!(!api.dynamodb.take_calls().iter().any(is_write), "{}", row.key);
-            // A cookie that is too short counts as none.
+            assert!(!api.dynamodb.take_calls().iter().any(is_write), "{}", route.key);
+            // A cookie that is too short is treated as missing.
             let gets_cookie = cookie.as_ref().is_none_or(|cookie| cookie.len() < 20);
-            if row.is_post() {
-                // It may be another site's form, because browsers do not send a SameSite=Lax cookie with it.
-                assert_eq!((response.status, response.header("set-cookie")), (403, ""), "{}", row.key);
+            if route.is_post() {
+                // A form without a cookie may come from another site, because browsers omit SameSite=Lax cookies there.
+                assert_eq!((response.status, response.header("set-cookie")), (403, ""), "{}", route.key);
                 if gets_cookie {
                     continue;
                 }
             }
             let response =
-                if row.is_post() { browser.post(&path, &stock.fields(row)).await } else { response };
-            assert_eq!(response.status, 303, "{}", row.key);
+                if route.is_post() { browser.post(&path, &fixtures.fields(route)).await } else { response };
+            assert_eq!(response.status, 303, "{}", route.key);
             // A form's own path may have no page to return to.
-            let return_to = if row.is_post() { "/dashboard" } else { &path };
+            let return_to = if route.is_post() { "/dashboard" } else { &path };
             let expected = format!("/dashboard/sign-in?{}", form(&[("return_to", return_to)]));
-            assert_eq!(response.header("location"), expected, "{}", row.key);
-            assert_eq!(response.headers.contains_key("set-cookie"), gets_cookie, "{} {cookie:?}", row.key);
+            assert_eq!(response.header("location"), expected, "{}", route.key);
+            assert_eq!(response.headers.contains_key("set-cookie"), gets_cookie, "{} {cookie:?}", route.key);
         }
     }
 }
@@ -202,17 +204,17 @@ async fn signed_out_browsers_are_redirected_to_sign_in_and_back() {
 #[tokio::test]
 async fn a_form_with_a_missing_or_foreign_csrf_token_writes_nothing() {
     let api = TestApi::new().await;
-    let stock = Stock::new(&api).await;
+    let fixtures = DashboardFixtures::new(&api).await;
     let browser = Browser::with_session(&api, ACME, &owner(&api, ACME).await).await;
     let another = Browser::with_session(&api, ACME, &owner(&api, ACME).await).await;
     let (own, foreign) = (browser.csrf().await, another.csrf().await);
     let stranger = Browser::new(&api).csrf().await;
     assert!(own != foreign && own != stranger && own == browser.csrf().await);
     let mistyped = own.chars().rev().collect::<String>();
-    let rows: Vec<_> = rows().into_iter().filter(|row| row.is_post()).collect();
-    assert!(rows.len() >= 17);
-    for row in rows {
-        let (path, fields) = (stock.path(row), stock.fields(row));
+    let routes: Vec<_> = page_routes().into_iter().filter(|route| route.is_post()).collect();
+    assert!(routes.len() >= 17);
+    for route in routes {
+        let (path, fields) = (fixtures.path(route), fixtures.fields(route));
         let sent = |csrf: &'static str, value: &str| form(&[&[(csrf, value)], &*fields].concat());
         for (name, path, body) in [
             ("none", path.clone(), form(&fields)),
@@ -223,13 +225,13 @@ async fn a_form_with_a_missing_or_foreign_csrf_token_writes_nothing() {
             ("mistyped", path.clone(), sent("csrf", &mistyped)),
             ("the cookie", path.clone(), sent("csrf", &browser.cookie())),
             ("in the query", format!("{path}?csrf={own}"), form(&fields)),
-            ("behind a junk one", path.clone(), format!("csrf=junk&{}", sent("csrf", &own))),
+            ("after a junk token", path.clone(), format!("csrf=junk&{}", sent("csrf", &own))),
         ] {
             api.dynamodb.take_calls();
             let response = browser.request(Method::POST, &path).body(FORM, body).send().await;
-            assert_eq!(response.status, 403, "{} {name}", row.key);
-            assert!(response.text.contains("The form is no longer valid"), "{} {name}", row.key);
-            assert!(!api.dynamodb.take_calls().iter().any(is_write), "{} {name}", row.key);
+            assert_eq!(response.status, 403, "{} {name}", route.key);
+            assert!(response.text.contains("The form is no longer valid"), "{} {name}", route.key);
+            assert!(!api.dynamodb.take_calls().iter().any(is_write), "{} {name}", route.key);
         }
     }
 }
@@ -237,50 +239,50 @@ async fn a_form_with_a_missing_or_foreign_csrf_token_writes_nothing() {
 #[tokio::test]
 async fn an_unreadable_form_writes_nothing() {
     let api = TestApi::new().await;
-    let stock = Stock::new(&api).await;
+    let fixtures = DashboardFixtures::new(&api).await;
     let browser = Browser::with_session(&api, ACME, &owner(&api, ACME).await).await;
     let own = browser.csrf().await;
-    for row in rows().into_iter().filter(|row| row.is_post()) {
-        let right = form(&[&[("csrf", own.as_str())], &*stock.fields(row)].concat());
-        let long = format!("{right}&x={}", "x".repeat(1024 * 1024));
+    for route in page_routes().into_iter().filter(|route| route.is_post()) {
+        let valid = form(&[&[("csrf", own.as_str())], &*fixtures.fields(route)].concat());
+        let long = format!("{valid}&x={}", "x".repeat(1024 * 1024));
         for (media, body, status) in [
             (FORM, long.as_str(), 413),
-            ("application/json", &right, 415),
-            ("text/plain", &right, 415),
-            ("multipart/form-data; boundary=x", &right, 415),
-            ("application/x-www-form-urlencodedx", &right, 415),
+            ("application/json", &valid, 415),
+            ("text/plain", &valid, 415),
+            ("multipart/form-data; boundary=x", &valid, 415),
+            ("application/x-www-form-urlencodedx", &valid, 415),
         ] {
             api.dynamodb.take_calls();
-            let request = browser.request(Method::POST, &stock.path(row));
+            let request = browser.request(Method::POST, &fixtures.path(route));
             let response = request.body(media, body.to_owned()).send().await.expect(status);
-            assert!(response.text.contains("This form could not be read"), "{}", row.key);
-            assert!(!api.dynamodb.take_calls().iter().any(is_write), "{} {media}", row.key);
+            assert!(response.text.contains("This form could not be read"), "{}", route.key);
+            assert!(!api.dynamodb.take_calls().iter().any(is_write), "{} {media}", route.key);
         }
     }
 }
 
 #[tokio::test]
-async fn plain_members_cannot_use_the_owners_routes() {
+async fn members_cannot_use_owner_routes() {
     let api = TestApi::new().await;
-    let stock = Stock::new(&api).await;
+    let fixtures = DashboardFixtures::new(&api).await;
     let plain = add_member(&api, ACME, "Plain", MemberRole::Member).await.id;
     let plain = (tenant(ACME, Mode::Live).organization, plain);
     let mut rejected = 0;
-    for row in rows().into_iter().filter(|row| row.role.is_some()) {
+    for route in page_routes().into_iter().filter(|route| route.role.is_some()) {
         // One of the routes ends every session of the member.
         let plain = api.store().find_member(plain.0, plain.1).await.unwrap().unwrap();
         let browser = Browser::with_session(&api, ACME, &plain).await;
         let csrf = browser.csrf().await;
         api.dynamodb.take_calls();
-        let body = form(&[&[("csrf", csrf.as_str())], &*stock.fields(row)].concat());
-        let response = browser.request(row.method(), &stock.path(row)).body(FORM, body).send().await;
-        if row.role == Some(MemberRole::Owner) {
+        let body = form(&[&[("csrf", csrf.as_str())], &*fixtures.fields(route)].concat());
+        let response = browser.request(route.method(), &fixtures.path(route)).body(FORM, body).send().await;
+        if route.role == Some(MemberRole::Owner) {
             rejected += 1;
-            assert_eq!(response.status, 403, "{}", row.key);
+            assert_eq!(response.status, 403, "{}", route.key);
             assert!(response.text.contains("Only owners of the organization may do this"));
-            assert!(!api.dynamodb.take_calls().iter().any(is_write), "{}", row.key);
+            assert!(!api.dynamodb.take_calls().iter().any(is_write), "{}", route.key);
         } else {
-            assert_ne!(response.status, 403, "{}", row.key);
+            assert_ne!(response.status, 403, "{}", route.key);
         }
     }
     assert_eq!(rejected, 4, "invite, link, role, remove");
@@ -300,47 +302,52 @@ async fn plain_members_cannot_use_the_owners_routes() {
 #[tokio::test]
 async fn a_foreign_id_gets_the_same_response_as_an_unknown_id() {
     let api = TestApi::new().await;
-    let stock = Stock::new(&api).await;
+    let fixtures = DashboardFixtures::new(&api).await;
     let acme = tenant(ACME, Mode::Live);
-    let everything = async || {
-        let (role, candidate) = (stock.role, stock.candidate);
+    let snapshot = async || {
+        let (role, candidate) = (fixtures.role, fixtures.candidate);
         format!(
             "{:?} {:?} {:?} {} {}",
-            api.store().find_api_key(acme, stock.key).await.unwrap().unwrap(),
-            api.store().find_grant(acme, stock.grant).await.unwrap().unwrap(),
-            api.store().find_member(acme.organization, stock.member).await.unwrap().unwrap(),
+            api.store().find_api_key(acme, fixtures.key).await.unwrap().unwrap(),
+            api.store().find_grant(acme, fixtures.grant).await.unwrap().unwrap(),
+            api.store().find_member(acme.organization, fixtures.member).await.unwrap().unwrap(),
             api.get(&format!("/api/v1/roles/{role}")).await.expect(200).text,
             api.get(&format!("/api/v1/candidates/{candidate}")).await.expect(200).text,
         )
     };
-    let before = everything().await;
+    let before = snapshot().await;
     for (demo, mode) in [(ACME, Mode::Test), (GLOBEX, Mode::Live), (GLOBEX, Mode::Test)] {
         let browser = Browser::with_session(&api, demo, &owner(&api, demo).await).await;
         browser.post("/dashboard/mode", &[("mode", mode.as_str())]).await.expect(303);
         let mut count = 0;
-        for row in rows().into_iter().filter(|row| row.path().contains("{id}")) {
+        for route in page_routes().into_iter().filter(|route| route.path().contains("{id}")) {
             // Members belong to the organization in both modes.
-            if demo == ACME && row.path().contains("/members/") {
+            if demo == ACME && route.path().contains("/members/") {
                 continue;
             }
             count += 1;
             let request = async |id: &str| {
-                let path = row.path().replace("{id}", id);
+                let path = route.path().replace("{id}", id);
                 api.dynamodb.take_calls();
-                let response = if row.is_post() {
-                    browser.post(&path, &stock.fields(row)).await
+                let response = if route.is_post() {
+                    browser.post(&path, &fixtures.fields(route)).await
                 } else {
                     browser.get(&path).await
                 };
                 let calls = api.dynamodb.take_calls();
-                assert!(!calls.iter().any(is_write), "{}", row.key);
+                assert!(!calls.iter().any(is_write), "{}", route.key);
                 (without_request_id(&response), calls.len())
             };
             let unknown = request("17").await;
-            assert_eq!(unknown.0.0, 404, "{}", row.key);
-            assert_eq!(request(&stock.id(row).to_string()).await, unknown, "{} {demo} {mode:?}", row.key);
-            for odd in ["0", "01", "x", "9007199254740992", "%2e%2e", "1%00", "%F0%9F%92%A5"] {
-                assert_eq!(request(odd).await.0, unknown.0, "{} {odd}", row.key);
+            assert_eq!(unknown.0.0, 404, "{}", route.key);
+            assert_eq!(
+                request(&fixtures.id(route).to_string()).await,
+                unknown,
+                "{} {demo} {mode:?}",
+                route.key
+            );
+            for malformed in ["0", "01", "x", "9007199254740992", "%2e%2e", "1%00", "%F0%9F%92%A5"] {
+                assert_eq!(request(malformed).await.0, unknown.0, "{} {malformed}", route.key);
             }
         }
         assert_eq!(count, if demo == ACME { 4 } else { 7 });
@@ -349,7 +356,7 @@ async fn a_foreign_id_gets_the_same_response_as_an_unknown_id() {
             assert_eq!(links(&response, "/dashboard/roles/"), [""; 0], "{page}");
             assert_eq!(links(&response, "/dashboard/candidates/"), [""; 0], "{page}");
         }
-        let role = format!("/dashboard/candidates?role_id={}", stock.role);
+        let role = format!("/dashboard/candidates?role_id={}", fixtures.role);
         browser.get(&role).await.expect(404);
         for (page, name) in [("api-keys", "Stock key"), ("connected-apps", "Stock app")] {
             let response = browser.get(&format!("/dashboard/settings/integrations/{page}")).await.expect(200);
@@ -358,7 +365,7 @@ async fn a_foreign_id_gets_the_same_response_as_an_unknown_id() {
         let response = browser.get("/dashboard/settings/members").await.expect(200);
         assert_eq!(response.text.contains("stock@members.example"), demo == ACME);
     }
-    assert_eq!(everything().await, before, "nothing has changed");
+    assert_eq!(snapshot().await, before, "the requests changed nothing");
 }
 
 /// A session names a member and an organization, and the member must belong to that organization.
@@ -376,7 +383,7 @@ async fn a_session_gives_no_access_to_another_organization() {
 const POLICY: &str = "default-src 'none'; style-src 'self'; img-src 'self'; form-action 'self'; \
                       frame-ancestors 'none'; base-uri 'none'";
 
-fn assert_protected(response: &Response, policy: &str, what: &str) {
+fn assert_protected(response: &Response, policy: &str, context: &str) {
     for (name, value) in [
         ("content-type", "text/html; charset=utf-8"),
         ("cache-control", "no-store"),
@@ -388,41 +395,41 @@ fn assert_protected(response: &Response, policy: &str, what: &str) {
         ("strict-transport-security", "max-age=31536000; includeSubDomains"),
         ("access-control-allow-origin", ""),
     ] {
-        assert_eq!(response.header(name), value, "{what}: {name}");
+        assert_eq!(response.header(name), value, "{context}: {name}");
     }
-    assert!(!response.header("x-request-id").is_empty(), "{what}");
-    // The policy forbids these, and they would fail without a message.
+    assert!(!response.header("x-request-id").is_empty(), "{context}");
+    // The policy blocks these, and browsers show no error for them.
     for forbidden in ["<script", "<style", " style=", " onclick=", "javascript:", "src=\"http"] {
-        assert!(!response.text.contains(forbidden), "{what}: {forbidden}");
+        assert!(!response.text.contains(forbidden), "{context}: {forbidden}");
     }
 }
 
 #[tokio::test]
 async fn every_page_and_error_has_the_security_headers() {
     let api = TestApi::with_services(services("http://127.0.0.1:1")).await;
-    let stock = Stock::new(&api).await;
+    let fixtures = DashboardFixtures::new(&api).await;
     let mut statuses = BTreeSet::new();
-    for row in rows() {
-        // Some routes end the session, or every session.
+    for route in page_routes() {
+        // Some routes end one session or all sessions.
         let browser = Browser::with_session(&api, ACME, &owner(&api, ACME).await).await;
         let csrf = browser.csrf().await;
-        // Without the CSRF token, with an invalid id, without a session, and valid.
+        // Without the CSRF token, with an invalid id, without a session, and a valid request.
         for (browser, token, path) in [
-            (&browser, "", stock.path(row)),
-            (&browser, &*csrf, row.path().replace("{id}", "x")),
-            (&Browser::new(&api), "", stock.path(row)),
-            (&browser, &*csrf, stock.path(row)),
+            (&browser, "", fixtures.path(route)),
+            (&browser, &*csrf, route.path().replace("{id}", "x")),
+            (&Browser::new(&api), "", fixtures.path(route)),
+            (&browser, &*csrf, fixtures.path(route)),
         ] {
-            let body = form(&[&[("csrf", token)], &*stock.fields(row)].concat());
-            let response = browser.request(row.method(), &path).body(FORM, body).send().await;
-            let leads_to_x =
-                row.path() == "/dashboard/settings/integrations/channels" && response.status == 200;
-            let policy = if leads_to_x {
+            let body = form(&[&[("csrf", token)], &*fixtures.fields(route)].concat());
+            let response = browser.request(route.method(), &path).body(FORM, body).send().await;
+            let allows_x =
+                route.path() == "/dashboard/settings/integrations/channels" && response.status == 200;
+            let policy = if allows_x {
                 POLICY.replace("form-action 'self'", "form-action 'self' https://x.com")
             } else {
                 POLICY.to_owned()
             };
-            assert_protected(&response, &policy, &format!("{} {}", row.key, response.status));
+            assert_protected(&response, &policy, &format!("{} {}", route.key, response.status));
             statuses.insert(response.status);
         }
     }

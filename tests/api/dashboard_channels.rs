@@ -1,4 +1,4 @@
-//! Channels in the dashboard: X accounts that are connected on X, WhatsApp numbers, and simulated channels.
+//! Channels in the dashboard: X accounts, WhatsApp numbers, and simulated channels.
 
 use serde_json::{Value, json};
 use shared::config::{Services, VapiAccess};
@@ -35,8 +35,8 @@ async fn begin(browser: &Browser<'_>) -> String {
     response.header("location").to_owned()
 }
 
-fn state_of(address: &str) -> String {
-    let url = url::Url::parse(address).unwrap();
+fn state_of(url: &str) -> String {
+    let url = url::Url::parse(url).unwrap();
     url.query_pairs().find(|(name, _)| name == "state").unwrap().1.into_owned()
 }
 
@@ -44,10 +44,10 @@ async fn callback(browser: &Browser<'_>, code: &str, state: &str) -> Response {
     browser.get(&format!("{PATH}/x/callback?{}", form(&[("state", state), ("code", code)]))).await.expect(303)
 }
 
-/// Connects the account: the member allows it on X.
+/// Connects an X account: the member allows access on X.
 async fn connect(browser: &Browser<'_>, x: &FakeX) -> Response {
-    let address = begin(browser).await;
-    callback(browser, &x.allow(&address), &state_of(&address)).await
+    let url = begin(browser).await;
+    callback(browser, &x.allow(&url), &state_of(&url)).await
 }
 
 const STALE: &str = "The connection to X took too long or was started in another browser.";
@@ -63,11 +63,11 @@ async fn an_x_account_is_connected_used_and_disconnected() {
     post(&api, posting).await.expect(422);
 
     api.dynamodb.take_calls();
-    let address = begin(&browser).await;
+    let url = begin(&browser).await;
     assert!(!api.dynamodb.take_calls().iter().any(is_write), "the state is computed, not stored");
     let redirect_uri = form(&[("redirect_uri", &format!("{BASE_URL}{PATH}/x/callback"))]);
-    assert!(address.contains(&redirect_uri), "{address}");
-    let response = callback(&browser, &x.allow(&address), &state_of(&address)).await;
+    assert!(url.contains(&redirect_uri), "{url}");
+    let response = callback(&browser, &x.allow(&url), &state_of(&url)).await;
     assert_eq!(response.header("location"), format!("{PATH}?done=x-connected"));
     let page = browser.follow(&response).await.expect(200);
     assert!(page.text.contains("X account connected.") && page.text.contains("@acme_jobs"));
@@ -108,14 +108,14 @@ async fn an_x_state_is_valid_for_one_session_one_mode_and_ten_minutes() {
     let (api, x) = api().await;
     let browser = acme(&api).await;
     let ada = owner(&api, ACME).await;
-    let (address, other_address) = (begin(&browser).await, begin(&browser).await);
-    let (state, code) = (state_of(&address), x.allow(&address));
-    assert_ne!(state, state_of(&other_address), "every authorization has its own state");
+    let (url, other_url) = (begin(&browser).await, begin(&browser).await);
+    let (state, code) = (state_of(&url), x.allow(&url));
+    assert_ne!(state, state_of(&other_url), "every authorization has its own state");
     let colleague = add_member(&api, ACME, "Jo", shared::model::MemberRole::Member).await;
-    let stale = async |browser: &Browser<'_>, state: &str, what: &str| {
+    let stale = async |browser: &Browser<'_>, state: &str, context: &str| {
         let response = callback(browser, &code, state).await;
-        assert_eq!(response.header("location"), format!("{PATH}?failed=x-stale"), "{what}");
-        assert!(browser.follow(&response).await.expect(200).text.contains(STALE), "{what}");
+        assert_eq!(response.header("location"), format!("{PATH}?failed=x-stale"), "{context}");
+        assert!(browser.follow(&response).await.expect(200).text.contains(STALE), "{context}");
     };
     stale(&Browser::with_session(&api, ACME, &ada).await, &state, "another browser of the same member").await;
     stale(&Browser::with_session(&api, ACME, &colleague).await, &state, "a colleague").await;
@@ -127,7 +127,7 @@ async fn an_x_state_is_valid_for_one_session_one_mode_and_ten_minutes() {
         .expect(303);
     let (start, digest) = state.rsplit_once('.').unwrap();
     let later = start.replace(&start.split('.').nth(1).unwrap().to_owned(), "1795167001");
-    for (tampered, what) in [
+    for (tampered, context) in [
         (String::new(), "none"),
         ("x".to_owned(), "junk"),
         (start.to_owned(), "no digest"),
@@ -138,14 +138,14 @@ async fn an_x_state_is_valid_for_one_session_one_mode_and_ten_minutes() {
         (format!("{}.{digest}", start.replace("live", "test")), "another mode"),
         ("x.-9223372036854775808.live.x".to_owned(), "the oldest time"),
         ("x.9223372036854775807.live.x".to_owned(), "the latest time"),
-        (format!("{state}.{digest}"), "more"),
+        (format!("{state}.{digest}"), "an extra part"),
     ] {
-        stale(&browser, &tampered, what).await;
+        stale(&browser, &tampered, context).await;
     }
     api.clock.set("2026-11-20T09:40:00Z");
     stale(&browser, &state, "ten minutes later").await;
     api.clock.set("2026-11-20T09:29:59Z");
-    stale(&browser, &state, "before it began").await;
+    stale(&browser, &state, "before the authorization started").await;
     assert!(stored(&api, ACME).await.is_none() && x.requests().is_empty());
     api.clock.set("2026-11-20T09:39:59Z");
     let response = callback(&browser, &code, &state).await;
@@ -158,11 +158,11 @@ async fn an_x_state_is_valid_for_one_session_one_mode_and_ten_minutes() {
     let mixed = callback(&browser, &x.allow(&one), &state_of(&two)).await;
     assert_eq!(mixed.header("location"), format!("{PATH}?failed=x-failed"));
     assert_eq!(stored(&api, ACME).await.unwrap().username, "acme_jobs", "the connected account stays");
-    // The member switches to test data in between, where the channel is simulated.
-    let address = begin(&browser).await;
-    let code = x.allow(&address);
+    // The member switches to test data during the authorization. In test mode, the channel is simulated.
+    let url = begin(&browser).await;
+    let code = x.allow(&url);
     browser.post("/dashboard/mode", &[("mode", "test")]).await.expect(303);
-    let query = form(&[("state", &state_of(&address)), ("code", &code)]);
+    let query = form(&[("state", &state_of(&url)), ("code", &code)]);
     browser.get(&format!("{PATH}/x/callback?{query}")).await.expect(404);
     browser.post(&format!("{PATH}/x/connect"), &[]).await.expect(404);
 }
@@ -171,14 +171,14 @@ async fn an_x_state_is_valid_for_one_session_one_mode_and_ten_minutes() {
 async fn a_declined_or_failed_x_authorization_connects_nothing() {
     let (api, x) = api().await;
     let browser = acme(&api).await;
-    let address = begin(&browser).await;
-    let declined = form(&[("state", &state_of(&address)), ("error", "access_denied")]);
+    let url = begin(&browser).await;
+    let declined = form(&[("state", &state_of(&url)), ("error", "access_denied")]);
     let response = browser.get(&format!("{PATH}/x/callback?{declined}")).await.expect(303);
     let page = browser.follow(&response).await.expect(200);
     assert!(page.text.contains("X account not connected: access was declined on X."), "{}", page.text);
     assert!(x.requests().is_empty());
     let half = json!({ "token_type": "bearer", "access_token": "access-9" });
-    for (route, play) in [
+    for (route, fake_response) in [
         (TOKEN, FakeResponse::Json(400, json!({ "error": "invalid_request" }))),
         (TOKEN, FakeResponse::Json(401, json!({ "error": "invalid_client" }))),
         (TOKEN, FakeResponse::Json(200, half)),
@@ -190,12 +190,15 @@ async fn a_declined_or_failed_x_authorization_connects_nothing() {
         (ME, FakeResponse::Html(200)),
         (ME, FakeResponse::Close),
     ] {
-        let what = format!("{route} {play:?}");
-        x.reply_with(route, play);
+        let context = format!("{route} {fake_response:?}");
+        x.reply_with(route, fake_response);
         let response = connect(&browser, &x).await;
-        assert_eq!(response.header("location"), format!("{PATH}?failed=x-failed"), "{what}");
-        assert!(browser.follow(&response).await.text.contains("X did not connect the account."), "{what}");
-        assert!(stored(&api, ACME).await.is_none(), "{what}");
+        assert_eq!(response.header("location"), format!("{PATH}?failed=x-failed"), "{context}");
+        assert!(
+            browser.follow(&response).await.text.contains("The X account could not be connected."),
+            "{context}"
+        );
+        assert!(stored(&api, ACME).await.is_none(), "{context}");
         x.reply_normally();
     }
     assert_eq!(connect(&browser, &x).await.header("location"), format!("{PATH}?done=x-connected"));
@@ -266,7 +269,7 @@ async fn a_whatsapp_number_is_connected_with_a_form() {
     let connection = api.store().get_channels(live, day).await.unwrap().whatsapp.unwrap();
     let opened = shared::services::accounts::whatsapp_token(live, &connection, &keys(&["k1"])).unwrap();
     assert_eq!(opened.expose(), "EAABsecret");
-    // The longest token that the form accepts can be stored.
+    // A token of the maximum length can be stored.
     let longest = "x".repeat(2_000);
     browser.post(&path, &[("phone_number_id", "1"), ("token", &longest)]).await.expect(303);
     let response = browser.post(&format!("{PATH}/whatsapp/disconnect"), &[]).await.expect(303);
@@ -311,8 +314,8 @@ async fn simulated_and_missing_channels_have_an_explanation_and_no_forms() {
         let forms: Vec<_> = actions(&page).into_iter().filter(|action| action.starts_with(PATH)).collect();
         let expected = [format!("{PATH}/x/connect"), format!("{PATH}/whatsapp/connect")];
         assert_eq!(forms, if has_forms { &expected[..] } else { &[] }, "{mode} {sentences:?}");
-        let leads_to_x = page.header("content-security-policy").contains("https://x.com");
-        assert_eq!(leads_to_x, has_forms, "{mode}");
+        let allows_x = page.header("content-security-policy").contains("https://x.com");
+        assert_eq!(allows_x, has_forms, "{mode}");
         let fields = [("phone_number_id", "1"), ("token", "x")];
         let status = if has_forms { 303 } else { 404 };
         api.dynamodb.take_calls();

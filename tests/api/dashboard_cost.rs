@@ -5,11 +5,11 @@ use tests::dashboard::owner;
 use tests::interceptor::RecordedCall;
 use tests::{ACME, TestApi};
 
-use crate::dashboard_access::{Row, Stock, rows};
+use crate::dashboard_access::{DashboardFixtures, PageRoute, page_routes};
 use crate::fake_x::{FakeX, services};
 use crate::policies::{Actions, allowed, needed};
 
-/// The DynamoDB calls of a successful request for each route: the reads in their order, then the writes.
+/// The DynamoDB calls of a successful request to each route, in order.
 pub(crate) const CALLS: &[(&str, &[&str])] = &[
     ("GET /dashboard", &["BatchGetItem", "BatchGetItem", "Query", "Query", "Query", "Query"]),
     ("GET /dashboard/sign-in", &[]),
@@ -33,7 +33,7 @@ pub(crate) const CALLS: &[(&str, &[&str])] = &[
             "GetItem",
             "GetItem",
             "GetItem",
-            // Six stages; a stage with candidates also reads them.
+            // One query for each of the six stages. A stage with candidates also reads them.
             "Query",
             "BatchGetItem",
             "Query",
@@ -99,33 +99,33 @@ fn operations(calls: &[RecordedCall]) -> Vec<&str> {
     calls.iter().map(|call| call.operation.as_str()).collect()
 }
 
-/// Returns the path of a valid request for a route; the page of a single-use link needs its token.
-pub(crate) fn address(stock: &Stock, row: Row) -> String {
-    match row.key {
-        "GET /dashboard/password" => format!("/dashboard/password?token={}", stock.link),
-        _ => stock.path(row),
+/// Returns the path of a valid request to a route. The page of a single-use link requires its token.
+pub(crate) fn request_path(fixtures: &DashboardFixtures, route: PageRoute) -> String {
+    match route.key {
+        "GET /dashboard/password" => format!("/dashboard/password?token={}", fixtures.link),
+        _ => fixtures.path(route),
     }
 }
 
 #[tokio::test]
 async fn every_route_makes_exactly_these_dynamodb_calls() {
     let x = FakeX::start().await;
-    let known: Vec<_> = rows().iter().map(|row| row.key).collect();
+    let known: Vec<_> = page_routes().iter().map(|route| route.key).collect();
     assert_eq!(known, CALLS.iter().map(|(key, _)| *key).collect::<Vec<_>>(), "every route is listed");
     let mut used = Actions::new();
-    for (row, (key, calls)) in rows().into_iter().zip(CALLS) {
+    for (route, (key, calls)) in page_routes().into_iter().zip(CALLS) {
         let api = TestApi::with_services(services(&x.fake.url)).await;
-        let stock = Stock::new(&api).await;
-        let browser = match row.role {
-            None if !row.path().ends_with("sign-out") => Browser::new(&api),
+        let fixtures = DashboardFixtures::new(&api).await;
+        let browser = match route.role {
+            None if !route.path().ends_with("sign-out") => Browser::new(&api),
             _ => Browser::with_session(&api, ACME, &owner(&api, ACME).await).await,
         };
         browser.csrf().await;
         api.dynamodb.take_calls();
-        let response = if row.is_post() {
-            browser.post(&stock.path(row), &stock.fields(row)).await
+        let response = if route.is_post() {
+            browser.post(&fixtures.path(route), &fixtures.fields(route)).await
         } else {
-            browser.get(&address(&stock, row)).await
+            browser.get(&request_path(&fixtures, route)).await
         };
         let calls_made = api.dynamodb.take_calls();
         assert!(response.status < 400, "{key}: {}", response.text);
@@ -146,9 +146,9 @@ async fn every_route_makes_exactly_these_dynamodb_calls() {
 #[tokio::test]
 async fn filtered_lists_make_exactly_these_dynamodb_calls() {
     let api = TestApi::new().await;
-    let stock = Stock::new(&api).await;
+    let fixtures = DashboardFixtures::new(&api).await;
     let browser = Browser::with_session(&api, ACME, &owner(&api, ACME).await).await;
-    let role = stock.role;
+    let role = fixtures.role;
     for (page, calls) in [
         ("/dashboard/roles?status=open".to_owned(), vec!["BatchGetItem", "Query", "BatchGetItem"]),
         ("/dashboard/roles?status=closed".to_owned(), vec!["BatchGetItem", "Query"]),

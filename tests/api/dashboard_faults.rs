@@ -1,4 +1,4 @@
-//! The dashboard with a failing table and with odd input: it replies with a page, and odd input never causes a 5xx.
+//! The dashboard when DynamoDB fails, and with unusual input: every response is a page, and input never causes a 5xx.
 
 use futures_util::future::join_all;
 use proptest::prelude::*;
@@ -8,24 +8,24 @@ use tests::dashboard::owner;
 use tests::interceptor::Fault;
 use tests::{ACME, Response, TestApi};
 
-use crate::dashboard_access::{Stock, rows};
-use crate::dashboard_cost::{CALLS, address};
+use crate::dashboard_access::{DashboardFixtures, page_routes};
+use crate::dashboard_cost::{CALLS, request_path};
 use crate::fake_x::services;
 
-fn assert_busy(response: &Response, what: &str) {
-    assert_eq!(response.status, 503, "{what}: {}", response.text);
-    assert_eq!(response.header("content-type"), "text/html; charset=utf-8", "{what}");
-    assert_eq!(response.header("retry-after"), "1", "{what}");
-    assert!(response.text.contains("The service is busy; try again in a moment"), "{what}");
+fn assert_busy(response: &Response, context: &str) {
+    assert_eq!(response.status, 503, "{context}: {}", response.text);
+    assert_eq!(response.header("content-type"), "text/html; charset=utf-8", "{context}");
+    assert_eq!(response.header("retry-after"), "1", "{context}");
+    assert!(response.text.contains("The service is busy; try again in a moment"), "{context}");
     let request_id = response.header("x-request-id");
-    assert!(request_id.len() > 10 && response.text.contains(request_id), "{what}");
+    assert!(request_id.len() > 10 && response.text.contains(request_id), "{context}");
     for detail in ["dynamo", "throughput", "item", "fault", "reachable"] {
-        assert!(!response.text.to_lowercase().contains(detail), "{what}: {detail}");
+        assert!(!response.text.to_lowercase().contains(detail), "{context}: {detail}");
     }
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
-async fn any_failing_dynamodb_call_gets_a_busy_page() {
+async fn every_failing_dynamodb_call_gets_a_503_page() {
     for (failing, fault) in [
         ("UpdateItem", Fault::Unreachable),
         ("GetItem", Fault::Throttled),
@@ -34,23 +34,25 @@ async fn any_failing_dynamodb_call_gets_a_busy_page() {
         ("TransactWriteItems", Fault::Throttled),
     ] {
         let api = TestApi::with_services(services("http://127.0.0.1:1")).await;
-        let stock = Stock::new(&api).await;
-        let (stranger, member) = (browser(&api, SIGN_IN).await, browser(&api, "").await);
-        let (strangers, members) = (stranger.csrf().await, member.csrf().await);
+        let fixtures = DashboardFixtures::new(&api).await;
+        let (signed_out, signed_in) = (browser(&api, SIGN_IN).await, browser(&api, "").await);
+        let (signed_out_csrf, member_csrf) = (signed_out.csrf().await, signed_in.csrf().await);
         api.dynamodb.inject_faults(move |operation, _| (operation == failing).then(|| fault.clone()));
-        let stock = &stock;
-        let failed = rows().into_iter().zip(CALLS).filter(|(_, (_, calls))| calls.contains(&failing));
-        let responses = failed.map(|(row, _)| {
-            let is_strangers = [SIGN_IN, PASSWORD].contains(&row.path());
-            let (browser, csrf) = if is_strangers { (&stranger, &strangers) } else { (&member, &members) };
-            let body = form(&[&[("csrf", csrf.as_str())], &*stock.fields(row)].concat());
-            let sent = browser.request(row.method(), &address(stock, row)).body(FORM, body).send();
-            async move { (row, sent.await) }
+        let fixtures = &fixtures;
+        let failed = page_routes().into_iter().zip(CALLS).filter(|(_, (_, calls))| calls.contains(&failing));
+        let responses = failed.map(|(route, _)| {
+            let is_public = [SIGN_IN, PASSWORD].contains(&route.path());
+            let (browser, csrf) =
+                if is_public { (&signed_out, &signed_out_csrf) } else { (&signed_in, &member_csrf) };
+            let body = form(&[&[("csrf", csrf.as_str())], &*fixtures.fields(route)].concat());
+            let sent =
+                browser.request(route.method(), &request_path(fixtures, route)).body(FORM, body).send();
+            async move { (route, sent.await) }
         });
         let responses = join_all(responses).await;
         assert!(!responses.is_empty(), "{failing}");
-        for (row, response) in responses {
-            assert_busy(&response, &format!("{} {failing}", row.key));
+        for (route, response) in responses {
+            assert_busy(&response, &format!("{} {failing}", route.key));
         }
         api.dynamodb.inject_faults(|_, _| None);
     }
@@ -60,7 +62,7 @@ const SIGN_IN: &str = "/dashboard/sign-in";
 const PASSWORD: &str = "/dashboard/password";
 
 /// Returns a new browser for the paths without a session, otherwise a signed-in one.
-async fn browser<'w>(api: &'w TestApi, path: &str) -> Browser<'w> {
+async fn browser<'a>(api: &'a TestApi, path: &str) -> Browser<'a> {
     match path {
         SIGN_IN | PASSWORD => Browser::new(api),
         _ => Browser::with_session(api, ACME, &owner(api, ACME).await).await,
@@ -90,8 +92,8 @@ async fn a_missing_table_gets_a_500_page_without_details() {
     assert!(!response.text.contains("table"), "{}", response.text);
 }
 
-/// Values that have broken other programs.
-const ODD: &[&str] = &[
+/// Values that often cause errors.
+const UNUSUAL_VALUES: &[&str] = &[
     "",
     "\0",
     "\r\nset-cookie: a=b",
@@ -111,7 +113,7 @@ const ODD: &[&str] = &[
     "owner,member",
 ];
 
-const NAMES: &[&str] = &[
+const FIELD_NAMES: &[&str] = &[
     "before",
     "status",
     "stage",
@@ -137,51 +139,51 @@ const NAMES: &[&str] = &[
 ];
 
 #[tokio::test]
-async fn odd_input_never_gets_a_5xx() {
+async fn unusual_input_never_gets_a_5xx() {
     let api = TestApi::with_services(services("http://127.0.0.1:1")).await;
-    let stock = Stock::new(&api).await;
-    for row in rows() {
-        let browser = browser(&api, row.path()).await;
+    let fixtures = DashboardFixtures::new(&api).await;
+    for route in page_routes() {
+        let browser = browser(&api, route.path()).await;
         let csrf = browser.csrf().await;
-        let right = stock.fields(row);
-        for odd in ODD {
-            let all: Vec<_> = NAMES.iter().map(|name| (*name, *odd)).collect();
+        let valid_fields = fixtures.fields(route);
+        for unusual in UNUSUAL_VALUES {
+            let all: Vec<_> = FIELD_NAMES.iter().map(|name| (*name, *unusual)).collect();
             let mut forms = vec![form(&all)];
-            if odd.contains('%') {
-                forms.push(format!("{}&{odd}=&&=;", odd.repeat(9)));
+            if unusual.contains('%') {
+                forms.push(format!("{}&{unusual}=&&=;", unusual.repeat(9)));
             }
             // A valid form hashes a password, which is slow and tested elsewhere.
-            if !row.path().ends_with("password") && !row.path().ends_with("sign-in") {
-                forms.extend((0..right.len()).map(|place| {
-                    let mut fields = right.clone();
-                    fields[place].1 = odd;
+            if !route.path().ends_with("password") && !route.path().ends_with("sign-in") {
+                forms.extend((0..valid_fields.len()).map(|place| {
+                    let mut fields = valid_fields.clone();
+                    fields[place].1 = unusual;
                     form(&fields)
                 }));
             }
             for sent in forms {
-                let response = if row.is_post() {
+                let response = if route.is_post() {
                     let body = format!("csrf={csrf}&{sent}");
-                    browser.request(row.method(), &stock.path(row)).body(FORM, body).send().await
+                    browser.request(route.method(), &fixtures.path(route)).body(FORM, body).send().await
                 } else {
                     let query: String = sent
                         .chars()
                         .filter(|c| c.is_ascii_graphic() && !"<>\"{}\\^`|".contains(*c))
                         .collect();
-                    browser.get(&format!("{}?{query}", stock.path(row))).await
+                    browser.get(&format!("{}?{query}", fixtures.path(route))).await
                 };
-                assert!(response.status < 500, "{} {sent}: {}", row.key, response.text);
-                let is_sent_away = response.header("location").starts_with("/dashboard/sign-in?return_to=");
+                assert!(response.status < 500, "{} {sent}: {}", route.key, response.text);
+                let is_redirected = response.header("location").starts_with("/dashboard/sign-in?return_to=");
                 assert!(
-                    !is_sent_away || row.path().contains("/sign-out"),
+                    !is_redirected || route.path().contains("/sign-out"),
                     "{} is not reached without a session",
-                    row.key
+                    route.key
                 );
             }
         }
     }
 }
 
-/// Random text in the fields of the forms that parse the most.
+/// Sends random text in the forms that require the most parsing.
 #[test]
 fn random_field_values_never_get_a_5xx() {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();

@@ -34,7 +34,7 @@ fn revoke(key: &str) -> String {
     format!("{PATH}/{}/revoke", key.parse::<Credential>().unwrap().id())
 }
 
-/// Returns the table row that contains a text.
+/// Returns the table row that contains this string.
 fn row(page: &Response, text: &str) -> String {
     let row = page.text.split("<tr>").find(|row| row.contains(text)).unwrap_or_else(|| panic!("{text}"));
     row.split("</tr>").next().unwrap().to_owned()
@@ -131,8 +131,12 @@ async fn an_invalid_form_keeps_its_values_and_creates_no_key() {
             (name.to_owned(), days.to_owned())
         );
         for scope in Scope::ALL {
-            let box_ = format!("value=\"{}\" checked", scope.as_str());
-            assert_eq!(page.text.contains(&box_), scopes.contains(&scope.as_str()), "{scope:?} {problems:?}");
+            let checkbox = format!("value=\"{}\" checked", scope.as_str());
+            assert_eq!(
+                page.text.contains(&checkbox),
+                scopes.contains(&scope.as_str()),
+                "{scope:?} {problems:?}"
+            );
         }
         assert!(shown_once(&page).is_none());
     }
@@ -140,7 +144,7 @@ async fn an_invalid_form_keeps_its_values_and_creates_no_key() {
     assert_eq!(
         fresh.text.matches("checked").count(),
         Scope::ALL.len() + 1,
-        "every scope and one mode are selected at first"
+        "every scope and one mode are selected by default"
     );
     // The browser enforces the same limit.
     assert!(fresh.text.contains("maxlength=\"100\""), "{}", fresh.text);
@@ -210,7 +214,7 @@ async fn each_mode_has_at_most_25_keys() {
 }
 
 #[tokio::test]
-async fn the_day_of_the_last_use_is_shown() {
+async fn the_last_used_date_is_shown() {
     let api = TestApi::new().await;
     let browser = acme(&api).await;
     let key = create(&browser, "Used", &["roles:read"], "").await;
@@ -249,7 +253,7 @@ async fn an_active_key_is_listed_after_any_number_of_revoked_keys() {
     let browser = acme(&api).await;
     let page = browser.get(PATH).await.expect(200);
     let rows = page.text.matches("<th scope=\"row\">").count();
-    assert_eq!(rows, 102, "the newest hundred, and the two older keys that are active");
+    assert_eq!(rows, 102, "the newest 100 keys, and the two older keys that are active");
     assert!(actions(&page).contains(&format!("{PATH}/{old}/revoke")));
 }
 
@@ -288,7 +292,7 @@ async fn a_revoked_app_loses_access_immediately() {
     let jo = add_member(&api, ACME, "Jo", MemberRole::Member).await;
     let (grant, token) = connect_app(&api.environment, live, owner(&api, ACME).await.id, "App").await;
     let (_, other) = connect_app(&api.environment, live, jo.id, "Other").await;
-    // Any member may revoke it, not only the one who connected it.
+    // Any member may revoke the app, not only the member who connected it.
     let browser = Browser::with_session(&api, ACME, &jo).await;
     call(&api, token.reveal(), "/api/v1/roles").await.expect(200);
     assert!(
@@ -319,9 +323,9 @@ async fn an_app_with_an_expired_grant_is_not_listed() {
     }
 }
 
-/// Ended grants are stored for a while, and may precede the valid ones.
+/// Inactive grants remain stored for a while and may come before the valid grants.
 #[tokio::test]
-async fn a_valid_grant_is_listed_after_any_number_of_ended_grants() {
+async fn a_valid_grant_is_listed_after_any_number_of_inactive_grants() {
     let api = TestApi::new().await;
     let live = tenant(ACME, Mode::Live);
     let member = owner(&api, ACME).await.id;

@@ -134,15 +134,15 @@ async fn links_expire() {
     let ada = tests::dashboard::owner(&api, ACME).await.id;
     let (invitation, reset) = (invite(&owner, "Jo", "jo@acme.example").await, create_link(&owner, ada).await);
     let browser = Browser::new(&api);
-    for (time, invitation_is, reset_is) in [
+    for (time, invitation_status, reset_status) in [
         ("2026-11-21T09:29:59Z", 200, 200),
         ("2026-11-21T09:30:00Z", 200, 400),
         ("2026-11-27T09:29:59Z", 200, 400),
         ("2026-11-27T09:30:00Z", 400, 400),
     ] {
         api.clock.set(time);
-        assert_eq!(open(&browser, &invitation).await.status, invitation_is, "{time}");
-        assert_eq!(open(&browser, &reset).await.status, reset_is, "{time}");
+        assert_eq!(open(&browser, &invitation).await.status, invitation_status, "{time}");
+        assert_eq!(open(&browser, &reset).await.status, reset_status, "{time}");
     }
     assert_invalid(&set(&browser, &invitation, "Jo", PASSWORD).await, "late");
     assert_invalid(&set(&browser, &reset, "Jo", PASSWORD).await, "late");
@@ -254,11 +254,11 @@ async fn a_removed_members_link_is_invalid() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
-async fn an_e_mail_address_belongs_to_one_member_across_organizations() {
+async fn an_email_address_belongs_to_only_one_member_across_organizations() {
     let api = TestApi::new().await;
     let (acme, globex) =
         (acme(&api).await, Browser::with_session(&api, GLOBEX, &owner(&api, GLOBEX).await).await);
-    let taken = async |browser: &Browser<'_>, email: &str| {
+    let assert_taken = async |browser: &Browser<'_>, email: &str| {
         let fields = [("name", "Jo <i>"), ("email", email), ("role", "owner")];
         let page = browser.post(MEMBERS, &fields).await.expect(422);
         assert!(page.text.contains("This e-mail address already belongs to a member."), "{}", page.text);
@@ -268,7 +268,7 @@ async fn an_e_mail_address_belongs_to_one_member_across_organizations() {
     let token = invite(&acme, "Jo", "Jo@Jobs.example").await;
     for browser in [&acme, &globex] {
         for email in ["jo@jobs.example", "JO@JOBS.EXAMPLE", "ada@acme.example", "Grace@globex.example"] {
-            taken(browser, email).await;
+            assert_taken(browser, email).await;
         }
     }
     let id = token.parse::<Credential>().unwrap().id();

@@ -1,4 +1,4 @@
-//! Members in the dashboard: invitations, roles, removals, and what a removal ends.
+//! Members in the dashboard: invitations, roles, and removals, which end sessions and revoke grants.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 
@@ -29,26 +29,27 @@ async fn members_are_listed_with_role_and_state() {
     let api = TestApi::new().await;
     let ada = owner(&api, ACME).await;
     let browser = Browser::with_session(&api, ACME, &ada).await;
-    let made = browser.post(PATH, &[("name", "Jo"), ("email", "jo@acme.example"), ("role", "owner")]).await;
-    let made = made.expect(200);
-    assert!(shown_once(&made).is_some());
+    let invited =
+        browser.post(PATH, &[("name", "Jo"), ("email", "jo@acme.example"), ("role", "owner")]).await;
+    let invited = invited.expect(200);
+    assert!(shown_once(&invited).is_some());
     assert!(
-        made.text.contains("Link for Jo") && made.text.contains("27 Nov 2026, 09:30 UTC"),
+        invited.text.contains("Link for Jo") && invited.text.contains("27 Nov 2026, 09:30 UTC"),
         "{}",
-        made.text
+        invited.text
     );
     let row = |text: &str, email: &str| {
         let rows = text.split("<tr>").find(|row| row.contains(email)).unwrap().to_owned();
         rows.split("</tr>").next().unwrap().to_owned()
     };
-    for (time, until) in [("2026-11-27T09:29:59Z", true), ("2026-11-27T09:30:00Z", false)] {
+    for (time, shows_expiry) in [("2026-11-27T09:29:59Z", true), ("2026-11-27T09:30:00Z", false)] {
         api.clock.set(time);
         let browser = Browser::with_session(&api, ACME, &ada).await;
         let page = browser.get(PATH).await.expect(200);
         assert!(shown_once(&page).is_none(), "a link is shown only once");
         let jo = row(&page.text, "jo@acme.example");
         assert!(jo.contains("is-owner") && jo.contains("is-invited"), "{jo}");
-        assert_eq!(jo.contains("until 27 Nov 2026, 09:30 UTC"), until, "{jo}");
+        assert_eq!(jo.contains("until 27 Nov 2026, 09:30 UTC"), shows_expiry, "{jo}");
         let own = row(&page.text, "ada@acme.example");
         assert!(own.contains("is-active") && own.contains("you") && !own.contains("<form"), "{own}");
         assert!(!page.text.contains("globex"));
@@ -60,12 +61,12 @@ async fn an_invalid_invitation_keeps_its_values() {
     let api = TestApi::new().await;
     let browser = Browser::with_session(&api, ACME, &owner(&api, ACME).await).await;
     let long = "x".repeat(201);
-    let far = format!("{}@example.com", "x".repeat(250));
+    let long_email = format!("{}@example.com", "x".repeat(250));
     for (name, email, role, problems) in [
         ("", "jo@acme.example", "member", &["The name can't be blank."][..]),
         (&long, "jo@acme.example", "owner", &["The name must be at most 200 characters."]),
         ("Jo", "jo", "owner", &["Enter a valid e-mail address."]),
-        ("Jo", &far, "member", &["The e-mail address must be at most 254 characters."]),
+        ("Jo", &long_email, "member", &["The e-mail address must be at most 254 characters."]),
         ("Jo", "jo@acme.example", "admin", &["The role must be one of owner, member."]),
         (" ", "\"><b>", "", &["The name can't", "Enter a valid e-mail address.", "The role must"]),
     ] {
@@ -173,28 +174,28 @@ async fn every_grant_of_a_removed_member_is_revoked() {
     assert_eq!(ended, 101);
 }
 
-/// An app is connected while its member is removed, and its grant changes while it is revoked.
+/// An app is connected during the removal of its member, and the first attempt to revoke its grant conflicts.
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
-async fn a_grant_made_during_the_removal_is_revoked_too() {
+async fn a_grant_created_during_a_removal_is_revoked() {
     let api = TestApi::new().await;
     let browser = Browser::with_session(&api, ACME, &owner(&api, ACME).await).await;
     let jo = add_member(&api, ACME, "Jo", MemberRole::Member).await;
     let acme = tenant(ACME, Mode::Live);
     // A second connection to the table without injected faults.
     let store = api.open_table(&DynamoDbInterceptor::new(), &api.environment.config.table).await;
-    let aside = shared::http::Environment { store, ..api.environment.clone() };
+    let second_environment = shared::http::Environment { store, ..api.environment.clone() };
     let (member, conflicts) = (jo.id, AtomicUsize::new(0));
     let runtime = tokio::runtime::Handle::current();
     api.dynamodb.inject_faults(move |operation, request| {
-        let removes = request["TransactItems"][0]["Delete"].is_object();
-        if operation == "TransactWriteItems" && removes {
-            let connect = connect_app(&aside, acme, member, "Late");
+        let is_removal = request["TransactItems"][0]["Delete"].is_object();
+        if operation == "TransactWriteItems" && is_removal {
+            let connect = connect_app(&second_environment, acme, member, "Late");
             tokio::task::block_in_place(|| runtime.block_on(connect));
             conflicts.store(1, Ordering::SeqCst);
             return None;
         }
-        let left = operation == "TransactWriteItems" && conflicts.swap(0, Ordering::SeqCst) > 0;
-        left.then_some(Fault::Conflict)
+        let is_conflict = operation == "TransactWriteItems" && conflicts.swap(0, Ordering::SeqCst) > 0;
+        is_conflict.then_some(Fault::Conflict)
     });
     browser.post(&path(&jo, "remove"), &[]).await.expect(303);
     api.dynamodb.inject_faults(|_, _| None);
@@ -234,20 +235,21 @@ async fn owners_cannot_change_or_remove_themselves() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
-async fn when_two_owners_remove_or_demote_each_other_one_remains() {
+async fn one_owner_remains_after_two_owners_remove_or_demote_each_other() {
     let api = TestApi::new().await;
     let acme = tenant(ACME, Mode::Live).organization;
     let first = owner(&api, ACME).await;
     let mut one = first;
     for round in 0..12 {
         let two = add_member(&api, ACME, &format!("Owner{round}"), MemberRole::Owner).await;
-        let (ones, twos) =
+        let (first_browser, second_browser) =
             (Browser::with_session(&api, ACME, &one).await, Browser::with_session(&api, ACME, &two).await);
-        join(ones.csrf(), twos.csrf()).await;
-        let (one_does, two_does) = [("remove", "remove"), ("role", "role"), ("remove", "role")][round % 3];
+        join(first_browser.csrf(), second_browser.csrf()).await;
+        let (first_action, second_action) =
+            [("remove", "remove"), ("role", "role"), ("remove", "role")][round % 3];
         let fields = [("role", "member")];
-        let (a, b) = (path(&two, one_does), path(&one, two_does));
-        let (a, b) = join(ones.post(&a, &fields), twos.post(&b, &fields)).await;
+        let (a, b) = (path(&two, first_action), path(&one, second_action));
+        let (a, b) = join(first_browser.post(&a, &fields), second_browser.post(&b, &fields)).await;
         let mut statuses = [a.status, b.status];
         statuses.sort_unstable();
         // The other owner has lost the role, or is signed out and redirected to sign-in.
@@ -267,8 +269,8 @@ async fn another_organizations_owner_cannot_change_a_member() {
     let api = TestApi::new().await;
     let jo = add_member(&api, ACME, "Jo", MemberRole::Member).await;
     let grace = Browser::with_session(&api, GLOBEX, &owner(&api, GLOBEX).await).await;
-    for what in ["role", "remove", "link"] {
-        grace.post(&path(&jo, what), &[("role", "owner")]).await.expect(404);
+    for action in ["role", "remove", "link"] {
+        grace.post(&path(&jo, action), &[("role", "owner")]).await.expect(404);
     }
     assert_eq!(find(&api, jo.id).await.unwrap().version, jo.version);
 }

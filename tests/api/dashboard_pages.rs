@@ -1,4 +1,4 @@
-//! The contents of the dashboard's pages: lists, filters, usage, both modes, and escaping.
+//! The content of the dashboard's pages: lists, filters, usage, both modes, and escaping.
 
 use std::collections::BTreeSet;
 
@@ -123,7 +123,7 @@ async fn sixty_candidates_are_paged_without_duplicates_under_every_filter() {
     assert_eq!(
         links(&pipeline, &format!("/dashboard/candidates?role_id={role}&stage=")).len(),
         2,
-        "links to the other candidates"
+        "links to the rest of the candidates"
     );
     let overview = browser.get("/dashboard").await.expect(200);
     assert_eq!(links(&overview, under), all[..5], "the newest five");
@@ -186,7 +186,7 @@ async fn a_candidates_page_shows_the_full_history() {
 }
 
 #[tokio::test]
-async fn usage_covers_today_and_thirty_days_on_every_plan() {
+async fn usage_covers_today_and_the_last_30_days_on_every_plan() {
     let api = TestApi::new().await;
     let requests = async |demo, mode, count: usize| {
         for _ in 0..count {
@@ -207,7 +207,7 @@ async fn usage_covers_today_and_thirty_days_on_every_plan() {
         ("2026-11-20", 7, 8, 9, 10),
     ] {
         api.clock.set(&format!("{day}T12:00:00Z"));
-        // Today the job has not run: yesterday is not archived yet.
+        // The job has not run today, so yesterday's usage is not archived yet.
         if day != "2026-11-20" {
             usage_reset::run(api.environment.clone()).await.unwrap();
         }
@@ -315,12 +315,12 @@ const HOSTILE: [&str; 20] = [
     "ＬＯＮＧ<b>日本語🦀 & co",
 ];
 
-/// Asserts that the page contains the payload after each of these letters, escaped.
-fn assert_text(page: &Response, what: &str, marks: &str, payload: &str) {
+/// Asserts that the page contains the escaped payload after each of these letters.
+fn assert_text(page: &Response, context: &str, marks: &str, payload: &str) {
     for mark in marks.chars() {
         let text = format!("{mark}{payload}");
-        assert!(!page.text.contains(&text), "{what}: {text}");
-        assert!(page.text.contains(&escaped(&text)), "{what}: {text} is not shown: {}", page.text);
+        assert!(!page.text.contains(&text), "{context}: {text}");
+        assert!(page.text.contains(&escaped(&text)), "{context}: {text} is not shown: {}", page.text);
     }
 }
 
@@ -413,7 +413,7 @@ async fn text_from_forms_is_escaped() {
 }
 
 #[tokio::test]
-async fn pages_show_the_longest_texts() {
+async fn pages_show_values_of_maximum_length() {
     let api = TestApi::new().await;
     let browser = acme(&api).await;
     let (long, place) = ("W".repeat(200), "M".repeat(100));

@@ -26,7 +26,7 @@ fn long_password() -> String {
 }
 
 #[tokio::test]
-async fn the_right_password_signs_in() {
+async fn the_correct_password_signs_in() {
     let api = TestApi::new().await;
     let (email, password) = ada();
     for typed in [email, "ADA@acme.example", " ada@ACME.example\t"] {
@@ -40,7 +40,7 @@ async fn the_right_password_signs_in() {
     }
 }
 
-/// Neither the response nor its DynamoDB calls reveal whether the address has an account, or the account a password.
+/// Neither the response nor its DynamoDB calls reveal whether an address has an account or an account has a password.
 #[tokio::test]
 async fn unknown_addresses_and_wrong_passwords_get_the_same_response() {
     let api = TestApi::new().await;
@@ -63,7 +63,7 @@ async fn unknown_addresses_and_wrong_passwords_get_the_same_response() {
         let response = browser.submit_sign_in(typed, password).await.expect(401);
         let calls: Vec<_> = api.dynamodb.take_calls().into_iter().map(|call| call.operation).collect();
         assert_eq!(input(&response, "email"), typed, "the address is kept");
-        assert_eq!(input(&response, "password"), "", "the password is not");
+        assert_eq!(input(&response, "password"), "", "the password is not kept");
         assert!(response.text.contains(WRONG) && !response.headers.contains_key("set-cookie"));
         let (status, text, headers) = without_request_id(&response);
         responses.push((calls, status, text.replace(typed, ""), headers));
@@ -73,7 +73,7 @@ async fn unknown_addresses_and_wrong_passwords_get_the_same_response() {
 }
 
 #[tokio::test]
-async fn odd_input_gets_401() {
+async fn malformed_input_gets_401() {
     let api = TestApi::new().await;
     let long = format!("{}@example.com", "x".repeat(300));
     let password = long_password();
@@ -87,7 +87,7 @@ async fn odd_input_gets_401() {
 }
 
 /// Sends this many wrong passwords, and returns the statuses.
-async fn fail(browser: &Browser<'_>, email: &str, times: usize) -> Vec<u16> {
+async fn send_wrong_passwords(browser: &Browser<'_>, email: &str, times: usize) -> Vec<u16> {
     let mut statuses = Vec::new();
     for _ in 0..times {
         statuses.push(browser.submit_sign_in(email, &long_password()).await.status);
@@ -99,11 +99,11 @@ async fn fail(browser: &Browser<'_>, email: &str, times: usize) -> Vec<u16> {
 async fn an_account_accepts_ten_wrong_passwords_in_fifteen_minutes() {
     let api = TestApi::new().await;
     let (email, password) = ada();
-    // From any network, in any letter case.
+    // Attempts count from every network and in every letter case.
     for n in 0..10 {
         let browser = Browser::new(&api).at([10, 0, 0, n]);
         let typed = if n % 2 == 0 { email.to_uppercase() } else { email.to_owned() };
-        assert_eq!(fail(&browser, &typed, 1).await, [401]);
+        assert_eq!(send_wrong_passwords(&browser, &typed, 1).await, [401]);
     }
     let browser = Browser::new(&api).at([10, 0, 0, 99]);
     for (time, retry_after, sentence) in [
@@ -134,7 +134,7 @@ async fn a_network_may_send_fifty_wrong_passwords_in_fifteen_minutes() {
     let (email, password) = ada();
     let browser = Browser::new(&api).at([10, 0, 0, 1]);
     for n in 0..50 {
-        assert_eq!(fail(&browser, &format!("nobody{n}@example.com"), 1).await, [401], "{n}");
+        assert_eq!(send_wrong_passwords(&browser, &format!("nobody{n}@example.com"), 1).await, [401], "{n}");
     }
     let response = browser.submit_sign_in(email, password).await.expect(429);
     assert_eq!(response.header("retry-after"), "900");
@@ -144,15 +144,15 @@ async fn a_network_may_send_fifty_wrong_passwords_in_fifteen_minutes() {
 }
 
 #[tokio::test]
-async fn only_wrong_passwords_count() {
+async fn only_wrong_passwords_count_towards_the_limit() {
     let api = TestApi::new().await;
     let (email, password) = ada();
     let browser = Browser::new(&api);
-    assert_eq!(fail(&browser, email, 9).await, [401; 9]);
+    assert_eq!(send_wrong_passwords(&browser, email, 9).await, [401; 9]);
     for _ in 0..3 {
         Browser::new(&api).submit_sign_in(email, password).await.expect(303);
     }
-    assert_eq!(fail(&browser, email, 2).await, [401, 429]);
+    assert_eq!(send_wrong_passwords(&browser, email, 2).await, [401, 429]);
     Browser::new(&api).submit_sign_in(email, password).await.expect(429);
 }
 
@@ -161,7 +161,7 @@ async fn concurrent_attempts_share_the_limit_of_ten() {
     let api = TestApi::new().await;
     let browser = Browser::new(&api);
     browser.csrf().await;
-    let responses = join_all((0..40).map(|_| fail(&browser, ada().0, 1))).await.concat();
+    let responses = join_all((0..40).map(|_| send_wrong_passwords(&browser, ada().0, 1))).await.concat();
     let checked = responses.iter().filter(|status| **status == 401).count();
     let rejected = responses.iter().filter(|status| **status == 429).count();
     assert_eq!((checked, rejected), (10, 30));
@@ -185,19 +185,19 @@ async fn the_cookie_is_host_only_and_http_only() {
     assert!(!browser.get(PATH).await.headers.contains_key("set-cookie"), "a browser with a cookie keeps it");
 }
 
-/// A cookie that an attacker planted before sign-in is worthless afterwards.
+/// A cookie that an attacker set before sign-in is not valid after it.
 #[tokio::test]
 async fn sign_in_replaces_the_cookie() {
     let api = TestApi::new().await;
     let member = owner(&api, ACME).await;
-    let strangers = {
+    let signed_out_cookie = {
         let browser = Browser::new(&api);
         browser.get(PATH).await.expect(200);
         browser.cookie()
     };
     let own = Browser::with_session(&api, ACME, &member).await.cookie();
     let elsewhere = Browser::with_session(&api, GLOBEX, &owner(&api, GLOBEX).await).await.cookie();
-    for before in [strangers, "x".repeat(40), own, elsewhere] {
+    for before in [signed_out_cookie, "x".repeat(40), own, elsewhere] {
         let browser = Browser::with_cookie(&api, &before);
         let csrf = browser.csrf().await;
         browser.submit_sign_in(ada().0, ada().1).await.expect(303);
@@ -255,14 +255,14 @@ async fn switching_modes_counts_as_session_use() {
     assert!(page.text.contains("Test data."), "{}", page.text);
     browser.post("/dashboard/mode", &[("mode", "live")]).await.expect(303);
     assert!(!browser.get("/dashboard").await.expect(200).text.contains("Test data."));
-    for odd in ["", "LIVE", "both"] {
-        browser.post("/dashboard/mode", &[("mode", odd)]).await.expect(400);
+    for unknown in ["", "LIVE", "both"] {
+        browser.post("/dashboard/mode", &[("mode", unknown)]).await.expect(400);
     }
     let another = Browser::signed_in(&api, ACME).await;
     browser.post("/dashboard/mode", &[("mode", "test")]).await.expect(303);
     assert!(
         !another.get("/dashboard").await.expect(200).text.contains("Test data."),
-        "only this session switches"
+        "only this session switches modes"
     );
 }
 
@@ -378,13 +378,13 @@ async fn return_to_never_leaves_the_service() {
     let browser = Browser::new(&api);
     let fields = [("email", ada().0), ("password", ada().1), ("return_to", "//evil.example")];
     assert_eq!(browser.post(PATH, &fields).await.expect(303).header("location"), "/dashboard");
-    let away = Browser::new(&api);
-    let sent_away = away.get("/dashboard/candidates?stage=offer").await.expect(303);
-    let page = away.follow(&sent_away).await.expect(200);
+    let visitor = Browser::new(&api);
+    let redirect = visitor.get("/dashboard/candidates?stage=offer").await.expect(303);
+    let page = visitor.follow(&redirect).await.expect(200);
     let fields = [("email", ada().0), ("password", ada().1), ("return_to", &input(&page, "return_to"))];
-    let back = away.post(PATH, &fields).await.expect(303);
+    let back = visitor.post(PATH, &fields).await.expect(303);
     assert_eq!(back.header("location"), "/dashboard/candidates?stage=offer");
-    away.follow(&back).await.expect(200);
+    visitor.follow(&back).await.expect(200);
 }
 
 /// The other sessions stay valid.

@@ -1,4 +1,4 @@
-//! The behaviour of DynamoDB that other tests rely on, and the removal of their tables.
+//! The behaviour of DynamoDB that other tests rely on, and the deletion of their tables.
 
 use aws_sdk_dynamodb::Client;
 use aws_sdk_dynamodb::types::{AttributeValue, Put, TransactWriteItem, Update};
@@ -14,8 +14,8 @@ fn text(value: &str) -> AttributeValue {
     AttributeValue::S(value.to_owned())
 }
 
-/// A transaction that is retried because its response was lost must not be applied twice. Tokens are shared by all
-/// tables and have at most 36 characters, so that the table's name serves as one.
+/// A transaction that is retried because its response was lost must not be applied twice. All tables share the
+/// tokens, which have at most 36 characters, so the test uses its table's name as the token.
 #[tokio::test]
 async fn a_transaction_with_the_same_token_is_applied_once() {
     let api = TestApi::new().await;
@@ -43,7 +43,7 @@ async fn a_transaction_with_the_same_token_is_applied_once() {
     assert_eq!(read.send().await.unwrap().item.unwrap()["n"].as_n().unwrap(), "1");
 }
 
-/// Without a count of consumed capacity, the tests that compare the cost of pages would compare nothing.
+/// The tests that compare the cost of pages depend on the consumed capacity in responses.
 #[tokio::test]
 async fn a_read_consumes_one_unit_per_four_kilobytes() {
     let api = TestApi::new().await;

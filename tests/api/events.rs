@@ -1,4 +1,4 @@
-//! The sample events of `events/`, which are made for `sam local invoke`: every function handles them.
+//! The sample events in `events/` for `sam local invoke`. Every function must handle its events.
 
 use std::collections::BTreeMap;
 use std::mem::discriminant;
@@ -38,12 +38,12 @@ async fn api_with_fixtures(services: Services) -> TestApi {
     api
 }
 
-/// Sends the events of HTTP requests one after the other. Returns each name, response and calls to DynamoDB.
+/// Sends the HTTP events in order. Returns the name, the response and the DynamoDB calls of each event.
 async fn send_all(
     requests: impl Iterator<Item = (String, Value)>,
 ) -> Vec<(String, Response, Vec<RecordedCall>)> {
     let simulated = api_with_fixtures(Services { simulated: true, ..Services::default() }).await;
-    // Channels can be connected only where providers are configured. Nothing listens at these addresses.
+    // Channels can be connected only if providers are configured. No server listens at these URLs.
     let with_providers = api_with_fixtures(Services {
         x: Some(XAccess { client_id: "c".to_owned(), client_secret: Secret::new("s") }),
         sealing_keys: Some(EncryptionKeys::parse(&format!("k:{}", "s".repeat(32))).unwrap()),
@@ -60,7 +60,7 @@ async fn send_all(
     results
 }
 
-/// Returns the calls that the sample requests to a function make.
+/// Returns the DynamoDB calls of a function's sample requests.
 pub(crate) async fn calls_of(function: &str) -> Vec<RecordedCall> {
     let own = format!("{function}_");
     let requests = events().into_iter().filter(|(name, _)| name.starts_with(&own));
@@ -115,8 +115,8 @@ fn new_name(package: &str, key: &str, events: &BTreeMap<String, Value>) -> Strin
     free.unwrap_or_else(|| panic!("add an event for {key} to events/"))
 }
 
-/// Returns the first version of a new route's event. It is the event of the most similar route, with another path and
-/// body. It may need other ids, other fields, or a new fixture.
+/// Returns a draft of a new route's event: a copy of the most similar event with the route's path and body. It may need
+/// other ids, other fields, or a new fixture.
 fn new_event(route: &Route, events: &BTreeMap<String, Value>) -> Value {
     let (method, path) = route.key.split_once(' ').unwrap();
     let operation = &CONTRACT.document["paths"][path][method.to_lowercase()];
@@ -162,7 +162,7 @@ fn new_event(route: &Route, events: &BTreeMap<String, Value>) -> Value {
     if let Some((media, body)) = body {
         event["headers"]["content-length"] = body.len().to_string().into();
         event["headers"]["content-type"] = media.into();
-        // The gateway encodes every body but JSON.
+        // The gateway base64-encodes every body except JSON.
         event["isBase64Encoded"] = (media == FORM).into();
         event["body"] = if media == FORM { STANDARD.encode(body) } else { body }.into();
     }
@@ -170,14 +170,14 @@ fn new_event(route: &Route, events: &BTreeMap<String, Value>) -> Value {
     event
 }
 
-/// Returns the most similar event. In this order: the same kind of credential, the same format of the response, also
-/// with or without a body, the same method, and the longest common path.
+/// Returns the most similar event. The criteria, most important first: the same kind of credential, the same response
+/// format, both with or both without a body, the same method, and the longest common path.
 fn most_similar<'e>(route: &Route, has_body: bool, events: &'e BTreeMap<String, Value>) -> &'e Value {
     let method = |key: &'static str| key.split(' ').next();
     let segments = |key: &'static str| key.split('/').skip(1);
     let routes: BTreeMap<_, _> =
         tables().into_iter().flat_map(Tables::rows).map(|route| (route.key, route)).collect();
-    let of_routes =
+    let with_routes =
         events.values().filter_map(|event| Some((event, routes.get(event["routeKey"].as_str()?)?)));
     let similarity = |(event, other): &(&Value, &Route)| {
         let common = segments(route.key).zip(segments(other.key)).take_while(|(own, other)| own == other);
@@ -189,11 +189,10 @@ fn most_similar<'e>(route: &Route, has_body: bool, events: &'e BTreeMap<String, 
             common.count(),
         )
     };
-    of_routes.max_by_key(similarity).unwrap().0
+    with_routes.max_by_key(similarity).unwrap().0
 }
 
-/// Returns the value of a path parameter in an event. Prefers routes that begin with this pattern, and then those that
-/// change nothing.
+/// Returns the value of a path parameter in an event. Prefers routes that begin with this pattern, and then GET routes.
 fn path_parameter<'e>(pattern: &str, name: &str, events: &'e BTreeMap<String, Value>) -> &'e str {
     let uses = events.values().filter_map(|event| {
         Some((event["routeKey"].as_str()?.split_once(' ')?, event["pathParameters"][name].as_str()?))
@@ -202,7 +201,7 @@ fn path_parameter<'e>(pattern: &str, name: &str, events: &'e BTreeMap<String, Va
     best.unwrap_or_else(|| panic!("no event has the path parameter {name}: add one to events/")).1
 }
 
-/// Replaces the ids in an example, such as `role_id`, by those of the fixtures.
+/// Replaces the ids in an example, such as `role_id`, with those of the fixtures.
 fn with_fixtures(example: &Value, events: &BTreeMap<String, Value>) -> Value {
     let mut example = example.clone();
     for (name, value) in example.as_object_mut().into_iter().flatten().filter(|(_, value)| value.is_u64()) {
@@ -214,7 +213,7 @@ fn with_fixtures(example: &Value, events: &BTreeMap<String, Value>) -> Value {
     example
 }
 
-/// Returns the CSRF token in the form of an event. It belongs to the event's cookie.
+/// Returns the CSRF token from an event's form. It is valid for the event's cookie.
 fn csrf_token(event: &Value) -> Option<String> {
     let form = STANDARD.decode(event["body"].as_str()?).ok()?;
     form_urlencoded::parse(&form).find(|(name, _)| name == "csrf").map(|(_, token)| token.into_owned())

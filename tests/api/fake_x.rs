@@ -1,4 +1,4 @@
-//! A fake X API. It checks every request and its token, and fails on demand.
+//! A fake X API. It checks every request and its token, and returns errors on demand.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex};
@@ -26,7 +26,7 @@ const BASIC: &str = "Basic Y2xpZW50OnMzY3JldA==";
 const AUTHORIZE: &str = "https://x.com/i/oauth2/authorize";
 const FIELDS: &str = "&tweet.fields=public_metrics,non_public_metrics";
 
-/// The token pairs that it issues are `access-1` and `refresh-1`, then `access-2` and `refresh-2`, and so on.
+/// A fake X API. It issues the token pairs `access-1` and `refresh-1`, then `access-2` and `refresh-2`, and so on.
 pub(crate) struct FakeX {
     pub(crate) fake: FakeServer,
     state: Arc<Mutex<State>>,
@@ -42,7 +42,7 @@ struct State {
     codes: HashMap<String, (String, String)>,
     allowed: u32,
     failures: HashMap<&'static str, FakeResponse>,
-    figures: HashMap<String, Value>,
+    metrics: HashMap<String, Value>,
     during_refresh: Option<Box<dyn Fn() + Send>>,
 }
 
@@ -77,15 +77,15 @@ impl FakeX {
         state.refresh.clear();
     }
 
-    /// Sets the figures of a post. All other posts do not exist.
-    pub(crate) fn set_figures(&self, external_id: &str, mut figures: Value) {
-        figures["id"] = json!(external_id);
-        self.state.lock().unwrap().figures.insert(external_id.to_owned(), figures);
+    /// Sets the metrics of a post. The fake reports posts without metrics as missing.
+    pub(crate) fn set_metrics(&self, external_id: &str, mut metrics: Value) {
+        metrics["id"] = json!(external_id);
+        self.state.lock().unwrap().metrics.insert(external_id.to_owned(), metrics);
     }
 
     /// Deletes a post.
     pub(crate) fn delete_post(&self, external_id: &str) {
-        self.state.lock().unwrap().figures.remove(external_id);
+        self.state.lock().unwrap().metrics.remove(external_id);
     }
 
     /// Runs `action` before the response to the next token refresh is sent.
@@ -129,7 +129,7 @@ impl FakeX {
         count(&self.fake, route)
     }
 
-    /// Returns the texts of the posts.
+    /// Returns the text of each post.
     pub(crate) fn texts(&self) -> Vec<String> {
         let requests = self.fake.requests();
         let posts = requests.iter().filter(|request| route(request) == POST);
@@ -146,7 +146,7 @@ pub(crate) fn count(fake: &FakeServer, expected: &str) -> usize {
     fake.requests().iter().filter(|request| route(request) == expected).count()
 }
 
-/// Fails the test if there was a request that X does not support.
+/// Fails the test if X does not support one of the requests.
 impl Drop for FakeX {
     fn drop(&mut self) {
         if !std::thread::panicking() {
@@ -194,7 +194,7 @@ fn check(request: &Request) {
             let all = ids.len();
             ids.sort_unstable();
             ids.dedup();
-            assert_eq!(ids.len(), all, "every id is different");
+            assert_eq!(ids.len(), all, "the ids are unique");
             assert_eq!(request.body, "");
         }
         ME => assert_eq!((request.target.as_str(), request.body.as_str()), ("/2/users/me", "")),
@@ -215,7 +215,7 @@ fn check(request: &Request) {
     }
 }
 
-/// Returns the requested ids in their order.
+/// Returns the requested ids in order.
 pub(crate) fn ids(request: &Request) -> Vec<String> {
     let ids = request.target.strip_prefix("/2/tweets?ids=").and_then(|rest| rest.strip_suffix(FIELDS));
     ids.unwrap_or_default().split(',').map(str::to_owned).collect()
@@ -256,8 +256,8 @@ impl State {
             }
             READ => {
                 let (found, gone): (Vec<_>, Vec<_>) =
-                    ids(request).into_iter().partition(|id| state.figures.contains_key(id));
-                let found: Vec<_> = found.iter().map(|id| &state.figures[id]).collect();
+                    ids(request).into_iter().partition(|id| state.metrics.contains_key(id));
+                let found: Vec<_> = found.iter().map(|id| &state.metrics[id]).collect();
                 let gone: Vec<_> =
                     gone.iter().map(|id| json!({ "value": id, "title": "Not Found Error" })).collect();
                 FakeResponse::Json(200, json!({ "data": found, "errors": gone }))
@@ -269,7 +269,7 @@ impl State {
         }
     }
 
-    /// Issues the next pair for a valid refresh token or code.
+    /// Issues the next token pair for a valid refresh token or code.
     fn exchange(&mut self, form: &[(String, String)]) -> FakeResponse {
         let value = |name: &str| form.iter().find(|(known, _)| known == name).map_or("", |(_, value)| value);
         let is_valid = match value("grant_type") {
@@ -281,7 +281,7 @@ impl State {
         if !is_valid {
             return FakeResponse::Json(
                 400,
-                json!({ "error": "invalid_grant", "error_description": "It was spent." }),
+                json!({ "error": "invalid_grant", "error_description": "The token was already used." }),
             );
         }
         let State { access, refresh, pairs, .. } = Self::grant(self.pairs + 1);
@@ -306,7 +306,7 @@ pub(crate) fn keys(ids: &[&str]) -> EncryptionKeys {
     EncryptionKeys::parse(&keys.join(",")).unwrap()
 }
 
-/// Returns the configuration of a service that uses this X.
+/// Returns the configuration of a service that uses the fake at this URL.
 pub(crate) fn services(x_url: &str) -> Services {
     Services {
         x: Some(XAccess { client_id: "client".to_owned(), client_secret: Secret::new("s3cret") }),
@@ -326,7 +326,7 @@ pub(crate) fn account(api: &TestApi, mode: Mode, keys: &EncryptionKeys, expires_
     connect_x(tenant(ACME, mode), "acme_jobs".to_owned(), &tokens, keys, &api.environment.random).unwrap()
 }
 
-/// Connects an account in place of any other.
+/// Connects an account, replacing any other.
 pub(crate) async fn connect(api: &TestApi, mode: Mode, account: &XConnection) {
     let mut transaction = Transaction::new(tenant(ACME, mode));
     transaction.put_x_connection(account).unwrap();

@@ -1,4 +1,4 @@
-//! DynamoDB throttled, slow or unreachable: the response is a regular 503, and there are no partial writes.
+//! The API returns a regular 503 and leaves no partial writes while DynamoDB is throttled, slow or unreachable.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
@@ -39,7 +39,7 @@ async fn a_failed_call_returns_503_and_leaves_no_partial_write() {
     };
     for fault in [Fault::Throttled, Fault::Unreachable, Fault::Internal] {
         for failing in ["UpdateItem", "GetItem", "BatchGetItem", "Query", "TransactWriteItems"] {
-            // A throttled gate admits a Pro organization; `quota.rs` tests that.
+            // A throttled gate admits a Pro organization. `quota.rs` tests this.
             if failing == "UpdateItem" && matches!(fault, Fault::Throttled) {
                 continue;
             }
@@ -72,7 +72,7 @@ async fn a_hanging_call_times_out_before_the_function_does() {
     for hanging in ["UpdateItem", "Query"] {
         let paused = AtomicBool::new(false);
         api.dynamodb.inject_faults(move |operation, _| {
-            // From the first hanging call on, only timers are pending. With the clock paused they fire at once.
+            // Only timers are pending after the first hanging call. They fire at once while the clock is paused.
             if operation == hanging && !paused.swap(true, Ordering::Relaxed) {
                 tokio::time::pause();
             }

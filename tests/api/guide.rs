@@ -1,4 +1,4 @@
-//! The API guide: this test sends its example requests in order and compares the responses with those in the guide.
+//! Tests of the API guide. They send its example requests in order and compare the responses with those in the guide.
 
 use std::collections::BTreeMap;
 use std::io::{self, Write};
@@ -17,13 +17,13 @@ const GUIDE: &str = "functions/README.md";
 const OPEN: &str = "```http\n";
 const CLOSE: &str = "```\n";
 const CREATED: &str = "HTTP/1.1 201 ";
-/// The line width that JSON should keep to.
+/// The maximum line width of JSON.
 const WIDTH: usize = 120;
 /// The headers that the examples show.
 const HEADERS: [&str; 6] =
     ["Location", "ETag", "Link", "Idempotency-Replayed", "RateLimit-Policy", "RateLimit"];
 
-/// Sends a request of the guide, with Acme's live key unless the request has a credential.
+/// Sends a request from the guide, with Acme's live key unless the request has a credential.
 async fn send(api: &TestApi, request: &str) -> Response {
     let (head, body) = request.split_once("\n\n").unwrap_or((request, ""));
     let mut lines = head.lines();
@@ -49,7 +49,7 @@ fn formatted(response: &Response) -> String {
     format!("{head}\n\n{}\n", format_json(&response.body, 0, 0))
 }
 
-/// Formats JSON that starts at `column` of a line with `indent` leading spaces: on one line if it fits.
+/// Formats JSON that starts at `column` of a line with `indent` leading spaces. It stays on one line if it fits.
 fn format_json(value: &Value, indent: usize, column: usize) -> String {
     let mut line = Vec::new();
     value.serialize(&mut Serializer::with_formatter(&mut line, SingleLine)).unwrap();
@@ -88,7 +88,7 @@ impl Formatter for SingleLine {
     }
 }
 
-/// Splits a text so that each number, and so each id, is a part of its own.
+/// Splits text so that each number, and therefore each id, is a separate part.
 fn parts(text: &str) -> impl Iterator<Item = &str> {
     text.split_inclusive(|character: char| !character.is_ascii_digit()).flat_map(|part| {
         <[&str; 2]>::from(part.split_at(part.trim_end_matches(|last: char| !last.is_ascii_digit()).len()))
@@ -106,7 +106,7 @@ async fn with_current_responses(guide: &str) -> String {
     let (mut text, mut rest) = (String::new(), guide.to_owned());
     while let Some((before, block)) = rest.split_once(OPEN) {
         let (request, after) = block.split_once(CLOSE).expect("the end of a request");
-        let (between, block) = after.split_once(OPEN).expect("a response to every request");
+        let (between, block) = after.split_once(OPEN).expect("a response to each request");
         let (response, following) = block.split_once(CLOSE).expect("the end of a response");
         now += SignedDuration::from_mins(1);
         api.clock.set(&now.to_string());

@@ -60,7 +60,7 @@ async fn a_key_is_scoped_to_its_tenant_and_route() {
     }
 }
 
-/// After the first request, the new state would reject the transition. A repeated request must still get the first
+/// The new state would reject the transition after the first request. A repeated request must still get the first
 /// response.
 #[tokio::test]
 async fn a_repeated_transition_gets_the_first_response() {
@@ -84,7 +84,7 @@ async fn a_repeated_transition_gets_the_first_response() {
     assert_eq!(reused.string("/code"), "idempotency_mismatch");
 }
 
-/// A no-op uses its key too: a repeated request must not act after the state has changed.
+/// A no-op also uses up its key, so a repeated request must have no effect after the state has changed.
 #[tokio::test]
 async fn a_repeated_no_op_does_nothing() {
     let api = TestApi::new().await;
@@ -110,7 +110,7 @@ async fn a_failed_request_does_not_use_up_its_key() {
 }
 
 #[tokio::test]
-async fn concurrent_requests_with_one_key_have_one_effect() {
+async fn concurrent_requests_with_the_same_key_have_one_effect() {
     let api = TestApi::new().await;
     let body = json!({ "role": { "title": "Engineer" } });
     let responses = join_all((0..50).map(|_| post(&api, "/api/v1/quick_post", "k", &body))).await;
@@ -122,7 +122,7 @@ async fn concurrent_requests_with_one_key_have_one_effect() {
 }
 
 #[tokio::test]
-async fn a_write_conflict_is_409_with_a_key_and_503_without() {
+async fn a_write_conflict_is_409_with_a_key_and_503_without_one() {
     let api = TestApi::new().await;
     api.dynamodb.inject_faults(|operation, _| (operation == "TransactWriteItems").then_some(Fault::Conflict));
     let response = post(&api, "/api/v1/roles", "k", &json!({ "title": "x" })).await.expect(409);

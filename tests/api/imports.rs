@@ -1,4 +1,4 @@
-//! The imports between source files: layers use only lower layers, and no files import each other in a cycle.
+//! The imports between source files. Layers use only lower layers, and no imports form a cycle.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
@@ -25,7 +25,7 @@ const LAYERS: [&str; 15] = [
     "runtime",
 ];
 
-/// What `http` uses of `model`: who sends a request, and values. No resource is among them.
+/// The items of `model` that `http` may use: request senders and values, but no resources.
 const MODEL_IN_HTTP: [&str; 12] = [
     "Day",
     "Member",
@@ -55,7 +55,7 @@ struct Use {
 #[derive(Default)]
 struct File {
     uses: Vec<Use>,
-    /// The paths outside of `use` declarations, such as `Error` and `super::error::Error`, and other tokens.
+    /// The paths outside `use` declarations, such as `Error` and `super::error::Error`, and other tokens.
     paths: BTreeSet<String>,
 }
 
@@ -80,11 +80,11 @@ impl File {
                 cursor = rest;
                 token.to_string()
             };
-            // `use<'a>` in a type is no declaration.
+            // `use<'a>` in a type is not a declaration.
             if token == "use" && cursor.punct().is_none_or(|(next, _)| next.as_char() != '<') {
                 cursor = self.read_use(cursor, "", is_public);
             }
-            // Between `pub` and `use` may be a group, as in `pub(crate) use`.
+            // A group may appear between `pub` and `use`, as in `pub(crate) use`.
             is_public = token == "pub" || is_public && token == "()";
             if token != ":" && !path.ends_with("::") {
                 self.paths.insert(std::mem::take(&mut path));
@@ -154,7 +154,7 @@ impl Crate {
         Self(files.iter().map(|(path, code)| (module(path), File::parse(code))).collect())
     }
 
-    /// Returns the module whose file defines what a path refers to, unless that is a module or in another crate.
+    /// Returns the module whose file defines the target of a path, unless the target is a module or in another crate.
     fn resolve(&self, from: &str, path: &str) -> Option<String> {
         let mut module = from.to_owned();
         let segments: Vec<_> = path.split("::").collect();
@@ -186,10 +186,10 @@ impl Crate {
         self.0.iter().map(|entry| (entry.0.as_str(), imports(entry))).collect()
     }
 
-    /// Returns modules that import from each other: each one from the next, and the last one from the first.
+    /// Returns a cycle of modules: each one imports from the next, and the last one imports from the first.
     fn cycle(&self) -> Option<String> {
         let mut imports = self.imports();
-        // A module is in no cycle if it imports only from such modules.
+        // A module that imports none of the remaining modules is not in a cycle.
         loop {
             let before = imports.len();
             let modules: BTreeSet<_> = imports.keys().map(|module| (*module).to_owned()).collect();
@@ -230,7 +230,7 @@ fn layers_use_only_lower_layers() {
     let layer = |module: &str| {
         let name = module.split("::").nth(1)?;
         let layer = LAYERS.iter().position(|layer| *layer == name);
-        Some(layer.unwrap_or_else(|| panic!("{name} has no place in LAYERS")))
+        Some(layer.unwrap_or_else(|| panic!("add {name} to LAYERS")))
     };
     for (module, imports) in Crate::parse(&files).imports() {
         for used in imports {
@@ -254,7 +254,7 @@ fn layers_use_only_lower_layers() {
 }
 
 #[test]
-fn http_names_no_resource() {
+fn http_uses_no_resources_of_the_model() {
     let files: Vec<_> = files("shared/src/http").into_iter().map(without_unit_tests).collect();
     assert!(files.len() > 10);
     for (path, code) in files {
@@ -270,7 +270,7 @@ fn http_names_no_resource() {
 }
 
 #[test]
-fn no_files_import_each_other_in_a_cycle() {
+fn imports_form_no_cycles() {
     let mut folders = vec!["shared/src".to_owned(), "tests/src".to_owned()];
     for group in ["functions", "infra"] {
         for entry in std::fs::read_dir(project(group)).unwrap() {
@@ -282,7 +282,10 @@ fn no_files_import_each_other_in_a_cycle() {
     for folder in folders {
         let files: Vec<_> = files(&folder).into_iter().map(without_unit_tests).collect();
         let cycle = Crate::parse(&files).cycle();
-        assert_eq!(cycle, None, "{folder}: move what these files share into a file that they all import");
+        assert_eq!(
+            cycle, None,
+            "{folder}: move the shared code of these files into a file that they all import"
+        );
     }
 }
 

@@ -123,7 +123,7 @@ async fn a_closed_roles_posting_cannot_be_published() {
 }
 
 #[tokio::test]
-async fn a_patch_changes_the_public_text() {
+async fn a_patch_changes_the_description_and_requirements() {
     let api = TestApi::new().await;
     let role_id = role(&api, json!({ "title": "x", "description": "d" })).await;
     let id = posting(&api, role_id).await;

@@ -1,4 +1,4 @@
-//! The API tests: they send gateway events to the functions, which use a DynamoDB. Each file has one subject.
+//! The API tests. They send gateway events to the functions, which use a DynamoDB. Each file covers one subject.
 
 #![allow(
     clippy::unwrap_used,

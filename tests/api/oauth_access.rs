@@ -46,7 +46,7 @@ async fn an_access_token_is_valid_for_an_hour() {
 }
 
 #[tokio::test]
-async fn requests_of_an_application_count_towards_the_organizations_quota() {
+async fn an_applications_requests_count_towards_the_organizations_quota() {
     let api = TestApi::new().await;
     let app = OAuthApp::register(&api, "none").await;
     let tokens = app.connect(&Browser::signed_in(&api, GLOBEX).await).await;
@@ -84,7 +84,7 @@ async fn a_token_for_another_api_is_invalid() {
     let credential: Credential = tokens.access.parse().unwrap();
     let grant = api.store().find_grant(credential.tenant(), credential.id()).await.unwrap().unwrap();
     assert_eq!(grant.tokens.unwrap().access, credential.hash_for("https://api.rolecall.test/api/v1"));
-    let here = api.gateway.clone();
+    let original = api.gateway.clone();
     for elsewhere in
         ["https://api.elsewhere.test", "http://api.rolecall.test", "https://api.rolecall.test:8443"]
     {
@@ -92,7 +92,7 @@ async fn a_token_for_another_api_is_invalid() {
         api.restart();
         assert_eq!(token_status(&api, &tokens.access).await, 401, "{elsewhere}");
     }
-    api.gateway = here;
+    api.gateway = original;
     assert_eq!(token_status(&api, &tokens.access).await, 200);
 }
 
@@ -137,9 +137,9 @@ async fn revocation_in_the_dashboard_takes_effect_at_once() {
         let id = credential.parse::<Credential>().unwrap().id().get();
         let form = Form::of(&browser.get("/dashboard").await.expect(200), "/dashboard/sign-out");
         let globex = Browser::signed_in(&api, GLOBEX).await;
-        let theirs = Form::of(&globex.get("/dashboard").await.expect(200), "/dashboard/sign-out");
+        let globex_form = Form::of(&globex.get("/dashboard").await.expect(200), "/dashboard/sign-out");
         let path = format!("{settings}/{id}/revoke");
-        globex.submit(&path, &theirs).await.expect(404);
+        globex.submit(&path, &globex_form).await.expect(404);
         browser.submit(&path, &form).await.expect(303);
         browser.submit(&path, &form).await.expect(303);
     }
@@ -150,7 +150,7 @@ async fn revocation_in_the_dashboard_takes_effect_at_once() {
 }
 
 #[tokio::test]
-async fn touchpoints_name_the_application_that_acted() {
+async fn touchpoints_name_the_application_as_the_actor() {
     let api = TestApi::new().await;
     let app = OAuthApp::register(&api, "none").await;
     let tokens = app.connect(&Browser::signed_in(&api, ACME).await).await;

@@ -10,10 +10,10 @@ async fn request(api: &TestApi, query: &Form) -> Response {
     api.request(Method::GET, &authorize_url(query)).anonymous().send().await
 }
 
-fn assert_error_page(response: &Response, what: &str) {
-    assert_eq!((response.status, response.header("location")), (400, ""), "{what:?}");
-    assert!(response.header("content-type").starts_with("text/html"), "{what:?}");
-    assert!(response.text.contains("<h1>Invalid request</h1>"), "{what:?}");
+fn assert_error_page(response: &Response, case: &str) {
+    assert_eq!((response.status, response.header("location")), (400, ""), "{case:?}");
+    assert!(response.header("content-type").starts_with("text/html"), "{case:?}");
+    assert!(response.text.contains("<h1>Invalid request</h1>"), "{case:?}");
 }
 
 #[tokio::test]
@@ -26,15 +26,15 @@ async fn an_invalid_client_or_redirect_uri_gets_an_error_page_without_redirect()
     let browser = Browser::signed_in(&api, ACME).await;
     let form = Form::of(&browser.get(&authorize_url(&valid)).await.expect(200), "/oauth/authorize");
     let form = form.and("mode", "live").and("decision", "allow");
-    for (what, change) in [
+    for (case, change) in [
         ("nothing", Form::default()),
         ("no client id", valid.clone().without("client_id")),
         ("an empty client id", valid.clone().set("client_id", "")),
         ("an unknown client id", valid.clone().set("client_id", "rc_client_0000000000000000000000")),
         ("another application's client id", valid.clone().set("client_id", &other.id)),
         ("a client id in upper case", valid.clone().set("client_id", &app.id.to_uppercase())),
-        ("a client id with a blank", valid.clone().set("client_id", &format!("{} ", app.id))),
-        ("a key of the database", valid.clone().set("client_id", "1#live#GATE")),
+        ("a client id with a space", valid.clone().set("client_id", &format!("{} ", app.id))),
+        ("a database key", valid.clone().set("client_id", "1#live#GATE")),
         ("a long client id", valid.clone().set("client_id", &"x".repeat(3_000))),
         ("a client id in Cyrillic", valid.clone().set("client_id", "приложение")),
         ("two client ids", valid.clone().and("client_id", &app.id)),
@@ -52,12 +52,12 @@ async fn an_invalid_client_or_redirect_uri_gets_an_error_page_without_redirect()
             valid.clone().set("redirect_uri", "https://evil.example/").without("response_type"),
         ),
     ] {
-        assert_error_page(&request(&api, &change).await, what);
-        assert_error_page(&browser.get(&authorize_url(&change)).await, what);
+        assert_error_page(&request(&api, &change).await, case);
+        assert_error_page(&browser.get(&authorize_url(&change)).await, case);
         api.dynamodb.take_calls();
         let response = browser.submit("/oauth/authorize", &change.and("csrf", form.get("csrf"))).await;
-        assert_error_page(&response, what);
-        assert!(api.dynamodb.take_calls().iter().all(|call| call.operation.contains("Get")), "{what}");
+        assert_error_page(&response, case);
+        assert!(api.dynamodb.take_calls().iter().all(|call| call.operation.contains("Get")), "{case}");
     }
     browser.submit("/oauth/authorize", &form).await.expect(303);
 }
@@ -250,11 +250,7 @@ async fn every_other_error_is_sent_to_the_application() {
     }
     let without_state = valid.clone().without("state").set("response_type", "token");
     let (_, params) = Form::of_location(&request(&api, &without_state).await);
-    assert_eq!(
-        params.names(),
-        ["error", "error_description", "iss"],
-        "a parameter that was not sent is not returned"
-    );
+    assert_eq!(params.names(), ["error", "error_description", "iss"], "a missing state is not returned");
 }
 
 #[tokio::test]

@@ -38,7 +38,11 @@ async fn the_consent_page_shows_the_client_its_scopes_and_the_redirect_target() 
         assert_eq!(actual, requested, "{scope:?}");
     }
     let all = browser.get(&authorize_url(&app.authorization_request())).await.expect(200);
-    assert_eq!(all.text.matches("<li>").count(), Scope::ALL.len() + 3, "no scope means every scope");
+    assert_eq!(
+        all.text.matches("<li>").count(),
+        Scope::ALL.len() + 3,
+        "a request without a scope asks for every scope"
+    );
     for (name, value) in [
         ("cache-control", "no-store"),
         ("x-frame-options", "DENY"),
@@ -97,15 +101,15 @@ async fn a_visitor_signs_in_and_returns_to_the_consent_page() {
     assert_eq!((sign_in.as_str(), query.get("return_to")), ("/dashboard/sign-in", url.as_str()));
     let page = browser.get(sent.header("location")).await.expect(200);
     let before = browser.cookie().clone();
-    let back = browser.sign_in(&page, GLOBEX).await;
-    assert_eq!((back.status, back.header("location")), (303, url.as_str()));
+    let redirect = browser.sign_in(&page, GLOBEX).await;
+    assert_eq!((redirect.status, redirect.header("location")), (303, url.as_str()));
     assert_ne!(browser.cookie(), before, "sign-in creates a new session");
-    let page = browser.get(back.header("location")).await.expect(200);
+    let page = browser.get(redirect.header("location")).await.expect(200);
     assert!(page.text.contains("Globex"));
     // The member signs out to use another account.
     let out = Form::of(&page, "/dashboard/sign-out");
-    let back = browser.submit("/dashboard/sign-out", &out).await;
-    assert_eq!((back.status, back.header("location")), (303, url.as_str()));
+    let redirect = browser.submit("/dashboard/sign-out", &out).await;
+    assert_eq!((redirect.status, redirect.header("location")), (303, url.as_str()));
     assert_eq!(Form::of_location(&browser.get(&url).await).0, "/dashboard/sign-in");
 }
 
@@ -118,8 +122,8 @@ async fn allow_and_deny_redirect_to_the_application() {
     let form = Form::of(&page, "/oauth/authorize").and("mode", "test");
     api.dynamodb.take_calls();
     let denied = browser.submit("/oauth/authorize", &form.clone().and("decision", "deny")).await;
-    let (back, params) = Form::of_location(&denied);
-    assert_eq!((back.as_str(), params.get("error")), (REDIRECT, "access_denied"));
+    let (redirect, params) = Form::of_location(&denied);
+    assert_eq!((redirect.as_str(), params.get("error")), (REDIRECT, "access_denied"));
     assert_eq!((params.get("state"), params.get("iss")), (STATE, BASE_URL));
     assert!(
         api.dynamodb.take_calls().iter().all(|call| call.operation.contains("Get")),
@@ -136,8 +140,8 @@ async fn allow_and_deny_redirect_to_the_application() {
     }
     api.dynamodb.take_calls();
     let allowed = browser.submit("/oauth/authorize", &form.and("decision", "allow")).await;
-    let (back, params) = Form::of_location(&allowed);
-    assert_eq!((back.as_str(), params.names()), (REDIRECT, vec!["code", "state", "iss"]));
+    let (redirect, params) = Form::of_location(&allowed);
+    assert_eq!((redirect.as_str(), params.names()), (REDIRECT, vec!["code", "state", "iss"]));
     assert_eq!((params.get("state"), params.get("iss")), (STATE, BASE_URL));
     assert!(params.get("code").starts_with("rc_ac_T") && params.get("code").len() <= 256);
     assert_eq!(
@@ -179,7 +183,7 @@ async fn a_consent_keeps_the_application_and_checks_the_member() {
 async fn a_form_without_a_valid_csrf_token_grants_nothing() {
     let api = TestApi::new().await;
     let app = OAuthApp::register(&api, "none").await;
-    let stranger = Browser::new(&api);
+    let signed_out = Browser::new(&api);
     let browser = Browser::new(&api);
     let sign_in = browser.get("/dashboard/sign-in").await.expect(200);
     let csrf_before = Form::of(&sign_in, "/dashboard/sign-in").get("csrf").to_owned();
@@ -191,17 +195,17 @@ async fn a_form_without_a_valid_csrf_token_grants_nothing() {
         Form::of(&page, "/oauth/authorize").and("mode", "live").and("decision", "allow")
     };
     let (own, others_form) = (form(&browser).await, form(&other_member).await);
-    let stranger_csrf = stranger.get("/dashboard/sign-in").await.expect(200);
-    let stranger_csrf = Form::of(&stranger_csrf, "/dashboard/sign-in").get("csrf").to_owned();
+    let signed_out_csrf = signed_out.get("/dashboard/sign-in").await.expect(200);
+    let signed_out_csrf = Form::of(&signed_out_csrf, "/dashboard/sign-in").get("csrf").to_owned();
     let altered = format!("{}A", &browser.cookie()[..browser.cookie().len() - 1]);
     api.dynamodb.take_calls();
-    for (what, cookie, form) in [
+    for (case, cookie, form) in [
         ("no token", &browser.cookie(), own.clone().without("csrf")),
         ("an empty token", &browser.cookie(), own.clone().set("csrf", "")),
         ("a truncated token", &browser.cookie(), own.clone().set("csrf", &own.get("csrf")[1..])),
         ("the token from before sign-in", &browser.cookie(), own.clone().set("csrf", &csrf_before)),
         ("another member's token", &browser.cookie(), others_form.clone()),
-        ("another browser's token", &browser.cookie(), own.clone().set("csrf", &stranger_csrf)),
+        ("another browser's token", &browser.cookie(), own.clone().set("csrf", &signed_out_csrf)),
         ("no cookie", &String::new(), own.clone()),
         ("another member's cookie", &other_member.cookie(), own.clone()),
         ("the cookie from before sign-in", &cookie_before, own.clone()),
@@ -210,11 +214,11 @@ async fn a_form_without_a_valid_csrf_token_grants_nothing() {
         for decision in ["allow", "deny"] {
             let form = form.clone().set("decision", decision);
             let response = Browser::with_cookie(&api, cookie).submit("/oauth/authorize", &form).await;
-            assert_eq!((response.status, response.header("location")), (403, ""), "{what}");
-            assert!(response.header("content-type").starts_with("text/html"), "{what}");
+            assert_eq!((response.status, response.header("location")), (403, ""), "{case}");
+            assert!(response.header("content-type").starts_with("text/html"), "{case}");
         }
     }
-    // Parameters in the query do not replace the form.
+    // Query parameters do not replace the form.
     let path = authorize_url(&own.clone());
     let request = api.request(Method::POST, &path).anonymous().body(FORM, "");
     request.header("cookie", &format!("{COOKIE}={}", browser.cookie())).send().await.expect(403);
@@ -223,8 +227,8 @@ async fn a_form_without_a_valid_csrf_token_grants_nothing() {
         let request = request.header("cookie", &format!("{COOKIE}={}", browser.cookie()));
         request.body(content_type, own.encoded()).send().await.expect(415);
     }
-    // A browser with a valid form, in which nobody is signed in.
-    let response = stranger.submit("/oauth/authorize", &own.clone().set("csrf", &stranger_csrf)).await;
+    // A browser that is not signed in, with a valid form.
+    let response = signed_out.submit("/oauth/authorize", &own.clone().set("csrf", &signed_out_csrf)).await;
     assert_eq!(Form::of_location(&response).0, "/dashboard/sign-in");
     assert!(
         api.dynamodb.take_calls().iter().all(|call| call.operation.contains("Get")),
@@ -237,13 +241,13 @@ async fn a_form_without_a_valid_csrf_token_grants_nothing() {
 async fn an_ended_session_grants_nothing() {
     let api = TestApi::new().await;
     let app = OAuthApp::register(&api, "none").await;
-    for how in ["signed out", "signed out everywhere", "two hours unused"] {
+    for case in ["signed out", "signed out everywhere", "two hours unused"] {
         let browser = Browser::signed_in(&api, ACME).await;
         let page = browser.get(&authorize_url(&app.authorization_request())).await.expect(200);
         let form = Form::of(&page, "/oauth/authorize").and("mode", "live").and("decision", "allow");
         let cookie = browser.cookie().clone();
         let csrf = Form::new(&[("csrf", form.get("csrf"))]);
-        match how {
+        match case {
             "signed out" => drop(browser.submit("/dashboard/sign-out", &csrf).await.expect(303)),
             "signed out everywhere" => {
                 drop(browser.submit("/dashboard/sign-out-everywhere", &csrf).await.expect(303));
@@ -253,16 +257,16 @@ async fn an_ended_session_grants_nothing() {
         let browser = Browser::with_cookie(&api, &cookie);
         api.dynamodb.take_calls();
         let response = browser.submit("/oauth/authorize", &form).await;
-        // After sign-in, the consent page opens again.
+        // The consent page opens again after sign-in.
         let (path, query) = Form::of_location(&response);
-        assert_eq!((path.as_str(), response.status), ("/dashboard/sign-in", 303), "{how}");
+        assert_eq!((path.as_str(), response.status), ("/dashboard/sign-in", 303), "{case}");
         let response = browser.get(query.get("return_to")).await;
-        assert_eq!(Form::of_location(&response), (path, query), "{how}");
+        assert_eq!(Form::of_location(&response), (path, query), "{case}");
         assert_eq!(
             Form::of_location(&browser.get(&authorize_url(&app.authorization_request())).await).0,
             "/dashboard/sign-in"
         );
-        assert!(api.dynamodb.take_calls().iter().all(|call| call.operation.contains("Get")), "{how}");
+        assert!(api.dynamodb.take_calls().iter().all(|call| call.operation.contains("Get")), "{case}");
     }
 }
 

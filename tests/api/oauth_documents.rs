@@ -13,7 +13,7 @@ const CLIENT_ID: &str = "https://app.example/client.json";
 
 type Document = Result<String, FetchError>;
 
-/// The documents on the web, and the URLs that were fetched.
+/// The metadata documents on a simulated web, and the fetched URLs.
 #[derive(Clone, Default)]
 struct Web {
     documents: Arc<Mutex<HashMap<String, Document>>>,
@@ -30,8 +30,8 @@ impl Web {
         TestApi::with_documents(documents).await
     }
 
-    fn put(&self, address: &str, document: Document) {
-        self.documents.lock().unwrap().insert(address.to_owned(), document);
+    fn put(&self, url: &str, document: Document) {
+        self.documents.lock().unwrap().insert(url.to_owned(), document);
     }
 
     fn fetched(&self) -> usize {
@@ -48,9 +48,9 @@ async fn request(api: &TestApi, id: &str, source: &str) -> Response {
     api.request(http::Method::GET, &path).anonymous().from(source).send().await
 }
 
-fn assert_error_page(response: &Response, what: &str) {
-    assert_eq!((response.status, response.header("location")), (400, ""), "{what:?}");
-    assert!(response.header("content-type").starts_with("text/html"), "{what:?}");
+fn assert_error_page(response: &Response, case: &str) {
+    assert_eq!((response.status, response.header("location")), (400, ""), "{case:?}");
+    assert!(response.header("content-type").starts_with("text/html"), "{case:?}");
 }
 
 #[tokio::test]
@@ -73,7 +73,7 @@ async fn an_application_with_a_metadata_document_gets_tokens() {
     app.revoke(&next.refresh).await.expect(200);
     assert_eq!(oauth::token_status(&api, &next.access).await, 401);
     assert_eq!(web.fetched(), 1);
-    // Such a client is public, so a secret is refused.
+    // A client with a metadata document is public, so a secret is rejected.
     let mut with_secret = app.clone();
     with_secret.secret = Some("x".to_owned());
     assert_eq!(oauth_error(&with_secret.refresh(&next.refresh).await), (401, "invalid_client"));
@@ -167,7 +167,7 @@ async fn a_document_is_cached_for_a_day() {
 }
 
 #[tokio::test]
-async fn an_address_may_cause_thirty_fetches_in_ten_minutes() {
+async fn an_ip_address_may_cause_30_fetches_in_ten_minutes() {
     let web = Web::default();
     web.put(CLIENT_ID, Ok(document().to_string()));
     let api = web.api().await;
@@ -184,13 +184,13 @@ async fn an_address_may_cause_thirty_fetches_in_ten_minutes() {
     assert_eq!(web.fetched(), 30);
     request(&api, CLIENT_ID, "198.51.100.7").await.expect(303);
     request(&api, "https://app.example/31.json", "198.51.100.8").await.expect(400);
-    assert_eq!(web.fetched(), 31, "the limit applies to each address");
+    assert_eq!(web.fetched(), 31, "the limit applies to each IP address");
     api.clock.set("2026-11-20T09:40:00Z");
     request(&api, "https://app.example/32.json", "198.51.100.7").await.expect(400);
     assert_eq!(web.fetched(), 32);
 }
 
-/// Hosts of internal networks in every notation, and hosts that a careless parser mistakes for others.
+/// Hosts on internal networks in every notation, and hosts that a careless parser misreads.
 const HOSTILE_HOSTS: &str = "127.0.0.1 127.1 127.0.1 0177.0.0.1 0x7f.0.0.1 0x7f000001 2130706433 017700000001 127.0.0.1. 0 0.0.0.0 \
     10.0.0.1 10.1 167772161 172.16.0.1 172.31.255.255 192.168.0.1 192.168.1 3232235521 169.254.169.254 169.254.43518 \
     0xa9fea9fe 2852039166 0251.0376.0251.0376 169.254.170.2 169.254.170.23 100.64.0.1 100.100.100.200 192.0.0.192 \

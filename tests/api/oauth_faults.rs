@@ -1,5 +1,4 @@
-//! OAuth while DynamoDB is throttled, slow or unreachable: the response is an OAuth error, and there are no partial
-//! writes.
+//! OAuth requests return an OAuth error and leave no partial writes while DynamoDB is throttled, slow or unreachable.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 
@@ -9,9 +8,9 @@ use tests::interceptor::Fault;
 use tests::oauth::{OAuthApp, REDIRECT, Tokens, authorize_url, oauth_error, registration, token_status};
 use tests::{ACME, Response, TestApi};
 
-fn assert_unavailable(response: &Response, what: &str) {
-    assert_eq!(oauth_error(response), (503, "temporarily_unavailable"), "{what}");
-    assert_eq!(response.header("retry-after"), "1", "{what}");
+fn assert_unavailable(response: &Response, case: &str) {
+    assert_eq!(oauth_error(response), (503, "temporarily_unavailable"), "{case}");
+    assert_eq!(response.header("retry-after"), "1", "{case}");
     assert!(!response.text.to_lowercase().contains("dynamo"), "no details: {}", response.text);
 }
 
@@ -21,7 +20,7 @@ fn fail(api: &TestApi, failing: &'static str, fault: &Fault) {
     api.dynamodb.inject_faults(move |operation, _| (operation == failing).then(|| fault.clone()));
 }
 
-/// The faults that leave a call without effect.
+/// The faults that prevent a call from taking effect.
 const WITHOUT_EFFECT: [Fault; 3] = [Fault::Throttled, Fault::Unreachable, Fault::Internal];
 
 #[tokio::test]
@@ -32,24 +31,24 @@ async fn a_request_that_failed_without_effect_can_be_repeated() {
     let mut code = app.code(&browser, &app.authorization_request(), "live").await;
     for fault in WITHOUT_EFFECT {
         for failing in ["GetItem", "TransactWriteItems"] {
-            let what = format!("{fault:?} of {failing}");
+            let case = format!("{fault:?} of {failing}");
             fail(&api, failing, &fault);
-            assert_unavailable(&app.exchange(&code).await, &what);
+            assert_unavailable(&app.exchange(&code).await, &case);
             api.dynamodb.inject_faults(|_, _| None);
             let first = Tokens::of(&app.exchange(&code).await);
             fail(&api, failing, &fault);
-            assert_unavailable(&app.refresh(&first.refresh).await, &what);
+            assert_unavailable(&app.refresh(&first.refresh).await, &case);
             api.dynamodb.inject_faults(|_, _| None);
-            assert_eq!(token_status(&api, &first.access).await, 200, "{what}");
+            assert_eq!(token_status(&api, &first.access).await, 200, "{case}");
             let next = Tokens::of(&app.refresh(&first.refresh).await);
             for token in [&next.access, &next.refresh] {
                 fail(&api, failing, &fault);
-                assert_unavailable(&app.revoke(token).await, &what);
+                assert_unavailable(&app.revoke(token).await, &case);
                 api.dynamodb.inject_faults(|_, _| None);
-                assert_eq!(token_status(&api, &next.access).await, 200, "{what}");
+                assert_eq!(token_status(&api, &next.access).await, 200, "{case}");
             }
             app.revoke(&next.refresh).await.expect(200);
-            assert_eq!(token_status(&api, &next.access).await, 401, "{what}");
+            assert_eq!(token_status(&api, &next.access).await, 401, "{case}");
             code = app.code(&browser, &app.authorization_request(), "live").await;
         }
     }
@@ -90,7 +89,7 @@ fn lose_responses(api: &TestApi, times: usize) {
 }
 
 #[tokio::test]
-async fn a_response_that_is_lost_once_is_retried() {
+async fn a_transaction_is_retried_after_one_lost_response() {
     let api = TestApi::new().await;
     let browser = Browser::signed_in(&api, ACME).await;
     let app = OAuthApp::register(&api, "none").await;
@@ -131,7 +130,7 @@ async fn lost_responses_never_leave_extra_valid_tokens() {
     api.dynamodb.inject_faults(|_, _| None);
     assert_eq!(token_status(&api, &next.access).await, 401);
     app.revoke(&next.refresh).await.expect(200);
-    // The code of a consent whose response was lost is unknown to everybody. The next consent succeeds.
+    // If the response to a consent is lost, its code is lost too. The next consent succeeds.
     let page = browser.get(&authorize_url(&app.authorization_request())).await.expect(200);
     let form = Form::of(&page, "/oauth/authorize").and("mode", "live").and("decision", "allow");
     lose_responses(&api, usize::MAX);

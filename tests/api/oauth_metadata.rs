@@ -80,7 +80,7 @@ async fn the_api_and_its_host_have_protected_resource_metadata() {
 }
 
 #[tokio::test]
-async fn without_a_base_url_the_requested_host_is_the_issuer() {
+async fn the_issuer_is_the_requested_host_without_a_base_url() {
     let mut api = TestApi::new().await;
     api.environment.config.base_url = None;
     api.restart();

@@ -1,4 +1,4 @@
-//! OAuth: changes of a grant between a request's reads and its write.
+//! OAuth: changes to a grant between a request's reads and its write.
 
 use std::sync::Arc;
 
@@ -115,7 +115,7 @@ async fn cleaning_up_an_expired_token_does_not_remove_its_successor() {
     let next = Tokens::of(&app.refresh(&one.refresh).await);
     let two = two.await.unwrap();
     assert_eq!(token_status(&api, &two.access).await, 200);
-    // The same holds for a repeated refresh after a lost response.
+    // The same applies to a repeated refresh after a lost response.
     api.clock.set("2026-11-20T11:00:00Z");
     let lost = Tokens::of(&app.refresh(&next.refresh).await);
     api.clock.set("2026-11-20T11:32:00Z");

@@ -58,7 +58,7 @@ async fn any_other_reuse_of_a_refresh_token_ends_the_grant() {
     let browser = Browser::signed_in(&api, ACME).await;
     let app = OAuthApp::register(&api, "none").await;
     let untouched = app.connect(&browser).await;
-    for how in [
+    for case in [
         "the successor's access token was used",
         "the successor's refresh token was used",
         "a replaced successor",
@@ -67,7 +67,7 @@ async fn any_other_reuse_of_a_refresh_token_ends_the_grant() {
     ] {
         let first = app.connect(&browser).await;
         let second = Tokens::of(&app.refresh(&first.refresh).await);
-        let (reused, last) = match how {
+        let (reused, last) = match case {
             "the successor's access token was used" => {
                 assert_eq!(token_status(&api, &second.access).await, 200);
                 (first.refresh, second)
@@ -84,16 +84,16 @@ async fn any_other_reuse_of_a_refresh_token_ends_the_grant() {
             _ => {
                 let third = Tokens::of(&app.refresh(&second.refresh).await);
                 let fourth = Tokens::of(&app.refresh(&third.refresh).await);
-                if how == "an older token whose successor was used" {
+                if case == "an older token whose successor was used" {
                     assert_eq!(token_status(&api, &fourth.access).await, 200);
                 }
                 (second.refresh, fourth)
             }
         };
-        assert_eq!(oauth_error(&app.refresh(&reused).await), INVALID_GRANT, "{how}");
-        assert_eq!(token_status(&api, &last.access).await, 401, "{how}");
+        assert_eq!(oauth_error(&app.refresh(&reused).await), INVALID_GRANT, "{case}");
+        assert_eq!(token_status(&api, &last.access).await, 401, "{case}");
         for refresh in [&reused, &last.refresh] {
-            assert_eq!(oauth_error(&app.refresh(refresh).await), INVALID_GRANT, "{how}");
+            assert_eq!(oauth_error(&app.refresh(refresh).await), INVALID_GRANT, "{case}");
         }
     }
     assert_eq!(token_status(&api, &untouched.access).await, 200, "other grants are not affected");
@@ -108,18 +108,18 @@ async fn another_clients_token_or_an_invalid_request_does_not_end_a_grant() {
         (OAuthApp::register(&api, "none").await, OAuthApp::register(&api, "client_secret_post").await);
     let first = app.connect(&browser).await;
     let tokens = Tokens::of(&app.refresh(&first.refresh).await);
-    let theirs = other.connect(&browser).await;
+    let other_tokens = other.connect(&browser).await;
     for stolen in [&first.refresh, &tokens.refresh] {
         assert_eq!(oauth_error(&other.refresh(stolen).await), INVALID_GRANT);
     }
     let altered = format!("{}A", &tokens.refresh[..tokens.refresh.len() - 1]);
     for invalid in
-        [&altered, &theirs.refresh, &tokens.access, "rc_rt_L", "nonsense", &"x".repeat(5_000), "🔑"]
+        [&altered, &other_tokens.refresh, &tokens.access, "rc_rt_L", "nonsense", &"x".repeat(5_000), "🔑"]
     {
         assert_eq!(oauth_error(&app.refresh(invalid).await), INVALID_GRANT, "{invalid}");
     }
     let valid = OAuthApp::refresh_request(&tokens.refresh);
-    for (wrong, word) in [
+    for (wrong, error) in [
         (valid.clone().without("refresh_token"), "invalid_request"),
         (valid.clone().set("refresh_token", ""), "invalid_request"),
         (valid.clone().and("refresh_token", &tokens.refresh), "invalid_request"),
@@ -129,12 +129,12 @@ async fn another_clients_token_or_an_invalid_request_does_not_end_a_grant() {
         (valid.clone().and("scope", "roles:delete"), "invalid_scope"),
         (valid.clone().and("scope", " "), "invalid_scope"),
     ] {
-        assert_eq!(oauth_error(&app.send("/oauth/token", &wrong).await), (400, word), "{wrong:?}");
+        assert_eq!(oauth_error(&app.send("/oauth/token", &wrong).await), (400, error), "{wrong:?}");
     }
     assert_eq!(token_status(&api, &tokens.access).await, 200);
     let valid = valid.and("resource", "https://api.rolecall.test/api/v1");
     Tokens::of(&app.send("/oauth/token", &valid).await);
-    Tokens::of(&other.refresh(&theirs.refresh).await);
+    Tokens::of(&other.refresh(&other_tokens.refresh).await);
 }
 
 #[tokio::test]
@@ -184,13 +184,13 @@ async fn a_refresh_may_narrow_the_scope_but_not_widen_it() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
-async fn of_concurrent_refreshes_one_pair_is_valid() {
+async fn concurrent_refreshes_leave_only_one_valid_pair() {
     let api = TestApi::new().await;
     let browser = Browser::signed_in(&api, ACME).await;
     let app = OAuthApp::register(&api, "none").await;
-    for several in [2, 2, 2, 20] {
+    for count in [2, 2, 2, 20] {
         let first = app.connect(&browser).await;
-        let responses = join_all((0..several).map(|_| app.refresh(&first.refresh))).await;
+        let responses = join_all((0..count).map(|_| app.refresh(&first.refresh))).await;
         let mut pairs = Vec::new();
         for response in &responses {
             if response.status == 200 {
@@ -219,7 +219,7 @@ async fn using_a_token_during_a_refresh_never_leaves_two_valid_pairs() {
     for _ in 0..10 {
         let first = app.connect(&browser).await;
         let second = Tokens::of(&app.refresh(&first.refresh).await);
-        // One request uses the new token while another one repeats the refresh.
+        // One request uses the new token while another repeats the refresh.
         let (used, retried) =
             futures_util::future::join(token_status(&api, &second.access), app.refresh(&first.refresh)).await;
         let last = (retried.status == 200).then(|| Tokens::of(&retried));

@@ -130,8 +130,8 @@ async fn registration_validates_the_client_metadata() {
         invalid.push((with(name, json!([])), metadata));
     }
     api.dynamodb.take_calls();
-    for (body, word) in invalid {
-        assert_eq!(oauth_error(&register(&api, &body).await), (400, word), "{body}");
+    for (body, error) in invalid {
+        assert_eq!(oauth_error(&register(&api, &body).await), (400, error), "{body}");
     }
     assert!(api.dynamodb.take_calls().is_empty(), "nothing is written or counted");
 }
@@ -165,9 +165,9 @@ async fn a_body_that_is_not_metadata_gets_an_oauth_error() {
         &twice,
     ] {
         let response = send("application/json", body.as_bytes()).await;
-        let (status, word) = oauth_error(&response);
+        let (status, error) = oauth_error(&response);
         assert!(
-            status == 400 && ["invalid_client_metadata", "invalid_redirect_uri"].contains(&word),
+            status == 400 && ["invalid_client_metadata", "invalid_redirect_uri"].contains(&error),
             "{}",
             response.text
         );
@@ -189,7 +189,7 @@ async fn a_body_that_is_not_metadata_gets_an_oauth_error() {
 }
 
 #[tokio::test]
-async fn an_address_may_register_a_hundred_applications_an_hour() {
+async fn an_ip_address_may_register_100_applications_an_hour() {
     let api = TestApi::new().await;
     let (valid, invalid) = (json!({ "redirect_uris": [REDIRECT] }), json!({ "redirect_uris": [] }));
     let from = |source: &str, metadata: &Value| registration(&api, metadata).from(source).send();
@@ -203,12 +203,12 @@ async fn an_address_may_register_a_hundred_applications_an_hour() {
     assert_eq!(oauth_error(&refused), (429, "temporarily_unavailable"));
     assert_eq!(refused.header("retry-after"), "1800", "the limit resets at the full hour");
     let spoofed = registration(&api, &valid).from("198.51.100.7").header("x-forwarded-for", "198.51.100.8");
-    assert_eq!(spoofed.send().await.status, 429, "the address comes from the gateway");
+    assert_eq!(spoofed.send().await.status, 429, "the IP address comes from the gateway");
     assert_eq!(from("198.51.100.7", &invalid).await.status, 400);
     join_all((0..100).map(|_| from("2001:db8::1", &valid))).await.iter().for_each(|response| {
         assert_eq!(response.status, 201);
     });
-    assert_eq!(from("2001:db8::ffff:1", &valid).await.status, 429, "one /64 network is one address");
+    assert_eq!(from("2001:db8::ffff:1", &valid).await.status, 429, "a /64 network counts as one IP address");
     assert_eq!(from("2001:db8:0:1::1", &valid).await.status, 201);
     assert_eq!(from("198.51.100.8", &valid).await.status, 201);
     api.clock.set("2026-11-20T10:00:00Z");

@@ -7,7 +7,7 @@ use tests::oauth::{OAuthApp, Tokens, basic_auth, oauth_error, token_status};
 use tests::{ACME, TestApi, key};
 
 #[tokio::test]
-async fn revoking_a_refresh_token_ends_the_grant_and_an_access_token_only_itself() {
+async fn revoking_a_refresh_token_ends_the_grant_but_revoking_an_access_token_does_not() {
     let api = TestApi::new().await;
     let browser = Browser::signed_in(&api, ACME).await;
     for method in ["none", "client_secret_basic", "client_secret_post"] {
@@ -72,17 +72,17 @@ async fn revoking_an_unknown_token_succeeds_without_effect() {
 async fn a_client_cannot_revoke_another_clients_token() {
     let api = TestApi::new().await;
     let browser = Browser::signed_in(&api, ACME).await;
-    let (app, thief) =
+    let (app, other) =
         (OAuthApp::register(&api, "client_secret_basic").await, OAuthApp::register(&api, "none").await);
     let first = app.connect(&browser).await;
     let tokens = Tokens::of(&app.refresh(&first.refresh).await);
     for token in [&tokens.access, &tokens.refresh, &first.refresh] {
-        assert_eq!(oauth_error(&thief.revoke(token).await), (400, "invalid_grant"));
+        assert_eq!(oauth_error(&other.revoke(token).await), (400, "invalid_grant"));
     }
     let form = Form::new(&[("token", &tokens.refresh)]);
     let with_client_id = form.clone().and("client_id", &app.id);
     let wrong = basic_auth(&app.id, "wrong");
-    for (what, authorization, form, expected) in [
+    for (case, authorization, form, expected) in [
         ("without its secret", None, &with_client_id, (401, "invalid_client")),
         (
             "with a wrong secret",
@@ -90,7 +90,7 @@ async fn a_client_cannot_revoke_another_clients_token() {
             &with_client_id.clone().and("client_secret", "x"),
             (401, "invalid_client"),
         ),
-        ("with a wrong secret by Basic", Some(&wrong), &form, (401, "invalid_client")),
+        ("with a wrong secret in the Basic header", Some(&wrong), &form, (401, "invalid_client")),
         ("without a client", None, &form, (400, "invalid_request")),
         ("by an unknown client", None, &form.clone().and("client_id", "x"), (401, "invalid_client")),
     ] {
@@ -100,32 +100,32 @@ async fn a_client_cannot_revoke_another_clients_token() {
             None => request,
         };
         let response = request.send().await;
-        assert_eq!(oauth_error(&response), expected, "{what}");
+        assert_eq!(oauth_error(&response), expected, "{case}");
         let challenge = if authorization.is_some() { "Basic realm=\"rolecall\"" } else { "" };
-        assert_eq!(response.header("www-authenticate"), challenge, "{what}");
+        assert_eq!(response.header("www-authenticate"), challenge, "{case}");
     }
-    for (wrong, what) in [
+    for (wrong, case) in [
         (Form::default(), "no token"),
         (Form::new(&[("token", "")]), "an empty token"),
         (form.clone().and("token", "x"), "two tokens"),
         (form.clone().and("client_id", "x").and("client_id", "x"), "two client ids"),
     ] {
-        assert_eq!(oauth_error(&app.send("/oauth/revoke", &wrong).await), (400, "invalid_request"), "{what}");
+        assert_eq!(oauth_error(&app.send("/oauth/revoke", &wrong).await), (400, "invalid_request"), "{case}");
     }
     assert_eq!(token_status(&api, &tokens.access).await, 200);
     Tokens::of(&app.refresh(&tokens.refresh).await);
 }
 
-/// An unknown parameter may even be repeated (RFC 6749, section 3.2).
+/// Even repeated unknown parameters are ignored (RFC 6749, section 3.2).
 #[tokio::test]
 async fn unknown_parameters_are_ignored() {
     let api = TestApi::new().await;
     let browser = Browser::signed_in(&api, ACME).await;
     let app = OAuthApp::register(&api, "none").await;
     let tokens = app.connect(&browser).await;
-    let refreshing = OAuthApp::refresh_request(&tokens.refresh).and("token", "x").and("token", "y");
-    let next = Tokens::of(&app.send("/oauth/token", &refreshing).await.expect(200));
-    let revoking = Form::new(&[("token", &next.refresh), ("refresh_token", "x"), ("refresh_token", "y")]);
-    app.send("/oauth/revoke", &revoking).await.expect(200);
+    let refresh_form = OAuthApp::refresh_request(&tokens.refresh).and("token", "x").and("token", "y");
+    let next = Tokens::of(&app.send("/oauth/token", &refresh_form).await.expect(200));
+    let revoke_form = Form::new(&[("token", &next.refresh), ("refresh_token", "x"), ("refresh_token", "y")]);
+    app.send("/oauth/revoke", &revoke_form).await.expect(200);
     assert_eq!(token_status(&api, &next.access).await, 401);
 }

@@ -20,9 +20,9 @@ async fn no_secret_is_stored_or_shown() {
     let sent: String = api.dynamodb.take_calls().iter().map(|call| call.request.to_string()).collect();
     let stored = stored(&api).await;
     let responses = misuse_secrets(&api, &secrets).await;
-    for (what, secret) in secrets {
-        for (text, where_to) in [(&stored, "stored"), (&sent, "sent to DynamoDB"), (&responses, "shown")] {
-            assert!(!text.contains(&secret), "a {what} is {where_to}");
+    for (kind, secret) in secrets {
+        for (text, state) in [(&stored, "stored"), (&sent, "sent to DynamoDB"), (&responses, "shown")] {
+            assert!(!text.contains(&secret), "a {kind} is {state}");
         }
     }
 }

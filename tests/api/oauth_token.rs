@@ -62,7 +62,7 @@ async fn an_invalid_request_does_not_use_up_the_code() {
     let app = OAuthApp::register(&api, "none").await;
     let another = OAuthApp::register(&api, "client_secret_basic").await;
     let code = app.code(&browser, &app.authorization_request(), "live").await;
-    let stranger = another.code(&browser, &another.authorization_request(), "live").await;
+    let other_code = another.code(&browser, &another.authorization_request(), "live").await;
     let valid = OAuthApp::token_request(&code);
     let altered = format!("{}A", &code[..code.len() - 1]);
     let (invalid, grant, target) = ("invalid_request", "invalid_grant", "invalid_target");
@@ -72,7 +72,7 @@ async fn an_invalid_request_does_not_use_up_the_code() {
         (valid.clone().set("code", &altered), grant),
         (valid.clone().set("code", "nonsense"), grant),
         (valid.clone().set("code", &"x".repeat(5_000)), grant),
-        (valid.clone().set("code", &stranger), grant),
+        (valid.clone().set("code", &other_code), grant),
         (valid.clone().set("code", &key(ACME, Mode::Live)), grant),
         (valid.clone().without("code_verifier"), invalid),
         (valid.clone().set("code_verifier", ""), invalid),
@@ -105,19 +105,19 @@ async fn an_invalid_request_does_not_use_up_the_code() {
     for name in ["scope", "client_id", "client_secret", "refresh_token"] {
         wrong.push((valid.clone().and(name, "x").and(name, "x"), invalid));
     }
-    for (form, word) in wrong {
-        assert_eq!(oauth_error(&app.send(TOKEN, &form).await), (400, word), "{form:?}");
+    for (form, error) in wrong {
+        assert_eq!(oauth_error(&app.send(TOKEN, &form).await), (400, error), "{form:?}");
     }
-    for (form, who) in [(&valid, &another), (&valid.clone().set("code", &stranger), &app)] {
+    for (form, sender) in [(&valid, &another), (&valid.clone().set("code", &other_code), &app)] {
         assert_eq!(
-            oauth_error(&who.send(TOKEN, form).await),
+            oauth_error(&sender.send(TOKEN, form).await),
             (400, "invalid_grant"),
             "another client's code"
         );
     }
     let tokens = Tokens::of(&app.send(TOKEN, &valid).await);
     assert_eq!(token_status(&api, &tokens.access).await, 200);
-    Tokens::of(&another.exchange(&stranger).await);
+    Tokens::of(&another.exchange(&other_code).await);
 }
 
 #[tokio::test]
@@ -136,7 +136,7 @@ async fn failed_client_authentication_gets_invalid_client() {
     let with_client_id = |id: &str| valid.clone().and("client_id", id);
     let client = "invalid_client";
     let zeros = "0".repeat(22);
-    for (what, authorization, form, expected) in [
+    for (case, authorization, form, expected) in [
         ("no client id", None, valid.clone(), (400, "invalid_request")),
         ("an empty client id", None, with_client_id(""), (400, "invalid_request")),
         ("an unknown client", None, with_client_id(&format!("rc_client_{zeros}")), (401, client)),
@@ -156,22 +156,22 @@ async fn failed_client_authentication_gets_invalid_client() {
             (401, client),
         ),
         (
-            "the secret in the form of a client that registered Basic",
+            "the secret in the form for a client that registered Basic",
             None,
             with_client_id(&app.id).and("client_secret", &secret),
             (401, client),
         ),
         (
-            "the secret by Basic of a client that registered the form",
+            "the secret in the Basic header for a client that registered the form",
             Some(basic_auth(&other.id, other.secret.as_ref().unwrap())),
             with_client_id(&other.id),
             (401, client),
         ),
-        ("a wrong secret by Basic", Some(basic_auth(&app.id, "x")), valid.clone(), (401, client)),
-        ("no secret by Basic", Some(basic_auth(&app.id, "")), valid.clone(), (401, client)),
+        ("a wrong secret in the Basic header", Some(basic_auth(&app.id, "x")), valid.clone(), (401, client)),
+        ("no secret in the Basic header", Some(basic_auth(&app.id, "")), valid.clone(), (401, client)),
         ("a longer secret", Some(basic_auth(&app.id, &format!("{secret}x"))), valid.clone(), (401, client)),
-        ("an unknown client by Basic", Some(basic_auth("x", "x")), valid.clone(), (401, client)),
-        ("an empty client id by Basic", Some(basic_auth("", "")), valid.clone(), (401, client)),
+        ("an unknown client in the Basic header", Some(basic_auth("x", "x")), valid.clone(), (401, client)),
+        ("an empty client id in the Basic header", Some(basic_auth("", "")), valid.clone(), (401, client)),
         ("invalid base64", Some("Basic ????".to_owned()), valid.clone(), (401, client)),
         ("no colon", Some("Basic YWJj".to_owned()), valid.clone(), (401, client)),
         ("not UTF-8", Some("Basic /////w==".to_owned()), valid.clone(), (401, client)),
@@ -191,10 +191,10 @@ async fn failed_client_authentication_gets_invalid_client() {
         ),
     ] {
         let response = post(&api, authorization.as_deref(), &form).await;
-        assert_eq!(oauth_error(&response), expected, "{what}");
+        assert_eq!(oauth_error(&response), expected, "{case}");
         let challenge =
             if expected.0 == 401 && authorization.is_some() { "Basic realm=\"rolecall\"" } else { "" };
-        assert_eq!(response.header("www-authenticate"), challenge, "{what}");
+        assert_eq!(response.header("www-authenticate"), challenge, "{case}");
     }
     let twice = api.request(Method::POST, TOKEN).anonymous().body(FORM, valid.encoded());
     let twice = twice
@@ -208,7 +208,7 @@ async fn failed_client_authentication_gets_invalid_client() {
     // The scheme is case-insensitive.
     let by_basic = basic_auth(&app.id, &secret).replace("Basic", "bAsIc");
     Tokens::of(&post(&api, Some(&by_basic), &with_client_id(&app.id)).await);
-    // Some libraries send the empty secret of a public client by Basic.
+    // Some libraries send the empty secret of a public client in the Basic header.
     Tokens::of(&post(&api, Some(&basic_auth(&public.id, "")), &OAuthApp::token_request(&codes[1])).await);
 }
 
@@ -272,7 +272,7 @@ async fn a_body_that_is_not_a_form_gets_an_oauth_error() {
     let charset = "APPLICATION/X-WWW-Form-Urlencoded; charset=UTF-8";
     let request = api.request(Method::POST, TOKEN).anonymous().body(charset, valid.encoded());
     assert_eq!(oauth_error(&request.send().await), (400, "invalid_grant"), "the content type is accepted");
-    // Parameters in the query are ignored.
+    // Query parameters are ignored.
     let query = format!("{TOKEN}?{}", valid.encoded());
     let response = api.request(Method::POST, &query).anonymous().body(FORM, "").send().await;
     assert_eq!(oauth_error(&response), (400, "invalid_request"));
@@ -302,8 +302,8 @@ async fn reuse_of_a_code_ends_its_grant() {
     let browser = Browser::signed_in(&api, ACME).await;
     let (app, other) = (OAuthApp::register(&api, "none").await, OAuthApp::register(&api, "none").await);
     let untouched = app.connect(&browser).await;
-    for (what, changes) in
-        [("as it was", Form::new(&[])), ("with another verifier", Form::new(&[("code_verifier", "x")]))]
+    for (case, changes) in
+        [("unchanged", Form::new(&[])), ("with another verifier", Form::new(&[("code_verifier", "x")]))]
     {
         let code = app.code(&browser, &app.authorization_request(), "live").await;
         let first = Tokens::of(&app.exchange(&code).await);
@@ -314,18 +314,18 @@ async fn reuse_of_a_code_ends_its_grant() {
         for name in changes.names() {
             again = again.set(name, changes.get(name));
         }
-        // After a refresh, reuse of the code still ends the grant.
-        assert_eq!(oauth_error(&app.send(TOKEN, &again).await), (400, "invalid_grant"), "{what}");
-        assert_eq!(token_status(&api, &next.access).await, 401, "{what}");
+        // Reuse of the code still ends the grant after a refresh.
+        assert_eq!(oauth_error(&app.send(TOKEN, &again).await), (400, "invalid_grant"), "{case}");
+        assert_eq!(token_status(&api, &next.access).await, 401, "{case}");
         for token in [&first.refresh, &next.refresh] {
-            assert_eq!(oauth_error(&app.refresh(token).await), (400, "invalid_grant"), "{what}");
+            assert_eq!(oauth_error(&app.refresh(token).await), (400, "invalid_grant"), "{case}");
         }
     }
     let code = app.code(&browser, &app.authorization_request(), "live").await;
     let late = Tokens::of(&app.exchange(&code).await);
     api.clock.set("2026-11-20T09:50:00Z");
     assert_eq!(oauth_error(&app.exchange(&code).await), (400, "invalid_grant"));
-    assert_eq!(token_status(&api, &late.access).await, 401, "reuse of an expired code ends the grant too");
+    assert_eq!(token_status(&api, &late.access).await, 401, "reuse of an expired code also ends the grant");
     assert_eq!(
         token_status(&api, &untouched.access).await,
         200,
@@ -334,7 +334,7 @@ async fn reuse_of_a_code_ends_its_grant() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
-async fn of_a_hundred_concurrent_exchanges_one_succeeds() {
+async fn only_one_of_100_concurrent_exchanges_succeeds() {
     let api = TestApi::new().await;
     let browser = Browser::signed_in(&api, ACME).await;
     let app = OAuthApp::register(&api, "none").await;

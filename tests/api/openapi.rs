@@ -1,4 +1,5 @@
-//! The OpenAPI document: it matches the service, its examples are actual responses, and it breaks no released promise.
+//! Tests of the OpenAPI document. It matches the service, its examples are real responses, and it keeps the promises of
+//! the last release.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -64,8 +65,8 @@ impl Session {
         let posting = session.successes["POST /api/v1/quick_post"].1.number("/job_posting/id");
         let analyst = json!({ "title": "Data Analyst", "department": "Finance", "location": "Remote", "remote_policy": "remote" });
         let draft = session.send("POST /api/v1/roles", 0, analyst).await;
-        let texts = json!({ "role_id": draft, "job_posting": { "public_description": "Find out what the figures say." } });
-        let draft_posting = session.send("POST /api/v1/job_postings", 0, texts).await;
+        let content = json!({ "role_id": draft, "job_posting": { "public_description": "Find out what the figures say." } });
+        let draft_posting = session.send("POST /api/v1/job_postings", 0, content).await;
         let requirements = json!({ "requirements": "SQL.", "public_description": null });
         session.send("PATCH /api/v1/job_postings/{id}", draft_posting, requirements).await;
         session.send("POST /api/v1/job_postings/{id}/publish", draft_posting, none()).await;
@@ -150,7 +151,7 @@ impl Session {
             refusals: self
                 .errors
                 .iter()
-                .filter(|(of, _)| *of == key)
+                .filter(|(recorded, _)| *recorded == key)
                 .map(|(_, response)| error(response))
                 .collect(),
         };
@@ -180,7 +181,7 @@ async fn documents(api: &TestApi) -> Exchanges {
     exchanges
 }
 
-/// Sends callbacks of a voice provider.
+/// Sends voice provider callbacks.
 async fn callbacks(api: &TestApi, screen: u64) -> Exchanges {
     const KEY: &str = "POST /webhooks/voice/{provider}";
     let reference =
@@ -301,7 +302,7 @@ fn resolved<'d>(document: &'d Value, value: &'d Value) -> &'d Value {
 #[tokio::test]
 async fn the_document_is_current() {
     let session = Session::run().await;
-    // Violations of the current document are expected when it is about to be updated.
+    // Violations are expected if the current document is out of date.
     session.api.contract_monitor.take_violations();
     let document = serde_json::to_string_pretty(&session.document()).unwrap() + "\n";
     assert_current(SNAPSHOT, &document);
@@ -341,8 +342,7 @@ fn unlisted(released: &Value, current: &Value, changelog: &str) -> Vec<String> {
     breaking(released, current).into_iter().filter(|place| !is_listed(place)).collect()
 }
 
-/// Returns the promises of a new release. Fails if the version has been released already or a breaking change is not
-/// listed.
+/// Returns the promises of a new release. Fails if the version is already released or a breaking change is not listed.
 fn release(released: &Value, current: &Value, changelog: &str) -> Result<Value, String> {
     let unlisted = unlisted(released, current, changelog);
     let newest = last_release(changelog);
@@ -351,10 +351,10 @@ fn release(released: &Value, current: &Value, changelog: &str) -> Result<Value, 
         return Err(format!("CHANGELOG.md does not list {unlisted:#?}"));
     }
     match newest {
-        // Before the first release there is no version.
+        // The promises have no version before the first release.
         None => drop(promises.as_object_mut().unwrap().shift_remove("info")),
         Some(_) if newest == version(released) => {
-            return Err(format!("{newest:?} has been released already"));
+            return Err(format!("{newest:?} is already released"));
         }
         Some(_) if newest != version(current) => {
             return Err(format!(
@@ -398,12 +398,7 @@ fn a_version_is_released_once_and_lists_its_breaking_changes() {
         (None, "1.0.0", "## Unreleased\n- `POST *`, `* /postings`, `*` are gone.", Err("does not list")),
         (None, "1.0.0", "## Unreleased\n## 1.0.0 - 2027-01-12\n- `GET /roles` is gone.", Ok(Some("1.0.0"))),
         (None, "1.0.0", "## [1.0.0]\n", Err("does not list")),
-        (
-            Some("1.0.0"),
-            "1.0.0",
-            "## Unreleased\n- `GET /roles`\n## 1.0.0\n",
-            Err("has been released already"),
-        ),
+        (Some("1.0.0"), "1.0.0", "## Unreleased\n- `GET /roles`\n## 1.0.0\n", Err("is already released")),
         (Some("1.0.0"), "1.1.0", "## 1.1.0\n## 1.0.0\n- `GET /roles` is gone.", Err("does not list")),
         (
             Some("1.0.0"),
@@ -435,7 +430,7 @@ fn the_operations_are_exactly_the_routes() {
     assert_eq!(operations.keys().cloned().collect::<BTreeSet<_>>(), rows);
     let ids: BTreeSet<_> =
         operations.values().map(|operation| operation["operationId"].as_str().unwrap()).collect();
-    assert_eq!(ids.len(), rows.len(), "every operation has a unique id");
+    assert_eq!(ids.len(), rows.len(), "operation ids are unique");
 }
 
 /// [`tests::contract`] checks the contents of the requests and responses.
@@ -498,19 +493,19 @@ fn every_error_code_of_the_guide_is_documented() {
         let codes = &document["components"]["schemas"][schema]["properties"]["code"]["enum"];
         codes.as_array().unwrap().iter().filter_map(Value::as_str).collect()
     };
-    assert!(codes("ApiError").is_disjoint(&codes("Invalid")), "no code has both schemas");
+    assert!(codes("ApiError").is_disjoint(&codes("Invalid")), "the schemas share no codes");
     assert_eq!(&codes("ApiError") | &codes("Invalid"), guide_codes);
     let responses = operations(&document)
         .into_values()
         .flat_map(|operation| operation["responses"].as_object().unwrap().values());
     let response_codes: BTreeSet<_> = responses
         .map(|response| &resolved(&document, response)["content"]["application/json"]["schema"])
-        // The second schema is that of the gateway's response.
+        // The second schema describes the gateway's response.
         .map(|schema| schema.pointer("/anyOf/0").unwrap_or(schema))
         .flat_map(|schema| schema["properties"]["code"]["enum"].as_array().into_iter().flatten())
         .filter_map(Value::as_str)
         .collect();
-    // This code is for methods without an operation.
+    // Only methods without an operation return this code.
     assert_eq!(
         response_codes,
         guide_codes.into_iter().filter(|code| *code != "method_not_allowed").collect()
@@ -539,7 +534,7 @@ async fn the_document_and_its_page_are_public() {
         .text
         .split('"')
         .filter(|text| text.starts_with('/') || text.contains("://"))
-        .partition(|address| address.starts_with('/'));
+        .partition(|url| url.starts_with('/'));
     assert_eq!(elsewhere, [""; 0]);
     assert!(local_files.len() >= 4);
     for file in local_files {

@@ -107,7 +107,7 @@ async fn changes_while_paging_neither_repeat_nor_hide_entries() {
     assert_eq!([ids(&first), ids(&second)].concat(), all);
 }
 
-/// A query reads at most 1 MB, so a page of very long items may be short. It still has a cursor.
+/// A query reads at most 1 MB, so a page of very long items may be short. A short page still has a cursor.
 #[tokio::test]
 async fn very_long_items_make_shorter_pages() {
     let api = TestApi::new().await;

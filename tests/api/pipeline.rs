@@ -1,6 +1,6 @@
 //! A model-based test of the pipeline. It sends random sequences of all requests that change candidates and roles, and
-//! compares every response with a simple model; at the end of a sequence also stages, applications, touchpoints and
-//! stats.
+//! compares every response with a simple model. At the end of each sequence, it also compares stages, applications,
+//! touchpoints and stats.
 
 use std::collections::BTreeMap;
 
@@ -13,7 +13,7 @@ use tests::TestApi;
 const STAGES: [&str; 4] = ["applied", "screening", "interview", "offer"];
 /// The number of test APIs, which run sequences in parallel.
 const APIS: u64 = 8;
-/// The number of sequences for each test API; `PIPELINE_SCALE=10` runs ten times as many.
+/// The number of sequences for each test API. `PIPELINE_SCALE=10` runs ten times as many.
 const SEQUENCES: u64 = 125;
 /// The number of sequences that share the same roles.
 const SEQUENCES_PER_ROLES: u64 = 25;
@@ -36,7 +36,7 @@ struct Candidate {
     applications: Vec<(usize, &'static str)>,
     /// The indexes of the roles with an unfinished screen.
     open_screens: Vec<usize>,
-    /// The kinds, oldest first.
+    /// The kinds of the touchpoints, oldest first.
     touchpoints: Vec<&'static str>,
 }
 
@@ -78,11 +78,11 @@ impl Run<'_> {
         };
         let response = request.send().await;
         let code = response.body["code"].as_str();
-        let agreed = match expected {
+        let is_expected = match expected {
             Ok(()) => response.status < 300,
             Err(expected_code) => response.status == 422 && code == Some(expected_code),
         };
-        assert!(agreed, "expected {expected:?}, got {} after {:#?}", response.text, self.history);
+        assert!(is_expected, "expected {expected:?}, got {} after {:#?}", response.text, self.history);
         response.body
     }
 
@@ -99,7 +99,7 @@ impl Run<'_> {
     async fn step(&mut self) {
         match self.below(12) {
             0 => self.create().await,
-            1 => self.move_role().await,
+            1 => self.transition_role().await,
             2 => self.complete_screens().await,
             _ if self.candidates.is_empty() => self.create().await,
             action => self.act(action).await,
@@ -142,7 +142,7 @@ impl Run<'_> {
         self.candidates.push(candidate);
     }
 
-    async fn move_role(&mut self) {
+    async fn transition_role(&mut self) {
         let role = self.below(3);
         let Role { id, status, .. } = self.roles[role];
         let (step, from, to) = [
@@ -161,12 +161,12 @@ impl Run<'_> {
     }
 
     async fn act(&mut self, action: usize) {
-        let which = self.below(self.candidates.len());
+        let index = self.below(self.candidates.len());
         let role = self.below(3);
-        let before = self.candidates[which].clone();
+        let before = self.candidates[index].clone();
         let mut after = before.clone();
         let at = format!("candidates/{}", before.id);
-        let moves = |allowed: bool| if allowed { Ok(()) } else { Err("invalid_transition") };
+        let transition = |allowed: bool| if allowed { Ok(()) } else { Err("invalid_transition") };
         let (path, body, expected) = match action {
             3 => {
                 let name = self.random.token(1);
@@ -180,25 +180,25 @@ impl Run<'_> {
                 after.stage = STAGES[self.below(4)];
                 after.touchpoints.push("stage_changed");
                 let body = json!({ "stage": after.stage });
-                (format!("{at}/advance"), body, moves(!before.is_final() && before.stage != after.stage))
+                (format!("{at}/advance"), body, transition(!before.is_final() && before.stage != after.stage))
             }
             6 => {
                 (after.stage, after.rejected_from) = ("rejected", before.stage);
                 after.set_applications("active", "rejected");
                 after.touchpoints.push("rejected");
-                (format!("{at}/reject"), json!({ "reason": "x" }), moves(!before.is_final()))
+                (format!("{at}/reject"), json!({ "reason": "x" }), transition(!before.is_final()))
             }
             7 => {
                 after.stage = before.rejected_from;
                 after.set_applications("rejected", "active");
                 after.touchpoints.push("unrejected");
-                (format!("{at}/unreject"), json!({}), moves(before.stage == "rejected"))
+                (format!("{at}/unreject"), json!({}), transition(before.stage == "rejected"))
             }
             8 => {
                 after.stage = "hired";
                 after.set_applications("active", "hired");
                 after.touchpoints.push("hired");
-                (format!("{at}/hire"), json!({}), moves(!before.is_final()))
+                (format!("{at}/hire"), json!({}), transition(!before.is_final()))
             }
             9 | 10 => {
                 after.applications.push((role, "active"));
@@ -219,7 +219,7 @@ impl Run<'_> {
                 let expected = if before.open_screens.contains(&role) || !ready {
                     Err("validation_failed")
                 } else {
-                    moves(!before.is_final())
+                    transition(!before.is_final())
                 };
                 (format!("{at}/invite_screen"), json!({ "role_id": self.roles[role].id }), expected)
             }
@@ -234,7 +234,7 @@ impl Run<'_> {
         if path.ends_with("/invite_screen") {
             self.roles[role].screens += 1;
         }
-        self.candidates[which] = after;
+        self.candidates[index] = after;
     }
 
     /// Compares the candidates of a sequence with the model, and adds the scores of completed screens by role.
@@ -317,10 +317,10 @@ async fn random_sequences_agree_with_the_model() {
             for _ in 0..3 + run.below(4) {
                 run.step().await;
             }
-            // Otherwise a later sequence, which does not compare these candidates, would complete their screens.
+            // Otherwise, a later sequence would complete these candidates' screens without comparing them.
             run.complete_screens().await;
             run.compare(&mut scores).await;
-            // The recorded calls are many, and this test does not read them.
+            // This test makes many calls and does not read them.
             api.dynamodb.clear_calls();
             if sequence % SEQUENCES_PER_ROLES == SEQUENCES_PER_ROLES - 1 {
                 run.compare_stats(&scores).await;

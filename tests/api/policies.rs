@@ -1,4 +1,4 @@
-//! Least privilege: the actions that `template.yaml` allows each function on the table are exactly those that it uses.
+//! Least privilege: `template.yaml` allows each function exactly the table actions that it uses.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -62,7 +62,8 @@ pub(crate) fn allowed() -> BTreeMap<String, Actions> {
     allowed
 }
 
-/// Sends requests that cover every kind of read and write of the functions. Returns the calls of each by function.
+/// Sends requests that cover every kind of read and write of the functions. Returns the calls of each request with its
+/// function.
 async fn calls_of_requests(api: &TestApi) -> Vec<(String, Vec<RecordedCall>)> {
     let mut calls_by_function = Vec::new();
     let mut ids = BTreeMap::new();
@@ -129,7 +130,7 @@ async fn calls_of_requests(api: &TestApi) -> Vec<(String, Vec<RecordedCall>)> {
                 text.replace(&format!("{{{name}}}"), &id.to_string())
             })
         };
-        // In the script, a placeholder for an id needs quotes; the id itself is a number.
+        // The script quotes the placeholders of ids, but the ids are numbers.
         let body = with_ids(&body.to_string().replace("\"{", "{").replace("}\"", "}"));
         let body: Value = serde_json::from_str(&body).unwrap();
         let path = format!("/api/v1/{}", with_ids(path));
@@ -147,8 +148,8 @@ async fn calls_of_requests(api: &TestApi) -> Vec<(String, Vec<RecordedCall>)> {
     calls_by_function
 }
 
-/// Adds the calls of the webhook and of the tasks. The tasks' own callbacks go to a closed port, so that the two are
-/// separate.
+/// Adds the calls of the webhook and of the tasks. The tasks' own callbacks go to a closed port, so the calls of the
+/// two functions stay separate.
 async fn add_calls_of_webhook_and_tasks(calls_by_function: &mut Vec<(String, Vec<RecordedCall>)>) {
     let api = TestApi::new().await;
     let fixtures = Fixtures::new(&api).await;
@@ -198,7 +199,7 @@ async fn add_calls_of_webhook_and_tasks(calls_by_function: &mut Vec<(String, Vec
     after.transcript_parts = transaction.put_transcript(before.screen.id, &[turn]).unwrap();
     transaction.replace_screen(&before, &after).unwrap();
     api.store().commit(transaction).await.unwrap();
-    // A candidate with more applications than fit into a transaction.
+    // A candidate with too many applications for one transaction.
     let path = format!("/api/v1/candidates/{}", without_call.candidate);
     let before =
         api.store().find_candidate(acme, Id::new(without_call.candidate).unwrap()).await.unwrap().unwrap();
@@ -229,7 +230,7 @@ async fn add_calls_of_webhook_and_tasks(calls_by_function: &mut Vec<(String, Vec
     calls_by_function.push(("tasks".to_owned(), api.dynamodb.take_calls()));
 }
 
-/// Adds the calls of the channels with connected accounts whose providers are unreachable.
+/// Adds the calls of channels with connected accounts and unreachable providers.
 async fn add_calls_of_channels(calls_by_function: &mut Vec<(String, Vec<RecordedCall>)>) {
     let nowhere = "http://127.0.0.1:1".to_owned();
     let keys = EncryptionKeys::parse(&format!("k:{}", "s".repeat(32))).unwrap();

@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 use tests::{ACME, BASE_URL, GLOBEX, TestApi};
 
 #[tokio::test]
-async fn one_request_creates_and_publishes_both() {
+async fn one_request_creates_and_publishes_the_role_and_the_posting() {
     let api = TestApi::new().await;
     let posted = api
         .post("/api/v1/quick_post", json!({ "role": { "title": "Senior Rust Engineer", "department": "Platform", "description": "Build." } }))
@@ -18,7 +18,7 @@ async fn one_request_creates_and_publishes_both() {
     let url = format!("{BASE_URL}/careers/acme/senior-rust-engineer");
     assert_eq!(posted.string("/job_posting/public_url"), url);
     assert_eq!(posted.string("/career_portal_url"), format!("{BASE_URL}/careers/acme"));
-    assert_eq!(posted.header("etag"), "", "the response is two resources with different tags");
+    assert_eq!(posted.header("etag"), "", "the response contains two resources with different entity tags");
     assert_eq!(posted.header("location"), format!("{BASE_URL}/api/v1/roles/{}", posted.number("/role/id")));
     for (path, resource) in [("roles", "role"), ("job_postings", "job_posting")] {
         let actual = api
@@ -43,7 +43,7 @@ async fn publish_false_creates_drafts() {
 }
 
 #[tokio::test]
-async fn the_posting_may_have_its_own_text() {
+async fn the_posting_may_have_its_own_title_and_description() {
     let api = TestApi::new().await;
     let posting =
         json!({ "title": "Come and build", "public_description": "Public", "requirements": "Rust" });

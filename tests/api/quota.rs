@@ -11,7 +11,7 @@ async fn get_roles(api: &TestApi, mode: Mode) -> Response {
 }
 
 #[tokio::test]
-async fn of_a_thousand_concurrent_requests_exactly_a_hundred_are_admitted() {
+async fn exactly_100_of_1000_concurrent_requests_are_admitted() {
     let api = TestApi::new().await;
     api.clock.set("2026-11-20T23:59:30.250Z");
     let responses = join_all((0..1_000).map(|_| get_roles(&api, Mode::Live))).await;
@@ -66,7 +66,7 @@ async fn every_request_counts_except_a_429() {
     ] {
         send(method, path, body).await.expect(status);
     }
-    // A request without a route is answered before the credential is checked.
+    // A request without a route gets its response before the credential is checked.
     for (method, path, status) in
         [(Method::GET, "/api/v1/nothing", 404), (Method::DELETE, "/api/v1/organization", 405)]
     {
@@ -102,9 +102,10 @@ async fn a_change_of_plan_takes_effect_at_once() {
     get_roles(&api, Mode::Live).await.expect(429);
 }
 
-/// One item allows 1,000 writes a second. Beyond that, Pro counts on shards, and Free is decided with a read.
+/// DynamoDB allows 1,000 writes per second to one item. Above this limit, Pro requests are counted on shards, and Free
+/// requests are checked with a read.
 #[tokio::test]
-async fn a_throttled_gate_still_answers() {
+async fn a_throttled_gate_still_enforces_the_quota() {
     let api = TestApi::new().await;
     let gate_is_throttled = |operation: &str, request: &serde_json::Value| {
         let is_gate = operation == "UpdateItem"

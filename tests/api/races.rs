@@ -6,7 +6,7 @@ use serde_json::json;
 use tests::TestApi;
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
-async fn of_two_concurrent_publishes_one_succeeds() {
+async fn only_one_of_two_concurrent_publishes_succeeds() {
     let api = TestApi::new().await;
     for _ in 0..20 {
         let id = api.post("/api/v1/roles", json!({ "title": "x" })).await.number("/id");
@@ -43,7 +43,7 @@ async fn concurrent_patches_of_different_fields_all_take_effect() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
-async fn of_concurrent_patches_with_one_etag_one_succeeds() {
+async fn only_one_of_ten_concurrent_patches_with_the_same_etag_succeeds() {
     let api = TestApi::new().await;
     let id = api.post("/api/v1/roles", json!({ "title": "x" })).await.number("/id");
     let path = format!("/api/v1/roles/{id}");
@@ -57,7 +57,7 @@ async fn of_concurrent_patches_with_one_etag_one_succeeds() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
-async fn concurrent_creations_give_a_role_one_posting() {
+async fn concurrent_requests_create_only_one_posting_for_a_role() {
     let api = TestApi::new().await;
     let id = api.post("/api/v1/roles", json!({ "title": "x" })).await.number("/id");
     let responses =
@@ -68,7 +68,7 @@ async fn concurrent_creations_give_a_role_one_posting() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
-async fn concurrent_quick_posts_of_one_title_get_different_slugs() {
+async fn concurrent_quick_posts_with_the_same_title_get_different_slugs() {
     let api = TestApi::new().await;
     let body = json!({ "role": { "title": "Engineer" } });
     let responses = join_all((0..12).map(|_| api.post("/api/v1/quick_post", body.clone()))).await;
@@ -79,7 +79,7 @@ async fn concurrent_quick_posts_of_one_title_get_different_slugs() {
     assert_eq!(slugs.len(), 12, "{slugs:?}");
 }
 
-/// A posting must never be live while its role is closed, whichever request comes first.
+/// A posting must never be live while its role is closed, regardless of which request comes first.
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
 async fn closing_and_publishing_concurrently_leaves_no_live_posting() {
     let api = TestApi::new().await;

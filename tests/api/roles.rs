@@ -33,7 +33,7 @@ async fn a_role_is_created_as_a_draft_with_every_field() {
     let actual = api.get(&format!("/api/v1/roles/{id}")).await.expect(200);
     assert_eq!(actual.body, expected);
     assert_eq!(actual.header("etag"), created.header("etag"));
-    assert!(actual.header("etag").starts_with('"'), "a strong tag");
+    assert!(actual.header("etag").starts_with('"'), "a strong entity tag");
 }
 
 #[tokio::test]
@@ -49,7 +49,7 @@ async fn missing_null_and_blank_fields_become_null() {
 }
 
 #[tokio::test]
-async fn every_validation_error_is_reported_at_once() {
+async fn all_validation_errors_are_reported_at_once() {
     let api = TestApi::new().await;
     let refused = api
         .post(
@@ -77,11 +77,11 @@ async fn every_validation_error_is_reported_at_once() {
             "status is not a known field",
         ]
     );
-    let crossed = api
+    let reversed = api
         .post("/api/v1/roles", json!({ "title": "x", "salary_min": 2, "salary_max": 1 }))
         .await
         .expect(422);
-    assert_eq!(crossed.messages(), ["salary_min must be at most salary_max"]);
+    assert_eq!(reversed.messages(), ["salary_min must be at most salary_max"]);
 }
 
 #[tokio::test]
@@ -265,7 +265,7 @@ async fn the_list_can_be_filtered_by_status() {
     for (query, message) in [
         ("status=Open", "status must be one of draft, open, paused, closed"),
         ("status=", "status must be one of draft, open, paused, closed"),
-        ("status=open&status=open", "status must be given once"),
+        ("status=open&status=open", "status must be given only once"),
         ("state=open", "state is not a known field"),
         ("limit=0", "limit must be a whole number from 1 to 100"),
         ("limit=101", "limit must be a whole number from 1 to 100"),

@@ -1,5 +1,5 @@
-//! The structure of the project: template, route tables, README and source files agree, and functions do not depend on
-//! each other.
+//! The structure of the project. The template, route tables, README and source files agree, and functions do not depend
+//! on each other.
 
 use std::collections::BTreeSet;
 
@@ -20,8 +20,8 @@ fn the_template_has_the_routes_of_the_functions() {
         TEMPLATE.routes.iter().map(|route| (route.key.clone(), route.function.clone())).collect();
     let missing: Vec<_> = in_code.difference(&in_template).collect();
     let unknown: Vec<_> = in_template.difference(&in_code).collect();
-    assert!(missing.is_empty(), "template.yaml lacks these routes: {missing:#?}");
-    assert!(unknown.is_empty(), "template.yaml has routes that the functions lack: {unknown:#?}");
+    assert!(missing.is_empty(), "template.yaml is missing these routes: {missing:#?}");
+    assert!(unknown.is_empty(), "template.yaml has routes that no function handles: {unknown:#?}");
 }
 
 #[test]
@@ -90,8 +90,8 @@ fn every_function_with_tests_runs_them() {
     }
 }
 
-/// Doc tests are disabled, because searching each crate for them takes as long as the tests of many crates. So comments
-/// have no code blocks, which would never be tested.
+/// Doc tests are disabled, because searching each crate for them takes as long as the tests of many crates. Code blocks
+/// in comments would never be tested, so they are not allowed.
 #[test]
 fn comments_have_no_code_blocks() {
     for folder in ["functions", "infra", "shared/src", "tests"] {

@@ -1,4 +1,4 @@
-//! The usage reset job: the history is correct when it runs late, repeatedly, concurrently, or after a failure.
+//! The usage reset job. The history is correct even if the job runs late, repeatedly, concurrently, or after a failure.
 
 use futures_util::future::join;
 use http::Method;
@@ -51,7 +51,7 @@ async fn finished_days_are_archived_once_even_when_the_job_runs_late_or_repeated
 
 /// A function whose clock is slightly behind may still count for the previous day after the job has run.
 #[tokio::test]
-async fn a_late_count_is_added_by_the_next_run() {
+async fn the_next_run_adds_a_late_count() {
     let api = TestApi::new().await;
     send_requests(&api, 2).await;
     api.clock.set("2026-11-21T00:00:00Z");
@@ -65,7 +65,7 @@ async fn a_late_count_is_added_by_the_next_run() {
 
 /// Interrupts the job at each of its calls and runs it again.
 #[tokio::test]
-async fn after_a_failure_at_any_call_the_next_run_completes_the_job() {
+async fn the_next_run_completes_the_job_after_a_failure_at_any_call() {
     for failing in 0..60 {
         let api = TestApi::new().await;
         send_requests(&api, 4).await;

@@ -1,4 +1,4 @@
-//! Calls through Vapi: its requests, its answers and failures, and that nobody is called twice.
+//! Calls through Vapi: requests, responses and failures. No candidate is called twice.
 
 use std::sync::{Arc, Mutex, OnceLock, Weak};
 
@@ -16,8 +16,7 @@ use crate::voice_screens::{Client, DESCRIPTION, Invited, NAME, PHONE, TITLE};
 use crate::voice_webhook::{callback, conversation, deliver, report, transcript};
 
 const API_KEY: &str = "vapi-key";
-const UNCONFIRMED: &str =
-    "The voice provider has not confirmed the call; it is not known whether it was made.";
+const UNCONFIRMED: &str = "The voice provider has not confirmed the call; it may or may not have been made.";
 
 /// A configuration with Vapi at `url` for live calls.
 pub(super) fn services(url: &str) -> Services {
@@ -31,13 +30,13 @@ pub(super) fn services(url: &str) -> Services {
     Services { vapi: Some(vapi), addresses, ..Services::default() }
 }
 
-/// The API with a fake of Vapi. After each test, every request to the fake is checked.
-struct Exchange {
+/// The API with a fake Vapi server. Dropping it checks every request to the fake.
+struct Setup {
     api: TestApi,
     vapi: FakeServer,
 }
 
-impl Exchange {
+impl Setup {
     async fn new(script: impl Fn(&Request) -> FakeResponse + Send + Sync + 'static) -> Self {
         let vapi = FakeServer::start(script).await;
         Self { api: TestApi::with_services(services(&vapi.url)).await, vapi }
@@ -47,11 +46,11 @@ impl Exchange {
         Client::live(&self.api)
     }
 
-    /// The number of calls ordered for a screen.
+    /// The number of orders for a screen's call.
     fn orders(&self, screen: u64) -> usize {
         let requests = self.vapi.requests();
-        let ours = |request: &&Request| request.method == "POST" && screen_of(request) == Some(screen);
-        requests.iter().filter(ours).count()
+        let is_order = |request: &&Request| request.method == "POST" && screen_of(request) == Some(screen);
+        requests.iter().filter(is_order).count()
     }
 
     /// The number of requests that read a call.
@@ -68,7 +67,7 @@ impl Exchange {
     }
 }
 
-impl Drop for Exchange {
+impl Drop for Setup {
     fn drop(&mut self) {
         if !std::thread::panicking() {
             let services = &self.api.environment.config.services;
@@ -80,14 +79,14 @@ impl Drop for Exchange {
     }
 }
 
-/// The screen of an order.
+/// The screen that a call order refers to.
 fn screen_of(request: &Request) -> Option<u64> {
     let reference: Reference = request.json()["customer"]["externalId"].as_str()?.parse().ok()?;
     assert_eq!(reference.tenant, tenant(ACME, shared::model::Mode::Live));
     Some(reference.screen.get())
 }
 
-/// The id that the fake gives to the call of an order.
+/// The call id that the fake returns for an order.
 fn call_id(request: &Request) -> String {
     format!("call-{}", screen_of(request).unwrap())
 }
@@ -96,7 +95,7 @@ fn call_id(request: &Request) -> String {
 fn check(request: &Request, callbacks: &str) {
     assert_eq!(request.header("authorization"), format!("Bearer {API_KEY}"));
     if request.method == "GET" {
-        let id = request.target.strip_prefix("/call/call-").expect("a call of ours");
+        let id = request.target.strip_prefix("/call/call-").expect("the id of a call");
         assert!(id.bytes().all(|byte| byte.is_ascii_digit()) && request.body.is_empty(), "{request:?}");
         return;
     }
@@ -148,7 +147,7 @@ fn check(request: &Request, callbacks: &str) {
     assert_eq!(body, expected);
 }
 
-/// Accepts every order; every call stays in this state.
+/// Accepts every order. Every call stays in this state.
 fn in_state(call: Value) -> impl Fn(&Request) -> FakeResponse + Send + Sync {
     move |request| match request.method.as_str() {
         "POST" => FakeResponse::Json(201, json!({ "id": call_id(request), "status": "queued", "new": [1] })),
@@ -156,7 +155,7 @@ fn in_state(call: Value) -> impl Fn(&Request) -> FakeResponse + Send + Sync {
     }
 }
 
-/// A call that has ended without an analysis so far.
+/// A call that has ended and has no analysis yet.
 fn without_analysis() -> Value {
     let mut call = conversation(84);
     call["artifact"]["structuredOutputs"]["output-1"]["result"] = Value::Null;
@@ -171,11 +170,11 @@ fn ended(call: &Value) -> Value {
 
 #[tokio::test]
 async fn invitation_leads_to_a_call_and_a_result() {
-    let exchange = Exchange::new(in_state(json!({ "status": "in-progress" }))).await;
-    let (api, client) = (&exchange.api, exchange.client());
+    let setup = Setup::new(in_state(json!({ "status": "in-progress" }))).await;
+    let (api, client) = (&setup.api, setup.client());
     let Invited { role, candidate, screen } = client.invited().await;
     assert_eq!(api.run_tasks().await, tasks::Summary { tasks: 1, failed: 0 });
-    assert_eq!(exchange.orders(screen), 1);
+    assert_eq!(setup.orders(screen), 1);
     let update = async |more: Value| {
         deliver(api, &callback(api, screen, "status-update", more)).await.expect(200);
         client.screen(screen).await
@@ -194,24 +193,24 @@ async fn invitation_leads_to_a_call_and_a_result() {
     assert_eq!(client.screen(screen).await["status"], "completed");
     assert_eq!(client.stats(role).await["screens_completed"], 1);
     assert_eq!(client.history(candidate).await[0], "screen_completed");
-    exchange.run_tasks_at(&["09:32:00", "10:00:00", "10:30:00", "12:00:00", "23:59:59"]).await;
-    assert_eq!(exchange.vapi.requests().len(), 1, "no more requests are needed");
+    setup.run_tasks_at(&["09:32:00", "10:00:00", "10:30:00", "12:00:00", "23:59:59"]).await;
+    assert_eq!(setup.vapi.requests().len(), 1, "no more requests are needed");
 }
 
 #[tokio::test]
 async fn scheduled_call_is_ordered_immediately() {
-    let exchange = Exchange::new(in_state(json!({ "status": "scheduled" }))).await;
-    let (client, api) = (exchange.client(), &exchange.api);
+    let setup = Setup::new(in_state(json!({ "status": "scheduled" }))).await;
+    let (client, api) = (setup.client(), &setup.api);
     let (role, candidate) = (client.role().await, client.candidate().await);
     let body = json!({ "role_id": role, "scheduled_at": "2026-11-20T12:00:00Z" });
     let invited = client.post(&format!("candidates/{candidate}/invite_screen"), body).await.expect(201);
     let screen = invited.number("/id");
-    exchange.run_tasks_at(&["09:30:00", "11:59:00", "12:00:00", "12:29:59"]).await;
-    let [order] = &exchange.vapi.requests()[..] else { panic!("one order") };
+    setup.run_tasks_at(&["09:30:00", "11:59:00", "12:00:00", "12:29:59"]).await;
+    let [order] = &setup.vapi.requests()[..] else { panic!("one order") };
     assert_eq!(order.json()["schedulePlan"], json!({ "earliestAt": "2026-11-20T12:00:00Z" }));
     assert_eq!(client.screen(screen).await["status"], "scheduled");
-    exchange.run_tasks_at(&["12:30:00", "12:35:00"]).await;
-    assert_eq!(exchange.reads(), 1, "the call is read half an hour after its scheduled time");
+    setup.run_tasks_at(&["12:30:00", "12:35:00"]).await;
+    assert_eq!(setup.reads(), 1, "the call is read half an hour after its scheduled time");
     deliver(api, &callback(api, screen, "status-update", json!({ "status": "in-progress" })))
         .await
         .expect(200);
@@ -220,8 +219,8 @@ async fn scheduled_call_is_ordered_immediately() {
 
 #[tokio::test]
 async fn refused_call_fails_the_screen_and_allows_a_new_invitation() {
-    let exchange = Exchange::new(|_| FakeResponse::Close).await;
-    let client = exchange.client();
+    let setup = Setup::new(|_| FakeResponse::Close).await;
+    let client = setup.client();
     let (role, candidate) = (client.role().await, client.candidate().await);
     for (status, body, summary) in [
         (
@@ -233,31 +232,27 @@ async fn refused_call_fails_the_screen_and_allows_a_new_invitation() {
         (402, json!({}), "refused the call with status 402."),
         (429, json!({ "message": "Over the limit" }), "refused the call: Over the limit."),
     ] {
-        exchange.vapi.reply_with(move |_| FakeResponse::Json(status, body.clone()));
+        setup.vapi.reply_with(move |_| FakeResponse::Json(status, body.clone()));
         let screen = client.invite(candidate, role).await.expect(201).number("/id");
-        exchange.api.run_tasks().await;
+        setup.api.run_tasks().await;
         let shown = client.screen(screen).await;
         assert_eq!(shown["status"], "failed");
         assert_eq!(shown["summary"], format!("The voice provider {summary}"));
         assert!(shown["completed_at"].is_null() && shown["result"].is_null());
-        exchange.api.run_tasks().await;
-        assert_eq!(exchange.orders(screen), 1);
-        deliver(&exchange.api, &report(&exchange.api, screen, 84)).await.expect(200);
+        setup.api.run_tasks().await;
+        assert_eq!(setup.orders(screen), 1);
+        deliver(&setup.api, &report(&setup.api, screen, 84)).await.expect(200);
         assert_eq!(client.screen(screen).await, shown, "a screen that has ended does not change");
     }
     let without_phone = client.invite(candidate, role).await.expect(201).number("/id");
-    exchange
-        .api
-        .patch(&format!("/api/v1/candidates/{candidate}"), json!({ "phone": null }))
-        .await
-        .expect(200);
-    exchange.api.run_tasks().await;
+    setup.api.patch(&format!("/api/v1/candidates/{candidate}"), json!({ "phone": null })).await.expect(200);
+    setup.api.run_tasks().await;
     let shown = client.screen(without_phone).await;
     assert_eq!(
         (&shown["status"], &shown["summary"]),
         (&json!("failed"), &json!("The candidate has no phone number."))
     );
-    assert_eq!(exchange.orders(without_phone), 0);
+    assert_eq!(setup.orders(without_phone), 0);
     let stats = client.stats(role).await;
     assert_eq!((&stats["screens"], &stats["screens_completed"]), (&json!(5), &json!(0)));
     assert_eq!(client.history(candidate).await.iter().filter(|kind| *kind == "screen_completed").count(), 0);
@@ -277,30 +272,26 @@ async fn unreachable_vapi_fails_the_screen() {
 
 #[tokio::test]
 async fn live_invitation_needs_a_phone_number() {
-    let exchange = Exchange::new(|_| FakeResponse::Close).await;
-    let client = exchange.client();
+    let setup = Setup::new(|_| FakeResponse::Close).await;
+    let client = setup.client();
     let body = json!({ "name": "Jo", "email": "jo@example.com" });
     let candidate = client.post("candidates", body).await.expect(201).number("/id");
     let role = client.role().await;
     let refused = client.invite(candidate, role).await.expect(422);
     assert_eq!(refused.messages(), ["phone can't be blank: the candidate has no number to call"]);
-    exchange
-        .api
-        .patch(&format!("/api/v1/candidates/{candidate}"), json!({ "phone": PHONE }))
-        .await
-        .expect(200);
+    setup.api.patch(&format!("/api/v1/candidates/{candidate}"), json!({ "phone": PHONE })).await.expect(200);
     client.invite(candidate, role).await.expect(201);
 }
 
 type Responder = fn() -> FakeResponse;
 
 #[tokio::test]
-async fn uncertain_call_is_never_ordered_again() {
-    let uncertain: [(&str, Responder); 12] = [
+async fn unconfirmed_call_is_never_ordered_again() {
+    let unconfirmed: [(&str, Responder); 12] = [
         ("500", || FakeResponse::Json(500, json!({ "message": "oops" }))),
         ("503", || FakeResponse::Html(503)),
         ("a page", || FakeResponse::Html(200)),
-        ("a page of 201", || FakeResponse::Html(201)),
+        ("a page with status 201", || FakeResponse::Html(201)),
         ("no id", || FakeResponse::Json(201, json!({ "status": "queued" }))),
         ("an invalid id", || FakeResponse::Json(201, json!({ "id": "../call/call-1" }))),
         ("nothing", || FakeResponse::Close),
@@ -310,18 +301,18 @@ async fn uncertain_call_is_never_ordered_again() {
         ("a redirect", || FakeResponse::Redirect),
         ("a hang", || FakeResponse::TimeOut),
     ];
-    for (what, answer) in uncertain {
-        let exchange = Exchange::new(move |_| answer()).await;
-        let (api, client) = (&exchange.api, exchange.client());
+    for (case, respond) in unconfirmed {
+        let setup = Setup::new(move |_| respond()).await;
+        let (api, client) = (&setup.api, setup.client());
         let Invited { role, candidate, screen: called } = client.invited().await;
-        exchange.run_tasks_at(&["09:30:00"]).await;
+        setup.run_tasks_at(&["09:30:00"]).await;
         let silent = client.invited().await.screen;
-        exchange.run_tasks_at(&["09:30:00", "09:30:00", "09:31:00", "09:45:00", "09:59:59"]).await;
+        setup.run_tasks_at(&["09:30:00", "09:30:00", "09:31:00", "09:45:00", "09:59:59"]).await;
         for screen in [called, silent] {
             let shown = client.screen(screen).await;
             let summary = shown["summary"].as_str().unwrap();
-            assert_eq!(shown["status"], "queued", "{what}");
-            assert!(summary.contains("not known whether the call will be made"), "{what}: {summary}");
+            assert_eq!(shown["status"], "queued", "{case}");
+            assert!(summary.contains("The call may or may not be made"), "{case}: {summary}");
         }
         client.invite(candidate, role).await.expect(422);
 
@@ -332,34 +323,34 @@ async fn uncertain_call_is_never_ordered_again() {
         assert_eq!(
             (&shown["status"], &shown["summary"]),
             (&json!("queued"), &Value::Null),
-            "{what}: the callback confirms the call"
+            "{case}: the callback confirms the call"
         );
         deliver(api, &report(api, called, 84)).await.expect(200);
-        assert_eq!(client.screen(called).await["status"], "completed", "{what}");
+        assert_eq!(client.screen(called).await["status"], "completed", "{case}");
 
-        exchange.run_tasks_at(&["10:00:00"]).await;
+        setup.run_tasks_at(&["10:00:00"]).await;
         let shown = client.screen(silent).await;
-        assert_eq!((&shown["status"], &shown["summary"]), (&json!("failed"), &json!(UNCONFIRMED)), "{what}");
-        exchange.run_tasks_at(&["10:30:00", "12:00:00", "18:00:00"]).await;
+        assert_eq!((&shown["status"], &shown["summary"]), (&json!("failed"), &json!(UNCONFIRMED)), "{case}");
+        setup.run_tasks_at(&["10:30:00", "12:00:00", "18:00:00"]).await;
         deliver(api, &report(api, silent, 84)).await.expect(200);
-        assert_eq!(client.screen(silent).await, shown, "{what}: too late");
-        assert_eq!((exchange.orders(called), exchange.orders(silent)), (1, 1), "{what}");
-        assert_eq!(exchange.vapi.requests().len(), 2, "{what}");
+        assert_eq!(client.screen(silent).await, shown, "{case}: too late");
+        assert_eq!((setup.orders(called), setup.orders(silent)), (1, 1), "{case}");
+        assert_eq!(setup.vapi.requests().len(), 2, "{case}");
         client.invite(candidate, role).await.expect(201);
     }
 }
 
-/// The process may stop anywhere between the claim and the record of the answer.
+/// The process may stop at any point between claiming the call and storing Vapi's response.
 #[tokio::test]
 async fn killed_process_never_causes_a_second_call() {
-    for (what, nth, fault, orders) in [
+    for (case, nth, fault, orders) in [
         ("before the claim", 1, Fault::Unreachable, 1),
-        ("after the claim, whose answer is lost", 1, Fault::ResponseLost, 0),
-        ("before the answer is recorded", 2, Fault::Unreachable, 1),
-        ("after the answer is recorded, with the response lost", 2, Fault::ResponseLost, 1),
+        ("after the claim, with the response lost", 1, Fault::ResponseLost, 0),
+        ("before the result is stored", 2, Fault::Unreachable, 1),
+        ("after the result is stored, with the response lost", 2, Fault::ResponseLost, 1),
     ] {
-        let exchange = Exchange::new(in_state(json!({ "status": "queued" }))).await;
-        let (api, client) = (&exchange.api, exchange.client());
+        let setup = Setup::new(in_state(json!({ "status": "queued" }))).await;
+        let (api, client) = (&setup.api, setup.client());
         let screen = client.invited().await.screen;
         // The SDK sends the same token in all retries of a call.
         let seen = Mutex::new(Vec::new());
@@ -373,57 +364,55 @@ async fn killed_process_never_causes_a_second_call() {
         });
         tasks::run(api.environment.clone()).await.unwrap_err();
         api.dynamodb.inject_faults(|_, _| None);
-        exchange.run_tasks_at(&["09:30:30", "09:35:00", "09:59:59"]).await;
-        assert_eq!(exchange.orders(screen), orders, "{what}");
-        assert_eq!(client.screen(screen).await["status"], "queued", "{what}");
-        exchange
-            .run_tasks_at(&["10:00:00", "10:10:00", "11:00:00", "12:00:00", "12:30:00", "15:00:00"])
-            .await;
-        assert_eq!(exchange.orders(screen), orders, "{what}");
-        assert_eq!(client.screen(screen).await["status"], "failed", "{what}");
+        setup.run_tasks_at(&["09:30:30", "09:35:00", "09:59:59"]).await;
+        assert_eq!(setup.orders(screen), orders, "{case}");
+        assert_eq!(client.screen(screen).await["status"], "queued", "{case}");
+        setup.run_tasks_at(&["10:00:00", "10:10:00", "11:00:00", "12:00:00", "12:30:00", "15:00:00"]).await;
+        assert_eq!(setup.orders(screen), orders, "{case}");
+        assert_eq!(client.screen(screen).await["status"], "failed", "{case}");
     }
 }
 
 #[tokio::test]
 async fn process_killed_during_an_order_causes_no_second_call() {
-    let exchange = Exchange::new(|_| FakeResponse::NoResponse).await;
-    let client = exchange.client();
+    let setup = Setup::new(|_| FakeResponse::NoResponse).await;
+    let client = setup.client();
     let screen = client.invited().await.screen;
-    let run = tokio::spawn(tasks::run(exchange.api.environment.clone()));
-    while exchange.orders(screen) == 0 {
+    let run = tokio::spawn(tasks::run(setup.api.environment.clone()));
+    while setup.orders(screen) == 0 {
         tokio::task::yield_now().await;
     }
     run.abort();
-    exchange.run_tasks_at(&["09:30:30", "09:59:59"]).await;
+    setup.run_tasks_at(&["09:30:30", "09:59:59"]).await;
     assert_eq!(client.screen(screen).await["status"], "queued");
-    exchange.run_tasks_at(&["10:00:00", "12:00:00"]).await;
+    setup.run_tasks_at(&["10:00:00", "12:00:00"]).await;
     let shown = client.screen(screen).await;
     assert_eq!((&shown["status"], &shown["summary"]), (&json!("failed"), &json!(UNCONFIRMED)));
-    assert_eq!(exchange.vapi.requests().len(), 1);
+    assert_eq!(setup.vapi.requests().len(), 1);
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
 async fn concurrent_runs_order_each_call_once() {
-    let exchange = Exchange::new(in_state(json!({ "status": "queued" }))).await;
-    let client = exchange.client();
+    let setup = Setup::new(in_state(json!({ "status": "queued" }))).await;
+    let client = setup.client();
     for _ in 0..5 {
         let mut screens = Vec::new();
         for _ in 0..4 {
             screens.push(client.invited().await.screen);
         }
-        let run = || exchange.api.run_tasks();
+        let run = || setup.api.run_tasks();
         join(join(run(), run()), join(run(), run())).await;
-        exchange.api.run_tasks().await;
+        setup.api.run_tasks().await;
         for screen in screens {
-            assert_eq!(exchange.orders(screen), 1);
+            assert_eq!(setup.orders(screen), 1);
         }
     }
 }
 
 #[tokio::test]
 async fn late_analysis_is_fetched() {
-    let exchange = Exchange::new(in_state(ended(&without_analysis()))).await;
-    let (api, client) = (&exchange.api, exchange.client());
+    let setup = Setup::new(in_state(ended(&without_analysis()))).await;
+    let (api, client) = (&setup.api, setup.client());
     let Invited { role, candidate, screen } = client.invited().await;
     api.run_tasks().await;
     let mut early = callback(api, screen, "end-of-call-report", without_analysis());
@@ -436,12 +425,12 @@ async fn late_analysis_is_fetched() {
     let waiting = client.screen(screen).await;
     assert_eq!((&waiting["status"], &waiting["completed_at"]), (&json!("in_progress"), &Value::Null));
     assert_eq!(client.stats(role).await["screens_completed"], 0);
-    exchange.run_tasks_at(&["09:30:19"]).await;
-    assert_eq!(exchange.reads(), 0, "the first read comes after 20 seconds");
-    exchange.run_tasks_at(&["09:30:20", "09:30:40"]).await;
-    assert_eq!((exchange.reads(), client.screen(screen).await["status"].clone()), (2, json!("in_progress")));
-    exchange.vapi.reply_with(in_state(ended(&conversation(84))));
-    exchange.run_tasks_at(&["09:31:00", "09:31:20", "10:00:00"]).await;
+    setup.run_tasks_at(&["09:30:19"]).await;
+    assert_eq!(setup.reads(), 0, "the first read comes after 20 seconds");
+    setup.run_tasks_at(&["09:30:20", "09:30:40"]).await;
+    assert_eq!((setup.reads(), client.screen(screen).await["status"].clone()), (2, json!("in_progress")));
+    setup.vapi.reply_with(in_state(ended(&conversation(84))));
+    setup.run_tasks_at(&["09:31:00", "09:31:20", "10:00:00"]).await;
     let shown = client.screen(screen).await;
     assert_eq!(
         (&shown["status"], &shown["scores"]["overall"], &shown["result"]),
@@ -450,20 +439,20 @@ async fn late_analysis_is_fetched() {
     assert_eq!((&shown["transcript"], &shown["duration_seconds"]), (&transcript(84), &json!(250)));
     assert_eq!(shown["completed_at"], "2026-11-20T09:28:10Z");
     assert_eq!(client.history(candidate).await.iter().filter(|kind| *kind == "screen_completed").count(), 1);
-    assert_eq!((exchange.reads(), exchange.orders(screen)), (3, 1));
+    assert_eq!((setup.reads(), setup.orders(screen)), (3, 1));
 }
 
 /// The call ended at 09:28:10.
 #[tokio::test]
-async fn missing_analysis_is_given_up_after_ten_minutes() {
-    let exchange = Exchange::new(in_state(ended(&without_analysis()))).await;
-    let (api, client) = (&exchange.api, exchange.client());
+async fn waiting_for_an_analysis_ends_after_ten_minutes() {
+    let setup = Setup::new(in_state(ended(&without_analysis()))).await;
+    let (api, client) = (&setup.api, setup.client());
     let Invited { role, candidate, screen } = client.invited().await;
     api.run_tasks().await;
     deliver(api, &callback(api, screen, "end-of-call-report", without_analysis())).await.expect(200);
-    exchange.run_tasks_at(&["09:30:20", "09:34:00", "09:38:09"]).await;
+    setup.run_tasks_at(&["09:30:20", "09:34:00", "09:38:09"]).await;
     assert_eq!(client.screen(screen).await["completed_at"], Value::Null);
-    exchange.run_tasks_at(&["09:38:30"]).await;
+    setup.run_tasks_at(&["09:38:30"]).await;
     let shown = client.screen(screen).await;
     assert_eq!((&shown["status"], &shown["transcript"]), (&json!("completed"), &transcript(84)));
     assert_eq!(
@@ -480,7 +469,7 @@ async fn missing_analysis_is_given_up_after_ten_minutes() {
     client.invite(candidate, role).await.expect(201);
 }
 
-/// The report arrives without an analysis, and the call cannot be read: the screen keeps the transcript and no scores.
+/// If the report has no analysis and the call cannot be read, the screen keeps the transcript and has no scores.
 #[tokio::test]
 async fn transcript_is_kept_if_the_call_cannot_be_read() {
     let unreadable: [(&str, Responder); 5] = [
@@ -490,43 +479,38 @@ async fn transcript_is_kept_if_the_call_cannot_be_read() {
         ("nothing", || FakeResponse::Close),
         ("two megabytes", || FakeResponse::Oversized(200, json!({ "status": "ended" }))),
     ];
-    for (what, answer) in unreadable {
+    for (case, respond) in unreadable {
         let started = in_state(Value::Null);
-        let exchange = Exchange::new(move |request| match request.method.as_str() {
+        let setup = Setup::new(move |request| match request.method.as_str() {
             "POST" => started(request),
-            _ => answer(),
+            _ => respond(),
         })
         .await;
-        let (api, client) = (&exchange.api, exchange.client());
+        let (api, client) = (&setup.api, setup.client());
         let screen = client.invited().await.screen;
         api.run_tasks().await;
         deliver(api, &callback(api, screen, "status-update", json!({ "status": "in-progress" })))
             .await
             .expect(200);
         deliver(api, &callback(api, screen, "end-of-call-report", without_analysis())).await.expect(200);
-        assert_eq!(client.screen(screen).await["transcript"], transcript(84), "{what}");
-        exchange
-            .run_tasks_at(&["09:30:20", "09:40:20", "10:30:00", "11:00:00", "11:31:00", "12:00:00"])
-            .await;
+        assert_eq!(client.screen(screen).await["transcript"], transcript(84), "{case}");
+        setup.run_tasks_at(&["09:30:20", "09:40:20", "10:30:00", "11:00:00", "11:31:00", "12:00:00"]).await;
         let shown = client.screen(screen).await;
         assert_eq!(
             (&shown["status"], &shown["transcript"]),
             (&json!("completed"), &transcript(84)),
-            "{what}"
+            "{case}"
         );
-        assert_eq!((&shown["result"], &shown["scores"]["overall"]), (&Value::Null, &Value::Null), "{what}");
+        assert_eq!((&shown["result"], &shown["scores"]["overall"]), (&Value::Null, &Value::Null), "{case}");
         let duration = &shown["duration_seconds"];
-        assert!(
-            duration.is_null() || *duration == 250,
-            "{what}: the call did not last for {duration} seconds"
-        );
+        assert!(duration.is_null() || *duration == 250, "{case}: a wrong duration of {duration} seconds");
     }
 }
 
 #[tokio::test]
 async fn first_of_two_reports_without_an_analysis_is_kept() {
-    let exchange = Exchange::new(in_state(ended(&without_analysis()))).await;
-    let (api, client) = (&exchange.api, exchange.client());
+    let setup = Setup::new(in_state(ended(&without_analysis()))).await;
+    let (api, client) = (&setup.api, setup.client());
     let screen = client.invited().await.screen;
     api.run_tasks().await;
     let mut other = without_analysis();
@@ -539,12 +523,12 @@ async fn first_of_two_reports_without_an_analysis_is_kept() {
     assert_eq!(
         (&shown["status"], &shown["result"]),
         (&json!("completed"), &json!("passed")),
-        "a later report brings the analysis"
+        "a later report adds the analysis"
     );
 }
 
 #[tokio::test]
-async fn silent_call_is_read_and_ended() {
+async fn call_without_callbacks_is_read_and_ended() {
     for (call, end, summary) in [
         (
             json!({ "status": "in-progress" }),
@@ -563,40 +547,40 @@ async fn silent_call_is_read_and_ended() {
             json!("The call ended without a conversation (twilio-failed)"),
         ),
     ] {
-        let exchange = Exchange::new(in_state(json!({ "status": "queued" }))).await;
-        let client = exchange.client();
+        let setup = Setup::new(in_state(json!({ "status": "queued" }))).await;
+        let client = setup.client();
         let Invited { role, candidate, screen } = client.invited().await;
-        exchange.run_tasks_at(&["09:30:00", "09:45:00", "09:59:59"]).await;
-        assert_eq!(exchange.reads(), 0);
-        exchange.run_tasks_at(&["10:00:00", "10:09:59"]).await;
-        let requests = exchange.vapi.requests();
+        setup.run_tasks_at(&["09:30:00", "09:45:00", "09:59:59"]).await;
+        assert_eq!(setup.reads(), 0);
+        setup.run_tasks_at(&["10:00:00", "10:09:59"]).await;
+        let requests = setup.vapi.requests();
         let (last, first) = (requests.last().unwrap(), &requests[0]);
         assert_eq!((last.method.as_str(), last.target.clone()), ("GET", format!("/call/{}", call_id(first))));
         assert_eq!((requests.len(), client.screen(screen).await["status"].clone()), (2, json!("queued")));
-        exchange.vapi.reply_with(in_state(call));
-        exchange.run_tasks_at(&["10:10:00", "10:40:00", "11:20:00", "11:31:00", "12:00:00"]).await;
+        setup.vapi.reply_with(in_state(call));
+        setup.run_tasks_at(&["10:10:00", "10:40:00", "11:20:00", "11:31:00", "12:00:00"]).await;
         let shown = client.screen(screen).await;
         assert_eq!((&shown["status"], &shown["summary"]), (&json!(end), &summary));
-        let requests = exchange.vapi.requests().len();
-        exchange.run_tasks_at(&["13:00:00", "23:00:00"]).await;
-        assert_eq!((exchange.vapi.requests().len(), exchange.orders(screen)), (requests, 1));
+        let requests = setup.vapi.requests().len();
+        setup.run_tasks_at(&["13:00:00", "23:00:00"]).await;
+        assert_eq!((setup.vapi.requests().len(), setup.orders(screen)), (requests, 1));
         client.invite(candidate, role).await.expect(201);
     }
 }
 
 #[tokio::test]
 async fn test_screens_never_reach_vapi() {
-    let exchange = Exchange::new(in_state(Value::Null)).await;
-    let client = Client::test(&exchange.api);
+    let setup = Setup::new(in_state(Value::Null)).await;
+    let client = Client::test(&setup.api);
     let screens = [client.invited().await, client.invited().await];
-    exchange.run_tasks_at(&["09:30:00", "10:00:00", "12:00:00"]).await;
+    setup.run_tasks_at(&["09:30:00", "10:00:00", "12:00:00"]).await;
     for Invited { screen, .. } in screens {
         assert_eq!(client.screen(screen).await["status"], "completed");
     }
-    assert_eq!(exchange.vapi.requests().len(), 0);
+    assert_eq!(setup.vapi.requests().len(), 0);
 }
 
-/// The candidate answers so quickly that the callbacks arrive before Vapi's answer to the order.
+/// The candidate answers so quickly that the callbacks arrive before Vapi's response to the order.
 #[tokio::test]
 async fn callbacks_may_arrive_before_the_call_id_is_recorded() {
     let in_progress = ("status-update", json!({ "status": "in-progress" }));
@@ -612,60 +596,60 @@ async fn callbacks_may_arrive_before_the_call_id_is_recorded() {
         (vec![early], true, "queued"),
         (vec![missed], true, "no_answer"),
     ] {
-        let exchange = Arc::new(Exchange::new(|_| FakeResponse::Close).await);
-        let Invited { role, candidate, screen } = exchange.client().invited().await;
-        let ours: Arc<OnceLock<Weak<Exchange>>> = Arc::default();
-        ours.set(Arc::downgrade(&exchange)).unwrap();
-        exchange.vapi.reply_with(move |request| {
+        let setup = Arc::new(Setup::new(|_| FakeResponse::Close).await);
+        let Invited { role, candidate, screen } = setup.client().invited().await;
+        let weak_setup: Arc<OnceLock<Weak<Setup>>> = Arc::default();
+        weak_setup.set(Arc::downgrade(&setup)).unwrap();
+        setup.vapi.reply_with(move |request| {
             if request.method == "GET" {
                 return FakeResponse::Json(200, ended(&conversation(84)));
             }
-            let (exchange, callbacks) = (ours.get().unwrap().upgrade().unwrap(), callbacks.clone());
+            let (setup, callbacks) = (weak_setup.get().unwrap().upgrade().unwrap(), callbacks.clone());
             let call = call_id(request);
             FakeResponse::after(async move {
                 for (kind, more) in callbacks {
-                    let mut callback = callback(&exchange.api, screen, kind, more);
+                    let mut callback = callback(&setup.api, screen, kind, more);
                     callback["message"]["call"]["id"] = json!(call);
-                    deliver(&exchange.api, &callback).await.expect(200);
+                    deliver(&setup.api, &callback).await.expect(200);
                 }
                 if answered { FakeResponse::Json(201, json!({ "id": call })) } else { FakeResponse::Close }
             })
         });
-        assert_eq!(exchange.api.run_tasks().await, tasks::Summary { tasks: 1, failed: 0 });
-        let shown = exchange.client().screen(screen).await;
+        assert_eq!(setup.api.run_tasks().await, tasks::Summary { tasks: 1, failed: 0 });
+        let shown = setup.client().screen(screen).await;
         assert_eq!(
             (&shown["status"], shown["summary"].is_null()),
             (&json!(status), !["completed", "no_answer"].contains(&status))
         );
-        exchange.run_tasks_at(&["09:30:20", "10:00:00", "10:10:00"]).await;
-        let shown = exchange.client().screen(screen).await;
+        setup.run_tasks_at(&["09:30:20", "10:00:00", "10:10:00"]).await;
+        let shown = setup.client().screen(screen).await;
         let end = if status == "no_answer" { status } else { "completed" };
         assert_eq!(shown["status"], end);
-        assert_eq!(exchange.client().stats(role).await["screens_completed"], u8::from(end == "completed"));
-        exchange.client().invite(candidate, role).await.expect(201);
-        assert_eq!(exchange.orders(screen), 1);
+        assert_eq!(setup.client().stats(role).await["screens_completed"], u8::from(end == "completed"));
+        setup.client().invite(candidate, role).await.expect(201);
+        assert_eq!(setup.orders(screen), 1);
     }
 }
 
-/// A refusal is final: concurrent writes to the candidate must not leave the call uncertain.
+/// A refusal is final. Concurrent writes to the candidate must not leave the call unconfirmed.
 #[tokio::test]
 async fn refusal_is_recorded_despite_write_conflicts() {
-    let exchange = Exchange::new(|_| FakeResponse::Json(400, json!({ "message": "no" }))).await;
-    let client = exchange.client();
+    let setup = Setup::new(|_| FakeResponse::Json(400, json!({ "message": "no" }))).await;
+    let client = setup.client();
     let Invited { screen, candidate, .. } = client.invited().await;
     let conflicts = Mutex::new(0);
-    exchange.api.dynamodb.inject_faults(move |operation, request| {
+    setup.api.dynamodb.inject_faults(move |operation, request| {
         let mut conflicts = conflicts.lock().unwrap();
         let fails = operation == "TransactWriteItems" && request.to_string().contains("#SCREEN#failed");
         *conflicts += u32::from(fails);
         (fails && *conflicts <= 2).then_some(Fault::Conflict)
     });
-    exchange.api.run_tasks().await;
+    setup.api.run_tasks().await;
     let shown = client.screen(screen).await;
     assert_eq!(
         (&shown["status"], &shown["summary"]),
         (&json!("failed"), &json!("The voice provider refused the call: no."))
     );
     assert_eq!(client.page(candidate).await["voice_screens"][0]["status"], "failed");
-    exchange.api.request(Method::GET, "/api/v1/voice_screens?status=queued").send().await.expect(200);
+    setup.api.request(Method::GET, "/api/v1/voice_screens?status=queued").send().await.expect(200);
 }

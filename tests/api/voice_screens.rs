@@ -1,4 +1,4 @@
-//! Voice screens as clients see them: invitations, simulated conversations, lists.
+//! The API for voice screens: invitations, simulated conversations, lists.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -127,7 +127,7 @@ fn ids(list: &Response) -> Vec<u64> {
     list.body["data"].as_array().unwrap().iter().map(|screen| screen["id"].as_u64().unwrap()).collect()
 }
 
-/// The fields of a screen that lists show.
+/// The fields of a screen in a list.
 fn listed(detail: &Value) -> Value {
     let mut screen = detail.clone();
     for name in ["transcript", "highlights", "red_flags"] {
@@ -144,10 +144,10 @@ async fn invitation_returns_the_screen_and_moves_a_new_candidate_to_screening() 
     api.clock.set("2026-11-20T09:31:00.900Z");
     let invited = client.invite(candidate, role).await.expect(201);
     let id = invited.number("/id");
-    let nothing = json!({ "overall": null, "communication": null, "experience": null, "motivation": null });
+    let no_scores = json!({ "overall": null, "communication": null, "experience": null, "motivation": null });
     let expected = json!({
         "id": id, "candidate_id": candidate, "role_id": role, "status": "queued", "scheduled_at": null,
-        "started_at": null, "completed_at": null, "duration_seconds": null, "summary": null, "scores": nothing,
+        "started_at": null, "completed_at": null, "duration_seconds": null, "summary": null, "scores": no_scores,
         "result": null, "created_at": "2026-11-20T09:31:00Z", "updated_at": "2026-11-20T09:31:00Z",
     });
     assert_eq!(invited.body, expected);
@@ -209,8 +209,8 @@ async fn invitation_needs_an_open_or_paused_role_of_the_tenant() {
     let paused = client.role().await;
     client.post(&format!("roles/{paused}/pause"), json!({})).await.expect(200);
     for (role, message) in [
-        (draft, "role_id must be the id of an open or paused role, and this one is draft"),
-        (closed, "role_id must be the id of an open or paused role, and this one is closed"),
+        (draft, "role_id must be the id of an open or paused role, but this one is draft"),
+        (closed, "role_id must be the id of an open or paused role, but this one is closed"),
         (1, "role_id must be the id of a role"),
         (Client::globex(&api).role().await, "role_id must be the id of a role"),
         (Client::test(&api).role().await, "role_id must be the id of a role"),
@@ -250,7 +250,7 @@ async fn scheduled_time_is_in_the_future_and_within_90_days() {
         (json!("2026-11-21"), format),
         (json!("2026-11-21T09:30:00"), format),
         (json!("99999-01-01T00:00:00Z"), format),
-        // ISO 8601 allows these forms; RFC 3339 does not.
+        // ISO 8601 allows these forms, but RFC 3339 does not.
         (json!("20261130T100000Z"), format),
         (json!("2026-11-30T10Z"), format),
         (json!("2026-11-30T10:00Z"), format),
@@ -277,7 +277,7 @@ async fn invitation_reports_all_errors_together() {
     let candidate = client.candidate().await;
     let draft = client.post("roles", json!({ "title": "x" })).await.expect(201).number("/id");
     let path = format!("candidates/{candidate}/invite_screen");
-    let not_ready = "role_id must be the id of an open or paused role, and this one is draft";
+    let not_ready = "role_id must be the id of an open or paused role, but this one is draft";
     for (body, messages) in [
         (json!({}), &["role_id can't be blank"][..]),
         (
@@ -332,8 +332,8 @@ async fn only_one_concurrent_invitation_succeeds() {
     let role = client.role().await;
     for _ in 0..5 {
         let candidate = client.candidate().await;
-        let answers = join_all((0..6).map(|_| client.invite(candidate, role))).await;
-        let mut statuses: Vec<_> = answers.iter().map(|answer| answer.status).collect();
+        let responses = join_all((0..6).map(|_| client.invite(candidate, role))).await;
+        let mut statuses: Vec<_> = responses.iter().map(|response| response.status).collect();
         statuses.sort_unstable();
         assert_eq!(statuses, [vec![201], vec![422; 5]].concat());
         let page = client.page(candidate).await;
@@ -360,7 +360,7 @@ async fn repeated_invitation_creates_one_screen() {
 }
 
 #[tokio::test]
-async fn without_a_voice_provider_only_test_keys_can_invite() {
+async fn only_test_keys_can_invite_without_a_voice_provider() {
     let api = TestApi::with_services(Services::default()).await;
     let live = Client::live(&api);
     let (role, candidate) = (live.role().await, live.candidate().await);
@@ -407,7 +407,7 @@ async fn requests_stay_within_their_call_budgets() {
     assert_eq!(cost(show, 200).await, "UpdateItem Query");
 }
 
-/// Checks that a completed screen is consistent. Returns whether it was passed, and the number of its red flags.
+/// Checks that a completed screen is consistent. Returns whether the candidate passed, and the number of red flags.
 fn check_completed(screen: &Value) -> (bool, usize) {
     let turns = screen["transcript"].as_array().unwrap();
     assert!(turns.len() >= 8, "{screen}");
@@ -531,12 +531,12 @@ async fn scheduled_screen_starts_at_its_time() {
 /// If DynamoDB throttles one of the simulator's callbacks, the next run repeats the call.
 #[tokio::test]
 async fn simulated_screen_survives_throttling() {
-    for refused in ["#SCREEN#in_progress", "#SCREEN#completed"] {
+    for throttled_key in ["#SCREEN#in_progress", "#SCREEN#completed"] {
         let api = TestApi::new().await;
         let client = Client::live(&api);
         let invited = client.invited().await;
         api.dynamodb.inject_faults(move |operation, request| {
-            let write = operation == "TransactWriteItems" && request.to_string().contains(refused);
+            let write = operation == "TransactWriteItems" && request.to_string().contains(throttled_key);
             write.then_some(Fault::Throttled)
         });
         api.run_tasks().await;
@@ -545,14 +545,14 @@ async fn simulated_screen_survives_throttling() {
         api.clock.set("2026-11-20T09:31:00Z");
         api.run_tasks().await;
         let screen = client.screen(invited.screen).await;
-        assert_eq!(screen["status"], "completed", "{refused}: {screen}");
+        assert_eq!(screen["status"], "completed", "{throttled_key}: {screen}");
         check_completed(&screen);
         assert_eq!(client.stats(invited.role).await["screens_completed"], 1);
     }
 }
 
 #[tokio::test]
-async fn list_filters_by_role_and_status_and_has_pages() {
+async fn list_can_be_filtered_by_role_and_status_and_paginated() {
     let api = TestApi::new().await;
     let client = Client::live(&api);
     let roles = [client.role().await, client.role().await];
@@ -640,17 +640,17 @@ async fn screens_of_another_tenant_are_not_found() {
     let owner = Client::live(&api);
     let Invited { role, candidate, screen } = owner.invited().await;
     for client in [Client::globex(&api), Client::test(&api)] {
-        let nothing = |answer: Response| {
-            let mut answer = answer.expect(404);
-            answer.body["request_id"].take();
-            answer.body
+        let not_found_body = |response: Response| {
+            let mut response = response.expect(404);
+            response.body["request_id"].take();
+            response.body
         };
-        let foreign = nothing(client.get(&format!("voice_screens/{screen}")).await);
+        let foreign = not_found_body(client.get(&format!("voice_screens/{screen}")).await);
         for id in ["1", "0", "x", "9007199254740993"] {
-            assert_eq!(nothing(client.get(&format!("voice_screens/{id}")).await), foreign);
+            assert_eq!(not_found_body(client.get(&format!("voice_screens/{id}")).await), foreign);
         }
         let own_role = client.role().await;
-        assert_eq!(nothing(client.invite(candidate, own_role).await), foreign);
+        assert_eq!(not_found_body(client.invite(candidate, own_role).await), foreign);
         for query in
             ["", "?status=queued", &format!("?role_id={role}"), &format!("?role_id={role}&status=queued")]
         {
@@ -670,9 +670,9 @@ async fn screens_are_read_only() {
     let screen = client.invited().await.screen;
     for path in ["voice_screens".to_owned(), format!("voice_screens/{screen}")] {
         for method in [Method::POST, Method::PUT, Method::PATCH, Method::DELETE] {
-            let answer =
+            let response =
                 client.request(method.clone(), &path).json(&json!({ "status": "completed" })).send().await;
-            assert_eq!(answer.expect(405).header("allow"), "GET", "{method} {path}");
+            assert_eq!(response.expect(405).header("allow"), "GET", "{method} {path}");
         }
     }
     client.get(&format!("voice_screens/{screen}?transcript=1")).await.expect(422);

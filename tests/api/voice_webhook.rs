@@ -1,4 +1,4 @@
-//! Callbacks of voice providers: signatures, sizes, repetitions and every order.
+//! Voice provider callbacks: signatures, sizes, repetitions and order.
 
 use bytes::Bytes;
 use futures_util::future::join_all;
@@ -33,7 +33,7 @@ pub(super) fn callback(api: &TestApi, screen: u64, kind: &str, more: Value) -> V
     message(&reference(Client::live(api).tenant(), screen), kind, more)
 }
 
-/// A callback of this kind with more fields.
+/// A callback of this kind with additional fields.
 fn message(reference: &str, kind: &str, more: Value) -> Value {
     let mut message = json!({ "type": kind, "timestamp": 1, "call": { "id": "call-1", "customer": { "externalId": reference } } });
     if let (Value::Object(message), Value::Object(more)) = (&mut message, more) {
@@ -67,7 +67,7 @@ pub(super) fn conversation(overall: u8) -> Value {
     })
 }
 
-/// The transcript of [`conversation`], as the API shows it.
+/// The transcript of [`conversation`], as the API returns it.
 pub(super) fn transcript(overall: u8) -> Value {
     json!([
         { "speaker": "agent", "text": "What have you done?", "at_seconds": 1 },
@@ -87,7 +87,7 @@ fn post<'w>(api: &'w TestApi, provider: &str, body: impl Into<Bytes>) -> Request
     request.anonymous().body("application/json", body)
 }
 
-/// A request with the provider's signature at `sent_at`, in seconds or milliseconds.
+/// A request that the provider signed at `sent_at`, in seconds or milliseconds.
 fn signed<'w>(api: &'w TestApi, provider: VoiceProvider, sent_at: i64, body: &[u8]) -> RequestBuilder<'w> {
     let voice = api.environment.providers.voice_provider(provider).unwrap();
     let request = post(api, provider.as_str(), body.to_vec()).header("x-timestamp", &sent_at.to_string());
@@ -98,12 +98,12 @@ async fn deliver_bytes(api: &TestApi, body: &[u8]) -> Response {
     signed(api, VoiceProvider::Vapi, api.environment.clock.now().as_second(), body).send().await
 }
 
-/// Sends a callback with Vapi's signature of now.
+/// Sends a callback with Vapi's signature for the current time.
 pub(super) async fn deliver(api: &TestApi, callback: &Value) -> Response {
     deliver_bytes(api, callback.to_string().as_bytes()).await
 }
 
-/// Sends a callback up to 20 times until the table is no longer busy, as a provider would.
+/// Sends a callback until the table is no longer busy, but at most 20 times, as a provider would.
 async fn deliver_with_retries(api: &TestApi, body: &[u8]) {
     for _ in 0..20 {
         let answer = deliver_bytes(api, body).await;
@@ -112,10 +112,10 @@ async fn deliver_with_retries(api: &TestApi, body: &[u8]) {
             return;
         }
     }
-    panic!("the table stays busy");
+    panic!("the table is still busy after 20 attempts");
 }
 
-/// The DynamoDB operations since the last time.
+/// The DynamoDB operations since the previous call.
 fn operations(api: &TestApi) -> Vec<String> {
     api.dynamodb.take_calls().into_iter().map(|RecordedCall { operation, .. }| operation).collect()
 }
@@ -168,7 +168,7 @@ async fn only_valid_signatures_are_accepted() {
         voice.webhook_secret().clone()
     };
     let (ours, simulators) = (secret(VoiceProvider::Vapi), secret(VoiceProvider::Simulator));
-    let good = sign(&ours, NOW, body.as_bytes());
+    let valid = sign(&ours, NOW, body.as_bytes());
     let now = NOW.to_string();
     let changed = |at: usize| {
         let mut bytes = body.clone().into_bytes();
@@ -178,23 +178,23 @@ async fn only_valid_signatures_are_accepted() {
     let requests = [
         ("nothing", post(&api, "vapi", body.clone())),
         ("no signature", post(&api, "vapi", body.clone()).header("x-timestamp", &now)),
-        ("no time", post(&api, "vapi", body.clone()).header("x-signature", &good)),
+        ("no time", post(&api, "vapi", body.clone()).header("x-signature", &valid)),
         ("another secret", vapi_request(&api, &body, &sign(&Secret::new("x"), NOW, body.as_bytes()), &now)),
         ("no secret", vapi_request(&api, &body, &sign(&Secret::new(""), NOW, body.as_bytes()), &now)),
         ("the simulator's", vapi_request(&api, &body, &sign(&simulators, NOW, body.as_bytes()), &now)),
         ("other bytes", vapi_request(&api, &body, &sign(&ours, NOW, b"{}"), &now)),
         ("no bytes", vapi_request(&api, &body, &sign(&ours, NOW, b""), &now)),
-        ("no body", vapi_request(&api, "", &good, &now)),
-        ("a changed first byte", vapi_request(&api, changed(0), &good, &now)),
-        ("a changed byte", vapi_request(&api, changed(body.len() / 2), &good, &now)),
-        ("a changed last byte", vapi_request(&api, changed(body.len() - 1), &good, &now)),
-        ("a byte more", vapi_request(&api, body.clone() + " ", &good, &now)),
-        ("another time", vapi_request(&api, &body, &good, &(NOW - 1).to_string())),
-        ("half a signature", vapi_request(&api, &body, &good[..32], &now)),
-        ("a prefix", vapi_request(&api, &body, &format!("sha256={good}"), &now)),
-        ("two signatures", vapi_request(&api, &body, &good, &now).append_header("x-signature", &good)),
-        ("two times", vapi_request(&api, &body, &good, &now).append_header("x-timestamp", &now)),
-        ("no number", vapi_request(&api, &body, &good, "now")),
+        ("no body", vapi_request(&api, "", &valid, &now)),
+        ("a changed first byte", vapi_request(&api, changed(0), &valid, &now)),
+        ("a changed byte", vapi_request(&api, changed(body.len() / 2), &valid, &now)),
+        ("a changed last byte", vapi_request(&api, changed(body.len() - 1), &valid, &now)),
+        ("a byte more", vapi_request(&api, body.clone() + " ", &valid, &now)),
+        ("another time", vapi_request(&api, &body, &valid, &(NOW - 1).to_string())),
+        ("half a signature", vapi_request(&api, &body, &valid[..32], &now)),
+        ("a prefix", vapi_request(&api, &body, &format!("sha256={valid}"), &now)),
+        ("two signatures", vapi_request(&api, &body, &valid, &now).append_header("x-signature", &valid)),
+        ("two times", vapi_request(&api, &body, &valid, &now).append_header("x-timestamp", &now)),
+        ("no number", vapi_request(&api, &body, &valid, "now")),
         ("too old", signed(&api, VoiceProvider::Vapi, NOW - 301, body.as_bytes())),
         ("too old in ms", signed(&api, VoiceProvider::Vapi, (NOW - 301) * 1_000, body.as_bytes())),
         ("from the future", signed(&api, VoiceProvider::Vapi, NOW + 301, body.as_bytes())),
@@ -209,7 +209,7 @@ async fn only_valid_signatures_are_accepted() {
     }
     assert_eq!(client.screen(screen).await["status"], "queued");
 
-    let upper = vapi_request(&api, &body, &good.to_uppercase(), &now);
+    let upper = vapi_request(&api, &body, &valid.to_uppercase(), &now);
     for request in [
         signed(&api, VoiceProvider::Vapi, NOW - 300, body.as_bytes()),
         signed(&api, VoiceProvider::Vapi, NOW + 300, body.as_bytes()),
@@ -250,7 +250,7 @@ async fn unconfigured_provider_is_not_found() {
 }
 
 #[tokio::test]
-async fn answers_do_not_reveal_which_screens_exist() {
+async fn responses_do_not_reveal_which_screens_exist() {
     let api = api().await;
     let (live, test) = (Client::live(&api), Client::test(&api));
     let (ours, tests) = (live.invited().await.screen, test.invited().await.screen);
@@ -320,7 +320,7 @@ async fn invalid_callback_is_a_bad_request() {
     assert_eq!(operations(&api), [""; 0]);
 }
 
-/// A report of exactly `size` bytes, and the candidate's last words in it.
+/// A report of exactly `size` bytes, and the candidate's last turn in it.
 fn sized(api: &TestApi, screen: u64, size: usize) -> (String, String) {
     let mut report = report(api, screen, 84);
     let said = |length: usize| "é ".repeat(length / 3) + &"x".repeat(length % 3 + 1);
@@ -333,7 +333,7 @@ fn sized(api: &TestApi, screen: u64, size: usize) -> (String, String) {
 }
 
 #[tokio::test]
-async fn report_may_have_three_megabytes() {
+async fn report_may_be_up_to_three_megabytes() {
     const MEGABYTE: usize = 1024 * 1024;
     let api = api().await;
     let client = Client::live(&api);
@@ -384,44 +384,43 @@ async fn two_hour_transcript_is_complete() {
     }
 }
 
-/// A report of up to three megabytes ends the screen, and the screen can be read.
+/// A report of up to three megabytes ends the screen, and the API can return the screen.
 #[tokio::test]
 async fn report_of_any_shape_is_stored() {
     let api = api().await;
     let client = Client::live(&api);
-    let crab = "🦀".repeat(1_000);
-    let excerpts = |many: usize| {
-        (0..many).map(|n| json!({ "text": format!("{n}{crab}"), "turn": 0 })).collect::<Vec<_>>()
+    let long_text = "🦀".repeat(1_000);
+    let excerpts = |count: usize| {
+        (0..count).map(|n| json!({ "text": format!("{n}{long_text}"), "turn": 0 })).collect::<Vec<_>>()
     };
-    let turns = |text: usize, many: usize| json!({ "messages": vec![json!({ "role": "user", "message": "x".repeat(text) }); many] });
-    for (what, talk, noticed) in [
+    let turns = |text: usize, count: usize| json!({ "messages": vec![json!({ "role": "user", "message": "x".repeat(text) }); count] });
+    for (name, mut artifact, excerpt_count) in [
         ("short turns", turns(1, 95_000), 0),
         ("long turns", turns(265, 10_000), 0),
         (
-            "one text of long turns",
+            "one string of long turns",
             json!({ "transcript": format!("AI:{}\n", "x".repeat(303)).repeat(10_000) }),
             0,
         ),
-        ("one text of short turns", json!({ "transcript": "AI:a\n".repeat(500_000) }), 0),
+        ("one string of short turns", json!({ "transcript": "AI:a\n".repeat(500_000) }), 0),
         ("long excerpts", turns(1, 1_000), 60),
         ("long excerpts of one long turn", turns(2_400_000, 1), 60),
     ] {
         let screen = client.invited().await.screen;
-        let noticed = excerpts(noticed);
-        let result = json!({ "summary": crab.repeat(5), "highlights": noticed, "red_flags": noticed });
-        let mut artifact = talk;
+        let excerpts = excerpts(excerpt_count);
+        let result = json!({ "summary": long_text.repeat(5), "highlights": excerpts, "red_flags": excerpts });
         artifact["structuredOutputs"] =
             json!({ "output-1": { "name": "rolecall_screen", "result": result } });
         let more = json!({ "endedReason": "customer-ended-call", "artifact": artifact });
         let report = callback(&api, screen, "end-of-call-report", more).to_string();
-        assert!(report.len() < 3 * 1024 * 1024, "{what}: {}", report.len());
+        assert!(report.len() < 3 * 1024 * 1024, "{name}: {}", report.len());
         deliver_with_retries(&api, report.as_bytes()).await;
         let shown = client.get(&format!("voice_screens/{screen}")).await.expect(200);
-        assert_eq!(shown.string("/status"), "completed", "{what}");
-        assert!(!shown.body["transcript"].as_array().unwrap().is_empty(), "{what}");
+        assert_eq!(shown.string("/status"), "completed", "{name}");
+        assert!(!shown.body["transcript"].as_array().unwrap().is_empty(), "{name}");
         assert!(
             shown.text.len() < 6_000_000,
-            "{what}: {} bytes are more than Lambda answers",
+            "{name}: {} bytes exceed Lambda's response limit",
             shown.text.len()
         );
         client.get("voice_screens").await.expect(200);
@@ -449,7 +448,7 @@ async fn repeated_report_changes_nothing() {
     );
 }
 
-/// Events of a call, each with the status that it ends the screen with.
+/// The events of a call. Each has the final status that it gives the screen, or an empty string.
 const EVENTS: [(&str, &str); 6] = [
     ("ringing", ""),
     ("in-progress", ""),
@@ -459,9 +458,9 @@ const EVENTS: [(&str, &str); 6] = [
     ("failure", "failed"),
 ];
 
-fn event(api: &TestApi, screen: u64, what: &str) -> Value {
-    match what {
-        "ringing" | "in-progress" => callback(api, screen, "status-update", json!({ "status": what })),
+fn event(api: &TestApi, screen: u64, name: &str) -> Value {
+    match name {
+        "ringing" | "in-progress" => callback(api, screen, "status-update", json!({ "status": name })),
         "passed" => report(api, screen, 84),
         "not passed" => report(api, screen, 69),
         "no answer" => {
@@ -471,7 +470,7 @@ fn event(api: &TestApi, screen: u64, what: &str) -> Value {
     }
 }
 
-/// Three callbacks in every order: the first one that ends the screen counts, once.
+/// Sends three callbacks in every order. Only the first one that ends the screen counts.
 #[tokio::test]
 async fn callbacks_may_arrive_in_any_order() {
     let api = api().await;
@@ -483,15 +482,15 @@ async fn callbacks_may_arrive_in_any_order() {
         let candidate = client.candidate().await;
         let screen = client.invite(candidate, role).await.expect(201).number("/id");
         let (mut status, mut summary) = ("queued", Value::Null);
-        for (what, end) in order {
-            deliver(&api, &event(&api, screen, what)).await.expect(200);
-            match (status, what, end) {
+        for (name, end) in order {
+            deliver(&api, &event(&api, screen, name)).await.expect(200);
+            match (status, name, end) {
                 ("completed" | "no_answer" | "failed", ..) => {}
                 (_, "in-progress", _) => status = "in_progress",
                 (_, _, "") => {}
                 (_, _, end) => {
                     status = end;
-                    summary = json!(match what {
+                    summary = json!(match name {
                         "passed" => "A conversation of 84.",
                         "not passed" => "A conversation of 69.",
                         "no answer" => "Nobody answered the call.",
@@ -500,7 +499,7 @@ async fn callbacks_may_arrive_in_any_order() {
                 }
             }
             let shown = client.screen(screen).await;
-            assert_eq!((&shown["status"], &shown["summary"]), (&json!(status), &summary), "{order:?} {what}");
+            assert_eq!((&shown["status"], &shown["summary"]), (&json!(status), &summary), "{order:?} {name}");
         }
         let shown = client.screen(screen).await;
         let done = status == "completed";
@@ -531,7 +530,7 @@ async fn only_one_concurrent_callback_ends_the_screen() {
             .iter()
             .cycle()
             .take(12)
-            .map(|(what, _)| event(&api, screen, what).to_string())
+            .map(|(name, _)| event(&api, screen, name).to_string())
             .collect();
         join_all(callbacks.iter().map(|callback| deliver_with_retries(&api, callback.as_bytes()))).await;
         let shown = client.screen(screen).await;
@@ -552,7 +551,7 @@ async fn only_one_concurrent_callback_ends_the_screen() {
     }
 }
 
-/// A concurrent edit of the candidate must not lose the report, and the report must not undo the edit.
+/// A concurrent change of the candidate must not lose the report, and the report must not undo the change.
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
 async fn concurrent_report_and_candidate_change_are_both_kept() {
     let api = api().await;
@@ -581,12 +580,12 @@ async fn busy_table_gives_503_and_the_retry_succeeds() {
     for fault in [Fault::Throttled, Fault::Unreachable, Fault::Internal, Fault::ResponseLost, Fault::Conflict]
     {
         for failing in ["GetItem", "TransactWriteItems"] {
-            for what in ["in-progress", "passed", "no answer"] {
+            for name in ["in-progress", "passed", "no answer"] {
                 let Invited { role, candidate, screen } = client.invited().await;
-                let callback = event(&api, screen, what);
-                let playing = fault.clone();
+                let callback = event(&api, screen, name);
+                let injected = fault.clone();
                 api.dynamodb
-                    .inject_faults(move |operation, _| (operation == failing).then(|| playing.clone()));
+                    .inject_faults(move |operation, _| (operation == failing).then(|| injected.clone()));
                 let answer = deliver(&api, &callback).await.expect(503);
                 assert_eq!((answer.string("/code"), answer.header("retry-after")), ("unavailable", "1"));
                 api.dynamodb.inject_faults(|_, _| None);
@@ -595,13 +594,13 @@ async fn busy_table_gives_503_and_the_retry_succeeds() {
                     assert_eq!(client.stats(role).await["screens_completed"], 0);
                 }
                 deliver(&api, &callback).await.expect(200);
-                let (status, touchpoints) = match what {
+                let (status, touchpoints) = match name {
                     "in-progress" => ("in_progress", 3),
                     "passed" => ("completed", 4),
                     _ => ("no_answer", 3),
                 };
                 assert_eq!(client.screen(screen).await["status"], status, "{fault:?} of {failing}");
-                assert_eq!(client.stats(role).await["screens_completed"], u8::from(what == "passed"));
+                assert_eq!(client.stats(role).await["screens_completed"], u8::from(name == "passed"));
                 assert_eq!(client.history(candidate).await.len(), touchpoints);
             }
         }

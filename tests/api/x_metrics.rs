@@ -1,4 +1,4 @@
-//! The history of posts to X and their metrics.
+//! The history of posts on X and their metrics.
 
 use http::Method;
 use serde_json::{Value, json};
@@ -20,7 +20,7 @@ fn ids_shown(page: &Response) -> Vec<u64> {
     page.body["data"].as_array().into_iter().flatten().filter_map(|post| post["id"].as_u64()).collect()
 }
 
-/// Returns a post's likes, reposts, replies and link clicks, and their time.
+/// Returns a post's likes, reposts, replies and link clicks, and the time of these metrics.
 fn metrics(post: &Value) -> Value {
     json!([post["likes"], post["reposts"], post["replies"], post["link_clicks"], post["metrics_at"]])
 }
@@ -88,18 +88,18 @@ async fn only_metrics_older_than_15_minutes_are_refreshed() {
 }
 
 #[tokio::test]
-async fn a_page_of_100_needs_one_request_without_unconfirmed_posts() {
+async fn a_page_of_100_posts_needs_one_request_without_unconfirmed_posts() {
     let (api, x) = connected().await;
     let now = api.environment.clock.now();
-    let on_x = |number: u64| (1_900_000_000_000_000_000 + number).to_string();
+    let external_id = |number: u64| (1_900_000_000_000_000_000 + number).to_string();
     for number in 1..=103 {
         let id = Id::new(number).unwrap();
         let draft = Post::unconfirmed(id, id, Style::Casual, "x".to_owned());
-        let confirmed = draft.clone().confirmed(on_x(number), "https://x.com/a".to_owned(), now);
+        let confirmed = draft.clone().confirmed(external_id(number), "https://x.com/a".to_owned(), now);
         let mut transaction = Transaction::new(tenant(ACME, Mode::Live));
         transaction.insert_post(if number == 2 { &draft } else { &confirmed }, now).unwrap();
         api.store().commit(transaction).await.unwrap();
-        x.set_figures(&on_x(number), json!({ "public_metrics": { "like_count": number } }));
+        x.set_metrics(&external_id(number), json!({ "public_metrics": { "like_count": number } }));
     }
     let first = format!("{PATH}?limit=100");
     api.dynamodb.take_calls();
@@ -108,7 +108,7 @@ async fn a_page_of_100_needs_one_request_without_unconfirmed_posts() {
     assert_eq!(operations(&api), ["UpdateItem", "Query", "GetItem", "TransactWriteItems"]);
     let rest = api.get(&second).await.expect(200);
     let requested_ids: Vec<_> = x.fake.requests().iter().map(ids).collect();
-    assert_eq!(requested_ids, [(4..=103).rev().map(on_x).collect(), [3, 1].map(on_x).to_vec()]);
+    assert_eq!(requested_ids, [(4..=103).rev().map(external_id).collect(), [3, 1].map(external_id).to_vec()]);
     for post in [&page, &rest].into_iter().flat_map(|page| page.body["data"].as_array().unwrap()) {
         let likes = if post["id"] == 2 { Value::Null } else { post["id"].clone() };
         assert_eq!(post["likes"], likes, "each post has its own metrics");
@@ -120,7 +120,7 @@ async fn a_page_of_100_needs_one_request_without_unconfirmed_posts() {
 }
 
 #[tokio::test]
-async fn both_names_of_metrics_are_read_and_missing_ones_keep_their_value() {
+async fn both_metric_names_are_read_and_missing_metrics_keep_their_value() {
     let (api, x) = connected().await;
     let posting = live_posting(&api).await;
     let external_id = post(&api, posting).await.expect(201).string("/external_id").to_owned();
@@ -146,7 +146,7 @@ async fn both_names_of_metrics_are_read_and_missing_ones_keep_their_value() {
         ),
     ] {
         api.clock.set(&format!("2026-11-20T{time}:00Z"));
-        x.set_figures(&external_id, x_response);
+        x.set_metrics(&external_id, x_response);
         let [post] = history(&api).await.try_into().unwrap();
         assert_eq!(metrics(&post), expected, "{time}");
     }
@@ -160,7 +160,7 @@ async fn a_deleted_post_keeps_its_last_metrics() {
     let kept = kept.await.expect(201).string("/external_id").to_owned();
     let deleted = deleted.await.expect(201).string("/external_id").to_owned();
     for id in [&kept, &deleted] {
-        x.set_figures(
+        x.set_metrics(
             id,
             json!({ "public_metrics": { "like_count": 5, "repost_count": 5, "reply_count": 5 } }),
         );
@@ -182,11 +182,11 @@ async fn a_deleted_post_keeps_its_last_metrics() {
 }
 
 #[tokio::test]
-async fn when_x_fails_the_last_metrics_are_shown_with_their_time() {
+async fn the_last_metrics_are_shown_with_their_time_when_x_fails() {
     let (api, x) = connected_until("2026-11-21T09:30:00Z").await;
     let posting = live_posting(&api).await;
     let external_id = post(&api, posting).await.expect(201).string("/external_id").to_owned();
-    x.set_figures(
+    x.set_metrics(
         &external_id,
         json!({ "public_metrics": { "like_count": 4, "repost_count": 3, "reply_count": 2 } }),
     );
@@ -214,8 +214,8 @@ async fn when_x_fails_the_last_metrics_are_shown_with_their_time() {
     for (minute, (route, failure)) in (10..).step_by(2).zip(cases) {
         api.clock.set(&format!("2026-11-20T10:{minute}:00Z"));
         if route == TOKEN {
-            let ended = account(&api, Mode::Live, &keys(&["k1"]), "2026-11-20T09:30:00Z");
-            connect(&api, Mode::Live, &ended).await;
+            let expired = account(&api, Mode::Live, &keys(&["k1"]), "2026-11-20T09:30:00Z");
+            connect(&api, Mode::Live, &expired).await;
         }
         let (case, before) = (format!("{route} {failure:?}"), x.count(route));
         x.reply_with(route, failure);
@@ -226,7 +226,7 @@ async fn when_x_fails_the_last_metrics_are_shown_with_their_time() {
         assert_eq!(x.count(route), before + 1, "{case}: no further request");
         x.reply_normally();
     }
-    let requested_ids = x.requests().len();
+    let requests_before = x.requests().len();
     api.clock.set("2026-11-20T10:50:00Z");
     let undecryptable = account(&api, Mode::Live, &keys(&["k9"]), "2026-11-21T09:30:00Z");
     connect(&api, Mode::Live, &undecryptable).await;
@@ -236,7 +236,7 @@ async fn when_x_fails_the_last_metrics_are_shown_with_their_time() {
     transaction.delete_x_connection();
     api.store().commit(transaction).await.unwrap();
     assert_eq!(metrics(&history(&api).await[0]), last_known, "no account is connected");
-    assert_eq!(x.requests().len(), requested_ids);
+    assert_eq!(x.requests().len(), requests_before);
 
     connect(&api, Mode::Live, &account(&api, Mode::Live, &keys(&["k1"]), "2026-11-21T09:30:00Z")).await;
     api.clock.set("2026-11-20T11:00:00Z");
@@ -245,11 +245,11 @@ async fn when_x_fails_the_last_metrics_are_shown_with_their_time() {
 }
 
 #[tokio::test]
-async fn a_refused_token_is_refreshed_and_the_request_repeated() {
+async fn a_rejected_token_is_refreshed_and_the_request_repeated() {
     let (api, x) = connected_until("2026-11-21T09:30:00Z").await;
     let posting = live_posting(&api).await;
     let external_id = post(&api, posting).await.expect(201).string("/external_id").to_owned();
-    x.set_figures(&external_id, json!({ "public_metrics": { "like_count": 4 } }));
+    x.set_metrics(&external_id, json!({ "public_metrics": { "like_count": 4 } }));
     x.revoke_access();
     assert_eq!(history(&api).await[0]["likes"], 4);
     assert_eq!((x.count(READ), x.count(TOKEN)), (2, 1));
@@ -274,7 +274,7 @@ async fn metrics_that_cannot_be_stored_are_still_shown() {
     let (api, x) = connected().await;
     let posting = live_posting(&api).await;
     let external_id = post(&api, posting).await.expect(201).string("/external_id").to_owned();
-    x.set_figures(&external_id, json!({ "public_metrics": { "like_count": 4 } }));
+    x.set_metrics(&external_id, json!({ "public_metrics": { "like_count": 4 } }));
     api.dynamodb
         .inject_faults(|operation, _| (operation == "TransactWriteItems").then_some(Fault::Unreachable));
     assert_eq!(history(&api).await[0]["likes"], 4);

@@ -81,7 +81,7 @@ async fn the_simulator_publishes_nothing_and_returns_the_same_fields() {
 }
 
 #[tokio::test]
-async fn the_three_styles_have_different_texts() {
+async fn the_three_styles_produce_different_text() {
     let (api, x) = connected().await;
     let posting = live_posting(&api).await;
     for style in ["professional", "casual", "urgent"] {
@@ -117,7 +117,7 @@ async fn an_invalid_post_never_reaches_x() {
         ),
         (
             json!({ "job_posting_id": paused.number("/job_posting/id") }),
-            "job_posting_id must belong to an open role, and this one is paused",
+            "job_posting_id must belong to an open role, but this one is paused",
         ),
         (
             json!({ "job_posting_id": live, "style": "shy" }),
@@ -179,7 +179,7 @@ async fn a_revoked_account_has_to_be_reconnected() {
     assert_eq!(x.count(ME), 0, "the status was stored with the failed post");
 }
 
-/// When X certainly has not published the post, nothing is stored, and the idempotency key can be used again.
+/// If X has definitely not published the post, nothing is stored, and the idempotency key can be used again.
 #[tokio::test]
 async fn a_definite_refusal_stores_nothing_and_frees_the_key() {
     let (api, x) = connected().await;
@@ -243,8 +243,8 @@ async fn an_unreachable_x_has_published_nothing() {
     assert_eq!((history(&api).await.len(), used(&api).await), (0, 0));
 }
 
-/// When X may have published the post, the error says so. A repeated request gets the same error without a request to
-/// X, whatever the state of the account's tokens.
+/// If X may have published the post, the error says so. A repeated request gets the same error without a request to X,
+/// regardless of the state of the account's tokens.
 #[tokio::test]
 async fn an_uncertain_post_is_reported_and_never_repeated() {
     for failure in [
@@ -291,7 +291,7 @@ async fn an_uncertain_post_is_reported_and_never_repeated() {
 }
 
 #[tokio::test]
-async fn a_repeated_request_is_answered_without_x() {
+async fn a_repeated_request_does_not_call_x() {
     let (api, x) = connected().await;
     let posting = live_posting(&api).await;
     let first = post_with(&api, "k", posting).await.expect(201);
@@ -313,7 +313,7 @@ async fn a_repeated_request_is_answered_without_x() {
 }
 
 #[tokio::test]
-async fn without_a_key_every_request_is_a_new_post() {
+async fn every_request_without_a_key_is_a_new_post() {
     let (api, x) = connected().await;
     let posting = live_posting(&api).await;
     let (one, two) = (post(&api, posting).await.expect(201), post(&api, posting).await.expect(201));
@@ -322,7 +322,7 @@ async fn without_a_key_every_request_is_a_new_post() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
-async fn concurrent_requests_with_one_key_post_once() {
+async fn concurrent_requests_with_the_same_key_post_once() {
     let (api, x) = connected().await;
     let posting = live_posting(&api).await;
     let responses = join_all((0..20).map(|_| post_with(&api, "k", posting))).await;
@@ -340,7 +340,7 @@ async fn concurrent_requests_with_one_key_post_once() {
 }
 
 #[tokio::test]
-async fn a_post_that_cannot_be_stored_first_is_not_made() {
+async fn a_post_that_cannot_be_stored_is_not_sent_to_x() {
     let (api, x) = connected().await;
     let posting = live_posting(&api).await;
     for fault in [Fault::Throttled, Fault::Unreachable, Fault::Internal] {
@@ -377,9 +377,9 @@ async fn an_accepted_post_that_cannot_be_stored_is_not_repeated() {
     }
 }
 
-/// The result was stored, but the response of DynamoDB was lost.
+/// The result was stored, but DynamoDB's response was lost.
 #[tokio::test]
-async fn after_a_lost_response_of_the_last_transaction_the_post_is_found() {
+async fn a_post_is_found_after_the_response_to_the_last_transaction_is_lost() {
     let (api, x) = connected().await;
     let posting = live_posting(&api).await;
     let fake = x.fake.clone();
@@ -393,7 +393,7 @@ async fn after_a_lost_response_of_the_last_transaction_the_post_is_found() {
 }
 
 #[tokio::test]
-async fn a_lost_response_of_the_first_transaction_never_leads_to_two_posts() {
+async fn a_lost_response_to_the_first_transaction_never_leads_to_two_posts() {
     let (api, x) = connected().await;
     let posting = live_posting(&api).await;
     let lost = std::sync::atomic::AtomicBool::new(false);
@@ -420,7 +420,7 @@ async fn a_lost_response_of_the_first_transaction_never_leads_to_two_posts() {
     assert_eq!(after, (before.0, before.1 + 1), "no request was sent to X");
 }
 
-/// A post counts for the day on which it was started, and a failed post is subtracted from the same day.
+/// A post counts towards the day on which it was started, and a failed post is subtracted from the same day.
 #[tokio::test]
 async fn a_failed_post_is_subtracted_from_the_day_that_counted_it() {
     let (api, x) = connected_until("2026-11-21T11:30:00Z").await;

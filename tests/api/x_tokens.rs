@@ -24,7 +24,7 @@ async fn stored(api: &TestApi) -> XConnection {
     api.store().find_x_connection(tenant(ACME, Mode::Live)).await.unwrap().unwrap()
 }
 
-/// Returns whether a call stores the result of a token refresh, that is the account without a lease.
+/// Returns whether a call stores the result of a token refresh, which is the account without a lease.
 fn stores_refreshed_tokens(operation: &str, request: &Value) -> bool {
     let item = &request["TransactItems"][0]["Put"]["Item"];
     operation == "TransactWriteItems" && item["sk"]["S"] == "x" && item["leased_until"]["NULL"] == true
@@ -86,16 +86,13 @@ async fn concurrent_requests_refresh_the_tokens_once() {
         for response in responses {
             response.expect(201);
         }
-        let sent: Vec<_> =
-            requests_of(&x).into_iter().filter(|requests_of| requests_of.starts_with(TOKEN)).collect();
-        assert_eq!(sent, ["POST /2/oauth2/token refresh-1"], "ended: {expired}");
-        let posts_made = requests_of(&x)
-            .into_iter()
-            .filter(|requests_of| requests_of == "POST /2/tweets access-2")
-            .count();
+        let sent: Vec<_> = requests_of(&x).into_iter().filter(|request| request.starts_with(TOKEN)).collect();
+        assert_eq!(sent, ["POST /2/oauth2/token refresh-1"], "expired: {expired}");
+        let posts_made =
+            requests_of(&x).into_iter().filter(|request| request == "POST /2/tweets access-2").count();
         assert_eq!(posts_made, 20);
         if expired {
-            assert_eq!(x.count(POST), 20, "an expired token is not tried");
+            assert_eq!(x.count(POST), 20, "an expired token is not sent");
         }
         assert_eq!(history(&api).await.len(), 20);
     }
@@ -181,7 +178,7 @@ async fn a_status_check_during_a_refresh_loses_no_tokens() {
     assert_eq!((x.count(TOKEN), x.count(ME)), (1, 1));
 }
 
-/// The lease of a refresh expires while it is running, and another request is told that the refresh token is used up.
+/// The lease expires while the refresh is running, and X rejects another request's refresh because the token was used.
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
 async fn tokens_that_arrive_late_are_stored() {
     let (api, x) = connected_until("2026-11-20T09:30:00Z").await;

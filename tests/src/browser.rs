@@ -1,4 +1,5 @@
-//! A browser for tests: it keeps the cookie and the CSRF token, submits forms, and follows no redirect by itself.
+//! A browser for tests. It keeps the cookie and the CSRF token and submits forms, but does not follow redirects on its
+//! own.
 
 use std::net::IpAddr;
 use std::sync::Mutex;
@@ -12,7 +13,7 @@ use url::form_urlencoded;
 
 use crate::{LOOPBACK, RequestBuilder, Response, TestApi, tenant};
 
-/// The name of the cookie.
+/// The name of the session cookie.
 pub const COOKIE: &str = "__Host-rolecall";
 /// The media type of forms.
 pub const FORM: &str = "application/x-www-form-urlencoded";
@@ -43,13 +44,13 @@ impl<'w> Browser<'w> {
         Self { state: Mutex::new(state), ..Self::new(api) }
     }
 
-    /// Changes the address that the requests come from.
+    /// Sets the source IP address of the requests.
     #[must_use]
     pub fn at(self, source: [u8; 4]) -> Self {
         Self { source: source.into(), ..self }
     }
 
-    /// Signs in a demo organization's owner with the form.
+    /// Returns a browser in which a demo organization's owner has signed in through the form.
     pub async fn signed_in(api: &'w TestApi, demo: usize) -> Self {
         let browser = Self::new(api);
         browser.submit_sign_in(DEMOS[demo].email, DEMOS[demo].password).await.expect(303);
@@ -67,7 +68,7 @@ impl<'w> Browser<'w> {
         Self::with_cookie(api, session.reveal())
     }
 
-    /// Fills in and submits the form of a sign-in page.
+    /// Fills in and submits the form on a sign-in page.
     pub async fn sign_in(&self, page: &Response, demo: usize) -> Response {
         let form = Form::of(page, "/dashboard/sign-in");
         let form = form.set("email", DEMOS[demo].email).set("password", DEMOS[demo].password);
@@ -79,17 +80,17 @@ impl<'w> Browser<'w> {
         self.post("/dashboard/sign-in", &[("email", email), ("password", password)]).await
     }
 
-    /// Returns the cookie's value; empty if there is none.
+    /// Returns the cookie's value, or an empty string.
     pub fn cookie(&self) -> String {
         self.state.lock().expect("no poison").cookie.clone().unwrap_or_default()
     }
 
     /// Builds a request with the cookie.
     pub fn request(&self, method: Method, path: &str) -> RequestBuilder<'w> {
-        let ask = self.api.request(method, path).anonymous().from(&self.source.to_string());
+        let request = self.api.request(method, path).anonymous().from(&self.source.to_string());
         match &self.state.lock().expect("no poison").cookie {
-            Some(cookie) => ask.header("cookie", &format!("{COOKIE}={cookie}")),
-            None => ask,
+            Some(cookie) => request.header("cookie", &format!("{COOKIE}={cookie}")),
+            None => request,
         }
     }
 
@@ -176,16 +177,16 @@ impl Form {
         Self(hidden.filter_map(field).collect())
     }
 
-    /// Returns the URL of a redirect, and the fields of its query.
+    /// Returns the URL of a redirect without its query, and the query's fields.
     #[track_caller]
     pub fn of_location(response: &Response) -> (String, Self) {
         let location = response.header("location");
         assert!(response.status == 303 && !location.is_empty(), "no redirect: {response:?}");
-        let (address, query) = location.split_once('?').unwrap_or((location, ""));
-        (address.to_owned(), Self(form_urlencoded::parse(query.as_bytes()).into_owned().collect()))
+        let (url, query) = location.split_once('?').unwrap_or((location, ""));
+        (url.to_owned(), Self(form_urlencoded::parse(query.as_bytes()).into_owned().collect()))
     }
 
-    /// Returns a field's value; empty if there is none.
+    /// Returns a field's value, or an empty string.
     pub fn get(&self, name: &str) -> &str {
         self.0.iter().find(|(known, _)| known == name).map_or("", |(_, value)| value)
     }
@@ -215,7 +216,7 @@ impl Form {
         self
     }
 
-    /// Returns the form as it is sent.
+    /// Returns the URL-encoded form.
     pub fn encoded(&self) -> String {
         form_urlencoded::Serializer::new(String::new()).extend_pairs(&self.0).finish()
     }
@@ -226,7 +227,7 @@ pub fn form(fields: &[(&str, &str)]) -> String {
     form_urlencoded::Serializer::new(String::new()).extend_pairs(fields).finish()
 }
 
-/// Returns the value of a page's first input with this name; empty if there is none.
+/// Returns the value of a page's first input with this name, or an empty string.
 pub fn input(page: &Response, name: &str) -> String {
     let tags = page.text.split("<input ").skip(1).filter_map(|rest| rest.split('>').next());
     let mut named = tags.filter(|tag| tag.contains(&format!("name=\"{name}\"")));
@@ -234,7 +235,7 @@ pub fn input(page: &Response, name: &str) -> String {
     plain(value.unwrap_or_default())
 }
 
-/// Unescapes the text of a page.
+/// Unescapes the HTML entities in a page's text.
 pub(crate) fn plain(written: &str) -> String {
     let pairs =
         [("&#60;", "<"), ("&#62;", ">"), ("&#34;", "\""), ("&#39;", "'"), ("&amp;", "&"), ("&#38;", "&")];

@@ -66,8 +66,8 @@ impl Vacancy {
     }
 }
 
-/// Returns an open role and its published posting with this title, public since this time. `number` makes their
-/// identifiers and slug unique.
+/// Returns an open role and its posting with this title, published at this time. `number` makes their identifiers and
+/// slug unique.
 pub fn published(number: u64, title: &str, at: Timestamp) -> (Role, Posting) {
     let id = |start: u64| Id::new(start + number).expect("an id");
     let title = Text::parse(title).expect("a title").expect("a title");
@@ -87,7 +87,7 @@ pub fn published(number: u64, title: &str, at: Timestamp) -> (Role, Posting) {
     (draft.link(posting.link(), at).publish(at).expect("a role"), posting)
 }
 
-/// Writes many open vacancies with their entries in the list, without the API.
+/// Stores open vacancies and their list entries directly, without the API.
 pub async fn insert(api: &TestApi, demo: usize, vacancies: &[(Role, Posting)]) {
     // A transaction has at most 100 actions.
     let batch = async |vacancies: &[(Role, Posting)]| {
@@ -116,7 +116,7 @@ pub struct Card {
     pub marks: Vec<String>,
     /// The date on which it became public.
     pub date: String,
-    /// How long ago that was.
+    /// The time since then, as the page shows it.
     pub age: String,
 }
 
@@ -155,7 +155,7 @@ pub fn next(page: &Response) -> Option<String> {
     value(page, "rel=\"next\" href=\"")
 }
 
-/// Requests every page of a list, from this one on.
+/// Requests every page of a list, starting with this one.
 pub async fn walk(api: &TestApi, path: &str) -> Vec<Response> {
     let mut pages = vec![read(api, path).await.expect(200)];
     while let Some(path) = pages.last().and_then(next) {
@@ -165,32 +165,37 @@ pub async fn walk(api: &TestApi, path: &str) -> Vec<Response> {
     pages
 }
 
-/// Returns the URLs in a sitemap with the time of their last change. Panics if the sitemap violates sitemaps.org's
-/// format.
+/// Returns the URLs in a sitemap with the times of their last changes. Panics if the sitemap does not follow the
+/// sitemaps.org format.
 #[track_caller]
-pub fn sitemap(answer: &Response, root: &str, element: &str) -> Vec<(String, Option<String>)> {
-    assert_eq!((answer.status, answer.header("content-type")), (200, "application/xml"), "{}", answer.text);
+pub fn sitemap(response: &Response, root: &str, element: &str) -> Vec<(String, Option<String>)> {
+    assert_eq!(
+        (response.status, response.header("content-type")),
+        (200, "application/xml"),
+        "{}",
+        response.text
+    );
     let head = format!(
         "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<{root} xmlns=\"http://www.sitemaps.org/schemas/sitemap/0.9\">\n"
     );
-    let inner = answer.text.strip_prefix(&head).and_then(|rest| rest.strip_suffix(&format!("</{root}>\n")));
+    let inner = response.text.strip_prefix(&head).and_then(|rest| rest.strip_suffix(&format!("</{root}>\n")));
     let entry = |line: &str| {
         let line = line.strip_prefix(&format!("<{element}><loc>"))?.strip_suffix(&format!("</{element}>"))?;
-        let (address, rest) = line.split_once("</loc>")?;
+        let (url, rest) = line.split_once("</loc>")?;
         let changed = match rest {
             "" => None,
             rest => Some(rest.strip_prefix("<lastmod>")?.strip_suffix("</lastmod>")?.to_owned()),
         };
         let is_time = changed.as_ref().is_none_or(|time| time.parse::<Timestamp>().is_ok());
-        (is_time && !address.contains(['<', '>', '"', '\''])).then(|| (plain(address), changed))
+        (is_time && !url.contains(['<', '>', '"', '\''])).then(|| (plain(url), changed))
     };
-    let lines = inner.unwrap_or_else(|| panic!("no {root}: {}", answer.text)).lines();
+    let lines = inner.unwrap_or_else(|| panic!("no {root}: {}", response.text)).lines();
     lines.map(|line| entry(line).unwrap_or_else(|| panic!("no {element}: {line}"))).collect()
 }
 
 /// Returns the text of markup, with single spaces between words.
 pub fn words(markup: &str) -> String {
-    let texts = markup.split('<').map(|part| part.split_once('>').map_or(part, |(_, text)| text));
-    let text = texts.collect::<Vec<_>>().join(" ");
+    let parts = markup.split('<').map(|part| part.split_once('>').map_or(part, |(_, text)| text));
+    let text = parts.collect::<Vec<_>>().join(" ");
     plain(&text.split_whitespace().collect::<Vec<_>>().join(" "))
 }

@@ -1,5 +1,5 @@
 //! Checks every request to the functions and every response against the committed OpenAPI document. A test fails if a
-//! response is not as documented, or if an undocumented request succeeds.
+//! response does not match the document, or if an undocumented request succeeds.
 
 use std::collections::{BTreeSet, HashMap};
 use std::convert::identity;
@@ -27,8 +27,8 @@ const NO_OPERATION: &str = "the operation is not documented";
 /// The committed document.
 pub static CONTRACT: LazyLock<Contract> = LazyLock::new(Contract::read);
 
-/// Records violations of the contract by the functions that it wraps. The test fails when it is dropped with
-/// violations.
+/// Records violations of the contract by the functions that it wraps. Dropping it with recorded violations fails the
+/// test.
 #[derive(Debug, Default)]
 pub struct ContractMonitor(Arc<Mutex<BTreeSet<String>>>);
 
@@ -51,7 +51,8 @@ impl ContractMonitor {
         })
     }
 
-    /// Takes the violations so far, such as `GET /api/v1/roles returned 200: the header ETag is missing`.
+    /// Removes and returns the violations recorded so far, such as
+    /// `GET /api/v1/roles returned 200: the header ETag is missing`.
     pub fn take_violations(&self) -> Vec<String> {
         std::mem::take(&mut *self.0.lock().expect("no poison")).into_iter().collect()
     }
@@ -61,7 +62,9 @@ impl Drop for ContractMonitor {
     fn drop(&mut self) {
         let violations = self.take_violations();
         if std::thread::panicking() {
-            eprintln!("The contract was violated, too: {violations:#?}");
+            if !violations.is_empty() {
+                eprintln!("The service also violated the contract: {violations:#?}");
+            }
         } else {
             assert!(violations.is_empty(), "{DOCUMENT} and the service differ: {violations:#?}");
         }
@@ -72,7 +75,7 @@ impl Drop for ContractMonitor {
 pub struct Contract {
     /// The document.
     pub document: Value,
-    /// The registry with which references between schemas are resolved.
+    /// The registry that resolves references between schemas.
     registry: Registry<'static>,
     /// Whether the document describes a route, by route key.
     is_documented: HashMap<&'static str, bool>,
@@ -97,7 +100,7 @@ impl<'d> Part<'d> {
     /// Returns the target of a reference, or the part itself.
     fn resolved(self) -> Option<Self> {
         match self.value["$ref"].as_str() {
-            // A schema may have keywords beside its reference, so it is not replaced.
+            // A reference to a schema is kept, because other keywords may appear next to it.
             Some(reference) if !reference.starts_with("#/components/schemas/") => {
                 Self::at(self.document, reference.strip_prefix('#')?.to_owned())
             }
@@ -171,17 +174,17 @@ impl Contract {
         let parts: Vec<_> = schemas.iter().flat_map(|schema| self.parts(schema)).collect();
         let children: Vec<(Vec<&Value>, &Value, String)> = match value {
             Value::Object(fields) => {
-                let of = |name: &str| {
-                    let here = parts.iter().filter_map(|part| {
+                let schemas_of = |name: &str| {
+                    let found = parts.iter().filter_map(|part| {
                         part["properties"].get(name).or_else(|| part.get("additionalProperties"))
                     });
-                    here.collect()
+                    found.collect()
                 };
-                fields.iter().map(|(name, value)| (of(name), value, format!("{at}/{name}"))).collect()
+                fields.iter().map(|(name, value)| (schemas_of(name), value, format!("{at}/{name}"))).collect()
             }
             Value::Array(items) => {
-                let of: Vec<_> = parts.iter().filter_map(|part| part.get("items")).collect();
-                items.iter().map(|item| (of.clone(), item, format!("{at}/0"))).collect()
+                let item_schemas: Vec<_> = parts.iter().filter_map(|part| part.get("items")).collect();
+                items.iter().map(|item| (item_schemas.clone(), item, format!("{at}/0"))).collect()
             }
             _ => Vec::new(),
         };
@@ -220,7 +223,7 @@ impl Contract {
             None => vec!["no function has this route".to_owned()],
         };
         let (method, path, status) = (request.method(), request.raw_http_path(), response.status().as_u16());
-        found.into_iter().map(|what| format!("{method} {path} returned {status}: {what}")).collect()
+        found.into_iter().map(|violation| format!("{method} {path} returned {status}: {violation}")).collect()
     }
 
     fn operation_violations(
@@ -279,7 +282,7 @@ impl Contract {
         found
     }
 
-    /// Checks that all required headers are present, that each header is valid, and that each is described or one of
+    /// Checks that all required headers are present, and that each header is valid and is either documented or in
     /// `others`.
     fn headers(&self, response: &Part<'_>, actual: &HeaderMap, others: &[&str]) -> Vec<String> {
         let mut found = Vec::new();
@@ -292,7 +295,7 @@ impl Contract {
                 [value] => found.extend(
                     self.text_mismatches(header, &text(value))
                         .into_iter()
-                        .map(|what| format!("the header {name}: {what}")),
+                        .map(|mismatch| format!("the header {name}: {mismatch}")),
                 ),
                 _ => found.push(format!("the header {name} is sent more than once")),
             }
@@ -313,7 +316,7 @@ impl Contract {
         found
     }
 
-    /// Checks that a body has a described media type and matches its schema.
+    /// Checks that a body has a documented media type and matches its schema.
     fn content(
         &self,
         documented: Option<Part<'_>>,
@@ -336,16 +339,17 @@ impl Contract {
 
     fn parameters(&self, operation: &Part<'_>, request: &http::Request<Vec<u8>>) -> Vec<String> {
         let documented: Vec<_> = operation.get("parameters").iter().flat_map(Part::items).collect();
-        let of = |uri: &'static str| {
-            let here = documented.iter().filter(move |parameter| parameter.value["in"] == uri);
-            here.map(|parameter| (parameter.value["name"].as_str().unwrap_or_default(), parameter))
+        let parameters_in = |location: &'static str| {
+            let matching = documented.iter().filter(move |parameter| parameter.value["in"] == location);
+            matching.map(|parameter| (parameter.value["name"].as_str().unwrap_or_default(), parameter))
         };
         let mut found = Vec::new();
         let query = request.uri().query().unwrap_or_default();
         let query: Vec<_> = form_urlencoded::parse(query.as_bytes()).into_owned().collect();
         // Only the API rejects unknown parameters; other operations ignore them.
         let is_strict = !operation.value["security"][0]["api_key"].is_null();
-        let is_known = |name: &str| !is_strict || of("query").any(|(documented, _)| documented == name);
+        let is_known =
+            |name: &str| !is_strict || parameters_in("query").any(|(documented, _)| documented == name);
         let unknown = query.iter().filter(|(name, _)| !is_known(name));
         found.extend(unknown.map(|(name, _)| format!("the parameter {name} is not documented")));
         let mut check = |name: &str, parameter: &Part<'_>, values: Vec<String>| {
@@ -354,17 +358,17 @@ impl Contract {
             }
             for value in values {
                 let wrong = self.text_mismatches(parameter, &value);
-                found.extend(wrong.into_iter().map(|what| format!("the parameter {name}: {what}")));
+                found.extend(wrong.into_iter().map(|mismatch| format!("the parameter {name}: {mismatch}")));
             }
         };
-        for (name, parameter) in of("query") {
+        for (name, parameter) in parameters_in("query") {
             let values = query.iter().filter(|(field, _)| field == name).map(|(_, value)| value.clone());
             check(name, parameter, values.collect());
         }
-        for (name, parameter) in of("header") {
+        for (name, parameter) in parameters_in("header") {
             check(name, parameter, request.headers().get_all(name).iter().map(text).collect());
         }
-        for (name, parameter) in of("path") {
+        for (name, parameter) in parameters_in("path") {
             let value = request.path_parameters_ref().and_then(|path| path.first(name));
             check(name, parameter, value.map(str::to_owned).into_iter().collect());
         }
@@ -386,7 +390,7 @@ impl Contract {
             None if !body.is_empty() => vec!["a body is not documented".to_owned()],
             _ => Vec::new(),
         };
-        wrong.into_iter().map(|what| format!("the request: {what}")).collect()
+        wrong.into_iter().map(|violation| format!("the request: {violation}")).collect()
     }
 
     /// Returns the fields of a form as JSON, with arrays where the schema has arrays. Empty fields count as missing
@@ -526,12 +530,12 @@ mod tests {
             }),
         ];
         assert_eq!(violations_of(|_| (), created(&role())).await, [""; 0]);
-        for (what, change) in responses {
+        for (violation, change) in responses {
             let mut response = created(&role());
             change(&mut response);
             assert_eq!(
                 violations_of(|_| (), response).await,
-                [format!("POST /api/v1/roles returned {what}")]
+                [format!("POST /api/v1/roles returned {violation}")]
             );
         }
     }
@@ -555,10 +559,10 @@ mod tests {
                 event["headers"]["content-type"] = "text/plain".into();
             }),
         ];
-        for (what, change) in requests {
+        for (violation, change) in requests {
             let found = violations_of(change, created(&role())).await;
-            let what = format!("POST /api/v1/roles returned 201: {what}");
-            assert!(found.iter().any(|found| found.starts_with(&what)), "{what}: {found:#?}");
+            let expected = format!("POST /api/v1/roles returned 201: {violation}");
+            assert!(found.iter().any(|found| found.starts_with(&expected)), "{expected}: {found:#?}");
         }
     }
 

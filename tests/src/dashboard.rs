@@ -1,4 +1,4 @@
-//! The dashboard's pages, members and connected apps, as tests read and create them.
+//! Test support for the dashboard: creates members and connected apps, and parses pages.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -37,7 +37,7 @@ pub fn links(page: &Response, under: &str) -> Vec<String> {
     found
 }
 
-/// Escapes text as templates do.
+/// Escapes text in the same way as the templates.
 pub fn escaped(text: &str) -> String {
     let pairs = [("&", "&#38;"), ("<", "&#60;"), (">", "&#62;"), ("\"", "&#34;"), ("'", "&#39;")];
     pairs.iter().fold(text.to_owned(), |text, (plain, written)| text.replace(plain, written))
@@ -61,7 +61,7 @@ pub async fn add_member(api: &TestApi, demo: usize, name: &str, role: MemberRole
     member
 }
 
-/// Connects an app for a member. Returns its grant, and an access token that is valid as long as the grant.
+/// Connects an app for a member. Returns the grant and an access token that is valid for as long as the grant.
 pub async fn connect_app(
     environment: &Environment,
     tenant: Tenant,
@@ -109,7 +109,7 @@ pub async fn connect_app(
     (grant, token)
 }
 
-/// Returns increasing identifiers, as the service does.
+/// Returns a larger identifier with each call, as the service does.
 fn next_id() -> Id {
     static NUMBER: AtomicU64 = AtomicU64::new(1 << 50);
     Id::new(NUMBER.fetch_add(1, Ordering::Relaxed)).expect("an id")

@@ -9,14 +9,14 @@ use shared::store::Store;
 
 use super::interceptor::{DynamoDbInterceptor, ReturnConsumedCapacity};
 
-/// Opens a table of the DynamoDB at `endpoint`. Every call goes through `http`. The timeouts are long, so that no test
-/// fails on a busy machine.
+/// Opens a table of the DynamoDB at `endpoint`. Every call goes through `http`. The timeouts are long so that tests do
+/// not fail on a busy machine.
 pub async fn store(http: SharedHttpClient, endpoint: &str, table: &str) -> Store {
     Store::from_config_with_long_timeouts(client(http, endpoint).await, table)
 }
 
 /// Returns the configuration of a client of the DynamoDB at `endpoint`. With HTTPS, the credentials and the region come
-/// from Amazon's usual variables; otherwise they have fixed values.
+/// from the standard AWS environment variables. Otherwise they have fixed values.
 pub async fn client(http: SharedHttpClient, endpoint: &str) -> Builder {
     let builder = if endpoint.starts_with("https:") {
         let shared = aws_config::defaults(BehaviorVersion::latest()).http_client(http).load().await;

@@ -10,7 +10,7 @@ use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::time::Instant;
 
-/// A URL where nothing listens.
+/// A URL where no server listens.
 pub const NOWHERE: &str = "http://127.0.0.1:0";
 
 /// The response of a fake service to a request.

@@ -1,5 +1,5 @@
-//! Generated files. A test for each of them fails if the file is out of date. `.ci/renew` runs these tests with `RENEW`
-//! set, and then they write the files.
+//! Generated files. Each file has a test that fails if the file is out of date. `.ci/renew` runs these tests with
+//! `RENEW` set, which makes them write the files.
 
 use std::cell::LazyCell;
 use std::collections::BTreeMap;
@@ -53,7 +53,7 @@ pub fn known_routes() -> String {
     file + "];\n"
 }
 
-/// The packages of the functions with routes of their own.
+/// Returns the packages of the functions that have their own routes.
 pub fn packages_with_routes() -> Vec<String> {
     let functions = tables().into_iter().filter(|tables| tables.function != "DefaultFunction");
     functions.map(|tables| package(tables.function)).collect()
@@ -79,23 +79,23 @@ pub fn readme() -> String {
         let (package, text) = rest.strip_suffix(" |")?.split_once(" | ")?;
         Some((key, package, text))
     });
-    let (mut packages, mut texts) = (Vec::new(), BTreeMap::new());
+    let (mut packages, mut descriptions) = (Vec::new(), BTreeMap::new());
     for (key, package, text) in rows {
         packages.push(package);
-        texts.insert(key.to_owned(), text.to_owned());
+        descriptions.insert(key.to_owned(), text.to_owned());
     }
-    // The functions keep their order, and new ones come last.
+    // Existing functions keep their order, and new functions come last.
     let position = |function: &str| {
         let package = package(function);
         packages.iter().position(|known| *known == package).unwrap_or(usize::MAX)
     };
     let mut functions: Vec<_> = tables().into_iter().map(|tables| (tables.function, tables)).collect();
     functions.sort_by_key(|(function, _)| position(function));
-    let texts = Texts::new(texts);
+    let descriptions = Descriptions::new(descriptions);
     let (mut routes, mut pages) = (Vec::new(), Vec::new());
     for (function, tables) in functions {
         let package = package(function);
-        let row = |key: &str| format!("| `{key}` | {package} | {} |", texts.of(&package, key));
+        let row = |key: &str| format!("| `{key}` | {package} | {} |", descriptions.of(&package, key));
         routes.extend(tables.routes.iter().map(|route| row(route.key)));
         pages.extend(tables.pages.iter().filter(|route| route.key != DEFAULT).map(|route| row(route.key)));
     }
@@ -112,11 +112,11 @@ pub fn function_source(package: &str) -> (String, String) {
         let (path, text) = rest.strip_suffix(" |")?.split_once("` | ")?;
         Some((format!("{method} {path}"), text.to_owned()))
     });
-    let texts = Texts::new(rows.collect());
+    let descriptions = Descriptions::new(rows.collect());
     let rows = tables().into_iter().filter(|tables| self::package(tables.function) == package);
     let rows = rows.flat_map(Tables::rows).map(|route| {
         let (method, path) = route.key.split_once(' ').expect("a route key");
-        format!("//! | {method} | `{path}` | {} |", texts.of(package, route.key))
+        format!("//! | {method} | `{path}` | {} |", descriptions.of(package, route.key))
     });
     let content = with_rows(&source, "//! | Method | Path |", &rows.collect::<Vec<_>>());
     (path, content)
@@ -126,7 +126,7 @@ pub fn function_source(package: &str) -> (String, String) {
 fn with_rows(text: &str, header: &str, rows: &[String]) -> String {
     let lines: Vec<_> = text.lines().collect();
     let start = lines.iter().position(|line| line.starts_with(header));
-    let start = start.unwrap_or_else(|| panic!("there is no table \"{header} ...\"")) + 2;
+    let start = start.unwrap_or_else(|| panic!("no table begins with {header:?}")) + 2;
     let bar = if header.starts_with("//!") { "//! |" } else { "|" };
     let count = lines[start..].iter().take_while(|line| line.starts_with(bar)).count();
     let rows = rows.iter().map(String::as_str);
@@ -134,13 +134,14 @@ fn with_rows(text: &str, header: &str, rows: &[String]) -> String {
     lines.fold(String::new(), |text, line| text + line + "\n")
 }
 
-/// The descriptions of routes: those in a table, and for a new route the first sentence of its handler's doc comment.
-struct Texts {
+/// The descriptions of routes: the existing ones from a table, or the first sentence of the handler's doc comment for a
+/// new route.
+struct Descriptions {
     existing: BTreeMap<String, String>,
     source: LazyCell<Source>,
 }
 
-impl Texts {
+impl Descriptions {
     fn new(existing: BTreeMap<String, String>) -> Self {
         Self { existing, source: LazyCell::new(Source::read) }
     }
@@ -154,7 +155,7 @@ impl Texts {
     }
 }
 
-/// Returns the first sentence of a doc comment as a phrase for a table: without a capital letter and a full stop.
+/// Returns the first sentence of a doc comment for a table cell, without the initial capital and the full stop.
 fn phrase(docs: &str) -> String {
     let sentence = docs.lines().next().unwrap_or_default().split(". ").next().unwrap_or_default();
     let sentence = sentence.trim_end_matches('.').replace('|', "\\|");
@@ -175,14 +176,14 @@ pub fn handler(package: &str, key: &str) -> String {
     let row = source.split_once(&format!("\"{key}\""));
     let (before, after) = row.unwrap_or_else(|| panic!("{package} has no row for {key}"));
     let handler = last_argument(after).or_else(|| {
-        // A row of several routes with one handler, such as `preflight("OPTIONS /oauth/token")`.
+        // Several routes may share a handler, as in `preflight("OPTIONS /oauth/token")`.
         let name = before.trim_end().strip_suffix('(')?.rsplit([' ', '\n']).next()?;
         last_argument(source.split_once(&format!("let {name} = "))?.1)
     });
     format!("{package}::{}", handler.unwrap_or_else(|| panic!("the row for {key} has no handler")))
 }
 
-/// Returns the last argument of a call, given the code from somewhere in its argument list.
+/// Returns the last argument of a call. `code` starts inside the argument list.
 fn last_argument(code: &str) -> Option<&str> {
     let (arguments, _) = code.split_once(')')?;
     arguments.split(',').map(str::trim).rfind(|argument| !argument.is_empty())
@@ -193,7 +194,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_table_gets_other_rows() {
+    fn the_rows_of_a_table_are_replaced() {
         let text = "a\n| A | B |\n|---|---|\n| 1 | 2 |\n| 3 | 4 |\n\n| C |\n";
         let rows = ["| 5 | 6 |".to_owned()];
         assert_eq!(with_rows(text, "| A |", &rows), "a\n| A | B |\n|---|---|\n| 5 | 6 |\n\n| C |\n");

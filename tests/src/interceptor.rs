@@ -1,4 +1,4 @@
-//! An interceptor of calls to DynamoDB: records every call and injects faults.
+//! An interceptor for DynamoDB calls. It records every call and injects faults.
 
 use std::collections::HashSet;
 use std::sync::mpsc::Sender;
@@ -24,11 +24,11 @@ use serde_json::{Value, json};
 /// A call to DynamoDB.
 #[derive(Clone, Debug)]
 pub struct RecordedCall {
-    /// The operation: `"UpdateItem"`.
+    /// The operation, such as `UpdateItem`.
     pub operation: String,
     /// The request body.
     pub request: Value,
-    /// The response body; `null` if there was none.
+    /// The response body, or `null` if the call got no response.
     pub response: Value,
 }
 
@@ -42,25 +42,26 @@ impl RecordedCall {
     }
 }
 
-/// A call whose response has not been parsed. Most calls are never read, so parsing waits until then.
+/// A call whose response has not been parsed. Tests do not read most calls, so responses are parsed on demand.
 struct RawCall {
     operation: String,
     request: Value,
     response: Bytes,
 }
 
-/// A fault of a call.
+/// A fault to inject into a call.
 #[derive(Clone, Debug)]
 pub enum Fault {
     /// DynamoDB throttles the call, which has no effect.
     Throttled,
-    /// There is no connection, so the call has no effect.
+    /// The connection fails, so the call has no effect.
     Unreachable,
-    /// There is never a response, and the call has no effect.
+    /// The response never arrives, and the call has no effect.
     Hang,
     /// The call takes effect, but its response is lost.
     ResponseLost,
-    /// The call conflicts with a transaction and has no effect. For a transaction, every action has this reason.
+    /// The call conflicts with a transaction and has no effect. A transaction is cancelled with this reason for every
+    /// action.
     Conflict,
     /// DynamoDB has an internal error, and the call has no effect.
     Internal,
@@ -138,7 +139,8 @@ impl DynamoDbInterceptor {
         std::mem::take(&mut self.calls.lock().expect("no poison"))
     }
 
-    /// Sets the function that returns the fault of each call by operation and request. It replaces any earlier one.
+    /// Sets the function that chooses the fault of each call from its operation and request. It replaces the previous
+    /// function.
     pub fn inject_faults(&self, fault: impl Fn(&str, &Value) -> Option<Fault> + Send + Sync + 'static) {
         *self.faults.lock().expect("no poison") = Arc::new(fault);
     }
@@ -220,7 +222,8 @@ impl HttpConnector for InterceptingConnector {
     }
 }
 
-/// Adds `ReturnConsumedCapacity` to calls. It does so before signing, because Amazon's DynamoDB rejects later changes.
+/// Adds `ReturnConsumedCapacity` to calls before they are signed. DynamoDB in AWS rejects requests that change after
+/// signing.
 #[derive(Debug)]
 pub(super) struct ReturnConsumedCapacity;
 
@@ -254,7 +257,7 @@ fn operation(request: &HttpRequest) -> &str {
     target.rsplit('.').next().unwrap_or_default()
 }
 
-/// Asserts that a transaction has at most 100 actions, all on different items. DynamoDB requires this; the embedded
+/// Asserts that a transaction has at most 100 actions, all on different items. DynamoDB requires this, but the embedded
 /// engine may not check it.
 fn assert_valid_transaction(request: &Value) {
     let actions = request["TransactItems"].as_array().into_iter().flatten();

@@ -1,5 +1,5 @@
-//! The test harness of the API: the real functions behind the real gateway events, a DynamoDB, and a fixed clock.
-//! `tests/README.md` is an overview.
+//! The test harness of the API. It calls the real functions with real gateway events, a DynamoDB and a fixed clock.
+//! `tests/README.md` gives an overview.
 
 #![allow(
     clippy::unwrap_used,
@@ -58,15 +58,15 @@ pub use project::{project, sources};
 /// The base URL of public links in tests.
 pub const BASE_URL: &str = "https://api.rolecall.test";
 
-/// The index of the demonstration organization Acme in [`DEMOS`].
+/// The index of the demo organization Acme in [`DEMOS`].
 pub const ACME: usize = 0;
-/// The index of the demonstration organization Globex in [`DEMOS`].
+/// The index of the demo organization Globex in [`DEMOS`].
 pub const GLOBEX: usize = 1;
 
-/// The source address of requests in tests.
+/// The default source IP address of requests.
 const LOOPBACK: IpAddr = IpAddr::V4(Ipv4Addr::LOCALHOST);
 
-/// A clock that stands still until a test sets it.
+/// A clock that changes only when a test sets it.
 #[derive(Clone)]
 pub struct TestClock(Arc<AtomicI64>);
 
@@ -83,7 +83,7 @@ impl TestClock {
     }
 }
 
-/// The API with a table of its own, and everything that a test needs to control it.
+/// The API with its own table, and everything that a test needs to control it.
 pub struct TestApi {
     /// The gateway with every function behind it.
     pub gateway: Arc<Gateway>,
@@ -103,18 +103,18 @@ pub struct TestApi {
 }
 
 impl TestApi {
-    /// Creates an API with the demonstration organizations and with simulators of all external services.
+    /// Creates an API with the demo organizations and with simulators of all external services.
     pub async fn new() -> Self {
         Self::with_services(Services { simulated: true, ..Services::default() }).await
     }
 
-    /// Creates an API with these external services. Without a callback URL, they find the webhooks on a loopback
-    /// address.
+    /// Creates an API with these external services. If `services` has no callback URL, callbacks go to a server on the
+    /// loopback interface.
     pub async fn with_services(services: Services) -> Self {
         Self::build(services, Providers::new).await
     }
 
-    /// Creates an API where OAuth clients have these metadata documents.
+    /// Creates an API with these metadata documents of OAuth clients.
     pub async fn with_documents(documents: ClientDocuments) -> Self {
         let services = Services { simulated: true, ..Services::default() };
         Self::build(services, |config| Providers::with_client_documents(config, documents)).await
@@ -155,7 +155,7 @@ impl TestApi {
         };
         environment.store.create_table().await.expect("a table");
         let temporary_table = is_shared.then(|| TemporaryTable { endpoint: endpoint.clone(), table });
-        demo::create(&environment.store, environment.clock.now()).await.expect("demonstration organizations");
+        demo::create(&environment.store, environment.clock.now()).await.expect("demo organizations");
         let contract_monitor = ContractMonitor::default();
         let gateway = gateway(&environment, &contract_monitor);
         let bucket = Arc::new(LocalBucket::in_memory(BUCKET));
@@ -217,7 +217,7 @@ impl TestApi {
         tasks::run(self.environment.clone()).await.expect("tasks")
     }
 
-    /// Writes roles of Acme's live mode directly to the store, fifty per transaction.
+    /// Stores roles directly in Acme's live mode, fifty per transaction.
     pub async fn write_roles(&self, roles: &[Role]) {
         for chunk in roles.chunks(50) {
             let mut transaction = Transaction::new(tenant(ACME, Mode::Live));
@@ -281,12 +281,12 @@ impl Fixtures {
 pub static TEMPLATE: LazyLock<Template> =
     LazyLock::new(|| Template::read(&project("template.yaml")).expect("template.yaml"));
 
-/// Returns a demonstration organization's API key.
+/// Returns a demo organization's API key.
 pub fn key(demo: usize, mode: Mode) -> String {
     DEMOS[demo].key(mode).expect("a key").reveal().to_owned()
 }
 
-/// Returns a demonstration organization's tenant.
+/// Returns a demo organization's tenant.
 pub fn tenant(demo: usize, mode: Mode) -> Tenant {
     DEMOS[demo].tenant(mode).expect("a tenant")
 }
@@ -339,7 +339,7 @@ impl RequestBuilder<'_> {
         self.header("authorization", &format!("Bearer {credential}"))
     }
 
-    /// Sets the source address, which is 127.0.0.1 by default.
+    /// Sets the source IP address, which is 127.0.0.1 by default.
     #[must_use]
     pub fn from(self, source: &str) -> Self {
         Self { source: source.parse().expect("an address"), ..self }
@@ -359,14 +359,14 @@ impl RequestBuilder<'_> {
         self
     }
 
-    /// Sets a header whose value may have any bytes.
+    /// Sets a header whose value may contain any bytes.
     #[must_use]
     pub fn header_value(mut self, name: &'static str, value: http::HeaderValue) -> Self {
         self.headers.insert(name, value);
         self
     }
 
-    /// Adds a header, even if there is one with this name.
+    /// Adds a header, even if the request already has one with this name.
     #[must_use]
     pub fn append_header(mut self, name: &'static str, value: &str) -> Self {
         self.headers.append(name, value.parse().expect("a header value"));
@@ -404,7 +404,7 @@ pub struct Response {
     pub status: u16,
     /// The headers.
     pub headers: HeaderMap,
-    /// The body; `null` if it is not JSON.
+    /// The body as JSON, or `null` if it is not JSON.
     pub body: Value,
     /// The body as text.
     pub text: String,

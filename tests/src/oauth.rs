@@ -185,8 +185,8 @@ pub fn oauth_error(response: &Response) -> (u16, &str) {
     (response.status, response.string("/error"))
 }
 
-/// Runs every flow that creates or uses a secret. Returns the kind and the value of each secret: for a credential, only
-/// its secret part and its checksum.
+/// Runs every flow that creates or uses a secret. Returns the kind and the value of each secret. The value of a
+/// credential contains only its secret part and its checksum.
 pub async fn secrets(api: &TestApi) -> Vec<(&'static str, String)> {
     let browser = Browser::new(api);
     let sign_in_page = browser.get("/dashboard/sign-in").await.expect(200);
@@ -201,9 +201,9 @@ pub async fn secrets(api: &TestApi) -> Vec<(&'static str, String)> {
     let link = page.text.split("token=").nth(1).and_then(|rest| rest.split('<').next());
     let mut secrets = vec![
         ("cookie before sign-in", cookie_before),
-        ("form's token before sign-in", csrf_before),
+        ("CSRF token before sign-in", csrf_before),
         ("session cookie", browser.cookie().clone()),
-        ("form's token", csrf),
+        ("CSRF token", csrf),
         ("link", link.expect("a link").to_owned()),
         ("password", DEMOS[ACME].password.to_owned()),
         ("verifier", VERIFIER.to_owned()),
@@ -234,7 +234,7 @@ pub async fn secrets(api: &TestApi) -> Vec<(&'static str, String)> {
     secrets
 }
 
-/// Sends each secret in parameters where it does not belong. Returns the bodies of all responses.
+/// Sends each secret in the wrong parameters. Returns the bodies of all responses.
 pub async fn misuse_secrets(api: &TestApi, secrets: &[(&'static str, String)]) -> String {
     let app = OAuthApp::register(api, "none").await;
     let browser = Browser::new(api);

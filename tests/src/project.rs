@@ -1,4 +1,4 @@
-//! The files of the project.
+//! Access to the project's files.
 
 use std::path::{Path, PathBuf};
 

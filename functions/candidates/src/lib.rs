@@ -1,6 +1,6 @@
 //! Candidates: people and their progress through the hiring pipeline.
 //!
-//! | Method | Path | What |
+//! | Method | Path | Description |
 //! |---|---|---|
 //! | GET | `/api/v1/candidates` | list, optionally by `role_id` and `stage` |
 //! | POST | `/api/v1/candidates` | create; with `role_id`, also apply for that role |
@@ -56,7 +56,7 @@ pub fn routes<R: Row>() -> Vec<R> {
 type Titles = HashMap<Id, (Title, RoleStatus)>;
 
 const UNKNOWN_ROLE: &str = "role_id must be the id of a role";
-/// How far ahead a screen can be scheduled.
+/// The maximum time ahead that a screen can be scheduled.
 const MAX_LEAD_TIME: SignedDuration = SignedDuration::from_hours(90 * 24);
 
 /// A candidate.
@@ -70,10 +70,10 @@ pub struct Candidate {
     email: Email,
     /// The telephone number with its country code.
     phone: Option<Phone>,
-    /// The address of the résumé. For an uploaded file, it is a link that expires within an hour.
+    /// The URL of the resume. The URL of an uploaded file expires within an hour.
     #[schema(value_type = Option<String>)]
     resume_url: Option<WebAddress>,
-    /// The stage in the pipeline. Only moves such as `advance` and `reject` change it.
+    /// The stage in the pipeline. Only operations such as `advance` and `reject` change it.
     stage: Stage,
     /// When the candidate was created.
     created_at: Timestamp,
@@ -152,8 +152,8 @@ pub struct CandidatePatch {
     resume_url: Change<ResumeAddress>,
 }
 
-/// A résumé address in a PATCH. A client may send back one of our own signed links, which are longer than a
-/// `WebAddress` may be, so a signed link is validated only when it is not the link to the candidate's current file.
+/// A resume URL in a PATCH. A client may send back one of our own signed links, which exceed the maximum length of a
+/// `WebAddress`, so a signed link is validated only if it is not the link to the candidate's current file.
 struct ResumeAddress(WebAddress);
 
 impl Value for ResumeAddress {
@@ -231,7 +231,7 @@ impl Input for Rejection {
 
 /// The details of a hire.
 pub struct Hire {
-    /// The first day at work.
+    /// The first day of work.
     start_date: Option<Date>,
 }
 
@@ -321,7 +321,7 @@ async fn show(request: ApiRequest<()>) -> Result<Reply<CandidateDetail>, Error> 
 async fn update(request: ApiRequest<CandidatePatch>) -> Result<Reply<Candidate>, Error> {
     let before = find(&request).await?;
     let patch = request.input()?;
-    // `If-Match` may hold the ETag of the candidate or the ETag of the candidate's detail.
+    // `If-Match` may contain the ETag of the candidate or of the candidate's detail.
     if request.check_precondition(&Candidate::of(before.candidate.clone(), &ResumeLinks::Keys)).is_err() {
         let page = request.context.store().find_candidate_page(request.tenant(), before.candidate.id).await?;
         let page = page.ok_or(Error::NotFound)?;
@@ -337,7 +337,7 @@ async fn update(request: ApiRequest<CandidatePatch>) -> Result<Reply<Candidate>,
         email: patch.email.unwrap_or(current.email),
         phone: patch.phone.apply(current.phone),
         resume: match patch.resume_url {
-            // A client that sends back the link from a response keeps the current file.
+            // If the client sends back the link from a response, the current file is kept.
             Change::Set(ResumeAddress(address)) if !links.lead_to(current.resume.as_ref(), &address) => {
                 let address = address.as_str().parse();
                 Some(Resume::Address(
@@ -368,7 +368,7 @@ async fn advance(request: ApiRequest<Advance>) -> Result<Reply<Candidate>, Error
     replace(&request, &before, after, TouchpointKind::StageChanged { from: before.candidate.stage, to }).await
 }
 
-/// Rejects a candidate together with the active applications.
+/// Rejects a candidate and the candidate's active applications.
 ///
 /// # Errors
 ///
@@ -482,8 +482,8 @@ async fn find<I>(request: &ApiRequest<I>) -> Result<CandidateRecord, Error> {
         .ok_or(Error::NotFound)
 }
 
-/// Loads the candidate in the path and the role in the body, which is `None` if the tenant has no such role. An invalid
-/// body is reported only after the candidate was found, because existence is checked before validation.
+/// Loads the candidate named in the path and the role named in the body. The role is `None` if the tenant has no such
+/// role. An invalid body is reported only if the candidate exists, because existence is checked before validation.
 async fn find_with_role<I: Input>(
     request: &ApiRequest<I>,
     role_id: impl Fn(&I) -> Id,
@@ -501,7 +501,7 @@ async fn find_with_role<I: Input>(
     Ok((record.ok_or(Error::NotFound)?, role))
 }
 
-/// Replaces a candidate and records why.
+/// Replaces a candidate and records the change as a touchpoint.
 async fn replace<I>(
     request: &ApiRequest<I>,
     before: &CandidateRecord,
@@ -513,7 +513,7 @@ async fn replace<I>(
     request.commit(transaction, reply(request, after.candidate).await?).await
 }
 
-/// Returns the reply with a candidate. Its `ETag` does not depend on résumé links, which expire.
+/// Returns the response with a candidate. Its `ETag` does not depend on resume links, because they expire.
 async fn reply<I>(request: &ApiRequest<I>, candidate: model::Candidate) -> Result<Reply<Candidate>, Error> {
     let links =
         ResumeLinks::of_candidates(request.context.providers(), request.context.now(), [&candidate]).await;
@@ -537,7 +537,7 @@ fn changed_fields(before: &Profile, after: &Profile) -> Vec<String> {
     fields.into_iter().filter(|(_, changed)| *changed).map(|(name, _)| name.to_owned()).collect()
 }
 
-/// Returns the validation message for a time at which no screen can be scheduled.
+/// Returns a validation message if no screen can be scheduled at this time.
 fn check_schedule(scheduled_at: Option<Timestamp>, now: Timestamp) -> Option<&'static str> {
     let lead_time = scheduled_at?.duration_since(now);
     if !lead_time.is_positive() {

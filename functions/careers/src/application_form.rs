@@ -32,7 +32,7 @@ pub(crate) fn parse(form: &Parameters) -> Result<Submission, Vec<Problem>> {
     };
     let resume_url = match form.get("resume_url").trim() {
         "" => None,
-        address => valid("resume_url", "The link to your resume", parse_link(address), &mut report),
+        link => valid("resume_url", "The link to your resume", parse_link(link), &mut report),
     };
     // Browsers submit line breaks as CR LF (HTML, "constructing the form data set").
     let note = Notes::parse(&form.get("note").replace("\r\n", "\n"));
@@ -48,7 +48,7 @@ pub(crate) fn parse(form: &Parameters) -> Result<Submission, Vec<Problem>> {
     }
 }
 
-/// Returns a valid value, or reports the problem with it.
+/// Returns the value if it is valid. Otherwise reports the problem.
 fn valid<T>(
     field: &'static str,
     label: &str,
@@ -67,7 +67,7 @@ fn sentence(label: &str, message: &str) -> String {
     }
 }
 
-/// Parses a link as people type it: `https://` may be missing.
+/// Parses a link. If the scheme is missing, `https://` is added.
 fn parse_link(typed: &str) -> Result<WebAddress, String> {
     let has_scheme = typed.split(['/', '?', '#']).next().is_some_and(|start| start.ends_with(':'));
     if has_scheme { typed.parse() } else { format!("https://{typed}").parse() }

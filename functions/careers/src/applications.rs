@@ -1,7 +1,7 @@
 //! Applications: handles submitted application forms.
 //!
-//! New candidates, known candidates and repeated applications all get the same response, so nobody can find out who has
-//! applied.
+//! New candidates, existing candidates and repeated applications all get the same response, so it does not reveal
+//! whether somebody has applied before.
 
 use jiff::SignedDuration;
 use shared::http::{Error, Html, PublicRequest, Reply, RequestContext};
@@ -15,8 +15,8 @@ use crate::job_page::PostedJob;
 use crate::pages::TooManyApplicationsPage;
 use crate::upload_ticket::UploadTicket;
 
-/// The most applications from one IP address or IPv6 network within [`WINDOW`]. A whole lecture hall can share one
-/// address.
+/// The maximum number of applications from one IP address or IPv6 network within [`WINDOW`]. It is high because a whole
+/// lecture hall can share one IP address.
 const LIMIT: u64 = 100;
 const WINDOW: SignedDuration = SignedDuration::from_hours(1);
 
@@ -47,7 +47,7 @@ pub(crate) async fn apply(request: PublicRequest) -> Result<Reply<Html>, Error> 
         let reply = job.site.page(&page, None)?.with_status(429);
         return Ok(reply.with("retry-after", seconds.to_string()));
     }
-    // `website` is a honeypot that people do not see. Bots count towards the limit because a ticket permits an upload.
+    // `website` is a hidden honeypot field. Bots count towards the limit because a ticket permits an upload.
     if form.non_empty("website").is_some() {
         return Ok(confirmation);
     }
@@ -58,7 +58,7 @@ pub(crate) async fn apply(request: PublicRequest) -> Result<Reply<Html>, Error> 
     submitted.map(|()| confirmation)
 }
 
-/// Writes an application. Fails with [`CommitError::Stale`] after a conflict with another write to the same candidate.
+/// Stores an application. Fails with [`CommitError::Stale`] after a conflict with another write to the same candidate.
 async fn submit(
     context: &RequestContext,
     job: &PostedJob,
@@ -66,9 +66,9 @@ async fn submit(
     ticket: &UploadTicket,
 ) -> Result<(), Error> {
     let (tenant, now) = (job.site.career.tenant(), context.now());
-    let known = context.store().find_candidate_by_email(tenant, &submission.email).await?;
-    let is_new = known.is_none();
-    let before = known.unwrap_or_else(|| {
+    let existing = context.store().find_candidate_by_email(tenant, &submission.email).await?;
+    let is_new = existing.is_none();
+    let before = existing.unwrap_or_else(|| {
         let Submission { name, email, phone, resume_url, .. } = submission.clone();
         let resume = resume_url.map(Resume::Address);
         CandidateRecord::new(context.ids().next(), Profile { name, email, phone, resume }, now)

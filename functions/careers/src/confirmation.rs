@@ -1,4 +1,4 @@
-//! The confirmation page after an application, with the form to upload a résumé.
+//! The confirmation page after an application, with the form to upload a resume.
 
 use shared::http::{Error, Html, PublicRequest, Reply};
 use shared::providers::resumes::UploadForm;
@@ -8,7 +8,8 @@ use crate::pages::{ConfirmationPage, FileForm};
 use crate::resumes::{self, ResumeError};
 use crate::upload_ticket::UploadTicket;
 
-/// Confirms an application. After an upload the bucket redirects here, too, and the file is attached to the candidate.
+/// Shows the confirmation page. After an upload, the bucket also redirects here, and the file is attached to the
+/// candidate.
 pub(crate) async fn received(request: PublicRequest) -> Result<Reply<Html>, Error> {
     let context = &request.context;
     let job = match PostedJob::find(context).await? {
@@ -17,7 +18,7 @@ pub(crate) async fn received(request: PublicRequest) -> Result<Reply<Html>, Erro
     };
     let query = context.query();
     let Some(ticket) = UploadTicket::parse(context, &job, query.get("ticket")) else {
-        // The application form is on the posting's page.
+        // Without a valid ticket, go back to the application form.
         return Ok(Reply::see_other(&format!("{}#apply", job.path())));
     };
     let path = format!("{}/apply?ticket={ticket}", job.path());

@@ -8,15 +8,15 @@ use shared::id::Id;
 use shared::model::RemotePolicy;
 use utoipa::ToSchema;
 
-/// Writes a sitemap (sitemaps.org 0.9) of at most 50,000 pages. Each has an absolute URL and, if known, the time of its
-/// last change.
+/// Builds a sitemap (sitemaps.org 0.9) of at most 50,000 pages. Each page has an absolute URL and, if known, the time
+/// of its last change.
 pub(crate) fn sitemap(pages: impl Iterator<Item = (String, Option<Timestamp>)>) -> String {
     document("urlset", "url", pages)
 }
 
-/// Writes a sitemap index of at most 50,000 sitemaps, by their absolute URLs.
+/// Builds a sitemap index from the absolute URLs of at most 50,000 sitemaps.
 pub(crate) fn sitemap_index(sitemaps: impl Iterator<Item = String>) -> String {
-    document("sitemapindex", "sitemap", sitemaps.map(|address| (address, None)))
+    document("sitemapindex", "sitemap", sitemaps.map(|url| (url, None)))
 }
 
 fn document(root: &str, element: &str, entries: impl Iterator<Item = (String, Option<Timestamp>)>) -> String {
@@ -96,7 +96,7 @@ pub(crate) struct FeedJob<'p> {
     pub(crate) apply_url: String,
 }
 
-/// A text in two formats.
+/// Text in two formats.
 #[derive(Debug, Serialize, ToSchema)]
 #[schema(as = FormattedText)]
 pub(crate) struct Formatted {
@@ -107,7 +107,7 @@ pub(crate) struct Formatted {
 }
 
 impl Formatted {
-    /// Converts a Markdown text to both formats.
+    /// Converts Markdown to both formats.
     pub(crate) fn of(text: &str) -> Self {
         Self { html: crate::markdown::html(text), plain: crate::markdown::plain(text) }
     }
@@ -116,9 +116,9 @@ impl Formatted {
 /// A salary range.
 #[derive(Debug, Serialize, ToSchema)]
 pub(crate) struct Compensation {
-    /// The minimum.
+    /// The minimum salary.
     pub(crate) min: Option<u32>,
-    /// The maximum.
+    /// The maximum salary.
     pub(crate) max: Option<u32>,
     /// The currency, always `USD`.
     pub(crate) currency: &'static str,
@@ -127,7 +127,7 @@ pub(crate) struct Compensation {
 }
 
 impl Compensation {
-    /// Creates a range in US dollars per year; `None` if both ends are unknown.
+    /// Creates a range in US dollars per year; `None` if neither limit is known.
     pub(crate) fn of(min: Option<u32>, max: Option<u32>) -> Option<Self> {
         (min.is_some() || max.is_some()).then_some(Self { min, max, currency: "USD", period: "year" })
     }
@@ -145,7 +145,7 @@ mod tests {
     fn a_sitemap_lists_urls_with_their_last_change() {
         let pages = [("https://a.example/careers/acme?a&b", Some(AT)), ("https://a.example/careers/b", None)];
         assert_eq!(
-            sitemap(pages.map(|(address, changed)| (address.to_owned(), changed)).into_iter()),
+            sitemap(pages.map(|(url, changed)| (url.to_owned(), changed)).into_iter()),
             "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n\
              <urlset xmlns=\"http://www.sitemaps.org/schemas/sitemap/0.9\">\n\
              <url><loc>https://a.example/careers/acme?a&amp;b</loc><lastmod>2026-11-20T10:50:00Z</lastmod></url>\n\

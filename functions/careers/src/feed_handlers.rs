@@ -1,4 +1,4 @@
-//! Handlers of the JSON feed and the sitemap.
+//! The handlers for the JSON feed and the sitemap.
 
 use shared::http::{Error, Output, Payload, PublicRequest, Reply};
 use shared::model::{Opening, RemotePolicy, Salary, Text};
@@ -8,13 +8,13 @@ use crate::feed_formats::{self, Compensation, Feed, FeedJob, Formatted};
 use crate::position;
 use crate::site::Site;
 
-/// The number of jobs on a page of the feed. Even with the longest texts, the response fits Lambda's limit of
-/// 6 MB, encoded as a JSON string.
+/// The number of jobs on a page of the feed. Even if every field has its maximum length, the response, encoded as a
+/// JSON string, is within Lambda's limit of 6 MB.
 const FEED_PAGE_SIZE: u32 = 15;
-/// The number of openings in a sitemap. Even with the longest texts, they stay below the two megabytes that a list
-/// reads.
+/// The number of openings in a sitemap. Even if every field has its maximum length, they stay below the two megabytes
+/// that a list reads.
 const SITEMAP_SIZE: u32 = 800;
-/// The most megabytes of openings that the sitemap index covers, about 70,000 openings.
+/// The maximum number of megabytes that the sitemap index reads, about 70,000 openings.
 const MAX_MEGABYTES: usize = 20;
 
 /// The position at which a page of the feed or a sitemap begins.
@@ -92,7 +92,7 @@ pub(crate) async fn list_jobs(request: PublicRequest<Position>) -> Result<Reply<
     Ok(context.cached(reply))
 }
 
-/// Lists the URLs of all open postings. With more than 800 postings, returns a sitemap index.
+/// Lists the URLs of all open postings. Returns a sitemap index if there are more than 800 postings.
 ///
 /// # Errors
 ///
@@ -117,15 +117,15 @@ pub(crate) async fn show_sitemap(request: PublicRequest<Position>) -> Result<Rep
     Ok(context.cached(Reply::document("application/xml", xml)))
 }
 
-/// Writes a sitemap of these openings. The first sitemap also has the list of openings.
+/// Builds a sitemap of these openings. The first sitemap also has the URL of the list of openings.
 fn sitemap(site: &Site, openings: &[Opening], with_list: bool) -> String {
-    // The list also changes when an opening leaves it, and that time is not stored.
+    // The list also changes when an opening is removed from it, but that time is not stored.
     let list = with_list.then(|| (site.url(site.portal()), None));
     let page = |opening: &Opening| (site.url(&site.job_path(&opening.slug)), Some(opening.updated_at));
     feed_formats::sitemap(list.into_iter().chain(openings.iter().map(page)))
 }
 
-/// Writes a sitemap index. Each sitemap begins where the previous one ends.
+/// Builds a sitemap index. Each sitemap begins where the previous one ends.
 fn sitemap_index(site: &Site, openings: &[Opening]) -> String {
     let last = |part: &[Opening]| part.last().map(|last| opening_position(last.since, last.id));
     let ends = openings.chunks(SITEMAP_SIZE as usize).filter_map(last);

@@ -15,7 +15,7 @@ pub(crate) fn age(posted: Date, today: Date) -> String {
     }
 }
 
-/// Shortens a plain text to one line of at most 200 characters. Cuts between words if possible.
+/// Shortens plain text to one line of at most 200 characters. Cuts between words if possible.
 pub(crate) fn excerpt(text: &str) -> String {
     const MAX: usize = 200;
     let mut line = String::new();
@@ -47,7 +47,7 @@ mod tests {
     use proptest::prelude::*;
 
     #[test]
-    fn ages_are_rounded_more_as_they_grow() {
+    fn older_ages_are_rounded_to_larger_units() {
         let posted = date(2024, 2, 1);
         for (days, expected) in [
             (-3, "today"),

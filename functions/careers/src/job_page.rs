@@ -12,7 +12,7 @@ use crate::site::{Site, unknown_organization};
 
 /// A posting that candidates can see.
 pub(crate) struct PostedJob {
-    /// The site that it is on.
+    /// The career site that shows it.
     pub(crate) site: Site,
     /// The posting.
     pub(crate) posting: Posting,
@@ -23,7 +23,7 @@ pub(crate) struct PostedJob {
 }
 
 impl PostedJob {
-    /// Finds the posting in the request's path. The inner error is the page for a missing or hidden posting.
+    /// Finds the posting named in the request's path. The inner error is the page for a missing or hidden posting.
     pub(crate) async fn find(context: &RequestContext) -> Result<Result<Self, Reply<Html>>, Error> {
         let Some(site) = Site::find(context).await? else { return unknown_organization().map(Err) };
         let found = match Slug::parse(context.path_parameter("slug")) {
@@ -35,7 +35,7 @@ impl PostedJob {
             Visibility::Open => Ok(Ok(Self { site, posting, role, is_open: true })),
             Visibility::Paused => Ok(Ok(Self { site, posting, role, is_open: false })),
             Visibility::Hidden => {
-                // The title of a posting that was never public stays secret.
+                // The page must not reveal the title of a posting that was never public.
                 let was_public = posting.published_at.is_some() && role.opened_at.is_some();
                 let title = was_public.then(|| posting.content.title.as_str());
                 let gone = site.page(&GonePage { layout: site.layout(None), title }, None)?;
@@ -49,7 +49,7 @@ impl PostedJob {
         self.site.job_path(&self.posting.slug)
     }
 
-    /// Renders the page. While the posting is open, it has an application form with the values in `typed` and their
+    /// Renders the page. If the posting is open, the page has an application form with the values in `typed` and their
     /// `problems`.
     pub(crate) fn page(
         &self,

@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 
 use crate::markdown::shortened;
 
-/// The longest description in bytes. Longer ones are shortened; the page shows them in full.
+/// The maximum length of a description, in bytes. Longer descriptions are shortened; the page shows them in full.
 const MAX_DESCRIPTION: usize = 12_000;
 
 /// An opening that accepts applications.
@@ -36,16 +36,16 @@ pub(crate) struct JobPosting<'p> {
 }
 
 impl JobPosting<'_> {
-    /// Returns the JSON for a `script` element, escaped; `None` if it lacks what search engines require: a description,
-    /// and a location or remote work.
+    /// Returns the escaped JSON for a `script` element; `None` if the opening lacks what search engines require: a
+    /// description, and a location or remote work.
     ///
-    /// The location is free text and is not parsed. For on-site work it is the locality. For remote work it is the area
-    /// that people may apply from, by default "Anywhere". The country is left out because it is unknown.
+    /// The location is free text and is not parsed. It becomes the locality of on-site work, or the area from which
+    /// people may apply for remote work ("Anywhere" by default). The country is omitted because it is unknown.
     pub(crate) fn json_ld(&self) -> Option<String> {
         let place = self.location.map(str::trim).filter(|place| !place.is_empty());
-        let says_remote = place.is_some_and(|place| place.eq_ignore_ascii_case("remote"));
-        let place = place.filter(|_| !says_remote);
-        let is_remote = self.is_remote || says_remote;
+        let location_is_remote = place.is_some_and(|place| place.eq_ignore_ascii_case("remote"));
+        let place = place.filter(|_| !location_is_remote);
+        let is_remote = self.is_remote || location_is_remote;
         if self.description_html.trim().is_empty() || (place.is_none() && !is_remote) {
             return None;
         }
@@ -108,7 +108,7 @@ impl JobPosting<'_> {
     }
 }
 
-/// Serializes JSON for a `script` element: the text can neither close the element nor open a comment.
+/// Serializes JSON for a `script` element, escaped so that it can neither close the element nor open a comment.
 fn in_script(value: &Value) -> String {
     let json = value.to_string();
     json.chars().fold(String::with_capacity(json.len() + json.len() / 2), |mut safe, c| {

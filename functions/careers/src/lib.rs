@@ -1,8 +1,8 @@
 //! The career pages: public pages, feeds and application forms for an organization's open postings. All pages are
-//! rendered on the server; they need no script, set no cookie and load nothing from other sites, except the
+//! rendered on the server. They need no scripts, set no cookies and load nothing from other sites except the
 //! organization's logo.
 //!
-//! | Method | Path | What |
+//! | Method | Path | Description |
 //! |---|---|---|
 //! | GET | `/robots.txt` | rules for search engines |
 //! | GET | `/careers/{org}/jobs.json` | open postings as JSON, with descriptions |

@@ -6,9 +6,10 @@ use std::sync::LazyLock;
 use ammonia::{Builder, UrlRelative};
 use pulldown_cmark::{Event, HeadingLevel, Options, Parser, Tag, TagEnd, html::push_html};
 
-/// The most bytes of HTML. Any ordinary text of 20,000 characters fits; a text that is only markup is cut.
+/// The maximum size of the HTML, in bytes. Any ordinary text of 20,000 characters fits; text that is only markup is
+/// cut.
 const MAX_HTML: usize = 64_000;
-/// The deepest nesting of elements. Deeper elements keep their text and lose their markup.
+/// The maximum nesting depth of elements. Deeper elements keep their text and lose their markup.
 const MAX_DEPTH: usize = 12;
 
 /// The HTML that a description may contain.
@@ -49,8 +50,8 @@ static ALLOWED: LazyLock<Builder<'static>> = LazyLock::new(|| {
 
 /// Converts a description to safe HTML of at most 64,000 bytes.
 ///
-/// Line breaks are kept, as in plain text. Headings begin at `h3` and skip no level. HTML in the description is shown
-/// as text, and an image is replaced by its alternative text.
+/// Line breaks are kept, as in plain text. Headings begin at `h3` and do not skip levels. HTML in the description is
+/// shown as text, and an image is replaced by its alternative text.
 pub(crate) fn html(text: &str) -> String {
     let mut html = String::with_capacity(text.len() + text.len() / 2);
     push_html(&mut html, adapted(parser(text)));
@@ -75,9 +76,9 @@ pub(crate) fn plain(text: &str) -> String {
     lines.filter(|line| !line.is_empty()).collect::<Vec<_>>().join("\n")
 }
 
-/// Shortens safe HTML to at most `max` bytes, which must be a few hundred at least. The result is safe HTML, too.
+/// Shortens safe HTML to at most `max` bytes, which must be at least a few hundred. The result is also safe HTML.
 pub(crate) fn shortened(html: &str, max: usize) -> String {
-    /// Bytes reserved for closing the open elements.
+    /// The number of bytes reserved for closing open elements.
     const ROOM: usize = 256;
     if html.len() <= max {
         return html.to_owned();
@@ -146,7 +147,7 @@ const fn heading_at(depth: usize) -> HeadingLevel {
     }
 }
 
-/// Returns the separator between the texts inside and outside an element.
+/// Returns the separator between the text inside and outside an element.
 const fn separator(tag: TagEnd) -> &'static str {
     match tag {
         TagEnd::Emphasis | TagEnd::Strong | TagEnd::Link | TagEnd::Image => "",
@@ -193,7 +194,7 @@ mod tests {
     }
 
     #[test]
-    fn headings_begin_at_the_third_level_and_skip_none() {
+    fn headings_begin_at_the_third_level_and_do_not_skip_levels() {
         let headings = html("## a\n#### b\n##### c\n###### d\n#### e\n# f\n### g\n");
         let levels: Vec<_> = headings.lines().map(|line| &line[..5]).collect();
         assert_eq!(levels, ["<h3>a", "<h4>b", "<h5>c", "<h6>d", "<h4>e", "<h3>f", "<h4>g"]);
@@ -207,7 +208,7 @@ mod tests {
         assert_eq!(plain(text), expected);
     }
 
-    /// Returns long texts that are known to slow down Markdown parsers or HTML sanitizers.
+    /// Returns long inputs that are known to slow down Markdown parsers or HTML sanitizers.
     fn bombs() -> Vec<String> {
         let repeated = [
             ">",
@@ -280,7 +281,7 @@ mod tests {
     }
 
     #[test]
-    fn conversion_is_fast_and_bounded_for_every_text() {
+    fn conversion_of_pathological_input_is_fast_and_bounded() {
         let (done, finished) = mpsc::channel();
         thread::spawn(move || {
             for bomb in bombs() {
@@ -299,7 +300,7 @@ mod tests {
         for _ in bombs() {
             finished
                 .recv_timeout(Duration::from_secs(10))
-                .expect("each text is converted within ten seconds");
+                .expect("each input is converted within ten seconds");
         }
     }
 

@@ -13,9 +13,9 @@ use crate::site::{Site, unknown_organization};
 
 /// The number of openings on a page.
 const PAGE_SIZE: u32 = 50;
-/// The most megabytes of openings that a search reads for one page, about 3,500 openings each.
+/// The maximum number of megabytes that a search reads for one page. A megabyte holds about 3,500 openings.
 const MAX_MEGABYTES: usize = 2;
-/// The longest search text, in characters.
+/// The maximum length of a search field, in characters.
 const MAX_LENGTH: usize = 200;
 
 /// A search query.
@@ -62,7 +62,7 @@ impl Query {
         }
     }
 
-    /// Returns the path of the query's results from a position on.
+    /// Returns the path of the page of results that begins at a position.
     fn path_from(&self, portal: &str, before: &str) -> String {
         let fields = [
             ("q", self.keywords.as_str()),

@@ -1,6 +1,6 @@
 //! The data of the page templates, as plain text and numbers without model types.
 //!
-//! Composed texts, such as salaries, are already formatted.
+//! Composed values, such as salaries, are already formatted.
 
 use std::fmt::Write;
 
@@ -60,7 +60,7 @@ impl OpeningsPage<'_> {
     }
 }
 
-/// The search form, with what was typed.
+/// The search form with the submitted values.
 pub(crate) struct SearchForm<'p> {
     /// Keywords.
     pub(crate) keywords: &'p str,
@@ -93,7 +93,7 @@ pub(crate) struct Card<'p> {
     pub(crate) remote_policy: Option<&'static str>,
     /// The formatted salary range.
     pub(crate) salary: Option<String>,
-    /// How long it has been open: `3 days ago`.
+    /// The time since it opened: `3 days ago`.
     pub(crate) age: String,
     /// The date on which it opened: `2026-11-20`.
     pub(crate) date: String,
@@ -115,7 +115,7 @@ pub(crate) struct JobPage<'p> {
     pub(crate) remote_policy: Option<&'static str>,
     /// The formatted salary range.
     pub(crate) salary: Option<String>,
-    /// How long it has been open: `3 days ago`.
+    /// The time since it opened: `3 days ago`.
     pub(crate) age: String,
     /// The date on which it opened: `2026-11-20`.
     pub(crate) date: String,
@@ -149,7 +149,7 @@ pub(crate) enum Applications<'p> {
     Paused,
 }
 
-/// The application form, with what was typed.
+/// The application form with the submitted values.
 pub(crate) struct ApplicationForm<'p> {
     /// The path that the form is submitted to.
     pub(crate) action: String,
@@ -184,7 +184,7 @@ pub(crate) struct ConfirmationPage<'p> {
     pub(crate) upload: Option<FileForm>,
     /// Whether a resume was attached.
     pub(crate) is_attached: bool,
-    /// Why the uploaded file was rejected, a sentence.
+    /// Why the uploaded file was rejected, as a sentence.
     pub(crate) problem: Option<String>,
 }
 
@@ -192,11 +192,11 @@ pub(crate) struct ConfirmationPage<'p> {
 pub(crate) struct FileForm {
     /// The absolute URL that the form is submitted to.
     pub(crate) action: String,
-    /// Names and values of the hidden fields, in the order in which they precede the file.
+    /// The names and values of the hidden fields, in order. They precede the file.
     pub(crate) fields: Vec<(String, String)>,
 }
 
-/// A job that is no longer available.
+/// The 410 page for a job that is no longer available.
 #[derive(Template)]
 #[template(path = "gone.html")]
 pub(crate) struct GonePage<'p> {
@@ -206,7 +206,7 @@ pub(crate) struct GonePage<'p> {
     pub(crate) title: Option<&'p str>,
 }
 
-/// Not found: no job has this address.
+/// The 404 page for an unknown job.
 #[derive(Template)]
 #[template(path = "unknown_job.html")]
 pub(crate) struct UnknownJobPage<'p> {
@@ -214,7 +214,7 @@ pub(crate) struct UnknownJobPage<'p> {
     pub(crate) layout: Layout<'p>,
 }
 
-/// Not found: no organization has this address.
+/// The 404 page for an unknown organization.
 #[derive(Template)]
 #[template(path = "unknown_organization.html")]
 pub(crate) struct UnknownOrganizationPage<'p> {
@@ -222,13 +222,13 @@ pub(crate) struct UnknownOrganizationPage<'p> {
     pub(crate) style_version: &'p str,
 }
 
-/// Too many applications from one network.
+/// The 429 page after too many applications from one network.
 #[derive(Template)]
 #[template(path = "too_many.html")]
 pub(crate) struct TooManyApplicationsPage<'p> {
     /// The layout.
     pub(crate) layout: Layout<'p>,
-    /// The minutes until applications are accepted again, at least one.
+    /// The number of minutes until applications are accepted again, at least one.
     pub(crate) minutes: i64,
     /// The path of the job's page.
     pub(crate) job_path: &'p str,
@@ -274,7 +274,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn encoding_any_text_can_be_reversed(text: String) {
+        fn encoding_is_reversible(text: String) {
             let query = encoded(&text);
             prop_assert!(query.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"-._~%".contains(&byte)));
             let mut parts = query.split('%');

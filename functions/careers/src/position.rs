@@ -1,4 +1,4 @@
-//! Positions in the list of openings, which the query parameter `before` contains.
+//! Positions in the list of openings. The query parameter `before` contains one.
 
 use shared::http::Parameters;
 

@@ -1,4 +1,4 @@
-//! Résumé files: checks an uploaded file and attaches it to the candidate.
+//! Resume files: checks an uploaded file and attaches it to the candidate.
 
 use shared::http::{Error, RequestContext};
 use shared::model::{Resume, ResumeFile, TouchpointKind};
@@ -12,7 +12,7 @@ use crate::upload_ticket::UploadTicket;
 
 /// Why a file was not attached.
 pub(crate) enum ResumeError {
-    /// The file was rejected, for this reason, a sentence for the candidate.
+    /// The file was rejected. The reason is a sentence for the candidate.
     Rejected(&'static str),
     /// The request failed.
     Failed(Error),
@@ -24,8 +24,8 @@ impl<E: Into<Error>> From<E> for ResumeError {
     }
 }
 
-/// Attaches the file that was uploaded with this ticket, if it is a résumé. For a candidate created with the
-/// application, the file becomes the résumé; for a candidate who existed before, it only appears in the history.
+/// Attaches the file that was uploaded with this ticket, if its format is accepted. If the application created the
+/// candidate, the file becomes the candidate's resume. For an existing candidate, only the history has the file.
 pub(crate) async fn attach(
     context: &RequestContext,
     job: &PostedJob,
@@ -73,7 +73,7 @@ pub(crate) async fn attach(
 }
 
 fn unavailable(error: &BucketError) -> ResumeError {
-    tracing::error!(trouble = %error, "cannot store a résumé");
+    tracing::error!(trouble = %error, "cannot store a resume");
     ResumeError::Rejected(
         "We could not save the file. Your application has been received; please upload the file again in a minute.",
     )

@@ -8,7 +8,7 @@ use url::Url;
 use crate::pages::{Layout, UnknownJobPage, UnknownOrganizationPage};
 use crate::stylesheet::style_version;
 
-/// A career site and what its pages share.
+/// A career site and the values that its pages share.
 pub(crate) struct Site {
     /// The organization's slug, branding and mode.
     pub(crate) career: CareerSite,
@@ -18,7 +18,7 @@ pub(crate) struct Site {
 }
 
 impl Site {
-    /// Finds the site in the request's path; `None` if it does not exist or is suspended.
+    /// Finds the site named in the request's path; `None` if it does not exist or is suspended.
     pub(crate) async fn find(context: &RequestContext) -> Result<Option<Self>, Error> {
         let Some(slug) = Slug::parse(context.path_parameter("org")) else { return Ok(None) };
         let found = context.store().find_career_site(&slug).await?.filter(|career| !career.suspended);
@@ -55,7 +55,7 @@ impl Site {
         self.career.branding.logo_url.as_ref().map(WebAddress::as_str)
     }
 
-    /// Returns the layout of a page. Search engines index it under `path`; without a path, it is `noindex`.
+    /// Returns the layout of a page. Search engines index the page under `path`; a page without a path is `noindex`.
     pub(crate) fn layout(&self, path: Option<&str>) -> Layout<'_> {
         let is_test = self.career.mode == Mode::Test;
         Layout {
@@ -70,7 +70,7 @@ impl Site {
         }
     }
 
-    /// Renders a page of this site. Its forms may be submitted to the origin `form_origin`, too.
+    /// Renders a page of this site. Its forms may also be submitted to the origin `form_origin`.
     pub(crate) fn page(
         &self,
         page: &impl askama::Template,
@@ -102,8 +102,8 @@ fn theme(accent: Accent) -> String {
 
 /// Returns a URL's origin for the content security policy; `None` if the host contains characters that could break out
 /// of the policy.
-fn origin(address: &str) -> Option<String> {
-    let origin = Url::parse(address).ok()?.origin().ascii_serialization();
+fn origin(url: &str) -> Option<String> {
+    let origin = Url::parse(url).ok()?.origin().ascii_serialization();
     let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || b"-._:/[]".contains(&byte);
     origin.bytes().all(is_plain).then_some(origin)
 }
@@ -115,9 +115,9 @@ mod tests {
 
     #[test]
     fn accent_contrast_is_checked_against_the_stylesheets_backgrounds() {
-        let papers =
+        let backgrounds =
             STYLE.lines().filter_map(|line| line.trim().strip_prefix("--paper: ")?.strip_suffix(';'));
-        assert_eq!(papers.collect::<Vec<_>>(), ["#fff", &Colour::INK.to_string()]);
+        assert_eq!(backgrounds.collect::<Vec<_>>(), ["#fff", &Colour::INK.to_string()]);
         let theme = theme("#2450d3".parse().unwrap());
         assert!(theme.starts_with(":root{--accent:#2450d3;--on-accent:#ffffff}@media"), "{theme}");
         assert!(!theme.contains(['<', '>', '&', '"', '\'']), "the theme must not need escaping: {theme}");
@@ -127,14 +127,14 @@ mod tests {
     fn an_origin_cannot_break_out_of_the_policy() {
         let plain = origin("https://münchen.example:8443/logo.png?v=1");
         assert_eq!(plain.as_deref(), Some("https://xn--mnchen-3ya.example:8443"));
-        for address in [
+        for url in [
             "https://a.example;sandbox/",
             "https://a.example,x/",
             "https://'unsafe-inline'/",
             "https://*/",
             "x",
         ] {
-            assert_eq!(origin(address), None, "{address}");
+            assert_eq!(origin(url), None, "{url}");
         }
     }
 }

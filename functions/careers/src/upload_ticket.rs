@@ -1,4 +1,4 @@
-//! Upload tickets: an application's permission to upload one résumé file.
+//! Upload tickets. A ticket permits the upload of one resume file with an application.
 
 use std::fmt;
 
@@ -11,12 +11,12 @@ use subtle::ConstantTimeEq;
 
 use crate::job_page::PostedJob;
 
-/// How long after the application a file may be uploaded.
+/// The lifetime of a ticket.
 const LIFETIME: SignedDuration = SignedDuration::from_hours(1);
 /// The length of a ticket's random part.
 const RANDOM_LENGTH: usize = 24;
 
-/// Permission to upload a résumé with an application. A ticket is random, signed, and valid for one posting and one
+/// Permission to upload a resume with an application. A ticket is random, signed, and valid for one posting and one
 /// hour. It does not reveal whether the application exists.
 pub(crate) struct UploadTicket {
     random: String,
@@ -54,12 +54,12 @@ impl UploadTicket {
         URL_SAFE_NO_PAD.encode(Sha256::digest(&self.random))
     }
 
-    /// Returns when the ticket expires.
+    /// Returns the time at which the ticket expires.
     pub(crate) const fn expires_at(&self) -> Timestamp {
         self.expires_at
     }
 
-    /// Returns the key in the bucket that the file is uploaded to.
+    /// Returns the bucket key that the file is uploaded to.
     pub(crate) fn upload_key(&self, job: &PostedJob) -> String {
         let tenant = job.site.career.tenant();
         format!("incoming/{}/{}/{}", tenant.organization, tenant.mode.as_str(), self.random)

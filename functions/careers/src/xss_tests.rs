@@ -1,5 +1,5 @@
-//! Cross-site scripting tests: no payload in a text from customers, candidates or URLs changes the structure of a page,
-//! as a browser parses it.
+//! Cross-site scripting tests: no payload in text from customers, candidates or URLs changes the structure of a page as
+//! a browser parses it.
 
 use std::sync::LazyLock;
 
@@ -126,7 +126,7 @@ fn problems(text: &str) -> Vec<Problem> {
     fields.map(|field| Problem { field, sentence: text.to_owned() }).into()
 }
 
-/// Renders every page with this text in every place that takes a text.
+/// Renders every page with this text in every text field.
 fn pages(text: &str) -> Vec<String> {
     let upload = || FileForm { action: https(text), fields: vec![(text.to_owned(), text.to_owned())] };
     let confirmation = || ConfirmationPage {
@@ -161,8 +161,8 @@ static MARKDOWN: LazyLock<Selector> = LazyLock::new(|| Selector::parse(".text *"
 /// Selects the elements from the templates.
 static TEMPLATE: LazyLock<Selector> = LazyLock::new(|| Selector::parse(":not(.text *)").unwrap());
 
-/// Returns a page's structure: its elements with their attributes' names, in order. Elements from Markdown are left out
-/// and checked on their own.
+/// Returns a page's structure: its elements with their attributes' names, in order. Elements from Markdown are omitted
+/// and checked separately.
 fn structure(page: &str) -> Vec<String> {
     let page = Html::parse_document(page);
     assert!(!page.tree.values().any(Node::is_comment));
@@ -212,7 +212,7 @@ fn read(page: &str, selector: &str) -> String {
     Html::parse_document(page).select(&selector).flat_map(|element| element.text()).collect()
 }
 
-/// The structure of every page with a harmless text.
+/// The structure of every page with harmless text.
 static HARMLESS: LazyLock<Vec<Vec<String>>> =
     LazyLock::new(|| pages("x").iter().map(|page| structure(page)).collect());
 

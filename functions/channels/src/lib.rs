@@ -1,6 +1,6 @@
 //! Channels: the organization's X and WhatsApp accounts, and jobs posted to X.
 //!
-//! | Method | Path | What |
+//! | Method | Path | Description |
 //! |---|---|---|
 //! | GET | `/api/v1/channels` | connection status and usage of both channels |
 //! | POST | `/api/v1/channels/x/post` | post a job to X |
@@ -35,13 +35,13 @@ pub fn routes<R: Row>() -> Vec<R> {
     ]
 }
 
-/// How long a channel's status is reused before the provider is queried again.
+/// The time a channel's status is reused before the provider is queried again.
 const STATUS_AGE: SignedDuration = SignedDuration::from_secs(60);
 /// The timeout of a status query.
 const STATUS_TIMEOUT: Duration = Duration::from_secs(2);
-/// How long a post's metrics are reused before X is queried again.
+/// The time a post's metrics are reused before X is queried again.
 const METRICS_AGE: SignedDuration = SignedDuration::from_mins(15);
-/// How long to wait after a failed query for metrics.
+/// The wait after a failed query for metrics.
 const METRICS_RETRY: SignedDuration = SignedDuration::from_mins(1);
 
 /// The organization's channels.
@@ -62,9 +62,9 @@ pub struct Channel {
     status: ChannelStatus,
     /// The name of the connected account.
     account: Option<String>,
-    /// When the provider last answered.
+    /// When the provider last responded.
     checked_at: Option<Timestamp>,
-    /// A sentence that explains the status.
+    /// An explanation of the status.
     detail: Option<String>,
     /// Today's usage.
     usage: Usage,
@@ -76,7 +76,7 @@ pub struct Channel {
 pub struct Usage {
     /// The number of posts or messages sent in this period.
     used: u64,
-    /// The most that can be sent in this period, or `null` if this service sets no limit.
+    /// The maximum number of posts or messages in this period, or `null` if this service sets no limit.
     limit: Option<u64>,
     /// The period.
     period: Period,
@@ -84,7 +84,7 @@ pub struct Usage {
     resets_at: Timestamp,
 }
 
-/// The period over which the usage of a channel is counted.
+/// The period over which a channel's usage is counted.
 #[derive(Debug, Serialize, ToSchema)]
 #[serde(rename_all = "snake_case")]
 enum Period {
@@ -104,7 +104,7 @@ pub struct Post {
     text: String,
     /// The post's id on X, or `null` if X has not confirmed the post.
     external_id: Option<String>,
-    /// The post's address on X.
+    /// The post's URL on X.
     #[schema(format = "uri")]
     url: Option<String>,
     /// When X confirmed the post.
@@ -164,7 +164,7 @@ async fn show_channels(request: ApiRequest<()>) -> Result<Reply<Channels>, Error
 }
 
 /// Posts a job to X in the requested style. The post is stored before X is called, so a retry with the same idempotency
-/// key never posts twice. If the answer of X was lost, the retry returns `upstream_failed`.
+/// key never posts twice. If X's response was lost, the retry returns `upstream_failed`.
 ///
 /// # Errors
 ///
@@ -217,8 +217,8 @@ async fn post_job(request: ApiRequest<NewPost>) -> Result<Reply<Added<Post>>, Er
     }
 }
 
-/// Lists the posts to X, newest first. Their metrics are at most 15 minutes old unless X does not answer; then the last
-/// known metrics are returned.
+/// Lists the posts to X, newest first. Their metrics are at most 15 minutes old. If X does not respond, the last known
+/// metrics are returned.
 async fn list_posts(request: ApiRequest<Listing<()>>) -> Result<Reply<Collection<Post>>, Error> {
     let ((), page) = request.listing()?;
     let mut posts = request.context.store().list_posts(request.tenant(), &page).await?;
@@ -255,7 +255,7 @@ async fn compose_text<I>(request: &ApiRequest<I>, job_posting_id: Id, style: Sty
     if role.status != RoleStatus::Open {
         let status = role.status.as_str();
         return Err(invalid(&format!(
-            "job_posting_id must belong to an open role, and this one is {status}"
+            "job_posting_id must belong to an open role, but this one is {status}"
         )));
     }
     let url = public_url(request.context.base_url(), request.organization(), &posting.slug);
@@ -269,7 +269,7 @@ async fn compose_text<I>(request: &ApiRequest<I>, job_posting_id: Id, style: Sty
     Ok(x_text::compose(&advert, style))
 }
 
-/// Publishes `text` on X and returns the post's id there. The error is `None` if X may have published the post.
+/// Publishes `text` on X and returns the post's id on X. The error is `None` if X may have published the post.
 async fn publish(
     account: &XAccount<'_>,
     connection: XConnection,
@@ -294,7 +294,7 @@ fn account<'c, I>(request: &'c ApiRequest<I>, x: X, keys: &'c EncryptionKeys) ->
     XAccount { tenant, x, keys, store, random, now }
 }
 
-/// Converts the error of a post. Returns `None` if X may have published the post.
+/// Converts an error from posting. Returns `None` if X may have published the post.
 fn post_error(error: XError, now: Timestamp) -> Option<Error> {
     match error {
         XError::Unknown(_) => None,
@@ -352,7 +352,7 @@ async fn refresh_metrics<I>(
     result.map(|_| ())
 }
 
-/// Fetches metrics from X. If the token has expired early, it tries again with a new token.
+/// Fetches metrics from X. If the token has expired early, tries again with a new token.
 async fn fetch_metrics(account: &XAccount<'_>, ids: &[String]) -> Result<HashMap<String, Metrics>, String> {
     let connection = account.store.find_x_connection(account.tenant).await;
     let connection = connection.map_err(|error| error.to_string())?.ok_or("no account is connected")?;
@@ -398,7 +398,7 @@ impl<C> Checked<C> {
         Self { status, account: None, replacement: None }
     }
 
-    /// An account whose tokens cannot be decrypted. The provider was not queried, so `checked_at` stays.
+    /// An account whose tokens cannot be decrypted. The provider was not queried, so `checked_at` stays unchanged.
     fn undecryptable(mut status: ConnectionStatus, account: Option<String>, error: DecryptionError) -> Self {
         status.status = ChannelStatus::Error;
         status.detail = Some(format!("The account cannot be used: {error}."));
@@ -429,7 +429,8 @@ async fn check_x<I>(request: &ApiRequest<I>, connection: Option<XConnection>) ->
     let username = Some(format!("@{}", connection.username));
     let account = account(request, x, keys);
     let old = connection.standing.clone();
-    // X is queried only with a valid token: a renewal may take longer than the timeout or be under way already.
+    // X is queried only with a valid token, because a renewal may take longer than the timeout or may already be in
+    // progress.
     let renewing = connection.leased_until.is_some_and(|until| until > now);
     let access = match account.current(&connection) {
         Err(error) => return Checked::undecryptable(old, username, error),
@@ -439,7 +440,7 @@ async fn check_x<I>(request: &ApiRequest<I>, connection: Option<XConnection>) ->
     let status = match tokio::time::timeout(STATUS_TIMEOUT, account.x.account(&access)).await {
         Ok(Ok(_)) => ConnectionStatus::answered(ChannelStatus::Connected, None, now),
         Ok(Err(XError::Unauthorized)) => {
-            let detail = "X rejected the access token. The next post requests a new one, if the account still \
+            let detail = "X rejected the access token. The next post will request a new one if the account still \
                           allows it.";
             ConnectionStatus::answered(ChannelStatus::Expired, Some(detail.to_owned()), now)
         }

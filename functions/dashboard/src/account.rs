@@ -1,4 +1,4 @@
-//! Settings, Account: the password, the sessions, and the choice between live and test data.
+//! Settings > Account: the password, the sessions, and the choice between live and test data.
 
 use std::sync::Arc;
 
@@ -19,7 +19,7 @@ const PATH: &str = "/dashboard/settings/account";
 struct AccountPage<'p> {
     layout: Layout<'p>,
     email: &'p str,
-    /// Of the fields `current`, `password` and `repeated`.
+    /// Problems with the fields `current`, `password` and `repeated`.
     problems: Vec<Problem>,
 }
 
@@ -72,7 +72,7 @@ pub(crate) async fn sign_out_everywhere(request: Arc<MemberRequest>) -> Result<R
     request.sign_out(Notice::SignedOut.redirect_to("/dashboard/sign-in")).await
 }
 
-/// Switches this session to live or to test data.
+/// Switches this session to live or test data.
 pub(crate) async fn switch_mode(request: Arc<MemberRequest>) -> Result<Reply<Html>, Error> {
     let mode = request.page.form().get("mode").parse::<Mode>();
     let mode = mode.map_err(|_| Error::BadRequest("The mode must be live or test".to_owned()))?;

@@ -1,4 +1,4 @@
-//! Settings, Integrations, API keys: lists the keys of the current mode, and creates keys of either mode.
+//! Settings > Integrations > API keys: lists the keys of the current mode, and creates keys of either mode.
 
 use std::sync::Arc;
 
@@ -16,9 +16,9 @@ use crate::layout::{Layout, Section};
 use crate::messages::Notice;
 
 const PATH: &str = "/dashboard/settings/integrations/api-keys";
-/// The keys in one read. The page lists the newest so many, and of the older ones those that are not revoked.
+/// The number of keys per read. The page lists the keys of the first read, and older keys that are not revoked.
 const LISTED: u32 = 100;
-/// The longest life of a key, in days.
+/// The maximum lifetime of a key, in days.
 const MAX_DAYS: i64 = 3_660;
 
 #[derive(Template)]
@@ -33,7 +33,7 @@ struct ApiKeysPage<'p> {
     mode: Mode,
     scopes: Vec<ScopeChoice>,
     expires_in_days: &'p str,
-    /// Of the fields `name`, `scope` and `expires_in_days`.
+    /// Problems with the fields `name`, `scope` and `expires_in_days`.
     problems: Vec<Problem>,
     base_url: &'p str,
 }
@@ -59,12 +59,12 @@ enum KeyState {
 struct CreatedKey<'p> {
     name: &'p str,
     mode: Mode,
-    /// Whether the list on the page has it. The list has only the keys of the current mode.
+    /// Whether the list on the page contains it. The list contains only keys of the current mode.
     is_listed: bool,
     secret: &'p str,
 }
 
-/// A checkbox of the form.
+/// A checkbox in the form.
 struct ScopeChoice {
     value: &'static str,
     description: &'static str,
@@ -90,14 +90,14 @@ struct FormValues {
 }
 
 impl FormValues {
-    /// The values at first: a key of the current mode with every scope.
+    /// Returns the initial values: a key of the current mode with every scope.
     fn initial(request: &MemberRequest) -> Self {
         let (scopes, expires_in_days) = (Scopes::all(), String::new());
         Self { name: String::new(), mode: request.tenant().mode, scopes, expires_in_days }
     }
 
-    /// The values that were sent.
-    fn sent(request: &MemberRequest) -> Self {
+    /// Returns the submitted values.
+    fn submitted(request: &MemberRequest) -> Self {
         let form = request.page.form();
         Self {
             name: form.get("name").to_owned(),
@@ -107,7 +107,7 @@ impl FormValues {
         }
     }
 
-    /// The days until the key expires; `None` for never.
+    /// Returns the number of days until the key expires; `None` if it never expires.
     fn days(&self) -> Result<Option<i64>, Problem> {
         if self.expires_in_days.is_empty() {
             return Ok(None);
@@ -125,7 +125,7 @@ pub(crate) async fn list(request: Arc<MemberRequest>) -> Result<Reply<Html>, Err
 
 /// Creates a key and shows it once.
 pub(crate) async fn create(request: Arc<MemberRequest>) -> Result<Reply<Html>, Error> {
-    let values = FormValues::sent(&request);
+    let values = FormValues::submitted(&request);
     let mut problems = Vec::new();
     let name = collect(required("name", "The name", Text::<100>::parse(&values.name)), &mut problems);
     if values.scopes.iter().next().is_none() {
@@ -177,7 +177,7 @@ pub(crate) async fn revoke(request: Arc<MemberRequest>) -> Result<Reply<Html>, E
     }
 }
 
-/// A key, and the day of its last use.
+/// A key and the day of its last use.
 type ListedKey = (ApiKey, Option<Day>);
 
 /// Reads the keys of the current mode, newest first.

@@ -1,4 +1,4 @@
-//! Candidates and their histories, read-only. The API changes them.
+//! Candidates and their histories, read-only. Changes are made through the API.
 
 use std::sync::Arc;
 
@@ -68,9 +68,9 @@ struct CandidatePage<'p> {
     name: &'p str,
     email: &'p str,
     phone: Option<&'p str>,
-    /// The résumé's http or https URL.
+    /// The resume's http or https URL.
     resume_url: Option<&'p str>,
-    /// Whether the résumé is a file in our bucket.
+    /// Whether the resume is a file in our bucket.
     has_resume_file: bool,
     stage: Stage,
     /// The day when the candidate was added.
@@ -99,18 +99,18 @@ struct ScreenRow<'p> {
     /// The overall score from 0 to 100.
     score: Option<u8>,
     summary: Option<&'p str>,
-    /// When it started; before that, when it is scheduled; otherwise, when it was requested.
+    /// The time when it started, or is scheduled to start, or was requested: the first of these that is known.
     at: String,
 }
 
-/// An entry of the history.
+/// An entry in the history.
 struct TouchpointRow<'p> {
     at: String,
     actor: &'p str,
     sentence: String,
     /// The applicant's message.
     note: Option<&'p str>,
-    /// The URL of the applicant's résumé file.
+    /// The URL of the applicant's resume file.
     resume_url: Option<WebAddress>,
 }
 
@@ -193,7 +193,7 @@ pub(crate) async fn show(request: Arc<MemberRequest>) -> Result<Reply<Html>, Err
     })
 }
 
-/// Returns how an application came in, to follow its day.
+/// Returns the source of an application, as text that follows its date.
 const fn source(source: Source) -> &'static str {
     match source {
         Source::Manual => "added manually",
@@ -215,7 +215,7 @@ fn sentence<'t>(touchpoint: &Touchpoint, title: &impl Fn(Id) -> &'t str) -> Stri
     match &touchpoint.kind {
         TouchpointKind::Created { .. } => "Added".to_owned(),
         TouchpointKind::Applied { role_id, .. } => format!("Applied for {}", title(*role_id)),
-        TouchpointKind::Updated { fields, .. } if fields.is_empty() => "Sent a résumé file".to_owned(),
+        TouchpointKind::Updated { fields, .. } if fields.is_empty() => "Uploaded a resume file".to_owned(),
         TouchpointKind::Updated { fields, .. } => format!("Changed {}", fields.join(", ").replace('_', " ")),
         TouchpointKind::StageChanged { from, to } => {
             format!("Moved from {} to {}", from.as_str(), to.as_str())

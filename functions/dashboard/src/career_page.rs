@@ -1,4 +1,4 @@
-//! Settings, Career page: the organization's name, introduction, colour and logo for candidates.
+//! Settings > Career page: the organization's name, introduction, colour and logo for candidates.
 
 use std::sync::Arc;
 
@@ -20,12 +20,12 @@ const PATH: &str = "/dashboard/settings/career-page";
 struct BrandingPage<'p> {
     layout: Layout<'p>,
     /// The career page's URL.
-    address: &'p str,
+    url: &'p str,
     name: &'p str,
     introduction: &'p str,
     accent: &'p str,
     logo_url: &'p str,
-    /// Of the fields `name`, `introduction`, `accent` and `logo_url`.
+    /// Problems with the fields `name`, `introduction`, `accent` and `logo_url`.
     problems: Vec<Problem>,
 }
 
@@ -50,7 +50,7 @@ pub(crate) async fn change(request: Arc<MemberRequest>) -> Result<Reply<Html>, E
     let form = request.page.form();
     let mut problems = Vec::new();
     let name = collect(required("name", "The name", Text::parse(form.get("name"))), &mut problems);
-    // A browser sends line breaks as CR LF, and the introduction is one line.
+    // Browsers send line breaks as CR LF, but the introduction is one line.
     let introduction = form.get("introduction").split_whitespace().collect::<Vec<_>>().join(" ");
     let introduction = Introduction::parse(&introduction)
         .map_err(|message| problem("introduction", "The introduction", &message));
@@ -94,10 +94,10 @@ async fn find(request: &MemberRequest) -> Result<CareerSite, Error> {
 
 fn page(request: &MemberRequest, values: [&str; 4], problems: Vec<Problem>) -> Result<Reply<Html>, Error> {
     let [name, introduction, accent, logo_url] = values;
-    let address = career_portal_url(request.context.base_url(), request.organization());
+    let url = career_portal_url(request.context.base_url(), request.organization());
     Reply::page(&BrandingPage {
         layout: Layout::of(request, Section::CareerPage),
-        address: &address,
+        url: &url,
         name,
         introduction,
         accent,

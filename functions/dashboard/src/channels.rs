@@ -1,4 +1,5 @@
-//! Settings, Integrations, Channels: the X account and the WhatsApp number of the current mode, and the voice provider.
+//! Settings > Integrations > Channels: the X account and the WhatsApp number of the current mode, and the voice
+//! provider.
 
 use std::sync::Arc;
 
@@ -20,12 +21,12 @@ use crate::layout::{Layout, Section};
 use crate::messages::{Alert, Notice};
 
 const PATH: &str = "/dashboard/settings/integrations/channels";
-/// The longest time from the redirect to X to the callback, in seconds.
+/// The maximum time between the redirect to X and the callback, in seconds.
 const MAX_AUTHORIZATION: i64 = 600;
-/// The longest access token of WhatsApp, in bytes.
+/// The maximum length of a WhatsApp access token, in bytes.
 const MAX_TOKEN: usize = 2_000;
 
-const SIMULATED: &str = "Simulated: a built-in account is used, and nothing is sent to the outside.";
+const SIMULATED: &str = "Simulated: a built-in account is used, and nothing is sent to external services.";
 const X_MISSING: &str = "X is not set up on this service. Ask its administrator to configure an X app.";
 const WHATSAPP_MISSING: &str =
     "WhatsApp is not set up on this service. Ask its administrator to configure a token encryption key.";
@@ -39,12 +40,12 @@ struct ChannelsPage<'p> {
     x: ChannelPanel,
     whatsapp: ChannelPanel,
     phone_number_id: &'p str,
-    /// Of the fields `phone_number_id` and `token`.
+    /// Problems with the fields `phone_number_id` and `token`.
     problems: Vec<Problem>,
     /// The name of the voice provider.
     voice_provider: &'static str,
     voice_is_ready: bool,
-    /// What the voice provider does, as a sentence.
+    /// A sentence that describes the voice provider.
     voice_detail: &'static str,
 }
 
@@ -54,14 +55,14 @@ struct ChannelPanel {
     account: Option<String>,
     /// The provider's message.
     detail: Option<String>,
-    /// When the provider last answered.
+    /// The time of the provider's last response.
     checked_at: Option<String>,
     /// Why no account can be connected, as a sentence; `None` if one can.
     unavailable: Option<&'static str>,
 }
 
 impl ChannelPanel {
-    /// An account with its stored status; disconnected if there is none.
+    /// Returns an account with its stored status, or a disconnected account if no status is stored.
     fn stored(status: Option<&ConnectionStatus>, account: Option<String>) -> Self {
         let connection = status.cloned().unwrap_or(ConnectionStatus::NONE);
         Self {
@@ -73,13 +74,13 @@ impl ChannelPanel {
         }
     }
 
-    /// The simulator, which is always connected.
+    /// Returns the simulator, which is always connected.
     fn simulated() -> Self {
         let account = Some("Rolecall simulator".to_owned());
         Self { status: ChannelStatus::Connected, account, ..Self::unavailable(SIMULATED) }
     }
 
-    /// A channel that this service does not offer.
+    /// Returns a channel that cannot be connected.
     const fn unavailable(reason: &'static str) -> Self {
         let status = ChannelStatus::Disconnected;
         Self { status, account: None, detail: None, checked_at: None, unavailable: Some(reason) }
@@ -195,7 +196,7 @@ fn callback(request: &MemberRequest) -> String {
     format!("{}{PATH}/x/callback", request.context.base_url())
 }
 
-/// Disconnects the account on X.
+/// Disconnects the X account.
 pub(crate) async fn disconnect_x(request: Arc<MemberRequest>) -> Result<Reply<Html>, Error> {
     let mut transaction = request.transaction();
     transaction.delete_x_connection();
@@ -203,7 +204,7 @@ pub(crate) async fn disconnect_x(request: Arc<MemberRequest>) -> Result<Reply<Ht
     Ok(Notice::XDisconnected.redirect_to(PATH))
 }
 
-/// Connects a number on WhatsApp, in place of any other.
+/// Connects a WhatsApp number and replaces any previous one.
 pub(crate) async fn connect_whatsapp(request: Arc<MemberRequest>) -> Result<Reply<Html>, Error> {
     let context = &request.context;
     let WhatsAppPort::Real(_, keys) = context.providers().whatsapp(request.tenant().mode) else {
@@ -231,7 +232,7 @@ pub(crate) async fn connect_whatsapp(request: Arc<MemberRequest>) -> Result<Repl
     Ok(Notice::WhatsAppConnected.redirect_to(PATH))
 }
 
-/// Disconnects the number on WhatsApp.
+/// Disconnects the WhatsApp number.
 pub(crate) async fn disconnect_whatsapp(request: Arc<MemberRequest>) -> Result<Reply<Html>, Error> {
     let mut transaction = request.transaction();
     transaction.delete_whatsapp_connection();
@@ -239,23 +240,23 @@ pub(crate) async fn disconnect_whatsapp(request: Arc<MemberRequest>) -> Result<R
     Ok(Notice::WhatsAppDisconnected.redirect_to(PATH))
 }
 
-/// An authorization on X, from the redirect to the callback: a random text, the time of its beginning, and the mode,
-/// joined by dots.
+/// An authorization in progress, between the redirect to X and the callback: a random string, the start time and the
+/// mode, joined by dots.
 struct Authorization(String);
 
 impl Authorization {
     fn begin(request: &MemberRequest) -> Self {
         let context = &request.context;
-        let (random, began) = (context.random().token(22), context.now().as_second());
-        Self(format!("{random}.{began}.{}", request.tenant().mode.as_str()))
+        let (random, started_at) = (context.random().token(22), context.now().as_second());
+        Self(format!("{random}.{started_at}.{}", request.tenant().mode.as_str()))
     }
 
-    /// The `state` that X returns: the authorization, and a MAC that depends on the session's cookie.
+    /// Returns the `state` that X sends back: the authorization and a MAC that depends on the session cookie.
     fn state(&self, request: &MemberRequest) -> String {
         format!("{}.{}", self.0, self.mac(request, "x state"))
     }
 
-    /// The PKCE verifier (RFC 7636, section 4.1).
+    /// Returns the PKCE verifier (RFC 7636, section 4.1).
     fn verifier(&self, request: &MemberRequest) -> Secret {
         Secret::new(self.mac(request, "x verifier"))
     }
@@ -263,13 +264,13 @@ impl Authorization {
     /// Returns the authorization in a state if it belongs to this session and mode and has not expired.
     fn from_state(request: &MemberRequest, state: &str) -> Option<Self> {
         let authorization = Self(state.rsplit_once('.')?.0.to_owned());
-        let genuine: bool = authorization.state(request).as_bytes().ct_eq(state.as_bytes()).into();
+        let is_genuine: bool = authorization.state(request).as_bytes().ct_eq(state.as_bytes()).into();
         let mut parts = authorization.0.split('.').skip(1);
-        let began: i64 = parts.next()?.parse().ok()?;
-        let took = request.context.now().as_second().checked_sub(began)?;
-        let in_time = (0..MAX_AUTHORIZATION).contains(&took);
-        let same_mode = parts.next() == Some(request.tenant().mode.as_str());
-        (genuine && in_time && same_mode).then_some(authorization)
+        let started_at: i64 = parts.next()?.parse().ok()?;
+        let elapsed = request.context.now().as_second().checked_sub(started_at)?;
+        let is_in_time = (0..MAX_AUTHORIZATION).contains(&elapsed);
+        let is_same_mode = parts.next() == Some(request.tenant().mode.as_str());
+        (is_genuine && is_in_time && is_same_mode).then_some(authorization)
     }
 
     fn mac(&self, request: &MemberRequest, purpose: &str) -> String {

@@ -1,4 +1,4 @@
-//! Settings, Integrations, Connected apps: the applications with access to the data of the current mode.
+//! Settings > Integrations > Connected apps: the applications with access to the data of the current mode.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -13,7 +13,7 @@ use crate::layout::{Layout, Section};
 use crate::messages::Notice;
 
 const PATH: &str = "/dashboard/settings/integrations/connected-apps";
-/// The grants in one read.
+/// The number of grants per read.
 const GRANTS: u32 = 100;
 
 #[derive(Template)]
@@ -28,7 +28,7 @@ struct ConnectedAppsPage<'p> {
 struct AppRow<'p> {
     /// The grant's identifier.
     id: u64,
-    /// The name that the application registered with.
+    /// The name under which the application registered.
     name: &'p str,
     /// The host of its redirect URI.
     host: &'p str,

@@ -1,4 +1,4 @@
-//! Dates and times as the pages show them. All of them are UTC.
+//! Formats dates and times for the pages. All times are UTC.
 
 use jiff::Timestamp;
 use shared::model::Day;

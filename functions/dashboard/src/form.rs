@@ -1,8 +1,8 @@
-//! Forms: the problems with their fields, as sentences.
+//! Problems with form fields, as sentences.
 
 use shared::http::page::Problem;
 
-/// Returns a field's problem as a sentence: the label, then what the field must be.
+/// Returns a field's problem as a sentence: the label followed by the message.
 pub(crate) fn problem(field: &'static str, label: &str, message: &str) -> Problem {
     Problem { field, sentence: format!("{label} {message}.") }
 }

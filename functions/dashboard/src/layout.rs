@@ -1,4 +1,4 @@
-//! The layout of every page of the signed-in area: the header, the menu, and the message after an action.
+//! The layout of every page in the signed-in area: the header, the menu, and the message after an action.
 
 use shared::http::MemberRequest;
 use shared::http::page::style_version;
@@ -6,7 +6,7 @@ use shared::model::Mode;
 
 use crate::messages::{Alert, Notice};
 
-/// What a page shows around its content.
+/// The parts of a page around its content.
 pub(crate) struct Layout<'p> {
     /// The version in the stylesheet's URL.
     pub(crate) style_version: &'static str,
@@ -37,14 +37,14 @@ impl<'p> Layout<'p> {
             member: request.member().name.as_str(),
             is_test: request.organization().mode == Mode::Test,
             section,
-            // Nobody is signed out here: that notice belongs to the sign-in page.
+            // Only the sign-in page shows this notice.
             notice: Notice::from_word(query.get("done")).filter(|notice| *notice != Notice::SignedOut),
             alert: Alert::from_word(query.get("failed")),
         }
     }
 }
 
-/// A section of the dashboard, as the menu lists it.
+/// A section of the dashboard in the menu.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Section {
     /// The plan, its usage and the newest candidates.
@@ -57,7 +57,7 @@ pub(crate) enum Section {
     Candidates,
     /// API keys.
     ApiKeys,
-    /// Applications that members have given access.
+    /// Applications that members have granted access.
     ConnectedApps,
     /// X, WhatsApp and the voice provider.
     Channels,

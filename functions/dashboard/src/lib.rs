@@ -1,7 +1,7 @@
 //! The dashboard, where the members of an organization sign in, follow their hiring, and manage API keys, connected
-//! apps, channels and members. The server renders every page; no page needs a script.
+//! apps, channels and members. The server renders every page. No page needs a script.
 //!
-//! | Method | Path | What |
+//! | Method | Path | Description |
 //! |---|---|---|
 //! | GET | `/dashboard` | plan, usage and recent activity |
 //! | GET | `/dashboard/style.css` | the stylesheet of all pages |
@@ -131,7 +131,7 @@ fn style(_: PublicRequest) -> Ready<Result<Reply<Html>, Error>> {
 }
 
 fn icon(_: PublicRequest) -> Ready<Result<Reply<Html>, Error>> {
-    // Its URL does not change with its content, so caches keep it for a day only.
+    // Its URL does not change with its content, so caches keep it for only a day.
     let icon = Reply::file("image/svg+xml", page::ICON);
     ready(Ok(icon.with("cache-control", "public, max-age=86400".to_owned())))
 }

@@ -1,4 +1,4 @@
-//! Lists: their filters and their pages.
+//! Filters and pagination of lists.
 
 use std::str::FromStr;
 
@@ -6,7 +6,7 @@ use shared::http::{Error, MemberRequest};
 use shared::id::Id;
 use shared::store::{Listed, Paging};
 
-/// The items on a page.
+/// The number of items on a page.
 const PAGE_SIZE: u32 = 25;
 
 /// A link that filters a list by one status or stage.
@@ -17,12 +17,13 @@ pub(crate) struct FilterLink {
     pub(crate) is_current: bool,
 }
 
-/// Reads a filter from the query: a blank one is no filter, and an unknown one is 404.
+/// Parses a filter from the query. A blank value means no filter, and an unknown value returns 404.
 pub(crate) fn filter<T: FromStr>(word: &str) -> Result<Option<T>, Error> {
     if word.is_empty() { Ok(None) } else { word.parse().map(Some).map_err(|_| Error::NotFound) }
 }
 
-/// Returns the page that the query requests, and one item more, which shows whether there is a next page.
+/// Returns the paging parameters of the request. The limit includes one extra item, which shows whether there is a next
+/// page.
 ///
 /// `before` holds the 16 digits of a range key within the tenant's own list.
 pub(crate) fn page(request: &MemberRequest) -> Paging {

@@ -1,4 +1,4 @@
-//! Settings, Members: owners invite members, create password links, change roles and remove members.
+//! Settings > Members: owners invite members, create password links, change roles and remove members.
 
 use std::sync::Arc;
 
@@ -20,7 +20,7 @@ const PATH: &str = "/dashboard/settings/members";
 #[template(path = "members.html")]
 struct MembersPage<'p> {
     layout: Layout<'p>,
-    /// Whether the member who opened the page is an owner, who may change members.
+    /// Whether the signed-in member is an owner. Only owners can change members.
     is_owner: bool,
     members: Vec<MemberRow<'p>>,
     /// The link that was just created.
@@ -28,7 +28,7 @@ struct MembersPage<'p> {
     name: &'p str,
     email: &'p str,
     role: MemberRole,
-    /// Of the fields `name`, `email` and `role`.
+    /// Problems with the fields `name`, `email` and `role`.
     problems: Vec<Problem>,
 }
 
@@ -38,9 +38,9 @@ struct MemberRow<'p> {
     email: &'p str,
     role: MemberRole,
     state: MemberState,
-    /// When the invitation expires; `None` without a valid one.
+    /// When the invitation expires; `None` if no invitation is valid.
     invited_until: Option<String>,
-    /// Whether this is the member who opened the page.
+    /// Whether this is the signed-in member.
     is_self: bool,
 }
 
@@ -61,7 +61,7 @@ impl MemberState {
 
 /// A single-use link, which is shown only once.
 struct NewLink<'p> {
-    address: &'p str,
+    url: &'p str,
     /// The member's name.
     name: &'p str,
     /// The member's e-mail address.
@@ -121,7 +121,7 @@ fn email(text: &str) -> Result<Email, Problem> {
     })
 }
 
-/// Creates a link that sets a password, in place of any earlier link, and shows it once.
+/// Creates a link to set a password and shows it once. The link replaces any earlier one.
 pub(crate) async fn make_link(request: Arc<MemberRequest>) -> Result<Reply<Html>, Error> {
     let before = find(&request).await?;
     let (member, link) = with_link(&request, before.clone());
@@ -134,7 +134,7 @@ pub(crate) async fn make_link(request: Arc<MemberRequest>) -> Result<Reply<Html>
     page(&request, Some((&member, &link)), &FormValues::default(), Vec::new()).await
 }
 
-/// Makes a member an owner, or an owner a member.
+/// Changes a member's role to owner or member.
 pub(crate) async fn change_role(request: Arc<MemberRequest>) -> Result<Reply<Html>, Error> {
     let role = request.page.form().get("role").parse::<MemberRole>();
     let role = role.map_err(|message| Error::BadRequest(format!("The role {message}")))?;
@@ -149,7 +149,7 @@ pub(crate) async fn change_role(request: Arc<MemberRequest>) -> Result<Reply<Htm
     Ok(Notice::RoleChanged.redirect_to(PATH))
 }
 
-/// Removes a member and revokes the access that the member has given to applications.
+/// Removes a member and revokes the access that the member has granted to applications.
 pub(crate) async fn remove(request: Arc<MemberRequest>) -> Result<Reply<Html>, Error> {
     let (owner, member) = (acting_owner(&request).await?, find(&request).await?);
     if owner.id == member.id {
@@ -160,16 +160,16 @@ pub(crate) async fn remove(request: Arc<MemberRequest>) -> Result<Reply<Html>, E
     Ok(Notice::MemberRemoved.redirect_to(PATH))
 }
 
-/// Reads the member in the path.
+/// Finds the member named in the path.
 async fn find(request: &MemberRequest) -> Result<Member, Error> {
     let (organization, id) = (request.tenant().organization, request.context.id()?);
     request.context.store().find_member(organization, id).await?.ok_or(Error::NotFound)
 }
 
-/// Reads the signed-in member again, who must still be an owner.
+/// Reads the signed-in member again. Fails if the member is no longer an owner.
 ///
-/// Each change requires the acting owner as read here. Therefore two owners who remove each other at the same time
-/// cannot both succeed.
+/// Every change is conditional on the owner as read here, so two owners who remove each other at the same time cannot
+/// both succeed.
 async fn acting_owner(request: &MemberRequest) -> Result<Member, Error> {
     let (organization, id) = (request.tenant().organization, request.member().id);
     let member = request.context.store().find_member(organization, id).await?;
@@ -203,8 +203,8 @@ async fn page(
             is_self: member.id == request.member().id,
         }
     });
-    let link = link.map(|(member, address)| NewLink {
-        address,
+    let link = link.map(|(member, url)| NewLink {
+        url,
         name: member.name.as_str(),
         email: member.email.as_str(),
         until: member.link.as_ref().map(|link| minute(link.expires_at)).unwrap_or_default(),

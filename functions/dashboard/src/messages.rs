@@ -1,4 +1,4 @@
-//! Messages after an action. The redirect has a word in its query; the page that it leads to shows the word's sentence.
+//! Messages after an action. The redirect has a keyword in its query, and the next page shows the message for it.
 
 use shared::http::{Html, Reply};
 
@@ -7,15 +7,15 @@ use shared::http::{Html, Reply};
 pub(crate) enum Notice {
     /// An API key was revoked.
     KeyRevoked,
-    /// A connected application has lost its access.
+    /// A connected application's access was revoked.
     AppRevoked,
-    /// An account on X was connected.
+    /// An X account was connected.
     XConnected,
-    /// The account on X was disconnected.
+    /// The X account was disconnected.
     XDisconnected,
-    /// A number on WhatsApp was connected.
+    /// A WhatsApp number was connected.
     WhatsAppConnected,
-    /// The number on WhatsApp was disconnected.
+    /// The WhatsApp number was disconnected.
     WhatsAppDisconnected,
     /// The career page was changed.
     CareerPageChanged,
@@ -64,7 +64,7 @@ impl Notice {
         }
     }
 
-    /// The text of the message.
+    /// Returns the text of the message.
     pub(crate) const fn sentence(self) -> &'static str {
         match self {
             Self::KeyRevoked => "API key revoked.",
@@ -84,7 +84,7 @@ impl Notice {
         }
     }
 
-    /// Returns the notice with this word, if there is one.
+    /// Returns the notice with this keyword, if any.
     pub(crate) fn from_word(word: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|notice| notice.word() == word)
     }
@@ -100,9 +100,9 @@ impl Notice {
 pub(crate) enum Alert {
     /// The member declined on X.
     XDeclined,
-    /// The callback from X is too late, or belongs to another browser.
+    /// The callback from X came too late or belongs to another browser.
     XStale,
-    /// X reported an error, or did not answer.
+    /// X reported an error or did not respond.
     XFailed,
     /// The member tried to change their own role or to remove themselves.
     OwnRole,
@@ -120,19 +120,19 @@ impl Alert {
         }
     }
 
-    /// The text of the message.
+    /// Returns the text of the message.
     pub(crate) const fn sentence(self) -> &'static str {
         match self {
             Self::XDeclined => "X account not connected: access was declined on X.",
             Self::XStale => {
                 "The connection to X took too long or was started in another browser. Connect the account again."
             }
-            Self::XFailed => "X did not connect the account. Try again in a moment.",
+            Self::XFailed => "The X account could not be connected. Try again in a moment.",
             Self::OwnRole => "You can't change your own role or remove yourself. Ask another owner to do it.",
         }
     }
 
-    /// Returns the alert with this word, if there is one.
+    /// Returns the alert with this keyword, if any.
     pub(crate) fn from_word(word: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|alert| alert.word() == word)
     }

@@ -11,11 +11,11 @@ use crate::candidates::CandidateRow;
 use crate::dates::date;
 use crate::layout::{Layout, Section};
 
-/// The days on the chart, today included.
+/// The number of days on the chart, including today.
 const DAYS: u32 = 30;
-/// The candidates on the page.
+/// The number of candidates on the page.
 const NEWEST: u32 = 5;
-/// The highest number of roles or postings that is counted; above it the page shows `100+`.
+/// The maximum number of roles or postings that are counted. The page shows a higher number as `100+`.
 const COUNTED: u32 = 100;
 
 #[derive(Template)]
@@ -24,13 +24,13 @@ struct OverviewPage<'p> {
     layout: Layout<'p>,
     /// The plan's name.
     plan: &'static str,
-    /// The plan's price in US dollars a month.
+    /// The plan's price in US dollars per month.
     price: u64,
-    /// Today's requests (UTC).
+    /// The number of requests today (UTC).
     requests_today: u64,
-    /// The requests allowed a day; `None` if there is no limit.
+    /// The number of requests allowed per day; `None` if there is no limit.
     limit: Option<u64>,
-    /// The requests of the last days.
+    /// The requests of the last 30 days.
     usage: Chart,
     /// The number of open roles: `12` or `100+`.
     open_roles: String,
@@ -44,7 +44,7 @@ struct OverviewPage<'p> {
 struct Chart {
     bars: Vec<Bar>,
     total: u64,
-    /// The requests of the busiest day.
+    /// The number of requests on the busiest day.
     peak: u64,
 }
 
@@ -61,7 +61,7 @@ impl Chart {
     const HEIGHT: u64 = 120;
     /// The distance from one bar to the next.
     const STEP: usize = 20;
-    /// The lowest bar of a day with requests, so that it stays visible.
+    /// The minimum height of the bar of a day with requests, so that it stays visible.
     const MIN_BAR: u64 = 3;
 
     /// Returns the chart of these days, oldest first.
@@ -101,7 +101,7 @@ pub(crate) async fn show(request: Arc<MemberRequest>) -> Result<Reply<Html>, Err
     let published = store.list_postings(tenant, Some(true), &first(COUNTED)).await?;
     let candidates = store.list_candidates(tenant, None, None, &first(NEWEST)).await?;
 
-    // A request that was counted late is in the counters although its day is archived.
+    // A request that was counted late can be in the counters after its day was archived.
     for usage in archived.items {
         *days.entry(usage.day).or_default() += usage.requests;
     }

@@ -1,4 +1,4 @@
-//! Job postings, read-only. The API changes them.
+//! Job postings, read-only. Changes are made through the API.
 
 use std::sync::Arc;
 
@@ -22,7 +22,7 @@ struct PostingRow<'p> {
     title: &'p str,
     is_published: bool,
     /// The public URL. It shows the posting only while it is published.
-    address: String,
+    url: String,
     role_id: u64,
 }
 
@@ -34,7 +34,7 @@ pub(crate) async fn list(request: Arc<MemberRequest>) -> Result<Reply<Html>, Err
     let postings = listed.items.iter().map(|posting| PostingRow {
         title: posting.content.title.as_str(),
         is_published: posting.published,
-        address: public_url(request.context.base_url(), request.organization(), &posting.slug),
+        url: public_url(request.context.base_url(), request.organization(), &posting.slug),
         role_id: posting.role_id.get(),
     });
     Reply::page(&PostingsPage {

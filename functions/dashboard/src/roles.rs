@@ -1,4 +1,4 @@
-//! Roles and their pipelines, read-only. The API changes them.
+//! Roles and their pipelines, read-only. Changes are made through the API.
 
 use std::sync::Arc;
 
@@ -11,7 +11,7 @@ use shared::store::Paging;
 use crate::layout::{Layout, Section};
 use crate::lists::{FilterLink, filter, next, page};
 
-/// The candidates of each stage on a role's page.
+/// The maximum number of candidates per stage on a role's page.
 const IN_STAGE: u32 = 10;
 /// The statuses in the order of the filter links.
 const STATUSES: [RoleStatus; 4] =
@@ -52,7 +52,7 @@ struct RolePage<'p> {
     department: Option<&'p str>,
     location: Option<&'p str>,
     remote_policy: Option<&'static str>,
-    /// The range with its currency.
+    /// The salary range with its currency.
     salary: Option<String>,
     posting: Option<PostingLink<'p>>,
     /// The number of distinct candidates.
@@ -61,16 +61,16 @@ struct RolePage<'p> {
     screens: u64,
     /// The number of completed voice screens.
     completed: u64,
-    /// The share of completed voice screens that were passed, with a percent sign; `None` before the first.
+    /// The percentage of completed voice screens that were passed, such as `75%`; `None` if none is completed.
     pass_rate: Option<String>,
-    /// The average overall score from 0 to 100; `None` before the first.
+    /// The average overall score from 0 to 100; `None` if there are no scores.
     average_score: Option<String>,
     pipeline: Vec<StageColumn>,
 }
 
 struct PostingLink<'p> {
     /// The public URL. It shows the posting only while it is published.
-    address: &'p str,
+    url: &'p str,
     is_published: bool,
 }
 
@@ -152,9 +152,7 @@ pub(crate) async fn show(request: Arc<MemberRequest>) -> Result<Reply<Html>, Err
         location: role.content.location.as_ref().map(Text::as_str),
         remote_policy: role.content.remote_policy.map(RemotePolicy::as_str),
         salary: role.content.salary.words(),
-        posting: posting
-            .as_ref()
-            .map(|(address, is_published)| PostingLink { address, is_published: *is_published }),
+        posting: posting.as_ref().map(|(url, is_published)| PostingLink { url, is_published: *is_published }),
         applicants: stats.applicants,
         screens: stats.screens,
         completed: stats.screens_completed,

@@ -1,4 +1,4 @@
-//! Sign-in, sign-out, and the page of a single-use link, which sets a password.
+//! Sign-in, sign-out, and the page that sets a password with a single-use link.
 
 use std::sync::Arc;
 
@@ -16,13 +16,13 @@ use subtle::ConstantTimeEq;
 use crate::form::{collect, problem, required};
 use crate::messages::Notice;
 
-/// The wrong passwords that an account accepts within [`WINDOW`].
+/// The maximum number of wrong passwords for an account within [`WINDOW`].
 pub(crate) const ACCOUNT_LIMIT: u64 = 10;
-/// The wrong passwords that a network may send within [`WINDOW`].
+/// The maximum number of wrong passwords from a network within [`WINDOW`].
 const NETWORK_LIMIT: u64 = 50;
 /// The period in which wrong passwords are counted.
 pub(crate) const WINDOW: SignedDuration = SignedDuration::from_mins(15);
-/// The longest `return_to`, in bytes.
+/// The maximum length of `return_to`, in bytes.
 const MAX_RETURN: usize = 8 * 1024;
 
 const WRONG: &str = "Incorrect e-mail address or password.";
@@ -64,7 +64,7 @@ struct SetPasswordPage<'p> {
     organization: &'p str,
     /// The member's name in the form; `None` unless the link is an invitation.
     name: Option<&'p str>,
-    /// Of the fields `name`, `password` and `repeated`.
+    /// Problems with the fields `name`, `password` and `repeated`.
     problems: Vec<Problem>,
 }
 
@@ -79,7 +79,7 @@ pub(crate) async fn form(request: Arc<PageRequest>) -> Result<Reply<Html>, Error
     Reply::page(&SignInPage { notice, ..SignInPage::of(&request, return_to, "") })
 }
 
-/// Signs a member in. Neither the reply nor its time reveals whether the e-mail address has an account.
+/// Signs a member in. Neither the response nor its timing reveals whether the e-mail address has an account.
 pub(crate) async fn sign_in(request: Arc<PageRequest>) -> Result<Reply<Html>, Error> {
     let form = request.form();
     let (address, password) = (form.get("email").trim(), form.get("password"));
@@ -114,20 +114,20 @@ pub(crate) async fn sign_in(request: Arc<PageRequest>) -> Result<Reply<Html>, Er
     request.sign_in(organization, &member, transaction, Reply::see_other(page.return_to)).await
 }
 
-/// Returns the message after too many wrong passwords, with the minutes until the next attempt.
+/// Returns the message after too many wrong passwords, with the number of minutes until the next attempt.
 pub(crate) fn too_many_attempts(seconds: i64) -> String {
     let minutes = (seconds + 59) / 60;
     let unit = if minutes == 1 { "minute" } else { "minutes" };
     format!("Too many incorrect passwords. Try again in {minutes} {unit}.")
 }
 
-/// Returns the member if the password is right. Without a member it does the same work.
+/// Returns the member if the password is correct. Takes the same time if there is no member.
 fn verified(found: Option<(Id, Member)>, password: &str) -> Option<(Id, Member)> {
-    let genuine = match found.as_ref().and_then(|(_, member)| member.password.as_ref()) {
+    let is_genuine = match found.as_ref().and_then(|(_, member)| member.password.as_ref()) {
         Some(hash) => hash.verify(password),
-        None => PasswordHash::verify_nobody(password),
+        None => PasswordHash::verify_dummy(password),
     };
-    found.filter(|_| genuine)
+    found.filter(|_| is_genuine)
 }
 
 /// Returns the member with a new hash if the stored hash has outdated parameters.
@@ -138,7 +138,7 @@ fn rehashed(random: &Random, member: &Member, password: &str) -> Option<Member> 
     Some(Member { password: Some(hash), version: member.version + 1, ..member.clone() })
 }
 
-/// Signs out, and continues with `return_to` or the sign-in page.
+/// Signs out and redirects to `return_to` or the sign-in page.
 pub(crate) async fn sign_out(request: Arc<PageRequest>) -> Result<Reply<Html>, Error> {
     let form = request.form();
     let reply = match form.non_empty("return_to") {
@@ -151,7 +151,7 @@ pub(crate) async fn sign_out(request: Arc<PageRequest>) -> Result<Reply<Html>, E
     }
 }
 
-/// Shows the form of a single-use link.
+/// Shows the password form of a single-use link.
 pub(crate) async fn password_form(request: Arc<PageRequest>) -> Result<Reply<Html>, Error> {
     let link = PasswordLink::read(&request, request.context.query().get("token")).await?;
     link.page(&request, None, Vec::new())
@@ -181,7 +181,7 @@ pub(crate) async fn set_password(request: Arc<PageRequest>) -> Result<Reply<Html
     request.sign_in(link.organization, &member, transaction, reply).await
 }
 
-/// Returns the hash of a new password that was typed twice, or the problem with it.
+/// Returns the hash of a new password that was entered twice, or the problem with it.
 pub(crate) fn new_password(
     random: &Random,
     password: &str,
@@ -206,7 +206,7 @@ struct PasswordLink {
 }
 
 impl PasswordLink {
-    /// Finds the member of a link. Every invalid link gets the same reply.
+    /// Finds the member of a link. Every invalid link gets the same response.
     async fn read(request: &PageRequest, token: &str) -> Result<Self, Error> {
         let (store, now) = (request.context.store(), request.context.now());
         let invalid = || Error::BadRequest(INVALID_LINK.to_owned());
@@ -217,8 +217,8 @@ impl PasswordLink {
         let organization = link.tenant().organization;
         let member = store.find_member(organization, link.id()).await?.ok_or_else(invalid)?;
         let stored = member.link.as_ref().filter(|link| now < link.expires_at).ok_or_else(invalid)?;
-        let genuine: bool = stored.hash.as_bytes().ct_eq(link.hash().as_bytes()).into();
-        if !genuine {
+        let is_genuine: bool = stored.hash.as_bytes().ct_eq(link.hash().as_bytes()).into();
+        if !is_genuine {
             return Err(invalid());
         }
         let tenant = Tenant { organization, mode: Mode::Live };
@@ -248,7 +248,7 @@ impl PasswordLink {
 
 /// Returns `path` if it is a page of the dashboard or an authorization request, otherwise `/dashboard`.
 fn return_to(path: &str) -> &str {
-    let is_ours = ["/dashboard", "/oauth/authorize"].iter().any(|prefix| {
+    let is_allowed = ["/dashboard", "/oauth/authorize"].iter().any(|prefix| {
         path.strip_prefix(prefix).is_some_and(|rest| rest.is_empty() || rest.starts_with(['/', '?']))
     });
     // Browsers treat a backslash in a path as a slash.
@@ -257,7 +257,7 @@ fn return_to(path: &str) -> &str {
         && path.bytes().all(|byte| byte.is_ascii_graphic())
         && !without_query.contains("..")
         && !without_query.contains('\\');
-    if is_ours && is_plain { path } else { "/dashboard" }
+    if is_allowed && is_plain { path } else { "/dashboard" }
 }
 
 #[cfg(test)]
@@ -266,11 +266,12 @@ mod tests {
 
     #[test]
     fn return_to_accepts_only_paths_of_the_dashboard_and_the_authorization_endpoint() {
-        for ours in ["/dashboard", "/dashboard/roles?status=open", "/oauth/authorize?client_id=a&state=%0A\\"]
+        for accepted in
+            ["/dashboard", "/dashboard/roles?status=open", "/oauth/authorize?client_id=a&state=%0A\\"]
         {
-            assert_eq!(return_to(ours), ours);
+            assert_eq!(return_to(accepted), accepted);
         }
-        for foreign in [
+        for rejected in [
             "",
             "//evil.example",
             "https://evil.example/dashboard",
@@ -283,7 +284,7 @@ mod tests {
             "/api/v1/roles",
             "javascript:alert(1)",
         ] {
-            assert_eq!(return_to(foreign), "/dashboard", "{foreign:?}");
+            assert_eq!(return_to(rejected), "/dashboard", "{rejected:?}");
         }
     }
 }

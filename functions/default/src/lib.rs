@@ -1,6 +1,6 @@
-//! The default route: it answers requests that match no other route.
+//! The default route handles requests that match no other route.
 //!
-//! | Route | What |
+//! | Route | Description |
 //! |---|---|
 //! | `$default` | 404, or 405 with the methods that the path supports |
 
@@ -17,7 +17,7 @@ pub fn pages() -> Vec<Document> {
     vec![Document::page("$default", reject)]
 }
 
-/// Answers 404 for an unknown path, and 405 for a known path with another method.
+/// Returns 404 for an unknown path, and 405 for a known path with another method.
 fn reject(request: &DocumentRequest<'_>) -> Result<Reply<()>, Error> {
     Err(error_for(request.path()))
 }
@@ -50,7 +50,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_known_path_is_405_with_its_methods() {
+    fn a_known_path_returns_405_with_its_methods() {
         for (path, allowed) in [
             ("/api/v1/roles", "GET, POST"),
             ("/api/v1/roles/17", "DELETE, GET, PATCH"),
@@ -68,7 +68,7 @@ mod tests {
     }
 
     #[test]
-    fn an_unknown_path_is_404() {
+    fn an_unknown_path_returns_404() {
         for path in [
             "/",
             "",

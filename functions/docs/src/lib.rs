@@ -1,6 +1,6 @@
 //! Docs: the OpenAPI document and a page that displays it.
 //!
-//! | Method | Path | What |
+//! | Method | Path | Description |
 //! |---|---|---|
 //! | GET | `/api/v1/openapi.json` | the OpenAPI document |
 //! | GET | `/docs` | a page that displays it |
@@ -36,8 +36,8 @@ pub const DOCUMENT: &str = include_str!("../openapi.json");
 const PAGE: &str = include_str!("page.html");
 /// The script that starts the viewer.
 const START: &str = include_str!("start.js");
-/// The content security policy of the page. It can run its own scripts, in a sandbox that keeps them away from
-/// everything else on this origin. `data:` allows the icons in Swagger UI's stylesheet.
+/// The content security policy of the page. The page can run its own scripts in a sandbox, isolated from everything
+/// else on this origin. `data:` allows the icons in Swagger UI's stylesheet.
 const POLICY: &str = "sandbox allow-scripts; default-src 'none'; script-src 'self'; style-src 'self'; \
                       img-src 'self' data:; frame-ancestors 'none'; base-uri 'none'";
 

@@ -1,6 +1,6 @@
 //! Job postings: the public pages of roles on the career site. A role has at most one.
 //!
-//! | Method | Path | What |
+//! | Method | Path | Description |
 //! |---|---|---|
 //! | GET | `/api/v1/job_postings` | list, optionally by `published` |
 //! | POST | `/api/v1/job_postings` | create for a role |

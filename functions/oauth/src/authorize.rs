@@ -1,7 +1,7 @@
 //! The authorization endpoint (RFC 6749, section 3.1; RFC 7636; RFC 9207): it asks the signed-in member for consent.
 //!
-//! An invalid request is answered with a redirect to the client, if the client is known and the redirect URI is
-//! registered. Otherwise it is answered with an error page, because the redirect URI could lead to an attacker.
+//! An invalid request is redirected back to the client if the client is known and the redirect URI is registered.
+//! Otherwise the member gets an error page, because the redirect URI could lead to an attacker.
 
 use std::sync::Arc;
 
@@ -15,7 +15,7 @@ use url::Url;
 use crate::client;
 use crate::pages::ConsentPage;
 
-/// The parameters that must not be repeated. Only `resource` may be.
+/// The parameters that must not be repeated. Only `resource` may be repeated.
 const UNREPEATABLE: [&str; 7] = [
     "response_type",
     "client_id",
@@ -66,7 +66,7 @@ pub(crate) async fn decide(request: Arc<PageRequest>) -> Result<Reply<Html>, Err
         Err((error, description)) => return Ok(target.redirect_error(context, error, description)),
     };
     let Some(member) = MemberRequest::find(&request).await? else {
-        // The session has ended since the page was shown. The member signs in and sees the page again.
+        // The session ended after the page was shown. The member signs in and sees the page again.
         let repeated = authorization_parameters(parameters);
         let repeated: Vec<_> = repeated.iter().map(|(name, value)| (name.as_str(), value.as_str())).collect();
         let return_to = RedirectUri::with_query("/oauth/authorize", &repeated);
@@ -168,7 +168,7 @@ impl ResponseTarget {
         let registered_uri = client
             .redirects_to(&redirect_uri)
             .cloned()
-            .ok_or_else(|| page("The redirect address is not registered for this application"))?;
+            .ok_or_else(|| page("The redirect URI is not registered for this application"))?;
         let state = parameters.all("state").next().map(str::to_owned);
         Ok(Self { client, redirect_uri, registered_uri, state })
     }
@@ -187,7 +187,7 @@ impl ResponseTarget {
 }
 
 impl AccessRequest {
-    /// Reads the parameters. The error is an OAuth error code with its description.
+    /// Parses the parameters. The error is an OAuth error code with its description.
     fn parse(base_url: &str, parameters: &Parameters) -> Result<Self, (&'static str, &'static str)> {
         let challenge = parameters.get("code_challenge");
         let is_challenge = challenge.len() == CHALLENGE_LENGTH
@@ -228,8 +228,8 @@ pub(crate) fn parse_scopes(text: &str) -> Option<Scopes> {
     scopes.filter(|scopes| !scopes.is_empty()).map(Scopes::from_iter)
 }
 
-/// Returns whether a resource indicator (RFC 8707) is the URL of this API or of its host. An empty one counts as absent
-/// (RFC 6749, section 3.1).
+/// Returns whether a resource indicator (RFC 8707) is the URL of this API or of its host. An empty indicator counts as
+/// absent (RFC 6749, section 3.1).
 pub(crate) fn is_resource(base_url: &str, resource: &str) -> bool {
     if resource.is_empty() {
         return true;
@@ -247,6 +247,6 @@ pub(crate) fn is_resource(base_url: &str, resource: &str) -> bool {
     is_plain && [host, api].iter().any(|own| location(own) == location(&resource))
 }
 
-fn host(address: &str) -> Option<String> {
-    Url::parse(address).ok()?.host_str().map(str::to_owned)
+fn host(url: &str) -> Option<String> {
+    Url::parse(url).ok()?.host_str().map(str::to_owned)
 }

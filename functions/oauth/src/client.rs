@@ -1,4 +1,4 @@
-//! Clients: finding them by their identifier, and authenticating them.
+//! Clients: finds them by their identifiers and authenticates them.
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
@@ -13,15 +13,15 @@ use subtle::ConstantTimeEq;
 use crate::register::{self, ClientMetadata};
 use crate::rejection::OAuthRejection;
 
-/// The longest client identifier, in bytes.
+/// The maximum length of a client identifier, in bytes.
 const MAX_ID: usize = 500;
-/// How long a metadata document is cached.
+/// The time for which a metadata document is cached.
 const DOCUMENT_LIFE: SignedDuration = SignedDuration::from_hours(24);
-/// How many documents the service fetches in ten minutes for requests from one address.
+/// The maximum number of documents that the service fetches in ten minutes for requests from one IP address.
 const FETCHES: u64 = 30;
 const FETCH_WINDOW: SignedDuration = SignedDuration::from_mins(10);
 
-/// Finds the client with this identifier: a registered client, or one that the document at this URL describes.
+/// Finds the client with this identifier: a registered client, or the client described by the document at this URL.
 pub(crate) async fn find(context: &RequestContext, id: &str) -> Result<Option<Client>, Error> {
     if id.is_empty() || id.len() > MAX_ID || !id.bytes().all(|byte| byte.is_ascii_graphic()) {
         return Ok(None);
@@ -63,8 +63,8 @@ fn parse_document(id: &str, document: &str, now: Timestamp) -> Option<Client> {
     register::client_of(id.to_owned(), metadata, ClientCredential::None, now).ok()
 }
 
-/// Authenticates the client by the identifier and secret in the form, or by those in the `Authorization` header
-/// (RFC 6749, section 2.3). The secret must be sent by the method that the client registered.
+/// Authenticates the client by the identifier and secret in the form or in the `Authorization` header (RFC 6749,
+/// section 2.3). The secret must be sent by the method that the client registered.
 pub(crate) async fn authenticate(
     context: &RequestContext,
     id: &str,
@@ -93,7 +93,7 @@ pub(crate) async fn authenticate(
     let client = find(context, &id).await?.ok_or_else(|| OAuthRejection::invalid_client(by_basic))?;
     let is_authentic = match (&client.credential, secret) {
         (ClientCredential::None, None) => true,
-        // Some libraries send a public client's empty secret by Basic.
+        // Some libraries send an empty secret with `Basic` for a public client.
         (ClientCredential::None, Some((_, secret))) => secret.is_empty(),
         (ClientCredential::Secret { hash: expected, method }, Some((sent_by, secret))) => {
             let is_equal: bool = hash(&secret).as_bytes().ct_eq(expected.as_bytes()).into();

@@ -1,7 +1,7 @@
 //! OAuth 2.0 for applications that act for a member (RFC 6749 with the best practices of RFC 9700): authorization code
 //! with PKCE, dynamic registration, client ID metadata documents, rotating refresh tokens and revocation.
 //!
-//! | Method | Path | What |
+//! | Method | Path | Description |
 //! |---|---|---|
 //! | GET | `/.well-known/oauth-authorization-server` | the server's metadata (RFC 8414) |
 //! | GET | `/.well-known/oauth-protected-resource` | the metadata of the whole host as a resource (RFC 9728) |
@@ -18,8 +18,8 @@
 //! | OPTIONS | `/oauth/token` | CORS preflight |
 //! | OPTIONS | `/oauth/revoke` | CORS preflight |
 //!
-//! A grant has at most one valid access token and one valid refresh token at a time. Access tokens pass the same gate
-//! as API keys.
+//! A grant has at most one valid access token and one valid refresh token at a time. Access tokens are checked by the
+//! same gate as API keys.
 
 mod authorize;
 mod client;

@@ -26,7 +26,7 @@ pub(crate) struct AuthorizationServer {
     /// The URL of the revocation endpoint.
     #[schema(format = "uri")]
     revocation_endpoint: String,
-    /// All scopes.
+    /// The supported scopes.
     scopes_supported: [&'static str; Scope::ALL.len()],
     /// The supported response type: `code`.
     response_types_supported: [&'static str; 1],
@@ -36,9 +36,9 @@ pub(crate) struct AuthorizationServer {
     grant_types_supported: [&'static str; 2],
     /// The supported PKCE method: `S256`.
     code_challenge_methods_supported: [&'static str; 1],
-    /// The ways in which clients can authenticate at the token endpoint.
+    /// The client authentication methods of the token endpoint.
     token_endpoint_auth_methods_supported: [&'static str; 3],
-    /// The ways in which clients can authenticate at the revocation endpoint.
+    /// The client authentication methods of the revocation endpoint.
     revocation_endpoint_auth_methods_supported: [&'static str; 3],
     /// Whether authorization responses contain the issuer (RFC 9207).
     authorization_response_iss_parameter_supported: bool,
@@ -56,7 +56,7 @@ pub(crate) struct ProtectedResource {
     resource_name: &'static str,
     /// The authorization servers that issue tokens for the resource.
     authorization_servers: [String; 1],
-    /// All scopes.
+    /// The supported scopes.
     scopes_supported: [&'static str; Scope::ALL.len()],
     /// How the access token is sent: in the `header`.
     bearer_methods_supported: [&'static str; 1],
@@ -88,7 +88,7 @@ pub(crate) fn show_authorization_server(
     ready(server.map(Reply::unversioned))
 }
 
-/// Returns the metadata of this host as a resource, for clients that look only there.
+/// Returns the metadata of this host as a resource, for clients that look for it only there.
 #[expect(clippy::needless_pass_by_value, reason = "handlers take their request by value")]
 pub(crate) fn show_protected_host(
     request: PublicRequest,
@@ -120,7 +120,7 @@ fn protected_resource(
     resource.map(Reply::unversioned)
 }
 
-/// Answers a CORS preflight: scripts of any origin may send the request.
+/// Responds to a CORS preflight. Scripts from any origin may send the request.
 pub(crate) fn preflight(_: PublicRequest) -> Ready<Result<Reply<()>, Error>> {
     ready(Ok(Reply::empty()
         .with("access-control-allow-methods", "GET, POST, OPTIONS".to_owned())

@@ -6,7 +6,7 @@ use askama::Template;
 #[derive(Template)]
 #[template(path = "consent.html")]
 pub(crate) struct ConsentPage<'p> {
-    /// The version in the stylesheet's address.
+    /// The version in the stylesheet's URL.
     pub(crate) style_version: &'p str,
     /// The CSRF token of every form.
     pub(crate) csrf: String,
@@ -16,7 +16,7 @@ pub(crate) struct ConsentPage<'p> {
     pub(crate) redirect_host: &'p str,
     /// The host of the application's home page.
     pub(crate) home_host: Option<&'p str>,
-    /// Whether the application was registered dynamically, under a name that nobody has verified.
+    /// Whether the application was registered dynamically, so its name is not verified.
     pub(crate) is_unverified: bool,
     /// The organization's name.
     pub(crate) organization: &'p str,
@@ -26,7 +26,7 @@ pub(crate) struct ConsentPage<'p> {
     pub(crate) return_to: &'p str,
     /// The descriptions of the requested scopes.
     pub(crate) scopes: Vec<&'p str>,
-    /// The mode that is selected at first: `live` or `test`.
+    /// The initially selected mode: `live` or `test`.
     pub(crate) mode: &'p str,
     /// The parameters of the authorization request, as hidden fields of the form.
     pub(crate) hidden: Vec<(String, String)>,

@@ -1,4 +1,4 @@
-//! Dynamic registration (RFC 7591): anybody may register a client, up to an hourly limit per address.
+//! Dynamic registration (RFC 7591): anyone may register a client, up to an hourly limit per IP address.
 
 use jiff::{SignedDuration, Timestamp};
 use serde::{Deserialize, Serialize};
@@ -12,15 +12,16 @@ use utoipa::ToSchema;
 
 use crate::rejection::{OAuthRejection, reply_or_error};
 
-/// The most redirect URIs of a client.
+/// The maximum number of redirect URIs of a client.
 pub(crate) const MAX_REDIRECT_URIS: usize = 10;
-/// The largest body, in bytes.
+/// The maximum size of the request body, in bytes.
 const MAX_BODY: usize = 64 * 1024;
-/// How many clients can be registered from one address in an hour.
+/// The maximum number of clients that can be registered from one IP address in an hour.
 const LIMIT: u64 = 100;
 const WINDOW: SignedDuration = SignedDuration::from_hours(1);
-/// The length of the random part of a client's identifier, and of its secret, in letters and digits.
+/// The length of the random part of a client identifier, in letters and digits.
 const ID_LENGTH: usize = 22;
+/// The length of the random part of a client secret, in letters and digits.
 const SECRET_LENGTH: usize = 43;
 
 /// The metadata of a client to register (RFC 7591, section 2). Other fields are ignored.
@@ -30,28 +31,28 @@ pub(crate) struct ClientMetadata {
     /// have no fragment and no user information.
     #[schema(value_type = Vec<RedirectUri>, min_items = 1, max_items = 10)]
     redirect_uris: Option<Vec<String>>,
-    /// The name that members see, in one line.
+    /// The name that members see, on one line.
     #[schema(
         max_length = 100,
         pattern = r"^[^\x00-\x1F\x7F-\x9F\u061C\u200B-\u200F\u202A-\u202E\u2060-\u2069\uFEFF]*$"
     )]
     client_name: Option<String>,
-    /// The address of the client's home page.
+    /// The URL of the client's home page.
     #[schema(value_type = Option<WebAddress>)]
     client_uri: Option<String>,
-    /// The address of the client's logo.
+    /// The URL of the client's logo.
     #[schema(value_type = Option<WebAddress>)]
     logo_uri: Option<String>,
-    /// The address of the client's terms of service.
+    /// The URL of the client's terms of service.
     #[schema(value_type = Option<WebAddress>)]
     tos_uri: Option<String>,
-    /// The address of the client's privacy policy.
+    /// The URL of the client's privacy policy.
     #[schema(value_type = Option<WebAddress>)]
     policy_uri: Option<String>,
     /// How the client will authenticate. The default is `client_secret_basic`.
     #[schema(value_type = Option<ClientAuthentication>)]
     token_endpoint_auth_method: Option<String>,
-    /// The grant types that the client will use. It is registered for both in any case.
+    /// The grant types that the client will use. Every client is registered for both.
     #[schema(value_type = Option<Vec<GrantType>>)]
     grant_types: Option<Vec<String>>,
     /// The response types that the client will use.
@@ -75,13 +76,13 @@ pub(crate) struct RegisteredClient {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(nullable = false)]
     client_secret: Option<String>,
-    /// When the secret expires: always 0, for never. Absent for a public client.
+    /// When the secret expires: always 0, which means never. Absent for a public client.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(nullable = false)]
     client_secret_expires_at: Option<i64>,
     /// The name that members see.
     client_name: String,
-    /// The address of the client's home page, if it was sent.
+    /// The URL of the client's home page, if it was sent.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(nullable = false)]
     client_uri: Option<String>,
@@ -105,8 +106,8 @@ pub(crate) struct RegisteredClient {
 /// # Errors
 ///
 /// - `invalid_client_metadata`: the body is not JSON of at most 64 KB, or one of its values is invalid.
-/// - `invalid_redirect_uri`: a redirect URI is invalid, or there are none or more than ten.
-/// - `temporarily_unavailable`: more than 100 registrations came from the address within an hour.
+/// - `invalid_redirect_uri`: a redirect URI is invalid, or the number of redirect URIs is not 1 to 10.
+/// - `temporarily_unavailable`: more than 100 registrations came from the IP address within an hour.
 pub(crate) async fn register_client(
     request: PublicRequest<ClientMetadata>,
 ) -> Result<Reply<Added<RegisteredClient>>, Error> {
@@ -118,7 +119,7 @@ async fn register(context: &RequestContext) -> Result<Reply<Added<RegisteredClie
         value.split(';').next().unwrap_or_default().trim().eq_ignore_ascii_case("application/json")
     });
     if !is_json || context.body().len() > MAX_BODY {
-        return Err(invalid_metadata("The request body must be application/json of at most 64 KB."));
+        return Err(invalid_metadata("The request body must be application/json and at most 64 KB."));
     }
     let metadata: ClientMetadata = serde_json::from_slice(context.body()).map_err(|error| {
         // The parser's message may quote the body, but a description must be ASCII (RFC 7591, section 3.2.2).
@@ -192,7 +193,7 @@ pub(crate) fn client_of(
     if !are_supported(&metadata.response_types, &ResponseType::ALL.map(ResponseType::as_str)) {
         return Err(invalid_metadata("response_types may contain only code."));
     }
-    let address = |name: &str, value: Option<String>| match value.as_deref().map(str::trim) {
+    let parse_url = |name: &str, value: Option<String>| match value.as_deref().map(str::trim) {
         None | Some("") => Ok(None),
         Some(value) => value
             .parse::<WebAddress>()
@@ -202,9 +203,9 @@ pub(crate) fn client_of(
     for (name, value) in
         [("logo_uri", metadata.logo_uri), ("tos_uri", metadata.tos_uri), ("policy_uri", metadata.policy_uri)]
     {
-        address(name, value)?;
+        parse_url(name, value)?;
     }
-    let uri = address("client_uri", metadata.client_uri)?;
+    let uri = parse_url("client_uri", metadata.client_uri)?;
     let name = metadata.client_name.unwrap_or_default();
     if name.chars().any(is_misleading) {
         return Err(invalid_metadata(
@@ -217,8 +218,8 @@ pub(crate) fn client_of(
     Ok(Client { id, name, redirect_uris, credential, uri, created_at: now })
 }
 
-/// Returns whether a character can make a name look like another one: line breaks, invisible characters, and characters
-/// that change the text direction.
+/// Returns whether a character can make a name look like another name: line breaks, invisible characters, and
+/// characters that change the text direction.
 const fn is_misleading(c: char) -> bool {
     matches!(
         c,

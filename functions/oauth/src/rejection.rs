@@ -1,11 +1,11 @@
-//! The errors of OAuth (RFC 6749, section 5.2; RFC 7591, section 3.2.2).
+//! OAuth errors (RFC 6749, section 5.2; RFC 7591, section 3.2.2).
 
 use shared::http::{Error, OAuthError, Reply};
 
 /// Why a client's request failed.
 #[derive(Debug)]
 pub(crate) enum OAuthRejection {
-    /// An error of OAuth.
+    /// An OAuth error.
     OAuth {
         /// The HTTP status.
         status: u16,
@@ -44,12 +44,12 @@ impl OAuthRejection {
         )
     }
 
-    /// There were too many requests from one address. They are accepted again after `seconds`.
+    /// Too many requests came from one IP address. They are accepted again after `seconds`.
     pub(crate) fn too_many_requests(seconds: i64) -> Self {
         Self::OAuth {
             status: 429,
             error: "temporarily_unavailable",
-            description: "Too many requests from your address. Try again later.".to_owned(),
+            description: "Too many requests from your IP address. Try again later.".to_owned(),
             header: Some(("retry-after", seconds.to_string())),
         }
     }
@@ -61,7 +61,7 @@ impl<E: Into<Error>> From<E> for OAuthRejection {
     }
 }
 
-/// Converts an OAuth error into a reply.
+/// Converts an OAuth error into a response.
 pub(crate) fn reply_or_error<O>(result: Result<Reply<O>, OAuthRejection>) -> Result<Reply<O>, Error> {
     match result {
         Ok(reply) => Ok(reply),

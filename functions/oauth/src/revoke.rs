@@ -36,7 +36,7 @@ impl Payload for RevocationRequest {
 #[derive(Debug, Serialize, ToSchema)]
 pub(crate) struct Revoked {}
 
-/// Revokes an access token. A refresh token revokes the whole grant. An unknown token gets the same response.
+/// Revokes an access token, or the whole grant of a refresh token. An unknown token gets the same response.
 ///
 /// # Errors
 ///

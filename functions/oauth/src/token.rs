@@ -1,6 +1,6 @@
 //! The token endpoint (RFC 6749, section 3.2): it exchanges a code or a refresh token for new tokens.
 //!
-//! All checks come first. Then one conditional write spends the code or refresh token and stores the new tokens.
+//! After all checks, one conditional write invalidates the code or refresh token and stores the new tokens.
 
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Deserializer, Serialize};
@@ -15,7 +15,7 @@ use crate::authorize::{is_resource, parse_scopes};
 use crate::client;
 use crate::rejection::{OAuthRejection, reply_or_error};
 
-/// The parameters that must not be repeated (RFC 6749, section 3.2). Only `resource` may be.
+/// The parameters that must not be repeated (RFC 6749, section 3.2). Only `resource` may be repeated.
 const UNREPEATABLE: [&str; 8] = [
     "grant_type",
     "code",
@@ -43,7 +43,7 @@ pub(crate) struct TokenRequest {
     code_verifier: String,
     /// The refresh token. Required for `refresh_token`.
     refresh_token: String,
-    /// The scopes of the new access token, separated by spaces, if it needs fewer than were granted. Only for
+    /// The scopes of the new access token, separated by spaces. They default to all granted scopes. Only for
     /// `refresh_token`.
     scope: String,
     /// The resource that the tokens are for (RFC 8707): the URL of this host or of its `/api/v1`.
@@ -88,7 +88,7 @@ pub(crate) struct Tokens {
     scope: String,
 }
 
-/// Reads the form of the token and the revocation endpoint. Unknown parameters are ignored.
+/// Parses the form of a token or revocation request. Unknown parameters are ignored.
 pub(crate) fn read_form<T: DeserializeOwned>(
     context: &RequestContext,
     unrepeatable: &[&str],
@@ -96,7 +96,7 @@ pub(crate) fn read_form<T: DeserializeOwned>(
     let form = context.form().map_err(|error| OAuthRejection::new("invalid_request", format!("{error}.")))?;
     match form.repeated(unrepeatable) {
         Some(name) => Err(OAuthRejection::new("invalid_request", format!("{name} must not be repeated."))),
-        None => form.read().map_err(|_| OAuthRejection::new("invalid_request", "The form cannot be read.")),
+        None => form.read().map_err(|_| OAuthRejection::new("invalid_request", "The form cannot be parsed.")),
     }
 }
 
@@ -196,7 +196,7 @@ async fn refresh(
     store_tokens(context, grant, &successor, Some(token.hash()), scopes, &apps, is_retry).await
 }
 
-/// Rejects a request for tokens for another resource than this API (RFC 8707, section 2.2).
+/// Rejects a token request for a resource other than this API (RFC 8707, section 2.2).
 fn check_resource(context: &RequestContext, request: &TokenRequest) -> Result<(), OAuthRejection> {
     let base_url = context.base_url();
     if request.resource.iter().all(|resource| is_resource(base_url, resource)) {
@@ -206,7 +206,7 @@ fn check_resource(context: &RequestContext, request: &TokenRequest) -> Result<()
     }
 }
 
-/// Finds the grant of a code or token of this client.
+/// Finds the grant of a code or token that was issued to this client.
 async fn find(
     context: &RequestContext,
     text: &str,
@@ -223,8 +223,8 @@ async fn find(
     Ok((credential, grant))
 }
 
-/// Stores new tokens and returns them. If the grant has changed since it was read, the write fails and the request runs
-/// again.
+/// Stores new tokens and returns them. If the grant has changed since it was read, the write fails and the request is
+/// retried.
 async fn store_tokens(
     context: &RequestContext,
     grant: Grant,
@@ -263,7 +263,7 @@ async fn store_tokens(
     })
 }
 
-/// Revokes a grant whose code or refresh token was used a second time, because one of the two users may be a thief.
+/// Revokes a grant whose code or refresh token was used a second time, because one of the two users may be an attacker.
 async fn revoke_reused<T>(
     context: &RequestContext,
     credential: &Credential,

@@ -1,6 +1,6 @@
 //! The organization: its plan, limits and usage.
 //!
-//! | Method | Path | What |
+//! | Method | Path | Description |
 //! |---|---|---|
 //! | GET | `/api/v1/organization` | show the credential's organization |
 
@@ -17,14 +17,14 @@ pub fn routes<R: Row>() -> Vec<R> {
     vec![R::new("GET /api/v1/organization", Scope::OrganizationRead, show)]
 }
 
-/// An organization in the mode of the credential.
+/// An organization in the credential's mode.
 #[derive(Debug, Serialize, ToSchema)]
 pub struct Organization {
-    /// The identifier, the same in both modes.
+    /// The identifier. It is the same in both modes.
     id: Id,
     /// The display name.
     name: Text<200>,
-    /// The organization's part of the career page's address. It differs between the modes.
+    /// The organization's part of the career page's URL. It differs between the modes.
     slug: Slug,
     /// The mode: live or test.
     mode: Mode,
@@ -32,9 +32,9 @@ pub struct Organization {
     plan: Subscription,
     /// The limits of the plan.
     limits: Limits,
-    /// The usage today.
+    /// Today's usage.
     usage: Usage,
-    /// The address of the career page.
+    /// The URL of the career page.
     #[schema(format = "uri")]
     career_portal_url: String,
     /// When the organization was created.

@@ -1,6 +1,6 @@
 //! Quick post: create and publish a role and its job posting in one request.
 //!
-//! | Method | Path | What |
+//! | Method | Path | Description |
 //! |---|---|---|
 //! | POST | `/api/v1/quick_post` | create a role and its job posting, and publish both |
 
@@ -42,13 +42,13 @@ pub struct Posted {
     role: role::Role,
     /// The role's job posting.
     job_posting: posting::Posting,
-    /// The address of the organization's career page.
+    /// The URL of the organization's career page.
     #[schema(format = "uri")]
     career_portal_url: String,
 }
 
-/// Creates a role and its job posting, and publishes both unless `publish` is `false`. Either everything is created or
-/// nothing is.
+/// Creates a role and its job posting, and publishes both unless `publish` is `false`. Either both are created or
+/// neither is.
 async fn create(request: ApiRequest<QuickPost>) -> Result<Reply<CreatedTogether<Posted>>, Error> {
     let QuickPost { role, job_posting, publish } = request.input()?;
     let now = request.context.now();

@@ -1,6 +1,6 @@
 //! Roles: open positions.
 //!
-//! | Method | Path | What |
+//! | Method | Path | Description |
 //! |---|---|---|
 //! | GET | `/api/v1/roles` | list, optionally by `status` |
 //! | POST | `/api/v1/roles` | create a draft |
@@ -103,7 +103,7 @@ async fn update(request: ApiRequest<RolePatch>) -> Result<Reply<Role>, Error> {
     change(&request, role, after).await
 }
 
-/// Moves a draft role to open, so that it accepts applications.
+/// Opens a draft role, so that it accepts applications.
 ///
 /// # Errors
 ///
@@ -112,7 +112,7 @@ async fn publish(request: ApiRequest<()>) -> Result<Reply<Role>, Error> {
     change_status(request, model::Role::publish).await
 }
 
-/// Moves an open role to paused, so that it stops accepting applications.
+/// Pauses an open role, so that it stops accepting applications.
 ///
 /// # Errors
 ///
@@ -121,7 +121,7 @@ async fn pause(request: ApiRequest<()>) -> Result<Reply<Role>, Error> {
     change_status(request, model::Role::pause).await
 }
 
-/// Moves a paused role to open, so that it accepts applications again.
+/// Resumes a paused role, so that it accepts applications again.
 ///
 /// # Errors
 ///
@@ -146,7 +146,7 @@ async fn close(request: ApiRequest<()>) -> Result<Reply<Role>, Error> {
     replace(&request, &before, after).await
 }
 
-/// Moves a closed role back to draft.
+/// Reopens a closed role as a draft.
 ///
 /// # Errors
 ///
@@ -175,7 +175,7 @@ async fn find<I>(request: &ApiRequest<I>) -> Result<model::Role, Error> {
     request.context.store().find_role(request.tenant(), request.context.id()?).await?.ok_or(Error::NotFound)
 }
 
-/// Loads the role's posting, which a change of the role may show on the career page or hide from it.
+/// Loads the role's posting, because a change to the role may show or hide the posting on the career page.
 async fn with_posting<I>(request: &ApiRequest<I>, role: model::Role) -> Result<RoleAndPosting, Error> {
     let posting = match &role.posting {
         Some(link) => request.context.store().find_posting(request.tenant(), link.id).await?,
@@ -194,7 +194,7 @@ async fn change_status(
     change(&request, role, after).await
 }
 
-/// Replaces a role, and leaves its posting unchanged.
+/// Replaces a role and leaves its posting unchanged.
 async fn change<I>(
     request: &ApiRequest<I>,
     before: model::Role,

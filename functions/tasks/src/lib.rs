@@ -1,8 +1,8 @@
 //! Tasks: work that requests leave for later. The function runs whenever a task is written, and every minute.
 //!
-//! A voice screen is written first and called later: its call is a task, and so is the check on a call of a silent
-//! provider. A provider gets one order for each call. A run claims the screen before it sends the order, so the
-//! function may run late, twice, or concurrently, and it may be killed at any point.
+//! A voice screen is stored first and called later. One task starts the call, and another checks on the call if the
+//! provider has not reported on it. A provider gets one order for each call. A run claims the screen before it sends
+//! the order, so the function may run late, twice, or concurrently, and it may be killed at any point.
 
 use futures_util::stream::{self, StreamExt};
 use jiff::{SignedDuration, Timestamp};
@@ -21,24 +21,24 @@ use shared::store::{CommitError, StoreError, Task, TaskKind, Transaction};
 pub struct Summary {
     /// The number of tasks.
     pub tasks: usize,
-    /// The number of tasks that failed. The next run repeats them.
+    /// The number of tasks that failed. The next run retries them.
     pub failed: usize,
 }
 
 /// The number of tasks read at a time.
 const PAGE: u32 = 100;
-/// The number of tasks worked on at a time.
+/// The number of tasks processed at a time.
 const CONCURRENCY: usize = 8;
-/// The longest call, including the time before and after the conversation.
+/// The maximum duration of a call, including the time before and after the conversation.
 const MAX_CALL: SignedDuration = SignedDuration::from_hours(2);
 /// The time between two checks on a call.
 const CHECK_INTERVAL: SignedDuration = SignedDuration::from_mins(10);
-/// How often to try a write that conflicts with other writes.
+/// The maximum number of attempts at a write that conflicts with other writes.
 const MAX_ATTEMPTS: u32 = 5;
-/// The longest wait for the analysis of a call that has ended.
+/// The maximum wait for the analysis of a call that has ended.
 const MAX_ANALYSIS: SignedDuration = SignedDuration::from_mins(10);
 
-/// Works on all due tasks. If a task fails, the run continues with the others and returns an error at the end.
+/// Processes all due tasks. If a task fails, the run continues with the others and returns an error at the end.
 pub async fn run(environment: Environment) -> Result<Summary, lambda_http::Error> {
     let now = to_second(environment.clock.now());
     let job = Job { ids: Ids::new(environment.clock.clone(), environment.random.clone()), environment, now };
@@ -73,14 +73,14 @@ struct Job {
 }
 
 impl Job {
-    /// Works on a task. Returns whether it succeeded.
+    /// Processes a task. Returns whether it succeeded.
     async fn work(&self, task: Task) -> bool {
         let result = match task.kind {
             TaskKind::Index => self.environment.store.index_candidate(&task).await,
             TaskKind::Call => self.follow_up(&task).await,
         };
         match result {
-            // Another run works on a stale task, or the next run repeats it.
+            // Another run processes a stale task, or the next run retries it.
             Ok(()) | Err(CommitError::Stale) => true,
             Err(error) => {
                 tracing::error!(tenant = %task.tenant(), id = task.id.get(), refusal = %error, "a task failed");
@@ -89,7 +89,7 @@ impl Job {
         }
     }
 
-    /// Takes the next step for a screen's call: orders it, checks on it, or gives it up.
+    /// Takes the next step for a screen's call: orders it, checks on it, or gives up.
     async fn follow_up(&self, task: &Task) -> Result<(), CommitError> {
         let tenant = task.tenant();
         let found = self.environment.store.find_screen(tenant, task.id).await?;
@@ -111,7 +111,7 @@ impl Job {
                 if voice.accepts_repeated_orders() && !self.is_overdue(&record) =>
             {
                 self.start(tenant, &record, voice, client).await?;
-                let postponed = record.clone().postpone(self.after(voice.silence_limit()), self.now);
+                let postponed = record.clone().postpone(self.after(voice.report_timeout()), self.now);
                 self.replace(tenant, &record, &postponed).await.or_else(ignore_stale)
             }
             (CallState::Placed(call_id), Some((voice, client))) => {
@@ -121,7 +121,7 @@ impl Job {
         }
     }
 
-    /// Claims a screen whose call is due, and orders the call.
+    /// Claims a screen whose call is due and orders the call.
     async fn claim(
         &self,
         tenant: Tenant,
@@ -130,13 +130,13 @@ impl Job {
         client: &HttpClient,
     ) -> Result<(), CommitError> {
         let call_at = record.screen.scheduled_at.unwrap_or(self.now).max(self.now);
-        let due = later(call_at, voice.silence_limit());
+        let due = later(call_at, voice.report_timeout());
         let claimed = record.clone().dial(CallState::Asked, None, due, self.now);
         self.replace(tenant, record, &claimed).await?;
         self.start(tenant, &claimed, voice, client).await
     }
 
-    /// Orders the call of a claimed screen, and records the provider's answer.
+    /// Orders the call of a claimed screen and records the provider's response.
     async fn start(
         &self,
         tenant: Tenant,
@@ -156,14 +156,14 @@ impl Job {
                 self.retry_conflicts(tenant, record, || self.fail(tenant, record, &sentence)).await
             }
             Err(StartError::Unknown(sentence)) => {
-                tracing::warn!(%tenant, screen = record.screen.id.get(), sentence, "a call is uncertain");
-                let note = format!("{sentence}. It is not known whether the call will be made.");
+                tracing::warn!(%tenant, screen = record.screen.id.get(), sentence, "a call may have been started");
+                let note = format!("{sentence}. The call may or may not be made.");
                 self.record_answer(tenant, record, None, Some(note)).await
             }
         }
     }
 
-    /// Records the provider's answer to an order, unless a callback has changed the screen in the meantime.
+    /// Records the provider's response to an order, unless a callback has changed the screen in the meantime.
     async fn record_answer(
         &self,
         tenant: Tenant,
@@ -177,7 +177,7 @@ impl Job {
         self.retry_conflicts(tenant, record, || self.replace(tenant, record, &answered)).await
     }
 
-    /// Retries a write that conflicts with writes of other items, unless the screen itself has changed.
+    /// Retries a write that conflicts with writes to other items, unless the screen itself has changed.
     async fn retry_conflicts<W: Future<Output = Result<(), CommitError>>>(
         &self,
         tenant: Tenant,
@@ -197,7 +197,7 @@ impl Job {
         Err(CommitError::Stale)
     }
 
-    /// Reads a call from a silent provider, or an analysis that is still missing.
+    /// Queries the provider about a call that it has not reported on, or about a missing analysis.
     async fn check(
         &self,
         tenant: Tenant,
@@ -229,7 +229,8 @@ impl Job {
         self.replace(tenant, record, &postponed).await
     }
 
-    /// Ends a screen whose provider stays silent. The screen is completed if it has a transcript, and failed otherwise.
+    /// Ends a screen whose provider has not reported on the call. The screen is completed if it has a transcript, and
+    /// failed otherwise.
     async fn give_up(&self, tenant: Tenant, record: &ScreenRecord) -> Result<(), CommitError> {
         if record.transcript_parts > 0 {
             return self.end(tenant, record, empty_report(Outcome::Completed)).await;
@@ -237,7 +238,7 @@ impl Job {
         let sentence = match record.dialing {
             CallState::Placed(_) => "The voice provider has not reported on the call.",
             CallState::Due | CallState::Asked => {
-                "The voice provider has not confirmed the call; it is not known whether it was made."
+                "The voice provider has not confirmed the call; it may or may not have been made."
             }
         };
         self.fail(tenant, record, sentence).await
@@ -296,12 +297,12 @@ impl Job {
     }
 }
 
-/// A report with nothing but an outcome.
+/// A report with only an outcome.
 fn empty_report(outcome: Outcome) -> Report {
     Report { outcome, started_at: None, ended_at: None, transcript: Vec::new(), analysis: None }
 }
 
-/// Treats a stale write as a success: the other write has newer data.
+/// Treats a stale write as a success, because the other write has newer data.
 fn ignore_stale(error: CommitError) -> Result<(), CommitError> {
     if matches!(error, CommitError::Stale) { Ok(()) } else { Err(error) }
 }

@@ -1,7 +1,7 @@
 //! The usage reset job: it moves the counters of finished days into the usage history. A schedule runs it at 00:00 UTC.
 //!
 //! Quotas do not depend on this job. A counter carries its date, so each day starts at 0 without a reset. The job may
-//! start late, run twice, run concurrently or be killed at any point, because it moves each counter in its own
+//! start late, run twice, run concurrently or be killed at any point, because it moves each counter in a separate
 //! transaction.
 
 use futures_util::FutureExt;
@@ -23,13 +23,13 @@ pub struct Summary {
     pub failed: usize,
 }
 
-/// How many organizations are read per query.
+/// The number of organizations read per query.
 const PAGE_SIZE: u32 = 100;
-/// How many organizations are processed at the same time.
+/// The number of organizations processed at the same time.
 const CONCURRENCY: usize = 16;
 
-/// Archives the finished days of every organization. A failure does not stop the other organizations, but the run then
-/// returns an error, so that the schedule retries it.
+/// Archives the finished days of every organization. If an organization fails, the run continues with the others and
+/// returns an error at the end, so that the schedule retries it.
 pub async fn run(environment: Environment) -> Result<Summary, lambda_http::Error> {
     let today = Day::of(environment.clock.now());
     let mut summary = Summary::default();

@@ -1,7 +1,6 @@
-//! Voice screens: AI interviews by telephone. An invitation creates a screen, and the voice provider reports the
-//! result.
+//! Voice screens: AI interviews by phone. An invitation creates a screen, and the voice provider reports the result.
 //!
-//! | Method | Path | What |
+//! | Method | Path | Description |
 //! |---|---|---|
 //! | GET | `/api/v1/voice_screens` | list, optionally by `role_id` and `status` |
 //! | GET | `/api/v1/voice_screens/{id}` | show with transcript, highlights and red flags |

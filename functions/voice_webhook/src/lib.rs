@@ -1,12 +1,12 @@
 //! The voice webhook: voice providers send their callbacks here. The function verifies the signature over the raw bytes
-//! first, and only then parses the body.
+//! before it parses the body.
 //!
-//! | Method | Path | What |
+//! | Method | Path | Description |
 //! |---|---|---|
 //! | POST | `/webhooks/voice/{provider}` | receive a signed callback |
 //!
-//! Callbacks may arrive twice, late or in any order: a screen that has ended no longer changes. Every callback with a
-//! valid signature gets the same answer, so that nobody can find out which screens exist.
+//! Callbacks may arrive twice, late or in any order, because a screen that has ended no longer changes. Every callback
+//! with a valid signature gets the same response, so the response does not reveal which screens exist.
 
 use serde::Serialize;
 use shared::http::{
@@ -23,7 +23,7 @@ pub fn routes<R: Row>() -> Vec<R> {
     vec![R::open("POST /webhooks/voice/{provider}", Access::Signed, ReplyFormat::Api, receive)]
 }
 
-/// The largest callback. The transcript of a larger one might not fit into one transaction.
+/// The maximum size of a callback. The transcript of a larger one might not fit into one transaction.
 const MAX_BODY: usize = 3 * 1024 * 1024;
 
 /// The headers and the body of a callback.
@@ -35,16 +35,16 @@ impl Payload for SignedCallback {
     type Body = CallbackBody;
 }
 
-/// The answer to a callback, an empty object.
+/// The response to a callback: an empty object.
 #[derive(Debug, Serialize, ToSchema)]
 pub struct Received {}
 
-/// Receives a voice provider's callback. The answer does not depend on whether the screen exists.
+/// Receives a voice provider's callback. The response does not depend on whether the screen exists.
 ///
 /// # Errors
 ///
 /// - `bad_request`: the body is not a callback.
-/// - `unauthorized`: the signature is wrong, or its timestamp is more than five minutes away.
+/// - `unauthorized`: the signature is invalid, or its timestamp is more than five minutes off.
 /// - `not_found`: this service has no such voice provider.
 /// - `payload_too_large`: the body is over 3 MB.
 async fn receive(request: PublicRequest<SignedCallback>) -> Result<Reply<Unversioned<Received>>, Error> {
@@ -68,7 +68,7 @@ async fn receive(request: PublicRequest<SignedCallback>) -> Result<Reply<Unversi
     Ok(Reply::ok(&Received {})?.unversioned())
 }
 
-/// The voice provider in the path.
+/// The voice provider named in the path.
 fn voice_provider(context: &RequestContext) -> Result<Box<dyn VoicePort + '_>, Error> {
     let provider = context.path().rsplit('/').next().and_then(|name| name.parse().ok());
     provider.and_then(|provider| context.providers().voice_provider(provider)).ok_or(Error::NotFound)
@@ -83,7 +83,7 @@ async fn apply(
 ) -> Result<(), Error> {
     let found = context.store().find_screen(reference.tenant, reference.screen).await?;
     let Some(before) = found.filter(|record| record.provider == provider) else {
-        tracing::warn!(provider = provider.as_str(), "a callback refers to no screen of its provider");
+        tracing::warn!(provider = provider.as_str(), "a callback matches no screen of its provider");
         return Ok(());
     };
     if before.screen.status.is_end() {
@@ -97,7 +97,7 @@ async fn apply(
         record = record.dial(CallState::Placed(call_id), None, due, now);
     }
     match callback.event {
-        // An earlier callback has brought the transcript.
+        // An earlier callback delivered the transcript.
         CallEvent::Ended(report) if screening::awaits_analysis(&report) && before.transcript_parts > 0 => {
             return Ok(());
         }

@@ -1,4 +1,4 @@
-//! The Lambda entry of the `voice_webhook` function.
+//! The Lambda entry point of the `voice_webhook` function.
 fn main() -> Result<(), lambda_http::Error> {
     shared::runtime::serve(voice_webhook::routes())
 }

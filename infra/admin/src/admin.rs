@@ -1,4 +1,4 @@
-//! What every command works with.
+//! The dependencies of the commands.
 
 use jiff::Timestamp;
 use shared::id::Ids;
@@ -13,5 +13,5 @@ pub(crate) struct Admin {
     pub(crate) random: Random,
 }
 
-/// How many random identifiers are tried for a new record. In rare cases one is already in use.
+/// The maximum number of random identifiers to try for a new record. In rare cases, an identifier is already in use.
 pub(crate) const ID_ATTEMPTS: usize = 3;

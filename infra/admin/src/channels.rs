@@ -97,7 +97,7 @@ pub(crate) async fn show(admin: &Admin, organization: Id) -> Result<Summaries, O
     Ok(Summaries([Summary::of(Channel::X, x), Summary::of(Channel::WhatsApp, whatsapp)]))
 }
 
-/// The organization's live tenant. In test mode accounts are simulated.
+/// The organization's live tenant. In test mode, accounts are simulated.
 async fn live(admin: &Admin, organization: Id) -> Result<Tenant, OrganizationError> {
     let tenant = Tenant { organization, mode: Mode::Live };
     admin.store.find_organization(tenant).await?.ok_or(OrganizationError::NoSuchOrganization)?;

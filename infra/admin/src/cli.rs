@@ -1,5 +1,5 @@
-//! The command line: commands, arguments and help. Arguments are parsed into domain values here, so the commands never
-//! see an invalid one.
+//! The command line: commands, arguments and help. This module parses arguments into domain values, so the commands
+//! receive only valid ones.
 
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 use clap::{Args, Parser, Subcommand, ValueEnum};
@@ -9,7 +9,7 @@ use shared::secret::Secret;
 use shared::store::Store;
 use shared::token_encryption::EncryptionKeys;
 
-/// The longest slug of a live mode. The test mode's slug is the same with `-test` appended.
+/// The maximum length of a slug in live mode. The slug in test mode is the same with `-test` appended.
 const MAX_SLUG: usize = Slug::MAX - "-test".len();
 
 /// Manages a Rolecall service: its table, organizations, members, API keys, channels and usage
@@ -19,7 +19,7 @@ pub struct Cli {
     /// Name of the DynamoDB table
     #[arg(long, global = true, help_heading = GLOBAL, env = "TABLE_NAME", value_name = "NAME", default_value = "rolecall")]
     pub table: String,
-    /// Use a DynamoDB that accepts any credentials, such as the local service's, instead of AWS
+    /// Use a DynamoDB endpoint that accepts any credentials, such as the local service's, instead of AWS
     #[arg(long, global = true, help_heading = GLOBAL, value_name = "URL", value_parser = endpoint)]
     pub endpoint: Option<String>,
     /// Print JSON
@@ -33,7 +33,7 @@ pub struct Cli {
 const GLOBAL: &str = "Global options";
 
 const EXAMPLES: &str = "\
-Without --endpoint it uses AWS, configured by the usual variables and files: AWS_PROFILE, AWS_REGION,
+Without --endpoint, it uses AWS, configured by the usual environment variables and files: AWS_PROFILE, AWS_REGION,
 AWS_ACCESS_KEY_ID and so on. Exit codes: 0 success, 1 failure, 2 invalid usage.
 
 Examples:
@@ -62,16 +62,16 @@ pub(crate) enum Command {
     /// Manage accounts on X and WhatsApp: connect, show, disconnect
     #[command(subcommand)]
     Channel(ChannelCommand),
-    /// Show how many requests an organization made
+    /// Show the number of requests that an organization made
     #[command(subcommand)]
     Usage(UsageCommand),
 }
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum TableCommand {
-    /// Create the table, unless it exists
+    /// Create the table if it does not exist
     ///
-    /// A deployment of template.yaml already has a table; this is for other DynamoDB endpoints.
+    /// A deployment of template.yaml already has a table. This command is for other DynamoDB endpoints.
     #[command(after_help = "\
 Example:
   rolecall-admin --endpoint http://127.0.0.1:8000 table create")]
@@ -96,7 +96,7 @@ Examples:
         #[arg(value_name = "ID")]
         id: Id,
     },
-    /// Change an organization's plan, starting with its next request
+    /// Change an organization's plan, effective with its next request
     #[command(after_help = "\
 Example:
   rolecall-admin organization plan 243619432448124 pro")]
@@ -108,7 +108,7 @@ Example:
         #[arg(value_parser = plan())]
         plan: Plan,
     },
-    /// Suspend an organization: its requests are answered 403 until it is resumed
+    /// Suspend an organization: its requests are rejected with 403 until it is resumed
     Suspend {
         /// The organization's identifier
         #[arg(value_name = "ID")]
@@ -151,7 +151,7 @@ Example:
     },
     /// Print a new single-use link to set the password, which replaces any earlier link
     Link(NewLink),
-    /// Remove a member and end all their sessions and connected applications
+    /// Remove a member, end all their sessions and disconnect their applications
     Remove {
         /// The organization's identifier
         #[arg(value_name = "ORGANIZATION_ID")]
@@ -260,8 +260,8 @@ pub(crate) enum ChannelCommand {
     /// Connect an X account, replacing any other
     ///
     /// The tokens come from X's authorization code flow, with the scopes tweet.read, tweet.write, users.read and
-    /// offline.access. They are encrypted before they are stored. Set them as environment variables: others on the
-    /// machine can see command-line options.
+    /// offline.access. They are encrypted before they are stored. Set them as environment variables, because other
+    /// users of the machine can see command-line options.
     #[command(after_help = "\
 Example, with X_ACCESS_TOKEN, X_REFRESH_TOKEN and SEALING_KEYS set:
   rolecall-admin channel connect-x 243619432448124 --username acme")]
@@ -300,10 +300,10 @@ pub(crate) struct NewXAccount {
     /// The account's username on X
     #[arg(long, value_name = "NAME", value_parser = username)]
     pub(crate) username: String,
-    /// The access token, to post for the account
+    /// The access token, for posting as the account
     #[arg(long, value_name = "TOKEN", env = "X_ACCESS_TOKEN", hide_env_values = true, value_parser = token)]
     pub(crate) access_token: Secret,
-    /// The refresh token, to get the next pair of tokens
+    /// The refresh token, for getting the next pair of tokens
     #[arg(long, value_name = "TOKEN", env = "X_REFRESH_TOKEN", hide_env_values = true, value_parser = token)]
     pub(crate) refresh_token: Secret,
     /// Seconds until the access token expires
@@ -319,10 +319,10 @@ pub(crate) struct NewWhatsAppNumber {
     /// The organization's identifier
     #[arg(value_name = "ORGANIZATION_ID")]
     pub(crate) organization: Id,
-    /// WhatsApp's identifier of the number, not the number itself
+    /// WhatsApp's identifier for the number, not the number itself
     #[arg(long, value_name = "ID", value_parser = digits)]
     pub(crate) phone_number_id: String,
-    /// The token, to check the number's status
+    /// The token, for checking the number's status
     #[arg(long, value_name = "TOKEN", env = "WHATSAPP_TOKEN", hide_env_values = true, value_parser = token)]
     pub(crate) token: Secret,
     /// The keys that encrypt stored tokens, as configured for the functions
@@ -332,7 +332,7 @@ pub(crate) struct NewWhatsAppNumber {
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum UsageCommand {
-    /// Show how many requests an organization made today and on earlier days
+    /// Show the number of requests that an organization made today and on earlier days
     ///
     /// Days are UTC dates. A day appears in the history once the nightly usage job has run.
     #[command(after_help = "\
@@ -341,7 +341,7 @@ Example:
     Show {
         #[command(flatten)]
         tenant: OneMode,
-        /// How many earlier days to show
+        /// Number of earlier days to show
         #[arg(long, value_name = "N", default_value_t = 30, value_parser = clap::value_parser!(u32).range(1..=3660))]
         days: u32,
     },

@@ -1,7 +1,7 @@
 //! The administration tool: the table, organizations, members, API keys, channels and usage, from the command line.
 //!
-//! Each command has a function, which uses the store and returns one value: `serde` writes it as JSON and `Display` as
-//! text. This module calls the functions, prints the results, and explains errors.
+//! Each command has a function that uses the store and returns one value, which `serde` writes as JSON and `Display`
+//! as text. This module calls the functions, prints the results, and explains errors.
 
 mod admin;
 mod channels;
@@ -31,7 +31,7 @@ use cli::{
     ChannelCommand, Command, KeyCommand, MemberCommand, OrganizationCommand, TableCommand, UsageCommand,
 };
 
-/// Runs one command and writes its result to `out`. Returns an error as a sentence.
+/// Runs a command and writes its result to `out`. Returns an error as a sentence.
 pub async fn run(
     cli: Cli,
     store: Store,
@@ -111,7 +111,7 @@ fn render(json: bool, result: &(impl Serialize + Display)) -> Result<String, Org
     Ok(format!("{text}\n"))
 }
 
-/// Explains an error in a sentence, with what to do about it where possible.
+/// Explains an error in a sentence, with a remedy if there is one.
 fn explain(error: &OrganizationError, table: &str, endpoint: Option<&str>) -> String {
     match error {
         OrganizationError::NoSuchOrganization => {
@@ -125,7 +125,7 @@ fn explain(error: &OrganizationError, table: &str, endpoint: Option<&str>) -> St
             "The organization has no such member; list all with `rolecall-admin member list`.".to_owned()
         }
         OrganizationError::SlugTaken => {
-            "The slug is taken by another organization; choose one with --slug.".to_owned()
+            "The slug is taken by another organization; choose a different one with --slug.".to_owned()
         }
         OrganizationError::Exists => "No unused identifier was found; run the command again.".to_owned(),
         OrganizationError::Store(StoreError::Internal(text))
@@ -136,7 +136,7 @@ fn explain(error: &OrganizationError, table: &str, endpoint: Option<&str>) -> St
         OrganizationError::Store(StoreError::Unavailable(text)) if text == "not reachable" => match endpoint {
             Some(endpoint) => format!("DynamoDB cannot be reached at {endpoint}."),
             None => {
-                "AWS cannot be reached: set AWS_REGION and credentials, or choose a DynamoDB with --endpoint."
+                "AWS cannot be reached: set AWS_REGION and credentials, or choose a DynamoDB endpoint with --endpoint."
                     .to_owned()
             }
         },

@@ -157,7 +157,7 @@ impl fmt::Display for Removed {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(
             f,
-            "{} is no longer a member; all their sessions and connected applications have been ended.",
+            "{} is no longer a member; all sessions have ended and all connected applications have lost access.",
             self.email
         )
     }

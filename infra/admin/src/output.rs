@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-/// Writes a table with a header row. The last column has any width.
+/// Writes a table with a header row. The last column is not padded.
 pub(crate) fn table<const N: usize>(
     f: &mut fmt::Formatter<'_>,
     header: [&str; N],
@@ -27,12 +27,12 @@ pub(crate) fn table<const N: usize>(
     Ok(())
 }
 
-/// A name on one line; names may contain newlines and tabs.
+/// Puts a name on one line. Names may contain newlines and tabs.
 pub(crate) fn line(name: &str) -> String {
     name.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
-/// A value, or a dash for `None`.
+/// Formats a value, or a dash for `None`.
 pub(crate) fn or_dash<T: fmt::Display>(value: Option<T>) -> String {
     value.map_or_else(|| "-".to_owned(), |value| value.to_string())
 }

@@ -7,7 +7,7 @@ use shared::store::OrganizationError;
 
 use crate::admin::Admin;
 
-/// Whether the table was created or existed before.
+/// Whether the table was created or already existed.
 #[derive(Serialize)]
 pub(crate) struct Created {
     table: String,

@@ -1,4 +1,4 @@
-//! Tests of the command lines, on an embedded DynamoDB.
+//! Tests of the command line, with an embedded DynamoDB.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -114,7 +114,7 @@ async fn the_table_is_created_once() {
 }
 
 #[tokio::test]
-async fn an_organization_has_two_modes_and_a_slug_in_each() {
+async fn an_organization_has_a_slug_in_each_of_its_two_modes() {
     let admin = TestAdmin::new().await;
     let acme = admin.json("organization create Acme_Ltd --plan pro").await;
     assert_eq!(
@@ -175,7 +175,10 @@ async fn slugs_derived_from_names_are_numbered_and_chosen_slugs_are_not() {
     );
     for taken in ["acme", "acme-test", "chosen"] {
         let sentence = admin.error(&format!("organization create Other --plan pro --slug {taken}")).await;
-        assert_eq!(sentence, "The slug is taken by another organization; choose one with --slug.");
+        assert_eq!(
+            sentence,
+            "The slug is taken by another organization; choose a different one with --slug."
+        );
     }
     assert_eq!(admin.json("organization list").await.as_array().unwrap().len(), slugs.len());
 }
@@ -260,7 +263,7 @@ async fn plan_and_suspension_apply_immediately_and_independently() {
 }
 
 #[tokio::test]
-async fn a_key_is_printed_once_and_opens_only_its_mode() {
+async fn a_key_is_printed_once_and_works_only_in_its_mode() {
     let admin = TestAdmin::new().await;
     let id = admin.organization("Acme --plan free").await;
     let text = admin.output(&format!("key create {id} --name Career_site --scope roles:read")).await;
@@ -378,7 +381,7 @@ async fn each_mode_allows_25_active_keys() {
     assert_eq!(admin.error(&format!("key create {id} --name One")).await, sentence);
     admin.output(&format!("key create {id} --name One --mode test")).await;
 
-    // Revoking a key makes room for one more, even if it is revoked repeatedly.
+    // Revoking a key makes room for only one more, even if it is revoked repeatedly.
     let listed = admin.json(&format!("key list {id}")).await;
     for _ in 0..3 {
         admin.output(&format!("key revoke {id} {}", listed[0]["id"])).await;
@@ -472,16 +475,16 @@ async fn channels_are_connected_shown_and_disconnected_without_printing_tokens()
     let found = admin.store.get_channels(live, shared::model::Day::of(admin.now)).await.unwrap();
     let (x, whatsapp) = (found.x.unwrap(), found.whatsapp.unwrap());
     assert_eq!((x.access.key.as_str(), x.expires_at.to_string().as_str()), ("k1", "2026-11-20T11:30:00Z"));
-    let opened = shared::services::accounts::whatsapp_token(
+    let decrypted = shared::services::accounts::whatsapp_token(
         live,
         &whatsapp,
         &shared::token_encryption::EncryptionKeys::parse(&format!("k1:{}", "s".repeat(32))).unwrap(),
     );
-    assert_eq!(opened.unwrap().expose(), "WWW");
+    assert_eq!(decrypted.unwrap().expose(), "WWW");
     let shown = admin.output(&format!("channel show {id}")).await;
     assert!(!["AAA", "RRR", "WWW", "ssss"].iter().any(|secret| shown.contains(secret)), "{shown}");
-    let gone = admin.output(&format!("channel disconnect {id} x")).await;
-    assert_eq!(gone, format!("Disconnected organization {id}'s x account.\n"));
+    let disconnected = admin.output(&format!("channel disconnect {id} x")).await;
+    assert_eq!(disconnected, format!("Disconnected organization {id}'s x account.\n"));
     assert_eq!(statuses().await, ["disconnected", "connected"]);
     assert!(admin.error("channel show 17").await.starts_with("The organization does not exist"));
 }
@@ -506,7 +509,7 @@ async fn missing_records_are_reported() {
         );
     }
     let created = admin.json(&format!("key create {id} --name One")).await;
-    // Keys of another mode or another organization do not count.
+    // A key of another mode or organization is not found.
     for line in [
         format!("key revoke {id} 9"),
         format!("key revoke {id} {} --mode test", created["id"]),
@@ -522,7 +525,7 @@ async fn missing_records_are_reported() {
 }
 
 #[tokio::test]
-async fn an_identifier_in_use_is_replaced_by_another() {
+async fn identifiers_in_use_are_not_reused() {
     let mut admin = TestAdmin::new().await;
     let mut created = Vec::new();
     // The clock is fixed, so the same seed generates the same identifiers.
@@ -574,7 +577,7 @@ async fn a_missing_table_and_an_unreachable_database_are_reported() {
     for line in ["table create", "organization list"] {
         assert_eq!(
             admin.error(line).await,
-            "AWS cannot be reached: set AWS_REGION and credentials, or choose a DynamoDB with --endpoint.",
+            "AWS cannot be reached: set AWS_REGION and credentials, or choose a DynamoDB endpoint with --endpoint.",
             "{line}"
         );
         assert_eq!(
@@ -599,7 +602,7 @@ async fn write_conflicts_are_retried_and_then_reported() {
         format!("key create {id} --name Two"),
         format!("key revoke {id} {}", created["id"]),
     ];
-    let busy = |times| {
+    let inject_conflicts = |times| {
         let left = AtomicUsize::new(times);
         dynamodb.inject_faults(move |operation, _| {
             let conflict = operation == "TransactWriteItems"
@@ -608,12 +611,12 @@ async fn write_conflicts_are_retried_and_then_reported() {
         });
     };
     for line in &lines {
-        busy(usize::MAX);
+        inject_conflicts(usize::MAX);
         let sentence = admin.error(line).await;
         assert_eq!(sentence, "DynamoDB is unavailable: write conflicts persisted.", "{line}");
     }
     for line in &lines {
-        busy(3);
+        inject_conflicts(3);
         admin.output(line).await;
     }
     let shown = admin.json(&format!("organization show {id}")).await;
@@ -792,7 +795,7 @@ async fn creating_a_member_prints_a_link_once() {
 }
 
 #[tokio::test]
-async fn a_new_link_replaces_the_last_and_expires_sooner_if_a_password_is_set() {
+async fn a_new_link_replaces_the_previous_one_and_expires_sooner_if_a_password_is_set() {
     let admin = TestAdmin::new().await;
     let id = admin.organization("Acme --plan pro").await;
     let at = "--base-url https://api.example.com";
@@ -833,7 +836,7 @@ async fn a_removed_member_is_gone_and_the_e_mail_address_can_be_reused() {
     let text = admin.output(&line).await;
     assert_eq!(
         text,
-        "jo@acme.example is no longer a member; all their sessions and connected applications have been ended.\n"
+        "jo@acme.example is no longer a member; all sessions have ended and all connected applications have lost access.\n"
     );
     assert_eq!(admin.output(&format!("member list {id}")).await, "No members.\n");
     let unknown = "The organization has no such member; list all with `rolecall-admin member list`.";

@@ -11,7 +11,7 @@ use shared::store::{OrganizationError, Paging, UsageDay};
 use crate::admin::Admin;
 use crate::output::table;
 
-/// The requests of one mode of an organization.
+/// The number of requests that an organization made in one mode.
 #[derive(Serialize)]
 pub(crate) struct Usage {
     organization_id: Id,

@@ -3,6 +3,6 @@
 use lambda_http::{Body, Error, Request, Response, run, service_fn};
 
 fn main() -> Result<(), Error> {
-    let answer = |_: Request| async { Ok::<_, Error>(Response::new(Body::from("Hello, world!"))) };
-    tokio::runtime::Builder::new_current_thread().enable_all().build()?.block_on(run(service_fn(answer)))
+    let respond = |_: Request| async { Ok::<_, Error>(Response::new(Body::from("Hello, world!"))) };
+    tokio::runtime::Builder::new_current_thread().enable_all().build()?.block_on(run(service_fn(respond)))
 }

@@ -9,7 +9,7 @@ use tokio::net::TcpStream;
 use tokio_rustls::TlsConnector;
 
 fn main() -> Result<(), Error> {
-    let answer = |_: Request| async { Ok::<_, Error>(Response::new(Body::from("Hello, world!"))) };
+    let respond = |_: Request| async { Ok::<_, Error>(Response::new(Body::from("Hello, world!"))) };
     tokio::runtime::Builder::new_current_thread().enable_all().build()?.block_on(async {
         let mut roots = RootCertStore::empty();
         roots.add(CertificateDer::from(std::fs::read(std::env::var("BENCH_ROOT")?)?))?;
@@ -22,6 +22,6 @@ fn main() -> Result<(), Error> {
         let stream = TcpStream::connect(endpoint.trim_start_matches("https://")).await?;
         let name = ServerName::try_from("localhost")?;
         let _connection = TlsConnector::from(Arc::new(tls)).connect(name, stream).await?;
-        run(service_fn(answer)).await
+        run(service_fn(respond)).await
     })
 }

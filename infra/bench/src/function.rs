@@ -12,9 +12,9 @@ use tokio::process::Command;
 use crate::runtime_api::{Poll, RuntimeApi};
 use crate::tls::Endpoint;
 
-/// How many warm calls follow the first one.
+/// The number of warm calls after the first call.
 const WARM_CALLS: usize = 20;
-/// How long to wait for a function before giving up.
+/// The maximum time to wait for a function.
 const TIMEOUT: Duration = Duration::from_secs(30);
 
 /// A function, and an event that can be sent repeatedly.
@@ -35,7 +35,7 @@ pub(crate) enum Kind {
     Static,
     /// With the database.
     Database,
-    /// With the database, and with pages or calls to outside services.
+    /// With the database, and with pages or calls to external services.
     Wide,
 }
 
@@ -108,17 +108,18 @@ impl Function {
         Self { name, event, kind }
     }
 
-    /// Whether it reaches DynamoDB over TLS, as in Lambda.
+    /// Whether the function reaches DynamoDB over TLS, as in Lambda.
     pub(crate) fn is_over_tls(&self) -> bool {
         self.name.ends_with("_tls")
     }
 
-    /// Whether its event leads to a database call. (The webhook rejects its event earlier, as the callback is too old.)
+    /// Whether the event leads to a database call. (The webhook rejects its event earlier, because the callback is too
+    /// old.)
     pub(crate) fn uses_database(&self) -> bool {
         matches!(self.kind, Kind::Database | Kind::Wide) && self.name != "voice_webhook"
     }
 
-    /// The functions with these names, or all if there are no names.
+    /// The functions with these names, or all functions if `names` is empty.
     pub(crate) fn choose(names: &[String]) -> Result<Vec<&'static Self>, String> {
         if names.is_empty() {
             return Ok(FUNCTIONS.iter().collect());
@@ -140,7 +141,7 @@ impl Function {
         dynamodb: &str,
         tls: &Endpoint,
     ) -> Result<Measured, String> {
-        let failed = |what: &str, error: std::io::Error| format!("{}: {what}: {error}", self.name);
+        let failed = |problem: &str, error: std::io::Error| format!("{}: {problem}: {error}", self.name);
         let binary = binaries.join(self.name);
         let size = fs::metadata(&binary).map_err(|error| failed("the binary is missing", error))?.len();
         let event = self.event()?;
@@ -189,7 +190,7 @@ impl Function {
         })
     }
 
-    /// The sample event, without the idempotency key, which would turn further calls into replays.
+    /// The sample event without the idempotency key, which would turn later calls into replays.
     fn event(&self) -> Result<Bytes, String> {
         let file = format!("events/{}.json", self.event);
         let text = fs::read(&file).map_err(|error| format!("{file}: {error}"))?;
@@ -238,8 +239,8 @@ async fn with_timeout<T>(wait: impl Future<Output = Result<T, String>>) -> Resul
     tokio::time::timeout(TIMEOUT, wait).await.map_err(|_| "the function does not respond".to_owned())?
 }
 
-/// The CPU time of all threads of a process, once all of them are waiting: Linux updates the count of a running thread
-/// late.
+/// The CPU time of all threads of a process. It is read once all threads are waiting, because Linux updates the count
+/// of a running thread late.
 async fn cpu(id: u32) -> Result<Duration, String> {
     loop {
         let (mut waiting, mut nanoseconds) = (true, 0);
@@ -250,7 +251,7 @@ async fn cpu(id: u32) -> Result<Duration, String> {
             waiting &= stat(&read("stat")?, 0)? == "S";
             let spent = read("schedstat")?;
             let spent = spent.split(' ').next().and_then(|spent| spent.parse::<u64>().ok());
-            nanoseconds += spent.ok_or("this Linux does not report CPU time")?;
+            nanoseconds += spent.ok_or("the kernel does not report CPU time")?;
         }
         if waiting {
             return Ok(Duration::from_nanos(nanoseconds));
@@ -259,7 +260,7 @@ async fn cpu(id: u32) -> Result<Duration, String> {
     }
 }
 
-/// The page faults of a process, both minor and major.
+/// The number of minor and major page faults of a process.
 fn faults(id: u32) -> Result<u64, String> {
     let line = fs::read_to_string(format!("/proc/{id}/stat")).map_err(|error| error.to_string())?;
     let count = |field| stat(&line, field)?.parse::<u64>().map_err(|error| error.to_string());
@@ -271,7 +272,7 @@ fn memory(id: u32) -> Result<u64, String> {
     let status = fs::read_to_string(format!("/proc/{id}/status")).map_err(|error| error.to_string())?;
     let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"));
     let peak = line.and_then(|line| line.trim().trim_end_matches(" kB").parse().ok());
-    peak.ok_or_else(|| "this Linux does not report the peak memory".to_owned())
+    peak.ok_or_else(|| "the kernel does not report the peak memory".to_owned())
 }
 
 /// A field of `/proc/PID/stat`. Field 0 is the state, which follows the name in parentheses (`proc_pid_stat(5)`).
@@ -279,5 +280,5 @@ fn stat(line: &str, field: usize) -> Result<&str, String> {
     let fields = line.rsplit_once(") ").map(|(_, fields)| fields);
     fields
         .and_then(|fields| fields.split(' ').nth(field))
-        .ok_or_else(|| format!("not a line of stat: {line}"))
+        .ok_or_else(|| format!("invalid line in /proc/PID/stat: {line}"))
 }

@@ -1,7 +1,7 @@
 //! Benchmarks the start and the calls of each function against the floor: the smallest possible `lambda_http` function.
 //!
 //! Each function runs in its own process, with this program as its Lambda runtime API and the local service as its
-//! DynamoDB. CPU time, page faults and memory are Linux's counts for the process.
+//! DynamoDB. Linux reports the CPU time, page faults and memory of the process.
 
 mod function;
 mod report;
@@ -26,7 +26,7 @@ struct Arguments {
     /// Binary of the local service
     #[arg(long, value_name = "FILE", default_value = "target/debug/rolecall")]
     local_service: PathBuf,
-    /// Starts of each function
+    /// Number of starts per function
     #[arg(long, value_name = "N", default_value_t = 20)]
     starts: usize,
     /// Fail if a ratio or a size exceeds its limit three times in a row
@@ -39,9 +39,10 @@ struct Arguments {
     functions: Vec<String>,
 }
 
-/// How many times in a row a limit must be exceeded to fail. A busy machine may spoil one measurement, but not all.
+/// The number of consecutive measurements that must exceed a limit for the check to fail. A busy machine may spoil one
+/// measurement, but not all.
 const CHECKS: u32 = 3;
-/// How often a start is tried.
+/// The maximum number of attempts per start.
 const ATTEMPTS: u32 = 3;
 
 #[tokio::main(flavor = "current_thread")]

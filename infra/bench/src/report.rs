@@ -1,4 +1,4 @@
-//! The limits, and the table of results.
+//! The limits and the table of results.
 
 use std::time::Duration;
 
@@ -17,10 +17,10 @@ struct Limits {
 /// The size of the files that the `docs` function contains: the viewer and the OpenAPI document.
 const DOCS_ASSETS: u64 = 4_310_000 + 360_000;
 
-const FIRST: &str = "first call, relative to a warm one";
+const FIRST: &str = "first call, relative to a warm call";
 
 impl Limits {
-    /// The limits of a function as it is deployed.
+    /// The limits of a function as deployed.
     fn deployed(function: &Function) -> Option<Self> {
         let (size, start) = match function.kind {
             Kind::Floor => return None,
@@ -44,7 +44,7 @@ impl Limits {
     }
 
     /// The limits of three functions that are linked without optimization, slightly above the measured values. They
-    /// reveal larger or slower functions without the 15 minutes that an optimizing link takes.
+    /// reveal that functions have become larger or slower, without the 15 minutes that an optimizing link takes.
     fn quick(function: &Function) -> Option<Self> {
         match function.name {
             "default" => Some(Self { size: 2_600_000, start: 1.3, faults: 1.4, memory: 1.4, first: 1.5 }),
@@ -55,7 +55,7 @@ impl Limits {
     }
 }
 
-/// Prints the table, and returns a sentence for every limit that was exceeded. The first two rows must be the floor and
+/// Prints the table and returns a sentence for every limit that was exceeded. The first two rows must be the floor and
 /// the floor over TLS.
 pub(crate) fn print(rows: &[(&Function, Measured)], deployed: bool) -> Vec<String> {
     let [(_, floor), (_, floor_tls), ..] = rows else { return Vec::new() };
@@ -65,7 +65,7 @@ pub(crate) fn print(rows: &[(&Function, Measured)], deployed: bool) -> Vec<Strin
     println!("|---|---|---|---|---|---|---|---|---|---|---|---|");
     let mut exceeded = Vec::new();
     for (function, measured) in rows {
-        // A TLS handshake costs the floor the same, so its cost is subtracted.
+        // A TLS handshake costs the floor just as much, so its cost is subtracted.
         let base = if function.is_over_tls() { floor_tls } else { floor };
         let start = ratio((measured.start + floor.start).saturating_sub(base.start), floor.start);
         let faults =
@@ -94,7 +94,7 @@ pub(crate) fn print(rows: &[(&Function, Measured)], deployed: bool) -> Vec<Strin
             (FIRST, first, limits.first),
             ("binary size in MB", as_float(measured.size) / 1e6, as_float(limits.size) / 1e6),
         ] {
-            // A warm call without the database is too short to compare with.
+            // A warm call without the database is too short for a comparison.
             let applies = function.uses_database() || metric != FIRST;
             if value > limit && applies {
                 exceeded.push(format!("{name}: {metric}: {value:.2}, limit {limit:.2}"));

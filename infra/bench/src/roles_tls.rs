@@ -1,4 +1,4 @@
-//! The `roles` function, trusting the benchmark's root certificate instead of Amazon's.
+//! The `roles` function, which trusts the benchmark's root certificate instead of Amazon's.
 
 use rustls::pki_types::CertificateDer;
 

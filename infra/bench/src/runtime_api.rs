@@ -14,7 +14,7 @@ use tokio::net::TcpListener;
 use tokio::sync::{mpsc, oneshot};
 use tokio::task::JoinHandle;
 
-/// A runtime API for one function.
+/// The runtime API of one function.
 pub(crate) struct RuntimeApi {
     address: String,
     polls: mpsc::Receiver<Poll>,
@@ -53,7 +53,7 @@ impl RuntimeApi {
         self.polls.recv().await.ok_or_else(|| "the runtime API has stopped".to_owned())
     }
 
-    /// Sends the function an event, and waits for its response.
+    /// Sends the function an event and waits for its response.
     pub(crate) async fn invoke(&mut self, poll: Poll, event: Bytes) -> Result<Bytes, String> {
         poll.0.send(event).map_err(|_| "the function has ended".to_owned())?;
         self.responses.recv().await.ok_or_else(|| "the runtime API has stopped".to_owned())

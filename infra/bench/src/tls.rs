@@ -10,13 +10,13 @@ use tokio::io::copy_bidirectional;
 use tokio::net::{TcpListener, TcpStream};
 use tokio_rustls::TlsAcceptor;
 
-/// The proxy's URL, and the file of the root certificate that clients must trust.
+/// The proxy's URL, and the path of the root certificate that clients must trust.
 pub(crate) struct Endpoint {
     pub(crate) url: String,
     pub(crate) root: PathBuf,
 }
 
-/// Starts the proxy, which forwards connections to `dynamodb` for as long as this program runs.
+/// Starts the proxy, which forwards connections to `dynamodb` until this program exits.
 pub(crate) async fn serve(dynamodb: &str) -> Result<Endpoint, Box<dyn std::error::Error>> {
     let CertifiedKey { cert, signing_key } = generate_simple_self_signed(["localhost".to_owned()])?;
     let key = PrivateKeyDer::try_from(signing_key.serialize_der())?;

@@ -15,7 +15,7 @@ pub struct Embedded {
 }
 
 impl Embedded {
-    /// A database in memory, which is lost when the process ends.
+    /// An in-memory database, which is lost when the process ends.
     pub fn in_memory() -> Result<Self, String> {
         let database = Database::memory();
         let database =
@@ -34,7 +34,7 @@ impl Embedded {
             Ok(()) => {}
             Err(TryLockError::WouldBlock) => {
                 return Err(format!(
-                    "The data folder {path} is in use by another Rolecall; choose another with --data."
+                    "The data folder {path} is in use by another Rolecall process; choose another folder with --data."
                 ));
             }
             Err(TryLockError::Error(error)) => return Err(unusable(&error)),

@@ -67,7 +67,7 @@ impl Demo {
         Ok(Credential::with_secret(Kind::ApiKey, tenant, tenant.organization, secret))
     }
 
-    /// Creates the organization, its keys and its member, unless they exist.
+    /// Creates the organization, its keys and its member, unless they already exist.
     async fn create(&self, store: &Store, now: Timestamp) -> Result<(), String> {
         let live = self.tenant(Mode::Live)?;
         if store.find_organization(live).await.map_err(|error| error.to_string())?.is_none() {
@@ -100,9 +100,9 @@ impl Demo {
         Ok(())
     }
 
-    /// The member, whose id is the organization's.
+    /// The member, who has the same id as the organization.
     fn member(&self, id: Id, now: Timestamp) -> Result<Member, String> {
-        // A public password needs no secret salt. The hash is slow, so it is computed once.
+        // A public password needs no secret salt. The hash is slow to compute, so it is computed only once.
         static HASHES: Mutex<BTreeMap<u64, PasswordHash>> = Mutex::new(BTreeMap::new());
         let (name, _) = self.email.split_once('@').unwrap_or((self.email, ""));
         let name = Text::parse(&(name[..1].to_uppercase() + &name[1..]))?.ok_or("a member needs a name")?;
@@ -118,7 +118,7 @@ impl Demo {
     }
 }
 
-/// Creates the demo organizations with their keys and members, unless they exist.
+/// Creates the demo organizations with their keys and members, unless they already exist.
 pub async fn create(store: &Store, now: Timestamp) -> Result<(), String> {
     for demo in &DEMOS {
         demo.create(store, to_second(now)).await?;

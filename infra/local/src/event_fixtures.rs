@@ -1,5 +1,5 @@
 //! The records that the sample events in `events/` use: roles, candidates, members and so on, each in the state that its
-//! event requires. No event changes a record of another, so the events succeed in any order, once each.
+//! event requires. No event changes the records of another event, so each event succeeds once, in any order.
 //!
 //! Like the demo organizations, the records exist only in the local service, because their secrets are public.
 
@@ -28,18 +28,19 @@ const VERIFIER: &str = "recorded-verifier-of-forty-three-characters-x";
 /// Creates all records, in the live mode of the first demo organization.
 pub async fn create(store: &Store, now: Timestamp) -> Outcome<()> {
     let fixtures = EventFixtures { store, tenant: DEMOS[0].tenant(Mode::Live)?, now: to_second(now) };
-    fixtures.create_hiring().await?;
+    fixtures.create_hiring_records().await?;
     fixtures.create_members_and_keys().await?;
     fixtures.create_grants().await
 }
 
-/// The id with this number. A number with another tens digit is a variant: role 12 is in another state than role 1.
+/// The id with this number. The first digit stands for the type of record, and a second digit for a variant: role 12 is
+/// in a different state from role 1.
 fn id(number: u64) -> Outcome<Id> {
     Ok(Id::new(1_700_000_000_000_000 + number).ok_or("not an id")?)
 }
 
 fn text<const MAX: usize>(text: &str) -> Outcome<Text<MAX>> {
-    Ok(Text::parse(text)?.ok_or("a text must not be blank")?)
+    Ok(Text::parse(text)?.ok_or("the text must not be blank")?)
 }
 
 /// Pads a name to the length of a secret.
@@ -55,7 +56,7 @@ struct EventFixtures<'s> {
 
 impl EventFixtures<'_> {
     /// Creates roles, job postings, candidates and voice screens.
-    async fn create_hiring(&self) -> Outcome<()> {
+    async fn create_hiring_records(&self) -> Outcome<()> {
         let now = self.now;
         let role = |number| -> Outcome<Role> {
             let content = RoleContent {

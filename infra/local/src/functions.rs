@@ -14,7 +14,7 @@ use crate::template::Template;
 pub struct Tables {
     /// The function's logical id.
     pub function: &'static str,
-    /// Routes for programs. The OpenAPI document has an operation for each.
+    /// API routes. Each one is an operation in the OpenAPI document.
     pub routes: Vec<Route>,
     /// Pages, CORS preflights and the default route.
     pub pages: Vec<Route>,
@@ -62,7 +62,7 @@ pub fn answering(environment: &Environment) -> BTreeMap<String, Function> {
     tables().into_iter().map(|tables| (tables.function.to_owned(), function(tables.rows()))).collect()
 }
 
-/// Runs every function that has a schedule in the template. Returns a line for each with its result.
+/// Runs every function that has a schedule in the template. Returns one line with the result of each.
 pub async fn run_scheduled(template: &Template, environment: &Environment) -> Vec<Result<String, String>> {
     let mut results = Vec::new();
     for schedule in &template.schedules {

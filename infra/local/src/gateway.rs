@@ -1,8 +1,9 @@
 //! An in-process API Gateway HTTP API. It turns HTTP requests into events of payload format 2.0, passes them to the
 //! functions through `lambda_http`'s own conversion, and turns the results into HTTP responses.
 //!
-//! It behaves like AWS wherever a function could notice: paths and path parameters are decoded, the query string is
-//! not; headers and query parameters with the same name are joined by commas; bodies that are not text are in base64.
+//! It behaves like AWS in everything that a function can observe: paths and path parameters are decoded, but the query
+//! string is not; headers and query parameters with the same name are joined by commas; bodies that are not text are in
+//! base64.
 
 use std::collections::BTreeMap;
 use std::net::IpAddr;
@@ -30,11 +31,11 @@ use crate::template::TemplateRoute;
 /// A function that the gateway can invoke.
 pub type Function = Arc<dyn Fn(lambda_http::Request) -> BoxFuture<'static, Response<Body>> + Send + Sync>;
 
-/// The largest request body, in bytes.
+/// The maximum size of a request body, in bytes.
 pub const MAX_BODY: usize = 10 * 1024 * 1024;
-/// The largest size of a request's line and headers together, in bytes.
+/// The maximum total size of the request line and the headers, in bytes.
 const MAX_HEADERS: usize = 10_240;
-/// How many functions run at the same time; further requests wait. Lambda also has such a limit, although a higher one.
+/// The maximum number of functions that run at the same time. Further requests wait. Lambda has a higher limit.
 const CONCURRENCY: usize = 32;
 /// The time limit of a function.
 const TIMEOUT: Duration = Duration::from_secs(30);
@@ -69,7 +70,7 @@ fn gateway_error(status: StatusCode, message: &str) -> Response<Bytes> {
 }
 
 impl Gateway {
-    /// A gateway for `routes`. Takes the functions by their logical ids.
+    /// Creates a gateway for `routes`. `functions` contains the functions by their logical ids.
     pub fn new(
         routes: &[TemplateRoute],
         functions: &BTreeMap<String, Function>,
@@ -133,7 +134,7 @@ impl Gateway {
         Ok(invoke(function.ok_or_else(|| format!("the route {key} does not exist"))?, event).await)
     }
 
-    /// Finds the most specific route. At the first segment where two routes differ, a literal wins over a parameter.
+    /// Finds the most specific route. A literal wins over a parameter in the first segment where two routes differ.
     fn route(&self, method: &Method, path: &str) -> Option<(&str, Map<String, Value>, &Function)> {
         let path: Vec<_> = path.split('/').collect();
         let matching = self.routes.iter().filter(|route| route.method == method && route.matches(&path));
@@ -161,7 +162,8 @@ impl Gateway {
         let body = request.body();
         let (body, is_base64_encoded) = match std::str::from_utf8(body) {
             _ if body.is_empty() => (Value::Null, false),
-            // AWS decides by the content type alone. Here, text that is not UTF-8 also goes as base64, to lose nothing.
+            // AWS looks only at the content type. This gateway also encodes text that is not UTF-8, so that no byte is
+            // lost.
             Ok(body) if is_text(&text(CONTENT_TYPE)) => (json!(body), false),
             _ => (json!(base64(body)), true),
         };
@@ -245,7 +247,7 @@ impl Route {
         self.segments.len() == path.len() && self.segments.iter().zip(path).all(fits)
     }
 
-    /// Which segments are parameters. The least such list belongs to the most specific route.
+    /// Which segments are parameters. The most specific route has the smallest list.
     fn parameter_positions(&self) -> Vec<bool> {
         self.segments.iter().map(|segment| matches!(segment, Segment::Parameter(_))).collect()
     }
@@ -259,7 +261,7 @@ impl Route {
     }
 }
 
-/// Sends an event to a function, in a separate task: a function that panics or hangs affects only its own request.
+/// Sends an event to a function. The function runs in a separate task, so a panic or hang affects only its own request.
 async fn invoke(function: &Function, event: Value) -> Response<Bytes> {
     let function = function.clone();
     let invocation = tokio::spawn(async move {
@@ -315,7 +317,8 @@ fn header_size(request: &Request<Bytes>) -> usize {
     request.headers().iter().map(|(name, value)| name.as_str().len() + value.len()).sum::<usize>() + line
 }
 
-/// Whether the request has exactly one `Host` and it is valid in a URL. `lambda_http` builds a URL from it without checking.
+/// Whether the request has exactly one `Host` header that is valid in a URL. `lambda_http` builds a URL from it without
+/// checking.
 fn has_valid_host(headers: &HeaderMap) -> bool {
     let mut hosts = headers.get_all(HOST).iter();
     match (hosts.next().map(HeaderValue::to_str), hosts.next()) {
@@ -327,7 +330,7 @@ fn has_valid_host(headers: &HeaderMap) -> bool {
     }
 }
 
-/// Whether AWS passes bodies of this type as text. Bodies of other types, including forms, go as base64.
+/// Whether AWS passes bodies of this type as text. It passes bodies of other types, including forms, in base64.
 fn is_text(content_type: &str) -> bool {
     let media = content_type.split(';').next().unwrap_or_default().trim().to_ascii_lowercase();
     media.starts_with("text/")

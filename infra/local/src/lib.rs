@@ -1,4 +1,4 @@
-//! The parts of the local service. The tests use them, too, to run the real functions behind gateway events.
+//! The parts of the local service. Tests also use them, to run the real functions behind gateway events.
 
 pub mod bucket;
 pub mod database;

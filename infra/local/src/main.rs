@@ -36,7 +36,7 @@ use url::Url;
 #[derive(Parser)]
 #[command(version)]
 struct Arguments {
-    /// Address to listen on, for the API and the embedded DynamoDB
+    /// IP address to listen on, for the API and the embedded DynamoDB
     #[arg(long, value_name = "ADDRESS", default_value_t = IpAddr::V4(Ipv4Addr::LOCALHOST))]
     host: IpAddr,
     /// Port of the API; 0 picks a free one
@@ -45,7 +45,7 @@ struct Arguments {
     /// Use an in-memory database and bucket
     #[arg(long, conflicts_with_all = ["data", "endpoint"])]
     memory: bool,
-    /// Folder of the embedded database and of uploaded files [default: .rolecall in the project]
+    /// Folder for the embedded database and the uploaded files [default: .rolecall in the project]
     #[arg(long, value_name = "DIR")]
     data: Option<PathBuf>,
     /// Port of the embedded DynamoDB, for other tools; 0 picks a free one
@@ -57,7 +57,7 @@ struct Arguments {
     /// Name of the table
     #[arg(long, value_name = "NAME", default_value = "rolecall")]
     table: String,
-    /// Also create the records that the sample events in events/ use, and run no tasks in the background
+    /// Also create the records for the sample events in events/, and run no background tasks
     #[arg(long, requires = "memory")]
     recorded: bool,
     /// Run the scheduled functions once before serving
@@ -154,7 +154,7 @@ async fn run(arguments: Arguments) -> Result<(), String> {
     let scheduler = tokio::spawn(run_schedules_at_midnight(template, environment));
     let server = tokio::spawn(server::serve(listener, host, changed(stopped)));
     warn_if_exposed(address);
-    print_addresses(&base_url, &endpoint)?;
+    print_urls_and_logins(&base_url, &endpoint)?;
 
     interrupted().await?;
     eprintln!("Stopping.");
@@ -171,7 +171,7 @@ async fn run(arguments: Arguments) -> Result<(), String> {
     }
 }
 
-/// The path of a file or folder of the project, which is the current folder if cargo does not run this program.
+/// The path of a file or folder in the project. The project is the current folder if cargo does not run this program.
 fn in_project(name: &str) -> PathBuf {
     let package = std::env::var_os("CARGO_MANIFEST_DIR").map(PathBuf::from);
     let root = package.as_deref().and_then(|package| package.ancestors().nth(2)).map(PathBuf::from);
@@ -197,7 +197,7 @@ async fn listen(address: IpAddr, port: u16, option: &str) -> Result<TcpListener,
             format!("Port {port} is already in use; choose another with {option}.")
         }
         ErrorKind::AddrNotAvailable => {
-            format!("This machine does not have the address {address}; choose another with --host.")
+            format!("This machine does not have the IP address {address}; choose another with --host.")
         }
         ErrorKind::PermissionDenied => {
             format!("You have no permission to use port {port}; choose another with {option}.")
@@ -206,7 +206,7 @@ async fn listen(address: IpAddr, port: u16, option: &str) -> Result<TcpListener,
     })
 }
 
-/// The URL at which programs on this machine reach a listener: its loopback address if it listens on every address.
+/// The URL of a listener for programs on this machine. It has the loopback address if the listener uses every address.
 fn url(listener: &TcpListener) -> Result<String, String> {
     let address = listener.local_addr().map_err(|error| error.to_string())?;
     let ip = match address.ip() {
@@ -249,7 +249,7 @@ fn interrupted() -> impl Future<Output = Result<(), String>> {
     }
 }
 
-/// Runs the tasks that requests leave, once a second. In AWS the table's stream triggers them.
+/// Runs the tasks that requests have created, once a second. In AWS, the table's stream triggers them.
 async fn run_tasks_every_second(environment: Environment) {
     loop {
         tokio::time::sleep(Duration::from_secs(1)).await;
@@ -260,7 +260,7 @@ async fn run_tasks_every_second(environment: Environment) {
 }
 
 /// Runs the scheduled functions at midnight UTC. It checks the clock every minute, so a machine that was asleep at
-/// midnight runs them when it wakes.
+/// midnight runs them when it wakes up.
 async fn run_schedules_at_midnight(template: Template, environment: Environment) {
     let mut today = Day::of(environment.clock.now());
     loop {
@@ -282,7 +282,7 @@ fn report(results: &[Result<String, String>]) {
 }
 
 /// Prints the URLs, the demo API keys and the dashboard logins.
-fn print_addresses(base_url: &str, endpoint: &str) -> Result<(), String> {
+fn print_urls_and_logins(base_url: &str, endpoint: &str) -> Result<(), String> {
     println!("Rolecall        {base_url}");
     for demo in &DEMOS {
         for mode in Mode::ALL {

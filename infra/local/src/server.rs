@@ -21,7 +21,7 @@ use tokio::net::{TcpListener, TcpStream};
 use crate::bucket::{self, LocalBucket};
 use crate::gateway::{self, Gateway};
 
-/// What the server serves.
+/// The gateway and the bucket that the server serves.
 #[derive(Clone)]
 pub struct Host {
     /// The API and the pages.
@@ -45,7 +45,7 @@ pub async fn serve(listener: TcpListener, host: Host, shutdown: impl Future<Outp
         tokio::select! {
             accepted = listener.accept() => match accepted {
                 Ok((stream, peer)) => connect(stream, peer, &host, &connections),
-                // The process is out of file descriptors, or the client has left. Neither should end the service.
+                // Causes are a lack of file descriptors or a client that disconnected. Neither should stop the service.
                 Err(error) => {
                     tracing::warn!(%error, "a connection was not accepted");
                     tokio::time::sleep(Duration::from_millis(50)).await;
@@ -55,7 +55,7 @@ pub async fn serve(listener: TcpListener, host: Host, shutdown: impl Future<Outp
         }
     }
     drop(listener);
-    // Requests that take longer are cut off.
+    // Requests that take longer are aborted.
     let _ = tokio::time::timeout(GRACE_PERIOD, connections.shutdown()).await;
     Ok(())
 }

@@ -1,4 +1,4 @@
-//! Reads the routes and schedules of the functions from a SAM template.
+//! Reads the functions' routes and schedules from a SAM template.
 
 use std::collections::BTreeSet;
 use std::path::Path;

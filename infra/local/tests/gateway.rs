@@ -130,7 +130,7 @@ async fn paths_are_decoded_and_query_strings_are_not() {
 }
 
 #[tokio::test]
-async fn headers_of_the_same_name_are_joined_and_forwarding_headers_are_added() {
+async fn headers_with_the_same_name_are_joined_and_forwarding_headers_are_added() {
     let request = Request::get("/things")
         .header("X-Two", "a")
         .header("x-two", "b")
@@ -202,7 +202,7 @@ async fn oversized_requests_and_invalid_hosts_are_rejected() {
 }
 
 #[tokio::test]
-async fn a_target_must_be_a_path() {
+async fn a_request_target_must_be_a_path() {
     for (method, target) in [("OPTIONS", "*"), ("CONNECT", "api.example:8080")] {
         assert_eq!(send(Request::builder().method(method).uri(target), "").await.0, 400, "{method} {target}");
     }

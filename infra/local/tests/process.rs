@@ -15,7 +15,7 @@ use serde_json::{Value, json};
 struct Service {
     child: Child,
     base_url: String,
-    /// The other lines that it prints at the start, by their labels.
+    /// The other lines that it prints at startup, by their labels.
     printed: BTreeMap<String, String>,
 }
 
@@ -97,7 +97,7 @@ fn client() -> reqwest::Client {
     reqwest::Client::builder().timeout(Duration::from_secs(20)).build().expect("a client")
 }
 
-/// Sends a signal, with the shell's own `kill`: not every machine has the program.
+/// Sends a signal with the shell's built-in `kill`, because not every machine has the program.
 fn signal(name: &str, process: u32) {
     Command::new("sh").args(["-c", &format!("kill -{name} {process}")]).status().expect("a signal");
 }
@@ -110,14 +110,14 @@ fn folder(data: &tempfile::TempDir) -> &str {
     data.path().to_str().expect("a Unicode path")
 }
 
-/// Kills the service right after an invitation, and restarts it at another address. The call still happens.
+/// Kills the service right after an invitation and restarts it on another port. The call still takes place.
 #[tokio::test]
 async fn a_scheduled_call_survives_a_crash() {
     let data = tempfile::tempdir().expect("a folder");
     let client = client();
     let mut service = Service::start(&["--data", folder(&data)]);
     let post = async |path: &str, key: &str, body: Value| {
-        service.post(&client, path, key, &body).await.expect("an answer").1
+        service.post(&client, path, key, &body).await.expect("a response").1
     };
     let posted = post("/api/v1/quick_post", "a", json!({ "role": { "title": "Engineer" } })).await;
     let role = &posted["role"]["id"];
@@ -127,7 +127,7 @@ async fn a_scheduled_call_survives_a_crash() {
     let screen = post(&invite, "c", json!({ "role_id": role })).await;
     assert_eq!(screen["status"], "queued");
     signal("KILL", service.child.id());
-    service.child.wait().expect("an end");
+    service.child.wait().expect("an exit status");
 
     let service = Service::start(&["--data", folder(&data)]);
     for _ in 0..200 {
@@ -138,11 +138,11 @@ async fn a_scheduled_call_survives_a_crash() {
         }
         tokio::time::sleep(Duration::from_millis(100)).await;
     }
-    panic!("the call did not happen");
+    panic!("the call did not take place");
 }
 
-/// Kills the service amid many concurrent quick posts. No role is left without its posting or the reverse, and retries
-/// with the same idempotency key create nothing twice.
+/// Kills the service during many concurrent quick posts. Every role still has its posting and vice versa, and retries
+/// with the same idempotency key create no duplicates.
 #[tokio::test]
 async fn a_crash_under_load_leaves_no_partial_or_duplicate_quick_posts() {
     let data = tempfile::tempdir().expect("a folder");
@@ -163,14 +163,14 @@ async fn a_crash_under_load_leaves_no_partial_or_duplicate_quick_posts() {
         };
         let answers = join_all((0..total).map(quick_post)).await;
         for (n, answer) in answers {
-            // On a busy machine it may answer 503, which acknowledges nothing.
+            // The service may return 503 on a busy machine, which acknowledges nothing.
             if let Some((status, posted)) = answer.filter(|(status, _)| *status != 503) {
                 assert_eq!(status, 201, "{posted}");
                 let before = acknowledged.insert(n, posted.clone());
                 assert!(before.is_none_or(|before| before == posted), "an acknowledged post must not change");
             }
         }
-        service.child.wait().expect("an end");
+        service.child.wait().expect("an exit status");
     }
 
     let service = Service::start(&["--data", folder(&data)]);
@@ -191,8 +191,10 @@ async fn a_crash_under_load_leaves_no_partial_or_duplicate_quick_posts() {
         );
     }
     for n in 0..total {
-        let (status, posted) =
-            service.post(&client, "/api/v1/quick_post", &format!("k{n}"), &body(n)).await.expect("an answer");
+        let (status, posted) = service
+            .post(&client, "/api/v1/quick_post", &format!("k{n}"), &body(n))
+            .await
+            .expect("a response");
         assert_eq!(status, 201);
         assert!(acknowledged.get(&n).is_none_or(|before| *before == posted));
     }
@@ -211,9 +213,12 @@ async fn data_survives_a_restart_except_in_memory() {
     let client = client();
     let mut service = Service::start(&["--data", folder(&data)]);
     let body = json!({ "role": { "title": "Engineer" } });
-    let (_, posted) = service.post(&client, "/api/v1/quick_post", "k", &body).await.expect("an answer");
+    let (_, posted) = service.post(&client, "/api/v1/quick_post", "k", &body).await.expect("a response");
     signal("INT", service.child.id());
-    assert!(service.child.wait().expect("an end").success(), "Ctrl-C must end it successfully");
+    assert!(
+        service.child.wait().expect("an exit status").success(),
+        "the service must exit with status 0 after Ctrl-C"
+    );
 
     let service = Service::start(&["--data", folder(&data)]);
     let roles = service.list_all(&client, "/api/v1/roles").await;
@@ -232,7 +237,7 @@ async fn listen_on(host: &str, printed: &str, reachable: &str) -> String {
     let mut service = Service::spawn(command.stderr(Stdio::piped()));
     let client = client();
     let body = json!({ "role": { "title": "Engineer" } });
-    let (status, posted) = service.post(&client, "/api/v1/quick_post", "k", &body).await.expect("an answer");
+    let (status, posted) = service.post(&client, "/api/v1/quick_post", "k", &body).await.expect("a response");
     assert_eq!(status, 201, "{posted}");
     let link = posted["role"]["job_posting_url"].as_str().expect("a link");
     let endpoint = &service.printed["DynamoDB"];
@@ -248,10 +253,10 @@ async fn listen_on(host: &str, printed: &str, reachable: &str) -> String {
     errors
 }
 
-/// Runs on Linux only, which has several loopback addresses, so that this needs no network.
+/// Runs only on Linux, which has several loopback addresses, so that the test needs no network.
 #[cfg(target_os = "linux")]
 #[tokio::test]
-async fn it_listens_on_the_given_address_and_warns_beyond_loopback() {
+async fn the_service_listens_on_the_given_address_and_warns_beyond_loopback() {
     assert_eq!(listen_on("127.0.0.1", "127.0.0.1", "127.0.0.1").await, "Stopping.\n");
     assert_eq!(listen_on("127.0.0.2", "127.0.0.2", "127.0.0.2").await, "Stopping.\n");
     let errors = listen_on("0.0.0.0", "127.0.0.1", "127.0.0.2").await;
@@ -267,7 +272,7 @@ fn error_of(arguments: &[&str]) -> String {
         command(arguments).stdout(Stdio::null()).stderr(Stdio::piped()).spawn().expect("a process");
     let mut errors = String::new();
     child.stderr.take().expect("its error output").read_to_string(&mut errors).expect("text");
-    assert!(!child.wait().expect("an end").success());
+    assert!(!child.wait().expect("an exit status").success());
     errors.trim().to_owned()
 }
 
@@ -279,10 +284,10 @@ fn startup_errors_are_explained() {
         error_of(&["--memory", "--port", &port]),
         format!("Port {port} is already in use; choose another with --port.")
     );
-    // Reserved for documentation (RFC 5737).
+    // This IP address is reserved for documentation (RFC 5737).
     assert_eq!(
         error_of(&["--memory", "--port", "0", "--host", "198.51.100.1"]),
-        "This machine does not have the address 198.51.100.1; choose another with --host."
+        "This machine does not have the IP address 198.51.100.1; choose another with --host."
     );
 
     let data = tempfile::tempdir().expect("a folder");

@@ -5,12 +5,12 @@
 //!
 //! - the organization's id, 9 characters
 //! - the id of the key, grant or member, 9 characters
-//! - the secret, 27 random characters (160.7 bits); a refresh token has a secret of its family and one of its own
-//! - the CRC-32 of everything before, 6 characters
+//! - the secret, 27 random characters (160.7 bits); a refresh token has two: its family's secret and its own
+//! - the CRC-32 of everything before it, 6 characters
 //!
-//! The checksum rejects mistyped credentials without a database call and lets scanners recognize leaked keys. The text
-//! alone identifies the tenant. Only a SHA-256 hash is stored: a slow hash is not needed, because the secret is long
-//! and random.
+//! The checksum detects mistyped credentials without a database call and lets scanners recognize leaked keys. The
+//! credential alone identifies the tenant. Only a SHA-256 hash is stored. A slow hash is not needed, because the secret
+//! is long and random.
 
 use std::fmt;
 use std::str::FromStr;
@@ -104,8 +104,8 @@ impl Credential {
         Self::with_secret(self.kind, self.tenant, self.id, &secret)
     }
 
-    /// Makes a credential with a given secret: 27 letters and digits, or 54 for a refresh token. A known secret makes
-    /// the credential public, so this is meant for demonstrations.
+    /// Creates a credential with a given secret: 27 letters and digits, or 54 for a refresh token. Anyone who knows the
+    /// secret has the credential, so this is meant for demos.
     pub fn with_secret(kind: Kind, tenant: Tenant, id: Id, secret: &str) -> Self {
         let mut text = format!(
             "{}{}{}{secret}",
@@ -148,7 +148,7 @@ impl Credential {
         hash(&format!("{}\n{audience}", self.text))
     }
 
-    /// The hash of a refresh token's family. Any token with this family was once issued for the same grant.
+    /// The hash of a refresh token's family. All tokens with this family were issued for the same grant.
     pub fn family_hash(&self) -> String {
         hash(self.family())
     }
@@ -159,7 +159,7 @@ impl Credential {
         self.text.get(from..from + SECRET_LENGTH).unwrap_or_default()
     }
 
-    /// The hashed form that the gate of the API with this audience checks.
+    /// The hashed form that the gate checks, for the API with this audience.
     pub fn presented(&self, audience: &str) -> PresentedCredential {
         let (holder, hash) = match self.kind {
             Kind::ApiKey => (Holder::Key(self.id), self.hash()),

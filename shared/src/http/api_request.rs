@@ -1,4 +1,4 @@
-//! Requests with a credential of the API: the caller, the input, and the lists that it pages through.
+//! Requests with an API credential: the caller, the input, and the pages of lists.
 
 use std::marker::PhantomData;
 use std::sync::Arc;
@@ -30,7 +30,7 @@ pub(super) struct AdmittedRequest {
     pub(super) body: String,
 }
 
-/// A request with a credential, for a route that takes an `I`.
+/// A request with an API credential, for a route that takes an `I`.
 pub struct ApiRequest<I> {
     /// The request and its environment.
     pub context: Arc<RequestContext>,
@@ -41,16 +41,16 @@ pub struct ApiRequest<I> {
 /// The query of a list: filters and paging.
 pub struct Listing<F> {
     filter: F,
-    /// The most items on a page.
+    /// The maximum number of items on a page.
     limit: u32,
-    /// The `next_cursor` of the page before. It is valid only with the same filters.
+    /// The `next_cursor` of the previous page. It is valid only with the same filters.
     cursor: Option<String>,
 }
 
 const DEFAULT_LIMIT: u32 = 25;
-/// The characters that a query's value escapes (RFC 3986, section 2.3).
+/// The characters that are escaped in a query value (RFC 3986, section 2.3).
 const QUERY: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'.').remove(b'_').remove(b'~');
-/// The same for a path, which keeps its slashes.
+/// The characters that are escaped in a path, which keeps its slashes.
 const PATH: &AsciiSet = &QUERY.remove(b'/');
 
 impl<F: Input> Input for Listing<F> {
@@ -62,7 +62,7 @@ impl<F: Input> Input for Listing<F> {
     }
 }
 
-/// The most items on a page.
+/// The maximum number of items on a page.
 struct Limit(u32);
 
 impl Value for Limit {
@@ -125,7 +125,7 @@ impl<I> ApiRequest<I> {
         self.admitted.credential.clone()
     }
 
-    /// The author of what the request changes, for the candidates' history.
+    /// The author of the request's changes, for the candidates' history.
     pub fn author(&self) -> Author<'_> {
         Author { ids: self.context.ids(), actor: self.actor(), at: self.context.now() }
     }
@@ -140,14 +140,14 @@ impl<I> ApiRequest<I> {
         Transaction::new(self.tenant())
     }
 
-    /// Fails with 412 if `If-Match` names another version than that of `current`, the stored resource.
+    /// Fails with 412 if `If-Match` does not match the stored resource, `current`.
     pub fn check_precondition(&self, current: &impl Serialize) -> Result<(), Error> {
         let matches = headers::if_match(self.context.headers(), &etag(&json(current)?))?;
         if matches { Ok(()) } else { Err(Error::PreconditionFailed) }
     }
 
-    /// Commits the transaction that `attempt` creates for a number of the slug. The first number is 1, the plain slug.
-    /// If a number is taken, the next one follows the last number that was given out.
+    /// Commits the transaction that `attempt` creates for a numbered slug. The first number is 1, which means the plain
+    /// slug. If a number is taken, the next attempt uses the number after the last one that was assigned.
     pub async fn commit_with_slug<O>(
         &self,
         base: &Slug,
@@ -166,10 +166,10 @@ impl<I> ApiRequest<I> {
 }
 
 impl<I: Input> ApiRequest<I> {
-    /// Reads the input: the query of a GET, the body of any other method, which has no query. Fails with every message
-    /// at once.
+    /// Reads the input from the query of a GET, or from the body of any other method, which must have no query. Reports
+    /// all mistakes at once.
     ///
-    /// Every handler calls this, even one that takes nothing, so that unknown fields are rejected.
+    /// Every handler calls this, even one without input, so that unknown fields are rejected.
     pub fn input(&self) -> Result<I, Error> {
         let query = self.context.query_parameters();
         if self.context.route.starts_with("GET ") {
@@ -181,7 +181,7 @@ impl<I: Input> ApiRequest<I> {
 }
 
 impl<F: Input> ApiRequest<Listing<F>> {
-    /// The filters, and the page that is requested.
+    /// The filters and the requested page.
     pub fn listing(&self) -> Result<(F, Paging), Error> {
         let Listing { filter, limit, cursor } = self.input()?;
         let open = |cursor: String| {
@@ -214,7 +214,7 @@ impl<F: Input> ApiRequest<Listing<F>> {
         let kept = self.context.query_parameters().filter(|(name, _)| *name != "cursor");
         let mut kept: Vec<_> =
             kept.map(|(name, value)| format!("{name}={}&", utf8_percent_encode(value, QUERY))).collect();
-        // The gateway passes the parameters in any order.
+        // The gateway passes the parameters in no particular order.
         kept.sort_unstable();
         let query = format!("{}cursor={cursor}", kept.concat());
         format!("<{}{path}?{query}>; rel=\"next\"", self.context.base_url())

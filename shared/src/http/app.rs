@@ -1,4 +1,4 @@
-//! A function: dispatches the gateway's requests to its routes.
+//! The app: dispatches the gateway's requests to the routes of a function.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -28,20 +28,20 @@ pub struct App {
     routes: Arc<HashMap<&'static str, Route>>,
 }
 
-/// The largest JSON body, in bytes.
+/// The maximum size of a JSON body, in bytes.
 const MAX_BODY: usize = 256 * 1024;
-/// How often a handler runs for one request while its writes conflict with others.
+/// The maximum number of times that a handler runs for one request while its writes conflict with others.
 const MAX_ATTEMPTS: u32 = 10;
 
 impl App {
-    /// A function that answers `routes`.
+    /// Creates a function that serves `routes`.
     pub fn new(environment: Environment, routes: Vec<Route>) -> Self {
         let ids = Ids::new(environment.clock.clone(), environment.random.clone());
         let routes = routes.into_iter().map(|route| (route.key, route)).collect();
         Self { environment: Arc::new(environment), ids, routes: Arc::new(routes) }
     }
 
-    /// Answers one request.
+    /// Handles one request.
     pub async fn handle(&self, request: Request) -> Response<Body> {
         let clock = &self.environment.clock;
         let store = self.environment.store.metered();
@@ -77,10 +77,10 @@ impl App {
                 Ok(page.set_new_cookie(reply))
             }
             Handler::MemberPage(role, handler) => {
-                // A form of another site comes without the cookie. It fails here and gets no new one.
+                // A form from another site comes without the cookie. It fails here and gets no new cookie.
                 let page = Arc::new(PageRequest::new(context)?);
                 let Some(request) = MemberRequest::find(&page).await? else {
-                    // The path of a form may have no page.
+                    // The path that a form is posted to may have no page.
                     let return_to =
                         if page.context.is_post() { "/dashboard" } else { &page.path_and_query() };
                     return Ok(page.set_new_cookie(PageRequest::redirect_to_sign_in(return_to).untyped()));
@@ -127,7 +127,7 @@ impl App {
         }
     }
 
-    /// Checks credential and quota in one step, then the scope.
+    /// Checks the credential and the quota in one step, then the scope.
     async fn admit(
         &self,
         context: &RequestContext,
@@ -172,8 +172,8 @@ impl App {
     }
 }
 
-/// The text of a JSON body: at most 256 KB of `application/json` in UTF-8, well-formed. A method without a body has
-/// none.
+/// Returns the JSON body: at most 256 KB of well-formed `application/json` in UTF-8. It is empty for methods without a
+/// body.
 fn json_body(context: &RequestContext) -> Result<String, Error> {
     let bytes = context.body();
     if bytes.is_empty() || matches!(context.request.method().as_str(), "GET" | "DELETE") {

@@ -1,6 +1,6 @@
 //! The commits of an API request, each with the receipt of its idempotency key.
 //!
-//! A request that calls an outside service commits a pending receipt first (`begin`), and replaces or deletes it
+//! A request that calls an external service commits a pending receipt first (`begin`), and replaces or deletes it
 //! afterwards (`complete`, `abandon` or `leave_unknown`).
 
 use std::time::Duration;
@@ -12,9 +12,9 @@ use super::{ApiRequest, Error, Reply};
 use crate::clock::later;
 use crate::store::{CommitError, Receipt, StoreError, Transaction};
 
-/// How long a request may wait for an outside service: longer than a function may run.
+/// The maximum time that a request waits for an external service: longer than a function may run.
 const MAX_WAIT: SignedDuration = SignedDuration::from_secs(60);
-/// How often a transaction is retried after an outside service has acted.
+/// The maximum number of attempts to commit a transaction after a call to an external service.
 const MAX_ATTEMPTS: u32 = 5;
 
 impl AdmittedRequest {
@@ -25,8 +25,8 @@ impl AdmittedRequest {
         }
     }
 
-    /// Returns the stored reply instead of `error` if the request was carried out before: its effect may be the reason
-    /// for the error.
+    /// Returns the stored reply instead of `error` if the request was carried out before, because its effect may be the
+    /// cause of the error.
     pub(super) async fn replay_or(&self, error: Error) -> Result<Reply<()>, Error> {
         let Some(key) = &self.idempotency_key else { return Err(error) };
         match self.context.store().find_receipt(self.organization.tenant(), &key.slot).await? {
@@ -49,14 +49,11 @@ impl<I> ApiRequest<I> {
         match self.context.store().commit(transaction).await {
             Ok(()) => Ok(reply),
             Err(CommitError::Repeated(receipt)) => self.admitted.replay(*receipt),
-            Err(CommitError::EmailTaken) => {
-                Err(Error::Validation(vec!["email is already in use".to_owned()]))
-            }
             Err(error) => Err(error.into()),
         }
     }
 
-    /// Commits the transaction that precedes a call of an outside service, with a pending receipt. Returns the stored
+    /// Commits the transaction that precedes a call to an external service, with a pending receipt. Returns the stored
     /// reply if the request was carried out before.
     ///
     /// A repetition gets a conflict while the call may still be running, and `sentence` after that, until
@@ -77,7 +74,7 @@ impl<I> ApiRequest<I> {
         }
     }
 
-    /// Commits what follows a successful call, and stores the reply.
+    /// Commits the changes after a successful call, and stores the reply.
     pub async fn complete<O>(
         &self,
         mut transaction: Transaction,
@@ -90,7 +87,7 @@ impl<I> ApiRequest<I> {
         Ok(reply)
     }
 
-    /// Commits what follows a call that certainly had no effect, and frees the idempotency key.
+    /// Commits the changes after a call that certainly had no effect, and frees the idempotency key.
     pub async fn abandon(&self, mut transaction: Transaction) -> Result<(), Error> {
         if let Some(key) = &self.admitted.idempotency_key {
             transaction.delete_receipt(&key.slot);
@@ -98,7 +95,7 @@ impl<I> ApiRequest<I> {
         self.commit_after_call(transaction).await
     }
 
-    /// Replaces the receipt of a call whose effect is unknown: repetitions get `sentence` and have no effect.
+    /// Replaces the receipt of a call whose effect is unknown. Repetitions get `sentence` and have no effect.
     pub async fn leave_unknown(&self, sentence: &str) -> Result<(), Error> {
         let Some(key) = &self.admitted.idempotency_key else { return Ok(()) };
         let mut transaction = self.transaction();
@@ -106,7 +103,7 @@ impl<I> ApiRequest<I> {
         self.commit_after_call(transaction).await
     }
 
-    /// Retries conflicts here: the handler must not run again after an outside service has acted.
+    /// Retries conflicts here, because the handler must not run again after a call to an external service.
     async fn commit_after_call(&self, transaction: Transaction) -> Result<(), Error> {
         for _ in 0..MAX_ATTEMPTS {
             match self.context.store().commit(transaction.clone()).await {

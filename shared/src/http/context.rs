@@ -18,7 +18,7 @@ use crate::random::Random;
 use crate::secret::Secret;
 use crate::store::Store;
 
-/// The largest form body, in bytes.
+/// The maximum size of a form body, in bytes.
 const MAX_FORM: usize = 64 * 1024;
 
 /// A request and its environment.
@@ -33,7 +33,7 @@ pub struct RequestContext {
 }
 
 impl RequestContext {
-    /// The context of a request for `route`, whose DynamoDB calls `store` counts.
+    /// Creates the context of a request for `route`. `store` counts its DynamoDB calls.
     pub(super) fn new(
         request: Request,
         route: &'static str,
@@ -56,12 +56,12 @@ impl RequestContext {
         self.request.path_parameters_ref().and_then(|parameters| parameters.first(name)).unwrap_or_default()
     }
 
-    /// The path parameter `id`. A text that cannot be an identifier is an unknown resource.
+    /// The path parameter `id`. Fails with 404 if it cannot be an identifier.
     pub fn id(&self) -> Result<Id, Error> {
         self.path_parameter("id").parse().map_err(|_| Error::NotFound)
     }
 
-    /// The query string, as it was sent.
+    /// The query string as sent.
     pub(super) fn query_string(&self) -> &str {
         self.request.uri().query().unwrap_or_default()
     }
@@ -71,7 +71,7 @@ impl RequestContext {
         Parameters::parse(self.query_string().as_bytes())
     }
 
-    /// The names and values of the query, as the gateway decodes them, in no fixed order.
+    /// The names and values of the query as decoded by the gateway, in no particular order.
     pub(super) fn query_parameters(&self) -> impl Iterator<Item = (&str, &str)> {
         self.request.query_string_parameters_ref().into_iter().flat_map(QueryMap::iter)
     }
@@ -84,7 +84,7 @@ impl RequestContext {
         self.request.headers()
     }
 
-    /// A header's value, if it was sent once and is visible ASCII.
+    /// A header's value, if it was sent only once and is visible ASCII.
     pub fn header(&self, name: &str) -> Option<&str> {
         headers::single(self.headers(), name).ok().flatten()
     }
@@ -105,12 +105,12 @@ impl RequestContext {
         Ok(Parameters::parse(self.body()))
     }
 
-    /// The client's network: an IPv4 address, or the /64 of an IPv6 address, which is what one household has.
+    /// The client's network: an IPv4 address, or the /64 network of an IPv6 address, the size of a household's network.
     ///
-    /// A configured CDN header takes precedence over the address that the gateway saw.
+    /// A configured CDN header takes precedence over the IP address that connects to the gateway.
     pub fn source(&self) -> String {
         let header = self.environment.config.client_address_header.as_deref();
-        let forwarded = header.and_then(|name| self.header(name)).and_then(headers::address);
+        let forwarded = header.and_then(|name| self.header(name)).and_then(headers::ip_address);
         let source = forwarded.map_or_else(
             || gateway_context(&self.request).http.source_ip.unwrap_or_default(),
             |address| address.to_string(),
@@ -124,12 +124,12 @@ impl RequestContext {
         }
     }
 
-    /// Lets caches keep the reply for 30 seconds. Answers 304 if the client already has it (RFC 9110, section 13.1.2).
+    /// Lets caches keep the reply for 30 seconds. Returns 304 if the client already has it (RFC 9110, section 13.1.2).
     pub fn cached<O>(&self, reply: Reply<O>) -> Reply<O> {
         reply.cached(self.headers())
     }
 
-    /// The URL that public links begin with.
+    /// The base URL of public links.
     pub fn base_url(&self) -> &str {
         &self.base_url
     }
@@ -139,7 +139,7 @@ impl RequestContext {
         &self.store
     }
 
-    /// The time of the request in whole seconds, the precision of every time in the API.
+    /// The time of the request in whole seconds, the precision of all times in the API.
     pub fn now(&self) -> Timestamp {
         to_second(self.received_at)
     }
@@ -154,12 +154,12 @@ impl RequestContext {
         &self.environment.random
     }
 
-    /// The key for the signatures that this service checks itself.
+    /// The key for signatures that only this service verifies.
     pub fn signing_key(&self) -> &Secret {
         &self.environment.config.signing_key
     }
 
-    /// The outside services.
+    /// The external services.
     pub fn providers(&self) -> &Providers {
         &self.environment.providers
     }

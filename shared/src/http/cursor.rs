@@ -1,4 +1,4 @@
-//! Cursors: positions in a list, signed so that only this service can create them and each is valid for only one list.
+//! Cursors: signed positions in a list. Only this service can create them, and each is valid for only one list.
 
 use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
@@ -6,10 +6,10 @@ use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use crate::secret::Secret;
 
 const MAC_LENGTH: usize = 16;
-/// The longest cursor that is accepted.
+/// The maximum length of a cursor.
 pub(super) const MAX_LENGTH: usize = 1_024;
 
-/// Returns the cursor for `position` in `list`, a text with the tenant, the path and the filters.
+/// Returns the cursor for `position` in `list`, a string with the tenant, the path and the filters.
 pub(super) fn seal(key: &Secret, list: &str, position: &str) -> String {
     let mut bytes = mac(key, list, position).to_vec();
     bytes.extend_from_slice(position.as_bytes());

@@ -1,4 +1,4 @@
-//! Functions that serve only documents and need no database. Their entry point reaches no code of the store, so the
+//! Functions that serve only documents and need no database. Their entry point uses no code of the store, so the
 //! linker leaves the AWS SDK out of their binaries.
 
 use std::collections::HashMap;
@@ -27,7 +27,7 @@ impl<'r> DocumentRequest<'r> {
         self.path
     }
 
-    /// Lets caches keep the reply for 30 seconds. Answers 304 if the client already has it (RFC 9110, section 13.1.2).
+    /// Lets caches keep the reply for 30 seconds. Returns 304 if the client already has it (RFC 9110, section 13.1.2).
     pub fn cached<O>(&self, reply: Reply<O>) -> Reply<O> {
         reply.cached(self.headers)
     }
@@ -44,7 +44,7 @@ pub struct Document {
 }
 
 impl Document {
-    /// A public route whose replies are negotiated: a page for a browser, JSON for a program.
+    /// A public route with content negotiation: a page for a browser, JSON for a program.
     pub fn page<O: 'static>(
         key: &'static str,
         handler: impl Fn(&DocumentRequest<'_>) -> Result<Reply<O>, Error> + Send + Sync + 'static,
@@ -57,7 +57,7 @@ impl Document {
     }
 }
 
-/// A row of a table of documents; see [`Row`](super::Row).
+/// A row in a table of documents; see [`Row`](super::Row).
 pub trait DocumentRow: Sized {
     /// A public route that serves a document.
     fn document<O, H>(key: &'static str, handler: H) -> Self
@@ -84,12 +84,12 @@ pub struct DocumentApp {
 }
 
 impl DocumentApp {
-    /// A function that answers `rows`.
+    /// Creates a function that serves `rows`.
     pub fn new(clock: Clock, base_url: Option<String>, rows: Vec<Document>) -> Self {
         Self { clock, base_url, rows: rows.into_iter().map(|row| (row.key, row)).collect() }
     }
 
-    /// Answers one request.
+    /// Handles one request.
     pub fn handle(&self, request: &Request) -> Response<Body> {
         let envelope = Envelope::of(request, self.base_url.as_deref(), self.clock.now());
         let row = self.rows.get(envelope.route_key.as_str());

@@ -1,4 +1,4 @@
-//! The parts that all requests have in common: the gateway's metadata, the response, and the line in the log.
+//! The parts that all requests have in common: the gateway's metadata, the response, and the log line.
 
 use jiff::Timestamp;
 use lambda_http::aws_lambda_events::apigw::ApiGatewayV2httpRequestContext;
@@ -13,13 +13,13 @@ use crate::model::Tenant;
 /// The metadata of a request, from its arrival to its response.
 pub(super) struct Envelope {
     pub(super) route_key: String,
-    /// The URL that public links begin with.
+    /// The base URL of public links.
     pub(super) base_url: String,
     pub(super) received_at: Timestamp,
     request_id: String,
 }
 
-/// Facts about a request that the headers and the log need.
+/// Facts about a request for the response headers and the log.
 #[derive(Default)]
 pub(super) struct Trace {
     pub(super) tenant: Option<Tenant>,
@@ -35,7 +35,7 @@ pub(super) struct Quota {
 }
 
 impl Envelope {
-    /// The envelope of a request that arrives now. Without a `base_url`, links begin with the domain of the request.
+    /// Creates the envelope of a request that arrives now. The default for `base_url` is the domain of the request.
     pub(super) fn of(request: &Request, base_url: Option<&str>, now: Timestamp) -> Self {
         let context = gateway_context(request);
         let base_url = base_url.map(str::to_owned);
@@ -74,7 +74,7 @@ impl Envelope {
 }
 
 impl ReplyFormat {
-    /// The format for this request, if the route negotiates it.
+    /// The format for this request, after content negotiation.
     pub(super) fn negotiated(self, request: &Request) -> Self {
         match self {
             Self::Negotiated if headers::accepts_html(request.headers()) => Self::Page,
@@ -136,7 +136,7 @@ fn respond(
         {
             response.headers_mut().insert(name, value);
         } else {
-            tracing::error!(name, "a header cannot be sent");
+            tracing::error!(name, "a header could not be sent");
         }
     }
     *response.status_mut() = status.unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);

@@ -6,17 +6,17 @@ use crate::providers::Providers;
 use crate::random::Random;
 use crate::store::Store;
 
-/// What a function needs to answer requests.
+/// The dependencies of a function.
 #[derive(Clone)]
 pub struct Environment {
     /// The table.
     pub store: Store,
-    /// The time.
+    /// The clock.
     pub clock: Clock,
-    /// Random values.
+    /// The source of random values.
     pub random: Random,
     /// The configuration.
     pub config: Config,
-    /// The outside services.
+    /// The external services.
     pub providers: Providers,
 }

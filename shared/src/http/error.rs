@@ -10,7 +10,7 @@ use crate::store::{CommitError, StoreError};
 /// Why a request was not carried out.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
-    /// 400: not JSON, a bad cursor, a bad header.
+    /// 400: the body is not JSON, or a cursor or a header is invalid.
     #[error("{0}")]
     BadRequest(String),
     /// 401: no valid credential (RFC 6750, section 3).
@@ -19,13 +19,13 @@ pub enum Error {
         /// Whether a credential was sent.
         presented: bool,
     },
-    /// 401: the request does not have a valid signature of the provider.
+    /// 401: the request does not have a valid signature from the provider.
     #[error("The signature is not valid")]
     BadSignature,
-    /// 403: a valid credential without the scope.
+    /// 403: the credential is valid, but lacks the scope.
     #[error("The credential lacks the scope {}", .0.as_str())]
     InsufficientScope(Scope),
-    /// 403: a valid credential of a suspended organization.
+    /// 403: the credential is valid, but its organization is suspended.
     #[error("The organization is suspended")]
     Suspended,
     /// 403: the form was issued to another browser, or too long ago.
@@ -37,16 +37,16 @@ pub enum Error {
     /// 404: the resource does not exist or belongs to another tenant.
     #[error("Not found")]
     NotFound,
-    /// 405, with the methods that the path allows.
-    #[error("The method is not allowed here; allowed: {0}")]
+    /// 405: the path allows only these methods.
+    #[error("The method is not allowed; allowed methods: {0}")]
     MethodNotAllowed(String),
     /// 412: the `If-Match` header names another version.
     #[error("The resource has changed since it was read")]
     PreconditionFailed,
-    /// 413: the body is over this many bytes.
+    /// 413: the body is larger than this number of bytes.
     #[error("The request body must be at most {0} bytes")]
     PayloadTooLarge(usize),
-    /// 415: the body is of another type.
+    /// 415: the body does not have this media type.
     #[error("The request body must be {0}")]
     UnsupportedMediaType(&'static str),
     /// 422: one or more fields are invalid.
@@ -55,13 +55,13 @@ pub enum Error {
     /// 422: the state machine has no such transition.
     #[error("The resource's state does not allow this")]
     InvalidTransition(String),
-    /// 422: the request needs an account at an outside service, which this message names.
+    /// 422: the request needs a connected account at an external service, which the message names.
     #[error("A channel is not connected")]
     ChannelNotConnected(String),
     /// 422: the idempotency key was used for another request.
     #[error("The idempotency key was used with a different request")]
     IdempotencyMismatch,
-    /// 429: the day's quota is used up.
+    /// 429: the daily quota is used up.
     #[error("The daily limit of {limit} requests is used up; it resets at midnight UTC")]
     RateLimited {
         /// The plan's limit.
@@ -69,17 +69,17 @@ pub enum Error {
         /// Seconds until midnight UTC.
         retry_after: u64,
     },
-    /// 502: an outside service failed.
+    /// 502: an external service failed.
     #[error("{sentence}")]
     Upstream {
-        /// What failed, for people.
+        /// A human-readable description of the failure.
         sentence: String,
-        /// The seconds after which the service allows a retry, if it said so.
+        /// The number of seconds after which the service allows a retry, if it specified one.
         retry_after: Option<u64>,
     },
-    /// A transaction was not carried out. Few of these errors reach a client, because conflicts are retried.
+    /// A transaction failed. Few of these errors reach a client, because conflicts are retried.
     #[error("The request could not be carried out")]
-    Commit(#[from] CommitError),
+    Commit(CommitError),
     /// 500, or 503 if DynamoDB is not available.
     #[error("The request could not be carried out")]
     Store(#[from] StoreError),
@@ -88,11 +88,12 @@ pub enum Error {
 /// The body of an error response.
 #[derive(Debug, Serialize, ToSchema)]
 pub struct ErrorBody<'a> {
-    /// What went wrong, for people.
+    /// A human-readable description of the error.
     error: String,
-    /// A stable code for programs.
+    /// A stable, machine-readable code.
     code: &'a str,
-    /// With 422: one message for each mistake in the request. It begins with the field's path.
+    /// Only with 422: one message for each mistake in the request. With `validation_failed`, each message begins with the
+    /// field's path.
     #[serde(skip_serializing_if = "Option::is_none")]
     messages: Option<Vec<String>>,
     /// The request's identifier in the logs.
@@ -102,14 +103,14 @@ pub struct ErrorBody<'a> {
 /// The body of an OAuth error response (RFC 6749, section 5.2).
 #[derive(Debug, Serialize, ToSchema)]
 pub struct OAuthError {
-    /// A code for programs.
+    /// A machine-readable code.
     pub error: &'static str,
-    /// What went wrong, for people.
+    /// A human-readable description of the error.
     pub error_description: String,
 }
 
 impl Error {
-    /// The status and the code for programs.
+    /// The status and the machine-readable code.
     pub fn kind(&self) -> (u16, &'static str) {
         match self {
             Self::BadRequest(_) => (400, "bad_request"),
@@ -135,7 +136,7 @@ impl Error {
         }
     }
 
-    /// More about the error for the log. It contains nothing that a client sent.
+    /// Details of the error for the log. They contain nothing that a client sent.
     pub(super) fn detail(&self) -> Option<String> {
         match self {
             Self::Store(error) | Self::Commit(CommitError::Store(error)) => Some(error.to_string()),
@@ -144,8 +145,8 @@ impl Error {
         }
     }
 
-    /// The headers of the response. For a missing credential, they include the URL of the metadata that explains how to
-    /// get one (RFC 9728, section 5.1).
+    /// The headers of the response. If the credential is missing, they include the URL of the metadata that explains
+    /// how to get one (RFC 9728, section 5.1).
     pub fn headers(&self, base_url: &str) -> Vec<(&'static str, String)> {
         let challenge = |rest: &str| {
             let metadata = format!("{base_url}/.well-known/oauth-protected-resource/api/v1");
@@ -181,17 +182,17 @@ impl Error {
         serde_json::to_string(&ErrorBody { error, code, messages, request_id }).unwrap_or_default()
     }
 
-    /// What went wrong, for people.
+    /// A human-readable description of the error.
     pub fn sentence(&self) -> String {
         match self.kind().0 {
             503 => "The service is busy; try again in a moment".to_owned(),
-            409 => "A request with this idempotency key is still being carried out".to_owned(),
+            409 => "A request with this idempotency key is still in progress".to_owned(),
             _ => self.to_string(),
         }
     }
 
-    /// The body of an OAuth error response (RFC 6749, section 5.2), for errors that any route can have. Errors that
-    /// OAuth defines are replies of the handlers.
+    /// The body of an OAuth error response (RFC 6749, section 5.2), for errors that any route can have. The handlers
+    /// return the errors that OAuth defines.
     pub fn oauth_body(&self) -> String {
         let error = match self.kind().0 {
             500 => "server_error",
@@ -199,6 +200,15 @@ impl Error {
             _ => "invalid_request",
         };
         serde_json::to_string(&OAuthError { error, error_description: self.sentence() }).unwrap_or_default()
+    }
+}
+
+impl From<CommitError> for Error {
+    fn from(error: CommitError) -> Self {
+        match error {
+            CommitError::EmailTaken => Self::Validation(vec!["email is already in use".to_owned()]),
+            error => Self::Commit(error),
+        }
     }
 }
 

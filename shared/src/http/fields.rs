@@ -1,10 +1,10 @@
 //! Reading the input of a request and reporting all mistakes at once.
 //!
 //! An input takes its fields one by one from a JSON body or a query string. Each invalid field adds a message with the
-//! field's path, and fields that were not taken are unknown. The input is valid only if there are no messages.
+//! field's path, and so does each field that was not taken. The input is valid only if no messages were added.
 //!
-//! An input reads from the trait [`Fields`]. The OpenAPI document has another implementation, which records the fields
-//! that an input takes.
+//! An input reads its fields through the trait [`Fields`]. The OpenAPI generator has another implementation, which
+//! records the fields that an input takes.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -27,7 +27,7 @@ pub trait Fields {
     /// A field that must be present and not blank.
     fn required<T: Value>(&mut self, name: &str) -> Option<T>;
 
-    /// A field that may be absent, `null` or blank; all three mean the same.
+    /// A field that may be absent, `null` or blank. All three have the same meaning.
     fn optional<T: Value>(&mut self, name: &str) -> Option<T>;
 
     /// An optional field of a PATCH.
@@ -36,7 +36,7 @@ pub trait Fields {
     /// A field of a PATCH that cannot be cleared; `None` if it was not sent.
     fn replacement<T: Value>(&mut self, name: &str) -> Option<T>;
 
-    /// An object that may be absent or `null`; both mean an empty object.
+    /// An object that may be absent or `null`. Both mean an empty object.
     fn object<T: Input>(&mut self, name: &str) -> Option<T>;
 
     /// Adds a message: the field's path and `problem`.
@@ -50,7 +50,7 @@ impl Input for () {
     }
 }
 
-/// What a PATCH does to an optional field.
+/// The change that a PATCH makes to an optional field.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Change<T> {
     /// The field was not sent.
@@ -72,7 +72,7 @@ impl<T> Change<T> {
     }
 }
 
-/// A field's value as it was sent.
+/// A field's value as sent.
 enum RawField<'v> {
     Json(&'v RawValue),
     Word(&'v str),
@@ -113,17 +113,17 @@ impl<'de> Deserialize<'de> for Members<'de> {
     }
 }
 
-/// The fields that a client has sent.
+/// The fields that a client sent.
 struct Reader<'m, 'v> {
     prefix: String,
     fields: Vec<(Cow<'v, str>, RawField<'v>)>,
     messages: &'m mut Vec<String>,
 }
 
-/// The most messages of a response.
+/// The maximum number of messages in a response.
 const MAX_MESSAGES: usize = 100;
 
-/// Reads a well-formed JSON body. An empty body is an object without fields. The query must be empty.
+/// Reads a well-formed JSON body. An empty body counts as an object without fields. The query must be empty.
 pub(super) fn read_body<'q, I: Input>(
     body: &str,
     query: impl Iterator<Item = (&'q str, &'q str)>,
@@ -163,7 +163,7 @@ fn result<I>(value: Option<I>, mut messages: Vec<String>) -> Result<I, Error> {
     if messages.len() > MAX_MESSAGES {
         let omitted = messages.len() - MAX_MESSAGES;
         messages.truncate(MAX_MESSAGES);
-        messages.push(format!("body has {omitted} more failures"));
+        messages.push(format!("body has {omitted} more errors"));
     }
     Err(Error::Validation(messages))
 }
@@ -255,7 +255,7 @@ impl<'v> Reader<'_, 'v> {
         self.fields.retain(|(key, _)| key != name);
         match value {
             _ if self.fields.len() < before => {
-                self.fail::<()>(name, "must be given once");
+                self.fail::<()>(name, "must be given only once");
                 Field::Invalid
             }
             RawField::Json(raw) if raw.get() == "null" => Field::Blank,
@@ -348,7 +348,7 @@ mod tests {
             ("null", "body must be a JSON object"),
             (r#"{"title":7}"#, "title must be a string"),
             (r#"{"title":"\ud800"}"#, "title must be a string"),
-            (r#"{"title":"a","title":"b"}"#, "title must be given once"),
+            (r#"{"title":"a","title":"b"}"#, "title must be given only once"),
             (r#"{"title":"a","inner":[]}"#, "inner must be an object"),
         ] {
             assert_eq!(read(body).unwrap_err()[0], message, "{body}");
@@ -390,7 +390,7 @@ mod tests {
         let members: Vec<_> = (0..5_000).map(|n| format!(r#""f{n}":0"#)).collect();
         let messages = read(&format!("{{{}}}", members.join(","))).unwrap_err();
         assert_eq!(messages.len(), 101);
-        assert_eq!(messages[100], "body has 4901 more failures");
+        assert_eq!(messages[100], "body has 4901 more errors");
     }
 
     proptest! {

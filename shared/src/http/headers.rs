@@ -15,11 +15,11 @@ pub(super) fn single<'h>(headers: &'h HeaderMap, name: &str) -> Result<Option<&'
     match (values.next(), values.next()) {
         (None, _) => Ok(None),
         (Some(value), None) => value.to_str().map(Some).map_err(|_| invalid(name, "must be visible ASCII")),
-        (Some(_), Some(_)) => Err(invalid(name, "must be sent once")),
+        (Some(_), Some(_)) => Err(invalid(name, "must be sent only once")),
     }
 }
 
-/// The idempotency key: 1 to 255 visible characters, quoted or not.
+/// The idempotency key: 1 to 255 visible characters, with or without quotes.
 pub(super) fn idempotency_key(headers: &HeaderMap) -> Result<Option<String>, Error> {
     let Some(value) = single(headers, "idempotency-key")? else { return Ok(None) };
     let value = value.trim();
@@ -34,7 +34,7 @@ pub(super) fn idempotency_key(headers: &HeaderMap) -> Result<Option<String>, Err
     }
 }
 
-/// Whether `If-Match` (RFC 9110, section 13.1.1) allows a change of the resource with this strong `etag`.
+/// Whether `If-Match` (RFC 9110, section 13.1.1) allows a change to the resource with this strong `etag`.
 pub(super) fn if_match(headers: &HeaderMap, etag: &str) -> Result<bool, Error> {
     let Some(value) = single(headers, "if-match")? else { return Ok(true) };
     if value.trim() == "*" {
@@ -69,7 +69,7 @@ pub(super) fn is_json(headers: &HeaderMap) -> bool {
         })
 }
 
-/// Whether the content type is a form's.
+/// Whether the content type is that of a form.
 pub(super) fn is_form(headers: &HeaderMap) -> bool {
     let Ok(Some(value)) = single(headers, "content-type") else { return false };
     let media = value.split(';').next().unwrap_or_default().trim();
@@ -77,12 +77,12 @@ pub(super) fn is_form(headers: &HeaderMap) -> bool {
 }
 
 /// The IP address in a header's value, with or without a port.
-pub(super) fn address(value: &str) -> Option<IpAddr> {
+pub(super) fn ip_address(value: &str) -> Option<IpAddr> {
     let value = value.trim();
     value.parse().ok().or_else(|| value.parse::<SocketAddr>().map(|address| address.ip()).ok())
 }
 
-/// Whether the client accepts HTML, as only browsers do.
+/// Whether the client accepts HTML. Only browsers do.
 pub(super) fn accepts_html(headers: &HeaderMap) -> bool {
     headers
         .get_all("accept")
@@ -150,7 +150,7 @@ mod tests {
     }
 
     #[test]
-    fn an_address_may_have_a_port() {
+    fn an_ip_address_may_have_a_port() {
         for (value, expected) in [
             ("198.51.100.10", Some("198.51.100.10")),
             ("198.51.100.10:46532", Some("198.51.100.10")),
@@ -159,12 +159,12 @@ mod tests {
             ("198.51.100.10, 203.0.113.1", None),
             ("unknown", None),
         ] {
-            assert_eq!(address(value).map(|address| address.to_string()).as_deref(), expected, "{value}");
+            assert_eq!(ip_address(value).map(|address| address.to_string()).as_deref(), expected, "{value}");
         }
     }
 
     #[test]
-    fn a_json_body_has_the_media_type_of_json_and_the_charset_utf_8() {
+    fn a_json_body_requires_the_json_media_type_and_utf_8() {
         for good in
             ["application/json", "Application/JSON; charset=UTF-8", "application/json;charset=\"utf-8\""]
         {

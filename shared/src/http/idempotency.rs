@@ -1,4 +1,4 @@
-//! Idempotency keys: a POST with a key takes effect once, and a repetition gets the stored reply.
+//! Idempotency keys: a POST with a key takes effect only once, and a repetition gets the stored reply.
 //!
 //! The receipt of a request holds its reply. It is written in the same transaction as the request's effect.
 
@@ -11,14 +11,14 @@ use super::context::RequestContext;
 use super::{Error, Reply, headers};
 use crate::store::{CommitError, Pending, Receipt, ReceiptSlot};
 
-/// A request's idempotency key, and the fingerprint that tells the request from others with the same key.
+/// A request's idempotency key, and the fingerprint that distinguishes the request from others with the same key.
 pub(super) struct IdempotencyKey {
     pub(super) slot: ReceiptSlot,
     fingerprint: String,
 }
 
 impl IdempotencyKey {
-    /// The key of a POST that has one.
+    /// The key of a POST, if it has one.
     pub(super) fn of(context: &RequestContext) -> Result<Option<Self>, Error> {
         if !context.is_post() {
             return Ok(None);
@@ -44,7 +44,8 @@ impl IdempotencyKey {
         }
     }
 
-    /// The receipt of a request whose effect is not known. Repetitions get `sentence`; until `until`, a conflict.
+    /// The receipt of a request whose effect is unknown. Repetitions get a conflict until `until`, and `sentence` after
+    /// that.
     pub(super) fn pending_receipt(&self, until: Timestamp, sentence: &str) -> Receipt {
         Receipt {
             fingerprint: self.fingerprint.clone(),

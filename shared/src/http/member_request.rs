@@ -8,7 +8,7 @@ use super::{Error, Html, Reply};
 use crate::model::{Member, MemberRole, Organization, Session, Tenant};
 use crate::store::{SignedIn, Transaction};
 
-/// A request of a signed-in member's browser.
+/// A request from a signed-in member's browser.
 pub struct MemberRequest {
     /// The request and its environment.
     pub context: Arc<RequestContext>,
@@ -19,7 +19,7 @@ pub struct MemberRequest {
 }
 
 impl MemberRequest {
-    /// Finds the member who is signed in with the browser.
+    /// Finds the member who is signed in from this browser.
     pub async fn find(page: &Arc<PageRequest>) -> Result<Option<Self>, Error> {
         let Some(session) = page.session() else { return Ok(None) };
         let (organization, session_hash) = (session.tenant().organization, session.hash());

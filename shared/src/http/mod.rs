@@ -1,6 +1,7 @@
 //! HTTP: from the gateway's event to domain values, and from domain values to the response.
 //!
-//! Nothing here depends on a resource. `shared/README.md` follows a request step by step.
+//! Nothing here depends on a resource, except `error`, which converts the errors of the model, the services and the
+//! store. `shared/README.md` follows a request step by step.
 
 mod api_request;
 mod app;

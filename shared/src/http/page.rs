@@ -1,4 +1,4 @@
-//! What all HTML pages share: the stylesheet, the error page, the problems of a form, and the headers.
+//! The parts that all HTML pages share: the stylesheet, the error page, the problems of a form, and the headers.
 
 use std::sync::LazyLock;
 
@@ -20,7 +20,7 @@ pub fn style_version() -> &'static str {
     &VERSION
 }
 
-/// The page of an error.
+/// The error page.
 #[derive(Template)]
 #[template(path = "error.html")]
 struct ErrorPage<'p> {
@@ -33,11 +33,11 @@ struct ErrorPage<'p> {
     back: Option<&'p str>,
 }
 
-/// Renders the page of an error. It links to `back` if there is one.
+/// Renders the error page, with a link to `back` if it is given.
 pub(super) fn of_error(error: &Error, request_id: &str, back: Option<&str>) -> String {
     let (status, _) = error.kind();
     let sentence = match error {
-        Error::NotFound => "This page does not exist, or you have no access to it.".to_owned(),
+        Error::NotFound => "This page does not exist, or you do not have access to it.".to_owned(),
         error => format!("{}.", error.sentence()),
     };
     let (heading, next) = match status {
@@ -46,14 +46,14 @@ pub(super) fn of_error(error: &Error, request_id: &str, back: Option<&str>) -> S
         403 => ("You are not allowed to do this", "Go back, or ask an owner of your organization."),
         404 | 405 => ("Page not found", "Check the address, or go to the dashboard."),
         413 | 415 => {
-            ("This form could not be read", "Go back and try again with less text, or with another browser.")
+            ("This form could not be read", "Go back and try again with less text, or in another browser.")
         }
         502 | 503 => ("The service is busy", "Nothing was lost. Try again in a moment."),
         500 => (
             "Something went wrong",
             "This is an error on our side, and we have logged it. Try again in a moment.",
         ),
-        _ => ("This did not work", "Go back and try again."),
+        _ => ("Your request failed", "Go back and try again."),
     };
     let page = ErrorPage {
         style_version: style_version(),
@@ -81,7 +81,7 @@ pub fn problem_of<'p>(problems: &'p [Problem], field: &str) -> Option<&'p str> {
     problems.iter().find(|problem| problem.field == field).map(|problem| problem.sentence.as_str())
 }
 
-/// What a page may load or submit to beyond this origin.
+/// The sources outside this origin that a page may load from or submit to.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Sources<'s> {
     /// The exact text of an inline stylesheet.
@@ -92,8 +92,8 @@ pub struct Sources<'s> {
     pub form: Option<&'s str>,
 }
 
-/// The content security policy of a page: nothing from other origins, nothing inline, no frames, and forms only to this
-/// origin, except for these sources.
+/// The content security policy of a page. Except for these sources, it allows nothing from other origins, nothing
+/// inline, no frames, and forms only to this origin.
 pub(super) fn content_security_policy(sources: &Sources<'_>) -> String {
     let style = sources.style.map(|style| format!("'sha256-{}'", STANDARD.encode(Sha256::digest(style))));
     let directive = |name: &str, source: Option<&str>| match source {

@@ -1,8 +1,8 @@
-//! Requests of browsers: the cookie that identifies a browser, and the forms that were issued to it.
+//! Requests from browsers: the cookie that identifies a browser, and the forms that were issued to it.
 //!
-//! One cookie serves before and after sign-in. Before, it holds a random text that is stored nowhere. Sign-in replaces
-//! it with a new session, so a cookie from before is worthless. Forms carry a MAC of the cookie under the signing key,
-//! which another site can neither read nor compute.
+//! The same cookie is used before and after sign-in. Before sign-in, it holds a random string that is not stored.
+//! Sign-in replaces it with a new session, so the old cookie is worthless. Forms carry a MAC of the cookie under the
+//! signing key. Another site can neither read nor compute this MAC.
 
 use std::sync::Arc;
 
@@ -22,10 +22,10 @@ use crate::store::Transaction;
 const COOKIE: &str = "__Host-rolecall";
 /// The form field that holds the MAC.
 const FORM_TOKEN: &str = "csrf";
-/// The length of the random text before sign-in.
+/// The length of the random string before sign-in.
 const ANONYMOUS_LENGTH: usize = 27;
 
-/// A request of a browser.
+/// A request from a browser.
 pub struct PageRequest {
     /// The request and its environment.
     pub context: Arc<RequestContext>,
@@ -63,7 +63,7 @@ impl PageRequest {
         &self.cookie
     }
 
-    /// The session that the cookie holds, if it is one.
+    /// The session in the cookie, if it holds one.
     pub(super) fn session(&self) -> Option<Credential> {
         self.cookie.parse().ok().filter(|credential: &Credential| credential.kind() == Kind::Session)
     }

@@ -1,4 +1,4 @@
-//! Requests without a credential of the API.
+//! Requests without an API credential.
 
 use std::marker::PhantomData;
 use std::sync::Arc;
@@ -22,7 +22,7 @@ impl Payload for () {
     type Body = ();
 }
 
-/// A request from anybody, for a route that takes a `P`.
+/// A request from anyone, for a route that takes a `P`.
 pub struct PublicRequest<P = ()> {
     /// The request and its environment.
     pub context: Arc<RequestContext>,

@@ -15,7 +15,7 @@ use super::page::Sources;
 use super::{Error, headers, page};
 use crate::store::{Receipt, StoreError};
 
-/// A successful reply, as the OpenAPI document describes it. A type with a schema stands for one resource with its
+/// A successful reply, as the OpenAPI document describes it. A type with a schema represents one resource with its
 /// entity tag.
 pub trait Output {
     /// The status.
@@ -61,7 +61,7 @@ impl<O: ToSchema> Output for Collection<O> {
     }
 }
 
-/// A created resource with its address.
+/// A created resource with its URL.
 pub struct Created<O>(PhantomData<O>);
 
 impl<O: ToSchema> Output for Created<O> {
@@ -70,7 +70,7 @@ impl<O: ToSchema> Output for Created<O> {
     type Body = O;
 }
 
-/// Resources that were created together, with the address of the first. Each has its own entity tag, so the reply has
+/// Resources that were created together, with the URL of the first one. Each has its own entity tag, so the reply has
 /// none.
 pub struct CreatedTogether<O>(PhantomData<O>);
 
@@ -80,7 +80,7 @@ impl<O: ToSchema> Output for CreatedTogether<O> {
     type Body = O;
 }
 
-/// A created object without an address.
+/// A created object without a URL.
 pub struct Added<O>(PhantomData<O>);
 
 impl<O: ToSchema> Output for Added<O> {
@@ -109,7 +109,7 @@ pub enum ReplyFormat {
     Document,
     /// HTML pages.
     Page,
-    /// HTML pages for anybody, which shared caches may keep.
+    /// HTML pages for everyone, which shared caches may keep.
     PublicPage,
     /// An HTML page if the client accepts `text/html`, otherwise the API's JSON.
     Negotiated,
@@ -136,8 +136,8 @@ impl<O: Serialize> Reply<O> {
         Ok(Self::new(200, body).with("etag", tag))
     }
 
-    /// 200 with one resource, and the entity tag of `identity`, which is the resource without the parts that change by
-    /// themselves.
+    /// 200 with one resource, and the entity tag of `identity`, which is the resource without the parts that change on
+    /// their own.
     pub fn resource_as(resource: &O, identity: &O) -> Result<Self, Error> {
         Ok(Self::new(200, json(resource)?).with("etag", etag(&json(identity)?)))
     }
@@ -153,16 +153,16 @@ impl Reply<Html> {
     pub fn page(page: &impl askama::Template) -> Result<Self, Error> {
         let html = page.render();
         let html =
-            html.map_err(|error| StoreError::Internal(format!("a page cannot be written: {error}")))?;
+            html.map_err(|error| StoreError::Internal(format!("a page could not be rendered: {error}")))?;
         Ok(Self::new(200, html))
     }
 
-    /// 303: redirects the browser to `address`, with GET.
-    pub fn see_other(address: &str) -> Self {
-        Self::new(303, String::new()).with("location", address.to_owned())
+    /// 303: redirects the browser to `url`, with GET.
+    pub fn see_other(url: &str) -> Self {
+        Self::new(303, String::new()).with("location", url.to_owned())
     }
 
-    /// 200 with a file that may be cached for a year, because its address changes with its content.
+    /// 200 with a file that may be cached for a year, because its URL changes with its content.
     pub fn file(media: &str, content: &str) -> Self {
         Self::document(media, content.to_owned())
             .with("cache-control", "public, max-age=31536000, immutable".to_owned())
@@ -174,7 +174,7 @@ impl Reply<Html> {
         Self { status, ..self }
     }
 
-    /// The same page, which may use these sources, too.
+    /// The same page with permission to use these sources.
     #[must_use]
     pub fn using(self, sources: &Sources<'_>) -> Self {
         self.with("content-security-policy", page::content_security_policy(sources))
@@ -189,7 +189,7 @@ impl<O> Reply<O> {
             .with("x-content-type-options", "nosniff".to_owned())
     }
 
-    /// Lets caches keep the reply for 30 seconds. Answers 304 if the request's `If-None-Match` names its entity tag.
+    /// Lets caches keep the reply for 30 seconds. Returns 304 if the request's `If-None-Match` names its entity tag.
     pub(super) fn cached(self, headers: &HeaderMap) -> Self {
         let tag = etag(&self.body);
         let is_known = headers::if_none_match(headers, &tag);
@@ -233,22 +233,22 @@ impl<O> Reply<O> {
         self.headers.iter().any(|(known, _)| known == name)
     }
 
-    /// Changes the status to 201, for a created object without an address.
+    /// Changes the status to 201, for a created object without a URL.
     #[must_use]
     pub fn created_without_address(self) -> Reply<Added<O>> {
         Reply { status: 201, ..self.typed() }
     }
 
-    /// Changes the status to 201, and adds the address of the created resource.
+    /// Changes the status to 201, and adds the URL of the created resource.
     #[must_use]
-    pub fn created(self, address: String) -> Reply<Created<O>> {
-        Reply { status: 201, ..self.with("location", address).typed() }
+    pub fn created(self, url: String) -> Reply<Created<O>> {
+        Reply { status: 201, ..self.with("location", url).typed() }
     }
 
-    /// Changes the status to 201, and adds the address of the first created resource.
+    /// Changes the status to 201, and adds the URL of the first created resource.
     #[must_use]
-    pub fn created_together(self, address: String) -> Reply<CreatedTogether<O>> {
-        self.created(address).typed()
+    pub fn created_together(self, url: String) -> Reply<CreatedTogether<O>> {
+        self.created(url).typed()
     }
 
     pub(super) fn untyped(self) -> Reply<()> {
@@ -265,7 +265,7 @@ impl<O> Reply<O> {
     }
 }
 
-/// The strong entity tag of a body: a digest, which changes exactly when the body does.
+/// The strong entity tag of a body: a digest that changes exactly when the body changes.
 pub(super) fn etag(body: &str) -> String {
     let digest = URL_SAFE_NO_PAD.encode(&Sha256::digest(body)[..16]);
     format!("\"{digest}\"")
@@ -273,5 +273,5 @@ pub(super) fn etag(body: &str) -> String {
 
 pub(super) fn json<T: Serialize>(value: &T) -> Result<String, Error> {
     serde_json::to_string(value)
-        .map_err(|error| StoreError::Internal(format!("a reply cannot be written: {error}")).into())
+        .map_err(|error| StoreError::Internal(format!("a reply could not be serialized: {error}")).into())
 }

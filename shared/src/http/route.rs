@@ -1,4 +1,4 @@
-//! Route tables: each row has a route key, who may send the request, and the handler.
+//! Route tables. Each row has a route key, an access rule and a handler.
 
 use std::pin::Pin;
 use std::sync::Arc;
@@ -21,9 +21,9 @@ pub enum Access {
     Scope(Scope),
     /// A signed-in member with this role or a higher one.
     Member(MemberRole),
-    /// An outside service that signs its requests.
+    /// An external service that signs its requests.
     Signed,
-    /// Anybody.
+    /// Anyone.
     Public,
 }
 
@@ -49,12 +49,12 @@ pub struct Route {
 
 /// A row of a route table.
 ///
-/// A function reads the table as [`Route`]s, which answer requests. The OpenAPI document reads the same table as
-/// operations, which keep what the types describe. Pages have no such types, so they have a separate table.
+/// A function reads the table as [`Route`]s, which answer requests. The OpenAPI generator reads the same table as
+/// operations, which keep the schemas of the types. Pages have no such types, so they have a separate table.
 pub trait Row: Sized {
     /// A route for credentials with this scope.
     ///
-    /// The handler of any route may run again for the same request, if what it read has changed before it could write.
+    /// Any handler may run again for the same request if the data that it read changes before it commits.
     fn new<I, O, H, F>(key: &'static str, scope: Scope, handler: H) -> Self
     where
         I: Input + 'static,
@@ -62,9 +62,9 @@ pub trait Row: Sized {
         H: Fn(ApiRequest<I>) -> F + Send + Sync + 'static,
         F: Future<Output = Result<Reply<O>, Error>> + Send + 'static;
 
-    /// A route without a credential of the API.
+    /// A route without an API credential.
     ///
-    /// The handler first checks what `access` requires; OAuth's routes authenticate their clients themselves.
+    /// The handler first checks what `access` requires. OAuth routes authenticate their clients themselves.
     fn open<P, O, H, F>(key: &'static str, access: Access, format: ReplyFormat, handler: H) -> Self
     where
         P: Payload + 'static,
@@ -104,7 +104,7 @@ impl Row for Route {
 }
 
 impl Route {
-    /// A public route whose replies are negotiated: a page for a browser, JSON for a program.
+    /// A public route with content negotiation: a page for a browser, JSON for a program.
     pub fn public<O, H, F>(key: &'static str, handler: H) -> Self
     where
         O: 'static,
@@ -134,8 +134,8 @@ impl Route {
         Self { key, handler: Handler::Page(erased(handler)) }
     }
 
-    /// A page for signed-in members with this role or a higher one; others are sent to sign in. A POST must come from a
-    /// form that was issued to the same browser.
+    /// A page for signed-in members with this role or a higher one. A browser without a session is redirected to the
+    /// sign-in page. A POST must come from a form that was issued to the same browser.
     pub fn member<H, F>(key: &'static str, role: MemberRole, handler: H) -> Self
     where
         H: Fn(Arc<MemberRequest>) -> F + Send + Sync + 'static,
@@ -144,7 +144,7 @@ impl Route {
         Self { key, handler: Handler::MemberPage(role, erased(handler)) }
     }
 
-    /// Who may send requests to it.
+    /// Who may send requests to this route.
     pub const fn access(&self) -> Access {
         match self.handler {
             Handler::Api(scope, _) => Access::Scope(scope),
@@ -154,7 +154,7 @@ impl Route {
         }
     }
 
-    /// The format of its replies.
+    /// The format of this route's replies.
     pub const fn format(&self) -> ReplyFormat {
         match self.handler {
             Handler::Api(..) => ReplyFormat::Api,

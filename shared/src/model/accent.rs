@@ -38,11 +38,11 @@ impl Colour {
         0.2126 * red + 0.7152 * green + 0.0722 * blue
     }
 
-    /// Mixes the colour with this many hundredths of white.
-    fn lighter(self, hundredths: u16) -> Self {
+    /// Mixes the colour with this percentage of white.
+    fn lighter(self, percent: u16) -> Self {
         Self(self.0.map(|channel| {
             let channel = u16::from(channel);
-            let mixed = channel + (255 - channel) * hundredths.min(100) / 100;
+            let mixed = channel + (255 - channel) * percent.min(100) / 100;
             u8::try_from(mixed).unwrap_or(u8::MAX)
         }))
     }
@@ -62,7 +62,7 @@ impl Accent {
 
     /// The colour on dark pages: the first tint with a contrast of at least 7 against ink.
     pub fn on_dark(self) -> Colour {
-        let mut tints = (0..100).map(|hundredths| self.0.lighter(hundredths));
+        let mut tints = (0..100).map(|percent| self.0.lighter(percent));
         tints.find(|tint| tint.contrast(Colour::INK) >= 7.0).unwrap_or(Colour::WHITE)
     }
 }
@@ -84,7 +84,7 @@ impl FromStr for Accent {
         let contrast = colour.contrast(Colour::WHITE);
         if contrast < MIN_CONTRAST {
             return Err(format!(
-                "must be darker: its contrast with white is {:.1}, and text needs {MIN_CONTRAST}",
+                "must be darker: its contrast with white is {:.1}, but text needs at least {MIN_CONTRAST}",
                 (contrast * 10.0).floor() / 10.0
             ));
         }
@@ -125,7 +125,7 @@ mod tests {
         assert_eq!(contrast(Colour([0x76; 3]), Colour::WHITE).to_string(), "4.54");
         assert_eq!("#2450D3".parse::<Accent>().unwrap().on_light().to_string(), "#2450d3");
         for (colour, wrong) in [
-            ("#ffcc00", "must be darker: its contrast with white is 1.5, and text needs 4.5"),
+            ("#ffcc00", "must be darker: its contrast with white is 1.5, but text needs at least 4.5"),
             ("2450d3", "must be a colour such as #2450d3"),
             ("#2450d", "must be a colour such as #2450d3"),
             ("#2450dé", "must be a colour such as #2450d3"),
@@ -151,7 +151,7 @@ mod tests {
         }
 
         #[test]
-        fn any_text_is_parsed_without_panic(given in "\\PC{0,12}") {
+        fn parsing_any_text_never_panics(given in "\\PC{0,12}") {
             let _ = given.parse::<Accent>();
         }
     }

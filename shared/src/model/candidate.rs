@@ -1,4 +1,4 @@
-//! Candidates: people in the hiring pipeline, and the moves between its stages.
+//! Candidates: people in the hiring pipeline, and the transitions between its stages.
 
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
@@ -66,7 +66,7 @@ pub struct Profile {
     pub email: Email,
     /// The telephone number.
     pub phone: Option<Phone>,
-    /// The résumé.
+    /// The resume.
     #[serde(rename = "resume_url")]
     pub resume: Option<Resume>,
 }
@@ -107,11 +107,11 @@ pub struct Application {
 pub struct OpenScreen {
     /// The screen.
     pub id: Id,
-    /// For which role.
+    /// The role.
     pub role_id: Id,
 }
 
-/// A candidate with everything that its moves depend on.
+/// A candidate with everything that its transitions depend on.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CandidateRecord {
     /// The candidate.
@@ -123,32 +123,32 @@ pub struct CandidateRecord {
     pub open_screens: Vec<OpenScreen>,
     /// The stage of a rejected candidate before the rejection.
     pub rejected_from: Option<Stage>,
-    /// The version, which grows with every write. A write fails if the stored version has changed since it was read.
+    /// The version, which increases with every write. A write fails if the stored version has changed since it was read.
     pub version: u64,
 }
 
-/// Why a candidate cannot apply for a role.
+/// The reason that a candidate cannot apply for a role.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ApplicationError {
     /// The role is not open.
-    #[error("role_id must be the id of an open role, and this one is {}", .0.as_str())]
+    #[error("role_id must be the id of an open role, but this one is {}", .0.as_str())]
     RoleNotOpen(RoleStatus),
     /// The candidate has already applied for the role.
     #[error("role_id is a role that the candidate has already applied for")]
     AlreadyApplied,
     /// The candidate has the maximum number of applications.
     #[error(
-        "role_id can't be applied for: the candidate already has {} applications, which is the maximum",
+        "role_id can't be added, because the candidate already has the maximum of {} applications",
         CandidateRecord::MAX_APPLICATIONS
     )]
     TooMany,
 }
 
-/// Why a candidate cannot be invited to a voice screen for a role.
+/// The reason that a candidate cannot be invited to a voice screen for a role.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum InvitationError {
     /// The role is a draft or closed.
-    #[error("role_id must be the id of an open or paused role, and this one is {}", .0.as_str())]
+    #[error("role_id must be the id of an open or paused role, but this one is {}", .0.as_str())]
     RoleNotReady(RoleStatus),
     /// The candidate has an unfinished voice screen for the role.
     #[error("role_id is a role for which the candidate already has an unfinished voice screen")]
@@ -167,7 +167,7 @@ impl Stage {
 }
 
 impl ApplicationStatus {
-    /// The effective status while the role is in the status `role`.
+    /// The effective status while the role has this status.
     #[must_use]
     pub const fn effective(self, role: RoleStatus) -> Self {
         match (self, role) {
@@ -178,7 +178,7 @@ impl ApplicationStatus {
 }
 
 impl CandidateRecord {
-    /// The most applications of one candidate.
+    /// The maximum number of applications per candidate.
     pub const MAX_APPLICATIONS: usize = 200;
 
     /// A new candidate.
@@ -201,7 +201,7 @@ impl CandidateRecord {
         record
     }
 
-    /// Adds an application for a role in `status`.
+    /// Adds an application for a role with this status.
     pub fn apply(
         self,
         id: Id,
@@ -241,7 +241,7 @@ impl CandidateRecord {
         Ok(record.replace_statuses(ApplicationStatus::Active, ApplicationStatus::Rejected))
     }
 
-    /// Moves the candidate from rejected to the previous stage. Rejected applications become active.
+    /// Moves the candidate from rejected back to the previous stage. Rejected applications become active.
     pub fn unreject(self, now: Timestamp) -> Result<Self, InvalidTransition> {
         if self.candidate.stage != Stage::Rejected {
             let from = self.candidate.stage.as_str();
@@ -260,7 +260,7 @@ impl CandidateRecord {
         Ok(record.replace_statuses(ApplicationStatus::Active, ApplicationStatus::Hired))
     }
 
-    /// Checks whether the candidate can be invited to a screen for a role in `status`.
+    /// Checks whether the candidate can be invited to a screen for a role with this status.
     pub fn check_invitation(&self, role_id: Id, status: RoleStatus) -> Result<(), InvitationError> {
         if matches!(status, RoleStatus::Draft | RoleStatus::Closed) {
             return Err(InvitationError::RoleNotReady(status));
@@ -271,7 +271,7 @@ impl CandidateRecord {
         Ok(())
     }
 
-    /// Adds an open screen. A candidate in the stage applied moves to screening.
+    /// Adds an open screen. A candidate in stage applied moves to screening.
     pub fn invite(self, screen: OpenScreen, now: Timestamp) -> Result<Self, InvalidTransition> {
         if self.candidate.stage.is_end() {
             return Err(self.candidate.stage.invalid_transition(Stage::Screening));
@@ -284,7 +284,7 @@ impl CandidateRecord {
         Ok(record)
     }
 
-    /// Removes a screen that has ended. `updated_at` stays.
+    /// Removes a screen that has ended. `updated_at` does not change.
     #[must_use]
     pub fn close_screen(mut self, screen: Id) -> Self {
         self.open_screens.retain(|open| open.id != screen);
@@ -333,7 +333,7 @@ mod tests {
 
     /// Tries every action in every stage.
     #[test]
-    fn only_the_documented_moves_are_allowed() {
+    fn only_the_documented_transitions_are_allowed() {
         let now = Timestamp::UNIX_EPOCH;
         for from in Stage::ALL {
             for to in Stage::ALL {
@@ -349,7 +349,7 @@ mod tests {
             assert_eq!(at(from).unreject(now).is_ok(), from == Stage::Rejected);
             if let Ok(rejected) = at(from).reject(now) {
                 assert_eq!(rejected.candidate.stage, Stage::Rejected);
-                assert_eq!(rejected.unreject(now).unwrap().candidate.stage, from, "the stage before");
+                assert_eq!(rejected.unreject(now).unwrap().candidate.stage, from, "the previous stage");
             }
             let screen = OpenScreen { id: Id::new(9).unwrap(), role_id: Id::new(8).unwrap() };
             let invited = at(from).invite(screen, now);

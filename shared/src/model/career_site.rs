@@ -17,19 +17,19 @@ pub struct Branding {
     pub introduction: Option<Introduction>,
     /// The accent colour.
     pub accent: Option<Accent>,
-    /// The https address of the logo.
+    /// The https URL of the logo.
     pub logo_url: Option<WebAddress>,
 }
 
-/// The career site behind a slug. It is stored apart from the organization, so that page visits put no load on the
-/// items that the organization's API requests read.
+/// The career site behind a slug. It is stored separately from the organization, so that page visits put no load
+/// on the items that the organization's API requests read.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CareerSite {
     /// The organization.
     pub id: Id,
     /// The mode.
     pub mode: Mode,
-    /// The organization's part of the address.
+    /// The organization's part of the URL.
     pub slug: Slug,
     /// Whether the organization is suspended. Its pages are then hidden.
     pub suspended: bool,

@@ -29,19 +29,19 @@ pub struct ConnectionStatus {
     pub status: ChannelStatus,
     /// A sentence that explains the status.
     pub detail: Option<String>,
-    /// When the provider last answered.
+    /// When the provider last responded.
     pub checked_at: Option<Timestamp>,
     /// When the provider was last queried.
     pub asked_at: Option<Timestamp>,
 }
 
 impl ConnectionStatus {
-    /// The status after the provider has answered.
+    /// The status after the provider has responded.
     pub const fn answered(status: ChannelStatus, detail: Option<String>, now: Timestamp) -> Self {
         Self { status, detail, checked_at: Some(now), asked_at: Some(now) }
     }
 
-    /// The status after the provider has not answered: everything but `detail` and `asked_at` stays.
+    /// The status after the provider failed to respond. Only `detail` and `asked_at` change.
     #[must_use]
     pub fn unanswered(self, detail: String, now: Timestamp) -> Self {
         Self { detail: Some(detail), asked_at: Some(now), ..self }
@@ -68,9 +68,9 @@ pub struct XConnection {
     pub expires_at: Timestamp,
     /// The last known status.
     pub standing: ConnectionStatus,
-    /// Until when one request has the exclusive right to refresh the tokens.
+    /// When the lease on refreshing the tokens expires. Until then, only the request that holds it may refresh them.
     pub leased_until: Option<Timestamp>,
-    /// The version, which grows with every write. A write fails if the stored version has changed since it was read.
+    /// The version, which increases with every write. A write fails if the stored version has changed since it was read.
     pub version: u64,
 }
 
@@ -85,7 +85,7 @@ pub struct WhatsAppConnection {
     pub account: Option<String>,
     /// The last known status.
     pub standing: ConnectionStatus,
-    /// The version, which grows with every write. A write fails if the stored version has changed since it was read.
+    /// The version, which increases with every write. A write fails if the stored version has changed since it was read.
     pub version: u64,
 }
 
@@ -102,7 +102,7 @@ pub struct Metrics {
     pub link_clicks: Option<u64>,
 }
 
-/// A job posted to X.
+/// A post on X that advertises a job.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Post {
     /// The identifier.
@@ -115,7 +115,7 @@ pub struct Post {
     pub text: String,
     /// The post's identifier on X; `None` if X has not confirmed the post.
     pub external_id: Option<String>,
-    /// The post's address on X.
+    /// The post's URL on X.
     pub url: Option<String>,
     /// When X confirmed the post.
     pub posted_at: Option<Timestamp>,

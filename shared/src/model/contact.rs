@@ -1,4 +1,4 @@
-//! Contact data: e-mail addresses, telephone numbers and web addresses, validated when they are received.
+//! Contact data: e-mail addresses, telephone numbers and URLs, validated when they are received.
 
 use std::str::FromStr;
 
@@ -6,13 +6,13 @@ use email_address::{EmailAddress, Options};
 use serde::{Deserialize, Serialize};
 use url::Url;
 
-/// An e-mail address of at most 254 characters, as it was entered.
+/// An e-mail address of at most 254 characters, as entered.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct Email(String);
 
 impl Email {
-    /// The most characters.
+    /// The maximum number of characters.
     pub const MAX: usize = 254;
 
     /// The address.
@@ -20,7 +20,7 @@ impl Email {
         &self.0
     }
 
-    /// The lower-cased form. Two addresses with the same folded form count as equal.
+    /// The lower-cased form. Two addresses with the same folded form are considered equal.
     pub fn folded(&self) -> String {
         self.0.to_lowercase()
     }
@@ -72,23 +72,23 @@ impl FromStr for Phone {
     }
 }
 
-/// An http or https address of at most 2,000 characters, as it was entered.
+/// An http or https URL of at most 2,000 characters, as entered.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct WebAddress(String);
 
 impl WebAddress {
-    /// The most characters.
+    /// The maximum number of characters.
     pub const MAX: usize = 2_000;
 
-    /// The address.
+    /// The URL.
     pub fn as_str(&self) -> &str {
         &self.0
     }
 
-    /// An address that the service generated itself. It is not validated and can have any length.
-    pub fn made(address: String) -> Self {
-        Self(address)
+    /// A URL that the service itself generated. It is not validated and can have any length.
+    pub fn made(url: String) -> Self {
+        Self(url)
     }
 }
 
@@ -102,7 +102,7 @@ impl FromStr for WebAddress {
         let clean = !given.chars().any(|c| c.is_whitespace() || c.is_control());
         match Url::parse(given) {
             Ok(url) if clean && matches!(url.scheme(), "http" | "https") => Ok(Self(given.to_owned())),
-            _ => Err("must be an address that begins with http:// or https://".to_owned()),
+            _ => Err("must be a URL that begins with http:// or https://".to_owned()),
         }
     }
 }
@@ -193,7 +193,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn any_text_is_parsed_without_panic(given in "\\PC{0,300}") {
+        fn parsing_any_text_never_panics(given in "\\PC{0,300}") {
             let _ = (given.parse::<Email>(), given.parse::<Phone>(), given.parse::<WebAddress>());
         }
     }

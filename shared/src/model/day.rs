@@ -1,4 +1,4 @@
-//! The day of the quota: a date in UTC.
+//! Days of the quota: dates in UTC.
 
 use std::fmt;
 use std::str::FromStr;
@@ -8,13 +8,13 @@ use jiff::tz::TimeZone;
 use jiff::{Timestamp, ToSpan};
 use serde::{Deserialize, Serialize};
 
-/// A date in UTC. A plan's daily limit resets with every new date.
+/// A date in UTC. The daily limit of a plan resets at the start of each day.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct Day(Date);
 
 impl Day {
-    /// The day of `now`.
+    /// The day that contains `now`.
     pub fn of(now: Timestamp) -> Self {
         Self(now.to_zoned(TimeZone::UTC).date())
     }
@@ -24,7 +24,7 @@ impl Day {
         self.0
     }
 
-    /// The day this many days before.
+    /// The day this many days earlier.
     #[must_use]
     pub fn before(self, days: u32) -> Self {
         Self(self.0.saturating_sub(i64::from(days).days()))
@@ -36,7 +36,7 @@ impl Day {
         next.to_zoned(TimeZone::UTC).map_or(Timestamp::MAX, |midnight| midnight.timestamp())
     }
 
-    /// The seconds from `now` until the end of the day, rounded up. They are never 0 before the day ends.
+    /// The number of seconds from `now` until the end of the day, rounded up. It is 0 only once the day has ended.
     pub fn seconds_left(self, now: Timestamp) -> u64 {
         let left = self.end().duration_since(now);
         let whole = u64::try_from(left.as_secs()).unwrap_or(0);

@@ -96,7 +96,7 @@ impl TryFrom<StoredCredential> for ClientCredential {
 }
 
 string_enum! {
-    /// What a client exchanges for tokens (RFC 6749, sections 4.1.3 and 6).
+    /// The credential that a client exchanges for tokens (RFC 6749, sections 4.1.3 and 6).
     pub enum GrantType {
         /// An authorization code.
         AuthorizationCode = "authorization_code",
@@ -106,7 +106,7 @@ string_enum! {
 }
 
 string_enum! {
-    /// What the authorization endpoint returns (RFC 6749, section 3.1.1).
+    /// The response of the authorization endpoint (RFC 6749, section 3.1.1).
     pub enum ResponseType {
         /// An authorization code.
         Code = "code",
@@ -116,16 +116,16 @@ string_enum! {
 /// An OAuth client: an application that may ask members for access.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Client {
-    /// The identifier: one that this service assigned, or the URL of the client's metadata document.
+    /// The identifier: a string assigned by this service, or the URL of the client's metadata document.
     pub id: String,
     /// The name that the client chose for itself.
     pub name: ClientName,
     /// The redirect URIs that codes may be sent to.
     pub redirect_uris: Vec<RedirectUri>,
-    /// How it authenticates.
+    /// How the client authenticates.
     #[serde(flatten)]
     pub credential: ClientCredential,
-    /// The address of the client's home page.
+    /// The URL of the client's home page.
     pub uri: Option<WebAddress>,
     /// When the client was registered or its metadata document was fetched.
     pub created_at: Timestamp,
@@ -166,7 +166,7 @@ pub struct Grant {
     pub created_at: Timestamp,
     /// When the grant was revoked.
     pub revoked_at: Option<Timestamp>,
-    /// The version, which grows with every write. A write fails if the stored version has changed since it was read.
+    /// The version, which increases with every write. A write fails if the stored version has changed since it was read.
     pub version: u64,
 }
 
@@ -198,25 +198,25 @@ pub struct TokenSet {
     pub expires_at: Timestamp,
 }
 
-/// The verdict on a refresh token.
+/// The result of checking a refresh token.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Refresh {
-    /// It is the current token. The client gets new tokens.
+    /// The current token. The client gets new tokens.
     Next,
-    /// It is the previous token. The client gets new tokens if the current ones are unused, because the response with
-    /// them may have been lost.
+    /// The previous token. The client gets new tokens if the current ones are unused, because the response with them
+    /// may have been lost.
     Again,
-    /// It is an older token of the grant. The grant is revoked.
+    /// An older token of the grant. The grant is revoked.
     Reuse,
-    /// It has expired, or it is not a token of the grant.
+    /// An expired token, or one that does not belong to the grant.
     Unknown,
 }
 
 impl Code {
-    /// How long a code is valid.
+    /// The lifetime of a code.
     pub const LIFE: SignedDuration = SignedDuration::from_secs(60);
 
-    /// Whether the challenge was made from `verifier` (RFC 7636, section 4.6). The comparison takes constant time.
+    /// Whether the challenge was derived from `verifier` (RFC 7636, section 4.6). The comparison takes constant time.
     pub fn is_verified_by(&self, verifier: &str) -> bool {
         challenge(verifier).as_bytes().ct_eq(self.challenge.as_bytes()).into()
     }
@@ -228,9 +228,9 @@ pub fn challenge(verifier: &str) -> String {
 }
 
 impl TokenSet {
-    /// How long an access token is valid.
+    /// The lifetime of an access token.
     pub const ACCESS_LIFE: SignedDuration = SignedDuration::from_hours(1);
-    /// How long a refresh token is valid.
+    /// The lifetime of a refresh token.
     pub const REFRESH_LIFE: SignedDuration = SignedDuration::from_hours(30 * 24);
 }
 

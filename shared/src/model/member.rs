@@ -30,13 +30,13 @@ pub struct Member {
     pub role: MemberRole,
     /// The password's hash; `None` until the invitation is accepted.
     pub password: Option<PasswordHash>,
-    /// The link for setting a password, if one is valid.
+    /// The link for setting a password, if there is one.
     pub link: Option<Link>,
-    /// A counter that grows to end all sessions of the member.
+    /// A counter. Incrementing it ends all of the member's sessions.
     pub epoch: u64,
     /// When the member was invited.
     pub created_at: Timestamp,
-    /// The version, which grows with every write. A write fails if the stored version has changed since it was read.
+    /// The version, which increases with every write. A write fails if the stored version has changed since it was read.
     pub version: u64,
 }
 
@@ -50,9 +50,9 @@ pub struct Link {
 }
 
 impl Link {
-    /// How long an invitation is valid.
+    /// The lifetime of an invitation.
     pub const INVITATION: SignedDuration = SignedDuration::from_hours(7 * 24);
-    /// How long a link for resetting a password is valid.
+    /// The lifetime of a link for resetting a password.
     pub const RESET: SignedDuration = SignedDuration::from_hours(24);
 }
 
@@ -93,20 +93,20 @@ impl Member {
 pub struct Session {
     /// The member.
     pub member: Id,
-    /// The member's epoch at sign-in. The session ends when the member's epoch grows.
+    /// The member's epoch at sign-in. The session ends when the member's epoch increases.
     pub epoch: u64,
     /// The mode that the dashboard shows.
     pub mode: Mode,
     /// When the session was last used, to within 5 minutes.
     pub seen_at: Timestamp,
-    /// When the session ends, no matter how often it is used.
+    /// When the session ends, even if it is still in use.
     pub ends_at: Timestamp,
 }
 
 impl Session {
-    /// The longest lifetime of a session.
+    /// The maximum lifetime of a session.
     pub const LONGEST: SignedDuration = SignedDuration::from_hours(24);
-    /// How long an unused session lasts.
+    /// The time after which an unused session ends.
     pub const IDLE: SignedDuration = SignedDuration::from_hours(2);
     /// The precision of `seen_at`.
     const PRECISION: SignedDuration = SignedDuration::from_mins(5);
@@ -137,20 +137,20 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_session_ends_when_unused_after_a_day_or_by_signing_out() {
+    fn a_session_ends_after_two_unused_hours_a_day_or_a_sign_out() {
         let at = |time: &str| time.parse::<Timestamp>().unwrap();
         let (start, id) = (at("2026-11-20T09:00:00Z"), Id::new(7).unwrap());
         let name = Name::parse("Ada").unwrap().unwrap();
         let member = Member::invited(id, "ada@example.com".parse().unwrap(), name, MemberRole::Owner, start);
         let session = Session::begin(&member, start);
         assert!(session.is_good(&member, at("2026-11-20T10:59:59Z")));
-        assert!(!session.is_good(&member, at("2026-11-20T11:00:00Z")), "it was unused for two hours");
+        assert!(!session.is_good(&member, at("2026-11-20T11:00:00Z")), "unused for two hours");
         assert!(session.seen(at("2026-11-20T09:04:59Z")).is_none());
         let used = session.seen(at("2026-11-20T10:59:00Z")).unwrap();
         assert!(used.is_good(&member, at("2026-11-20T12:30:00Z")));
         let busy = Session { seen_at: at("2026-11-21T08:59:00Z"), ..session.clone() };
         assert!(busy.is_good(&member, at("2026-11-21T08:59:59Z")));
-        assert!(!busy.is_good(&member, at("2026-11-21T09:00:00Z")), "it is a day old");
+        assert!(!busy.is_good(&member, at("2026-11-21T09:00:00Z")), "a day old");
         assert!(!session.is_good(&member.signed_out(), start));
     }
 }

@@ -1,9 +1,9 @@
 //! The domain model: values that are always valid, and the state machines of roles, candidates and voice screens.
 //!
-//! The model does no input or output. The store reads and writes its types in their `serde` form. Some types have the
-//! same form in the API: single values and enumerations (see [`schema`] and [`Value`]), touchpoints, transcripts,
-//! excerpts and scores. A change to their form also changes the API. All other forms of the API are in `resources` and
-//! the functions.
+//! The model performs no I/O. The store reads and writes its types in their `serde` format. Some types have the same
+//! format in the API: single values and enumerations (see [`schema`] and [`Value`]), touchpoints, transcripts, excerpts
+//! and scores. Changing their format also changes the API. All other types of the API are in `resources` and the
+//! functions.
 
 mod accent;
 mod candidate;

@@ -18,7 +18,7 @@ pub enum Visibility {
     Hidden,
 }
 
-/// An entry of the career page's list. Every write of the role or the posting updates it, and it exists only while the
+/// An entry in the career page's list. Every write to the role or the posting updates it. It exists only while the
 /// posting is open.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Opening {
@@ -26,13 +26,13 @@ pub struct Opening {
     pub id: Id,
     /// The posting's role.
     pub role_id: Id,
-    /// The posting's part of the address.
+    /// The posting's part of the URL.
     pub slug: Slug,
     /// The public title.
     pub title: Title,
     /// The department or team.
     pub department: Option<Department>,
-    /// The place.
+    /// The location.
     pub location: Option<Location>,
     /// Where the work is done.
     pub remote_policy: Option<RemotePolicy>,
@@ -44,7 +44,7 @@ pub struct Opening {
     pub updated_at: Timestamp,
 }
 
-/// A role and its posting, as they are stored together: a write of either may change the opening.
+/// A role and its posting as stored. A write to either may change the opening.
 #[derive(Clone, Debug, PartialEq)]
 pub struct RoleAndPosting {
     /// The role.
@@ -61,7 +61,7 @@ impl RoleAndPosting {
 }
 
 impl Visibility {
-    /// The visibility of `posting` while its role is in the status `role`.
+    /// The visibility of `posting` while its role has this status.
     pub const fn of(posting: &Posting, role: RoleStatus) -> Self {
         match (posting.published, role) {
             (true, RoleStatus::Open) => Self::Open,
@@ -72,7 +72,7 @@ impl Visibility {
 }
 
 impl Opening {
-    /// The entry of a role's posting; `None` unless the posting is open.
+    /// The entry for a role's posting; `None` unless the posting is open.
     pub fn of(role: &Role, posting: &Posting) -> Option<Self> {
         if Visibility::of(posting, role.status) != Visibility::Open {
             return None;

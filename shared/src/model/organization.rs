@@ -14,12 +14,13 @@ string_enum! {
     pub enum Mode {
         /// The real data.
         Live = "live",
-        /// Separate data for trying things out, empty at first. It never reaches an outside service.
+        /// Separate data for testing, initially empty. It never reaches an external service.
         Test = "test",
     }
 }
 
-/// An organization in one mode, whose data is isolated from all other tenants. Every key in the table begins with it.
+/// An organization in one mode. Its data is isolated from all other tenants. Every key in the table begins with the
+/// tenant.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Tenant {
     /// The organization.
@@ -43,11 +44,11 @@ pub struct Organization {
     pub mode: Mode,
     /// The display name.
     pub name: Text<200>,
-    /// The organization's part of the career page's address. It differs between the modes.
+    /// The organization's part of the career page's URL. It differs between the modes.
     pub slug: Slug,
     /// The plan.
     pub plan: Plan,
-    /// Whether the organization is suspended. Its credentials are then rejected with 403.
+    /// Whether the organization is suspended. If it is, its credentials are rejected with 403.
     pub suspended: bool,
     /// When the organization was created.
     pub created_at: Timestamp,
@@ -111,7 +112,7 @@ string_enum! {
 }
 
 impl Scope {
-    /// What the scope allows, for the member who is asked for consent.
+    /// A description of what the scope allows, for the member who grants it.
     pub const fn description(self) -> &'static str {
         match self {
             Self::RolesRead => "See roles, their statistics and job postings",
@@ -161,7 +162,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_set_contains_exactly_the_scopes_it_was_made_of() {
+    fn a_set_contains_exactly_the_scopes_it_was_built_from() {
         for scope in Scope::ALL {
             assert_eq!(scope.as_str().parse(), Ok(scope));
             assert_eq!(Scopes::from_iter([scope]).iter().collect::<Vec<_>>(), [scope]);

@@ -13,9 +13,9 @@ use crate::secret::Secret;
 
 const MIN: usize = 12;
 const MAX: usize = 128;
-/// The largest input that is hashed, in bytes. It limits the work that a request can cause.
+/// The maximum size of a hashed input, in bytes. It limits the work that a request can cause.
 const MAX_BYTES: usize = 1_024;
-/// The shortest name that a password must not contain. Shorter names occur in too many good passwords.
+/// The minimum length of the name that a password must not contain. Shorter names occur in too many good passwords.
 const MIN_NAME: usize = 4;
 const ROWS: [&str; 3] = ["0123456789", "abcdefghijklmnopqrstuvwxyz", "qwertyuiopasdfghjklzxcvbnm"];
 
@@ -24,7 +24,7 @@ const MEMORY_KIB: u32 = 19_456;
 const PASSES: u32 = 2;
 const LANES: u32 = 1;
 const OUTPUT_BYTES: usize = 32;
-/// A hash with the current parameters, of a password that nobody knows.
+/// A hash of an unknown password with the current parameters.
 const DUMMY: &str = "$argon2id$v=19$m=19456,t=2,p=1$6/wKr/wiYxGYrwzdFJcRfw\
                        $dSecVOBGFe6Lgnrt4I8sqX5cd0xY5gF+AHxFlMLZQL0";
 
@@ -33,7 +33,7 @@ const DUMMY: &str = "$argon2id$v=19$m=19456,t=2,p=1$6/wKr/wiYxGYrwzdFJcRfw\
 pub struct Password(Secret);
 
 impl Password {
-    /// Validates a new password of the member with this e-mail address. The message contains no part of the password.
+    /// Validates a new password for the member with this e-mail address. The error contains no part of the password.
     pub fn parse(typed: &str, email: &Email) -> Result<Self, String> {
         let text = composed(typed).unwrap_or_default();
         let count = text.chars().count();
@@ -59,15 +59,15 @@ fn composed(typed: &str) -> Option<String> {
     (typed.len() <= MAX_BYTES).then(|| typed.nfc().collect())
 }
 
-/// Whether all characters are neighbours in the alphabet, among the digits or on a keyboard. The sequence may run
-/// backwards and may wrap around.
+/// Whether the characters are consecutive in the digits, the alphabet or the letters of a keyboard. The sequence may
+/// run backwards and may wrap around.
 fn is_sequence(lower: &str) -> bool {
     let reversed: String = lower.chars().rev().collect();
     let cyclic = |row: &str| row.repeat(lower.len() / row.len() + 2);
     ROWS.into_iter().map(cyclic).any(|row| row.contains(lower) || row.contains(&reversed))
 }
 
-/// Whether the text repeats one to four characters.
+/// Whether the text only repeats its first one to four characters.
 fn is_repetition(lower: &str) -> bool {
     (1..=4).any(|step| lower.chars().zip(lower.chars().skip(step)).all(|(one, next)| one == next))
 }
@@ -90,30 +90,32 @@ fn current_argon2() -> password_hash::Result<Argon2<'static>> {
 pub struct PasswordHash(String);
 
 impl PasswordHash {
-    /// Hashes a password with the current parameters, which takes about 20 ms and 19 MiB.
+    /// Hashes a password with the current parameters. This takes about 20 ms and 19 MiB.
     pub fn of(password: &Password, salt: [u8; 16]) -> Result<Self, String> {
         let typed = password.0.expose().as_bytes();
         let hash = current_argon2().and_then(|argon2| argon2.hash_password_with_salt(typed, &salt));
-        hash.map(|hash| Self(hash.to_string())).map_err(|error| format!("no password hash: {error}"))
+        hash.map(|hash| Self(hash.to_string()))
+            .map_err(|error| format!("the password cannot be hashed: {error}"))
     }
 
-    /// Whether this is the password. It takes as much work as hashing. An input over 1,024 bytes is rejected unhashed.
+    /// Whether this is the password. The check takes as much work as hashing. An input over 1,024 bytes is rejected
+    /// without hashing.
     pub fn verify(&self, typed: &str) -> bool {
         composed(typed).is_some_and(|typed| {
-            // The parameters are those of the stored hash, not the current ones.
+            // This uses the parameters of the stored hash, not the current ones.
             Argon2::default().verify_password(typed.as_bytes(), self.0.as_str()).is_ok()
         })
     }
 
     /// Takes the same time as `verify` and returns false. It is used for unknown members, so that the response time
     /// does not reveal whether a member exists.
-    pub fn verify_nobody(typed: &str) -> bool {
-        // The compiler could remove work whose result is unused.
+    pub fn verify_dummy(typed: &str) -> bool {
+        // `black_box` keeps the compiler from removing the work because its result is unused.
         black_box(Self(DUMMY.to_owned()).verify(typed));
         false
     }
 
-    /// Whether the hash was made with other parameters than the current ones. The next sign-in should replace it.
+    /// Whether the hash was made with parameters other than the current ones. The next sign-in should replace it.
     pub fn needs_rehash(&self) -> bool {
         let (Ok(hash), Ok(argon2)) = (phc::PasswordHash::new(&self.0), current_argon2()) else { return true };
         hash.algorithm != Algorithm::Argon2id.ident()
@@ -214,7 +216,7 @@ mod tests {
     }
 
     #[test]
-    fn an_input_that_is_too_long_is_rejected() {
+    fn too_long_inputs_are_rejected() {
         let long = "x".repeat(1_025);
         let argon2 = current_argon2().unwrap();
         let stored =
@@ -253,7 +255,7 @@ mod tests {
         let dummy = PasswordHash(DUMMY.to_owned());
         assert!(!dummy.needs_rehash());
         for typed in [GOOD, "", "nobody"] {
-            assert!(!PasswordHash::verify_nobody(typed) && !dummy.verify(typed));
+            assert!(!PasswordHash::verify_dummy(typed) && !dummy.verify(typed));
         }
     }
 
@@ -265,7 +267,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn a_message_shows_no_part_of_the_password(typed in "(?s).{0,140}", name in "[a-z]{1,8}") {
+        fn error_messages_contain_no_part_of_the_password(typed in "(?s).{0,140}", name in "[a-z]{1,8}") {
             let email = format!("{name}@example.com").parse().unwrap();
             match Password::parse(&typed, &email) {
                 Ok(password) => {
@@ -278,7 +280,7 @@ mod tests {
         }
 
         #[test]
-        fn any_stored_text_is_verified_without_panic(stored in "(?s).{0,40}|\\$argon2id\\$[$a-zA-Z0-9=,]{0,40}") {
+        fn verifying_any_stored_text_never_panics(stored in "(?s).{0,40}|\\$argon2id\\$[$a-zA-Z0-9=,]{0,40}") {
             let stored = PasswordHash(stored);
             prop_assert!(!stored.verify(GOOD) && stored.needs_rehash());
         }

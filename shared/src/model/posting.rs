@@ -23,9 +23,9 @@ pub struct PostingContent {
 pub struct Posting {
     /// The identifier.
     pub id: Id,
-    /// The role that it advertises.
+    /// The role that the posting advertises.
     pub role_id: Id,
-    /// The posting's part of the address. It never changes, so links stay valid.
+    /// The posting's part of the URL. It never changes, so links stay valid.
     pub slug: Slug,
     /// Whether the posting is published.
     pub published: bool,
@@ -38,7 +38,7 @@ pub struct Posting {
     pub created_at: Timestamp,
     /// When the posting was last updated.
     pub updated_at: Timestamp,
-    /// The version, which grows with every write. A write fails if the stored version has changed since it was read.
+    /// The version, which increases with every write. A write fails if the stored version has changed since it was read.
     pub version: u64,
 }
 

@@ -1,4 +1,4 @@
-//! Redirect URIs of OAuth clients: which ones can be registered, and which ones match a registered one.
+//! Redirect URIs of OAuth clients: their validation at registration, and the comparison with a request's URI.
 
 use std::net::{Ipv4Addr, Ipv6Addr};
 use std::str::FromStr;
@@ -13,7 +13,7 @@ const CHARACTERS: &str = "must contain only the characters of a URI: ASCII lette
 const HOST: &str = "must have a host of letters, digits, hyphens and dots, or an IP address in its usual form, \
                     without a user name and optionally with a port from 1 to 65535";
 
-/// A registered redirect URI of at most 2,000 characters, exactly as it was sent.
+/// A registered redirect URI of at most 2,000 characters, exactly as the client sent it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct RedirectUri(String);
@@ -43,8 +43,8 @@ impl RedirectUri {
         &self.0
     }
 
-    /// Whether the redirect URI of a request matches this registered one. They must be the same text; only the port of
-    /// a loopback address may differ (RFC 8252, section 7.3).
+    /// Whether the redirect URI of a request matches this registered one. They must be identical, except that the port
+    /// of a loopback address may differ (RFC 8252, section 7.3).
     pub fn matches(&self, given: &str) -> bool {
         match (read(&self.0), read(given)) {
             (Ok(Target::Loopback(host, rest)), Ok(Target::Loopback(given_host, given_rest))) => {
@@ -70,7 +70,7 @@ impl RedirectUri {
     /// redirect to this URI. It contains only letters, digits and `+-.:/*'`.
     pub fn csp_source(&self) -> String {
         match read(&self.0) {
-            // The only IP address that a policy can name is 127.0.0.1. For others, it must allow the whole scheme.
+            // A policy can name only one IP address, 127.0.0.1. It must allow the whole scheme for all others.
             Ok(Target::Site(host)) if is_ip(host.name) => "https:".to_owned(),
             Ok(Target::Loopback(host, _)) if is_ip(host.name) && host.name != "127.0.0.1" => {
                 "http:".to_owned()
@@ -139,7 +139,7 @@ impl<'u> Host<'u> {
     }
 }
 
-/// Whether the host is an IP address in its usual form, which all browsers and resolvers read alike.
+/// Whether the host is an IP address in its usual form, which all browsers and resolvers parse in the same way.
 fn is_ip(host: &str) -> bool {
     match host.strip_prefix('[').and_then(|rest| rest.strip_suffix(']')) {
         Some(address) => address.parse::<Ipv6Addr>().is_ok(),
@@ -147,7 +147,7 @@ fn is_ip(host: &str) -> bool {
     }
 }
 
-/// Whether the host is a domain name that no browser reads as an IP address. Those end in a number.
+/// Whether the host is a domain name that no browser parses as an IP address. (Browsers do so if it ends in a number.)
 fn is_domain(host: &str) -> bool {
     let is_label = |label: &str| {
         (1..=63).contains(&label.len())
@@ -287,7 +287,7 @@ mod tests {
         }
     }
 
-    /// URIs that differ from the registered one, but that a careless comparison may accept.
+    /// URIs that differ from the registered one, but may pass a careless comparison.
     fn hostile(parts: [&str; 4]) -> Vec<String> {
         let [scheme, host, port, rest] = parts;
         let mut all = Vec::new();
@@ -352,9 +352,9 @@ mod tests {
         let mut tried = 0;
         for parts in REGISTERED {
             let uri = registered(parts);
-            // Some variants of a loopback address only have another valid port, which is allowed.
-            let legal = |given: &&String| parts[0] == "http://" && differs_in_port(parts, given);
-            for given in hostile(parts).iter().filter(|given| !legal(given)) {
+            // Some variants of a loopback URI differ only in having another valid port, which is allowed.
+            let allowed = |given: &&String| parts[0] == "http://" && differs_in_port(parts, given);
+            for given in hostile(parts).iter().filter(|given| !allowed(given)) {
                 assert!(!uri.matches(given), "{} must not match {given:?}", uri.as_str());
                 tried += 1;
             }
@@ -370,7 +370,7 @@ mod tests {
     }
 
     #[test]
-    fn the_host_and_the_csp_source_name_the_target() {
+    fn the_host_and_the_csp_source_identify_the_target() {
         for (uri, host, source) in [
             ("https://App.Example.com/cb", "app.example.com", "https://app.example.com"),
             ("https://example.com:8443?x=1", "example.com:8443", "https://example.com:8443"),
@@ -408,7 +408,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn any_text_is_parsed_without_panic_and_gives_one_csp_source(
+        fn parsing_any_text_never_panics_and_gives_one_csp_source(
             given in "(?s).{0,60}|(https?://|[a-z.]{1,9}:/)[ -~]{0,60}",
         ) {
             let stored = RedirectUri(given.clone());

@@ -1,10 +1,10 @@
-//! Résumés: a link or an uploaded file.
+//! Resumes: links or uploaded files.
 
 use serde::{Deserialize, Serialize};
 
 use super::{Tenant, WebAddress};
 
-/// A candidate's résumé.
+/// A candidate's resume.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(untagged)]
 pub enum Resume {
@@ -29,12 +29,12 @@ impl ResumeFile {
         Self(format!("{PREFIX}{organization}/{}/{name}.{extension}", mode.as_str()))
     }
 
-    /// The key as text.
+    /// The key.
     pub fn key(&self) -> &str {
         &self.0
     }
 
-    /// The name of the downloaded file, which contains the candidate's name.
+    /// The file name for downloads, which contains the candidate's name.
     pub fn file_name(&self, candidate: &str) -> String {
         let extension = self.0.rsplit_once('.').map_or("", |(_, extension)| extension);
         format!("{candidate} resume.{extension}")
@@ -64,7 +64,7 @@ mod tests {
     use serde::de::value::Error;
 
     #[test]
-    fn files_and_addresses_are_distinguished_in_their_stored_form() {
+    fn files_and_links_are_distinguished_in_their_stored_form() {
         let tenant = Tenant { organization: Id::new(7).unwrap(), mode: Mode::Live };
         let file = ResumeFile::new(tenant, "x1", "pdf");
         assert_eq!(

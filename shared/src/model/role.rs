@@ -1,4 +1,4 @@
-//! Roles: open positions, and the moves between their statuses.
+//! Roles: open positions, and the transitions between their statuses.
 
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
@@ -26,12 +26,12 @@ string_enum! {
         Open = "open",
         /// The role accepts no applications for now.
         Paused = "paused",
-        /// The role is finished. It can be reopened as a draft.
+        /// Hiring for the role has ended. The role can be reopened as a draft.
         Closed = "closed",
     }
 }
 
-/// A move that the state machine does not allow.
+/// A transition that the state machine does not allow.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{field} cannot go from {from} to {to}")]
 pub struct InvalidTransition {
@@ -61,7 +61,7 @@ string_enum! {
 pub struct Salary(u32);
 
 impl Salary {
-    /// The highest salary.
+    /// The maximum salary.
     pub const MAX: u32 = 100_000_000;
 
     /// A salary of this many dollars; `None` if it is out of range.
@@ -75,7 +75,7 @@ impl Salary {
     }
 }
 
-/// The salary range of a role. Either end may be absent, and the minimum is never above the maximum.
+/// The salary range of a role. Either bound may be absent. The minimum never exceeds the maximum.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SalaryRange {
     min: Option<Salary>,
@@ -83,7 +83,7 @@ pub struct SalaryRange {
 }
 
 impl SalaryRange {
-    /// A range; `None` if the minimum is above the maximum.
+    /// A range; `None` if the minimum exceeds the maximum.
     pub fn new(min: Option<Salary>, max: Option<Salary>) -> Option<Self> {
         match (min, max) {
             (Some(min), Some(max)) if min > max => None,
@@ -101,12 +101,12 @@ impl SalaryRange {
         self.max
     }
 
-    /// The range in words: `$150,000 to $190,000 a year`; `None` if both ends are open.
+    /// The range in words: `$150,000 to $190,000 a year`; `None` if it has no bounds.
     pub fn words(self) -> Option<String> {
         self.joined_by(" to ")
     }
 
-    /// The same with a dash, for short texts: `$150,000–$190,000 a year`.
+    /// The same with a dash, for short text: `$150,000–$190,000 a year`.
     pub fn short_words(self) -> Option<String> {
         self.joined_by("–")
     }
@@ -146,7 +146,7 @@ pub struct RoleContent {
 pub struct PostingLink {
     /// The posting.
     pub id: Id,
-    /// Its slug, which never changes.
+    /// The posting's slug, which never changes.
     pub slug: Slug,
 }
 
@@ -162,13 +162,13 @@ pub struct Role {
     pub content: RoleContent,
     /// The role's posting, once it has one.
     pub posting: Option<PostingLink>,
-    /// When the role last moved from draft to open.
+    /// When the status last changed from draft to open.
     pub opened_at: Option<Timestamp>,
     /// When the role was created.
     pub created_at: Timestamp,
     /// When the role was last updated.
     pub updated_at: Timestamp,
-    /// The version, which grows with every write. A write fails if the stored version has changed since it was read.
+    /// The version, which increases with every write. A write fails if the stored version has changed since it was read.
     pub version: u64,
 }
 
@@ -187,28 +187,28 @@ impl Role {
         }
     }
 
-    /// Moves the role from draft to open.
+    /// Changes the status from draft to open.
     pub fn publish(self, now: Timestamp) -> Result<Self, InvalidTransition> {
-        let role = self.move_to(&[RoleStatus::Draft], RoleStatus::Open, now)?;
+        let role = self.transition(&[RoleStatus::Draft], RoleStatus::Open, now)?;
         Ok(Self { opened_at: Some(now), ..role })
     }
 
-    /// Moves the role from open to paused.
+    /// Changes the status from open to paused.
     pub fn pause(self, now: Timestamp) -> Result<Self, InvalidTransition> {
-        self.move_to(&[RoleStatus::Open], RoleStatus::Paused, now)
+        self.transition(&[RoleStatus::Open], RoleStatus::Paused, now)
     }
 
-    /// Moves the role from paused to open.
+    /// Changes the status from paused to open.
     pub fn resume(self, now: Timestamp) -> Result<Self, InvalidTransition> {
-        self.move_to(&[RoleStatus::Paused], RoleStatus::Open, now)
+        self.transition(&[RoleStatus::Paused], RoleStatus::Open, now)
     }
 
-    /// Moves the role from closed to draft.
+    /// Changes the status from closed to draft.
     pub fn reopen(self, now: Timestamp) -> Result<Self, InvalidTransition> {
-        self.move_to(&[RoleStatus::Closed], RoleStatus::Draft, now)
+        self.transition(&[RoleStatus::Closed], RoleStatus::Draft, now)
     }
 
-    /// Moves the role from any status to closed.
+    /// Changes any status to closed.
     #[must_use]
     pub fn close(self, now: Timestamp) -> Self {
         Self { status: RoleStatus::Closed, ..self.changed(now) }
@@ -226,7 +226,12 @@ impl Role {
         Self { posting: Some(posting), ..self.changed(now) }
     }
 
-    fn move_to(self, from: &[RoleStatus], to: RoleStatus, now: Timestamp) -> Result<Self, InvalidTransition> {
+    fn transition(
+        self,
+        from: &[RoleStatus],
+        to: RoleStatus,
+        now: Timestamp,
+    ) -> Result<Self, InvalidTransition> {
         if from.contains(&self.status) {
             Ok(Self { status: to, ..self.changed(now) })
         } else {
@@ -249,7 +254,7 @@ pub struct RoleStats {
     pub screens: u64,
     /// The number of completed voice screens.
     pub screens_completed: u64,
-    /// The number of completed voice screens that were passed.
+    /// The number of completed voice screens that the candidates passed.
     pub screens_passed: u64,
     /// The number of completed voice screens that have an overall score.
     pub screens_scored: u64,
@@ -258,7 +263,7 @@ pub struct RoleStats {
 }
 
 impl RoleStats {
-    /// The share of completed screens that were passed, from 0 to 1; `None` before the first completed screen.
+    /// The share of completed screens that the candidates passed, from 0 to 1; `None` before the first completed screen.
     pub fn pass_rate(self) -> Option<f64> {
         ratio(self.screens_passed, self.screens_completed)
     }
@@ -280,9 +285,9 @@ mod tests {
     use RoleStatus::{Closed, Draft, Open, Paused};
     use proptest::prelude::*;
 
-    type Move = fn(Role, Timestamp) -> Result<Role, InvalidTransition>;
+    type Transition = fn(Role, Timestamp) -> Result<Role, InvalidTransition>;
 
-    const MOVES: [(Move, &[RoleStatus], RoleStatus); 5] = [
+    const TRANSITIONS: [(Transition, &[RoleStatus], RoleStatus); 5] = [
         (Role::publish, &[Draft], Open),
         (Role::pause, &[Open], Paused),
         (Role::resume, &[Paused], Open),
@@ -305,7 +310,7 @@ mod tests {
     }
 
     #[test]
-    fn salary_ranges_are_formatted_with_both_ends_one_or_none() {
+    fn salary_ranges_with_two_one_or_no_bounds_are_formatted() {
         let range = |min: Option<i64>, max: Option<i64>| {
             SalaryRange::new(min.and_then(Salary::new), max.and_then(Salary::new)).unwrap()
         };
@@ -324,13 +329,13 @@ mod tests {
     }
 
     #[test]
-    fn only_the_documented_moves_are_allowed() {
+    fn only_the_documented_transitions_are_allowed() {
         for status in RoleStatus::ALL {
-            for (transition, from, to) in MOVES {
+            for (transition, from, to) in TRANSITIONS {
                 match transition(role(status), Timestamp::MAX) {
-                    Ok(moved) => {
+                    Ok(after) => {
                         assert!(from.contains(&status));
-                        assert_eq!((moved.status, moved.version, moved.updated_at), (to, 2, Timestamp::MAX));
+                        assert_eq!((after.status, after.version, after.updated_at), (to, 2, Timestamp::MAX));
                     }
                     Err(error) => {
                         assert!(!from.contains(&status));
@@ -348,10 +353,10 @@ mod tests {
 
     proptest! {
         #[test]
-        fn any_sequence_of_moves_is_valid(indices in prop::collection::vec(0..MOVES.len(), 0..40)) {
+        fn any_sequence_of_transitions_is_valid(indices in prop::collection::vec(0..TRANSITIONS.len(), 0..40)) {
             let mut current = role(Draft);
             for index in indices {
-                let (transition, from, to) = MOVES[index];
+                let (transition, from, to) = TRANSITIONS[index];
                 let before = current.clone();
                 if let Ok(after) = transition(current, before.updated_at) {
                     prop_assert!(from.contains(&before.status) && after.status == to);
@@ -365,7 +370,7 @@ mod tests {
         }
 
         #[test]
-        fn the_minimum_is_never_above_the_maximum(min: Option<i64>, max: Option<i64>) {
+        fn the_minimum_never_exceeds_the_maximum(min: Option<i64>, max: Option<i64>) {
             let (min, max) = (min.and_then(Salary::new), max.and_then(Salary::new));
             let range = SalaryRange::new(min, max);
             prop_assert_eq!(range.is_none(), matches!((min, max), (Some(min), Some(max)) if min > max));

@@ -1,13 +1,13 @@
-//! The schemas of single values in the API. They have the same bounds as the parsers.
+//! The schemas of single values in the API. They have the same limits as the parsers.
 
 use utoipa::openapi::schema::{KnownFormat, ObjectBuilder, SchemaFormat, Type};
 
 /// The pattern of text without control characters other than newline and tab.
 pub const CLEAN: &str = r"^[^\x00-\x08\x0B-\x1F\x7F-\x9F]*$";
-/// The pattern of such text that is not blank.
+/// The same pattern for text that is not blank.
 pub const NOT_BLANK: &str =
     r"^[^\S\x00-\x08\x0B-\x1F\x7F-\x9F]*[^\s\x00-\x1F\x7F-\x9F][^\x00-\x08\x0B-\x1F\x7F-\x9F]*$";
-/// The pattern of a phone number as it is entered, with spaces and punctuation.
+/// The pattern of a phone number as entered, with spaces and punctuation.
 pub const PHONE_AS_TYPED: &str = r"^[\s.()/–‑-]*\+[\s.()/–‑-]*[1-9](?:[\s.()/–‑-]*[0-9]){6,14}[\s.()/–‑-]*$";
 
 /// The schema of a string.

@@ -41,7 +41,7 @@ string_enum! {
     pub enum VoiceProvider {
         /// Vapi, which calls over the telephone network.
         Vapi = "vapi",
-        /// The built-in simulator, which calls nobody.
+        /// The built-in simulator, which makes no calls.
         Simulator = "simulator",
     }
 }
@@ -113,7 +113,7 @@ pub enum Outcome {
     Completed,
     /// Nobody answered the call.
     NoAnswer,
-    /// The call or the conversation failed, for the reason in this sentence.
+    /// The call or the conversation failed. The sentence explains why.
     Failed(String),
 }
 
@@ -172,22 +172,22 @@ pub struct Invitation {
     pub candidate_id: Id,
     /// The role.
     pub role_id: Id,
-    /// The scheduled time of the call; `None` for immediately.
+    /// The scheduled time of the call; `None` means immediately.
     pub scheduled_at: Option<Timestamp>,
 }
 
-/// The state of a call's order at the voice provider.
+/// The state of a call at the voice provider.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum CallState {
-    /// The call has not been ordered yet.
+    /// The call has not been requested yet.
     Due,
-    /// The call is being ordered, or the provider's answer was lost. It is never ordered a second time.
+    /// The call is being requested, or the provider's response was lost. It is never requested a second time.
     Asked,
     /// The provider has accepted the call and returned this id.
     Placed(String),
 }
 
-/// A screen with everything that its moves depend on. The transcript is stored separately.
+/// A screen with everything that its transitions depend on. The transcript is stored separately.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ScreenRecord {
     /// The screen.
@@ -203,11 +203,11 @@ pub struct ScreenRecord {
     pub provider: VoiceProvider,
     /// The base URL of the invitation's request. The provider reports to it unless a callback URL is configured.
     pub base_url: String,
-    /// The state of the call's order.
+    /// The state of the call at the provider.
     pub dialing: CallState,
     /// When the next task for the screen is due; `None` once the screen has ended.
     pub task_due: Option<Timestamp>,
-    /// The version, which grows with every write. A write fails if the stored version has changed since it was read.
+    /// The version, which increases with every write. A write fails if the stored version has changed since it was read.
     pub version: u64,
 }
 
@@ -219,18 +219,18 @@ impl ScreenStatus {
 }
 
 impl ScreenResult {
-    /// The result of an overall score.
+    /// The result for an overall score.
     pub const fn of(overall: u8) -> Self {
         if overall >= 70 { Self::Passed } else { Self::Failed }
     }
 }
 
 impl ScreenRecord {
-    /// A new screen, whose call is ordered from the provider at `order_at`.
+    /// A new screen. Its call is requested from the provider at `request_at`.
     pub fn invited(
         invitation: Invitation,
         provider: VoiceProvider,
-        order_at: Timestamp,
+        request_at: Timestamp,
         base_url: String,
         now: Timestamp,
     ) -> Self {
@@ -259,12 +259,12 @@ impl ScreenRecord {
             provider,
             base_url,
             dialing: CallState::Due,
-            task_due: Some(order_at),
+            task_due: Some(request_at),
             version: 1,
         }
     }
 
-    /// Marks the conversation as begun. Changes nothing if it has already begun or the screen has ended.
+    /// Marks the conversation as in progress. Changes nothing if it has already begun or the screen has ended.
     #[must_use]
     pub fn begin(self, now: Timestamp) -> Self {
         match self.screen.status {
@@ -294,7 +294,7 @@ impl ScreenRecord {
             Outcome::Completed => {
                 let ended_at = report.ended_at.map(to_second);
                 screen.status = ScreenStatus::Completed;
-                // The provider's clock or a simulated conversation may be ahead.
+                // The end may be in the future if the provider's clock is ahead or the conversation is simulated.
                 screen.completed_at = Some(ended_at.unwrap_or(now).min(now));
                 screen.duration_seconds =
                     screen.started_at.zip(ended_at).and_then(|(started_at, ended_at)| {
@@ -318,7 +318,7 @@ impl ScreenRecord {
         record
     }
 
-    /// Updates the state of the call's order. `note` explains a problem to people.
+    /// Updates the state of the call at the provider. `note` explains a problem to the users.
     #[must_use]
     pub fn dial(self, dialing: CallState, note: Option<String>, due: Timestamp, now: Timestamp) -> Self {
         let mut record = self.changed(now);
@@ -367,9 +367,9 @@ mod tests {
         }
     }
 
-    /// Tries every report in every status: only the documented moves are made, and a final status never changes.
+    /// Tries every report in every status. Only the documented transitions happen, and a final status never changes.
     #[test]
-    fn only_the_documented_moves_are_allowed() {
+    fn only_the_documented_transitions_are_allowed() {
         let now = "2026-11-20T09:05:00Z".parse().unwrap();
         for status in ScreenStatus::ALL {
             let begun = record(status).begin(now);

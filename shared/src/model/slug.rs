@@ -10,10 +10,10 @@ use serde::{Deserialize, Serialize};
 pub struct Slug(String);
 
 impl Slug {
-    /// The greatest length of a slug.
+    /// The maximum length of a slug.
     pub const MAX: usize = 80;
 
-    /// Makes a slug of a title in any script by transliteration. Returns `fallback` if no letter is left.
+    /// Makes a slug from a title in any script by transliteration. Returns `fallback` if the result has no letters.
     pub fn of(title: &str, fallback: &str) -> Self {
         let mut slug = String::new();
         for c in deunicode::deunicode_with_tofu(title, " ").chars() {
@@ -28,7 +28,7 @@ impl Slug {
         Self(if usable { slug } else { fallback }.to_owned())
     }
 
-    /// Parses a slug, such as a part of an address.
+    /// Parses a slug, for example from a URL.
     pub fn parse(given: &str) -> Option<Self> {
         let is_word = |word: &str| {
             !word.is_empty() && word.bytes().all(|byte| byte.is_ascii_lowercase() || byte.is_ascii_digit())
@@ -42,7 +42,7 @@ impl Slug {
         if number < 2 { self.clone() } else { self.with_suffix(&format!("-{number}")) }
     }
 
-    /// Appends `suffix`, and shortens the slug before it if the result would be too long.
+    /// Appends `suffix`, shortening the slug if the result would be too long.
     #[must_use]
     pub fn with_suffix(&self, suffix: &str) -> Self {
         Self(format!("{}{suffix}", shortened(&self.0, Self::MAX - suffix.len())))

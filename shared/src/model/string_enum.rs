@@ -1,30 +1,33 @@
 //! Enumerations whose variants are written as strings.
 
-/// Declares such an enumeration. The strings are the same in requests, responses and the table.
+/// Declares an enumeration with a string for each variant. The strings are the same in requests, responses and the
+/// table.
 macro_rules! string_enum {
-    ($(#[$about:meta])* pub enum $name:ident { $($(#[$of:meta])* $member:ident = $word:literal,)+ }) => {
-        $(#[$about])*
+    ($(#[$attribute:meta])* pub enum $name:ident {
+        $($(#[$variant_attribute:meta])* $variant:ident = $string:literal,)+
+    }) => {
+        $(#[$attribute])*
         #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, serde::Serialize, serde::Deserialize)]
         pub enum $name {
-            $($(#[$of])* #[serde(rename = $word)] $member,)+
+            $($(#[$variant_attribute])* #[serde(rename = $string)] $variant,)+
         }
 
         impl $name {
             /// Every variant.
-            pub const ALL: [Self; [$($word),+].len()] = [$(Self::$member),+];
+            pub const ALL: [Self; [$($string),+].len()] = [$(Self::$variant),+];
 
             /// The variant's string.
             pub const fn as_str(self) -> &'static str {
                 match self {
-                    $(Self::$member => $word,)+
+                    $(Self::$variant => $string,)+
                 }
             }
         }
 
         impl utoipa::PartialSchema for $name {
             fn schema() -> utoipa::openapi::RefOr<utoipa::openapi::Schema> {
-                let words = utoipa::openapi::ObjectBuilder::new().schema_type(utoipa::openapi::Type::String);
-                words.enum_values(Some([$($word),+])).into()
+                let string = utoipa::openapi::ObjectBuilder::new().schema_type(utoipa::openapi::Type::String);
+                string.enum_values(Some([$($string),+])).into()
             }
         }
 
@@ -34,7 +37,7 @@ macro_rules! string_enum {
             type Err = String;
 
             fn from_str(text: &str) -> Result<Self, Self::Err> {
-                let found = Self::ALL.into_iter().find(|member| member.as_str() == text);
+                let found = Self::ALL.into_iter().find(|variant| variant.as_str() == text);
                 found.ok_or_else(|| format!("must be one of {}", Self::ALL.map(Self::as_str).join(", ")))
             }
         }

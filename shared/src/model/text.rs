@@ -1,4 +1,4 @@
-//! Text that people enter: trimmed, limited in characters and without control characters.
+//! Text that people enter: trimmed, limited in length and without control characters.
 
 use serde::{Deserialize, Serialize};
 
@@ -27,12 +27,12 @@ impl<const MAX: usize> Text<MAX> {
     }
 }
 
-/// Trims Unicode white space and U+FEFF, which patterns in JavaScript count as white space.
+/// Trims Unicode white space and U+FEFF, which patterns in JavaScript treat as white space.
 fn trimmed(given: &str) -> &str {
     given.trim_matches(|c: char| c.is_whitespace() || c == '\u{FEFF}')
 }
 
-/// Formats `number` with commas between the thousands.
+/// Formats `number` with commas as thousands separators.
 pub fn grouped(number: u64) -> String {
     let digits = number.to_string();
     let mut text = String::with_capacity(digits.len() + digits.len() / 3);

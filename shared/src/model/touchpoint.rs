@@ -1,4 +1,4 @@
-//! Touchpoints: the entries of a candidate's history.
+//! Touchpoints: the entries in a candidate's history.
 
 use jiff::Timestamp;
 use jiff::civil::Date;
@@ -14,7 +14,7 @@ use crate::id::Id;
 
 /// The reason for a rejection.
 pub type Reason = Text<500>;
-/// Notes of a recruiter or an applicant.
+/// Notes from a recruiter or an applicant.
 pub type Notes = Text<5_000>;
 
 /// The kind of a touchpoint, with its details.
@@ -43,12 +43,12 @@ pub enum TouchpointKind {
     Updated {
         /// The names of the changed fields.
         fields: Vec<String>,
-        /// The link to the file, if the candidate uploaded a résumé.
+        /// The link to the file, if the candidate uploaded a resume.
         #[serde(rename = "resume_url", default, skip_serializing_if = "Option::is_none")]
         #[schema(value_type = String, format = "uri", required = false)]
         resume: Option<Resume>,
     },
-    /// The candidate moved along the pipeline.
+    /// The candidate moved to another stage.
     StageChanged {
         /// The previous stage.
         from: Stage,
@@ -73,7 +73,7 @@ pub enum TouchpointKind {
     Hired {
         /// The previous stage.
         from: Stage,
-        /// The first day at work.
+        /// The first day of work.
         start_date: Option<Date>,
     },
     /// The candidate was invited to a voice screen.
@@ -96,8 +96,8 @@ pub enum TouchpointKind {
     },
 }
 
-/// The form that an applicant submitted on the career page. Anybody can submit it, so it does not change the profile of
-/// an existing candidate.
+/// The form that an applicant submitted on the career page. It does not change the profile of an existing candidate,
+/// because anyone can submit it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct Submission {
     /// The name.
@@ -106,13 +106,13 @@ pub struct Submission {
     pub email: Email,
     /// The telephone number.
     pub phone: Option<Phone>,
-    /// The address of the résumé.
+    /// The URL of the resume.
     pub resume_url: Option<WebAddress>,
     /// A message from the applicant.
     pub note: Option<Notes>,
 }
 
-/// An entry of a candidate's history.
+/// An entry in a candidate's history.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct Touchpoint {
     /// The identifier.
@@ -127,7 +127,7 @@ pub struct Touchpoint {
 }
 
 impl Touchpoint {
-    /// The résumé that the candidate uploaded, if this touchpoint records one.
+    /// The resume that the candidate uploaded, if this touchpoint records an upload.
     pub const fn resume(&self) -> Option<&Resume> {
         match &self.kind {
             TouchpointKind::Updated { resume, .. } => resume.as_ref(),

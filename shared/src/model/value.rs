@@ -1,4 +1,4 @@
-//! The values of a request's fields: read from one JSON scalar or one query parameter.
+//! The values of request fields, each parsed from a JSON scalar or a query parameter.
 //!
 //! `string_enum!` implements [`Value`] for enumerations. The `http` module handles objects and the fields of requests.
 
@@ -18,7 +18,7 @@ use crate::clock::to_second;
 pub enum Scalar<'v> {
     /// A JSON string.
     Text(String),
-    /// A JSON number, as it was written.
+    /// A JSON number as written.
     Number(&'v str),
     /// A JSON boolean.
     Bool(bool),
@@ -28,12 +28,12 @@ pub enum Scalar<'v> {
     Other,
 }
 
-/// A type that a request's field can have.
+/// A type that a request field can have.
 pub trait Value: Sized {
-    /// Reads the value. Returns `None` for a blank one, and a message for one that is not valid.
+    /// Parses the value. Returns `None` if it is blank, and an error message if it is invalid.
     fn read(scalar: &Scalar<'_>) -> Result<Option<Self>, String>;
 
-    /// The schema of the values that are accepted, blank ones aside.
+    /// The schema of the accepted values, except blank ones.
     fn schema() -> RefOr<Schema>;
 }
 
@@ -76,16 +76,16 @@ impl Value for Timestamp {
     }
 }
 
-/// Whether the text has the form of RFC 3339, section 5.6; ISO 8601 allows many more.
+/// Whether the text has the format of RFC 3339, section 5.6. ISO 8601 allows many other formats.
 fn is_date_time(text: &str) -> bool {
-    let form: String =
+    let pattern: String =
         text.chars().map(|c| if c.is_ascii_digit() { '0' } else { c.to_ascii_uppercase() }).collect();
-    let Some(rest) = form.strip_prefix("0000-00-00T00:00:00") else { return false };
+    let Some(rest) = pattern.strip_prefix("0000-00-00T00:00:00") else { return false };
     let fraction = rest.strip_prefix('.').filter(|rest| rest.starts_with('0'));
     ["Z", "+00:00", "-00:00"].contains(&fraction.map_or(rest, |rest| rest.trim_start_matches('0')))
 }
 
-/// Returns a string's trimmed content, or `None` if it is blank.
+/// Returns a trimmed string, or `None` if it is blank.
 fn text<'s>(scalar: &'s Scalar<'_>) -> Result<Option<&'s str>, String> {
     match scalar {
         Scalar::Text(text) => Ok(Some(text.trim())),
@@ -95,23 +95,23 @@ fn text<'s>(scalar: &'s Scalar<'_>) -> Result<Option<&'s str>, String> {
     .map(|text| text.filter(|text| !text.is_empty()))
 }
 
-/// Reads a string in the form that its type parses; a blank one is absent.
+/// Parses a string as `T`. Returns `None` if it is blank.
 pub(super) fn parsed<T: FromStr<Err = String>>(scalar: &Scalar<'_>) -> Result<Option<T>, String> {
     text(scalar)?.map(str::parse).transpose()
 }
 
-/// Reads a member of an enumeration.
+/// Parses a variant of an enumeration.
 pub(super) fn one_of<T: FromStr<Err = String>>(scalar: &Scalar<'_>) -> Result<Option<T>, String> {
     match scalar {
         Scalar::Text(text) => text.trim().parse().map(Some),
         Scalar::Word(text) => text.parse().map(Some),
-        // No enumeration has an empty member, so this fails with the list of the members.
+        // No variant is an empty string, so this fails with the list of variants.
         _ => "".parse().map(Some),
     }
 }
 
-/// Reads a whole number in any JSON notation (`17`, `17.0`, `1.7e1`) that a double holds exactly. A query parameter
-/// must be decimal digits.
+/// Parses a whole number in any JSON notation (`17`, `17.0`, `1.7e1`) that a double represents exactly. A query
+/// parameter must consist of decimal digits.
 pub(super) fn whole_number(scalar: &Scalar<'_>) -> Option<i64> {
     const EXACT: f64 = 9_007_199_254_740_992.0;
     match scalar {

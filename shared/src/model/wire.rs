@@ -1,4 +1,4 @@
-//! How requests write domain values, and how the OpenAPI document describes them.
+//! The format of domain values in requests, and their schemas in the OpenAPI document.
 
 use std::borrow::Cow;
 
@@ -117,7 +117,7 @@ schemas! {
     Salary: integer(0).format(Some(SchemaFormat::KnownFormat(KnownFormat::Int32))).maximum(Some(Self::MAX));
     Slug: string().pattern(Some("^[a-z0-9]+(-[a-z0-9]+)*$")).max_length(Some(Self::MAX));
     WebAddress: string()
-        // The format is not `uri`: the parser accepts more than RFC 3986 allows.
+        // The format is not `uri`, because the parser accepts more than RFC 3986 allows.
         .pattern(Some(r"^[Hh][Tt][Tt][Pp][Ss]?://[^\s\x00-\x1F\x7F-\x9F]+$"))
         .max_length(Some(Self::MAX));
 }

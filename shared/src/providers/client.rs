@@ -1,4 +1,4 @@
-//! The HTTP client for outside services. It has timeouts, follows no redirects, limits the size of responses, and logs
+//! The HTTP client for external services. It has timeouts, follows no redirects, limits the size of responses, and logs
 //! neither requests nor responses.
 
 use std::time::Duration;
@@ -15,13 +15,13 @@ const TOTAL: Duration = Duration::from_secs(8);
 /// The default size limit of a response body, in bytes.
 const MAX_RESPONSE: usize = 1024 * 1024;
 
-/// An HTTP client for outside services.
+/// An HTTP client for external services.
 #[derive(Clone, Debug)]
 pub struct HttpClient {
     client: reqwest::Client,
 }
 
-/// The response of a service.
+/// A response from a service.
 #[derive(Debug)]
 pub struct Response {
     /// The status.
@@ -46,7 +46,7 @@ pub enum RequestError {
     TooLong,
 }
 
-/// A builder for clients with these time limits, which follow no redirects and use no proxy.
+/// Returns a builder for clients that have these time limits, follow no redirects and use no proxy.
 #[expect(clippy::disallowed_methods, reason = "this is the only place that builds clients, with limits")]
 pub(super) fn builder(connect: Duration, total: Duration) -> ClientBuilder {
     // reqwest leaves the choice of the crypto provider to the process. This fails if one is already installed.
@@ -62,7 +62,7 @@ pub(super) fn builder(connect: Duration, total: Duration) -> ClientBuilder {
 impl HttpClient {
     /// Creates a client. Fails only if the system has no TLS roots.
     pub fn new() -> Result<Self, String> {
-        // An idle connection that is kept while the function is frozen would fail the next request.
+        // A connection that stays open while the function is frozen would make the next request fail.
         let client = builder(CONNECT, TOTAL).pool_idle_timeout(Duration::from_secs(15)).build();
         client.map(|client| Self { client }).map_err(|error| format!("no HTTP client: {error}"))
     }
@@ -82,12 +82,12 @@ impl HttpClient {
         self.client.put(url)
     }
 
-    /// Sends a request and reads the response, whose body may have at most 1 MB.
+    /// Sends a request and reads the response. The maximum size of the body is 1 MB.
     pub async fn send(&self, request: RequestBuilder) -> Result<Response, RequestError> {
         self.send_up_to(request, MAX_RESPONSE).await
     }
 
-    /// Sends a request and reads the response, whose body may have at most `limit` bytes.
+    /// Sends a request and reads the response. The maximum size of the body is `limit` bytes.
     pub async fn send_up_to(&self, request: RequestBuilder, limit: usize) -> Result<Response, RequestError> {
         let mut response = request.send().await.map_err(|error| match error {
             error if error.is_connect() || error.is_builder() => RequestError::Unreached,

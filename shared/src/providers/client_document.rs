@@ -1,5 +1,5 @@
-//! Fetches OAuth Client ID Metadata Documents. Anyone can make the service fetch a URL, so only public internet
-//! addresses are allowed and the response size is limited.
+//! Fetches OAuth Client ID Metadata Documents. Anyone can make the service fetch a URL, so it connects only to public
+//! IP addresses and limits the response size.
 
 use std::fmt;
 use std::str::FromStr;
@@ -57,7 +57,7 @@ impl FromStr for ClientUrl {
 }
 
 fn is_allowed(url: &Url) -> bool {
-    // An IP address would bypass the resolver, which checks addresses.
+    // The resolver checks IP addresses, and a literal IP address in the URL would bypass it.
     let Some(Host::Domain(name)) = url.host() else { return false };
     let is_label = |label: &str| {
         !label.is_empty() && label.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"-_".contains(&byte))
@@ -92,14 +92,14 @@ type FetchFn = dyn Fn(&ClientUrl) -> Result<String, FetchError> + Send + Sync;
 /// Why a document could not be fetched.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum FetchError {
-    /// The host has no public address, or no server with a valid certificate.
+    /// The host has no public IP address, or no server with a valid certificate.
     #[error("could not be reached")]
     Unreached,
     /// The document did not arrive completely within 10 seconds.
     #[error("did not arrive in time")]
     Lost,
     /// The response status was not 200. Redirects are not followed.
-    #[error("was answered with the status {0} instead of 200")]
+    #[error("returned status {0} instead of 200")]
     Status(u16),
     /// The content type is not JSON, or the document is not UTF-8.
     #[error("is not JSON")]
@@ -124,14 +124,14 @@ impl ClientDocuments {
         let client = builder(CONNECT, TOTAL)
             .dns_resolver(resolver)
             .https_only(https_only)
-            // Closes connections, so that each fetch resolves its host again.
+            // Keeps no idle connections, so that each fetch resolves its host again.
             .pool_max_idle_per_host(0)
             .referer(false)
             .build();
         client.map(|client| Self(Source::Web(client))).map_err(|error| format!("no HTTP client: {error}"))
     }
 
-    /// Fetches the document at `url`: at most 5 KB of text with a JSON content type, not parsed yet.
+    /// Fetches the document at `url` without parsing it. It must be at most 5 KB of UTF-8 with a JSON content type.
     pub async fn fetch(&self, url: &ClientUrl) -> Result<String, FetchError> {
         let client = match &self.0 {
             Source::Web(client) => client,
@@ -183,15 +183,15 @@ struct System;
 impl Resolve for System {
     fn resolve(&self, name: Name) -> Resolving {
         Box::pin(async move {
-            // The client replaces the port by the URL's.
+            // The client replaces the port with the URL's port.
             let found = tokio::net::lookup_host((name.as_str(), 0)).await?;
             Ok(Box::new(found.collect::<Vec<_>>().into_iter()) as Addrs)
         })
     }
 }
 
-/// A resolver that returns only the public addresses of another one. The client connects to exactly these addresses and
-/// does not resolve the name again.
+/// A resolver that returns only the public IP addresses that another resolver finds. The client connects to exactly
+/// these addresses and does not resolve the name again.
 struct PublicOnly(Arc<dyn Resolve>);
 
 impl Resolve for PublicOnly {
@@ -200,7 +200,7 @@ impl Resolve for PublicOnly {
         Box::pin(async move {
             let mut public = found.await?.filter(|address| is_public(address.ip())).peekable();
             if public.peek().is_none() {
-                return Err("the name has no public address".into());
+                return Err("the name has no public IP address".into());
             }
             Ok(Box::new(public) as Addrs)
         })
@@ -221,11 +221,11 @@ mod tests {
     const VALID: &str = "https://app.example.com/oauth/client.json";
     const DOCUMENT: &str = r#"{"client_id": "https://app.example.com/oauth/client.json"}"#;
 
-    /// A resolver that returns these addresses for every name. Their ports replace the URL's.
+    /// A resolver that returns these addresses for every name. Their ports replace the URL's port.
     #[derive(Clone)]
-    struct Everywhere(Vec<SocketAddr>);
+    struct FixedResolver(Vec<SocketAddr>);
 
-    impl Resolve for Everywhere {
+    impl Resolve for FixedResolver {
         fn resolve(&self, _: Name) -> Resolving {
             let found = self.0.clone();
             Box::pin(async move { Ok(Box::new(found.into_iter()) as Addrs) })
@@ -271,10 +271,11 @@ mod tests {
         rebind.example.net internal.example.com local.example.com 0x7f.example.com 127-0-0-1.example.com";
 
     /// IP addresses that are not public.
-    const INSIDE: &str = "127.0.0.1 127.8.8.8 0.0.0.0 10.0.0.1 10.255.255.255 100.64.0.1 100.100.100.200 169.254.169.254 \
-        169.254.170.2 172.16.0.1 172.31.255.255 192.0.0.192 192.0.2.1 192.88.99.1 192.168.1.1 198.18.0.1 198.51.100.1 \
-        203.0.113.1 224.0.0.251 240.0.0.1 255.255.255.255 ::1 :: ::ffff:127.0.0.1 ::ffff:10.0.0.1 ::ffff:8.8.8.8 \
-        64:ff9b::7f00:1 64:ff9b:1::1 100::1 2001:0:7f00:1:: 2001:db8::1 2002:7f00:1:: fc00::1 fd00:ec2::254 fe80::1 ff02::1";
+    const NOT_PUBLIC: &str = "127.0.0.1 127.8.8.8 0.0.0.0 10.0.0.1 10.255.255.255 100.64.0.1 100.100.100.200 \
+        169.254.169.254 169.254.170.2 172.16.0.1 172.31.255.255 192.0.0.192 192.0.2.1 192.88.99.1 192.168.1.1 \
+        198.18.0.1 198.51.100.1 203.0.113.1 224.0.0.251 240.0.0.1 255.255.255.255 ::1 :: ::ffff:127.0.0.1 \
+        ::ffff:10.0.0.1 ::ffff:8.8.8.8 64:ff9b::7f00:1 64:ff9b:1::1 100::1 2001:0:7f00:1:: 2001:db8::1 \
+        2002:7f00:1:: fc00::1 fd00:ec2::254 fe80::1 ff02::1";
 
     #[test]
     fn a_client_id_is_a_public_url() {
@@ -309,8 +310,8 @@ mod tests {
                 counter.fetch_add(1, Ordering::SeqCst);
             }
         });
-        let everywhere = Everywhere(vec![here]);
-        let guarded = ClientDocuments::web(PublicOnly(Arc::new(everywhere.clone())), true).unwrap();
+        let resolver = FixedResolver(vec![here]);
+        let guarded = ClientDocuments::web(PublicOnly(Arc::new(resolver.clone())), true).unwrap();
         let (mut rejected, mut unreached) = (0, 0);
         for url in urls(HOSTS).chain(URLS.split(' ').map(str::to_owned)) {
             assert!(url.parse::<ClientUrl>().is_err(), "{url:?}");
@@ -322,26 +323,26 @@ mod tests {
         }
         assert!(rejected >= 130 && unreached >= 15, "{rejected} {unreached}");
         assert_eq!(connections.load(Ordering::SeqCst), 0);
-        // Without the guard, the client does connect.
-        let unguarded = ClientDocuments::web(everywhere, true).unwrap();
+        // A client without the guard does connect.
+        let unguarded = ClientDocuments::web(resolver, true).unwrap();
         assert_eq!(unguarded.fetch(&VALID.parse().unwrap()).await, Err(FetchError::Unreached));
         assert_eq!(connections.load(Ordering::SeqCst), 1);
     }
 
-    async fn resolved(everywhere: &str) -> Option<String> {
-        let addresses = everywhere.split(' ').map(|ip| SocketAddr::new(ip.parse().unwrap(), 0)).collect();
-        let guard = PublicOnly(Arc::new(Everywhere(addresses)));
+    async fn resolved(ips: &str) -> Option<String> {
+        let addresses = ips.split(' ').map(|ip| SocketAddr::new(ip.parse().unwrap(), 0)).collect();
+        let guard = PublicOnly(Arc::new(FixedResolver(addresses)));
         let found = guard.resolve("app.example.com".parse().unwrap()).await.ok()?;
         Some(found.map(|address| address.ip().to_string()).collect::<Vec<_>>().join(" "))
     }
 
     #[tokio::test]
     async fn only_public_addresses_of_a_host_are_used() {
-        for inside in INSIDE.split(' ') {
-            assert_eq!(resolved(inside).await, None, "{inside}");
+        for ip in NOT_PUBLIC.split(' ') {
+            assert_eq!(resolved(ip).await, None, "{ip}");
         }
-        assert_eq!(resolved(INSIDE).await, None);
-        let mixed = format!("1.1.1.1 {INSIDE} 2606:4700::1111 8.8.8.8");
+        assert_eq!(resolved(NOT_PUBLIC).await, None);
+        let mixed = format!("1.1.1.1 {NOT_PUBLIC} 2606:4700::1111 8.8.8.8");
         assert_eq!(resolved(&mixed).await.as_deref(), Some("1.1.1.1 2606:4700::1111 8.8.8.8"));
     }
 
@@ -356,7 +357,7 @@ mod tests {
     fn plain(here: &str) -> (ClientDocuments, ClientUrl) {
         let here = here.trim_start_matches("http://").parse().unwrap();
         let url = ClientUrl("http://app.example.com/oauth/client.json?x=1".to_owned());
-        (ClientDocuments::web(Everywhere(vec![here]), false).unwrap(), url)
+        (ClientDocuments::web(FixedResolver(vec![here]), false).unwrap(), url)
     }
 
     async fn fetched(play: &Play) -> Result<String, FetchError> {
@@ -436,8 +437,8 @@ mod tests {
         assert_eq!(fetched(&Play::redirect()).await, Err(FetchError::Status(307)));
         for status in [201, 204, 206, 301, 302, 303, 308, 400, 401, 404, 429, 500, 503] {
             let location = "location: http://app.example.com/x\r\ncontent-type: application/json\r\n";
-            let answer = Play::response(status, location, if status == 204 { "" } else { DOCUMENT });
-            assert_eq!(fetched(&answer).await, Err(FetchError::Status(status)));
+            let response = Play::response(status, location, if status == 204 { "" } else { DOCUMENT });
+            assert_eq!(fetched(&response).await, Err(FetchError::Status(status)));
         }
         assert_eq!(fetched(&Play::html(404)).await, Err(FetchError::Status(404)));
         assert_eq!(fetched(&Play::nothing()).await, Err(FetchError::Lost));
@@ -474,7 +475,7 @@ mod tests {
         let test_server = TestServer::playing(&Play::json(200, DOCUMENT)).await;
         let (plain, url) = plain(&test_server.url);
         let here = test_server.url.trim_start_matches("http://").parse().unwrap();
-        let strict = ClientDocuments::web(Everywhere(vec![here]), true).unwrap();
+        let strict = ClientDocuments::web(FixedResolver(vec![here]), true).unwrap();
         assert_eq!(strict.fetch(&url).await, Err(FetchError::Unreached));
         // The server receives only this request.
         assert_eq!(plain.fetch(&url).await, Ok(DOCUMENT.to_owned()));

@@ -1,4 +1,4 @@
-//! Outside services: X, WhatsApp, voice providers, and the simulators that replace them.
+//! External services (X, WhatsApp and voice providers) and the simulators that replace them.
 //!
 //! Each service has a port with a real adapter and a simulator. [`Providers`] chooses the adapter for a tenant; test
 //! tenants always get simulators.
@@ -32,7 +32,7 @@ use resumes::Bucket;
 use whatsapp::WhatsApp;
 use x::X;
 
-/// The outside services that a function may use.
+/// The external services that a function can use.
 #[derive(Clone)]
 pub struct Providers(Arc<Inner>);
 
@@ -47,31 +47,31 @@ struct Inner {
 
 /// The X adapter of a tenant.
 pub enum XPort<'p> {
-    /// X itself, and the keys that encrypt the tokens of the tenant's account.
+    /// The client for X, and the keys that encrypt the tokens of the tenant's account.
     Real(X, &'p EncryptionKeys),
     /// The simulator.
     Simulated,
-    /// None, because the service has no app on X.
+    /// No adapter, because the service has no X app.
     Missing,
 }
 
 /// The `WhatsApp` adapter of a tenant.
 pub enum WhatsAppPort<'p> {
-    /// `WhatsApp` itself, and the keys that encrypt the token of the tenant's number.
+    /// The client for `WhatsApp`, and the keys that encrypt the token of the tenant's number.
     Real(WhatsApp, &'p EncryptionKeys),
     /// The simulator.
     Simulated,
-    /// None, because the service has no encryption keys.
+    /// No adapter, because the service has no encryption keys.
     Missing,
 }
 
 impl Providers {
-    /// The services of this configuration.
+    /// Creates the services from a configuration.
     pub fn new(config: &Config) -> Self {
         Self::build(config, OnceLock::new())
     }
 
-    /// The services of this configuration, with another source of client metadata documents, for tests only.
+    /// Creates the services with another source of client metadata documents, for tests only.
     pub fn with_client_documents(config: &Config, documents: ClientDocuments) -> Self {
         Self::build(config, OnceLock::from(Some(documents)))
     }
@@ -88,16 +88,16 @@ impl Providers {
         }))
     }
 
-    /// The HTTP client for outside services; `None` if it cannot be created on this system.
+    /// The HTTP client for external services; `None` if it cannot be created on this system.
     pub fn http_client(&self) -> Option<&HttpClient> {
         let create = || {
             let client = HttpClient::new();
-            client.inspect_err(|sentence| tracing::error!(sentence, "no outside services")).ok()
+            client.inspect_err(|sentence| tracing::error!(sentence, "no external services")).ok()
         };
         self.0.http_client.get_or_init(create).as_ref()
     }
 
-    /// The client for metadata documents of OAuth clients; `None` if it cannot be created on this system.
+    /// The client that fetches the metadata documents of OAuth clients; `None` if it cannot be created on this system.
     pub fn client_documents(&self) -> Option<&ClientDocuments> {
         let create = || {
             let documents = ClientDocuments::new();

@@ -2,7 +2,7 @@
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
-/// IPv4 blocks that are not public, with the lengths of their prefixes.
+/// IPv4 blocks that are not public, with their prefix lengths.
 const SPECIAL_V4: [(Ipv4Addr, u32); 18] = [
     // This network.
     (Ipv4Addr::UNSPECIFIED, 8),
@@ -13,13 +13,13 @@ const SPECIAL_V4: [(Ipv4Addr, u32); 18] = [
     (Ipv4Addr::new(169, 254, 0, 0), 16),
     (Ipv4Addr::new(172, 16, 0, 0), 12),
     (Ipv4Addr::new(192, 168, 0, 0), 16),
-    // Protocol assignments, AS112, AMT, relays of 6to4.
+    // Protocol assignments, AS112, AMT, 6to4 relays.
     (Ipv4Addr::new(192, 0, 0, 0), 24),
     (Ipv4Addr::new(192, 31, 196, 0), 24),
     (Ipv4Addr::new(192, 52, 193, 0), 24),
     (Ipv4Addr::new(192, 88, 99, 0), 24),
     (Ipv4Addr::new(192, 175, 48, 0), 24),
-    // Benchmarks and documentation.
+    // Benchmarking and documentation.
     (Ipv4Addr::new(198, 18, 0, 0), 15),
     (Ipv4Addr::new(192, 0, 2, 0), 24),
     (Ipv4Addr::new(198, 51, 100, 0), 24),
@@ -29,12 +29,12 @@ const SPECIAL_V4: [(Ipv4Addr, u32); 18] = [
     (Ipv4Addr::new(240, 0, 0, 0), 4),
 ];
 
-/// All global unicast addresses. Addresses that embed an IPv4 address are outside, except for 6to4 and Teredo.
+/// All global unicast addresses. The block contains no addresses that embed an IPv4 address, except 6to4 and Teredo.
 const GLOBAL_V6: (Ipv6Addr, u32) = (Ipv6Addr::new(0x2000, 0, 0, 0, 0, 0, 0, 0), 3);
 
 /// IPv6 blocks within `GLOBAL_V6` that are not public.
 const SPECIAL_V6: [(Ipv6Addr, u32); 5] = [
-    // Protocol assignments: Teredo, benchmarks, AMT, AS112, ORCHID, DRIP.
+    // Protocol assignments: Teredo, benchmarking, AMT, AS112, ORCHID, DRIP.
     (Ipv6Addr::new(0x2001, 0, 0, 0, 0, 0, 0, 0), 23),
     // Documentation.
     (Ipv6Addr::new(0x2001, 0xdb8, 0, 0, 0, 0, 0, 0), 32),
@@ -45,7 +45,7 @@ const SPECIAL_V6: [(Ipv6Addr, u32); 5] = [
     (Ipv6Addr::new(0x2620, 0x4f, 0x8000, 0, 0, 0, 0, 0), 48),
 ];
 
-/// Whether an address is public.
+/// Whether an IP address is public.
 pub(super) fn is_public(address: IpAddr) -> bool {
     match address {
         IpAddr::V4(address) => {
@@ -70,7 +70,7 @@ mod tests {
 
     #[test]
     fn special_blocks_are_not_public_from_first_to_last_address() {
-        // The outer addresses are public neighbours, if any.
+        // `before` and `after` are the adjacent public addresses, if any.
         for (before, first, last, after) in [
             ("", "0.0.0.0", "0.255.255.255", "1.0.0.0"),
             ("9.255.255.255", "10.0.0.0", "10.255.255.255", "11.0.0.0"),
@@ -138,7 +138,7 @@ mod tests {
     }
 
     #[test]
-    fn well_known_addresses() {
+    fn well_known_addresses_are_classified_correctly() {
         let special = "127.0.0.1 169.254.169.254 169.254.170.2 169.254.170.23 100.100.100.200 192.0.0.192 192.0.0.9 \
             255.255.255.255 ::1 :: fd00:ec2::254 fe80::1 fec0::1 fc00::1 ff02::1 ::ffff:127.0.0.1 ::ffff:8.8.8.8 \
             ::127.0.0.1 64:ff9b::7f00:1 64:ff9b::808:808 64:ff9b:1::a00:1 100::1 100:0:0:1::1 2001:0:7f00:1:: \

@@ -1,5 +1,5 @@
-//! A fake outside service for tests: a server on loopback that records every request and always sends the same response
-//! or fault.
+//! A fake external service for tests: a server on loopback that records every request and always sends the same
+//! response or produces the same fault.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex};
@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
 
-/// A URL that never has a server.
+/// A URL where no server ever listens.
 pub(super) const NOWHERE: &str = "http://127.0.0.1:0";
 
 /// What the server does after it has read a request.
@@ -78,7 +78,7 @@ impl Request {
     }
 }
 
-/// The server, which runs as long as the test's runtime.
+/// A server that runs until the test's runtime ends.
 pub(super) struct TestServer {
     /// The base URL, without a trailing slash.
     pub(super) url: String,
@@ -86,7 +86,7 @@ pub(super) struct TestServer {
 }
 
 impl TestServer {
-    /// Starts a server that does the same for every request.
+    /// Starts a server that does the same after every request.
     pub(super) async fn playing(play: &Play) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let url = format!("http://{}", listener.local_addr().unwrap());
@@ -98,7 +98,7 @@ impl TestServer {
                 let request = read(&mut stream).await;
                 received.lock().unwrap().push(request);
                 match &play {
-                    // A client may leave before a long response ends.
+                    // The client may close the connection before a long response ends.
                     Play::Send(bytes) => drop(stream.write_all(bytes).await),
                     Play::Hang => {
                         tokio::time::pause();
@@ -110,7 +110,7 @@ impl TestServer {
         Self { url, requests }
     }
 
-    /// The only request. Panics if the server received none or several.
+    /// The only request. Panics unless the server received exactly one.
     pub(super) fn request(&self) -> Request {
         let requests = self.requests.lock().unwrap();
         let [request] = requests.as_slice() else { panic!("not exactly one request: {requests:?}") };

@@ -1,4 +1,4 @@
-//! The WhatsApp Cloud API: checks whether a phone number can send messages, and sends none.
+//! A client for the WhatsApp Cloud API. It checks whether a phone number can send messages, but sends none itself.
 
 use std::time::Duration;
 
@@ -30,22 +30,23 @@ pub enum Health {
     },
     /// The number cannot send messages until someone fixes the problem.
     Error {
-        /// The problem, in a sentence.
+        /// The problem, as a sentence.
         detail: String,
     },
     /// The token has expired or was revoked.
     Expired,
-    /// WhatsApp gave no usable response, and why: rate limit, error or timeout. The last known status still applies.
+    /// WhatsApp gave no usable response, for this reason: rate limit, error or timeout. The last known status still
+    /// applies.
     Unavailable(&'static str),
 }
 
 impl WhatsApp {
-    /// A client for the API at `api_url` (without a trailing slash).
+    /// Creates a client for the API at `api_url` (without a trailing slash).
     pub fn new(http: HttpClient, api_url: String) -> Self {
         Self { http, api_url }
     }
 
-    /// Checks the status of a number, for at most `timeout`.
+    /// Checks the status of a number, with this time limit.
     pub async fn health(&self, phone_number_id: &str, token: &Secret, timeout: Duration) -> Health {
         if !(1..=20).contains(&phone_number_id.len())
             || !phone_number_id.bytes().all(|byte| byte.is_ascii_digit())
@@ -174,7 +175,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn an_account_is_named_by_its_name_or_number() {
+    async fn the_account_is_the_verified_name_or_the_number() {
         for (missing, account) in
             [(["verified_name", ""], "+1 555-0100"), (["display_phone_number", "verified_name"], "WhatsApp")]
         {

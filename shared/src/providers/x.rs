@@ -1,4 +1,4 @@
-//! X (API v2): authorization, tokens, accounts, posts and their metrics.
+//! A client for X's API v2: authorization, tokens, accounts, posts and their metrics.
 
 use std::collections::HashMap;
 
@@ -18,7 +18,7 @@ use crate::secret::Secret;
 const ACCESS_TOKEN_LIFE: u64 = 2 * 60 * 60;
 /// The maximum length of an error message from X, in characters.
 const MAX_MESSAGE: usize = 200;
-/// The scopes to request: posting, metrics, the account's name, and access while the owner is away.
+/// The scopes to request: posting, metrics, the account's name, and offline access.
 const SCOPE: &str = "tweet.read tweet.write users.read offline.access";
 const UNREADABLE: XError = XError::Unknown("it could not be read");
 
@@ -46,7 +46,7 @@ pub struct Tokens {
 /// An account on X.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 pub struct Account {
-    /// The account's id at X, in digits.
+    /// The account's id on X, which consists of digits.
     pub id: String,
     /// The display name.
     pub name: String,
@@ -69,7 +69,7 @@ pub enum XError {
         /// When X accepts requests again, if known.
         until: Option<Timestamp>,
     },
-    /// Another 4xx, with X's own message: at most 200 characters, no control characters.
+    /// Another 4xx status, with X's own message: at most 200 characters, no control characters.
     #[error("X rejected the request: {0}")]
     Refused(String),
     /// Nothing was sent.
@@ -81,7 +81,7 @@ pub enum XError {
 }
 
 impl X {
-    /// A client for X at these addresses, with the credentials of an app.
+    /// Creates a client for X at these URLs, with the credentials of an app.
     pub fn new(http: HttpClient, addresses: &Addresses, client_id: String, client_secret: Secret) -> Self {
         let (api_url, authorize_url) = (addresses.x.clone(), addresses.x_authorize.clone());
         Self { http, api_url, authorize_url, client_id, client_secret }
@@ -107,7 +107,8 @@ impl X {
         format!("https://x.com/{username}/status/{id}")
     }
 
-    /// Posts `text` and returns X's id of the post. After `Unknown` the post may have been published.
+    /// Publishes a post with this text and returns X's id for it. If the error is `Unknown`, the post may have been
+    /// published.
     pub async fn post(&self, access: &Secret, text: &str) -> Result<String, XError> {
         let url = format!("{}/2/tweets", self.api_url);
         let request = self.http.post(&url).bearer_auth(access.expose()).json(&json!({ "text": text }));
@@ -116,8 +117,8 @@ impl X {
         id.map(str::to_owned).ok_or(UNREADABLE)
     }
 
-    /// The metrics of 1 to 100 posts of the token's owner, in one request. The result omits ids that are malformed or
-    /// unknown to X.
+    /// Reads the metrics of 1 to 100 posts by the token's owner, in one request. The result omits malformed ids and ids
+    /// that X does not have.
     pub async fn metrics(&self, access: &Secret, ids: &[String]) -> Result<HashMap<String, Metrics>, XError> {
         let ids: Vec<_> = ids.iter().map(String::as_str).filter(|id| is_id(id)).collect();
         if ids.is_empty() {
@@ -133,7 +134,7 @@ impl X {
         }
     }
 
-    /// The account of the token's owner.
+    /// Reads the account of the token's owner.
     pub async fn account(&self, access: &Secret) -> Result<Account, XError> {
         let url = format!("{}/2/users/me", self.api_url);
         let mut body = parse(&self.send(self.http.get(&url).bearer_auth(access.expose())).await?)?;
@@ -185,7 +186,7 @@ impl X {
         let url = format!("{}/2/oauth2/token", self.api_url);
         let request = self.http.post(&url).basic_auth(&self.client_id, Some(self.client_secret.expose()));
         let response = self.send(request.form(form)).await?;
-        // At this endpoint a 401 may also mean that the app's credentials are wrong, which reconnecting would not fix.
+        // A 401 from this endpoint may also mean that the app's credentials are wrong. Reconnecting would not fix that.
         if matches!(response.status, StatusCode::BAD_REQUEST | StatusCode::UNAUTHORIZED) {
             let body = json_body(&response);
             return Err(match body.get("error").and_then(Value::as_str) {
@@ -220,7 +221,7 @@ fn tokens(grant: &Value, refresh: Secret, now: Timestamp) -> Result<Tokens, XErr
     })
 }
 
-/// The JSON object of a successful response, or the error that the response stands for.
+/// Returns the JSON object of a successful response, or the error that the response represents.
 fn parse(response: &Response) -> Result<Value, XError> {
     let body = json_body(response);
     match response.status.as_u16() {
@@ -489,10 +490,9 @@ mod tests {
         let problem =
             r#"{"title": "Unauthorized", "type": "about:blank", "status": 401, "detail": "Unauthorized"}"#;
         let refused = XError::Refused("Unauthorized: Unauthorized".to_owned());
-        let [of_post, of_metrics, of_account, of_refresh, of_exchange] =
-            errors(&Play::json(401, problem)).await;
-        assert_eq!([of_post, of_metrics, of_account], [const { Some(XError::Unauthorized) }; 3]);
-        assert_eq!([of_refresh, of_exchange], [Some(refused.clone()), Some(refused)], "the app was rejected");
+        let [post, metrics, account, refresh, exchange] = errors(&Play::json(401, problem)).await;
+        assert_eq!([post, metrics, account], [const { Some(XError::Unauthorized) }; 3]);
+        assert_eq!([refresh, exchange], [Some(refused.clone()), Some(refused)], "the app was rejected");
         for (status, error) in [(400, "invalid_request"), (400, "invalid_grant"), (401, "invalid_grant")] {
             let body = format!(r#"{{"error": "{error}", "error_description": "the token was invalid"}}"#);
             let play = Play::json(status, &body);
@@ -575,7 +575,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn error_messages_from_x_are_bounded_and_without_control_characters(
+        fn error_messages_from_x_have_a_maximum_length_and_no_control_characters(
             status in 200u16..600, title: String, detail in "(?s).{0,300}", cut in 0usize..400, reset in "\\PC{0,20}",
         ) {
             let mut body = json!({ "title": title, "detail": detail }).to_string().into_bytes();

@@ -9,13 +9,13 @@ use crate::model::Metrics;
 /// The username of the simulated account, which is always connected.
 pub const ACCOUNT: &str = "rolecall_simulator";
 
-/// Bits above those of our own identifiers, so that a simulated id of X is never the same as one of ours.
+/// Bits above those of our own ids, so that a simulated X id is never the same as one of ours.
 const ABOVE_OUR_IDS: u64 = 0x1A << 56;
 
 /// The time until a post has half of its final likes, in seconds.
 const HALF_GROWN: u64 = 4 * 60 * 60;
 
-/// The simulated id at X of our post: digits, different for each `id`.
+/// The simulated X id of our post. It consists of digits and is different for each `id`.
 pub fn post(id: u64) -> String {
     (id ^ ABOVE_OUR_IDS).to_string()
 }

@@ -17,11 +17,11 @@ pub struct Posting {
     pub role_id: Id,
     /// The public title.
     pub title: Title,
-    /// The URL-safe form of the title at creation. It never changes.
+    /// The URL-safe form of the title when the posting was created. It never changes.
     pub slug: Slug,
     /// Whether the posting is published on the career page.
     pub published: bool,
-    /// The posting's address on the career page.
+    /// The posting's URL on the career page.
     #[schema(format = "uri")]
     pub public_url: String,
     /// The public description.
@@ -52,12 +52,12 @@ impl Posting {
     }
 }
 
-/// The address of the organization's career page.
+/// The URL of the organization's career page.
 pub fn career_portal_url(base_url: &str, organization: &Organization) -> String {
     format!("{base_url}/careers/{}", organization.slug)
 }
 
-/// The address of a posting on the organization's career page.
+/// The URL of a posting on the organization's career page.
 pub fn public_url(base_url: &str, organization: &Organization, slug: &Slug) -> String {
     format!("{}/{slug}", career_portal_url(base_url, organization))
 }

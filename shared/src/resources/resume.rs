@@ -1,4 +1,4 @@
-//! Résumés in the API: addresses that open them.
+//! Resumes in the API: the URLs that open them.
 
 use std::collections::HashMap;
 
@@ -8,7 +8,7 @@ use crate::model::{Candidate, Profile, Resume, ResumeFile, Touchpoint, Touchpoin
 use crate::providers::Providers;
 use crate::store::CandidatePage;
 
-/// The addresses of uploaded files: signed links, which are valid for at most an hour, or the files' keys.
+/// The URLs of uploaded files: signed links, which are valid for at most an hour, or the files' keys.
 #[derive(Debug)]
 pub enum ResumeLinks {
     /// Signed links. A file is absent if its link could not be signed.
@@ -18,7 +18,7 @@ pub enum ResumeLinks {
 }
 
 impl ResumeLinks {
-    /// Signs links to the résumés of candidates.
+    /// Signs links to the resumes of candidates.
     pub async fn of_candidates(
         providers: &Providers,
         now: Timestamp,
@@ -31,7 +31,7 @@ impl ResumeLinks {
         Self::sign(providers, now, files).await
     }
 
-    /// Signs links to all résumés of one candidate.
+    /// Signs links to all resumes of one candidate.
     pub async fn of_page(providers: &Providers, now: Timestamp, page: &CandidatePage) -> Self {
         let profile = &page.record.candidate.profile;
         let mut files: Vec<_> = file(profile.resume.as_ref(), profile).into_iter().collect();
@@ -49,13 +49,13 @@ impl ResumeLinks {
                 Ok(link) => {
                     links.insert(file, WebAddress::made(link));
                 }
-                Err(error) => tracing::error!(trouble = %error, "a link to a résumé could not be signed"),
+                Err(error) => tracing::error!(trouble = %error, "a link to a resume could not be signed"),
             }
         }
         Self::Signed(links)
     }
 
-    /// The address of a résumé; `None` if there is no link to it.
+    /// The URL of a resume; `None` if it has no link.
     pub fn address(&self, resume: &Resume) -> Option<WebAddress> {
         match (resume, self) {
             (Resume::Address(address), _) => Some(address.clone()),
@@ -80,7 +80,7 @@ impl ResumeLinks {
     }
 }
 
-/// The file of an uploaded résumé and the name for its download.
+/// The file of an uploaded resume, and the file name for its download.
 fn file(resume: Option<&Resume>, profile: &Profile) -> Option<(ResumeFile, String)> {
     match resume? {
         Resume::File(file) => Some((file.clone(), file.file_name(profile.name.as_str()))),

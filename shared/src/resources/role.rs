@@ -19,7 +19,7 @@ pub struct Role {
     pub id: Id,
     /// The job title.
     pub title: Title,
-    /// The status. Only moves such as `publish` and `pause` change it.
+    /// The status. Only transitions such as `publish` and `pause` change it.
     pub status: RoleStatus,
     /// The department or team.
     pub department: Option<Department>,
@@ -33,9 +33,9 @@ pub struct Role {
     pub salary_min: Option<Salary>,
     /// The maximum annual salary in US dollars.
     pub salary_max: Option<Salary>,
-    /// The role's job posting, once it has one.
+    /// The role's job posting, if it has one.
     pub job_posting_id: Option<Id>,
-    /// The address of the job posting on the career page.
+    /// The URL of the job posting on the career page.
     #[schema(format = "uri")]
     pub job_posting_url: Option<String>,
     /// When the role was created.

@@ -1,4 +1,4 @@
-//! Running a function in Lambda: its start and its event loop.
+//! Runs a function in Lambda: its start-up and its event loop.
 
 use std::future::{Future, ready};
 
@@ -18,12 +18,12 @@ use crate::providers::Providers;
 use crate::random::Random;
 use crate::store::{self, Store};
 
-/// Runs a function that answers `routes`.
+/// Runs a function that serves `routes`.
 pub fn serve(routes: Vec<Route>) -> Result<(), Error> {
     serve_over(store::https_client(), routes)
 }
 
-/// Runs a function that answers `routes` and connects to DynamoDB with the HTTP client `http`.
+/// Runs a function that serves `routes` and connects to DynamoDB with the HTTP client `http`.
 pub fn serve_over(http: SharedHttpClient, routes: Vec<Route>) -> Result<(), Error> {
     start(async {
         let environment = environment(http).await?;
@@ -34,7 +34,7 @@ pub fn serve_over(http: SharedHttpClient, routes: Vec<Route>) -> Result<(), Erro
     })
 }
 
-/// Runs a function that answers `rows` and needs no database.
+/// Runs a function that serves `rows` and needs no database.
 pub fn serve_documents(rows: Vec<Document>) -> Result<(), Error> {
     start(async {
         let app = DocumentApp::new(Clock::system(), Config::read_base_url(variable)?, rows);
@@ -43,7 +43,7 @@ pub fn serve_documents(rows: Vec<Document>) -> Result<(), Error> {
     })
 }
 
-/// Runs a function that does a `job` for each event of a schedule or stream. The event's content is ignored.
+/// Runs a function that performs `job` for each event of a schedule or stream. The event's content is ignored.
 pub fn schedule<T, F>(job: impl Fn(Environment) -> F) -> Result<(), Error>
 where
     T: Serialize,
@@ -69,7 +69,7 @@ async fn environment(http: SharedHttpClient) -> Result<Environment, Error> {
     Ok(Environment { store, clock: Clock::system(), random: Random::system()?, config, providers })
 }
 
-/// The log: lines of JSON, one of them for each request.
+/// The log, as lines of JSON. Each request has one line.
 pub fn log<W>(writer: W) -> impl tracing::Subscriber
 where
     W: for<'w> MakeWriter<'w> + Send + Sync + 'static,
@@ -84,7 +84,7 @@ where
     tracing_subscriber::registry().with(lines).with(log_filter())
 }
 
-/// Which events are logged: those that `RUST_LOG` selects (such as `debug` or `warn,shared=info`), or the default ones.
+/// The filter for log events: the value of `RUST_LOG` (such as `debug` or `warn,shared=info`), or the default.
 pub fn log_filter() -> Targets {
     let configured = std::env::var("RUST_LOG").ok().and_then(|names| names.parse().ok());
     configured.unwrap_or_else(|| {

@@ -12,16 +12,16 @@ use crate::secret::Secret;
 use crate::store::{CommitError, Store, StoreError, Transaction};
 use crate::token_encryption::{DecryptionError, EncryptionKeys};
 
-/// How long a caller may take to renew the tokens. After that, another caller may try.
+/// The time that a caller has to renew the tokens. After that, another caller may try.
 const LEASE: SignedDuration = SignedDuration::from_secs(20);
 /// A token that expires within this time is renewed before it is used.
 const MARGIN: SignedDuration = SignedDuration::from_secs(60);
-/// How often a caller checks whether another one has renewed the tokens. This takes ten seconds, longer than a call of
-/// X.
+/// The maximum number of times that a caller checks whether another one has renewed the tokens. This takes ten seconds,
+/// longer than a call to X.
 const MAX_CHECKS: u32 = 100;
 /// The time between two checks.
 const CHECK_INTERVAL: Duration = Duration::from_millis(100);
-/// How often the service tries to store renewed tokens. If it cannot store them, the account has to be connected again.
+/// The maximum number of attempts to store renewed tokens. If all fail, the account has to be connected again.
 const STORE_ATTEMPTS: usize = 5;
 
 /// Why an account cannot be used.
@@ -41,7 +41,7 @@ pub enum AccountError {
     Store(#[from] StoreError),
 }
 
-/// A tenant's X account, and the dependencies for its use.
+/// A tenant's X account, and the dependencies for using it.
 pub struct XAccount<'a> {
     /// The tenant.
     pub tenant: Tenant,
@@ -51,7 +51,7 @@ pub struct XAccount<'a> {
     pub keys: &'a EncryptionKeys,
     /// The table.
     pub store: &'a Store,
-    /// Random values.
+    /// The source of random values.
     pub random: &'a Random,
     /// The current time.
     pub now: Timestamp,
@@ -123,8 +123,8 @@ impl XAccount<'_> {
         }
     }
 
-    /// Renews the access token of `old`. A refresh token is valid only once, so one caller takes the lease and calls X,
-    /// while the others wait for its result.
+    /// Renews the access token of `old`. A refresh token can be used only once, so one caller takes the lease and calls
+    /// X, while the others wait for its result.
     pub async fn renew(&self, old: XConnection) -> Result<(XConnection, Secret), AccountError> {
         let mut connection = old.clone();
         for _ in 0..MAX_CHECKS {
@@ -147,7 +147,7 @@ impl XAccount<'_> {
             tokio::time::sleep(CHECK_INTERVAL).await;
             connection = self.store.find_x_connection(self.tenant).await?.ok_or(AccountError::Expired)?;
         }
-        Err(StoreError::Unavailable("another caller keeps the account's lease".to_owned()).into())
+        Err(StoreError::Unavailable("another caller holds the account's lease".to_owned()).into())
     }
 
     /// Fetches new tokens, and stores them before they are used.
@@ -176,7 +176,7 @@ impl XAccount<'_> {
         ConnectionStatus::answered(ChannelStatus::Expired, Some(detail), self.now)
     }
 
-    /// Stores the result of a lease and returns it as stored. It overwrites other changes of the connection since then,
+    /// Stores the result of a lease and returns it as stored. It overwrites other changes to the connection since then,
     /// but never other tokens.
     async fn store_result(
         &self,
@@ -193,7 +193,7 @@ impl XAccount<'_> {
                 Err(CommitError::Store(error)) => return Err(error),
                 Err(error) => return Err(StoreError::Unavailable(error.to_string())),
             };
-            tracing::warn!(tenant = %self.tenant, refusal = %error, "storing the tokens is retried");
+            tracing::warn!(tenant = %self.tenant, refusal = %error, "the tokens could not be stored; retrying");
             attempt += 1;
             let Ok(Some(stored)) = self.store.find_x_connection(self.tenant).await else { continue };
             if stored.access == result.access && stored.leased_until.is_none() {
@@ -201,7 +201,7 @@ impl XAccount<'_> {
                 return Ok(stored);
             }
             if stored.refresh != leased.refresh {
-                return Err(StoreError::Unavailable("the account has other tokens now".to_owned()));
+                return Err(StoreError::Unavailable("the account's tokens have changed".to_owned()));
             }
             result.version = stored.version + 1;
             before = stored;
@@ -219,7 +219,7 @@ impl XAccount<'_> {
     }
 }
 
-/// The next version of a connection, with another lease and possibly another status.
+/// The next version of a connection, with this lease and, if given, this status.
 fn next_version(
     connection: &XConnection,
     leased_until: Option<Timestamp>,

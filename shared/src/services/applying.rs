@@ -10,7 +10,7 @@ use crate::store::{StoreError, Transaction};
 pub enum Applicant {
     /// A candidate who is created with the application.
     New(CandidateRecord),
-    /// A stored candidate.
+    /// An existing candidate.
     Known(CandidateRecord),
 }
 

@@ -9,9 +9,10 @@ use crate::model::{Grant, Link, Member, Mode, Tenant};
 use crate::random::Random;
 use crate::store::{CommitError, Paging, Store, StoreError, Transaction};
 
-/// How many grants are read at once.
+/// The number of grants that are read at once.
 const GRANTS: u32 = 100;
-/// How often the revocation of a grant is attempted, because its application may fetch tokens at the same time.
+/// The maximum number of attempts to revoke a grant. An attempt fails if the application fetches tokens at the same
+/// time.
 const ATTEMPTS: usize = 10;
 
 /// Creates a single-use link, which replaces any earlier one. Returns the member with the link, and the link's URL,
@@ -30,8 +31,8 @@ pub fn create_link(
     (member.with_link(link), format!("{base_url}/dashboard/password?token={}", secret.reveal()))
 }
 
-/// Removes a member with all sessions and grants. Requires that `acting`, the member who does this, has not changed
-/// since, so two owners cannot remove each other at the same time.
+/// Removes a member with all sessions and grants. Fails if the record of `acting`, the member who removes the other,
+/// has changed since it was read, so two owners cannot remove each other at the same time.
 pub async fn remove(
     store: &Store,
     organization: Id,

@@ -1,4 +1,4 @@
-//! The end of a voice screen: the changes that a report causes, whether it comes in a callback or to a task.
+//! The end of a voice screen: the changes that a report causes, whether it arrives in a callback or in a task.
 
 use std::str::FromStr;
 
@@ -11,10 +11,10 @@ use crate::store::{CommitError, Store, Transaction};
 
 /// The actor of the touchpoint for a completed screen.
 const ACTOR: &str = "voice provider";
-/// How long to wait for the analysis of a report before it is requested from the provider.
+/// The time to wait for the analysis of a report before requesting it from the provider.
 pub const ANALYSIS_WAIT: SignedDuration = SignedDuration::from_secs(20);
 
-/// The name of a screen at a voice provider.
+/// The name that identifies a screen to a voice provider.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Reference {
     /// The tenant.
@@ -46,8 +46,8 @@ impl FromStr for Reference {
     }
 }
 
-/// Ends a screen in one transaction that also writes the transcript, the role's counters, the candidate and a
-/// touchpoint. `before` is the record as it was read.
+/// Ends a screen in one transaction that also stores the transcript, the role's counters, the candidate and a
+/// touchpoint. `before` is the record as read.
 pub async fn end(
     store: &Store,
     tenant: Tenant,
@@ -105,7 +105,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn reference_round_trips_through_text(organization in 1..=Id::MAX, screen in 1..=Id::MAX, live: bool) {
+        fn a_reference_round_trips_through_text(organization in 1..=Id::MAX, screen in 1..=Id::MAX, live: bool) {
             let id = |n| Id::new(n).unwrap();
             let mode = if live { Mode::Live } else { Mode::Test };
             let tenant = Tenant { organization: id(organization), mode };

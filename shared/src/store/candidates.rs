@@ -15,7 +15,7 @@ use crate::model::{Application, Candidate, CandidateRecord, Email, Role, Screen,
 /// Everything about one candidate.
 #[derive(Clone, Debug)]
 pub struct CandidatePage {
-    /// The candidate with the applications.
+    /// The candidate and the applications.
     pub record: CandidateRecord,
     /// The voice screens, newest first.
     pub screens: Vec<Screen>,
@@ -35,7 +35,7 @@ struct EmailClaim {
     id: Id,
 }
 
-/// The most pages of 1 MB that are read for one candidate. A function's response cannot be larger.
+/// The maximum number of 1 MB pages to read for one candidate. A function's response cannot be larger.
 const MAX_PAGES: usize = 5;
 
 impl Transaction {
@@ -54,7 +54,7 @@ impl Transaction {
         self.insert_touchpoints(&record, history)
     }
 
-    /// Replaces a candidate, and adds the touchpoints of the change, `history`.
+    /// Replaces a candidate and inserts `history`, the touchpoints of the change.
     pub fn replace_candidate(
         &mut self,
         before: &CandidateRecord,
@@ -78,7 +78,7 @@ impl Transaction {
         self.insert_touchpoints(after, history)
     }
 
-    /// Inserts the list entry of an application, and adds it to the role's counters.
+    /// Inserts an application's list entry and adds the application to the role's counters.
     pub fn insert_application(
         &mut self,
         candidate: &Candidate,
@@ -161,8 +161,8 @@ impl Store {
         Ok(record.map(|record| CandidatePage { record, screens, touchpoints }))
     }
 
-    /// A page of the tenant's candidates, newest first: all, or those who applied for the role, are in the stage, or
-    /// both.
+    /// A page of the tenant's candidates, newest first, optionally only those who applied for the role, are in the
+    /// stage, or both.
     pub async fn list_candidates(
         &self,
         tenant: Tenant,
@@ -188,8 +188,8 @@ impl Store {
         Ok(Listed { items, next: applicants.next })
     }
 
-    /// Updates the list entries of all applications of a candidate, in as many transactions as necessary. The last one
-    /// deletes the task.
+    /// Updates the list entries of all of a candidate's applications, in as many transactions as necessary. The last
+    /// transaction deletes the task.
     pub async fn index_candidate(&self, task: &Task) -> Result<(), CommitError> {
         let tenant = task.tenant();
         let Some(record) = self.find_candidate(tenant, task.id).await? else { return Ok(()) };

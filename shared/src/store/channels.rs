@@ -13,19 +13,19 @@ use crate::model::{Day, Post, Tenant, WhatsAppConnection, XConnection};
 /// A tenant's channels.
 #[derive(Clone, Debug)]
 pub struct Channels {
-    /// The account on X.
+    /// The X account.
     pub x: Option<XConnection>,
-    /// The number on `WhatsApp`.
+    /// The `WhatsApp` number.
     pub whatsapp: Option<WhatsAppConnection>,
     /// The number of posts to X today.
     pub posts_today: u64,
 }
 
-/// The attribute with the number of posts of a day.
+/// The attribute with a day's number of posts.
 const POSTS: &str = "posts";
 
 impl Transaction {
-    /// Stores the X account, which replaces any other.
+    /// Stores the X account, replacing any other.
     pub fn put_x_connection(&mut self, connection: &XConnection) -> Result<(), StoreError> {
         self.put(item::write(connection, keys::x_connection(self.tenant), None)?);
         Ok(())
@@ -41,7 +41,7 @@ impl Transaction {
         self.replace(item, before.version, after.version)
     }
 
-    /// Stores the `WhatsApp` number, which replaces any other.
+    /// Stores the `WhatsApp` number, replacing any other.
     pub fn put_whatsapp_connection(&mut self, connection: &WhatsAppConnection) -> Result<(), StoreError> {
         self.put(item::write(connection, keys::whatsapp_connection(self.tenant), None)?);
         Ok(())
@@ -67,20 +67,20 @@ impl Transaction {
         self.delete(keys::whatsapp_connection(self.tenant));
     }
 
-    /// Inserts a post, and adds it to the number of today's posts.
+    /// Inserts a post and adds it to the number of today's posts.
     pub fn insert_post(&mut self, post: &Post, now: Timestamp) -> Result<(), StoreError> {
         self.insert(item::write(post, keys::post(self.tenant, post.id), None)?);
         self.count_posts(now, 1);
         Ok(())
     }
 
-    /// Stores a post, which replaces its earlier state.
+    /// Stores a post, replacing its earlier state.
     pub fn put_post(&mut self, post: &Post) -> Result<(), StoreError> {
         self.put(item::write(post, keys::post(self.tenant, post.id), None)?);
         Ok(())
     }
 
-    /// Deletes a post that was not published, and subtracts it from the number of today's posts.
+    /// Deletes a post that was not published and subtracts it from the number of today's posts.
     pub fn delete_post(&mut self, id: Id, now: Timestamp) {
         self.delete(keys::post(self.tenant, id));
         self.count_posts(now, -1);
@@ -99,7 +99,7 @@ impl Transaction {
 }
 
 impl Store {
-    /// The tenant's channels, and the number of its posts on `today`.
+    /// The tenant's channels and its number of posts on `today`.
     pub async fn get_channels(&self, tenant: Tenant, today: Day) -> Result<Channels, StoreError> {
         let keys =
             [keys::x_connection(tenant), keys::whatsapp_connection(tenant), keys::x_usage(tenant, today)];

@@ -1,7 +1,7 @@
 //! The connection to DynamoDB: HTTP/1.1, which DynamoDB uses, over TLS with Amazon's root certificates.
 //!
-//! The SDK's own client reads every root certificate of the system at the start, builds its connector twice, and
-//! includes HTTP/2 and proxies. That was half of a function's work before its first event, and a tenth of its binary.
+//! The SDK's own client reads all of the system's root certificates at startup, builds its connector twice, and
+//! includes HTTP/2 and proxies. That was half of a function's work before its first event and a tenth of its binary.
 
 use std::error::Error;
 use std::sync::{Arc, OnceLock};
@@ -31,8 +31,8 @@ const AMAZON_ROOTS: [&[u8]; 5] = [
     include_bytes!("roots/AmazonRootCA4.cer"),
     include_bytes!("roots/SFSRootCAG2.cer"),
 ];
-/// How long an idle connection is kept. DynamoDB must not close it first: the first write after a function was frozen
-/// would then fail.
+/// The time an idle connection is kept. DynamoDB must not close it first, because the first write after a function was
+/// frozen would then fail.
 const IDLE: Duration = Duration::from_secs(15);
 
 /// An HTTP client for the SDK that trusts only Amazon's root certificates.

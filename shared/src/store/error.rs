@@ -1,4 +1,4 @@
-//! Errors of DynamoDB: whether they are transient, and what they say.
+//! DynamoDB errors: whether they are transient, and their messages.
 
 use aws_sdk_dynamodb::error::{ProvideErrorMetadata, SdkError};
 
@@ -8,7 +8,7 @@ pub enum StoreError {
     /// DynamoDB throttles, is slow or cannot be reached. The same call may succeed later.
     #[error("DynamoDB is unavailable: {0}")]
     Unavailable(String),
-    /// An error on our side: an invalid call, a missing table or permission, an item that cannot be read.
+    /// An error on our side: an invalid call, a missing table or permission, or an item that cannot be read.
     #[error("{0}")]
     Internal(String),
 }
@@ -27,8 +27,8 @@ const TRANSIENT: [&str; 9] = [
 ];
 
 impl StoreError {
-    /// Converts an error that needs no other handling. Keeps only its kind, its code and DynamoDB's message, but never
-    /// an item.
+    /// Converts an error that needs no special handling. Keeps only its kind, its code and DynamoDB's message, and
+    /// never an item.
     pub(super) fn of<E: ProvideErrorMetadata>(error: &SdkError<E>) -> Self {
         match error {
             SdkError::TimeoutError(_) => Self::Unavailable("timed out".to_owned()),
@@ -50,7 +50,7 @@ impl StoreError {
         }
     }
 
-    /// Whether the reason of a cancelled transaction is transient.
+    /// Whether a transaction was cancelled for a transient reason.
     pub(super) fn is_transient(code: &str) -> bool {
         TRANSIENT.contains(&code) || code == "ThrottlingError" || code == "ProvisionedThroughputExceeded"
     }

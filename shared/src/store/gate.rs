@@ -1,10 +1,10 @@
 //! The gate: one conditional write authenticates the caller and counts the request against the day's quota.
 //!
 //! The gate item holds the organization (in one mode), each API key as `key_{id}`, each connected application's access
-//! token as `app_{grant id}` and each day's request counter as `day_{date}`. The write adds 1 to today's counter, on
-//! the condition that the credential's hash matches, that it has not expired, and that the plan has no limit or the
-//! counter is below it. So revocation takes effect at once, the limit is exact under any concurrency, midnight needs no
-//! job, and wrong credentials use up no quota.
+//! token as `app_{grant id}` and each day's request counter as `day_{date}`. The write adds 1 to today's counter on the
+//! condition that the credential's hash matches, that the credential has not expired, and that the plan has no limit or
+//! the counter is below it. As a result, revocation takes effect at once, the limit is exact under any concurrency, no
+//! job has to run at midnight, and wrong credentials use no quota.
 
 use aws_sdk_dynamodb::config::retry::RetryConfig;
 use aws_sdk_dynamodb::operation::update_item::UpdateItemError;
@@ -25,7 +25,7 @@ use crate::model::{Day, Organization, Plan, Scopes, Tenant};
 pub enum Holder {
     /// The API key with this identifier.
     Key(Id),
-    /// The application with the grant of this identifier.
+    /// The application that has the grant with this identifier.
     App(Id),
 }
 
@@ -42,11 +42,11 @@ impl Holder {
 /// A credential that a client presents.
 #[derive(Clone, Debug)]
 pub struct PresentedCredential {
-    /// The tenant whose data it gives access to.
+    /// The tenant whose data the credential gives access to.
     pub tenant: Tenant,
-    /// Which of the tenant's credentials it is.
+    /// The credential's holder.
     pub holder: Holder,
-    /// Its hash, to be compared with the stored one.
+    /// The credential's hash, which is compared with the stored hash.
     pub hash: String,
 }
 
@@ -59,7 +59,7 @@ pub struct Admission {
     pub credential: String,
     /// The scopes of the credential.
     pub scopes: Scopes,
-    /// The number of today's requests on the gate item, including this one.
+    /// The number of requests counted today on the gate item, including this one.
     pub counted_today: u64,
 }
 
@@ -77,7 +77,7 @@ pub enum Verdict {
     },
 }
 
-/// A credential on the gate item. The names of its attributes are short, because every request writes the whole item.
+/// A credential on the gate item. The attribute names are short because every request writes the whole item.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(super) struct Credential {
     #[serde(rename = "h")]
@@ -86,7 +86,7 @@ pub(super) struct Credential {
     pub(super) name: String,
     #[serde(rename = "s")]
     pub(super) scopes: Scopes,
-    /// Epoch seconds; absent if it does not expire.
+    /// The expiry in epoch seconds. Absent if the credential does not expire.
     #[serde(rename = "x", default, skip_serializing_if = "Option::is_none")]
     pub(super) expires_at: Option<i64>,
     #[serde(rename = "u", default, skip_serializing_if = "Option::is_none")]
@@ -107,7 +107,7 @@ enum Attempt {
 }
 
 impl Store {
-    /// Authenticates and counts one request. `shard` is any number; it spreads the counts of a busy Pro tenant.
+    /// Authenticates and counts one request. `shard` can be any number. It spreads the counts of a busy Pro tenant.
     pub async fn admit(
         &self,
         presented: &PresentedCredential,
@@ -117,8 +117,9 @@ impl Store {
         if let Attempt::Decided(verdict) = self.count_at_gate(presented, now).await? {
             return Ok(verdict);
         }
-        // An item takes 1,000 writes a second, and none while a transaction uses it. In both cases a read evaluates the
-        // condition: a Pro tenant is counted on a shard, a used up quota needs no write, and the rest is tried again.
+        // DynamoDB allows an item 1,000 writes a second, and none while a transaction uses it. In both cases the item
+        // is read and the condition is evaluated here. A request of a Pro tenant is counted on a shard, a used up quota
+        // needs no write, and all other requests are tried again.
         let Some(item) = self.read(keys::gate(presented.tenant)).await? else { return Ok(Verdict::Unknown) };
         match evaluate(item, presented, now)? {
             Verdict::Admitted(admission) if admission.organization.plan == Plan::Pro => {
@@ -178,7 +179,7 @@ impl Store {
                 Some(UpdateItemError::ConditionalCheckFailedException(failed)) => {
                     let item = failed.item.clone().unwrap_or_default();
                     match evaluate(item, presented, now)? {
-                        // The condition failed, but the item meets it: it has changed since.
+                        // The condition failed, but the returned item meets it, so the item has changed.
                         Verdict::Admitted(_) => {
                             Err(StoreError::Unavailable("the gate item has changed".to_owned()))
                         }
@@ -203,7 +204,7 @@ impl Store {
     }
 }
 
-/// Evaluates the condition of the write on an item that was read.
+/// Evaluates the write's condition on an item that was read.
 fn evaluate(item: Item, presented: &PresentedCredential, now: Timestamp) -> Result<Verdict, StoreError> {
     let Some(admission) = authenticate(item, presented, now)? else { return Ok(Verdict::Unknown) };
     Ok(match admission.organization.plan.requests_per_day() {

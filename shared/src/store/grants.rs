@@ -34,11 +34,12 @@ struct Document {
     expires_at: i64,
 }
 
-/// How many applications may have access tokens of a tenant at once. Each request writes the item with these tokens.
+/// The maximum number of applications that can have access tokens for a tenant at once. Each request writes the item
+/// with these tokens.
 const MAX_APPS: usize = 50;
-/// How long a registered client is kept if no member connects it.
+/// The time a registered client is kept if no member connects it.
 const UNUSED_CLIENT: SignedDuration = SignedDuration::from_hours(90 * 24);
-/// How long a grant is kept after its last token has expired, so that the reuse of a token is detected.
+/// The time a grant is kept after its last token has expired, so that token reuse is detected.
 const GRANT_RETENTION: SignedDuration = SignedDuration::from_hours(24);
 
 impl AccessTokens {
@@ -61,7 +62,7 @@ impl AccessTokens {
         self.0.iter().find(|(id, _)| *id == grant).map(|(_, app)| app)
     }
 
-    /// Another grant whose token has expired, so that it can be replaced.
+    /// Another grant whose token has expired and can be replaced.
     fn expired(&self, grant: Id, now: Timestamp) -> Option<Id> {
         let is_expired =
             |app: &Credential| app.expires_at.is_some_and(|expires_at| expires_at <= now.as_second());
@@ -70,7 +71,7 @@ impl AccessTokens {
 }
 
 impl Transaction {
-    /// Keeps a registered client without a time limit, because a member connects it.
+    /// Removes the expiry of a registered client, because a member is connecting it.
     pub fn keep_client(&mut self, id: &str) {
         self.update(
             keys::client(id),
@@ -94,7 +95,7 @@ impl Transaction {
         self.replace(item, before.version, after.version)
     }
 
-    /// Revokes a grant with its access token.
+    /// Revokes a grant and its access token.
     pub fn revoke_grant(&mut self, grant: &Grant, now: Timestamp) -> Result<(), StoreError> {
         self.delete_access_token(grant.id);
         self.replace_grant(grant, &grant.clone().revoked(now))
@@ -112,8 +113,8 @@ impl Transaction {
         Ok(item)
     }
 
-    /// Puts a grant's access token on the gate item, where it replaces any earlier one. With `unused`, the commit fails
-    /// unless there is an earlier one that was never used.
+    /// Puts a grant's access token on the gate item, replacing any earlier token. With `unused`, the commit fails
+    /// unless the gate item has an earlier token that was never used.
     pub fn put_access_token(
         &mut self,
         grant: &Grant,
@@ -175,7 +176,7 @@ impl Store {
         self.read(keys::client(id)).await?.map(item::read).transpose()
     }
 
-    /// The client with the metadata document at the URL `id`, if the document is cached.
+    /// The client whose metadata document is at the URL `id`, if the document is cached.
     pub async fn find_client_document(&self, id: &str, now: Timestamp) -> Result<Option<Client>, StoreError> {
         let item = self.read(keys::client_document(id)).await?;
         let document: Option<Document> = item.map(item::read).transpose()?;
@@ -189,7 +190,7 @@ impl Store {
         self.put_item(item).await
     }
 
-    /// Caches the client that a metadata document describes, until `expires_at`.
+    /// Caches the client described by a metadata document until `expires_at`.
     pub async fn put_client_document(
         &self,
         client: &Client,
@@ -209,7 +210,7 @@ impl Store {
         self.read(keys::grant(tenant, id)).await?.map(item::read).transpose()
     }
 
-    /// A page of the tenant's grants, newest first, with grants that ended recently.
+    /// A page of the tenant's grants, newest first, including grants that ended recently.
     pub async fn list_grants(&self, tenant: Tenant, page: &Paging) -> Result<Listed<Grant>, StoreError> {
         self.read_page(&keys::grants(tenant), page).await
     }

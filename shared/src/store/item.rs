@@ -12,7 +12,7 @@ use super::keys::{FILTER, Key, PK, SK};
 /// The attributes of an item.
 pub(super) type Item = HashMap<String, AttributeValue>;
 
-/// Converts `entity` to an item with this key. The item is in the index if there is a `filter`.
+/// Converts `entity` to an item with this key. With a `filter`, the item is also in the index.
 pub(super) fn write<T: Serialize>(entity: &T, key: Key, filter: Option<String>) -> Result<Item, StoreError> {
     let mut item: Item = serde_dynamo::to_item(entity)
         .map_err(|error| StoreError::Internal(format!("an item cannot be written: {error}")))?;
@@ -21,13 +21,13 @@ pub(super) fn write<T: Serialize>(entity: &T, key: Key, filter: Option<String>) 
     Ok(item)
 }
 
-/// Converts an item to the value that it holds.
+/// Converts an item to a model value.
 pub(super) fn read<T: DeserializeOwned>(item: Item) -> Result<T, StoreError> {
     serde_dynamo::from_item(item)
         .map_err(|error| StoreError::Internal(format!("an item cannot be read: {error}")))
 }
 
-/// Returns a whole number that an item holds, or 0 if it lacks the attribute.
+/// Returns an attribute's whole number, or 0 if the item does not have the attribute.
 pub(super) fn count(item: &Item, name: &str) -> u64 {
     item.get(name).and_then(|value| value.as_n().ok()).and_then(|n| n.parse().ok()).unwrap_or(0)
 }

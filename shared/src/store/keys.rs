@@ -17,7 +17,7 @@
 //! | candidate in lists | `{tenant}#CANDIDATE` | id | `{tenant}#CANDIDATE#{stage}` |
 //! | applicant of a role | `{tenant}#APPLICANT#{role id}` | candidate id | `{tenant}#APPLICANT#{role id}#{stage}` |
 //! | candidate's e-mail address | `{tenant}#EMAIL#{lower-cased address}` | `EMAIL` | |
-//! | expected upload of a résumé | `{tenant}#UPLOAD#{ticket's hash}` | `UPLOAD` | |
+//! | expected upload of a resume | `{tenant}#UPLOAD#{ticket's hash}` | `UPLOAD` | |
 //! | voice screen's record: screen, highlights, red flags, call | `{tenant}#SCREEN#{id}` | `~FILE` | |
 //! | part of a transcript | `{tenant}#SCREEN#{id}` | `TRANSCRIPT#{part}` | |
 //! | voice screen in lists | `{tenant}#SCREEN` | id | `{tenant}#SCREEN#{status}` |
@@ -34,7 +34,7 @@
 //! | attempts to sign in or to register in a time window | `ATTEMPTS#{subject}` | end of the window | |
 //! | grant to an application | `{tenant}#GRANT` | id | |
 //! | registered OAuth client | `OAUTH_CLIENT#{client id}` | `CLIENT` | |
-//! | OAuth client with a metadata document | `OAUTH_DOCUMENT#{address}` | `DOCUMENT` | |
+//! | OAuth client with a metadata document | `OAUTH_DOCUMENT#{URL}` | `DOCUMENT` | |
 //! | task, of all tenants | `TASK` | due time, then tenant, kind and id | |
 //!
 //! `{tenant}` is `{organization id}#{live or test}`, so the keys of different tenants differ. Ids are padded to 16
@@ -42,8 +42,8 @@
 //! backwards.
 //!
 //! The index `filtered` (hash key `filter`, range key `sk`, all attributes) contains the lists of items in one state.
-//! It follows the table within moments. Single items and unfiltered lists are read consistently from the table, except
-//! openings, which are read without consistency at half the price.
+//! The index is eventually consistent. Single items and unfiltered lists are read consistently from the table, except
+//! openings, which use eventually consistent reads at half the price.
 
 use std::collections::HashMap;
 
@@ -94,7 +94,8 @@ impl Key {
     }
 }
 
-/// What a list is read from: the table (consistently, or without consistency at half the price) or the index.
+/// The source of a list: the table (with consistent reads, or with eventually consistent reads at half the price) or
+/// the index.
 pub(super) enum Partition {
     Table(String),
     EventuallyConsistent(String),
@@ -217,7 +218,7 @@ pub(super) fn candidate_record(tenant: Tenant, id: Id) -> Key {
     Key { pk: format!("{tenant}#CANDIDATE#{}", padded(id)), sk: RECORD.to_owned() }
 }
 
-/// Touchpoints sort by the version of the record. Clocks may differ, so times would not be reliable.
+/// Touchpoints sort by the record's version. Times are not reliable, because clocks may differ.
 pub(super) fn touchpoint(tenant: Tenant, candidate: Id, version: u64, number: usize) -> Key {
     let sk = format!("{HISTORY}{version:012}#{number:02}");
     Key { pk: format!("{tenant}#CANDIDATE#{}", padded(candidate)), sk }
@@ -302,12 +303,12 @@ pub(super) fn task(due: Timestamp, tenant: Tenant, kind: &str, id: Id) -> Key {
     Key { pk: "TASK".to_owned(), sk: format!("{}#{tenant}#{kind}#{}", sortable(due), padded(id)) }
 }
 
-/// A range key that sorts after all tasks that are due at `time`, and before all later ones.
+/// A range key that sorts after all tasks that are due at `time` and before all later tasks.
 pub(super) fn tasks_after(time: Timestamp) -> String {
     format!("{}~", sortable(time))
 }
 
-/// Formats a time so that texts sort by time.
+/// Formats a time as a string that sorts by time.
 fn sortable(time: Timestamp) -> String {
     format!("{:012}", time.as_second().max(0))
 }
@@ -349,8 +350,8 @@ pub(super) fn client(id: &str) -> Key {
     Key { pk: format!("OAUTH_CLIENT#{id}"), sk: "CLIENT".to_owned() }
 }
 
-pub(super) fn client_document(address: &str) -> Key {
-    Key { pk: format!("OAUTH_DOCUMENT#{address}"), sk: "DOCUMENT".to_owned() }
+pub(super) fn client_document(url: &str) -> Key {
+    Key { pk: format!("OAUTH_DOCUMENT#{url}"), sk: "DOCUMENT".to_owned() }
 }
 
 pub(super) fn registry(shard: u64) -> Partition {

@@ -6,10 +6,10 @@ use serde::de::DeserializeOwned;
 use super::keys::{FILTER, FILTERED, PK, Partition, SK};
 use super::{Item, Store, StoreError, item};
 
-/// Which part of a list to read.
+/// The part of a list to read.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Paging {
-    /// The most items.
+    /// The maximum number of items.
     pub limit: u32,
     /// Only items that sort before this range key.
     pub before: Option<String>,
@@ -25,8 +25,8 @@ pub struct Listed<T> {
 }
 
 impl Store {
-    /// Reads one page. DynamoDB returns at most 1 MB per call, so a page of very long items takes two calls. It may
-    /// still be shorter than its limit, but then it has a `next`.
+    /// Reads one page. DynamoDB returns at most 1 MB per call, so a page of very large items takes two calls. Such a
+    /// page may still have fewer items than its limit, but then it has a `next`.
     pub(super) async fn read_page<T: DeserializeOwned>(
         &self,
         partition: &Partition,
@@ -50,7 +50,7 @@ impl Store {
         Ok(Listed { items, next: before })
     }
 
-    /// Reads a partition backwards, each item with its range key. Stops after `pages` pages of 1 MB.
+    /// Reads a partition backwards and returns each item with its range key. Stops after `pages` pages of 1 MB.
     pub(super) async fn read_partition(
         &self,
         partition: &Partition,
@@ -72,7 +72,7 @@ impl Store {
         Ok(items)
     }
 
-    /// Makes one query, backwards. Returns the items, and the last range key if more items follow.
+    /// Makes one query in descending order. Returns the items, and the last range key if more items follow.
     pub(super) async fn query(
         &self,
         partition: &Partition,

@@ -1,4 +1,4 @@
-//! Members, their sessions, and the limits of attempts to sign in.
+//! Members, their sessions, and the limits on attempts to sign in.
 
 use aws_sdk_dynamodb::operation::update_item::UpdateItemError;
 use jiff::{SignedDuration, Timestamp};
@@ -21,14 +21,14 @@ pub struct SignedIn {
     pub organization: Organization,
 }
 
-/// A claim on an e-mail address. It leads to the member who signs in with it.
+/// A claim on an e-mail address. It identifies the member who signs in with the address.
 #[derive(Serialize, Deserialize)]
 struct MemberEmail {
     organization: Id,
     id: Id,
 }
 
-/// The most pages of 1 MB that are read for an organization's members.
+/// The maximum number of 1 MB pages to read for an organization's members.
 const MAX_PAGES: usize = 5;
 const ATTEMPTS: &str = "attempts";
 
@@ -48,7 +48,7 @@ impl Transaction {
         self.replace(item::write(after, key, None)?, before.version, after.version)
     }
 
-    /// Deletes a member. The sessions are left, but are not valid without the member.
+    /// Deletes a member. The member's sessions stay in the table, but are invalid without the member.
     pub fn delete_member(&mut self, member: &Member) {
         self.delete_version(keys::member(self.tenant.organization, member.id), member.version);
         self.delete(keys::member_email(&member.email));
@@ -89,7 +89,7 @@ impl Store {
     /// The member with this e-mail address, and the member's organization.
     pub async fn find_member_by_email(&self, email: &Email) -> Result<Option<(Id, Member)>, StoreError> {
         let claim = self.read(keys::member_email(email)).await?.map(item::read).transpose()?;
-        // An unknown address takes a second read, too, so the time does not reveal whether it is known.
+        // An unknown address also takes a second read, so the response time does not reveal whether it is known.
         let MemberEmail { organization, id } =
             claim.unwrap_or(MemberEmail { organization: Id::LAST, id: Id::LAST });
         Ok(self.find_member(organization, id).await?.map(|member| (organization, member)))
@@ -106,7 +106,7 @@ impl Store {
         members.into_iter().map(|(_, member)| item::read(member)).collect()
     }
 
-    /// The session with this hash, if it belongs to the member and is still valid. One call also reads the
+    /// The session with this hash, if it belongs to the member and is still valid. The same call also reads the
     /// organization.
     pub async fn find_session(
         &self,
@@ -129,8 +129,8 @@ impl Store {
         Ok(Some(SignedIn { session, member, organization }))
     }
 
-    /// Counts an attempt of `subject`. Each `window` of time allows `limit` attempts. Returns `None` if the attempt is
-    /// allowed, otherwise the seconds until the next window.
+    /// Counts an attempt by `subject`. Each `window` of time allows `limit` attempts. Returns `None` if the attempt is
+    /// allowed, or otherwise the number of seconds until the next window.
     pub async fn count_attempt(
         &self,
         subject: &str,

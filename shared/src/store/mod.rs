@@ -1,8 +1,8 @@
 //! The single table. No other module uses DynamoDB.
 //!
-//! Methods are named after access patterns: `find_` returns an `Option`, `get_` a value that always exists, and `list_`
-//! a page. Single items and unfiltered lists are read from the table, filtered lists from the index. Nothing scans, and
-//! no query filters what it has read.
+//! Methods are named after access patterns: `find_` returns an `Option`, `get_` returns a value that always exists, and
+//! `list_` returns a page. Single items and unfiltered lists are read from the table, filtered lists from the index. No
+//! method scans the table, and no query uses a filter expression.
 
 mod candidates;
 mod channels;
@@ -61,10 +61,10 @@ pub use usage::UsageDay;
 use item::Item;
 use keys::Key;
 
-/// The most keys of one batch.
+/// The maximum number of keys in a batch.
 const MAX_BATCH: usize = 100;
 
-/// A handle to the table. It counts the calls that it makes.
+/// A handle to the table. It counts its calls.
 #[derive(Clone)]
 pub struct Store {
     client: Client,
@@ -74,8 +74,8 @@ pub struct Store {
 
 impl Store {
     /// A handle to `table`, with the region and the credentials from Lambda's environment variables. `endpoint`
-    /// replaces the region's own. The SDK's default chain would search five more places, and create a client for one of
-    /// them.
+    /// overrides the region's endpoint. The SDK's default chain would check five more sources and create a client for
+    /// one of them.
     pub async fn in_lambda(http: SharedHttpClient, table: &str, endpoint: Option<String>) -> Self {
         let credentials = EnvironmentVariableCredentialsProvider::new();
         let mut shared = SdkConfig::builder()
@@ -99,7 +99,7 @@ impl Store {
         Self::at_endpoint_with(https_client(), endpoint, table)
     }
 
-    /// The same with the HTTP client `http`. The timeouts are long, because the machine may be busy.
+    /// Like [`Self::at_endpoint`], with the HTTP client `http`. The timeouts are long because the machine may be busy.
     pub fn at_endpoint_with(http: SharedHttpClient, endpoint: &str, table: &str) -> Self {
         let config = aws_sdk_dynamodb::Config::builder()
             .behavior_version(BehaviorVersion::latest())
@@ -110,7 +110,7 @@ impl Store {
         Self::from_config_with_long_timeouts(config, table)
     }
 
-    /// A handle to `table` with this configuration, except for the timeouts and retries, which are those of a function.
+    /// A handle to `table` with this configuration, but with a function's timeouts and retries.
     pub fn from_config(config: aws_sdk_dynamodb::config::Builder, table: &str) -> Self {
         // A function may run for ten seconds, so it has time for two operations with three attempts each.
         let timeouts = TimeoutConfig::builder()
@@ -121,7 +121,8 @@ impl Store {
         Self::build(config, timeouts, table)
     }
 
-    /// The same, but each call may take a minute, because the machine that runs the database may be busy.
+    /// Like [`Self::from_config`], but each call may take a minute, because the machine that runs the database may be
+    /// busy.
     pub fn from_config_with_long_timeouts(config: aws_sdk_dynamodb::config::Builder, table: &str) -> Self {
         let minute = Duration::from_mins(1);
         let timeouts = TimeoutConfig::builder()
@@ -179,7 +180,7 @@ impl Store {
         Ok(self.count(call.send()).await.map_err(|error| StoreError::of(&error))?.item)
     }
 
-    /// Reads at most 100 items consistently, in any order. Leaves out items that do not exist.
+    /// Reads up to 100 items consistently and returns them in any order. Omits items that do not exist.
     async fn read_many(&self, keys: impl IntoIterator<Item = Key>) -> Result<Vec<Item>, StoreError> {
         let mut items = Vec::new();
         let mut unprocessed = Some(self.batch(keys.into_iter().map(Key::attributes).collect())?);

@@ -10,18 +10,18 @@ use super::{Item, Listed, Paging, Store, StoreError, Transaction, item, keys};
 use crate::id::Id;
 use crate::model::{CareerSite, Opening, Posting, Role, Slug, Tenant};
 
-/// How far to search the openings.
+/// The start and the limits of a search of the openings.
 #[derive(Clone, Debug)]
 pub struct Search {
     /// Only openings that sort before this position.
     pub before: Option<String>,
-    /// The most openings to return.
+    /// The maximum number of openings to return.
     pub limit: usize,
-    /// The most megabytes to read, with one call each.
+    /// The maximum number of megabytes to read. Each takes one call.
     pub megabytes: usize,
 }
 
-/// A posting's claim on its slug. It leads from the slug to the posting and its role.
+/// A posting's claim on its slug. It identifies the posting and its role.
 #[derive(Serialize, Deserialize)]
 pub(super) struct PostingSlug {
     #[serde(flatten)]
@@ -30,7 +30,7 @@ pub(super) struct PostingSlug {
 }
 
 impl Transaction {
-    /// Replaces the opening of a role's posting. Other writes of the transaction guard the role and the posting.
+    /// Replaces the opening of a role's posting. Other writes in the transaction guard the role and the posting.
     pub(super) fn replace_opening(
         &mut self,
         before: Option<&Opening>,
@@ -47,7 +47,7 @@ impl Transaction {
         }
     }
 
-    /// Puts an opening into the career page's list. Writes of roles and postings do this themselves.
+    /// Adds an opening to the career page's list. The methods that write roles and postings already do this.
     pub fn put_opening(&mut self, opening: &Opening) -> Result<(), StoreError> {
         let key = keys::opening(self.tenant, opening.since, opening.id);
         self.put(item::write(opening, key, None)?);
@@ -73,7 +73,7 @@ impl Store {
         Ok(pairs.into_values().next())
     }
 
-    /// At most 50 postings with their roles, by the posting's identifier. Leaves out pairs that the tenant lacks.
+    /// Up to 50 postings with their roles, by the posting's identifier. Omits pairs that the tenant does not have.
     pub async fn find_postings_and_roles(
         &self,
         tenant: Tenant,
@@ -102,7 +102,8 @@ impl Store {
         self.read_page(&keys::openings(tenant), page).await
     }
 
-    /// The openings that match, latest first. `next` is where the search continues, unless all openings were read.
+    /// The openings that match, latest first. `next` is the position where the search continues, or `None` if all
+    /// openings were read.
     pub async fn search_openings(
         &self,
         tenant: Tenant,

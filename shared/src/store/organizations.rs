@@ -37,7 +37,7 @@ pub struct NewApiKey {
     pub hash: String,
 }
 
-/// Why a change of an organization was not carried out.
+/// Why a change to an organization failed.
 #[derive(Debug, thiserror::Error)]
 pub enum OrganizationError {
     /// The organization does not exist.
@@ -49,7 +49,7 @@ pub enum OrganizationError {
     /// The organization has no member with this identifier.
     #[error("the member does not exist")]
     NoSuchMember,
-    /// Another member, of any organization, has the e-mail address.
+    /// Another member of any organization has the e-mail address.
     #[error("the e-mail address already belongs to a member")]
     EmailTaken,
     /// Another organization has the slug.
@@ -58,7 +58,7 @@ pub enum OrganizationError {
     /// The identifier is in use.
     #[error("the identifier is in use")]
     Exists,
-    /// The organization has the most keys that it may have in this mode.
+    /// The organization already has the maximum number of keys in this mode.
     #[error("there are {MAX_API_KEYS} keys already; revoke one first")]
     TooManyKeys,
     /// DynamoDB failed.
@@ -66,17 +66,17 @@ pub enum OrganizationError {
     Store(#[from] StoreError),
 }
 
-/// How many keys an organization may have in one mode, including expired keys that are not revoked. Each request writes
-/// the item with the keys.
+/// The maximum number of keys that an organization can have in one mode, including expired keys that are not revoked.
+/// Each request writes the item with the keys.
 const MAX_API_KEYS: u64 = 25;
 
-/// The attribute with the number of keys on that item, for the condition of the limit.
+/// The attribute of that item with the number of keys, which the limit's condition uses.
 const KEYS: &str = "keys";
 
-/// How often a write is attempted. It may conflict with requests, because each of them writes the gate item.
+/// The maximum number of attempts at a write. It may conflict with requests, because each request writes the gate item.
 const ATTEMPTS: usize = 10;
 
-/// How many organizations with the same name get a slug. Another one must choose its slug.
+/// The maximum number of organizations with the same name that get a slug. Further organizations must choose a slug.
 const MAX_NAMESAKES: u64 = 100;
 
 const EXISTS: &str = "attribute_exists(pk)";
@@ -87,8 +87,8 @@ struct Registered {
 }
 
 impl Store {
-    /// Creates an organization in both modes, with its registry entry and its slugs. Without a `slug`, the slug is made
-    /// from the name, with a number if it is taken. The slug of the test mode ends with `-test`.
+    /// Creates an organization in both modes, with its registry entry and its slugs. Without a `slug`, the slug is
+    /// derived from the name, with a number if it is taken. The test mode's slug ends with `-test`.
     pub async fn create_organization(
         &self,
         id: Id,
@@ -105,7 +105,7 @@ impl Store {
             let live = base.numbered(number);
             let test = live.with_suffix("-test");
             if live == test {
-                // The slug has the full length and already ends with `-test`.
+                // The slug has the maximum length and already ends with `-test`.
                 number += 1;
                 continue;
             }
@@ -168,7 +168,7 @@ impl Store {
             .await
     }
 
-    /// Suspends or resumes an organization in both modes, with its career pages.
+    /// Suspends or resumes an organization and its career pages in both modes.
     pub async fn set_suspended(&self, organization: Id, suspended: bool) -> Result<(), OrganizationError> {
         let tenants = Mode::ALL.map(|mode| Tenant { organization, mode });
         let mut keys = tenants.map(keys::gate).to_vec();
@@ -265,7 +265,8 @@ impl Store {
         self.read_page(&keys::api_keys(tenant), page).await
     }
 
-    /// A function from a key's identifier to the day on which it was last used. Revoked keys have no such day.
+    /// A function that maps a key's identifier to the day on which the key was last used. It returns `None` for revoked
+    /// keys.
     pub async fn get_last_used_days(
         &self,
         tenant: Tenant,
@@ -277,7 +278,7 @@ impl Store {
         })
     }
 
-    /// Revokes a key and returns it. Does nothing if it was revoked before.
+    /// Revokes a key and returns it. Does nothing if the key is already revoked.
     pub async fn revoke_api_key(
         &self,
         tenant: Tenant,

@@ -6,7 +6,7 @@ use crate::id::Id;
 use crate::model::{Posting, Slug, Tenant};
 
 impl Transaction {
-    /// Inserts a posting and claims its slug, the `number`-th with the text `base`.
+    /// Inserts a posting and claims its slug, the `number`-th variant of `base`.
     pub(super) fn insert_posting_item(
         &mut self,
         posting: &Posting,
@@ -47,7 +47,7 @@ impl Store {
         self.read(keys::posting(tenant, id)).await?.map(item::read).transpose()
     }
 
-    /// A page of the tenant's postings, newest first: all, or those that are or are not published.
+    /// A page of the tenant's postings, newest first: all, or only published or unpublished postings.
     pub async fn list_postings(
         &self,
         tenant: Tenant,

@@ -14,7 +14,7 @@ impl Transaction {
         Ok(())
     }
 
-    /// Inserts a role together with its posting, whose slug is the `number`-th with the text `base`.
+    /// Inserts a role together with its posting, whose slug is the `number`-th variant of `base`.
     pub fn insert_role_and_posting(
         &mut self,
         role: &Role,
@@ -27,8 +27,8 @@ impl Transaction {
         self.replace_opening(None, Opening::of(role, posting).as_ref())
     }
 
-    /// Inserts the posting of a stored role, which `role` links to it. The posting's slug is the `number`-th with the
-    /// text `base`.
+    /// Inserts the posting of a stored role. `role` is the role with the link to its posting. The posting's slug is the
+    /// `number`-th variant of `base`.
     pub fn insert_posting(
         &mut self,
         before: &Role,
@@ -42,8 +42,8 @@ impl Transaction {
         self.replace_opening(None, Opening::of(role, posting).as_ref())
     }
 
-    /// Replaces a role, its posting, or both; writes nothing if neither differs. If only one differs, the other must
-    /// not change before the commit, because the opening on the career page depends on both.
+    /// Replaces a role, its posting, or both. Writes nothing if neither has changed. If only one has changed, the other
+    /// must not change before the commit, because the opening on the career page depends on both.
     pub fn replace_role(
         &mut self,
         before: &RoleAndPosting,
@@ -88,7 +88,7 @@ impl Store {
         self.read(keys::role_stats(tenant, role)).await?.map(item::read).transpose()
     }
 
-    /// The counters of at most 100 roles, by the role's identifier. Leaves out roles that the tenant lacks.
+    /// The counters of up to 100 roles, by the role's identifier. Omits roles that the tenant does not have.
     pub async fn find_roles_stats(
         &self,
         tenant: Tenant,
@@ -103,7 +103,7 @@ impl Store {
         stats.map(|(id, stats)| Ok((id, item::read(stats)?))).collect()
     }
 
-    /// The titles and statuses of roles, by the role's identifier. Leaves out roles that the tenant lacks.
+    /// The titles and statuses of roles, by the role's identifier. Omits roles that the tenant does not have.
     pub async fn find_role_titles(
         &self,
         tenant: Tenant,

@@ -1,4 +1,4 @@
-//! Voice screens: their records, list entries and transcripts, and the tasks of their calls.
+//! Voice screens: their records, list entries, transcripts and call tasks.
 
 use aws_sdk_dynamodb::primitives::Blob;
 use aws_sdk_dynamodb::types::AttributeValue;
@@ -9,15 +9,15 @@ use super::{Listed, Paging, Store, StoreError, Transaction, item, keys};
 use crate::id::Id;
 use crate::model::{Screen, ScreenRecord, ScreenResult, ScreenStatus, Tenant, Turn};
 
-/// The bytes of a transcript that are stored in one item. DynamoDB allows 400 KB.
+/// The maximum number of bytes of a transcript in one item. DynamoDB allows 400 KB.
 const PART: usize = 350 * 1024;
 /// The attribute with the bytes of a part.
 const BYTES: &str = "bytes";
-/// The most pages of 1 MB that are read for one screen. A report is smaller.
+/// The maximum number of 1 MB pages to read for one screen. A report is smaller.
 const MAX_PAGES: usize = 5;
 
 impl Transaction {
-    /// Inserts a screen and the task of its call, and adds the screen to the role's counters.
+    /// Inserts a screen and its call task, and adds the screen to the role's counters.
     pub fn insert_screen(&mut self, record: &ScreenRecord) -> Result<(), StoreError> {
         self.insert(item::write(record, keys::screen_record(self.tenant, record.screen.id), None)?);
         self.put_list_entries(&record.screen)?;
@@ -26,7 +26,7 @@ impl Transaction {
         Ok(())
     }
 
-    /// Replaces a screen. A screen that becomes completed is added to the role's counters.
+    /// Replaces a screen. If the change completes the screen, adds it to the role's counters.
     pub fn replace_screen(&mut self, before: &ScreenRecord, after: &ScreenRecord) -> Result<(), StoreError> {
         let (old, new) = (&before.screen, &after.screen);
         let item = item::write(after, keys::screen_record(self.tenant, new.id), None)?;
@@ -136,7 +136,7 @@ impl Store {
         Ok(Some((record, transcript)))
     }
 
-    /// A page of the tenant's screens, newest first: all, or those for the role, in the status, or both.
+    /// A page of the tenant's screens, newest first, optionally only those for the role, in the status, or both.
     pub async fn list_screens(
         &self,
         tenant: Tenant,

@@ -1,4 +1,4 @@
-//! Creating and deleting the table where CloudFormation does not: in a local database, a test or an empty endpoint.
+//! Creates and deletes the table where CloudFormation does not: in a local database, a test or an empty endpoint.
 
 use aws_sdk_dynamodb::operation::create_table::CreateTableError;
 use aws_sdk_dynamodb::types::{
@@ -53,7 +53,7 @@ impl Store {
         self.count(call.send()).await.map(|_| ()).map_err(|error| StoreError::of(&error))
     }
 
-    /// Enables the removal of expired items, unless it is enabled already.
+    /// Enables the deletion of expired items (TTL), unless it is already enabled.
     async fn expire_items(&self) -> Result<(), StoreError> {
         let call = self.client.describe_time_to_live().table_name(&*self.table);
         let current = self.count(call.send()).await.map_err(|error| StoreError::of(&error))?;
@@ -69,7 +69,7 @@ impl Store {
         self.count(call.send()).await.map(|_| ()).map_err(|error| StoreError::of(&error))
     }
 
-    /// Waits until the table is ready. AWS needs some seconds to create it, and calls fail in the meantime.
+    /// Waits until the table is ready. AWS takes a few seconds to create it, and calls fail until then.
     async fn await_table(&self) -> Result<(), StoreError> {
         use aws_sdk_dynamodb::client::Waiters;
         let ready = self.client.wait_until_table_exists().table_name(&*self.table);

@@ -1,5 +1,4 @@
-//! Tasks: work that a request leaves to a job. One partition has the tasks of all tenants, ordered by the time when
-//! they are due.
+//! Tasks: work that a request leaves to a job. One partition holds the tasks of all tenants, ordered by due time.
 
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
@@ -12,9 +11,9 @@ use crate::model::{Mode, Tenant};
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum TaskKind {
-    /// To start or check the call of a voice screen.
+    /// Start or check the call of a voice screen.
     Call,
-    /// To update the list entries of a candidate's applications.
+    /// Update the list entries of a candidate's applications.
     Index,
 }
 
@@ -62,7 +61,7 @@ impl Transaction {
 }
 
 impl Store {
-    /// A page of the tasks that are due at `now`, latest first. `before` is the `next` of the page before.
+    /// A page of the tasks that are due at `now`, latest first. `before` is the previous page's `next`.
     pub async fn list_due_tasks(
         &self,
         now: Timestamp,

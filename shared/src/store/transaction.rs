@@ -1,7 +1,7 @@
 //! Transactions: DynamoDB makes all of the writes or none.
 //!
-//! Each action has a condition, and a guard that gives a failure of the condition its meaning. DynamoDB returns the
-//! item for which the condition failed.
+//! Each action has a condition, and a guard that defines what a failed condition means. DynamoDB returns the item whose
+//! condition failed.
 
 use std::collections::HashMap;
 
@@ -20,32 +20,32 @@ use super::{Item, Store, StoreError, item};
 use crate::id::Id;
 use crate::model::Tenant;
 
-/// The stored reply to a request with an idempotency key. A repetition gets the same reply.
+/// The stored response to a request with an idempotency key. A repeated request gets the same response.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Receipt {
     /// A digest of the request's path and body.
     pub fingerprint: String,
-    /// The reply's status.
+    /// The response's status.
     pub status: u16,
     /// The headers that the handler set.
     pub headers: Vec<(String, String)>,
-    /// The reply's body.
+    /// The response's body.
     pub body: String,
-    /// Set while the request calls an outside service. The reply is not known yet, and may never be.
+    /// Set while the request calls an external service. The response is not known yet, and may never be.
     #[serde(default)]
     pub pending: Option<Pending>,
 }
 
-/// The state of a request that calls an outside service.
+/// The state of a request that calls an external service.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Pending {
-    /// Until when the call may still be running.
+    /// The time until which the call may still be running.
     pub until: Timestamp,
-    /// The error message of repetitions after that, if the outcome is unknown.
+    /// The error message for repeated requests after that time, if the outcome is unknown.
     pub sentence: String,
 }
 
-/// The place and the lifetime of a receipt.
+/// The key and the lifetime of a receipt.
 #[derive(Clone, Debug)]
 pub struct ReceiptSlot {
     /// The route of the request.
@@ -58,16 +58,17 @@ pub struct ReceiptSlot {
     pub expires_at: Timestamp,
 }
 
-/// Why a transaction was not carried out. It wrote nothing.
+/// Why a transaction was not carried out. Unless DynamoDB failed, nothing was written.
 #[derive(Debug, thiserror::Error)]
 pub enum CommitError {
-    /// An item has changed since it was read, or another write was using it. The caller reads again and retries.
+    /// An item has changed since it was read, or another write was using it. The caller reads the items again and
+    /// retries.
     #[error("the items have changed")]
     Stale,
     /// Another transaction was writing the receipt at the same time.
-    #[error("a request with this idempotency key is being carried out")]
+    #[error("a request with this idempotency key is in progress")]
     InFlight,
-    /// The slug is taken, with all numbers up to `last`.
+    /// The slug and all of its numbered variants up to `last` are taken.
     #[error("the slug is taken up to number {last}")]
     SlugTaken {
         /// The highest number known to be taken.
@@ -93,7 +94,7 @@ enum Guard {
     Receipt,
 }
 
-/// What an action does.
+/// The effect of an action.
 #[derive(Clone, Debug)]
 enum Effect {
     Put(Item),
@@ -102,7 +103,7 @@ enum Effect {
     Check(Key),
 }
 
-/// A write, or a check, with its condition.
+/// A write or a check, with its condition.
 #[derive(Clone, Debug)]
 struct Action {
     effect: Effect,
@@ -112,7 +113,7 @@ struct Action {
     values: Vec<(&'static str, AttributeValue)>,
 }
 
-/// Writes of one tenant that are made together.
+/// Writes of one tenant that are committed together.
 #[derive(Clone, Debug)]
 pub struct Transaction {
     pub(super) tenant: Tenant,
@@ -121,21 +122,21 @@ pub struct Transaction {
     pub(super) index: Option<IndexEntries>,
 }
 
-/// Index entries of a candidate, and the task that writes them if they do not fit into the transaction.
+/// A candidate's index entries, and the task that writes them if they do not fit into the transaction.
 #[derive(Clone, Debug)]
 pub(super) struct IndexEntries {
     pub(super) entries: Vec<Item>,
     pub(super) task: Item,
 }
 
-/// A taken slug: its owner, and the last number that was given out for it.
+/// A taken slug: its owner, and the last number that was assigned to it.
 #[derive(Serialize, Deserialize)]
 pub(super) struct SlugClaim {
     pub(super) id: Id,
     pub(super) last: u64,
 }
 
-/// The most actions of a transaction.
+/// The maximum number of actions in a transaction.
 const MAX_ACTIONS: usize = 100;
 const VACANT: &str = "attribute_not_exists(pk)";
 const SAME_VERSION: &str = "#version = :version";
@@ -188,7 +189,7 @@ impl Transaction {
         self.plain(Effect::Put(item), Guard::Unchanged, VACANT);
     }
 
-    /// Writes an item unconditionally. Another action of the transaction guards it where that matters.
+    /// Writes an item unconditionally. If the item needs a guard, another action of the transaction has it.
     pub(super) fn put(&mut self, item: Item) {
         self.plain(Effect::Put(item), Guard::Unchanged, "");
     }
@@ -203,7 +204,7 @@ impl Transaction {
         self.plain(Effect::Delete(key), Guard::Unchanged, "attribute_exists(pk)");
     }
 
-    /// Deletes an item unconditionally. Another action of the transaction guards it where that matters.
+    /// Deletes an item unconditionally. If the item needs a guard, another action of the transaction has it.
     pub(super) fn delete(&mut self, key: Key) {
         self.plain(Effect::Delete(key), Guard::Unchanged, "");
     }
@@ -213,7 +214,7 @@ impl Transaction {
         self.plain(Effect::Put(item), Guard::Email, VACANT);
     }
 
-    /// Writes as many entries as fit, and the task if some do not.
+    /// Adds as many entries as fit, and the task if some do not fit.
     fn put_index_entries(&mut self, IndexEntries { entries, task }: IndexEntries) {
         let fits = entries.len() <= self.room();
         let count = if fits { entries.len() } else { self.room().saturating_sub(1) };
@@ -230,13 +231,13 @@ impl Transaction {
         MAX_ACTIONS.saturating_sub(self.actions.len())
     }
 
-    /// Inserts a slug. If it exists, the commit fails because `number` is taken.
+    /// Inserts a slug. If it already exists, the commit fails because `number` is taken.
     pub(super) fn insert_slug(&mut self, item: Item, number: u64) {
         self.plain(Effect::Put(item), Guard::Slug { number }, VACANT);
     }
 
-    /// Replaces the item with the version `before`. Fails if `after`, the version of `item`, is not a later one:
-    /// without it, a concurrent update could be lost.
+    /// Replaces the item with the version `before`. Fails if `after`, the version of `item`, is not a later one,
+    /// because a concurrent update could then be lost.
     pub(super) fn replace(&mut self, item: Item, before: u64, after: u64) -> Result<(), StoreError> {
         if after <= before {
             return Err(StoreError::Internal(format!("version {after} cannot replace version {before}")));
@@ -255,7 +256,7 @@ impl Transaction {
         self.versioned(Effect::Check(key), version);
     }
 
-    /// Records that the numbers of a slug up to `to` have been given out.
+    /// Records that a slug's numbers up to `to` have been assigned.
     pub(super) fn raise_slug(&mut self, key: Key, to: u64) {
         self.actions.push(Action {
             effect: Effect::Update(key, "SET #last = :number"),
@@ -266,7 +267,7 @@ impl Transaction {
         });
     }
 
-    /// Sets or removes attributes of an item, on a condition.
+    /// Updates attributes of an item if `condition` holds.
     pub(super) fn update(
         &mut self,
         key: Key,
@@ -356,7 +357,7 @@ impl Store {
         self.transact(transaction).await
     }
 
-    /// Sends a transaction. The SDK's retries use the same token, so they cannot write twice.
+    /// Sends a transaction. The SDK's retries use the same idempotency token, so they cannot write twice.
     pub(super) async fn transact(&self, transaction: Transaction) -> Result<(), CommitError> {
         let guards: Vec<_> = transaction.actions.iter().map(|action| action.guard).collect();
         let actions: Result<Vec<_>, _> =
@@ -378,7 +379,7 @@ impl Store {
         Err(commit_error(&guards, reasons.unwrap_or_default()))
     }
 
-    /// The receipt of a request that was carried out before, unless it has expired.
+    /// The receipt of an earlier request, unless it has expired.
     pub async fn find_receipt(
         &self,
         tenant: Tenant,
@@ -390,8 +391,8 @@ impl Store {
     }
 }
 
-/// The error of a cancelled transaction. If several conditions failed, a receipt comes first, then an error of
-/// DynamoDB, a concurrent request, a taken slug and a taken e-mail address.
+/// Returns the error for a cancelled transaction. If several conditions failed, a receipt takes precedence, followed by
+/// a DynamoDB error, a concurrent request, a taken slug and a taken e-mail address.
 fn commit_error(guards: &[Guard], reasons: Vec<CancellationReason>) -> CommitError {
     let mut slug = None;
     let mut email = false;

@@ -1,4 +1,4 @@
-//! Expected uploads: each ticket allows adding one résumé to one application.
+//! Expected uploads: each ticket allows adding one resume to one application.
 
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
@@ -9,7 +9,7 @@ use super::{Store, StoreError, Transaction, item};
 use crate::id::Id;
 use crate::model::Tenant;
 
-/// An expected upload of a résumé.
+/// An expected upload of a resume.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Upload {
     /// The candidate.
@@ -27,7 +27,7 @@ impl Transaction {
         Ok(())
     }
 
-    /// Deletes the expected upload of the ticket with this hash. It must exist.
+    /// Deletes the expected upload of the ticket with this hash. The upload must exist.
     pub fn delete_upload(&mut self, hash: &str) {
         self.delete_existing(keys::upload(self.tenant, hash));
     }

@@ -1,4 +1,4 @@
-//! Usage: the counters of requests, and the finished days that the reset job archives.
+//! Usage: the request counters, and the finished days that the reset job archives.
 
 use std::collections::HashMap;
 
@@ -10,7 +10,7 @@ use super::keys::{self, GATE_SHARDS, Key, PK, SK};
 use super::{CommitError, Item, Listed, Paging, Store, StoreError, Transaction, item};
 use crate::model::{Day, Tenant};
 
-/// The requests of a day.
+/// The number of requests on a day.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct UsageDay {
     /// The day.
@@ -20,12 +20,12 @@ pub struct UsageDay {
 }
 
 impl Store {
-    /// The tenant's number of requests on `day`, the sum of the gate's counter and its shards.
+    /// The tenant's number of requests on `day`: the sum of the gate's counter and its shards.
     pub async fn requests_on(&self, tenant: Tenant, day: Day) -> Result<u64, StoreError> {
         Ok(self.counted_requests(tenant).await?.get(&day).copied().unwrap_or(0))
     }
 
-    /// The tenant's number of requests by day: for today, and for days that are not archived yet.
+    /// The tenant's number of requests per day, for today and for days that are not archived yet.
     pub async fn counted_requests(&self, tenant: Tenant) -> Result<HashMap<Day, u64>, StoreError> {
         let mut days = HashMap::new();
         for counter in self.read_many(counter_keys(tenant)).await? {
@@ -41,11 +41,13 @@ impl Store {
         self.read_page(&keys::usage(tenant), page).await
     }
 
-    /// Moves the counters of all days before `today` from the tenant's gate to its usage history. Returns their number.
+    /// Moves the counters of all days before `today` from the tenant's gate to its usage history. Returns the number of
+    /// counters that it moved.
     ///
-    /// Each counter moves in a separate transaction, on the condition that it has not changed since it was read, and is
-    /// *added* to the history. So a second run moves nothing, two concurrent runs move each counter once, a killed run
-    /// leaves the rest to the next one, and a request that was counted late is added later.
+    /// A separate transaction moves each counter, on the condition that the counter has not changed since it was read,
+    /// and *adds* it to the history. As a result, a second run moves nothing, two concurrent runs move each counter
+    /// once, a killed run leaves the remaining counters to the next run, and a request that was counted late is added
+    /// later.
     pub async fn archive_usage(&self, tenant: Tenant, today: Day) -> Result<usize, StoreError> {
         let mut archived = 0;
         for _ in 0..5 {

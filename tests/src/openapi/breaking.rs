@@ -1,9 +1,9 @@
 //! Finds the changes in a new OpenAPI document that break clients of an old one.
 //!
-//! The rules are those of the API guide. Names stay: operations, parameters, fields, headers, statuses and enumeration
-//! values. Schemas of requests may only become wider, and schemas of responses only narrower, except that fields and
-//! headers may be added to responses. A new status or enumeration value of a response counts as wider, because clients
-//! branch on it.
+//! The rules are those of the API guide. Operations, parameters, fields, headers, statuses and enumeration values must
+//! not be renamed or removed. Request schemas may only become wider, and response schemas only narrower, except that
+//! fields and headers may be added to responses. A new status or enumeration value of a response counts as wider,
+//! because clients branch on it.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -17,9 +17,9 @@ pub fn breaking(old: &Value, new: &Value) -> Vec<String> {
     comparison.found
 }
 
-/// Removes the parts of the document that are only for people.
+/// Removes the informational parts of the document, which clients do not rely on.
 pub fn promises(document: &Value) -> Value {
-    const FOR_PEOPLE: [&str; 11] = [
+    const INFORMATIONAL: [&str; 11] = [
         "title",
         "summary",
         "description",
@@ -32,7 +32,7 @@ pub fn promises(document: &Value) -> Value {
         "deprecated",
         "bearerFormat",
     ];
-    // Objects whose keys are names, which may equal one of the above.
+    // Objects whose keys are names. A name may equal one of the keywords above.
     const NAMED: [&str; 7] =
         ["schemas", "properties", "parameters", "headers", "responses", "securitySchemes", "content"];
     let of_all = |parts: &Map<String, Value>| {
@@ -40,7 +40,7 @@ pub fn promises(document: &Value) -> Value {
     };
     match document {
         Value::Object(parts) => {
-            let kept = parts.iter().filter(|(name, _)| !FOR_PEOPLE.contains(&name.as_str()));
+            let kept = parts.iter().filter(|(name, _)| !INFORMATIONAL.contains(&name.as_str()));
             let kept = kept.map(|(name, part)| match part {
                 Value::Object(scopes) if name == "scopes" => {
                     (name.clone(), scopes.keys().map(|scope| (scope.clone(), json!(""))).collect())
@@ -55,7 +55,7 @@ pub fn promises(document: &Value) -> Value {
     }
 }
 
-/// Who writes a value. It decides whether a schema may become wider or narrower.
+/// The side that writes a value. It determines whether a schema may become wider or narrower.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Writer {
     Client,
@@ -193,7 +193,7 @@ impl Comparison<'_> {
         }
     }
 
-    /// Whether an old alternative is still there. A response may drop `null`.
+    /// Whether an old alternative still exists. A response may drop `null`.
     fn is_kept(&self, old: Option<&Value>, new: &[Value], writer: Writer) -> bool {
         old.is_none_or(|old| {
             writer == Writer::Service && old["type"] == "null"
@@ -201,7 +201,7 @@ impl Comparison<'_> {
         })
     }
 
-    /// Whether readers know a new alternative.
+    /// Whether readers can already handle a new alternative.
     fn is_known(&self, new: Option<&Value>, old: &[Value], writer: Writer) -> bool {
         writer == Writer::Client || new.is_none_or(|new| old.iter().any(|old| self.fits(old, new, writer)))
     }
@@ -258,7 +258,7 @@ fn is_within(keyword: &str, limit: &Value, value: &Value) -> bool {
 fn alternatives(document: &Value, schema: &Value) -> Vec<Value> {
     let mut own = schema.clone();
     if let Some(own) = own.as_object_mut() {
-        // The discriminator repeats what the alternatives already say.
+        // The discriminator only repeats information from the alternatives.
         own.retain(|name, _| !["$ref", "allOf", "oneOf", "anyOf", "discriminator"].contains(&name.as_str()));
         if let Some(word) = own.remove("const") {
             own.insert("enum".to_owned(), json!([word]));
@@ -274,8 +274,8 @@ fn alternatives(document: &Value, schema: &Value) -> Vec<Value> {
     })
 }
 
-/// Combines two schemas into one for values that are valid in both. Where they differ, the first one takes
-/// precedence: it stands next to the reference to the other.
+/// Combines two schemas into one for values that are valid in both. If they differ, the first one takes precedence,
+/// because it appears next to the reference to the other.
 fn both(one: &Value, other: &Value) -> Value {
     let mut both = one.clone();
     for (keyword, more) in entries(other) {
@@ -298,7 +298,7 @@ fn both(one: &Value, other: &Value) -> Value {
     both
 }
 
-/// The ways to authenticate for an operation. No authentication counts as one way.
+/// The authentication methods of an operation. No authentication counts as one method.
 fn ways(operation: &Value) -> Vec<Value> {
     match operation["security"].as_array() {
         Some(ways) if !ways.is_empty() => ways.clone(),
@@ -306,7 +306,7 @@ fn ways(operation: &Value) -> Vec<Value> {
     }
 }
 
-/// Whether a client that authenticates in the old way is admitted in the new way.
+/// Whether a client that uses the old authentication method satisfies the new one.
 fn admits(new: &Value, old: &Value) -> bool {
     entries(new).all(|(scheme, scopes)| {
         old.get(scheme).is_some() && items(scopes).all(|scope| has(&old[scheme], scope))
@@ -349,7 +349,7 @@ fn has(list: &Value, item: &Value) -> bool {
     items(list).any(|known| known == item)
 }
 
-/// The items of a list, which may be written without brackets if there is only one.
+/// The items of a list. A single value counts as a list of one item.
 fn listed(value: &Value) -> &[Value] {
     value.as_array().map_or(std::slice::from_ref(value), Vec::as_slice)
 }
@@ -449,7 +449,7 @@ mod tests {
         })
     }
 
-    /// Returns the places that break if the value at a pointer is replaced, or removed if it is `null`.
+    /// Replaces the value at a pointer, or removes it if `value` is `null`. Returns the places that break.
     fn after(pointer: &str, value: Value) -> Vec<String> {
         const SHORT: [(&str, &str); 10] = [
             ("list", "/paths/~1roles/get"),
@@ -641,7 +641,7 @@ mod tests {
     }
 
     #[test]
-    fn promises_exclude_texts_for_people() {
+    fn promises_exclude_informational_parts() {
         let fields = json!({ "title": { "type": "string" } });
         let document = json!({
             "info": { "title": "Roles", "version": "1.0.0", "license": {} },

@@ -28,8 +28,8 @@ pub(super) fn schemas(schemas: &Schemas, operations: &[Operation], source: &Sour
     named
 }
 
-/// `Error`, `Invalid` (which has messages), `OAuthError` and `GatewayError`. The first two have no code in common, so
-/// that clients can tell them apart by the code.
+/// `Error`, `Invalid` (which has messages), `OAuthError` and `GatewayError`. The first two share no codes, so clients
+/// can tell them apart by `code`.
 fn error_schemas() -> [(String, Value); 4] {
     let mut invalid = value(ErrorBody::schema());
     let fields = ["error", "code", "messages", "request_id"];
@@ -47,22 +47,22 @@ fn error_schemas() -> [(String, Value); 4] {
     let oauth = value(OAuthError::schema());
     let gateway = json!({
         "type": "object",
-        "description": "An error of the gateway, which it returns before any function runs.",
+        "description": "An error that the gateway returns before any function runs.",
         "required": ["message"],
-        "properties": { "message": { "type": "string", "description": "A message for people." } },
+        "properties": { "message": { "type": "string", "description": "A human-readable message." } },
     });
     [("Error", error), ("Invalid", invalid), ("OAuthError", oauth), ("GatewayError", gateway)]
         .map(|(name, schema)| (name.to_owned(), schema))
 }
 
-/// The parameters that several operations have in common.
+/// The parameters that several operations share.
 pub(super) fn parameters() -> Value {
     let tag = "(?:W/)?\"[!#-+\\--~]*\"";
     json!({
         "Idempotency-Key": {
             "name": "Idempotency-Key",
             "in": "header",
-            "description": "A unique key for this request. For 24 hours, a repetition of the request with the same key \
+            "description": "A unique key for this request. Repeating the request with the same key within 24 hours \
                             returns the same response and has no further effect.",
             "schema": { "type": "string", "pattern": "^(?:[!#-~][!-~]{0,254}|\"[!-~]{1,255}\")$" },
         },
@@ -82,7 +82,7 @@ pub(super) fn parameters() -> Value {
             "name": "X-Timestamp",
             "in": "header",
             "required": true,
-            "description": "When the request was signed, in seconds or milliseconds since 1970.",
+            "description": "The time at which the request was signed, in seconds or milliseconds since 1970.",
             "schema": { "type": "string", "pattern": "^[0-9]+$" },
         },
         "before": {
@@ -108,7 +108,7 @@ pub(super) fn parameters() -> Value {
     })
 }
 
-/// The ways to authenticate.
+/// The authentication methods.
 pub(super) fn security_schemes() -> Value {
     let scopes: Map<_, _> =
         Scope::ALL.into_iter().map(|scope| (scope.as_str().to_owned(), scope.description().into())).collect();
@@ -121,8 +121,8 @@ pub(super) fn security_schemes() -> Value {
         },
         "oauth": {
             "type": "oauth2",
-            "description": "OAuth 2.0 with PKCE (S256), for applications that act for a member. A client registers \
-                            at `POST /oauth/registrations` (RFC 7591) and sends the member's browser to the \
+            "description": "OAuth 2.0 with PKCE (S256), for applications that act on behalf of a member. A client \
+                            registers at `POST /oauth/registrations` (RFC 7591) and sends the member's browser to the \
                             authorization URL, which shows a consent page.",
             "flows": { "authorizationCode": {
                 "authorizationUrl": "/oauth/authorize",

@@ -1,5 +1,5 @@
-//! Error responses. For routes with a scope, a table says which errors an operation can return. For other routes, error
-//! responses are recorded.
+//! Error responses. For routes with a scope, `can_happen` decides which errors an operation can return. For other
+//! routes, error responses are recorded.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -15,7 +15,7 @@ use super::operation::Operation;
 use super::reference::reference;
 use super::source::Source;
 
-/// An error of each kind with the name of its example.
+/// A sample error of each kind with the name of its example.
 fn samples() -> Vec<(&'static str, Error)> {
     let transition = InvalidTransition { field: "status", from: "closed", to: "open" };
     let messages = ["title can't be blank", "salary_min must be at most salary_max"];
@@ -52,7 +52,7 @@ fn samples() -> Vec<(&'static str, Error)> {
     ]
 }
 
-/// Whether the operation can return the error. `named` has the errors that the handler's doc comment lists.
+/// Whether the operation can return the error. `named` contains the errors from the handler's doc comment.
 fn can_happen(name: &str, error: &Error, operation: &Operation, named: &BTreeMap<String, String>) -> bool {
     let method = operation.method();
     match error {
@@ -73,7 +73,7 @@ fn can_happen(name: &str, error: &Error, operation: &Operation, named: &BTreeMap
         | Error::Validation(_)
         | Error::RateLimited { .. }
         | Error::Store(_) => true,
-        // Routes with a scope never return these. The default route, pages and callbacks do.
+        // Only the default route, pages and callbacks return these.
         Error::MethodNotAllowed(_) | Error::BadSignature | Error::ForeignForm | Error::OwnersOnly => false,
     }
 }
@@ -171,7 +171,7 @@ fn response(errors: &[(&str, Error)], source: &Source, named: &BTreeMap<String, 
     )
 }
 
-/// The description of an error: that of its code in the API rules, or the doc comment of its variant.
+/// The description of an error: the row of its code in the API guide, or the doc comment of its variant.
 fn meaning(error: &Error, source: &Source) -> String {
     if let Some(ruled) = Source::rule(error.kind().1) {
         return ruled;
@@ -182,7 +182,7 @@ fn meaning(error: &Error, source: &Source) -> String {
     comment.split_once(": ").expect("a comment that begins with a status").1.to_owned()
 }
 
-/// The headers of the errors of one status.
+/// The headers of the errors with one status.
 fn headers(errors: &[(&str, Error)]) -> Map<String, Value> {
     let (status, _) = errors[0].1.kind();
     let mut headers = if status == 401 { always(ReplyFormat::Api) } else { admitted() };
@@ -208,8 +208,8 @@ fn add_error_headers(headers: &mut Map<String, Value>, sent: &[BTreeSet<String>]
     }
 }
 
-/// The error responses of an operation without a scope: the recorded ones, which must be all that its handler lists,
-/// and those that any operation can return.
+/// The error responses of an operation without a scope: the recorded ones, which must match the list in the handler's
+/// doc comment, and those that any operation can return.
 pub(super) fn recorded_responses(
     operation: &Operation,
     source: &Source,
@@ -220,7 +220,7 @@ pub(super) fn recorded_responses(
         if operation.format == ReplyFormat::OAuth { ("OAuthError", "error") } else { ("Error", "code") };
     let code = |refusal: &Refused| refusal.body[field].as_str().expect("an error code").to_owned();
     let recorded: BTreeSet<_> = refusals.iter().map(code).collect();
-    assert!(named.keys().eq(&recorded), "{}: it lists {named:?}, but returned {recorded:?}", operation.key);
+    assert!(named.keys().eq(&recorded), "{}: lists {named:?}, but returned {recorded:?}", operation.key);
     let mut by_status: BTreeMap<u16, Vec<(String, Refused)>> = BTreeMap::new();
     for refusal in refusals {
         let why = named[&code(refusal)].clone();

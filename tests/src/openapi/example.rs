@@ -7,11 +7,11 @@ use serde_json::Value;
 /// A recorded successful request and its response.
 #[derive(Clone, Debug)]
 pub struct Example {
-    /// The request's body; `null` if there was none.
+    /// The request's body, or `null` if it had none.
     pub request: Value,
     /// The response's body.
     pub response: Value,
-    /// The `Location` header; empty if there was none.
+    /// The `Location` header, or an empty string.
     pub location: String,
     /// The recorded error responses of the same route.
     pub refusals: Vec<Refused>,

@@ -8,7 +8,7 @@ use super::reference::reference;
 /// A response that the gateway sends before any function runs.
 fn gateway_response(when: &str, message: &str) -> Value {
     json!({
-        "description": format!("{when}. The gateway answers in its own format."),
+        "description": format!("{when}. The gateway sends this response in its own format."),
         "content": { "application/json": {
             "schema": reference("schemas", "GatewayError"),
             "example": { "message": message },
@@ -16,7 +16,7 @@ fn gateway_response(when: &str, message: &str) -> Value {
     })
 }
 
-/// The response to too many bytes of headers.
+/// The response to a request line and headers above the gateway's limit.
 pub(super) fn too_large_header() -> Value {
     let when = "The request line and headers exceed 10,240 bytes";
     gateway_response(when, "Request Header Fields Too Large")
@@ -27,8 +27,8 @@ pub(super) fn too_large_body() -> Value {
     gateway_response("The request body exceeds 10 MB", "Request Entity Too Large")
 }
 
-/// Extends a function's response with the gateway's response of the same status, if there is one. The gateway uses its
-/// own format and does not send our headers.
+/// Adds the gateway's response with the same status, if any, to a function's response. The gateway uses its own format
+/// and does not send the functions' headers.
 pub(super) fn or_gateway_response(status: u16, mut response: Value) -> Value {
     if status != 413 {
         return response;

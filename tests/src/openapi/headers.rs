@@ -53,7 +53,7 @@ pub(super) fn header_name(name: &str) -> String {
     }
 }
 
-/// The components for headers.
+/// The header components.
 pub(super) fn headers() -> Value {
     json!({
         "X-Request-Id": {
@@ -72,17 +72,17 @@ pub(super) fn headers() -> Value {
             "schema": { "const": "no-cache" },
         },
         "Access-Control-Allow-Origin": {
-            "description": "Scripts of any origin may read the response.",
+            "description": "Allows scripts from any origin to read the response.",
             "required": true,
             "schema": { "const": "*" },
         },
         "Access-Control-Expose-Headers": {
-            "description": "The response headers that such scripts may read.",
+            "description": "The response headers that scripts from other origins may read.",
             "required": true,
             "schema": { "const": "WWW-Authenticate" },
         },
         "X-Content-Type-Options": {
-            "description": "Browsers must not guess another content type.",
+            "description": "Prevents browsers from guessing another content type.",
             "required": true,
             "schema": { "const": "nosniff" },
         },
@@ -105,12 +105,14 @@ pub(super) fn headers() -> Value {
             "schema": { "const": "true" },
         },
         "RateLimit": {
-            "description": "On the Free plan: the number of requests left today and the seconds until midnight UTC.",
+            "description": "The number of requests left today and the number of seconds until midnight UTC. Sent only \
+                            on the Free plan.",
             "schema": { "type": "string", "pattern": "^\"daily\";r=[0-9]+;t=[0-9]+$" },
             "example": "\"daily\";r=99;t=52200",
         },
         "RateLimit-Policy": {
-            "description": "On the Free plan: the number of requests per day and the length of a day in seconds.",
+            "description": "The number of requests per day and the length of a day in seconds. Sent only on the Free \
+                            plan.",
             "schema": { "type": "string", "pattern": "^\"daily\";q=[0-9]+;w=86400$" },
             "example": "\"daily\";q=100;w=86400",
         },
@@ -123,7 +125,7 @@ pub(super) fn headers() -> Value {
 
 fn retry_after(required: bool) -> Value {
     json!({
-        "description": "The number of seconds to wait before trying again.",
+        "description": "The number of seconds to wait before retrying.",
         "required": required,
         "schema": { "type": "integer", "minimum": 1 },
     })
@@ -131,7 +133,7 @@ fn retry_after(required: bool) -> Value {
 
 fn challenge(required: bool) -> Value {
     json!({
-        "description": "How to authenticate: with a credential (RFC 6750, RFC 9728), as a client or with a signature.",
+        "description": "The required authentication: a credential (RFC 6750, RFC 9728), a client or a signature.",
         "required": required,
         "schema": { "type": "string", "pattern": "^(?:Basic|Bearer|Signature) " },
     })

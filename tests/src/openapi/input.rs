@@ -1,4 +1,4 @@
-//! Inputs: the fields of a route, recorded while the route reads them from an empty request.
+//! The input fields of a route, recorded while the route reads them from an empty request.
 
 use std::any::type_name;
 
@@ -31,7 +31,7 @@ enum Kind {
     Required(Value),
     /// A value that may be absent, but not `null`.
     Replacement(Value),
-    /// A value that may be absent or `null`, and whether a blank string is accepted as `null`.
+    /// A value that may be absent or `null`. The flag is set if a blank string is accepted as `null`.
     Optional(Value, bool),
     Object(Description),
 }
@@ -89,8 +89,8 @@ impl Description {
         self.fields.iter().map(parameter).collect()
     }
 
-    /// Adds the schemas of a body and of the objects in it to `named`. A field without a doc comment has the
-    /// description of the field with the same name in the output type.
+    /// Adds the schemas of a body and its objects to `named`. A field without a doc comment gets the description of the
+    /// field with the same name in the output type.
     pub(super) fn schemas(
         &self,
         source: &Source,
@@ -133,11 +133,11 @@ impl Description {
         schema["properties"] = properties.into();
         schema["additionalProperties"] = false.into();
         let before = named.insert(self.name().to_owned(), schema.clone());
-        assert!(before.is_none_or(|before| before == schema), "there are two schemas named {}", self.name());
+        assert!(before.is_none_or(|before| before == schema), "two schemas are named {}", self.name());
     }
 
     fn field_docs(&self, source: &Source, field: &str) -> Option<String> {
-        // A list has the fields of two types: `Listing<RoleFilter>`.
+        // A list has the fields of two types, as in `Listing<RoleFilter>`.
         let types = self.type_name.trim_end_matches('>').split('<');
         types.map(|name| format!("{name}::{field}")).find_map(|path| source.docs(&path))
     }
@@ -183,7 +183,7 @@ fn is_blankable<T: shared::model::Value>() -> bool {
     matches!(T::read(&Scalar::Text(String::new())), Ok(None))
 }
 
-/// Makes a schema accept `null`, too. If `blank` is set, it accepts a blank string as well.
+/// Makes a schema also accept `null`, and blank strings if `blank` is set.
 fn optional(mut schema: Value, blank: bool) -> Value {
     if blank {
         match schema.get("pattern").and_then(Value::as_str) {

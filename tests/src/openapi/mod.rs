@@ -1,5 +1,5 @@
-//! Generates the OpenAPI document. The route tables and their types give the parameters and schemas, doc comments give
-//! the descriptions, error values give the error responses, and recorded requests give the examples.
+//! Generates the OpenAPI document. Parameters and schemas come from the route tables and their types, descriptions from
+//! doc comments, error responses from error values, and examples from recorded requests.
 
 mod breaking;
 mod components;
@@ -92,7 +92,7 @@ pub fn document(examples: &BTreeMap<&str, Example>) -> Value {
     document
 }
 
-/// Removes the components that nothing refers to.
+/// Removes unused components.
 fn remove_unused(document: &mut Value) {
     loop {
         let text = document.to_string();

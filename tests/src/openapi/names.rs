@@ -1,11 +1,11 @@
-//! The names of schemas. Some types have a name in the code that is clear only within its module.
+//! The names of schemas. The names of some types are clear only within their module.
 
 use serde_json::Value;
 
 use super::reference::SCHEMAS;
 
-/// The names in the code and in the document. A generated client has one namespace for all schemas, and often it is
-/// also the namespace of the language's own types.
+/// The names in the code and in the document. A generated client puts all schemas into one namespace, often together
+/// with the language's own types.
 const NAMES: [(&str, &str); 21] = [
     ("Error", "ApiError"),
     ("RoleContent", "NewRole"),

@@ -19,7 +19,7 @@ use super::words::in_words;
 pub struct Operation {
     /// The gateway's route key.
     pub key: &'static str,
-    /// Who may send requests.
+    /// The access that requests need.
     pub access: Access,
     /// The format of the responses.
     pub format: ReplyFormat,
@@ -125,7 +125,7 @@ impl Operation {
         self.path().split('/').filter_map(|segment| segment.strip_prefix('{')?.strip_suffix('}'))
     }
 
-    /// Whether the operation requires a credential of the API.
+    /// Whether the operation requires an API credential.
     pub(super) fn is_scoped(&self) -> bool {
         matches!(self.access, Access::Scope(_))
     }
@@ -135,7 +135,7 @@ impl Operation {
         matches!(&self.content, RequestContent::Payload { body, .. } if body.has_field("client_secret"))
     }
 
-    /// Whether the operation reads a body. If it has no fields, it rejects every field.
+    /// Whether the operation reads a body. An operation without fields rejects every field.
     pub fn reads_body(&self) -> bool {
         matches!(self.method(), "POST" | "PATCH")
     }
@@ -169,7 +169,7 @@ impl Operation {
         in_words(self.function())
     }
 
-    /// The operation id: verb and noun. If the handler's name is only a verb, the noun is that of the function.
+    /// The operation id: verb and noun. If the handler's name is only a verb, the noun comes from the function.
     pub(super) fn id(&self) -> String {
         match self.handler.rsplit("::").next().unwrap_or_default() {
             both if both.contains('_') => both.to_owned(),

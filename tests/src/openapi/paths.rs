@@ -23,7 +23,7 @@ pub(super) fn insert(paths: &mut Map<String, Value>, key: &str, operation: Value
     item[method.to_lowercase()] = operation;
 }
 
-/// Describes an operation. Responses that several operations have in common go to `shared_responses`.
+/// Describes an operation. Responses that several operations share go to `shared_responses`.
 pub(super) fn describe(
     operation: &Operation,
     all: &[Operation],

@@ -1,4 +1,4 @@
-//! The schemas of requests and responses: those of utoipa, adjusted to the rules of the API.
+//! The schemas of requests and responses: utoipa's schemas, adjusted to the rules of the API.
 
 use serde_json::{Map, Value, json};
 use utoipa::ToSchema;
@@ -48,7 +48,7 @@ impl Described {
     }
 }
 
-/// Converts a schema of utoipa to JSON.
+/// Converts a utoipa schema to JSON.
 pub(super) fn value(schema: RefOr<Schema>) -> Value {
     serde_json::to_value(schema).expect("a schema")
 }
@@ -63,7 +63,7 @@ impl Schemas {
         for Described { name, schema, parts } in types {
             for (name, schema) in parts.iter().chain([&(name.clone(), schema.clone())]) {
                 let before = all.insert(name.clone(), schema.clone());
-                assert!(before.is_none_or(|before| before == *schema), "there are two schemas named {name}");
+                assert!(before.is_none_or(|before| before == *schema), "two schemas are named {name}");
             }
         }
         Self(all)
@@ -211,7 +211,7 @@ impl Schemas {
         schema
     }
 
-    /// The variants of a type that consists of an enumeration and common fields. Each variant gets the common fields.
+    /// The variants of a type that combines an enumeration with common fields. Each variant gets the common fields.
     fn variants(&self, name: &str, schema: &Value) -> Option<Map<String, Value>> {
         let [of, beside] = schema.get("allOf")?.as_array()?.as_slice() else { return None };
         let variants = self.0.get(name_of(of)?)?.get("oneOf")?.as_array()?;
@@ -247,7 +247,7 @@ fn allows_null(property: &Value) -> bool {
             .any(|part| property[*part].as_array().is_some_and(|schemas| schemas.iter().any(is_null)))
 }
 
-/// Makes a schema accept `null`, too.
+/// Makes a schema also accept `null`.
 pub(super) fn nullable(mut schema: Value) -> Value {
     if schema.get("$ref").is_some() {
         return json!({ "oneOf": [schema, { "type": "null" }] });

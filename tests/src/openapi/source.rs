@@ -17,7 +17,7 @@ pub(crate) struct Source(BTreeMap<String, String>);
 pub(super) struct HandlerDocs {
     /// The description.
     pub(super) text: String,
-    /// The errors that only some handlers return: their codes and when they occur.
+    /// The codes of the errors that only some handlers return, each with its cause.
     pub(super) errors: BTreeMap<String, String>,
 }
 
@@ -80,7 +80,7 @@ impl Source {
             .to_owned()
     }
 
-    /// The description of an error code, if the guide's table has a row for it alone.
+    /// The description of an error code, if the guide's table has a row for only this code.
     pub(super) fn rule(code: &str) -> Option<String> {
         let cell = format!(" | `{code}` | ");
         let guide = guide();
@@ -90,7 +90,7 @@ impl Source {
 }
 
 fn guide() -> String {
-    std::fs::read_to_string(project("functions/README.md")).expect("the rules")
+    std::fs::read_to_string(project("functions/README.md")).expect("the guide")
 }
 
 fn read_folder(folder: &Path, module: &str, comments: &mut BTreeMap<String, String>) {
@@ -149,9 +149,9 @@ fn insert(path: &str, attributes: &[Attribute], comments: &mut BTreeMap<String, 
     });
     let mut text = String::new();
     for line in lines {
-        let goes_on =
+        let continues =
             !text.is_empty() && !text.ends_with('\n') && !line.is_empty() && !line.starts_with(['-', '|']);
-        text.push_str(if goes_on {
+        text.push_str(if continues {
             " "
         } else if text.is_empty() {
             ""

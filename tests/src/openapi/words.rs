@@ -1,6 +1,6 @@
-//! Names in words: `job_postings` becomes "Job postings".
+//! Converts names to words: `job_postings` becomes "Job postings".
 
-/// Writes a name in words.
+/// Converts a name to words.
 pub(super) fn in_words(name: &str) -> String {
     let words = name.split('_').enumerate().map(|(index, word)| match word {
         "api" => "API".to_owned(),

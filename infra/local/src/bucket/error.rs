@@ -1,4 +1,4 @@
-//! S3's errors and their XML form.
+//! S3's errors and their XML format.
 
 use std::fmt::Display;
 
@@ -58,7 +58,7 @@ impl S3Error {
     }
 
     pub(super) fn unexpected_token() -> Self {
-        Self::new(400, "InvalidToken", "The local access key takes no session token.")
+        Self::new(400, "InvalidToken", "The local access key does not use a session token.")
     }
 
     /// The error as a response.

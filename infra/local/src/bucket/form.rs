@@ -10,7 +10,7 @@ use multer::Multipart;
 use super::error::S3Error;
 use super::request::{Parameters, header_text};
 
-/// The largest total size of the fields before the file, in bytes.
+/// The maximum total size of the fields before the file, in bytes.
 pub(super) const MAX_FIELDS: usize = 20_000;
 
 /// A form: its fields by their lower-case names, and its file.
@@ -51,7 +51,7 @@ impl Form {
         Err(S3Error::invalid_argument("The form must contain a file."))
     }
 
-    /// A required field.
+    /// The value of a required field.
     pub(super) fn field(&self, name: &str) -> Result<&str, S3Error> {
         self.fields.get(name).map(String::as_str).ok_or_else(|| {
             S3Error::invalid_argument(format!("The form must have a field {name} before the file."))

@@ -1,5 +1,5 @@
-//! A local replacement for S3: one bucket, in a folder or in memory. It implements the requests that the service and its
-//! pages' forms send, with S3's checks, and rejects all others.
+//! A local replacement for S3: one bucket, in a folder or in memory. It supports the requests that the service and the
+//! forms on its pages send, makes the same checks as S3, and rejects all other requests.
 //!
 //! It accepts only keys that the service itself generates, which need no escaping and cannot point outside the folder.
 //! Objects do not expire.
@@ -38,7 +38,7 @@ pub use signature::{ACCESS_KEY, REGION};
 
 /// The bucket's name, which is also the first segment of its paths.
 pub const BUCKET: &str = "local-resumes";
-/// The largest request body, in bytes: the largest file plus the form around it.
+/// The maximum size of a request body, in bytes: the maximum file size plus the rest of the form.
 pub const MAX_BODY: usize = MAX_UPLOAD + 64 * 1024;
 
 const DEFAULT_CONTENT_TYPE: &str = "binary/octet-stream";
@@ -50,7 +50,7 @@ pub struct LocalBucket {
 }
 
 impl LocalBucket {
-    /// The settings with which a function reaches the bucket at this base URL.
+    /// The settings for using the bucket at this base URL.
     pub fn access(base_url: &str) -> BucketAccess {
         BucketAccess {
             name: BUCKET.to_owned(),
@@ -62,12 +62,12 @@ impl LocalBucket {
         }
     }
 
-    /// A bucket in this folder, which is created with the first object.
+    /// A bucket in this folder. The folder is created with the first object.
     pub fn in_folder(name: &str, path: PathBuf) -> Self {
         Self { name: name.to_owned(), storage: Storage::in_folder(path) }
     }
 
-    /// A bucket in memory, which is lost when the process ends.
+    /// An in-memory bucket, which is lost when the process ends.
     pub fn in_memory(name: &str) -> Self {
         Self { name: name.to_owned(), storage: Storage::in_memory() }
     }
@@ -155,7 +155,7 @@ impl LocalBucket {
             || header("x-amz-metadata-directive") != "REPLACE"
             || header("x-amz-server-side-encryption") != "AES256"
         {
-            let message = "PUT only copies objects, with new metadata and encryption.";
+            let message = "PUT supports only copies with new metadata and encryption.";
             return Err(S3Error::not_implemented(message));
         }
         let source = header("x-amz-copy-source");
@@ -165,7 +165,7 @@ impl LocalBucket {
         let (_, content) = self.storage.read(source).await?.ok_or_else(S3Error::no_such_key)?;
         let (etag, expected) = (etag(&content), header("x-amz-copy-source-if-match"));
         if !expected.is_empty() && expected.trim_matches('"') != etag.trim_matches('"') {
-            return Err(S3Error::new(412, "PreconditionFailed", "The source has another entity tag."));
+            return Err(S3Error::new(412, "PreconditionFailed", "The source's entity tag is different."));
         }
         let content_type = header_text(request.headers(), "content-type").unwrap_or(DEFAULT_CONTENT_TYPE);
         let disposition = header_text(request.headers(), "content-disposition");
@@ -183,7 +183,7 @@ impl LocalBucket {
         ))
     }
 
-    /// The part of a path that follows the bucket's name.
+    /// The part of a path after the bucket's name.
     fn path_in_bucket<'p>(&self, path: &'p str) -> Result<&'p str, S3Error> {
         let rest = path.get(1 + self.name.len()..).filter(|_| self.owns(path));
         rest.ok_or_else(|| S3Error::new(404, "NoSuchBucket", "The bucket does not exist."))

@@ -1,10 +1,10 @@
-//! Parts of requests.
+//! The parameters and headers of requests.
 
 use std::collections::BTreeMap;
 
 use http::HeaderMap;
 
-/// Names and values of a query string or a form.
+/// The names and values in a query string or a form.
 pub(super) type Parameters = BTreeMap<String, String>;
 
 /// Returns a header as text, if it is present and readable.

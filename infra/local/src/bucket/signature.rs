@@ -16,7 +16,7 @@ use super::error::S3Error;
 use super::form::Form;
 use super::request::{Parameters, header_text};
 
-/// The only access key, and its secret. It opens this bucket and nothing else.
+/// The only access key, which is also its own secret. It gives access only to this bucket.
 pub const ACCESS_KEY: &str = "local";
 /// The bucket's region.
 pub const REGION: &str = "local";
@@ -24,12 +24,12 @@ pub(super) const ALGORITHM: &str = "AWS4-HMAC-SHA256";
 pub(super) const UNSIGNED_PAYLOAD: &str = "UNSIGNED-PAYLOAD";
 /// Characters that stay unescaped in a canonical query string.
 const UNRESERVED: AsciiSet = NON_ALPHANUMERIC.remove(b'-').remove(b'.').remove(b'_').remove(b'~');
-/// The largest difference allowed between a request's time and the clock.
+/// The maximum difference between a request's time and the clock.
 const MAX_SKEW: SignedDuration = SignedDuration::from_mins(15);
-/// The longest lifetime of a presigned URL, in seconds.
+/// The maximum lifetime of a presigned URL, in seconds.
 const MAX_EXPIRES: i64 = 7 * 24 * 60 * 60;
 
-/// A request's signature and what it covers, not verified yet.
+/// A request's signature and its parameters, not verified yet.
 struct Claim<'r> {
     credential: &'r str,
     signed_headers: &'r str,
@@ -138,7 +138,7 @@ impl<'r> Claim<'r> {
     }
 }
 
-/// The canonical request, which is what the signature covers. The path needs no encoding, because it holds a valid key.
+/// The canonical request, which the signature covers. The path needs no encoding, because it contains a valid key.
 pub(super) fn canonical_request(
     request: &Request<Bytes>,
     parameters: &Parameters,
@@ -163,7 +163,7 @@ pub(super) fn canonical_request(
     format!("{method}\n{path}\n{query}\n{headers}\n{names}\n{payload_hash}")
 }
 
-/// The key that this credential signs with on the day of `time`.
+/// The signing key of this credential for the day of `time`.
 pub(super) fn signing_key(credential: &str, time: Timestamp) -> Result<[u8; 32], S3Error> {
     let mut parts = credential.split('/');
     if parts.next() != Some(ACCESS_KEY) {
@@ -204,7 +204,7 @@ fn parse_time(text: &str) -> Result<Timestamp, S3Error> {
 
 /// HMAC-SHA256.
 pub(super) fn hmac(key: &[u8], message: &[u8]) -> [u8; 32] {
-    // HMAC takes a key of any length, so this never fails.
+    // HMAC accepts keys of any length, so this never fails.
     let hmac = Hmac::<Sha256>::new_from_slice(key).map(|hmac| hmac.chain_update(message));
     hmac.map(|hmac| hmac.finalize().into_bytes().into()).unwrap_or_default()
 }

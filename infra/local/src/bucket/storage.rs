@@ -1,4 +1,4 @@
-//! Where objects are stored: in a folder or in memory. A stored object is one line of JSON with its metadata, followed by
+//! The storage of objects, in a folder or in memory. A stored object is one line of JSON with its metadata, followed by
 //! its content.
 
 use std::collections::HashMap;
@@ -16,7 +16,7 @@ use super::signature::hex;
 
 /// The objects of a bucket.
 pub(super) enum Storage {
-    /// One file for each object. `writes` counts the writes, to name the temporary files.
+    /// One file per object. `writes` counts the writes and is used to name temporary files.
     Folder { path: PathBuf, writes: AtomicU64 },
     /// Objects that are lost when the process ends.
     Memory(Mutex<HashMap<String, Bytes>>),
@@ -50,7 +50,7 @@ impl Storage {
         Ok(Some((metadata, stored.slice(end + 1..))))
     }
 
-    /// Stores an object, in place of any with the same key.
+    /// Stores an object and replaces any object with the same key.
     pub(super) async fn write(&self, key: &str, metadata: &Metadata, content: &Bytes) -> Result<(), S3Error> {
         let mut stored = serde_json::to_vec(metadata).map_err(|error| S3Error::internal(&error))?;
         stored.push(b'\n');
@@ -77,7 +77,7 @@ impl Storage {
         match self {
             Self::Folder { path, writes } => {
                 let (target, number) = (path.join(key), writes.fetch_add(1, Ordering::Relaxed));
-                // No key begins with a dot, so this is never an object.
+                // No key begins with a dot, so this is never the path of an object.
                 let temporary = path.join(format!(".part-{number}"));
                 tokio::fs::create_dir_all(target.parent().unwrap_or(path)).await?;
                 tokio::fs::write(&temporary, stored).await?;

@@ -1,4 +1,4 @@
-//! Tests of the bucket, with requests of the service's own S3 client wherever it sends them.
+//! Tests of the bucket. They use the service's own S3 client for all requests that it can send.
 
 use super::form::MAX_FIELDS;
 use super::request::Parameters;
@@ -89,7 +89,7 @@ fn get_request(url: &str) -> Request<Bytes> {
     Request::get(path).header("host", "127.0.0.1:3000").body(Bytes::new()).unwrap()
 }
 
-/// Sends a request and returns the response's status and error code; the code is empty without an error.
+/// Sends a request and returns the response's status and error code. The code is empty if there is no error.
 async fn send(bucket: &LocalBucket, request: Request<Bytes>, now: Timestamp) -> (u16, String) {
     let response = bucket.handle(request, now).await;
     let body = String::from_utf8_lossy(response.body()).into_owned();
@@ -101,7 +101,8 @@ fn outcome(status: u16, code: &str) -> (u16, String) {
     (status, code.to_owned())
 }
 
-/// Serves the bucket on loopback and returns its base URL. `change` modifies each request on its way.
+/// Serves the bucket on loopback and returns its base URL. `change` modifies each request before the bucket
+/// receives it.
 async fn serve(bucket: Arc<LocalBucket>, change: fn(&mut Request<Bytes>)) -> String {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let url = format!("http://{}", listener.local_addr().unwrap());
@@ -153,7 +154,7 @@ async fn a_resume_is_uploaded_read_copied_and_downloaded() {
         );
         assert_eq!(client.read(KEY, 4, NOW).await.err(), Some(BucketError::TooLarge));
         assert_eq!(keep(&client, "resumes/7", &object.etag).await, Ok(()));
-        // After another upload to the same key, the tag that was read no longer matches.
+        // Another upload to the same key changes its entity tag.
         assert_eq!(send(&bucket, upload(&upload_form.fields, b"other"), NOW).await.0, 303);
         assert_eq!(keep(&client, "resumes/7", &object.etag).await, Err(BucketError::Changed));
         let url = client.download_url("resumes/7", "Zoë.txt", NOW).await.unwrap();
@@ -341,7 +342,7 @@ async fn malformed_forms_are_rejected() {
 }
 
 #[tokio::test]
-async fn a_presigned_url_works_unchanged_until_it_expires() {
+async fn a_presigned_url_works_until_it_is_changed_or_expires() {
     let (bucket, client_without_token) = (LocalBucket::in_memory(BUCKET), local_client());
     assert_eq!(send(&bucket, upload(&fields(&client_without_token).await, b"x"), NOW).await.0, 303);
     let url = client_without_token.download_url(KEY, "a.txt", NOW).await.unwrap();

@@ -1,8 +1,8 @@
 //! Composes posts that announce jobs on X, within X's limit on their weighted length.
 //!
-//! X measures posts by twitter-text's rule, configuration v3. Its lists of top-level domains and emoji change over time,
-//! so posts are cut to an upper bound that holds for any version of those lists (`max_weight`). The tests check that bound
-//! against the rule itself (`weighted_length`).
+//! X measures posts by twitter-text's rule, configuration v3. Its lists of top-level domains and emoji change over
+//! time, so posts are cut to an upper bound that holds for any version of those lists (`max_weight`). The tests check
+//! that bound against the rule itself (`weighted_length`).
 
 #[cfg(test)]
 mod tests;
@@ -19,10 +19,11 @@ use super::string_enum::string_enum;
 /// The maximum weighted length of a post.
 pub const LIMIT: usize = 280;
 
-/// The weight of a URL, whatever its length.
+/// The weight of a URL of any length.
 const URL_WEIGHT: usize = 23;
 const ELLIPSIS: char = '…';
-/// Breaks up a mention or a tag: invisible, of weight 1, and unlike the zero-width non-joiner not part of a hashtag.
+/// Breaks up mentions and tags. It is invisible, has weight 1 and, unlike the zero-width non-joiner, is not part of a
+/// hashtag.
 const ZERO_WIDTH_SPACE: char = '\u{200B}';
 
 string_enum! {
@@ -32,7 +33,7 @@ string_enum! {
         Professional = "professional",
         /// Friendly.
         Casual = "casual",
-        /// Pressing.
+        /// Insistent.
         Urgent = "urgent",
     }
 }
@@ -52,16 +53,16 @@ pub struct Advert<'a> {
     pub url: &'a str,
 }
 
-/// Composes a post: the title, the location or "Remote", the salary range if there is one, and the URL, at most
-/// [`LIMIT`].
+/// Composes a post of at most [`LIMIT`] from the title, the location or "Remote", the salary range if the job has one,
+/// and the URL.
 ///
 /// The location is omitted if the job has none and is not remote. If the post is too long, the location is shortened or
-/// dropped first, then the title is shortened; salary and URL are never cut. (Only a URL that X does not recognize can
-/// exceed the limit, by its own length.)
+/// dropped first, then the title is shortened. The salary and the URL are never cut. (A post can exceed the limit only
+/// if X does not recognize the URL and the URL itself is too long.)
 ///
-/// Title and location are entered by customers: white space is collapsed to single spaces, characters that X rejects or
-/// that change the writing direction are dropped, and a zero-width space separates the sign of a mention or tag (`@name`,
-/// `#tag`, `$TAG`) from its word.
+/// Customers enter the title and the location, so both are sanitized: white space is collapsed to single spaces,
+/// characters that X rejects or that change the writing direction are dropped, and a zero-width space separates the
+/// sign of a mention or tag (`@name`, `#tag`, `$TAG`) from its word.
 pub fn compose(job: &Advert<'_>, style: Style) -> String {
     let (opening, pay, call_to_action) = match style {
         Style::Professional => ("We're hiring:", "Salary:", "Apply:"),
@@ -79,7 +80,7 @@ pub fn compose(job: &Advert<'_>, style: Style) -> String {
     format!("{opening} {}{place}{salary} {call_to_action} {}", sentence(title), job.url)
 }
 
-/// The location with its remote policy, or "Remote", of at most `room` in weight.
+/// The location with its remote policy, or "Remote", with a weight of at most `room`.
 fn place(job: &Advert<'_>, room: usize) -> Option<String> {
     let location = job.location.map(sanitize).unwrap_or_default();
     let note = match job.remote_policy {
@@ -106,7 +107,7 @@ fn sentence(mut text: String) -> String {
     text
 }
 
-/// Returns the text if it weighs at most `room`, otherwise its beginning with an ellipsis, or nothing.
+/// Returns the text if its weight is at most `room`, otherwise its beginning with an ellipsis, or an empty string.
 fn shorten(text: &str, room: usize) -> String {
     if max_weight(text) <= room {
         return text.to_owned();
@@ -131,7 +132,7 @@ fn sanitize(text: &str) -> String {
         let mut rest = word.chars();
         while let Some(c) = rest.next() {
             sanitized.push(c);
-            // Inside a word a sign has no effect: an email address, C#.
+            // A sign inside a word has no effect, as in an e-mail address or C#.
             if !before.is_ascii_alphanumeric() && rest.clone().next().is_some_and(|next| would_link(c, next))
             {
                 sanitized.push(ZERO_WIDTH_SPACE);
@@ -142,7 +143,7 @@ fn sanitize(text: &str) -> String {
     sanitized
 }
 
-/// Whether X rejects posts with this character, or it changes the writing direction of the text that follows.
+/// Whether X rejects posts with this character, or the character changes the writing direction of the text after it.
 fn is_dropped(c: char) -> bool {
     matches!(c, '\u{FEFF}' | '\u{FFFE}' | '\u{FFFF}' | '\u{202A}'..='\u{202E}' | '\u{2066}'..='\u{2069}')
 }
@@ -160,10 +161,11 @@ fn would_link(sign: char, next: char) -> bool {
     }
 }
 
-/// An upper bound for the weighted length of a normalized text, whichever top-level domains and emoji X recognizes.
+/// An upper bound for the weighted length of normalized text, regardless of the top-level domains and emoji that X
+/// recognizes.
 ///
-/// A URL contains a dot with two letters after it and is at least four characters long, so it adds at most 19 to the weight
-/// of its characters. An emoji weighs no more than its characters do.
+/// A URL contains a dot with two letters after it and is at least four characters long, so it adds at most 19 to the
+/// weight of its characters. An emoji weighs no more than its characters.
 fn max_weight(text: &str) -> usize {
     let characters: usize = text.chars().map(weight).sum();
     let dots = text.match_indices('.').filter(|(at, dot)| {
@@ -173,7 +175,7 @@ fn max_weight(text: &str) -> usize {
     characters + dots.count() * (URL_WEIGHT - "a.bc".len())
 }
 
-/// The weight of the posting's URL: 23 if X recognizes it, otherwise at most that of a text.
+/// The weight of the posting's URL: 23 if X recognizes it, otherwise the upper bound for text.
 fn url_weight(url: &str) -> usize {
     let parsed = Url::parse(url).ok();
     let domain = parsed.as_ref().and_then(Url::domain).and_then(|host| host.rsplit_once('.'));

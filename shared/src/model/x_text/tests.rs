@@ -83,7 +83,7 @@ fn the_place_is_shortened_before_the_title() {
 }
 
 #[test]
-fn a_title_cannot_mention_or_tag() {
+fn titles_contain_no_mentions_or_tags() {
     for (text, expected) in [
         ("Lead\n\t (m/f)\u{A0}\u{202E}now\0", "Lead (m/f) now"),
         ("Cook @acme の@acme ＠acme", "Cook @\u{200B}acme の@\u{200B}acme ＠\u{200B}acme"),
@@ -114,7 +114,7 @@ fn title() -> impl Strategy<Value = String> {
 }
 
 #[test]
-fn a_url_is_weighed_as_x_does() {
+fn a_url_has_the_same_weight_as_on_x() {
     for recognized in [
         URL,
         "http://example.de/careers/acme/cook",

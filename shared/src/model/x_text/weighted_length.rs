@@ -1,4 +1,4 @@
-//! twitter-text's rule for the weighted length of a post (configuration v3), implemented for the tests alone.
+//! twitter-text's rule for the weighted length of a post (configuration v3), implemented only for the tests.
 
 mod tests;
 
@@ -7,12 +7,12 @@ use unicode_segmentation::UnicodeSegmentation;
 
 use super::{URL_WEIGHT, is_dropped, is_top_level_domain, weight};
 
-/// The weight of an emoji, however many characters it consists of.
+/// The weight of an emoji with any number of characters.
 const EMOJI_WEIGHT: usize = 2;
 /// The maximum length of a DNS label.
 const MAX_LABEL: usize = 63;
 
-/// The weighted length of a text.
+/// The weighted length of the text.
 ///
 /// The text is normalized to NFC; a URL weighs 23, an emoji 2, and any other character 1 or 2.
 pub(super) fn weighted_length(text: &str) -> usize {
@@ -40,24 +40,25 @@ fn weight_of_graphemes(text: &str) -> usize {
         .sum()
 }
 
-/// Whether a grapheme is an emoji of several characters. (Single characters need no check: as an emoji they weigh 2 anyway.)
+/// Whether a grapheme is an emoji of several characters. (Single characters need no check, because an emoji of one
+/// character weighs 2 anyway.)
 fn is_emoji(grapheme: &str) -> bool {
     let mut rest = grapheme.chars();
     let Some(first) = rest.next() else { return false };
-    // The parts of emoji sequences lie above the zero-width non-joiner and ordinary combining marks below it; the text
-    // selector requests text instead of an emoji.
+    // The code points of emoji sequences are above the zero-width non-joiner, and those of ordinary combining marks are
+    // below it. The text selector requests text instead of an emoji.
     if rest.as_str().is_empty() || rest.clone().any(|c| c <= '\u{200C}' || c == '\u{FE0E}') {
         return false;
     }
     match first {
         '#' | '*' | '0'..='9' => grapheme.ends_with('\u{20E3}'),
         '\u{1F1E6}'..='\u{1F1FF}' => true,
-        // By Unicode's rule GB11, only a pictograph is joined to another one.
+        // By Unicode's rule GB11, only pictographs are joined to each other.
         _ => format!("{first}\u{200D}☺").graphemes(true).count() == 1,
     }
 }
 
-/// A text that has the form of a URL.
+/// Text that has the form of a URL.
 struct Candidate<'a> {
     /// Whether X counts it as a URL.
     is_url: bool,
@@ -116,7 +117,7 @@ fn after_top_level_domain(text: &str) -> Option<&str> {
     {
         return Some(punycode.trim_start_matches(|c: char| c.is_ascii_alphanumeric() || c == '-'));
     }
-    // In scripts without spaces the next word may follow immediately, so the longest prefix that is a domain counts.
+    // In scripts without spaces, the next word may follow immediately, so the longest prefix that is a domain counts.
     let letters = text.char_indices().take_while(|(_, c)| is_label(*c)).take(MAX_LABEL);
     letters
         .filter_map(|(at, c)| text.split_at_checked(at + c.len_utf8()))
@@ -132,8 +133,8 @@ fn after_port(text: &str) -> &str {
         .map_or(text, |port| port.trim_start_matches(|c: char| c.is_ascii_digit()))
 }
 
-/// Returns the text after the path at its beginning. Punctuation is part of a path only if another character follows it,
-/// parentheses only if they match.
+/// Returns the text after the path at its beginning. Punctuation is part of a path only if another character follows
+/// it, and parentheses only if they match.
 fn after_path(text: &str) -> &str {
     let mut end = text;
     let mut rest = text;

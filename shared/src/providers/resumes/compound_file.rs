@@ -1,5 +1,5 @@
-//! Reads the names in the root of compound files (OLE2, the container of Word's DOC format). Malicious files cannot
-//! cause out-of-bounds reads or endless loops.
+//! Reads the names of the root entries in compound files (OLE2, the container of Word's DOC format). Malicious files
+//! cannot cause out-of-bounds reads or infinite loops.
 
 /// The first bytes of every compound file.
 pub(crate) const MAGIC: &[u8] = b"\xD0\xCF\x11\xE0\xA1\xB1\x1A\xE1";
@@ -31,7 +31,7 @@ pub(crate) fn root_entries(bytes: &[u8]) -> Option<Vec<(Kind, String)>> {
     let directory = sectors.chain(number(bytes, 48)?);
     let entries: Vec<_> = directory.iter().flat_map(|sector| sector.chunks_exact(ENTRY)).collect();
     let root = entries.first().filter(|root| root.get(66) == Some(&ROOT))?;
-    // The entries of a folder form a binary tree. Each is visited once, so that cycles end.
+    // The entries of a folder form a binary tree. Each is visited only once, so a cycle cannot cause an infinite loop.
     let (mut pending, mut visited) = (vec![number(root, 76)?], vec![false; entries.len()]);
     let mut found = Vec::new();
     while let Some(index) = pending.pop() {
@@ -73,8 +73,8 @@ impl<'b> Sectors<'b> {
         let mut sectors = Self { bytes, size, table: Vec::new() };
         let header = bytes.get(76..76 + 4 * LISTED_IN_HEADER)?;
         sectors.table.extend(numbers(header));
-        // The rest of the list is in separate sectors, whose last number is the index of the next one. It is read only
-        // as far as the file has sectors.
+        // The rest of the list is in separate sectors. The last number in each is the index of the next one. Reading
+        // stops when the table covers all sectors of the file.
         let limit = bytes.len() / size / (size / 4) + 1;
         let mut next = number(bytes, 68)?;
         while sectors.table.len() < limit {
@@ -158,7 +158,7 @@ mod tests {
 
     #[test]
     fn a_long_allocation_table_is_read_beyond_the_header() {
-        // The header lists the table for 7 MB; the later entries lie beyond that.
+        // The header lists only the part of the table for the first 7 MB. The later entries are beyond that.
         let names: Vec<_> = (0..8).map(|number| format!("/late{number}")).collect();
         let streams: Vec<_> =
             std::iter::once(("/big", 9 << 20)).chain(names.iter().map(|name| (name.as_str(), 1))).collect();
@@ -166,14 +166,14 @@ mod tests {
     }
 
     #[test]
-    fn cycles_end() {
+    fn cycles_cause_no_infinite_loops() {
         let valid = container(Version::V3, &[], &[("/WordDocument", 5_000)]);
         let directory = (usize::try_from(number(&valid, 48).unwrap()).unwrap() + 1) * 512;
         let mut siblings = valid.clone();
         put(&mut siblings, directory + ENTRY + 68, 1);
         put(&mut siblings, directory + ENTRY + 72, 0);
         assert_eq!(root_entries(&siblings).unwrap(), [(Kind::Stream, "WordDocument".to_owned())]);
-        // Sector 0 is the start of the table, of its list and of the directory, and its own successor.
+        // Sector 0 is the first sector of the table, of its list and of the directory, and it is its own successor.
         let mut cyclic = valid;
         cyclic.resize(10 << 20, 0);
         for at in (48..52).chain(68..72).chain(76..10 << 20) {

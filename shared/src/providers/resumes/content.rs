@@ -16,7 +16,7 @@ pub enum FileKind {
     Pdf,
     /// Word's binary format.
     Doc,
-    /// Word's format in XML.
+    /// Word's XML format.
     Docx,
     /// The `OpenDocument` text format.
     Odt,
@@ -24,11 +24,12 @@ pub enum FileKind {
     Txt,
 }
 
-/// A PDF's header must be within this many bytes of its start, and its end marker within as many of its end.
+/// The number of bytes at the start of a PDF that must contain its header, and at its end that must contain its end
+/// marker.
 const PDF_MARGIN: usize = 1024;
 const ODT_MEDIA_TYPE: &str = "application/vnd.oasis.opendocument.text";
-/// The beginnings of text that some program would execute or render. Markup further down is accepted, because programs
-/// detect a file's type by its beginning and browsers always download it.
+/// Prefixes of text that some programs would execute or render. Markup later in a file is accepted, because programs
+/// detect a file's type by its beginning and browsers always download the file.
 const NOT_PLAIN: [&str; 5] = ["#!", "%!PS", "%PDF-", "{\\rtf", "MIME-Version:"];
 
 impl FileKind {
@@ -191,8 +192,8 @@ mod tests {
     #[test]
     fn every_file_type_is_detected() {
         let kinds = [FileKind::Pdf, FileKind::Doc, FileKind::Docx, FileKind::Odt, FileKind::Txt];
-        let written = samples().map(|bytes| FileKind::of(&bytes));
-        assert_eq!(written, kinds.map(Some));
+        let detected = samples().map(|bytes| FileKind::of(&bytes));
+        assert_eq!(detected, kinds.map(Some));
         assert_eq!(kinds.map(FileKind::extension), ["pdf", "doc", "docx", "odt", "txt"]);
         assert_eq!(kinds.map(FileKind::media_type)[3], "application/vnd.oasis.opendocument.text");
     }
@@ -259,7 +260,7 @@ mod tests {
     }
 
     #[test]
-    fn plain_text_has_no_control_characters_markup_or_program() {
+    fn plain_text_has_no_control_characters_and_does_not_start_with_markup() {
         let text = "Zoë\r\n\tEngineer, C++ & <script> tags\n\x0CPage 2 < page 3 🦀";
         for bytes in [
             text.as_bytes().to_vec(),

@@ -26,11 +26,11 @@ use url::Url;
 
 use super::client::{HttpClient, RequestError, Response};
 
-/// The largest file that a form uploads, in bytes.
+/// The maximum size of an uploaded file, in bytes.
 pub const MAX_UPLOAD: usize = 10 * 1024 * 1024;
 /// The lifetime of an upload form.
 const UPLOAD_TIME: SignedDuration = SignedDuration::from_mins(15);
-/// The lifetime of a download URL, from the start of the current quarter of an hour.
+/// The lifetime of a download URL, counted from the start of the current quarter-hour.
 const DOWNLOAD_TIME: Duration = Duration::from_hours(1);
 const QUARTER: i64 = 15 * 60;
 /// The time limit for reading a file.
@@ -39,7 +39,7 @@ const READ_TIMEOUT: Duration = Duration::from_secs(20);
 const MAX_RESPONSE: usize = 64 * 1024;
 const ALGORITHM: &str = "AWS4-HMAC-SHA256";
 const SERVICE: &str = "s3";
-/// The content type of downloads, which browsers do not display.
+/// The content type of downloads. Browsers save files of this type instead of displaying them.
 const OCTET_STREAM: &str = "application/octet-stream";
 /// The characters that stay unescaped in a signed query string.
 const UNRESERVED: AsciiSet = NON_ALPHANUMERIC.remove(b'-').remove(b'.').remove(b'_').remove(b'~');
@@ -59,7 +59,7 @@ pub struct Bucket {
 pub struct UploadForm {
     /// The URL to post to, as `multipart/form-data`.
     pub action: String,
-    /// The hidden fields. The file must come after them, as `file`.
+    /// The hidden fields. The file must follow them, in a field called `file`.
     pub fields: Vec<(String, String)>,
     /// The origin of `action`, for the `form-action` directive of a content security policy.
     pub origin: String,
@@ -69,7 +69,7 @@ pub struct UploadForm {
 pub struct Object {
     /// The bytes.
     pub bytes: Bytes,
-    /// The entity tag, as in the header.
+    /// The entity tag, as in the `ETag` header.
     pub etag: String,
 }
 
@@ -82,19 +82,20 @@ pub enum BucketError {
     /// The object is larger than allowed.
     #[error("the object is too large")]
     TooLarge,
-    /// The object is gone, or has changed since it was read.
+    /// The object was deleted or has changed since it was read.
     #[error("the object has changed")]
     Changed,
     /// S3 rejected the request with this error code.
     #[error("S3 rejected the request: {0}")]
     Refused(String),
     /// S3 gave no usable response.
-    #[error("S3's response was unusable: {0}")]
+    #[error("S3 gave no usable response: {0}")]
     Unavailable(&'static str),
 }
 
 impl Bucket {
-    /// The bucket called `name` in `region`, with path-style URLs if there is an `endpoint`. Fails if a setting is invalid.
+    /// Creates a client for the bucket `name` in `region`. If `endpoint` is set, the URLs are path-style. Fails if a
+    /// setting is invalid.
     pub fn new(
         http: HttpClient,
         credentials: SharedCredentialsProvider,
@@ -108,14 +109,14 @@ impl Bucket {
         };
         if !is_label(name) || !is_label(region) {
             return Err(
-                "a bucket and its region may have only lower-case letters, digits and hyphens".to_owned()
+                "a bucket's name and region may have only lower-case letters, digits and hyphens".to_owned()
             );
         }
         let url = match endpoint.map(|endpoint| endpoint.trim_end_matches('/')) {
             Some(endpoint) => format!("{endpoint}/{name}"),
             None => format!("https://{name}.{SERVICE}.{region}.amazonaws.com"),
         };
-        // The signed URL must be the one that is sent, so parsing must not change it.
+        // The request must use exactly the signed URL, so parsing must not change it.
         let is_unchanged = |parsed: &Url| parsed.as_str().trim_end_matches('/') == url;
         match Url::parse(&url) {
             Ok(parsed) if matches!(parsed.scheme(), "http" | "https") && is_unchanged(&parsed) => {
@@ -125,8 +126,8 @@ impl Bucket {
         }
     }
 
-    /// A form that uploads 1 byte to 10 MiB to `key` and then redirects to `redirect`, with the parameters `bucket`, `key`
-    /// and `etag` added.
+    /// Creates a form that uploads a file of 1 byte to 10 MiB to `key` and then redirects to `redirect`. S3 adds the
+    /// parameters `bucket`, `key` and `etag` to the redirect URL.
     pub async fn upload_form(
         &self,
         key: &str,
@@ -166,8 +167,8 @@ impl Bucket {
         })
     }
 
-    /// A URL that downloads `key` as a file called `file_name`, which browsers save instead of displaying it. It is valid
-    /// for 45 to 60 minutes, and the same within a quarter of an hour with the same credentials.
+    /// Creates a URL that downloads `key` as a file called `file_name`. Browsers save this file instead of showing it.
+    /// The URL is valid for 45 to 60 minutes and does not change within a quarter-hour, unless the credentials change.
     pub async fn download_url(
         &self,
         key: &str,
@@ -190,7 +191,8 @@ impl Bucket {
         Ok(parameters.fold(url, |url, parameter| url + &parameter))
     }
 
-    /// Reads the object at `key`, or `None` if it does not exist. Returns `TooLarge` if it has more than `limit` bytes.
+    /// Reads the object at `key`. Returns `None` if it does not exist, and `TooLarge` if it has more than `limit`
+    /// bytes.
     pub async fn read(&self, key: &str, limit: usize, now: Timestamp) -> Result<Option<Object>, BucketError> {
         let url = self.object_url(key)?;
         let request = self.http.get(&url).timeout(READ_TIMEOUT);
@@ -211,8 +213,8 @@ impl Bucket {
         }
     }
 
-    /// Copies the object at `from` to `to` if it still has this `etag`, with this media type and as an attachment, which
-    /// browsers do not display. Returns `Changed` if the object has changed.
+    /// Copies the object at `from` to `to` if its entity tag is still `etag`. Returns `Changed` if it is not. The copy
+    /// has this media type and is an attachment, so browsers do not display it.
     pub async fn keep(
         &self,
         from: &str,
@@ -236,7 +238,7 @@ impl Bucket {
         ];
         let request = self.signed("PUT", &url, self.http.put(&url), &headers, now).await?;
         let response = self.http.send_up_to(request, MAX_RESPONSE).await.map_err(unavailable)?;
-        // S3 may send 200 before it copies, and reports the result in the body.
+        // S3 may send status 200 before it has copied the object, so only the body shows the result.
         let copied = String::from_utf8_lossy(&response.body).contains("<CopyObjectResult");
         if response.status == StatusCode::OK && copied { Ok(()) } else { Err(bucket_error(&response)) }
     }
@@ -306,9 +308,9 @@ fn signature(credentials: &Credentials, region: &str, policy: &str, now: Timesta
     calculate_signature(key, policy.as_bytes())
 }
 
-/// Whether an object can have this key: at most 1,024 letters, digits, hyphens, dots, underscores and slashes, with no
-/// segment empty or beginning with a dot. Such a key needs no escaping in a URL, in a form (where S3 replaces `${}`) or in
-/// a file path.
+/// Whether an object can have this key: at most 1,024 letters, digits, hyphens, dots, underscores and slashes, and no
+/// segment that is empty or begins with a dot. Such a key needs no escaping in a URL, in a form (where S3 replaces
+/// `${}`) or in a file path.
 pub fn is_key(key: &str) -> bool {
     let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || b"-._".contains(&byte);
     let is_segment =
@@ -319,7 +321,8 @@ pub fn is_key(key: &str) -> bool {
 /// A `Content-Disposition` that saves a file under a safe variant of its name (RFC 6266).
 fn attachment(file_name: &str) -> String {
     let is_unsafe = |c: char| {
-        // Characters with a meaning in paths, and those that change the writing direction: `fdp.exe` reads `exe.pdf`.
+        // Characters with a meaning in paths, and characters that change the writing direction, so that `fdp.exe` looks
+        // like `exe.pdf`.
         c.is_control()
             || "/\\:*?\"<>|".contains(c)
             || matches!(c, '\u{61c}' | '\u{200e}'..='\u{200f}')
@@ -342,7 +345,7 @@ fn attachment(file_name: &str) -> String {
     }
 }
 
-/// The code in the body of an error response.
+/// The error code in the body of an error response.
 fn error_code(response: &Response) -> Option<&str> {
     let body = std::str::from_utf8(&response.body).ok()?;
     let (code, _) = body.split_once("<Error>")?.1.split_once("<Code>")?.1.split_once("</Code>")?;
@@ -478,7 +481,7 @@ mod tests {
     }
 
     #[test]
-    fn a_policy_is_signed_as_in_the_example_from_aws() {
+    fn a_policy_has_the_same_signature_as_in_the_example_from_aws() {
         let lines = [
             r#"{ "expiration": "2015-12-30T12:00:00.000Z","#,
             r#"  "conditions": ["#,
@@ -540,7 +543,7 @@ mod tests {
 
     /// The expected signatures come from AWS's SDK for Python.
     #[tokio::test]
-    async fn a_download_url_is_signed_as_by_the_aws_sdk() {
+    async fn a_download_url_has_the_same_signature_as_from_the_aws_sdk() {
         let ada = "attachment%3B%20filename%3D%22Ada%20Lovelace.pdf%22";
         let zoe = "attachment%3B%20filename%3D%22Zo_%20O%27Neil%3B%20_x_%20100_.docx%22%3B%20filename%2A%3DUTF-8%27%27\
             Zo%25C3%25AB%2520O%2527Neil%253B%2520_x_%2520100%2525.docx";
@@ -729,7 +732,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn a_download_url_is_the_same_within_a_quarter_of_an_hour(second in 0i64..4_000_000_000, later in 0i64..1800) {
+        fn a_download_url_does_not_change_within_a_quarter_hour(second in 0i64..4_000_000_000, later in 0i64..1800) {
             static BUCKET: LazyLock<Bucket> = LazyLock::new(|| bucket(None, None));
             let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
             let url = |second| {

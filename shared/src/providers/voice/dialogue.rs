@@ -1,7 +1,7 @@
 //! The simulator's script: its questions, the candidates' answers, and the sentences of its summaries.
 //!
-//! The conversation replaces `{name}`, `{first_name}`, `{title}` and `{term}`. A term comes from the role's
-//! description. The part of an answer in brackets becomes a highlight if the answer is strong, and a red flag if it is
+//! The simulator replaces `{name}`, `{first_name}`, `{title}` and `{term}`. A term comes from the role's
+//! description. The bracketed part of an answer becomes a highlight if the answer is strong, and a red flag if it is
 //! weak.
 
 /// The score that an answer counts towards, besides communication.
@@ -13,7 +13,7 @@ pub(super) enum Measure {
 
 /// A subject with its questions and the answers to them.
 pub(super) struct Topic {
-    /// Part of every random choice within the topic: another name gives other conversations.
+    /// Part of the seed of every choice within the topic. Another name results in other conversations.
     pub(super) name: &'static str,
     pub(super) measure: Measure,
     pub(super) questions: [&'static str; 2],
@@ -307,9 +307,9 @@ pub(super) const COMMUNICATION_SUMMARIES: [&str; 3] = [
     "Many answers were short or evasive.",
 ];
 pub(super) const WORTHWHILE: &str = "Overall, a next interview looks worthwhile.";
-pub(super) const NOT_WORTHWHILE: &str = "Overall, little speaks for a next interview.";
+pub(super) const NOT_WORTHWHILE: &str = "Overall, a next interview does not look worthwhile.";
 
-/// Words that most job descriptions contain, so that nobody would ask about them.
+/// Words that most job descriptions contain, so an interviewer would not ask about them.
 pub(super) const EVERYDAY_WORDS: &str = "about applicants background benefits candidate candidates \
     colleagues environment everything experience hiring including knowledge opportunity please position \
     qualifications requirements responsibilities responsibility salary something together your";

@@ -19,14 +19,15 @@ const MAX_SUMMARY: usize = 4_000;
 const MAX_EXCERPT: usize = 500;
 const MAX_EXCERPTS: usize = 50;
 const MAX_REASON: usize = 150;
-/// More turns than any conversation has. The limit lets a transcript of very short turns fit into one transaction.
+/// The maximum number of turns, which is more than any conversation has. It ensures that a transcript of very short
+/// turns fits into one transaction.
 const MAX_TURNS: usize = 10_000;
 
 /// A voice provider's callback.
 #[derive(Debug, Deserialize, ToSchema)]
 pub struct CallbackBody {
-    /// The provider's message. Its call's customer has the `externalId` from our order. Only `status-update` and
-    /// `end-of-call-report` change the screen.
+    /// The provider's message. `call.customer.externalId` is the reference from our order. Only messages of type
+    /// `status-update` and `end-of-call-report` change the screen.
     #[schema(value_type = HashMap<String, Value>)]
     message: Value,
 }
@@ -45,7 +46,7 @@ pub(super) fn read_callback(body: &[u8]) -> Option<Callback> {
     Some(Callback { reference, call_id: non_blank(&call["id"]), event })
 }
 
-/// Parses the answer to `GET /call/{id}`. Returns `None` if the call has not ended, or if the body is not a call.
+/// Parses the response to `GET /call/{id}`. Returns `None` if the call has not ended, or if the body is not a call.
 pub(super) fn read_call(body: &[u8]) -> Option<Report> {
     let call: Value = serde_json::from_slice(body).ok()?;
     (call["status"] == "ended").then(|| report(&call))
@@ -140,7 +141,7 @@ fn transcript(artifact: &Value) -> Vec<Turn> {
     turns
 }
 
-/// Splits a transcript that is one text. Each turn starts with a line that begins with `AI:` or `User:`.
+/// Splits a transcript that is a single string. Each turn starts with a line that begins with `AI:` or `User:`.
 fn split_turns(text: &str) -> Vec<Turn> {
     let mut turns: Vec<(Speaker, Vec<&str>)> = Vec::new();
     for line in text.lines() {
@@ -202,7 +203,7 @@ fn supporting_turn(text: &str, claimed: &Value, turns: &[String]) -> Option<u32>
     turns.get(usize::try_from(index).ok()?).map(|_| index)
 }
 
-/// Text in lower case with single spaces, to compare two copies of it.
+/// Text in lower case with single spaces, for comparisons.
 fn normalized(text: &str) -> String {
     text.to_lowercase().split_whitespace().collect::<Vec<_>>().join(" ")
 }
@@ -379,7 +380,7 @@ mod tests {
     }
 
     #[test]
-    fn single_text_transcript_is_split_into_turns() {
+    fn transcript_in_one_string_is_split_into_turns() {
         let text = "Beep\nAI: Hello: ready?\nUser: Yes.\n\nAnd you?\nUser:\nAI:  Fine.\n";
         let expected = [
             turn(Speaker::Agent, "Hello: ready?", 0),
@@ -445,7 +446,7 @@ mod tests {
     }
 
     #[test]
-    fn long_texts_are_cut_and_blank_texts_are_dropped() {
+    fn long_strings_are_truncated_and_blank_strings_are_dropped() {
         let many: Vec<Value> =
             (0..80).map(|n| json!({"text": format!("{n}{}", "é".repeat(2_000))})).collect();
         let odd =
@@ -465,7 +466,7 @@ mod tests {
     }
 
     #[test]
-    fn report_of_one_megabyte_is_read() {
+    fn report_of_one_megabyte_is_parsed() {
         let line = |n: usize| {
             let text = format!("answer {} {}", 10_000 + n, "x".repeat(60));
             json!({"role": "user", "message": text, "secondsFromStart": n})
@@ -514,7 +515,7 @@ mod tests {
         assert_eq!(analysis_of(&stored), Some(analysis));
     }
 
-    /// Random JSON that uses the names and words of callbacks.
+    /// Random JSON that uses the field names and values of callbacks.
     fn random_callback() -> impl Strategy<Value = Value> {
         let leaf = prop_oneof![
             Just(Value::Null),

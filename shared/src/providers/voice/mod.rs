@@ -1,7 +1,7 @@
-//! Voice providers: what a provider must do, and which provider calls a tenant's candidates.
+//! Voice providers: the port that they implement, and the choice of the provider that calls a tenant's candidates.
 //!
 //! Each provider is one adapter that implements [`VoicePort`]. Vapi calls candidates over the telephone network; the
-//! simulator makes up conversations. A new provider needs an adapter in its own file, a member of [`VoiceProvider`],
+//! simulator makes up conversations. A new provider needs an adapter in its own file, a variant of [`VoiceProvider`],
 //! and one line in [`Providers::voice_provider`].
 
 mod dialogue;
@@ -41,7 +41,7 @@ impl Providers {
         Some(adapter)
     }
 
-    /// The address that a voice provider sends its callbacks to.
+    /// The URL that a voice provider sends its callbacks to.
     pub fn callback_url(&self, provider: VoiceProvider, base_url: &str) -> String {
         let base_url = self.0.services.callback_url.as_deref().unwrap_or(base_url);
         format!("{base_url}/webhooks/voice/{}", provider.as_str())

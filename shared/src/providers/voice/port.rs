@@ -1,4 +1,4 @@
-//! The port of voice providers: what an adapter must do.
+//! The port for voice providers: the trait that every adapter implements, and its types.
 
 use std::pin::Pin;
 
@@ -10,7 +10,7 @@ use crate::model::{Report, Tenant, VoiceProvider};
 use crate::providers::client::{HttpClient, RequestError};
 use crate::secret::Secret;
 
-/// A provider's answer, once it arrives.
+/// A provider's response, once it arrives.
 pub type Pending<'p, T> = Pin<Box<dyn Future<Output = T> + Send + 'p>>;
 
 /// A voice provider.
@@ -18,28 +18,28 @@ pub trait VoicePort: Send + Sync {
     /// The provider that this adapter is for.
     fn provider(&self) -> VoiceProvider;
 
-    /// The provider's name, for people.
+    /// The provider's display name.
     fn title(&self) -> &'static str;
 
-    /// How the provider calls candidates, in one sentence for people.
+    /// One sentence that tells users how the provider calls candidates.
     fn description(&self) -> &'static str;
 
     /// Whether the provider calls a phone number.
     fn needs_phone(&self) -> bool;
 
-    /// Whether the provider can make a call at a later time. If it cannot, the order waits until then.
+    /// Whether the provider can schedule a call for later. If it cannot, we send the order when the call is due.
     fn schedules_calls(&self) -> bool;
 
     /// Whether the same order can be sent again without starting a second call.
     fn accepts_repeated_orders(&self) -> bool;
 
-    /// How long the provider may stay silent, from the time of a call, before a task checks on the call.
-    fn silence_limit(&self) -> SignedDuration;
+    /// The time to wait for a report after the time of a call, before a task checks on the call.
+    fn report_timeout(&self) -> SignedDuration;
 
     /// The key that the provider signs its callbacks with.
     fn webhook_secret(&self) -> &Secret;
 
-    /// Orders a call. Returns the provider's id of the call, or `None` if only the callbacks carry it.
+    /// Orders a call. Returns the provider's id of the call, or `None` if only the callbacks contain it.
     fn start<'p>(
         &'p self,
         client: &'p HttpClient,
@@ -54,7 +54,7 @@ pub trait VoicePort: Send + Sync {
     ) -> Pending<'p, Result<Option<Report>, ReadError>>;
 
     /// Whether the provider signed this callback within the last five minutes. `header` returns a header's value by its
-    /// name in lower case.
+    /// lower-case name.
     fn verify<'h>(&self, header: &dyn Fn(&str) -> Option<&'h str>, body: &[u8], now: Timestamp) -> bool {
         let value = |name| header(name).unwrap_or_default();
         signature::verify(self.webhook_secret(), value("x-signature"), value("x-timestamp"), body, now)
@@ -63,7 +63,7 @@ pub trait VoicePort: Send + Sync {
     /// Parses a callback's body. Returns `None` for broken JSON, and for JSON without a message or a reference.
     fn read_callback(&self, body: &[u8]) -> Option<Callback>;
 
-    /// When to order a call that is scheduled for `scheduled_at`, or for now.
+    /// When to order a call that is scheduled for `scheduled_at`. `None` means now.
     fn order_at(&self, scheduled_at: Option<Timestamp>, now: Timestamp) -> Timestamp {
         if self.schedules_calls() { now } else { scheduled_at.unwrap_or(now) }
     }
@@ -74,13 +74,13 @@ pub trait VoicePort: Send + Sync {
 pub struct CallOrder {
     /// The tenant, for log lines.
     pub tenant: Tenant,
-    /// Our opaque name of the screen. Every callback repeats it.
+    /// Our opaque reference to the screen. Every callback repeats it.
     pub reference: String,
     /// The candidate.
     pub candidate_id: Id,
     /// The candidate's full name.
     pub candidate_name: String,
-    /// The candidate's phone number in E.164, if the candidate has one.
+    /// The candidate's phone number in E.164 format, if the candidate has one.
     pub phone: Option<String>,
     /// The role.
     pub role_id: Id,
@@ -90,19 +90,19 @@ pub struct CallOrder {
     pub role_description: Option<String>,
     /// The time of the order.
     pub ordered_at: Timestamp,
-    /// The earliest time of the call; `None` for now.
+    /// The earliest time of the call. `None` means now.
     pub scheduled_at: Option<Timestamp>,
-    /// The address that the provider sends its callbacks to.
+    /// The URL that the provider sends its callbacks to.
     pub callback_url: String,
 }
 
-/// Why a call was not started: sentences for people, without secrets.
+/// Why an order failed: a sentence for users, without secrets.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum StartError {
-    /// There is certainly no call.
+    /// The call was certainly not started.
     #[error("{0}")]
     Refused(String),
-    /// There may be a call.
+    /// The call may have been started.
     #[error("{0}")]
     Unknown(String),
 }
@@ -113,8 +113,8 @@ pub enum ReadError {
     /// The provider has no call with this id.
     #[error("The voice provider has no such call")]
     NoSuchCall,
-    /// The provider's answer has an error status.
-    #[error("The voice provider answered with status {0}")]
+    /// The provider's response has an error status.
+    #[error("The voice provider returned status {0}")]
     Status(u16),
     /// The provider did not answer.
     #[error("The voice provider {0}")]
@@ -124,15 +124,15 @@ pub enum ReadError {
 /// A provider's message about a call.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Callback {
-    /// Our name of the screen, from the order.
+    /// Our reference to the screen, from the order.
     pub reference: String,
     /// The provider's id of the call.
     pub call_id: Option<String>,
-    /// What has happened.
+    /// The event.
     pub event: CallEvent,
 }
 
-/// What has happened to a call.
+/// An event of a call.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum CallEvent {
     /// The candidate has answered.

@@ -1,4 +1,4 @@
-//! Signatures of callbacks: a hexadecimal HMAC-SHA256 over the time of sending, a dot and the body's bytes.
+//! Signatures of callbacks: the hexadecimal HMAC-SHA256 of the timestamp, a dot and the body.
 
 use hmac::{Hmac, KeyInit, Mac};
 use jiff::Timestamp;
@@ -7,9 +7,9 @@ use subtle::ConstantTimeEq;
 
 use crate::secret::Secret;
 
-/// The largest difference between a callback's timestamp and our clock.
+/// The maximum difference between a callback's timestamp and our clock.
 const TOLERANCE_MILLIS: u64 = 5 * 60 * 1_000;
-/// Timestamps of this size and above are in milliseconds: in seconds they would be beyond the year 5000.
+/// Timestamps from this value on are in milliseconds. In seconds, they would be after the year 5000.
 const FIRST_MILLIS: u64 = 100_000_000_000;
 
 /// Returns the signature of a body that is sent at `timestamp_seconds`.
@@ -17,7 +17,7 @@ pub fn sign(secret: &Secret, timestamp_seconds: i64, body: &[u8]) -> String {
     mac(secret, &timestamp_seconds.to_string(), body).unwrap_or_default()
 }
 
-/// Whether `signature` belongs to this body and timestamp, and the timestamp is at most five minutes away from `now`.
+/// Whether `signature` is valid for this body and timestamp, and the timestamp is at most five minutes away from `now`.
 /// The timestamp is in seconds or milliseconds.
 pub(super) fn verify(secret: &Secret, signature: &str, timestamp: &str, body: &[u8], now: Timestamp) -> bool {
     let Ok(sent) = timestamp.parse::<i64>() else { return false };

@@ -1,4 +1,5 @@
-//! The simulator: a voice provider that calls nobody. It makes up a conversation and sends the callbacks of the call.
+//! The simulator: a voice provider that makes no real calls. It makes up a conversation and sends the callbacks of a
+//! real call.
 
 use jiff::{SignedDuration, Timestamp};
 use serde_json::{Value, json};
@@ -11,10 +12,10 @@ use crate::model::{Report, VoiceProvider};
 use crate::providers::client::HttpClient;
 use crate::secret::Secret;
 
-/// How long one spoken word takes: people say two and a half words per second.
+/// The duration of one spoken word: people say two and a half words per second.
 const MILLIS_PER_WORD: u32 = 400;
-/// How long to wait for callbacks that did not arrive before they are sent again.
-const SILENCE_LIMIT: SignedDuration = SignedDuration::from_secs(30);
+/// The time to wait for missing callbacks before they are sent again.
+const REPORT_TIMEOUT: SignedDuration = SignedDuration::from_secs(30);
 
 /// The simulator, with the secret that it signs its callbacks with.
 pub(super) struct Simulator<'p> {
@@ -27,7 +28,7 @@ impl<'p> Simulator<'p> {
         Self { secret }
     }
 
-    /// Sends the callbacks one after the other, until one of them fails.
+    /// Sends the callbacks one after the other and stops when one fails.
     async fn send_callbacks(&self, client: &HttpClient, order: &CallOrder) {
         let seed = order.candidate_id.get() ^ order.role_id.get().rotate_left(32);
         for callback in callbacks(order, seed, order.ordered_at) {
@@ -41,9 +42,9 @@ impl<'p> Simulator<'p> {
                 .body(body);
             let tenant = order.tenant;
             match client.send(request).await {
-                Ok(answer) if answer.status.is_success() => {}
-                Ok(answer) => {
-                    tracing::warn!(%tenant, status = answer.status.as_u16(), "a simulated callback was refused");
+                Ok(response) if response.status.is_success() => {}
+                Ok(response) => {
+                    tracing::warn!(%tenant, status = response.status.as_u16(), "a simulated callback was rejected");
                     break;
                 }
                 Err(error) => {
@@ -80,8 +81,8 @@ impl VoicePort for Simulator<'_> {
         true
     }
 
-    fn silence_limit(&self) -> SignedDuration {
-        SILENCE_LIMIT
+    fn report_timeout(&self) -> SignedDuration {
+        REPORT_TIMEOUT
     }
 
     fn webhook_secret(&self) -> &Secret {
@@ -99,7 +100,7 @@ impl VoicePort for Simulator<'_> {
         })
     }
 
-    /// The simulator keeps no reports: its callbacks carry everything.
+    /// The simulator keeps no reports, because its callbacks contain everything.
     fn report<'p>(&'p self, _: &'p HttpClient, _: &'p str) -> Pending<'p, Result<Option<Report>, ReadError>> {
         Box::pin(std::future::ready(Ok(None)))
     }
@@ -109,7 +110,7 @@ impl VoicePort for Simulator<'_> {
     }
 }
 
-/// How good an answer is.
+/// The quality of an answer.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Grade {
     Strong,
@@ -288,7 +289,8 @@ fn topics(order: &CallOrder, choices: Choices) -> Vec<(&'static Topic, &str)> {
     topics
 }
 
-/// Half of the candidates are strong, a quarter fair and a quarter weak, and the grades of each candidate vary.
+/// Chooses the grade of an answer. Half of the candidates are strong, a quarter are fair and a quarter are weak, and
+/// the grades of each candidate vary.
 fn grade(topic: &Topic, choices: Choices) -> Grade {
     let (strong, fair) = match choices.below("candidate", 4) {
         0 | 1 => (70, 95),
@@ -302,7 +304,7 @@ fn grade(topic: &Topic, choices: Choices) -> Grade {
     }
 }
 
-/// The terms of a description to ask about: names, such as those of products, come first, then long words.
+/// The terms in a description that are worth asking about. Names, such as product names, come before long words.
 fn terms(description: &str) -> Vec<&str> {
     let mut found = Vec::new();
     let mut begins_sentence = true;
@@ -340,7 +342,7 @@ fn rank(term: &str, begins_sentence: bool) -> Option<u8> {
     }
 }
 
-/// The analysis of a conversation, as the structured output has it.
+/// The analysis of a conversation, in the format of the structured output.
 fn assess(order: &CallOrder, conversation: &Conversation, millis: u32, choices: Choices) -> Value {
     let mean = |measures: &[Measure]| {
         let marks = conversation.marks.iter();

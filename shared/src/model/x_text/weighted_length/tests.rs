@@ -9,7 +9,7 @@ const POEM: &str = "故人西辞黄鹤楼，烟花三月下扬州。孤帆远影
     遥知兄弟登高处，遍插茱萸少一人。";
 const FAMILY: &str = "👨\u{200D}👩\u{200D}👧\u{200D}👦";
 
-/// Cases whose weighted length does not depend on how the rule is interpreted.
+/// Cases whose weighted length does not depend on the interpretation of the rule.
 #[test]
 fn weighted_lengths_are_as_published() {
     let x = "xxxxxxxxxx-";
@@ -53,7 +53,7 @@ fn weighted_lengths_are_as_published() {
         (&format!("{} http://{}あい.com", kana.repeat(12), kana.repeat(5)), 264),
         ("ABC\u{202A}\u{FFFF}ABC\u{FFFE}", 12),
         ("\u{2066}\u{202A}http://foobar.پاکستان/\u{202C}\u{2069}", 31),
-        // Cases of our own.
+        // Additional cases.
         (&format!("https://{}.com/foo https://validurl.com", "somesuperlongurl".repeat(250)), 4_040),
         ("1\u{FE0F}\u{20E3}#\u{20E3}🇩🇪❤\u{FE0F}©\u{FE0F}", 10),
         ("1\u{20E4}©☺\u{FE0E}か\u{309A}क\u{94D}\u{200D}ष", 1 + 2 + 1 + 4 + 4 + 4),
@@ -164,7 +164,7 @@ fn urls_are_found_as_published() {
         ("john.doe.gov@mail.com john.doe.jp@mail.com", &[]),
         ("test http://xn--ls8h.XN--ls8h.la/", &["http://xn--ls8h.XN--ls8h.la/"]),
         ("http://foobar.みんな/ http://foobar.中国/", &["http://foobar.みんな/", "http://foobar.中国/"]),
-        // Cases of our own.
+        // Additional cases.
         (
             "http://a.com:x http://b.com?! http://c.com/() http://d.XN--LS8H",
             &["http://a.com", "http://b.com", "http://c.com/", "http://d.XN--LS8H"],
