@@ -131,7 +131,7 @@ class Terminal:
             **os.environ,
             # With sam and the replacement for cargo-lambda.
             "PATH": f"{sam.ROOT}/.ci/runtime/bin:{pathlib.Path(sys.executable).parent}:{os.environ['PATH']}",
-            "RELEASE": str(folder),
+            "FUNCTIONS": str(folder),
             "CARGO_TARGET_DIR": str(work / "lambda"),
             # Neither a container registry nor AWS is available.
             "SAM_SKIP_PULL_IMAGE": "true",

@@ -12,15 +12,15 @@ use std::path::{Path, PathBuf};
 use std::process::{ExitCode, Stdio};
 
 use clap::Parser;
-use tokio::io::{AsyncBufReadExt, BufReader};
-use tokio::process::{Child, Command};
+use tokio::io::{AsyncBufReadExt, BufReader, Lines};
+use tokio::process::{Child, ChildStdout, Command};
 
 use function::{FLOOR, FLOOR_TLS, Function, Measured};
 
 /// Benchmarks the start, the first call and warm calls of functions against the floor, and prints a table
 #[derive(Parser)]
 struct Arguments {
-    /// Folder of the release binaries, including the floor's
+    /// Folder of the functions' binaries, including the floor's
     #[arg(long, value_name = "DIR", default_value = "target/release")]
     binaries: PathBuf,
     /// Binary of the local service
@@ -103,6 +103,8 @@ async fn measure(
 struct LocalService {
     dynamodb: String,
     _process: Child,
+    /// Stays open, because the service ends if it cannot print.
+    _output: Lines<BufReader<ChildStdout>>,
 }
 
 impl LocalService {
@@ -119,7 +121,7 @@ impl LocalService {
         let mut lines = BufReader::new(output).lines();
         while let Ok(Some(line)) = lines.next_line().await {
             if let Some(endpoint) = line.strip_prefix("DynamoDB") {
-                return Ok(Self { dynamodb: endpoint.trim().to_owned(), _process: process });
+                return Ok(Self { dynamodb: endpoint.trim().to_owned(), _process: process, _output: lines });
             }
         }
         Err("the local service did not print the URL of its DynamoDB".to_owned())
