@@ -11,6 +11,7 @@ mod career_site;
 mod channel;
 mod contact;
 mod day;
+mod folding;
 mod grant;
 mod member;
 mod opening;
@@ -22,6 +23,7 @@ mod resume;
 mod role;
 pub mod schema;
 mod screen;
+mod search;
 mod slug;
 mod string_enum;
 mod text;
@@ -39,6 +41,7 @@ pub use career_site::{Branding, CareerSite, Introduction};
 pub use channel::{ChannelStatus, ConnectionStatus, Metrics, Post, WhatsAppConnection, XConnection};
 pub use contact::{Email, Phone, WebAddress};
 pub use day::Day;
+pub use folding::CaseFolded;
 pub use grant::{
     Client, ClientAuthentication, ClientCredential, ClientName, Code, Grant, GrantType, Refresh,
     ResponseType, SecretMethod, TokenSet, challenge,
@@ -58,6 +61,7 @@ pub use screen::{
     Analysis, CallState, Excerpt, Invitation, Outcome, Report, Scores, Screen, ScreenRecord, ScreenResult,
     ScreenStatus, Speaker, Turn, VoiceProvider,
 };
+pub use search::{IndexPosition, SearchQuery, SearchWords};
 pub use slug::Slug;
 pub use text::{Text, grouped};
 pub use touchpoint::{Notes, Reason, Submission, Touchpoint, TouchpointKind};
