@@ -9,8 +9,7 @@ use http::Method;
 use serde_json::{Value, json};
 use shared::id::Id;
 use shared::model::{
-    CandidateRecord, Mode, Name, Profile, Resume, Role, RoleContent, RoleStatus, SalaryRange, Source, Stage,
-    Text,
+    CandidateRecord, Mode, Name, Profile, Resume, Role, RoleContent, RoleStatus, Source, Stage, Text,
 };
 use shared::store::{Task, Transaction};
 use tests::interceptor::{Fault, RecordedCall};
@@ -32,14 +31,7 @@ fn transaction() -> Transaction {
 async fn write_roles(api: &TestApi, count: u64) {
     let now = api.environment.clock.now();
     let role = |number| {
-        let content = RoleContent {
-            title: Text::parse("Engineer").unwrap().unwrap(),
-            department: None,
-            description: None,
-            location: None,
-            remote_policy: None,
-            salary: SalaryRange::default(),
-        };
+        let content = RoleContent::titled(Text::parse("Engineer").unwrap().unwrap());
         Role::draft(id(number), content, now).publish(now).unwrap()
     };
     api.write_roles(&(1..=count).map(role).collect::<Vec<_>>()).await;

@@ -43,7 +43,7 @@ pub(crate) const CALLS: &[(&str, &[&str])] = &[
             "Query",
         ],
     ),
-    ("GET /dashboard/postings", &["BatchGetItem", "Query"]),
+    ("GET /dashboard/postings", &["BatchGetItem", "Query", "BatchGetItem"]),
     ("GET /dashboard/candidates", &["BatchGetItem", "Query"]),
     ("GET /dashboard/candidates/{id}", &["BatchGetItem", "Query", "BatchGetItem"]),
     ("GET /dashboard/settings/integrations/api-keys", &["BatchGetItem", "Query", "GetItem"]),

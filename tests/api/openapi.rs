@@ -55,9 +55,12 @@ impl Session {
                 "department": "Engineering",
                 "description": "You build the service that our customers hire with.",
                 "location": "Berlin",
+                "country": "DE",
                 "remote_policy": "hybrid",
+                "employment_type": "full_time",
                 "salary_min": 95_000,
                 "salary_max": 125_000,
+                "salary_currency": "EUR",
             },
             "job_posting": { "requirements": "Five years of Rust, or of something like it." },
         });
@@ -73,11 +76,8 @@ impl Session {
         session.send("POST /api/v1/job_postings/{id}/unpublish", draft_posting, none()).await;
         let salary = json!({ "salary_min": 60_000, "location": null });
         session.send("PATCH /api/v1/roles/{id}", draft, salary).await;
-        for step in [
-            "POST /api/v1/roles/{id}/publish",
-            "POST /api/v1/roles/{id}/pause",
-            "POST /api/v1/roles/{id}/resume",
-        ] {
+        session.send("POST /api/v1/roles/{id}/publish", draft, json!({ "job_posting": true })).await;
+        for step in ["POST /api/v1/roles/{id}/pause", "POST /api/v1/roles/{id}/resume"] {
             session.send(step, draft, none()).await;
         }
         let grace = json!({ "name": "Grace Hopper", "email": "grace@example.com", "phone": "+1 415 555 2671", "role_id": role });

@@ -260,9 +260,9 @@ async fn compose_text<I>(request: &ApiRequest<I>, job_posting_id: Id, style: Sty
     }
     let url = public_url(request.context.base_url(), request.organization(), &posting.slug);
     let advert = x_text::Advert {
-        title: posting.content.title.as_str(),
+        title: posting.content.shown(&role.content).title.as_str(),
         location: role.content.location.as_ref().map(model::Text::as_str),
-        remote_policy: role.content.remote_policy,
+        remote_policy: role.content.remote_policy(),
         salary: role.content.salary,
         url: &url,
     };

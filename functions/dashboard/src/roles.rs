@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use askama::Template;
 use shared::http::{Error, Html, MemberRequest, Reply};
-use shared::model::{Candidate, RemotePolicy, RoleStatus, Stage, Text, grouped};
+use shared::model::{Candidate, Country, EmploymentType, RemotePolicy, RoleStatus, Stage, Text, grouped};
 use shared::resources::posting::public_url;
 use shared::store::Paging;
 
@@ -51,7 +51,9 @@ struct RolePage<'p> {
     status: RoleStatus,
     department: Option<&'p str>,
     location: Option<&'p str>,
+    country: Option<&'static str>,
     remote_policy: Option<&'static str>,
+    employment_type: Option<&'static str>,
     /// The salary range with its currency.
     salary: Option<String>,
     posting: Option<PostingLink<'p>>,
@@ -150,7 +152,9 @@ pub(crate) async fn show(request: Arc<MemberRequest>) -> Result<Reply<Html>, Err
         status: role.status,
         department: role.content.department.as_ref().map(Text::as_str),
         location: role.content.location.as_ref().map(Text::as_str),
-        remote_policy: role.content.remote_policy.map(RemotePolicy::as_str),
+        country: role.content.country.map(Country::name),
+        remote_policy: role.content.remote_policy().map(RemotePolicy::as_str),
+        employment_type: role.content.employment_type.map(EmploymentType::words),
         salary: role.content.salary.words(),
         posting: posting.as_ref().map(|(url, is_published)| PostingLink { url, is_published: *is_published }),
         applicants: stats.applicants,

@@ -6,7 +6,7 @@
 //! | POST | `/api/v1/roles` | create a draft |
 //! | GET | `/api/v1/roles/{id}` | show |
 //! | PATCH | `/api/v1/roles/{id}` | update |
-//! | POST | `/api/v1/roles/{id}/publish` | draft -> open |
+//! | POST | `/api/v1/roles/{id}/publish` | draft -> open, optionally together with its job posting |
 //! | POST | `/api/v1/roles/{id}/pause` | open -> paused |
 //! | POST | `/api/v1/roles/{id}/resume` | paused -> open |
 //! | DELETE | `/api/v1/roles/{id}` | any status -> closed |
@@ -45,6 +45,18 @@ pub struct RoleFilter {
 impl Input for RoleFilter {
     fn read(fields: &mut impl Fields) -> Option<Self> {
         Some(Self { status: fields.optional("status") })
+    }
+}
+
+/// What to publish with a role.
+pub struct Publication {
+    /// Whether to publish the role's job posting, too. The default is `false`: the posting stays as it is.
+    job_posting: bool,
+}
+
+impl Input for Publication {
+    fn read(fields: &mut impl Fields) -> Option<Self> {
+        Some(Self { job_posting: fields.optional("job_posting").unwrap_or(false) })
     }
 }
 
@@ -94,7 +106,10 @@ async fn show(request: ApiRequest<()>) -> Result<Reply<Role>, Error> {
 /// no-op PATCH writes nothing.
 async fn update(request: ApiRequest<RolePatch>) -> Result<Reply<Role>, Error> {
     let role = find(&request).await?;
-    let content = request.input()?.apply(role.content.clone()).ok_or_else(invalid_salary_range)?;
+    let content = request
+        .input()?
+        .apply(role.content.clone())
+        .ok_or_else(|| invalid("salary_min must be at most salary_max"))?;
     request.check_precondition(&present(&request, role.clone()))?;
     if content == role.content {
         return Reply::resource(&present(&request, role));
@@ -103,13 +118,26 @@ async fn update(request: ApiRequest<RolePatch>) -> Result<Reply<Role>, Error> {
     change(&request, role, after).await
 }
 
-/// Opens a draft role, so that it accepts applications.
+/// Opens a draft role, so that it accepts applications. With `job_posting`, also publishes its job posting; either both
+/// are published or neither is. Otherwise the posting stays as it is: an unpublished one stays off the career page.
 ///
 /// # Errors
 ///
 /// - `invalid_transition`: the role is not a draft.
-async fn publish(request: ApiRequest<()>) -> Result<Reply<Role>, Error> {
-    change_status(request, model::Role::publish).await
+async fn publish(request: ApiRequest<Publication>) -> Result<Reply<Role>, Error> {
+    let role = find(&request).await?;
+    let Publication { job_posting } = request.input()?;
+    if job_posting && role.posting.is_none() {
+        return Err(invalid("job_posting cannot be published, because the role has none"));
+    }
+    let now = request.context.now();
+    let after = role.clone().publish(now)?;
+    let before = with_posting(&request, role).await?;
+    let posting = match before.posting.clone() {
+        Some(posting) if job_posting => Some(posting.publish(after.status, now)?),
+        posting => posting,
+    };
+    replace(&request, &before, RoleAndPosting { role: after, posting }).await
 }
 
 /// Pauses an open role, so that it stops accepting applications.
@@ -219,6 +247,6 @@ fn present<I>(request: &ApiRequest<I>, role: model::Role) -> Role {
     Role::of(role, request.organization(), request.context.base_url())
 }
 
-fn invalid_salary_range() -> Error {
-    Error::Validation(vec!["salary_min must be at most salary_max".to_owned()])
+fn invalid(message: &str) -> Error {
+    Error::Validation(vec![message.to_owned()])
 }

@@ -11,8 +11,8 @@ use shared::clock::to_second;
 use shared::id::Id;
 use shared::model::{
     CandidateRecord, Client, ClientCredential, Code, Email, Grant, Invitation, Link, Member, MemberRole,
-    Mode, OpenScreen, Posting, PostingContent, Profile, Role, RoleContent, SalaryRange, Scopes, ScreenRecord,
-    Session, Slug, Tenant, Text, TokenSet, VoiceProvider, challenge,
+    Mode, OpenScreen, Posting, PostingContent, Profile, Role, RoleContent, Scopes, ScreenRecord, Session,
+    Slug, Tenant, Text, TokenSet, VoiceProvider, challenge,
 };
 use shared::store::{ApiKey, NewApiKey, Store, Transaction};
 
@@ -59,15 +59,7 @@ impl EventFixtures<'_> {
     async fn create_hiring_records(&self) -> Outcome<()> {
         let now = self.now;
         let role = |number| -> Outcome<Role> {
-            let content = RoleContent {
-                title: text("Recorded")?,
-                department: None,
-                description: None,
-                location: None,
-                remote_policy: None,
-                salary: SalaryRange::default(),
-            };
-            Ok(Role::draft(id(number)?, content, now))
+            Ok(Role::draft(id(number)?, RoleContent::titled(text("Recorded")?), now))
         };
         self.create_role(role(1)?.publish(now)?, Some((2, "recorded", true))).await?;
         self.create_role(role(11)?, None).await?;
@@ -76,6 +68,7 @@ impl EventFixtures<'_> {
             .await?;
         self.create_role(role(14)?.publish(now)?, None).await?;
         self.create_role(role(15)?.close(now), None).await?;
+        self.create_role(role(16)?, Some((24, "recorded-to-open", false))).await?;
 
         let candidate = |number| -> Outcome<CandidateRecord> {
             let email = format!("recorded-{number}@example.com").parse()?;
@@ -99,8 +92,7 @@ impl EventFixtures<'_> {
             return Ok(self.store.commit(transaction).await?);
         };
         let slug = Slug::of(slug, "job");
-        let content =
-            PostingContent { title: text("Recorded")?, public_description: None, requirements: None };
+        let content = PostingContent { title: None, public_description: None, requirements: None };
         let draft = Posting::draft(id(number)?, &role, slug.clone(), content, self.now);
         let posting = if published { draft.publish(role.status, self.now)? } else { draft };
         let role = role.link(posting.link(), self.now);

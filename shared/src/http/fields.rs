@@ -322,7 +322,7 @@ mod tests {
         read(&format!(r#"{{"title":"x","salary":{written}}}"#))
             .ok()
             .and_then(|example| example.salary)
-            .map(Salary::dollars)
+            .map(Salary::amount)
     }
 
     #[test]

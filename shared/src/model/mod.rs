@@ -10,6 +10,8 @@ mod candidate;
 mod career_site;
 mod channel;
 mod contact;
+mod country;
+mod currency;
 mod day;
 mod grant;
 mod member;
@@ -38,6 +40,8 @@ pub use candidate::{
 pub use career_site::{Branding, CareerSite, Introduction};
 pub use channel::{ChannelStatus, ConnectionStatus, Metrics, Post, WhatsAppConnection, XConnection};
 pub use contact::{Email, Phone, WebAddress};
+pub use country::Country;
+pub use currency::Currency;
 pub use day::Day;
 pub use grant::{
     Client, ClientAuthentication, ClientCredential, ClientName, Code, Grant, GrantType, Refresh,
@@ -47,12 +51,12 @@ pub use member::{Link, Member, MemberRole, Session};
 pub use opening::{Opening, RoleAndPosting, Visibility};
 pub use organization::{Mode, Organization, Plan, Scope, Scopes, Tenant};
 pub use password::{Password, PasswordHash};
-pub use posting::{Posting, PostingContent, PublishError};
+pub use posting::{Posting, PostingContent, PublicContent, PublishError};
 pub use redirect_uri::RedirectUri;
 pub use resume::{Resume, ResumeFile};
 pub use role::{
-    Department, InvalidTransition, Location, LongText, PostingLink, RemotePolicy, Role, RoleContent,
-    RoleStats, RoleStatus, Salary, SalaryRange, Title,
+    Department, EmploymentType, InvalidTransition, Location, LongText, PostingLink, RemotePolicy, Role,
+    RoleContent, RoleStats, RoleStatus, Salary, SalaryRange, Title,
 };
 pub use screen::{
     Analysis, CallState, Excerpt, Invitation, Outcome, Report, Scores, Screen, ScreenRecord, ScreenResult,

@@ -109,17 +109,37 @@ impl Store {
         tenant: Tenant,
         roles: impl IntoIterator<Item = Id>,
     ) -> Result<HashMap<Id, (Title, RoleStatus)>, StoreError> {
+        let roles = self.find_roles(tenant, roles).await?;
+        Ok(roles.into_iter().map(|(id, role)| (id, (role.content.title, role.status))).collect())
+    }
+
+    /// The roles that these postings follow, by the role's identifier.
+    pub async fn find_followed_roles(
+        &self,
+        tenant: Tenant,
+        postings: &[Posting],
+    ) -> Result<HashMap<Id, Role>, StoreError> {
+        let following = postings.iter().filter(|posting| posting.content.follows_role());
+        self.find_roles(tenant, following.map(|posting| posting.role_id)).await
+    }
+
+    /// Roles by their identifier. Omits those that the tenant does not have.
+    async fn find_roles(
+        &self,
+        tenant: Tenant,
+        ids: impl IntoIterator<Item = Id>,
+    ) -> Result<HashMap<Id, Role>, StoreError> {
         // DynamoDB rejects a batch with the same key twice.
-        let ids: BTreeSet<_> = roles.into_iter().collect();
+        let ids: BTreeSet<_> = ids.into_iter().collect();
         let keys: Vec<_> = ids.into_iter().map(|id| keys::role(tenant, id)).collect();
-        let mut titles = HashMap::new();
+        let mut roles = HashMap::new();
         for batch in keys.chunks(MAX_BATCH) {
             for role in self.read_many(batch.iter().cloned()).await? {
                 let role: Role = item::read(role)?;
-                titles.insert(role.id, (role.content.title, role.status));
+                roles.insert(role.id, role);
             }
         }
-        Ok(titles)
+        Ok(roles)
     }
 
     /// A page of the tenant's roles, newest first: all, or those in one status.

@@ -12,7 +12,7 @@ const NAMES: [(&str, &str); 21] = [
     ("QuickPost", "NewQuickPost"),
     ("Posted", "QuickPost"),
     ("Posting", "JobPosting"),
-    ("NewPosting", "JobPostingContent"),
+    ("PostingContent", "JobPostingContent"),
     ("PostingList", "JobPostingList"),
     ("PostingPatch", "JobPostingPatch"),
     ("RolePosting", "NewJobPosting"),
