@@ -41,6 +41,18 @@ async fn used(api: &TestApi) -> u64 {
 }
 
 #[tokio::test]
+async fn a_post_contains_the_roles_current_title_and_the_salary_in_its_currency() {
+    let (api, x) = connected().await;
+    let role = json!({ "title": "Engineer", "salary_min": 90_000, "salary_currency": "CHF" });
+    let posted = api.post("/api/v1/quick_post", json!({ "role": role })).await.expect(201);
+    let role = format!("/api/v1/roles/{}", posted.number("/role/id"));
+    api.patch(&role, json!({ "title": "Builder" })).await.expect(200);
+    post(&api, posted.number("/job_posting/id")).await.expect(201);
+    let [text] = x.texts().try_into().unwrap();
+    assert!(text.contains("Builder. Salary: from CHF 90,000 a year."), "{text}");
+}
+
+#[tokio::test]
 async fn a_post_is_published_and_returned_with_every_field() {
     let (api, x) = connected().await;
     let posting = live_posting(&api).await;
