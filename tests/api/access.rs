@@ -353,7 +353,7 @@ async fn every_route_rejects_an_unknown_query_parameter() {
             api.request(method.clone(), &format!("{}?typo=1", path.replace("{id}", &id.to_string())));
         let response = request.json(&json!({})).send().await.expect(422);
         assert!(
-            response.messages().contains(&"typo is not a known field"),
+            response.messages().contains(&"typo is not a known query parameter"),
             "{method} {path}: {}",
             response.text
         );

@@ -138,7 +138,7 @@ async fn test_keys_and_a_service_without_providers_use_simulators() {
     }
     assert_eq!((x.requests().len(), whatsapp.count()), (0, 0));
     let refused = simulated.get(&format!("{PATH}?x=1")).await.expect(422);
-    assert_eq!(refused.messages(), ["x is not a known field"]);
+    assert_eq!(refused.messages(), ["x is not a known query parameter"]);
 }
 
 #[tokio::test]

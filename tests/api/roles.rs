@@ -184,7 +184,17 @@ async fn every_status_allows_exactly_its_transitions() {
             } else {
                 let response = response.expect(422);
                 assert_eq!(response.string("/code"), "invalid_transition");
-                assert_eq!(response.messages(), [format!("status cannot go from {state} to {reached}")]);
+                let advice = match (state, step) {
+                    ("draft", "reopen") => "it is a draft already",
+                    ("draft", _) => "publish the draft with POST /api/v1/roles/{id}/publish",
+                    ("open", "publish" | "resume") => "it is open already",
+                    ("paused", "pause") => "it is paused already",
+                    ("paused", "publish") => "resume it with POST /api/v1/roles/{id}/resume",
+                    ("closed", _) => "reopen it as a draft first, with POST /api/v1/roles/{id}/reopen",
+                    _ => "only a closed role can be reopened, and DELETE /api/v1/roles/{id} closes it",
+                };
+                let message = format!("status cannot go from {state} to {reached} with {step}; {advice}");
+                assert_eq!(response.messages(), [message]);
                 assert_eq!(api.get(&format!("/api/v1/roles/{id}")).await.string("/status"), state);
             }
         }
@@ -266,7 +276,7 @@ async fn the_list_can_be_filtered_by_status() {
         ("status=Open", "status must be one of draft, open, paused, closed"),
         ("status=", "status must be one of draft, open, paused, closed"),
         ("status=open&status=open", "status must be given only once"),
-        ("state=open", "state is not a known field"),
+        ("state=open", "state is not a known query parameter"),
         ("limit=0", "limit must be a whole number from 1 to 100"),
         ("limit=101", "limit must be a whole number from 1 to 100"),
         ("limit=ten", "limit must be a whole number from 1 to 100"),

@@ -67,8 +67,12 @@ fn sentence(label: &str, message: &str) -> String {
     }
 }
 
-/// Parses a link. If the scheme is missing, `https://` is added.
+/// Parses a link. If the scheme is missing, `https://` is added. A problem is one of the link as typed.
 fn parse_link(typed: &str) -> Result<WebAddress, String> {
     let has_scheme = typed.split(['/', '?', '#']).next().is_some_and(|start| start.ends_with(':'));
-    if has_scheme { typed.parse() } else { format!("https://{typed}").parse() }
+    if has_scheme {
+        return typed.parse();
+    }
+    let completed = format!("https://{typed}").parse::<WebAddress>();
+    completed.map_err(|problem| typed.parse::<WebAddress>().err().unwrap_or(problem))
 }

@@ -81,7 +81,7 @@ fn logo_url(text: &str) -> Result<Option<WebAddress>, Problem> {
         return Ok(None);
     }
     let problem = |message: &str| problem("logo_url", "The logo URL", message);
-    if !text.starts_with("https://") {
+    if !text.get(..8).is_some_and(|start| start.eq_ignore_ascii_case("https://")) {
         return Err(problem("must start with https://"));
     }
     text.parse().map(Some).map_err(|message: String| problem(&message))

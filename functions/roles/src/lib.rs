@@ -13,6 +13,7 @@
 //! | POST | `/api/v1/roles/{id}/reopen` | closed -> draft |
 //! | GET | `/api/v1/roles/{id}/stats` | show applicants, screens, pass rate and average score |
 
+use jiff::Timestamp;
 use serde::Serialize;
 use shared::http::{ApiRequest, Collection, Created, Error, Fields, Input, Listing, Reply, Row};
 use shared::id::Id;
@@ -67,6 +68,50 @@ pub struct RoleStats {
     average_score: Option<f64>,
 }
 
+/// An action that changes a role's status.
+#[derive(Clone, Copy)]
+enum Action {
+    Publish,
+    Pause,
+    Resume,
+    Reopen,
+}
+
+impl Action {
+    fn apply(self, role: model::Role, now: Timestamp) -> Result<model::Role, InvalidTransition> {
+        match self {
+            Self::Publish => role.publish(now),
+            Self::Pause => role.pause(now),
+            Self::Resume => role.resume(now),
+            Self::Reopen => role.reopen(now),
+        }
+    }
+
+    const fn name(self) -> &'static str {
+        match self {
+            Self::Publish => "publish",
+            Self::Pause => "pause",
+            Self::Resume => "resume",
+            Self::Reopen => "reopen",
+        }
+    }
+
+    /// How a role in this status, in which the action is not allowed, gets where the action leads.
+    const fn advice(self, status: RoleStatus) -> &'static str {
+        match (status, self) {
+            (RoleStatus::Draft, Self::Reopen) => "it is a draft already",
+            (RoleStatus::Draft, _) => "publish the draft with POST /api/v1/roles/{id}/publish",
+            (RoleStatus::Open | RoleStatus::Paused, Self::Reopen) => {
+                "only a closed role can be reopened, and DELETE /api/v1/roles/{id} closes it"
+            }
+            (RoleStatus::Open, _) => "it is open already",
+            (RoleStatus::Paused, Self::Pause) => "it is paused already",
+            (RoleStatus::Paused, _) => "resume it with POST /api/v1/roles/{id}/resume",
+            (RoleStatus::Closed, _) => "reopen it as a draft first, with POST /api/v1/roles/{id}/reopen",
+        }
+    }
+}
+
 /// Lists roles, newest first. `status` narrows the list.
 async fn list(request: ApiRequest<Listing<RoleFilter>>) -> Result<Reply<Collection<Role>>, Error> {
     let (filter, page) = request.listing()?;
@@ -109,7 +154,7 @@ async fn update(request: ApiRequest<RolePatch>) -> Result<Reply<Role>, Error> {
 ///
 /// - `invalid_transition`: the role is not a draft.
 async fn publish(request: ApiRequest<()>) -> Result<Reply<Role>, Error> {
-    change_status(request, model::Role::publish).await
+    change_status(request, Action::Publish).await
 }
 
 /// Pauses an open role, so that it stops accepting applications.
@@ -118,7 +163,7 @@ async fn publish(request: ApiRequest<()>) -> Result<Reply<Role>, Error> {
 ///
 /// - `invalid_transition`: the role is not open.
 async fn pause(request: ApiRequest<()>) -> Result<Reply<Role>, Error> {
-    change_status(request, model::Role::pause).await
+    change_status(request, Action::Pause).await
 }
 
 /// Resumes a paused role, so that it accepts applications again.
@@ -127,7 +172,7 @@ async fn pause(request: ApiRequest<()>) -> Result<Reply<Role>, Error> {
 ///
 /// - `invalid_transition`: the role is not paused.
 async fn resume(request: ApiRequest<()>) -> Result<Reply<Role>, Error> {
-    change_status(request, model::Role::resume).await
+    change_status(request, Action::Resume).await
 }
 
 /// Closes a role in any status and unpublishes its job posting. Closing a closed role changes nothing.
@@ -152,7 +197,7 @@ async fn close(request: ApiRequest<()>) -> Result<Reply<Role>, Error> {
 ///
 /// - `invalid_transition`: the role is not closed.
 async fn reopen(request: ApiRequest<()>) -> Result<Reply<Role>, Error> {
-    change_status(request, model::Role::reopen).await
+    change_status(request, Action::Reopen).await
 }
 
 /// Returns a role's number of applicants and voice screens, pass rate and average score.
@@ -184,13 +229,12 @@ async fn with_posting<I>(request: &ApiRequest<I>, role: model::Role) -> Result<R
     Ok(RoleAndPosting { role, posting })
 }
 
-async fn change_status(
-    request: ApiRequest<()>,
-    transition: fn(model::Role, jiff::Timestamp) -> Result<model::Role, InvalidTransition>,
-) -> Result<Reply<Role>, Error> {
+async fn change_status(request: ApiRequest<()>, action: Action) -> Result<Reply<Role>, Error> {
     let role = find(&request).await?;
     request.input()?;
-    let after = transition(role.clone(), request.context.now())?;
+    let after = action.apply(role.clone(), request.context.now()).map_err(|error| {
+        Error::InvalidTransition(format!("{error} with {}; {}", action.name(), action.advice(role.status)))
+    })?;
     change(&request, role, after).await
 }
 

@@ -99,11 +99,18 @@ impl FromStr for WebAddress {
         if given.chars().count() > Self::MAX {
             return Err(format!("must be at most {} characters", Self::MAX));
         }
-        let clean = !given.chars().any(|c| c.is_whitespace() || c.is_control());
-        match Url::parse(given) {
-            Ok(url) if clean && matches!(url.scheme(), "http" | "https") => Ok(Self(given.to_owned())),
-            _ => Err("must be a URL that begins with http:// or https://".to_owned()),
-        }
+        let begins_with =
+            |scheme: &str| given.split_once(':').is_some_and(|(given, _)| given.eq_ignore_ascii_case(scheme));
+        let problem = if !begins_with("http") && !begins_with("https") {
+            "must be a URL that begins with http:// or https://"
+        } else if given.chars().any(|c| c.is_whitespace() || c.is_control()) {
+            "must be a URL without spaces and control characters; write a space as %20"
+        } else if Url::parse(given).is_err() {
+            "must be a URL with a well-formed host, such as https://example.com"
+        } else {
+            return Ok(Self(given.to_owned()));
+        };
+        Err(problem.to_owned())
     }
 }
 
@@ -177,15 +184,18 @@ mod tests {
         {
             assert!(good.parse::<WebAddress>().is_ok(), "{good}");
         }
-        for bad in [
-            "example.com/cv.pdf",
-            "ftp://example.com",
-            "javascript:alert(1)",
-            "https://",
-            "https://a b.com",
-            "https:\n//a.com",
+        for (bad, problem) in [
+            ("example.com/cv.pdf", "begins with http"),
+            ("ftp://example.com", "begins with http"),
+            ("javascript:alert(1)", "begins with http"),
+            ("", "begins with http"),
+            ("https://", "a well-formed host"),
+            ("HTTPS://example.com:99999/", "a well-formed host"),
+            ("https://a b.com", "without spaces"),
+            ("https:\n//a.com", "without spaces"),
         ] {
-            assert!(bad.parse::<WebAddress>().is_err(), "{bad}");
+            let error = bad.parse::<WebAddress>().unwrap_err();
+            assert!(error.contains(problem), "{bad}: {error}");
         }
         assert!(format!("https://example.com/{}", "x".repeat(1_980)).parse::<WebAddress>().is_ok());
         assert!(format!("https://example.com/{}", "x".repeat(1_981)).parse::<WebAddress>().is_err());

@@ -24,7 +24,7 @@ pub enum Scalar<'v> {
     Bool(bool),
     /// A query parameter.
     Word(&'v str),
-    /// A JSON object, an array, or a string that is not valid Unicode.
+    /// A JSON object or an array.
     Other,
 }
 
