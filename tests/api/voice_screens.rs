@@ -672,7 +672,7 @@ async fn screens_are_read_only() {
         for method in [Method::POST, Method::PUT, Method::PATCH, Method::DELETE] {
             let response =
                 client.request(method.clone(), &path).json(&json!({ "status": "completed" })).send().await;
-            assert_eq!(response.expect(405).header("allow"), "GET", "{method} {path}");
+            assert_eq!(response.expect(405).header("allow"), "GET, HEAD", "{method} {path}");
         }
     }
     client.get(&format!("voice_screens/{screen}?transcript=1")).await.expect(422);

@@ -95,6 +95,10 @@ async fn a_request_is_logged_as_one_line_without_client_data() {
             (Some("GET /api/v1/roles"), Some("1#live"), Some(503), Some(2)),
         ]
     );
+    for line in &lines {
+        let level = if line["status"].as_u64() >= Some(500) { "ERROR" } else { "INFO" };
+        assert_eq!(line["level"], level, "{line}");
+    }
     assert_eq!(lines[7]["detail"], "DynamoDB is unavailable: not reachable");
     for line in lines {
         assert!(

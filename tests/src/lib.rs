@@ -11,6 +11,7 @@
 
 pub mod browser;
 pub mod careers;
+mod compression;
 pub mod contract;
 pub mod dashboard;
 pub mod engine;
@@ -49,6 +50,7 @@ use shared::store::{Store, Transaction};
 use tokio::net::TcpListener;
 use tokio::sync::watch;
 
+use compression::uncompressed;
 use contract::ContractMonitor;
 use engine::TemporaryTable;
 use interceptor::DynamoDbInterceptor;
@@ -406,7 +408,7 @@ pub struct Response {
     pub headers: HeaderMap,
     /// The body as JSON, or `null` if it is not JSON.
     pub body: Value,
-    /// The body as text.
+    /// The body as text, without its compression.
     pub text: String,
 }
 
@@ -414,7 +416,7 @@ impl Response {
     /// Reads an HTTP response.
     pub fn read(response: http::Response<Bytes>) -> Self {
         let (parts, body) = response.into_parts();
-        let text = String::from_utf8_lossy(&body).into_owned();
+        let text = String::from_utf8_lossy(&uncompressed(&parts.headers, &body)).into_owned();
         let body = serde_json::from_str(&text).unwrap_or_default();
         Self { status: parts.status.as_u16(), headers: parts.headers, body, text }
     }

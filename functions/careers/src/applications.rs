@@ -82,7 +82,7 @@ async fn submit(
         // The response must not reveal that the candidate has applied before.
         Err(ApplyError::Rejected(ApplicationError::AlreadyApplied)) => return Ok(()),
         Err(ApplyError::Rejected(ApplicationError::TooMany)) => {
-            tracing::warn!(candidate = candidate_id.get(), "a candidate has too many applications");
+            tracing::info!(candidate = candidate_id.get(), "a candidate has too many applications");
             return Ok(());
         }
         Err(ApplyError::Rejected(ApplicationError::RoleNotOpen(_))) => {

@@ -89,7 +89,7 @@ pub(crate) async fn list_jobs(request: PublicRequest<Position>) -> Result<Reply<
     let json = serde_json::to_string(&feed)
         .map_err(|error| Error::from(StoreError::Internal(format!("cannot serialize the feed: {error}"))))?;
     let reply = Reply::document("application/json", json).with("access-control-allow-origin", "*".to_owned());
-    Ok(context.cached(reply))
+    Ok(reply.cached())
 }
 
 /// Lists the URLs of all open postings. Returns a sitemap index if there are more than 800 postings.
@@ -114,7 +114,7 @@ pub(crate) async fn show_sitemap(request: PublicRequest<Position>) -> Result<Rep
             sitemap_index(&site, &all)
         }
     };
-    Ok(context.cached(Reply::document("application/xml", xml)))
+    Ok(Reply::document("application/xml", xml).cached())
 }
 
 /// Builds a sitemap of these openings. The first sitemap also has the URL of the list of openings.

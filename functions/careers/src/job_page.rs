@@ -138,7 +138,7 @@ pub(crate) async fn show(request: PublicRequest) -> Result<Reply<Html>, Error> {
     let context = &request.context;
     let job = match PostedJob::find(context).await? {
         Ok(job) => job,
-        Err(reply) => return Ok(context.cached(reply)),
+        Err(reply) => return Ok(reply.cached()),
     };
-    Ok(context.cached(job.page(context, &Parameters::default(), Vec::new())?))
+    Ok(job.page(context, &Parameters::default(), Vec::new())?.cached())
 }

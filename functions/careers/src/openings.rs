@@ -124,7 +124,7 @@ pub(crate) async fn list(request: PublicRequest) -> Result<Reply<Html>, Error> {
         is_partial: is_search && next.is_some() && items.len() < PAGE_SIZE as usize,
         next: next.map(|next| query.path_from(site.portal(), &next)),
     };
-    Ok(context.cached(site.page(&page, None)?))
+    Ok(site.page(&page, None)?.cached())
 }
 
 fn card<'p>(site: &Site, context: &RequestContext, opening: &'p Opening) -> Card<'p> {

@@ -91,7 +91,8 @@ impl Value for Cursor {
     }
 
     fn schema() -> RefOr<Schema> {
-        string().pattern(Some("^[A-Za-z0-9_-]+$")).max_length(Some(cursor::MAX_LENGTH)).into()
+        let (min, max) = (cursor::MIN_LENGTH, cursor::MAX_LENGTH);
+        string().pattern(Some(format!("^[A-Za-z0-9_-]{{{min},{max}}}$"))).max_length(Some(max)).into()
     }
 }
 

@@ -1,5 +1,7 @@
 //! The errors of requests, with their statuses, headers and bodies.
 
+use std::collections::BTreeSet;
+
 use serde::Serialize;
 use utoipa::ToSchema;
 
@@ -110,6 +112,19 @@ pub struct OAuthError {
 }
 
 impl Error {
+    /// 405 for a path with these methods, or 404 for a path without any. HEAD is allowed wherever GET is.
+    pub fn of_unknown_route<'m>(methods: impl Iterator<Item = &'m str>) -> Self {
+        let mut methods: BTreeSet<_> = methods.collect();
+        if methods.contains("GET") {
+            methods.insert("HEAD");
+        }
+        if methods.is_empty() {
+            Self::NotFound
+        } else {
+            Self::MethodNotAllowed(Vec::from_iter(methods).join(", "))
+        }
+    }
+
     /// The status and the machine-readable code.
     pub fn kind(&self) -> (u16, &'static str) {
         match self {

@@ -8,6 +8,7 @@ mod app;
 mod commits;
 mod context;
 mod cursor;
+mod delivery;
 mod document;
 mod envelope;
 mod environment;
@@ -22,6 +23,7 @@ mod parameters;
 mod public_request;
 mod reply;
 mod route;
+mod route_table;
 
 pub use api_request::{ApiRequest, Listing};
 pub use app::{App, audience};

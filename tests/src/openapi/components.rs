@@ -75,8 +75,11 @@ pub(super) fn parameters() -> Value {
         "If-None-Match": {
             "name": "If-None-Match",
             "in": "header",
-            "description": "The entity tag of the version that the client already has.",
+            "description": "The entity tags of the versions that the client has. If one of them is current, or for `*`, \
+                            the response is a 304 without a body. Anything else in the header is ignored, and so is \
+                            the whole header if the response contains links to uploaded files, because links expire.",
             "schema": { "type": "string" },
+            "example": "\"xElLuAH9dx9cewj5dBw0zw\"",
         },
         "X-Timestamp": {
             "name": "X-Timestamp",
