@@ -33,7 +33,7 @@ const BUDGET: &[(&str, usize)] = &[
     ("POST /api/v1/candidates/{id}/invite_screen", 3),
     ("POST /api/v1/candidates/{id}/reject", 3),
     ("POST /api/v1/candidates/{id}/unreject", 3),
-    ("POST /api/v1/channels/x/post", 4),
+    ("POST /api/v1/channels/x/post", 5),
     ("POST /api/v1/job_postings", 3),
     ("POST /api/v1/job_postings/{id}/publish", 4),
     ("POST /api/v1/job_postings/{id}/unpublish", 4),

@@ -355,9 +355,8 @@ async fn usage_counts_the_tenants_posts_of_the_day() {
         assert_eq!(actual.body["whatsapp"]["usage"]["used"], 0, "this service sends no messages");
         (usage["used"].clone(), usage["resets_at"].clone())
     };
-    let posting = live_posting(&api).await;
     for _ in 0..3 {
-        post(&api, posting).await.expect(201);
+        post(&api, live_posting(&api).await).await.expect(201);
     }
     let (today, tomorrow) = (json!("2026-11-21T00:00:00Z"), json!("2026-11-22T00:00:00Z"));
     assert_eq!(used(Mode::Test).await, (json!(0), today.clone()));
@@ -365,7 +364,7 @@ async fn usage_counts_the_tenants_posts_of_the_day() {
     assert_eq!(used(Mode::Live).await, (json!(3), today));
     api.clock.set("2026-11-21T00:00:00Z");
     assert_eq!(used(Mode::Live).await, (json!(0), tomorrow.clone()));
-    post(&api, posting).await.expect(201);
+    post(&api, live_posting(&api).await).await.expect(201);
     assert_eq!(used(Mode::Live).await, (json!(1), tomorrow));
 }
 

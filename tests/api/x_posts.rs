@@ -81,6 +81,29 @@ async fn the_simulator_publishes_nothing_and_returns_the_same_fields() {
 }
 
 #[tokio::test]
+async fn the_simulator_rejects_a_repeated_text_as_x_does() {
+    let api = TestApi::new().await;
+    let posting = live_posting(&api).await;
+    let with = async |style: &str| api.post(PATH, json!({ "job_posting_id": posting, "style": style })).await;
+    for style in ["professional", "casual", "urgent"] {
+        with(style).await.expect(201);
+    }
+    for style in ["professional", "casual", "urgent"] {
+        let refused = with(style).await.expect(422);
+        assert_eq!(
+            (refused.string("/code"), refused.messages()),
+            (
+                "validation_failed",
+                vec!["job_posting_id was already posted with this text, and X rejects duplicates"]
+            )
+        );
+    }
+    assert_eq!((history(&api).await.len(), used(&api).await), (3, 3));
+    let other = live_posting(&api).await;
+    post(&api, other).await.expect(201);
+}
+
+#[tokio::test]
 async fn the_three_styles_produce_different_text() {
     let (api, x) = connected().await;
     let posting = live_posting(&api).await;
