@@ -35,6 +35,7 @@ async fn new_key(
     let key = ApiKey {
         id: credential.id(),
         name: "test".to_owned(),
+        ending: credential.ending().to_owned(),
         scopes,
         created_at: jiff::Timestamp::UNIX_EPOCH,
         expires_at,

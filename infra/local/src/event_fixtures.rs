@@ -165,6 +165,7 @@ impl EventFixtures<'_> {
         let key = ApiKey {
             id: credential.id(),
             name: "Recorded".to_owned(),
+            ending: credential.ending().to_owned(),
             scopes: Scopes::all(),
             created_at: self.now,
             expires_at: None,
