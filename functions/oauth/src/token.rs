@@ -6,7 +6,7 @@ use serde::de::DeserializeOwned;
 use serde::{Deserialize, Deserializer, Serialize};
 use shared::auth::{Credential, Kind};
 use shared::http::{Error, FORM, Payload, PublicRequest, Reply, RequestContext, Unversioned, audience};
-use shared::model::{Client, Grant, GrantType, Refresh, Scope, Scopes, TokenSet};
+use shared::model::{Client, Grant, GrantType, Refresh, Scopes, TokenSet};
 use shared::store::{AccessTokens, NewAccessToken, Transaction};
 use subtle::ConstantTimeEq;
 use utoipa::ToSchema;
@@ -184,11 +184,9 @@ async fn refresh(
     }
     let scopes = match request.scope.as_str() {
         "" => grant.scopes,
-        scope => parse_scopes(scope)
-            .filter(|scopes| scopes.iter().all(|scope| grant.scopes.contains(scope)))
-            .ok_or_else(|| {
-                OAuthRejection::new("invalid_scope", "scope may contain only scopes that were granted.")
-            })?,
+        scope => parse_scopes(scope).filter(|scopes| scopes.are_within(grant.scopes)).ok_or_else(|| {
+            OAuthRejection::new("invalid_scope", "scope may contain only scopes that were granted.")
+        })?,
     };
     let apps = context.store().get_access_tokens(token.tenant()).await?;
     let is_retry = verdict == Refresh::Again;
@@ -264,7 +262,7 @@ async fn store_tokens(
         token_type: "Bearer",
         expires_in: TokenSet::ACCESS_LIFE.as_secs(),
         refresh_token: refresh.reveal().to_owned(),
-        scope: scopes.iter().map(Scope::as_str).collect::<Vec<_>>().join(" "),
+        scope: scopes.to_string(),
     })
 }
 

@@ -189,6 +189,7 @@ impl EventFixtures<'_> {
             redirect_uris: vec!["http://127.0.0.1/callback".parse()?],
             credential: ClientCredential::None,
             uri: None,
+            scopes: Scopes::all(),
             created_at: self.now,
         };
         self.store.insert_client(&client).await?;

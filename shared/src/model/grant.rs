@@ -127,6 +127,9 @@ pub struct Client {
     pub credential: ClientCredential,
     /// The URL of the client's home page.
     pub uri: Option<WebAddress>,
+    /// The scopes that the client may request.
+    #[serde(default = "Scopes::all")]
+    pub scopes: Scopes,
     /// When the client was registered or its metadata document was fetched.
     pub created_at: Timestamp,
 }
