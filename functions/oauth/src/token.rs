@@ -245,8 +245,12 @@ async fn store_tokens(
     }
     let access = Credential::generate(Kind::AccessToken, tenant, grant.id, context.random());
     let hash = access.hash_for(&audience(context.base_url()));
+    let replaced = grant.tokens.clone();
     let after = grant.clone().with_tokens(TokenSet {
         access: hash.clone(),
+        // A retry replaces tokens that were never used. The access token before them stays the previous one.
+        previous_access: replaced
+            .and_then(|tokens| if unused { tokens.previous_access } else { Some(tokens.access) }),
         family: refresh.family_hash(),
         refresh: refresh.hash(),
         previous,

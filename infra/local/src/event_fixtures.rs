@@ -202,6 +202,7 @@ impl EventFixtures<'_> {
             let refresh = Credential::with_secret(Kind::RefreshToken, self.tenant, id, &tokens);
             let tokens = TokenSet {
                 access: String::new(),
+                previous_access: None,
                 family: refresh.family_hash(),
                 refresh: refresh.hash(),
                 previous: None,

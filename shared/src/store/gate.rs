@@ -1,8 +1,8 @@
 //! The gate: one conditional write authenticates the caller and counts the request against the day's quota.
 //!
 //! The gate item holds the organization (in one mode), each API key as `key_{id}`, each connected application's access
-//! token as `app_{grant id}` and each day's request counter as `day_{date}`. The write adds 1 to today's counter on the
-//! condition that the credential's hash matches, that the credential has not expired, and that the plan has no limit or
+//! token as `app_{grant id}`, the access token that it has just replaced as `old_{grant id}`, and each day's request
+//! counter as `day_{date}`. The write adds 1 to today's counter on the condition that the credential's hash matches, that the credential has not expired, and that the plan has no limit or
 //! the counter is below it. As a result, revocation takes effect at once, the limit is exact under any concurrency, no
 //! job has to run at midnight, and wrong credentials use no quota.
 
@@ -27,6 +27,8 @@ pub enum Holder {
     Key(Id),
     /// The application that has the grant with this identifier.
     App(Id),
+    /// The same application with the access token before its current one.
+    Replaced(Id),
 }
 
 impl Holder {
@@ -35,6 +37,7 @@ impl Holder {
         match self {
             Self::Key(id) => format!("key_{id}"),
             Self::App(id) => format!("{APP_PREFIX}{id}"),
+            Self::Replaced(id) => format!("{REPLACED_PREFIX}{id}"),
         }
     }
 }
@@ -48,6 +51,15 @@ pub struct PresentedCredential {
     pub holder: Holder,
     /// The credential's hash, which is compared with the stored hash.
     pub hash: String,
+}
+
+impl PresentedCredential {
+    /// The same credential as a replaced access token, if the item has it as one that is still valid.
+    fn as_replaced_in(&self, item: &Item, now: Timestamp) -> Result<Option<Self>, StoreError> {
+        let Holder::App(id) = self.holder else { return Ok(None) };
+        let replaced = Self { holder: Holder::Replaced(id), ..self.clone() };
+        Ok(authenticate(item.clone(), &replaced, now)?.map(|_| replaced))
+    }
 }
 
 /// The caller of an admitted request.
@@ -94,6 +106,7 @@ pub(super) struct Credential {
 }
 
 pub(super) const APP_PREFIX: &str = "app_";
+pub(super) const REPLACED_PREFIX: &str = "old_";
 pub(super) const DAY_PREFIX: &str = "day_";
 
 pub(super) fn day_attribute(day: Day) -> String {
@@ -121,6 +134,8 @@ impl Store {
         // is read and the condition is evaluated here. A request of a Pro tenant is counted on a shard, a used up quota
         // needs no write, and all other requests are tried again.
         let Some(item) = self.read(keys::gate(presented.tenant)).await? else { return Ok(Verdict::Unknown) };
+        let replaced = presented.as_replaced_in(&item, now)?;
+        let presented = replaced.as_ref().unwrap_or(presented);
         match evaluate(item, presented, now)? {
             Verdict::Admitted(admission) if admission.organization.plan == Plan::Pro => {
                 self.count_at_shard(presented.tenant, Day::of(now), shard % GATE_SHARDS).await?;
@@ -178,6 +193,10 @@ impl Store {
             Err(error) => match error.as_service_error() {
                 Some(UpdateItemError::ConditionalCheckFailedException(failed)) => {
                     let item = failed.item.clone().unwrap_or_default();
+                    // A replaced access token costs a second write. Its use must not count as a use of its successor.
+                    if let Some(replaced) = presented.as_replaced_in(&item, now)? {
+                        return Box::pin(self.count_at_gate(&replaced, now)).await;
+                    }
                     match evaluate(item, presented, now)? {
                         // The condition failed, but the returned item meets it, so the item has changed.
                         Verdict::Admitted(_) => {

@@ -3,6 +3,7 @@
 //! Each action has a condition, and a guard that defines what a failed condition means. DynamoDB returns the item whose
 //! condition failed.
 
+use std::borrow::Cow;
 use std::collections::HashMap;
 
 use aws_sdk_dynamodb::error::BuildError;
@@ -98,7 +99,7 @@ enum Guard {
 #[derive(Clone, Debug)]
 enum Effect {
     Put(Item),
-    Update(Key, &'static str),
+    Update(Key, Cow<'static, str>),
     Delete(Key),
     Check(Key),
 }
@@ -108,7 +109,7 @@ enum Effect {
 struct Action {
     effect: Effect,
     guard: Guard,
-    condition: &'static str,
+    condition: Cow<'static, str>,
     names: Vec<(&'static str, String)>,
     values: Vec<(&'static str, AttributeValue)>,
 }
@@ -158,7 +159,7 @@ impl Transaction {
         self.actions.push(Action {
             effect: Effect::Put(item),
             guard: Guard::Receipt,
-            condition: "attribute_not_exists(pk) OR #expires <= :now",
+            condition: "attribute_not_exists(pk) OR #expires <= :now".into(),
             names: vec![("#expires", EXPIRES_AT.to_owned())],
             values: vec![(":now", number(slot.now.as_second()))],
         });
@@ -259,9 +260,9 @@ impl Transaction {
     /// Records that a slug's numbers up to `to` have been assigned.
     pub(super) fn raise_slug(&mut self, key: Key, to: u64) {
         self.actions.push(Action {
-            effect: Effect::Update(key, "SET #last = :number"),
+            effect: Effect::Update(key, "SET #last = :number".into()),
             guard: Guard::Slug { number: to },
-            condition: "#last < :number",
+            condition: "#last < :number".into(),
             names: vec![("#last", "last".to_owned())],
             values: vec![(":number", number(to))],
         });
@@ -271,22 +272,24 @@ impl Transaction {
     pub(super) fn update(
         &mut self,
         key: Key,
-        expression: &'static str,
-        condition: &'static str,
+        expression: impl Into<Cow<'static, str>>,
+        condition: impl Into<Cow<'static, str>>,
         names: Vec<(&'static str, String)>,
         values: Vec<(&'static str, AttributeValue)>,
     ) {
-        let effect = Effect::Update(key, expression);
+        let (effect, condition) = (Effect::Update(key, expression.into()), condition.into());
         self.actions.push(Action { effect, guard: Guard::Unchanged, condition, names, values });
     }
 
     fn versioned(&mut self, effect: Effect, version: u64) {
         let names = vec![("#version", "version".to_owned())];
         let values = vec![(":version", number(version))];
-        self.actions.push(Action { effect, guard: Guard::Unchanged, condition: SAME_VERSION, names, values });
+        let condition = SAME_VERSION.into();
+        self.actions.push(Action { effect, guard: Guard::Unchanged, condition, names, values });
     }
 
     fn plain(&mut self, effect: Effect, guard: Guard, condition: &'static str) {
+        let condition = condition.into();
         self.actions.push(Action { effect, guard, condition, names: Vec::new(), values: Vec::new() });
     }
 }
@@ -294,7 +297,7 @@ impl Transaction {
 impl Action {
     fn build(self, table: &str) -> Result<TransactWriteItem, BuildError> {
         const OLD: ReturnValuesOnConditionCheckFailure = ReturnValuesOnConditionCheckFailure::AllOld;
-        let condition = Some(self.condition.to_owned()).filter(|condition| !condition.is_empty());
+        let condition = Some(self.condition.into_owned()).filter(|condition| !condition.is_empty());
         let names: HashMap<_, _> =
             self.names.into_iter().map(|(name, value)| (name.to_owned(), value)).collect();
         let values: HashMap<_, _> =
