@@ -246,15 +246,20 @@ async fn a_phone_number_is_normalized_and_requires_a_country_code() {
         body["phone"] = json!(input);
         assert_eq!(api.post(CANDIDATES, body).await.expect(201).string("/phone"), kept);
     }
-    for bad in [
-        "4155552671",
-        "004930901820",
-        "+0123456789",
-        "+123456",
-        "+1234567890123456",
-        "+1415CALLNOW",
-        "+",
-        "++14155552671",
+    let no_number = "phone must be a phone number with its country code, such as +14155552671";
+    let trunk =
+        "phone must not contain a trunk prefix such as (0): write +49 30 123456 instead of +49 (0)30 123456";
+    for (bad, message) in [
+        ("4155552671", no_number),
+        ("+0123456789", no_number),
+        ("+123456", no_number),
+        ("+1234567890123456", no_number),
+        ("+1415CALLNOW", no_number),
+        ("+", no_number),
+        ("++14155552671", no_number),
+        ("004930901820", "phone must begin with + instead of 00, such as +49 30 123456"),
+        ("+49 (0)30 901820", trunk),
+        ("+44(0) 20 7946 0958", trunk),
     ] {
         let mut body = person("jane");
         body["phone"] = json!(bad);

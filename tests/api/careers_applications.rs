@@ -232,7 +232,7 @@ async fn each_field_has_limits_and_accepts_values_up_to_them() {
         (
             "phone",
             "0049 30 901820".to_owned(),
-            "Enter a valid phone number with its country code, such as +14155552671.",
+            "Your phone number must begin with + instead of 00, such as +49 30 123456.",
         ),
         ("resume_url", url_of_length(2_001), "The link to your resume must be at most 2000 characters."),
         (

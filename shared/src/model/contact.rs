@@ -56,19 +56,26 @@ impl Phone {
 impl FromStr for Phone {
     type Err = String;
 
-    /// Removes spaces and punctuation, and parses the rest.
+    /// Removes spaces and punctuation, and parses the rest. A zero after a parenthesis, as in `+49 (0)30`, is the prefix
+    /// of calls within the country. It is not part of the number, and only the caller knows what is.
     fn from_str(given: &str) -> Result<Self, Self::Err> {
-        let number: String =
-            given.chars().filter(|c| !c.is_whitespace() && !"-–‑.()/".contains(*c)).collect();
-        let digits = number.strip_prefix('+').unwrap_or_default();
-        if (7..=15).contains(&digits.len())
-            && digits.bytes().all(|byte| byte.is_ascii_digit())
-            && !digits.starts_with('0')
-        {
-            Ok(Self(number))
-        } else {
-            Err("must be a phone number with its country code, such as +14155552671".to_owned())
+        let typed: String = given.chars().filter(|c| !c.is_whitespace()).collect();
+        let number: String = typed.chars().filter(|c| !"-–‑.()/".contains(*c)).collect();
+        if number.starts_with("00") {
+            return Err("must begin with + instead of 00, such as +49 30 123456".to_owned());
         }
+        let digits = number.strip_prefix('+').unwrap_or_default();
+        if !(7..=15).contains(&digits.len())
+            || !digits.bytes().all(|byte| byte.is_ascii_digit())
+            || digits.starts_with('0')
+        {
+            return Err("must be a phone number with its country code, such as +14155552671".to_owned());
+        }
+        if typed.contains("(0") {
+            let instead = "write +49 30 123456 instead of +49 (0)30 123456";
+            return Err(format!("must not contain a trunk prefix such as (0): {instead}"));
+        }
+        Ok(Self(number))
     }
 }
 
@@ -154,6 +161,7 @@ mod tests {
             ("+1 (415) 555-2671", "+14155552671"),
             ("+49\u{a0}30/901820", "+4930901820"),
             ("+44.20.7946.0958", "+442079460958"),
+            ("+39 06 6982", "+39066982"),
         ] {
             assert_eq!(given.parse::<Phone>().unwrap().as_str(), normalized);
         }
@@ -168,6 +176,18 @@ mod tests {
             "+",
         ] {
             assert!(bad.parse::<Phone>().is_err(), "{bad}");
+        }
+        for (bad, reason) in [
+            ("+49 (0)30 123456", "trunk prefix"),
+            ("+49(0) 30 123456", "trunk prefix"),
+            ("+44 ( 020) 7946 0958", "trunk prefix"),
+            ("0049 30 901820", "+ instead of 00"),
+            ("00 49 (0)30 901820", "+ instead of 00"),
+            ("(030) 901820", "country code"),
+            ("+49 (0)", "country code"),
+        ] {
+            let message = bad.parse::<Phone>().unwrap_err();
+            assert!(message.contains(reason), "{bad}: {message}");
         }
     }
 

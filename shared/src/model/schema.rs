@@ -7,8 +7,11 @@ pub const CLEAN: &str = r"^[^\x00-\x08\x0B-\x1F\x7F-\x9F]*$";
 /// The same pattern for text that is not blank.
 pub const NOT_BLANK: &str =
     r"^[^\S\x00-\x08\x0B-\x1F\x7F-\x9F]*[^\s\x00-\x1F\x7F-\x9F][^\x00-\x08\x0B-\x1F\x7F-\x9F]*$";
-/// The pattern of a phone number as entered, with spaces and punctuation.
-pub const PHONE_AS_TYPED: &str = r"^[\s.()/–‑-]*\+[\s.()/–‑-]*[1-9](?:[\s.()/–‑-]*[0-9]){6,14}[\s.()/–‑-]*$";
+/// The pattern of a phone number as entered, with spaces and punctuation. A zero must not follow a parenthesis.
+pub const PHONE_AS_TYPED: &str = concat!(
+    r"^[\s.()/–‑-]*\+[\s.()/–‑-]*[1-9]",
+    r"(?:[\s.()/–‑-]*[1-9]|(?:[\s.()/–‑-]*[.)/–‑-])?\s*0){6,14}[\s.()/–‑-]*$",
+);
 
 /// The schema of a string.
 pub fn string() -> ObjectBuilder {
