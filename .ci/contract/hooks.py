@@ -55,7 +55,8 @@ def may_cross(case):
     """Whether salary_min may exceed salary_max. A missing limit may come only from the existing role."""
     role = case.body["role"] if case.path.endswith("/quick_post") else case.body
     ends = [role[name] for name in ("salary_min", "salary_max") if name in role]
-    if None in ends:
+    # A blank string means null.
+    if not all(isinstance(end, (int, float)) for end in ends):
         return False
     return ends[0] > ends[1] if len(ends) == 2 else len(ends) == 1 and case.method == "PATCH"
 

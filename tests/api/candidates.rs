@@ -128,6 +128,7 @@ async fn missing_null_and_blank_fields_become_null() {
     for (n, more) in [json!({}), json!({ "phone": null, "resume_url": null, "role_id": null })]
         .into_iter()
         .chain([json!({ "phone": " ", "resume_url": "" })])
+        .chain([json!({ "phone": "\u{200B}", "resume_url": "\u{2060}", "role_id": "" })])
         .enumerate()
     {
         let mut body = person(&format!("jane{n}"));
@@ -173,7 +174,7 @@ async fn every_validation_error_is_reported_at_once() {
     let wrong = json!({ "name": "n".repeat(201), "email": "a@b.io", "resume_url": format!("http://b.io/{}", "r".repeat(1_989)) });
     let failures = ["name must be at most 200 characters", "resume_url must be at most 2000 characters"];
     assert_rejected(&api, wrong, &failures).await;
-    let control = "name must not contain control characters other than newline and tab";
+    let control = "name must not contain control characters other than tab";
     assert_rejected(&api, json!({ "name": "a\u{0}b", "email": "a@b.io" }), &[control]).await;
     assert_eq!(list_ids(&api, "").await, [] as [Value; 0]);
 }
@@ -263,7 +264,6 @@ async fn a_phone_number_is_normalized_and_requires_a_country_code() {
     ] {
         let mut body = person("jane");
         body["phone"] = json!(bad);
-        let message = "phone must be a phone number with its country code, such as +14155552671";
         assert_rejected(&api, body, &[message]).await;
     }
 }
@@ -552,7 +552,7 @@ async fn advancing_requires_one_of_the_four_stages() {
         (json!({ "stage": "hired" }), &[one_of]),
         (json!({ "stage": "rejected" }), &[one_of]),
         (json!({ "stage": "Offer" }), &[one_of]),
-        (json!({ "stage": "" }), &[one_of]),
+        (json!({ "stage": "" }), &["stage can't be blank"]),
         (json!({ "stage": 1 }), &[one_of]),
         (json!({ "stage": "moon", "reason": "x" }), &[one_of, "reason is not a known field"]),
         (json!([]), &["body must be a JSON object"]),

@@ -221,10 +221,15 @@ async fn each_field_has_limits_and_accepts_values_up_to_them() {
     for (field, value, sentence) in [
         ("name", " ".to_owned(), "Enter your name."),
         ("name", "x".repeat(201), "Your name must be at most 200 characters."),
+        ("name", "A\u{7}da".to_owned(), "Your name must not contain control characters other than tab."),
+        ("name", "Ada\r\nLovelace".to_owned(), "Your name must not contain a line break."),
+        ("name", "\u{200B}".to_owned(), "Enter your name."),
+        ("email", "\u{2060}".to_owned(), "Enter your e-mail address."),
         (
-            "name",
-            "A\u{7}da".to_owned(),
-            "Your name must not contain control characters other than newline and tab.",
+            "phone",
+            "+49 (0)30 123456".to_owned(),
+            "Your phone number must not contain a trunk prefix such as (0): write +49 30 123456 instead of +49 (0)30 \
+             123456.",
         ),
         ("email", " ".to_owned(), "Enter your e-mail address."),
         ("email", format!("a{longest}"), "Your e-mail address must be at most 254 characters."),

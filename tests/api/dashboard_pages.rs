@@ -311,7 +311,7 @@ const HOSTILE: [&str; 20] = [
     "<style>*{display:none}</style>",
     "</textarea></table><b>",
     "<\u{200b}b> \u{202e}evil <b>",
-    "<b>\n\t<i>",
+    "<b>\t<i>",
     "ＬＯＮＧ<b>日本語🦀 & co",
 ];
 

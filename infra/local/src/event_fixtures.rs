@@ -39,7 +39,7 @@ fn id(number: u64) -> Outcome<Id> {
     Ok(Id::new(1_700_000_000_000_000 + number).ok_or("not an id")?)
 }
 
-fn text<const MAX: usize>(text: &str) -> Outcome<Text<MAX>> {
+fn text<const MAX: usize, const MULTILINE: bool>(text: &str) -> Outcome<Text<MAX, MULTILINE>> {
     Ok(Text::parse(text)?.ok_or("the text must not be blank")?)
 }
 

@@ -238,6 +238,9 @@ impl<'v> Reader<'_, 'v> {
             Field::Value(RawField::Word(word)) => Scalar::Word(word),
             Field::Value(RawField::Json(raw)) => scalar(raw),
         };
+        if scalar.is_blank() {
+            return Field::Blank;
+        }
         match T::read(&scalar) {
             Ok(Some(value)) => Field::Value(value),
             Ok(None) => Field::Blank,

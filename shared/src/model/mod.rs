@@ -59,7 +59,7 @@ pub use screen::{
     ScreenStatus, Speaker, Turn, VoiceProvider,
 };
 pub use slug::Slug;
-pub use text::{Text, grouped};
+pub use text::{Lines, Text, grouped, non_blank};
 pub use touchpoint::{Notes, Reason, Submission, Touchpoint, TouchpointKind};
 pub use value::{Scalar, Value};
 pub use x_text::Style;

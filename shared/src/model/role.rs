@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 
 use super::string_enum::string_enum;
 use super::text::grouped;
-use super::{Slug, Text};
+use super::{Lines, Slug, Text};
 use crate::id::Id;
 
 /// The title of a role or posting.
@@ -15,7 +15,7 @@ pub type Department = Text<100>;
 /// A city, a state or the word Remote.
 pub type Location = Text<200>;
 /// A description or a list of requirements.
-pub type LongText = Text<20_000>;
+pub type LongText = Lines<20_000>;
 
 string_enum! {
     /// The status of a role.

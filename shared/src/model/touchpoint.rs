@@ -5,7 +5,7 @@ use jiff::civil::Date;
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
-use super::Text;
+use super::Lines;
 use super::candidate::{Name, Source, Stage};
 use super::contact::{Email, Phone, WebAddress};
 use super::resume::Resume;
@@ -13,9 +13,9 @@ use super::screen::ScreenResult;
 use crate::id::Id;
 
 /// The reason for a rejection.
-pub type Reason = Text<500>;
+pub type Reason = Lines<500>;
 /// Notes from a recruiter or an applicant.
-pub type Notes = Text<5_000>;
+pub type Notes = Lines<5_000>;
 
 /// The kind of a touchpoint, with its details.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]

@@ -6,7 +6,7 @@ use utoipa::openapi::RefOr;
 use utoipa::openapi::schema::{KnownFormat, Schema, SchemaFormat};
 use utoipa::{PartialSchema, ToSchema};
 
-use super::schema::{NOT_BLANK, PHONE_AS_TYPED, integer, string};
+use super::schema::{LINE, LINES, PHONE_AS_TYPED, integer, string};
 use super::value::{parsed, whole_number};
 use super::{Email, Phone, RedirectUri, Salary, Scalar, Slug, Text, Value, WebAddress};
 use crate::id::Id;
@@ -22,7 +22,7 @@ const REDIRECT_URI: &str = concat!(
     ")$",
 );
 
-impl<const MAX: usize> Value for Text<MAX> {
+impl<const MAX: usize, const MULTILINE: bool> Value for Text<MAX, MULTILINE> {
     fn read(scalar: &Scalar<'_>) -> Result<Option<Self>, String> {
         match scalar {
             Scalar::Text(text) => Self::parse(text),
@@ -84,15 +84,17 @@ impl Value for Phone {
     }
 }
 
-impl<const MAX: usize> PartialSchema for Text<MAX> {
+impl<const MAX: usize, const MULTILINE: bool> PartialSchema for Text<MAX, MULTILINE> {
     fn schema() -> RefOr<Schema> {
-        string().pattern(Some(NOT_BLANK)).min_length(Some(1)).max_length(Some(MAX)).into()
+        let pattern = if MULTILINE { LINES } else { LINE };
+        string().pattern(Some(pattern)).min_length(Some(1)).max_length(Some(MAX)).into()
     }
 }
 
-impl<const MAX: usize> ToSchema for Text<MAX> {
+impl<const MAX: usize, const MULTILINE: bool> ToSchema for Text<MAX, MULTILINE> {
     fn name() -> Cow<'static, str> {
-        format!("Text{MAX}").into()
+        let kind = if MULTILINE { "Lines" } else { "Text" };
+        format!("{kind}{MAX}").into()
     }
 }
 
