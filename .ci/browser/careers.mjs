@@ -90,7 +90,7 @@ export async function visit({ service, open, step }, options) {
     await follow("Senior Rust Engineer");
     assert.equal(await page.getByRole("heading", { level: 1 }).innerText(), "Senior Rust Engineer");
     const shown = await page.getByRole("main").innerText();
-    for (const expected of ["Engineering", "Lisbon, Portugal", "Hybrid", "$150,000 to $190,000 a year", "Today"]) {
+    for (const expected of ["Engineering", "Lisbon, Portugal", "Hybrid", "€150,000 to €190,000 a year", "Today"]) {
       assert.ok(shown.includes(expected), `${expected} is not in: ${shown}`);
     }
     assert.ok(await page.getByRole("heading", { name: "What you will do", level: 3 }).isVisible());
@@ -156,7 +156,7 @@ export async function visit({ service, open, step }, options) {
       candidate.touchpoints.map(({ kind }) => kind),
       ["updated", "applied", "created"],
     );
-    assert.ok(candidate.touchpoints.every(({ actor }) => actor === "career page"));
+    assert.ok(candidate.touchpoints.every(({ actor }) => actor.type === "career_page"));
     assert.equal((await service.call(key, "GET", `/api/v1/roles/${role_id}/stats`)).body.applicants, 1);
     const file = await fetch(candidate.resume_url);
     assert.equal(file.status, 200);

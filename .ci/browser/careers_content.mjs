@@ -61,6 +61,9 @@ const LOCATIONS = [
   "Łódź, Poland",
 ];
 const POLICIES = ["hybrid", "onsite", "remote", "hybrid", "remote", null, "onsite"];
+const COUNTRIES = ["PT", "US", null, "DE", null, "BR", "PL"];
+const EMPLOYMENT_TYPES = ["full_time", null, "contract", "part_time", "internship", "temporary"];
+const CURRENCIES = ["EUR", null, "CHF", "GBP"];
 const SALARIES = [
   [150_000, 190_000],
   [null, 120_000],
@@ -83,7 +86,10 @@ export async function publish(service, key, count) {
           title: turn(TITLES),
           department: turn(DEPARTMENTS),
           location: turn(LOCATIONS),
+          country: turn(COUNTRIES),
           remote_policy: turn(POLICIES),
+          employment_type: turn(EMPLOYMENT_TYPES),
+          salary_currency: turn(CURRENCIES),
           salary_min,
           salary_max,
           description: DESCRIPTION,

@@ -76,8 +76,9 @@ export async function visit({ service, step }) {
   });
 
   await step("the feed shows every field of an opening", async () => {
-    const role = { title: "Cook", department: "Kitchen", location: "Porto", remote_policy: "onsite" };
-    const pay = { salary_min: 40_000, salary_max: 50_000 };
+    const place = { location: "Porto", country: "PT", remote_policy: "onsite" };
+    const role = { title: "Cook", department: "Kitchen", ...place, employment_type: "part_time" };
+    const pay = { salary_min: 40_000, salary_max: 50_000, salary_currency: "EUR" };
     const posting = await post(
       service,
       key,
@@ -96,7 +97,7 @@ export async function visit({ service, step }) {
       is_remote: false,
       description: { html: "<p><em>Soup</em></p>\n", plain: "Soup" },
       requirements: { html: "<p>Salt &amp; bread</p>\n", plain: "Salt & bread" },
-      compensation: { min: 40_000, max: 50_000, currency: "USD", period: "year" },
+      compensation: { min: 40_000, max: 50_000, currency: "EUR", period: "year" },
       url: posting.public_url,
       apply_url: `${posting.public_url}#apply`,
     });

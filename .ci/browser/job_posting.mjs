@@ -16,8 +16,17 @@ import { UNCACHED } from "./visitor.mjs";
 
 const PORTAL = "/careers/acme";
 const ODD = '</script><script>alert("odd")</script> & Söhne, 採用担当 مهندس 🦀';
-/** Fields that Google requires but openings do not have, because a location is free text. */
+/** Fields that Google requires but some openings do not have. */
 const UNKNOWN = new Set(["jobLocation.address.addressCountry"]);
+/** Google's employment types, as the page shows them. */
+const EMPLOYMENT_TYPES = {
+  FULL_TIME: "Full-time",
+  PART_TIME: "Part-time",
+  CONTRACTOR: "Contract",
+  TEMPORARY: "Temporary",
+  INTERN: "Internship",
+};
+const SIGNS = { USD: "$", EUR: "€", GBP: "£" };
 
 export async function visit({ service, open, step }) {
   const key = service.acme.live;
@@ -149,9 +158,14 @@ async function requireShown(page, markup, { title, id, public_url }) {
     assert.equal(markup.jobLocationType, "TELECOMMUTE");
     assert.match(facts, /Remote/);
   }
+  if (markup.employmentType) {
+    assert.ok(facts.includes(EMPLOYMENT_TYPES[markup.employmentType]), markup.employmentType);
+  }
   const { minValue, maxValue, value } = markup.baseSalary?.value ?? {};
-  for (const amount of [minValue, maxValue, value]) {
-    assert.ok(amount === undefined || facts.includes(`$${amount.toLocaleString("en-US")}`), String(amount));
+  const { currency } = markup.baseSalary ?? {};
+  const sign = SIGNS[currency] ?? `${currency} `;
+  for (const amount of [minValue, maxValue, value].filter((amount) => amount !== undefined)) {
+    assert.ok(facts.includes(sign + amount.toLocaleString("en-US")), String(amount));
   }
   // A long description is shortened in the markup only.
   const textOf = (html) =>
@@ -206,13 +220,14 @@ async function ruleViolations(document) {
   const { hiringOrganization, baseSalary, datePosted, jobLocation, jobLocationType } = document;
   const ours = {
     "hiringOrganization.name": hiringOrganization && !hiringOrganization.name,
-    baseSalary: baseSalary && !(baseSalary.currency === "USD" && baseSalary.value.unitText === "YEAR"),
+    baseSalary: baseSalary && !(/^[A-Z]{3}$/.test(baseSalary.currency) && baseSalary.value.unitText === "YEAR"),
+    salaryCurrency: document.salaryCurrency !== baseSalary?.currency,
     datePosted: datePosted && !/^20\d\d-\d\d-\d\d$/.test(datePosted),
     identifier: document.identifier?.["@type"] !== "PropertyValue",
     directApply: document.directApply !== true,
-    // An opening's end date and employment type are unknown, and remote work has no location.
+    // An opening's end date is unknown, and remote work has no location.
     validThrough: "validThrough" in document,
-    employmentType: "employmentType" in document,
+    employmentType: "employmentType" in document && !(document.employmentType in EMPLOYMENT_TYPES),
     jobLocationType: Boolean(jobLocationType && jobLocation),
   };
   return [...new Set([...broken, ...Object.keys(ours).filter((field) => ours[field])])];

@@ -2,8 +2,8 @@
 
 import assert from "node:assert/strict";
 
-/** The name of the only cookie. */
-export const COOKIE = "__Host-rolecall";
+/** The name of the only cookie, which has no prefix on http://127.0.0.1. */
+export const COOKIE = "rolecall";
 
 /** Options of a browser without a cache, because career pages are cacheable for 30 seconds. */
 export const UNCACHED = { extraHTTPHeaders: { "cache-control": "no-cache" } };

@@ -46,8 +46,8 @@ def main():
 
     second = session.refresh_token(server.token_endpoint)
     use(session)
-    assert status(first) == 401
-    print("refreshed; the previous access token is rejected")
+    assert status(first) == 200
+    print("refreshed; the previous access token is valid for another minute")
 
     revoked = session.revoke_token(server.revocation_endpoint, token_type_hint="refresh_token")
     assert revoked.status_code == 200, revoked.text

@@ -14,8 +14,7 @@ CREDENTIALS = {"email": "ada@acme.example", "password": "acme demo password"}
 
 class Member:
     def __init__(self):
-        # Not a requests session, which sends secure cookies only over TLS. Browsers also send them to loopback.
-        self.cookies = {}
+        self.session = requests.Session()
 
     def allow(self, url, **choices):
         """Allows access and returns the URL that the browser is redirected to. `choices` are fields of the form."""
@@ -36,8 +35,7 @@ class Member:
 
     def _go(self, method, url, fields=None):
         """Follows redirects to a page, or to the first URL outside the service, which it returns."""
-        response = requests.request(method, url, data=fields, cookies=self.cookies, allow_redirects=False)
-        self.cookies.update(response.cookies.get_dict())
+        response = self.session.request(method, url, data=fields, allow_redirects=False)
         if response.status_code == 303:
             target = urljoin(url, response.headers["location"])
             is_same_origin = urlsplit(target)[:2] == urlsplit(url)[:2]

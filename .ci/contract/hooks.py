@@ -32,6 +32,7 @@ SIGNING_KEY = b"0123456789abcdef0123456789abcdef"
 REDIRECT_URI = "https://app.example/callback"
 ROLE_STATUS = "(draft|open|paused|closed)"
 STAGE = "(applied|screening|interview|offer|hired|rejected)"
+MOVES = ["advance_candidate", "reject_candidate", "unreject_candidate", "hire_candidate", "unhire_candidate"]
 
 
 class Excuse(NamedTuple):
@@ -55,7 +56,8 @@ def may_cross(case):
     """Whether salary_min may exceed salary_max. A missing limit may come only from the existing role."""
     role = case.body["role"] if case.path.endswith("/quick_post") else case.body
     ends = [role[name] for name in ("salary_min", "salary_max") if name in role]
-    if None in ends:
+    # A blank string means null.
+    if not all(isinstance(end, (int, float)) for end in ends):
         return False
     return ends[0] > ends[1] if len(ends) == 2 else len(ends) == 1 and case.method == "PATCH"
 
@@ -87,6 +89,14 @@ def lacks_grant(case):
     return not all(case.body.get(name) for name in GRANTS[case.body["grant_type"]])
 
 
+def has_candidate_and_other_filter(case):
+    return "candidate_id" in case.query and not case.query.keys().isdisjoint(("role_id", "stage", "status"))
+
+
+def has_stage_and_status(case):
+    return case.query.keys() >= {"stage", "status"}
+
+
 def lacks_screen(case):
     def part(value, name):
         return value.get(name) if isinstance(value, dict) else None
@@ -106,12 +116,23 @@ STATES = [
     Excuse(422, "role_id must be the id of a role", "which roles exist"),
     Excuse(422, "role_id already has a job posting", "the role's posting"),
     Excuse(422, "role_id is a role that the candidate has already applied for", "the candidate's applications"),
+    Excuse(422, "role_id must be the id of a role that the candidate has applied for", "the candidate's applications"),
     Excuse(422, f"role_id must be the id of an open role, but this one is {ROLE_STATUS}", "the role's status"),
     Excuse(422, f"role_id must be the id of an open or paused role, but this one is {ROLE_STATUS}", "its status"),
     Excuse(422, "role_id is a role for which the candidate already has an unfinished voice screen", "other screens"),
-    Excuse(422, f"status cannot go from {ROLE_STATUS} to {ROLE_STATUS}", "the role's status"),
-    Excuse(422, f"stage cannot go from {STAGE} to ({STAGE}|the stage before rejection)", "the candidate's stage"),
+    Excuse(422, f"status cannot go from {ROLE_STATUS} to {ROLE_STATUS} with [a-z]+; .+", "the role's status"),
+    Excuse(
+        422,
+        f"stage cannot go from {STAGE} to ({STAGE}|the stage before (rejection|hire))",
+        "the stage of the application or the candidate",
+    ),
+    Excuse(
+        422,
+        r"the role ([0-9]+) is closed; reopen it first with POST /api/v1/roles/\1/reopen",
+        "the role's status",
+    ),
     Excuse(422, "published cannot become true while the role is closed", "the role's status"),
+    Excuse(422, "job_posting cannot be published, because the role has none", "the role's posting"),
     Excuse(422, "job_posting_id must be the id of a job posting", "which postings exist"),
     Excuse(422, "job_posting_id must be the id of a published job posting", "whether it is published"),
     Excuse(422, f"job_posting_id must belong to an open role, but this one is {ROLE_STATUS}", "the role's status"),
@@ -132,17 +153,22 @@ STATES = [
 # Rules that no schema can express, with the reason.
 RULES = [
     Excuse(422, r"(role\.)?salary_min must be at most salary_max", "a schema cannot compare fields", may_cross),
+    Excuse(
+        422,
+        r"(role\.)?(country|salary_currency) must be an ISO [0-9-]+ .*",
+        "the list of codes may change, so the schema has only their form",
+    ),
     Excuse(422, "scheduled_at must be in the future", "a schema has no clock"),
     Excuse(422, "scheduled_at must be within 90 days", "a schema has no clock"),
     Excuse(
         422,
-        "resume_url must be a URL that begins with http:// or https://",
+        "resume_url must be a URL with a well-formed host, such as https://example.com",
         "valid hosts depend on IDNA tables; the schema's pattern covers ordinary hosts",
         has_unusual_host,
     ),
     Excuse(
         400,
-        "[a-z]+_uri must be a URL that begins with http:// or https://.",
+        "[a-z]+_uri must be a URL with a well-formed host, such as https://example.com.",
         "the same as for resume_url",
         has_unusual_host,
     ),
@@ -171,6 +197,18 @@ RULES = [
         lambda case: case.body.get("client_id"),
     ),
     Excuse(400, "The request body is not a callback", "the provider defines messages", lacks_screen),
+    Excuse(
+        422,
+        "candidate_id can't be combined with (role_id|stage|status)",
+        "the schema of a parameter cannot refer to other parameters",
+        has_candidate_and_other_filter,
+    ),
+    Excuse(
+        422,
+        "stage can't be combined with status",
+        "the schema of a parameter cannot refer to other parameters",
+        has_stage_and_status,
+    ),
 ]
 
 
@@ -213,10 +251,19 @@ TAGS = strategies.from_regex(rf"\*|{TAG}(, ?{TAG}){{0,3}}", fullmatch=True)
 schemathesis.openapi.format("entity-tags", TAGS)
 
 
+# Most strings with the form of a code are not codes.
+CODES = {"country": ["AT", "br", "De", "US"], "salary_currency": ["CHF", "eur", "Jpy", "USD"]}
+for name, codes in CODES.items():
+    schemathesis.openapi.format(name, strategies.sampled_from(codes))
+
+
 @schemathesis.hook
 def before_load_schema(context, document):
     components = document["components"]
     components["parameters"]["If-Match"]["schema"]["format"] = "entity-tags"
+    for schema in ("NewRole", "RolePatch"):
+        for name in CODES:
+            components["schemas"][schema]["properties"][name]["format"] = name
     # Schemathesis accepts any rejection of a valid request at a known token URL.
     for scheme in components["securitySchemes"].values():
         for flow in scheme.get("flows", {}).values():
@@ -228,6 +275,7 @@ class Maker:
 
     def __init__(self):
         self.session, self.member, self.number, self.code = requests.Session(), Member(), 0, {}
+        self.applied_role = None
         self.session.headers["Authorization"] = f"Bearer {os.environ['CONTRACT_KEY']}"
 
     def send(self, method, path, **body):
@@ -252,11 +300,25 @@ class Maker:
     def posting(self):
         return self.send("POST", "quick_post", role={"title": f"Cook {self.next()}"})["job_posting"]["id"]
 
-    def candidate(self, *actions):
-        id = self.send("POST", "candidates", name="Ada", email=f"made.{self.next()}@example.com")["id"]
+    def candidate(self):
+        return self.send("POST", "candidates", name="Ada", email=f"made.{self.next()}@example.com")["id"]
+
+    def applicant(self, *actions):
+        """A candidate with one application, for `applied_role`."""
+        id = self.candidate()
+        self.application(id)
         for action in actions:
             self.send("POST", f"candidates/{id}/{action}")
         return id
+
+    def application(self, candidate=None):
+        self.applied_role = self.role("publish")
+        path = f"candidates/{candidate or self.candidate()}/applications"
+        return self.send("POST", path, role_id=self.applied_role)["id"]
+
+    def role_with_application(self):
+        self.application()
+        return self.applied_role
 
     def screen(self):
         path = f"candidates/{self.candidate()}/invite_screen"
@@ -333,15 +395,19 @@ CREATORS = {
     "update_job_posting": {"id": make.posting},
     "publish_job_posting": {"id": make.posting},
     "unpublish_job_posting": {"id": make.posting},
+    "list_candidates": {"role_id": make.role_with_application},
     "create_candidate": {"role_id": lambda: make.role("publish")},
     "show_candidate": {"id": make.candidate},
     "update_candidate": {"id": make.candidate},
-    "advance_candidate": {"id": make.candidate},
-    "reject_candidate": {"id": make.candidate},
-    "unreject_candidate": {"id": lambda: make.candidate("reject")},
-    "hire_candidate": {"id": make.candidate},
+    "advance_candidate": {"id": make.applicant, "role_id": lambda: make.applied_role},
+    "reject_candidate": {"id": make.applicant, "role_id": lambda: make.applied_role},
+    "unreject_candidate": {"id": lambda: make.applicant("reject"), "role_id": lambda: make.applied_role},
+    "hire_candidate": {"id": make.applicant, "role_id": lambda: make.applied_role},
+    "unhire_candidate": {"id": lambda: make.applicant("hire"), "role_id": lambda: make.applied_role},
     "apply_candidate": {"id": make.candidate, "role_id": lambda: make.role("publish")},
     "invite_screen": {"id": make.candidate, "role_id": lambda: make.role("publish")},
+    "list_applications": {"role_id": make.role_with_application, "candidate_id": make.applicant},
+    "show_application": {"id": make.application},
     "show_voice_screen": {"id": make.screen},
     "post_job": {"job_posting_id": make.posting},
     "list_jobs": {"org": lambda: "acme"},
@@ -358,9 +424,20 @@ CREATORS = {
 valid = Counter()
 
 
+def drop_filters(query, is_for_candidate):
+    """Drops filters of the list of applications that can't be combined with the others."""
+    if is_for_candidate and "candidate_id" in query:
+        dropped = ["role_id", "stage", "status"]
+    else:
+        dropped = ["candidate_id", "status" if "stage" in query else None]
+    for name in dropped:
+        query.pop(name, None)
+
+
 @schemathesis.hook
 def before_call(context, case, kwargs):
-    """Gives valid requests new keys and e-mail addresses, and existing ids unless a link provides them.
+    """Gives valid requests new keys and e-mail addresses, filters that can be combined, and existing ids unless a link
+    provides them.
 
     Leaves every third request unchanged, except in the stateful phase, where repeated requests must get the same
     response.
@@ -385,11 +462,20 @@ def before_call(context, case, kwargs):
         granted = make.grant(body["grant_type"])
         body |= granted
         made_for[case.id].update(granted)
+    if operation == "list_applications":
+        drop_filters(case.query, valid[operation] % 2 == 0)
     for field, create in CREATORS.get(operation, {}).items():
         if field in case.path_parameters:
             if is_stateful and not any(draw.location == "path" for draw in meta.pool_draws):
                 continue
             case.path_parameters[field] = create()
+        elif field in case.query:
+            # The service accepts unknown ids in filters, so they need no excuse.
+            case.query[field] = create()
+            continue
+        elif operation in MOVES and "id" not in made_for[case.id]:
+            # Only a candidate that was created for this case has applied for the role.
+            continue
         elif body.get(field) is not None:
             body[field] = create()
         else:

@@ -70,7 +70,8 @@ def handles(function, name, event):
     if "routeKey" in event:
         routes = [source["Properties"] for source in sources if source["Type"] == "HttpApi"]
         keys = [row["Path"] if row["Path"] == "$default" else f"{row['Method']} {row['Path']}" for row in routes]
-        return event["routeKey"] in keys
+        # A route for GET is a route for any method.
+        return event["routeKey"].replace("GET ", "ANY ", 1) in keys
     # For schedules and streams the file's name begins with the function's.
     trigger = name.removeprefix(f"{package(function)}_")
     return TRIGGERS.get(trigger) in [source["Type"] for source in sources]

@@ -11,8 +11,20 @@ import time
 from collections.abc import Iterator
 from typing import TypeVar, assert_never
 
-import careers
+from conditional import (
+    list_jobs,
+    role_version,
+    show_application,
+    show_candidate,
+    show_channels,
+    show_job_posting,
+    show_organization,
+    show_role_stats,
+    show_sitemap,
+    show_voice_screen,
+)
 from generated.rolecall_client import AuthenticatedClient
+from generated.rolecall_client.api.applications import list_applications
 from generated.rolecall_client.api.candidates import (
     advance_candidate,
     apply_candidate,
@@ -21,17 +33,16 @@ from generated.rolecall_client.api.candidates import (
     invite_screen,
     list_candidates,
     reject_candidate,
-    show_candidate,
+    unhire_candidate,
     unreject_candidate,
     update_candidate,
 )
 from generated.rolecall_client.api.careers import show_robots
-from generated.rolecall_client.api.channels import list_posts, post_job, show_channels
+from generated.rolecall_client.api.channels import list_posts, post_job
 from generated.rolecall_client.api.job_postings import (
     create_job_posting,
     list_job_postings,
     publish_job_posting,
-    show_job_posting,
     unpublish_job_posting,
     update_job_posting,
 )
@@ -43,7 +54,6 @@ from generated.rolecall_client.api.o_auth import (
     show_protected_api,
     show_protected_host,
 )
-from generated.rolecall_client.api.organization import show_organization
 from generated.rolecall_client.api.quick_post import create_quick_post
 from generated.rolecall_client.api.roles import (
     close_role,
@@ -53,18 +63,18 @@ from generated.rolecall_client.api.roles import (
     publish_role,
     reopen_role,
     resume_role,
-    show_role,
-    show_role_stats,
     update_role,
 )
-from generated.rolecall_client.api.voice_screens import list_voice_screens, show_voice_screen
+from generated.rolecall_client.api.voice_screens import list_voice_screens
 from generated.rolecall_client.api.voice_webhook import receive_voice_webhook
 from generated.rolecall_client.models import (
+    ActorKind,
     Advance,
     AdvanceStage,
     ApiError,
     ApiErrorCode,
-    ApplicationSource,
+    ApplicationClosedTouchpoint,
+    ApplicationReopenedTouchpoint,
     ApplicationStatus,
     AppliedTouchpoint,
     CallbackBody,
@@ -80,6 +90,8 @@ from generated.rolecall_client.models import (
     InvalidCode,
     JobPostingContent,
     JobPostingPatch,
+    ListedRole,
+    ListRolesInclude,
     NewApplication,
     NewCandidate,
     NewJobPosting,
@@ -95,7 +107,6 @@ from generated.rolecall_client.models import (
     Rejection,
     RemotePolicy,
     RevocationRequest,
-    Role,
     RolePatch,
     RoleStatus,
     ScreenCompletedTouchpoint,
@@ -103,11 +114,14 @@ from generated.rolecall_client.models import (
     Stage,
     StageChangedTouchpoint,
     TokenRequest,
+    Undo,
+    UnhiredTouchpoint,
     UnrejectedTouchpoint,
     UpdatedTouchpoint,
     VoiceScreenStatus,
     XPostStyle,
 )
+from generated.rolecall_client.types import Unset
 from record import Record, unknown
 
 ACME = "rc_live_000000001000000001DemoKeyOfAcmeLiveNotASecret1G6Rh6"
@@ -132,13 +146,16 @@ def done(answer: Data | ApiError | GatewayError | Invalid | OAuthError | None) -
 
 
 def summary(
-    touchpoint: AppliedTouchpoint
+    touchpoint: ApplicationClosedTouchpoint
+    | ApplicationReopenedTouchpoint
+    | AppliedTouchpoint
     | CreatedTouchpoint
     | HiredTouchpoint
     | RejectedTouchpoint
     | ScreenCompletedTouchpoint
     | ScreenInvitedTouchpoint
     | StageChangedTouchpoint
+    | UnhiredTouchpoint
     | UnrejectedTouchpoint
     | UpdatedTouchpoint,
 ) -> str:
@@ -157,8 +174,14 @@ def summary(
             return f"rejected: {detail.reason or 'for no reason'}"
         case UnrejectedTouchpoint(detail=detail):
             return f"back to {detail.to}"
+        case UnhiredTouchpoint(detail=detail):
+            return f"back to {detail.to}"
         case HiredTouchpoint(detail=detail):
             return f"hired from {detail.start_date or 'now'}"
+        case ApplicationClosedTouchpoint(detail=detail):
+            return f"closed: {detail.application_id}"
+        case ApplicationReopenedTouchpoint(detail=detail):
+            return f"reopened: {detail.application_id}"
         case ScreenInvitedTouchpoint(detail=detail):
             return f"invited, {detail.scheduled_at or 'now'}"
         case ScreenCompletedTouchpoint(detail=detail):
@@ -167,7 +190,7 @@ def summary(
             assert_never(touchpoint)
 
 
-def roles(client: AuthenticatedClient) -> Iterator[Role]:
+def roles(client: AuthenticatedClient) -> Iterator[ListedRole]:
     """Lists all roles, newest first, two per page."""
     page = done(list_roles.sync(client=client, limit=2))
     yield from page.data
@@ -214,31 +237,40 @@ completed = VoiceScreenStatus.COMPLETED
 while not done(list_voice_screens.sync(client=client, role_id=role.id, status=completed)).data:
     assert time.monotonic() < deadline, "the screen has not completed"
     time.sleep(0.1)
-screen = done(show_voice_screen.sync(invited.id, client=client))
+screen = done(show_voice_screen(invited.id, client=client))
 assert screen.started_at is not None and screen.completed_at is not None
 assert screen.started_at <= screen.completed_at and screen.scores.overall is not None
 turns = [excerpt.turn for excerpt in screen.highlights + screen.red_flags if excerpt.turn is not None]
 assert screen.transcript and all(screen.transcript[turn].text for turn in turns)
 offered = done(advance_candidate.sync(grace.id, client=client, body=Advance(stage=AdvanceStage.OFFER)))
-assert offered.stage is Stage.OFFER
-done(hire_candidate.sync(grace.id, client=client, body=Hire(start_date=datetime.date(2027, 1, 4))))
-hired = done(show_candidate.sync(grace.id, client=client))
-[application] = hired.applications
-assert application.source is ApplicationSource.MANUAL and application.status is ApplicationStatus.HIRED
+assert offered.stage is Stage.OFFER and [moved.stage for moved in offered.applications] == [Stage.OFFER]
+hire = Hire(start_date=datetime.date(2027, 1, 4), role_id=role.id)
+[moved] = done(hire_candidate.sync(grace.id, client=client, body=hire)).applications
+assert (moved.stage, moved.status, moved.start_date) == (Stage.HIRED, ApplicationStatus.HIRED, hire.start_date)
+hired = done(show_candidate(grace.id, client=client))
+assert hired.applications == [moved] and (moved.role_title, moved.source) == (role.title, "manual")
 assert [summary(touchpoint) for touchpoint in hired.touchpoints][:2] == ["hired from 2027-01-04", "screening to offer"]
-stats = done(show_role_stats.sync(role.id, client=client))
+actor = hired.touchpoints[0].actor
+assert actor.type_ is ActorKind.API_KEY and actor.id is not None and actor.name
+stats = done(show_role_stats(role.id, client=client))
 assert (stats.applicants, stats.screens_completed, stats.average_score) == (1, 1, screen.scores.overall)
+offer, ended = stats.stages.offer, stats.stages.hired
+assert (offer.now, offer.ever, offer.median_days) == (0, 1, 0)
+assert (ended.now, ended.ever, ended.median_days) == (1, 1, None)
+opened = done(list_roles.sync(client=client, status=RoleStatus.OPEN, include=ListRolesInclude.STATS))
+[statistics] = [found.stats for found in opened.data if found.id == role.id]
+assert statistics and (statistics.applicants, statistics.average_score) == (1, stats.average_score)
 
 # Announce the job on X, and look at the career pages.
 post = done(post_job.sync(client=client, body=NewXPost(job_posting_id=posting.id, style=XPostStyle.CASUAL)))
 assert posting.public_url in post.text
 posts = done(list_posts.sync(client=client))
 assert posts.data[0].external_id == post.external_id and posts.next_cursor is None
-use = done(show_channels.sync(client=client)).x.usage
+use = done(show_channels(client=client)).x.usage
 assert (use.used, use.limit, use.period) == (1, None, Period.DAY)
-feed = done(careers.jobs(client, "acme"))
+feed = done(list_jobs("acme", client=client))
 assert [job.url for job in feed.jobs] == [posting.public_url] and feed.next_url is None
-assert f"<loc>{posting.public_url}</loc>" in done(careers.sitemap(client, "acme"))
+assert f"<loc>{posting.public_url}</loc>" in done(show_sitemap("acme", client=client))
 assert "Allow: /careers/\n" in done(show_robots.sync(client=client))
 
 # Create some drafts, and list all roles page by page.
@@ -255,13 +287,13 @@ assert isinstance(contradiction, Invalid), contradiction
 assert contradiction.messages == ["title can't be blank", "salary_min must be at most salary_max"]
 late = reject_candidate.sync(grace.id, client=client)
 assert isinstance(late, Invalid) and late.code is InvalidCode.INVALID_TRANSITION, late
-nobody = show_candidate.sync(1, client=client)
+nobody = show_candidate(1, client=client)
 assert isinstance(nobody, ApiError) and nobody.code is ApiErrorCode.NOT_FOUND, nobody
-stranger = show_organization.sync(client=record.client(base, "rc_live_nobody"))
+stranger = show_organization(client=record.client(base, "rc_live_nobody"))
 assert isinstance(stranger, ApiError) and stranger.code is ApiErrorCode.UNAUTHORIZED, stranger
 
 # Update a draft, also with a stale version. Then run all transitions of a role.
-version = show_role.sync_detailed(draft.id, client=client).headers["ETag"]
+version = role_version(draft.id, client)
 berlin = RolePatch(location="Berlin", remote_policy=RemotePolicy.HYBRID)
 placed = done(update_role.sync(draft.id, client=client, body=berlin, if_match=version))
 assert placed.remote_policy is RemotePolicy.HYBRID
@@ -283,30 +315,54 @@ assert done(publish_job_posting.sync(written.id, client=client)).published
 published = done(list_job_postings.sync(client=client, published=True, limit=1))
 assert [found.id for found in published.data] == [written.id]
 assert not done(unpublish_job_posting.sync(written.id, client=client)).published
-assert done(show_job_posting.sync(written.id, client=client)).title == "Talent scout"
+assert done(show_job_posting(written.id, client=client)).title == "Talent scout"
 
-# Another candidate applies, is rejected and unrejected.
+# Another candidate applies, once for each role.
 ada = done(create_candidate.sync(client=client, body=NewCandidate(name="Ada Lovelace", email="ada@example.com")))
 phoned = done(update_candidate.sync(ada.id, client=client, body=CandidatePatch(phone="+1 415 555 2671")))
 assert phoned.phone == "+14155552671" and phoned.resume_url is None
-late_application = done(apply_candidate.sync(ada.id, client=client, body=NewApplication(role_id=draft.id)))
-assert late_application.source is ApplicationSource.API
-assert done(reject_candidate.sync(ada.id, client=client, body=Rejection(reason="Salary"))).stage is Stage.REJECTED
-assert done(unreject_candidate.sync(ada.id, client=client)).stage is Stage.APPLIED
+referral = NewApplication(role_id=draft.id, source="Referral")
+application = done(apply_candidate.sync(ada.id, client=client, body=referral))
+assert (application.source, application.stage) == ("Referral", Stage.APPLIED)
+repeated = apply_candidate.sync(ada.id, client=client, body=referral)
+assert isinstance(repeated, Invalid) and repeated.code is InvalidCode.DUPLICATE, repeated
+existing = repeated.existing
+assert not isinstance(existing, Unset) and (existing.type_, existing.id) == ("application", application.id)
+
+# Look at the application, and list it for its role and for its candidate.
+detail = done(show_application(application.id, client=client))
+assert (detail.role_title, detail.name, detail.email) == (draft.title, ada.name, ada.email)
+of_role = done(list_applications.sync(client=client, role_id=draft.id, stage=Stage.APPLIED))
+of_candidate = done(list_applications.sync(client=client, candidate_id=ada.id))
+assert of_role.data == of_candidate.data == [detail]
 applied = done(list_candidates.sync(client=client, role_id=draft.id, stage=Stage.APPLIED))
-assert [candidate.name for candidate in applied.data] == [ada.name]
+[(name, state)] = [(candidate.name, candidate.application) for candidate in applied.data]
+assert name == ada.name and state and state.id == application.id and state.status is ApplicationStatus.ACTIVE
+
+# Reject and hire her, and undo both. Closing the role closes the application.
+declined = done(reject_candidate.sync(ada.id, client=client, body=Rejection(reason="Salary", role_id=draft.id)))
+assert declined.stage is Stage.REJECTED and declined.applications[0].rejection_reason == "Salary"
+assert done(unreject_candidate.sync(ada.id, client=client)).stage is Stage.APPLIED
+assert done(hire_candidate.sync(ada.id, client=client)).stage is Stage.HIRED
+unhired = done(unhire_candidate.sync(ada.id, client=client, body=Undo(role_id=draft.id)))
+assert unhired.stage is Stage.APPLIED and [moved.id for moved in unhired.applications] == [application.id]
 assert done(close_role.sync(draft.id, client=client)).status is RoleStatus.CLOSED
+assert done(show_application(application.id, client=client)).status is ApplicationStatus.CLOSED
+advance = Advance(stage=AdvanceStage.OFFER, role_id=draft.id)
+closed = advance_candidate.sync(ada.id, client=client, body=advance)
+assert isinstance(closed, Invalid) and closed.code is InvalidCode.INVALID_TRANSITION, closed
 assert done(reopen_role.sync(draft.id, client=client)).status is RoleStatus.DRAFT
+assert done(show_application(application.id, client=client)).status is ApplicationStatus.ACTIVE
 
 # Compare the plans' limits.
-acme = done(show_organization.sync(client=client))
+acme = done(show_organization(client=client))
 assert acme.plan.name is Plan.PRO and acme.limits.requests_per_day is None
 globex = record.client(base, GLOBEX)
-limit = done(show_organization.sync(client=globex)).limits.requests_per_day
+limit = done(show_organization(client=globex)).limits.requests_per_day
 assert limit is not None
 for _ in range(limit - 1):
-    done(show_organization.sync(client=globex))
-spent = show_organization.sync_detailed(client=globex)
+    done(show_organization(client=globex))
+spent = list_roles.sync_detailed(client=globex)
 assert isinstance(spent.parsed, ApiError) and spent.parsed.code is ApiErrorCode.RATE_LIMITED, spent
 assert int(spent.headers["Retry-After"]) > 0
 

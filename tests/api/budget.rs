@@ -4,19 +4,21 @@ use http::Method;
 use rolecall_local::functions::{Tables, tables};
 use serde_json::{Value, json};
 use shared::http::Access;
-use shared::model::{Role, RoleContent, SalaryRange, Text};
+use shared::model::{Role, RoleContent, Text};
 use tests::interceptor::RecordedCall;
 use tests::{Fixtures, TestApi};
 
 /// The number of DynamoDB calls that a successful request to each route makes.
 const BUDGET: &[(&str, usize)] = &[
     ("DELETE /api/v1/roles/{id}", 4),
+    ("GET /api/v1/applications", 3),
+    ("GET /api/v1/applications/{id}", 3),
     ("GET /api/v1/candidates", 2),
     ("GET /api/v1/candidates/{id}", 3),
     ("GET /api/v1/channels", 2),
     ("GET /api/v1/channels/x/posts", 2),
-    ("GET /api/v1/job_postings", 2),
-    ("GET /api/v1/job_postings/{id}", 2),
+    ("GET /api/v1/job_postings", 3),
+    ("GET /api/v1/job_postings/{id}", 3),
     ("GET /api/v1/organization", 2),
     ("GET /api/v1/roles", 2),
     ("GET /api/v1/roles/{id}", 2),
@@ -32,8 +34,9 @@ const BUDGET: &[(&str, usize)] = &[
     ("POST /api/v1/candidates/{id}/hire", 3),
     ("POST /api/v1/candidates/{id}/invite_screen", 3),
     ("POST /api/v1/candidates/{id}/reject", 3),
+    ("POST /api/v1/candidates/{id}/unhire", 3),
     ("POST /api/v1/candidates/{id}/unreject", 3),
-    ("POST /api/v1/channels/x/post", 4),
+    ("POST /api/v1/channels/x/post", 5),
     ("POST /api/v1/job_postings", 3),
     ("POST /api/v1/job_postings/{id}/publish", 4),
     ("POST /api/v1/job_postings/{id}/unpublish", 4),
@@ -70,6 +73,7 @@ async fn fixtures_for(api: &TestApi, key: &str) -> Fixtures {
         "POST /api/v1/job_postings/{id}/publish" => {
             step(format!("job_postings/{}/unpublish", fixtures.posting)).await;
         }
+        "POST /api/v1/candidates/{id}/unhire" => step(format!("candidates/{candidate}/hire")).await,
         "POST /api/v1/candidates/{id}/unreject" => step(format!("candidates/{candidate}/reject")).await,
         _ => {}
     }
@@ -81,6 +85,7 @@ fn body(key: &str, fixtures: &Fixtures, draft: u64, open: u64) -> Value {
     match key {
         "POST /api/v1/quick_post" => json!({ "role": { "title": format!("unique {open}") } }),
         "POST /api/v1/roles" => json!({ "title": "x" }),
+        "POST /api/v1/roles/{id}/publish" => json!({ "job_posting": true }),
         "POST /api/v1/job_postings" => json!({ "role_id": draft }),
         "POST /api/v1/candidates" => json!({ "name": "x", "email": "x@example.com", "role_id": open }),
         "POST /api/v1/candidates/{id}/advance" => json!({ "stage": "offer" }),
@@ -145,6 +150,19 @@ async fn every_route_stays_within_its_call_budget() {
 }
 
 #[tokio::test]
+async fn postings_with_their_own_title_and_description_are_shown_without_their_roles() {
+    let api = TestApi::new().await;
+    let own = json!({ "title": "Own", "public_description": "Own" });
+    let body = json!({ "role": { "title": "x" }, "job_posting": own });
+    let id = api.post("/api/v1/quick_post", body).await.expect(201).number("/job_posting/id");
+    for path in [format!("/api/v1/job_postings/{id}"), "/api/v1/job_postings".to_owned()] {
+        api.dynamodb.take_calls();
+        api.get(&path).await.expect(200);
+        assert_eq!(api.dynamodb.take_calls().len(), 2, "{path}");
+    }
+}
+
+#[tokio::test]
 async fn a_quick_post_with_a_taken_slug_costs_one_extra_call() {
     let api = TestApi::new().await;
     for _ in 0..30 {
@@ -187,14 +205,8 @@ async fn every_page_costs_the_same_with_ten_and_ten_thousand_roles() {
     let roles = async |from: u64, to: u64| {
         let role = |number: u64| {
             let title = Text::parse(&format!("Role {number:05}")).unwrap().unwrap();
-            let content = RoleContent {
-                title,
-                department: None,
-                description: Text::parse(&"d".repeat(300)).unwrap(),
-                location: None,
-                remote_policy: None,
-                salary: SalaryRange::default(),
-            };
+            let mut content = RoleContent::titled(title);
+            content.description = Text::parse(&"d".repeat(300)).unwrap();
             let id = shared::id::Id::new(1_000_000_000_000_000 + number).unwrap();
             let draft = Role::draft(id, content, api.environment.clock.now());
             if number.is_multiple_of(2) { draft.publish(api.environment.clock.now()).unwrap() } else { draft }

@@ -9,8 +9,7 @@ use http::Method;
 use serde_json::{Value, json};
 use shared::id::Id;
 use shared::model::{
-    CandidateRecord, Mode, Name, Profile, Resume, Role, RoleContent, RoleStatus, SalaryRange, Source, Stage,
-    Text,
+    CandidateRecord, Mode, Move, Name, Profile, Resume, Role, RoleContent, Source, Stage, Text,
 };
 use shared::store::{Task, Transaction};
 use tests::interceptor::{Fault, RecordedCall};
@@ -32,14 +31,7 @@ fn transaction() -> Transaction {
 async fn write_roles(api: &TestApi, count: u64) {
     let now = api.environment.clock.now();
     let role = |number| {
-        let content = RoleContent {
-            title: Text::parse("Engineer").unwrap().unwrap(),
-            department: None,
-            description: None,
-            location: None,
-            remote_policy: None,
-            salary: SalaryRange::default(),
-        };
+        let content = RoleContent::titled(Text::parse("Engineer").unwrap().unwrap());
         Role::draft(id(number), content, now).publish(now).unwrap()
     };
     api.write_roles(&(1..=count).map(role).collect::<Vec<_>>()).await;
@@ -58,10 +50,6 @@ async fn apply(api: &TestApi, candidate: u64, role: u64) -> Response {
     step(api, candidate, "applications", json!({ "role_id": role })).await
 }
 
-async fn advance(api: &TestApi, candidate: u64, stage: &str) {
-    step(api, candidate, "advance", json!({ "stage": stage })).await.expect(200);
-}
-
 /// Creates a candidate who has applied for roles 1 to 200.
 async fn candidate_with_200_applications(api: &TestApi) -> u64 {
     write_roles(api, MAX_APPLICATIONS + 1).await;
@@ -72,26 +60,16 @@ async fn candidate_with_200_applications(api: &TestApi) -> u64 {
     jane
 }
 
-/// Returns the roles from 1 to `count` that have no candidate in `stage`.
-async fn roles_without_candidate(api: &TestApi, stage: &str, count: u64) -> Vec<u64> {
-    let without_candidate = async |role: u64| {
-        let page = api.get(&format!("{CANDIDATES}?role_id={role}&stage={stage}")).await.expect(200);
-        (page.body["data"] == json!([])).then_some(role)
+/// Returns the applications of a role in a stage, as the list of candidates and the list of applications show them.
+async fn listed(api: &TestApi, role: u64, stage: &str) -> (Vec<u64>, Vec<u64>) {
+    let candidates = api.get(&format!("{CANDIDATES}?role_id={role}&stage={stage}")).await.expect(200);
+    let applications =
+        api.get(&format!("/api/v1/applications?role_id={role}&stage={stage}")).await.expect(200);
+    let ids = |page: &Response, pointer: &str| {
+        let items = page.body["data"].as_array().unwrap().iter();
+        items.map(|item| item.pointer(pointer).and_then(Value::as_u64).unwrap()).collect()
     };
-    stream::iter(1..=count).map(without_candidate).buffered(4).filter_map(async |role| role).collect().await
-}
-
-/// Asserts that every role lists the candidate in `stage` and in none of `others`.
-async fn assert_listed(api: &TestApi, stage: &str, others: &[&str]) {
-    assert_eq!(roles_without_candidate(api, stage, MAX_APPLICATIONS).await, [] as [u64; 0], "{stage}");
-    let all: Vec<_> = (1..=MAX_APPLICATIONS).collect();
-    for other in others {
-        assert_eq!(
-            roles_without_candidate(api, other, MAX_APPLICATIONS).await,
-            all,
-            "{other} instead of {stage}"
-        );
-    }
+    (ids(&candidates, "/application/id"), ids(&applications, "/id"))
 }
 
 async fn tasks(api: &TestApi) -> Vec<Task> {
@@ -109,7 +87,7 @@ fn fail_after(api: &TestApi, transactions: usize) {
 }
 
 #[tokio::test]
-async fn moving_a_candidate_updates_all_200_applications() {
+async fn a_candidate_with_200_applications_is_moved_in_one_role_with_3_calls() {
     let api = TestApi::new().await;
     let jane = candidate_with_200_applications(&api).await;
     let refused = apply(&api, jane, MAX_APPLICATIONS + 1).await.expect(422);
@@ -124,128 +102,180 @@ async fn moving_a_candidate_updates_all_200_applications() {
         page.body["applications"].as_array().unwrap().iter().map(|a| a["role_id"].as_u64()).collect();
     assert_eq!(roles, (1..=MAX_APPLICATIONS).rev().map(Some).collect::<Vec<_>>());
     assert_eq!(page.body["touchpoints"].as_array().unwrap().len(), 201);
-    assert_listed(&api, "applied", &[]).await;
 
-    let mut before = "applied";
+    for (action, body) in [("advance", json!({ "stage": "offer" })), ("reject", json!({}))] {
+        let response = step(&api, jane, action, body).await.expect(422);
+        let message =
+            "role_id can't be blank, because the move would change 200 applications; the maximum is 10";
+        assert_eq!((response.string("/code"), response.messages()), ("validation_failed", vec![message]));
+    }
+    for (role, action, body, stage) in [
+        (7, "advance", json!({ "stage": "offer", "role_id": 7 }), "offer"),
+        (7, "reject", json!({ "role_id": 7 }), "rejected"),
+        (7, "unreject", json!({ "role_id": 7 }), "offer"),
+        (7, "hire", json!({ "role_id": 7 }), "hired"),
+        (7, "unhire", json!({}), "offer"),
+        (7, "hire", json!({}), "hired"),
+    ] {
+        api.dynamodb.take_calls();
+        let moved = step(&api, jane, action, body).await.expect(200);
+        assert_eq!(api.dynamodb.take_calls().len(), 3, "{action}");
+        assert_eq!(moved.body["applications"].as_array().unwrap().len(), 1);
+        assert_eq!(moved.number("/applications/0/role_id"), role);
+        let application = moved.number("/applications/0/id");
+        assert_eq!(listed(&api, role, stage).await, (vec![application], vec![application]), "{action}");
+    }
+    assert_eq!(listed(&api, 8, "applied").await.0.len(), 1);
+    assert_eq!(tasks(&api).await, []);
+}
+
+#[tokio::test]
+async fn one_move_changes_up_to_10_applications_with_3_calls() {
+    let api = TestApi::new().await;
+    write_roles(&api, 10).await;
+    let jane = jane(&api).await;
+    for role in 1..=10 {
+        apply(&api, jane, role).await.expect(201);
+    }
     for (action, body, stage) in [
         ("advance", json!({ "stage": "offer" }), "offer"),
         ("reject", json!({}), "rejected"),
         ("unreject", json!({}), "offer"),
-        ("hire", json!({}), "hired"),
     ] {
+        let path = format!("{CANDIDATES}/{jane}/{action}");
+        let request = api.request(Method::POST, &path).header("idempotency-key", &format!("k{action}"));
         api.dynamodb.take_calls();
-        step(&api, jane, action, body).await.expect(200);
+        let moved = request.json(&body).send().await.expect(200);
         assert_eq!(api.dynamodb.take_calls().len(), 3, "{action}");
-        api.run_tasks().await;
-        assert_listed(&api, stage, &[before]).await;
-        before = stage;
-    }
-    assert_eq!(tasks(&api).await, [], "no task remains");
-    let page = api.get(&format!("{CANDIDATES}/{jane}")).await.expect(200);
-    assert!(page.body["applications"].as_array().unwrap().iter().all(|a| a["status"] == "hired"));
-}
-
-#[tokio::test]
-async fn up_to_90_applications_are_updated_in_one_transaction() {
-    let api = TestApi::new().await;
-    write_roles(&api, 90).await;
-    let jane = jane(&api).await;
-    for count in 1..=90 {
-        apply(&api, jane, count).await.expect(201);
-        let stage = if count % 2 == 0 { "applied" } else { "interview" };
-        let path = format!("{CANDIDATES}/{jane}/advance");
-        let request = api.request(Method::POST, &path).header("idempotency-key", &format!("k{count}"));
-        api.dynamodb.take_calls();
-        request.json(&json!({ "stage": stage })).send().await.expect(200);
-        let calls = api.dynamodb.take_calls();
-        assert!(calls.len() <= 3, "{count}: {}", calls.len());
-        if count % 30 == 0 {
-            assert_eq!(roles_without_candidate(&api, stage, count).await, [] as [u64; 0]);
+        let roles = moved.body["applications"].as_array().unwrap().iter();
+        let roles: Vec<_> = roles.map(|application| application["role_id"].as_u64().unwrap()).collect();
+        assert_eq!(roles, (1..=10).rev().collect::<Vec<_>>());
+        for role in 1..=10 {
+            assert_eq!(listed(&api, role, stage).await.0.len(), 1, "{action} {role}");
         }
     }
-    assert_eq!(tasks(&api).await, []);
 }
 
-/// A move is atomic. List updates that do not fit into its transaction become a task, which remains if the job fails.
+/// Closes and reopens a role with 150 applications, and lets the job fail in between.
 #[tokio::test]
-async fn a_task_updates_the_lists_that_do_not_fit_into_the_transaction() {
+async fn a_task_closes_and_reopens_the_applications_of_a_role() {
+    const APPLICANTS: u64 = 150;
     let api = TestApi::new().await;
-    let jane = candidate_with_200_applications(&api).await;
-    let path = format!("{CANDIDATES}/{jane}");
-    let mut before = "applied";
-    for (succeeding, stage) in [(0, "screening"), (1, "interview"), (2, "offer")] {
-        let kinds = api.get(&path).await.expect(200).body["touchpoints"].as_array().unwrap().len();
-        advance(&api, jane, stage).await;
-        let page = api.get(&path).await.expect(200);
-        assert_eq!(page.string("/stage"), stage);
-        assert_eq!(page.body["touchpoints"][0]["detail"], json!({ "from": before, "to": stage }));
-        assert_eq!(page.body["touchpoints"].as_array().unwrap().len(), kinds + 1);
-        let listed = api.get(&format!("{CANDIDATES}?stage={stage}")).await.expect(200);
-        assert_eq!(listed.body["data"][0]["id"], jane, "the list of all candidates is updated immediately");
-        let behind = roles_without_candidate(&api, stage, MAX_APPLICATIONS).await.len();
-        assert!(0 < behind && behind as u64 * 5 < MAX_APPLICATIONS * 3, "{behind}");
+    write_roles(&api, 1).await;
+    let mut applicants = Vec::new();
+    for number in 0..APPLICANTS {
+        let jane = json!({ "name": "Jane", "email": format!("jane{number}@example.com"), "role_id": 1 });
+        applicants.push(api.post(CANDIDATES, jane).await.expect(201).number("/id"));
+    }
+    let count = async |query: &str| {
+        let mut path = format!("/api/v1/applications?limit=100&{query}");
+        let mut count = 0;
+        loop {
+            api.dynamodb.take_calls();
+            let page = api.get(&path).await.expect(200);
+            assert!(api.dynamodb.take_calls().len() <= 4);
+            count += page.body["data"].as_array().unwrap().len() as u64;
+            let Some(cursor) = page.body["next_cursor"].as_str() else { return count };
+            path = format!("/api/v1/applications?limit=100&{query}&cursor={cursor}");
+        }
+    };
+    let now = async || api.get("/api/v1/roles/1/stats").await.expect(200).number("/stages/applied/now");
+    assert_eq!((count("role_id=1&status=active").await, now().await), (APPLICANTS, APPLICANTS));
+    let first = format!("{CANDIDATES}/{}", applicants[0]);
+    for (method, path, status, other) in [
+        (Method::DELETE, "/api/v1/roles/1", "closed", "active"),
+        (Method::POST, "/api/v1/roles/1/reopen", "active", "closed"),
+    ] {
+        api.dynamodb.take_calls();
+        api.request(method, path).send().await.expect(200);
+        assert!(api.dynamodb.take_calls().len() <= 3, "{path}");
+        let page = api.get(&first).await.expect(200);
+        assert_eq!(page.string("/applications/0/status"), status, "the candidate shows it immediately");
+        assert_eq!(now().await, if status == "closed" { 0 } else { APPLICANTS });
         assert_eq!(tasks(&api).await.len(), 1);
-
-        fail_after(&api, succeeding);
-        tasks::run(api.environment.clone()).await.expect_err("the job fails");
-        api.dynamodb.inject_faults(|_, _| None);
-        assert_eq!(tasks(&api).await.len(), 1, "{succeeding}");
+        for succeeding in [0, 1, 60] {
+            fail_after(&api, succeeding);
+            tasks::run(api.environment.clone()).await.expect_err("the job fails");
+            api.dynamodb.inject_faults(|_, _| None);
+            assert_eq!(tasks(&api).await.len(), 1, "{succeeding}");
+        }
         api.run_tasks().await;
-        assert_listed(&api, stage, &[before]).await;
         assert_eq!(tasks(&api).await, []);
-        before = stage;
+        assert_eq!(count(&format!("role_id=1&status={status}")).await, APPLICANTS);
+        assert_eq!(count(&format!("status={status}")).await, APPLICANTS);
+        assert_eq!(count(&format!("role_id=1&status={other}")).await, 0);
+        assert_eq!(count("role_id=1&stage=applied").await, APPLICANTS, "the stage stays the same");
+        let kind = if status == "closed" { "application_closed" } else { "application_reopened" };
+        let page = api.get(&first).await.expect(200);
+        assert_eq!(
+            (page.string("/touchpoints/0/kind"), page.string("/touchpoints/0/actor/type")),
+            (kind, "system")
+        );
     }
-    fail_after(&api, 0);
-    assert_eq!(step(&api, jane, "reject", json!({})).await.status, 503);
-    api.dynamodb.inject_faults(|_, _| None);
-    assert_eq!(api.get(&path).await.expect(200).string("/stage"), before, "the candidate was not moved");
-    assert_eq!(tasks(&api).await, []);
 }
 
-/// Interrupts the list updates of two moves, changes the candidate, and lets the job fail once.
+/// Every move of a closed application names the action that makes it possible, before and after the task has run.
 #[tokio::test]
-async fn the_lists_show_the_last_move_after_interrupted_moves() {
+async fn an_application_of_a_closed_role_cannot_move() {
     let api = TestApi::new().await;
-    let jane = candidate_with_200_applications(&api).await;
-    for stage in ["screening", "offer"] {
-        fail_after(&api, 1);
-        advance(&api, jane, stage).await;
-        api.clock.set("2026-11-20T09:30:20Z");
+    write_roles(&api, 2).await;
+    let jane = jane(&api).await;
+    apply(&api, jane, 1).await.expect(201);
+    api.delete("/api/v1/roles/1").await.expect(200);
+    for _ in 0..2 {
+        for (action, body) in [
+            ("advance", json!({ "stage": "offer" })),
+            ("advance", json!({ "stage": "offer", "role_id": 1 })),
+            ("reject", json!({})),
+            ("hire", json!({ "role_id": 1 })),
+        ] {
+            let response = step(&api, jane, action, body).await.expect(422);
+            assert_eq!(response.string("/code"), "invalid_transition");
+            assert_eq!(
+                response.messages(),
+                ["the role 1 is closed; reopen it first with POST /api/v1/roles/1/reopen"]
+            );
+        }
+        api.run_tasks().await;
     }
-    api.dynamodb.inject_faults(|_, _| None);
-    api.patch(&format!("{CANDIDATES}/{jane}"), json!({ "name": "Janet" })).await.expect(200);
-    assert_eq!(tasks(&api).await.len(), 2);
-    api.clock.set("2026-11-20T09:32:00Z");
-    fail_after(&api, 1);
-    tasks::run(api.environment.clone()).await.expect_err("the job fails");
-    api.dynamodb.inject_faults(|_, _| None);
+    apply(&api, jane, 2).await.expect(201);
+    let moved = step(&api, jane, "advance", json!({ "stage": "interview" })).await.expect(200);
+    assert_eq!((moved.string("/stage"), moved.number("/applications/0/role_id")), ("interview", 2));
+    api.post("/api/v1/roles/1/reopen", json!({})).await.expect(200);
+    let moved = step(&api, jane, "advance", json!({ "stage": "screening", "role_id": 1 })).await.expect(200);
+    assert_eq!(moved.string("/applications/0/status"), "active");
     api.run_tasks().await;
-    assert_listed(&api, "offer", &["applied", "screening"]).await;
     assert_eq!(tasks(&api).await, []);
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
-async fn concurrent_moves_with_200_applications_leave_correct_lists() {
+async fn concurrent_moves_in_two_roles_leave_correct_lists() {
     let api = TestApi::new().await;
-    let jane = candidate_with_200_applications(&api).await;
+    write_roles(&api, 2).await;
+    let jane = jane(&api).await;
+    for role in [1, 2] {
+        apply(&api, jane, role).await.expect(201);
+    }
+    let path = format!("{CANDIDATES}/{jane}");
     for round in 1..=5 {
-        let (path, name) = (format!("{CANDIDATES}/{jane}"), format!("Jane {round}"));
-        let moves =
-            ["screening", "interview", "offer", "applied"].map(|stage| (stage, json!({ "stage": stage })));
-        let moves = moves.iter().map(|(_, body)| step(&api, jane, "advance", body.clone()));
-        let (moves_made, patched) =
-            futures_util::future::join(join_all(moves), api.patch(&path, json!({ "name": name }))).await;
-        assert!(moves_made.iter().all(|response| [200, 422].contains(&response.status)));
-        patched.expect(200);
-        api.clock.set(&format!("2026-11-20T09:{}:00Z", 30 + 2 * round));
-        api.run_tasks().await;
-        let stage = api.get(&path).await.expect(200).string("/stage").to_owned();
-        let others: Vec<_> = ["applied", "screening", "interview", "offer"]
+        let name = format!("Jane {round}");
+        let bodies: Vec<_> = ["screening", "interview", "offer", "applied"]
             .into_iter()
-            .filter(|other| *other != stage)
+            .flat_map(|stage| [1, 2].map(|role| json!({ "stage": stage, "role_id": role })))
             .collect();
-        assert_listed(&api, &stage, &others).await;
-        assert_eq!(tasks(&api).await, []);
+        let moves = bodies.iter().map(|body| step(&api, jane, "advance", body.clone()));
+        let (moves, patched) =
+            futures_util::future::join(join_all(moves), api.patch(&path, json!({ "name": name }))).await;
+        assert!(moves.iter().all(|response| [200, 422].contains(&response.status)));
+        patched.expect(200);
+        let page = api.get(&path).await.expect(200);
+        for index in 0..2 {
+            let role = page.number(&format!("/applications/{index}/role_id"));
+            let stage = page.string(&format!("/applications/{index}/stage")).to_owned();
+            for other in ["applied", "screening", "interview", "offer"] {
+                assert_eq!(listed(&api, role, other).await.0.len(), usize::from(other == stage));
+            }
+        }
     }
 }
 
@@ -286,18 +316,28 @@ async fn write_candidates(api: &TestApi, from: u64, to: u64) {
         let record = CandidateRecord::new(id(1_000_000_000_000_000 + number), profile, now);
         match STAGES[usize::try_from(number % 5).unwrap()] {
             Stage::Applied => record,
-            Stage::Rejected => record.reject(now).unwrap(),
-            stage => record.advance(stage, now).unwrap(),
+            Stage::Rejected => {
+                record.make(&Move::Reject { reason: None, notes: None }, None, now).unwrap().record
+            }
+            stage => record.make(&Move::Advance(stage), None, now).unwrap().record,
         }
     };
+    let role = api.store().find_role(tenant(ACME, Mode::Live), id(1)).await.unwrap().unwrap();
     // Only one candidate per transaction may apply, because every application updates the role's counter.
     let insert = async |number: u64| {
         let number = number / 5 * 10 + number % 5;
         let application = id(2_000_000_000_000_000 + number);
-        let applied =
-            candidate(number).apply(application, id(1), RoleStatus::Open, Source::Api, now).unwrap();
+        let person = candidate(number);
+        let stage = person.candidate.stage;
+        let mut applied = person.apply(application, &role, Source::API, now).unwrap();
+        if stage != Stage::Applied {
+            let step = match stage {
+                Stage::Rejected => Move::Reject { reason: None, notes: None },
+                stage => Move::Advance(stage),
+            };
+            applied = applied.make(&step, None, now).unwrap().record;
+        }
         let mut transaction = transaction();
-        transaction.insert_application(&applied.candidate, &applied.applications[0]).unwrap();
         for record in [applied, candidate(number + 5)] {
             transaction.insert_candidate(record, &[]).unwrap();
         }

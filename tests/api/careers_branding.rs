@@ -116,12 +116,16 @@ async fn problems_are_shown_beside_their_fields_and_typed_values_are_kept() {
         ("logo_url", "javascript:alert(1)", "The logo URL must start with https://."),
         ("logo_url", "data:image/svg+xml,<svg/>", "The logo URL must start with https://."),
         ("logo_url", "//example.com/logo.png", "The logo URL must start with https://."),
-        ("logo_url", "https://", "The logo URL must be a URL that begins with http:// or https://."),
+        (
+            "logo_url",
+            "https://",
+            "The logo URL must be a URL with a well-formed host, such as https://example.com.",
+        ),
         ("logo_url", &long_logo, "The logo URL must be at most 2000 characters."),
         (
             "name",
             "\"><script>alert(1)</script>\u{7}",
-            "The name must not contain control characters other than newline and tab.",
+            "The name must not contain control characters other than tab.",
         ),
     ] {
         api.dynamodb.take_calls();

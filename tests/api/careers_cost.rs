@@ -43,8 +43,8 @@ fn realistic_vacancy(number: u64) -> (Role, Posting) {
     role.content.department = Text::parse(&pick(&["Operations", "Product", "Sales & Marketing"], 4)).unwrap();
     role.content.location =
         Text::parse(&pick(&["Berlin, Germany", "Austin, Texas", "São Paulo, Brazil", "Remote"], 7)).unwrap();
-    role.content.remote_policy =
-        [None, Some(RemotePolicy::Hybrid), Some(RemotePolicy::Onsite)][usize::try_from(number % 3).unwrap()];
+    let policies = [None, Some(RemotePolicy::Hybrid), Some(RemotePolicy::Onsite)];
+    role.content = role.content.with_remote_policy(policies[usize::try_from(number % 3).unwrap()]);
     role.content.salary = SalaryRange::new(Salary::new(90_000), Salary::new(120_000)).unwrap();
     posting.content.public_description = Text::parse(&text).unwrap();
     posting.content.requirements = Text::parse(&text).unwrap();
@@ -104,7 +104,7 @@ async fn every_page_is_small_and_takes_at_most_three_calls_with_5000_openings() 
         (0..).zip(all.clone()).partition(|(number, _)| has_role_and_posting(*number));
     insert(&api, ACME, &full.into_iter().map(|(_, vacancy)| vacancy).collect::<Vec<_>>()).await;
     insert_openings(&api, bare.iter().filter_map(|(_, (role, posting))| Opening::of(role, posting))).await;
-    let title = |number: u64| realistic_vacancy(number).1.content.title.as_str().to_owned();
+    let title = |number: u64| realistic_vacancy(number).0.content.title.as_str().to_owned();
 
     let (mut page, first) = get_within_limits(&api, LIST).await;
     assert_eq!((first.operations, first.scanned), (vec!["GetItem".to_owned(), "Query".to_owned()], 50));
@@ -187,7 +187,7 @@ async fn a_search_of_maximum_length_openings_finds_every_result_across_pages() {
         let (mut role, posting) = published(number, &title(number), at(number));
         role.content.department = Text::parse(&format!("{number:04}{}", "d".repeat(96))).unwrap();
         role.content.location = Text::parse(&format!("{number:04}{}", "l".repeat(196))).unwrap();
-        role.content.remote_policy = Some(RemotePolicy::Onsite);
+        role.content = role.content.with_remote_policy(Some(RemotePolicy::Onsite));
         role.content.salary = SalaryRange::new(Salary::new(99_999_999), Salary::new(100_000_000)).unwrap();
         Opening::of(&role, &posting).unwrap()
     };

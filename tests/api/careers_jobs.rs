@@ -42,8 +42,9 @@ async fn a_page_and_its_structured_data_show_every_field_of_a_posting() {
         "Cook **soup** & <b>bread</b>.\n\n# Where\n\n- kitchen\n- [yard](https://acme.example/?a=1&b=2)";
     let body = json!({
         "role": {
-            "title": "Cook (internal)", "department": "Food & Drink", "location": "Austin, Texas",
-            "remote_policy": "onsite", "salary_min": 40_000, "salary_max": 50_000,
+            "title": "Cook (internal)", "department": "Food & Drink", "location": "Austin, Texas", "country": "US",
+            "remote_policy": "onsite", "employment_type": "part_time", "salary_min": 40_000,
+            "salary_max": 50_000, "salary_currency": "GBP",
             "description": "For us alone",
         },
         "job_posting": {
@@ -61,8 +62,10 @@ async fn a_page_and_its_structured_data_show_every_field_of_a_posting() {
         [
             fact("Department", "Food & Drink"),
             fact("Location", "Austin, Texas"),
+            fact("Country", "United States"),
             fact("Workplace", "On-site"),
-            fact("Salary", "$40,000 to $50,000 a year"),
+            fact("Employment", "Part-time"),
+            fact("Salary", "£40,000 to £50,000 a year"),
             fact("Posted", "3 days ago"),
         ]
     );
@@ -111,10 +114,13 @@ async fn a_page_and_its_structured_data_show_every_field_of_a_posting() {
         "url": url,
         "directApply": true,
         "jobLocation": {
-            "@type": "Place", "address": { "@type": "PostalAddress", "addressLocality": "Austin, Texas" },
+            "@type": "Place",
+            "address": { "@type": "PostalAddress", "addressLocality": "Austin, Texas", "addressCountry": "US" },
         },
+        "employmentType": "PART_TIME",
+        "salaryCurrency": "GBP",
         "baseSalary": {
-            "@type": "MonetaryAmount", "currency": "USD",
+            "@type": "MonetaryAmount", "currency": "GBP",
             "value": {
                 "@type": "QuantitativeValue", "unitText": "YEAR", "minValue": 40_000, "maxValue": 50_000,
             },
@@ -135,14 +141,57 @@ async fn a_posting_without_a_description_shows_its_roles_description() {
         (section(&page, "About the job").map(words), json_ld(&page).is_some())
     };
     api.patch(&vacancy.role_path(), json!({ "description": "Another" })).await.expect(200);
-    assert_eq!(about().await, (Some("Of the role".to_owned()), true), "a quick post copies the description");
-    api.patch(&vacancy.posting_path(), json!({ "public_description": null })).await.expect(200);
     assert_eq!(about().await, (Some("Another".to_owned()), true));
+    api.patch(&vacancy.posting_path(), json!({ "public_description": "Own" })).await.expect(200);
+    assert_eq!(about().await, (Some("Own".to_owned()), true));
+    api.patch(&vacancy.posting_path(), json!({ "public_description": null })).await.expect(200);
     api.patch(&vacancy.role_path(), json!({ "description": null })).await.expect(200);
     assert_eq!(about().await, (None, false), "search engines require a description");
     let page = read(&api, &vacancy.path()).await.expect(200);
     assert_eq!(section(&page, "Requirements"), None);
     assert_eq!(facts(&page).len(), 2);
+}
+
+/// A location `Remote` without a policy means the same in the API, on the page, in the feed and for search engines.
+#[tokio::test]
+async fn every_format_agrees_on_remote_work() {
+    let api = TestApi::new().await;
+    let role = json!({ "title": "x", "description": "d", "location": "Remote" });
+    let vacancy = Vacancy::open(&api, role).await;
+    for (change, is_remote) in [
+        (json!({}), true),
+        (json!({ "location": "Oslo" }), false),
+        (json!({ "location": "REMOTE", "country": "NO" }), true),
+        (json!({ "remote_policy": "hybrid" }), false),
+        (json!({ "location": "Oslo", "remote_policy": "remote" }), true),
+    ] {
+        let role = api.patch(&vacancy.role_path(), change.clone()).await.expect(200);
+        assert_eq!(role.body["remote_policy"] == "remote", is_remote, "{change}");
+        let job = read(&api, "/careers/acme/jobs.json").await.expect(200).body["jobs"][0].clone();
+        assert_eq!(job["is_remote"], is_remote, "{change}");
+        assert_eq!(job["remote_policy"], role.body["remote_policy"], "{change}");
+        let page = read(&api, &vacancy.path()).await.expect(200);
+        let markup = json_ld(&page).unwrap();
+        assert_eq!(markup.get("jobLocationType").is_some(), is_remote, "{change}");
+        assert_eq!(markup.get("jobLocation").is_none(), is_remote, "{change}");
+        let found = read(&api, "/careers/acme?remote_policy=remote").await.expect(200);
+        assert_eq!(titles(&found).len(), usize::from(is_remote), "{change}");
+    }
+}
+
+/// Descriptions for search engines and link previews are plain text.
+#[tokio::test]
+async fn the_descriptions_for_search_engines_contain_no_markdown() {
+    let api = TestApi::new().await;
+    let description = "## About **us**\n\n**Tasks:**cook and __bake__ ~~nothing~~\n\n- `soup`\n- ![stew](s.png)\n\n\
+                       > [menu](https://acme.example)\n\n***\n\n| a | b |\n|---|---|\n| c | d |";
+    let role = json!({ "title": "Cook", "description": description });
+    let cook = Vacancy::open(&api, role).await;
+    let page = read(&api, &cook.path()).await.expect(200);
+    for marker in ["name=\"description\" content=\"", "property=\"og:description\" content=\""] {
+        let text = value(&page, marker).unwrap();
+        assert_eq!(text, "About us Tasks:cook and bake nothing soup stew menu a b c d", "{marker}");
+    }
 }
 
 /// Checks the status, the form, the indexing and the title of a page in each state.
@@ -267,7 +316,10 @@ async fn every_change_appears_immediately_on_every_page() {
     }
     let (role, posting) = (cook.role_path(), cook.posting_path());
     for (path, change, shown) in [
+        (&role, json!({ "title": "Chef" }), "Chef"),
         (&role, json!({ "location": "Bergen" }), "Bergen"),
+        (&role, json!({ "country": "NO" }), "Norway"),
+        (&role, json!({ "employment_type": "contract" }), "Contract"),
         (&role, json!({ "department": "Food" }), "Food"),
         (&role, json!({ "remote_policy": "hybrid" }), "Hybrid"),
         (&role, json!({ "salary_min": 7, "salary_max": 7 }), "$7 a year"),
@@ -278,12 +330,15 @@ async fn every_change_appears_immediately_on_every_page() {
             let page = read(&api, page).await.expect(200);
             assert!(words(&page.text).contains(shown), "{shown}");
         }
-        if shown != "$7 a year" && shown != "Hybrid" {
+        if ["Chef", "Bergen", "Food", "Head cook"].contains(&shown) {
             let feed = read(&api, "/careers/acme/jobs.json").await.expect(200);
             assert!(feed.text.contains(shown), "{shown}");
         }
     }
-    let cleared = json!({ "location": null, "department": null, "remote_policy": null, "salary_min": null });
+    let cleared = json!({
+        "location": null, "country": null, "department": null, "remote_policy": null, "employment_type": null,
+        "salary_min": null,
+    });
     api.patch(&role, cleared).await.expect(200);
     let list = cards(&read(&api, "/careers/acme").await);
     assert_eq!(list[0].marks, ["up to $7 a year"]);

@@ -141,7 +141,8 @@ async fn the_list_contains_exactly_the_published_postings_of_open_roles() {
     let bare = Vacancy::open(&api, json!({ "title": "Bare" })).await;
     let full = json!({
         "title": "Cook & <Chef>", "department": "R&D", "location": "São Paulo \"Centro\"",
-        "remote_policy": "hybrid", "salary_min": 150_000, "salary_max": 190_000,
+        "country": "BR", "remote_policy": "hybrid", "employment_type": "contract", "salary_min": 150_000,
+        "salary_max": 190_000, "salary_currency": "BRL",
     });
     let full = Vacancy::open(&api, full).await;
     let remote = json!({ "title": "Away", "location": "remote", "remote_policy": "remote" });
@@ -154,13 +155,14 @@ async fn the_list_contains_exactly_the_published_postings_of_open_roles() {
         age: "today".to_owned(),
     };
     let list = read(&api, LIST).await.expect(200);
-    let marks = ["R&D", "São Paulo \"Centro\"", "Hybrid", "$150,000 to $190,000 a year"];
+    let salary = "BRL 150,000 to BRL 190,000 a year";
+    let marks = ["R&D", "São Paulo \"Centro\"", "Brazil", "Hybrid", "Contract", salary];
     assert_eq!(
         cards(&list),
         [card(&remote, "Away", &["remote"]), card(&full, "Cook & <Chef>", &marks), card(&bare, "Bare", &[])]
     );
     assert_eq!(next(&list), None);
-    for mark in [&marks[0], &marks[1]] {
+    for mark in &marks[..3] {
         let link = list.text.split("<a href=\"").find(|link| words(link).contains(&words(mark)));
         let path = link.and_then(|link| link.split('"').next()).unwrap();
         assert!(path.contains('?'), "{mark}: {path}");
@@ -330,7 +332,7 @@ async fn a_page_has_fifty_openings_and_each_opening_is_on_one_page() {
         (sizes, titles, pages)
     };
     insert(&api, ACME, &(0..100).map(vacancy).collect::<Vec<_>>()).await;
-    let name = |number: u64| vacancy(number).1.content.title.as_str().to_owned();
+    let name = |number: u64| vacancy(number).0.content.title.as_str().to_owned();
     let (sizes, all, _) = shown(LIST).await;
     assert_eq!(sizes[..2], [50, 50], "DynamoDB does not indicate whether a full page is the last");
     assert!(sizes[2..].iter().all(|size| *size == 0) && sizes.len() <= 3, "{sizes:?}");

@@ -77,6 +77,7 @@ impl DashboardFixtures {
         let key = ApiKey {
             id: credential.id(),
             name: "Stock key".to_owned(),
+            ending: credential.ending().to_owned(),
             scopes: Scopes::all(),
             created_at: now,
             expires_at: None,

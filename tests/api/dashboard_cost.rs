@@ -30,8 +30,7 @@ pub(crate) const CALLS: &[(&str, &[&str])] = &[
         "GET /dashboard/roles/{id}",
         &[
             "BatchGetItem",
-            "GetItem",
-            "GetItem",
+            "BatchGetItem",
             "GetItem",
             // One query for each of the six stages. A stage with candidates also reads them.
             "Query",
@@ -43,7 +42,7 @@ pub(crate) const CALLS: &[(&str, &[&str])] = &[
             "Query",
         ],
     ),
-    ("GET /dashboard/postings", &["BatchGetItem", "Query"]),
+    ("GET /dashboard/postings", &["BatchGetItem", "Query", "BatchGetItem"]),
     ("GET /dashboard/candidates", &["BatchGetItem", "Query"]),
     ("GET /dashboard/candidates/{id}", &["BatchGetItem", "Query", "BatchGetItem"]),
     ("GET /dashboard/settings/integrations/api-keys", &["BatchGetItem", "Query", "GetItem"]),

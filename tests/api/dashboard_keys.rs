@@ -90,6 +90,9 @@ async fn a_key_is_shown_once_and_stored_as_a_hash() {
             .iter()
             .any(|call| format!("{} {}", call.request, call.response).contains(&key))
     );
+    let listed = row(&browser.get(PATH).await.expect(200), "Site");
+    assert!(listed.contains(&format!("<code>rc_live_…{}</code>", &key[key.len() - 4..])), "{listed}");
+    assert!(!listed.contains(&key[key.len() - 5..]), "no more than four characters");
     for page in [PATH, "/dashboard", APPS, "/dashboard/settings/account"] {
         let response = browser.get(page).await.expect(200);
         assert!(!response.text.contains(&key[26..]) && shown_once(&response).is_none(), "{page}");
@@ -241,7 +244,8 @@ async fn an_active_key_is_listed_after_any_number_of_revoked_keys() {
         let credential = Credential::generate(Kind::ApiKey, tenant, id, &api.environment.random);
         let now = api.environment.clock.now();
         let (scopes, name) = (Scopes::all(), format!("Key {number}"));
-        let key = ApiKey { id, name, scopes, created_at: now, expires_at: None, revoked_at: None };
+        let ending = credential.ending().to_owned();
+        let key = ApiKey { id, name, ending, scopes, created_at: now, expires_at: None, revoked_at: None };
         api.store().insert_api_key(tenant, &NewApiKey { key, hash: credential.hash() }).await.unwrap();
         id
     };

@@ -185,6 +185,29 @@ async fn the_cookie_is_host_only_and_http_only() {
     assert!(!browser.get(PATH).await.headers.contains_key("set-cookie"), "a browser with a cookie keeps it");
 }
 
+/// Safari and most HTTP clients reject secure cookies over HTTP.
+#[tokio::test]
+async fn the_cookie_works_over_http_on_loopback() {
+    let mut api = TestApi::new().await;
+    for base_url in ["http://127.0.0.1:3000", "http://localhost:3000", "http://[::1]:3000"] {
+        api.environment.config.base_url = Some(base_url.to_owned());
+        api.restart();
+        let page = api.request(Method::GET, PATH).anonymous().send().await.expect(200);
+        let stored = |response: &Response| {
+            let (pair, attributes) = response.header("set-cookie").split_once("; ").unwrap();
+            assert!(pair.starts_with("rolecall=") && !attributes.contains("Secure"), "{pair}; {attributes}");
+            assert!(attributes.contains("HttpOnly") && attributes.contains("SameSite=Lax"), "{attributes}");
+            pair.to_owned()
+        };
+        let (email, password) = ada();
+        let fields = form(&[("csrf", &input(&page, "csrf")), ("email", email), ("password", password)]);
+        let sign_in = api.request(Method::POST, PATH).anonymous().header("cookie", &stored(&page));
+        let signed_in = sign_in.body(FORM, fields).send().await.expect(303);
+        let dashboard = api.request(Method::GET, "/dashboard").anonymous();
+        dashboard.header("cookie", &stored(&signed_in)).send().await.expect(200);
+    }
+}
+
 /// A cookie that an attacker set before sign-in is not valid after it.
 #[tokio::test]
 async fn sign_in_replaces_the_cookie() {

@@ -15,7 +15,7 @@ use shared::token_encryption::EncryptionKeys;
 use tests::browser::FORM;
 use tests::contract::CONTRACT;
 use tests::interceptor::RecordedCall;
-use tests::{Response, TEMPLATE, TestApi, generated, project};
+use tests::{Response, TestApi, generated, project};
 use url::form_urlencoded;
 
 /// Returns the sample events by name.
@@ -81,6 +81,77 @@ async fn every_sample_event_succeeds_in_any_order() {
     }
 }
 
+/// Returns the sample events of GET requests after a change.
+fn changed_reads(change: fn(&mut Value)) -> impl Iterator<Item = (String, Value)> {
+    let reads = events().into_iter().filter(|(_, event)| event["requestContext"]["http"]["method"] == "GET");
+    reads.map(move |(name, mut event)| {
+        change(&mut event);
+        (name, event)
+    })
+}
+
+/// Removes the ports of URLs, because each test API has its own.
+fn without_ports(text: &str) -> String {
+    let mut parts = text.split("http://127.0.0.1:");
+    let first = parts.next().unwrap_or_default().to_owned();
+    parts.fold(first, |text, rest| text + rest.trim_start_matches(|c: char| c.is_ascii_digit()))
+}
+
+/// Returns the headers of a response except those that depend on the body's compression.
+fn headers_of_content(response: &Response) -> Vec<(String, String)> {
+    let headers = response
+        .headers
+        .iter()
+        .map(|(name, value)| (name.to_string(), without_ports(&String::from_utf8_lossy(value.as_bytes()))));
+    let of_content = |(name, _): &(String, _)| name != "content-length" && name != "content-encoding";
+    let mut headers: Vec<_> = headers.filter(of_content).collect();
+    headers.sort_unstable();
+    headers
+}
+
+#[tokio::test]
+async fn every_route_answers_head_like_get() {
+    let reads = send_all(changed_reads(|_| ())).await;
+    let heads = send_all(changed_reads(|event| {
+        event["requestContext"]["http"]["method"] = "HEAD".into();
+    }))
+    .await;
+    assert!(reads.len() > 40, "{}", reads.len());
+    for ((name, read, calls), (_, head, calls_of_head)) in reads.iter().zip(&heads) {
+        assert_eq!(head.status, read.status, "{name}");
+        assert_eq!(head.text, "", "{name}");
+        assert_eq!(headers_of_content(head), headers_of_content(read), "{name}");
+        let length = if read.text.is_empty() { String::new() } else { read.text.len().to_string() };
+        assert_eq!(head.header("content-length"), length, "{name}");
+        assert_eq!(calls_of_head.len(), calls.len(), "{name}");
+    }
+}
+
+#[tokio::test]
+async fn every_route_compresses_large_responses_without_secrets() {
+    let plain = send_all(changed_reads(|_| ())).await;
+    let compressed = send_all(changed_reads(|event| {
+        event["headers"]["accept-encoding"] = "gzip, deflate, br".into();
+    }))
+    .await;
+    let mut count = 0;
+    for ((name, plain, _), (_, compressed, _)) in plain.iter().zip(&compressed) {
+        assert_eq!(compressed.status, plain.status, "{name}");
+        assert_eq!(without_ports(&compressed.text), without_ports(&plain.text), "{name}");
+        assert_eq!(headers_of_content(compressed), headers_of_content(plain), "{name}");
+        // These pages contain form tokens.
+        let is_private = plain.header("content-type").starts_with("text/html")
+            && plain.header("cache-control") == "no-store"
+            && !name.starts_with("careers_");
+        let is_compressed = plain.text.len() >= 1_024 && !is_private;
+        let (encoding, vary) = if is_compressed { ("gzip", "Accept-Encoding") } else { ("", "") };
+        assert_eq!(compressed.header("content-encoding"), encoding, "{name}");
+        assert_eq!((plain.header("content-encoding"), plain.header("vary")), ("", vary), "{name}");
+        count += usize::from(is_compressed);
+    }
+    assert!(count >= 8, "{count} responses were compressed");
+}
+
 #[test]
 fn every_route_and_every_job_has_a_sample_event() {
     let mut events = events();
@@ -98,7 +169,7 @@ fn every_route_and_every_job_has_a_sample_event() {
     }
     for (name, event) in &events {
         let Some(key) = event["routeKey"].as_str() else { continue };
-        let is_route = TEMPLATE.routes.iter().any(|route| route.key == key);
+        let is_route = tables().into_iter().flat_map(Tables::rows).any(|route| route.key == key);
         assert!(is_route, "{key} is not a route: delete events/{name}.json");
     }
     for job in ["tasks_schedule", "tasks_stream", "usage_reset_schedule"] {

@@ -30,6 +30,7 @@ mod dashboard_links;
 mod dashboard_members;
 mod dashboard_pages;
 mod dashboard_sign_in;
+mod delivery;
 mod engine;
 mod events;
 mod fake_x;

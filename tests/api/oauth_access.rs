@@ -157,7 +157,7 @@ async fn touchpoints_name_the_application_as_the_actor() {
     let post = api.request(Method::POST, "/api/v1/candidates").bearer(&tokens.access);
     let jane = post.json(&json!({ "name": "Jane", "email": "jane@example.com" })).send().await.expect(201);
     let page = get(&api, &format!("/api/v1/candidates/{}", jane.number("/id")), &tokens.access).await;
-    assert_eq!(page.expect(200).string("/touchpoints/0/actor"), "Assistant");
+    assert_eq!(page.expect(200).string("/touchpoints/0/actor/name"), "Assistant");
 }
 
 #[tokio::test]

@@ -254,6 +254,24 @@ async fn every_other_error_is_sent_to_the_application() {
 }
 
 #[tokio::test]
+async fn a_client_may_request_only_the_scopes_that_it_has_registered() {
+    let api = TestApi::new().await;
+    let browser = Browser::signed_in(&api, ACME).await;
+    let metadata = json!({
+        "redirect_uris": [REDIRECT], "token_endpoint_auth_method": "none", "scope": "roles:read organization:read"
+    });
+    let app = OAuthApp::register_with(&api, &metadata).await;
+    for (scope, granted) in [("", "roles:read organization:read"), ("organization:read", "organization:read")]
+    {
+        let code = app.code(&browser, &app.authorization_request().set("scope", scope), "live").await;
+        assert_eq!(app.exchange(&code).await.expect(200).string("/scope"), granted);
+    }
+    let wider = app.authorization_request().set("scope", "roles:read roles:write");
+    let (_, response) = Form::of_location(&request(&api, &wider).await);
+    assert_eq!((response.get("error"), response.get("code")), ("invalid_scope", ""));
+}
+
+#[tokio::test]
 async fn the_response_is_appended_to_the_redirect_uris_query() {
     let api = TestApi::new().await;
     let browser = Browser::signed_in(&api, ACME).await;

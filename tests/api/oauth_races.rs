@@ -105,6 +105,20 @@ async fn revoking_an_old_access_token_does_not_revoke_its_successor() {
 }
 
 #[tokio::test]
+async fn an_access_token_revoked_during_a_refresh_stays_revoked() {
+    let api = Arc::new(TestApi::new().await);
+    let app = OAuthApp::register(&api, "none").await;
+    let first = app.connect(&Browser::signed_in(&api, ACME).await).await;
+    let (shared_api, id, access) = (api.clone(), app.id.clone(), first.access.clone());
+    api.dynamodb.run_before(WRITE, async move {
+        OAuthApp::public(&shared_api, &id).revoke(&access).await.expect(200);
+    });
+    let next = Tokens::of(&app.refresh(&first.refresh).await);
+    assert_eq!(token_status(&api, &first.access).await, 401);
+    assert_eq!(token_status(&api, &next.access).await, 200);
+}
+
+#[tokio::test]
 async fn cleaning_up_an_expired_token_does_not_remove_its_successor() {
     let api = Arc::new(TestApi::new().await);
     let app = OAuthApp::register(&api, "none").await;

@@ -15,6 +15,7 @@ async fn each_pair_replaces_the_previous_one() {
     for method in ["none", "client_secret_basic", "client_secret_post"] {
         let app = OAuthApp::register(&api, method).await;
         let mut tokens = app.connect(&browser).await;
+        let mut before: Option<Tokens> = None;
         for _ in 0..3 {
             let response = app.refresh(&tokens.refresh).await.expect(200);
             assert_eq!(
@@ -24,15 +25,106 @@ async fn each_pair_replaces_the_previous_one() {
             let next = Tokens::of(&response);
             assert!(next.access != tokens.access && next.refresh != tokens.refresh);
             assert!(next.refresh.starts_with("rc_rt_L") && next.refresh.len() <= 256);
-            assert_eq!(
-                token_status(&api, &tokens.access).await,
-                401,
-                "the old access token is no longer valid"
-            );
+            if let Some(before) = &before {
+                assert_eq!(token_status(&api, &before.access).await, 401, "only the last but one is valid");
+            }
+            assert_eq!(token_status(&api, &tokens.access).await, 200, "the old access token is still valid");
             assert_eq!(token_status(&api, &next.access).await, 200);
-            tokens = next;
+            before = Some(std::mem::replace(&mut tokens, next));
         }
     }
+}
+
+#[tokio::test]
+async fn an_access_token_stays_valid_for_a_minute_after_a_refresh() {
+    let api = TestApi::new().await;
+    let browser = Browser::signed_in(&api, ACME).await;
+    let app = OAuthApp::register(&api, "none").await;
+    let first = app.connect(&browser).await;
+    let query = app.authorization_request().set("scope", "roles:read organization:read");
+    let code = app.code(&browser, &query, "live").await;
+    let narrow = Tokens::of(&app.exchange(&code).await);
+    let second = Tokens::of(&app.refresh(&first.refresh).await);
+    let form = OAuthApp::refresh_request(&narrow.refresh).and("scope", "organization:read");
+    let narrower = Tokens::of(&app.send("/oauth/token", &form).await);
+    let roles =
+        async |access: &str| api.request(Method::GET, "/api/v1/roles").bearer(access).send().await.status;
+    assert_eq!(
+        (roles(&narrow.access).await, roles(&narrower.access).await),
+        (200, 403),
+        "it keeps its scopes"
+    );
+    api.clock.set("2026-11-20T09:30:59Z");
+    for access in [&first.access, &second.access] {
+        assert_eq!(token_status(&api, access).await, 200);
+    }
+    api.clock.set("2026-11-20T09:31:00Z");
+    for (access, status) in [(&first.access, 401), (&second.access, 200)] {
+        assert_eq!(token_status(&api, access).await, status);
+    }
+    // A minute never extends a token's hour.
+    api.clock.set("2026-11-20T10:29:30Z");
+    Tokens::of(&app.refresh(&second.refresh).await);
+    assert_eq!(token_status(&api, &second.access).await, 200);
+    api.clock.set("2026-11-20T10:30:00Z");
+    assert_eq!(token_status(&api, &second.access).await, 401);
+}
+
+#[tokio::test]
+async fn using_the_previous_access_token_does_not_prevent_a_retry() {
+    let api = TestApi::new().await;
+    let browser = Browser::signed_in(&api, ACME).await;
+    let app = OAuthApp::register(&api, "none").await;
+    let first = app.connect(&browser).await;
+    let lost = Tokens::of(&app.refresh(&first.refresh).await);
+    assert_eq!(token_status(&api, &first.access).await, 200);
+    api.clock.set("2026-11-20T09:30:30Z");
+    let kept = Tokens::of(&app.refresh(&first.refresh).await);
+    let statuses = async |expected: [u16; 3]| {
+        for (access, status) in [&first.access, &lost.access, &kept.access].into_iter().zip(expected) {
+            assert_eq!(token_status(&api, access).await, status);
+        }
+    };
+    statuses([200, 401, 200]).await;
+    api.clock.set("2026-11-20T09:31:00Z");
+    statuses([401, 401, 200]).await;
+}
+
+#[tokio::test]
+async fn the_end_of_a_grant_ends_its_previous_access_token() {
+    let api = TestApi::new().await;
+    let browser = Browser::signed_in(&api, ACME).await;
+    let app = OAuthApp::register(&api, "none").await;
+    for case in ["the previous token", "the current token", "the refresh token", "reuse"] {
+        let first = app.connect(&browser).await;
+        let second = Tokens::of(&app.refresh(&first.refresh).await);
+        assert_eq!(token_status(&api, &second.access).await, 200);
+        match case {
+            "the previous token" => drop(app.revoke(&first.access).await.expect(200)),
+            "the current token" => drop(app.revoke(&second.access).await.expect(200)),
+            "the refresh token" => drop(app.revoke(&second.refresh).await.expect(200)),
+            _ => assert_eq!(oauth_error(&app.refresh(&first.refresh).await), INVALID_GRANT),
+        }
+        assert_eq!(token_status(&api, &first.access).await, 401, "{case}");
+        let status = if case == "the previous token" { 200 } else { 401 };
+        assert_eq!(token_status(&api, &second.access).await, status, "{case}");
+    }
+}
+
+/// Every request reads and writes the item with the tokens, so tokens that have expired are removed.
+#[tokio::test]
+async fn replaced_access_tokens_are_removed() {
+    let api = TestApi::new().await;
+    let browser = Browser::signed_in(&api, ACME).await;
+    let app = OAuthApp::register(&api, "none").await;
+    let (one, two) = (app.connect(&browser).await, app.connect(&browser).await);
+    Tokens::of(&app.refresh(&one.refresh).await);
+    api.clock.set("2026-11-20T09:31:00Z");
+    let two = Tokens::of(&app.refresh(&two.refresh).await);
+    api.dynamodb.take_calls();
+    assert_eq!(token_status(&api, &two.access).await, 200);
+    let gate = api.dynamodb.take_calls().remove(0).response.to_string();
+    assert_eq!(gate.matches("old_").count(), 1, "{gate}");
 }
 
 #[tokio::test]
@@ -44,8 +136,8 @@ async fn a_refresh_can_be_repeated_until_the_new_pair_is_used() {
     let lost = Tokens::of(&app.refresh(&first.refresh).await);
     let also_lost = Tokens::of(&app.refresh(&first.refresh).await);
     let kept = Tokens::of(&app.refresh(&first.refresh).await);
-    for access in [&first.access, &lost.access, &also_lost.access] {
-        assert_eq!(token_status(&api, access).await, 401, "only one access token is valid at a time");
+    for access in [&lost.access, &also_lost.access] {
+        assert_eq!(token_status(&api, access).await, 401, "unused tokens become invalid at once");
     }
     assert_eq!(token_status(&api, &kept.access).await, 200);
     let next = Tokens::of(&app.refresh(&kept.refresh).await);

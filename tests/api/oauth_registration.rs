@@ -51,6 +51,26 @@ async fn a_confidential_application_is_registered_with_a_secret() {
 }
 
 #[tokio::test]
+async fn a_registration_contains_exactly_the_requested_scopes() {
+    let api = TestApi::new().await;
+    let all = "roles:read roles:write candidates:read candidates:write voice_screens:read channels:read \
+               channels:write organization:read";
+    for (requested, registered) in [
+        (json!("roles:read"), "roles:read"),
+        (json!("organization:read  roles:read roles:read"), "roles:read organization:read"),
+        (json!("openid roles:write roles:delete"), "roles:write"),
+        (json!("whatever"), all),
+        (json!(" "), all),
+        (Value::Null, all),
+    ] {
+        let metadata = json!({ "redirect_uris": [REDIRECT], "scope": requested });
+        assert_eq!(register(&api, &metadata).await.expect(201).string("/scope"), registered);
+    }
+    let wrong = json!({ "redirect_uris": [REDIRECT], "scope": ["roles:read"] });
+    assert_eq!(oauth_error(&register(&api, &wrong).await), (400, "invalid_client_metadata"));
+}
+
+#[tokio::test]
 async fn registration_validates_the_client_metadata() {
     let api = TestApi::new().await;
     let uris: Vec<_> = (0..10).map(|number| format!("https://app.example/{number}")).collect();

@@ -55,9 +55,12 @@ impl Session {
                 "department": "Engineering",
                 "description": "You build the service that our customers hire with.",
                 "location": "Berlin",
+                "country": "DE",
                 "remote_policy": "hybrid",
+                "employment_type": "full_time",
                 "salary_min": 95_000,
                 "salary_max": 125_000,
+                "salary_currency": "EUR",
             },
             "job_posting": { "requirements": "Five years of Rust, or of something like it." },
         });
@@ -73,18 +76,15 @@ impl Session {
         session.send("POST /api/v1/job_postings/{id}/unpublish", draft_posting, none()).await;
         let salary = json!({ "salary_min": 60_000, "location": null });
         session.send("PATCH /api/v1/roles/{id}", draft, salary).await;
-        for step in [
-            "POST /api/v1/roles/{id}/publish",
-            "POST /api/v1/roles/{id}/pause",
-            "POST /api/v1/roles/{id}/resume",
-        ] {
+        session.send("POST /api/v1/roles/{id}/publish", draft, json!({ "job_posting": true })).await;
+        for step in ["POST /api/v1/roles/{id}/pause", "POST /api/v1/roles/{id}/resume"] {
             session.send(step, draft, none()).await;
         }
         let grace = json!({ "name": "Grace Hopper", "email": "grace@example.com", "phone": "+1 415 555 2671", "role_id": role });
         let candidate = session.send("POST /api/v1/candidates", 0, grace).await;
         let resume = json!({ "resume_url": "https://example.com/grace.pdf" });
         session.send("PATCH /api/v1/candidates/{id}", candidate, resume).await;
-        session
+        let application = session
             .send("POST /api/v1/candidates/{id}/applications", candidate, json!({ "role_id": draft }))
             .await;
         let screen = json!({ "role_id": role, "scheduled_at": "2026-11-23T14:00:00Z" });
@@ -96,10 +96,12 @@ impl Session {
             .await;
         let rejection = json!({ "reason": "Salary", "notes": "Would come for more." });
         session.send("POST /api/v1/candidates/{id}/reject", candidate, rejection).await;
-        session.send("POST /api/v1/candidates/{id}/unreject", candidate, none()).await;
+        session.send("POST /api/v1/candidates/{id}/unreject", candidate, json!({})).await;
         session
             .send("POST /api/v1/candidates/{id}/hire", candidate, json!({ "start_date": "2027-01-04" }))
             .await;
+        session.send("POST /api/v1/candidates/{id}/unhire", candidate, json!({ "role_id": draft })).await;
+        session.api.post(&format!("/api/v1/candidates/{candidate}/hire"), json!({})).await.expect(200);
         let post = json!({ "job_posting_id": posting, "style": "casual" });
         session.send("POST /api/v1/channels/x/post", 0, post).await;
         session.api.clock.set("2026-11-24T09:30:00Z");
@@ -111,6 +113,8 @@ impl Session {
             ("GET /api/v1/job_postings/{id}", posting, ""),
             ("GET /api/v1/candidates", 0, "?stage=hired"),
             ("GET /api/v1/candidates/{id}", candidate, ""),
+            ("GET /api/v1/applications", 0, "?status=hired"),
+            ("GET /api/v1/applications/{id}", application, ""),
             ("GET /api/v1/voice_screens", 0, "?status=completed"),
             ("GET /api/v1/voice_screens/{id}", screen, ""),
             ("GET /api/v1/channels", 0, ""),

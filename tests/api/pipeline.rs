@@ -1,8 +1,8 @@
 //! A model-based test of the pipeline. It sends random sequences of all requests that change candidates and roles, and
 //! compares every response with a simple model. At the end of each sequence, it also compares stages, applications,
-//! touchpoints and stats.
+//! touchpoints, lists and stats.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use futures_util::future::join_all;
 use http::Method;
@@ -26,29 +26,162 @@ struct Role {
     screens: u64,
 }
 
-#[derive(Clone, Debug, Default)]
+/// A stage, and how it was reached if it is final.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Progress {
+    stage: &'static str,
+    before_end: &'static str,
+    /// The number of the change that ended it.
+    ended: usize,
+}
+
+#[derive(Clone, Debug)]
+struct Application {
+    role: usize,
+    progress: Progress,
+    /// The number of the change that added it.
+    since: usize,
+    visited: BTreeSet<&'static str>,
+}
+
+#[derive(Clone, Debug)]
 struct Candidate {
     id: u64,
     name: String,
-    stage: &'static str,
-    rejected_from: &'static str,
-    /// The role's index and the status of each application, oldest first.
-    applications: Vec<(usize, &'static str)>,
+    own: Progress,
+    /// Oldest first.
+    applications: Vec<Application>,
     /// The indexes of the roles with an unfinished screen.
     open_screens: Vec<usize>,
     /// The kinds of the touchpoints, oldest first.
     touchpoints: Vec<&'static str>,
+    changes: usize,
 }
 
-impl Candidate {
+const NEW: Progress = Progress { stage: "applied", before_end: "", ended: 0 };
+
+impl Progress {
     fn is_final(&self) -> bool {
         ["hired", "rejected"].contains(&self.stage)
     }
 
-    fn set_applications(&mut self, from: &str, to: &'static str) {
-        for (_, status) in self.applications.iter_mut().filter(|(_, status)| *status == from) {
-            *status = to;
+    /// Whether the move is allowed. `undo` is the final stage that the move undoes, or an empty string.
+    fn allows(&self, to: &str, undo: &str) -> bool {
+        if undo.is_empty() { !self.is_final() && self.stage != to } else { self.stage == undo }
+    }
+
+    fn make(&mut self, to: &'static str, undo: &str, change: usize) {
+        if undo.is_empty() {
+            if ["hired", "rejected"].contains(&to) {
+                (self.before_end, self.ended) = (self.stage, change);
+            }
+            self.stage = to;
+        } else {
+            self.stage = self.before_end;
         }
+    }
+}
+
+impl Application {
+    fn status(&self, roles: &[Role]) -> &'static str {
+        match self.progress.stage {
+            "hired" => "hired",
+            "rejected" => "rejected",
+            _ if roles[self.role].status == "closed" => "closed",
+            _ => "active",
+        }
+    }
+}
+
+fn rank(stage: &str) -> usize {
+    STAGES.iter().position(|known| *known == stage).unwrap_or(STAGES.len())
+}
+
+impl Candidate {
+    /// The applications with this status.
+    fn with(&self, status: &str, roles: &[Role]) -> Vec<&Application> {
+        self.applications.iter().filter(|one| one.status(roles) == status).collect()
+    }
+
+    fn stage(&self, roles: &[Role]) -> &'static str {
+        let furthest = |status: &str| {
+            let stages = self.with(status, roles).into_iter().map(|one| one.progress.stage);
+            stages.max_by_key(|stage| rank(stage))
+        };
+        let hired = self.with("hired", roles).iter().map(|one| one.progress.ended).max();
+        let newest = self.with("active", roles).iter().map(|one| one.since).max();
+        match (hired, newest) {
+            (Some(hired), newest) if newest.is_none_or(|since| since < hired) => "hired",
+            _ => furthest("active")
+                .or_else(|| furthest("rejected"))
+                .or_else(|| furthest("closed"))
+                .unwrap_or(self.own.stage),
+        }
+    }
+
+    /// The indexes of the applications that a move without a role changes.
+    fn fitting(&self, to: &str, undo: &str, roles: &[Role]) -> Vec<usize> {
+        let all = self.applications.iter().enumerate();
+        let active: Vec<_> = all.filter(|(_, one)| one.status(roles) == "active").collect();
+        if !undo.is_empty() {
+            let ended = |one: &&Application| one.progress.stage == undo;
+            let latest = self.applications.iter().filter(ended).map(|one| one.progress.ended).max();
+            let all = self.applications.iter().enumerate();
+            let undone = all.filter(|(_, one)| ended(one) && Some(one.progress.ended) == latest);
+            return undone.map(|(index, _)| index).collect();
+        }
+        if to == "hired" {
+            let furthest = active.iter().max_by_key(|(index, one)| (rank(one.progress.stage), *index));
+            return furthest.map(|(index, _)| *index).into_iter().collect();
+        }
+        active.iter().filter(|(_, one)| one.progress.stage != to).map(|(index, _)| *index).collect()
+    }
+
+    fn apply(&mut self, role: usize) {
+        self.changes += 1;
+        let visited = BTreeSet::from(["applied"]);
+        self.applications.push(Application { role, progress: NEW, since: self.changes, visited });
+        self.touchpoints.push("applied");
+    }
+
+    /// Makes a move of the application for a role, or of all that it fits. Returns the code of the error.
+    fn make(
+        &mut self,
+        (to, undo, kind): (&'static str, &str, &'static str),
+        role: Option<usize>,
+        roles: &[Role],
+    ) -> Expected {
+        let change = self.changes + 1;
+        if self.applications.is_empty() && role.is_none() {
+            if !self.own.allows(to, undo) {
+                return Err("invalid_transition");
+            }
+            self.own.make(to, undo, change);
+            self.touchpoints.push(kind);
+        } else {
+            let chosen = match role {
+                Some(role) => match self.applications.iter().position(|one| one.role == role) {
+                    Some(index) => vec![index],
+                    None => return Err("validation_failed"),
+                },
+                None => self.fitting(to, undo, roles),
+            };
+            let is_allowed = |index: &usize| {
+                let application = &self.applications[*index];
+                application.status(roles) != "closed" && application.progress.allows(to, undo)
+            };
+            if chosen.is_empty() || !chosen.iter().all(is_allowed) {
+                return Err("invalid_transition");
+            }
+            for index in chosen {
+                let application = &mut self.applications[index];
+                application.progress.make(to, undo, change);
+                application.visited.insert(application.progress.stage);
+                self.touchpoints.push(kind);
+            }
+        }
+        self.changes = change;
+        Ok(())
     }
 }
 
@@ -56,7 +189,10 @@ struct Run<'a> {
     api: &'a TestApi,
     random: Random,
     roles: Vec<Role>,
+    /// The candidates of this sequence.
     candidates: Vec<Candidate>,
+    /// The candidates of earlier sequences with the same roles.
+    earlier: Vec<Candidate>,
     history: Vec<String>,
 }
 
@@ -88,6 +224,7 @@ impl Run<'_> {
 
     async fn new_roles(&mut self) {
         self.roles.clear();
+        self.earlier.clear();
         for _ in 0..3 {
             let open = self.below(3) > 0;
             let body = json!({ "role": { "title": "x" }, "publish": open });
@@ -121,8 +258,15 @@ impl Run<'_> {
     async fn create(&mut self) {
         let email = format!("{}@example.com", self.random.token(12));
         let role = (self.below(2) == 0).then(|| self.below(3));
-        let mut candidate = Candidate { name: "x".to_owned(), stage: "applied", ..Candidate::default() };
-        candidate.touchpoints.push("created");
+        let mut candidate = Candidate {
+            id: 0,
+            name: "x".to_owned(),
+            own: NEW,
+            applications: Vec::new(),
+            open_screens: Vec::new(),
+            touchpoints: vec!["created"],
+            changes: 0,
+        };
         let mut body = json!({ "name": "x", "email": email });
         let mut expected = Ok(());
         if let Some(role) = role {
@@ -134,8 +278,7 @@ impl Run<'_> {
             return;
         }
         if let Some(role) = role {
-            candidate.applications.push((role, "active"));
-            candidate.touchpoints.push("applied");
+            candidate.apply(role);
             self.roles[role].applicants += 1;
         }
         candidate.id = created["id"].as_u64().unwrap();
@@ -143,6 +286,8 @@ impl Run<'_> {
     }
 
     async fn transition_role(&mut self) {
+        // The task that closes applications would also make due calls.
+        self.complete_screens().await;
         let role = self.below(3);
         let Role { id, status, .. } = self.roles[role];
         let (step, from, to) = [
@@ -155,75 +300,75 @@ impl Run<'_> {
         let expected = if from == status { Ok(()) } else { Err("invalid_transition") };
         let path = if step.is_empty() { format!("DELETE roles/{id}") } else { format!("roles/{id}/{step}") };
         self.send(&path, json!({}), expected).await;
-        if expected.is_ok() {
-            self.roles[role].status = to;
+        if expected.is_err() {
+            return;
+        }
+        let before = std::mem::replace(&mut self.roles[role].status, to);
+        let kind = match (before == "closed", to == "closed") {
+            (false, true) => "application_closed",
+            (true, false) => "application_reopened",
+            _ => return,
+        };
+        self.api.run_tasks().await;
+        for candidate in self.candidates.iter_mut().chain(&mut self.earlier) {
+            let followed = candidate.applications.iter();
+            let followed = followed.filter(|one| one.role == role && !one.progress.is_final()).count();
+            candidate.touchpoints.extend(std::iter::repeat_n(kind, followed));
+            candidate.changes += followed;
         }
     }
 
     async fn act(&mut self, action: usize) {
         let index = self.below(self.candidates.len());
         let role = self.below(3);
-        let before = self.candidates[index].clone();
-        let mut after = before.clone();
-        let at = format!("candidates/{}", before.id);
-        let transition = |allowed: bool| if allowed { Ok(()) } else { Err("invalid_transition") };
-        let (path, body, expected) = match action {
+        let mut after = self.candidates[index].clone();
+        let at = format!("candidates/{}", after.id);
+        let named = (self.below(2) == 0).then_some(role);
+        let (path, mut body, expected) = match action {
             3 => {
                 let name = self.random.token(1);
-                if name != before.name {
+                if name != after.name {
                     after.touchpoints.push("updated");
+                    after.changes += 1;
                 }
                 after.name.clone_from(&name);
                 (format!("PATCH {at}"), json!({ "name": name }), Ok(()))
             }
-            4 | 5 => {
-                after.stage = STAGES[self.below(4)];
-                after.touchpoints.push("stage_changed");
-                let body = json!({ "stage": after.stage });
-                (format!("{at}/advance"), body, transition(!before.is_final() && before.stage != after.stage))
-            }
-            6 => {
-                (after.stage, after.rejected_from) = ("rejected", before.stage);
-                after.set_applications("active", "rejected");
-                after.touchpoints.push("rejected");
-                (format!("{at}/reject"), json!({ "reason": "x" }), transition(!before.is_final()))
-            }
-            7 => {
-                after.stage = before.rejected_from;
-                after.set_applications("rejected", "active");
-                after.touchpoints.push("unrejected");
-                (format!("{at}/unreject"), json!({}), transition(before.stage == "rejected"))
-            }
-            8 => {
-                after.stage = "hired";
-                after.set_applications("active", "hired");
-                after.touchpoints.push("hired");
-                (format!("{at}/hire"), json!({}), transition(!before.is_final()))
+            4..=8 => {
+                let to = STAGES[self.below(4)];
+                let (action, body, step) = [
+                    ("advance", json!({ "stage": to }), (to, "", "stage_changed")),
+                    ("advance", json!({ "stage": to }), (to, "", "stage_changed")),
+                    ("reject", json!({ "reason": "x" }), ("rejected", "", "rejected")),
+                    ("hire", json!({}), ("hired", "", "hired")),
+                    if self.below(2) == 0 {
+                        ("unreject", json!({}), ("", "rejected", "unrejected"))
+                    } else {
+                        ("unhire", json!({}), ("", "hired", "unhired"))
+                    },
+                ][action - 4]
+                    .clone();
+                (format!("{at}/{action}"), body, after.make(step, named, &self.roles))
             }
             9 | 10 => {
-                after.applications.push((role, "active"));
-                after.touchpoints.push("applied");
-                let fresh = before.applications.iter().all(|(applied, _)| *applied != role);
-                let allowed = fresh && self.roles[role].status == "open";
-                let expected = if allowed { Ok(()) } else { Err("validation_failed") };
+                let expected = if after.applications.iter().any(|one| one.role == role) {
+                    Err("duplicate")
+                } else if self.roles[role].status == "open" {
+                    Ok(())
+                } else {
+                    Err("validation_failed")
+                };
+                after.apply(role);
                 (format!("{at}/applications"), json!({ "role_id": self.roles[role].id }), expected)
             }
             _ => {
-                after.open_screens.push(role);
-                after.touchpoints.push("screen_invited");
-                if before.stage == "applied" {
-                    after.stage = "screening";
-                    after.touchpoints.push("stage_changed");
-                }
-                let ready = ["open", "paused"].contains(&self.roles[role].status);
-                let expected = if before.open_screens.contains(&role) || !ready {
-                    Err("validation_failed")
-                } else {
-                    transition(!before.is_final())
-                };
+                let expected = self.invite(&mut after, role);
                 (format!("{at}/invite_screen"), json!({ "role_id": self.roles[role].id }), expected)
             }
         };
+        if let (4..=8, Some(role)) = (action, named) {
+            body["role_id"] = json!(self.roles[role].id);
+        }
         self.send(&path, body, expected).await;
         if expected.is_err() {
             return;
@@ -237,6 +382,31 @@ impl Run<'_> {
         self.candidates[index] = after;
     }
 
+    /// Invites a candidate to a screen for a role. The application for the role or, without any, the candidate moves.
+    fn invite(&self, candidate: &mut Candidate, role: usize) -> Expected {
+        let is_ready = ["open", "paused"].contains(&self.roles[role].status);
+        if !is_ready || candidate.open_screens.contains(&role) {
+            return Err("validation_failed");
+        }
+        let application = candidate.applications.iter().find(|one| one.role == role);
+        let progress = match application {
+            Some(application) => Some(application.progress),
+            None if candidate.applications.is_empty() => Some(candidate.own),
+            None => None,
+        };
+        let named = application.map(|one| one.role);
+        if progress.is_some_and(|progress| progress.is_final()) {
+            return Err("invalid_transition");
+        }
+        candidate.open_screens.push(role);
+        candidate.touchpoints.push("screen_invited");
+        candidate.changes += 1;
+        if progress == Some(NEW) || progress.is_some_and(|progress| progress.stage == "applied") {
+            candidate.make(("screening", "", "stage_changed"), named, &self.roles)?;
+        }
+        Ok(())
+    }
+
     /// Compares the candidates of a sequence with the model, and adds the scores of completed screens by role.
     async fn compare(&self, scores: &mut BTreeMap<u64, Vec<u64>>) {
         for candidate in &self.candidates {
@@ -248,19 +418,20 @@ impl Run<'_> {
             let applications: Vec<_> = candidate
                 .applications
                 .iter()
-                .map(|(role, status)| {
-                    let role = &self.roles[*role];
-                    let closed = *status == "active" && role.status == "closed";
-                    (Some(role.id), if closed { "closed" } else { status }.to_owned())
+                .map(|one| {
+                    let status = one.status(&self.roles);
+                    (Some(self.roles[one.role].id), (one.progress.stage.to_owned(), status.to_owned()))
                 })
                 .collect();
             let roles =
                 actual["applications"].as_array().unwrap().iter().rev().map(|one| one["role_id"].as_u64());
-            let shown_applications: Vec<_> = roles.zip(texts("applications", "status")).collect();
+            let shown_applications: Vec<_> = roles
+                .zip(texts("applications", "stage").into_iter().zip(texts("applications", "status")))
+                .collect();
             let after = format!("after {:#?}", self.history);
             assert_eq!(
                 (&actual["stage"], &actual["name"]),
-                (&json!(candidate.stage), &json!(candidate.name)),
+                (&json!(candidate.stage(&self.roles)), &json!(candidate.name)),
                 "{after}"
             );
             assert_eq!(shown_applications, applications, "{after}");
@@ -282,6 +453,24 @@ impl Run<'_> {
             let scores = scores.get(&role.id).unwrap_or(&none);
             let mean = |sum: u64| (!scores.is_empty()).then(|| sum as f64 / scores.len() as f64);
             let passed = scores.iter().filter(|score| **score >= 70).count() as u64;
+            let everyone = || self.earlier.iter().chain(&self.candidates);
+            let index = self.roles.iter().position(|other| other.id == role.id).unwrap();
+            let of_role = || everyone().flat_map(|one| &one.applications).filter(|one| one.role == index);
+            let mut stages = json!({});
+            for stage in STAGES.into_iter().chain(["hired", "rejected"]) {
+                let is_end = ["hired", "rejected"].contains(&stage);
+                let here = of_role().filter(|one| one.progress.stage == stage).count();
+                let ever = of_role().filter(|one| one.visited.contains(stage)).count();
+                let now = if role.status == "closed" && !is_end { 0 } else { here };
+                // The clock stands still, so a finished stay has 0 days.
+                let has_stays = !is_end && actual["stages"][stage]["median_days"] == json!(0);
+                assert!(ever > here || is_end || !has_stays || ever > 0, "{stage}");
+                let median_days = if has_stays { json!(0) } else { Value::Null };
+                stages[stage] = json!({ "now": now, "ever": ever, "median_days": median_days });
+                let path = format!("/api/v1/applications?role_id={}&stage={stage}&limit=100", role.id);
+                let listed = self.api.get(&path).await.expect(200).body;
+                assert_eq!(listed["data"].as_array().unwrap().len(), here.min(100), "{stage}");
+            }
             let expected = json!({
                 "role_id": role.id,
                 "applicants": role.applicants,
@@ -289,6 +478,7 @@ impl Run<'_> {
                 "screens_completed": scores.len(),
                 "pass_rate": mean(passed),
                 "average_score": mean(scores.iter().sum()),
+                "stages": stages,
             });
             assert_eq!(actual, expected);
             let path = format!("/api/v1/candidates?role_id={}&limit=100", role.id);
@@ -304,15 +494,22 @@ async fn random_sequences_agree_with_the_model() {
     let run_all = async |seed: u64| {
         let api = TestApi::new().await;
         let random = Random::seeded(seed);
-        let mut run =
-            Run { api: &api, random, roles: Vec::new(), candidates: Vec::new(), history: Vec::new() };
+        let mut run = Run {
+            api: &api,
+            random,
+            roles: Vec::new(),
+            candidates: Vec::new(),
+            earlier: Vec::new(),
+            history: Vec::new(),
+        };
         let mut scores = BTreeMap::new();
         for sequence in 0..scale * SEQUENCES {
+            let earlier = std::mem::take(&mut run.candidates);
+            run.earlier.extend(earlier);
             if sequence % SEQUENCES_PER_ROLES == 0 {
                 run.new_roles().await;
                 scores.clear();
             }
-            run.candidates.clear();
             run.history = vec![format!("seed {seed}, sequence {sequence}, roles {:?}", run.roles)];
             for _ in 0..3 + run.below(4) {
                 run.step().await;

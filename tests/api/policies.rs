@@ -1,21 +1,20 @@
 //! Least privilege: `template.yaml` allows each function exactly the table actions that it uses.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::sync::atomic::{AtomicUsize, Ordering};
 
 use http::Method;
 use serde_json::{Value, json};
 use serde_yaml_ng::Value as Yaml;
 use shared::config::{Addresses, Services, XAccess};
 use shared::id::Id;
-use shared::model::{CallState, Mode, RoleStatus, Source, Speaker, Turn, VoiceProvider};
+use shared::model::{CallState, Mode, Speaker, Turn, VoiceProvider};
 use shared::providers::voice;
 use shared::providers::x::Tokens;
 use shared::secret::Secret;
 use shared::services::accounts;
 use shared::store::Transaction;
 use shared::token_encryption::EncryptionKeys;
-use tests::interceptor::{Fault, RecordedCall};
+use tests::interceptor::RecordedCall;
 use tests::{ACME, Fixtures, TestApi, project, tenant};
 
 pub(crate) type Actions = BTreeSet<(String, &'static str)>;
@@ -199,25 +198,8 @@ async fn add_calls_of_webhook_and_tasks(calls_by_function: &mut Vec<(String, Vec
     after.transcript_parts = transaction.put_transcript(before.screen.id, &[turn]).unwrap();
     transaction.replace_screen(&before, &after).unwrap();
     api.store().commit(transaction).await.unwrap();
-    // A candidate with too many applications for one transaction.
-    let path = format!("/api/v1/candidates/{}", without_call.candidate);
-    let before =
-        api.store().find_candidate(acme, Id::new(without_call.candidate).unwrap()).await.unwrap().unwrap();
-    let mut record = before.clone();
-    for number in 1..=120 {
-        let (id, now) = (Id::new(number).unwrap(), before.candidate.created_at);
-        record = record.apply(id, id, RoleStatus::Open, Source::Api, now).unwrap();
-    }
-    let mut transaction = Transaction::new(acme);
-    transaction.replace_candidate(&before, &record, &[]).unwrap();
-    api.store().commit(transaction).await.unwrap();
-    let transactions = AtomicUsize::new(0);
-    api.dynamodb.inject_faults(move |operation, _| {
-        let is_transaction = operation == "TransactWriteItems";
-        (is_transaction && transactions.fetch_add(1, Ordering::Relaxed) > 0).then_some(Fault::Unreachable)
-    });
-    api.post(&format!("{path}/advance"), json!({ "stage": "offer" })).await.expect(200);
-    api.dynamodb.inject_faults(|_, _| None);
+    // A role whose applications must follow it.
+    api.delete(&format!("/api/v1/roles/{}", without_call.role)).await.expect(200);
     api.dynamodb.take_calls();
     for time in ["2026-11-20T09:30:10Z", "2026-11-20T12:30:00Z"] {
         api.clock.set(time);

@@ -58,6 +58,25 @@ async fn the_posting_may_have_its_own_title_and_description() {
 }
 
 #[tokio::test]
+async fn a_posting_without_its_own_title_follows_the_role_on_the_career_page() {
+    let api = TestApi::new().await;
+    let role = json!({ "title": "Engineer", "description": "Build." });
+    let posted = api.post("/api/v1/quick_post", json!({ "role": role })).await.expect(201);
+    let change = json!({ "title": "Rust engineer", "description": "Build with Rust." });
+    api.patch(&format!("/api/v1/roles/{}", posted.number("/role/id")), change).await.expect(200);
+    let posting = api.get(&format!("/api/v1/job_postings/{}", posted.number("/job_posting/id"))).await;
+    assert_eq!(posting.string("/title"), "Rust engineer");
+    assert_eq!(posting.string("/public_description"), "Build with Rust.");
+    let url = posting.string("/public_url");
+    assert_eq!(url, posted.string("/job_posting/public_url"), "the slug does not change");
+    let path = url.strip_prefix(BASE_URL).unwrap();
+    for page in ["/careers/acme", "/careers/acme/jobs.json", path] {
+        let page = api.request(http::Method::GET, page).anonymous().send().await.expect(200);
+        assert!(page.text.contains("Rust engineer"), "{}", page.text);
+    }
+}
+
+#[tokio::test]
 async fn validation_errors_have_the_path_of_the_field() {
     let api = TestApi::new().await;
     for (body, messages) in [

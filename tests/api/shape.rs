@@ -1,19 +1,20 @@
 //! The structure of the project. The template, route tables, README and source files agree, and functions do not depend
 //! on each other.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use rolecall_local::functions::tables;
 use shared::http::ReplyFormat;
 use tests::{TEMPLATE, generated, project, sources};
 
+/// A route for GET is a route for any method in the template, because the functions also answer HEAD.
 #[test]
 fn the_template_has_the_routes_of_the_functions() {
     let in_code: BTreeSet<_> = tables()
         .into_iter()
         .flat_map(|tables| {
             let function = tables.function.to_owned();
-            tables.rows().into_iter().map(move |row| (row.key.to_owned(), function.clone()))
+            tables.rows().into_iter().map(move |row| (row.key.replacen("GET ", "ANY ", 1), function.clone()))
         })
         .collect();
     let in_template: BTreeSet<_> =
@@ -22,6 +23,19 @@ fn the_template_has_the_routes_of_the_functions() {
     let unknown: Vec<_> = in_template.difference(&in_code).collect();
     assert!(missing.is_empty(), "template.yaml is missing these routes: {missing:#?}");
     assert!(unknown.is_empty(), "template.yaml has routes that no function handles: {unknown:#?}");
+}
+
+/// A route for any method receives also the methods without a route, and its function knows only its own paths.
+#[test]
+fn a_path_belongs_to_one_function() {
+    let mut owners = BTreeMap::new();
+    for tables in tables() {
+        let function = tables.function;
+        for row in tables.rows() {
+            let path = row.key.split_once(' ').map_or(row.key, |(_, path)| path);
+            assert_eq!(*owners.entry(path).or_insert(function), function, "{}", row.key);
+        }
+    }
 }
 
 #[test]

@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use shared::config::Services;
 use shared::model::{Mode, Tenant};
 use tests::interceptor::Fault;
-use tests::{ACME, BASE_URL, GLOBEX, RequestBuilder, Response, TestApi, tenant};
+use tests::{ACME, BASE_URL, GLOBEX, RequestBuilder, Response, TestApi, key_actor, tenant};
 
 /// The role's title.
 pub(super) const TITLE: &str = "Platform Engineer";
@@ -165,11 +165,11 @@ async fn invitation_returns_the_screen_and_moves_a_new_candidate_to_screening() 
     assert_eq!(client.history(candidate).await, ["stage_changed", "screen_invited", "created"]);
     let detail = |index: usize| {
         let touchpoint = &page["touchpoints"][index];
-        assert_eq!(touchpoint["actor"], "Acme demonstration");
+        assert_eq!(touchpoint["actor"], key_actor(ACME, Mode::Live));
         assert_eq!(touchpoint["at"], "2026-11-20T09:31:00Z");
         touchpoint["detail"].clone()
     };
-    assert_eq!(detail(0), json!({ "from": "applied", "to": "screening" }));
+    assert_eq!(detail(0), json!({ "role_id": null, "from": "applied", "to": "screening" }));
     assert_eq!(detail(1), json!({ "screen_id": id, "role_id": role, "scheduled_at": null }));
     assert_eq!(client.stats(role).await["screens"], 1);
 }
@@ -468,7 +468,10 @@ async fn simulated_screens_are_consistent_and_counted() {
         let completed = &page["touchpoints"][0];
         assert_eq!(
             (&completed["kind"], &completed["actor"]),
-            (&json!("screen_completed"), &json!("voice provider"))
+            (
+                &json!("screen_completed"),
+                &json!({ "type": "voice_provider", "id": null, "name": "voice provider" })
+            )
         );
         let detail = json!({ "screen_id": id, "role_id": role, "result": screen["result"] });
         assert_eq!((&completed["detail"], &completed["at"]), (&detail, &json!("2026-11-20T09:30:05Z")));
@@ -672,7 +675,7 @@ async fn screens_are_read_only() {
         for method in [Method::POST, Method::PUT, Method::PATCH, Method::DELETE] {
             let response =
                 client.request(method.clone(), &path).json(&json!({ "status": "completed" })).send().await;
-            assert_eq!(response.expect(405).header("allow"), "GET", "{method} {path}");
+            assert_eq!(response.expect(405).header("allow"), "GET, HEAD", "{method} {path}");
         }
     }
     client.get(&format!("voice_screens/{screen}?transcript=1")).await.expect(422);

@@ -41,6 +41,18 @@ async fn used(api: &TestApi) -> u64 {
 }
 
 #[tokio::test]
+async fn a_post_contains_the_roles_current_title_and_the_salary_in_its_currency() {
+    let (api, x) = connected().await;
+    let role = json!({ "title": "Engineer", "salary_min": 90_000, "salary_currency": "CHF" });
+    let posted = api.post("/api/v1/quick_post", json!({ "role": role })).await.expect(201);
+    let role = format!("/api/v1/roles/{}", posted.number("/role/id"));
+    api.patch(&role, json!({ "title": "Builder" })).await.expect(200);
+    post(&api, posted.number("/job_posting/id")).await.expect(201);
+    let [text] = x.texts().try_into().unwrap();
+    assert!(text.contains("Builder. Salary: from CHF 90,000 a year."), "{text}");
+}
+
+#[tokio::test]
 async fn a_post_is_published_and_returned_with_every_field() {
     let (api, x) = connected().await;
     let posting = live_posting(&api).await;
@@ -78,6 +90,29 @@ async fn the_simulator_publishes_nothing_and_returns_the_same_fields() {
     let again = post_with(&api, "k", posting).await.expect(201);
     assert_eq!((&again.body, again.header("idempotency-replayed")), (&posted.body, "true"));
     assert_eq!(history(&api).await, [posted.body]);
+}
+
+#[tokio::test]
+async fn the_simulator_rejects_a_repeated_text_as_x_does() {
+    let api = TestApi::new().await;
+    let posting = live_posting(&api).await;
+    let with = async |style: &str| api.post(PATH, json!({ "job_posting_id": posting, "style": style })).await;
+    for style in ["professional", "casual", "urgent"] {
+        with(style).await.expect(201);
+    }
+    for style in ["professional", "casual", "urgent"] {
+        let refused = with(style).await.expect(422);
+        assert_eq!(
+            (refused.string("/code"), refused.messages()),
+            (
+                "validation_failed",
+                vec!["job_posting_id was already posted with this text, and X rejects duplicates"]
+            )
+        );
+    }
+    assert_eq!((history(&api).await.len(), used(&api).await), (3, 3));
+    let other = live_posting(&api).await;
+    post(&api, other).await.expect(201);
 }
 
 #[tokio::test]

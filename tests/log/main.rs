@@ -3,13 +3,15 @@
 
 #![allow(clippy::unwrap_used, reason = "a panic in a test is a failure")]
 
+use std::collections::HashSet;
 use std::io;
 use std::sync::{Arc, Mutex};
 
 use http::Method;
 use serde_json::{Value, json};
 use shared::model::Mode;
-use tests::oauth::{OAuthApp, misuse_secrets, secrets};
+use tests::browser::Browser;
+use tests::oauth::{OAuthApp, VERIFIER, misuse_secrets, oauth_error, secrets};
 use tests::{ACME, TestApi, key};
 use tracing_subscriber::fmt::MakeWriter;
 
@@ -95,12 +97,51 @@ async fn a_request_is_logged_as_one_line_without_client_data() {
             (Some("GET /api/v1/roles"), Some("1#live"), Some(503), Some(2)),
         ]
     );
+    for line in &lines {
+        let level = if line["status"].as_u64() >= Some(500) { "ERROR" } else { "INFO" };
+        assert_eq!(line["level"], level, "{line}");
+    }
     assert_eq!(lines[7]["detail"], "DynamoDB is unavailable: not reachable");
     for line in lines {
         assert!(
             line["request_id"].as_str().is_some_and(|id| !id.is_empty()) && line["milliseconds"].is_number()
         );
     }
+}
+
+/// The client gets the same error in every case (RFC 6749, section 5.2).
+#[tokio::test]
+async fn the_log_has_the_reason_for_a_rejected_code() {
+    let api = TestApi::new().await;
+    let lines = Lines::default();
+    let _guard = tracing::subscriber::set_default(shared::runtime::log(lines.clone()));
+    let browser = Browser::signed_in(&api, ACME).await;
+    let (app, other) = (OAuthApp::register(&api, "none").await, OAuthApp::register(&api, "none").await);
+    let code = app.code(&browser, &app.authorization_request(), "live").await;
+    let valid = OAuthApp::token_request(&code);
+    let wrong_uri = valid.clone().set("redirect_uri", "https://app.example/other");
+    let mut descriptions = HashSet::new();
+    for (sent_by, form, reason) in [
+        (
+            &app,
+            valid.clone().set("code_verifier", &VERIFIER.to_uppercase()),
+            "code_verifier does not match the code_challenge",
+        ),
+        (&app, wrong_uri, "redirect_uri is not the one that the code was sent to"),
+        (&other, valid.clone(), "the code or token was issued to another client"),
+        (&app, valid.clone().set("code", "nonsense"), "not a credential"),
+    ] {
+        lines.0.lock().unwrap().clear();
+        let refused = sent_by.send("/oauth/token", &form).await;
+        assert_eq!(oauth_error(&refused), (400, "invalid_grant"));
+        descriptions.insert(refused.string("/error_description").to_owned());
+        let text = String::from_utf8(lines.0.lock().unwrap().clone()).unwrap();
+        let logged: Vec<Value> = text.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+        let line = logged.iter().find(|line| line["message"] == "a code or token was rejected").unwrap();
+        assert_eq!((line["reason"].as_str(), line["level"].as_str()), (Some(reason), Some("INFO")));
+    }
+    assert_eq!(descriptions.len(), 1, "{descriptions:?}");
+    app.exchange(&code).await.expect(200);
 }
 
 #[tokio::test]

@@ -5,7 +5,7 @@ use http::Method;
 use jiff::Timestamp;
 use serde_json::{Value, json};
 use shared::id::Id;
-use shared::model::{Mode, Posting, PostingContent, Role, RoleContent, RoleStatus, SalaryRange, Slug, Text};
+use shared::model::{Mode, Posting, PostingContent, Role, RoleContent, RoleStatus, Slug, Text};
 use shared::store::Transaction;
 
 use crate::browser::plain;
@@ -71,17 +71,9 @@ impl Vacancy {
 pub fn published(number: u64, title: &str, at: Timestamp) -> (Role, Posting) {
     let id = |start: u64| Id::new(start + number).expect("an id");
     let title = Text::parse(title).expect("a title").expect("a title");
-    let content = RoleContent {
-        title: title.clone(),
-        department: None,
-        description: None,
-        location: None,
-        remote_policy: None,
-        salary: SalaryRange::default(),
-    };
-    let draft = Role::draft(id(1_000_000_000_000_000), content, at);
+    let draft = Role::draft(id(1_000_000_000_000_000), RoleContent::titled(title), at);
     let slug = Slug::of(&format!("opening {number}"), "job");
-    let content = PostingContent { title, public_description: None, requirements: None };
+    let content = PostingContent { title: None, public_description: None, requirements: None };
     let posting = Posting::draft(id(2_000_000_000_000_000), &draft, slug, content, at);
     let posting = posting.publish(RoleStatus::Draft, at).expect("a posting");
     (draft.link(posting.link(), at).publish(at).expect("a role"), posting)

@@ -7,7 +7,7 @@ use std::sync::{Arc, LazyLock, Mutex};
 
 use bytes::Bytes;
 use futures_util::FutureExt;
-use http::{HeaderMap, HeaderValue};
+use http::{HeaderMap, HeaderValue, Method};
 use jsonschema::{Registry, RegistryBuilder, Validator};
 use lambda_http::request::RequestContext;
 use lambda_http::{Body, RequestExt, Response};
@@ -17,6 +17,7 @@ use serde_json::{Map, Value, json};
 use shared::http::FORM;
 use url::form_urlencoded;
 
+use crate::compression;
 use crate::project::project;
 
 /// The document's path in the project.
@@ -208,16 +209,25 @@ impl Contract {
 
     /// Returns the violations of a request and its response, each as a sentence.
     fn violations(&self, request: &http::Request<Vec<u8>>, response: &Response<Body>) -> Vec<String> {
-        let key = match request.request_context_ref() {
+        let route_key = match request.request_context_ref() {
             Some(RequestContext::ApiGatewayV2(context)) => context.route_key.as_deref().unwrap_or_default(),
             _ => "",
         };
+        // HEAD is documented as GET, whose status and headers it has.
+        let method = if request.method() == Method::HEAD { "GET" } else { request.method().as_str() };
+        let path = route_key.split_once(' ').map(|(_, path)| path);
+        let key = path.map_or_else(|| route_key.to_owned(), |path| format!("{method} {path}"));
+        let is_unknown = path.is_some_and(|path| {
+            !self.is_documented.contains_key(key.as_str())
+                && self.is_documented.contains_key(format!("GET {path}").as_str())
+        });
+        let key = if is_unknown { "$default" } else { key.as_str() };
         let accepted = request.headers().get("accept").map(text).unwrap_or_default();
         let found = match self.is_documented.get(key) {
             Some(true) => self.operation_violations(key, request, response),
             // A browser gets an HTML page.
             Some(false) if key == "$default" && !accepted.contains("text/html") => {
-                self.error_violations(response)
+                self.error_violations(request.method(), response)
             }
             Some(false) => Vec::new(),
             None => vec!["no function has this route".to_owned()],
@@ -235,7 +245,7 @@ impl Contract {
         let Some(operation) = self.operation(key) else {
             return vec![NO_OPERATION.to_owned()];
         };
-        let mut found = self.response_violations(&operation, response);
+        let mut found = self.response_violations(request.method(), &operation, response);
         if response.status().is_success() {
             found.extend(self.parameters(&operation, request));
             found.extend(self.request_body(&operation, request));
@@ -251,24 +261,25 @@ impl Contract {
     /// Returns the violations of a response that the gateway sends without calling a function.
     pub fn gateway_violations(&self, key: &str, response: &Response<Bytes>) -> Vec<String> {
         let Some(operation) = self.operation(key) else { return vec![NO_OPERATION.to_owned()] };
-        self.response_violations(&operation, response)
+        self.response_violations(&Method::GET, &operation, response)
     }
 
     fn response_violations<B: AsRef<[u8]>>(
         &self,
+        method: &Method,
         operation: &Part<'_>,
         response: &Response<B>,
     ) -> Vec<String> {
         let documented = operation.get("responses").and_then(|all| all.get(response.status().as_str()));
         let Some(documented) = documented else { return vec!["the status is not documented".to_owned()] };
         let mut found = self.headers(&documented, response.headers(), &[]);
-        let content = documented.get("content");
-        found.extend(self.content(content, response.headers(), response.body().as_ref(), identity));
+        let content = documented.get("content").filter(|_| method != Method::HEAD);
+        found.extend(self.content(content, response.headers(), &uncompressed(response), identity));
         found
     }
 
     /// Returns the violations of an error response to a request without an operation.
-    fn error_violations(&self, response: &Response<Body>) -> Vec<String> {
+    fn error_violations(&self, method: &Method, response: &Response<Body>) -> Vec<String> {
         let documented = Part::at(&self.document, "/components/responses/not_found".to_owned());
         let documented = documented.expect("the not_found response");
         let allow = match response.status().as_u16() {
@@ -277,8 +288,10 @@ impl Contract {
             _ => return vec!["the status is not documented".to_owned()],
         };
         let mut found = self.headers(&documented, response.headers(), allow.as_slice());
-        let body = parsed("application/json", response.body().as_ref());
-        found.extend(self.mismatches("/components/schemas/ApiError", &body));
+        if method != Method::HEAD {
+            let body = parsed("application/json", &uncompressed(response));
+            found.extend(self.mismatches("/components/schemas/ApiError", &body));
+        }
         found
     }
 
@@ -307,7 +320,7 @@ impl Contract {
                 .map(|name| format!("the header {name} is missing")),
         );
         let is_known = |name: &str| {
-            ["content-type", "content-length"].contains(&name)
+            ["content-type", "content-length", "content-encoding", "vary"].contains(&name)
                 || others.contains(&name)
                 || documented.iter().any(|(documented, _)| documented.eq_ignore_ascii_case(name))
         };
@@ -426,6 +439,11 @@ impl Contract {
 /// Escapes a name for a JSON pointer (RFC 6901).
 fn pointer_escaped(name: &str) -> String {
     name.replace('~', "~0").replace('/', "~1")
+}
+
+/// Returns a response's body as it was before its compression.
+fn uncompressed<B: AsRef<[u8]>>(response: &Response<B>) -> Vec<u8> {
+    compression::uncompressed(response.headers(), response.body().as_ref())
 }
 
 fn text(value: &HeaderValue) -> String {

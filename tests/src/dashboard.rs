@@ -82,6 +82,7 @@ pub async fn connect_app(
     };
     let tokens = TokenSet {
         access: hash.clone(),
+        previous_access: None,
         family: "family".to_owned(),
         refresh: "refresh".to_owned(),
         previous: None,

@@ -11,6 +11,7 @@
 
 pub mod browser;
 pub mod careers;
+mod compression;
 pub mod contract;
 pub mod dashboard;
 pub mod engine;
@@ -49,6 +50,7 @@ use shared::store::{Store, Transaction};
 use tokio::net::TcpListener;
 use tokio::sync::watch;
 
+use compression::uncompressed;
 use contract::ContractMonitor;
 use engine::TemporaryTable;
 use interceptor::DynamoDbInterceptor;
@@ -248,6 +250,8 @@ pub struct Fixtures {
     pub posting: u64,
     /// A candidate who has applied for the role.
     pub candidate: u64,
+    /// The candidate's application for the role.
+    pub application: u64,
     /// The candidate's voice screen, before its call.
     pub screen: u64,
 }
@@ -261,15 +265,18 @@ impl Fixtures {
         let (role, posting) = (posted.number("/role/id"), posted.number("/job_posting/id"));
         let jane = json!({ "name": "Jane", "email": format!("jane{number}@example.com"), "role_id": role });
         let candidate = api.post("/api/v1/candidates", jane).await.expect(201).number("/id");
+        let detail = api.get(&format!("/api/v1/candidates/{candidate}")).await.expect(200);
+        let application = detail.number("/applications/0/id");
         let invite = format!("/api/v1/candidates/{candidate}/invite_screen");
         let screen = api.post(&invite, json!({ "role_id": role })).await.expect(201).number("/id");
-        Self { role, posting, candidate, screen }
+        Self { role, posting, candidate, application, screen }
     }
 
     /// Returns the id of the resource that a path with `{id}` refers to.
     pub fn id(&self, path: &str) -> u64 {
         match path.split('/').nth(3) {
             Some("job_postings") => self.posting,
+            Some("applications") => self.application,
             Some("candidates") => self.candidate,
             Some("voice_screens") => self.screen,
             _ => self.role,
@@ -284,6 +291,12 @@ pub static TEMPLATE: LazyLock<Template> =
 /// Returns a demo organization's API key.
 pub fn key(demo: usize, mode: Mode) -> String {
     DEMOS[demo].key(mode).expect("a key").reveal().to_owned()
+}
+
+/// Returns the actor of changes that are made with a demo organization's API key.
+pub fn key_actor(demo: usize, mode: Mode) -> Value {
+    let key = DEMOS[demo].key(mode).expect("a key");
+    json!({ "type": "api_key", "id": key.id(), "name": format!("{} demonstration", DEMOS[demo].name) })
 }
 
 /// Returns a demo organization's tenant.
@@ -406,7 +419,7 @@ pub struct Response {
     pub headers: HeaderMap,
     /// The body as JSON, or `null` if it is not JSON.
     pub body: Value,
-    /// The body as text.
+    /// The body as text, without its compression.
     pub text: String,
 }
 
@@ -414,7 +427,7 @@ impl Response {
     /// Reads an HTTP response.
     pub fn read(response: http::Response<Bytes>) -> Self {
         let (parts, body) = response.into_parts();
-        let text = String::from_utf8_lossy(&body).into_owned();
+        let text = String::from_utf8_lossy(&uncompressed(&parts.headers, &body)).into_owned();
         let body = serde_json::from_str(&text).unwrap_or_default();
         Self { status: parts.status.as_u16(), headers: parts.headers, body, text }
     }

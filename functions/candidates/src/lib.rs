@@ -10,31 +10,32 @@
 //! | POST | `/api/v1/candidates/{id}/reject` | open stage -> rejected |
 //! | POST | `/api/v1/candidates/{id}/unreject` | rejected -> the previous stage |
 //! | POST | `/api/v1/candidates/{id}/hire` | open stage -> hired |
+//! | POST | `/api/v1/candidates/{id}/unhire` | undoes a hire: the application for the role `role_id`, or the one that was hired last, returns to the stage before |
 //! | POST | `/api/v1/candidates/{id}/applications` | apply for a role |
 //! | POST | `/api/v1/candidates/{id}/invite_screen` | invite to a voice screen |
 
-use std::collections::HashMap;
+mod candidate;
+mod moves;
 
-use jiff::civil::Date;
 use jiff::{SignedDuration, Timestamp};
 use serde::Serialize;
-use shared::http::{
-    Added, ApiRequest, Change, Collection, Created, Error, Fields, Input, Listing, Reply, Row,
-};
+use shared::http::{ApiRequest, Change, Collection, Created, Error, Fields, Input, Listing, Reply, Row};
 use shared::id::Id;
 use shared::model::schema::string;
 use shared::model::{
-    self, ApplicationStatus, CandidateRecord, Email, Invitation, Name, Notes, OpenScreen, Phone, Profile,
-    Reason, Resume, RoleStatus, Scalar, Scope, ScreenRecord, Source, Stage, Title, Touchpoint,
-    TouchpointKind, Value, WebAddress,
+    self, ApplicationStatus, CandidateRecord, Email, Invitation, Name, OpenScreen, Phone, Profile, Resume,
+    Role, Scalar, Scope, ScreenRecord, Source, Stage, Step, Touchpoint, TouchpointKind, Value, WebAddress,
 };
+use shared::resources::application::Application;
 use shared::resources::resume::ResumeLinks;
 use shared::resources::screen::Screen;
 use shared::services::applying::{Applicant, apply_for};
-use shared::store::CandidatePage;
+use shared::store::{self, CandidatePage};
 use utoipa::ToSchema;
 use utoipa::openapi::RefOr;
 use utoipa::openapi::schema::{AnyOfBuilder, Schema};
+
+use candidate::{Candidate, find, find_with_role};
 
 /// The function's routes.
 pub fn routes<R: Row>() -> Vec<R> {
@@ -43,42 +44,38 @@ pub fn routes<R: Row>() -> Vec<R> {
         R::new("POST /api/v1/candidates", Scope::CandidatesWrite, create),
         R::new("GET /api/v1/candidates/{id}", Scope::CandidatesRead, show),
         R::new("PATCH /api/v1/candidates/{id}", Scope::CandidatesWrite, update),
-        R::new("POST /api/v1/candidates/{id}/advance", Scope::CandidatesWrite, advance),
-        R::new("POST /api/v1/candidates/{id}/reject", Scope::CandidatesWrite, reject),
-        R::new("POST /api/v1/candidates/{id}/unreject", Scope::CandidatesWrite, unreject),
-        R::new("POST /api/v1/candidates/{id}/hire", Scope::CandidatesWrite, hire),
+        R::new("POST /api/v1/candidates/{id}/advance", Scope::CandidatesWrite, moves::advance),
+        R::new("POST /api/v1/candidates/{id}/reject", Scope::CandidatesWrite, moves::reject),
+        R::new("POST /api/v1/candidates/{id}/unreject", Scope::CandidatesWrite, moves::unreject),
+        R::new("POST /api/v1/candidates/{id}/hire", Scope::CandidatesWrite, moves::hire),
+        R::new("POST /api/v1/candidates/{id}/unhire", Scope::CandidatesWrite, moves::unhire),
         R::new("POST /api/v1/candidates/{id}/applications", Scope::CandidatesWrite, apply),
         R::new("POST /api/v1/candidates/{id}/invite_screen", Scope::CandidatesWrite, invite_screen),
     ]
 }
 
-/// The title and status of each role, by its id.
-type Titles = HashMap<Id, (Title, RoleStatus)>;
-
 const UNKNOWN_ROLE: &str = "role_id must be the id of a role";
 /// The maximum time ahead that a screen can be scheduled.
 const MAX_LEAD_TIME: SignedDuration = SignedDuration::from_hours(90 * 24);
 
-/// A candidate.
+/// A candidate in a list.
 #[derive(Debug, Serialize, ToSchema)]
-pub struct Candidate {
+pub struct ListedCandidate {
+    #[serde(flatten)]
+    candidate: Candidate,
+    /// The application for the role that the list is filtered by, otherwise `null`.
+    application: Option<ApplicationState>,
+}
+
+/// The state of an application.
+#[derive(Debug, Serialize, ToSchema)]
+pub struct ApplicationState {
     /// The identifier.
     id: Id,
-    /// The name.
-    name: Name,
-    /// The e-mail address. It is unique in the organization, regardless of upper and lower case.
-    email: Email,
-    /// The telephone number with its country code.
-    phone: Option<Phone>,
-    /// The URL of the resume. The URL of an uploaded file expires within an hour.
-    #[schema(value_type = Option<String>)]
-    resume_url: Option<WebAddress>,
-    /// The stage in the pipeline. Only operations such as `advance` and `reject` change it.
+    /// The stage.
     stage: Stage,
-    /// When the candidate was created.
-    created_at: Timestamp,
-    /// When the candidate was last updated.
-    updated_at: Timestamp,
+    /// The status.
+    status: ApplicationStatus,
 }
 
 /// A candidate with applications, voice screens and history.
@@ -94,28 +91,11 @@ pub struct CandidateDetail {
     touchpoints: Vec<Touchpoint>,
 }
 
-/// An application for a role.
-#[derive(Debug, Serialize, ToSchema)]
-pub struct Application {
-    /// The identifier.
-    id: Id,
-    /// The role.
-    role_id: Id,
-    /// The role's title.
-    role_title: Title,
-    /// The status.
-    status: ApplicationStatus,
-    /// How the application was received.
-    source: Source,
-    /// When the candidate applied.
-    applied_at: Timestamp,
-}
-
 /// Filters for the list of candidates.
 pub struct CandidateFilter {
     /// Returns only candidates who have applied for this role.
     role_id: Option<Id>,
-    /// Returns only candidates in this stage.
+    /// Returns only candidates in this stage; with `role_id`, only those whose application for that role is in it.
     stage: Option<Stage>,
 }
 
@@ -185,71 +165,18 @@ impl Input for CandidatePatch {
     }
 }
 
-/// A move to another stage.
-pub struct Advance {
-    /// The new stage, which must differ from the current one.
-    stage: Stage,
-}
-
-impl Input for Advance {
-    fn read(fields: &mut impl Fields) -> Option<Self> {
-        let OpenStage(stage) = fields.required("stage")?;
-        Some(Self { stage })
-    }
-}
-
-/// A stage other than `hired` and `rejected`.
-struct OpenStage(Stage);
-
-impl Value for OpenStage {
-    fn read(scalar: &Scalar<'_>) -> Result<Option<Self>, String> {
-        match Stage::read(scalar) {
-            Ok(Some(stage)) if !stage.is_end() => Ok(Some(Self(stage))),
-            _ => Err("must be one of applied, screening, interview, offer".to_owned()),
-        }
-    }
-
-    fn schema() -> RefOr<Schema> {
-        let open = Stage::ALL.into_iter().filter(|stage| !stage.is_end()).map(Stage::as_str);
-        string().enum_values(Some(open)).into()
-    }
-}
-
-/// The reason for a rejection.
-pub struct Rejection {
-    /// The reason.
-    reason: Option<Reason>,
-    /// Further notes.
-    notes: Option<Notes>,
-}
-
-impl Input for Rejection {
-    fn read(fields: &mut impl Fields) -> Option<Self> {
-        Some(Self { reason: fields.optional("reason"), notes: fields.optional("notes") })
-    }
-}
-
-/// The details of a hire.
-pub struct Hire {
-    /// The first day of work.
-    start_date: Option<Date>,
-}
-
-impl Input for Hire {
-    fn read(fields: &mut impl Fields) -> Option<Self> {
-        Some(Self { start_date: fields.optional("start_date") })
-    }
-}
-
 /// An application to create.
 pub struct NewApplication {
     /// An open role that the candidate has not applied for yet.
     role_id: Id,
+    /// Where the application came from; `api` by default.
+    source: Option<Source>,
 }
 
 impl Input for NewApplication {
     fn read(fields: &mut impl Fields) -> Option<Self> {
-        Some(Self { role_id: fields.required("role_id")? })
+        let (role_id, source) = (fields.required("role_id"), fields.optional("source"));
+        Some(Self { role_id: role_id?, source })
     }
 }
 
@@ -270,20 +197,28 @@ impl Input for NewScreen {
 }
 
 /// Lists candidates, newest first. `role_id` and `stage` narrow the list and can be combined.
-async fn list(request: ApiRequest<Listing<CandidateFilter>>) -> Result<Reply<Collection<Candidate>>, Error> {
+async fn list(
+    request: ApiRequest<Listing<CandidateFilter>>,
+) -> Result<Reply<Collection<ListedCandidate>>, Error> {
     let (filter, page) = request.listing()?;
     let candidates = request
         .context
         .store()
         .list_candidates(request.tenant(), filter.role_id, filter.stage, &page)
         .await?;
-    let links =
-        ResumeLinks::of_candidates(request.context.providers(), request.context.now(), &candidates.items)
-            .await;
-    request.reply(candidates, |candidate| Candidate::of(candidate, &links))
+    let people = candidates.items.iter().map(|(candidate, _)| candidate);
+    let links = ResumeLinks::of_candidates(request.context.providers(), request.context.now(), people).await;
+    request.reply(candidates, |(candidate, application)| ListedCandidate {
+        candidate: Candidate::of(candidate, &links),
+        application: application.map(ApplicationState::from),
+    })
 }
 
 /// Creates a candidate. With `role_id`, the candidate also applies for that role.
+///
+/// # Errors
+///
+/// - `duplicate`: another candidate has the e-mail address; `existing` is that candidate.
 async fn create(request: ApiRequest<NewCandidate>) -> Result<Reply<Created<Candidate>>, Error> {
     let NewCandidate { profile, role_id } = request.input()?;
     let mut record = CandidateRecord::new(request.context.ids().next(), profile, request.context.now());
@@ -293,9 +228,9 @@ async fn create(request: ApiRequest<NewCandidate>) -> Result<Reply<Created<Candi
         let role =
             request.context.store().find_role(request.tenant(), role_id).await?.ok_or_else(unknown_role)?;
         let (applicant, author) = (Applicant::New(record), request.author());
-        (record, _) = apply_for(&mut transaction, applicant, &role, Source::Manual, None, &author)?;
+        (record, _) = apply_for(&mut transaction, applicant, &role, Source::MANUAL, None, &author)?;
     } else {
-        let created = TouchpointKind::Created { source: Source::Manual };
+        let created = TouchpointKind::Created { source: Source::MANUAL };
         transaction.insert_candidate(record.clone(), &request.author().touchpoints([created]))?;
     }
     request.commit(transaction, reply(&request, record.candidate).await?.created(address)).await
@@ -310,14 +245,18 @@ async fn show(request: ApiRequest<()>) -> Result<Reply<CandidateDetail>, Error> 
         .await?
         .ok_or(Error::NotFound)?;
     request.input()?;
-    let titles = load_titles(&request, &page).await?;
+    let page = with_current_roles(&request, page).await?;
     let links = ResumeLinks::of_page(request.context.providers(), request.context.now(), &page).await;
-    let identity = CandidateDetail::of(page.clone(), &titles, &ResumeLinks::Keys);
-    Reply::resource_as(&CandidateDetail::of(page, &titles, &links), &identity)
+    let identity = CandidateDetail::of(page.clone(), &ResumeLinks::Keys);
+    Reply::resource_as(&CandidateDetail::of(page, &links), &identity)
 }
 
 /// Updates the fields that are sent. A value sets a field, `null` clears it, and an absent field stays unchanged. A
 /// no-op PATCH writes nothing.
+///
+/// # Errors
+///
+/// - `duplicate`: another candidate has the e-mail address; `existing` is that candidate.
 async fn update(request: ApiRequest<CandidatePatch>) -> Result<Reply<Candidate>, Error> {
     let before = find(&request).await?;
     let patch = request.input()?;
@@ -325,8 +264,8 @@ async fn update(request: ApiRequest<CandidatePatch>) -> Result<Reply<Candidate>,
     if request.check_precondition(&Candidate::of(before.candidate.clone(), &ResumeLinks::Keys)).is_err() {
         let page = request.context.store().find_candidate_page(request.tenant(), before.candidate.id).await?;
         let page = page.ok_or(Error::NotFound)?;
-        let titles = load_titles(&request, &page).await?;
-        request.check_precondition(&CandidateDetail::of(page, &titles, &ResumeLinks::Keys))?;
+        let page = with_current_roles(&request, page).await?;
+        request.check_precondition(&CandidateDetail::of(page, &ResumeLinks::Keys))?;
     }
     let links =
         ResumeLinks::of_candidates(request.context.providers(), request.context.now(), [&before.candidate])
@@ -356,67 +295,23 @@ async fn update(request: ApiRequest<CandidatePatch>) -> Result<Reply<Candidate>,
     replace(&request, &before, after, TouchpointKind::Updated { fields, resume: None }).await
 }
 
-/// Moves a candidate to another open stage: applied, screening, interview or offer.
+/// Creates an application for an open role. A candidate can apply for a role only once, and for at most 200 roles.
 ///
 /// # Errors
 ///
-/// - `invalid_transition`: the candidate is already in that stage, hired or rejected.
-async fn advance(request: ApiRequest<Advance>) -> Result<Reply<Candidate>, Error> {
-    let before = find(&request).await?;
-    let to = request.input()?.stage;
-    let after = before.clone().advance(to, request.context.now())?;
-    replace(&request, &before, after, TouchpointKind::StageChanged { from: before.candidate.stage, to }).await
-}
-
-/// Rejects a candidate and the candidate's active applications.
-///
-/// # Errors
-///
-/// - `invalid_transition`: the candidate is already hired or rejected.
-async fn reject(request: ApiRequest<Rejection>) -> Result<Reply<Candidate>, Error> {
-    let before = find(&request).await?;
-    let Rejection { reason, notes } = request.input()?;
-    let after = before.clone().reject(request.context.now())?;
-    let rejected = TouchpointKind::Rejected { from: before.candidate.stage, reason, notes };
-    replace(&request, &before, after, rejected).await
-}
-
-/// Undoes a rejection. The candidate returns to the previous stage, and the rejected applications become active again.
-///
-/// # Errors
-///
-/// - `invalid_transition`: the candidate is not rejected.
-async fn unreject(request: ApiRequest<()>) -> Result<Reply<Candidate>, Error> {
-    let before = find(&request).await?;
-    request.input()?;
-    let after = before.clone().unreject(request.context.now())?;
-    let to = after.candidate.stage;
-    replace(&request, &before, after, TouchpointKind::Unrejected { to }).await
-}
-
-/// Hires a candidate and marks the active applications as hired.
-///
-/// # Errors
-///
-/// - `invalid_transition`: the candidate is already hired or rejected.
-async fn hire(request: ApiRequest<Hire>) -> Result<Reply<Candidate>, Error> {
-    let before = find(&request).await?;
-    let Hire { start_date } = request.input()?;
-    let after = before.clone().hire(request.context.now())?;
-    replace(&request, &before, after, TouchpointKind::Hired { from: before.candidate.stage, start_date })
-        .await
-}
-
-/// Creates an application for an open role. A candidate can apply for a role only once.
-async fn apply(request: ApiRequest<NewApplication>) -> Result<Reply<Added<Application>>, Error> {
+/// - `duplicate`: the candidate has already applied for the role; `existing` is the application.
+async fn apply(request: ApiRequest<NewApplication>) -> Result<Reply<Created<Application>>, Error> {
     let (before, role) = find_with_role(&request, |input: &NewApplication| input.role_id).await?;
+    let NewApplication { source, .. } = request.input()?;
     let role = role.ok_or_else(unknown_role)?;
+    let candidate_id = before.candidate.id;
     let mut transaction = request.transaction();
     let (applicant, author) = (Applicant::Known(before), request.author());
-    let (_, application) = apply_for(&mut transaction, applicant, &role, Source::Api, None, &author)?;
-    let titles = HashMap::from([(role.id, (role.content.title, role.status))]);
-    let application = Application::of(&application, &titles).ok_or(Error::NotFound)?;
-    request.commit(transaction, Reply::ok(&application)?.created_without_address()).await
+    let source = source.unwrap_or(Source::API);
+    let (_, application) = apply_for(&mut transaction, applicant, &role, source, None, &author)?;
+    let address = request.address("applications", application.id);
+    let reply = Reply::resource(&Application::of(candidate_id, &application))?.created(address);
+    request.commit(transaction, reply).await
 }
 
 /// Invites a candidate to a voice screen for a role. The call is made immediately or at `scheduled_at`.
@@ -434,7 +329,7 @@ async fn invite_screen(request: ApiRequest<NewScreen>) -> Result<Reply<Created<S
     match &role {
         None => messages.push(UNKNOWN_ROLE.to_owned()),
         Some(role) => {
-            let error = before.check_invitation(role_id, role.status).err();
+            let error = before.check_invitation(role).err();
             messages.extend(error.map(|error| error.to_string()));
         }
     }
@@ -448,9 +343,10 @@ async fn invite_screen(request: ApiRequest<NewScreen>) -> Result<Reply<Created<S
         Error::ChannelNotConnected("voice calls are not set up: no voice provider is configured".to_owned())
     })?;
     let (id, candidate_id) = (request.context.ids().next(), before.candidate.id);
-    let after = before.clone().invite(OpenScreen { id, role_id }, request.context.now())?;
-    let invitation = Invitation { id, candidate_id, role_id, scheduled_at };
     let now = request.context.now();
+    let current = with_roles(before.clone(), [&role], now);
+    let invited = current.invite(OpenScreen { id, role_id }, now)?;
+    let invitation = Invitation { id, candidate_id, role_id, scheduled_at };
     let order_at = voice.order_at(scheduled_at, now);
     let screen = ScreenRecord::invited(
         invitation,
@@ -464,41 +360,11 @@ async fn invite_screen(request: ApiRequest<NewScreen>) -> Result<Reply<Created<S
     transaction.require_role(&role);
     transaction.insert_screen(&screen)?;
     let mut kinds = vec![TouchpointKind::ScreenInvited { screen_id: id, role_id, scheduled_at }];
-    let (from, to) = (before.candidate.stage, after.candidate.stage);
-    if from != to {
-        kinds.push(TouchpointKind::StageChanged { from, to });
-    }
-    transaction.replace_candidate(&before, &after, &request.author().touchpoints(kinds))?;
+    let moved = |Step { role_id, from, to }| TouchpointKind::StageChanged { role_id, from, to };
+    kinds.extend(invited.steps.into_iter().map(moved));
+    transaction.replace_candidate(&before, &invited.record, &request.author().touchpoints(kinds))?;
     let address = request.address("voice_screens", id);
     request.commit(transaction, Reply::resource(&Screen::from(screen.screen))?.created(address)).await
-}
-
-async fn find<I>(request: &ApiRequest<I>) -> Result<CandidateRecord, Error> {
-    request
-        .context
-        .store()
-        .find_candidate(request.tenant(), request.context.id()?)
-        .await?
-        .ok_or(Error::NotFound)
-}
-
-/// Loads the candidate named in the path and the role named in the body. The role is `None` if the tenant has no such
-/// role. An invalid body is reported only if the candidate exists, because existence is checked before validation.
-async fn find_with_role<I: Input>(
-    request: &ApiRequest<I>,
-    role_id: impl Fn(&I) -> Id,
-) -> Result<(CandidateRecord, Option<model::Role>), Error> {
-    let id = request.context.id()?;
-    let role_id = match request.input() {
-        Ok(input) => role_id(&input),
-        Err(invalid) => {
-            find(request).await?;
-            return Err(invalid);
-        }
-    };
-    let (record, role) =
-        request.context.store().find_candidate_and_role(request.tenant(), id, role_id).await?;
-    Ok((record.ok_or(Error::NotFound)?, role))
 }
 
 /// Replaces a candidate and records the change as a touchpoint.
@@ -521,10 +387,21 @@ async fn reply<I>(request: &ApiRequest<I>, candidate: model::Candidate) -> Resul
     Reply::resource_as(&Candidate::of(candidate, &links), &identity)
 }
 
-/// Loads the titles and statuses of the roles that the candidate has applied for.
-async fn load_titles<I>(request: &ApiRequest<I>, page: &CandidatePage) -> Result<Titles, Error> {
-    let roles = page.record.applications.iter().map(|application| application.role_id);
-    Ok(request.context.store().find_role_titles(request.tenant(), roles).await?)
+/// Updates the copies of the roles in a candidate's applications.
+async fn with_current_roles<I>(request: &ApiRequest<I>, page: CandidatePage) -> Result<CandidatePage, Error> {
+    let roles = page.record.applications.iter().map(|application| application.role.id);
+    let roles = request.context.store().find_roles(request.tenant(), roles).await?;
+    let at = page.record.candidate.updated_at;
+    Ok(CandidatePage { record: with_roles(page.record, roles.values(), at), ..page })
+}
+
+/// Returns the record with current copies of these roles.
+fn with_roles<'r>(
+    record: CandidateRecord,
+    roles: impl IntoIterator<Item = &'r Role>,
+    now: Timestamp,
+) -> CandidateRecord {
+    record.clone().follow(roles, now).map_or(record, |followed| followed.record)
 }
 
 fn changed_fields(before: &Profile, after: &Profile) -> Vec<String> {
@@ -550,29 +427,13 @@ fn unknown_role() -> Error {
     Error::Validation(vec![UNKNOWN_ROLE.to_owned()])
 }
 
-impl Candidate {
-    fn of(candidate: model::Candidate, links: &ResumeLinks) -> Self {
-        let Profile { name, email, phone, resume } = candidate.profile;
-        Self {
-            id: candidate.id,
-            name,
-            email,
-            phone,
-            resume_url: resume.and_then(|resume| links.address(&resume)),
-            stage: candidate.stage,
-            created_at: candidate.created_at,
-            updated_at: candidate.updated_at,
-        }
-    }
-}
-
 impl CandidateDetail {
-    fn of(page: CandidatePage, titles: &Titles, links: &ResumeLinks) -> Self {
+    fn of(page: CandidatePage, links: &ResumeLinks) -> Self {
         let CandidatePage { record, screens, touchpoints } = page;
         let applications = record.applications.iter().rev();
         Self {
             applications: applications
-                .filter_map(|application| Application::of(application, titles))
+                .map(|application| Application::of(record.candidate.id, application))
                 .collect(),
             candidate: Candidate::of(record.candidate, links),
             voice_screens: screens.into_iter().map(Screen::from).collect(),
@@ -581,17 +442,8 @@ impl CandidateDetail {
     }
 }
 
-impl Application {
-    /// Returns `None` if `titles` does not contain the role.
-    fn of(application: &model::Application, titles: &Titles) -> Option<Self> {
-        let (role_title, status) = titles.get(&application.role_id)?.clone();
-        Some(Self {
-            id: application.id,
-            role_id: application.role_id,
-            role_title,
-            status: application.status.effective(status),
-            source: application.source,
-            applied_at: application.applied_at,
-        })
+impl From<store::Applicant> for ApplicationState {
+    fn from(applicant: store::Applicant) -> Self {
+        Self { id: applicant.application_id, stage: applicant.stage, status: applicant.status }
     }
 }

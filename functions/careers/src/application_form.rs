@@ -2,7 +2,7 @@
 
 use shared::http::Parameters;
 use shared::http::page::Problem;
-use shared::model::{Email, Name, Notes, Phone, Submission, WebAddress};
+use shared::model::{Email, Name, Notes, Phone, Submission, WebAddress, non_blank};
 
 /// Parses a submitted form, or returns every problem with it.
 pub(crate) fn parse(form: &Parameters) -> Result<Submission, Vec<Problem>> {
@@ -19,24 +19,22 @@ pub(crate) fn parse(form: &Parameters) -> Result<Submission, Vec<Problem>> {
             None
         }
     };
-    let email = match form.get("email").trim() {
-        "" => {
+    let email = match non_blank(form.get("email")) {
+        None => {
             report("email", "Enter your e-mail address.".to_owned());
             None
         }
-        email => valid("email", "Your e-mail address", email.parse::<Email>(), &mut report),
+        Some(email) => valid("email", "Your e-mail address", email.parse::<Email>(), &mut report),
     };
-    let phone = match form.get("phone").trim() {
-        "" => None,
-        phone => valid("phone", "Your phone number", phone.parse::<Phone>(), &mut report),
+    let phone = match non_blank(form.get("phone")) {
+        None => None,
+        Some(phone) => valid("phone", "Your phone number", phone.parse::<Phone>(), &mut report),
     };
-    let resume_url = match form.get("resume_url").trim() {
-        "" => None,
-        link => valid("resume_url", "The link to your resume", parse_link(link), &mut report),
+    let resume_url = match non_blank(form.get("resume_url")) {
+        None => None,
+        Some(link) => valid("resume_url", "The link to your resume", parse_link(link), &mut report),
     };
-    // Browsers submit line breaks as CR LF (HTML, "constructing the form data set").
-    let note = Notes::parse(&form.get("note").replace("\r\n", "\n"));
-    let note = valid("note", "Your note", note, &mut report).flatten();
+    let note = valid("note", "Your note", Notes::parse(form.get("note")), &mut report).flatten();
     if form.get("consent").is_empty() {
         report("consent", "Tick the box to agree that your application may be stored.".to_owned());
     }
@@ -67,8 +65,12 @@ fn sentence(label: &str, message: &str) -> String {
     }
 }
 
-/// Parses a link. If the scheme is missing, `https://` is added.
+/// Parses a link. If the scheme is missing, `https://` is added. A problem is one of the link as typed.
 fn parse_link(typed: &str) -> Result<WebAddress, String> {
     let has_scheme = typed.split(['/', '?', '#']).next().is_some_and(|start| start.ends_with(':'));
-    if has_scheme { typed.parse() } else { format!("https://{typed}").parse() }
+    if has_scheme {
+        return typed.parse();
+    }
+    let completed = format!("https://{typed}").parse::<WebAddress>();
+    completed.map_err(|problem| typed.parse::<WebAddress>().err().unwrap_or(problem))
 }

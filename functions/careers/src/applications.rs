@@ -76,13 +76,13 @@ async fn submit(
     let candidate_id = before.candidate.id;
     let applicant = if is_new { Applicant::New(before) } else { Applicant::Known(before) };
     let mut transaction = Transaction::new(tenant);
-    let (source, submission) = (Source::CareerPage, Some(Box::new(submission)));
+    let (source, submission) = (Source::CAREER_PAGE, Some(Box::new(submission)));
     match apply_for(&mut transaction, applicant, &job.role, source, submission, &author(context)) {
         Ok(_) => {}
         // The response must not reveal that the candidate has applied before.
-        Err(ApplyError::Rejected(ApplicationError::AlreadyApplied)) => return Ok(()),
+        Err(ApplyError::Rejected(ApplicationError::AlreadyApplied(_))) => return Ok(()),
         Err(ApplyError::Rejected(ApplicationError::TooMany)) => {
-            tracing::warn!(candidate = candidate_id.get(), "a candidate has too many applications");
+            tracing::info!(candidate = candidate_id.get(), "a candidate has too many applications");
             return Ok(());
         }
         Err(ApplyError::Rejected(ApplicationError::RoleNotOpen(_))) => {
@@ -96,7 +96,7 @@ async fn submit(
     }
     match context.store().commit(transaction).await {
         // Another request created the candidate first. The retry finds it by its e-mail address.
-        Err(CommitError::EmailTaken) => Err(CommitError::Stale.into()),
+        Err(CommitError::EmailTaken { .. }) => Err(CommitError::Stale.into()),
         result => Ok(result?),
     }
 }

@@ -50,7 +50,7 @@ fn page(
     let origin = form.as_ref().map(|form| form.origin.clone());
     let page = ConfirmationPage {
         layout: job.site.layout(None),
-        title: job.posting.content.title.as_str(),
+        title: job.content().title.as_str(),
         job_path: &job.path(),
         upload: form.map(|form| FileForm { action: form.action, fields: form.fields }),
         is_attached,

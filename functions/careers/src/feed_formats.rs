@@ -5,7 +5,7 @@ use std::fmt::Write;
 use jiff::Timestamp;
 use serde::Serialize;
 use shared::id::Id;
-use shared::model::RemotePolicy;
+use shared::model::{Country, Currency, EmploymentType, RemotePolicy, Salary, SalaryRange};
 use utoipa::ToSchema;
 
 /// Builds a sitemap (sitemaps.org 0.9) of at most 50,000 pages. Each page has an absolute URL and, if known, the time
@@ -74,10 +74,14 @@ pub(crate) struct FeedJob<'p> {
     pub(crate) department: Option<&'p str>,
     /// The location.
     pub(crate) location: Option<&'p str>,
+    /// The country: an ISO 3166-1 alpha-2 code.
+    pub(crate) country: Option<Country>,
     /// Where the work is done: on site, remotely, or both.
     pub(crate) remote_policy: Option<RemotePolicy>,
     /// Whether the job is fully remote.
     pub(crate) is_remote: bool,
+    /// The kind of employment.
+    pub(crate) employment_type: Option<EmploymentType>,
     /// The description.
     pub(crate) description: Formatted,
     /// The requirements.
@@ -117,19 +121,20 @@ impl Formatted {
 #[derive(Debug, Serialize, ToSchema)]
 pub(crate) struct Compensation {
     /// The minimum salary.
-    pub(crate) min: Option<u32>,
+    pub(crate) min: Option<Salary>,
     /// The maximum salary.
-    pub(crate) max: Option<u32>,
-    /// The currency, always `USD`.
-    pub(crate) currency: &'static str,
+    pub(crate) max: Option<Salary>,
+    /// The currency: an ISO 4217 code.
+    pub(crate) currency: Currency,
     /// The pay period, always `year`.
     pub(crate) period: &'static str,
 }
 
 impl Compensation {
-    /// Creates a range in US dollars per year; `None` if neither limit is known.
-    pub(crate) fn of(min: Option<u32>, max: Option<u32>) -> Option<Self> {
-        (min.is_some() || max.is_some()).then_some(Self { min, max, currency: "USD", period: "year" })
+    /// The salary range of a role; `None` if neither limit is known.
+    pub(crate) fn of(salary: SalaryRange) -> Option<Self> {
+        let (min, max, currency) = (salary.min(), salary.max(), salary.currency());
+        (min.is_some() || max.is_some()).then_some(Self { min, max, currency, period: "year" })
     }
 }
 
@@ -173,11 +178,13 @@ mod tests {
             title: "Cook",
             department: None,
             location: None,
+            country: None,
             remote_policy: None,
             is_remote: false,
+            employment_type: None,
             description: Formatted::of("*Soup*"),
             requirements: None,
-            compensation: Compensation::of(Some(1), None),
+            compensation: Compensation::of(SalaryRange::new(Salary::new(1), None).unwrap()),
             published_at: AT,
             updated_at: AT,
             url: "u".to_owned(),
@@ -187,13 +194,14 @@ mod tests {
         let expected = json!({
             "organization": "Acme", "url": "p", "next_url": null,
             "jobs": [{
-                "id": 7, "title": "Cook", "department": null, "location": null, "remote_policy": null, "is_remote": false,
+                "id": 7, "title": "Cook", "department": null, "location": null, "country": null,
+                "remote_policy": null, "is_remote": false, "employment_type": null,
                 "description": {"html": "<p><em>Soup</em></p>\n", "plain": "Soup"}, "requirements": null,
                 "compensation": {"min": 1, "max": null, "currency": "USD", "period": "year"},
                 "published_at": AT.to_string(), "updated_at": AT.to_string(), "url": "u", "apply_url": "a",
             }],
         });
         assert_eq!(serde_json::to_value(feed).unwrap(), expected);
-        assert!(Compensation::of(None, None).is_none());
+        assert!(Compensation::of(SalaryRange::default()).is_none());
     }
 }

@@ -1,7 +1,7 @@
 //! The handlers for the JSON feed and the sitemap.
 
 use shared::http::{Error, Output, Payload, PublicRequest, Reply};
-use shared::model::{Opening, RemotePolicy, Salary, Text};
+use shared::model::{Opening, PublicContent, RemotePolicy, Text};
 use shared::store::{self, Listed, Search, StoreError, opening_position};
 
 use crate::feed_formats::{self, Compensation, Feed, FeedJob, Formatted};
@@ -59,21 +59,20 @@ pub(crate) async fn list_jobs(request: PublicRequest<Position>) -> Result<Reply<
     let found = context.store().find_postings_and_roles(tenant, ids).await?;
     let jobs = items.iter().filter_map(|opening| {
         let (posting, role) = found.get(&opening.id)?;
-        let description = posting.content.public_description.as_ref().or(role.content.description.as_ref());
+        let PublicContent { description, requirements, .. } = posting.content.shown(&role.content);
         let url = site.url(&site.job_path(&opening.slug));
         Some(FeedJob {
             id: opening.id,
             title: opening.title.as_str(),
             department: opening.department.as_ref().map(Text::as_str),
             location: opening.location.as_ref().map(Text::as_str),
+            country: opening.country,
             remote_policy: opening.remote_policy,
             is_remote: opening.remote_policy == Some(RemotePolicy::Remote),
+            employment_type: opening.employment_type,
             description: Formatted::of(description.map_or("", Text::as_str)),
-            requirements: posting.content.requirements.as_ref().map(|text| Formatted::of(text.as_str())),
-            compensation: Compensation::of(
-                opening.salary.min().map(Salary::dollars),
-                opening.salary.max().map(Salary::dollars),
-            ),
+            requirements: requirements.map(|text| Formatted::of(text.as_str())),
+            compensation: Compensation::of(opening.salary),
             published_at: opening.since,
             updated_at: opening.updated_at,
             apply_url: format!("{url}#apply"),
@@ -89,7 +88,7 @@ pub(crate) async fn list_jobs(request: PublicRequest<Position>) -> Result<Reply<
     let json = serde_json::to_string(&feed)
         .map_err(|error| Error::from(StoreError::Internal(format!("cannot serialize the feed: {error}"))))?;
     let reply = Reply::document("application/json", json).with("access-control-allow-origin", "*".to_owned());
-    Ok(context.cached(reply))
+    Ok(reply.cached())
 }
 
 /// Lists the URLs of all open postings. Returns a sitemap index if there are more than 800 postings.
@@ -114,7 +113,7 @@ pub(crate) async fn show_sitemap(request: PublicRequest<Position>) -> Result<Rep
             sitemap_index(&site, &all)
         }
     };
-    Ok(context.cached(Reply::document("application/xml", xml)))
+    Ok(Reply::document("application/xml", xml).cached())
 }
 
 /// Builds a sitemap of these openings. The first sitemap also has the URL of the list of openings.

@@ -15,9 +15,11 @@ pub(crate) fn age(posted: Date, today: Date) -> String {
     }
 }
 
-/// Shortens plain text to one line of at most 200 characters. Cuts between words if possible.
+/// Shortens plain text to one line of at most 200 characters. Cuts between words if possible. Drops the markers that
+/// Markdown leaves in the text because of their position, as in `**Tasks:**cook`.
 pub(crate) fn excerpt(text: &str) -> String {
     const MAX: usize = 200;
+    let text = text.replace("**", "").replace("~~", "");
     let mut line = String::new();
     let mut length = 0;
     for word in text.split_whitespace() {
@@ -65,6 +67,11 @@ mod tests {
         ] {
             assert_eq!(age(posted, posted + i64::from(days).days()), expected, "{days}");
         }
+    }
+
+    #[test]
+    fn an_excerpt_contains_no_markers() {
+        assert_eq!(excerpt("**Tasks:**cook ~~and~~ bake 2 * 3"), "Tasks:cook and bake 2 * 3");
     }
 
     proptest! {

@@ -2,7 +2,10 @@
 
 use shared::http::page::Problem;
 use shared::http::{Error, Html, Parameters, PublicRequest, Reply, RequestContext};
-use shared::model::{Day, Mode, Opening, Posting, RemotePolicy, Role, Salary, Slug, Text, Visibility};
+use shared::model::{
+    Country, Day, EmploymentType, Mode, Opening, Posting, PublicContent, RemotePolicy, Role, Slug, Text,
+    Visibility,
+};
 
 use crate::formatting::{age, excerpt};
 use crate::json_ld::JobPosting;
@@ -37,7 +40,7 @@ impl PostedJob {
             Visibility::Hidden => {
                 // The page must not reveal the title of a posting that was never public.
                 let was_public = posting.published_at.is_some() && role.opened_at.is_some();
-                let title = was_public.then(|| posting.content.title.as_str());
+                let title = was_public.then(|| posting.content.shown(&role.content).title.as_str());
                 let gone = site.page(&GonePage { layout: site.layout(None), title }, None)?;
                 Ok(Err(gone.with_status(410)))
             }
@@ -58,8 +61,8 @@ impl PostedJob {
         problems: Vec<Problem>,
     ) -> Result<Reply<Html>, Error> {
         let content = &self.role.content;
-        let description = self.description();
-        let requirements = self.posting.content.requirements.as_ref().map(Text::as_str);
+        let PublicContent { title, description, requirements } = self.content();
+        let (description, requirements) = (description.map(Text::as_str), requirements.map(Text::as_str));
         let (description_html, requirements_html) =
             (description.map(markdown::html), requirements.map(markdown::html));
         let since = Opening::since(&self.role, &self.posting);
@@ -67,10 +70,12 @@ impl PostedJob {
         let json_ld = self.json_ld(&path, &date, description_html.as_deref(), requirements_html.as_deref());
         let page = JobPage {
             layout: self.site.layout(Some(path.as_str()).filter(|_| self.is_open)),
-            title: self.posting.content.title.as_str(),
+            title: title.as_str(),
             department: content.department.as_ref().map(Text::as_str),
             location: content.location.as_ref().map(Text::as_str),
-            remote_policy: content.remote_policy.map(RemotePolicy::as_str),
+            country: content.country.map(Country::name),
+            remote_policy: content.remote_policy().map(RemotePolicy::as_str),
+            employment_type: content.employment_type.map(EmploymentType::words),
             salary: content.salary.words(),
             age: age(Day::of(since).date(), Day::of(context.now()).date()),
             date,
@@ -96,10 +101,9 @@ impl PostedJob {
         self.site.page(&page, None)
     }
 
-    /// Returns the public description, or the role's description if the posting has none.
-    fn description(&self) -> Option<&str> {
-        let public = self.posting.content.public_description.as_ref();
-        public.or(self.role.content.description.as_ref()).map(Text::as_str)
+    /// Returns the posting's content as shown.
+    pub(crate) fn content(&self) -> PublicContent<'_> {
+        self.posting.content.shown(&self.role.content)
     }
 
     /// Returns the structured data for search engines; `None` for paused postings and test data.
@@ -116,16 +120,17 @@ impl PostedJob {
         let content = &self.role.content;
         let parts: Vec<_> = description.into_iter().chain(requirements).collect();
         JobPosting {
-            title: self.posting.content.title.as_str(),
+            title: self.content().title.as_str(),
             description_html: &parts.join("\n"),
             date_posted: date,
             organization: self.site.name(),
             organization_url: &self.site.url(self.site.portal()),
             logo_url: self.site.logo_url(),
-            location: content.location.as_ref().map(Text::as_str),
-            is_remote: content.remote_policy == Some(RemotePolicy::Remote),
-            salary_min: content.salary.min().map(Salary::dollars),
-            salary_max: content.salary.max().map(Salary::dollars),
+            place: content.place().map(Text::as_str),
+            country: content.country,
+            is_remote: content.remote_policy() == Some(RemotePolicy::Remote),
+            employment_type: content.employment_type,
+            salary: content.salary,
             url: &self.site.url(path),
             identifier: self.posting.id.get(),
         }
@@ -138,7 +143,7 @@ pub(crate) async fn show(request: PublicRequest) -> Result<Reply<Html>, Error> {
     let context = &request.context;
     let job = match PostedJob::find(context).await? {
         Ok(job) => job,
-        Err(reply) => return Ok(context.cached(reply)),
+        Err(reply) => return Ok(reply.cached()),
     };
-    Ok(context.cached(job.page(context, &Parameters::default(), Vec::new())?))
+    Ok(job.page(context, &Parameters::default(), Vec::new())?.cached())
 }

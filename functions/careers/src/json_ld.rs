@@ -1,6 +1,7 @@
 //! Structured data for search engines: schema.org's `JobPosting` as JSON-LD, following Google's guidelines.
 
 use serde_json::{Value, json};
+use shared::model::{Country, EmploymentType, Salary, SalaryRange};
 
 use crate::markdown::shortened;
 
@@ -21,14 +22,16 @@ pub(crate) struct JobPosting<'p> {
     pub(crate) organization_url: &'p str,
     /// The absolute URL of its logo.
     pub(crate) logo_url: Option<&'p str>,
-    /// The location, or the word "Remote".
-    pub(crate) location: Option<&'p str>,
+    /// The location, unless it is the word `Remote`.
+    pub(crate) place: Option<&'p str>,
+    /// The country.
+    pub(crate) country: Option<Country>,
     /// Whether the job is fully remote.
     pub(crate) is_remote: bool,
-    /// The minimum salary in US dollars per year.
-    pub(crate) salary_min: Option<u32>,
-    /// The maximum salary in US dollars per year.
-    pub(crate) salary_max: Option<u32>,
+    /// The kind of employment.
+    pub(crate) employment_type: Option<EmploymentType>,
+    /// The annual salary.
+    pub(crate) salary: SalaryRange,
     /// The absolute URL of the opening's page.
     pub(crate) url: &'p str,
     /// The job posting's identifier.
@@ -37,19 +40,12 @@ pub(crate) struct JobPosting<'p> {
 
 impl JobPosting<'_> {
     /// Returns the escaped JSON for a `script` element; `None` if the opening lacks what search engines require: a
-    /// description, and a location or remote work.
-    ///
-    /// The location is free text and is not parsed. It becomes the locality of on-site work, or the area from which
-    /// people may apply for remote work ("Anywhere" by default). The country is omitted because it is unknown.
+    /// description, and a location, a country or remote work.
     pub(crate) fn json_ld(&self) -> Option<String> {
-        let place = self.location.map(str::trim).filter(|place| !place.is_empty());
-        let location_is_remote = place.is_some_and(|place| place.eq_ignore_ascii_case("remote"));
-        let place = place.filter(|_| !location_is_remote);
-        let is_remote = self.is_remote || location_is_remote;
-        if self.description_html.trim().is_empty() || (place.is_none() && !is_remote) {
+        if self.description_html.trim().is_empty() {
             return None;
         }
-
+        let (where_property, place) = self.place()?;
         let mut organization = json!({
             "@type": "Organization",
             "name": self.organization,
@@ -73,27 +69,50 @@ impl JobPosting<'_> {
             "url": self.url,
             "directApply": true,
         });
-        if is_remote {
+        posting[where_property] = place;
+        if self.is_remote {
             posting["jobLocationType"] = json!("TELECOMMUTE");
         }
-        if let Some(place) = place.or(is_remote.then_some("Anywhere")) {
-            let (property, value) = if is_remote {
-                ("applicantLocationRequirements", json!({"@type": "AdministrativeArea", "name": place}))
-            } else {
-                let address = json!({"@type": "PostalAddress", "addressLocality": place});
-                ("jobLocation", json!({"@type": "Place", "address": address}))
-            };
-            posting[property] = value;
+        if let Some(employment_type) = self.employment_type {
+            posting["employmentType"] = json!(google_name(employment_type));
         }
         if let Some(salary) = self.salary() {
-            posting["baseSalary"] = json!({"@type": "MonetaryAmount", "currency": "USD", "value": salary});
+            let currency = self.salary.currency().code();
+            posting["salaryCurrency"] = json!(currency);
+            posting["baseSalary"] = json!({"@type": "MonetaryAmount", "currency": currency, "value": salary});
         }
         Some(in_script(&posting))
     }
 
+    /// Returns the property and the value for the place of work, or for the area from which people may apply for remote
+    /// work ("Anywhere" by default); `None` if on-site work has neither a location nor a country.
+    ///
+    /// The location is free text and is not parsed. It becomes the locality of on-site work, or the name of the area.
+    fn place(&self) -> Option<(&'static str, Value)> {
+        let mut address = json!({"@type": "PostalAddress"});
+        if let Some(country) = self.country {
+            address["addressCountry"] = json!(country.code());
+        }
+        if !self.is_remote {
+            if let Some(place) = self.place {
+                address["addressLocality"] = json!(place);
+            }
+            let is_known = self.place.is_some() || self.country.is_some();
+            return is_known.then(|| ("jobLocation", json!({"@type": "Place", "address": address})));
+        }
+        let area = match (self.place, self.country) {
+            (Some(place), Some(_)) => {
+                json!({"@type": "AdministrativeArea", "name": place, "address": address})
+            }
+            (None, Some(country)) => json!({"@type": "Country", "name": country.name()}),
+            (place, None) => json!({"@type": "AdministrativeArea", "name": place.unwrap_or("Anywhere")}),
+        };
+        Some(("applicantLocationRequirements", area))
+    }
+
     fn salary(&self) -> Option<Value> {
         let mut salary = json!({"@type": "QuantitativeValue", "unitText": "YEAR"});
-        match (self.salary_min, self.salary_max) {
+        match (self.salary.min().map(Salary::amount), self.salary.max().map(Salary::amount)) {
             (None, None) => return None,
             (Some(min), Some(max)) if min == max => salary["value"] = json!(min),
             (min, max) => {
@@ -105,6 +124,17 @@ impl JobPosting<'_> {
             }
         }
         Some(salary)
+    }
+}
+
+/// Returns Google's name of an employment type.
+const fn google_name(employment_type: EmploymentType) -> &'static str {
+    match employment_type {
+        EmploymentType::FullTime => "FULL_TIME",
+        EmploymentType::PartTime => "PART_TIME",
+        EmploymentType::Contract => "CONTRACTOR",
+        EmploymentType::Temporary => "TEMPORARY",
+        EmploymentType::Internship => "INTERN",
     }
 }
 
@@ -129,20 +159,27 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    const COOK: JobPosting<'static> = JobPosting {
-        title: "Cook",
-        description_html: "<p>Soup & bread</p>",
-        date_posted: "2026-11-20",
-        organization: "Acme",
-        organization_url: "https://a.example/careers/acme",
-        logo_url: None,
-        location: Some("Austin, Texas"),
-        is_remote: false,
-        salary_min: Some(40_000),
-        salary_max: Some(50_000),
-        url: "https://a.example/careers/acme/cook",
-        identifier: 7,
-    };
+    fn range(min: Option<i64>, max: Option<i64>) -> SalaryRange {
+        SalaryRange::new(min.and_then(Salary::new), max.and_then(Salary::new)).unwrap()
+    }
+
+    fn cook() -> JobPosting<'static> {
+        JobPosting {
+            title: "Cook",
+            description_html: "<p>Soup & bread</p>",
+            date_posted: "2026-11-20",
+            organization: "Acme",
+            organization_url: "https://a.example/careers/acme",
+            logo_url: None,
+            place: Some("Austin, Texas"),
+            country: None,
+            is_remote: false,
+            employment_type: None,
+            salary: range(Some(40_000), Some(50_000)),
+            url: "https://a.example/careers/acme/cook",
+            identifier: 7,
+        }
+    }
 
     fn markup(posting: &JobPosting) -> Value {
         serde_json::from_str(&posting.json_ld().unwrap()).unwrap()
@@ -150,55 +187,83 @@ mod tests {
 
     #[test]
     fn the_markup_contains_exactly_the_known_fields() {
-        assert_eq!(
-            markup(&COOK),
-            json!({
-                "@context": "https://schema.org/",
-                "@type": "JobPosting",
-                "title": "Cook",
-                "description": "<p>Soup & bread</p>",
-                "datePosted": "2026-11-20",
-                "hiringOrganization":
-                    {"@type": "Organization", "name": "Acme", "url": "https://a.example/careers/acme"},
-                "identifier": {"@type": "PropertyValue", "name": "Acme", "value": "7"},
-                "url": "https://a.example/careers/acme/cook",
-                "directApply": true,
-                "jobLocation":
-                    {"@type": "Place", "address": {"@type": "PostalAddress", "addressLocality": "Austin, Texas"}},
-                "baseSalary": {
-                    "@type": "MonetaryAmount",
-                    "currency": "USD",
-                    "value": {"@type": "QuantitativeValue", "unitText": "YEAR", "minValue": 40_000, "maxValue": 50_000},
-                },
-            })
-        );
-        let logo = JobPosting { logo_url: Some("https://a.example/logo.png"), ..COOK };
-        assert_eq!(markup(&logo)["hiringOrganization"]["logo"], "https://a.example/logo.png");
+        let mut expected = json!({
+            "@context": "https://schema.org/",
+            "@type": "JobPosting",
+            "title": "Cook",
+            "description": "<p>Soup & bread</p>",
+            "datePosted": "2026-11-20",
+            "hiringOrganization":
+                {"@type": "Organization", "name": "Acme", "url": "https://a.example/careers/acme"},
+            "identifier": {"@type": "PropertyValue", "name": "Acme", "value": "7"},
+            "url": "https://a.example/careers/acme/cook",
+            "directApply": true,
+            "jobLocation":
+                {"@type": "Place", "address": {"@type": "PostalAddress", "addressLocality": "Austin, Texas"}},
+            "salaryCurrency": "USD",
+            "baseSalary": {
+                "@type": "MonetaryAmount",
+                "currency": "USD",
+                "value": {"@type": "QuantitativeValue", "unitText": "YEAR", "minValue": 40_000, "maxValue": 50_000},
+            },
+        });
+        assert_eq!(markup(&cook()), expected);
+        let full = JobPosting {
+            logo_url: Some("https://a.example/logo.png"),
+            country: "US".parse().ok(),
+            employment_type: Some(EmploymentType::Contract),
+            salary: cook().salary.in_currency("CHF".parse().ok()),
+            ..cook()
+        };
+        expected["hiringOrganization"]["logo"] = json!("https://a.example/logo.png");
+        expected["jobLocation"]["address"]["addressCountry"] = json!("US");
+        expected["employmentType"] = json!("CONTRACTOR");
+        expected["salaryCurrency"] = json!("CHF");
+        expected["baseSalary"]["currency"] = json!("CHF");
+        assert_eq!(markup(&full), expected);
     }
 
     #[test]
     fn remote_work_has_an_applicant_location_and_no_job_location() {
-        for (location, is_remote, area) in
-            [(Some("Texas"), true, "Texas"), (Some(" remote "), false, "Anywhere"), (None, true, "Anywhere")]
-        {
-            let markup = markup(&JobPosting { location, is_remote, ..COOK });
+        let area = |name: &str| json!({"@type": "AdministrativeArea", "name": name});
+        let mut texas = area("Texas");
+        texas["address"] = json!({"@type": "PostalAddress", "addressCountry": "US"});
+        for (place, country, expected) in [
+            (None, None, area("Anywhere")),
+            (Some("Texas"), None, area("Texas")),
+            (Some("Texas"), Some("US"), texas),
+            (None, Some("DE"), json!({"@type": "Country", "name": "Germany"})),
+        ] {
+            let country = country.map(|code| code.parse().unwrap());
+            let markup = markup(&JobPosting { place, country, is_remote: true, ..cook() });
             assert_eq!(markup["jobLocationType"], "TELECOMMUTE");
-            assert_eq!(markup["applicantLocationRequirements"]["name"], area);
+            assert_eq!(markup["applicantLocationRequirements"], expected);
             assert_eq!(markup.get("jobLocation"), None);
         }
     }
 
     #[test]
     fn openings_without_required_fields_have_no_markup() {
-        assert_eq!(JobPosting { location: None, ..COOK }.json_ld(), None);
-        assert_eq!(JobPosting { location: Some(" "), ..COOK }.json_ld(), None);
-        assert_eq!(JobPosting { description_html: "\n", ..COOK }.json_ld(), None);
+        assert_eq!(JobPosting { place: None, ..cook() }.json_ld(), None);
+        assert_eq!(JobPosting { description_html: "\n", ..cook() }.json_ld(), None);
+        let in_germany = JobPosting { place: None, country: "DE".parse().ok(), ..cook() };
+        let address = json!({"@type": "PostalAddress", "addressCountry": "DE"});
+        assert_eq!(markup(&in_germany)["jobLocation"]["address"], address);
+    }
+
+    #[test]
+    fn employment_types_have_googles_names() {
+        let names = EmploymentType::ALL.map(|employment_type| {
+            let posting = JobPosting { employment_type: Some(employment_type), ..cook() };
+            markup(&posting)["employmentType"].as_str().unwrap().to_owned()
+        });
+        assert_eq!(names, ["FULL_TIME", "PART_TIME", "CONTRACTOR", "TEMPORARY", "INTERN"]);
     }
 
     #[test]
     fn a_salary_may_have_only_a_minimum_or_a_maximum() {
-        let salary = |salary_min, salary_max| {
-            markup(&JobPosting { salary_min, salary_max, ..COOK })["baseSalary"]["value"].clone()
+        let salary = |min, max| {
+            markup(&JobPosting { salary: range(min, max), ..cook() })["baseSalary"]["value"].clone()
         };
         let of = |property: &str| json!({"@type": "QuantitativeValue", "unitText": "YEAR", property: 9});
         assert_eq!(salary(Some(9), None), of("minValue"));
@@ -210,7 +275,7 @@ mod tests {
     proptest! {
         #[test]
         fn text_cannot_close_the_script_element_and_is_not_changed(text in "(</script>|<!--|]]>|[\u{2028}\u{2029}\"\\\\&a\n]|\\PC){0,20}") {
-            let posting = JobPosting { title: &text, organization: &text, url: &text, ..COOK };
+            let posting = JobPosting { title: &text, organization: &text, url: &text, ..cook() };
             let json_ld = posting.json_ld().unwrap();
             let is_safe = !json_ld.contains(['<', '>', '&', '\u{2028}', '\u{2029}']);
             prop_assert!(is_safe);

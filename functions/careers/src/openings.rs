@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use shared::http::{Error, Html, Parameters, PublicRequest, Reply, RequestContext};
-use shared::model::{Day, Opening, RemotePolicy, Text};
+use shared::model::{Country, Day, EmploymentType, Opening, RemotePolicy, Text};
 use shared::store::{self, Listed, Search};
 
 use crate::formatting::age;
@@ -44,20 +44,22 @@ impl Query {
             && self.remote_policy.is_none()
     }
 
-    /// Returns a predicate for openings that match. Every keyword must occur in the title, department or location, and
-    /// each filter must match its own field. Case and accents are ignored.
+    /// Returns a predicate for openings that match. Every keyword must occur in the title, department, location or
+    /// country, and each filter must match its own field. A location may also be a country. Case and accents are ignored.
     fn matcher(&self) -> impl Fn(&Opening) -> bool + use<> {
         let keywords: Vec<_> = folded(&self.keywords).split_whitespace().map(str::to_owned).collect();
         let (department, location) = (folded(&self.department), folded(&self.location));
         let remote_policy = self.remote_policy;
         move |opening| {
             let field = |text: Option<&str>| text.map(folded).unwrap_or_default();
+            let country = field(opening.country.map(Country::name));
             let opening_location = field(opening.location.as_ref().map(Text::as_str));
             let opening_department = field(opening.department.as_ref().map(Text::as_str));
-            let all = format!("{} {opening_department} {opening_location}", folded(opening.title.as_str()));
+            let title = folded(opening.title.as_str());
+            let all = format!("{title} {opening_department} {opening_location} {country}");
             keywords.iter().all(|keyword| all.contains(keyword.as_str()))
                 && opening_department.contains(&department)
-                && opening_location.contains(&location)
+                && (opening_location.contains(&location) || country.contains(&location))
                 && remote_policy.is_none_or(|policy| opening.remote_policy == Some(policy))
         }
     }
@@ -124,7 +126,7 @@ pub(crate) async fn list(request: PublicRequest) -> Result<Reply<Html>, Error> {
         is_partial: is_search && next.is_some() && items.len() < PAGE_SIZE as usize,
         next: next.map(|next| query.path_from(site.portal(), &next)),
     };
-    Ok(context.cached(site.page(&page, None)?))
+    Ok(site.page(&page, None)?.cached())
 }
 
 fn card<'p>(site: &Site, context: &RequestContext, opening: &'p Opening) -> Card<'p> {
@@ -133,7 +135,9 @@ fn card<'p>(site: &Site, context: &RequestContext, opening: &'p Opening) -> Card
         title: opening.title.as_str(),
         department: opening.department.as_ref().map(Text::as_str),
         location: opening.location.as_ref().map(Text::as_str),
+        country: opening.country.map(Country::name),
         remote_policy: opening.remote_policy.map(RemotePolicy::as_str),
+        employment_type: opening.employment_type.map(EmploymentType::words),
         salary: opening.salary.words(),
         age: age(Day::of(opening.since).date(), Day::of(context.now()).date()),
         date: Day::of(opening.since).to_string(),

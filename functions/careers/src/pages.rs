@@ -89,8 +89,12 @@ pub(crate) struct Card<'p> {
     pub(crate) department: Option<&'p str>,
     /// The location.
     pub(crate) location: Option<&'p str>,
+    /// The name of the country.
+    pub(crate) country: Option<&'static str>,
     /// `onsite`, `hybrid` or `remote`.
     pub(crate) remote_policy: Option<&'static str>,
+    /// The kind of employment: `Full-time`.
+    pub(crate) employment_type: Option<&'static str>,
     /// The formatted salary range.
     pub(crate) salary: Option<String>,
     /// The time since it opened: `3 days ago`.
@@ -111,8 +115,12 @@ pub(crate) struct JobPage<'p> {
     pub(crate) department: Option<&'p str>,
     /// The location.
     pub(crate) location: Option<&'p str>,
+    /// The name of the country.
+    pub(crate) country: Option<&'static str>,
     /// `onsite`, `hybrid` or `remote`.
     pub(crate) remote_policy: Option<&'static str>,
+    /// The kind of employment: `Full-time`.
+    pub(crate) employment_type: Option<&'static str>,
     /// The formatted salary range.
     pub(crate) salary: Option<String>,
     /// The time since it opened: `3 days ago`.
@@ -255,6 +263,14 @@ fn workplace_beside(location: Option<&str>, remote_policy: Option<&'static str>)
     location.is_none_or(|location| !location.eq_ignore_ascii_case(workplace)).then_some(workplace)
 }
 
+/// Returns the name of a country; `None` if the location contains it.
+fn country_beside(location: Option<&str>, country: Option<&'static str>) -> Option<&'static str> {
+    let country = country?;
+    let is_repeated =
+        location.is_some_and(|location| location.to_lowercase().contains(&country.to_lowercase()));
+    (!is_repeated).then_some(country)
+}
+
 /// Percent-encodes a query value: everything except unreserved characters (RFC 3986).
 fn encoded(text: &str) -> String {
     text.bytes().fold(String::with_capacity(text.len()), |mut query, byte| {
@@ -294,5 +310,13 @@ mod tests {
         assert_eq!(workplace_beside(Some("Berlin"), Some("remote")), Some("Remote"));
         assert_eq!(workplace_beside(None, Some("onsite")), Some("On-site"));
         assert_eq!(workplace_beside(None, None), None);
+    }
+
+    #[test]
+    fn the_country_does_not_repeat_the_location() {
+        assert_eq!(country_beside(Some("Berlin"), Some("Germany")), Some("Germany"));
+        assert_eq!(country_beside(Some("Berlin, GERMANY"), Some("Germany")), None);
+        assert_eq!(country_beside(None, Some("Germany")), Some("Germany"));
+        assert_eq!(country_beside(Some("Berlin"), None), None);
     }
 }

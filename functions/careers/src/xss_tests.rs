@@ -8,6 +8,7 @@ use proptest::prelude::*;
 use scraper::{ElementRef, Html, Node, Selector};
 use serde_json::Value;
 use shared::http::page::Problem;
+use shared::model::{EmploymentType, Salary, SalaryRange};
 
 use crate::feed_formats;
 use crate::json_ld::JobPosting;
@@ -50,7 +51,9 @@ fn openings(text: &str) -> OpeningsPage<'_> {
         title: text,
         department: Some(text),
         location: Some(text),
+        country: Some("Côte d'Ivoire"),
         remote_policy: Some("hybrid"),
+        employment_type: Some("Full-time"),
         salary: Some(text.to_owned()),
         age: text.to_owned(),
         date: text.to_owned(),
@@ -84,10 +87,11 @@ fn job<'p>(text: &'p str, description: &str, applications: Applications<'p>) -> 
         organization: text,
         organization_url: &url,
         logo_url: Some(&url),
-        location: Some(text),
+        place: Some(text),
+        country: "US".parse().ok(),
         is_remote: true,
-        salary_min: Some(1),
-        salary_max: Some(2),
+        employment_type: Some(EmploymentType::FullTime),
+        salary: SalaryRange::new(Salary::new(1), Salary::new(2)).unwrap_or_default(),
         url: &url,
         identifier: 7,
     };
@@ -96,7 +100,9 @@ fn job<'p>(text: &'p str, description: &str, applications: Applications<'p>) -> 
         title: text,
         department: Some(text),
         location: Some(text),
+        country: Some("Côte d'Ivoire"),
         remote_policy: Some("onsite"),
+        employment_type: Some("Full-time"),
         salary: Some(text.to_owned()),
         age: text.to_owned(),
         date: text.to_owned(),

@@ -23,6 +23,7 @@ use shared::providers::x::{X, XError};
 use shared::providers::{WhatsAppPort, XPort, x_simulator};
 use shared::resources::posting::public_url;
 use shared::services::accounts::{self, AccountError, XAccount};
+use shared::store::Paging;
 use shared::token_encryption::{DecryptionError, EncryptionKeys};
 use utoipa::ToSchema;
 
@@ -43,6 +44,8 @@ const STATUS_TIMEOUT: Duration = Duration::from_secs(2);
 const METRICS_AGE: SignedDuration = SignedDuration::from_mins(15);
 /// The wait after a failed query for metrics.
 const METRICS_RETRY: SignedDuration = SignedDuration::from_mins(1);
+/// The number of posts in which the simulator looks for a repeated text.
+const SIMULATED_HISTORY: u32 = 100;
 
 /// The organization's channels.
 #[derive(Debug, Serialize, ToSchema)]
@@ -179,7 +182,10 @@ async fn post_job(request: ApiRequest<NewPost>) -> Result<Reply<Added<Post>>, Er
     match request.context.providers().x(request.organization().mode) {
         XPort::Missing => Err(not_connected("x is not set up on this service")),
         XPort::Simulated => {
-            let external_id = x_simulator::post(id.get());
+            let history = Paging { limit: SIMULATED_HISTORY, before: None };
+            let history = request.context.store().list_posts(request.tenant(), &history).await?;
+            let external_id = x_simulator::post(id.get(), &draft.text, &history.items)
+                .map_err(|error| post_error(error, now).unwrap_or_else(unconfirmed))?;
             let url = x_simulator::post_url(&external_id);
             let posted = simulate_metrics(draft.confirmed(external_id, url, now), now);
             transaction.insert_post(&posted, now)?;
@@ -210,7 +216,7 @@ async fn post_job(request: ApiRequest<NewPost>) -> Result<Reply<Added<Post>>, Er
                 }
                 Err(None) => {
                     request.leave_unknown(UNCONFIRMED).await?;
-                    Err(Error::Upstream { sentence: UNCONFIRMED.to_owned(), retry_after: None })
+                    Err(unconfirmed())
                 }
             }
         }
@@ -243,6 +249,11 @@ async fn list_posts(request: ApiRequest<Listing<()>>) -> Result<Reply<Collection
 const UNCONFIRMED: &str = "X did not confirm the post: it may or may not have been published. Check the account before \
                            posting again";
 
+/// The error for such a post.
+fn unconfirmed() -> Error {
+    Error::Upstream { sentence: UNCONFIRMED.to_owned(), retry_after: None }
+}
+
 /// Composes the text of a post for a published posting of an open role.
 async fn compose_text<I>(request: &ApiRequest<I>, job_posting_id: Id, style: Style) -> Result<String, Error> {
     let posting = request.context.store().find_posting(request.tenant(), job_posting_id).await?;
@@ -260,9 +271,9 @@ async fn compose_text<I>(request: &ApiRequest<I>, job_posting_id: Id, style: Sty
     }
     let url = public_url(request.context.base_url(), request.organization(), &posting.slug);
     let advert = x_text::Advert {
-        title: posting.content.title.as_str(),
+        title: posting.content.shown(&role.content).title.as_str(),
         location: role.content.location.as_ref().map(model::Text::as_str),
-        remote_policy: role.content.remote_policy,
+        remote_policy: role.content.remote_policy(),
         salary: role.content.salary,
         url: &url,
     };

@@ -41,6 +41,8 @@ struct ApiKeysPage<'p> {
 struct KeyRow<'p> {
     id: u64,
     name: &'p str,
+    /// The prefix and the last four characters of the key.
+    key: String,
     scopes: Vec<&'static str>,
     created: String,
     last_used: Option<String>,
@@ -144,6 +146,7 @@ pub(crate) async fn create(request: Arc<MemberRequest>) -> Result<Reply<Html>, E
     let key = ApiKey {
         id: credential.id(),
         name: name.as_str().to_owned(),
+        ending: credential.ending().to_owned(),
         scopes: values.scopes,
         created_at: now,
         expires_at: days.and_then(|days| now.checked_add((days * 24).hours()).ok()),
@@ -210,9 +213,11 @@ fn page(
     problems: Vec<Problem>,
 ) -> Result<Reply<Html>, Error> {
     let now = request.context.now();
+    let mode = request.tenant().mode.as_str();
     let keys = listed.iter().map(|(key, last_used)| KeyRow {
         id: key.id.get(),
         name: &key.name,
+        key: format!("rc_{mode}_…{}", key.ending),
         scopes: key.scopes.iter().map(Scope::as_str).collect(),
         created: day(key.created_at),
         last_used: last_used.map(date),

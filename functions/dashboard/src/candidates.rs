@@ -86,8 +86,10 @@ struct CandidatePage<'p> {
 struct ApplicationRow<'p> {
     role_id: u64,
     role_title: &'p str,
-    status: ApplicationStatus,
-    source: &'static str,
+    stage: Stage,
+    /// Whether the role is closed.
+    is_closed: bool,
+    source: &'p str,
     applied: String,
 }
 
@@ -127,14 +129,14 @@ pub(crate) async fn list(request: Arc<MemberRequest>) -> Result<Reply<Html>, Err
     let number = role_id.map(|id| id.to_string());
     let filters = [("role_id", number.as_deref()), ("stage", stage.map(Stage::as_str))];
     let filters: Vec<_> = filters.into_iter().filter_map(|(name, value)| Some((name, value?))).collect();
-    let next = next("/dashboard/candidates", &filters, &mut listed, |candidate| candidate.id);
+    let next = next("/dashboard/candidates", &filters, &mut listed, |(candidate, _)| candidate.id);
     Reply::page(&CandidatesPage {
         layout: Layout::of(&request, Section::Candidates),
         stage,
         filters: Stage::ALL
             .map(|known| FilterLink { word: known.as_str(), is_current: stage == Some(known) }),
         role: role.as_ref().map(|role| RoleFilter { id: role.id.get(), title: role.content.title.as_str() }),
-        candidates: listed.items.iter().map(CandidateRow::of).collect(),
+        candidates: listed.items.iter().map(|(candidate, _)| CandidateRow::of(candidate)).collect(),
         next,
     })
 }
@@ -144,21 +146,23 @@ pub(crate) async fn show(request: Arc<MemberRequest>) -> Result<Reply<Html>, Err
     let (tenant, context) = (request.tenant(), &request.context);
     let store = context.store();
     let found = store.find_candidate_page(tenant, context.id()?).await?.ok_or(Error::NotFound)?;
-    let record = &found.record;
     let links = ResumeLinks::of_page(context.providers(), context.now(), &found).await;
-    let applied = record.applications.iter().map(|application| application.role_id);
+    let applied = found.record.applications.iter().map(|application| application.role.id);
     let screened = found.screens.iter().map(|screen| screen.role_id);
-    let titles = store.find_role_titles(tenant, applied.chain(screened)).await?;
-    let title = |role: Id| titles.get(&role).map_or("", |(title, _)| title.as_str());
-    let applications = record.applications.iter().rev().filter_map(|application| {
-        let (title, status) = titles.get(&application.role_id)?;
-        Some(ApplicationRow {
-            role_id: application.role_id.get(),
-            role_title: title.as_str(),
-            status: application.status.effective(*status),
-            source: source(application.source),
-            applied: day(application.applied_at),
-        })
+    let roles = store.find_roles(tenant, applied.chain(screened)).await?;
+    let title = |role: Id| roles.get(&role).map_or("", |role| role.content.title.as_str());
+    let record = found.record.clone();
+    let record = match record.clone().follow(roles.values(), context.now()) {
+        Some(followed) => followed.record,
+        None => record,
+    };
+    let applications = record.applications.iter().rev().map(|application| ApplicationRow {
+        role_id: application.role.id.get(),
+        role_title: application.role.title.as_str(),
+        stage: application.stage,
+        is_closed: application.status() == ApplicationStatus::Closed,
+        source: source(&application.source),
+        applied: day(application.applied_at),
     });
     let screens = found.screens.iter().map(|screen| ScreenRow {
         role_id: screen.role_id.get(),
@@ -171,7 +175,7 @@ pub(crate) async fn show(request: Arc<MemberRequest>) -> Result<Reply<Html>, Err
     });
     let history = found.touchpoints.iter().map(|touchpoint| TouchpointRow {
         at: minute(touchpoint.at),
-        actor: &touchpoint.actor,
+        actor: &touchpoint.actor.name,
         sentence: sentence(touchpoint, &title),
         note: note(touchpoint),
         resume_url: touchpoint.resume().and_then(|resume| links.address(resume)),
@@ -194,11 +198,12 @@ pub(crate) async fn show(request: Arc<MemberRequest>) -> Result<Reply<Html>, Err
 }
 
 /// Returns the source of an application, as text that follows its date.
-const fn source(source: Source) -> &'static str {
-    match source {
-        Source::Manual => "added manually",
-        Source::CareerPage => "via the career page",
-        Source::Api => "via the API",
+fn source(source: &Source) -> &str {
+    match source.as_str() {
+        "manual" => "added manually",
+        "career_page" => "via the career page",
+        "api" => "via the API",
+        other => other,
     }
 }
 
@@ -212,23 +217,38 @@ fn note(touchpoint: &Touchpoint) -> Option<&str> {
 
 /// Describes a touchpoint.
 fn sentence<'t>(touchpoint: &Touchpoint, title: &impl Fn(Id) -> &'t str) -> String {
+    let of_role = |role_id: &Option<Id>| match role_id {
+        Some(role_id) => format!(" for {}", title(*role_id)),
+        None => String::new(),
+    };
     match &touchpoint.kind {
         TouchpointKind::Created { .. } => "Added".to_owned(),
         TouchpointKind::Applied { role_id, .. } => format!("Applied for {}", title(*role_id)),
         TouchpointKind::Updated { fields, .. } if fields.is_empty() => "Uploaded a resume file".to_owned(),
         TouchpointKind::Updated { fields, .. } => format!("Changed {}", fields.join(", ").replace('_', " ")),
-        TouchpointKind::StageChanged { from, to } => {
-            format!("Moved from {} to {}", from.as_str(), to.as_str())
+        TouchpointKind::StageChanged { role_id, from, to } => {
+            format!("Moved from {} to {}{}", from.as_str(), to.as_str(), of_role(role_id))
         }
-        TouchpointKind::Rejected { from, reason, .. } => match reason {
-            Some(reason) => format!("Rejected at the {} stage: {}", from.as_str(), reason.as_str()),
-            None => format!("Rejected at the {} stage", from.as_str()),
-        },
-        TouchpointKind::Unrejected { to } => format!("Rejection undone, moved to {}", to.as_str()),
-        TouchpointKind::Hired { start_date: Some(date), .. } => {
-            format!("Hired, starting on {}", date.strftime("%-d %b %Y"))
+        TouchpointKind::Rejected { role_id, from, reason, .. } => {
+            let reason = reason.as_ref().map(|reason| format!(": {}", reason.as_str())).unwrap_or_default();
+            format!("Rejected at the {} stage{}{reason}", from.as_str(), of_role(role_id))
         }
-        TouchpointKind::Hired { .. } => "Hired".to_owned(),
+        TouchpointKind::Unrejected { role_id, to } => {
+            format!("Rejection undone, moved to {}{}", to.as_str(), of_role(role_id))
+        }
+        TouchpointKind::Hired { role_id, start_date, .. } => {
+            let start = start_date.map(|date| format!(", starting on {}", date.strftime("%-d %b %Y")));
+            format!("Hired{}{}", of_role(role_id), start.unwrap_or_default())
+        }
+        TouchpointKind::Unhired { role_id, to } => {
+            format!("Hire undone, moved to {}{}", to.as_str(), of_role(role_id))
+        }
+        TouchpointKind::ApplicationClosed { role_id, .. } => {
+            format!("Application closed with the role {}", title(*role_id))
+        }
+        TouchpointKind::ApplicationReopened { role_id, .. } => {
+            format!("Application active again with the role {}", title(*role_id))
+        }
         TouchpointKind::ScreenInvited { role_id, .. } => {
             format!("Invited to a voice screen for {}", title(*role_id))
         }

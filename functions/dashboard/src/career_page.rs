@@ -5,7 +5,7 @@ use std::sync::Arc;
 use askama::Template;
 use shared::http::page::{Problem, problem_of};
 use shared::http::{Error, Html, MemberRequest, Reply};
-use shared::model::{Accent, Branding, CareerSite, Introduction, Text, WebAddress};
+use shared::model::{Accent, Branding, CareerSite, Introduction, Text, WebAddress, non_blank};
 use shared::resources::posting::career_portal_url;
 use shared::store::{OrganizationError, StoreError};
 
@@ -55,8 +55,8 @@ pub(crate) async fn change(request: Arc<MemberRequest>) -> Result<Reply<Html>, E
     let introduction = Introduction::parse(&introduction)
         .map_err(|message| problem("introduction", "The introduction", &message));
     let introduction = collect(introduction, &mut problems).flatten();
-    let accent = collect(accent(form.get("accent").trim()), &mut problems).flatten();
-    let logo_url = collect(logo_url(form.get("logo_url").trim()), &mut problems).flatten();
+    let accent = collect(accent(form.get("accent")), &mut problems).flatten();
+    let logo_url = collect(logo_url(form.get("logo_url")), &mut problems).flatten();
     let (Some(name), true) = (name, problems.is_empty()) else {
         let values = ["name", "introduction", "accent", "logo_url"].map(|field| form.get(field));
         return Ok(page(&request, values, problems)?.with_status(422));
@@ -70,18 +70,14 @@ pub(crate) async fn change(request: Arc<MemberRequest>) -> Result<Reply<Html>, E
 }
 
 fn accent(text: &str) -> Result<Option<Accent>, Problem> {
-    if text.is_empty() {
-        return Ok(None);
-    }
+    let Some(text) = non_blank(text) else { return Ok(None) };
     text.parse().map(Some).map_err(|message: String| problem("accent", "The colour", &message))
 }
 
 fn logo_url(text: &str) -> Result<Option<WebAddress>, Problem> {
-    if text.is_empty() {
-        return Ok(None);
-    }
+    let Some(text) = non_blank(text) else { return Ok(None) };
     let problem = |message: &str| problem("logo_url", "The logo URL", message);
-    if !text.starts_with("https://") {
+    if !text.get(..8).is_some_and(|start| start.eq_ignore_ascii_case("https://")) {
         return Err(problem("must start with https://"));
     }
     text.parse().map(Some).map_err(|message: String| problem(&message))

@@ -122,7 +122,7 @@ pub(crate) async fn show(request: Arc<MemberRequest>) -> Result<Reply<Html>, Err
         usage: Chart::of(days.collect()),
         open_roles: count(open.items.len(), open.next.is_some()),
         published_postings: count(published.items.len(), published.next.is_some()),
-        newest: candidates.items.iter().map(CandidateRow::of).collect(),
+        newest: candidates.items.iter().map(|(candidate, _)| CandidateRow::of(candidate)).collect(),
         base_url: request.context.base_url(),
     })
 }

@@ -28,14 +28,17 @@ struct PostingRow<'p> {
 
 /// Shows the list of job postings.
 pub(crate) async fn list(request: Arc<MemberRequest>) -> Result<Reply<Html>, Error> {
-    let store = request.context.store();
-    let mut listed = store.list_postings(request.tenant(), None, &page(&request)).await?;
+    let (store, tenant) = (request.context.store(), request.tenant());
+    let mut listed = store.list_postings(tenant, None, &page(&request)).await?;
     let next = next("/dashboard/postings", &[], &mut listed, |posting| posting.id);
-    let postings = listed.items.iter().map(|posting| PostingRow {
-        title: posting.content.title.as_str(),
-        is_published: posting.published,
-        url: public_url(request.context.base_url(), request.organization(), &posting.slug),
-        role_id: posting.role_id.get(),
+    let roles = store.find_followed_roles(tenant, &listed.items).await?;
+    let postings = listed.items.iter().filter_map(|posting| {
+        Some(PostingRow {
+            title: posting.shown(&roles)?.title.as_str(),
+            is_published: posting.published,
+            url: public_url(request.context.base_url(), request.organization(), &posting.slug),
+            role_id: posting.role_id.get(),
+        })
     });
     Reply::page(&PostingsPage {
         layout: Layout::of(&request, Section::Postings),

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use askama::Template;
 use shared::http::{Error, Html, MemberRequest, Reply};
-use shared::model::{Candidate, RemotePolicy, RoleStatus, Stage, Text, grouped};
+use shared::model::{Candidate, Country, EmploymentType, RemotePolicy, RoleStatus, Stage, Text, grouped};
 use shared::resources::posting::public_url;
 use shared::store::Paging;
 
@@ -51,7 +51,9 @@ struct RolePage<'p> {
     status: RoleStatus,
     department: Option<&'p str>,
     location: Option<&'p str>,
+    country: Option<&'static str>,
     remote_policy: Option<&'static str>,
+    employment_type: Option<&'static str>,
     /// The salary range with its currency.
     salary: Option<String>,
     posting: Option<PostingLink<'p>>,
@@ -96,7 +98,7 @@ pub(crate) async fn list(request: Arc<MemberRequest>) -> Result<Reply<Html>, Err
     let next = next("/dashboard/roles", &query, &mut listed, |role| role.id);
     let stats = store.find_roles_stats(tenant, listed.items.iter().map(|role| role.id)).await?;
     let roles = listed.items.iter().map(|role| {
-        let stats = stats.get(&role.id).copied().unwrap_or_default();
+        let stats = stats.get(&role.id).cloned().unwrap_or_default();
         RoleRow {
             id: role.id.get(),
             title: role.content.title.as_str(),
@@ -120,8 +122,7 @@ pub(crate) async fn list(request: Arc<MemberRequest>) -> Result<Reply<Html>, Err
 /// Shows a role and its pipeline.
 pub(crate) async fn show(request: Arc<MemberRequest>) -> Result<Reply<Html>, Error> {
     let (tenant, store, id) = (request.tenant(), request.context.store(), request.context.id()?);
-    let role = store.find_role(tenant, id).await?.ok_or(Error::NotFound)?;
-    let stats = store.find_role_stats(tenant, id).await?.unwrap_or_default();
+    let (role, stats) = store.find_role_and_stats(tenant, id).await?.ok_or(Error::NotFound)?;
     let posting = match &role.posting {
         Some(link) => store.find_posting(tenant, link.id).await?,
         None => None,
@@ -130,7 +131,7 @@ pub(crate) async fn show(request: Arc<MemberRequest>) -> Result<Reply<Html>, Err
     for stage in Stage::ALL {
         let first = Paging { limit: IN_STAGE, before: None };
         let listed = store.list_candidates(tenant, Some(id), Some(stage), &first).await?;
-        let candidate = |candidate: &Candidate| PipelineCandidate {
+        let candidate = |(candidate, _): &(Candidate, _)| PipelineCandidate {
             id: candidate.id.get(),
             name: candidate.profile.name.as_str().to_owned(),
         };
@@ -150,7 +151,9 @@ pub(crate) async fn show(request: Arc<MemberRequest>) -> Result<Reply<Html>, Err
         status: role.status,
         department: role.content.department.as_ref().map(Text::as_str),
         location: role.content.location.as_ref().map(Text::as_str),
-        remote_policy: role.content.remote_policy.map(RemotePolicy::as_str),
+        country: role.content.country.map(Country::name),
+        remote_policy: role.content.remote_policy().map(RemotePolicy::as_str),
+        employment_type: role.content.employment_type.map(EmploymentType::words),
         salary: role.content.salary.words(),
         posting: posting.as_ref().map(|(url, is_published)| PostingLink { url, is_published: *is_published }),
         applicants: stats.applicants,

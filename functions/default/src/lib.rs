@@ -6,8 +6,6 @@
 
 mod routes;
 
-use std::collections::BTreeSet;
-
 use shared::http::{Document, DocumentRequest, Error, Reply};
 
 use routes::KNOWN_ROUTES;
@@ -23,14 +21,8 @@ fn reject(request: &DocumentRequest<'_>) -> Result<Reply<()>, Error> {
 }
 
 fn error_for(path: &str) -> Error {
-    let methods: BTreeSet<_> = KNOWN_ROUTES
-        .iter()
-        .filter_map(|route| route.split_once(' '))
-        .filter(|(_, pattern)| matches(pattern, path))
-        .map(|(method, _)| method)
-        .collect();
-    let methods = Vec::from_iter(methods).join(", ");
-    if methods.is_empty() { Error::NotFound } else { Error::MethodNotAllowed(methods) }
+    let routes = KNOWN_ROUTES.iter().filter_map(|route| route.split_once(' '));
+    Error::of_unknown_route(routes.filter(|(_, pattern)| matches(pattern, path)).map(|(method, _)| method))
 }
 
 fn matches(pattern: &str, path: &str) -> bool {
@@ -52,13 +44,13 @@ mod tests {
     #[test]
     fn a_known_path_returns_405_with_its_methods() {
         for (path, allowed) in [
-            ("/api/v1/roles", "GET, POST"),
-            ("/api/v1/roles/17", "DELETE, GET, PATCH"),
-            ("/api/v1/roles/x/stats", "GET"),
+            ("/api/v1/roles", "GET, HEAD, POST"),
+            ("/api/v1/roles/17", "DELETE, GET, HEAD, PATCH"),
+            ("/api/v1/roles/x/stats", "GET, HEAD"),
             ("/api/v1/quick_post", "POST"),
-            ("/careers/acme/cook", "GET"),
-            ("/careers/acme/cook/apply", "GET, POST"),
-            ("/careers/acme/jobs.json", "GET"),
+            ("/careers/acme/cook", "GET, HEAD"),
+            ("/careers/acme/cook/apply", "GET, HEAD, POST"),
+            ("/careers/acme/jobs.json", "GET, HEAD"),
         ] {
             assert!(
                 matches!(error_for(path), Error::MethodNotAllowed(methods) if methods == allowed),

@@ -60,30 +60,30 @@ pub struct OpenApi {
 
 /// Returns this document.
 #[expect(clippy::unnecessary_wraps, reason = "other handlers can fail")]
-fn show_openapi(request: &DocumentRequest<'_>) -> Result<Reply<OpenApi>, Error> {
-    Ok(request.cached(Reply::document("application/json", DOCUMENT.to_owned())))
+fn show_openapi(_: &DocumentRequest<'_>) -> Result<Reply<OpenApi>, Error> {
+    Ok(Reply::document("application/json", DOCUMENT.to_owned()).cached())
 }
 
 /// Returns the page.
 #[expect(clippy::unnecessary_wraps, reason = "other handlers can fail")]
-fn show_page(request: &DocumentRequest<'_>) -> Result<Reply<Html>, Error> {
-    Ok(page(request, "text/html; charset=utf-8", PAGE.to_owned()))
+fn show_page(_: &DocumentRequest<'_>) -> Result<Reply<Html>, Error> {
+    Ok(page("text/html; charset=utf-8", PAGE.to_owned()))
 }
 
 /// Returns the viewer's code, the document, and the code that starts the viewer with the document.
-fn show_script(request: &DocumentRequest<'_>) -> Result<Reply<Html>, Error> {
+fn show_script(_: &DocumentRequest<'_>) -> Result<Reply<Html>, Error> {
     let code = viewer("swagger-ui-bundle.js")?;
     let script = format!("{code}\nconst DOCUMENT = {DOCUMENT};\n{START}");
-    Ok(page(request, "text/javascript; charset=utf-8", script))
+    Ok(page("text/javascript; charset=utf-8", script))
 }
 
 /// Returns the viewer's stylesheet.
-fn show_style(request: &DocumentRequest<'_>) -> Result<Reply<Html>, Error> {
-    Ok(page(request, "text/css; charset=utf-8", viewer("swagger-ui.css")?))
+fn show_style(_: &DocumentRequest<'_>) -> Result<Reply<Html>, Error> {
+    Ok(page("text/css; charset=utf-8", viewer("swagger-ui.css")?))
 }
 
-fn page(request: &DocumentRequest<'_>, media: &str, content: String) -> Reply<Html> {
-    request.cached(Reply::document(media, content).with("content-security-policy", POLICY.to_owned()))
+fn page(media: &str, content: String) -> Reply<Html> {
+    Reply::document(media, content).with("content-security-policy", POLICY.to_owned()).cached()
 }
 
 /// Returns a file of the viewer.

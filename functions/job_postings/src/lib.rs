@@ -11,8 +11,9 @@
 
 use shared::http::{ApiRequest, Change, Collection, Created, Error, Fields, Input, Listing, Reply, Row};
 use shared::id::Id;
-use shared::model::{self, LongText, PostingContent, RoleAndPosting, Scope, Slug, Title};
-use shared::resources::posting::{NewPosting, Posting};
+use shared::model::{self, LongText, PostingContent, PublicContent, RoleAndPosting, Scope, Slug, Title};
+use shared::resources::posting::Posting;
+use shared::store::{Listed, StoreError};
 
 /// The function's routes.
 pub fn routes<R: Row>() -> Vec<R> {
@@ -41,8 +42,8 @@ impl Input for PostingFilter {
 /// A job posting to create for a role.
 pub struct RolePosting {
     role_id: Id,
-    /// The content of the posting. An absent `title` or `public_description` is copied from the role.
-    job_posting: NewPosting,
+    /// The content of the posting. A missing `title` or `public_description` follows the role.
+    job_posting: PostingContent,
 }
 
 impl Input for RolePosting {
@@ -55,7 +56,10 @@ impl Input for RolePosting {
 
 /// Changes to a job posting. The slug never changes, so links stay valid.
 pub struct PostingPatch {
-    title: Option<Title>,
+    /// The posting's own title. `null` makes the posting follow the role's title.
+    title: Change<Title>,
+    /// The posting's own description. `null` makes the posting follow the role's description. Markdown: CommonMark with
+    /// tables. HTML is shown as text, and an image is replaced by its alternative text.
     public_description: Change<LongText>,
     requirements: Change<LongText>,
 }
@@ -63,7 +67,7 @@ pub struct PostingPatch {
 impl Input for PostingPatch {
     fn read(fields: &mut impl Fields) -> Option<Self> {
         Some(Self {
-            title: fields.replacement("title"),
+            title: fields.change("title"),
             public_description: fields.change("public_description"),
             requirements: fields.change("requirements"),
         })
@@ -73,11 +77,18 @@ impl Input for PostingPatch {
 /// Lists job postings, newest first. `published` narrows the list.
 async fn list(request: ApiRequest<Listing<PostingFilter>>) -> Result<Reply<Collection<Posting>>, Error> {
     let (filter, page) = request.listing()?;
-    let postings = request.context.store().list_postings(request.tenant(), filter.published, &page).await?;
-    request.reply(postings, |posting| present(&request, posting))
+    let (store, tenant) = (request.context.store(), request.tenant());
+    let Listed { items, next } = store.list_postings(tenant, filter.published, &page).await?;
+    let roles = store.find_followed_roles(tenant, &items).await?;
+    let shown = |posting: &model::Posting| {
+        Ok(present(&request, posting, posting.shown(&roles).ok_or_else(|| without_role(posting))?))
+    };
+    let items = items.iter().map(shown).collect::<Result<_, Error>>()?;
+    request.reply(Listed { items, next }, |posting| posting)
 }
 
-/// Creates an unpublished job posting for a role. An absent `title` or `public_description` is copied from the role.
+/// Creates an unpublished job posting for a role. A missing `title` or `public_description` follows the role, also when
+/// the role changes later.
 async fn create(request: ApiRequest<RolePosting>) -> Result<Reply<Created<Posting>>, Error> {
     let RolePosting { role_id, job_posting } = request.input()?;
     let role = request.context.store().find_role(request.tenant(), role_id).await?;
@@ -85,8 +96,7 @@ async fn create(request: ApiRequest<RolePosting>) -> Result<Reply<Created<Postin
     if role.posting.is_some() {
         return Err(invalid("role_id already has a job posting"));
     }
-    let content = job_posting.complete(&role.content);
-    let base = Slug::of(content.title.as_str(), "job");
+    let base = Slug::of(job_posting.shown(&role.content).title.as_str(), "job");
     let id = request.context.ids().next();
     request
         .commit_with_slug(&base, |number| {
@@ -94,41 +104,47 @@ async fn create(request: ApiRequest<RolePosting>) -> Result<Reply<Created<Postin
                 id,
                 &role,
                 base.numbered(number),
-                content.clone(),
+                job_posting.clone(),
                 request.context.now(),
             );
             let mut transaction = request.transaction();
             let linked = role.clone().link(posting.link(), request.context.now());
             transaction.insert_posting(&role, &linked, &posting, &base, number)?;
             let address = request.address("job_postings", id);
-            Ok((transaction, Reply::resource(&present(&request, posting))?.created(address)))
+            let content = posting.content.shown(&role.content);
+            Ok((transaction, Reply::resource(&present(&request, &posting, content))?.created(address)))
         })
         .await
 }
 
-/// Returns a job posting.
+/// Returns a job posting. Its `ETag` also changes when the posting follows its role and the role's title or description
+/// changes.
 async fn show(request: ApiRequest<()>) -> Result<Reply<Posting>, Error> {
     let posting = find(&request).await?;
     request.input()?;
-    Reply::resource(&present(&request, posting))
+    let store = request.context.store();
+    let roles = store.find_followed_roles(request.tenant(), std::slice::from_ref(&posting)).await?;
+    let content = posting.shown(&roles).ok_or_else(|| without_role(&posting))?;
+    Reply::resource(&present(&request, &posting, content))
 }
 
 /// Updates the fields that are sent. A value sets a field, `null` clears it, and an absent field stays unchanged. A
-/// no-op PATCH writes nothing.
+/// cleared `title` or `public_description` follows the role. A no-op PATCH writes nothing.
 async fn update(request: ApiRequest<PostingPatch>) -> Result<Reply<Posting>, Error> {
     let posting = find(&request).await?;
     let PostingPatch { title, public_description, requirements } = request.input()?;
-    request.check_precondition(&present(&request, posting.clone()))?;
+    let role = find_role(&request, &posting).await?;
+    let shown = present(&request, &posting, posting.content.shown(&role.content));
+    request.check_precondition(&shown)?;
     let current = posting.content.clone();
     let content = PostingContent {
-        title: title.unwrap_or(current.title),
+        title: title.apply(current.title),
         public_description: public_description.apply(current.public_description),
         requirements: requirements.apply(current.requirements),
     };
     if content == posting.content {
-        return Reply::resource(&present(&request, posting));
+        return Reply::resource(&shown);
     }
-    let role = find_role(&request, &posting).await?;
     let after = posting.clone().edit(content, request.context.now());
     replace(&request, role, posting, after).await
 }
@@ -176,14 +192,19 @@ async fn replace<I>(
     posting: model::Posting,
 ) -> Result<Reply<Posting>, Error> {
     let mut transaction = request.transaction();
+    let reply = Reply::resource(&present(request, &posting, posting.content.shown(&role.content)))?;
     let before = RoleAndPosting { role, posting: Some(before) };
-    let after = RoleAndPosting { posting: Some(posting.clone()), ..before.clone() };
+    let after = RoleAndPosting { posting: Some(posting), ..before.clone() };
     transaction.replace_role(&before, &after)?;
-    request.commit(transaction, Reply::resource(&present(request, posting))?).await
+    request.commit(transaction, reply).await
 }
 
-fn present<I>(request: &ApiRequest<I>, posting: model::Posting) -> Posting {
-    Posting::of(posting, request.organization(), request.context.base_url())
+fn present<I>(request: &ApiRequest<I>, posting: &model::Posting, content: PublicContent<'_>) -> Posting {
+    Posting::of(posting, content, request.organization(), request.context.base_url())
+}
+
+fn without_role(posting: &model::Posting) -> Error {
+    StoreError::Internal(format!("the role of the job posting {} is missing", posting.id)).into()
 }
 
 fn invalid(message: &str) -> Error {

@@ -47,7 +47,7 @@ pub(crate) async fn show_consent(request: Arc<PageRequest>) -> Result<Reply<Html
     let context = &request.context;
     let parameters = context.query();
     let target = ResponseTarget::find(context, &parameters).await?;
-    let access = match AccessRequest::parse(context.base_url(), &parameters) {
+    let access = match AccessRequest::parse(context.base_url(), &target.client, &parameters) {
         Ok(access) => access,
         Err((error, description)) => return Ok(target.redirect_error(context, error, description)),
     };
@@ -61,7 +61,7 @@ pub(crate) async fn show_consent(request: Arc<PageRequest>) -> Result<Reply<Html
 pub(crate) async fn decide(request: Arc<PageRequest>) -> Result<Reply<Html>, Error> {
     let (context, parameters) = (&request.context, request.form());
     let target = ResponseTarget::find(context, parameters).await?;
-    let access = match AccessRequest::parse(context.base_url(), parameters) {
+    let access = match AccessRequest::parse(context.base_url(), &target.client, parameters) {
         Ok(access) => access,
         Err((error, description)) => return Ok(target.redirect_error(context, error, description)),
     };
@@ -187,12 +187,17 @@ impl ResponseTarget {
 }
 
 impl AccessRequest {
-    /// Parses the parameters. The error is an OAuth error code with its description.
-    fn parse(base_url: &str, parameters: &Parameters) -> Result<Self, (&'static str, &'static str)> {
+    /// Parses the parameters. Without `scope`, the client requests all scopes that it has registered. The error is an
+    /// OAuth error code with its description.
+    fn parse(
+        base_url: &str,
+        client: &Client,
+        parameters: &Parameters,
+    ) -> Result<Self, (&'static str, &'static str)> {
         let challenge = parameters.get("code_challenge");
         let is_challenge = challenge.len() == CHALLENGE_LENGTH
             && challenge.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"-_".contains(&byte));
-        let scopes = parameters.non_empty("scope").map_or_else(|| Some(Scopes::all()), parse_scopes);
+        let scopes = parameters.non_empty("scope").map_or(Some(client.scopes), parse_scopes);
         let reject = |error, description| Err((error, description));
         match scopes {
             _ if parameters.repeated(&UNREPEATABLE).is_some() => {
@@ -217,6 +222,9 @@ impl AccessRequest {
                 reject("invalid_target", "resource must be this API.")
             }
             None => reject("invalid_scope", "scope contains an unknown scope."),
+            Some(scopes) if !scopes.are_within(client.scopes) => {
+                reject("invalid_scope", "scope contains a scope that the application has not registered.")
+            }
             Some(scopes) => Ok(Self { challenge: challenge.to_owned(), scopes }),
         }
     }

@@ -18,8 +18,8 @@
 //! | OPTIONS | `/oauth/token` | CORS preflight |
 //! | OPTIONS | `/oauth/revoke` | CORS preflight |
 //!
-//! A grant has at most one valid access token and one valid refresh token at a time. Access tokens are checked by the
-//! same gate as API keys.
+//! A grant has one valid access token and one valid refresh token at a time. After a refresh, the previous access token
+//! stays valid for a minute. Access tokens are checked by the same gate as API keys.
 
 mod authorize;
 mod client;

@@ -6,7 +6,7 @@ use shared::auth::hash;
 use shared::http::{Added, Error, Payload, PublicRequest, Reply, RequestContext};
 use shared::model::{
     Client, ClientAuthentication, ClientCredential, ClientName, GrantType, RedirectUri, ResponseType, Scope,
-    WebAddress,
+    Scopes, WebAddress,
 };
 use utoipa::ToSchema;
 
@@ -58,6 +58,9 @@ pub(crate) struct ClientMetadata {
     /// The response types that the client will use.
     #[schema(value_type = Option<Vec<ResponseType>>)]
     response_types: Option<Vec<String>>,
+    /// The scopes that the client may request, separated by spaces. Unknown scopes are ignored. The default is all
+    /// scopes.
+    scope: Option<String>,
 }
 
 impl Payload for ClientMetadata {
@@ -161,7 +164,7 @@ async fn register(context: &RequestContext) -> Result<Reply<Added<RegisteredClie
         token_endpoint_auth_method: authentication.as_str(),
         grant_types: GrantType::ALL.map(GrantType::as_str),
         response_types: ResponseType::ALL.map(ResponseType::as_str),
-        scope: Scope::ALL.map(Scope::as_str).join(" "),
+        scope: client.scopes.to_string(),
     });
     Ok(registered?.created_without_address())
 }
@@ -206,6 +209,8 @@ pub(crate) fn client_of(
         parse_url(name, value)?;
     }
     let uri = parse_url("client_uri", metadata.client_uri)?;
+    let scopes = metadata.scope.as_deref().map(known_scopes).filter(|scopes| !scopes.is_empty());
+    let scopes = scopes.unwrap_or_else(Scopes::all);
     let name = metadata.client_name.unwrap_or_default();
     if name.chars().any(is_misleading) {
         return Err(invalid_metadata(
@@ -215,7 +220,12 @@ pub(crate) fn client_of(
     let name = ClientName::parse(&name).map_err(|wrong| invalid_metadata(format!("client_name {wrong}.")))?;
     let default = || ClientName::parse("Unnamed application").ok().flatten();
     let name = name.or_else(default).ok_or_else(|| invalid_metadata("client_name can't be blank."))?;
-    Ok(Client { id, name, redirect_uris, credential, uri, created_at: now })
+    Ok(Client { id, name, redirect_uris, credential, uri, scopes, created_at: now })
+}
+
+/// Returns the scopes of this API in a list of scopes.
+fn known_scopes(list: &str) -> Scopes {
+    list.split_ascii_whitespace().filter_map(|word| word.parse::<Scope>().ok()).collect()
 }
 
 /// Returns whether a character can make a name look like another name: line breaks, invisible characters, and

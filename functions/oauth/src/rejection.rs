@@ -36,8 +36,9 @@ impl OAuthRejection {
         }
     }
 
-    /// The code or token is invalid. The description does not reveal the reason.
-    pub(crate) fn invalid_grant() -> Self {
+    /// The code or token is invalid. Only the log has the reason; the description does not reveal it.
+    pub(crate) fn invalid_grant(reason: &'static str) -> Self {
+        tracing::info!(reason, "a code or token was rejected");
         Self::new(
             "invalid_grant",
             "The code or token is unknown, already used, expired, or issued to another client.",

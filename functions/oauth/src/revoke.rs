@@ -58,6 +58,16 @@ async fn revoke(context: &RequestContext) -> Result<Reply<Unversioned<Revoked>>,
     Ok(Reply::ok(&Revoked {})?.unversioned())
 }
 
+/// What a token revokes.
+enum Revocation {
+    /// The whole grant.
+    Grant,
+    /// The current access token, and the one before it.
+    AccessToken,
+    /// Only the access token before the current one.
+    PreviousAccessToken,
+}
+
 async fn revoke_if_valid(
     context: &RequestContext,
     token: &Credential,
@@ -65,24 +75,35 @@ async fn revoke_if_valid(
 ) -> Result<(), OAuthRejection> {
     let Some(grant) = context.store().find_grant(token.tenant(), token.id()).await? else { return Ok(()) };
     let Some(tokens) = &grant.tokens else { return Ok(()) };
-    let (stored_hash, hash) = match token.kind() {
-        Kind::AccessToken => (&tokens.access, token.hash_for(&audience(context.base_url()))),
-        Kind::RefreshToken => (&tokens.family, token.family_hash()),
+    let is_equal = |stored: &str, hash: &str| -> bool { stored.as_bytes().ct_eq(hash.as_bytes()).into() };
+    let access_hash = token.hash_for(&audience(context.base_url()));
+    let revoked = match token.kind() {
+        Kind::RefreshToken if is_equal(&tokens.family, &token.family_hash()) => Revocation::Grant,
+        Kind::AccessToken if is_equal(&tokens.access, &access_hash) => Revocation::AccessToken,
+        Kind::AccessToken
+            if tokens.previous_access.as_ref().is_some_and(|previous| is_equal(previous, &access_hash)) =>
+        {
+            Revocation::PreviousAccessToken
+        }
         _ => return Ok(()),
     };
-    let is_genuine: bool = stored_hash.as_bytes().ct_eq(hash.as_bytes()).into();
-    if !is_genuine || grant.revoked_at.is_some() {
+    if grant.revoked_at.is_some() {
         return Ok(());
     }
     if grant.client_id != client_id {
         return Err(OAuthRejection::new("invalid_grant", "The token was issued to another client."));
     }
     let mut transaction = Transaction::new(token.tenant());
-    if token.kind() == Kind::RefreshToken {
-        transaction.revoke_grant(&grant, context.now())?;
-    } else {
-        transaction.delete_access_token(grant.id);
-        transaction.require_grant(&grant);
+    match revoked {
+        Revocation::Grant => transaction.revoke_grant(&grant, context.now())?,
+        Revocation::AccessToken => {
+            transaction.delete_access_token(grant.id);
+            transaction.require_grant(&grant);
+        }
+        Revocation::PreviousAccessToken => {
+            transaction.delete_replaced_access_token(grant.id);
+            transaction.require_grant(&grant);
+        }
     }
     Ok(context.store().commit(transaction).await?)
 }

@@ -6,7 +6,7 @@ use serde::de::DeserializeOwned;
 use serde::{Deserialize, Deserializer, Serialize};
 use shared::auth::{Credential, Kind};
 use shared::http::{Error, FORM, Payload, PublicRequest, Reply, RequestContext, Unversioned, audience};
-use shared::model::{Client, Grant, GrantType, Refresh, Scope, Scopes, TokenSet};
+use shared::model::{Client, Grant, GrantType, Refresh, Scopes, TokenSet};
 use shared::store::{AccessTokens, NewAccessToken, Transaction};
 use subtle::ConstantTimeEq;
 use utoipa::ToSchema;
@@ -150,16 +150,19 @@ async fn exchange_code(
     let (code, grant) = find(context, code, Kind::AuthorizationCode, client).await?;
     let is_genuine: bool = code.hash().as_bytes().ct_eq(grant.code.hash.as_bytes()).into();
     if !is_genuine {
-        return Err(OAuthRejection::invalid_grant());
+        return Err(OAuthRejection::invalid_grant("the code is unknown"));
     }
     if grant.tokens.is_some() {
         return revoke_reused(context, &code, grant, "a code was used again").await;
     }
-    if !grant.is_good(context.now())
-        || grant.code.redirect_uri != redirect_uri
-        || !grant.code.is_verified_by(verifier)
-    {
-        return Err(OAuthRejection::invalid_grant());
+    if !grant.is_good(context.now()) {
+        return Err(OAuthRejection::invalid_grant("the code has expired or its grant was revoked"));
+    }
+    if grant.code.redirect_uri != redirect_uri {
+        return Err(OAuthRejection::invalid_grant("redirect_uri is not the one that the code was sent to"));
+    }
+    if !grant.code.is_verified_by(verifier) {
+        return Err(OAuthRejection::invalid_grant("code_verifier does not match the code_challenge"));
     }
     let refresh = Credential::generate(Kind::RefreshToken, code.tenant(), grant.id, context.random());
     let scopes = grant.scopes;
@@ -177,15 +180,13 @@ async fn refresh(
     let (token, grant) = find(context, token, Kind::RefreshToken, client).await?;
     let verdict = grant.judge_refresh(&token.hash(), &token.family_hash(), context.now());
     if verdict == Refresh::Unknown {
-        return Err(OAuthRejection::invalid_grant());
+        return Err(OAuthRejection::invalid_grant("the refresh token is unknown, expired or revoked"));
     }
     let scopes = match request.scope.as_str() {
         "" => grant.scopes,
-        scope => parse_scopes(scope)
-            .filter(|scopes| scopes.iter().all(|scope| grant.scopes.contains(scope)))
-            .ok_or_else(|| {
-                OAuthRejection::new("invalid_scope", "scope may contain only scopes that were granted.")
-            })?,
+        scope => parse_scopes(scope).filter(|scopes| scopes.are_within(grant.scopes)).ok_or_else(|| {
+            OAuthRejection::new("invalid_scope", "scope may contain only scopes that were granted.")
+        })?,
     };
     let apps = context.store().get_access_tokens(token.tenant()).await?;
     let is_retry = verdict == Refresh::Again;
@@ -213,13 +214,15 @@ async fn find(
     kind: Kind,
     client: &Client,
 ) -> Result<(Credential, Grant), OAuthRejection> {
-    let credential: Credential = text.parse().map_err(|_| OAuthRejection::invalid_grant())?;
+    let credential: Credential = text.parse().map_err(OAuthRejection::invalid_grant)?;
     if credential.kind() != kind {
-        return Err(OAuthRejection::invalid_grant());
+        return Err(OAuthRejection::invalid_grant("the credential is of another kind"));
     }
     let grant = context.store().find_grant(credential.tenant(), credential.id()).await?;
-    let grant =
-        grant.filter(|grant| grant.client_id == client.id).ok_or_else(OAuthRejection::invalid_grant)?;
+    let grant = grant.ok_or_else(|| OAuthRejection::invalid_grant("the grant is unknown"))?;
+    if grant.client_id != client.id {
+        return Err(OAuthRejection::invalid_grant("the code or token was issued to another client"));
+    }
     Ok((credential, grant))
 }
 
@@ -242,8 +245,12 @@ async fn store_tokens(
     }
     let access = Credential::generate(Kind::AccessToken, tenant, grant.id, context.random());
     let hash = access.hash_for(&audience(context.base_url()));
+    let replaced = grant.tokens.clone();
     let after = grant.clone().with_tokens(TokenSet {
         access: hash.clone(),
+        // A retry replaces tokens that were never used. The access token before them stays the previous one.
+        previous_access: replaced
+            .and_then(|tokens| if unused { tokens.previous_access } else { Some(tokens.access) }),
         family: refresh.family_hash(),
         refresh: refresh.hash(),
         previous,
@@ -259,7 +266,7 @@ async fn store_tokens(
         token_type: "Bearer",
         expires_in: TokenSet::ACCESS_LIFE.as_secs(),
         refresh_token: refresh.reveal().to_owned(),
-        scope: scopes.iter().map(Scope::as_str).collect::<Vec<_>>().join(" "),
+        scope: scopes.to_string(),
     })
 }
 
@@ -268,7 +275,7 @@ async fn revoke_reused<T>(
     context: &RequestContext,
     credential: &Credential,
     grant: Grant,
-    why: &str,
+    why: &'static str,
 ) -> Result<T, OAuthRejection> {
     if grant.revoked_at.is_none() {
         tracing::warn!(tenant = %credential.tenant(), grant = %grant.id, why, "a grant was revoked");
@@ -276,5 +283,5 @@ async fn revoke_reused<T>(
         transaction.revoke_grant(&grant, context.now())?;
         context.store().commit(transaction).await?;
     }
-    Err(OAuthRejection::invalid_grant())
+    Err(OAuthRejection::invalid_grant(why))
 }

@@ -6,8 +6,8 @@
 
 use serde::Serialize;
 use shared::http::{ApiRequest, CreatedTogether, Error, Fields, Input, Reply, Row};
-use shared::model::{Posting, Role, RoleContent, Scope, Slug};
-use shared::resources::posting::{NewPosting, career_portal_url};
+use shared::model::{Posting, PostingContent, Role, RoleContent, Scope, Slug};
+use shared::resources::posting::career_portal_url;
 use shared::resources::{posting, role};
 use utoipa::ToSchema;
 
@@ -20,8 +20,8 @@ pub fn routes<R: Row>() -> Vec<R> {
 pub struct QuickPost {
     /// The role.
     role: RoleContent,
-    /// The content of the posting. An absent `title` or `public_description` is copied from the role.
-    job_posting: NewPosting,
+    /// The content of the posting. A missing `title` or `public_description` follows the role.
+    job_posting: PostingContent,
     /// Whether to publish both. The default is `true`; `false` creates a draft role with an unpublished posting.
     publish: bool,
 }
@@ -48,17 +48,16 @@ pub struct Posted {
 }
 
 /// Creates a role and its job posting, and publishes both unless `publish` is `false`. Either both are created or
-/// neither is.
+/// neither is. To publish both later, send `{"job_posting": true}` to `POST /roles/{id}/publish`.
 async fn create(request: ApiRequest<QuickPost>) -> Result<Reply<CreatedTogether<Posted>>, Error> {
     let QuickPost { role, job_posting, publish } = request.input()?;
     let now = request.context.now();
-    let content = job_posting.complete(&role);
+    let base = Slug::of(job_posting.shown(&role).title.as_str(), "job");
     let draft = Role::draft(request.context.ids().next(), role, now);
     let posting_id = request.context.ids().next();
-    let base = Slug::of(content.title.as_str(), "job");
     request
         .commit_with_slug(&base, |number| {
-            let posting = Posting::draft(posting_id, &draft, base.numbered(number), content.clone(), now);
+            let posting = Posting::draft(posting_id, &draft, base.numbered(number), job_posting.clone(), now);
             let role = draft.clone().link(posting.link(), now);
             let (role, posting) = if publish {
                 let role = role.publish(now)?;
@@ -71,9 +70,10 @@ async fn create(request: ApiRequest<QuickPost>) -> Result<Reply<CreatedTogether<
             transaction.insert_role_and_posting(&role, &posting, &base, number)?;
             let address = request.address("roles", role.id);
             let (organization, base_url) = (request.organization(), request.context.base_url());
+            let content = posting.content.shown(&role.content);
             let posted = Posted {
+                job_posting: posting::Posting::of(&posting, content, organization, base_url),
                 role: role::Role::of(role, organization, base_url),
-                job_posting: posting::Posting::of(posting, organization, base_url),
                 career_portal_url: career_portal_url(base_url, organization),
             };
             Ok((transaction, Reply::ok(&posted)?.created_together(address)))

@@ -4,6 +4,8 @@
 //! provider has not reported on it. A provider gets one order for each call. A run claims the screen before it sends
 //! the order, so the function may run late, twice, or concurrently, and it may be killed at any point.
 
+mod role_copies;
+
 use futures_util::stream::{self, StreamExt};
 use jiff::{SignedDuration, Timestamp};
 use serde::Serialize;
@@ -76,7 +78,7 @@ impl Job {
     /// Processes a task. Returns whether it succeeded.
     async fn work(&self, task: Task) -> bool {
         let result = match task.kind {
-            TaskKind::Index => self.environment.store.index_candidate(&task).await,
+            TaskKind::Role => self.update_copies(&task).await,
             TaskKind::Call => self.follow_up(&task).await,
         };
         match result {
@@ -95,9 +97,7 @@ impl Job {
         let found = self.environment.store.find_screen(tenant, task.id).await?;
         let Some(record) = found.filter(|record| record.task_due == Some(task.due)) else {
             // The screen has ended or has another task.
-            let mut transaction = Transaction::new(tenant);
-            transaction.delete_task(task);
-            return self.environment.store.commit(transaction).await;
+            return self.discard(task).await;
         };
         let providers = &self.environment.providers;
         let voice = providers.voice_provider(record.provider);
@@ -119,6 +119,13 @@ impl Job {
             }
             _ => self.give_up(tenant, &record).await,
         }
+    }
+
+    /// Deletes a task without anything to do.
+    async fn discard(&self, task: &Task) -> Result<(), CommitError> {
+        let mut transaction = Transaction::new(task.tenant());
+        transaction.delete_task(task);
+        self.environment.store.commit(transaction).await
     }
 
     /// Claims a screen whose call is due and orders the call.

@@ -61,8 +61,15 @@ pub(crate) async fn create(admin: &Admin, new: NewKey) -> Result<Created, Organi
     for _ in 0..ID_ATTEMPTS {
         let credential = Credential::generate(Kind::ApiKey, tenant, admin.ids.next(), &admin.random);
         let name = new.name.as_str().to_owned();
-        let key =
-            ApiKey { id: credential.id(), name, scopes, created_at: admin.now, expires_at, revoked_at: None };
+        let key = ApiKey {
+            id: credential.id(),
+            name,
+            ending: credential.ending().to_owned(),
+            scopes,
+            created_at: admin.now,
+            expires_at,
+            revoked_at: None,
+        };
         let new_key = NewApiKey { key, hash: credential.hash() };
         match admin.store.insert_api_key(tenant, &new_key).await {
             Err(OrganizationError::Exists) => {}

@@ -101,7 +101,7 @@ fn linked(admin: &Admin, tenant: Tenant, member: Member, base_url: &str) -> (Mem
 
 fn organization_error(error: CommitError) -> OrganizationError {
     match error {
-        CommitError::EmailTaken => OrganizationError::EmailTaken,
+        CommitError::EmailTaken { .. } => OrganizationError::EmailTaken,
         CommitError::Store(error) => error.into(),
         error => StoreError::Unavailable(error.to_string()).into(),
     }

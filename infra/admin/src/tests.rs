@@ -213,7 +213,7 @@ async fn the_list_covers_all_pages_newest_first() {
     let admin = TestAdmin::new().await;
     assert_eq!(admin.output("organization list").await, "No organizations.\n");
     assert_eq!(admin.json("organization list").await, json!([]));
-    let name = Text::parse("Acme\nLtd").unwrap().unwrap();
+    let name = Text::parse("Acme\tLtd").unwrap().unwrap();
     // All ids fall into one registry partition, so that it has more than one page.
     let ids: Vec<_> = (1..=120u64).map(|n| n * shared::store::REGISTRY_SHARDS).collect();
     for id in &ids {

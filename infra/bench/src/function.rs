@@ -46,6 +46,7 @@ pub(crate) const FLOOR_TLS: Function = Function::new("floor_tls", "default_not_f
 
 /// All deployed functions, and `roles` a second time over TLS.
 const FUNCTIONS: &[Function] = &[
+    Function::new("applications", "applications_show", Kind::Database),
     Function::new("candidates", "candidates_show", Kind::Wide),
     Function::new("careers", "careers_show", Kind::Wide),
     Function::new("channels", "channels_show", Kind::Wide),

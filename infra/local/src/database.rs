@@ -7,6 +7,11 @@ use std::path::Path;
 use dynoxide::Database;
 use tokio::net::TcpListener;
 
+/// The file in the data folder. Its number grows with every incompatible change of the stored data.
+const FILE: &str = "dynamodb-2.sqlite";
+/// The file of earlier versions.
+const PREVIOUS_FILE: &str = "dynamodb.sqlite";
+
 /// An open embedded database.
 pub struct Embedded {
     database: Database,
@@ -39,7 +44,12 @@ impl Embedded {
             }
             Err(TryLockError::Error(error)) => return Err(unusable(&error)),
         }
-        let file = folder.join("dynamodb.sqlite");
+        if folder.join(PREVIOUS_FILE).exists() {
+            return Err(format!(
+                "The data folder {path} has a database of an earlier version. Delete the folder, or choose another one with --data."
+            ));
+        }
+        let file = folder.join(FILE);
         let file = file.to_str().ok_or_else(|| unusable(&"its name is not valid Unicode"))?;
         let database = Database::new(file).map_err(|error| unusable(&error))?;
         Ok(Self { database, _lock: Some(lock) })

@@ -82,6 +82,7 @@ impl Demo {
                 let key = ApiKey {
                     id: credential.id(),
                     name: format!("{} demonstration", self.name),
+                    ending: credential.ending().to_owned(),
                     scopes: Scopes::all(),
                     created_at: now,
                     expires_at: None,

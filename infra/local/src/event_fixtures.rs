@@ -11,8 +11,8 @@ use shared::clock::to_second;
 use shared::id::Id;
 use shared::model::{
     CandidateRecord, Client, ClientCredential, Code, Email, Grant, Invitation, Link, Member, MemberRole,
-    Mode, OpenScreen, Posting, PostingContent, Profile, Role, RoleContent, SalaryRange, Scopes, ScreenRecord,
-    Session, Slug, Tenant, Text, TokenSet, VoiceProvider, challenge,
+    Mode, Move, OpenScreen, Posting, PostingContent, Profile, Role, RoleContent, Scopes, ScreenRecord,
+    Session, Slug, Source, Tenant, Text, TokenSet, VoiceProvider, challenge,
 };
 use shared::store::{ApiKey, NewApiKey, Store, Transaction};
 
@@ -39,7 +39,7 @@ fn id(number: u64) -> Outcome<Id> {
     Ok(Id::new(1_700_000_000_000_000 + number).ok_or("not an id")?)
 }
 
-fn text<const MAX: usize>(text: &str) -> Outcome<Text<MAX>> {
+fn text<const MAX: usize, const MULTILINE: bool>(text: &str) -> Outcome<Text<MAX, MULTILINE>> {
     Ok(Text::parse(text)?.ok_or("the text must not be blank")?)
 }
 
@@ -59,15 +59,7 @@ impl EventFixtures<'_> {
     async fn create_hiring_records(&self) -> Outcome<()> {
         let now = self.now;
         let role = |number| -> Outcome<Role> {
-            let content = RoleContent {
-                title: text("Recorded")?,
-                department: None,
-                description: None,
-                location: None,
-                remote_policy: None,
-                salary: SalaryRange::default(),
-            };
-            Ok(Role::draft(id(number)?, content, now))
+            Ok(Role::draft(id(number)?, RoleContent::titled(text("Recorded")?), now))
         };
         self.create_role(role(1)?.publish(now)?, Some((2, "recorded", true))).await?;
         self.create_role(role(11)?, None).await?;
@@ -76,6 +68,7 @@ impl EventFixtures<'_> {
             .await?;
         self.create_role(role(14)?.publish(now)?, None).await?;
         self.create_role(role(15)?.close(now), None).await?;
+        self.create_role(role(16)?, Some((24, "recorded-to-open", false))).await?;
 
         let candidate = |number| -> Outcome<CandidateRecord> {
             let email = format!("recorded-{number}@example.com").parse()?;
@@ -85,7 +78,13 @@ impl EventFixtures<'_> {
         for number in 31..=34 {
             self.create_candidate(candidate(number)?).await?;
         }
-        self.create_candidate(candidate(35)?.reject(now)?).await?;
+        let moved =
+            |record: CandidateRecord, step| -> Outcome<_> { Ok(record.make(&step, None, now)?.record) };
+        let rejection = Move::Reject { reason: None, notes: None };
+        self.create_candidate(moved(candidate(35)?, rejection)?).await?;
+        self.create_candidate(moved(candidate(37)?, Move::Hire { start_date: None })?).await?;
+        let applicant = candidate(38)?.apply(id(39)?, &role(14)?.publish(now)?, Source::MANUAL, now)?;
+        self.create_candidate(applicant).await?;
         // One screen is scheduled for tomorrow; the other's call is due now.
         let tomorrow = now.saturating_add(jiff::SignedDuration::from_hours(24))?;
         self.create_screen(candidate(3)?, 4, Some(tomorrow)).await?;
@@ -99,8 +98,7 @@ impl EventFixtures<'_> {
             return Ok(self.store.commit(transaction).await?);
         };
         let slug = Slug::of(slug, "job");
-        let content =
-            PostingContent { title: text("Recorded")?, public_description: None, requirements: None };
+        let content = PostingContent { title: None, public_description: None, requirements: None };
         let draft = Posting::draft(id(number)?, &role, slug.clone(), content, self.now);
         let posting = if published { draft.publish(role.status, self.now)? } else { draft };
         let role = role.link(posting.link(), self.now);
@@ -122,7 +120,7 @@ impl EventFixtures<'_> {
         scheduled_at: Option<Timestamp>,
     ) -> Outcome<()> {
         let (candidate_id, screen, role_id) = (candidate.candidate.id, id(number)?, id(1)?);
-        self.create_candidate(candidate.invite(OpenScreen { id: screen, role_id }, self.now)?).await?;
+        self.create_candidate(candidate.invite(OpenScreen { id: screen, role_id }, self.now)?.record).await?;
         let invitation = Invitation { id: screen, candidate_id, role_id, scheduled_at };
         let mut transaction = Transaction::new(self.tenant);
         transaction.insert_screen(&ScreenRecord::invited(
@@ -165,6 +163,7 @@ impl EventFixtures<'_> {
         let key = ApiKey {
             id: credential.id(),
             name: "Recorded".to_owned(),
+            ending: credential.ending().to_owned(),
             scopes: Scopes::all(),
             created_at: self.now,
             expires_at: None,
@@ -188,6 +187,7 @@ impl EventFixtures<'_> {
             redirect_uris: vec!["http://127.0.0.1/callback".parse()?],
             credential: ClientCredential::None,
             uri: None,
+            scopes: Scopes::all(),
             created_at: self.now,
         };
         self.store.insert_client(&client).await?;
@@ -200,6 +200,7 @@ impl EventFixtures<'_> {
             let refresh = Credential::with_secret(Kind::RefreshToken, self.tenant, id, &tokens);
             let tokens = TokenSet {
                 access: String::new(),
+                previous_access: None,
                 family: refresh.family_hash(),
                 refresh: refresh.hash(),
                 previous: None,

@@ -28,8 +28,9 @@ impl Tables {
 }
 
 /// The routes of every function that answers requests.
-pub fn tables() -> [Tables; 13] {
+pub fn tables() -> [Tables; 14] {
     [
+        Tables { function: "ApplicationsFunction", routes: applications::routes(), pages: Vec::new() },
         Tables { function: "CandidatesFunction", routes: candidates::routes(), pages: Vec::new() },
         Tables { function: "CareersFunction", routes: careers::routes(), pages: careers::pages() },
         Tables { function: "ChannelsFunction", routes: channels::routes(), pages: Vec::new() },

@@ -51,7 +51,8 @@ pub struct Gateway {
 
 struct Route {
     key: String,
-    method: Method,
+    /// `None` for any method.
+    method: Option<Method>,
     segments: Vec<Segment>,
     function: Function,
 }
@@ -86,7 +87,10 @@ impl Gateway {
             match route.key.split_once(' ') {
                 None => gateway.default = Some(function),
                 Some((method, path)) => {
-                    let method = method.parse().map_err(|_| format!("{} has no method.", route.key))?;
+                    let method = match method {
+                        "ANY" => None,
+                        method => Some(method.parse().map_err(|_| format!("{} has no method.", route.key))?),
+                    };
                     let segments = path.split('/').map(Segment::parse).collect();
                     gateway.routes.push(Route { key: route.key.clone(), method, segments, function });
                 }
@@ -127,18 +131,21 @@ impl Gateway {
     /// Answers an event, such as one from `events/`.
     pub async fn invoke_event(&self, event: Value) -> Result<Response<Bytes>, String> {
         let key = event["routeKey"].as_str().unwrap_or_default();
-        let function = match self.routes.iter().find(|route| route.key == key) {
+        let function = match self.routes.iter().find(|route| route.has_key(key)) {
             Some(route) => Some(&route.function),
             None => self.default.as_ref().filter(|_| key == "$default"),
         };
         Ok(invoke(function.ok_or_else(|| format!("the route {key} does not exist"))?, event).await)
     }
 
-    /// Finds the most specific route. A literal wins over a parameter in the first segment where two routes differ.
+    /// Finds the most specific route. A literal wins over a parameter in the first segment where two routes differ, and
+    /// then a method wins over any method.
     fn route(&self, method: &Method, path: &str) -> Option<(&str, Map<String, Value>, &Function)> {
         let path: Vec<_> = path.split('/').collect();
-        let matching = self.routes.iter().filter(|route| route.method == method && route.matches(&path));
-        match matching.min_by_key(|route| route.parameter_positions()) {
+        let answers =
+            |route: &&Route| route.method.as_ref().is_none_or(|own| own == method) && route.matches(&path);
+        let matching = self.routes.iter().filter(answers);
+        match matching.min_by_key(|route| (route.parameter_positions(), route.method.is_none())) {
             Some(route) => Some((&route.key, route.parameters(&path), &route.function)),
             None => self.default.as_ref().map(|function| ("$default", Map::new(), function)),
         }
@@ -239,6 +246,13 @@ impl Segment {
 }
 
 impl Route {
+    /// Whether an event with this route key belongs to the route. A route for any method has one key, but events for a
+    /// certain method may name it.
+    fn has_key(&self, key: &str) -> bool {
+        let path = |key: &str| key.split_once(' ').map(|(_, path)| path.to_owned());
+        self.key == key || (self.method.is_none() && path(&self.key) == path(key))
+    }
+
     fn matches(&self, path: &[&str]) -> bool {
         let fits = |(segment, actual): (&Segment, &&str)| match segment {
             Segment::Literal(text) => text == actual,

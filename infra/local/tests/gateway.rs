@@ -75,6 +75,8 @@ fn gateway() -> Gateway {
         "GET /things/{id}",
         "GET /things/new",
         "POST /things/{id}/go",
+        "ANY /pages",
+        "POST /pages",
         "$default",
     ];
     let routes = keys.map(|key| TemplateRoute { key: key.to_owned(), function: "Echo".to_owned() });
@@ -108,6 +110,9 @@ async fn the_most_specific_route_wins_and_other_paths_go_to_default() {
         ("GET", "/things/17/", "$default"),
         ("POST", "/things//go", "$default"),
         ("PUT", "/things", "$default"),
+        ("GET", "/pages", "ANY /pages"),
+        ("POST", "/pages", "POST /pages"),
+        ("DELETE", "/pages", "ANY /pages"),
         ("GET", "/", "$default"),
     ] {
         let (_, received, _) = send(Request::builder().method(method).uri(path), "").await;

@@ -28,6 +28,7 @@ use crate::store::{Holder, PresentedCredential};
 const ID_LENGTH: usize = 9;
 const SECRET_LENGTH: usize = 27;
 const CHECKSUM_LENGTH: usize = 6;
+const ENDING_LENGTH: usize = 4;
 
 /// The kind of a credential.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -137,6 +138,11 @@ impl Credential {
         self.id
     }
 
+    /// The last four characters, which are part of the checksum. They may be stored and shown.
+    pub fn ending(&self) -> &str {
+        &self.text[self.text.len() - ENDING_LENGTH..]
+    }
+
     /// The hash to store: the SHA-256 in base64url.
     pub fn hash(&self) -> String {
         hash(&self.text)
@@ -232,6 +238,7 @@ mod tests {
                 let read: Credential = made.reveal().parse().unwrap();
                 prop_assert_eq!((read.kind, read.tenant, read.id, read.hash()), (kind, tenant, id, made.hash()));
                 prop_assert!(made.reveal().len() <= 256);
+                prop_assert!(made.ending().len() == 4 && checksum(&made.text[..made.text.len() - 6]).ends_with(made.ending()));
             }
         }
 

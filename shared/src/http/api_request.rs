@@ -15,7 +15,7 @@ use super::reply::{List, etag, json};
 use super::{Collection, Error, Fields, Input, Reply, cursor, headers};
 use crate::id::Id;
 use crate::model::schema::{integer, string};
-use crate::model::{Organization, Scalar, Slug, Tenant, Value};
+use crate::model::{Actor, Organization, Scalar, Slug, Tenant, Value};
 use crate::services::Author;
 use crate::store::{CommitError, Listed, Paging, StoreError, Transaction};
 
@@ -23,8 +23,8 @@ use crate::store::{CommitError, Listed, Paging, StoreError, Transaction};
 pub(super) struct AdmittedRequest {
     pub(super) context: Arc<RequestContext>,
     pub(super) organization: Organization,
-    /// The name of the credential.
-    pub(super) credential: String,
+    /// The holder of the credential.
+    pub(super) actor: Actor,
     pub(super) idempotency_key: Option<IdempotencyKey>,
     /// The JSON body; empty if there is none.
     pub(super) body: String,
@@ -91,7 +91,8 @@ impl Value for Cursor {
     }
 
     fn schema() -> RefOr<Schema> {
-        string().pattern(Some("^[A-Za-z0-9_-]+$")).max_length(Some(cursor::MAX_LENGTH)).into()
+        let (min, max) = (cursor::MIN_LENGTH, cursor::MAX_LENGTH);
+        string().pattern(Some(format!("^[A-Za-z0-9_-]{{{min},{max}}}$"))).max_length(Some(max)).into()
     }
 }
 
@@ -120,14 +121,9 @@ impl<I> ApiRequest<I> {
         self.admitted.organization.tenant()
     }
 
-    /// The name of the caller's credential, for the history.
-    pub fn actor(&self) -> String {
-        self.admitted.credential.clone()
-    }
-
     /// The author of the request's changes, for the candidates' history.
     pub fn author(&self) -> Author<'_> {
-        Author { ids: self.context.ids(), actor: self.actor(), at: self.context.now() }
+        Author { ids: self.context.ids(), actor: self.admitted.actor.clone(), at: self.context.now() }
     }
 
     /// The URL of a resource of this API.

@@ -1,6 +1,5 @@
 //! The app: dispatches the gateway's requests to the routes of a function.
 
-use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -14,6 +13,7 @@ use super::document::DocumentRequest;
 use super::envelope::{Envelope, Quota, Trace};
 use super::idempotency::IdempotencyKey;
 use super::route::{Handler, ReplyFuture};
+use super::route_table::RouteTable;
 use super::{Environment, Error, MemberRequest, PageRequest, Reply, ReplyFormat, Route, headers};
 use crate::auth::Caller;
 use crate::id::Ids;
@@ -25,7 +25,7 @@ use crate::store::{Admission, CommitError, Store, Verdict};
 pub struct App {
     environment: Arc<Environment>,
     ids: Ids,
-    routes: Arc<HashMap<&'static str, Route>>,
+    routes: Arc<RouteTable<Route>>,
 }
 
 /// The maximum size of a JSON body, in bytes.
@@ -37,7 +37,7 @@ impl App {
     /// Creates a function that serves `routes`.
     pub fn new(environment: Environment, routes: Vec<Route>) -> Self {
         let ids = Ids::new(environment.clock.clone(), environment.random.clone());
-        let routes = routes.into_iter().map(|route| (route.key, route)).collect();
+        let routes = RouteTable::new(routes.into_iter().map(|route| (route.key, route)));
         Self { environment: Arc::new(environment), ids, routes: Arc::new(routes) }
     }
 
@@ -46,12 +46,14 @@ impl App {
         let clock = &self.environment.clock;
         let store = self.environment.store.metered();
         let envelope = Envelope::of(&request, self.environment.config.base_url.as_deref(), clock.now());
-        let route = self.routes.get(envelope.route_key.as_str());
-        let format = route.map_or(ReplyFormat::Api, Route::format).negotiated(&request);
+        let route = self.routes.find(&envelope.route_key);
+        // The response to an unknown route depends on the client, as on the default route.
+        let format =
+            route.as_ref().map_or(ReplyFormat::Negotiated, |route| route.format()).negotiated(&request);
         let mut trace = Trace::default();
         let result = match route {
-            Some(route) => self.dispatch(request, route, &envelope, &store, &mut trace).await,
-            None => Err(Error::NotFound),
+            Ok(route) => self.dispatch(request, route, &envelope, &store, &mut trace).await,
+            Err(error) => Err(error),
         };
         trace.dynamodb_calls = store.calls();
         envelope.close(format, result, &trace, clock.now())
@@ -99,7 +101,7 @@ impl App {
                 let admission = self.admit(&context, *scope, trace).await?;
                 let request = Arc::new(AdmittedRequest {
                     organization: admission.organization,
-                    credential: admission.credential,
+                    actor: admission.actor,
                     idempotency_key: IdempotencyKey::of(&context)?,
                     body: json_body(&context)?,
                     context,
@@ -117,7 +119,9 @@ impl App {
         let mut attempt = 1;
         loop {
             match handler().await {
-                Err(Error::Commit(CommitError::Stale | CommitError::InFlight)) if attempt < MAX_ATTEMPTS => {
+                Err(Error::Commit(CommitError::Stale | CommitError::RoleChanged | CommitError::InFlight))
+                    if attempt < MAX_ATTEMPTS =>
+                {
                     let pause = self.environment.random.below(10 << attempt.min(6));
                     tokio::time::sleep(Duration::from_millis(pause)).await;
                     attempt += 1;
@@ -176,7 +180,7 @@ impl App {
 /// body.
 fn json_body(context: &RequestContext) -> Result<String, Error> {
     let bytes = context.body();
-    if bytes.is_empty() || matches!(context.request.method().as_str(), "GET" | "DELETE") {
+    if bytes.is_empty() || matches!(context.request.method().as_str(), "GET" | "HEAD" | "DELETE") {
         return Ok(String::new());
     }
     if bytes.len() > MAX_BODY {

@@ -10,7 +10,7 @@ use lambda_http::{Request, RequestExt};
 
 use super::envelope::{Envelope, gateway_context};
 use super::parameters::Parameters;
-use super::{Environment, Error, Reply, headers};
+use super::{Environment, Error, headers};
 use crate::clock::to_second;
 use crate::id::{Id, Ids};
 use crate::providers::Providers;
@@ -122,11 +122,6 @@ impl RequestContext {
             }
             Err(_) => source,
         }
-    }
-
-    /// Lets caches keep the reply for 30 seconds. Returns 304 if the client already has it (RFC 9110, section 13.1.2).
-    pub fn cached<O>(&self, reply: Reply<O>) -> Reply<O> {
-        reply.cached(self.headers())
     }
 
     /// The base URL of public links.

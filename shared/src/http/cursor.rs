@@ -6,6 +6,8 @@ use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use crate::secret::Secret;
 
 const MAC_LENGTH: usize = 16;
+/// The minimum length of a cursor: the code in base64 and a position.
+pub(super) const MIN_LENGTH: usize = 23;
 /// The maximum length of a cursor.
 pub(super) const MAX_LENGTH: usize = 1_024;
 

@@ -1,35 +1,28 @@
 //! Functions that serve only documents and need no database. Their entry point uses no code of the store, so the
 //! linker leaves the AWS SDK out of their binaries.
 
-use std::collections::HashMap;
 use std::sync::Arc;
 
-use lambda_http::http::HeaderMap;
 use lambda_http::{Body, Request, RequestExt, Response};
 
 use super::envelope::{Envelope, Trace};
+use super::route_table::RouteTable;
 use super::{Error, Output, Reply, ReplyFormat};
 use crate::clock::Clock;
 
 /// A request for a document.
 pub struct DocumentRequest<'r> {
     path: &'r str,
-    headers: &'r HeaderMap,
 }
 
 impl<'r> DocumentRequest<'r> {
     pub(super) fn of(request: &'r Request) -> Self {
-        Self { path: request.raw_http_path(), headers: request.headers() }
+        Self { path: request.raw_http_path() }
     }
 
     /// The path, percent-decoded by the gateway.
     pub fn path(&self) -> &str {
         self.path
-    }
-
-    /// Lets caches keep the reply for 30 seconds. Returns 304 if the client already has it (RFC 9110, section 13.1.2).
-    pub fn cached<O>(&self, reply: Reply<O>) -> Reply<O> {
-        reply.cached(self.headers)
     }
 }
 
@@ -80,24 +73,21 @@ impl DocumentRow for Document {
 pub struct DocumentApp {
     clock: Clock,
     base_url: Option<String>,
-    rows: HashMap<&'static str, Document>,
+    rows: RouteTable<Document>,
 }
 
 impl DocumentApp {
     /// Creates a function that serves `rows`.
     pub fn new(clock: Clock, base_url: Option<String>, rows: Vec<Document>) -> Self {
-        Self { clock, base_url, rows: rows.into_iter().map(|row| (row.key, row)).collect() }
+        Self { clock, base_url, rows: RouteTable::new(rows.into_iter().map(|row| (row.key, row))) }
     }
 
     /// Handles one request.
     pub fn handle(&self, request: &Request) -> Response<Body> {
         let envelope = Envelope::of(request, self.base_url.as_deref(), self.clock.now());
-        let row = self.rows.get(envelope.route_key.as_str());
-        let format = row.map_or(ReplyFormat::Api, |row| row.format).negotiated(request);
-        let result = match row {
-            Some(row) => (row.handler)(&DocumentRequest::of(request)),
-            None => Err(Error::NotFound),
-        };
+        let row = self.rows.find(&envelope.route_key);
+        let format = row.as_ref().map_or(ReplyFormat::Negotiated, |row| row.format).negotiated(request);
+        let result = row.and_then(|row| (row.handler)(&DocumentRequest::of(request)));
         envelope.close(format, result, &Trace::default(), self.clock.now())
     }
 }

@@ -6,17 +6,21 @@ use lambda_http::http::StatusCode;
 use lambda_http::http::header::{HeaderName, HeaderValue};
 use lambda_http::request::RequestContext;
 use lambda_http::{Body, Request, RequestExt, Response};
+use tracing::Level;
 
-use super::{Error, Reply, ReplyFormat, headers, page};
+use super::delivery::{Delivery, Outgoing};
+use super::{Error, Reply, ReplyFormat, headers, page, route_table};
 use crate::model::Tenant;
 
 /// The metadata of a request, from its arrival to its response.
 pub(super) struct Envelope {
+    /// The method, and the path of the route; or `$default`.
     pub(super) route_key: String,
     /// The base URL of public links.
     pub(super) base_url: String,
     pub(super) received_at: Timestamp,
     request_id: String,
+    delivery: Delivery,
 }
 
 /// Facts about a request for the response headers and the log.
@@ -42,9 +46,10 @@ impl Envelope {
         Self {
             base_url: base_url
                 .unwrap_or_else(|| format!("https://{}", context.domain_name.unwrap_or_default())),
-            route_key: context.route_key.unwrap_or_default(),
+            route_key: route_table::key(request.method(), &context.route_key.unwrap_or_default()),
             request_id: context.request_id.unwrap_or_default(),
             received_at: now,
+            delivery: Delivery::of(request),
         }
     }
 
@@ -57,18 +62,30 @@ impl Envelope {
         now: Timestamp,
     ) -> Response<Body> {
         let detail = result.as_ref().err().and_then(Error::detail);
-        let response = respond(format, result, trace.quota.as_ref(), &self.request_id, &self.base_url);
+        let outgoing = respond(format, result, trace.quota.as_ref(), &self.request_id, &self.base_url);
+        let response = self.delivery.deliver(outgoing);
         let elapsed = now.duration_since(self.received_at);
-        tracing::info!(
-            request_id = self.request_id,
-            route = self.route_key,
-            tenant = trace.tenant.map(|tenant| tenant.to_string()),
-            status = response.status().as_u16(),
-            milliseconds = u64::try_from(elapsed.as_millis()).unwrap_or(0),
-            dynamodb_calls = trace.dynamodb_calls,
-            detail,
-            "request"
-        );
+        macro_rules! log {
+            ($level:expr) => {
+                tracing::event!(
+                    $level,
+                    request_id = self.request_id,
+                    route = self.route_key,
+                    tenant = trace.tenant.map(|tenant| tenant.to_string()),
+                    status = response.status().as_u16(),
+                    milliseconds = u64::try_from(elapsed.as_millis()).unwrap_or(0),
+                    dynamodb_calls = trace.dynamodb_calls,
+                    detail,
+                    "request"
+                )
+            };
+        }
+        // A rejected request is the client's affair, and a failed one is the operator's.
+        if response.status().is_server_error() {
+            log!(Level::ERROR);
+        } else {
+            log!(Level::INFO);
+        }
         response
     }
 }
@@ -97,7 +114,7 @@ fn respond(
     quota: Option<&Quota>,
     request_id: &str,
     base_url: &str,
-) -> Response<Body> {
+) -> Outgoing {
     let reply = result.unwrap_or_else(|error| {
         let body = match format {
             ReplyFormat::Api | ReplyFormat::Document | ReplyFormat::Negotiated => error.body(request_id),
@@ -126,7 +143,11 @@ fn respond(
         headers.push(("ratelimit-policy", format!(r#""daily";q={limit};w=86400"#)));
         headers.push(("ratelimit", format!(r#""daily";r={remaining};t={seconds_left}"#)));
     }
-    let mut response = Response::new(Body::Text(reply.body));
+    // A page for one browser contains its form token, next to values from the URL. Compressed, its length would reveal
+    // the token to somebody who chooses the URL and observes the length (BREACH).
+    let is_compressible = format != ReplyFormat::Page || reply.sets("cache-control");
+    let is_revalidated = reply.is_revalidated;
+    let mut response = Response::new(reply.body);
     let status = StatusCode::from_u16(reply.status).ok();
     let headers = headers.into_iter().map(|(name, value)| (name.to_owned(), value)).chain(reply.headers);
     for (name, value) in headers {
@@ -140,5 +161,5 @@ fn respond(
         }
     }
     *response.status_mut() = status.unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
-    response
+    Outgoing { response, is_revalidated, is_compressible }
 }

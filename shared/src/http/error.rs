@@ -1,9 +1,12 @@
 //! The errors of requests, with their statuses, headers and bodies.
 
+use std::collections::BTreeSet;
+
 use serde::Serialize;
 use utoipa::ToSchema;
 
-use crate::model::{ApplicationError, InvalidTransition, PublishError, Scope};
+use crate::id::Id;
+use crate::model::{ApplicationError, InvalidTransition, MoveError, PublishError, Scope};
 use crate::services::applying::ApplyError;
 use crate::store::{CommitError, StoreError};
 
@@ -52,6 +55,14 @@ pub enum Error {
     /// 422: one or more fields are invalid.
     #[error("Validation failed")]
     Validation(Vec<String>),
+    /// 422: the tenant already has such a resource.
+    #[error("Validation failed")]
+    Duplicate {
+        /// Which field must be unique.
+        message: String,
+        /// The resource, if it is known.
+        existing: Option<Existing>,
+    },
     /// 422: the state machine has no such transition.
     #[error("The resource's state does not allow this")]
     InvalidTransition(String),
@@ -85,6 +96,16 @@ pub enum Error {
     Store(#[from] StoreError),
 }
 
+/// A resource that already exists.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, ToSchema)]
+pub struct Existing {
+    /// The type: `candidate` or `application`.
+    #[serde(rename = "type")]
+    pub kind: &'static str,
+    /// The identifier.
+    pub id: Id,
+}
+
 /// The body of an error response.
 #[derive(Debug, Serialize, ToSchema)]
 pub struct ErrorBody<'a> {
@@ -96,6 +117,10 @@ pub struct ErrorBody<'a> {
     /// field's path.
     #[serde(skip_serializing_if = "Option::is_none")]
     messages: Option<Vec<String>>,
+    /// Only with `duplicate`: the existing resource.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = Existing, required = false)]
+    existing: Option<Existing>,
     /// The request's identifier in the logs.
     request_id: &'a str,
 }
@@ -110,6 +135,19 @@ pub struct OAuthError {
 }
 
 impl Error {
+    /// 405 for a path with these methods, or 404 for a path without any. HEAD is allowed wherever GET is.
+    pub fn of_unknown_route<'m>(methods: impl Iterator<Item = &'m str>) -> Self {
+        let mut methods: BTreeSet<_> = methods.collect();
+        if methods.contains("GET") {
+            methods.insert("HEAD");
+        }
+        if methods.is_empty() {
+            Self::NotFound
+        } else {
+            Self::MethodNotAllowed(Vec::from_iter(methods).join(", "))
+        }
+    }
+
     /// The status and the machine-readable code.
     pub fn kind(&self) -> (u16, &'static str) {
         match self {
@@ -125,6 +163,7 @@ impl Error {
             Self::PayloadTooLarge(_) => (413, "payload_too_large"),
             Self::UnsupportedMediaType(_) => (415, "unsupported_media_type"),
             Self::Validation(_) => (422, "validation_failed"),
+            Self::Duplicate { .. } => (422, "duplicate"),
             Self::InvalidTransition(_) => (422, "invalid_transition"),
             Self::ChannelNotConnected(_) => (422, "channel_not_connected"),
             Self::Upstream { .. } => (502, "upstream_failed"),
@@ -174,12 +213,17 @@ impl Error {
             Self::InvalidTransition(message) | Self::ChannelNotConnected(message) => {
                 Some(vec![message.clone()])
             }
+            Self::Duplicate { message, .. } => Some(vec![message.clone()]),
             Self::IdempotencyMismatch => Some(vec![self.to_string()]),
+            _ => None,
+        };
+        let existing = match self {
+            Self::Duplicate { existing, .. } => *existing,
             _ => None,
         };
         let (_, code) = self.kind();
         let error = self.sentence();
-        serde_json::to_string(&ErrorBody { error, code, messages, request_id }).unwrap_or_default()
+        serde_json::to_string(&ErrorBody { error, code, messages, existing, request_id }).unwrap_or_default()
     }
 
     /// A human-readable description of the error.
@@ -206,7 +250,10 @@ impl Error {
 impl From<CommitError> for Error {
     fn from(error: CommitError) -> Self {
         match error {
-            CommitError::EmailTaken => Self::Validation(vec!["email is already in use".to_owned()]),
+            CommitError::EmailTaken { owner } => Self::Duplicate {
+                message: "email is already in use".to_owned(),
+                existing: owner.map(|id| Existing { kind: "candidate", id }),
+            },
             error => Self::Commit(error),
         }
     }
@@ -220,7 +267,23 @@ impl From<InvalidTransition> for Error {
 
 impl From<ApplicationError> for Error {
     fn from(error: ApplicationError) -> Self {
-        Self::Validation(vec![error.to_string()])
+        let message = error.to_string();
+        match error {
+            ApplicationError::AlreadyApplied(id) => {
+                Self::Duplicate { message, existing: Some(Existing { kind: "application", id }) }
+            }
+            ApplicationError::RoleNotOpen(_) | ApplicationError::TooMany => Self::Validation(vec![message]),
+        }
+    }
+}
+
+impl From<MoveError> for Error {
+    fn from(error: MoveError) -> Self {
+        let message = error.to_string();
+        match error {
+            MoveError::Invalid(_) | MoveError::RoleClosed(_) => Self::InvalidTransition(message),
+            MoveError::NoApplication | MoveError::TooMany(_) => Self::Validation(vec![message]),
+        }
     }
 }
 

@@ -113,8 +113,16 @@ impl<'de> Deserialize<'de> for Members<'de> {
     }
 }
 
+/// What the fields of an object or of a query string are called in messages.
+#[derive(Clone, Copy)]
+enum Kind {
+    Field,
+    QueryParameter,
+}
+
 /// The fields that a client sent.
 struct Reader<'m, 'v> {
+    kind: Kind,
     prefix: String,
     fields: Vec<(Cow<'v, str>, RawField<'v>)>,
     messages: &'m mut Vec<String>,
@@ -122,6 +130,9 @@ struct Reader<'m, 'v> {
 
 /// The maximum number of messages in a response.
 const MAX_MESSAGES: usize = 100;
+
+/// The problem of a JSON string with half of a surrogate pair, such as `"\ud800"`.
+const NOT_UNICODE: &str = "must be valid Unicode, without unpaired surrogates";
 
 /// Reads a well-formed JSON body. An empty body counts as an object without fields. The query must be empty.
 pub(super) fn read_body<'q, I: Input>(
@@ -132,9 +143,9 @@ pub(super) fn read_body<'q, I: Input>(
     let members = if body.is_empty() { Ok(Members(Vec::new())) } else { serde_json::from_str(body) };
     let value = if let Ok(Members(members)) = members {
         let fields = members.into_iter().map(|(name, value)| (name, RawField::Json(value))).collect();
-        Reader { prefix: String::new(), fields, messages: &mut messages }.read()
+        Reader { kind: Kind::Field, prefix: String::new(), fields, messages: &mut messages }.read()
     } else {
-        messages.push("body must be a JSON object".to_owned());
+        messages.push(format!("body {}", unreadable(body, "must be a JSON object")));
         None
     };
     query_reader(query, &mut messages).read::<()>();
@@ -153,7 +164,12 @@ fn query_reader<'m, 'q>(
     messages: &'m mut Vec<String>,
 ) -> Reader<'m, 'q> {
     let fields = query.map(|(name, value)| (Cow::Borrowed(name), RawField::Word(value))).collect();
-    Reader { prefix: String::new(), fields, messages }
+    Reader { kind: Kind::QueryParameter, prefix: String::new(), fields, messages }
+}
+
+/// The problem of a JSON value whose fields could not be read. For values other than objects, it is `expected`.
+fn unreadable(json: &str, expected: &'static str) -> &'static str {
+    if json.starts_with('{') { "must have field names in valid Unicode" } else { expected }
 }
 
 fn result<I>(value: Option<I>, mut messages: Vec<String>) -> Result<I, Error> {
@@ -206,12 +222,13 @@ impl Fields for Reader<'_, '_> {
             Field::Invalid => return None,
             Field::Value(RawField::Json(raw)) => match serde_json::from_str(raw.get()) {
                 Ok(members) => members,
-                Err(_) => return self.fail(name, "must be an object"),
+                Err(_) => return self.fail(name, unreadable(raw.get(), "must be an object")),
             },
             Field::Value(RawField::Word(_)) => return self.fail(name, "must be an object"),
         };
         let fields = members.0.into_iter().map(|(name, value)| (name, RawField::Json(value))).collect();
-        Reader { prefix: format!("{}{name}.", self.prefix), fields, messages: self.messages }.read()
+        let prefix = format!("{}{name}.", self.prefix);
+        Reader { kind: Kind::Field, prefix, fields, messages: self.messages }.read()
     }
 
     fn fail<T>(&mut self, name: &str, problem: &str) -> Option<T> {
@@ -225,7 +242,11 @@ impl<'v> Reader<'_, 'v> {
         let value = T::read(&mut self);
         for (name, _) in std::mem::take(&mut self.fields) {
             let name: String = name.chars().take(100).collect();
-            self.fail::<T>(&name, "is not a known field");
+            let problem = match self.kind {
+                Kind::Field => "is not a known field",
+                Kind::QueryParameter => "is not a known query parameter",
+            };
+            self.fail::<T>(&name, problem);
         }
         value
     }
@@ -236,8 +257,17 @@ impl<'v> Reader<'_, 'v> {
             Field::Blank => return Field::Blank,
             Field::Invalid => return Field::Invalid,
             Field::Value(RawField::Word(word)) => Scalar::Word(word),
-            Field::Value(RawField::Json(raw)) => scalar(raw),
+            Field::Value(RawField::Json(raw)) => {
+                let Some(scalar) = scalar(raw) else {
+                    self.fail::<T>(name, NOT_UNICODE);
+                    return Field::Invalid;
+                };
+                scalar
+            }
         };
+        if scalar.is_blank() {
+            return Field::Blank;
+        }
         match T::read(&scalar) {
             Ok(Some(value)) => Field::Value(value),
             Ok(None) => Field::Blank,
@@ -264,15 +294,15 @@ impl<'v> Reader<'_, 'v> {
     }
 }
 
-/// Converts a JSON value other than `null` to a scalar.
-fn scalar(raw: &RawValue) -> Scalar<'_> {
-    match raw.get().as_bytes().first() {
+/// Converts a JSON value other than `null` to a scalar. Returns `None` for a string that is not valid Unicode.
+fn scalar(raw: &RawValue) -> Option<Scalar<'_>> {
+    Some(match raw.get().as_bytes().first() {
         Some(b't') => Scalar::Bool(true),
         Some(b'f') => Scalar::Bool(false),
-        Some(b'"') => serde_json::from_str(raw.get()).map_or(Scalar::Other, Scalar::Text),
+        Some(b'"') => Scalar::Text(serde_json::from_str(raw.get()).ok()?),
         Some(b'-' | b'0'..=b'9') => Scalar::Number(raw.get()),
         _ => Scalar::Other,
-    }
+    })
 }
 
 #[cfg(test)]
@@ -322,7 +352,7 @@ mod tests {
         read(&format!(r#"{{"title":"x","salary":{written}}}"#))
             .ok()
             .and_then(|example| example.salary)
-            .map(Salary::dollars)
+            .map(Salary::amount)
     }
 
     #[test]
@@ -347,7 +377,10 @@ mod tests {
             ("[]", "body must be a JSON object"),
             ("null", "body must be a JSON object"),
             (r#"{"title":7}"#, "title must be a string"),
-            (r#"{"title":"\ud800"}"#, "title must be a string"),
+            (r#"{"title":"\ud800"}"#, "title must be valid Unicode, without unpaired surrogates"),
+            (r#"{"title":"a","live":"\udc00x"}"#, "live must be valid Unicode, without unpaired surrogates"),
+            (r#"{"title":"a","\ud800":1}"#, "body must have field names in valid Unicode"),
+            (r#"{"title":"a","inner":{"\ud800":1}}"#, "inner must have field names in valid Unicode"),
             (r#"{"title":"a","title":"b"}"#, "title must be given only once"),
             (r#"{"title":"a","inner":[]}"#, "inner must be an object"),
         ] {

@@ -51,11 +51,37 @@ pub(super) fn if_match(headers: &HeaderMap, etag: &str) -> Result<bool, Error> {
     Ok(matched)
 }
 
-/// Whether `If-None-Match` (RFC 9110, section 13.1.2) names this `etag`, weak or strong.
-pub(super) fn if_none_match(headers: &HeaderMap, etag: &str) -> bool {
-    let lists = headers.get_all("if-none-match").iter().filter_map(|value| value.to_str().ok());
-    let mut tags = lists.flat_map(|list| list.split(',')).map(str::trim);
-    tags.any(|tag| tag == "*" || tag.strip_prefix("W/").unwrap_or(tag) == etag)
+/// The entity tags of `If-None-Match` (RFC 9110, section 13.1.2): the versions that the client has. Anything else in the
+/// header is ignored, because the client then only gets the whole response.
+pub(super) struct KnownTags(Vec<String>);
+
+impl KnownTags {
+    pub(super) fn of(headers: &HeaderMap) -> Self {
+        let lists = headers.get_all("if-none-match").iter().filter_map(|value| value.to_str().ok());
+        Self(lists.flat_map(|list| list.split(',')).map(|tag| tag.trim().to_owned()).collect())
+    }
+
+    /// Whether the client has the version with this strong `etag`. Weak tags count, too.
+    pub(super) fn include(&self, etag: &str) -> bool {
+        self.0.iter().any(|tag| tag == "*" || tag.strip_prefix("W/").unwrap_or(tag) == etag)
+    }
+}
+
+/// Whether `Accept-Encoding` (RFC 9110, section 12.5.3) allows gzip.
+pub(super) fn accepts_gzip(headers: &HeaderMap) -> bool {
+    let lists = headers.get_all("accept-encoding").iter().filter_map(|value| value.to_str().ok());
+    let mut any = None;
+    for coding in lists.flat_map(|list| list.split(',')) {
+        let (name, parameter) = coding.split_once(';').unwrap_or((coding, ""));
+        let quality = parameter.trim().strip_prefix("q=").map_or(Ok(1.0), str::parse::<f32>);
+        let is_accepted = quality.is_ok_and(|quality| quality > 0.0);
+        match name.trim() {
+            name if name.eq_ignore_ascii_case("gzip") => return is_accepted,
+            "*" => any = Some(is_accepted),
+            _ => {}
+        }
+    }
+    any.unwrap_or(false)
 }
 
 /// Whether the content type is JSON in UTF-8.
@@ -147,6 +173,32 @@ mod tests {
         for bad in ["a", "\"a", "", "\"a\", b"] {
             assert_eq!(check(bad), Err(400), "{bad}");
         }
+    }
+
+    #[test]
+    fn if_none_match_compares_weakly_and_ignores_everything_else() {
+        let known = |values: &[&str]| KnownTags::of(&with("if-none-match", values)).include("\"a\"");
+        for values in [&["*"][..], &["\"a\""], &["W/\"a\""], &["\"b\" ,W/\"a\",\"c\""], &["\"b\"", " \"a\" "]]
+        {
+            assert!(known(values), "{values:?}");
+        }
+        for values in [&[][..], &[""], &["\"b\""], &["a"], &["\"a"], &["W/a"], &["w/\"a\""], &["\"**\""]] {
+            assert!(!known(values), "{values:?}");
+        }
+    }
+
+    #[test]
+    fn gzip_is_accepted_by_name_or_by_a_star_unless_its_quality_is_zero() {
+        let accepted = |value: &str| accepts_gzip(&with("accept-encoding", &[value]));
+        for value in
+            ["gzip", "deflate, gzip;q=1.0, *;q=0.5", "GZIP", "*", "br;q=1.0,gzip; q=0.001", "gzip, *;q=0"]
+        {
+            assert!(accepted(value), "{value}");
+        }
+        for value in ["", "br", "identity", "gzip;q=0", "*;q=0", "gzip;q=0.000, *", "gzip;q=x", "xgzip"] {
+            assert!(!accepted(value), "{value}");
+        }
+        assert!(!accepts_gzip(&HeaderMap::new()));
     }
 
     #[test]

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use super::context::RequestContext;
-use super::page_request::{PageRequest, set_cookie};
+use super::page_request::PageRequest;
 use super::{Error, Html, Reply};
 use crate::model::{Member, MemberRole, Organization, Session, Tenant};
 use crate::store::{SignedIn, Transaction};
@@ -74,6 +74,6 @@ impl MemberRequest {
         let mut transaction = self.transaction();
         transaction.delete_session(self.tenant().organization, &self.session_hash);
         self.context.store().commit(transaction).await?;
-        Ok(set_cookie(reply, "", 0))
+        Ok(self.page.set_cookie(reply, "", 0))
     }
 }

@@ -9,6 +9,7 @@ use std::sync::Arc;
 use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use subtle::ConstantTimeEq;
+use url::{Host, Url};
 
 use super::context::RequestContext;
 use super::parameters::Parameters;
@@ -18,12 +19,49 @@ use crate::id::Id;
 use crate::model::{Member, Mode, Session, Tenant};
 use crate::store::Transaction;
 
-/// The cookie's name. Browsers reject a cookie with this prefix from any other host (RFC 6265bis, section 4.1.3.2).
-const COOKIE: &str = "__Host-rolecall";
 /// The form field that holds the MAC.
 const FORM_TOKEN: &str = "csrf";
 /// The length of the random string before sign-in.
 const ANONYMOUS_LENGTH: usize = 27;
+
+/// The form of the cookie.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Cookie {
+    /// The cookie is sent only over TLS. Browsers reject its prefix from any other host (RFC 6265bis, section 4.1.3.2).
+    Secure,
+    /// The cookie of the local service, which has no TLS. Safari and most HTTP clients reject secure cookies there.
+    Loopback,
+}
+
+impl Cookie {
+    /// The form for a service with this base URL.
+    fn of(base_url: &str) -> Self {
+        let url = Url::parse(base_url).ok().filter(|url| url.scheme() == "http");
+        let is_loopback = match url.as_ref().and_then(Url::host) {
+            Some(Host::Domain(name)) => name == "localhost",
+            Some(Host::Ipv4(address)) => address.is_loopback(),
+            Some(Host::Ipv6(address)) => address.is_loopback(),
+            None => false,
+        };
+        if is_loopback { Self::Loopback } else { Self::Secure }
+    }
+
+    const fn name(self) -> &'static str {
+        match self {
+            Self::Secure => "__Host-rolecall",
+            Self::Loopback => "rolecall",
+        }
+    }
+
+    /// The header that stores a value in the browser for this time.
+    fn header(self, value: &str, seconds: i64) -> String {
+        let secure = match self {
+            Self::Secure => " Secure;",
+            Self::Loopback => "",
+        };
+        format!("{}={value}; Path=/; Max-Age={seconds};{secure} HttpOnly; SameSite=Lax", self.name())
+    }
+}
 
 /// A request from a browser.
 pub struct PageRequest {
@@ -38,7 +76,7 @@ impl PageRequest {
     /// Reads the cookie and the form. A POST must come from a form that was issued to this browser.
     pub(super) fn new(context: Arc<RequestContext>) -> Result<Self, Error> {
         let is_post = context.is_post();
-        let known = headers::cookie(context.headers(), COOKIE);
+        let known = headers::cookie(context.headers(), Cookie::of(context.base_url()).name());
         let known = known.filter(|cookie| (20..=256).contains(&cookie.len())).map(str::to_owned);
         let is_new = known.is_none();
         let cookie = known.unwrap_or_else(|| context.random().token(ANONYMOUS_LENGTH));
@@ -83,16 +121,22 @@ impl PageRequest {
             transaction.delete_session(previous.tenant().organization, &previous.hash());
         }
         self.context.store().commit(transaction).await?;
-        Ok(set_cookie(reply, session.reveal(), Session::LONGEST.as_secs()))
+        Ok(self.set_cookie(reply, session.reveal(), Session::LONGEST.as_secs()))
     }
 
     /// Sets the cookie of a new browser.
     pub(super) fn set_new_cookie(&self, reply: Reply<()>) -> Reply<()> {
         if self.is_new && !reply.sets("set-cookie") {
-            set_cookie(reply, &self.cookie, Session::LONGEST.as_secs())
+            self.set_cookie(reply, &self.cookie, Session::LONGEST.as_secs())
         } else {
             reply
         }
+    }
+
+    /// Stores a value in the browser's cookie for this time.
+    pub(super) fn set_cookie<O>(&self, reply: Reply<O>, value: &str, seconds: i64) -> Reply<O> {
+        let cookie = Cookie::of(self.context.base_url());
+        reply.with("set-cookie", cookie.header(value, seconds))
     }
 
     /// The request's path and query.
@@ -111,7 +155,35 @@ impl PageRequest {
     }
 }
 
-pub(super) fn set_cookie<O>(reply: Reply<O>, value: &str, seconds: i64) -> Reply<O> {
-    let cookie = format!("{COOKIE}={value}; Path=/; Max-Age={seconds}; Secure; HttpOnly; SameSite=Lax");
-    reply.with("set-cookie", cookie)
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_plain_http_on_loopback_has_a_cookie_without_tls() {
+        for local in
+            ["http://127.0.0.1:3000", "http://127.8.0.1", "http://localhost:8080", "http://[::1]:3000"]
+        {
+            assert_eq!(Cookie::of(local), Cookie::Loopback, "{local}");
+        }
+        for other in [
+            "https://127.0.0.1:3000",
+            "https://localhost",
+            "https://jobs.example",
+            "http://jobs.example",
+            "http://172.17.0.1:3000",
+            "http://localhost.evil.example",
+            "http://0.0.0.0",
+            "",
+        ] {
+            assert_eq!(Cookie::of(other), Cookie::Secure, "{other}");
+        }
+        assert_eq!(
+            [Cookie::Secure, Cookie::Loopback].map(|cookie| cookie.header("x", 7)),
+            [
+                "__Host-rolecall=x; Path=/; Max-Age=7; Secure; HttpOnly; SameSite=Lax",
+                "rolecall=x; Path=/; Max-Age=7; HttpOnly; SameSite=Lax"
+            ]
+        );
+    }
 }

@@ -4,7 +4,6 @@ use std::marker::PhantomData;
 
 use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
-use lambda_http::http::HeaderMap;
 use serde::Serialize;
 use sha2::{Digest, Sha256};
 use utoipa::ToSchema;
@@ -12,7 +11,7 @@ use utoipa::openapi::RefOr;
 use utoipa::openapi::schema::Schema;
 
 use super::page::Sources;
-use super::{Error, headers, page};
+use super::{Error, page};
 use crate::store::{Receipt, StoreError};
 
 /// A successful reply, as the OpenAPI document describes it. A type with a schema represents one resource with its
@@ -125,6 +124,8 @@ pub struct Reply<O> {
     pub(super) status: u16,
     pub(super) headers: Vec<(String, String)>,
     pub(super) body: String,
+    /// Whether a client with the same entity tag has this body, so that it need not be sent again.
+    pub(super) is_revalidated: bool,
     output: PhantomData<fn() -> O>,
 }
 
@@ -137,9 +138,12 @@ impl<O: Serialize> Reply<O> {
     }
 
     /// 200 with one resource, and the entity tag of `identity`, which is the resource without the parts that change on
-    /// their own.
-    pub fn resource_as(resource: &O, identity: &O) -> Result<Self, Error> {
-        Ok(Self::new(200, json(resource)?).with("etag", etag(&json(identity)?)))
+    /// their own. If there are such parts, the resource is always sent, because those that a client has may have
+    /// expired.
+    pub fn resource_as(resource: &O, identity: &impl Serialize) -> Result<Self, Error> {
+        let (body, identity) = (json(resource)?, json(identity)?);
+        let is_revalidated = body == identity;
+        Ok(Self { is_revalidated, ..Self::new(200, body).with("etag", etag(&identity)) })
     }
 
     /// 200 without an entity tag.
@@ -189,17 +193,11 @@ impl<O> Reply<O> {
             .with("x-content-type-options", "nosniff".to_owned())
     }
 
-    /// Lets caches keep the reply for 30 seconds. Returns 304 if the request's `If-None-Match` names its entity tag.
-    pub(super) fn cached(self, headers: &HeaderMap) -> Self {
+    /// Lets caches keep the reply for 30 seconds, and revalidate it with its entity tag.
+    #[must_use]
+    pub fn cached(self) -> Self {
         let tag = etag(&self.body);
-        let is_known = headers::if_none_match(headers, &tag);
-        let reply = self.with("cache-control", "public, max-age=30".to_owned()).with("etag", tag);
-        if is_known && reply.status == 200 { reply.not_modified() } else { reply }
-    }
-
-    /// 304: the client already has the document.
-    pub(super) fn not_modified(self) -> Self {
-        Self { status: 304, body: String::new(), ..self }
+        self.with("cache-control", "public, max-age=30".to_owned()).with("etag", tag)
     }
 
     /// Any status with a JSON body, for protocols with their own errors.
@@ -219,7 +217,7 @@ impl<O> Reply<O> {
     }
 
     pub(super) fn new(status: u16, body: String) -> Self {
-        Self { status, headers: Vec::new(), body, output: PhantomData }
+        Self { status, headers: Vec::new(), body, is_revalidated: true, output: PhantomData }
     }
 
     /// The same reply with one more header.
@@ -256,11 +254,12 @@ impl<O> Reply<O> {
     }
 
     pub(super) fn typed<P>(self) -> Reply<P> {
-        Reply { status: self.status, headers: self.headers, body: self.body, output: PhantomData }
+        let Self { status, headers, body, is_revalidated, output: _ } = self;
+        Reply { status, headers, body, is_revalidated, output: PhantomData }
     }
 
     pub(super) fn replayed(receipt: Receipt) -> Self {
-        Self { status: receipt.status, headers: receipt.headers, body: receipt.body, output: PhantomData }
+        Self { headers: receipt.headers, ..Self::new(receipt.status, receipt.body) }
             .with("idempotency-replayed", "true".to_owned())
     }
 }

@@ -1,58 +1,14 @@
-//! Candidates: people in the hiring pipeline, and the transitions between its stages.
+//! Candidates: people, their applications, and the stage that follows from these.
 
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
+use super::application::{Application, ApplicationStatus, End, Move, RoleCopy, Stage};
 use super::contact::{Email, Phone};
 use super::resume::Resume;
-use super::role::InvalidTransition;
-use super::string_enum::string_enum;
-use super::{RoleStatus, Text};
+use super::role::{InvalidTransition, Role, RoleStatus};
+use super::{Source, Text};
 use crate::id::Id;
-
-string_enum! {
-    /// A stage of the pipeline. The first four are open, the last two are final.
-    pub enum Stage {
-        /// The candidate is new.
-        Applied = "applied",
-        /// The candidate is being screened.
-        Screening = "screening",
-        /// The candidate is being interviewed.
-        Interview = "interview",
-        /// The candidate has an offer or is about to get one.
-        Offer = "offer",
-        /// The candidate was hired.
-        Hired = "hired",
-        /// The candidate was rejected.
-        Rejected = "rejected",
-    }
-}
-
-string_enum! {
-    /// How a candidate or an application was created.
-    pub enum Source {
-        /// The candidate was created through the API, with or without an application.
-        Manual = "manual",
-        /// The candidate applied on the career page.
-        CareerPage = "career_page",
-        /// The application was added to an existing candidate through the API.
-        Api = "api",
-    }
-}
-
-string_enum! {
-    /// The status of an application.
-    pub enum ApplicationStatus {
-        /// The application is open.
-        Active = "active",
-        /// The candidate was rejected.
-        Rejected = "rejected",
-        /// The candidate was hired.
-        Hired = "hired",
-        /// The role was closed.
-        Closed = "closed",
-    }
-}
 
 /// A candidate's name.
 pub type Name = Text<200>;
@@ -79,7 +35,7 @@ pub struct Candidate {
     /// The personal data.
     #[serde(flatten)]
     pub profile: Profile,
-    /// The current stage.
+    /// The stage, which follows from the applications.
     pub stage: Stage,
     /// When the candidate was created.
     pub created_at: Timestamp,
@@ -87,19 +43,13 @@ pub struct Candidate {
     pub updated_at: Timestamp,
 }
 
-/// A candidate's application for a role.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Application {
-    /// The identifier.
-    pub id: Id,
-    /// The role.
-    pub role_id: Id,
-    /// The stored status, which does not take the role's status into account.
-    pub status: ApplicationStatus,
-    /// How the application was created.
-    pub source: Source,
-    /// When the candidate applied.
-    pub applied_at: Timestamp,
+/// The stage of a candidate without applications.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct OwnStage {
+    /// The stage.
+    pub stage: Stage,
+    /// How the candidate got to the final stage.
+    pub end: Option<End>,
 }
 
 /// A voice screen that has not ended.
@@ -107,35 +57,81 @@ pub struct Application {
 pub struct OpenScreen {
     /// The screen.
     pub id: Id,
-    /// The role.
+    /// For which role.
     pub role_id: Id,
 }
 
-/// A candidate with everything that its transitions depend on.
+/// A candidate with everything that moves depend on.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CandidateRecord {
     /// The candidate.
     #[serde(flatten)]
     pub candidate: Candidate,
+    /// The stage that counts while there are no applications.
+    pub own: OwnStage,
     /// The applications, oldest first.
     pub applications: Vec<Application>,
     /// The voice screens that have not ended.
     pub open_screens: Vec<OpenScreen>,
-    /// The stage of a rejected candidate before the rejection.
-    pub rejected_from: Option<Stage>,
-    /// The version, which increases with every write. A write fails if the stored version has changed since it was read.
+    /// The version, which grows with every write. A write fails if the stored version has changed since it was read.
     pub version: u64,
 }
 
-/// The reason that a candidate cannot apply for a role.
+/// A step of an application or, without applications, of the candidate.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Step {
+    /// The role of the application.
+    pub role_id: Option<Id>,
+    /// The previous stage.
+    pub from: Stage,
+    /// The new stage.
+    pub to: Stage,
+}
+
+/// A move that was made.
+#[derive(Clone, Debug)]
+pub struct Moved {
+    /// The candidate after the move.
+    pub record: CandidateRecord,
+    /// The steps: one for each application that changed, or one without a role.
+    pub steps: Vec<Step>,
+}
+
+/// A candidate whose applications have followed changes of their roles.
+#[derive(Clone, Debug)]
+pub struct Followed {
+    /// The candidate afterwards.
+    pub record: CandidateRecord,
+    /// The applications that were closed or reopened.
+    pub statuses: Vec<Application>,
+}
+
+/// Why a move is not possible.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum MoveError {
+    /// The state machine has no such transition.
+    #[error(transparent)]
+    Invalid(#[from] InvalidTransition),
+    /// The application's role is closed.
+    #[error("the role {0} is closed; reopen it first with POST /api/v1/roles/{0}/reopen")]
+    RoleClosed(Id),
+    /// The candidate has not applied for the role.
+    #[error("role_id must be the id of a role that the candidate has applied for")]
+    NoApplication,
+    /// The move fits too many applications.
+    #[error("role_id can't be blank, because the move would change {0} applications; the maximum is {max}", max = CandidateRecord::MAX_STEPS)]
+    TooMany(usize),
+}
+
+/// Why a candidate cannot apply for a role.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ApplicationError {
     /// The role is not open.
     #[error("role_id must be the id of an open role, but this one is {}", .0.as_str())]
     RoleNotOpen(RoleStatus),
-    /// The candidate has already applied for the role.
+    /// The candidate has already applied for the role with this application.
     #[error("role_id is a role that the candidate has already applied for")]
-    AlreadyApplied,
+    AlreadyApplied(Id),
     /// The candidate has the maximum number of applications.
     #[error(
         "role_id can't be added, because the candidate already has the maximum of {} applications",
@@ -144,7 +140,7 @@ pub enum ApplicationError {
     TooMany,
 }
 
-/// The reason that a candidate cannot be invited to a voice screen for a role.
+/// Why a candidate cannot be invited to a voice screen for a role.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum InvitationError {
     /// The role is a draft or closed.
@@ -155,136 +151,194 @@ pub enum InvitationError {
     Unfinished,
 }
 
-impl Stage {
-    /// Whether the stage is final. Only `unreject` leaves a final stage.
-    pub const fn is_end(self) -> bool {
-        matches!(self, Self::Hired | Self::Rejected)
-    }
-
-    fn invalid_transition(self, to: Self) -> InvalidTransition {
-        InvalidTransition { field: "stage", from: self.as_str(), to: to.as_str() }
-    }
-}
-
-impl ApplicationStatus {
-    /// The effective status while the role has this status.
-    #[must_use]
-    pub const fn effective(self, role: RoleStatus) -> Self {
-        match (self, role) {
-            (Self::Active, RoleStatus::Closed) => Self::Closed,
-            (status, _) => status,
-        }
-    }
-}
-
 impl CandidateRecord {
-    /// The maximum number of applications per candidate.
+    /// The maximum number of applications of one candidate.
     pub const MAX_APPLICATIONS: usize = 200;
+    /// The maximum number of applications that one move changes.
+    pub const MAX_STEPS: usize = 10;
 
     /// A new candidate.
     pub fn new(id: Id, profile: Profile, now: Timestamp) -> Self {
-        let candidate = Candidate { id, profile, stage: Stage::Applied, created_at: now, updated_at: now };
+        let stage = Stage::Applied;
+        let candidate = Candidate { id, profile, stage, created_at: now, updated_at: now };
         Self {
             candidate,
+            own: OwnStage { stage, end: None },
             applications: Vec::new(),
             open_screens: Vec::new(),
-            rejected_from: None,
             version: 1,
         }
     }
 
-    /// Replaces the profile.
-    #[must_use]
-    pub fn edit(self, profile: Profile, now: Timestamp) -> Self {
-        let mut record = self.changed(now);
-        record.candidate.profile = profile;
-        record
+    /// The application for a role.
+    pub fn application(&self, role: Id) -> Option<&Application> {
+        self.applications.iter().find(|application| application.role.id == role)
     }
 
-    /// Adds an application for a role with this status.
+    /// Replaces the profile.
+    #[must_use]
+    pub fn edit(mut self, profile: Profile, now: Timestamp) -> Self {
+        self.candidate.profile = profile;
+        self.updated(now)
+    }
+
+    /// Adds an application for a role.
     pub fn apply(
-        self,
+        mut self,
         id: Id,
-        role_id: Id,
-        status: RoleStatus,
+        role: &Role,
         source: Source,
         now: Timestamp,
     ) -> Result<Self, ApplicationError> {
-        if self.applications.iter().any(|application| application.role_id == role_id) {
-            return Err(ApplicationError::AlreadyApplied);
+        if let Some(application) = self.application(role.id) {
+            return Err(ApplicationError::AlreadyApplied(application.id));
         }
-        if status != RoleStatus::Open {
-            return Err(ApplicationError::RoleNotOpen(status));
+        if role.status != RoleStatus::Open {
+            return Err(ApplicationError::RoleNotOpen(role.status));
         }
         if self.applications.len() >= Self::MAX_APPLICATIONS {
             return Err(ApplicationError::TooMany);
         }
-        let mut record = self.changed(now);
-        let status = ApplicationStatus::Active;
-        record.applications.push(Application { id, role_id, status, source, applied_at: now });
-        Ok(record)
+        self.applications.push(Application::new(id, RoleCopy::of(role), source, self.version + 1, now));
+        Ok(self.updated(now))
     }
 
-    /// Moves the candidate to another open stage.
-    pub fn advance(self, to: Stage, now: Timestamp) -> Result<Self, InvalidTransition> {
-        if self.candidate.stage == to || to.is_end() {
-            return Err(self.candidate.stage.invalid_transition(to));
+    /// Makes a move: of the application for `role`, or of all applications that it fits, or of the candidate if there
+    /// are no applications.
+    pub fn make(mut self, step: &Move, role: Option<Id>, now: Timestamp) -> Result<Moved, MoveError> {
+        let version = self.version + 1;
+        if self.applications.is_empty() && role.is_none() {
+            let OwnStage { stage: from, end } = self.own;
+            let to = step.target(from, end)?;
+            self.own = OwnStage { stage: to, end: to.is_end().then_some(End { from, version }) };
+            return Ok(Moved { record: self.updated(now), steps: vec![Step { role_id: None, from, to }] });
         }
-        self.leave(to, now)
+        let chosen = match role {
+            Some(role) => {
+                let index = self.applications.iter().position(|application| application.role.id == role);
+                vec![index.ok_or(MoveError::NoApplication)?]
+            }
+            None => self.fitting(step),
+        };
+        if chosen.is_empty() {
+            return Err(self.no_fit(step));
+        }
+        if chosen.len() > Self::MAX_STEPS {
+            return Err(MoveError::TooMany(chosen.len()));
+        }
+        let mut steps = Vec::new();
+        for index in chosen {
+            let application = &mut self.applications[index];
+            let (role_id, from) = (application.role.id, application.stage);
+            if application.status() == ApplicationStatus::Closed {
+                return Err(MoveError::RoleClosed(role_id));
+            }
+            application.make(step, version, now)?;
+            steps.push(Step { role_id: Some(role_id), from, to: application.stage });
+        }
+        Ok(Moved { record: self.updated(now), steps })
     }
 
-    /// Moves the candidate from an open stage to rejected. Active applications become rejected.
-    pub fn reject(self, now: Timestamp) -> Result<Self, InvalidTransition> {
+    /// The positions of the applications that a move without a role changes.
+    fn fitting(&self, step: &Move) -> Vec<usize> {
+        let all = || self.applications.iter().enumerate();
+        let active = || all().filter(|(_, application)| application.status() == ApplicationStatus::Active);
+        match step {
+            Move::Advance(to) => {
+                active().filter(|(_, application)| application.stage != *to).map(|(index, _)| index).collect()
+            }
+            Move::Reject { .. } => active().map(|(index, _)| index).collect(),
+            Move::Hire { .. } => {
+                let furthest = active().max_by_key(|(index, application)| (application.stage.rank(), *index));
+                furthest.map(|(index, _)| index).into_iter().collect()
+            }
+            Move::Unreject => self.latest_ended(Stage::Rejected),
+            Move::Unhire => self.latest_ended(Stage::Hired),
+        }
+    }
+
+    /// The positions of the applications that the latest move to a final stage ended.
+    fn latest_ended(&self, stage: Stage) -> Vec<usize> {
+        let all = self.applications.iter().enumerate();
+        let ended = all.filter(|(_, application)| application.stage == stage);
+        let ended: Vec<_> =
+            ended.map(|(index, application)| (index, application.end.map_or(0, |end| end.version))).collect();
+        let latest = ended.iter().map(|(_, version)| *version).max();
+        ended.iter().filter(|(_, version)| Some(*version) == latest).map(|(index, _)| *index).collect()
+    }
+
+    /// Why a move without a role fits no application. A closed application that could make the move comes first.
+    fn no_fit(&self, step: &Move) -> MoveError {
+        let is_closed = |application: &&Application| application.status() == ApplicationStatus::Closed;
+        let mut closed = self.applications.iter().rev().filter(is_closed);
+        if let Some(application) = closed.find(|application| step.target(application.stage, None).is_ok()) {
+            return MoveError::RoleClosed(application.role.id);
+        }
         let from = self.candidate.stage;
-        let mut record = self.leave(Stage::Rejected, now)?;
-        record.rejected_from = Some(from);
-        Ok(record.replace_statuses(ApplicationStatus::Active, ApplicationStatus::Rejected))
-    }
-
-    /// Moves the candidate from rejected back to the previous stage. Rejected applications become active.
-    pub fn unreject(self, now: Timestamp) -> Result<Self, InvalidTransition> {
-        if self.candidate.stage != Stage::Rejected {
-            let from = self.candidate.stage.as_str();
-            return Err(InvalidTransition { field: "stage", from, to: "the stage before rejection" });
+        match step.target(from, None) {
+            Err(invalid) => invalid.into(),
+            // Every active application is already in this stage, or there is none.
+            Ok(to) => InvalidTransition { field: "stage", from: from.as_str(), to: to.as_str() }.into(),
         }
-        let to = self.rejected_from.unwrap_or(Stage::Applied);
-        let mut record = self.changed(now);
-        record.candidate.stage = to;
-        record.rejected_from = None;
-        Ok(record.replace_statuses(ApplicationStatus::Rejected, ApplicationStatus::Active))
     }
 
-    /// Moves the candidate from an open stage to hired. Active applications become hired.
-    pub fn hire(self, now: Timestamp) -> Result<Self, InvalidTransition> {
-        let record = self.leave(Stage::Hired, now)?;
-        Ok(record.replace_statuses(ApplicationStatus::Active, ApplicationStatus::Hired))
-    }
-
-    /// Checks whether the candidate can be invited to a screen for a role with this status.
-    pub fn check_invitation(&self, role_id: Id, status: RoleStatus) -> Result<(), InvitationError> {
-        if matches!(status, RoleStatus::Draft | RoleStatus::Closed) {
-            return Err(InvitationError::RoleNotReady(status));
+    /// Updates the copies of roles in the applications. Returns `None` if none of them is out of date.
+    pub fn follow<'r>(self, roles: impl IntoIterator<Item = &'r Role>, now: Timestamp) -> Option<Followed> {
+        let mut record = self;
+        let mut statuses = Vec::new();
+        let mut changed = false;
+        for role in roles {
+            let found = record.applications.iter_mut().find(|application| application.role.id == role.id);
+            let Some(application) = found.filter(|application| application.role.version < role.version)
+            else {
+                continue;
+            };
+            let before = application.status();
+            application.role = RoleCopy::of(role);
+            if application.status() != before {
+                application.updated_at = now.max(application.updated_at);
+                statuses.push(application.clone());
+            }
+            changed = true;
         }
-        if self.open_screens.iter().any(|screen| screen.role_id == role_id) {
+        changed.then(|| Followed { record: record.updated(now), statuses })
+    }
+
+    /// Checks whether the candidate can be invited to a screen for a role.
+    pub fn check_invitation(&self, role: &Role) -> Result<(), InvitationError> {
+        if matches!(role.status, RoleStatus::Draft | RoleStatus::Closed) {
+            return Err(InvitationError::RoleNotReady(role.status));
+        }
+        if self.open_screens.iter().any(|screen| screen.role_id == role.id) {
             return Err(InvitationError::Unfinished);
         }
         Ok(())
     }
 
-    /// Adds an open screen. A candidate in stage applied moves to screening.
-    pub fn invite(self, screen: OpenScreen, now: Timestamp) -> Result<Self, InvalidTransition> {
-        if self.candidate.stage.is_end() {
-            return Err(self.candidate.stage.invalid_transition(Stage::Screening));
+    /// Adds an open screen. The application for the role or, without any application, the candidate moves from applied
+    /// to screening.
+    pub fn invite(mut self, screen: OpenScreen, now: Timestamp) -> Result<Moved, MoveError> {
+        self.open_screens.push(screen);
+        let stage = match self.application(screen.role_id) {
+            Some(application) if application.status() == ApplicationStatus::Closed => {
+                return Err(MoveError::RoleClosed(screen.role_id));
+            }
+            Some(application) => application.stage,
+            None if self.applications.is_empty() => self.own.stage,
+            None => return Ok(Moved { record: self.updated(now), steps: Vec::new() }),
+        };
+        if stage.is_end() {
+            let to = Stage::Screening.as_str();
+            return Err(InvalidTransition { field: "stage", from: stage.as_str(), to }.into());
         }
-        let mut record = self.changed(now);
-        record.open_screens.push(screen);
-        if record.candidate.stage == Stage::Applied {
-            record.candidate.stage = Stage::Screening;
+        if stage == Stage::Applied {
+            let role = self.application(screen.role_id).map(|application| application.role.id);
+            return self.make(&Move::Advance(Stage::Screening), role, now);
         }
-        Ok(record)
+        Ok(Moved { record: self.updated(now), steps: Vec::new() })
     }
 
-    /// Removes a screen that has ended. `updated_at` does not change.
+    /// Removes a screen that has ended. `updated_at` stays.
     #[must_use]
     pub fn close_screen(mut self, screen: Id) -> Self {
         self.open_screens.retain(|open| open.id != screen);
@@ -292,103 +346,183 @@ impl CandidateRecord {
         self
     }
 
-    fn leave(self, to: Stage, now: Timestamp) -> Result<Self, InvalidTransition> {
-        if self.candidate.stage.is_end() {
-            return Err(self.candidate.stage.invalid_transition(to));
-        }
-        let mut record = self.changed(now);
-        record.candidate.stage = to;
-        Ok(record)
-    }
-
-    fn replace_statuses(mut self, from: ApplicationStatus, to: ApplicationStatus) -> Self {
-        for application in self.applications.iter_mut().filter(|application| application.status == from) {
-            application.status = to;
-        }
-        self
-    }
-
-    fn changed(mut self, now: Timestamp) -> Self {
+    fn updated(mut self, now: Timestamp) -> Self {
+        self.candidate.stage = self.stage();
         self.candidate.updated_at = now.max(self.candidate.updated_at);
         self.version += 1;
         self
+    }
+
+    /// The stage that follows from the applications: hired, if one is hired and no active one was added after that;
+    /// else the furthest stage of the active ones; else rejected, if one is rejected; else the furthest stage of the
+    /// closed ones. Without applications, the candidate's own stage.
+    fn stage(&self) -> Stage {
+        let with = |status| self.applications.iter().filter(move |one| one.status() == status);
+        let furthest =
+            |status| with(status).map(|application| application.stage).max_by_key(|stage| stage.rank());
+        let hired = with(ApplicationStatus::Hired)
+            .filter_map(|application| application.end)
+            .map(|end| end.version)
+            .max();
+        let newest = with(ApplicationStatus::Active).map(|application| application.since).max();
+        if hired > newest {
+            return Stage::Hired;
+        }
+        furthest(ApplicationStatus::Active)
+            .or_else(|| furthest(ApplicationStatus::Rejected))
+            .or_else(|| furthest(ApplicationStatus::Closed))
+            .unwrap_or(self.own.stage)
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use super::super::Text;
+    use super::super::application::StageCount;
+    use super::super::role::RoleContent;
     use super::*;
 
-    fn at(stage: Stage) -> CandidateRecord {
+    const NOW: Timestamp = Timestamp::UNIX_EPOCH;
+
+    fn id(number: u64) -> Id {
+        Id::new(number).unwrap()
+    }
+
+    fn later(days: i64) -> Timestamp {
+        NOW + jiff::SignedDuration::from_hours(24 * days)
+    }
+
+    fn jane() -> CandidateRecord {
         let profile = Profile {
             name: Name::parse("Jane").unwrap().unwrap(),
             email: "jane@example.com".parse().unwrap(),
             phone: None,
             resume: None,
         };
-        let mut record = CandidateRecord::new(Id::new(1).unwrap(), profile, Timestamp::UNIX_EPOCH);
-        record.candidate.stage = stage;
-        record
+        CandidateRecord::new(id(1), profile, NOW)
     }
 
-    /// Tries every action in every stage.
+    fn role(number: u64) -> Role {
+        let draft =
+            Role::draft(id(number), RoleContent::titled(Text::parse("Engineer").unwrap().unwrap()), NOW);
+        draft.publish(NOW).unwrap()
+    }
+
+    /// A candidate with an application for each of the roles from 1 to `count`.
+    fn applicant(count: u64) -> CandidateRecord {
+        (1..=count).fold(jane(), |record, number| {
+            record.apply(id(100 + number), &role(number), Source::API, NOW).unwrap()
+        })
+    }
+
+    fn make(record: &CandidateRecord, step: &Move, role: Option<u64>) -> CandidateRecord {
+        record.clone().make(step, role.map(id), NOW).unwrap().record
+    }
+
+    fn stages(record: &CandidateRecord) -> Vec<&'static str> {
+        record.applications.iter().map(|application| application.stage.as_str()).collect()
+    }
+
+    const REJECT: Move = Move::Reject { reason: None, notes: None };
+    const HIRE: Move = Move::Hire { start_date: None };
+
     #[test]
-    fn only_the_documented_transitions_are_allowed() {
-        let now = Timestamp::UNIX_EPOCH;
-        for from in Stage::ALL {
-            for to in Stage::ALL {
-                let allowed = !from.is_end() && !to.is_end() && from != to;
-                let result = at(from).advance(to, now);
-                assert_eq!(result.is_ok(), allowed, "{from:?} {to:?}");
-                if let Ok(record) = result {
-                    assert_eq!((record.candidate.stage, record.version), (to, 2));
+    fn every_stage_allows_only_the_documented_moves() {
+        for (from, steps) in [
+            (Stage::Applied, vec![]),
+            (Stage::Interview, vec![Move::Advance(Stage::Interview)]),
+            (Stage::Rejected, vec![Move::Advance(Stage::Offer), REJECT]),
+            (Stage::Hired, vec![Move::Advance(Stage::Offer), HIRE]),
+        ] {
+            // A candidate without applications follows the same rules as an application.
+            for start in [jane(), applicant(1)] {
+                let at = steps.iter().fold(start, |record, step| make(&record, step, None));
+                assert_eq!(at.candidate.stage, from);
+                for to in Stage::OPEN {
+                    let advanced = at.clone().make(&Move::Advance(to), None, NOW);
+                    assert_eq!(advanced.is_ok(), !from.is_end() && from != to, "{from:?} {to:?}");
+                }
+                for (step, allowed) in [
+                    (REJECT, !from.is_end()),
+                    (HIRE, !from.is_end()),
+                    (Move::Unreject, from == Stage::Rejected),
+                    (Move::Unhire, from == Stage::Hired),
+                ] {
+                    let moved = at.clone().make(&step, None, NOW);
+                    assert_eq!(moved.is_ok(), allowed, "{from:?} {step:?}");
+                    if from.is_end()
+                        && let Ok(moved) = moved
+                    {
+                        assert_eq!(moved.record.candidate.stage, Stage::Offer, "the stage before");
+                    }
                 }
             }
-            assert_eq!(at(from).hire(now).is_ok(), !from.is_end());
-            assert_eq!(at(from).reject(now).is_ok(), !from.is_end());
-            assert_eq!(at(from).unreject(now).is_ok(), from == Stage::Rejected);
-            if let Ok(rejected) = at(from).reject(now) {
-                assert_eq!(rejected.candidate.stage, Stage::Rejected);
-                assert_eq!(rejected.unreject(now).unwrap().candidate.stage, from, "the previous stage");
-            }
-            let screen = OpenScreen { id: Id::new(9).unwrap(), role_id: Id::new(8).unwrap() };
-            let invited = at(from).invite(screen, now);
-            assert_eq!(invited.is_ok(), !from.is_end());
-            if let Ok(record) = invited {
-                let expected = if from == Stage::Applied { Stage::Screening } else { from };
-                assert_eq!(record.candidate.stage, expected);
-            }
         }
-        assert_eq!(
-            at(Stage::Hired).reject(now).unwrap_err().to_string(),
-            "stage cannot go from hired to rejected"
-        );
+        let error = make(&applicant(1), &HIRE, None).make(&REJECT, None, NOW).unwrap_err();
+        assert_eq!(error.to_string(), "stage cannot go from hired to rejected");
     }
 
     #[test]
-    fn application_statuses_follow_the_candidate_and_the_role() {
-        let now = Timestamp::UNIX_EPOCH;
-        let id = |n| Id::new(n).unwrap();
-        let apply =
-            |record: CandidateRecord, role, status| record.apply(id(7), id(role), status, Source::Api, now);
-        for status in RoleStatus::ALL {
-            assert_eq!(apply(at(Stage::Applied), 1, status).is_ok(), status == RoleStatus::Open);
-        }
-        let one = apply(at(Stage::Applied), 1, RoleStatus::Open).unwrap();
-        assert_eq!(apply(one.clone(), 1, RoleStatus::Open), Err(ApplicationError::AlreadyApplied));
-        let rejected = apply(one.reject(now).unwrap(), 2, RoleStatus::Open).unwrap();
-        let statuses =
-            |record: &CandidateRecord| record.applications.iter().map(|a| a.status).collect::<Vec<_>>();
-        assert_eq!(statuses(&rejected), [ApplicationStatus::Rejected, ApplicationStatus::Active]);
-        let back = rejected.unreject(now).unwrap();
-        assert_eq!(statuses(&back), [ApplicationStatus::Active; 2]);
-        assert_eq!(statuses(&back.hire(now).unwrap()), [ApplicationStatus::Hired; 2]);
-        assert_eq!(ApplicationStatus::Active.effective(RoleStatus::Closed), ApplicationStatus::Closed);
-        assert_eq!(ApplicationStatus::Hired.effective(RoleStatus::Closed), ApplicationStatus::Hired);
-        let mut full = at(Stage::Applied);
-        for n in 1..=200 {
-            full = apply(full, n, RoleStatus::Open).unwrap();
-        }
-        assert_eq!(apply(full, 201, RoleStatus::Open), Err(ApplicationError::TooMany));
+    fn a_move_without_a_role_takes_the_applications_that_it_fits() {
+        let three = make(&applicant(3), &Move::Advance(Stage::Offer), Some(2));
+        assert_eq!(stages(&make(&three, &Move::Advance(Stage::Interview), None)), ["interview"; 3]);
+        assert_eq!(stages(&make(&three, &HIRE, None)), ["applied", "hired", "applied"], "the furthest");
+        assert_eq!(stages(&make(&applicant(3), &HIRE, None)), ["applied", "applied", "hired"], "the newest");
+        let rejected = make(&make(&three, &REJECT, Some(1)), &REJECT, None);
+        assert_eq!(stages(&rejected), ["rejected"; 3]);
+        let back = make(&rejected, &Move::Unreject, None);
+        assert_eq!(stages(&back), ["rejected", "offer", "applied"], "the latest rejection is undone");
+        assert_eq!(stages(&make(&back, &Move::Unreject, None)), ["applied", "offer", "applied"]);
+        let many = applicant(11);
+        assert_eq!(many.clone().make(&REJECT, None, NOW).unwrap_err(), MoveError::TooMany(11));
+        assert_eq!(many.make(&REJECT, Some(id(12)), NOW).unwrap_err(), MoveError::NoApplication);
+    }
+
+    #[test]
+    fn the_stage_follows_from_the_applications() {
+        let hired = make(&applicant(2), &HIRE, Some(1));
+        assert_eq!(hired.candidate.stage, Stage::Hired, "the active one was added before");
+        let again = hired.apply(id(9), &role(3), Source::API, NOW).unwrap();
+        assert_eq!(again.candidate.stage, Stage::Applied, "the active one was added after the hire");
+        let rejected = make(&again, &REJECT, None);
+        assert_eq!(rejected.candidate.stage, Stage::Hired);
+        let two = make(&make(&applicant(2), &Move::Advance(Stage::Interview), Some(1)), &REJECT, Some(2));
+        assert_eq!(two.candidate.stage, Stage::Interview);
+        let closed = two.follow([&role(1).close(NOW)], NOW).unwrap();
+        assert_eq!(closed.record.candidate.stage, Stage::Rejected, "a rejected one outweighs a closed one");
+        assert_eq!(closed.statuses.len(), 1);
+        assert_eq!(closed.record.applications[0].status(), ApplicationStatus::Closed);
+        let moved = closed.record.clone().make(&REJECT, Some(id(1)), NOW);
+        assert_eq!(moved.unwrap_err(), MoveError::RoleClosed(id(1)));
+        assert!(closed.record.follow([&role(1)], NOW).is_none(), "an older copy is ignored");
+        let only = applicant(1).follow([&role(1).close(NOW)], NOW).unwrap().record;
+        assert_eq!(only.candidate.stage, Stage::Applied, "the furthest of the closed ones");
+    }
+
+    #[test]
+    fn counters_follow_the_moves() {
+        use StageCount::{Ever, Now, Stay};
+        let before = applicant(1).applications[0].clone();
+        assert_eq!(before.counts(None), [Now(Stage::Applied, 1), Ever(Stage::Applied)]);
+        let step = |before: &Application, step: &Move, at| {
+            let mut after = before.clone();
+            after.make(step, 9, at).unwrap();
+            let counts = after.counts(Some(before));
+            (after, counts)
+        };
+        let (interview, counts) = step(&before, &Move::Advance(Stage::Interview), later(3));
+        let moved = [
+            Now(Stage::Applied, -1),
+            Now(Stage::Interview, 1),
+            Ever(Stage::Interview),
+            Stay(Stage::Applied, 3),
+        ];
+        assert_eq!(counts, moved);
+        let (rejected, counts) = step(&interview, &REJECT, later(100));
+        assert_eq!(counts[3], Stay(Stage::Interview, 60));
+        let (back, counts) = step(&rejected, &Move::Unreject, later(200));
+        assert_eq!(counts, [Now(Stage::Rejected, -1), Now(Stage::Interview, 1)], "counted once, and no stay");
+        let (_, counts) = step(&back, &Move::Advance(Stage::Applied), later(201));
+        assert_eq!(counts[2], Stay(Stage::Interview, 1), "an undo begins a new stay");
     }
 }

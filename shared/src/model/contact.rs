@@ -56,19 +56,26 @@ impl Phone {
 impl FromStr for Phone {
     type Err = String;
 
-    /// Removes spaces and punctuation, and parses the rest.
+    /// Removes spaces and punctuation, and parses the rest. A zero after a parenthesis, as in `+49 (0)30`, is the prefix
+    /// of calls within the country. It is not part of the number, and only the caller knows what is.
     fn from_str(given: &str) -> Result<Self, Self::Err> {
-        let number: String =
-            given.chars().filter(|c| !c.is_whitespace() && !"-–‑.()/".contains(*c)).collect();
-        let digits = number.strip_prefix('+').unwrap_or_default();
-        if (7..=15).contains(&digits.len())
-            && digits.bytes().all(|byte| byte.is_ascii_digit())
-            && !digits.starts_with('0')
-        {
-            Ok(Self(number))
-        } else {
-            Err("must be a phone number with its country code, such as +14155552671".to_owned())
+        let typed: String = given.chars().filter(|c| !c.is_whitespace()).collect();
+        let number: String = typed.chars().filter(|c| !"-–‑.()/".contains(*c)).collect();
+        if number.starts_with("00") {
+            return Err("must begin with + instead of 00, such as +49 30 123456".to_owned());
         }
+        let digits = number.strip_prefix('+').unwrap_or_default();
+        if !(7..=15).contains(&digits.len())
+            || !digits.bytes().all(|byte| byte.is_ascii_digit())
+            || digits.starts_with('0')
+        {
+            return Err("must be a phone number with its country code, such as +14155552671".to_owned());
+        }
+        if typed.contains("(0") {
+            let instead = "write +49 30 123456 instead of +49 (0)30 123456";
+            return Err(format!("must not contain a trunk prefix such as (0): {instead}"));
+        }
+        Ok(Self(number))
     }
 }
 
@@ -99,11 +106,18 @@ impl FromStr for WebAddress {
         if given.chars().count() > Self::MAX {
             return Err(format!("must be at most {} characters", Self::MAX));
         }
-        let clean = !given.chars().any(|c| c.is_whitespace() || c.is_control());
-        match Url::parse(given) {
-            Ok(url) if clean && matches!(url.scheme(), "http" | "https") => Ok(Self(given.to_owned())),
-            _ => Err("must be a URL that begins with http:// or https://".to_owned()),
-        }
+        let begins_with =
+            |scheme: &str| given.split_once(':').is_some_and(|(given, _)| given.eq_ignore_ascii_case(scheme));
+        let problem = if !begins_with("http") && !begins_with("https") {
+            "must be a URL that begins with http:// or https://"
+        } else if given.chars().any(|c| c.is_whitespace() || c.is_control()) {
+            "must be a URL without spaces and control characters; write a space as %20"
+        } else if Url::parse(given).is_err() {
+            "must be a URL with a well-formed host, such as https://example.com"
+        } else {
+            return Ok(Self(given.to_owned()));
+        };
+        Err(problem.to_owned())
     }
 }
 
@@ -154,6 +168,7 @@ mod tests {
             ("+1 (415) 555-2671", "+14155552671"),
             ("+49\u{a0}30/901820", "+4930901820"),
             ("+44.20.7946.0958", "+442079460958"),
+            ("+39 06 6982", "+39066982"),
         ] {
             assert_eq!(given.parse::<Phone>().unwrap().as_str(), normalized);
         }
@@ -169,6 +184,18 @@ mod tests {
         ] {
             assert!(bad.parse::<Phone>().is_err(), "{bad}");
         }
+        for (bad, reason) in [
+            ("+49 (0)30 123456", "trunk prefix"),
+            ("+49(0) 30 123456", "trunk prefix"),
+            ("+44 ( 020) 7946 0958", "trunk prefix"),
+            ("0049 30 901820", "+ instead of 00"),
+            ("00 49 (0)30 901820", "+ instead of 00"),
+            ("(030) 901820", "country code"),
+            ("+49 (0)", "country code"),
+        ] {
+            let message = bad.parse::<Phone>().unwrap_err();
+            assert!(message.contains(reason), "{bad}: {message}");
+        }
     }
 
     #[test]
@@ -177,15 +204,18 @@ mod tests {
         {
             assert!(good.parse::<WebAddress>().is_ok(), "{good}");
         }
-        for bad in [
-            "example.com/cv.pdf",
-            "ftp://example.com",
-            "javascript:alert(1)",
-            "https://",
-            "https://a b.com",
-            "https:\n//a.com",
+        for (bad, problem) in [
+            ("example.com/cv.pdf", "begins with http"),
+            ("ftp://example.com", "begins with http"),
+            ("javascript:alert(1)", "begins with http"),
+            ("", "begins with http"),
+            ("https://", "a well-formed host"),
+            ("HTTPS://example.com:99999/", "a well-formed host"),
+            ("https://a b.com", "without spaces"),
+            ("https:\n//a.com", "without spaces"),
         ] {
-            assert!(bad.parse::<WebAddress>().is_err(), "{bad}");
+            let error = bad.parse::<WebAddress>().unwrap_err();
+            assert!(error.contains(problem), "{bad}: {error}");
         }
         assert!(format!("https://example.com/{}", "x".repeat(1_980)).parse::<WebAddress>().is_ok());
         assert!(format!("https://example.com/{}", "x".repeat(1_981)).parse::<WebAddress>().is_err());

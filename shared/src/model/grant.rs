@@ -127,6 +127,9 @@ pub struct Client {
     pub credential: ClientCredential,
     /// The URL of the client's home page.
     pub uri: Option<WebAddress>,
+    /// The scopes that the client may request.
+    #[serde(default = "Scopes::all")]
+    pub scopes: Scopes,
     /// When the client was registered or its metadata document was fetched.
     pub created_at: Timestamp,
 }
@@ -183,11 +186,14 @@ pub struct Code {
     pub expires_at: Timestamp,
 }
 
-/// The valid tokens of a grant: one access token and one refresh token.
+/// The tokens of a grant: one access token, the one before it, and one refresh token.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct TokenSet {
     /// The hash of the access token.
     pub access: String,
+    /// The hash of the access token before it, which may still be valid for [`Self::REPLACED_LIFE`].
+    #[serde(default)]
+    pub previous_access: Option<String>,
     /// The hash of the part that all refresh tokens of the grant share.
     pub family: String,
     /// The hash of the refresh token.
@@ -230,6 +236,8 @@ pub fn challenge(verifier: &str) -> String {
 impl TokenSet {
     /// The lifetime of an access token.
     pub const ACCESS_LIFE: SignedDuration = SignedDuration::from_hours(1);
+    /// The time for which an access token stays valid after a refresh, for requests that were sent before.
+    pub const REPLACED_LIFE: SignedDuration = SignedDuration::from_mins(1);
     /// The lifetime of a refresh token.
     pub const REFRESH_LIFE: SignedDuration = SignedDuration::from_hours(30 * 24);
 }
@@ -313,6 +321,7 @@ mod tests {
         let now = Timestamp::UNIX_EPOCH;
         let set = |refresh: &str, previous: Option<&str>| TokenSet {
             access: "access".to_owned(),
+            previous_access: None,
             family: "family".to_owned(),
             refresh: refresh.to_owned(),
             previous: previous.map(str::to_owned),

@@ -6,11 +6,16 @@
 //! functions.
 
 mod accent;
+mod actor;
+mod application;
 mod candidate;
 mod career_site;
 mod channel;
 mod contact;
+mod country;
+mod currency;
 mod day;
+mod folding;
 mod grant;
 mod member;
 mod opening;
@@ -22,7 +27,9 @@ mod resume;
 mod role;
 pub mod schema;
 mod screen;
+mod search;
 mod slug;
+mod source;
 mod string_enum;
 mod text;
 mod touchpoint;
@@ -31,14 +38,21 @@ mod wire;
 pub mod x_text;
 
 pub use accent::{Accent, Colour};
+pub use actor::{Actor, ActorKind};
+pub use application::{
+    Application, ApplicationStatus, End, Move, Notes, Reason, RoleCopy, Stage, StageCount,
+};
 pub use candidate::{
-    Application, ApplicationError, ApplicationStatus, Candidate, CandidateRecord, InvitationError, Name,
-    OpenScreen, Profile, Source, Stage,
+    ApplicationError, Candidate, CandidateRecord, Followed, InvitationError, MoveError, Moved, Name,
+    OpenScreen, OwnStage, Profile, Step,
 };
 pub use career_site::{Branding, CareerSite, Introduction};
 pub use channel::{ChannelStatus, ConnectionStatus, Metrics, Post, WhatsAppConnection, XConnection};
 pub use contact::{Email, Phone, WebAddress};
+pub use country::Country;
+pub use currency::Currency;
 pub use day::Day;
+pub use folding::CaseFolded;
 pub use grant::{
     Client, ClientAuthentication, ClientCredential, ClientName, Code, Grant, GrantType, Refresh,
     ResponseType, SecretMethod, TokenSet, challenge,
@@ -47,19 +61,21 @@ pub use member::{Link, Member, MemberRole, Session};
 pub use opening::{Opening, RoleAndPosting, Visibility};
 pub use organization::{Mode, Organization, Plan, Scope, Scopes, Tenant};
 pub use password::{Password, PasswordHash};
-pub use posting::{Posting, PostingContent, PublishError};
+pub use posting::{Posting, PostingContent, PublicContent, PublishError};
 pub use redirect_uri::RedirectUri;
 pub use resume::{Resume, ResumeFile};
 pub use role::{
-    Department, InvalidTransition, Location, LongText, PostingLink, RemotePolicy, Role, RoleContent,
-    RoleStats, RoleStatus, Salary, SalaryRange, Title,
+    Department, EmploymentType, InvalidTransition, Location, LongText, PostingLink, RemotePolicy, Role,
+    RoleContent, RoleStats, RoleStatus, Salary, SalaryRange, StageStats, Title,
 };
 pub use screen::{
     Analysis, CallState, Excerpt, Invitation, Outcome, Report, Scores, Screen, ScreenRecord, ScreenResult,
     ScreenStatus, Speaker, Turn, VoiceProvider,
 };
+pub use search::{IndexPosition, SearchQuery, SearchWords};
 pub use slug::Slug;
-pub use text::{Text, grouped};
-pub use touchpoint::{Notes, Reason, Submission, Touchpoint, TouchpointKind};
+pub use source::Source;
+pub use text::{Lines, Text, grouped, non_blank};
+pub use touchpoint::{Submission, Touchpoint, TouchpointKind};
 pub use value::{Scalar, Value};
 pub use x_text::Style;

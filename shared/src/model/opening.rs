@@ -3,8 +3,8 @@
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
-use super::role::{Department, Location, RemotePolicy, SalaryRange, Title};
-use super::{Posting, Role, RoleStatus, Slug};
+use super::role::{Department, EmploymentType, Location, RemotePolicy, SalaryRange, Title};
+use super::{Country, Posting, Role, RoleStatus, Slug};
 use crate::id::Id;
 
 /// How the career pages show a posting.
@@ -34,8 +34,14 @@ pub struct Opening {
     pub department: Option<Department>,
     /// The location.
     pub location: Option<Location>,
+    /// The country.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub country: Option<Country>,
     /// Where the work is done.
     pub remote_policy: Option<RemotePolicy>,
+    /// The kind of employment.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub employment_type: Option<EmploymentType>,
     /// The annual salary.
     pub salary: SalaryRange,
     /// When the posting became public.
@@ -77,15 +83,17 @@ impl Opening {
         if Visibility::of(posting, role.status) != Visibility::Open {
             return None;
         }
-        let content = role.content.clone();
+        let content = &role.content;
         Some(Self {
             id: posting.id,
             role_id: role.id,
             slug: posting.slug.clone(),
-            title: posting.content.title.clone(),
-            department: content.department,
-            location: content.location,
-            remote_policy: content.remote_policy,
+            title: posting.content.shown(content).title.clone(),
+            department: content.department.clone(),
+            location: content.location.clone(),
+            country: content.country,
+            remote_policy: content.remote_policy(),
+            employment_type: content.employment_type,
             salary: content.salary,
             since: Self::since(role, posting),
             updated_at: role.updated_at.max(posting.updated_at),
@@ -109,17 +117,9 @@ mod tests {
 
     #[test]
     fn a_posting_is_listed_while_it_is_published_and_its_role_is_open() {
-        let title = Title::parse("Engineer").unwrap().unwrap();
-        let content = RoleContent {
-            title: title.clone(),
-            department: None,
-            description: None,
-            location: None,
-            remote_policy: None,
-            salary: SalaryRange::default(),
-        };
+        let content = RoleContent::titled(Title::parse("Engineer").unwrap().unwrap());
         let draft = Role::draft(Id::new(1).unwrap(), content, at(1));
-        let content = PostingContent { title, public_description: None, requirements: None };
+        let content = PostingContent { title: None, public_description: None, requirements: None };
         let offline =
             Posting::draft(Id::new(2).unwrap(), &draft, Slug::of("Engineer", "job"), content, at(2));
         let published = offline.clone().publish(draft.status, at(3)).unwrap();

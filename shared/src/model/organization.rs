@@ -145,9 +145,26 @@ impl Scopes {
         self.0 & (1 << scope as u32) != 0
     }
 
+    /// Whether `others` contains every scope of the set.
+    pub const fn are_within(self, others: Self) -> bool {
+        self.0 & !others.0 == 0
+    }
+
+    /// Whether the set is empty.
+    pub const fn is_empty(self) -> bool {
+        self.0 == 0
+    }
+
     /// The scopes in the set.
     pub fn iter(self) -> impl Iterator<Item = Scope> {
         Scope::ALL.into_iter().filter(move |scope| self.contains(*scope))
+    }
+}
+
+/// The scopes, separated by spaces (RFC 6749, section 3.3).
+impl fmt::Display for Scopes {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.iter().map(Scope::as_str).collect::<Vec<_>>().join(" "))
     }
 }
 

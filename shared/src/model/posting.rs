@@ -1,21 +1,62 @@
 //! Job postings: the public pages of roles on the career site.
 
+use std::collections::HashMap;
+
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
-use super::role::{LongText, PostingLink, RoleStatus, Title};
+use super::role::{LongText, PostingLink, RoleContent, RoleStatus, Title};
 use super::{Role, Slug};
 use crate::id::Id;
 
-/// The content of a posting.
+/// The content of a posting as given. A missing title or description follows the role.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PostingContent {
-    /// The public title.
-    pub title: Title,
-    /// The public description.
+    /// The posting's own title.
+    pub title: Option<Title>,
+    /// The posting's own description. Markdown: CommonMark with tables. HTML is shown as text, and an image is replaced
+    /// by its alternative text.
     pub public_description: Option<LongText>,
-    /// The requirements.
+    /// The requirements. Markdown: CommonMark with tables. HTML is shown as text, and an image is replaced by its
+    /// alternative text.
     pub requirements: Option<LongText>,
+}
+
+/// The content of a posting as shown: its own, and its role's where it has none.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct PublicContent<'c> {
+    /// The title.
+    pub title: &'c Title,
+    /// The description.
+    pub description: Option<&'c LongText>,
+    /// The requirements.
+    pub requirements: Option<&'c LongText>,
+}
+
+impl PostingContent {
+    /// Whether any part of the content follows the role.
+    pub const fn follows_role(&self) -> bool {
+        self.title.is_none() || self.public_description.is_none()
+    }
+
+    /// The content as shown. `role` is the content of the posting's role.
+    pub fn shown<'c>(&'c self, role: &'c RoleContent) -> PublicContent<'c> {
+        PublicContent {
+            title: self.title.as_ref().unwrap_or(&role.title),
+            description: self.public_description.as_ref().or(role.description.as_ref()),
+            requirements: self.requirements.as_ref(),
+        }
+    }
+
+    /// The content as shown; `None` if any part of it follows the role.
+    fn own(&self) -> Option<PublicContent<'_>> {
+        let (title, description) = (self.title.as_ref()?, self.public_description.as_ref()?);
+        Some(PublicContent {
+            title,
+            description: Some(description),
+            requirements: self.requirements.as_ref(),
+        })
+    }
 }
 
 /// The public page of a role on the career site. A role has at most one.
@@ -63,6 +104,14 @@ impl Posting {
         }
     }
 
+    /// The content as shown; `None` if it follows a role that is not in `roles`.
+    pub fn shown<'c>(&'c self, roles: &'c HashMap<Id, Role>) -> Option<PublicContent<'c>> {
+        match roles.get(&self.role_id) {
+            Some(role) => Some(self.content.shown(&role.content)),
+            None => self.content.own(),
+        }
+    }
+
     /// The reference to the posting that its role stores.
     pub fn link(&self) -> PostingLink {
         PostingLink { id: self.id, slug: self.slug.clone() }
@@ -98,20 +147,48 @@ impl Posting {
 mod tests {
     use super::*;
 
+    const NOTHING: PostingContent =
+        PostingContent { title: None, public_description: None, requirements: None };
+
+    fn role() -> Role {
+        let content = RoleContent {
+            description: LongText::parse("Of the role").unwrap(),
+            ..RoleContent::titled(Title::parse("Engineer").unwrap().unwrap())
+        };
+        Role::draft(Id::new(1).unwrap(), content, Timestamp::UNIX_EPOCH)
+    }
+
+    fn posting(content: PostingContent) -> Posting {
+        let id = Id::new(2).unwrap();
+        Posting::draft(id, &role(), Slug::of("Engineer", "job"), content, Timestamp::UNIX_EPOCH)
+    }
+
+    #[test]
+    fn what_a_posting_lacks_follows_its_role() {
+        let own_title = || Title::parse("Builder").unwrap();
+        let own_description = || LongText::parse("Public").unwrap();
+        let roles = HashMap::from([(role().id, role())]);
+        for (title, public_description, shown) in [
+            (None, None, ("Engineer", "Of the role")),
+            (own_title(), None, ("Builder", "Of the role")),
+            (None, own_description(), ("Engineer", "Public")),
+            (own_title(), own_description(), ("Builder", "Public")),
+        ] {
+            let posting = posting(PostingContent { title, public_description, requirements: None });
+            let of = |content: PublicContent<'_>| {
+                let description = content.description.map(|text| text.as_str().to_owned());
+                (content.title.as_str().to_owned(), description.unwrap_or_default())
+            };
+            let expected = (shown.0.to_owned(), shown.1.to_owned());
+            assert_eq!(posting.shown(&roles).map(of).as_ref(), Some(&expected));
+            let without_role = posting.shown(&HashMap::new()).map(of);
+            assert_eq!(without_role, (!posting.content.follows_role()).then_some(expected));
+        }
+    }
+
     #[test]
     fn publishing_is_idempotent_and_fails_for_a_closed_role() {
-        let title = Title::parse("Engineer").unwrap().unwrap();
-        let posting = Posting {
-            id: Id::new(2).unwrap(),
-            role_id: Id::new(1).unwrap(),
-            slug: Slug::of("Engineer", "job"),
-            published: false,
-            content: PostingContent { title, public_description: None, requirements: None },
-            published_at: None,
-            created_at: Timestamp::UNIX_EPOCH,
-            updated_at: Timestamp::UNIX_EPOCH,
-            version: 1,
-        };
+        let posting = posting(NOTHING);
         for status in RoleStatus::ALL {
             let published = posting.clone().publish(status, Timestamp::MAX);
             if status == RoleStatus::Closed {

@@ -8,6 +8,7 @@ use url::form_urlencoded::Serializer;
 
 const FORM: &str = "must begin with https://, with http:// and a loopback address, or with a private-use scheme that \
                     contains a dot and is followed by a slash, such as com.example.app:/callback";
+const CASE: &str = "must have its scheme in lower case: https or http";
 const CHARACTERS: &str = "must contain only the characters of a URI: ASCII letters, digits and punctuation, without \
                           spaces, backslashes, * or a fragment";
 const HOST: &str = "must have a host of letters, digits, hyphens and dots, or an IP address in its usual form, \
@@ -121,6 +122,7 @@ fn read(given: &str) -> Result<Target<'_>, &'static str> {
             host if is_loopback(host.name) => Ok(Target::Loopback(host, path)),
             _ => Err(FORM),
         },
+        other if ["https", "http"].iter().any(|scheme| scheme.eq_ignore_ascii_case(other)) => Err(CASE),
         app if is_private_use(app) && rest.starts_with('/') && !authority.contains('@') => {
             Ok(Target::App(app))
         }
@@ -222,6 +224,7 @@ mod tests {
         assert!("https://a.example/é".parse::<RedirectUri>().unwrap_err().contains("ASCII"));
         assert!("https://me@a.example/".parse::<RedirectUri>().unwrap_err().contains("user name"));
         assert!("http://a.example/".parse::<RedirectUri>().unwrap_err().contains("loopback"));
+        assert!("HTTPS://a.example/".parse::<RedirectUri>().unwrap_err().contains("lower case"));
     }
 
     #[test]

@@ -1,11 +1,13 @@
 //! Roles: open positions, and the transitions between their statuses.
 
+use std::collections::BTreeMap;
+
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
 use super::string_enum::string_enum;
 use super::text::grouped;
-use super::{Slug, Text};
+use super::{Country, Currency, Lines, Slug, Text};
 use crate::id::Id;
 
 /// The title of a role or posting.
@@ -15,7 +17,7 @@ pub type Department = Text<100>;
 /// A city, a state or the word Remote.
 pub type Location = Text<200>;
 /// A description or a list of requirements.
-pub type LongText = Text<20_000>;
+pub type LongText = Lines<20_000>;
 
 string_enum! {
     /// The status of a role.
@@ -55,7 +57,36 @@ string_enum! {
     }
 }
 
-/// An annual salary in whole US dollars, 0 to 100,000,000.
+string_enum! {
+    /// The kind of employment.
+    pub enum EmploymentType {
+        /// Full-time.
+        FullTime = "full_time",
+        /// Part-time.
+        PartTime = "part_time",
+        /// As a contractor.
+        Contract = "contract",
+        /// For a limited time.
+        Temporary = "temporary",
+        /// An internship.
+        Internship = "internship",
+    }
+}
+
+impl EmploymentType {
+    /// The type in words: `Full-time`.
+    pub const fn words(self) -> &'static str {
+        match self {
+            Self::FullTime => "Full-time",
+            Self::PartTime => "Part-time",
+            Self::Contract => "Contract",
+            Self::Temporary => "Temporary",
+            Self::Internship => "Internship",
+        }
+    }
+}
+
+/// An annual salary in whole units of its currency, 0 to 100,000,000.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct Salary(u32);
@@ -64,13 +95,13 @@ impl Salary {
     /// The maximum salary.
     pub const MAX: u32 = 100_000_000;
 
-    /// A salary of this many dollars; `None` if it is out of range.
-    pub fn new(dollars: i64) -> Option<Self> {
-        u32::try_from(dollars).ok().filter(|dollars| *dollars <= Self::MAX).map(Self)
+    /// A salary of this amount; `None` if it is out of range.
+    pub fn new(amount: i64) -> Option<Self> {
+        u32::try_from(amount).ok().filter(|amount| *amount <= Self::MAX).map(Self)
     }
 
-    /// The salary in dollars.
-    pub const fn dollars(self) -> u32 {
+    /// The amount.
+    pub const fn amount(self) -> u32 {
         self.0
     }
 }
@@ -80,15 +111,24 @@ impl Salary {
 pub struct SalaryRange {
     min: Option<Salary>,
     max: Option<Salary>,
+    /// The currency, if one was given.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    currency: Option<Currency>,
 }
 
 impl SalaryRange {
-    /// A range; `None` if the minimum exceeds the maximum.
+    /// A range in US dollars; `None` if the minimum exceeds the maximum.
     pub fn new(min: Option<Salary>, max: Option<Salary>) -> Option<Self> {
         match (min, max) {
             (Some(min), Some(max)) if min > max => None,
-            _ => Some(Self { min, max }),
+            _ => Some(Self { min, max, currency: None }),
         }
+    }
+
+    /// The same amounts in another currency. `None` means US dollars.
+    #[must_use]
+    pub const fn in_currency(self, currency: Option<Currency>) -> Self {
+        Self { currency, ..self }
     }
 
     /// The minimum.
@@ -101,7 +141,18 @@ impl SalaryRange {
         self.max
     }
 
-    /// The range in words: `$150,000 to $190,000 a year`; `None` if it has no bounds.
+    /// The currency as given. `None` means US dollars.
+    pub const fn given_currency(self) -> Option<Currency> {
+        self.currency
+    }
+
+    /// The currency of the amounts.
+    pub fn currency(self) -> Currency {
+        self.currency.unwrap_or(Currency::USD)
+    }
+
+    /// The range in words: `$150,000 to $190,000 a year`, `CHF 90,000 to CHF 110,000 a year`; `None` if it has no
+    /// bounds.
     pub fn words(self) -> Option<String> {
         self.joined_by(" to ")
     }
@@ -112,12 +163,13 @@ impl SalaryRange {
     }
 
     fn joined_by(self, separator: &str) -> Option<String> {
-        let dollars = |salary: Salary| format!("${}", grouped(salary.dollars().into()));
+        let prefix = self.currency().prefix();
+        let money = |salary: Salary| format!("{prefix}{}", grouped(salary.amount().into()));
         let range = match (self.min, self.max) {
-            (Some(min), Some(max)) if min == max => dollars(min),
-            (Some(min), Some(max)) => format!("{}{separator}{}", dollars(min), dollars(max)),
-            (Some(min), None) => format!("from {}", dollars(min)),
-            (None, Some(max)) => format!("up to {}", dollars(max)),
+            (Some(min), Some(max)) if min == max => money(min),
+            (Some(min), Some(max)) => format!("{}{separator}{}", money(min), money(max)),
+            (Some(min), None) => format!("from {}", money(min)),
+            (None, Some(max)) => format!("up to {}", money(max)),
             (None, None) => return None,
         };
         Some(format!("{range} a year"))
@@ -131,14 +183,52 @@ pub struct RoleContent {
     pub title: Title,
     /// The department or team.
     pub department: Option<Department>,
-    /// The description.
+    /// The description. Markdown: CommonMark with tables. HTML is shown as text, and an image is replaced by its
+    /// alternative text.
     pub description: Option<LongText>,
-    /// The location.
+    /// A city, a state or the word Remote.
     pub location: Option<Location>,
-    /// Where the work is done.
-    pub remote_policy: Option<RemotePolicy>,
+    /// The country: an ISO 3166-1 alpha-2 code such as `DE`, in any case.
+    pub country: Option<Country>,
+    /// Where the work is done. If it is missing, the location `Remote` in any case means `remote`.
+    pub(crate) remote_policy: Option<RemotePolicy>,
+    /// The kind of employment.
+    pub employment_type: Option<EmploymentType>,
     /// The annual salary.
     pub salary: SalaryRange,
+}
+
+impl RoleContent {
+    /// Content that consists only of a title.
+    pub fn titled(title: Title) -> Self {
+        Self {
+            title,
+            department: None,
+            description: None,
+            location: None,
+            country: None,
+            remote_policy: None,
+            employment_type: None,
+            salary: SalaryRange::default(),
+        }
+    }
+
+    /// The same content with another remote policy.
+    #[must_use]
+    pub fn with_remote_policy(self, remote_policy: Option<RemotePolicy>) -> Self {
+        Self { remote_policy, ..self }
+    }
+
+    /// Where the work is done. If no policy was given, the location `Remote` in any case means remote.
+    pub fn remote_policy(&self) -> Option<RemotePolicy> {
+        let is_remote = self.location.is_some() && self.place().is_none();
+        self.remote_policy.or(is_remote.then_some(RemotePolicy::Remote))
+    }
+
+    /// The location, unless it is the word `Remote`, which is not a place.
+    pub fn place(&self) -> Option<&Location> {
+        self.location.as_ref().filter(|location| !location.as_str().eq_ignore_ascii_case("remote"))
+    }
 }
 
 /// A reference to a role's posting.
@@ -244,8 +334,31 @@ impl Role {
     }
 }
 
+/// The statistics of a stage.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct StageStats {
+    /// The number of applications in the stage, whether the role is closed or not.
+    pub now: u64,
+    /// The number of applications that have ever been in the stage.
+    pub ever: u64,
+    /// The number of finished stays in the stage, by their whole days.
+    pub stays: BTreeMap<u8, u64>,
+}
+
+impl StageStats {
+    /// The lower median of the finished stays, in whole days; `None` without any.
+    pub fn median_days(&self) -> Option<u8> {
+        let middle = self.stays.values().sum::<u64>().div_ceil(2);
+        let mut count = 0;
+        self.stays.iter().find_map(|(days, stays)| {
+            count += stays;
+            (middle > 0 && count >= middle).then_some(*days)
+        })
+    }
+}
+
 /// The statistics of a role. Every write that changes them updates these counters, so reading them takes constant time.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct RoleStats {
     /// The number of distinct candidates who have applied.
@@ -260,16 +373,19 @@ pub struct RoleStats {
     pub screens_scored: u64,
     /// The sum of those scores.
     pub score_total: u64,
+    /// The statistics of each stage, in the order of [`Stage::ALL`]. The store reads and writes them in its own format.
+    #[serde(skip)]
+    pub stages: [StageStats; 6],
 }
 
 impl RoleStats {
     /// The share of completed screens that the candidates passed, from 0 to 1; `None` before the first completed screen.
-    pub fn pass_rate(self) -> Option<f64> {
+    pub fn pass_rate(&self) -> Option<f64> {
         ratio(self.screens_passed, self.screens_completed)
     }
 
     /// The mean overall score, from 0 to 100; `None` before the first score.
-    pub fn average_score(self) -> Option<f64> {
+    pub fn average_score(&self) -> Option<f64> {
         ratio(self.score_total, self.screens_scored)
     }
 }
@@ -296,16 +412,7 @@ mod tests {
     ];
 
     fn role(status: RoleStatus) -> Role {
-        let title = Title::parse("Engineer").unwrap().unwrap();
-        let salary = SalaryRange::default();
-        let content = RoleContent {
-            title,
-            department: None,
-            description: None,
-            location: None,
-            remote_policy: None,
-            salary,
-        };
+        let content = RoleContent::titled(Title::parse("Engineer").unwrap().unwrap());
         Role { status, ..Role::draft(Id::new(1).unwrap(), content, Timestamp::UNIX_EPOCH) }
     }
 
@@ -325,6 +432,45 @@ mod tests {
             assert_eq!(range(min, max).words().as_deref(), expected);
             let short = expected.map(|words| words.replace("0 to $", "0–$"));
             assert_eq!(range(min, max).short_words(), short);
+        }
+    }
+
+    #[test]
+    fn salaries_are_shown_in_their_currency() {
+        let [min, max] = [60_000, 75_000].map(Salary::new);
+        let range = SalaryRange::new(min, max).unwrap();
+        for (currency, words, short_words) in [
+            (None, "$60,000 to $75,000 a year", "$60,000–$75,000 a year"),
+            (Some("USD"), "$60,000 to $75,000 a year", "$60,000–$75,000 a year"),
+            (Some("EUR"), "€60,000 to €75,000 a year", "€60,000–€75,000 a year"),
+            (Some("GBP"), "£60,000 to £75,000 a year", "£60,000–£75,000 a year"),
+            (Some("CHF"), "CHF 60,000 to CHF 75,000 a year", "CHF 60,000–CHF 75,000 a year"),
+        ] {
+            let range = range.in_currency(currency.map(|code| code.parse().unwrap()));
+            assert_eq!(range.words().as_deref(), Some(words));
+            assert_eq!(range.short_words().as_deref(), Some(short_words));
+            assert_eq!(range.currency().code(), currency.unwrap_or("USD"));
+        }
+        assert_eq!(SalaryRange::default().in_currency("EUR".parse().ok()).words(), None);
+    }
+
+    #[test]
+    fn the_location_remote_means_remote_unless_there_is_a_policy() {
+        use RemotePolicy::{Hybrid, Onsite, Remote};
+        for (location, given, policy) in [
+            (Some("Remote"), None, Some(Remote)),
+            (Some(" rEMOTE\n"), None, Some(Remote)),
+            (Some("Remote"), Some(Hybrid), Some(Hybrid)),
+            (Some("Remote, Germany"), None, None),
+            (Some("Berlin"), Some(Onsite), Some(Onsite)),
+            (Some("Berlin"), None, None),
+            (None, None, None),
+        ] {
+            let content = RoleContent {
+                location: location.and_then(|location| Location::parse(location).unwrap()),
+                ..role(Draft).content.with_remote_policy(given)
+            };
+            assert_eq!(content.remote_policy(), policy, "{location:?} {given:?}");
         }
     }
 
@@ -378,9 +524,21 @@ mod tests {
     }
 
     #[test]
+    fn the_median_is_the_lower_one() {
+        let median = |stays: &[(u8, u64)]| {
+            StageStats { stays: stays.iter().copied().collect(), ..StageStats::default() }.median_days()
+        };
+        assert_eq!(median(&[]), None);
+        assert_eq!(median(&[(4, 1)]), Some(4));
+        assert_eq!(median(&[(1, 1), (9, 1)]), Some(1));
+        assert_eq!(median(&[(0, 1), (2, 1), (60, 1)]), Some(2));
+        assert_eq!(median(&[(0, 2), (3, 1), (60, 3)]), Some(3));
+    }
+
+    #[test]
     fn salaries_are_bounded_and_rates_are_computed() {
         assert!(Salary::new(-1).is_none() && Salary::new(100_000_001).is_none());
-        assert_eq!(Salary::new(100_000_000).map(Salary::dollars), Some(100_000_000));
+        assert_eq!(Salary::new(100_000_000).map(Salary::amount), Some(100_000_000));
         assert_eq!(RoleStats::default().pass_rate(), None);
         let stats = RoleStats {
             screens_completed: 5,

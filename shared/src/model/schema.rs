@@ -2,13 +2,63 @@
 
 use utoipa::openapi::schema::{KnownFormat, ObjectBuilder, SchemaFormat, Type};
 
-/// The pattern of text without control characters other than newline and tab.
-pub const CLEAN: &str = r"^[^\x00-\x08\x0B-\x1F\x7F-\x9F]*$";
-/// The same pattern for text that is not blank.
-pub const NOT_BLANK: &str =
-    r"^[^\S\x00-\x08\x0B-\x1F\x7F-\x9F]*[^\s\x00-\x1F\x7F-\x9F][^\x00-\x08\x0B-\x1F\x7F-\x9F]*$";
-/// The pattern of a phone number as entered, with spaces and punctuation.
-pub const PHONE_AS_TYPED: &str = r"^[\s.()/–‑-]*\+[\s.()/–‑-]*[1-9](?:[\s.()/–‑-]*[0-9]){6,14}[\s.()/–‑-]*$";
+/// White space and invisible characters, for a character class: tab, line ends, `White_Space` and
+/// `Default_Ignorable_Code_Point`.
+macro_rules! blank {
+    () => {
+        concat!(
+            r"\t\n\r \u00A0\u00AD\u034F\u061C\u115F\u1160\u1680\u17B4\u17B5\u180B-\u180F\u2000-\u200F\u2028-\u202F",
+            r"\u205F-\u206F\u3000\u3164\uFE00-\uFE0F\uFEFF\uFFA0\uFFF0-\uFFF8",
+            // Escapes of these characters differ between the dialects of regular expressions.
+            "\u{1BCA0}-\u{1BCA3}\u{1D173}-\u{1D17A}\u{E0000}-\u{E0FFF}",
+        )
+    };
+}
+/// Control characters other than tab and line ends, for a character class.
+macro_rules! forbidden {
+    () => {
+        r"\x00-\x08\x0B\x0C\x0E-\x1F\x7F-\x9F"
+    };
+}
+/// White space that is trimmed, for a character class.
+macro_rules! trimmed {
+    () => {
+        r"\t\n\r \u00A0\u1680\u2000-\u200A\u2028\u2029\u202F\u205F\u3000\uFEFF"
+    };
+}
+/// Any character of a single line.
+macro_rules! in_line {
+    () => {
+        r"[^\x00-\x08\x0A-\x1F\x7F-\x9F]"
+    };
+}
+
+/// The pattern of blank text: white space and invisible characters.
+pub const BLANK: &str = concat!("^[", blank!(), "]*$");
+/// The pattern of text with several lines. It is not blank.
+pub const LINES: &str = concat!("^[", blank!(), "]*[^", blank!(), forbidden!(), "][^", forbidden!(), "]*$");
+/// The pattern of text with several lines, or blank text.
+pub const LINES_OR_BLANK: &str = concat!("^[^", forbidden!(), "]*$");
+/// The pattern of a single line of text. It is not blank.
+pub const LINE: &str = concat!(
+    "^[",
+    trimmed!(),
+    "]*",
+    in_line!(),
+    "*[^",
+    blank!(),
+    forbidden!(),
+    "]",
+    in_line!(),
+    "*[",
+    trimmed!(),
+    "]*$",
+);
+/// The pattern of a phone number as entered, with spaces and punctuation. A zero must not follow a parenthesis.
+pub const PHONE_AS_TYPED: &str = concat!(
+    r"^[\s.()/–‑-]*\+[\s.()/–‑-]*[1-9]",
+    r"(?:[\s.()/–‑-]*[1-9]|(?:[\s.()/–‑-]*[.)/–‑-])?\s*0){6,14}[\s.()/–‑-]*$",
+);
 
 /// The schema of a string.
 pub fn string() -> ObjectBuilder {

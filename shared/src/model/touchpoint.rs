@@ -5,17 +5,13 @@ use jiff::civil::Date;
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
-use super::Text;
-use super::candidate::{Name, Source, Stage};
+use super::application::{Application, Move, Notes, Reason, Stage};
+use super::candidate::{Name, Step};
 use super::contact::{Email, Phone, WebAddress};
 use super::resume::Resume;
 use super::screen::ScreenResult;
+use super::{Actor, Source};
 use crate::id::Id;
-
-/// The reason for a rejection.
-pub type Reason = Text<500>;
-/// Notes from a recruiter or an applicant.
-pub type Notes = Text<5_000>;
 
 /// The kind of a touchpoint, with its details.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
@@ -48,8 +44,10 @@ pub enum TouchpointKind {
         #[schema(value_type = String, format = "uri", required = false)]
         resume: Option<Resume>,
     },
-    /// The candidate moved to another stage.
+    /// The application moved to another open stage.
     StageChanged {
+        /// The role of the application; `null` if the candidate had none.
+        role_id: Option<Id>,
         /// The previous stage.
         from: Stage,
         /// The new stage.
@@ -57,6 +55,8 @@ pub enum TouchpointKind {
     },
     /// The candidate was rejected.
     Rejected {
+        /// The role of the application; `null` if the candidate had none.
+        role_id: Option<Id>,
         /// The previous stage.
         from: Stage,
         /// The reason.
@@ -66,15 +66,40 @@ pub enum TouchpointKind {
     },
     /// The rejection was undone.
     Unrejected {
+        /// The role of the application; `null` if the candidate had none.
+        role_id: Option<Id>,
         /// The new stage.
         to: Stage,
     },
     /// The candidate was hired.
     Hired {
+        /// The role of the application; `null` if the candidate had none.
+        role_id: Option<Id>,
         /// The previous stage.
         from: Stage,
         /// The first day of work.
         start_date: Option<Date>,
+    },
+    /// The hire was undone.
+    Unhired {
+        /// The role of the application; `null` if the candidate had none.
+        role_id: Option<Id>,
+        /// The new stage.
+        to: Stage,
+    },
+    /// The application was closed with its role.
+    ApplicationClosed {
+        /// The application.
+        application_id: Id,
+        /// The role.
+        role_id: Id,
+    },
+    /// The application became active again with its role.
+    ApplicationReopened {
+        /// The application.
+        application_id: Id,
+        /// The role.
+        role_id: Id,
     },
     /// The candidate was invited to a voice screen.
     ScreenInvited {
@@ -122,8 +147,32 @@ pub struct Touchpoint {
     pub kind: TouchpointKind,
     /// When it happened.
     pub at: Timestamp,
-    /// Who did it: the name of a credential, `career page` or `voice provider`.
-    pub actor: String,
+    /// Who did it.
+    pub actor: Actor,
+}
+
+impl TouchpointKind {
+    /// The touchpoint of an application that has been closed or reopened with its role.
+    pub fn of_status(application: &Application) -> Self {
+        let (application_id, role_id) = (application.id, application.role.id);
+        if application.role.is_closed {
+            Self::ApplicationClosed { application_id, role_id }
+        } else {
+            Self::ApplicationReopened { application_id, role_id }
+        }
+    }
+
+    /// The touchpoint of a move that led to `step`.
+    pub fn of(made: &Move, step: Step) -> Self {
+        let Step { role_id, from, to } = step;
+        match made.clone() {
+            Move::Advance(_) => Self::StageChanged { role_id, from, to },
+            Move::Reject { reason, notes } => Self::Rejected { role_id, from, reason, notes },
+            Move::Hire { start_date } => Self::Hired { role_id, from, start_date },
+            Move::Unreject => Self::Unrejected { role_id, to },
+            Move::Unhire => Self::Unhired { role_id, to },
+        }
+    }
 }
 
 impl Touchpoint {

@@ -11,6 +11,7 @@ use utoipa::openapi::RefOr;
 use utoipa::openapi::schema::{KnownFormat, Schema};
 
 use super::schema::formatted;
+use super::text::non_blank;
 use crate::clock::to_second;
 
 /// A JSON scalar or a query parameter.
@@ -24,8 +25,15 @@ pub enum Scalar<'v> {
     Bool(bool),
     /// A query parameter.
     Word(&'v str),
-    /// A JSON object, an array, or a string that is not valid Unicode.
+    /// A JSON object or an array.
     Other,
+}
+
+impl Scalar<'_> {
+    /// Whether it is a JSON string without visible characters, which means the same as `null` in fields of every type.
+    pub fn is_blank(&self) -> bool {
+        matches!(self, Self::Text(text) if non_blank(text).is_none())
+    }
 }
 
 /// A type that a request field can have.
@@ -88,11 +96,10 @@ fn is_date_time(text: &str) -> bool {
 /// Returns a trimmed string, or `None` if it is blank.
 fn text<'s>(scalar: &'s Scalar<'_>) -> Result<Option<&'s str>, String> {
     match scalar {
-        Scalar::Text(text) => Ok(Some(text.trim())),
-        Scalar::Word(text) => Ok(Some(text.trim())),
+        Scalar::Text(text) => Ok(non_blank(text)),
+        Scalar::Word(text) => Ok(non_blank(text)),
         _ => Err("must be a string".to_owned()),
     }
-    .map(|text| text.filter(|text| !text.is_empty()))
 }
 
 /// Parses a string as `T`. Returns `None` if it is blank.

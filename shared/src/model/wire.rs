@@ -6,9 +6,9 @@ use utoipa::openapi::RefOr;
 use utoipa::openapi::schema::{KnownFormat, Schema, SchemaFormat};
 use utoipa::{PartialSchema, ToSchema};
 
-use super::schema::{NOT_BLANK, PHONE_AS_TYPED, integer, string};
+use super::schema::{LINE, LINES, PHONE_AS_TYPED, integer, string};
 use super::value::{parsed, whole_number};
-use super::{Email, Phone, RedirectUri, Salary, Scalar, Slug, Text, Value, WebAddress};
+use super::{Country, Currency, Email, Phone, RedirectUri, Salary, Scalar, Slug, Text, Value, WebAddress};
 use crate::id::Id;
 
 /// The pattern of a redirect URI: an https site, a program on the user's own machine, or an app with its own scheme.
@@ -22,7 +22,7 @@ const REDIRECT_URI: &str = concat!(
     ")$",
 );
 
-impl<const MAX: usize> Value for Text<MAX> {
+impl<const MAX: usize, const MULTILINE: bool> Value for Text<MAX, MULTILINE> {
     fn read(scalar: &Scalar<'_>) -> Result<Option<Self>, String> {
         match scalar {
             Scalar::Text(text) => Self::parse(text),
@@ -74,6 +74,26 @@ macro_rules! parsed {
 
 parsed!(Email, WebAddress);
 
+macro_rules! codes {
+    ($($value:ty: $pattern:literal;)+) => {
+        $(impl Value for $value {
+            fn read(scalar: &Scalar<'_>) -> Result<Option<Self>, String> {
+                parsed(scalar)
+            }
+
+            // A list of all codes would make new ones incompatible.
+            fn schema() -> RefOr<Schema> {
+                string().pattern(Some($pattern)).into()
+            }
+        })+
+    };
+}
+
+codes! {
+    Country: "^[A-Za-z]{2}$";
+    Currency: "^[A-Za-z]{3}$";
+}
+
 impl Value for Phone {
     fn read(scalar: &Scalar<'_>) -> Result<Option<Self>, String> {
         parsed(scalar)
@@ -84,15 +104,17 @@ impl Value for Phone {
     }
 }
 
-impl<const MAX: usize> PartialSchema for Text<MAX> {
+impl<const MAX: usize, const MULTILINE: bool> PartialSchema for Text<MAX, MULTILINE> {
     fn schema() -> RefOr<Schema> {
-        string().pattern(Some(NOT_BLANK)).min_length(Some(1)).max_length(Some(MAX)).into()
+        let pattern = if MULTILINE { LINES } else { LINE };
+        string().pattern(Some(pattern)).min_length(Some(1)).max_length(Some(MAX)).into()
     }
 }
 
-impl<const MAX: usize> ToSchema for Text<MAX> {
+impl<const MAX: usize, const MULTILINE: bool> ToSchema for Text<MAX, MULTILINE> {
     fn name() -> Cow<'static, str> {
-        format!("Text{MAX}").into()
+        let kind = if MULTILINE { "Lines" } else { "Text" };
+        format!("{kind}{MAX}").into()
     }
 }
 
@@ -109,6 +131,8 @@ macro_rules! schemas {
 }
 
 schemas! {
+    Country: string().pattern(Some("^[A-Z]{2}$"));
+    Currency: string().pattern(Some("^[A-Z]{3}$"));
     // `idn-email` allows all scripts; `email` allows only ASCII.
     Email: string().format(Some(SchemaFormat::Custom("idn-email".to_owned()))).max_length(Some(Self::MAX));
     Id: integer(1).format(Some(SchemaFormat::KnownFormat(KnownFormat::Int64))).maximum(Some(Self::MAX));

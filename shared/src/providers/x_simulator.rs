@@ -4,7 +4,8 @@
 use jiff::Timestamp;
 use sha2::{Digest, Sha256};
 
-use crate::model::Metrics;
+use super::x::XError;
+use crate::model::{Metrics, Post};
 
 /// The username of the simulated account, which is always connected.
 pub const ACCOUNT: &str = "rolecall_simulator";
@@ -15,8 +16,14 @@ const ABOVE_OUR_IDS: u64 = 0x1A << 56;
 /// The time until a post has half of its final likes, in seconds.
 const HALF_GROWN: u64 = 4 * 60 * 60;
 
-/// The simulated X id of our post. It consists of digits and is different for each `id`.
-pub fn post(id: u64) -> String {
+/// Publishes our post and returns its simulated X id, which consists of digits and is different for each `id`. Like X,
+/// the simulator rejects a text that is in the account's history.
+pub fn post(id: u64, text: &str, history: &[Post]) -> Result<String, XError> {
+    let is_repeated = history.iter().any(|post| post.external_id.is_some() && post.text == text);
+    if is_repeated { Err(XError::Duplicate) } else { Ok(external_id(id)) }
+}
+
+fn external_id(id: u64) -> String {
     (id ^ ABOVE_OUR_IDS).to_string()
 }
 
@@ -81,8 +88,9 @@ mod tests {
 
         #[test]
         fn every_post_has_a_different_id(a: u64, b: u64) {
-            prop_assert!((1..=20).contains(&post(a).len()) && post(a).bytes().all(|byte| byte.is_ascii_digit()));
-            prop_assert_eq!(post(a) == post(b), a == b);
+            let [one, other] = [a, b].map(|id| post(id, "text", &[]).unwrap());
+            prop_assert!((1..=20).contains(&one.len()) && one.bytes().all(|byte| byte.is_ascii_digit()));
+            prop_assert_eq!(one == other, a == b);
         }
 
         #[test]
@@ -104,6 +112,9 @@ mod tests {
     #[test]
     fn posts_differ_and_their_urls_are_on_a_reserved_domain() {
         assert_ne!(metrics(1, POSTED, after(24)), metrics(2, POSTED, after(24)));
-        assert_eq!(post_url(&post(17)), "https://x.example/rolecall_simulator/status/1873497444986126353");
+        assert_eq!(
+            post_url(&external_id(17)),
+            "https://x.example/rolecall_simulator/status/1873497444986126353"
+        );
     }
 }

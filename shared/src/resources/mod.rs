@@ -1,5 +1,6 @@
 //! API resources that more than one function returns.
 
+pub mod application;
 pub mod posting;
 pub mod resume;
 pub mod role;

@@ -6,7 +6,7 @@ use utoipa::ToSchema;
 
 use crate::http::{Fields, Input};
 use crate::id::Id;
-use crate::model::{self, LongText, Organization, PostingContent, RoleContent, Slug, Title};
+use crate::model::{self, LongText, Organization, PostingContent, PublicContent, Slug, Title};
 
 /// A job posting: the public page of a role on the career site.
 #[derive(Debug, Serialize, ToSchema)]
@@ -15,7 +15,7 @@ pub struct Posting {
     pub id: Id,
     /// The role.
     pub role_id: Id,
-    /// The public title.
+    /// The public title: the posting's own, or the role's title if it has none.
     pub title: Title,
     /// The URL-safe form of the title when the posting was created. It never changes.
     pub slug: Slug,
@@ -24,9 +24,11 @@ pub struct Posting {
     /// The posting's URL on the career page.
     #[schema(format = "uri")]
     pub public_url: String,
-    /// The public description.
+    /// The public description: the posting's own, or the role's description if it has none. Markdown: CommonMark with
+    /// tables. HTML is shown as text, and an image is replaced by its alternative text.
     pub public_description: Option<LongText>,
-    /// The requirements.
+    /// The requirements. Markdown: CommonMark with tables. HTML is shown as text, and an image is replaced by its
+    /// alternative text.
     pub requirements: Option<LongText>,
     /// When the posting was created.
     pub created_at: Timestamp,
@@ -35,17 +37,22 @@ pub struct Posting {
 }
 
 impl Posting {
-    /// The API form of a posting of `organization`.
-    pub fn of(posting: model::Posting, organization: &Organization, base_url: &str) -> Self {
+    /// The API form of a posting of `organization` that shows `content`.
+    pub fn of(
+        posting: &model::Posting,
+        content: PublicContent<'_>,
+        organization: &Organization,
+        base_url: &str,
+    ) -> Self {
         Self {
             id: posting.id,
             role_id: posting.role_id,
-            public_url: public_url(base_url, organization, &posting.slug),
-            title: posting.content.title,
-            slug: posting.slug,
+            title: content.title.clone(),
+            slug: posting.slug.clone(),
             published: posting.published,
-            public_description: posting.content.public_description,
-            requirements: posting.content.requirements,
+            public_url: public_url(base_url, organization, &posting.slug),
+            public_description: content.description.cloned(),
+            requirements: content.requirements.cloned(),
             created_at: posting.created_at,
             updated_at: posting.updated_at,
         }
@@ -62,29 +69,12 @@ pub fn public_url(base_url: &str, organization: &Organization, slug: &Slug) -> S
     format!("{}/{slug}", career_portal_url(base_url, organization))
 }
 
-/// The content of a job posting to create. An absent `title` or `public_description` is copied from the role.
-pub struct NewPosting {
-    title: Option<Title>,
-    public_description: Option<LongText>,
-    requirements: Option<LongText>,
-}
-
-impl Input for NewPosting {
+/// The content of a job posting to create. A missing `title` or `public_description` follows the role.
+impl Input for PostingContent {
     fn read(fields: &mut impl Fields) -> Option<Self> {
         let title = fields.optional("title");
         let public_description = fields.optional("public_description");
         let requirements = fields.optional("requirements");
         Some(Self { title, public_description, requirements })
-    }
-}
-
-impl NewPosting {
-    /// Fills in absent fields from the role.
-    pub fn complete(self, role: &RoleContent) -> PostingContent {
-        PostingContent {
-            title: self.title.unwrap_or_else(|| role.title.clone()),
-            public_description: self.public_description.or_else(|| role.description.clone()),
-            requirements: self.requirements,
-        }
     }
 }

@@ -39,13 +39,16 @@ pub fn apply_for(
         Applicant::New(record) => (record, true),
         Applicant::Known(record) => (record, false),
     };
-    let after = before.clone().apply(author.ids.next(), role.id, role.status, source, author.at)?;
+    let after = before.clone().apply(author.ids.next(), role, source.clone(), author.at)?;
     let application = after.applications.last().cloned();
     let application =
         application.ok_or_else(|| StoreError::Internal("the application was not added".to_owned()))?;
-    let applied =
-        TouchpointKind::Applied { application_id: application.id, role_id: role.id, source, submission };
-    transaction.insert_application(&after.candidate, &application)?;
+    let applied = TouchpointKind::Applied {
+        application_id: application.id,
+        role_id: role.id,
+        source: source.clone(),
+        submission,
+    };
     transaction.require_role(role);
     if is_new {
         let created = TouchpointKind::Created { source };

@@ -3,7 +3,7 @@
 use jiff::Timestamp;
 
 use crate::id::Ids;
-use crate::model::{Touchpoint, TouchpointKind};
+use crate::model::{Actor, Touchpoint, TouchpointKind};
 
 pub mod accounts;
 pub mod applying;
@@ -14,8 +14,8 @@ pub mod screening;
 pub struct Author<'i> {
     /// Generates the touchpoints' identifiers.
     pub ids: &'i Ids,
-    /// The name of the actor.
-    pub actor: String,
+    /// The actor.
+    pub actor: Actor,
     /// The time.
     pub at: Timestamp,
 }

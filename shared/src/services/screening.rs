@@ -6,11 +6,11 @@ use jiff::{SignedDuration, Timestamp};
 
 use crate::clock::later;
 use crate::id::{Id, Ids};
-use crate::model::{Mode, Outcome, Report, ScreenRecord, ScreenStatus, Tenant, Touchpoint, TouchpointKind};
+use crate::model::{
+    Actor, Mode, Outcome, Report, ScreenRecord, ScreenStatus, Tenant, Touchpoint, TouchpointKind,
+};
 use crate::store::{CommitError, Store, Transaction};
 
-/// The actor of the touchpoint for a completed screen.
-const ACTOR: &str = "voice provider";
 /// The time to wait for the analysis of a report before requesting it from the provider.
 pub const ANALYSIS_WAIT: SignedDuration = SignedDuration::from_secs(20);
 
@@ -70,7 +70,7 @@ pub async fn end(
         if screen.status == ScreenStatus::Completed {
             let (screen_id, role_id, result) = (screen.id, screen.role_id, screen.result);
             let kind = TouchpointKind::ScreenCompleted { screen_id, role_id, result };
-            history.push(Touchpoint { id: ids.next(), kind, at: now, actor: ACTOR.to_owned() });
+            history.push(Touchpoint { id: ids.next(), kind, at: now, actor: Actor::voice_provider() });
         }
         transaction.replace_candidate(&candidate, &after, &history)?;
     }

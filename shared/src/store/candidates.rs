@@ -2,15 +2,12 @@
 
 use std::collections::HashMap;
 
-use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
-use super::item::number;
-use super::tasks::{Task, TaskKind};
-use super::transaction::IndexEntries;
-use super::{CommitError, Item, Listed, Paging, Store, StoreError, Transaction, item, keys};
+use super::applications::Applicant;
+use super::{Item, Listed, Paging, Store, StoreError, Transaction, item, keys};
 use crate::id::Id;
-use crate::model::{Application, Candidate, CandidateRecord, Email, Role, Screen, Stage, Tenant, Touchpoint};
+use crate::model::{Candidate, CandidateRecord, Email, Role, Screen, Stage, Tenant, Touchpoint};
 
 /// Everything about one candidate.
 #[derive(Clone, Debug)]
@@ -21,12 +18,6 @@ pub struct CandidatePage {
     pub screens: Vec<Screen>,
     /// The history, newest first.
     pub touchpoints: Vec<Touchpoint>,
-}
-
-/// A candidate's entry in a role's list of applicants.
-#[derive(Serialize, Deserialize)]
-struct Applicant {
-    id: Id,
 }
 
 /// A claim on an e-mail address.
@@ -51,6 +42,7 @@ impl Transaction {
         self.put(list_item(self.tenant, &record.candidate)?);
         let key = keys::email(self.tenant, &record.candidate.profile.email);
         self.insert_email(item::write(&EmailClaim { id }, key, None)?);
+        self.replace_applications(id, &[], &record.applications)?;
         self.insert_touchpoints(&record, history)
     }
 
@@ -72,27 +64,8 @@ impl Transaction {
             self.insert_email(item::write(&claim, keys::email(self.tenant, &new.profile.email), None)?);
             self.delete(keys::email(self.tenant, &old.profile.email));
         }
-        if old.stage != new.stage {
-            self.index = Some(index_entries(self.tenant, after, new.updated_at)?);
-        }
+        self.replace_applications(new.id, &before.applications, &after.applications)?;
         self.insert_touchpoints(after, history)
-    }
-
-    /// Inserts an application's list entry and adds the application to the role's counters.
-    pub fn insert_application(
-        &mut self,
-        candidate: &Candidate,
-        application: &Application,
-    ) -> Result<(), StoreError> {
-        self.insert(applicant_item(self.tenant, application.role_id, candidate.id, candidate.stage)?);
-        self.update(
-            keys::role_stats(self.tenant, application.role_id),
-            "ADD #applicants :one",
-            "attribute_exists(pk)",
-            vec![("#applicants", "applicants".to_owned())],
-            vec![(":one", number(1))],
-        );
-        Ok(())
     }
 
     fn insert_touchpoints(
@@ -161,18 +134,22 @@ impl Store {
         Ok(record.map(|record| CandidatePage { record, screens, touchpoints }))
     }
 
-    /// A page of the tenant's candidates, newest first, optionally only those who applied for the role, are in the
-    /// stage, or both.
+    /// A page of the tenant's candidates, newest first: all, those with an application for the role, those in the stage,
+    /// or those whose application for the role is in the stage. With a role, each candidate comes with that application.
     pub async fn list_candidates(
         &self,
         tenant: Tenant,
         role: Option<Id>,
         stage: Option<Stage>,
         page: &Paging,
-    ) -> Result<Listed<Candidate>, StoreError> {
+    ) -> Result<Listed<(Candidate, Option<Applicant>)>, StoreError> {
         let partition = keys::candidates(tenant, role, stage);
         if role.is_none() {
-            return self.read_page(&partition, page).await;
+            let Listed { items, next } = self.read_page(&partition, page).await?;
+            return Ok(Listed {
+                items: items.into_iter().map(|candidate| (candidate, None)).collect(),
+                next,
+            });
         }
         let applicants: Listed<Applicant> = self.read_page(&partition, page).await?;
         let keys = applicants.items.iter().map(|applicant| keys::candidate(tenant, applicant.id));
@@ -183,52 +160,13 @@ impl Store {
                 candidates.insert(candidate.id, candidate);
             }
         }
-        let items =
-            applicants.items.iter().filter_map(|applicant| candidates.remove(&applicant.id)).collect();
-        Ok(Listed { items, next: applicants.next })
-    }
-
-    /// Updates the list entries of all of a candidate's applications, in as many transactions as necessary. The last
-    /// transaction deletes the task.
-    pub async fn index_candidate(&self, task: &Task) -> Result<(), CommitError> {
-        let tenant = task.tenant();
-        let Some(record) = self.find_candidate(tenant, task.id).await? else { return Ok(()) };
-        let mut entries = index_entries(tenant, &record, task.due)?.entries;
-        loop {
-            let mut transaction = Transaction::new(tenant);
-            transaction.require(keys::candidate_record(tenant, task.id), record.version);
-            let batch = entries.len().min(transaction.room() - 1);
-            for entry in entries.drain(..batch) {
-                transaction.put(entry);
-            }
-            if entries.is_empty() {
-                transaction.delete_task(task);
-                return self.transact(transaction).await;
-            }
-            self.transact(transaction).await?;
-        }
+        let items = applicants.items.into_iter();
+        let items = items.filter_map(|applicant| Some((candidates.remove(&applicant.id)?, Some(applicant))));
+        Ok(Listed { items: items.collect(), next: applicants.next })
     }
 }
 
 fn list_item(tenant: Tenant, candidate: &Candidate) -> Result<Item, StoreError> {
     let filter = keys::candidate_filter(tenant, candidate.stage);
     item::write(candidate, keys::candidate(tenant, candidate.id), Some(filter))
-}
-
-fn applicant_item(tenant: Tenant, role: Id, candidate: Id, stage: Stage) -> Result<Item, StoreError> {
-    let filter = keys::applicant_filter(tenant, role, stage);
-    item::write(&Applicant { id: candidate }, keys::applicant(tenant, role, candidate), Some(filter))
-}
-
-fn index_entries(
-    tenant: Tenant,
-    record: &CandidateRecord,
-    now: Timestamp,
-) -> Result<IndexEntries, StoreError> {
-    let Candidate { id, stage, .. } = record.candidate;
-    let entry = |application: &Application| applicant_item(tenant, application.role_id, id, stage);
-    Ok(IndexEntries {
-        entries: record.applications.iter().map(entry).collect::<Result<_, _>>()?,
-        task: Task::new(tenant, TaskKind::Index, id, now).item()?,
-    })
 }

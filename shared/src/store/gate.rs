@@ -1,8 +1,8 @@
 //! The gate: one conditional write authenticates the caller and counts the request against the day's quota.
 //!
 //! The gate item holds the organization (in one mode), each API key as `key_{id}`, each connected application's access
-//! token as `app_{grant id}` and each day's request counter as `day_{date}`. The write adds 1 to today's counter on the
-//! condition that the credential's hash matches, that the credential has not expired, and that the plan has no limit or
+//! token as `app_{grant id}`, the access token that it has just replaced as `old_{grant id}`, and each day's request
+//! counter as `day_{date}`. The write adds 1 to today's counter on the condition that the credential's hash matches, that the credential has not expired, and that the plan has no limit or
 //! the counter is below it. As a result, revocation takes effect at once, the limit is exact under any concurrency, no
 //! job has to run at midnight, and wrong credentials use no quota.
 
@@ -18,7 +18,7 @@ use super::item::number;
 use super::keys::{self, GATE_SHARDS};
 use super::{Item, Store, StoreError, item};
 use crate::id::Id;
-use crate::model::{Day, Organization, Plan, Scopes, Tenant};
+use crate::model::{Actor, ActorKind, Day, Organization, Plan, Scopes, Tenant};
 
 /// The holder of a credential.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -27,14 +27,25 @@ pub enum Holder {
     Key(Id),
     /// The application that has the grant with this identifier.
     App(Id),
+    /// The same application with the access token before its current one.
+    Replaced(Id),
 }
 
 impl Holder {
+    fn actor(self, name: String) -> Actor {
+        let (kind, id) = match self {
+            Self::Key(id) => (ActorKind::ApiKey, id),
+            Self::App(id) | Self::Replaced(id) => (ActorKind::App, id),
+        };
+        Actor { kind, id: Some(id), name }
+    }
+
     /// The name of the gate item's attribute for the credential.
     pub(super) fn attribute(self) -> String {
         match self {
             Self::Key(id) => format!("key_{id}"),
             Self::App(id) => format!("{APP_PREFIX}{id}"),
+            Self::Replaced(id) => format!("{REPLACED_PREFIX}{id}"),
         }
     }
 }
@@ -50,13 +61,22 @@ pub struct PresentedCredential {
     pub hash: String,
 }
 
+impl PresentedCredential {
+    /// The same credential as a replaced access token, if the item has it as one that is still valid.
+    fn as_replaced_in(&self, item: &Item, now: Timestamp) -> Result<Option<Self>, StoreError> {
+        let Holder::App(id) = self.holder else { return Ok(None) };
+        let replaced = Self { holder: Holder::Replaced(id), ..self.clone() };
+        Ok(authenticate(item.clone(), &replaced, now)?.map(|_| replaced))
+    }
+}
+
 /// The caller of an admitted request.
 #[derive(Clone, Debug)]
 pub struct Admission {
     /// The caller's organization, in the credential's mode.
     pub organization: Organization,
-    /// The name of the API key or of the application.
-    pub credential: String,
+    /// The API key or the application.
+    pub actor: Actor,
     /// The scopes of the credential.
     pub scopes: Scopes,
     /// The number of requests counted today on the gate item, including this one.
@@ -94,6 +114,7 @@ pub(super) struct Credential {
 }
 
 pub(super) const APP_PREFIX: &str = "app_";
+pub(super) const REPLACED_PREFIX: &str = "old_";
 pub(super) const DAY_PREFIX: &str = "day_";
 
 pub(super) fn day_attribute(day: Day) -> String {
@@ -121,6 +142,8 @@ impl Store {
         // is read and the condition is evaluated here. A request of a Pro tenant is counted on a shard, a used up quota
         // needs no write, and all other requests are tried again.
         let Some(item) = self.read(keys::gate(presented.tenant)).await? else { return Ok(Verdict::Unknown) };
+        let replaced = presented.as_replaced_in(&item, now)?;
+        let presented = replaced.as_ref().unwrap_or(presented);
         match evaluate(item, presented, now)? {
             Verdict::Admitted(admission) if admission.organization.plan == Plan::Pro => {
                 self.count_at_shard(presented.tenant, Day::of(now), shard % GATE_SHARDS).await?;
@@ -178,6 +201,10 @@ impl Store {
             Err(error) => match error.as_service_error() {
                 Some(UpdateItemError::ConditionalCheckFailedException(failed)) => {
                     let item = failed.item.clone().unwrap_or_default();
+                    // A replaced access token costs a second write. Its use must not count as a use of its successor.
+                    if let Some(replaced) = presented.as_replaced_in(&item, now)? {
+                        return Box::pin(self.count_at_gate(&replaced, now)).await;
+                    }
                     match evaluate(item, presented, now)? {
                         // The condition failed, but the returned item meets it, so the item has changed.
                         Verdict::Admitted(_) => {
@@ -230,7 +257,7 @@ fn authenticate(
     let organization = item::read(item)?;
     Ok(Some(Box::new(Admission {
         organization,
-        credential: credential.name,
+        actor: presented.holder.actor(credential.name),
         scopes: credential.scopes,
         counted_today,
     })))

@@ -4,17 +4,21 @@ use aws_sdk_dynamodb::types::AttributeValue;
 use jiff::{SignedDuration, Timestamp};
 use serde::{Deserialize, Serialize};
 
-use super::gate::{APP_PREFIX, Credential, Holder};
+use super::gate::{APP_PREFIX, Credential, Holder, REPLACED_PREFIX};
 use super::item::number;
 use super::keys::{self, EXPIRES_AT};
 use super::{Item, Listed, Paging, Store, StoreError, Transaction, item};
 use crate::clock::later;
 use crate::id::Id;
-use crate::model::{Client, Day, Grant, Scopes, Tenant};
+use crate::model::{Client, Day, Grant, Scopes, Tenant, TokenSet};
 
 /// The access tokens on a tenant's gate item.
 #[derive(Clone, Debug)]
-pub struct AccessTokens(Vec<(Id, Credential)>);
+pub struct AccessTokens {
+    current: Vec<(Id, Credential)>,
+    /// The tokens that a refresh has replaced.
+    replaced: Vec<(Id, Credential)>,
+}
 
 /// A new access token.
 #[derive(Clone, Debug)]
@@ -55,19 +59,38 @@ impl AccessTokens {
 
     /// Whether a token for the grant can be added.
     pub fn have_room_for(&self, grant: Id, now: Timestamp) -> bool {
-        self.find(grant).is_some() || self.0.len() < MAX_APPS || self.expired(grant, now).is_some()
+        self.find(grant).is_some() || self.current.len() < MAX_APPS || self.expired(grant, now).is_some()
     }
 
     fn find(&self, grant: Id) -> Option<&Credential> {
-        self.0.iter().find(|(id, _)| *id == grant).map(|(_, app)| app)
+        self.current.iter().find(|(id, _)| *id == grant).map(|(_, app)| app)
     }
 
-    /// Another grant whose token has expired and can be replaced.
-    fn expired(&self, grant: Id, now: Timestamp) -> Option<Id> {
-        let is_expired =
-            |app: &Credential| app.expires_at.is_some_and(|expires_at| expires_at <= now.as_second());
-        self.0.iter().find(|(id, app)| *id != grant && is_expired(app)).map(|(id, _)| *id)
+    /// The grant's token as it stays valid after a refresh at `now`; `None` if it has expired or does not exist.
+    fn replaced_at(&self, grant: Id, now: Timestamp) -> Option<Credential> {
+        let current = self.find(grant).filter(|app| !is_expired(app, now))?;
+        let end = later(now, TokenSet::REPLACED_LIFE).as_second();
+        let expires_at = Some(current.expires_at.map_or(end, |expires_at| expires_at.min(end)));
+        Some(Credential { expires_at, last_used: None, ..current.clone() })
     }
+
+    /// Another grant whose token has expired and can be removed.
+    fn expired(&self, grant: Id, now: Timestamp) -> Option<Id> {
+        expired_of(&self.current, grant, now)
+    }
+
+    /// Another grant whose replaced token has expired and can be removed.
+    fn expired_replaced(&self, grant: Id, now: Timestamp) -> Option<Id> {
+        expired_of(&self.replaced, grant, now)
+    }
+}
+
+fn expired_of(tokens: &[(Id, Credential)], except: Id, now: Timestamp) -> Option<Id> {
+    tokens.iter().find(|(id, app)| *id != except && is_expired(app, now)).map(|(id, _)| *id)
+}
+
+fn is_expired(app: &Credential, now: Timestamp) -> bool {
+    app.expires_at.is_some_and(|expires_at| expires_at <= now.as_second())
 }
 
 impl Transaction {
@@ -113,8 +136,9 @@ impl Transaction {
         Ok(item)
     }
 
-    /// Puts a grant's access token on the gate item, replacing any earlier token. With `unused`, the commit fails
-    /// unless the gate item has an earlier token that was never used.
+    /// Puts a grant's access token on the gate item. An earlier token stays valid for
+    /// [`REPLACED_LIFE`](TokenSet::REPLACED_LIFE). With `unused`, the earlier token becomes invalid at once, and the
+    /// commit fails unless it was never used.
     pub fn put_access_token(
         &mut self,
         grant: &Grant,
@@ -130,44 +154,81 @@ impl Transaction {
             expires_at: Some(access.expires_at.as_second()),
             last_used: None,
         };
-        let app: AttributeValue = serde_dynamo::to_attribute_value(app)
-            .map_err(|error| StoreError::Internal(format!("a credential cannot be written: {error}")))?;
+        let mut set = vec!["#app = :app"];
+        let mut remove = Vec::new();
+        let mut conditions = vec!["attribute_exists(pk)"];
         let mut names = vec![("#app", Holder::App(grant.id).attribute())];
-        let mut values = vec![(":app", app)];
-        let expired = apps.expired(grant.id, now);
-        let (expression, condition) = match (expired, unused) {
-            (None, false) => ("SET #app = :app", "attribute_exists(pk)"),
-            (None, true) => {
-                ("SET #app = :app", "attribute_exists(#app) AND attribute_not_exists(#app.#used)")
-            }
-            // The expired token may have been renewed since it was read.
-            (Some(_), false) => ("SET #app = :app REMOVE #expired", "#expired.#until <= :now"),
-            (Some(_), true) => (
-                "SET #app = :app REMOVE #expired",
-                "attribute_exists(#app) AND attribute_not_exists(#app.#used) AND #expired.#until <= :now",
-            ),
-        };
+        let mut values = vec![(":app", attribute(app)?)];
         if unused {
+            conditions.push("attribute_exists(#app) AND attribute_not_exists(#app.#used)");
             names.push(("#used", "u".to_owned()));
+        } else if let Some(replaced) = apps.replaced_at(grant.id, now) {
+            set.push("#replaced = :replaced");
+            // The token may have been revoked since it was read.
+            conditions.push("#app.#hash = :hash");
+            names.extend([("#replaced", Holder::Replaced(grant.id).attribute()), ("#hash", "h".to_owned())]);
+            values.push((":hash", AttributeValue::S(replaced.hash.clone())));
+            values.push((":replaced", attribute(replaced)?));
         }
-        if let Some(expired) = expired {
-            names.extend([("#expired", Holder::App(expired).attribute()), ("#until", "x".to_owned())]);
+        let expired = [
+            (
+                apps.expired(grant.id, now).map(Holder::App),
+                "#expired",
+                // The expired token may have been renewed since it was read.
+                "#expired.#until <= :now",
+            ),
+            (
+                apps.expired_replaced(grant.id, now).map(Holder::Replaced),
+                "#old",
+                "(attribute_not_exists(#old) OR #old.#until <= :now)",
+            ),
+        ];
+        for (holder, name, condition) in expired {
+            if let Some(holder) = holder {
+                remove.push(name);
+                conditions.push(condition);
+                names.push((name, holder.attribute()));
+            }
+        }
+        let mut expression = format!("SET {}", set.join(", "));
+        if !remove.is_empty() {
+            expression = format!("{expression} REMOVE {}", remove.join(", "));
+            names.push(("#until", "x".to_owned()));
             values.push((":now", number(now.as_second())));
         }
-        self.update(keys::gate(self.tenant), expression, condition, names, values);
+        self.update(keys::gate(self.tenant), expression, conditions.join(" AND "), names, values);
         Ok(())
     }
 
-    /// Deletes the grant's access token from the gate item.
+    /// Deletes the grant's access tokens from the gate item.
     pub fn delete_access_token(&mut self, grant: Id) {
         self.update(
             keys::gate(self.tenant),
-            "REMOVE #app",
+            "REMOVE #app, #replaced",
             "attribute_exists(pk)",
-            vec![("#app", Holder::App(grant).attribute())],
+            vec![
+                ("#app", Holder::App(grant).attribute()),
+                ("#replaced", Holder::Replaced(grant).attribute()),
+            ],
             Vec::new(),
         );
     }
+
+    /// Deletes the access token before the grant's current one from the gate item.
+    pub fn delete_replaced_access_token(&mut self, grant: Id) {
+        self.update(
+            keys::gate(self.tenant),
+            "REMOVE #replaced",
+            "attribute_exists(pk)",
+            vec![("#replaced", Holder::Replaced(grant).attribute())],
+            Vec::new(),
+        );
+    }
+}
+
+fn attribute(credential: Credential) -> Result<AttributeValue, StoreError> {
+    serde_dynamo::to_attribute_value(credential)
+        .map_err(|error| StoreError::Internal(format!("a credential cannot be written: {error}")))
 }
 
 impl Store {
@@ -218,11 +279,14 @@ impl Store {
     /// The access tokens on the tenant's gate item.
     pub async fn get_access_tokens(&self, tenant: Tenant) -> Result<AccessTokens, StoreError> {
         let gate = self.read(keys::gate(tenant)).await?.unwrap_or_default();
-        let apps = gate.into_iter().filter_map(|(name, app)| {
-            let id = name.strip_prefix(APP_PREFIX)?.parse().ok()?;
-            Some((id, serde_dynamo::from_attribute_value(app).ok()?))
-        });
-        Ok(AccessTokens(apps.collect()))
+        let tokens = |prefix: &str| {
+            let tokens = gate.iter().filter_map(|(name, app)| {
+                let id = name.strip_prefix(prefix)?.parse().ok()?;
+                Some((id, serde_dynamo::from_attribute_value(app.clone()).ok()?))
+            });
+            tokens.collect()
+        };
+        Ok(AccessTokens { current: tokens(APP_PREFIX), replaced: tokens(REPLACED_PREFIX) })
     }
 }
 

@@ -15,6 +15,8 @@
 //! | candidate's record: candidate, applications, open screens | `{tenant}#CANDIDATE#{id}` | `~FILE` | |
 //! | touchpoint | `{tenant}#CANDIDATE#{id}` | `HISTORY#{record's version}#{number}` | |
 //! | candidate in lists | `{tenant}#CANDIDATE` | id | `{tenant}#CANDIDATE#{stage}` |
+//! | application in lists | `{tenant}#APPLICATION` | id | `{tenant}#APPLICATION#{stage}` |
+//! | role's application in lists | `{tenant}#ROLE_APPLICATION#{role id}` | id | `{tenant}#ROLE_APPLICATION#{role id}#{stage}` |
 //! | applicant of a role | `{tenant}#APPLICANT#{role id}` | candidate id | `{tenant}#APPLICANT#{role id}#{stage}` |
 //! | candidate's e-mail address | `{tenant}#EMAIL#{lower-cased address}` | `EMAIL` | |
 //! | expected upload of a resume | `{tenant}#UPLOAD#{ticket's hash}` | `UPLOAD` | |
@@ -42,7 +44,8 @@
 //! backwards.
 //!
 //! The index `filtered` (hash key `filter`, range key `sk`, all attributes) contains the lists of items in one state.
-//! The index is eventually consistent. Single items and unfiltered lists are read consistently from the table, except
+//! The index `by_status` (hash key `status_filter`) contains the lists of applications with one status, whose `filter` is
+//! for their stage. Both indexes are eventually consistent. Single items and unfiltered lists are read consistently from the table, except
 //! openings, which use eventually consistent reads at half the price.
 
 use std::collections::HashMap;
@@ -51,7 +54,7 @@ use aws_sdk_dynamodb::types::AttributeValue;
 use jiff::Timestamp;
 
 use crate::id::Id;
-use crate::model::{Day, Email, Mode, RoleStatus, ScreenStatus, Slug, Stage, Tenant};
+use crate::model::{ApplicationStatus, Day, Email, Mode, RoleStatus, ScreenStatus, Slug, Stage, Tenant};
 
 /// The attribute of the table's hash key.
 pub(super) const PK: &str = "pk";
@@ -59,8 +62,12 @@ pub(super) const PK: &str = "pk";
 pub(super) const SK: &str = "sk";
 /// The attribute of the index's hash key.
 pub(super) const FILTER: &str = "filter";
-/// The name of the index.
+/// The name of that index.
 pub(super) const FILTERED: &str = "filtered";
+/// The attribute of the second index's hash key.
+pub(super) const STATUS_FILTER: &str = "status_filter";
+/// The name of the second index.
+pub(super) const BY_STATUS: &str = "by_status";
 /// The attribute with the time after which DynamoDB deletes an item (TTL, in epoch seconds).
 pub(super) const EXPIRES_AT: &str = "expires_at";
 
@@ -100,6 +107,16 @@ pub(super) enum Partition {
     Table(String),
     EventuallyConsistent(String),
     Filtered(String),
+    ByStatus(String),
+}
+
+/// The stage or the status that a list of applications is filtered by.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum StageOrStatus {
+    /// The stage.
+    Stage(Stage),
+    /// The status.
+    Status(ApplicationStatus),
 }
 
 pub(super) fn padded(id: Id) -> String {
@@ -199,6 +216,35 @@ pub(super) fn candidate(tenant: Tenant, id: Id) -> Key {
 
 pub(super) fn candidate_filter(tenant: Tenant, stage: Stage) -> String {
     format!("{tenant}#CANDIDATE#{}", stage.as_str())
+}
+
+pub(super) fn applications(tenant: Tenant, role: Option<Id>, state: Option<StageOrStatus>) -> Partition {
+    match (role, state) {
+        (None, None) => Partition::Table(format!("{tenant}#APPLICATION")),
+        (Some(role), None) => Partition::Table(format!("{tenant}#ROLE_APPLICATION#{}", padded(role))),
+        (role, Some(StageOrStatus::Stage(stage))) => {
+            Partition::Filtered(application_filter(tenant, role, stage.as_str()))
+        }
+        (role, Some(StageOrStatus::Status(status))) => {
+            Partition::ByStatus(application_filter(tenant, role, status.as_str()))
+        }
+    }
+}
+
+pub(super) fn application(tenant: Tenant, id: Id) -> Key {
+    Key { pk: format!("{tenant}#APPLICATION"), sk: padded(id) }
+}
+
+pub(super) fn role_application(tenant: Tenant, role: Id, id: Id) -> Key {
+    Key { pk: format!("{tenant}#ROLE_APPLICATION#{}", padded(role)), sk: padded(id) }
+}
+
+/// The filter of the applications in a stage or with a status: those of one role, or all.
+pub(super) fn application_filter(tenant: Tenant, role: Option<Id>, state: &str) -> String {
+    match role {
+        None => format!("{tenant}#APPLICATION#{state}"),
+        Some(role) => format!("{tenant}#ROLE_APPLICATION#{}#{state}", padded(role)),
+    }
 }
 
 pub(super) fn applicant(tenant: Tenant, role: Id, candidate: Id) -> Key {

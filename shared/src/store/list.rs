@@ -3,7 +3,7 @@
 use aws_sdk_dynamodb::types::AttributeValue;
 use serde::de::DeserializeOwned;
 
-use super::keys::{FILTER, FILTERED, PK, Partition, SK};
+use super::keys::{BY_STATUS, FILTER, FILTERED, PK, Partition, SK, STATUS_FILTER};
 use super::{Item, Store, StoreError, item};
 
 /// The part of a list to read.
@@ -82,6 +82,7 @@ impl Store {
         let (hash, value, index) = match partition {
             Partition::Table(pk) | Partition::EventuallyConsistent(pk) => (PK, pk, None),
             Partition::Filtered(filter) => (FILTER, filter, Some(FILTERED.to_owned())),
+            Partition::ByStatus(filter) => (STATUS_FILTER, filter, Some(BY_STATUS.to_owned())),
         };
         let mut call = self
             .client

@@ -4,6 +4,7 @@
 //! `list_` returns a page. Single items and unfiltered lists are read from the table, filtered lists from the index. No
 //! method scans the table, and no query uses a filter expression.
 
+mod applications;
 mod candidates;
 mod channels;
 mod connection;
@@ -42,13 +43,14 @@ use aws_sdk_dynamodb::config::{
 use aws_sdk_dynamodb::error::SdkError;
 use aws_sdk_dynamodb::types::KeysAndAttributes;
 
+pub use applications::{Applicant, ApplicationFilter, CandidateApplication};
 pub use candidates::CandidatePage;
 pub use channels::Channels;
 pub use connection::{https_client, https_client_trusting};
 pub use error::StoreError;
 pub use gate::{Admission, Holder, PresentedCredential, Verdict};
 pub use grants::{AccessTokens, NewAccessToken};
-pub use keys::REGISTRY_SHARDS;
+pub use keys::{REGISTRY_SHARDS, StageOrStatus};
 pub use list::{Listed, Paging};
 pub use members::SignedIn;
 pub use openings::{Search, opening_position};

@@ -18,6 +18,9 @@ pub struct ApiKey {
     pub id: Id,
     /// The name that a member gave it.
     pub name: String,
+    /// The last four characters of the key, so that members recognize it. They are part of its checksum.
+    #[serde(default)]
+    pub ending: String,
     /// The scopes.
     pub scopes: Scopes,
     /// When it was created.

@@ -2,9 +2,14 @@
 
 use std::collections::{BTreeSet, HashMap};
 
-use super::{Listed, MAX_BATCH, Paging, Store, StoreError, Transaction, item, keys};
+use super::applications::{ever, now, stays};
+use super::tasks::{Task, TaskKind};
+use super::{Item, Listed, MAX_BATCH, Paging, Store, StoreError, Transaction, item, keys};
 use crate::id::Id;
-use crate::model::{Opening, Posting, Role, RoleAndPosting, RoleStats, RoleStatus, Slug, Tenant, Title};
+use crate::model::{
+    Opening, Posting, Role, RoleAndPosting, RoleStats, RoleStatus, Slug, Stage, StageCount, StageStats,
+    Tenant,
+};
 
 impl Transaction {
     /// Inserts a role without a posting, with its counters at 0.
@@ -57,6 +62,7 @@ impl Transaction {
         } else {
             let item = role_item(self.tenant, &after.role)?;
             self.replace(item, before.role.version, after.role.version)?;
+            self.put_role_task(&before.role, &after.role)?;
         }
         match (&before.posting, &after.posting) {
             (None, None) => {}
@@ -67,13 +73,34 @@ impl Transaction {
         self.replace_opening(before.opening().as_ref(), after.opening().as_ref())
     }
 
+    /// Adds a task that updates the applications' copies of the role, if they depend on the change.
+    fn put_role_task(&mut self, before: &Role, after: &Role) -> Result<(), StoreError> {
+        let is_closed = |role: &Role| role.status == RoleStatus::Closed;
+        if is_closed(before) != is_closed(after) || before.content.title != after.content.title {
+            self.put(Task::new(self.tenant, TaskKind::Role, after.id, after.updated_at).item()?);
+        }
+        Ok(())
+    }
+
     /// Requires that the role does not change before the commit.
     pub fn require_role(&mut self, role: &Role) {
         self.require(keys::role(self.tenant, role.id), role.version);
     }
 }
 
-fn role_item(tenant: Tenant, role: &Role) -> Result<super::Item, StoreError> {
+fn read_stats(item: Item) -> Result<RoleStats, StoreError> {
+    let stages = Stage::ALL.map(|stage| {
+        let stays = (0..=StageCount::MAX_DAYS).map(|days| (days, item::count(&item, &stays(stage, days))));
+        StageStats {
+            now: item::count(&item, &now(stage)),
+            ever: item::count(&item, &ever(stage)),
+            stays: stays.filter(|(_, count)| *count > 0).collect(),
+        }
+    });
+    Ok(RoleStats { stages, ..item::read(item)? })
+}
+
+fn role_item(tenant: Tenant, role: &Role) -> Result<Item, StoreError> {
     item::write(role, keys::role(tenant, role.id), Some(keys::role_filter(tenant, role.status)))
 }
 
@@ -83,9 +110,17 @@ impl Store {
         self.read(keys::role(tenant, id)).await?.map(item::read).transpose()
     }
 
-    /// The role's counters, if the tenant has the role.
-    pub async fn find_role_stats(&self, tenant: Tenant, role: Id) -> Result<Option<RoleStats>, StoreError> {
-        self.read(keys::role_stats(tenant, role)).await?.map(item::read).transpose()
+    /// The role and its counters, if the tenant has the role.
+    pub async fn find_role_and_stats(
+        &self,
+        tenant: Tenant,
+        id: Id,
+    ) -> Result<Option<(Role, RoleStats)>, StoreError> {
+        let (role, stats) = (keys::role(tenant, id), keys::role_stats(tenant, id));
+        let mut items = self.read_many([role.clone(), stats.clone()]).await?;
+        let Some(role) = role.take_from(&mut items) else { return Ok(None) };
+        let stats = stats.take_from(&mut items).map(read_stats).transpose()?.unwrap_or_default();
+        Ok(Some((item::read(role)?, stats)))
     }
 
     /// The counters of up to 100 roles, by the role's identifier. Omits roles that the tenant does not have.
@@ -100,26 +135,36 @@ impl Store {
         }
         let mut items = self.read_many(keys.iter().map(|(_, key)| key.clone())).await?;
         let stats = keys.into_iter().filter_map(|(id, key)| Some((id, key.take_from(&mut items)?)));
-        stats.map(|(id, stats)| Ok((id, item::read(stats)?))).collect()
+        stats.map(|(id, stats)| Ok((id, read_stats(stats)?))).collect()
     }
 
-    /// The titles and statuses of roles, by the role's identifier. Omits roles that the tenant does not have.
-    pub async fn find_role_titles(
+    /// The roles with these identifiers. Omits roles that the tenant does not have.
+    pub async fn find_roles(
         &self,
         tenant: Tenant,
-        roles: impl IntoIterator<Item = Id>,
-    ) -> Result<HashMap<Id, (Title, RoleStatus)>, StoreError> {
+        ids: impl IntoIterator<Item = Id>,
+    ) -> Result<HashMap<Id, Role>, StoreError> {
         // DynamoDB rejects a batch with the same key twice.
-        let ids: BTreeSet<_> = roles.into_iter().collect();
+        let ids: BTreeSet<_> = ids.into_iter().collect();
         let keys: Vec<_> = ids.into_iter().map(|id| keys::role(tenant, id)).collect();
-        let mut titles = HashMap::new();
+        let mut roles = HashMap::new();
         for batch in keys.chunks(MAX_BATCH) {
             for role in self.read_many(batch.iter().cloned()).await? {
                 let role: Role = item::read(role)?;
-                titles.insert(role.id, (role.content.title, role.status));
+                roles.insert(role.id, role);
             }
         }
-        Ok(titles)
+        Ok(roles)
+    }
+
+    /// The roles that these postings follow, by the role's identifier.
+    pub async fn find_followed_roles(
+        &self,
+        tenant: Tenant,
+        postings: &[Posting],
+    ) -> Result<HashMap<Id, Role>, StoreError> {
+        let following = postings.iter().filter(|posting| posting.content.follows_role());
+        self.find_roles(tenant, following.map(|posting| posting.role_id)).await
     }
 
     /// A page of the tenant's roles, newest first: all, or those in one status.

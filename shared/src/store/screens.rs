@@ -3,7 +3,6 @@
 use aws_sdk_dynamodb::primitives::Blob;
 use aws_sdk_dynamodb::types::AttributeValue;
 
-use super::item::number;
 use super::tasks::{Task, TaskKind};
 use super::{Listed, Paging, Store, StoreError, Transaction, item, keys};
 use crate::id::Id;
@@ -87,13 +86,8 @@ impl Transaction {
     }
 
     fn add_to_counters(&mut self, role: Id, counts: &[(&str, u8)]) {
-        const NAMES: [&str; 4] = ["#a", "#b", "#c", "#d"];
-        const VALUES: [&str; 4] = [":a", ":b", ":c", ":d"];
-        let expression = if counts.len() == 1 { "ADD #a :a" } else { "ADD #a :a, #b :b, #c :c, #d :d" };
-        let names = NAMES.into_iter().zip(counts).map(|(name, (count, _))| (name, (*count).to_owned()));
-        let values = VALUES.into_iter().zip(counts).map(|(name, (_, by))| (name, number(*by)));
-        let (names, values) = (names.collect(), values.collect());
-        self.update(keys::role_stats(self.tenant, role), expression, "attribute_exists(pk)", names, values);
+        let counts = counts.iter().map(|(name, by)| ((*name).to_owned(), i64::from(*by)));
+        self.add(keys::role_stats(self.tenant, role), counts.collect());
     }
 }
 

@@ -6,7 +6,7 @@ use aws_sdk_dynamodb::types::{
     ProjectionType, ScalarAttributeType, TimeToLiveSpecification, TimeToLiveStatus,
 };
 
-use super::keys::{EXPIRES_AT, FILTER, FILTERED, PK, SK};
+use super::keys::{BY_STATUS, EXPIRES_AT, FILTER, FILTERED, PK, SK, STATUS_FILTER};
 use super::{Store, StoreError};
 
 impl Store {
@@ -17,24 +17,30 @@ impl Store {
             AttributeDefinition::builder().attribute_name(name).attribute_type(ScalarAttributeType::S).build()
         };
         let key = |name, kind| KeySchemaElement::builder().attribute_name(name).key_type(kind).build();
-        let filtered = GlobalSecondaryIndex::builder()
-            .index_name(FILTERED)
-            .key_schema(key(FILTER, KeyType::Hash).map_err(build)?)
-            .key_schema(key(SK, KeyType::Range).map_err(build)?)
-            .projection(Projection::builder().projection_type(ProjectionType::All).build())
-            .build()
-            .map_err(build)?;
+        let index = |name, hash| {
+            GlobalSecondaryIndex::builder()
+                .index_name(name)
+                .key_schema(key(hash, KeyType::Hash)?)
+                .key_schema(key(SK, KeyType::Range)?)
+                .projection(Projection::builder().projection_type(ProjectionType::All).build())
+                .build()
+        };
         let call = self
             .client
             .create_table()
             .table_name(&*self.table)
             .billing_mode(BillingMode::PayPerRequest)
             .set_attribute_definitions(Some(
-                [PK, SK, FILTER].into_iter().map(attribute).collect::<Result<_, _>>().map_err(build)?,
+                [PK, SK, FILTER, STATUS_FILTER]
+                    .into_iter()
+                    .map(attribute)
+                    .collect::<Result<_, _>>()
+                    .map_err(build)?,
             ))
             .key_schema(key(PK, KeyType::Hash).map_err(build)?)
             .key_schema(key(SK, KeyType::Range).map_err(build)?)
-            .global_secondary_indexes(filtered);
+            .global_secondary_indexes(index(FILTERED, FILTER).map_err(build)?)
+            .global_secondary_indexes(index(BY_STATUS, STATUS_FILTER).map_err(build)?);
         let created = match self.count(call.send()).await {
             Ok(_) => true,
             Err(error) => match error.as_service_error() {

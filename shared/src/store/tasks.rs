@@ -13,8 +13,8 @@ use crate::model::{Mode, Tenant};
 pub enum TaskKind {
     /// Start or check the call of a voice screen.
     Call,
-    /// Update the list entries of a candidate's applications.
-    Index,
+    /// Update the applications' copies of a role.
+    Role,
 }
 
 /// A task.
@@ -24,7 +24,7 @@ pub struct Task {
     mode: Mode,
     /// The kind.
     pub kind: TaskKind,
-    /// The screen or candidate.
+    /// The screen or role.
     pub id: Id,
     /// When it is due.
     pub due: Timestamp,
@@ -43,7 +43,7 @@ impl Task {
     pub(super) fn key(&self) -> keys::Key {
         let kind = match self.kind {
             TaskKind::Call => "call",
-            TaskKind::Index => "index",
+            TaskKind::Role => "role",
         };
         keys::task(self.due, self.tenant(), kind, self.id)
     }

@@ -3,6 +3,7 @@
 //! Each action has a condition, and a guard that defines what a failed condition means. DynamoDB returns the item whose
 //! condition failed.
 
+use std::borrow::Cow;
 use std::collections::HashMap;
 
 use aws_sdk_dynamodb::error::BuildError;
@@ -18,7 +19,7 @@ use super::item::number;
 use super::keys::{self, EXPIRES_AT, Key};
 use super::{Item, Store, StoreError, item};
 use crate::id::Id;
-use crate::model::Tenant;
+use crate::model::{RoleStatus, Tenant};
 
 /// The stored response to a request with an idempotency key. A repeated request gets the same response.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -74,9 +75,15 @@ pub enum CommitError {
         /// The highest number known to be taken.
         last: u64,
     },
-    /// Another candidate has the e-mail address.
+    /// The role of an application has been closed or reopened.
+    #[error("a role has been closed or reopened")]
+    RoleChanged,
+    /// Another candidate or member has the e-mail address.
     #[error("the e-mail address is in use")]
-    EmailTaken,
+    EmailTaken {
+        /// The candidate or member.
+        owner: Option<Id>,
+    },
     /// The request has been carried out before, with this receipt.
     #[error("the request has been carried out before")]
     Repeated(Box<Receipt>),
@@ -91,6 +98,7 @@ enum Guard {
     Unchanged,
     Slug { number: u64 },
     Email,
+    Role,
     Receipt,
 }
 
@@ -98,7 +106,9 @@ enum Guard {
 #[derive(Clone, Debug)]
 enum Effect {
     Put(Item),
-    Update(Key, &'static str),
+    Update(Key, Cow<'static, str>),
+    /// Adds to counters, which are all different.
+    Add(Key, Vec<(String, i64)>),
     Delete(Key),
     Check(Key),
 }
@@ -108,7 +118,7 @@ enum Effect {
 struct Action {
     effect: Effect,
     guard: Guard,
-    condition: &'static str,
+    condition: Cow<'static, str>,
     names: Vec<(&'static str, String)>,
     values: Vec<(&'static str, AttributeValue)>,
 }
@@ -118,15 +128,6 @@ struct Action {
 pub struct Transaction {
     pub(super) tenant: Tenant,
     actions: Vec<Action>,
-    /// The candidate's index entries, if they change.
-    pub(super) index: Option<IndexEntries>,
-}
-
-/// A candidate's index entries, and the task that writes them if they do not fit into the transaction.
-#[derive(Clone, Debug)]
-pub(super) struct IndexEntries {
-    pub(super) entries: Vec<Item>,
-    pub(super) task: Item,
 }
 
 /// A taken slug: its owner, and the last number that was assigned to it.
@@ -136,15 +137,13 @@ pub(super) struct SlugClaim {
     pub(super) last: u64,
 }
 
-/// The maximum number of actions in a transaction.
-const MAX_ACTIONS: usize = 100;
 const VACANT: &str = "attribute_not_exists(pk)";
 const SAME_VERSION: &str = "#version = :version";
 
 impl Transaction {
     /// An empty transaction.
     pub const fn new(tenant: Tenant) -> Self {
-        Self { tenant, actions: Vec::new(), index: None }
+        Self { tenant, actions: Vec::new() }
     }
 
     /// Whether the transaction has no writes.
@@ -158,7 +157,7 @@ impl Transaction {
         self.actions.push(Action {
             effect: Effect::Put(item),
             guard: Guard::Receipt,
-            condition: "attribute_not_exists(pk) OR #expires <= :now",
+            condition: "attribute_not_exists(pk) OR #expires <= :now".into(),
             names: vec![("#expires", EXPIRES_AT.to_owned())],
             values: vec![(":now", number(slot.now.as_second()))],
         });
@@ -214,23 +213,6 @@ impl Transaction {
         self.plain(Effect::Put(item), Guard::Email, VACANT);
     }
 
-    /// Adds as many entries as fit, and the task if some do not fit.
-    fn put_index_entries(&mut self, IndexEntries { entries, task }: IndexEntries) {
-        let fits = entries.len() <= self.room();
-        let count = if fits { entries.len() } else { self.room().saturating_sub(1) };
-        for entry in entries.into_iter().take(count) {
-            self.put(entry);
-        }
-        if !fits {
-            self.put(task);
-        }
-    }
-
-    /// The number of actions that can still be added.
-    pub(super) fn room(&self) -> usize {
-        MAX_ACTIONS.saturating_sub(self.actions.len())
-    }
-
     /// Inserts a slug. If it already exists, the commit fails because `number` is taken.
     pub(super) fn insert_slug(&mut self, item: Item, number: u64) {
         self.plain(Effect::Put(item), Guard::Slug { number }, VACANT);
@@ -259,9 +241,9 @@ impl Transaction {
     /// Records that a slug's numbers up to `to` have been assigned.
     pub(super) fn raise_slug(&mut self, key: Key, to: u64) {
         self.actions.push(Action {
-            effect: Effect::Update(key, "SET #last = :number"),
+            effect: Effect::Update(key, "SET #last = :number".into()),
             guard: Guard::Slug { number: to },
-            condition: "#last < :number",
+            condition: "#last < :number".into(),
             names: vec![("#last", "last".to_owned())],
             values: vec![(":number", number(to))],
         });
@@ -271,22 +253,52 @@ impl Transaction {
     pub(super) fn update(
         &mut self,
         key: Key,
-        expression: &'static str,
-        condition: &'static str,
+        expression: impl Into<Cow<'static, str>>,
+        condition: impl Into<Cow<'static, str>>,
         names: Vec<(&'static str, String)>,
         values: Vec<(&'static str, AttributeValue)>,
     ) {
-        let effect = Effect::Update(key, expression);
+        let (effect, condition) = (Effect::Update(key, expression.into()), condition.into());
         self.actions.push(Action { effect, guard: Guard::Unchanged, condition, names, values });
+    }
+
+    /// Adds to the counters of an existing item.
+    pub(super) fn add(&mut self, key: Key, counts: Vec<(String, i64)>) {
+        for action in &mut self.actions {
+            // A transaction may contain only one action for each item.
+            if let Effect::Add(other, others) = &mut action.effect
+                && *other == key
+            {
+                others.extend(counts);
+                return;
+            }
+        }
+        self.plain(Effect::Add(key, counts), Guard::Unchanged, "attribute_exists(pk)");
+    }
+
+    /// Requires that a role is closed, or that it is not, unless the transaction already requires its version.
+    pub(super) fn require_role_status(&mut self, key: Key, is_closed: bool) {
+        if self.actions.iter().any(|action| matches!(&action.effect, Effect::Check(other) if *other == key)) {
+            return;
+        }
+        self.actions.push(Action {
+            effect: Effect::Check(key),
+            guard: Guard::Role,
+            condition: if is_closed { "#status = :closed" } else { "#status <> :closed" }.into(),
+            names: vec![("#status", "status".to_owned())],
+            values: vec![(":closed", AttributeValue::S(RoleStatus::Closed.as_str().to_owned()))],
+        });
     }
 
     fn versioned(&mut self, effect: Effect, version: u64) {
         let names = vec![("#version", "version".to_owned())];
         let values = vec![(":version", number(version))];
-        self.actions.push(Action { effect, guard: Guard::Unchanged, condition: SAME_VERSION, names, values });
+        let condition = SAME_VERSION.into();
+        self.actions.push(Action { effect, guard: Guard::Unchanged, condition, names, values });
     }
 
     fn plain(&mut self, effect: Effect, guard: Guard, condition: &'static str) {
+        let condition = condition.into();
         self.actions.push(Action { effect, guard, condition, names: Vec::new(), values: Vec::new() });
     }
 }
@@ -294,7 +306,7 @@ impl Transaction {
 impl Action {
     fn build(self, table: &str) -> Result<TransactWriteItem, BuildError> {
         const OLD: ReturnValuesOnConditionCheckFailure = ReturnValuesOnConditionCheckFailure::AllOld;
-        let condition = Some(self.condition.to_owned()).filter(|condition| !condition.is_empty());
+        let condition = Some(self.condition.into_owned()).filter(|condition| !condition.is_empty());
         let names: HashMap<_, _> =
             self.names.into_iter().map(|(name, value)| (name.to_owned(), value)).collect();
         let values: HashMap<_, _> =
@@ -324,6 +336,26 @@ impl Action {
                     .return_values_on_condition_check_failure(OLD)
                     .build()?,
             ),
+            Effect::Add(key, counts) => {
+                let mut sums = Vec::new();
+                let (mut names, mut values) = (HashMap::new(), HashMap::new());
+                for (index, (name, by)) in counts.into_iter().enumerate() {
+                    sums.push(format!("#c{index} :c{index}"));
+                    names.insert(format!("#c{index}"), name);
+                    values.insert(format!(":c{index}"), number(by));
+                }
+                action.update(
+                    Update::builder()
+                        .table_name(table)
+                        .set_key(Some(key.attributes()))
+                        .update_expression(format!("ADD {}", sums.join(", ")))
+                        .set_condition_expression(condition)
+                        .set_expression_attribute_names(Some(names))
+                        .set_expression_attribute_values(Some(values))
+                        .return_values_on_condition_check_failure(OLD)
+                        .build()?,
+                )
+            }
             Effect::Delete(key) => action.delete(
                 Delete::builder()
                     .table_name(table)
@@ -348,17 +380,8 @@ impl Action {
 }
 
 impl Store {
-    /// Commits all writes or none. If the index entries of a candidate with very many applications do not fit into the
-    /// transaction, a task writes the rest.
-    pub async fn commit(&self, mut transaction: Transaction) -> Result<(), CommitError> {
-        if let Some(entries) = transaction.index.take() {
-            transaction.put_index_entries(entries);
-        }
-        self.transact(transaction).await
-    }
-
-    /// Sends a transaction. The SDK's retries use the same idempotency token, so they cannot write twice.
-    pub(super) async fn transact(&self, transaction: Transaction) -> Result<(), CommitError> {
+    /// Commits all writes or none. The SDK's retries use the same idempotency token, so they cannot write twice.
+    pub async fn commit(&self, transaction: Transaction) -> Result<(), CommitError> {
         let guards: Vec<_> = transaction.actions.iter().map(|action| action.guard).collect();
         let actions: Result<Vec<_>, _> =
             transaction.actions.into_iter().map(|action| action.build(&self.table)).collect();
@@ -395,7 +418,8 @@ impl Store {
 /// a DynamoDB error, a concurrent request, a taken slug and a taken e-mail address.
 fn commit_error(guards: &[Guard], reasons: Vec<CancellationReason>) -> CommitError {
     let mut slug = None;
-    let mut email = false;
+    let mut email = None;
+    let mut role = false;
     let mut stale = false;
     let mut store_error = None;
     let mut in_flight = false;
@@ -411,9 +435,14 @@ fn commit_error(guards: &[Guard], reasons: Vec<CancellationReason>) -> CommitErr
                 let last = reason.item.map_or(0, |item| item::count(&item, "last"));
                 slug = slug.max(Some(last.max(*number)));
             }
-            ("ConditionalCheckFailed", Guard::Email) => email = true,
+            ("ConditionalCheckFailed", Guard::Email) => {
+                let owner = reason.item.and_then(|item| Id::new(item::count(&item, "id")));
+                email = Some(CommitError::EmailTaken { owner });
+            }
+            ("ConditionalCheckFailed", Guard::Role) => role = true,
             // The changed item may be the candidate itself, which then already has the address.
-            ("ConditionalCheckFailed" | "TransactionConflict", Guard::Unchanged) => stale = true,
+            ("ConditionalCheckFailed" | "TransactionConflict", Guard::Unchanged)
+            | ("TransactionConflict", Guard::Role) => stale = true,
             ("TransactionConflict", Guard::Receipt) => in_flight = true,
             ("None" | "TransactionConflict", _) => {}
             (code, _) if StoreError::is_transient(code) => {
@@ -430,7 +459,8 @@ fn commit_error(guards: &[Guard], reasons: Vec<CancellationReason>) -> CommitErr
         (Some(error), _) => error.into(),
         (None, _) if in_flight => CommitError::InFlight,
         (None, Some(last)) => CommitError::SlugTaken { last },
-        (None, None) if email && !stale => CommitError::EmailTaken,
-        (None, None) => CommitError::Stale,
+        (None, None) if stale => CommitError::Stale,
+        (None, None) if role => CommitError::RoleChanged,
+        (None, None) => email.unwrap_or(CommitError::Stale),
     }
 }

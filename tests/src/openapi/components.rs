@@ -1,7 +1,7 @@
 //! The components of the document, which operations refer to.
 
 use serde_json::{Map, Value, json};
-use shared::http::{ErrorBody, OAuthError};
+use shared::http::{ErrorBody, Existing, OAuthError};
 use shared::model::{Scope, Slug, VoiceProvider};
 use utoipa::PartialSchema;
 
@@ -39,10 +39,15 @@ fn error_schemas() -> [(String, Value); 4] {
     invalid["properties"]["code"]["enum"] = words(invalid_codes);
     invalid["properties"]["messages"]["type"] = "array".into();
     invalid["properties"]["messages"]["minItems"] = 1.into();
+    let mut existing = value(Existing::schema());
+    existing["description"] = invalid["properties"]["existing"]["description"].take();
+    invalid["properties"]["existing"] = existing;
     invalid["required"] = fields.to_vec().into();
     let mut error = invalid.clone();
     error["properties"]["code"]["enum"] = words(codes);
-    error["properties"].as_object_mut().expect("fields").shift_remove("messages");
+    for field in ["messages", "existing"] {
+        error["properties"].as_object_mut().expect("fields").shift_remove(field);
+    }
     error["required"] = fields.into_iter().filter(|field| *field != "messages").collect();
     let oauth = value(OAuthError::schema());
     let gateway = json!({
@@ -75,8 +80,11 @@ pub(super) fn parameters() -> Value {
         "If-None-Match": {
             "name": "If-None-Match",
             "in": "header",
-            "description": "The entity tag of the version that the client already has.",
+            "description": "The entity tags of the versions that the client has. If one of them is current, or for `*`, \
+                            the response is a 304 without a body. Anything else in the header is ignored, and so is \
+                            the whole header if the response contains links to uploaded files, because links expire.",
             "schema": { "type": "string" },
+            "example": "\"xElLuAH9dx9cewj5dBw0zw\"",
         },
         "X-Timestamp": {
             "name": "X-Timestamp",

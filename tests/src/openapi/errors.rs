@@ -4,7 +4,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::{Map, Value, json};
-use shared::http::{Error, ReplyFormat};
+use shared::http::{Error, Existing, ReplyFormat};
+use shared::id::Id;
 use shared::model::{InvalidTransition, Scope};
 use shared::store::{CommitError, StoreError};
 
@@ -39,6 +40,7 @@ fn samples() -> Vec<(&'static str, Error)> {
         ("payload_too_large", Error::PayloadTooLarge(256 * 1024)),
         ("unsupported_media_type", Error::UnsupportedMediaType("application/json")),
         ("validation_failed", Error::Validation(messages.map(str::to_owned).to_vec())),
+        ("duplicate", duplicate()),
         ("invalid_transition", transition.into()),
         ("channel_not_connected", Error::ChannelNotConnected("x has no connected account".to_owned())),
         ("idempotency_mismatch", Error::IdempotencyMismatch),
@@ -50,6 +52,11 @@ fn samples() -> Vec<(&'static str, Error)> {
         ),
         ("unavailable", Error::Store(StoreError::Unavailable(String::new()))),
     ]
+}
+
+fn duplicate() -> Error {
+    let existing = Existing { kind: "candidate", id: Id::new(121_212_121_212).expect("an id") };
+    Error::Duplicate { message: "email is already in use".to_owned(), existing: Some(existing) }
 }
 
 /// Whether the operation can return the error. `named` contains the errors from the handler's doc comment.
@@ -64,9 +71,10 @@ fn can_happen(name: &str, error: &Error, operation: &Operation, named: &BTreeMap
         Error::Commit(_) | Error::IdempotencyMismatch => method == "POST",
         Error::PreconditionFailed => method == "PATCH",
         Error::PayloadTooLarge(_) | Error::UnsupportedMediaType(_) => operation.reads_body(),
-        Error::InvalidTransition(_) | Error::ChannelNotConnected(_) | Error::Upstream { .. } => {
-            named.contains_key(error.kind().1)
-        }
+        Error::Duplicate { .. }
+        | Error::InvalidTransition(_)
+        | Error::ChannelNotConnected(_)
+        | Error::Upstream { .. } => named.contains_key(error.kind().1),
         Error::Unauthorized { .. }
         | Error::InsufficientScope(_)
         | Error::Suspended

@@ -4,8 +4,7 @@ use std::any::type_name;
 
 use serde_json::{Map, Value, json};
 use shared::http::{Change, Fields, Input};
-use shared::model::Scalar;
-use shared::model::schema::{CLEAN, NOT_BLANK};
+use shared::model::schema::{BLANK, LINES, LINES_OR_BLANK};
 
 use super::reference::reference;
 use super::schema::{Schemas, nullable};
@@ -31,8 +30,8 @@ enum Kind {
     Required(Value),
     /// A value that may be absent, but not `null`.
     Replacement(Value),
-    /// A value that may be absent or `null`. The flag is set if a blank string is accepted as `null`.
-    Optional(Value, bool),
+    /// A value that may be absent, `null` or a blank string.
+    Optional(Value),
     Object(Description),
 }
 
@@ -61,7 +60,7 @@ impl Description {
         self.fields.iter().any(|field| match &field.kind {
             Kind::Required(_) => true,
             Kind::Object(object) => object.is_required(),
-            Kind::Optional(..) | Kind::Replacement(_) => false,
+            Kind::Optional(_) | Kind::Replacement(_) => false,
         })
     }
 
@@ -75,7 +74,7 @@ impl Description {
         let parameter = |field: &Field| {
             let (required, schema) = match &field.kind {
                 Kind::Required(schema) => (true, schema),
-                Kind::Replacement(schema) | Kind::Optional(schema, _) => (false, schema),
+                Kind::Replacement(schema) | Kind::Optional(schema) => (false, schema),
                 Kind::Object(_) => panic!("a query has no objects"),
             };
             json!({
@@ -107,7 +106,7 @@ impl Description {
                     schemas.tidy(schema.clone())
                 }
                 Kind::Replacement(schema) => schemas.tidy(schema.clone()),
-                Kind::Optional(schema, blank) => optional(schemas.tidy(schema.clone()), *blank),
+                Kind::Optional(schema) => optional(schemas.tidy(schema.clone())),
                 Kind::Object(object) => {
                     let output = schemas.field_type(output, &field.name).unwrap_or(output);
                     object.schemas(source, schemas, output, named);
@@ -150,12 +149,12 @@ impl Fields for Description {
     }
 
     fn optional<T: shared::model::Value>(&mut self, name: &str) -> Option<T> {
-        self.add(name, Kind::Optional(schema::<T>(), is_blankable::<T>()));
+        self.add(name, Kind::Optional(schema::<T>()));
         None
     }
 
     fn change<T: shared::model::Value>(&mut self, name: &str) -> Change<T> {
-        self.add(name, Kind::Optional(schema::<T>(), is_blankable::<T>()));
+        self.add(name, Kind::Optional(schema::<T>()));
         Change::Keep
     }
 
@@ -178,28 +177,61 @@ fn schema<T: shared::model::Value>() -> Value {
     serde_json::to_value(T::schema()).expect("a schema")
 }
 
-/// Whether a blank string is accepted as `null`.
-fn is_blankable<T: shared::model::Value>() -> bool {
-    matches!(T::read(&Scalar::Text(String::new())), Ok(None))
+/// Makes a schema also accept `null` and blank strings, which mean `null`.
+fn optional(mut schema: Value) -> Value {
+    match schema.get("pattern").and_then(Value::as_str) {
+        Some(LINES) => schema["pattern"] = LINES_OR_BLANK.into(),
+        Some(pattern) => {
+            // The format does not allow a blank string.
+            schema["pattern"] = format!("{BLANK}|{pattern}").into();
+            schema.as_object_mut().expect("an object").shift_remove("format");
+        }
+        None => {
+            let description = "A blank string, which means `null`.";
+            let blank = json!({ "type": "string", "pattern": BLANK, "description": description });
+            return json!({ "anyOf": [schema, blank, { "type": "null" }] });
+        }
+    }
+    schema.as_object_mut().expect("an object").shift_remove("minLength");
+    nullable(schema)
 }
 
-/// Makes a schema also accept `null`, and blank strings if `blank` is set.
-fn optional(mut schema: Value, blank: bool) -> Value {
-    if blank {
-        match schema.get("pattern").and_then(Value::as_str) {
-            Some(NOT_BLANK) => schema["pattern"] = CLEAN.into(),
-            Some(pattern) => {
-                // The format does not allow a blank string.
-                schema["pattern"] = format!("^\\s*$|{pattern}").into();
-                schema.as_object_mut().expect("an object").shift_remove("format");
-            }
-            None => {
-                let description = "A blank string, which means `null`.";
-                let blank = json!({ "type": "string", "pattern": "^\\s*$", "description": description });
-                return json!({ "anyOf": [schema, blank, { "type": "null" }] });
-            }
-        }
-        schema.as_object_mut().expect("an object").shift_remove("minLength");
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+    use shared::model::schema::LINE;
+    use shared::model::{Lines, Phone, Text, non_blank};
+
+    /// Text of characters from every class that the rules distinguish.
+    fn any_text() -> impl Strategy<Value = String> {
+        let characters: Vec<char> = "aé🦀\u{200B}\u{200F}\u{FE0F}\u{FEFF}\u{3164}\u{E0020} \u{A0}\u{3000}\u{2028}\t\n\r\u{B}\u{85}\0\u{7F}"
+            .chars()
+            .collect();
+        let character = prop_oneof![prop::sample::select(characters), any::<char>()];
+        prop::collection::vec(character, 0..10).prop_map(String::from_iter)
     }
-    nullable(schema)
+
+    fn matches(pattern: &str, text: &str) -> bool {
+        jsonschema::is_valid(&json!({ "pattern": pattern }), &json!(text))
+    }
+
+    proptest! {
+        #[test]
+        fn the_patterns_of_text_are_exact(text in any_text()) {
+            let is_line = matches!(Text::<10>::parse(&text), Ok(Some(_)));
+            let is_lines = matches!(Lines::<10>::parse(&text), Ok(Some(_)));
+            let is_blank = non_blank(&text).is_none();
+            prop_assert_eq!(matches(LINE, &text), is_line);
+            prop_assert_eq!(matches(LINES, &text), is_lines);
+            prop_assert_eq!(matches(BLANK, &text), is_blank);
+            prop_assert_eq!(matches(LINES_OR_BLANK, &text), is_lines || is_blank);
+        }
+
+        #[test]
+        fn the_pattern_of_phone_numbers_is_exact(text in "[+(]?[0-9() ./–-]{0,4}[+1-9][0-9()( ./–-]{4,20}") {
+            let pattern = schema::<Phone>()["pattern"].clone();
+            prop_assert_eq!(matches(pattern.as_str().unwrap(), &text), text.parse::<Phone>().is_ok());
+        }
+    }
 }

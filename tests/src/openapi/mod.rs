@@ -38,6 +38,7 @@ pub fn operations() -> Vec<Operation> {
         roles::routes(),
         job_postings::routes(),
         candidates::routes(),
+        applications::routes(),
         voice_screens::routes(),
         channels::routes(),
         organization::routes(),

@@ -6,17 +6,16 @@ use super::reference::SCHEMAS;
 
 /// The names in the code and in the document. A generated client puts all schemas into one namespace, often together
 /// with the language's own types.
-const NAMES: [(&str, &str); 21] = [
+const NAMES: [(&str, &str); 20] = [
     ("Error", "ApiError"),
     ("RoleContent", "NewRole"),
     ("QuickPost", "NewQuickPost"),
     ("Posted", "QuickPost"),
     ("Posting", "JobPosting"),
-    ("NewPosting", "JobPostingContent"),
+    ("PostingContent", "JobPostingContent"),
     ("PostingList", "JobPostingList"),
     ("PostingPatch", "JobPostingPatch"),
     ("RolePosting", "NewJobPosting"),
-    ("Source", "ApplicationSource"),
     ("Screen", "VoiceScreen"),
     ("ScreenDetail", "VoiceScreenDetail"),
     ("ScreenList", "VoiceScreenList"),

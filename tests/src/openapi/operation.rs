@@ -145,9 +145,9 @@ impl Operation {
         self.is_scoped() || self.reads_body() || self.path_parameters().next().is_some()
     }
 
-    /// Whether clients can make conditional requests.
-    pub(super) fn is_cached(&self) -> bool {
-        self.format == ReplyFormat::Document && self.headers.contains(&"etag")
+    /// Whether clients can send `If-None-Match`.
+    pub(super) fn is_revalidated(&self) -> bool {
+        self.method() == "GET" && self.headers.contains(&"etag")
     }
 
     pub(super) fn is_list(&self) -> bool {

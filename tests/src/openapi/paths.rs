@@ -78,9 +78,9 @@ pub(super) fn describe(
         success["links"] = links.into();
     }
     responses.insert(operation.status.to_string(), success);
-    if operation.is_cached() {
-        let not_modified =
-            json!({ "description": "The document has not changed.", "headers": success_headers(operation) });
+    if operation.is_revalidated() {
+        let description = "The version that the client has is current.";
+        let not_modified = json!({ "description": description, "headers": success_headers(operation) });
         responses.insert("304".to_owned(), not_modified);
     }
     responses.extend(if operation.is_scoped() {
@@ -129,7 +129,7 @@ fn parameters_of(operation: &Operation, source: &Source, schemas: &Schemas) -> V
             parameters.extend(names.iter().map(|name| shared(name)));
         }
     }
-    if operation.is_cached() {
+    if operation.is_revalidated() {
         parameters.push(shared("If-None-Match"));
     }
     parameters

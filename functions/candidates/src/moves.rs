@@ -1,0 +1,229 @@
+//! Moves of candidates and their applications between the stages of the pipeline.
+
+use jiff::civil::Date;
+use serde::Serialize;
+use shared::http::{ApiRequest, Error, Fields, Input, Reply};
+use shared::id::Id;
+use shared::model::schema::string;
+use shared::model::{
+    self, ApplicationStatus, CandidateRecord, Followed, Move, Moved, Notes, Reason, Role, Scalar, Stage,
+    Step, TouchpointKind, Value,
+};
+use shared::resources::application::Application;
+use shared::resources::resume::ResumeLinks;
+use shared::store::CommitError;
+use utoipa::ToSchema;
+use utoipa::openapi::RefOr;
+use utoipa::openapi::schema::Schema;
+
+use crate::candidate::{Candidate, find, find_with_role};
+
+/// A candidate after a move.
+#[derive(Debug, Serialize, ToSchema)]
+pub(crate) struct MovedCandidate {
+    #[serde(flatten)]
+    candidate: Candidate,
+    /// The applications that the move changed, newest first.
+    applications: Vec<Application>,
+}
+
+/// A move to another stage.
+pub(crate) struct Advance {
+    /// The new stage, which must differ from the current one.
+    stage: Stage,
+    /// The role of the application to move. By default, all active applications in other stages move.
+    role_id: Option<Id>,
+}
+
+impl Input for Advance {
+    fn read(fields: &mut impl Fields) -> Option<Self> {
+        let (stage, role_id) = (fields.required("stage"), fields.optional("role_id"));
+        let OpenStage(stage) = stage?;
+        Some(Self { stage, role_id })
+    }
+}
+
+/// A stage other than `hired` and `rejected`.
+struct OpenStage(Stage);
+
+impl Value for OpenStage {
+    fn read(scalar: &Scalar<'_>) -> Result<Option<Self>, String> {
+        match Stage::read(scalar) {
+            Ok(Some(stage)) if !stage.is_end() => Ok(Some(Self(stage))),
+            _ => Err("must be one of applied, screening, interview, offer".to_owned()),
+        }
+    }
+
+    fn schema() -> RefOr<Schema> {
+        let open = Stage::ALL.into_iter().filter(|stage| !stage.is_end()).map(Stage::as_str);
+        string().enum_values(Some(open)).into()
+    }
+}
+
+/// A rejection.
+pub(crate) struct Rejection {
+    /// The reason.
+    reason: Option<Reason>,
+    /// Further notes.
+    notes: Option<Notes>,
+    /// The role of the application to reject. By default, all active applications are rejected.
+    role_id: Option<Id>,
+}
+
+impl Input for Rejection {
+    fn read(fields: &mut impl Fields) -> Option<Self> {
+        Some(Self {
+            reason: fields.optional("reason"),
+            notes: fields.optional("notes"),
+            role_id: fields.optional("role_id"),
+        })
+    }
+}
+
+/// A hire.
+pub(crate) struct Hire {
+    /// The first day of work.
+    start_date: Option<Date>,
+    /// The role that the candidate is hired for. By default, it is the role of the active application in the furthest
+    /// stage, and of the newest of several.
+    role_id: Option<Id>,
+}
+
+impl Input for Hire {
+    fn read(fields: &mut impl Fields) -> Option<Self> {
+        Some(Self { start_date: fields.optional("start_date"), role_id: fields.optional("role_id") })
+    }
+}
+
+/// An undo of a rejection or a hire.
+pub(crate) struct Undo {
+    /// The role of the application. By default, the applications that the latest such move ended return.
+    role_id: Option<Id>,
+}
+
+impl Input for Undo {
+    fn read(fields: &mut impl Fields) -> Option<Self> {
+        Some(Self { role_id: fields.optional("role_id") })
+    }
+}
+
+/// Moves applications to another open stage: applied, screening, interview or offer.
+///
+/// With `role_id`, the application for that role moves; otherwise, all active applications in other stages do, at most
+/// 10. A candidate without applications moves alone.
+///
+/// # Errors
+///
+/// - `invalid_transition`: no application can make this move, or its role is closed.
+pub(crate) async fn advance(request: ApiRequest<Advance>) -> Result<Reply<MovedCandidate>, Error> {
+    make(&request, |input| (Move::Advance(input.stage), input.role_id)).await
+}
+
+/// Rejects applications: the one for the role `role_id`, or all active ones, at most 10. A candidate without
+/// applications is rejected alone.
+///
+/// # Errors
+///
+/// - `invalid_transition`: no application can make this move, or its role is closed.
+pub(crate) async fn reject(request: ApiRequest<Rejection>) -> Result<Reply<MovedCandidate>, Error> {
+    make(&request, |input| (Move::Reject { reason: input.reason, notes: input.notes }, input.role_id)).await
+}
+
+/// Undoes a rejection: the application for the role `role_id`, or those that the latest rejection ended, return to the
+/// stage before.
+///
+/// # Errors
+///
+/// - `invalid_transition`: no application is rejected.
+pub(crate) async fn unreject(request: ApiRequest<Undo>) -> Result<Reply<MovedCandidate>, Error> {
+    make(&request, |input| (Move::Unreject, input.role_id)).await
+}
+
+/// Hires a candidate for a role: `role_id`, or the role of the active application in the furthest stage.
+///
+/// # Errors
+///
+/// - `invalid_transition`: no application can make this move, or its role is closed.
+pub(crate) async fn hire(request: ApiRequest<Hire>) -> Result<Reply<MovedCandidate>, Error> {
+    make(&request, |input| (Move::Hire { start_date: input.start_date }, input.role_id)).await
+}
+
+/// Undoes a hire: the application for the role `role_id`, or the one that was hired last, returns to the stage before.
+///
+/// # Errors
+///
+/// - `invalid_transition`: no application is hired.
+pub(crate) async fn unhire(request: ApiRequest<Undo>) -> Result<Reply<MovedCandidate>, Error> {
+    make(&request, |input| (Move::Unhire, input.role_id)).await
+}
+
+/// Makes a move. If it may have failed only because copies of roles are out of date, reads the roles and tries again.
+async fn make<I: Input>(
+    request: &ApiRequest<I>,
+    read: impl Fn(I) -> (Move, Option<Id>),
+) -> Result<Reply<MovedCandidate>, Error> {
+    let named = request.input().ok().and_then(|input| read(input).1);
+    let (before, role) = match named {
+        Some(role_id) => find_with_role(request, |_| role_id).await?,
+        None => (find(request).await?, None),
+    };
+    let (step, role_id) = read(request.input()?);
+    let roles: Vec<Role> = role.into_iter().collect();
+    match attempt(request, &before, &roles, &step, role_id).await {
+        Err(error) if role_id.is_none() && may_be_outdated(&error, &before) => {
+            let roles = before.applications.iter().map(|application| application.role.id);
+            let roles = request.context.store().find_roles(request.tenant(), roles).await?;
+            attempt(request, &before, roles.values(), &step, role_id).await
+        }
+        result => result,
+    }
+}
+
+/// Whether a move may have failed only because a role has been closed or reopened since it was copied.
+fn may_be_outdated(error: &Error, record: &CandidateRecord) -> bool {
+    match error {
+        Error::Commit(CommitError::RoleChanged) => true,
+        Error::InvalidTransition(_) => {
+            record.applications.iter().any(|application| application.status() == ApplicationStatus::Closed)
+        }
+        _ => false,
+    }
+}
+
+/// Makes a move with current copies of `roles`.
+async fn attempt<'r, I>(
+    request: &ApiRequest<I>,
+    before: &CandidateRecord,
+    roles: impl IntoIterator<Item = &'r Role>,
+    step: &Move,
+    role_id: Option<Id>,
+) -> Result<Reply<MovedCandidate>, Error> {
+    let now = request.context.now();
+    let followed = before.clone().follow(roles, now);
+    let Followed { record, statuses } =
+        followed.unwrap_or_else(|| Followed { record: before.clone(), statuses: Vec::new() });
+    let Moved { record, steps } = record.make(step, role_id, now)?;
+    let mut history: Vec<_> = statuses.iter().map(TouchpointKind::of_status).collect();
+    history.extend(steps.iter().map(|made| TouchpointKind::of(step, *made)));
+    let mut transaction = request.transaction();
+    transaction.replace_candidate(before, &record, &request.author().touchpoints(history))?;
+    request.commit(transaction, reply(request, &record, &steps).await?).await
+}
+
+/// Returns the response with the candidate and the applications that changed.
+async fn reply<I>(
+    request: &ApiRequest<I>,
+    record: &CandidateRecord,
+    steps: &[Step],
+) -> Result<Reply<MovedCandidate>, Error> {
+    let candidate = &record.candidate;
+    let links =
+        ResumeLinks::of_candidates(request.context.providers(), request.context.now(), [candidate]).await;
+    let changed = |application: &&model::Application| {
+        steps.iter().any(|step| step.role_id == Some(application.role.id))
+    };
+    let applications = record.applications.iter().rev().filter(changed);
+    let applications = applications.map(|application| Application::of(candidate.id, application)).collect();
+    let moved = MovedCandidate { candidate: Candidate::of(candidate.clone(), &links), applications };
+    Reply::resource_as(&moved, &Candidate::of(candidate.clone(), &ResumeLinks::Keys))
+}

@@ -1,0 +1,261 @@
+//! Applications: a candidate's progress through the pipeline of one role, and the moves between its stages.
+
+use jiff::Timestamp;
+use jiff::civil::Date;
+use serde::{Deserialize, Serialize};
+
+use super::role::InvalidTransition;
+use super::string_enum::string_enum;
+use super::{Lines, Role, RoleStatus, Source, Title};
+use crate::id::Id;
+
+/// The reason for a rejection.
+pub type Reason = Lines<500>;
+/// Notes from a recruiter or an applicant.
+pub type Notes = Lines<5_000>;
+
+string_enum! {
+    /// A stage of the pipeline, in its order. The first four are open, the last two are final.
+    pub enum Stage {
+        /// The application is new.
+        Applied = "applied",
+        /// The candidate is being screened.
+        Screening = "screening",
+        /// The candidate is being interviewed.
+        Interview = "interview",
+        /// The candidate has an offer or is about to get one.
+        Offer = "offer",
+        /// The candidate was hired.
+        Hired = "hired",
+        /// The candidate was rejected.
+        Rejected = "rejected",
+    }
+}
+
+string_enum! {
+    /// The status of an application.
+    pub enum ApplicationStatus {
+        /// The application is in an open stage.
+        Active = "active",
+        /// The candidate was rejected.
+        Rejected = "rejected",
+        /// The candidate was hired.
+        Hired = "hired",
+        /// The application is in an open stage, and the role is closed.
+        Closed = "closed",
+    }
+}
+
+/// A copy of the parts of a role that its applications depend on. After a change of these parts, a task updates the copies.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct RoleCopy {
+    /// The role.
+    #[serde(rename = "role_id")]
+    pub id: Id,
+    /// The title.
+    #[serde(rename = "role_title")]
+    pub title: Title,
+    /// Whether the role is closed.
+    #[serde(rename = "role_closed")]
+    pub is_closed: bool,
+    /// The version of the role. A copy is never replaced by an older one.
+    #[serde(rename = "role_version")]
+    pub version: u64,
+}
+
+/// How an application got to a final stage.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct End {
+    /// The stage before.
+    pub from: Stage,
+    /// The version of the candidate's record with the move.
+    pub version: u64,
+}
+
+/// A candidate's application for a role.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Application {
+    /// The identifier.
+    pub id: Id,
+    /// The role.
+    #[serde(flatten)]
+    pub role: RoleCopy,
+    /// The stage. It stays the same when the role is closed.
+    pub stage: Stage,
+    /// Where the application came from.
+    pub source: Source,
+    /// When the candidate applied.
+    pub applied_at: Timestamp,
+    /// When the application got to its stage.
+    pub stage_changed_at: Timestamp,
+    /// The reason for the rejection.
+    pub rejection_reason: Option<Reason>,
+    /// The first day of work of a hired candidate.
+    pub start_date: Option<Date>,
+    /// When the application was last updated.
+    pub updated_at: Timestamp,
+    /// The version of the candidate's record that added the application.
+    pub since: u64,
+    /// How the application got to its final stage.
+    pub end: Option<End>,
+    /// The stages in which the application has ever been.
+    pub visited: Vec<Stage>,
+}
+
+/// A move of one application or, without applications, of a person.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Move {
+    /// To another open stage.
+    Advance(Stage),
+    /// To rejected.
+    Reject {
+        /// The reason.
+        reason: Option<Reason>,
+        /// Further notes, which only the history keeps.
+        notes: Option<Notes>,
+    },
+    /// To hired.
+    Hire {
+        /// The first day of work.
+        start_date: Option<Date>,
+    },
+    /// From rejected to the stage before.
+    Unreject,
+    /// From hired to the stage before.
+    Unhire,
+}
+
+/// The changes of a role's counters.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum StageCount {
+    /// The number of applications in the stage changes.
+    Now(Stage, i64),
+    /// An application has got to the stage for the first time.
+    Ever(Stage),
+    /// An application has left the open stage after this many whole days. Longer stays count as 60 days.
+    Stay(Stage, u8),
+}
+
+impl StageCount {
+    /// The longest stay that is told apart, in days.
+    pub const MAX_DAYS: u8 = 60;
+}
+
+impl Stage {
+    /// The open stages in their order.
+    pub const OPEN: [Self; 4] = [Self::Applied, Self::Screening, Self::Interview, Self::Offer];
+
+    /// Whether the stage is final. Only `unreject` and `unhire` leave a final stage.
+    pub const fn is_end(self) -> bool {
+        matches!(self, Self::Hired | Self::Rejected)
+    }
+
+    /// The position in the order of the stages.
+    pub const fn rank(self) -> usize {
+        self as usize
+    }
+}
+
+impl RoleCopy {
+    /// Copies a role.
+    pub fn of(role: &Role) -> Self {
+        Self {
+            id: role.id,
+            title: role.content.title.clone(),
+            is_closed: role.status == RoleStatus::Closed,
+            version: role.version,
+        }
+    }
+}
+
+impl Move {
+    /// Returns the stage to which the move leads from `stage`. `end` is how a final stage was reached.
+    pub(super) fn target(&self, stage: Stage, end: Option<End>) -> Result<Stage, InvalidTransition> {
+        let invalid = |to| InvalidTransition { field: "stage", from: stage.as_str(), to };
+        let (to, undone) = match self {
+            Self::Advance(to) => (*to, None),
+            Self::Reject { .. } => (Stage::Rejected, None),
+            Self::Hire { .. } => (Stage::Hired, None),
+            Self::Unreject => (Stage::Applied, Some((Stage::Rejected, "the stage before rejection"))),
+            Self::Unhire => (Stage::Applied, Some((Stage::Hired, "the stage before hire"))),
+        };
+        match undone {
+            Some((undone, _)) if stage == undone => Ok(end.map_or(to, |end| end.from)),
+            Some((_, before)) => Err(invalid(before)),
+            None if stage.is_end() || stage == to => Err(invalid(to.as_str())),
+            None => Ok(to),
+        }
+    }
+}
+
+impl Application {
+    /// A new application, added by the `version` of the candidate's record.
+    pub fn new(id: Id, role: RoleCopy, source: Source, version: u64, now: Timestamp) -> Self {
+        Self {
+            id,
+            role,
+            stage: Stage::Applied,
+            source,
+            applied_at: now,
+            stage_changed_at: now,
+            rejection_reason: None,
+            start_date: None,
+            updated_at: now,
+            since: version,
+            end: None,
+            visited: vec![Stage::Applied],
+        }
+    }
+
+    /// The status.
+    pub const fn status(&self) -> ApplicationStatus {
+        match self.stage {
+            Stage::Hired => ApplicationStatus::Hired,
+            Stage::Rejected => ApplicationStatus::Rejected,
+            _ if self.role.is_closed => ApplicationStatus::Closed,
+            _ => ApplicationStatus::Active,
+        }
+    }
+
+    /// Makes a move with the `version` of the candidate's record.
+    pub(super) fn make(
+        &mut self,
+        step: &Move,
+        version: u64,
+        now: Timestamp,
+    ) -> Result<(), InvalidTransition> {
+        let to = step.target(self.stage, self.end)?;
+        self.end = to.is_end().then_some(End { from: self.stage, version });
+        self.stage = to;
+        (self.rejection_reason, self.start_date) = match step {
+            Move::Reject { reason, .. } => (reason.clone(), None),
+            Move::Hire { start_date } => (None, *start_date),
+            Move::Advance(_) | Move::Unreject | Move::Unhire => (None, None),
+        };
+        self.stage_changed_at = now.max(self.stage_changed_at);
+        self.updated_at = now.max(self.updated_at);
+        if !self.visited.contains(&to) {
+            self.visited.push(to);
+        }
+        Ok(())
+    }
+
+    /// The changes of the role's counters when `before`, if there was such an application, becomes this one.
+    pub fn counts(&self, before: Option<&Self>) -> Vec<StageCount> {
+        let mut counts = Vec::new();
+        let old = before.map(|before| before.stage);
+        if old != Some(self.stage) {
+            counts.extend(old.map(|stage| StageCount::Now(stage, -1)));
+            counts.push(StageCount::Now(self.stage, 1));
+        }
+        let visited = before.map_or(&[][..], |before| &before.visited);
+        let first = self.visited.iter().filter(|stage| !visited.contains(stage));
+        counts.extend(first.map(|stage| StageCount::Ever(*stage)));
+        if let Some(before) = before.filter(|before| before.stage != self.stage && !before.stage.is_end()) {
+            let hours = self.stage_changed_at.duration_since(before.stage_changed_at).as_hours();
+            let days = u8::try_from(hours / 24).unwrap_or(StageCount::MAX_DAYS).min(StageCount::MAX_DAYS);
+            counts.push(StageCount::Stay(before.stage, days));
+        }
+        counts
+    }
+}

@@ -1,0 +1,716 @@
+//! The search for candidates by name, e-mail address and phone number.
+//!
+//! The index has one entry for each of a person's [`SearchWords`]. The entries of a tenant are ordered by their
+//! [`IndexPosition`], whose text is a sort key. Each entry also contains all words of the person, so that a search
+//! reads only the index. If a person's words change, the entries of words that are gone are deleted, and all others
+//! are written again, because they contain the words.
+//!
+//! A [`SearchQuery`] is answered as follows:
+//!
+//! 1. For each of [`SearchQuery::prefixes`], in this order, read the entries whose sort key begins with the prefix, in
+//!    ascending order. The words are then ordered: the exact word, then the others alphabetically, and the newest
+//!    person first for each word.
+//! 2. Keep an entry if [`SearchQuery::listed_at`] of the person's words is the word of the entry. This checks the other
+//!    words of the query, and keeps one entry of a person with several matching words.
+//! 3. The cursor of the next page is the sort key of the last entry that was read. [`SearchQuery::prefixes_from`] are
+//!    the prefixes that are left.
+//!
+//! There is more than one prefix only if the query's longest word has an umlaut, a hyphen, an apostrophe or a dot, or
+//! is a number.
+
+use std::collections::BTreeSet;
+use std::fmt;
+use std::ops::Bound;
+use std::str::FromStr;
+
+use serde::{Deserialize, Serialize};
+
+use super::folding::{Folded, Word, is_han_or_kana};
+use super::{Phone, Profile};
+use crate::id::Id;
+
+/// The maximum number of characters of a word. Longer words are shortened, in the index and in queries.
+const MAX_CHARACTERS: usize = 64;
+
+/// The first character of a phone number in the index, which no other word contains.
+const PHONE: char = '+';
+
+/// The minimum number of digits that are compared with the end of phone numbers.
+const MIN_PHONE_DIGITS: usize = 3;
+
+/// The words under which a person is found: at most 30 of at most 64 characters.
+///
+/// They are, until there are 30:
+///
+/// 1. the first 8 words of the name, with hyphens, apostrophes and dots removed
+/// 2. the phone number's digits, backwards after a `+`, so that a number's last digits are a prefix
+/// 3. the local part of the e-mail address, and the labels of its domain from the last to the first, with punctuation
+///    removed
+/// 4. the parts of the name's words between hyphens, apostrophes and dots; Han and kana words joined over spaces; the
+///    rest of the name's Han and kana words from each character on
+/// 5. the same of the e-mail address
+///
+/// Words with an umlaut are included twice: `muller` and `mueller`. The limit always leaves room for steps 1 and 2, the
+/// local part and at least five labels. Two sets of words have at most 60 different words together, so a change of the
+/// words fits in a transaction.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct SearchWords(BTreeSet<String>);
+
+impl SearchWords {
+    /// The maximum number of words.
+    pub const MAX: usize = 30;
+
+    /// The number of words of a name that are included.
+    const NAME_WORDS: usize = 8;
+
+    /// The words of a person.
+    pub fn of(profile: &Profile) -> Self {
+        let name = Folded::both(profile.name.as_str());
+        let names = || name.iter().map(|name| name.words().take(Self::NAME_WORDS).collect::<Vec<_>>());
+        let (local, domain) = profile.email.as_str().rsplit_once('@').unwrap_or_default();
+        let address: Vec<Folded> =
+            std::iter::once(local).chain(domain.rsplit('.')).flat_map(Folded::both).collect();
+
+        let mut words = Self::default();
+        words.extend(names().flatten().map(Word::joined));
+        words.extend(profile.phone.iter().map(backwards));
+        words.extend(address.iter().map(Folded::joined));
+        for name in names() {
+            words.extend(name.iter().flat_map(|word| word.parts()));
+            let runs = name.chunk_by(|word, next| word.continues_in(*next));
+            words.extend(runs.map(|run| run.iter().map(|word| word.joined()).collect::<String>()));
+            words.extend(name.iter().flat_map(|word| word.parts()).flat_map(inner_starts));
+        }
+        for text in &address {
+            words.extend(text.words().flat_map(Word::parts));
+            words.extend(text.words().flat_map(Word::parts).flat_map(inner_starts));
+        }
+        words
+    }
+
+    /// The words in ascending order.
+    pub fn iter(&self) -> impl Iterator<Item = &str> {
+        self.0.iter().map(String::as_str)
+    }
+
+    /// Whether this is one of the words.
+    pub fn contains(&self, word: &str) -> bool {
+        self.0.contains(word)
+    }
+
+    /// The first word that begins with `prefix`.
+    fn first_with(&self, prefix: &str) -> Option<&str> {
+        let next = self.0.range::<str, _>((Bound::Included(prefix), Bound::Unbounded)).next()?;
+        next.starts_with(prefix).then_some(next)
+    }
+
+    /// Adds words until there are [`Self::MAX`].
+    fn extend(&mut self, words: impl Iterator<Item = impl AsRef<str>>) {
+        for word in words {
+            if self.0.len() < Self::MAX && !word.as_ref().is_empty() {
+                self.0.insert(shortened(word.as_ref()));
+            }
+        }
+    }
+}
+
+/// The rest of a word from each character on, except the first, if it consists of Han or kana.
+fn inner_starts(part: &str) -> impl Iterator<Item = &str> {
+    let characters = part.char_indices().skip(1).filter(|(_, c)| is_han_or_kana(*c));
+    characters.map(|(at, _)| &part[at..])
+}
+
+fn shortened(word: &str) -> String {
+    word.chars().take(MAX_CHARACTERS).collect()
+}
+
+fn backwards(phone: &Phone) -> String {
+    phone_word(phone.as_str().trim_start_matches('+'))
+}
+
+fn phone_word(digits: &str) -> String {
+    std::iter::once(PHONE).chain(digits.chars().rev()).collect()
+}
+
+/// A search for candidates: 1 to 200 characters with at least one letter or digit.
+///
+/// Every word of the query must begin one of the person's words, or consist of three or more digits that end the phone
+/// number. Case, marks and punctuation do not matter. A word with an umlaut is found in both spellings: `Müller` finds
+/// Müller, Muller and Mueller. A word with hyphens, apostrophes or dots is found with and without them: `jean-luc`
+/// finds Jean-Luc, Jean Luc and Jeanluc. A number with spaces is such a word, too, if it is the whole query.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SearchQuery {
+    words: Vec<QueryWord>,
+    prefixes: Vec<String>,
+}
+
+/// A word of a query.
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct QueryWord {
+    /// The word without hyphens.
+    joined: Spellings,
+    /// The parts between the hyphens.
+    parts: Vec<Spellings>,
+}
+
+/// The spellings of a word or a part of it. A person has the word if one of the person's words begins with one of them.
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct Spellings(Vec<String>);
+
+impl Spellings {
+    /// The spellings of a word with plain and with expanded umlauts.
+    fn of(plain: &str, expanded: &str) -> Self {
+        let mut spellings = vec![shortened(plain)];
+        if expanded != plain {
+            spellings.push(shortened(expanded));
+        }
+        if plain.len() >= MIN_PHONE_DIGITS && plain.bytes().all(|byte| byte.is_ascii_digit()) {
+            spellings.push(phone_word(&shortened(plain)));
+        }
+        Self(spellings)
+    }
+
+    fn length(&self) -> usize {
+        self.0.first().map_or(0, |plain| plain.chars().count())
+    }
+
+    fn matches(&self, words: &SearchWords) -> bool {
+        self.0.iter().any(|spelling| words.first_with(spelling).is_some())
+    }
+}
+
+impl QueryWord {
+    fn of<'f>(plain: impl Iterator<Item = &'f str>, expanded: impl Iterator<Item = &'f str>) -> Self {
+        let (plain, expanded): (Vec<_>, Vec<_>) = (plain.collect(), expanded.collect());
+        let parts = plain.iter().zip(&expanded).map(|(plain, expanded)| Spellings::of(plain, expanded));
+        Self { joined: Spellings::of(&plain.concat(), &expanded.concat()), parts: parts.collect() }
+    }
+
+    /// The part that selects the fewest people, because it is the longest. Of equal parts it is the first.
+    fn longest(&self) -> &Spellings {
+        self.parts.iter().rev().max_by_key(|part| part.length()).unwrap_or(&self.joined)
+    }
+
+    fn matches(&self, words: &SearchWords) -> bool {
+        self.joined.matches(words) || self.parts.iter().all(|part| part.matches(words))
+    }
+
+    /// Prefixes such that everybody who has the word has a word with one of them. No prefix begins another one.
+    fn prefixes(&self) -> Vec<String> {
+        let mut prefixes: Vec<String> = Vec::new();
+        for spelling in self.joined.0.iter().chain(&self.longest().0) {
+            if !prefixes.iter().any(|prefix| spelling.starts_with(prefix)) {
+                prefixes.retain(|prefix| !prefix.starts_with(spelling));
+                prefixes.push(spelling.clone());
+            }
+        }
+        prefixes
+    }
+}
+
+impl SearchQuery {
+    /// The maximum number of characters.
+    pub const MAX: usize = 200;
+
+    /// The prefixes of the sort keys that contain all results. They belong to the longest word of the query.
+    pub fn prefixes(&self) -> &[String] {
+        &self.prefixes
+    }
+
+    /// The prefixes from the one of this sort key on. If the key is the last one read, these are the prefixes whose
+    /// entries are still to be read, the first of them after the key.
+    pub fn prefixes_from(&self, sort_key: &str) -> &[String] {
+        let current = self.prefixes.iter().position(|prefix| sort_key.starts_with(prefix));
+        current.and_then(|current| self.prefixes.get(current..)).unwrap_or_default()
+    }
+
+    /// Whether a person with these words is a result.
+    pub fn matches(&self, words: &SearchWords) -> bool {
+        self.words.iter().all(|word| word.matches(words))
+    }
+
+    /// The word under which a person with these words is listed; `None` if the person is not a result.
+    pub fn listed_at<'w>(&self, words: &'w SearchWords) -> Option<&'w str> {
+        let word = self.prefixes.iter().find_map(|prefix| words.first_with(prefix));
+        word.filter(|_| self.matches(words))
+    }
+}
+
+impl FromStr for SearchQuery {
+    type Err = String;
+
+    fn from_str(given: &str) -> Result<Self, Self::Err> {
+        if given.chars().nth(Self::MAX).is_some() {
+            return Err(format!("must be at most {} characters", Self::MAX));
+        }
+        let [plain, expanded] = Folded::both(given);
+        let words: Vec<QueryWord> = if plain.is_number() && plain.words().next().is_some() {
+            let digits = || plain.words().flat_map(Word::parts);
+            vec![QueryWord::of(digits(), digits())]
+        } else {
+            let words = plain.words().zip(expanded.words());
+            words.map(|(plain, expanded)| QueryWord::of(plain.parts(), expanded.parts())).collect()
+        };
+        let longest = words.iter().rev().max_by_key(|word| word.longest().length());
+        let longest = longest.ok_or("must contain a letter or a digit")?;
+        Ok(Self { prefixes: longest.prefixes(), words })
+    }
+}
+
+/// The position of an entry in the index. Its text is the entry's sort key.
+///
+/// In ascending order of the keys' bytes, a word comes before all longer words that begin with it, other words are in
+/// alphabetical order (of code points), and the newest person comes first for each word.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct IndexPosition<'w> {
+    /// One of the person's words.
+    pub word: &'w str,
+    /// The person.
+    pub id: Id,
+}
+
+impl<'w> IndexPosition<'w> {
+    /// The character between the word and the person. It comes before all characters of words.
+    const SEPARATOR: char = '#';
+
+    /// Reads a sort key.
+    pub fn parse(sort_key: &'w str) -> Option<Self> {
+        let (word, before_last) = sort_key.rsplit_once(Self::SEPARATOR)?;
+        let id = Id::MAX.checked_sub(before_last.parse().ok()?).and_then(Id::new)?;
+        Some(Self { word, id })
+    }
+}
+
+impl fmt::Display for IndexPosition<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}{}{:016}", self.word, Self::SEPARATOR, Id::MAX - self.id.get())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeMap;
+
+    use super::*;
+    use crate::model::Name;
+    use proptest::prelude::*;
+    use unicode_normalization::UnicodeNormalization;
+
+    fn profile(name: &str, email: &str, phone: &str) -> Profile {
+        Profile {
+            name: Name::parse(name).unwrap().unwrap(),
+            email: email.parse().unwrap(),
+            phone: (!phone.is_empty()).then(|| phone.parse().unwrap()),
+            resume: None,
+        }
+    }
+
+    fn words(name: &str, email: &str, phone: &str) -> SearchWords {
+        SearchWords::of(&profile(name, email, phone))
+    }
+
+    /// The words of a person whose address and phone number are not found by accident.
+    fn named(name: &str) -> SearchWords {
+        words(name, "x@x.xx", "")
+    }
+
+    fn query(given: &str) -> SearchQuery {
+        given.parse().unwrap()
+    }
+
+    fn finds(given: &str, words: &SearchWords) -> bool {
+        query(given).matches(words)
+    }
+
+    #[track_caller]
+    fn assert_found(name: &str, found: &[&str], not_found: &[&str]) {
+        for given in found {
+            assert!(finds(given, &named(name)), "{given} finds {name}");
+        }
+        for given in not_found {
+            assert!(!finds(given, &named(name)), "{given} does not find {name}");
+        }
+    }
+
+    /// An index as the store has it.
+    #[derive(Default)]
+    struct Index(BTreeMap<String, SearchWords>);
+
+    impl Index {
+        fn insert(&mut self, id: u64, words: &SearchWords) {
+            for word in words.iter() {
+                let position = IndexPosition { word, id: Id::new(id).unwrap() };
+                assert!(self.0.insert(position.to_string(), words.clone()).is_none());
+            }
+        }
+
+        /// Searches in pages, which each read some entries of one prefix.
+        fn search(&self, query: &SearchQuery, page: usize) -> Vec<u64> {
+            let mut found = Vec::new();
+            let mut last: Option<String> = None;
+            let mut prefixes = query.prefixes();
+            while let [prefix, rest @ ..] = prefixes {
+                let from = last.clone().filter(|last| last.starts_with(prefix));
+                let entries = self.0.range(from.as_ref().unwrap_or(prefix).clone()..);
+                let entries: Vec<_> = entries
+                    .skip(usize::from(from.is_some()))
+                    .take_while(|(key, _)| key.starts_with(prefix))
+                    .take(page)
+                    .collect();
+                for (key, words) in &entries {
+                    let position = IndexPosition::parse(key).unwrap();
+                    if query.listed_at(words) == Some(position.word) {
+                        found.push(position.id.get());
+                    }
+                }
+                prefixes = if entries.len() == page {
+                    last = entries.last().map(|(key, _)| (*key).clone());
+                    query.prefixes_from(last.as_ref().unwrap())
+                } else {
+                    rest
+                };
+            }
+            found
+        }
+    }
+
+    #[test]
+    fn a_word_of_a_query_begins_a_word_of_the_name() {
+        assert_found(
+            "José Ángel Pérez",
+            &["jose", "PEREZ", "per", "p", "angel jo", "perez, josé", "Pérez"],
+            &["erez", "jose maria", "josep", "perezz"],
+        );
+        let long = "One Two Three Four Five Six Seven Eight Nine";
+        assert_found(long, &["one", "eight", "seven eight"], &["nine", "eight nine"]);
+    }
+
+    #[test]
+    fn umlauts_are_found_plain_and_expanded() {
+        let spellings = ["müller", "MÜLLER", "muller", "mueller", "mu", "mü", "mue", "muell"];
+        assert_found("Jörg Müller", &spellings, &["moller", "muler"]);
+        assert_found("Jörg Müller", &["jorg muller", "joerg mueller", "joerg muller"], &[]);
+        assert_found("Joerg Mueller", &["müller", "mueller", "jörg"], &["muller"]);
+        assert_found("Jorg Muller", &["müller", "muller", "jörg"], &["mueller"]);
+        assert_found("Weiß Bjørn Ægir", &["weiss", "WEISS", "weiß", "bjorn", "aegir"], &["wei s"]);
+    }
+
+    #[test]
+    fn hyphens_apostrophes_and_dots_split_and_join() {
+        for name in ["Jean-Luc Picard", "Jean‐Luc Picard"] {
+            assert_found(
+                name,
+                &["jean", "luc", "jeanluc", "jean-luc", "jean luc", "jean-l", "luc-jean"],
+                &[],
+            );
+        }
+        assert_found("Jean Luc Picard", &["jean-luc", "jean–luc", "luc"], &["jeanluc"]);
+        assert_found("Jeanluc Picard", &["jean-luc", "jean-l", "jeanluc"], &["luc", "luc-jean"]);
+        for name in ["O'Brien", "O’Brien", "O´Brien", "OʼBrien", "O`Brien"] {
+            assert_found(name, &["o'brien", "o’brien", "obrien", "o brien", "brien", "O'B"], &["rien"]);
+        }
+        assert_found("Obrien", &["o'brien", "obrien"], &["brien"]);
+        assert_found("Hans-Jürgen Lüdenscheidt", &["hansjuergen", "hans-jürgen", "jurgen", "luedens"], &[]);
+        assert_found("J.R.R. Tolkien", &["jrr", "j.r.r.", "j tolkien", "j. tolkien"], &["jr.s"]);
+        assert_found("\"Jane\" (Doe)", &["'jane'", "\"jane doe\"", "“doe”"], &[]);
+    }
+
+    #[test]
+    fn names_in_many_scripts_are_found() {
+        assert_found("İbrahim Işık", &["ibrahim", "IBRAHIM", "ışık", "isik", "IŞIK", "işik"], &[]);
+        assert_found("Γιώργος Παπαδόπουλος", &["γιωργος", "ΓΙΩΡΓΟΣ", "Γιώργο", "παπαδοπουλοσ"], &["οσ"]);
+        assert_found("Семён Щукин", &["семен", "СЕМЁН", "щук"], &["shchukin"]);
+        assert_found("أحمد محـمّد", &["احمد", "أحمد", "آحمد", "ٱحمد", "محمد", "مُحَ"], &["حمد"]);
+        assert_found("שָׁלוֹם בן־גוריון", &["שלום", "בן גוריון", "בן־גוריון", "ב"], &[]);
+        assert_found("Nguyễn Thị Đặng", &["nguyen", "nguyễn", "NGUYỄN", "dang", "đặng"], &["guyen"]);
+        assert_found("김철수", &["김", "김철", "김철수", "기", "ㄱ"], &["철수", "수"]);
+        assert_found("Ｊａｎｅ Ｄｏｅ", &["jane", "ｄｏｅ"], &[]);
+        assert_found("Oﬃce Ǆ", &["office", "dz", "oﬃ"], &[]);
+    }
+
+    #[test]
+    fn each_character_of_han_and_kana_begins_a_word() {
+        for name in ["田中太郎", "田中 太郎", "田中　太郎"] {
+            assert_found(
+                name,
+                &["田中", "太郎", "郎", "中", "田中太郎", "田中 太郎", "太郎 田中", "田中太"],
+                &["太田"],
+            );
+        }
+        assert_found("山田 はなこ", &["はなこ", "なこ", "山田はな", "田"], &["ハナコ", "hanako"]);
+        assert_found(
+            "ﾏｲｹﾙ・ｼﾞｬｸｿﾝ",
+            &["マイケル", "ジャクソン", "ｼﾞｬｸ", "ソン", "マイケル・ジャクソン"],
+            &["ケマ"],
+        );
+        assert_found("Tanaka田中", &["tanaka", "田中", "中", "tanaka田中", "田中tanaka"], &["anaka"]);
+        assert_found("Tanaka 田中", &["tanaka田中"], &[]);
+        assert_found("𠮷野家", &["𠮷野", "野家"], &[]);
+    }
+
+    #[test]
+    fn a_word_of_a_query_begins_a_part_of_the_email_address() {
+        let words = words("X", "Jane.Doe-Smith+rust@mail.My-Company.co.uk", "");
+        for given in [
+            "jane",
+            "jane.doe",
+            "janedoe",
+            "doe",
+            "smith",
+            "rust",
+            "mail",
+            "mycomp",
+            "my-company",
+            "company",
+            "co",
+            "uk",
+            "jane.doe-smith+rust@mail.my-company.co.uk",
+            "JANE.DOE-SMITH+RUST@MAIL.MY-COMPANY.CO.UK",
+            "jane@uk",
+        ] {
+            assert!(finds(given, &words), "{given}");
+        }
+        for given in ["doesmith", "ompany", "comm", "jane example"] {
+            assert!(!finds(given, &words), "{given}");
+        }
+        let words = self::words("X", "jörg@müller.de", "");
+        assert!(
+            finds("joerg@mueller.de", &words) && finds("jorg muller", &words) && finds("jörg@mü", &words)
+        );
+        assert!(finds("户 公司 子", &self::words("X", "用户@例子.公司", "")));
+        let labels = self::words("X", &format!("a@b.{}com", "c.".repeat(50)), "");
+        assert!(finds("a b c com", &labels));
+    }
+
+    #[test]
+    fn digits_match_the_end_of_the_phone_number() {
+        let jane = words("Jane", "jane1815@example.com", "+14155552671");
+        for given in [
+            "671",
+            "2671",
+            "555-2671",
+            "555 2671",
+            "(415) 555-2671",
+            "+1 (415) 555-2671",
+            "+14155552671",
+            "２６７１",
+            "jane 671",
+            "671 2671",
+            "jane1",
+        ] {
+            assert!(finds(given, &jane), "{given}");
+        }
+        for given in
+            ["71", "1", "415", "4155552", "141555526711", "1762", "+1762", "671 267", "jane 555 2671", "1815"]
+        {
+            assert!(!finds(given, &jane), "{given}");
+        }
+        assert!(finds("181", &words("Jane", "1815jane@example.com", "+14155552671")), "an e-mail address");
+    }
+
+    #[test]
+    fn queries_without_letters_and_digits_and_long_queries_are_rejected() {
+        for given in ["", " ", "-", "'", "...", "🦀", "\u{301}", "\u{200D}", "\u{3164}", "ـ", "()"] {
+            let error = given.parse::<SearchQuery>().unwrap_err();
+            assert_eq!(error, "must contain a letter or a digit", "{given:?}");
+        }
+        assert!("日".repeat(200).parse::<SearchQuery>().is_ok());
+        let error = "a".repeat(201).parse::<SearchQuery>().unwrap_err();
+        assert_eq!(error, "must be at most 200 characters");
+    }
+
+    #[test]
+    fn the_longest_word_drives() {
+        for (given, prefixes) in [
+            ("jane", &["jane"][..]),
+            ("jane m picard", &["picard"]),
+            ("jane john", &["jane"]),
+            ("Müller", &["muller", "mueller"]),
+            ("Mü", &["mu"]),
+            ("Jean-Luc", &["jean"]),
+            ("Jo-Annabel", &["joannabel", "annabel"]),
+            ("picards jo-annabel", &["picards"]),
+            ("o'brien picard", &["picard"]),
+            ("2671", &["2671", "+1762"]),
+            ("71", &["71"]),
+            ("example.com", &["example"]),
+            ("田中 太郎丸", &["太郎丸"]),
+        ] {
+            assert_eq!(query(given).prefixes(), prefixes, "{given}");
+        }
+        let long = "x".repeat(200);
+        assert_eq!(query(&long).prefixes(), ["x".repeat(64)]);
+        assert!(finds(&long, &named(&long)));
+    }
+
+    #[test]
+    fn the_exact_word_comes_first_then_others_alphabetically_then_the_newest() {
+        let mut index = Index::default();
+        let names = ["Anna", "An Li", "Ana", "Bo Anna", "Zoë", "Anna An", "Änne", "An-Mei", "Anna-Ana"];
+        for (id, name) in (1..).zip(names) {
+            index.insert(id, &named(name));
+        }
+        let search = |given: &str| {
+            let found = index.search(&query(given), 2);
+            found.iter().map(|id| names[usize::try_from(*id).unwrap() - 1]).collect::<Vec<_>>()
+        };
+        assert_eq!(
+            search("an"),
+            ["An-Mei", "Anna An", "An Li", "Anna-Ana", "Ana", "Bo Anna", "Anna", "Änne"]
+        );
+        assert_eq!(search("anna"), ["Anna-Ana", "Anna An", "Bo Anna", "Anna"]);
+        assert_eq!(search("änne"), ["Änne"]);
+        assert_eq!(search("an anna"), ["Anna-Ana", "Anna An", "Bo Anna", "Anna"]);
+        assert_eq!(search("bo an"), ["Bo Anna"]);
+        assert_eq!(
+            search("x"),
+            ["Anna-Ana", "An-Mei", "Änne", "Anna An", "Zoë", "Bo Anna", "Ana", "An Li", "Anna"]
+        );
+        assert_eq!(search("y"), [""; 0]);
+    }
+
+    #[test]
+    fn a_sort_key_contains_the_word_and_the_person() {
+        let position = IndexPosition { word: "anna", id: Id::new(17).unwrap() };
+        assert_eq!(position.to_string(), "anna#9007199254740974");
+        assert_eq!(IndexPosition::parse("anna#9007199254740974"), Some(position));
+        for malformed in ["anna", "anna#", "anna#x", "anna#9007199254740991", "anna#9007199254740992"] {
+            assert_eq!(IndexPosition::parse(malformed), None, "{malformed}");
+        }
+    }
+
+    #[test]
+    fn the_words_of_a_person_are_limited_and_the_most_useful_ones_are_kept() {
+        let name = "Ä-Ö-Ü-äb-öb-üb B-ü C-ü D-ü E-ü F-ü G-ü H-ü I-ü";
+        let all = words(name, "ü.ö.ä.jörg@ä.bü.cü.dü.eü", "+14155552671");
+        assert_eq!(all.iter().count(), SearchWords::MAX);
+        for given in
+            ["aouabobub", "aeoeueaeboebueb", "hu", "hü", "671", "uoajorg", "ä", "bü", "cue", "dü", "eue"]
+        {
+            assert!(finds(given, &all), "{given}");
+        }
+        let han: String = ('一'..='龥').take(100).collect();
+        let han = words(&han, "jane.doe@example.com", "+14155552671");
+        assert_eq!(han.iter().count(), SearchWords::MAX);
+        assert!(finds("一丁丂 丂七 janedoe example com 671", &han));
+        let typical = words("Jane Doe", "jane.doe@example.com", "+14155552671");
+        let typical: Vec<_> = typical.iter().collect();
+        assert_eq!(typical, ["+17625555141", "com", "doe", "example", "jane", "janedoe"]);
+        let stored = serde_json::to_string(&named("Jane Müller")).unwrap();
+        assert_eq!(stored, r#"["jane","mueller","muller","x","xx"]"#);
+        assert_eq!(serde_json::from_str::<SearchWords>(&stored).unwrap(), named("Jane Müller"));
+    }
+
+    /// Names in which words, parts and prefixes often coincide.
+    fn similar_names() -> impl Strategy<Value = Vec<String>> {
+        let name = "[abü田中1]{1,3}([ '-][abü田中1]{1,3}){0,2}";
+        proptest::collection::vec(name, 1..12)
+    }
+
+    proptest! {
+        #[test]
+        fn the_words_of_any_person_are_limited(
+            name in "(?s).{0,100}\\PC{0,100}",
+            local in "[a-zäöü0-9.!'_+-]{0,30}[a-z田中]",
+            labels in "([a-zäöü-]{1,9}\\.){1,30}com",
+            phone in "\\+[1-9][0-9]{6,14}",
+        ) {
+            let (name, email) = (Name::parse(&name), format!("{local}@{labels}").parse());
+            if let (Ok(Some(name)), Ok(email), Ok(phone)) = (name, email, phone.parse()) {
+                let words = SearchWords::of(&Profile { name, email, phone: Some(phone), resume: None });
+                prop_assert!((1..=SearchWords::MAX).contains(&words.iter().count()));
+                for word in words.iter() {
+                    prop_assert!((1..=64).contains(&word.chars().count()));
+                    let is_phone = word.strip_prefix('+').is_some_and(|rest| rest.parse::<u64>().is_ok());
+                    prop_assert!(is_phone || word.chars().all(char::is_alphanumeric), "{word}");
+                    let position = IndexPosition { word, id: Id::LAST };
+                    prop_assert!(position.to_string().len() <= 1_024);
+                }
+            }
+        }
+
+        #[test]
+        fn any_beginning_of_a_name_in_any_case_finds_it(
+            name in "[\\p{L}\\p{M}0-9٠-٩０-９'.-]{1,12}( [\\p{L}\\p{M}0-9٠-٩０-９'.-]{1,12}){0,3}",
+            length in 1usize..52,
+        ) {
+            // The iota subscript is a mark in lower case and a letter in upper case.
+            let has_iota_subscript = name.nfkd().any(|c| c == '\u{345}');
+            let folded = Folded::both(&name);
+            let indexed = folded[0].words().count() <= SearchWords::NAME_WORDS;
+            if let (Ok(Some(_)), true, true) = (Name::parse(&name), indexed, !has_iota_subscript) {
+                let beginning: String = name.chars().take(length).collect();
+                for given in [beginning.to_lowercase(), beginning.to_uppercase(), beginning] {
+                    if let Ok(query) = given.parse::<SearchQuery>() {
+                        prop_assert!(query.matches(&named(&name)), "{given} finds {name}");
+                    }
+                }
+            }
+        }
+
+        #[test]
+        fn any_three_or_more_last_digits_find_a_phone_number(
+            phone in "\\+[1-9][0-9]{6,14}",
+            digits in "[0-9]{1,15}",
+        ) {
+            let words = words("X", "x@x.xx", &phone);
+            for from in 1..=phone.len() - 3 {
+                prop_assert!(finds(&phone[from..], &words));
+            }
+            prop_assert_eq!(finds(&digits, &words), digits.len() >= 3 && phone.ends_with(&digits));
+        }
+
+        #[test]
+        fn a_query_is_valid_if_it_has_a_letter_or_a_digit(given in "\\PC{0,210}") {
+            let parsed = given.parse::<SearchQuery>();
+            let is_short = given.chars().count() <= 200;
+            if given.chars().any(|c| c.is_ascii_alphanumeric()) {
+                prop_assert_eq!(parsed.is_ok(), is_short);
+            } else if given.is_ascii() {
+                prop_assert!(parsed.is_err());
+            }
+        }
+
+        #[test]
+        fn the_index_lists_every_result_once_and_nobody_else(
+            names in similar_names(),
+            given in "[abcüe田1]{1,3}([ '-][abue中1]{1,3}){0,2}",
+            page in 1usize..4,
+        ) {
+            let query = query(&given);
+            let people: Vec<_> = names.iter().map(|name| named(name)).collect();
+            let mut index = Index::default();
+            for (id, words) in (1..).zip(&people) {
+                index.insert(id, words);
+            }
+            let mut found = index.search(&query, page);
+            found.sort_unstable();
+            let expected = (1..).zip(&people).filter(|(_, words)| query.matches(words));
+            prop_assert_eq!(found, expected.map(|(id, _)| id).collect::<Vec<_>>());
+        }
+
+        #[test]
+        fn prefixes_are_disjoint(given in "[abüe田1]{1,4}([ '-][abüe中1]{1,4}){0,3}") {
+            let prefixes = query(&given).prefixes().to_vec();
+            prop_assert!((1..=6).contains(&prefixes.len()));
+            for (place, prefix) in prefixes.iter().enumerate() {
+                let others = prefixes.iter().enumerate().filter(|(other, _)| *other != place);
+                prop_assert!(!others.into_iter().any(|(_, other)| other.starts_with(prefix)));
+            }
+        }
+
+        #[test]
+        fn sort_keys_are_ordered_by_word_and_then_newest_first(
+            one in "[a-c0é田]{1,4}", other in "[a-c0é田]{1,4}",
+            id in 1..=Id::MAX, other_id in 1..=Id::MAX,
+        ) {
+            let (id, other_id) = (Id::new(id).unwrap(), Id::new(other_id).unwrap());
+            let position = IndexPosition { word: &one, id };
+            let key = position.to_string();
+            prop_assert_eq!(IndexPosition::parse(&key), Some(position));
+            let other_key = IndexPosition { word: &other, id: other_id }.to_string();
+            prop_assert_eq!(key.cmp(&other_key), one.cmp(&other).then(other_id.cmp(&id)));
+        }
+    }
+}

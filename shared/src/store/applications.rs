@@ -1,0 +1,242 @@
+//! Applications: their list entries, the role's counters of stages, and the lists.
+//!
+//! A candidate's record contains the applications. The list entries are copies, which every replacement of the record
+//! keeps up to date.
+
+use std::collections::{BTreeSet, HashMap};
+
+use aws_sdk_dynamodb::types::AttributeValue;
+use serde::de::DeserializeOwned;
+use serde::{Deserialize, Serialize};
+
+use super::keys::{Key, STATUS_FILTER, StageOrStatus};
+use super::tasks::Task;
+use super::{Item, Listed, MAX_BATCH, Paging, Store, StoreError, Transaction, item, keys};
+use crate::id::Id;
+use crate::model::{
+    Application, ApplicationStatus, Candidate, CandidateRecord, Role, RoleCopy, Stage, StageCount, Tenant,
+};
+
+/// An application in a list.
+#[derive(Serialize, Deserialize)]
+struct Entry {
+    candidate_id: Id,
+    #[serde(flatten)]
+    application: Application,
+}
+
+/// A candidate's entry in a role's list of applicants.
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
+pub struct Applicant {
+    /// The candidate.
+    pub(super) id: Id,
+    /// The application.
+    pub application_id: Id,
+    /// The stage of the application.
+    pub stage: Stage,
+    /// The status of the application.
+    pub status: ApplicationStatus,
+}
+
+/// An application with its candidate.
+#[derive(Clone, Debug)]
+pub struct CandidateApplication {
+    /// The application, with a current copy of its role.
+    pub application: Application,
+    /// The candidate.
+    pub candidate: Candidate,
+}
+
+/// The filters of a list of applications.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ApplicationFilter {
+    /// Only applications for this role.
+    pub role: Option<Id>,
+    /// Only applications in this stage or with this status.
+    pub state: Option<StageOrStatus>,
+}
+
+impl Transaction {
+    /// Writes the changes between two versions of a candidate's applications: list entries and counters. A role must
+    /// still be closed, or not, as its applications that move assume.
+    pub(super) fn replace_applications(
+        &mut self,
+        candidate: Id,
+        before: &[Application],
+        after: &[Application],
+    ) -> Result<(), StoreError> {
+        for (index, application) in after.iter().enumerate() {
+            let old = before.get(index);
+            if old == Some(application) {
+                continue;
+            }
+            self.put_entries(candidate, application)?;
+            let role = &application.role;
+            let mut counts: Vec<_> = application.counts(old).into_iter().map(counter).collect();
+            if old.is_none() {
+                counts.push(("applicants".to_owned(), 1));
+            }
+            if !counts.is_empty() {
+                self.add(keys::role_stats(self.tenant, role.id), counts);
+                self.require_role_status(keys::role(self.tenant, role.id), role.is_closed);
+            }
+        }
+        Ok(())
+    }
+
+    fn put_entries(&mut self, candidate_id: Id, application: &Application) -> Result<(), StoreError> {
+        let (tenant, role, id) = (self.tenant, application.role.id, application.id);
+        let (stage, status) = (application.stage, application.status());
+        let entry = Entry { candidate_id, application: application.clone() };
+        for (key, role) in
+            [(keys::application(tenant, id), None), (keys::role_application(tenant, role, id), Some(role))]
+        {
+            let filter = keys::application_filter(tenant, role, stage.as_str());
+            let mut item = item::write(&entry, key, Some(filter))?;
+            let filter = keys::application_filter(tenant, role, status.as_str());
+            item.insert(STATUS_FILTER.to_owned(), AttributeValue::S(filter));
+            self.put(item);
+        }
+        let applicant = Applicant { id: candidate_id, application_id: id, stage, status };
+        let filter = keys::applicant_filter(tenant, role, stage);
+        self.put(item::write(&applicant, keys::applicant(tenant, role, candidate_id), Some(filter))?);
+        Ok(())
+    }
+
+    /// Deletes the task that updates the copies of a role, which must not have changed again.
+    pub fn finish_role_task(&mut self, task: &Task, role: &Role) {
+        self.require_role(role);
+        self.delete_task(task);
+    }
+}
+
+/// The attribute of a counter, and the number to add.
+fn counter(count: StageCount) -> (String, i64) {
+    match count {
+        StageCount::Now(stage, by) => (now(stage), by),
+        StageCount::Ever(stage) => (ever(stage), 1),
+        StageCount::Stay(stage, days) => (stays(stage, days), 1),
+    }
+}
+
+/// The attribute with the number of applications in a stage.
+pub(super) fn now(stage: Stage) -> String {
+    format!("now_{}", stage.as_str())
+}
+
+/// The attribute with the number of applications that have ever been in a stage.
+pub(super) fn ever(stage: Stage) -> String {
+    format!("ever_{}", stage.as_str())
+}
+
+/// The attribute with the number of stays of this length in a stage.
+pub(super) fn stays(stage: Stage, days: u8) -> String {
+    format!("stays_{}_{days}", stage.as_str())
+}
+
+impl Store {
+    /// The application with its candidate.
+    pub async fn find_application(
+        &self,
+        tenant: Tenant,
+        id: Id,
+    ) -> Result<Option<CandidateApplication>, StoreError> {
+        let Some(entry) = self.read(keys::application(tenant, id)).await? else { return Ok(None) };
+        let Entry { candidate_id, application } = item::read(entry)?;
+        let (record, role) = self.find_candidate_and_role(tenant, candidate_id, application.role.id).await?;
+        let Some(CandidateRecord { candidate, applications, .. }) = record else { return Ok(None) };
+        let application = applications.into_iter().find(|application| application.id == id);
+        Ok(application.map(|application| CandidateApplication {
+            application: with_role(application, role.as_ref()),
+            candidate,
+        }))
+    }
+
+    /// A page of the tenant's applications, newest first.
+    pub async fn list_applications(
+        &self,
+        tenant: Tenant,
+        filter: ApplicationFilter,
+        page: &Paging,
+    ) -> Result<Listed<CandidateApplication>, StoreError> {
+        let partition = keys::applications(tenant, filter.role, filter.state);
+        let Listed { items, next }: Listed<Entry> = self.read_page(&partition, page).await?;
+        let candidates: BTreeSet<_> = items.iter().map(|entry| entry.candidate_id).collect();
+        let roles: BTreeSet<_> = items.iter().map(|entry| entry.application.role.id).collect();
+        let candidate_keys = candidates.iter().map(|id| keys::candidate(tenant, *id));
+        let keys: Vec<_> = candidate_keys.chain(roles.iter().map(|id| keys::role(tenant, *id))).collect();
+        let mut found = Vec::new();
+        for batch in keys.chunks(MAX_BATCH) {
+            found.extend(self.read_many(batch.iter().cloned()).await?);
+        }
+        let candidates: HashMap<Id, Candidate> =
+            take(&mut found, candidates, |id| keys::candidate(tenant, id))?;
+        let roles: HashMap<Id, Role> = take(&mut found, roles, |id| keys::role(tenant, id))?;
+        let items = items.into_iter().filter_map(|Entry { candidate_id, application }| {
+            let candidate = candidates.get(&candidate_id)?.clone();
+            let role = roles.get(&application.role.id);
+            Some(CandidateApplication { application: with_role(application, role), candidate })
+        });
+        Ok(Listed { items: items.collect(), next })
+    }
+
+    /// A page of a candidate's applications, newest first.
+    pub async fn list_applications_of(
+        &self,
+        tenant: Tenant,
+        candidate: Id,
+        page: &Paging,
+    ) -> Result<Listed<CandidateApplication>, StoreError> {
+        let Some(record) = self.find_candidate(tenant, candidate).await? else {
+            return Ok(Listed { items: Vec::new(), next: None });
+        };
+        let CandidateRecord { candidate, applications, .. } = record;
+        let position = |application: &Application| keys::padded(application.id);
+        let before = |application: &Application| {
+            page.before.as_ref().is_none_or(|before| position(application) < *before)
+        };
+        let mut left: Vec<_> = applications.into_iter().filter(before).collect();
+        left.reverse();
+        let limit = usize::try_from(page.limit).unwrap_or(usize::MAX);
+        let has_more = left.len() > limit;
+        left.truncate(limit);
+        let roles = self.find_roles(tenant, left.iter().map(|application| application.role.id)).await?;
+        let next = left.last().filter(|_| has_more).map(position);
+        let items = left.into_iter().map(|application| CandidateApplication {
+            application: with_role(application.clone(), roles.get(&application.role.id)),
+            candidate: candidate.clone(),
+        });
+        Ok(Listed { items: items.collect(), next })
+    }
+
+    /// A page of the candidates who have applied for a role, each with the version of the application's copy of the role.
+    pub async fn list_role_copies(
+        &self,
+        tenant: Tenant,
+        role: Id,
+        page: &Paging,
+    ) -> Result<Listed<(Id, u64)>, StoreError> {
+        let partition = keys::applications(tenant, Some(role), None);
+        let Listed { items, next }: Listed<Entry> = self.read_page(&partition, page).await?;
+        let copies = items.into_iter().map(|entry| (entry.candidate_id, entry.application.role.version));
+        Ok(Listed { items: copies.collect(), next })
+    }
+}
+
+/// Removes the items with these identifiers from `items`.
+fn take<T: DeserializeOwned>(
+    items: &mut Vec<Item>,
+    ids: impl IntoIterator<Item = Id>,
+    key: impl Fn(Id) -> Key,
+) -> Result<HashMap<Id, T>, StoreError> {
+    let taken = ids.into_iter().filter_map(|id| Some((id, key(id).take_from(items)?)));
+    taken.map(|(id, item)| Ok((id, item::read(item)?))).collect()
+}
+
+/// Updates the copy of the role.
+fn with_role(application: Application, role: Option<&Role>) -> Application {
+    match role {
+        Some(role) => Application { role: RoleCopy::of(role), ..application },
+        None => application,
+    }
+}
