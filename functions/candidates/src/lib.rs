@@ -136,6 +136,12 @@ pub struct CandidatePatch {
 /// `WebAddress`, so a signed link is validated only if it is not the link to the candidate's current file.
 struct ResumeAddress(WebAddress);
 
+/// The form of signed links, on S3 or the local service.
+const SIGNED_LINK: &str = concat!(
+    r"^https?://(?:(?:[a-z0-9]+[.-])*[a-z]+|127\.0\.0\.1:(?:[1-9][0-9]{3}|[1-5][0-9]{4}|60[0-9]{3}))",
+    r"/[A-Za-z0-9/._-]*\?[A-Za-z0-9%&=._~+*-]*X-Amz-Signature=[0-9a-f]*$",
+);
+
 impl Value for ResumeAddress {
     fn read(scalar: &Scalar<'_>) -> Result<Option<Self>, String> {
         let address = match scalar {
@@ -148,7 +154,7 @@ impl Value for ResumeAddress {
     }
 
     fn schema() -> RefOr<Schema> {
-        let link = string().pattern(Some("X-Amz-Signature="));
+        let link = string().pattern(Some(SIGNED_LINK));
         let link = link.description(Some("The link to the candidate's file from an earlier response."));
         AnyOfBuilder::new().item(WebAddress::schema()).item(link).into()
     }

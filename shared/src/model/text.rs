@@ -18,6 +18,9 @@ impl<const MAX: usize, const MULTILINE: bool> Text<MAX, MULTILINE> {
     /// Trims and validates text. Returns `None` for blank text. Line ends become `\n`. The limit applies before
     /// trimming, because a schema can express only that.
     pub fn parse(given: &str) -> Result<Option<Self>, String> {
+        if with_newlines(given).chars().nth(MAX).is_some() {
+            return Err(format!("must be at most {MAX} characters"));
+        }
         let Some(text) = non_blank(given) else { return Ok(None) };
         if given.chars().any(is_forbidden) {
             let allowed = if MULTILINE { "newline and tab" } else { "tab" };
@@ -25,9 +28,6 @@ impl<const MAX: usize, const MULTILINE: bool> Text<MAX, MULTILINE> {
         }
         if !MULTILINE && text.contains(['\n', '\r']) {
             return Err("must not contain a line break".to_owned());
-        }
-        if with_newlines(given).chars().nth(MAX).is_some() {
-            return Err(format!("must be at most {MAX} characters"));
         }
         Ok(Some(Self(with_newlines(text).into_owned())))
     }

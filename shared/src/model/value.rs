@@ -32,9 +32,13 @@ pub enum Scalar<'v> {
 impl Scalar<'_> {
     /// Whether it is a JSON string without visible characters, which means the same as `null` in fields of every type.
     pub fn is_blank(&self) -> bool {
-        matches!(self, Self::Text(text) if non_blank(text).is_none())
+        matches!(self, Self::Text(text) if non_blank(text).is_none() && text.chars().nth(MAX_BLANK).is_none())
     }
 }
+
+/// The maximum length of a blank string that means no value in a field of any type. Fields of text have this limit, or a
+/// higher one.
+const MAX_BLANK: usize = 100;
 
 /// A type that a request field can have.
 pub trait Value: Sized {
