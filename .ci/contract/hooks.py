@@ -13,6 +13,7 @@ import time
 from base64 import urlsafe_b64encode
 from collections import Counter, defaultdict
 from collections.abc import Callable
+from datetime import datetime, timedelta, timezone
 from hashlib import sha256
 from typing import NamedTuple
 from urllib.parse import parse_qs, urlencode, urlsplit
@@ -31,8 +32,12 @@ BASE = os.environ["CONTRACT_BASE"]
 SIGNING_KEY = b"0123456789abcdef0123456789abcdef"
 REDIRECT_URI = "https://app.example/callback"
 ROLE_STATUS = "(draft|open|paused|closed)"
+SCREEN_STATUS = "(in_progress|completed|no_answer|failed|cancelled|declined)"
 STAGE = "(applied|screening|interview|offer|hired|rejected)"
 MOVES = ["advance_candidate", "reject_candidate", "unreject_candidate", "hire_candidate", "unhire_candidate"]
+
+# The parameters that find candidates.
+SEARCHES = ["email", "phone", "external_id", "source", "tag", "q"]
 
 
 class Excuse(NamedTuple):
@@ -90,11 +95,25 @@ def lacks_grant(case):
 
 
 def has_candidate_and_other_filter(case):
-    return "candidate_id" in case.query and not case.query.keys().isdisjoint(("role_id", "stage", "status"))
+    return "candidate_id" in case.query and not case.query.keys().isdisjoint(("role_id", "stage", "status", "result"))
 
 
 def has_stage_and_status(case):
     return case.query.keys() >= {"stage", "status"}
+
+
+def has_status_and_result(case):
+    return case.query.keys() >= {"status", "result"}
+
+
+def has_search_and_other_filter(case):
+    given = case.query.keys() & {*SEARCHES, "role_id", "stage"}
+    return len(given) > 1 and not given.isdisjoint(SEARCHES)
+
+
+def has_symbols(case):
+    """Whether `q` has no visible letters and digits. Some letters are invisible or only make a word longer."""
+    return not any(c.isalnum() and c not in "\u0640\u115f\u1160\u3164\uffa0" for c in case.query["q"])
 
 
 def lacks_screen(case):
@@ -112,7 +131,7 @@ STATES = [
     Excuse(400, "The cursor is not valid for this list", "which cursors the list returned"),
     Excuse(412, "The resource has changed since it was read", "the current version"),
     Excuse(422, "The idempotency key was used with a different request", "which keys were used"),
-    Excuse(422, "email is already in use", "which candidates exist"),
+    Excuse(422, "(email|external_id) is already in use", "which candidates exist"),
     Excuse(422, "role_id must be the id of a role", "which roles exist"),
     Excuse(422, "role_id already has a job posting", "the role's posting"),
     Excuse(422, "role_id is a role that the candidate has already applied for", "the candidate's applications"),
@@ -120,6 +139,7 @@ STATES = [
     Excuse(422, f"role_id must be the id of an open role, but this one is {ROLE_STATUS}", "the role's status"),
     Excuse(422, f"role_id must be the id of an open or paused role, but this one is {ROLE_STATUS}", "its status"),
     Excuse(422, "role_id is a role for which the candidate already has an unfinished voice screen", "other screens"),
+    Excuse(422, f"status cannot go from {SCREEN_STATUS} to cancelled", "the screen's status"),
     Excuse(422, f"status cannot go from {ROLE_STATUS} to {ROLE_STATUS} with [a-z]+; .+", "the role's status"),
     Excuse(
         422,
@@ -199,15 +219,28 @@ RULES = [
     Excuse(400, "The request body is not a callback", "the provider defines messages", lacks_screen),
     Excuse(
         422,
-        "candidate_id can't be combined with (role_id|stage|status)",
+        "candidate_id can't be combined with (role_id|stage|status|result)",
         "the schema of a parameter cannot refer to other parameters",
         has_candidate_and_other_filter,
     ),
     Excuse(
         422,
+        "(email|phone|external_id|source|tag|q) can't be combined with [a-z_]+",
+        "the schema of a parameter cannot refer to other parameters",
+        has_search_and_other_filter,
+    ),
+    Excuse(422, "q must contain a letter or a digit", "which characters are letters depends on Unicode", has_symbols),
+    Excuse(
+        422,
         "stage can't be combined with status",
         "the schema of a parameter cannot refer to other parameters",
         has_stage_and_status,
+    ),
+    Excuse(
+        422,
+        "status can't be combined with result",
+        "the schema of a parameter cannot refer to other parameters",
+        has_status_and_result,
     ),
 ]
 
@@ -320,9 +353,14 @@ class Maker:
         self.application()
         return self.applied_role
 
-    def screen(self):
+    def screen(self, **schedule):
         path = f"candidates/{self.candidate()}/invite_screen"
-        return self.send("POST", path, role_id=self.role("publish"))["id"]
+        return self.send("POST", path, role_id=self.role("publish"), **schedule)["id"]
+
+    def later_screen(self):
+        """A screen whose call is not due during the test."""
+        tomorrow = datetime.now(timezone.utc) + timedelta(days=1)
+        return self.screen(scheduled_at=f"{tomorrow:%Y-%m-%dT%H:%M:%SZ}")
 
     def client(self):
         """Registers an application. Returns its id and secret."""
@@ -408,7 +446,9 @@ CREATORS = {
     "invite_screen": {"id": make.candidate, "role_id": lambda: make.role("publish")},
     "list_applications": {"role_id": make.role_with_application, "candidate_id": make.applicant},
     "show_application": {"id": make.application},
+    "list_voice_screens": {"role_id": make.role_with_application, "candidate_id": make.applicant},
     "show_voice_screen": {"id": make.screen},
+    "cancel_voice_screen": {"id": make.later_screen},
     "post_job": {"job_posting_id": make.posting},
     "list_jobs": {"org": lambda: "acme"},
     "show_sitemap": {"org": lambda: "acme"},
@@ -425,11 +465,19 @@ valid = Counter()
 
 
 def drop_filters(query, is_for_candidate):
-    """Drops filters of the list of applications that can't be combined with the others."""
+    """Drops filters of a list of applications or screens that can't be combined with the others."""
     if is_for_candidate and "candidate_id" in query:
-        dropped = ["role_id", "stage", "status"]
+        dropped = ["role_id", "stage", "status", "result"]
     else:
-        dropped = ["candidate_id", "status" if "stage" in query else None]
+        dropped = ["candidate_id", "status" if "stage" in query or "result" in query else None]
+    for name in dropped:
+        query.pop(name, None)
+
+
+def keep_one_search(query, is_search):
+    """Drops filters of the list of candidates that can't be combined."""
+    searches = [name for name in SEARCHES if name in query]
+    dropped = ["role_id", "stage", *searches[1:]] if is_search and searches else searches
     for name in dropped:
         query.pop(name, None)
 
@@ -462,8 +510,13 @@ def before_call(context, case, kwargs):
         granted = make.grant(body["grant_type"])
         body |= granted
         made_for[case.id].update(granted)
-    if operation == "list_applications":
+    if "external_id" in body and operation in ("create_candidate", "update_candidate"):
+        body["external_id"] = f"{make.next()}"
+        made_for[case.id].add("external_id")
+    if operation in ("list_applications", "list_voice_screens"):
         drop_filters(case.query, valid[operation] % 2 == 0)
+    if operation == "list_candidates":
+        keep_one_search(case.query, valid[operation] % 2 == 0)
     for field, create in CREATORS.get(operation, {}).items():
         if field in case.path_parameters:
             if is_stateful and not any(draw.location == "path" for draw in meta.pool_draws):

@@ -23,12 +23,12 @@ SCALE = float(os.environ.get("CONTRACT_SCALE", 1))
 RUNS = [
     ("examples,coverage,fuzzing", 110, []),
     ("fuzzing", 110, []),
-    ("stateful", 100, []),
+    ("stateful", 150, []),
     ("stateful", 100, ["location-headers", "dependency-analysis"]),
 ]
 MIN_CASES = 10_000
 # The minimum share of the document's links that must be followed. Links are chosen at random.
-MIN_LINKS = 0.6
+MIN_LINKS = 0.7
 
 
 class Run:

@@ -31,6 +31,7 @@ SKIPPED = {
         "candidates_cost::a_candidate_with_200_applications_is_moved_in_one_role_with_3_calls",
         "candidates_cost::every_page_costs_the_same_with_ten_and_ten_thousand_candidates",
         "careers_cost",
+        "finding_cost::finding_candidates_costs_the_same_among_many",
         "careers_feeds",
         "pipeline",
     ],

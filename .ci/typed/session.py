@@ -29,9 +29,14 @@ from generated.rolecall_client.api.candidates import (
     advance_candidate,
     apply_candidate,
     create_candidate,
+    create_note,
+    delete_note,
+    export_candidate,
     hire_candidate,
     invite_screen,
     list_candidates,
+    list_notes,
+    list_touchpoints,
     reject_candidate,
     unhire_candidate,
     unreject_candidate,
@@ -65,7 +70,7 @@ from generated.rolecall_client.api.roles import (
     resume_role,
     update_role,
 )
-from generated.rolecall_client.api.voice_screens import list_voice_screens
+from generated.rolecall_client.api.voice_screens import cancel_voice_screen, list_voice_screens
 from generated.rolecall_client.api.voice_webhook import receive_voice_webhook
 from generated.rolecall_client.models import (
     ActorKind,
@@ -95,10 +100,13 @@ from generated.rolecall_client.models import (
     NewApplication,
     NewCandidate,
     NewJobPosting,
+    NewNote,
     NewQuickPost,
     NewRole,
     NewVoiceScreen,
     NewXPost,
+    NoteAddedTouchpoint,
+    NoteDeletedTouchpoint,
     OAuthError,
     Period,
     Plan,
@@ -109,6 +117,7 @@ from generated.rolecall_client.models import (
     RevocationRequest,
     RolePatch,
     RoleStatus,
+    ScreenCancelledTouchpoint,
     ScreenCompletedTouchpoint,
     ScreenInvitedTouchpoint,
     Stage,
@@ -151,7 +160,10 @@ def summary(
     | AppliedTouchpoint
     | CreatedTouchpoint
     | HiredTouchpoint
+    | NoteAddedTouchpoint
+    | NoteDeletedTouchpoint
     | RejectedTouchpoint
+    | ScreenCancelledTouchpoint
     | ScreenCompletedTouchpoint
     | ScreenInvitedTouchpoint
     | StageChangedTouchpoint
@@ -182,8 +194,14 @@ def summary(
             return f"closed: {detail.application_id}"
         case ApplicationReopenedTouchpoint(detail=detail):
             return f"reopened: {detail.application_id}"
+        case NoteAddedTouchpoint(detail=detail):
+            return f"noted: {detail.note_id}"
+        case NoteDeletedTouchpoint(detail=detail):
+            return f"not noted: {detail.note_id}"
         case ScreenInvitedTouchpoint(detail=detail):
             return f"invited, {detail.scheduled_at or 'now'}"
+        case ScreenCancelledTouchpoint(detail=detail):
+            return f"cancelled: {detail.reason}"
         case ScreenCompletedTouchpoint(detail=detail):
             return f"screened: {detail.result or 'without a result'}"
         case _:
@@ -230,6 +248,11 @@ grace = done(
     )
 )
 assert grace.phone is None and grace.created_at.tzinfo is not None
+tomorrow = datetime.datetime.now(datetime.UTC) + datetime.timedelta(days=1)
+later = NewVoiceScreen(role_id=role.id, scheduled_at=tomorrow)
+planned = done(invite_screen.sync(grace.id, client=client, body=later))
+cancelled = done(cancel_voice_screen.sync(planned.id, client=client))
+assert (planned.status, cancelled.status) == (VoiceScreenStatus.SCHEDULED, VoiceScreenStatus.CANCELLED)
 invited = done(invite_screen.sync(grace.id, client=client, body=NewVoiceScreen(role_id=role.id)))
 assert invited.status is VoiceScreenStatus.QUEUED and invited.started_at is None
 deadline = time.monotonic() + 30
@@ -239,7 +262,9 @@ while not done(list_voice_screens.sync(client=client, role_id=role.id, status=co
     time.sleep(0.1)
 screen = done(show_voice_screen(invited.id, client=client))
 assert screen.started_at is not None and screen.completed_at is not None
-assert screen.started_at <= screen.completed_at and screen.scores.overall is not None
+assert screen.started_at <= screen.completed_at
+assert screen.scores is not None and screen.scores.overall is not None
+assert screen.assessment is not None and screen.assessment.model is None
 turns = [excerpt.turn for excerpt in screen.highlights + screen.red_flags if excerpt.turn is not None]
 assert screen.transcript and all(screen.transcript[turn].text for turn in turns)
 offered = done(advance_candidate.sync(grace.id, client=client, body=Advance(stage=AdvanceStage.OFFER)))
@@ -250,8 +275,16 @@ assert (moved.stage, moved.status, moved.start_date) == (Stage.HIRED, Applicatio
 hired = done(show_candidate(grace.id, client=client))
 assert hired.applications == [moved] and (moved.role_title, moved.source) == (role.title, "manual")
 assert [summary(touchpoint) for touchpoint in hired.touchpoints][:2] == ["hired from 2027-01-04", "screening to offer"]
+exported = done(export_candidate.sync(grace.id, client=client))
+assert exported.voice_screens[0].transcript == screen.transcript and exported.files == []
 actor = hired.touchpoints[0].actor
 assert actor.type_ is ActorKind.API_KEY and actor.id is not None and actor.name
+note = done(create_note.sync(grace.id, client=client, body=NewNote(text="Starts in January.")))
+assert note.actor == actor and done(list_notes.sync(grace.id, client=client)).data == [note]
+assert done(delete_note.sync(grace.id, note.id, client=client)) == note
+newest = done(list_touchpoints.sync(grace.id, client=client, limit=2)).data
+assert [summary(touchpoint) for touchpoint in newest] == [f"not noted: {note.id}", f"noted: {note.id}"]
+assert done(show_candidate(grace.id, client=client, touchpoints=2)).touchpoints == newest
 stats = done(show_role_stats(role.id, client=client))
 assert (stats.applicants, stats.screens_completed, stats.average_score) == (1, 1, screen.scores.overall)
 offer, ended = stats.stages.offer, stats.stages.hired
@@ -319,8 +352,11 @@ assert done(show_job_posting(written.id, client=client)).title == "Talent scout"
 
 # Another candidate applies, once for each role.
 ada = done(create_candidate.sync(client=client, body=NewCandidate(name="Ada Lovelace", email="ada@example.com")))
-phoned = done(update_candidate.sync(ada.id, client=client, body=CandidatePatch(phone="+1 415 555 2671")))
-assert phoned.phone == "+14155552671" and phoned.resume_url is None
+change = CandidatePatch(phone="+1 415 555 2671", tags=["Rust", "remote"])
+phoned = done(update_candidate.sync(ada.id, client=client, body=change))
+assert phoned.phone == "+14155552671" and phoned.tags == ["Rust", "remote"] and phoned.resume_url is None
+for answer in (list_candidates.sync(client=client, q="lovel"), list_candidates.sync(client=client, tag="REMOTE")):
+    assert [candidate.id for candidate in done(answer).data] == [ada.id]
 referral = NewApplication(role_id=draft.id, source="Referral")
 application = done(apply_candidate.sync(ada.id, client=client, body=referral))
 assert (application.source, application.stage) == ("Referral", Stage.APPLIED)

@@ -102,8 +102,13 @@ function summary(touchpoint: Touchpoint): string {
     case "application_closed":
     case "application_reopened":
       return `${touchpoint.kind}: ${String(touchpoint.detail.application_id)}`;
+    case "note_added":
+    case "note_deleted":
+      return `${touchpoint.kind}: ${String(touchpoint.detail.note_id)}`;
     case "screen_invited":
       return `invited, ${touchpoint.detail.scheduled_at ?? "now"}`;
+    case "screen_cancelled":
+      return `cancelled: ${touchpoint.detail.reason}`;
     case "screen_completed":
       return `screened: ${touchpoint.detail.result ?? "without a result"}`;
   }
@@ -161,6 +166,11 @@ const grace = done(
 );
 assert.equal(grace.phone, null);
 const candidate = { path: { id: grace.id } };
+const later = { role_id: posted.role.id, scheduled_at: new Date(Date.now() + 86_400_000).toISOString() };
+const planned = done(await api.POST("/api/v1/candidates/{id}/invite_screen", { params: candidate, body: later }));
+const unwanted = { path: { id: planned.id } };
+const cancelled = done(await api.POST("/api/v1/voice_screens/{id}/cancel", { params: unwanted }));
+assert.deepEqual([planned.status, cancelled.status], ["scheduled", "cancelled"]);
 const invited = done(
   await api.POST("/api/v1/candidates/{id}/invite_screen", { params: candidate, body: { role_id: posted.role.id } }),
 );
@@ -174,7 +184,9 @@ for (let tries = 0; ; tries++) {
   await sleep(100);
 }
 const screen = done(await api.GET("/api/v1/voice_screens/{id}", { params: { path: { id: invited.id } } }));
+assert(screen.scores !== null);
 assert.notEqual(screen.scores.overall, null);
+assert.equal(screen.assessment?.provider, "simulator");
 assert(screen.transcript.length > 0);
 assert(!evidence(screen).includes(""));
 const advanced = done(
@@ -188,6 +200,8 @@ assert.deepEqual(
   [["hired", "hired", hire.start_date]],
 );
 const hired = done(await api.GET("/api/v1/candidates/{id}", { params: candidate }));
+const exported = done(await api.GET("/api/v1/candidates/{id}/export", { params: candidate }));
+assert.deepEqual(exported.voice_screens[0]?.transcript, screen.transcript);
 assert.deepEqual(
   hired.applications.map(({ role_title, source, status }) => [role_title, source, status]),
   [[engineer.title, "manual", "hired"]],
@@ -196,6 +210,19 @@ assert.equal(hired.voice_screens[0]?.id, screen.id);
 assert.deepEqual(hired.touchpoints.map(summary).slice(0, 2), ["hired from 2027-01-04", "screening to offer"]);
 const actor = hired.touchpoints[0]?.actor;
 assert(actor?.type === "api_key" && actor.id !== null && actor.name !== "");
+const note = done(
+  await api.POST("/api/v1/candidates/{id}/notes", { params: candidate, body: { text: "Starts in January." } }),
+);
+assert.deepEqual(note.actor, actor);
+assert.deepEqual(done(await api.GET("/api/v1/candidates/{id}/notes", { params: candidate })).data, [note]);
+const noted = { path: { id: grace.id, note_id: note.id } };
+assert.deepEqual(done(await api.DELETE("/api/v1/candidates/{id}/notes/{note_id}", { params: noted })), note);
+const { data: newest } = done(
+  await api.GET("/api/v1/candidates/{id}/touchpoints", { params: { ...candidate, query: { limit: 2 } } }),
+);
+assert.deepEqual(newest.map(summary), [`note_deleted: ${String(note.id)}`, `note_added: ${String(note.id)}`]);
+const part = { params: { ...candidate, query: { touchpoints: 2 } } };
+assert.deepEqual(done(await api.GET("/api/v1/candidates/{id}", part)).touchpoints, newest);
 const { role_id, stages, ...stats } = done(await api.GET("/api/v1/roles/{id}/stats", { params: role }));
 assert.equal(role_id, posted.role.id);
 assert.deepEqual([stats.applicants, stats.screens_completed], [1, 1]);
@@ -282,8 +309,13 @@ assert.equal(done(await api.GET("/api/v1/job_postings/{id}", { params: posting }
 // Another candidate applies, once for each role.
 const ada = done(await api.POST("/api/v1/candidates", { body: { name: "Ada Lovelace", email: "ada@example.com" } }));
 const second = { path: { id: ada.id } };
-const phoned = done(await api.PATCH("/api/v1/candidates/{id}", { params: second, body: { phone: "+1 415 555 2671" } }));
-assert.equal(phoned.phone, "+14155552671");
+const change = { phone: "+1 415 555 2671", tags: ["Rust", "remote"] };
+const phoned = done(await api.PATCH("/api/v1/candidates/{id}", { params: second, body: change }));
+assert.deepEqual([phoned.phone, phoned.tags], ["+14155552671", ["Rust", "remote"]]);
+for (const query of [{ q: "lovel" }, { tag: "REMOTE" }]) {
+  const found = done(await api.GET("/api/v1/candidates", { params: { query } }));
+  assert.deepEqual(found.data.map(({ id }) => id), [ada.id]);
+}
 const referral = { role_id: recruiter.id, source: "Referral" };
 const application = done(await api.POST("/api/v1/candidates/{id}/applications", { params: second, body: referral }));
 assert.deepEqual([application.source, application.stage, application.status], ["Referral", "applied", "active"]);

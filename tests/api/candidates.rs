@@ -91,7 +91,8 @@ async fn a_candidate_is_created_with_every_field_and_an_application() {
     let id = created.number("/id");
     let mut expected = json!({
         "id": id, "name": "Jane Doe", "email": "Jane.Doe+rust@Example.COM", "phone": "+14155552671",
-        "resume_url": "https://example.com/jane.pdf", "stage": "applied", "created_at": NOW, "updated_at": NOW
+        "resume_url": "https://example.com/jane.pdf", "stage": "applied", "source": null, "tags": [], "external_id": null,
+        "created_at": NOW, "updated_at": NOW
     });
     assert_eq!(created.body, expected);
     assert_eq!(created.header("location"), format!("{BASE_URL}{}", candidate_path(id)));
@@ -378,7 +379,8 @@ async fn a_patch_sets_clears_and_keeps_fields() {
     let patched = api.patch(&candidate_path(id), change).await.expect(200);
     let expected = json!({
         "id": id, "name": "Janet", "email": "janet@example.com", "phone": null, "resume_url": "https://example.com",
-        "stage": "applied", "created_at": NOW, "updated_at": "2026-11-20T10:00:00Z"
+        "stage": "applied", "source": null, "tags": [], "external_id": null, "created_at": NOW,
+        "updated_at": "2026-11-20T10:00:00Z"
     });
     assert_eq!(patched.body, expected);
     let mut listed = expected;
@@ -584,7 +586,7 @@ async fn advancing_requires_one_of_the_four_stages() {
         ]
     );
     assert_eq!(moved.body["applications"], json!([]), "the candidate has no application to change");
-    assert_eq!(moved.body.as_object().unwrap().len(), 9);
+    assert_eq!(moved.body.as_object().unwrap().len(), 12);
 }
 
 #[tokio::test]
@@ -1111,4 +1113,55 @@ async fn concurrent_applications_are_each_counted_once() {
         response.expect(201);
     }
     assert_eq!(field_of_each(&details(&api, jane).await, "applications", "id").len(), 5);
+}
+
+/// The client knows neither applications nor `role_id` in moves. It sees a person with one stage.
+#[tokio::test]
+async fn a_client_without_applications_moves_people_who_have_several() {
+    let api = TestApi::new().await;
+    let roles = [open_role(&api).await, open_role(&api).await, open_role(&api).await];
+    let create = async |name: &str| {
+        let mut person = person(name);
+        person["role_id"] = json!(roles[0]);
+        let id = api.post(CANDIDATES, person).await.expect(201).number("/id");
+        for role in &roles[1..] {
+            apply(&api, id, *role).await.expect(201);
+        }
+        step(&api, id, "advance", json!({ "stage": "interview", "role_id": roles[1] })).await.expect(200);
+        id
+    };
+    let moved = async |id: u64, action: &str, body: Value, expected: &str| {
+        let response = step(&api, id, action, body).await.expect(200);
+        assert_eq!(response.string("/stage"), expected, "{action}");
+        assert_eq!(details(&api, id).await.string("/stage"), expected, "{action}");
+        assert!(list_ids(&api, &format!("stage={expected}")).await.contains(&json!(id)), "{action}");
+    };
+    let refused = async |id: u64, action: &str, body: Value| {
+        let before = details(&api, id).await.text;
+        let response = step(&api, id, action, body).await.expect(422);
+        assert_eq!(response.string("/code"), "invalid_transition", "{action}");
+        assert_eq!(details(&api, id).await.text, before, "{action}");
+    };
+    let rejected = create("rejected").await;
+    moved(rejected, "advance", json!({ "stage": "screening" }), "screening").await;
+    refused(rejected, "advance", json!({ "stage": "screening" })).await;
+    moved(rejected, "reject", json!({ "reason": "Salary", "notes": "Later." }), "rejected").await;
+    assert_eq!(field_of_each(&details(&api, rejected).await, "applications", "status"), ["rejected"; 3]);
+    for (action, body) in
+        [("advance", json!({ "stage": "offer" })), ("reject", json!({})), ("hire", json!({}))]
+    {
+        refused(rejected, action, body).await;
+    }
+    moved(rejected, "unreject", json!({}), "screening").await;
+    moved(rejected, "hire", json!({ "start_date": "2027-01-04" }), "hired").await;
+
+    let hired = create("hired").await;
+    moved(hired, "hire", json!({}), "hired").await;
+    let detail = details(&api, hired).await;
+    assert_eq!(field_of_each(&detail, "applications", "status"), ["active", "hired", "active"]);
+    let screen = step(&api, hired, "invite_screen", json!({ "role_id": roles[2] })).await.expect(201);
+    assert_eq!(screen.number("/candidate_id"), hired);
+    moved(hired, "reject", json!({}), "hired").await;
+    refused(hired, "reject", json!({})).await;
+    refused(hired, "hire", json!({})).await;
 }

@@ -307,12 +307,11 @@ async fn write_candidates(api: &TestApi, from: u64, to: u64) {
         [Stage::Applied, Stage::Screening, Stage::Interview, Stage::Offer, Stage::Rejected];
     let now = api.environment.clock.now();
     let candidate = |number: u64| {
-        let profile = Profile {
-            name: Name::parse(&format!("Candidate {number:05}")).unwrap().unwrap(),
-            email: format!("candidate{number:05}@example.com").parse().unwrap(),
-            phone: Some("+14155552671".parse().unwrap()),
-            resume: Some(Resume::Address(format!("https://example.com/{number:05}").parse().unwrap())),
-        };
+        let name = Name::parse(&format!("Candidate {number:05}")).unwrap().unwrap();
+        let email = format!("candidate{number:05}@example.com").parse().unwrap();
+        let resume = Resume::Address(format!("https://example.com/{number:05}").parse().unwrap());
+        let phone = Some("+14155552671".parse().unwrap());
+        let profile = Profile { phone, resume: Some(resume), ..Profile::new(name, email) };
         let record = CandidateRecord::new(id(1_000_000_000_000_000 + number), profile, now);
         match STAGES[usize::try_from(number % 5).unwrap()] {
             Stage::Applied => record,

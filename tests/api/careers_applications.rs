@@ -131,7 +131,8 @@ async fn an_application_creates_a_candidate_with_every_field() {
     }
     let profile = json!({
         "id": id, "name": "Ada Lovelace", "email": "Ada@Example.com", "phone": "+14155550132",
-        "resume_url": "https://example.com/cv?x=1", "stage": "applied", "created_at": at, "updated_at": at,
+        "resume_url": "https://example.com/cv?x=1", "stage": "applied", "source": "career_page", "tags": [],
+        "external_id": null, "created_at": at, "updated_at": at,
     });
     let mut expected = profile.clone();
     expected["voice_screens"] = json!([]);
@@ -843,7 +844,10 @@ async fn tenants_are_isolated() {
         }
     }
     // A suspended organization accepts no applications.
-    api.store().set_suspended(tenant(ACME, Mode::Live).organization, true).await.unwrap();
+    api.store()
+        .set_suspended(tenant(ACME, Mode::Live).organization, true, api.environment.clock.now())
+        .await
+        .unwrap();
     secret.apply(&api, &ada()).await.expect(404);
     browser.follow(&applied).await.expect(404);
 }

@@ -51,7 +51,7 @@ async fn the_feed_contains_every_field_of_every_opening() {
             "description": "internal",
         },
         "job_posting": {
-            "title": "Cook & \"Baker\"", "public_description": "# Soup\n\n*hot* <b>", "requirements": "- hands\n- nose",
+            "title": "Cook & \"Baker\"", "public_description": "# Soup\n\n*hot* <u>", "requirements": "- hands\n- nose",
         },
     });
     let cook = Vacancy::post(&api, cook).await;
@@ -83,7 +83,7 @@ async fn the_feed_contains_every_field_of_every_opening() {
                     "location": "Austin, Texas", "country": "US", "remote_policy": "remote", "is_remote": true,
                     "employment_type": "temporary",
                     "description": {
-                        "html": "<h3>Soup</h3>\n<p><em>hot</em> &lt;b&gt;</p>\n", "plain": "Soup\nhot <b>",
+                        "html": "<h3>Soup</h3>\n<p><em>hot</em> &lt;u&gt;</p>\n", "plain": "Soup\nhot <u>",
                     },
                     "requirements": {
                         "html": "<ul>\n<li>hands</li>\n<li>nose</li>\n</ul>\n", "plain": "hands\nnose",

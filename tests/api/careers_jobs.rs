@@ -39,7 +39,7 @@ async fn a_page_and_its_structured_data_show_every_field_of_a_posting() {
     };
     api.store().set_branding(&acme, &branding).await.unwrap();
     let description =
-        "Cook **soup** & <b>bread</b>.\n\n# Where\n\n- kitchen\n- [yard](https://acme.example/?a=1&b=2)";
+        "Cook **soup** & <u>bread</u>.\n\n# Where\n\n- kitchen\n- [yard](https://acme.example/?a=1&b=2)";
     let body = json!({
         "role": {
             "title": "Cook (internal)", "department": "Food & Drink", "location": "Austin, Texas", "country": "US",
@@ -74,7 +74,7 @@ async fn a_page_and_its_structured_data_show_every_field_of_a_posting() {
     assert!(!page.text.contains("internal") && !page.text.contains("For us alone"));
     let about = section(&page, "About the job").unwrap();
     for markup in [
-        "<p>Cook <strong>soup</strong> &amp; &lt;b&gt;bread&lt;/b&gt;.</p>",
+        "<p>Cook <strong>soup</strong> &amp; &lt;u&gt;bread&lt;/u&gt;.</p>",
         "<h3>Where</h3>",
         "<li>kitchen</li>",
         "<a href=\"https://acme.example/?a=1&amp;b=2\" rel=\"nofollow noopener noreferrer\">yard</a>",
@@ -84,7 +84,7 @@ async fn a_page_and_its_structured_data_show_every_field_of_a_posting() {
     let requirements = section(&page, "Requirements").unwrap();
     assert!(requirements.contains("<li>a <em>nose</em></li>"), "{requirements}");
     let url = format!("{BASE_URL}{}", cook.path());
-    let excerpt = "Cook soup & <b>bread</b>. Where kitchen yard";
+    let excerpt = "Cook soup & <u>bread</u>. Where kitchen yard";
     for (marker, expected) in [
         ("rel=\"canonical\" href=\"", url.as_str()),
         ("property=\"og:url\" content=\"", &url),
@@ -192,6 +192,37 @@ async fn the_descriptions_for_search_engines_contain_no_markdown() {
         let text = value(&page, marker).unwrap();
         assert_eq!(text, "About us Tasks:cook and bake nothing soup stew menu a b c d", "{marker}");
     }
+}
+
+#[tokio::test]
+async fn html_in_descriptions_is_shown_as_formatting() {
+    let api = TestApi::new().await;
+    let description = "<h2>About us</h2>\n<p class=\"x\" onclick=\"alert(1)\">We <b>cook</b> &amp;\nbake.</p>\
+                       <ul><li>soup<li><a href=\"https://acme.example/?a=1&amp;b=2\" target=\"_top\">menu</a></ul>\
+                       <script>alert(1)</script>";
+    let body = json!({
+        "role": { "title": "Cook", "location": "Oslo", "description": description },
+        "job_posting": { "requirements": "Two <em>hands</em><br>One nose" },
+    });
+    let cook = Vacancy::post(&api, body).await;
+    let role = api.get(&format!("/api/v1/roles/{}", cook.role)).await.expect(200);
+    assert_eq!(role.string("/description"), description, "the API returns what was sent");
+    let about = "<h3>About us</h3>\n<p>We <strong>cook</strong> &amp; bake.</p>\n<ul>\n<li>soup</li>\n<li>\
+                 <a href=\"https://acme.example/?a=1&amp;b=2\" rel=\"nofollow noopener noreferrer\">menu</a></li>\n\
+                 </ul>\n<p>&lt;script&gt;alert(1)&lt;/script&gt;</p>\n";
+    let requirements = "<p>Two <em>hands</em><br>\nOne nose</p>\n";
+    let page = read(&api, &cook.path()).await.expect(200);
+    assert!(section(&page, "About the job").unwrap().contains(about), "{}", page.text);
+    assert!(section(&page, "Requirements").unwrap().contains(requirements), "{}", page.text);
+    assert_eq!(json_ld(&page).unwrap()["description"], format!("{about}\n{requirements}"));
+    let excerpt = "About us We cook & bake. soup menu <script>alert(1)</script>";
+    for marker in ["name=\"description\" content=\"", "property=\"og:description\" content=\""] {
+        assert_eq!(value(&page, marker).as_deref(), Some(excerpt));
+    }
+    let feed = read(&api, "/careers/acme/jobs.json").await.expect(200);
+    let plain = "About us\nWe cook & bake.\nsoup\nmenu\n<script>alert(1)</script>";
+    assert_eq!(feed.body["jobs"][0]["description"], json!({ "html": about, "plain": plain }));
+    assert_eq!(feed.string("/jobs/0/requirements/plain"), "Two hands\nOne nose");
 }
 
 /// Checks the status, the form, the indexing and the title of a page in each state.

@@ -485,7 +485,7 @@ async fn a_suspended_organization_has_no_pages_until_it_is_reinstated() {
         format!("{LIST}/sitemap.xml"),
         "/careers/acme-test".to_owned(),
     ];
-    api.store().set_suspended(acme, true).await.unwrap();
+    api.store().set_suspended(acme, true, api.environment.clock.now()).await.unwrap();
     let unknown_site = read(&api, "/careers/nobody").await.expect(404);
     for path in &paths {
         let page = read(&api, path).await.expect(404);
@@ -501,7 +501,7 @@ async fn a_suspended_organization_has_no_pages_until_it_is_reinstated() {
         assert_eq!(value(&page, "name=\"robots\" content=\"").as_deref(), Some("noindex"));
     }
     assert_eq!(titles(&read(&api, "/careers/globex").await.expect(200)), [""; 0]);
-    api.store().set_suspended(acme, false).await.unwrap();
+    api.store().set_suspended(acme, false, api.environment.clock.now()).await.unwrap();
     for path in &paths {
         read(&api, path).await.expect(200);
     }

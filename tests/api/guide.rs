@@ -130,7 +130,7 @@ async fn the_responses_are_current() {
 #[test]
 fn every_resource_and_every_header_has_an_example() {
     let guide = std::fs::read_to_string(project(GUIDE)).unwrap();
-    for operation in operations().iter().filter(|operation| matches!(operation.access, Access::Scope(_))) {
+    for operation in operations().iter().filter(|operation| matches!(operation.access, Access::Scopes(_))) {
         let resource = operation.key.split('/').nth(3).unwrap();
         let has_example = |method: &str| guide.contains(&format!("{OPEN}{method} /api/v1/{resource}"));
         assert!(has_example("GET") || has_example("POST"), "{resource}");

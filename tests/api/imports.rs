@@ -26,7 +26,7 @@ const LAYERS: [&str; 15] = [
 ];
 
 /// The items of `model` that `http` may use: request senders and values, but no resources.
-const MODEL_IN_HTTP: [&str; 13] = [
+const MODEL_IN_HTTP: [&str; 14] = [
     "Actor",
     "Day",
     "Member",
@@ -35,6 +35,7 @@ const MODEL_IN_HTTP: [&str; 13] = [
     "Organization",
     "Scalar",
     "Scope",
+    "Scopes",
     "Session",
     "Slug",
     "Tenant",

@@ -66,13 +66,13 @@ async fn an_application_of_a_suspended_organization_gets_403_without_a_challenge
     let app = OAuthApp::register(&api, "none").await;
     let tokens = app.connect(&Browser::signed_in(&api, GLOBEX).await).await;
     let organization = tenant(GLOBEX, Mode::Live).organization;
-    api.store().set_suspended(organization, true).await.unwrap();
+    api.store().set_suspended(organization, true, api.environment.clock.now()).await.unwrap();
     let response = get(&api, "/api/v1/roles", &tokens.access).await.expect(403);
     assert_eq!(
         (response.string("/error"), response.header("www-authenticate")),
         ("The organization is suspended", "")
     );
-    api.store().set_suspended(organization, false).await.unwrap();
+    api.store().set_suspended(organization, false, api.environment.clock.now()).await.unwrap();
     get(&api, "/api/v1/roles", &tokens.access).await.expect(200);
 }
 

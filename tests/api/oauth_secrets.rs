@@ -1,14 +1,11 @@
 //! OAuth and sessions: secrets are neither stored nor shown in error responses.
 
-use aws_sdk_dynamodb::Client;
 use tests::TestApi;
 use tests::oauth::{misuse_secrets, secrets};
 
 /// Returns the whole table as text.
 async fn stored(api: &TestApi) -> String {
-    let config = tests::engine::client(api.dynamodb.client(), &api.endpoint).await;
-    let scan = Client::from_conf(config.build()).scan().table_name(&api.environment.config.table);
-    let items: Vec<_> = scan.into_paginator().items().send().collect::<Result<_, _>>().await.unwrap();
+    let items = api.stored_items().await;
     assert!(items.len() > 20, "{}", items.len());
     format!("{items:?}")
 }

@@ -34,15 +34,29 @@ impl Session {
     }
 
     async fn send_with(&mut self, key: &'static str, id: u64, query: &str, body: Value) -> u64 {
-        let (method, path) = key.split_once(' ').unwrap();
-        let path = format!("{}{query}", path.replace("{id}", &id.to_string()));
-        let request = self.api.request(method.parse().unwrap(), &path);
+        let (_, path) = key.split_once(' ').unwrap();
+        self.send_to(key, &format!("{}{query}", path.replace("{id}", &id.to_string())), body).await
+    }
+
+    async fn send_to(&mut self, key: &'static str, path: &str, body: Value) -> u64 {
+        let (method, _) = key.split_once(' ').unwrap();
+        let request = self.api.request(method.parse().unwrap(), path);
         let response = if body.is_null() { request } else { request.json(&body) }.send().await;
         assert!(response.status < 300, "{key}: {}", response.text);
         let ids = ["/id", "/role/id", "/data/0/id"];
         let id = ids.iter().find_map(|pointer| response.body.pointer(pointer)?.as_u64()).unwrap_or_default();
         self.successes.insert(key, (body, response));
         id
+    }
+
+    /// Invites another candidate to a screen for the role, and cancels it.
+    async fn cancel_screen(&mut self, role: u64) {
+        let ada = json!({ "name": "Ada Lovelace", "email": "ada@example.com" });
+        let ada = self.api.post("/api/v1/candidates", ada).await.expect(201).number("/id");
+        let later = json!({ "role_id": role, "scheduled_at": "2026-11-30T14:00:00Z" });
+        let invite = format!("/api/v1/candidates/{ada}/invite_screen");
+        let screen = self.api.post(&invite, later).await.expect(201).number("/id");
+        self.send("POST /api/v1/voice_screens/{id}/cancel", screen, Value::Null).await;
     }
 
     /// Runs a short hiring process.
@@ -94,6 +108,8 @@ impl Session {
         session
             .send("POST /api/v1/candidates/{id}/advance", candidate, json!({ "stage": "interview" }))
             .await;
+        let note = json!({ "text": "Can start in January." });
+        let note = session.send("POST /api/v1/candidates/{id}/notes", candidate, note).await;
         let rejection = json!({ "reason": "Salary", "notes": "Would come for more." });
         session.send("POST /api/v1/candidates/{id}/reject", candidate, rejection).await;
         session.send("POST /api/v1/candidates/{id}/unreject", candidate, json!({})).await;
@@ -113,6 +129,9 @@ impl Session {
             ("GET /api/v1/job_postings/{id}", posting, ""),
             ("GET /api/v1/candidates", 0, "?stage=hired"),
             ("GET /api/v1/candidates/{id}", candidate, ""),
+            ("GET /api/v1/candidates/{id}/touchpoints", candidate, "?limit=2"),
+            ("GET /api/v1/candidates/{id}/notes", candidate, ""),
+            ("GET /api/v1/candidates/{id}/export", candidate, ""),
             ("GET /api/v1/applications", 0, "?status=hired"),
             ("GET /api/v1/applications/{id}", application, ""),
             ("GET /api/v1/voice_screens", 0, "?status=completed"),
@@ -123,6 +142,9 @@ impl Session {
         ] {
             session.send_with(key, id, query, none()).await;
         }
+        session.cancel_screen(role).await;
+        let path = format!("/api/v1/candidates/{candidate}/notes/{note}");
+        session.send_to("DELETE /api/v1/candidates/{id}/notes/{note_id}", &path, none()).await;
         session.send("DELETE /api/v1/roles/{id}", draft, none()).await;
         session.send("POST /api/v1/roles/{id}/reopen", draft, none()).await;
         let mut exchanges = documents(&session.api).await;

@@ -1,6 +1,6 @@
 //! A model-based test of the pipeline. It sends random sequences of all requests that change candidates and roles, and
 //! compares every response with a simple model. At the end of each sequence, it also compares stages, applications,
-//! touchpoints, lists and stats.
+//! touchpoints, lists and stats. After some sequences, it compares the results of searches.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -11,6 +11,8 @@ use shared::random::Random;
 use tests::TestApi;
 
 const STAGES: [&str; 4] = ["applied", "screening", "interview", "offer"];
+const NAMES: [&str; 5] = ["x", "Ada Qvist", "Qvist-Bo Ada", "Bo", "Adam"];
+const TAGS: [&str; 4] = ["red", "RED", "Green", "blue"];
 /// The number of test APIs, which run sequences in parallel.
 const APIS: u64 = 8;
 /// The number of sequences for each test API. `PIPELINE_SCALE=10` runs ten times as many.
@@ -47,17 +49,20 @@ struct Application {
 #[derive(Clone, Debug)]
 struct Candidate {
     id: u64,
-    name: String,
+    name: &'static str,
+    tags: Vec<&'static str>,
     own: Progress,
     /// Oldest first.
     applications: Vec<Application>,
-    /// The indexes of the roles with an unfinished screen.
-    open_screens: Vec<usize>,
+    /// The indexes of the roles with an unfinished screen, and whether it is to be cancelled.
+    open_screens: Vec<(usize, bool)>,
     /// The kinds of the touchpoints, oldest first.
     touchpoints: Vec<&'static str>,
     changes: usize,
 }
 
+const COMPLETED: &str = "screen_completed";
+const CANCELLED: &str = "screen_cancelled";
 const NEW: Progress = Progress { stage: "applied", before_end: "", ended: 0 };
 
 impl Progress {
@@ -93,6 +98,13 @@ impl Application {
     }
 }
 
+/// Sorts the kinds of screens that end together, because the tasks end them in any order.
+fn in_order(mut kinds: Vec<String>) -> Vec<String> {
+    let ends = |kind: &String| [COMPLETED, CANCELLED].contains(&kind.as_str());
+    kinds.chunk_by_mut(|one, next| ends(one) && ends(next)).for_each(<[String]>::sort);
+    kinds
+}
+
 fn rank(stage: &str) -> usize {
     STAGES.iter().position(|known| *known == stage).unwrap_or(STAGES.len())
 }
@@ -101,6 +113,16 @@ impl Candidate {
     /// The applications with this status.
     fn with(&self, status: &str, roles: &[Role]) -> Vec<&Application> {
         self.applications.iter().filter(|one| one.status(roles) == status).collect()
+    }
+
+    /// Whether a search for words finds the candidate. E-mail addresses begin with a digit.
+    fn is_found(&self, query: &str) -> bool {
+        let name = self.name.to_lowercase();
+        query.split(' ').all(|word| name.split([' ', '-']).any(|part| part.starts_with(word)))
+    }
+
+    fn has_tag(&self, tag: &str) -> bool {
+        self.tags.iter().any(|own| own.eq_ignore_ascii_case(tag))
     }
 
     fn stage(&self, roles: &[Role]) -> &'static str {
@@ -158,6 +180,7 @@ impl Candidate {
             }
             self.own.make(to, undo, change);
             self.touchpoints.push(kind);
+            self.cancel_screens_after(kind, None);
         } else {
             let chosen = match role {
                 Some(role) => match self.applications.iter().position(|one| one.role == role) {
@@ -177,11 +200,20 @@ impl Candidate {
                 let application = &mut self.applications[index];
                 application.progress.make(to, undo, change);
                 application.visited.insert(application.progress.stage);
+                let role = application.role;
                 self.touchpoints.push(kind);
+                self.cancel_screens_after(kind, Some(role));
             }
         }
         self.changes = change;
         Ok(())
+    }
+
+    /// Marks the screens for a role, or all, if the application or the candidate has ended.
+    fn cancel_screens_after(&mut self, kind: &str, role: Option<usize>) {
+        for (screen, is_cancelled) in &mut self.open_screens {
+            *is_cancelled |= ["hired", "rejected"].contains(&kind) && role.is_none_or(|role| role == *screen);
+        }
     }
 }
 
@@ -193,6 +225,8 @@ struct Run<'a> {
     candidates: Vec<Candidate>,
     /// The candidates of earlier sequences with the same roles.
     earlier: Vec<Candidate>,
+    /// The candidates of all completed sequences.
+    all: Vec<Candidate>,
     history: Vec<String>,
 }
 
@@ -250,17 +284,19 @@ impl Run<'_> {
         self.history.push("tasks".to_owned());
         self.api.run_tasks().await;
         for candidate in &mut self.candidates {
+            let kind = |(_, is_cancelled)| if is_cancelled { CANCELLED } else { COMPLETED };
             let done = std::mem::take(&mut candidate.open_screens);
-            candidate.touchpoints.extend(done.iter().map(|_| "screen_completed"));
+            candidate.touchpoints.extend(done.into_iter().map(kind));
         }
     }
 
     async fn create(&mut self) {
-        let email = format!("{}@example.com", self.random.token(12));
+        let email = format!("1{}@example.com", self.random.token(12));
         let role = (self.below(2) == 0).then(|| self.below(3));
         let mut candidate = Candidate {
             id: 0,
-            name: "x".to_owned(),
+            name: "x",
+            tags: Vec::new(),
             own: NEW,
             applications: Vec::new(),
             open_screens: Vec::new(),
@@ -326,13 +362,19 @@ impl Run<'_> {
         let named = (self.below(2) == 0).then_some(role);
         let (path, mut body, expected) = match action {
             3 => {
-                let name = self.random.token(1);
-                if name != after.name {
+                let name = NAMES[self.below(NAMES.len())];
+                let tags = TAGS[self.below(TAGS.len())..].iter().copied().take(self.below(3));
+                // Of tags that differ only in case, the first is kept.
+                let tags: Vec<_> = match tags.collect::<Vec<_>>()[..] {
+                    ["red", "RED"] => vec!["red"],
+                    ref tags => tags.to_vec(),
+                };
+                if name != after.name || tags != after.tags {
                     after.touchpoints.push("updated");
                     after.changes += 1;
                 }
-                after.name.clone_from(&name);
-                (format!("PATCH {at}"), json!({ "name": name }), Ok(()))
+                (after.name, after.tags) = (name, tags.clone());
+                (format!("PATCH {at}"), json!({ "name": name, "tags": tags }), Ok(()))
             }
             4..=8 => {
                 let to = STAGES[self.below(4)];
@@ -385,7 +427,7 @@ impl Run<'_> {
     /// Invites a candidate to a screen for a role. The application for the role or, without any, the candidate moves.
     fn invite(&self, candidate: &mut Candidate, role: usize) -> Expected {
         let is_ready = ["open", "paused"].contains(&self.roles[role].status);
-        if !is_ready || candidate.open_screens.contains(&role) {
+        if !is_ready || candidate.open_screens.iter().any(|(open, _)| *open == role) {
             return Err("validation_failed");
         }
         let application = candidate.applications.iter().find(|one| one.role == role);
@@ -398,7 +440,7 @@ impl Run<'_> {
         if progress.is_some_and(|progress| progress.is_final()) {
             return Err("invalid_transition");
         }
-        candidate.open_screens.push(role);
+        candidate.open_screens.push((role, false));
         candidate.touchpoints.push("screen_invited");
         candidate.changes += 1;
         if progress == Some(NEW) || progress.is_some_and(|progress| progress.stage == "applied") {
@@ -430,18 +472,52 @@ impl Run<'_> {
                 .collect();
             let after = format!("after {:#?}", self.history);
             assert_eq!(
-                (&actual["stage"], &actual["name"]),
-                (&json!(candidate.stage(&self.roles)), &json!(candidate.name)),
+                (&actual["stage"], &actual["name"], &actual["tags"]),
+                (&json!(candidate.stage(&self.roles)), &json!(candidate.name), &json!(candidate.tags)),
                 "{after}"
             );
             assert_eq!(shown_applications, applications, "{after}");
-            assert_eq!(texts("touchpoints", "kind"), candidate.touchpoints, "{after}");
+            let expected = candidate.touchpoints.iter().map(|kind| (*kind).to_owned()).collect();
+            assert_eq!(in_order(texts("touchpoints", "kind")), in_order(expected), "{after}");
             for screen in actual["voice_screens"].as_array().unwrap() {
                 if screen["status"] == "completed" {
                     let score = screen["scores"]["overall"].as_u64().unwrap();
                     scores.entry(screen["role_id"].as_u64().unwrap()).or_default().push(score);
                 }
             }
+        }
+    }
+
+    /// Compares the results of searches, on all pages, with the candidates of all completed sequences.
+    async fn compare_searches(&self) {
+        let searches = [
+            ("q", "ada"),
+            ("q", "ada qvist"),
+            ("q", "b"),
+            ("q", "qvist bo"),
+            ("q", "x"),
+            ("q", "nobody"),
+            ("tag", "Red"),
+            ("tag", "green"),
+            ("tag", "yellow"),
+        ];
+        for (filter, value) in searches {
+            let path = format!("/api/v1/candidates?limit=100&{filter}={}", value.replace(' ', "+"));
+            let (mut found, mut next) = (Vec::new(), path.clone());
+            loop {
+                let page = self.api.get(&next).await.expect(200).body;
+                found.extend(page["data"].as_array().unwrap().iter().map(|one| one["id"].as_u64().unwrap()));
+                let Some(cursor) = page["next_cursor"].as_str() else { break };
+                next = format!("{path}&cursor={cursor}");
+            }
+            found.sort_unstable();
+            let expected = self.all.iter().filter(|candidate| match filter {
+                "tag" => candidate.has_tag(value),
+                _ => candidate.is_found(value),
+            });
+            let mut expected: Vec<_> = expected.map(|candidate| candidate.id).collect();
+            expected.sort_unstable();
+            assert_eq!(found, expected, "{filter}={value}");
         }
     }
 
@@ -500,6 +576,7 @@ async fn random_sequences_agree_with_the_model() {
             roles: Vec::new(),
             candidates: Vec::new(),
             earlier: Vec::new(),
+            all: Vec::new(),
             history: Vec::new(),
         };
         let mut scores = BTreeMap::new();
@@ -517,10 +594,12 @@ async fn random_sequences_agree_with_the_model() {
             // Otherwise, a later sequence would complete these candidates' screens without comparing them.
             run.complete_screens().await;
             run.compare(&mut scores).await;
+            run.all.extend(run.candidates.clone());
             // This test makes many calls and does not read them.
             api.dynamodb.clear_calls();
             if sequence % SEQUENCES_PER_ROLES == SEQUENCES_PER_ROLES - 1 {
                 run.compare_stats(&scores).await;
+                run.compare_searches().await;
             }
         }
     };

@@ -103,8 +103,10 @@ async fn calls_of_requests(api: &TestApi) -> Vec<(String, Vec<RecordedCall>)> {
         ("GET", "candidates", no_body.clone(), no_ids),
         ("GET", "candidates?role_id={live}", no_body.clone(), no_ids),
         ("GET", "candidates?role_id={live}&stage=applied", no_body.clone(), no_ids),
+        ("GET", "candidates?email=jane@example.com", no_body.clone(), no_ids),
+        ("GET", "candidates?q=jane", no_body.clone(), no_ids),
         ("GET", "candidates/{jane}", no_body.clone(), no_ids),
-        ("PATCH", "candidates/{jane}", json!({ "email": "j@example.com" }), no_ids),
+        ("PATCH", "candidates/{jane}", json!({ "email": "j@example.com", "tags": ["x"] }), no_ids),
         ("POST", "candidates/{jane}/applications", json!({ "role_id": "{other}" }), no_ids),
         (
             "POST",
@@ -114,7 +116,9 @@ async fn calls_of_requests(api: &TestApi) -> Vec<(String, Vec<RecordedCall>)> {
         ),
         ("POST", "candidates/{jane}/advance", json!({ "stage": "offer" }), no_ids),
         ("GET", "voice_screens?status=queued", no_body.clone(), no_ids),
+        ("GET", "voice_screens?result=passed", no_body.clone(), no_ids),
         ("GET", "voice_screens/{screen}", no_body.clone(), no_ids),
+        ("POST", "voice_screens/{screen}/cancel", no_body.clone(), no_ids),
         ("GET", "channels", no_body.clone(), no_ids),
         ("POST", "channels/x/post", json!({ "job_posting_id": "{live'}" }), no_ids),
         ("GET", "channels/x/posts", no_body.clone(), no_ids),
@@ -184,6 +188,7 @@ async fn add_calls_of_webhook_and_tasks(calls_by_function: &mut Vec<(String, Vec
     let services = Services { simulated: true, callback_url: nowhere, ..Services::default() };
     let api = TestApi::with_services(services).await;
     let (without_call, with_transcript) = (Fixtures::new(&api).await, Fixtures::new(&api).await);
+    let of_closed_role = Fixtures::new(&api).await;
     // A screen with a stored transcript but without an analysis.
     let before =
         api.store().find_screen(acme, Id::new(with_transcript.screen).unwrap()).await.unwrap().unwrap();
@@ -199,13 +204,17 @@ async fn add_calls_of_webhook_and_tasks(calls_by_function: &mut Vec<(String, Vec
     transaction.replace_screen(&before, &after).unwrap();
     api.store().commit(transaction).await.unwrap();
     // A role whose applications must follow it.
-    api.delete(&format!("/api/v1/roles/{}", without_call.role)).await.expect(200);
+    api.delete(&format!("/api/v1/roles/{}", of_closed_role.role)).await.expect(200);
     api.dynamodb.take_calls();
     for time in ["2026-11-20T09:30:10Z", "2026-11-20T12:30:00Z"] {
         api.clock.set(time);
         api.run_tasks().await;
     }
-    for (screen, status) in [(without_call.screen, "failed"), (with_transcript.screen, "completed")] {
+    for (screen, status) in [
+        (without_call.screen, "failed"),
+        (with_transcript.screen, "completed"),
+        (of_closed_role.screen, "cancelled"),
+    ] {
         let actual = api.store().find_screen(acme, Id::new(screen).unwrap()).await.unwrap().unwrap();
         assert_eq!(actual.screen.status.as_str(), status);
     }

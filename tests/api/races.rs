@@ -1,9 +1,12 @@
 //! Concurrent requests: no update is lost and no state is skipped.
 
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::atomic::{AtomicU64, Ordering};
+
 use futures_util::future::{join, join_all};
 use http::Method;
-use serde_json::json;
-use tests::TestApi;
+use serde_json::{Value, json};
+use tests::{Response, TestApi};
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
 async fn only_one_of_two_concurrent_publishes_succeeds() {
@@ -92,5 +95,159 @@ async fn closing_and_publishing_concurrently_leaves_no_live_posting() {
         let (closed, _) = join(api.delete(&role), api.request(Method::POST, &publish).send()).await;
         closed.expect(200);
         assert_eq!(api.get(&posting).await.body["published"], false);
+    }
+}
+
+/// A request about the candidate: the action and its body.
+type Step = (&'static str, Value);
+
+/// Creates a candidate with an active application in `interview` for each of the roles.
+async fn create_interviewee(api: &TestApi, roles: [u64; 2]) -> String {
+    static NUMBER: AtomicU64 = AtomicU64::new(0);
+    let email = format!("jane{}@example.com", NUMBER.fetch_add(1, Ordering::Relaxed));
+    let jane = json!({ "name": "Jane", "email": email, "role_id": roles[0] });
+    let id = api.post("/api/v1/candidates", jane).await.expect(201).number("/id");
+    let path = format!("/api/v1/candidates/{id}");
+    api.post(&format!("{path}/applications"), json!({ "role_id": roles[1] })).await.expect(201);
+    api.post(&format!("{path}/advance"), json!({ "stage": "interview" })).await.expect(200);
+    path
+}
+
+/// Returns the state of a candidate, with the results of two requests.
+async fn outcome(api: &TestApi, path: &str, [one, two]: [&Response; 2]) -> Value {
+    let result = |response: &Response| json!([response.status, response.body["code"]]);
+    let detail = api.get(path).await.expect(200).body;
+    let applications = detail["applications"].as_array().unwrap().iter();
+    let applications: Vec<_> =
+        applications.map(|one| json!([one["role_id"], one["stage"], one["status"]])).collect();
+    let touchpoints = detail["touchpoints"].as_array().unwrap().iter();
+    let mut history: Vec<_> = touchpoints.map(|one| format!("{}{}", one["kind"], one["detail"])).collect();
+    // The identifiers of applications differ between candidates.
+    history.retain(|entry| !entry.contains("applied\"") || entry.contains("stage"));
+    json!([result(one), result(two), detail["stage"], applications, history])
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn concurrent_moves_of_a_person_have_the_outcome_of_some_order() {
+    let api = TestApi::new().await;
+    let mut roles = [0; 2];
+    for role in &mut roles {
+        let posted = api.post("/api/v1/quick_post", json!({ "role": { "title": "x" } })).await;
+        *role = posted.expect(201).number("/role/id");
+    }
+    let [first, second] = roles;
+    let pairs: [[Step; 2]; 6] = [
+        [
+            ("advance", json!({ "stage": "offer", "role_id": first })),
+            ("advance", json!({ "stage": "screening", "role_id": second })),
+        ],
+        [("hire", json!({ "role_id": first })), ("reject", json!({ "role_id": second }))],
+        [("hire", json!({ "role_id": first })), ("reject", json!({}))],
+        [("hire", json!({})), ("reject", json!({}))],
+        [("hire", json!({})), ("hire", json!({}))],
+        [("advance", json!({ "stage": "offer" })), ("reject", json!({ "role_id": second }))],
+    ];
+    for [one, two] in &pairs {
+        let send = async |path: &str, (action, body): &Step| {
+            api.post(&format!("{path}/{action}"), body.clone()).await
+        };
+        let path = create_interviewee(&api, roles).await;
+        let (first, second) = (send(&path, one).await, send(&path, two).await);
+        let in_order = outcome(&api, &path, [&first, &second]).await;
+        let path = create_interviewee(&api, roles).await;
+        let (second, first) = (send(&path, two).await, send(&path, one).await);
+        let reversed = outcome(&api, &path, [&first, &second]).await;
+        for _ in 0..10 {
+            let path = create_interviewee(&api, roles).await;
+            let (first, second) = join(send(&path, one), send(&path, two)).await;
+            let actual = outcome(&api, &path, [&first, &second]).await;
+            assert!(actual == in_order || actual == reversed, "{one:?} {two:?}: {actual}");
+        }
+    }
+}
+
+/// Twelve people apply and move while the role is closed and reopened. A minute later, lists and statistics agree with
+/// the details.
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn a_role_that_is_closed_and_reopened_during_moves_has_correct_lists_within_a_minute() {
+    let api = TestApi::new().await;
+    let role = api.post("/api/v1/roles", json!({ "title": "x" })).await.expect(201).number("/id");
+    let role_path = format!("/api/v1/roles/{role}");
+    let transition = async |step: &str| {
+        let response = match step {
+            "close" => api.delete(&role_path).await,
+            _ => api.post(&format!("{role_path}/{step}"), json!({})).await,
+        };
+        response.expect(200);
+    };
+    transition("publish").await;
+    let mut people = Vec::new();
+    for number in 0..12 {
+        let mut jane = json!({ "name": "Jane", "email": format!("jane{number}@example.com") });
+        if number % 2 == 0 {
+            jane["role_id"] = json!(role);
+        }
+        let id = api.post("/api/v1/candidates", jane).await.expect(201).number("/id");
+        people.push(format!("/api/v1/candidates/{id}"));
+    }
+    for (round, last) in
+        [["close", "reopen"].as_slice(), &["close"], &["reopen", "publish"]].iter().enumerate()
+    {
+        let moves = people.iter().enumerate().map(|(number, path)| {
+            let api = &api;
+            async move {
+                let stage = ["screening", "interview", "offer", "applied"][(number + round) % 4];
+                for (action, body) in [
+                    ("applications", json!({ "role_id": role })),
+                    ("advance", json!({ "stage": stage, "role_id": role })),
+                    ("reject", json!({ "role_id": role })),
+                    ("unreject", json!({ "role_id": role })),
+                ] {
+                    let response = api.post(&format!("{path}/{action}"), body).await;
+                    assert!([200, 201, 422].contains(&response.status), "{}", response.text);
+                }
+            }
+        });
+        let transitions = async {
+            for step in *last {
+                transition(step).await;
+            }
+        };
+        join(join_all(moves), transitions).await;
+        api.clock.set(&format!("2026-11-20T09:{}:00Z", 31 + round));
+        api.run_tasks().await;
+
+        let is_closed = api.get(&role_path).await.expect(200).string("/status") == "closed";
+        let mut expected: BTreeMap<(String, String), BTreeSet<u64>> = BTreeMap::new();
+        for path in &people {
+            let detail = api.get(path).await.expect(200);
+            for application in detail.body["applications"].as_array().unwrap() {
+                let of = |name: &str| application[name].as_str().unwrap().to_owned();
+                let (stage, status) = (of("stage"), of("status"));
+                assert_eq!(status == "closed", is_closed && stage != "rejected", "{}", detail.text);
+                for (name, value) in [("stage", stage), ("status", status)] {
+                    let ids = expected.entry((name.to_owned(), value)).or_default();
+                    ids.insert(application["id"].as_u64().unwrap());
+                }
+            }
+        }
+        let stats = api.get(&format!("{role_path}/stats")).await.expect(200);
+        for (name, values) in [
+            ("stage", ["applied", "screening", "interview", "offer", "rejected"].as_slice()),
+            ("status", &["active", "closed", "rejected"]),
+        ] {
+            for value in values {
+                let listed =
+                    api.get(&format!("/api/v1/applications?limit=100&role_id={role}&{name}={value}")).await;
+                let listed = listed.expect(200).body["data"].as_array().unwrap().clone();
+                let ids: BTreeSet<_> = listed.iter().map(|one| one["id"].as_u64().unwrap()).collect();
+                let expected = expected.remove(&(name.to_owned(), (*value).to_owned())).unwrap_or_default();
+                assert_eq!(ids, expected, "{name} {value}");
+                if name == "stage" && (*value == "rejected" || !is_closed) {
+                    assert_eq!(stats.number(&format!("/stages/{value}/now")), ids.len() as u64, "{value}");
+                }
+            }
+        }
+        assert!(expected.is_empty(), "{expected:?}");
     }
 }

@@ -31,26 +31,35 @@ pub(super) fn services(url: &str) -> Services {
 }
 
 /// The API with a fake Vapi server. Dropping it checks every request to the fake.
-struct Setup {
-    api: TestApi,
-    vapi: FakeServer,
+pub(super) struct Setup {
+    pub(super) api: TestApi,
+    pub(super) vapi: FakeServer,
 }
 
 impl Setup {
-    async fn new(script: impl Fn(&Request) -> FakeResponse + Send + Sync + 'static) -> Self {
+    /// An API whose Vapi sends the responses of `script`.
+    pub(super) async fn new(script: impl Fn(&Request) -> FakeResponse + Send + Sync + 'static) -> Self {
         let vapi = FakeServer::start(script).await;
         Self { api: TestApi::with_services(services(&vapi.url)).await, vapi }
     }
 
-    fn client(&self) -> Client<'_> {
+    /// A client with Acme's live key.
+    pub(super) fn client(&self) -> Client<'_> {
         Client::live(&self.api)
     }
 
     /// The number of orders for a screen's call.
-    fn orders(&self, screen: u64) -> usize {
+    pub(super) fn orders(&self, screen: u64) -> usize {
         let requests = self.vapi.requests();
         let is_order = |request: &&Request| request.method == "POST" && screen_of(request) == Some(screen);
         requests.iter().filter(is_order).count()
+    }
+
+    /// The number of requests that cancel a screen's call.
+    pub(super) fn cancellations(&self, screen: u64) -> usize {
+        let target = format!("/call/call-{screen}");
+        let requests = self.vapi.requests();
+        requests.iter().filter(|request| request.method == "DELETE" && request.target == target).count()
     }
 
     /// The number of requests that read a call.
@@ -59,7 +68,7 @@ impl Setup {
     }
 
     /// Runs the tasks at each of these times of day.
-    async fn run_tasks_at(&self, times: &[&str]) {
+    pub(super) async fn run_tasks_at(&self, times: &[&str]) {
         for time in times {
             self.api.clock.set(&format!("2026-11-20T{time}Z"));
             self.api.run_tasks().await;
@@ -94,7 +103,7 @@ fn call_id(request: &Request) -> String {
 /// Checks that a request follows Vapi's documentation.
 fn check(request: &Request, callbacks: &str) {
     assert_eq!(request.header("authorization"), format!("Bearer {API_KEY}"));
-    if request.method == "GET" {
+    if ["GET", "DELETE"].contains(&request.method.as_str()) {
         let id = request.target.strip_prefix("/call/call-").expect("the id of a call");
         assert!(id.bytes().all(|byte| byte.is_ascii_digit()) && request.body.is_empty(), "{request:?}");
         return;
@@ -133,6 +142,7 @@ fn check(request: &Request, callbacks: &str) {
         "assistant": {
             "firstMessage": null,
             "model": null,
+            "endCallPhrases": ["I will not continue with this call"],
             "maxDurationSeconds": 600,
             "server": {
                 "url": format!("{callbacks}/webhooks/voice/vapi"),
@@ -148,7 +158,7 @@ fn check(request: &Request, callbacks: &str) {
 }
 
 /// Accepts every order. Every call stays in this state.
-fn in_state(call: Value) -> impl Fn(&Request) -> FakeResponse + Send + Sync {
+pub(super) fn in_state(call: Value) -> impl Fn(&Request) -> FakeResponse + Send + Sync {
     move |request| match request.method.as_str() {
         "POST" => FakeResponse::Json(201, json!({ "id": call_id(request), "status": "queued", "new": [1] })),
         _ => FakeResponse::Json(200, call.clone()),
@@ -181,6 +191,9 @@ async fn invitation_leads_to_a_call_and_a_result() {
     };
     let queued = client.screen(screen).await;
     assert_eq!((&queued["status"], &queued["summary"]), (&json!("queued"), &Value::Null));
+    let assessment = &queued["assessment"];
+    assert_eq!((&assessment["provider"], &assessment["model"]), (&json!("vapi"), &json!("gpt-4.1")));
+    assert!(assessment["prompt_version"].is_string() && assessment["rubric_version"].is_string());
     assert_eq!(update(json!({ "status": "ringing" })).await["status"], "queued");
     api.clock.set("2026-11-20T09:31:00Z");
     let in_progress = update(json!({ "status": "in-progress" })).await;

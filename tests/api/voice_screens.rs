@@ -1,14 +1,17 @@
 //! The API for voice screens: invitations, simulated conversations, lists.
 
+use std::collections::HashMap;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use futures_util::future::join_all;
 use http::Method;
 use serde_json::{Value, json};
 use shared::config::Services;
-use shared::model::{Mode, Tenant};
+use shared::model::{Mode, Scope, Scopes, Tenant};
 use tests::interceptor::Fault;
 use tests::{ACME, BASE_URL, GLOBEX, RequestBuilder, Response, TestApi, key_actor, tenant};
+
+use crate::access::new_key;
 
 /// The role's title.
 pub(super) const TITLE: &str = "Platform Engineer";
@@ -46,7 +49,8 @@ impl<'w> Client<'w> {
         Self { api, demo: ACME, mode: Mode::Test }
     }
 
-    fn globex(api: &'w TestApi) -> Self {
+    /// A client with the live key of Globex.
+    pub(super) fn globex(api: &'w TestApi) -> Self {
         Self { api, demo: GLOBEX, mode: Mode::Live }
     }
 
@@ -88,7 +92,8 @@ impl<'w> Client<'w> {
         self.post(&format!("candidates/{candidate}/invite_screen"), json!({ "role_id": role })).await
     }
 
-    async fn invite_at(&self, candidate: u64, role: u64, time: impl Into<Value>) -> Response {
+    /// Invites a candidate to a screen at this time.
+    pub(super) async fn invite_at(&self, candidate: u64, role: u64, time: impl Into<Value>) -> Response {
         let body = json!({ "role_id": role, "scheduled_at": time.into() });
         self.post(&format!("candidates/{candidate}/invite_screen"), body).await
     }
@@ -130,7 +135,7 @@ fn ids(list: &Response) -> Vec<u64> {
 /// The fields of a screen in a list.
 fn listed(detail: &Value) -> Value {
     let mut screen = detail.clone();
-    for name in ["transcript", "highlights", "red_flags"] {
+    for name in ["transcript", "highlights", "red_flags", "assessment"] {
         assert!(screen.as_object_mut().unwrap().remove(name).is_some(), "{name}");
     }
     screen
@@ -590,6 +595,8 @@ async fn list_can_be_filtered_by_role_and_status_and_paginated() {
         Some("completed"),
         Some("no_answer"),
         Some("failed"),
+        Some("cancelled"),
+        Some("declined"),
     ];
     for (role, status) in roles.into_iter().flat_map(|role| statuses.map(|status| (role, status))) {
         let expected: Vec<_> = screens
@@ -630,11 +637,127 @@ async fn list_can_be_filtered_by_role_and_status_and_paginated() {
         ("status=done", "status"),
         ("status=", "status"),
         ("role_id=x", "role_id"),
-        ("candidate_id=1", "candidate_id"),
+        ("result=excellent", "result"),
+        ("candidate_id=x", "candidate_id"),
     ] {
         let refused = client.get(&format!("voice_screens?{query}")).await.expect(422);
         assert!(refused.messages()[0].starts_with(field), "{query}: {:?}", refused.messages());
     }
+}
+
+#[tokio::test]
+async fn list_can_be_filtered_by_candidate_and_result() {
+    let api = TestApi::new().await;
+    let client = Client::live(&api);
+    let roles = [client.role().await, client.role().await];
+    let mut screens = Vec::new();
+    let mut candidates = Vec::new();
+    for _ in 0..8 {
+        let candidate = client.candidate().await;
+        candidates.push(candidate);
+        for role in roles {
+            screens.push((client.invite(candidate, role).await.expect(201).number("/id"), candidate, role));
+        }
+    }
+    api.run_tasks().await;
+    let open = client.invite(candidates[0], roles[0]).await.expect(201).number("/id");
+    screens.push((open, candidates[0], roles[0]));
+    let mut results = HashMap::new();
+    for (id, ..) in &screens {
+        results.insert(*id, client.screen(*id).await["result"].as_str().map(str::to_owned));
+    }
+    screens.sort_by_key(|(id, ..)| std::cmp::Reverse(*id));
+    let expect = |fits: &dyn Fn(&(u64, u64, u64)) -> bool| -> Vec<u64> {
+        screens.iter().filter(|screen| fits(screen)).map(|screen| screen.0).collect()
+    };
+    let all = async |filters: &str| {
+        let mut path = format!("voice_screens?limit=2&{filters}");
+        let mut found = Vec::new();
+        loop {
+            let page = client.get(&path).await.expect(200);
+            found.extend(ids(&page));
+            let Some(cursor) = page.body["next_cursor"].as_str() else { return found };
+            path = format!("voice_screens?limit=2&{filters}&cursor={cursor}");
+        }
+    };
+    for candidate in candidates {
+        let expected = expect(&|screen| screen.1 == candidate);
+        assert_eq!(all(&format!("candidate_id={candidate}")).await, expected);
+    }
+    for result in ["passed", "failed"] {
+        let has_result = |id: u64| results[&id].as_deref() == Some(result);
+        let expected = expect(&|screen| has_result(screen.0));
+        assert!(!expected.is_empty());
+        assert_eq!(all(&format!("result={result}")).await, expected);
+        for role in roles {
+            let expected = expect(&|screen| has_result(screen.0) && screen.2 == role);
+            assert_eq!(all(&format!("role_id={role}&result={result}")).await, expected);
+        }
+    }
+    for (query, messages) in [
+        ("status=completed&result=passed", &["status can't be combined with result"][..]),
+        (
+            "candidate_id=1&role_id=1&status=queued&result=passed",
+            &[
+                "candidate_id can't be combined with role_id",
+                "candidate_id can't be combined with status",
+                "candidate_id can't be combined with result",
+            ],
+        ),
+    ] {
+        assert_eq!(client.get(&format!("voice_screens?{query}")).await.expect(422).messages(), messages);
+    }
+    for other in [Client::globex(&api), Client::test(&api)] {
+        let candidate = screens[0].1;
+        for query in [format!("candidate_id={candidate}"), "result=passed".to_owned()] {
+            let list = other.get(&format!("voice_screens?{query}")).await.expect(200);
+            assert_eq!(list.body["data"], json!([]));
+        }
+    }
+}
+
+#[tokio::test]
+async fn results_are_shown_only_with_the_scope() {
+    let api = TestApi::new().await;
+    let client = Client::live(&api);
+    let Invited { role, candidate, screen } = client.invited().await;
+    api.run_tasks().await;
+    let scopes = Scopes::from_iter([Scope::CandidatesRead, Scope::CandidatesWrite]);
+    let key = new_key(&api, client.tenant(), 71, scopes, None).await;
+    let secret = key.reveal().to_owned();
+    let request =
+        |method: Method, path: &str| api.request(method, &format!("/api/v1/{path}")).bearer(&secret);
+    let shown = client.get(&format!("candidates/{candidate}")).await.expect(200);
+    let hidden = request(Method::GET, &format!("candidates/{candidate}")).send().await.expect(200);
+    let mut expected = shown.body.clone();
+    for name in ["summary", "scores", "result"] {
+        assert!(!expected["voice_screens"][0][name].is_null(), "{name}");
+        expected["voice_screens"][0][name] = Value::Null;
+    }
+    assert_eq!(expected["touchpoints"][0]["kind"], "screen_completed");
+    assert!(!expected["touchpoints"][0]["detail"]["result"].is_null());
+    expected["touchpoints"][0]["detail"]["result"] = Value::Null;
+    assert_eq!(hidden.body, expected, "null, and not left out");
+    assert_ne!(hidden.header("etag"), shown.header("etag"));
+    let patch = request(Method::PATCH, &format!("candidates/{candidate}"));
+    let patch = patch.header("if-match", hidden.header("etag")).json(&json!({ "name": "Ada" }));
+    patch.send().await.expect(200);
+    for path in ["voice_screens".to_owned(), format!("voice_screens/{screen}")] {
+        request(Method::GET, &path).send().await.expect(403);
+    }
+
+    let path = format!("candidates/{candidate}/invite_screen");
+    let body = json!({ "role_id": role });
+    let invite =
+        async |request: RequestBuilder<'_>| request.header("idempotency-key", "k").json(&body).send().await;
+    let invited = invite(request(Method::POST, &path)).await.expect(201);
+    assert!(invited.body["scores"].is_null() && invited.body["summary"].is_null());
+    let mismatch = invite(client.request(Method::POST, &path)).await.expect(422);
+    assert_eq!(mismatch.string("/code"), "idempotency_mismatch", "the stored response is another one");
+    invite(request(Method::POST, &path)).await.expect(201);
+    let path = format!("voice_screens/{}/cancel", invited.number("/id"));
+    let cancelled = request(Method::POST, &path).send().await.expect(200);
+    assert!(cancelled.body["summary"].is_null() && cancelled.string("/status") == "cancelled");
 }
 
 #[tokio::test]

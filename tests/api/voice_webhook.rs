@@ -143,6 +143,7 @@ async fn report_completes_the_screen() {
         "transcript": transcript(84),
         "highlights": [{ "text": "I ran the clusters", "turn": 1 }],
         "red_flags": [{ "text": "in March", "turn": 3 }],
+        "assessment": null,
     });
     assert_eq!(shown, expected);
     let page = client.page(candidate).await;

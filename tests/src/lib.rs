@@ -22,10 +22,13 @@ pub mod oauth;
 pub mod openapi;
 mod project;
 
+use std::collections::{BTreeMap, HashMap};
 use std::net::{IpAddr, Ipv4Addr};
 use std::sync::atomic::{AtomicI64, AtomicU64, Ordering};
 use std::sync::{Arc, LazyLock};
 
+use aws_sdk_dynamodb::Client;
+use aws_sdk_dynamodb::types::AttributeValue;
 use bytes::Bytes;
 use http::header::IntoHeaderName;
 use http::{HeaderMap, Method};
@@ -235,6 +238,16 @@ impl TestApi {
         &self.environment.store
     }
 
+    /// Returns all items of the table by their keys.
+    pub async fn stored_items(&self) -> BTreeMap<(String, String), HashMap<String, AttributeValue>> {
+        let config = engine::client(self.dynamodb.client(), &self.endpoint).await;
+        let scan = Client::from_conf(config.build()).scan().table_name(&self.environment.config.table);
+        let items: Vec<_> =
+            scan.into_paginator().items().send().collect::<Result<_, _>>().await.expect("items");
+        let key = |item: &HashMap<_, AttributeValue>, name| item[name].as_s().expect("a key").clone();
+        items.into_iter().map(|item| ((key(&item, "pk"), key(&item, "sk")), item)).collect()
+    }
+
     /// Opens a table, which need not exist. Its calls go through `interceptor`.
     pub async fn open_table(&self, interceptor: &DynamoDbInterceptor, table: &str) -> Store {
         engine::store(interceptor.client(), &self.endpoint, table).await
@@ -254,6 +267,8 @@ pub struct Fixtures {
     pub application: u64,
     /// The candidate's voice screen, before its call.
     pub screen: u64,
+    /// A note about the candidate.
+    pub note: u64,
 }
 
 impl Fixtures {
@@ -269,11 +284,19 @@ impl Fixtures {
         let application = detail.number("/applications/0/id");
         let invite = format!("/api/v1/candidates/{candidate}/invite_screen");
         let screen = api.post(&invite, json!({ "role_id": role })).await.expect(201).number("/id");
-        Self { role, posting, candidate, application, screen }
+        let notes = format!("/api/v1/candidates/{candidate}/notes");
+        let note = api.post(&notes, json!({ "text": "x" })).await.expect(201).number("/id");
+        Self { role, posting, candidate, application, screen, note }
+    }
+
+    /// Returns the path of a route with the ids of these resources.
+    pub fn path(&self, path: &str) -> String {
+        let with_id = path.replace("{id}", &self.id(path).to_string());
+        with_id.replace("{note_id}", &self.note.to_string())
     }
 
     /// Returns the id of the resource that a path with `{id}` refers to.
-    pub fn id(&self, path: &str) -> u64 {
+    fn id(&self, path: &str) -> u64 {
         match path.split('/').nth(3) {
             Some("job_postings") => self.posting,
             Some("applications") => self.application,

@@ -2,10 +2,14 @@
 //!
 //! | Method | Path | Description |
 //! |---|---|---|
-//! | GET | `/api/v1/candidates` | list, optionally by `role_id` and `stage` |
+//! | GET | `/api/v1/candidates` | list, optionally by `role_id` and `stage`; find by `email`, `phone`, `external_id`, `source`, `tag` or `q` |
 //! | POST | `/api/v1/candidates` | create; with `role_id`, also apply for that role |
 //! | GET | `/api/v1/candidates/{id}` | show with applications, voice screens and touchpoints |
 //! | PATCH | `/api/v1/candidates/{id}` | update |
+//! | GET | `/api/v1/candidates/{id}/touchpoints` | list the candidate's touchpoints |
+//! | GET | `/api/v1/candidates/{id}/notes` | list the notes about the candidate |
+//! | POST | `/api/v1/candidates/{id}/notes` | add a note |
+//! | DELETE | `/api/v1/candidates/{id}/notes/{note_id}` | delete a note |
 //! | POST | `/api/v1/candidates/{id}/advance` | move to another open stage |
 //! | POST | `/api/v1/candidates/{id}/reject` | open stage -> rejected |
 //! | POST | `/api/v1/candidates/{id}/unreject` | rejected -> the previous stage |
@@ -13,29 +17,39 @@
 //! | POST | `/api/v1/candidates/{id}/unhire` | undoes a hire: the application for the role `role_id`, or the one that was hired last, returns to the stage before |
 //! | POST | `/api/v1/candidates/{id}/applications` | apply for a role |
 //! | POST | `/api/v1/candidates/{id}/invite_screen` | invite to a voice screen |
+//! | GET | `/api/v1/candidates/{id}/export` | everything that is stored about a candidate, as one document |
 
 mod candidate;
+mod filter;
 mod moves;
+mod notes;
 
-use jiff::{SignedDuration, Timestamp};
+use jiff::Timestamp;
 use serde::Serialize;
-use shared::http::{ApiRequest, Change, Collection, Created, Error, Fields, Input, Listing, Reply, Row};
+use shared::http::{
+    ApiRequest, Change, Collection, Created, Error, Fields, Input, Listing, Reply, Row, Unversioned,
+};
 use shared::id::Id;
-use shared::model::schema::string;
+use shared::model::schema::{integer, string};
 use shared::model::{
-    self, ApplicationStatus, CandidateRecord, Email, Invitation, Name, OpenScreen, Phone, Profile, Resume,
-    Role, Scalar, Scope, ScreenRecord, Source, Stage, Step, Touchpoint, TouchpointKind, Value, WebAddress,
+    self, ApplicationStatus, CandidateRecord, Email, ExternalId, Invitation, Name, OpenScreen, Phone,
+    Profile, Resume, Role, Scalar, Scope, ScreenRecord, Source, Stage, Step, Tags, Touchpoint,
+    TouchpointKind, Value, WebAddress,
 };
 use shared::resources::application::Application;
+use shared::resources::candidate::Candidate;
+use shared::resources::export::CandidateExport;
 use shared::resources::resume::ResumeLinks;
-use shared::resources::screen::Screen;
+use shared::resources::screen::{Screen, ScreenAccess};
 use shared::services::applying::{Applicant, apply_for};
-use shared::store::{self, CandidatePage};
+use shared::services::screening;
+use shared::store::{self, CandidatePage, Listed};
 use utoipa::ToSchema;
 use utoipa::openapi::RefOr;
 use utoipa::openapi::schema::{AnyOfBuilder, Schema};
 
-use candidate::{Candidate, find, find_with_role};
+use candidate::{find, find_with_role};
+use filter::CandidateFilter;
 
 /// The function's routes.
 pub fn routes<R: Row>() -> Vec<R> {
@@ -44,6 +58,10 @@ pub fn routes<R: Row>() -> Vec<R> {
         R::new("POST /api/v1/candidates", Scope::CandidatesWrite, create),
         R::new("GET /api/v1/candidates/{id}", Scope::CandidatesRead, show),
         R::new("PATCH /api/v1/candidates/{id}", Scope::CandidatesWrite, update),
+        R::new("GET /api/v1/candidates/{id}/touchpoints", Scope::CandidatesRead, list_touchpoints),
+        R::new("GET /api/v1/candidates/{id}/notes", Scope::CandidatesRead, notes::list_notes),
+        R::new("POST /api/v1/candidates/{id}/notes", Scope::CandidatesWrite, notes::create_note),
+        R::new("DELETE /api/v1/candidates/{id}/notes/{note_id}", Scope::CandidatesWrite, notes::delete_note),
         R::new("POST /api/v1/candidates/{id}/advance", Scope::CandidatesWrite, moves::advance),
         R::new("POST /api/v1/candidates/{id}/reject", Scope::CandidatesWrite, moves::reject),
         R::new("POST /api/v1/candidates/{id}/unreject", Scope::CandidatesWrite, moves::unreject),
@@ -51,12 +69,15 @@ pub fn routes<R: Row>() -> Vec<R> {
         R::new("POST /api/v1/candidates/{id}/unhire", Scope::CandidatesWrite, moves::unhire),
         R::new("POST /api/v1/candidates/{id}/applications", Scope::CandidatesWrite, apply),
         R::new("POST /api/v1/candidates/{id}/invite_screen", Scope::CandidatesWrite, invite_screen),
+        R::new(
+            "GET /api/v1/candidates/{id}/export",
+            [Scope::CandidatesRead, Scope::VoiceScreensRead],
+            export,
+        ),
     ]
 }
 
 const UNKNOWN_ROLE: &str = "role_id must be the id of a role";
-/// The maximum time ahead that a screen can be scheduled.
-const MAX_LEAD_TIME: SignedDuration = SignedDuration::from_hours(90 * 24);
 
 /// A candidate in a list.
 #[derive(Debug, Serialize, ToSchema)]
@@ -87,21 +108,37 @@ pub struct CandidateDetail {
     applications: Vec<Application>,
     /// The voice screens, newest first.
     voice_screens: Vec<Screen>,
-    /// The candidate's history, newest first.
+    /// The candidate's history, newest first; with the parameter `touchpoints`, only the newest part of it.
     touchpoints: Vec<Touchpoint>,
 }
 
-/// Filters for the list of candidates.
-pub struct CandidateFilter {
-    /// Returns only candidates who have applied for this role.
-    role_id: Option<Id>,
-    /// Returns only candidates in this stage; with `role_id`, only those whose application for that role is in it.
-    stage: Option<Stage>,
+/// What a candidate's detail contains.
+pub struct DetailOptions {
+    /// The maximum number of touchpoints, the newest ones. By default, the whole history is returned.
+    touchpoints: Option<TouchpointLimit>,
 }
 
-impl Input for CandidateFilter {
+impl Input for DetailOptions {
     fn read(fields: &mut impl Fields) -> Option<Self> {
-        Some(Self { role_id: fields.optional("role_id"), stage: fields.optional("stage") })
+        Some(Self { touchpoints: fields.optional("touchpoints") })
+    }
+}
+
+/// The maximum number of touchpoints in a candidate's detail.
+struct TouchpointLimit(u32);
+
+impl Value for TouchpointLimit {
+    fn read(scalar: &Scalar<'_>) -> Result<Option<Self>, String> {
+        let limit = match scalar {
+            Scalar::Word(word) if word.bytes().all(|byte| byte.is_ascii_digit()) => word.parse().ok(),
+            _ => None,
+        };
+        let limit = limit.filter(|limit| *limit <= 100);
+        limit.map(|limit| Some(Self(limit))).ok_or_else(|| "must be a whole number from 0 to 100".to_owned())
+    }
+
+    fn schema() -> RefOr<Schema> {
+        integer(0).maximum(Some(100)).into()
     }
 }
 
@@ -116,11 +153,12 @@ impl Input for NewCandidate {
     fn read(fields: &mut impl Fields) -> Option<Self> {
         let (name, email) = (fields.required("name"), fields.required("email"));
         let (phone, resume_url) = (fields.optional("phone"), fields.optional("resume_url"));
-        let role_id = fields.optional("role_id");
-        Some(Self {
-            profile: Profile { name: name?, email: email?, phone, resume: resume_url.map(Resume::Address) },
-            role_id,
-        })
+        let (source, tags) = (fields.optional("source"), fields.list("tags", Tags::MAX));
+        let (external_id, role_id) = (fields.optional("external_id"), fields.optional("role_id"));
+        let resume = resume_url.map(Resume::Address);
+        let tags = tags.map(Tags::of).apply(None).unwrap_or_default();
+        let profile = Profile { phone, resume, source, tags, external_id, ..Profile::new(name?, email?) };
+        Some(Self { profile, role_id })
     }
 }
 
@@ -130,6 +168,9 @@ pub struct CandidatePatch {
     email: Option<Email>,
     phone: Change<Phone>,
     resume_url: Change<ResumeAddress>,
+    source: Change<Source>,
+    tags: Change<Tags>,
+    external_id: Change<ExternalId>,
 }
 
 /// A resume URL in a PATCH. A client may send back one of our own signed links, which exceed the maximum length of a
@@ -167,6 +208,9 @@ impl Input for CandidatePatch {
             email: fields.replacement("email"),
             phone: fields.change("phone"),
             resume_url: fields.change("resume_url"),
+            source: fields.change("source"),
+            tags: fields.list("tags", Tags::MAX).map(Tags::of),
+            external_id: fields.change("external_id"),
         })
     }
 }
@@ -202,16 +246,23 @@ impl Input for NewScreen {
     }
 }
 
-/// Lists candidates, newest first. `role_id` and `stage` narrow the list and can be combined.
+/// Lists candidates, newest first. `role_id` and `stage` narrow the list and can be combined. `email`, `phone`,
+/// `external_id`, `source`, `tag` and `q` find candidates and can't be combined with other filters. With `q`, the order is
+/// that of the words that are found.
 async fn list(
     request: ApiRequest<Listing<CandidateFilter>>,
 ) -> Result<Reply<Collection<ListedCandidate>>, Error> {
     let (filter, page) = request.listing()?;
-    let candidates = request
-        .context
-        .store()
-        .list_candidates(request.tenant(), filter.role_id, filter.stage, &page)
-        .await?;
+    filter.check()?;
+    let (store, tenant) = (request.context.store(), request.tenant());
+    let (role_id, stage) = (filter.role_id, filter.stage);
+    let candidates = match filter.search() {
+        None => store.list_candidates(tenant, role_id, stage, &page).await?,
+        Some(search) => {
+            let Listed { items, next } = store.search_candidates(tenant, &search, &page).await?;
+            Listed { items: items.into_iter().map(|candidate| (candidate, None)).collect(), next }
+        }
+    };
     let people = candidates.items.iter().map(|(candidate, _)| candidate);
     let links = ResumeLinks::of_candidates(request.context.providers(), request.context.now(), people).await;
     request.reply(candidates, |(candidate, application)| ListedCandidate {
@@ -220,41 +271,66 @@ async fn list(
     })
 }
 
-/// Creates a candidate. With `role_id`, the candidate also applies for that role.
+/// Creates a candidate. With `role_id`, the candidate also applies for that role, and the application has the same
+/// `source`, or `manual`.
 ///
 /// # Errors
 ///
-/// - `duplicate`: another candidate has the e-mail address; `existing` is that candidate.
+/// - `duplicate`: another candidate has the e-mail address or the external id; `existing` is that candidate.
 async fn create(request: ApiRequest<NewCandidate>) -> Result<Reply<Created<Candidate>>, Error> {
     let NewCandidate { profile, role_id } = request.input()?;
     let mut record = CandidateRecord::new(request.context.ids().next(), profile, request.context.now());
     let address = request.address("candidates", record.candidate.id);
+    let source = record.candidate.profile.source.clone().unwrap_or(Source::MANUAL);
     let mut transaction = request.transaction();
     if let Some(role_id) = role_id {
         let role =
             request.context.store().find_role(request.tenant(), role_id).await?.ok_or_else(unknown_role)?;
         let (applicant, author) = (Applicant::New(record), request.author());
-        (record, _) = apply_for(&mut transaction, applicant, &role, Source::MANUAL, None, &author)?;
+        (record, _) = apply_for(&mut transaction, applicant, &role, source, None, &author)?;
     } else {
-        let created = TouchpointKind::Created { source: Source::MANUAL };
+        let created = TouchpointKind::Created { source };
         transaction.insert_candidate(record.clone(), &request.author().touchpoints([created]))?;
     }
     request.commit(transaction, reply(&request, record.candidate).await?.created(address)).await
 }
 
-/// Returns a candidate with all applications, voice screens and touchpoints.
-async fn show(request: ApiRequest<()>) -> Result<Reply<CandidateDetail>, Error> {
-    let page = request
-        .context
-        .store()
-        .find_candidate_page(request.tenant(), request.context.id()?)
-        .await?
-        .ok_or(Error::NotFound)?;
-    request.input()?;
-    let page = with_current_roles(&request, page).await?;
-    let links = ResumeLinks::of_page(request.context.providers(), request.context.now(), &page).await;
-    let identity = CandidateDetail::of(page.clone(), &ResumeLinks::Keys);
-    Reply::resource_as(&CandidateDetail::of(page, &links), &identity)
+/// Returns a candidate with all applications, voice screens and touchpoints, or only with the newest touchpoints.
+async fn show(request: ApiRequest<DetailOptions>) -> Result<Reply<CandidateDetail>, Error> {
+    let DetailOptions { touchpoints } = match request.input() {
+        Ok(options) => options,
+        Err(invalid) => {
+            find(&request).await?;
+            return Err(invalid);
+        }
+    };
+    let newest = touchpoints.map(|TouchpointLimit(limit)| limit);
+    let page =
+        request.context.store().find_candidate_page(request.tenant(), request.context.id()?, newest).await?;
+    let page = with_current_roles(&request, page.ok_or(Error::NotFound)?).await?;
+    let (candidate, touchpoints) = (&page.record.candidate, &page.touchpoints);
+    let links = ResumeLinks::of_history(
+        request.context.providers().resumes(),
+        request.context.now(),
+        &candidate.profile,
+        touchpoints,
+    )
+    .await;
+    let access = ScreenAccess::of(request.scopes());
+    let identity = CandidateDetail::identity(&page, access);
+    let reply = Reply::resource_as(&CandidateDetail::of(page, &links, access), &identity)?;
+    Ok(if links.expire() { reply.always_sent() } else { reply })
+}
+
+/// Lists a candidate's touchpoints, newest first.
+async fn list_touchpoints(request: ApiRequest<Listing<()>>) -> Result<Reply<Collection<Touchpoint>>, Error> {
+    let candidate = find(&request).await?.candidate;
+    let ((), page) = request.listing()?;
+    let history = request.context.store().list_touchpoints(request.tenant(), candidate.id, &page).await?;
+    let (providers, now) = (request.context.providers(), request.context.now());
+    let links = ResumeLinks::of_history(providers.resumes(), now, &candidate.profile, &history.items).await;
+    let access = ScreenAccess::of(request.scopes());
+    request.reply(history, |touchpoint| links.touchpoint(touchpoint, access))
 }
 
 /// Updates the fields that are sent. A value sets a field, `null` clears it, and an absent field stays unchanged. A
@@ -262,16 +338,20 @@ async fn show(request: ApiRequest<()>) -> Result<Reply<CandidateDetail>, Error> 
 ///
 /// # Errors
 ///
-/// - `duplicate`: another candidate has the e-mail address; `existing` is that candidate.
+/// - `duplicate`: another candidate has the e-mail address or the external id; `existing` is that candidate.
 async fn update(request: ApiRequest<CandidatePatch>) -> Result<Reply<Candidate>, Error> {
     let before = find(&request).await?;
     let patch = request.input()?;
-    // `If-Match` may contain the ETag of the candidate or of the candidate's detail.
+    // `If-Match` may contain the ETag of the candidate, or of the candidate's detail with or without touchpoints.
     if request.check_precondition(&Candidate::of(before.candidate.clone(), &ResumeLinks::Keys)).is_err() {
-        let page = request.context.store().find_candidate_page(request.tenant(), before.candidate.id).await?;
-        let page = page.ok_or(Error::NotFound)?;
-        let page = with_current_roles(&request, page).await?;
-        request.check_precondition(&CandidateDetail::of(page, &ResumeLinks::Keys))?;
+        let store = request.context.store();
+        let page = store.find_candidate_page(request.tenant(), before.candidate.id, Some(1)).await?;
+        let mut page = with_current_roles(&request, page.ok_or(Error::NotFound)?).await?;
+        let access = ScreenAccess::of(request.scopes());
+        if request.check_precondition(&CandidateDetail::identity(&page, access)).is_err() {
+            page.touchpoints.clear();
+            request.check_precondition(&CandidateDetail::identity(&page, access))?;
+        }
     }
     let links =
         ResumeLinks::of_candidates(request.context.providers(), request.context.now(), [&before.candidate])
@@ -292,6 +372,9 @@ async fn update(request: ApiRequest<CandidatePatch>) -> Result<Reply<Candidate>,
             Change::Clear => None,
             Change::Set(_) | Change::Keep => current.resume,
         },
+        source: patch.source.apply(current.source),
+        tags: patch.tags.apply(Some(current.tags)).unwrap_or_default(),
+        external_id: patch.external_id.apply(current.external_id),
     };
     let fields = changed_fields(&before.candidate.profile, &profile);
     if fields.is_empty() {
@@ -351,7 +434,7 @@ async fn invite_screen(request: ApiRequest<NewScreen>) -> Result<Reply<Created<S
     let (id, candidate_id) = (request.context.ids().next(), before.candidate.id);
     let now = request.context.now();
     let current = with_roles(before.clone(), [&role], now);
-    let invited = current.invite(OpenScreen { id, role_id }, now)?;
+    let invited = current.invite(OpenScreen::new(id, &role), now)?;
     let invitation = Invitation { id, candidate_id, role_id, scheduled_at };
     let order_at = voice.order_at(scheduled_at, now);
     let screen = ScreenRecord::invited(
@@ -370,7 +453,23 @@ async fn invite_screen(request: ApiRequest<NewScreen>) -> Result<Reply<Created<S
     kinds.extend(invited.steps.into_iter().map(moved));
     transaction.replace_candidate(&before, &invited.record, &request.author().touchpoints(kinds))?;
     let address = request.address("voice_screens", id);
-    request.commit(transaction, Reply::resource(&Screen::from(screen.screen))?.created(address)).await
+    let screen = ScreenAccess::of(request.scopes()).screen(screen.screen);
+    request.commit(transaction, Reply::resource(&screen)?.created(address)).await
+}
+
+/// Returns everything that is stored about a candidate as one document, for a person who asks for their data. If the
+/// document would be larger than 5 MB, it has the paths of the transcripts instead of the transcripts.
+async fn export(request: ApiRequest<()>) -> Result<Reply<Unversioned<CandidateExport>>, Error> {
+    let (context, max_bytes) = (&request.context, CandidateExport::MAX_BYTES);
+    let data = context.store().find_candidate_data(request.tenant(), context.id()?, max_bytes).await?;
+    let data = data.ok_or(Error::NotFound)?;
+    request.input()?;
+    let export = CandidateExport::of(data, context.providers().resumes(), context.now()).await;
+    let reply = Reply::ok(&export)?;
+    if reply.size()? <= max_bytes {
+        return Ok(reply.unversioned());
+    }
+    Ok(Reply::ok(&export.without_transcripts())?.unversioned())
 }
 
 /// Replaces a candidate and records the change as a touchpoint.
@@ -416,6 +515,9 @@ fn changed_fields(before: &Profile, after: &Profile) -> Vec<String> {
         ("email", before.email != after.email),
         ("phone", before.phone != after.phone),
         ("resume_url", before.resume != after.resume),
+        ("source", before.source != after.source),
+        ("tags", before.tags != after.tags),
+        ("external_id", before.external_id != after.external_id),
     ];
     fields.into_iter().filter(|(_, changed)| *changed).map(|(name, _)| name.to_owned()).collect()
 }
@@ -426,7 +528,7 @@ fn check_schedule(scheduled_at: Option<Timestamp>, now: Timestamp) -> Option<&'s
     if !lead_time.is_positive() {
         return Some("scheduled_at must be in the future");
     }
-    (lead_time > MAX_LEAD_TIME).then_some("scheduled_at must be within 90 days")
+    (lead_time > screening::MAX_LEAD_TIME).then_some("scheduled_at must be within 90 days")
 }
 
 fn unknown_role() -> Error {
@@ -434,7 +536,16 @@ fn unknown_role() -> Error {
 }
 
 impl CandidateDetail {
-    fn of(page: CandidatePage, links: &ResumeLinks) -> Self {
+    /// The part of a detail that determines its `ETag`. The newest touchpoint stands for the whole history, because
+    /// touchpoints never change.
+    fn identity(page: &CandidatePage, access: ScreenAccess) -> Self {
+        let CandidatePage { record, screens, touchpoints } = page;
+        let touchpoints = touchpoints.first().cloned().into_iter().collect();
+        let page = CandidatePage { record: record.clone(), screens: screens.clone(), touchpoints };
+        Self::of(page, &ResumeLinks::Keys, access)
+    }
+
+    fn of(page: CandidatePage, links: &ResumeLinks, access: ScreenAccess) -> Self {
         let CandidatePage { record, screens, touchpoints } = page;
         let applications = record.applications.iter().rev();
         Self {
@@ -442,8 +553,11 @@ impl CandidateDetail {
                 .map(|application| Application::of(record.candidate.id, application))
                 .collect(),
             candidate: Candidate::of(record.candidate, links),
-            voice_screens: screens.into_iter().map(Screen::from).collect(),
-            touchpoints: touchpoints.into_iter().map(|touchpoint| links.link(touchpoint)).collect(),
+            voice_screens: screens.into_iter().map(|screen| access.screen(screen)).collect(),
+            touchpoints: touchpoints
+                .into_iter()
+                .map(|touchpoint| links.touchpoint(touchpoint, access))
+                .collect(),
         }
     }
 }

@@ -10,13 +10,14 @@ use shared::model::{
     Step, TouchpointKind, Value,
 };
 use shared::resources::application::Application;
+use shared::resources::candidate::Candidate;
 use shared::resources::resume::ResumeLinks;
 use shared::store::CommitError;
 use utoipa::ToSchema;
 use utoipa::openapi::RefOr;
 use utoipa::openapi::schema::Schema;
 
-use crate::candidate::{Candidate, find, find_with_role};
+use crate::candidate::{find, find_with_role};
 
 /// A candidate after a move.
 #[derive(Debug, Serialize, ToSchema)]
@@ -50,6 +51,7 @@ impl Value for OpenStage {
     fn read(scalar: &Scalar<'_>) -> Result<Option<Self>, String> {
         match Stage::read(scalar) {
             Ok(Some(stage)) if !stage.is_end() => Ok(Some(Self(stage))),
+            Ok(None) => Ok(None),
             _ => Err("must be one of applied, screening, interview, offer".to_owned()),
         }
     }

@@ -70,8 +70,9 @@ async fn submit(
     let is_new = existing.is_none();
     let before = existing.unwrap_or_else(|| {
         let Submission { name, email, phone, resume_url, .. } = submission.clone();
-        let resume = resume_url.map(Resume::Address);
-        CandidateRecord::new(context.ids().next(), Profile { name, email, phone, resume }, now)
+        let (resume, source) = (resume_url.map(Resume::Address), Some(Source::CAREER_PAGE));
+        let profile = Profile { phone, resume, source, ..Profile::new(name, email) };
+        CandidateRecord::new(context.ids().next(), profile, now)
     });
     let candidate_id = before.candidate.id;
     let applicant = if is_new { Applicant::New(before) } else { Applicant::Known(before) };
@@ -96,7 +97,7 @@ async fn submit(
     }
     match context.store().commit(transaction).await {
         // Another request created the candidate first. The retry finds it by its e-mail address.
-        Err(CommitError::EmailTaken { .. }) => Err(CommitError::Stale.into()),
+        Err(CommitError::Taken(_)) => Err(CommitError::Stale.into()),
         result => Ok(result?),
     }
 }

@@ -1,10 +1,12 @@
-//! Converts customers' descriptions, written in Markdown or plain text, to safe HTML or to plain text.
+//! Converts customers' descriptions, written in Markdown, HTML or plain text, to safe HTML or to plain text.
 
 use std::collections::{HashMap, HashSet};
 use std::sync::LazyLock;
 
 use ammonia::{Builder, UrlRelative};
-use pulldown_cmark::{Event, HeadingLevel, Options, Parser, Tag, TagEnd, html::push_html};
+use pulldown_cmark::{Event, TagEnd, html::push_html};
+
+use crate::elements::elements;
 
 /// The maximum size of the HTML, in bytes. Any ordinary text of 20,000 characters fits; text that is only markup is
 /// cut.
@@ -50,11 +52,10 @@ static ALLOWED: LazyLock<Builder<'static>> = LazyLock::new(|| {
 
 /// Converts a description to safe HTML of at most 64,000 bytes.
 ///
-/// Line breaks are kept, as in plain text. Headings begin at `h3` and do not skip levels. HTML in the description is
-/// shown as text, and an image is replaced by its alternative text.
+/// HTML tags with the same effect as Markdown become part of it. All other HTML is shown as text.
 pub(crate) fn html(text: &str) -> String {
     let mut html = String::with_capacity(text.len() + text.len() / 2);
-    push_html(&mut html, adapted(parser(text)));
+    push_html(&mut html, elements(text, MAX_DEPTH).into_iter());
     shortened(&ALLOWED.clean(&html).to_string(), MAX_HTML)
 }
 
@@ -62,11 +63,9 @@ pub(crate) fn html(text: &str) -> String {
 /// between words.
 pub(crate) fn plain(text: &str) -> String {
     let mut plain = String::with_capacity(text.len());
-    for event in parser(text) {
+    for event in elements(text, usize::MAX) {
         match event {
-            Event::Text(text) | Event::Code(text) | Event::Html(text) | Event::InlineHtml(text) => {
-                plain.push_str(&text);
-            }
+            Event::Text(text) | Event::Code(text) => plain.push_str(&text),
             Event::Start(tag) => plain.push_str(separator(tag.to_end())),
             Event::End(tag) => plain.push_str(separator(tag)),
             _ => plain.push('\n'),
@@ -85,66 +84,6 @@ pub(crate) fn shortened(html: &str, max: usize) -> String {
     }
     let beginning = html.get(..html.floor_char_boundary(max.saturating_sub(ROOM))).unwrap_or_default();
     ALLOWED.clean(beginning).to_string()
-}
-
-fn parser(text: &str) -> Parser<'_> {
-    Parser::new_ext(text, Options::ENABLE_TABLES)
-}
-
-/// Adapts a document to a page: limits its depth, shifts its headings and turns HTML and images into text.
-fn adapted<'t>(document: impl Iterator<Item = Event<'t>>) -> impl Iterator<Item = Event<'t>> {
-    let mut depth = 0;
-    // The original levels of the current heading and the headings above it.
-    let mut outline: Vec<HeadingLevel> = Vec::new();
-    document.filter_map(move |event| match event {
-        Event::Start(tag) => {
-            depth += 1;
-            if depth > MAX_DEPTH {
-                return None;
-            }
-            match tag {
-                Tag::Image { .. } => None,
-                Tag::HtmlBlock => Some(Event::Start(Tag::Paragraph)),
-                Tag::Heading { level, .. } => {
-                    while outline.pop_if(|above| *above >= level).is_some() {}
-                    outline.push(level);
-                    let level = heading_at(outline.len());
-                    Some(Event::Start(Tag::Heading {
-                        level,
-                        id: None,
-                        classes: Vec::new(),
-                        attrs: Vec::new(),
-                    }))
-                }
-                tag => Some(Event::Start(tag)),
-            }
-        }
-        Event::End(tag) => {
-            depth -= 1;
-            if depth >= MAX_DEPTH {
-                return None;
-            }
-            match tag {
-                TagEnd::Image => None,
-                TagEnd::HtmlBlock => Some(Event::End(TagEnd::Paragraph)),
-                TagEnd::Heading(_) => Some(Event::End(TagEnd::Heading(heading_at(outline.len())))),
-                tag => Some(Event::End(tag)),
-            }
-        }
-        Event::Html(text) | Event::InlineHtml(text) => Some(Event::Text(text)),
-        Event::SoftBreak => Some(Event::HardBreak),
-        event => Some(event),
-    })
-}
-
-/// Returns the level of a heading with `depth - 1` headings above it.
-const fn heading_at(depth: usize) -> HeadingLevel {
-    match depth {
-        0 | 1 => HeadingLevel::H3,
-        2 => HeadingLevel::H4,
-        3 => HeadingLevel::H5,
-        _ => HeadingLevel::H6,
-    }
 }
 
 /// Returns the separator between the text inside and outside an element.
@@ -173,7 +112,7 @@ mod tests {
             ("> `q`\n\n***", "<blockquote>\n<p><code>q</code></p>\n</blockquote>\n<hr>\n"),
             ("```rust\nlet a;\n```", "<pre><code>let a;\n</code></pre>\n"),
             ("![A cat](https://a.example/c.png)", "<p>A cat</p>\n"),
-            ("Vec<T> & <b>\n\n<div>\n", "<p>Vec&lt;T&gt; &amp; &lt;b&gt;</p>\n<p>&lt;div&gt;\n</p>\n"),
+            ("Vec<T> & <u>\n\n<div>\n", "<p>Vec&lt;T&gt; &amp; &lt;u&gt;</p>\n<p>&lt;div&gt; </p>\n"),
             (
                 "|a|\n|:-:|\n|b|",
                 "<table><thead><tr><th>a</th></tr></thead><tbody>\n<tr><td>b</td></tr>\n</tbody></table>\n",
@@ -194,18 +133,79 @@ mod tests {
     }
 
     #[test]
+    fn html_with_the_same_effect_as_markdown_is_converted() {
+        for (text, expected) in [
+            (
+                "<h2>Tasks</h2><p class=\"a\">One &amp; <b>two</b>,\n<i>three</i></p>\n<p>four<br/>five</p>",
+                "<h3>Tasks</h3>\n<p>One &amp; <strong>two</strong>, <em>three</em></p>\n<p>four<br>\nfive</p>\n",
+            ),
+            (
+                "<ul>\n    <li>One</li>\n    <li><strong>Two</strong>\n  <ol><li>a</li></ol></li>\n</ul>\nEnd",
+                "<ul>\n<li>One</li>\n<li><strong>Two</strong>   \n<ol>\n<li>a</li>\n</ol>\n</li>\n</ul>\n<p> End</p>\n",
+            ),
+            (
+                "<a href='https://a.example/?b&amp;c' target=_blank onclick=d>e</a> <a href=javascript:f>g</a>",
+                "<p><a href=\"https://a.example/?b&amp;c\" rel=\"nofollow noopener noreferrer\">e</a> \
+                 <a rel=\"nofollow noopener noreferrer\">g</a></p>\n",
+            ),
+            (
+                "Use *both*: <em>a</em><br>b\n**c**",
+                "<p>Use <em>both</em>: <em>a</em><br>\nb<br>\n<strong>c</strong></p>\n",
+            ),
+            ("<script>alert(1)</script>", "<p>&lt;script&gt;alert(1)&lt;/script&gt;</p>\n"),
+            ("<p onclick=a><img src=b onerror=c></p>", "<p>&lt;img src=b onerror=c&gt;</p>\n"),
+            ("&lt;p&gt; `<p>` \\<p>", "<p>&lt;p&gt; <code>&lt;p&gt;</code> &lt;p&gt;</p>\n"),
+        ] {
+            assert_eq!(html(text), expected, "{text}");
+        }
+    }
+
+    #[test]
+    fn html_that_is_not_nested_correctly_is_corrected() {
+        for (text, expected) in [
+            ("<p>a<p>b", "<p>a</p>\n<p>b</p>\n"),
+            ("<ul><li>a<li>b</ul>c", "<ul>\n<li>a</li>\n<li>b</li>\n</ul>\n<p>c</p>\n"),
+            ("<li>a</li>", "<ul>\n<li>a</li>\n</ul>\n"),
+            ("<ul>a<p>b</ul>", "<ul>\n<li>a\n<p>b</p>\n</li>\n</ul>\n"),
+            ("<b>a\n\nb", "<p><strong>a</strong></p>\n<p>b</p>\n"),
+            ("</p></b>a</ul>", "<p>a</p>\n"),
+            ("<p>First\n\nsecond</p>third", "<p>First </p>\n<p>second</p>\n<p>third</p>\n"),
+            ("Intro<ul><li>a</li></ul>outro", "<p>Intro</p>\n<ul>\n<li>a</li>\n</ul>\n<p>outro</p>\n"),
+            (
+                "<ul>\n\n<li>\n\n*a*\n\n</li>\n\n</ul>\n\nb",
+                "<ul>\n<li> \n<p><em>a</em></p>\n</li>\n</ul>\n<p>b</p>\n",
+            ),
+            ("> <ul><li>a\n\nb", "<blockquote>\n<ul>\n<li>a </li>\n</ul>\n</blockquote>\n<p>b</p>\n"),
+            ("**a <ul><li>b</li></ul> c**", "<p><strong>a b c</strong></p>\n"),
+            ("# a <h1>b</h1>", "<h3>a b</h3>\n"),
+            (
+                "<a href=https://a.example>b <a href=https://c.example>d [e](https://f.example)",
+                "<p><a href=\"https://a.example\" rel=\"nofollow noopener noreferrer\">b </a>\
+                 <a href=\"https://c.example\" rel=\"nofollow noopener noreferrer\">d e</a></p>\n",
+            ),
+        ] {
+            assert_eq!(html(text), expected, "{text}");
+        }
+    }
+
+    #[test]
     fn headings_begin_at_the_third_level_and_do_not_skip_levels() {
         let headings = html("## a\n#### b\n##### c\n###### d\n#### e\n# f\n### g\n");
         let levels: Vec<_> = headings.lines().map(|line| &line[..5]).collect();
         assert_eq!(levels, ["<h3>a", "<h4>b", "<h5>c", "<h6>d", "<h4>e", "<h3>f", "<h4>g"]);
+        let mixed = html("## a\n\n<h1>b</h1><h6>c</h3>\n\n# d");
+        let levels: Vec<_> = mixed.lines().map(|line| &line[..5]).collect();
+        assert_eq!(levels, ["<h3>a", "<h3>b", "<h4>c", "<h3>d"]);
     }
 
     #[test]
     fn markdown_is_converted_to_plain_text() {
-        let text = "# We  build\n\nthings\twith **care**\nand <b>.\n\n- one\n- two\n  - [three](https://a.example)\n\n\
+        let text = "# We  build\n\nthings\twith **care**\nand <T>.\n\n- one\n- two\n  - [three](https://a.example)\n\n\
                     |a|b|\n|-|-|\n|c|![d](e)|\n\n```\nlet  x;\n```\n***\nend&amp;";
-        let expected = "We build\nthings with care\nand <b>.\none\ntwo\nthree\na b\nc d\nlet x;\nend&";
+        let expected = "We build\nthings with care\nand <T>.\none\ntwo\nthree\na b\nc d\nlet x;\nend&";
         assert_eq!(plain(text), expected);
+        let html = "<h2>We build</h2>\n<p>things &amp; <b>more</b>\nof it.<br>Now.</p><ul><li>one<li>t<i>w</i>o</ul><div>";
+        assert_eq!(plain(html), "We build\nthings & more of it.\nNow.\none\ntwo\n<div>");
     }
 
     /// Returns long inputs that are known to slow down Markdown parsers or HTML sanitizers.
@@ -261,6 +261,17 @@ mod tests {
             "<a@b>",
             "[a](<b>)",
             "<b><i>",
+            "<ul>",
+            "<ul><li>",
+            "<li>",
+            "<br>",
+            "<a href=b>",
+            "<p><b>",
+            "</ul>",
+            "<p a='",
+            "<p a=b ",
+            "<p\n",
+            "<h1>",
             "- >",
             ">\t-",
             "* a\n  ",
@@ -270,9 +281,10 @@ mod tests {
         let mut bombs: Vec<String> =
             repeated.iter().map(|text| text.chars().cycle().take(20_000).collect()).collect();
         let stairs = |step: &str| (0..200).map(|depth| step.repeat(depth) + "a\n").collect::<String>();
-        bombs.extend(["> ", "  - ", "*", "[", "`", "<b>"].map(stairs));
+        bombs.extend(["> ", "  - ", "*", "[", "`", "<b>", "<ul>"].map(stairs));
         bombs.extend(
-            ["[a][", "[![", "*a **a ", "> - ", "<em>"].map(|open| open.repeat(20_000 / open.len()) + "]*"),
+            ["[a][", "[![", "*a **a ", "> - ", "<em>", "<ul><li>a"]
+                .map(|open| open.repeat(20_000 / open.len()) + "]*"),
         );
         bombs.push(format!("|{}|\n|{}|\n{}", "a|".repeat(500), "-|".repeat(500), "|\n".repeat(8_000)));
         bombs.push(format!("[a]: {}\n{}", "b".repeat(10_000), "[a]".repeat(3_000)));
@@ -306,7 +318,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn html_is_safe_before_and_after_shortening(text in "([<>&\"'a-c#*_`\\[\\]()!:|\n -]|javascript:|https://|🦀){0,60}", max in 300_usize..600) {
+        fn html_is_safe_before_and_after_shortening(text in "([<>&\"'a-c#*_`\\[\\]()!:|\n -]|</?(p|ul|ol|li|b|i|h[1-6]|br)>|<a href=|javascript:|https://|🦀){0,60}", max in 300_usize..600) {
             let html = html(&text.repeat(9));
             prop_assert_eq!(&ALLOWED.clean(&html).to_string(), &html);
             let short = shortened(&html, max);

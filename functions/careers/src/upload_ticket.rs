@@ -7,6 +7,7 @@ use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use jiff::{SignedDuration, Timestamp};
 use sha2::{Digest, Sha256};
 use shared::http::RequestContext;
+use shared::model::ResumeFile;
 use subtle::ConstantTimeEq;
 
 use crate::job_page::PostedJob;
@@ -61,8 +62,7 @@ impl UploadTicket {
 
     /// Returns the bucket key that the file is uploaded to.
     pub(crate) fn upload_key(&self, job: &PostedJob) -> String {
-        let tenant = job.site.career.tenant();
-        format!("incoming/{}/{}/{}", tenant.organization, tenant.mode.as_str(), self.random)
+        ResumeFile::incoming_key(job.site.career.tenant(), &self.random)
     }
 }
 

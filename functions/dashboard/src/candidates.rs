@@ -145,8 +145,15 @@ pub(crate) async fn list(request: Arc<MemberRequest>) -> Result<Reply<Html>, Err
 pub(crate) async fn show(request: Arc<MemberRequest>) -> Result<Reply<Html>, Error> {
     let (tenant, context) = (request.tenant(), &request.context);
     let store = context.store();
-    let found = store.find_candidate_page(tenant, context.id()?).await?.ok_or(Error::NotFound)?;
-    let links = ResumeLinks::of_page(context.providers(), context.now(), &found).await;
+    let found = store.find_candidate_page(tenant, context.id()?, None).await?.ok_or(Error::NotFound)?;
+    let (candidate, touchpoints) = (&found.record.candidate, &found.touchpoints);
+    let links = ResumeLinks::of_history(
+        context.providers().resumes(),
+        context.now(),
+        &candidate.profile,
+        touchpoints,
+    )
+    .await;
     let applied = found.record.applications.iter().map(|application| application.role.id);
     let screened = found.screens.iter().map(|screen| screen.role_id);
     let roles = store.find_roles(tenant, applied.chain(screened)).await?;
@@ -249,8 +256,13 @@ fn sentence<'t>(touchpoint: &Touchpoint, title: &impl Fn(Id) -> &'t str) -> Stri
         TouchpointKind::ApplicationReopened { role_id, .. } => {
             format!("Application active again with the role {}", title(*role_id))
         }
+        TouchpointKind::NoteAdded { .. } => "Added a note".to_owned(),
+        TouchpointKind::NoteDeleted { .. } => "Deleted a note".to_owned(),
         TouchpointKind::ScreenInvited { role_id, .. } => {
             format!("Invited to a voice screen for {}", title(*role_id))
+        }
+        TouchpointKind::ScreenCancelled { role_id, reason, .. } => {
+            format!("Voice screen for {} cancelled{}", title(*role_id), reason.because())
         }
         TouchpointKind::ScreenCompleted { role_id, result, .. } => match result {
             Some(result) => format!("Completed a voice screen for {}: {}", title(*role_id), result.as_str()),

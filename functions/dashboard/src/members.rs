@@ -103,7 +103,7 @@ pub(crate) async fn invite(request: Arc<MemberRequest>) -> Result<Reply<Html>, E
     transaction.require_member(request.member());
     match request.context.store().commit(transaction).await {
         Ok(()) => page(&request, Some((&new, &link)), &FormValues::default(), Vec::new()).await,
-        Err(CommitError::EmailTaken { .. }) => {
+        Err(CommitError::Taken(_)) => {
             let problems = vec![problem("email", "This e-mail address", "already belongs to a member")];
             Ok(page(&request, None, &values, problems).await?.with_status(422))
         }

@@ -3,6 +3,7 @@
 
 /// The route keys in alphabetical order.
 pub(crate) const KNOWN_ROUTES: &[&str] = &[
+    "DELETE /api/v1/candidates/{id}/notes/{note_id}",
     "DELETE /api/v1/roles/{id}",
     "GET /.well-known/oauth-authorization-server",
     "GET /.well-known/oauth-protected-resource",
@@ -11,6 +12,9 @@ pub(crate) const KNOWN_ROUTES: &[&str] = &[
     "GET /api/v1/applications/{id}",
     "GET /api/v1/candidates",
     "GET /api/v1/candidates/{id}",
+    "GET /api/v1/candidates/{id}/export",
+    "GET /api/v1/candidates/{id}/notes",
+    "GET /api/v1/candidates/{id}/touchpoints",
     "GET /api/v1/channels",
     "GET /api/v1/channels/x/posts",
     "GET /api/v1/job_postings",
@@ -64,6 +68,7 @@ pub(crate) const KNOWN_ROUTES: &[&str] = &[
     "POST /api/v1/candidates/{id}/applications",
     "POST /api/v1/candidates/{id}/hire",
     "POST /api/v1/candidates/{id}/invite_screen",
+    "POST /api/v1/candidates/{id}/notes",
     "POST /api/v1/candidates/{id}/reject",
     "POST /api/v1/candidates/{id}/unhire",
     "POST /api/v1/candidates/{id}/unreject",
@@ -77,6 +82,7 @@ pub(crate) const KNOWN_ROUTES: &[&str] = &[
     "POST /api/v1/roles/{id}/publish",
     "POST /api/v1/roles/{id}/reopen",
     "POST /api/v1/roles/{id}/resume",
+    "POST /api/v1/voice_screens/{id}/cancel",
     "POST /careers/{org}/{slug}/apply",
     "POST /dashboard/mode",
     "POST /dashboard/password",

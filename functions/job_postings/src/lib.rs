@@ -59,7 +59,8 @@ pub struct PostingPatch {
     /// The posting's own title. `null` makes the posting follow the role's title.
     title: Change<Title>,
     /// The posting's own description. `null` makes the posting follow the role's description. Markdown: CommonMark with
-    /// tables. HTML is shown as text, and an image is replaced by its alternative text.
+    /// tables. The HTML tags a, b, br, em, h1 to h6, i, li, ol, p, strong and ul work; other HTML is shown as text, and
+    /// an image is replaced by its alternative text.
     public_description: Change<LongText>,
     requirements: Change<LongText>,
 }

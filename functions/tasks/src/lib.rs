@@ -4,6 +4,7 @@
 //! provider has not reported on it. A provider gets one order for each call. A run claims the screen before it sends
 //! the order, so the function may run late, twice, or concurrently, and it may be killed at any point.
 
+mod cancellations;
 mod role_copies;
 
 use futures_util::stream::{self, StreamExt};
@@ -12,11 +13,14 @@ use serde::Serialize;
 use shared::clock::{later, to_second};
 use shared::http::Environment;
 use shared::id::Ids;
-use shared::model::{CallState, CandidateRecord, Outcome, Report, Role, ScreenRecord, Tenant};
+use shared::model::{
+    CallState, CancelReason, Candidate, Organization, Outcome, Report, Role, ScreenRecord, ScreenStatus,
+    Tenant,
+};
 use shared::providers::client::HttpClient;
-use shared::providers::voice::{CallOrder, StartError, VoicePort};
+use shared::providers::voice::{CallError, CallOrder, StartError, VoicePort};
 use shared::services::screening::{self, Reference};
-use shared::store::{CommitError, StoreError, Task, TaskKind, Transaction};
+use shared::store::{CommitError, Task, TaskKind, Transaction};
 
 /// The results of a run.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
@@ -39,6 +43,17 @@ const CHECK_INTERVAL: SignedDuration = SignedDuration::from_mins(10);
 const MAX_ATTEMPTS: u32 = 5;
 /// The maximum wait for the analysis of a call that has ended.
 const MAX_ANALYSIS: SignedDuration = SignedDuration::from_mins(10);
+
+/// Why a task failed.
+#[derive(Debug, thiserror::Error)]
+enum TaskError {
+    /// DynamoDB failed, or a write conflicted with others.
+    #[error(transparent)]
+    Commit(#[from] CommitError),
+    /// The provider has not cancelled a call for a while.
+    #[error("a call could not be cancelled: {0}")]
+    NotCancelled(CallError),
+}
 
 /// Processes all due tasks. If a task fails, the run continues with the others and returns an error at the end.
 pub async fn run(environment: Environment) -> Result<Summary, lambda_http::Error> {
@@ -78,12 +93,14 @@ impl Job {
     /// Processes a task. Returns whether it succeeded.
     async fn work(&self, task: Task) -> bool {
         let result = match task.kind {
-            TaskKind::Role => self.update_copies(&task).await,
+            TaskKind::Role => self.update_copies(&task).await.map_err(TaskError::from),
+            TaskKind::Cancellation => self.cancel_marked(&task).await.map_err(TaskError::from),
+            TaskKind::Suspension => self.cancel_suspended(&task).await.map_err(TaskError::from),
             TaskKind::Call => self.follow_up(&task).await,
         };
         match result {
             // Another run processes a stale task, or the next run retries it.
-            Ok(()) | Err(CommitError::Stale) => true,
+            Ok(()) | Err(TaskError::Commit(CommitError::Stale)) => true,
             Err(error) => {
                 tracing::error!(tenant = %task.tenant(), id = task.id.get(), refusal = %error, "a task failed");
                 false
@@ -91,18 +108,22 @@ impl Job {
         }
     }
 
-    /// Takes the next step for a screen's call: orders it, checks on it, or gives up.
-    async fn follow_up(&self, task: &Task) -> Result<(), CommitError> {
+    /// Takes the next step for a screen's call: orders it, checks on it, cancels it, or gives up.
+    async fn follow_up(&self, task: &Task) -> Result<(), TaskError> {
         let tenant = task.tenant();
-        let found = self.environment.store.find_screen(tenant, task.id).await?;
+        let found = self.environment.store.find_screen(tenant, task.id).await.map_err(CommitError::from)?;
         let Some(record) = found.filter(|record| record.task_due == Some(task.due)) else {
             // The screen has ended or has another task.
-            return self.discard(task).await;
+            return Ok(self.discard(task).await?);
         };
         let providers = &self.environment.providers;
         let voice = providers.voice_provider(record.provider);
-        match (&record.dialing, voice.as_deref().zip(providers.http_client())) {
-            (CallState::Due, Some((voice, client))) => self.claim(tenant, &record, voice, client).await,
+        let provider = voice.as_deref().zip(providers.http_client());
+        if record.screen.status.is_end() {
+            return self.cancel_call(tenant, &record, provider).await;
+        }
+        let result = match (&record.dialing, provider) {
+            (CallState::Due, Some((voice, client))) => self.call(tenant, &record, voice, client).await,
             (CallState::Due, None) => {
                 self.fail(tenant, &record, "The voice provider is no longer configured.").await
             }
@@ -110,15 +131,14 @@ impl Job {
             (CallState::Asked | CallState::Placed(_), Some((voice, client)))
                 if voice.accepts_repeated_orders() && !self.is_overdue(&record) =>
             {
-                self.start(tenant, &record, voice, client).await?;
-                let postponed = record.clone().postpone(self.after(voice.report_timeout()), self.now);
-                self.replace(tenant, &record, &postponed).await.or_else(ignore_stale)
+                self.call(tenant, &record, voice, client).await
             }
             (CallState::Placed(call_id), Some((voice, client))) => {
                 self.check(tenant, &record, voice, client, call_id).await
             }
             _ => self.give_up(tenant, &record).await,
-        }
+        };
+        Ok(result?)
     }
 
     /// Deletes a task without anything to do.
@@ -128,19 +148,61 @@ impl Job {
         self.environment.store.commit(transaction).await
     }
 
-    /// Claims a screen whose call is due and orders the call.
-    async fn claim(
+    /// Claims a screen whose call is due and orders the call, unless the screen has become obsolete.
+    async fn call(
         &self,
         tenant: Tenant,
         record: &ScreenRecord,
         voice: &dyn VoicePort,
         client: &HttpClient,
     ) -> Result<(), CommitError> {
-        let call_at = record.screen.scheduled_at.unwrap_or(self.now).max(self.now);
+        match self.retry_conflicts(tenant, record, || self.claim(tenant, record, voice)).await? {
+            Some((claimed, order)) => self.start(tenant, &claimed, voice, client, &order).await,
+            None => Ok(()),
+        }
+    }
+
+    /// Claims a screen and returns it with the order for its call; `None` if the screen was obsolete and has ended. The
+    /// claim conflicts with every change that could make the screen obsolete, so an obsolete screen is never called.
+    async fn claim(
+        &self,
+        tenant: Tenant,
+        record: &ScreenRecord,
+        voice: &dyn VoicePort,
+    ) -> Result<Option<(ScreenRecord, CallOrder)>, CommitError> {
+        let (screen, store) = (&record.screen, &self.environment.store);
+        let found = store.find_candidate_and_role(tenant, screen.candidate_id, screen.role_id).await?;
+        let (Some(candidate), Some(role), Some(organization)) =
+            (found.0, found.1, store.find_organization(tenant).await?)
+        else {
+            self.fail(tenant, record, "The candidate or the role no longer exists.").await?;
+            return Ok(None);
+        };
+        let mut transaction = Transaction::new(tenant);
+        if screen.status != ScreenStatus::InProgress {
+            let suspended = organization.suspended.then_some(CancelReason::OrganizationSuspended);
+            if let Some(reason) = suspended.or_else(|| candidate.obstacle(screen.id, &role)) {
+                self.cancel(tenant, screen.id, reason).await?;
+                return Ok(None);
+            }
+            transaction.require_candidate(&candidate);
+            transaction.require_role(&role);
+            transaction.require_active(&organization);
+        }
+        let call_at = screen.scheduled_at.unwrap_or(self.now).max(self.now);
         let due = later(call_at, voice.report_timeout());
-        let claimed = record.clone().dial(CallState::Asked, None, due, self.now);
-        self.replace(tenant, record, &claimed).await?;
-        self.start(tenant, &claimed, voice, client).await
+        let claimed = match record.dialing {
+            CallState::Due => ScreenRecord {
+                assessment: Some(voice.assessment()),
+                ..record.clone().dial(CallState::Asked, None, due, self.now)
+            },
+            // A repeated order.
+            CallState::Asked | CallState::Placed(_) => record.clone().postpone(due, self.now),
+        };
+        transaction.replace_screen(record, &claimed)?;
+        store.commit(transaction).await?;
+        let order = self.order(tenant, &claimed, candidate.candidate, role, &organization);
+        Ok(Some((claimed, order)))
     }
 
     /// Orders the call of a claimed screen and records the provider's response.
@@ -150,11 +212,9 @@ impl Job {
         record: &ScreenRecord,
         voice: &dyn VoicePort,
         client: &HttpClient,
+        order: &CallOrder,
     ) -> Result<(), CommitError> {
-        let Some(order) = self.order(tenant, record).await? else {
-            return self.fail(tenant, record, "The candidate or the role no longer exists.").await;
-        };
-        match voice.start(client, &order).await {
+        match voice.start(client, order).await {
             Ok(Some(call_id)) => self.record_answer(tenant, record, Some(call_id), None).await,
             Ok(None) => Ok(()),
             Err(StartError::Refused(sentence)) => {
@@ -170,7 +230,8 @@ impl Job {
         }
     }
 
-    /// Records the provider's response to an order, unless a callback has changed the screen in the meantime.
+    /// Records the provider's response to an order, unless a callback has changed the screen in the meantime. If the
+    /// screen was cancelled in the meantime, a task cancels the call.
     async fn record_answer(
         &self,
         tenant: Tenant,
@@ -180,17 +241,32 @@ impl Job {
     ) -> Result<(), CommitError> {
         let due = record.task_due.unwrap_or(self.now);
         let state = call_id.map_or(CallState::Asked, CallState::Placed);
-        let answered = record.clone().dial(state, note, due, self.now);
-        self.retry_conflicts(tenant, record, || self.replace(tenant, record, &answered)).await
+        let mut before = record.clone();
+        let mut after = record.clone().dial(state.clone(), note, due, self.now);
+        for _ in 0..MAX_ATTEMPTS {
+            match self.replace(tenant, &before, &after).await {
+                Err(CommitError::Stale) => {}
+                result => return result,
+            }
+            match self.environment.store.find_screen(tenant, record.screen.id).await? {
+                Some(found) if found.version == before.version => {}
+                Some(found) if found.awaits_call() && state != CallState::Asked => {
+                    after = found.clone().follow_call(state.clone(), Some(self.now));
+                    before = found;
+                }
+                _ => return Ok(()),
+            }
+        }
+        Err(CommitError::Stale)
     }
 
     /// Retries a write that conflicts with writes to other items, unless the screen itself has changed.
-    async fn retry_conflicts<W: Future<Output = Result<(), CommitError>>>(
+    async fn retry_conflicts<T: Default, W: Future<Output = Result<T, CommitError>>>(
         &self,
         tenant: Tenant,
         record: &ScreenRecord,
         write: impl Fn() -> W,
-    ) -> Result<(), CommitError> {
+    ) -> Result<T, CommitError> {
         for _ in 0..MAX_ATTEMPTS {
             match write().await {
                 Err(CommitError::Stale) => {}
@@ -198,7 +274,7 @@ impl Job {
             }
             let found = self.environment.store.find_screen(tenant, record.screen.id).await?;
             if found.is_none_or(|found| found.version != record.version) {
-                return Ok(());
+                return Ok(T::default());
             }
         }
         Err(CommitError::Stale)
@@ -270,28 +346,33 @@ impl Job {
         self.environment.store.commit(transaction).await
     }
 
-    /// The order for a screen's call; `None` if the candidate or the role no longer exists.
-    async fn order(&self, tenant: Tenant, record: &ScreenRecord) -> Result<Option<CallOrder>, StoreError> {
+    /// The order for a screen's call.
+    fn order(
+        &self,
+        tenant: Tenant,
+        record: &ScreenRecord,
+        candidate: Candidate,
+        Role { content, .. }: Role,
+        organization: &Organization,
+    ) -> CallOrder {
         let screen = &record.screen;
-        let Environment { store, config, providers, .. } = &self.environment;
+        let Environment { config, providers, .. } = &self.environment;
         let base_url = config.base_url.as_deref().unwrap_or(&record.base_url);
-        let found = store.find_candidate_and_role(tenant, screen.candidate_id, screen.role_id).await?;
-        let (Some(CandidateRecord { candidate, .. }), Some(Role { content, .. })) = found else {
-            return Ok(None);
-        };
-        Ok(Some(CallOrder {
+        CallOrder {
             tenant,
             reference: Reference { tenant, screen: screen.id }.to_string(),
             candidate_id: screen.candidate_id,
             candidate_name: candidate.profile.name.as_str().to_owned(),
             phone: candidate.profile.phone.map(|phone| phone.as_str().to_owned()),
+            organization_name: organization.name.as_str().to_owned(),
+            privacy_url: format!("{base_url}/careers/{}/privacy", organization.slug),
             role_id: screen.role_id,
             role_title: content.title.as_str().to_owned(),
             role_description: content.description.map(|description| description.as_str().to_owned()),
             ordered_at: self.now,
             scheduled_at: screen.scheduled_at,
             callback_url: providers.callback_url(record.provider, base_url),
-        }))
+        }
     }
 
     fn is_overdue(&self, record: &ScreenRecord) -> bool {
@@ -307,9 +388,4 @@ impl Job {
 /// A report with only an outcome.
 fn empty_report(outcome: Outcome) -> Report {
     Report { outcome, started_at: None, ended_at: None, transcript: Vec::new(), analysis: None }
-}
-
-/// Treats a stale write as a success, because the other write has newer data.
-fn ignore_stale(error: CommitError) -> Result<(), CommitError> {
-    if matches!(error, CommitError::Stale) { Ok(()) } else { Err(error) }
 }

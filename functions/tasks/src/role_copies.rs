@@ -1,4 +1,5 @@
-//! Updates the applications' copies of a role after it was closed, reopened or renamed.
+//! Updates the applications' copies of a role after it was closed, reopened or renamed, and cancels the voice screens
+//! for a closed role.
 
 use futures_util::stream::{self, StreamExt, TryStreamExt};
 use shared::id::Id;
@@ -24,13 +25,19 @@ impl Job {
                 break;
             }
         }
+        if role.closed_version.is_some() {
+            // Candidates can be invited without an application.
+            let screens = self.list_upcoming(tenant, Some(role.id)).await?.into_iter();
+            let updates = screens.map(|screen| self.update_copy(tenant, screen.candidate_id, &role));
+            stream::iter(updates).buffer_unordered(CONCURRENCY).try_collect::<()>().await?;
+        }
         // If the role has changed again, the next run continues with its new version.
         let mut transaction = Transaction::new(tenant);
         transaction.finish_role_task(task, &role);
         store.commit(transaction).await
     }
 
-    /// Updates the copy in one candidate's application.
+    /// Updates the copy in one candidate's application, and marks the candidate's screens for a closed role.
     async fn update_copy(&self, tenant: Tenant, candidate: Id, role: &Role) -> Result<(), CommitError> {
         let store = &self.environment.store;
         let author = Author { ids: &self.ids, actor: Actor::system(), at: self.now };

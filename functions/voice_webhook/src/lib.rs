@@ -86,11 +86,16 @@ async fn apply(
         tracing::warn!(provider = provider.as_str(), "a callback matches no screen of its provider");
         return Ok(());
     };
-    if before.screen.status.is_end() {
-        return Ok(());
-    }
     let (tenant, store, now) = (reference.tenant, context.store(), context.now());
     let mut record = before.clone();
+    if before.screen.status.is_end() {
+        let Some(call_id) = callback.call_id.filter(|_| before.awaits_call()) else { return Ok(()) };
+        // The callback contains the id of the call, so a task can cancel it.
+        record = record.follow_call(CallState::Placed(call_id), Some(now));
+        let mut transaction = Transaction::new(tenant);
+        transaction.replace_screen(&before, &record)?;
+        return Ok(store.commit(transaction).await?);
+    }
     if let (Some(call_id), Some(due), CallState::Due | CallState::Asked) =
         (callback.call_id, record.task_due, &before.dialing)
     {

@@ -1,16 +1,45 @@
 //! The dependencies of the commands.
 
+use std::io;
+
 use jiff::Timestamp;
+use shared::clock::Clock;
 use shared::id::Ids;
+use shared::providers::resumes::{Bucket, BucketError};
 use shared::random::Random;
-use shared::store::Store;
+use shared::store::{OrganizationError, Store};
 
 /// The store, the time, and the sources of ids and secrets.
 pub(crate) struct Admin {
     pub(crate) store: Store,
+    /// When the command began.
     pub(crate) now: Timestamp,
+    pub(crate) clock: Clock,
     pub(crate) ids: Ids,
     pub(crate) random: Random,
+    /// The bucket of uploaded resumes.
+    pub(crate) bucket: Option<Bucket>,
+}
+
+/// Why a command was not completed.
+#[derive(Debug)]
+pub(crate) enum CommandError {
+    /// The data could not be read or changed.
+    Organization(OrganizationError),
+    /// The slug that confirms a deletion is not the organization's.
+    WrongSlug,
+    /// Nobody said which bucket has the organization's files.
+    NoBucket,
+    /// The bucket failed.
+    Bucket(BucketError),
+    /// An export could not be written.
+    Unwritten(io::Error),
+}
+
+impl<E: Into<OrganizationError>> From<E> for CommandError {
+    fn from(error: E) -> Self {
+        Self::Organization(error.into())
+    }
 }
 
 /// The maximum number of random identifiers to try for a new record. In rare cases, an identifier is already in use.

@@ -5,6 +5,7 @@ use clap::builder::{PossibleValuesParser, TypedValueParser};
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use shared::id::Id;
 use shared::model::{Email, MemberRole, Mode, Name, Plan, Scope, Slug, Tenant, Text};
+use shared::providers::resumes::Bucket;
 use shared::secret::Secret;
 use shared::store::Store;
 use shared::token_encryption::EncryptionKeys;
@@ -22,6 +23,12 @@ pub struct Cli {
     /// Use a DynamoDB endpoint that accepts any credentials, such as the local service's, instead of AWS
     #[arg(long, global = true, help_heading = GLOBAL, value_name = "URL", value_parser = endpoint)]
     pub endpoint: Option<String>,
+    /// Name of the bucket with uploaded files, for exports and deletions
+    #[arg(long, global = true, help_heading = GLOBAL, env = "RESUME_BUCKET", value_name = "NAME")]
+    pub bucket: Option<String>,
+    /// Use an S3 endpoint other than the region's, such as the local service's
+    #[arg(long, global = true, help_heading = GLOBAL, env = "RESUME_ENDPOINT", value_name = "URL", value_parser = endpoint)]
+    pub bucket_endpoint: Option<String>,
     /// Print JSON
     #[arg(long, global = true, help_heading = GLOBAL)]
     pub json: bool,
@@ -50,7 +57,7 @@ pub(crate) enum Command {
     /// Create the DynamoDB table
     #[command(subcommand)]
     Table(TableCommand),
-    /// Manage organizations: create, list, show, plan, suspend, resume
+    /// Manage organizations: create, list, show, plan, suspend, resume, export, delete
     #[command(subcommand)]
     Organization(OrganizationCommand),
     /// Manage members, who sign in to the dashboard: create, list, link, remove
@@ -62,6 +69,9 @@ pub(crate) enum Command {
     /// Manage accounts on X and WhatsApp: connect, show, disconnect
     #[command(subcommand)]
     Channel(ChannelCommand),
+    /// Handle the data of one person: export
+    #[command(subcommand)]
+    Person(PersonCommand),
     /// Show the number of requests that an organization made
     #[command(subcommand)]
     Usage(UsageCommand),
@@ -108,7 +118,7 @@ Example:
         #[arg(value_parser = plan())]
         plan: Plan,
     },
-    /// Suspend an organization: its requests are rejected with 403 until it is resumed
+    /// Suspend an organization: its requests are rejected with 403 until it is resumed, and voice screens are cancelled
     Suspend {
         /// The organization's identifier
         #[arg(value_name = "ID")]
@@ -120,6 +130,47 @@ Example:
         #[arg(value_name = "ID")]
         id: Id,
     },
+    /// Print everything that is stored about an organization in both modes, one JSON document per line
+    ///
+    /// Each line has a type, a mode and the data: the organization, its career site, channels, members, API keys,
+    /// connected applications, usage, roles, job postings, posts to X, and every candidate as in `person export`.
+    /// Credentials are not stored and not part of the export.
+    #[command(after_help = "\
+Example:
+  rolecall-admin organization export 243619432448124 --base-url https://api.example.com > acme.jsonl")]
+    Export(Export),
+    /// Delete an organization with all its data in both modes
+    ///
+    /// The organization is suspended first. A deletion that was interrupted can be repeated. Only the identifier and
+    /// the time of the deletion are kept. Sessions, receipts of idempotency keys, and expected uploads cannot be found;
+    /// they are of no use without the organization, and expire within 24 hours.
+    #[command(after_help = "\
+Example:
+  rolecall-admin organization delete 243619432448124 --confirm acme --bucket rolecall-resumes")]
+    Delete(Deletion),
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Deletion {
+    /// The organization's identifier
+    #[arg(value_name = "ID")]
+    pub(crate) id: Id,
+    /// The organization's slug in live mode, typed again
+    #[arg(long, value_name = "SLUG", value_parser = slug)]
+    pub(crate) confirm: Slug,
+    /// The service has no bucket, so there are no uploaded files to delete
+    #[arg(long, conflicts_with = "bucket")]
+    pub(crate) no_files: bool,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Export {
+    /// The organization's identifier
+    #[arg(value_name = "ID")]
+    pub(crate) id: Id,
+    /// The service's base URL, for the links to job postings
+    #[arg(long, value_name = "URL", env = "BASE_URL", value_parser = base_url)]
+    pub(crate) base_url: String,
 }
 
 #[derive(Debug, Args)]
@@ -331,6 +382,29 @@ pub(crate) struct NewWhatsAppNumber {
 }
 
 #[derive(Debug, Subcommand)]
+pub(crate) enum PersonCommand {
+    /// Print everything that is stored about a person, as JSON
+    #[command(after_help = "\
+Examples:
+  rolecall-admin person export 243619432448124 --email ada@example.com > ada.json
+  rolecall-admin person export 243619432448124 --id 243621642240456 --mode test")]
+    Export(OnePerson),
+}
+
+#[derive(Debug, Args)]
+#[group(id = "person", required = true, multiple = false, args = ["id", "email"])]
+pub(crate) struct OnePerson {
+    #[command(flatten)]
+    pub(crate) tenant: OneMode,
+    /// The candidate's identifier
+    #[arg(long, value_name = "ID")]
+    pub(crate) id: Option<Id>,
+    /// The candidate's e-mail address
+    #[arg(long)]
+    pub(crate) email: Option<Email>,
+}
+
+#[derive(Debug, Subcommand)]
 pub(crate) enum UsageCommand {
     /// Show the number of requests that an organization made today and on earlier days
     ///
@@ -364,6 +438,14 @@ impl OneMode {
 }
 
 impl Cli {
+    /// The bucket that the arguments select.
+    pub async fn bucket(&self) -> Result<Option<Bucket>, String> {
+        match self.bucket.as_deref().filter(|name| !name.is_empty()) {
+            Some(name) => Bucket::from_default_chain(name, self.bucket_endpoint.as_deref()).await.map(Some),
+            None => Ok(None),
+        }
+    }
+
     /// The store for the table that the arguments select.
     pub async fn store(&self) -> Store {
         match &self.endpoint {

@@ -43,7 +43,7 @@ pub(crate) struct Summary {
 /// All keys of one mode of an organization.
 #[derive(Serialize)]
 #[serde(transparent)]
-pub(crate) struct Summaries(Vec<Summary>);
+pub(crate) struct Summaries(pub(crate) Vec<Summary>);
 
 /// A key that was revoked.
 #[derive(Serialize)]

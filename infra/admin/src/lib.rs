@@ -1,4 +1,5 @@
-//! The administration tool: the table, organizations, members, API keys, channels and usage, from the command line.
+//! The administration tool: the table, organizations, members, API keys, channels, usage and personal data, from the
+//! command line.
 //!
 //! Each command has a function that uses the store and returns one value, which `serde` writes as JSON and `Display`
 //! as text. This module calls the functions, prints the results, and explains errors.
@@ -6,6 +7,7 @@
 mod admin;
 mod channels;
 mod cli;
+mod exports;
 mod keys;
 mod members;
 mod organizations;
@@ -22,13 +24,15 @@ use std::io::Write;
 use serde::Serialize;
 use shared::clock::{Clock, to_second};
 use shared::id::Ids;
+use shared::providers::resumes::Bucket;
 use shared::random::Random;
 use shared::store::{OrganizationError, Store, StoreError};
 
-use admin::Admin;
+use admin::{Admin, CommandError};
 pub use cli::Cli;
 use cli::{
-    ChannelCommand, Command, KeyCommand, MemberCommand, OrganizationCommand, TableCommand, UsageCommand,
+    ChannelCommand, Command, KeyCommand, MemberCommand, OrganizationCommand, PersonCommand, TableCommand,
+    UsageCommand,
 };
 
 /// Runs a command and writes its result to `out`. Returns an error as a sentence.
@@ -37,24 +41,41 @@ pub async fn run(
     store: Store,
     clock: Clock,
     random: Random,
+    bucket: Option<Bucket>,
     out: &mut impl Write,
 ) -> Result<(), String> {
-    let admin = Admin { store, now: to_second(clock.now()), ids: Ids::new(clock, random.clone()), random };
-    let Cli { table, endpoint, json, command } = cli;
-    let result = execute(command, json, &table, &admin).await;
-    let output = result.map_err(|error| explain(&error, &table, endpoint.as_deref()))?;
+    let now = to_second(clock.now());
+    let ids = Ids::new(clock.clone(), random.clone());
+    let admin = Admin { store, now, clock, ids, random, bucket };
+    let Cli { table, endpoint, json, command, bucket: _, bucket_endpoint: _ } = cli;
+    let result = Box::pin(execute(command, json, &table, &admin, out)).await;
+    let output = result.map_err(|error| match error {
+        CommandError::Organization(error) => explain(&error, &table, endpoint.as_deref()),
+        CommandError::WrongSlug => {
+            "The slug after --confirm is not the organization's; see `rolecall-admin organization show`."
+                .to_owned()
+        }
+        CommandError::NoBucket => {
+            "Name the bucket of uploaded files with --bucket, or add --no-files if the service has none."
+                .to_owned()
+        }
+        CommandError::Bucket(error) => format!("The bucket failed: {error}."),
+        CommandError::Unwritten(error) => format!("The export could not be written: {error}."),
+    })?;
     let written = out.write_all(output.as_bytes()).and_then(|()| out.flush());
     written.map_err(|error| format!("The command succeeded, but its output could not be written: {error}."))
 }
 
+/// Runs a command and returns its result. An export is written to `out` while it is read.
 async fn execute(
     command: Command,
     json: bool,
     table: &str,
     admin: &Admin,
-) -> Result<String, OrganizationError> {
+    out: &mut impl Write,
+) -> Result<String, CommandError> {
     use {ChannelCommand as Channel, KeyCommand as Key, OrganizationCommand as Organization};
-    match command {
+    let output = match command {
         Command::Table(TableCommand::Create) => render(json, &table::create(admin, table).await?),
         Command::Organization(Organization::Create(new)) => {
             render(json, &organizations::create(admin, new).await?)
@@ -71,6 +92,15 @@ async fn execute(
         }
         Command::Organization(Organization::Resume { id }) => {
             render(json, &organizations::suspend(admin, id, false).await?)
+        }
+        Command::Organization(Organization::Export(export)) => {
+            return exports::organization(admin, export, out).await.map(|()| String::new());
+        }
+        Command::Person(PersonCommand::Export(person)) => {
+            return exports::person(admin, person, out).await.map(|()| String::new());
+        }
+        Command::Organization(Organization::Delete(deletion)) => {
+            render(json, &organizations::delete(admin, &deletion).await?)
         }
         Command::Member(MemberCommand::Create(new)) => render(json, &members::create(admin, new).await?),
         Command::Member(MemberCommand::List { organization }) => {
@@ -98,7 +128,8 @@ async fn execute(
         Command::Usage(UsageCommand::Show { tenant, days }) => {
             render(json, &usage::show(admin, tenant.tenant(), days).await?)
         }
-    }
+    };
+    Ok(output?)
 }
 
 fn render(json: bool, result: &(impl Serialize + Display)) -> Result<String, OrganizationError> {
@@ -123,6 +154,10 @@ fn explain(error: &OrganizationError, table: &str, endpoint: Option<&str>) -> St
         }
         OrganizationError::NoSuchMember => {
             "The organization has no such member; list all with `rolecall-admin member list`.".to_owned()
+        }
+        OrganizationError::NoSuchPerson => {
+            "The organization has no such person in this mode; check the identifier or the e-mail address, and --mode."
+                .to_owned()
         }
         OrganizationError::SlugTaken => {
             "The slug is taken by another organization; choose a different one with --slug.".to_owned()

@@ -28,6 +28,6 @@ async fn main() -> ExitCode {
 }
 
 async fn execute(cli: Cli) -> Result<(), String> {
-    let store = cli.store().await;
-    run(cli, store, Clock::system(), Random::system()?, &mut std::io::stdout()).await
+    let (store, bucket) = (cli.store().await, cli.bucket().await?);
+    run(cli, store, Clock::system(), Random::system()?, bucket, &mut std::io::stdout()).await
 }

@@ -39,7 +39,7 @@ pub(crate) struct Summary {
 /// All members of an organization.
 #[derive(Serialize)]
 #[serde(transparent)]
-pub(crate) struct Summaries(Vec<Summary>);
+pub(crate) struct Summaries(pub(crate) Vec<Summary>);
 
 /// A member who was removed.
 #[derive(Serialize)]
@@ -101,7 +101,7 @@ fn linked(admin: &Admin, tenant: Tenant, member: Member, base_url: &str) -> (Mem
 
 fn organization_error(error: CommitError) -> OrganizationError {
     match error {
-        CommitError::EmailTaken { .. } => OrganizationError::EmailTaken,
+        CommitError::Taken(_) => OrganizationError::EmailTaken,
         CommitError::Store(error) => error.into(),
         error => StoreError::Unavailable(error.to_string()).into(),
     }

@@ -2,15 +2,18 @@
 
 use std::cmp::Reverse;
 use std::fmt;
+use std::time::Duration;
 
 use jiff::Timestamp;
 use serde::Serialize;
+use shared::clock::Clock;
 use shared::id::Id;
-use shared::model::{Mode, Organization, Plan, Tenant};
+use shared::model::{Mode, Organization, Plan, ResumeFile, Tenant};
+use shared::providers::resumes::{Bucket, BucketError};
 use shared::store::{OrganizationError, Paging, REGISTRY_SHARDS};
 
-use crate::admin::{Admin, ID_ATTEMPTS};
-use crate::cli::NewOrganization;
+use crate::admin::{Admin, CommandError, ID_ATTEMPTS};
+use crate::cli::{Deletion, NewOrganization};
 use crate::output::{line, table};
 
 /// An organization in a list.
@@ -36,6 +39,16 @@ pub(crate) struct Detail {
     summary: Summary,
     test_slug: String,
 }
+
+/// An organization that was deleted.
+#[derive(Serialize)]
+pub(crate) struct Deleted {
+    id: Id,
+    deleted_at: Timestamp,
+}
+
+/// The maximum duration of a request that was admitted before the organization was suspended.
+const LONGEST_REQUEST: Duration = Duration::from_secs(30);
 
 pub(crate) async fn create(admin: &Admin, new: NewOrganization) -> Result<Detail, OrganizationError> {
     for _ in 0..ID_ATTEMPTS {
@@ -64,11 +77,7 @@ pub(crate) async fn list(admin: &Admin) -> Result<Summaries, OrganizationError> 
 }
 
 pub(crate) async fn show(admin: &Admin, organization: Id) -> Result<Detail, OrganizationError> {
-    let find = async |mode| {
-        let found = admin.store.find_organization(Tenant { organization, mode }).await?;
-        found.ok_or(OrganizationError::NoSuchOrganization)
-    };
-    Ok(Detail::of(&[find(Mode::Live).await?, find(Mode::Test).await?]))
+    Ok(Detail::of(&find(admin, organization).await?))
 }
 
 pub(crate) async fn plan(admin: &Admin, id: Id, plan: Plan) -> Result<Detail, OrganizationError> {
@@ -77,8 +86,59 @@ pub(crate) async fn plan(admin: &Admin, id: Id, plan: Plan) -> Result<Detail, Or
 }
 
 pub(crate) async fn suspend(admin: &Admin, id: Id, suspended: bool) -> Result<Detail, OrganizationError> {
-    admin.store.set_suspended(id, suspended).await?;
+    admin.store.set_suspended(id, suspended, admin.now).await?;
     show(admin, id).await
+}
+
+/// Deletes an organization with all its data and files. Does nothing if it is already deleted.
+pub(crate) async fn delete(admin: &Admin, deletion: &Deletion) -> Result<Deleted, CommandError> {
+    let id = deletion.id;
+    if let Some(deleted) = admin.store.find_deleted_organization(id).await? {
+        return Ok(Deleted { id, deleted_at: deleted.deleted_at });
+    }
+    let modes = find(admin, id).await?;
+    if modes[0].slug != deletion.confirm {
+        return Err(CommandError::WrongSlug);
+    }
+    if admin.bucket.is_none() && !deletion.no_files {
+        return Err(CommandError::NoBucket);
+    }
+    if !modes[0].suspended {
+        admin.store.set_suspended(id, true, admin.now).await?;
+        tokio::time::sleep(LONGEST_REQUEST).await;
+    }
+    // A task that was running may have written more.
+    while admin.store.delete_organization_data(id).await? > 0 {}
+    if let Some(bucket) = &admin.bucket {
+        delete_files(bucket, id, &admin.clock).await.map_err(CommandError::Bucket)?;
+    }
+    admin.store.delete_organization(&modes, admin.now).await?;
+    Ok(Deleted { id, deleted_at: admin.now })
+}
+
+/// Deletes the organization's uploaded files, stored or not yet checked.
+async fn delete_files(bucket: &Bucket, organization: Id, clock: &Clock) -> Result<(), BucketError> {
+    for prefix in ResumeFile::prefixes(organization) {
+        loop {
+            let keys = bucket.list(&prefix, clock.now()).await?;
+            if keys.is_empty() {
+                break;
+            }
+            for key in keys {
+                bucket.delete(&key, clock.now()).await?;
+            }
+        }
+    }
+    Ok(())
+}
+
+/// The organization in both modes.
+async fn find(admin: &Admin, organization: Id) -> Result<[Organization; 2], OrganizationError> {
+    let find = async |mode| {
+        let found = admin.store.find_organization(Tenant { organization, mode }).await?;
+        found.ok_or(OrganizationError::NoSuchOrganization)
+    };
+    Ok([find(Mode::Live).await?, find(Mode::Test).await?])
 }
 
 impl Summary {
@@ -120,6 +180,12 @@ impl fmt::Display for Summaries {
             ]
         });
         table(f, ["ID", "PLAN", "STATUS", "CREATED", "SLUG", "NAME"], rows)
+    }
+}
+
+impl fmt::Display for Deleted {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "The organization {} was deleted at {}.", self.id, self.deleted_at)
     }
 }
 

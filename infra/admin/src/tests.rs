@@ -1,5 +1,7 @@
 //! Tests of the command line, with an embedded DynamoDB.
 
+mod personal_data;
+
 use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -13,6 +15,7 @@ use shared::auth::Credential;
 use shared::clock::Clock;
 use shared::id::Id;
 use shared::model::{Mode, Password, PasswordHash, Plan, Scope, Scopes, Tenant, Text};
+use shared::providers::resumes::Bucket;
 use shared::random::Random;
 use shared::store::{Admission, NewApiKey, OrganizationError, Store, Transaction, Verdict};
 use tests::interceptor::{DynamoDbInterceptor, Fault};
@@ -26,6 +29,7 @@ struct TestAdmin {
     store: Store,
     now: Timestamp,
     random: Random,
+    bucket: Option<Bucket>,
 }
 
 impl TestAdmin {
@@ -39,6 +43,7 @@ impl TestAdmin {
             endpoint,
             now: "2026-11-20T09:30:00.5Z".parse().unwrap(),
             random: Random::seeded(7),
+            bucket: None,
         }
     }
 
@@ -55,7 +60,7 @@ impl TestAdmin {
         let cli = cli.map_err(|error| error.to_string())?;
         let (now, mut out) = (self.now, Vec::new());
         let clock = Clock::from_fn(move || now);
-        run(cli, self.store.clone(), clock, self.random.clone(), &mut out).await?;
+        run(cli, self.store.clone(), clock, self.random.clone(), self.bucket.clone(), &mut out).await?;
         Ok(String::from_utf8(out).unwrap())
     }
 
@@ -639,7 +644,7 @@ async fn an_unwritable_output_is_an_error() {
     let admin = TestAdmin::new().await;
     let cli = Cli::parse_from(["rolecall-admin", "organization", "list"]);
     let now = admin.now;
-    let result = run(cli, admin.store, Clock::from_fn(move || now), admin.random, &mut Full).await;
+    let result = run(cli, admin.store, Clock::from_fn(move || now), admin.random, None, &mut Full).await;
     assert_eq!(
         result.unwrap_err(),
         "The command succeeded, but its output could not be written: no storage space."
@@ -673,6 +678,10 @@ fn invalid_usage_is_explained() {
         ("key create 17 --name One --mode prod", "[possible values: live, test]"),
         ("key create 17 --name One --expires-in-days 0", "0 is not in 1..=3660"),
         ("key revoke 17", "<KEY_ID>"),
+        ("person export 17", "<--id <ID>|--email <EMAIL>>"),
+        ("person export 17 --id 1 --email jo@x.io", "cannot be used with"),
+        ("organization delete 17", "--confirm <SLUG>"),
+        ("organization delete 17 --confirm acme --bucket b --no-files", "cannot be used with"),
         ("usage show 17 --days 0", "0 is not in 1..=3660"),
         ("channel connect-x 17 --username a-b", "letters, digits and underscores"),
         ("channel connect-whatsapp 17 --phone-number-id +1", "must be 1 to 20 digits"),
@@ -705,6 +714,9 @@ fn help_has_examples_that_parse() {
         "table create",
         "organization create",
         "organization plan",
+        "organization export",
+        "organization delete",
+        "person export",
         "member create",
         "key create",
         "key revoke",
@@ -722,7 +734,7 @@ fn help_has_examples_that_parse() {
         let examples = examples.iter().filter(|example| !example.starts_with('['));
         let mut parsed = 0;
         for example in examples.filter(|example| !example.starts_with(&format!("{command} ["))) {
-            let example = example.split(" | ").next().unwrap();
+            let example = example.split(['|', '>']).next().unwrap();
             let words = example.split('"').enumerate().flat_map(|(n, part)| {
                 if n % 2 == 1 { vec![part] } else { part.split_whitespace().collect() }
             });
@@ -740,7 +752,7 @@ async fn the_table_and_the_endpoint_come_from_the_arguments() {
     let line = ["rolecall-admin", "organization", "list", "--endpoint", &admin.endpoint, "--table", "other"];
     let cli = Cli::parse_from(line);
     let (store, now) = (cli.store().await, admin.now);
-    let result = run(cli, store, Clock::from_fn(move || now), admin.random, &mut Vec::new()).await;
+    let result = run(cli, store, Clock::from_fn(move || now), admin.random, None, &mut Vec::new()).await;
     assert_eq!(
         result.unwrap_err(),
         "The table other does not exist; create it with `rolecall-admin table create`."

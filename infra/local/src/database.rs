@@ -8,9 +8,9 @@ use dynoxide::Database;
 use tokio::net::TcpListener;
 
 /// The file in the data folder. Its number grows with every incompatible change of the stored data.
-const FILE: &str = "dynamodb-2.sqlite";
-/// The file of earlier versions.
-const PREVIOUS_FILE: &str = "dynamodb.sqlite";
+const FILE: &str = "dynamodb-3.sqlite";
+/// The files of earlier versions.
+const PREVIOUS_FILES: [&str; 2] = ["dynamodb.sqlite", "dynamodb-2.sqlite"];
 
 /// An open embedded database.
 pub struct Embedded {
@@ -44,7 +44,7 @@ impl Embedded {
             }
             Err(TryLockError::Error(error)) => return Err(unusable(&error)),
         }
-        if folder.join(PREVIOUS_FILE).exists() {
+        if PREVIOUS_FILES.iter().any(|file| folder.join(file).exists()) {
             return Err(format!(
                 "The data folder {path} has a database of an earlier version. Delete the folder, or choose another one with --data."
             ));

@@ -10,9 +10,9 @@ use shared::auth::{Credential, Kind};
 use shared::clock::to_second;
 use shared::id::Id;
 use shared::model::{
-    CandidateRecord, Client, ClientCredential, Code, Email, Grant, Invitation, Link, Member, MemberRole,
-    Mode, Move, OpenScreen, Posting, PostingContent, Profile, Role, RoleContent, Scopes, ScreenRecord,
-    Session, Slug, Source, Tenant, Text, TokenSet, VoiceProvider, challenge,
+    Actor, CandidateRecord, Client, ClientCredential, Code, Email, Grant, Invitation, Link, Member,
+    MemberRole, Mode, Move, Note, OpenScreen, Posting, PostingContent, Profile, Role, RoleContent, Scopes,
+    ScreenRecord, Session, Slug, Source, Tenant, Text, TokenSet, VoiceProvider, challenge,
 };
 use shared::store::{ApiKey, NewApiKey, Store, Transaction};
 
@@ -72,8 +72,7 @@ impl EventFixtures<'_> {
 
         let candidate = |number| -> Outcome<CandidateRecord> {
             let email = format!("recorded-{number}@example.com").parse()?;
-            let profile = Profile { name: text("Recorded")?, email, phone: None, resume: None };
-            Ok(CandidateRecord::new(id(number)?, profile, now))
+            Ok(CandidateRecord::new(id(number)?, Profile::new(text("Recorded")?, email), now))
         };
         for number in 31..=34 {
             self.create_candidate(candidate(number)?).await?;
@@ -85,10 +84,15 @@ impl EventFixtures<'_> {
         self.create_candidate(moved(candidate(37)?, Move::Hire { start_date: None })?).await?;
         let applicant = candidate(38)?.apply(id(39)?, &role(14)?.publish(now)?, Source::MANUAL, now)?;
         self.create_candidate(applicant).await?;
-        // One screen is scheduled for tomorrow; the other's call is due now.
+        // Two screens are scheduled for tomorrow; the other's call is due now.
         let tomorrow = now.saturating_add(jiff::SignedDuration::from_hours(24))?;
         self.create_screen(candidate(3)?, 4, Some(tomorrow)).await?;
-        self.create_screen(candidate(36)?, 41, None).await
+        let note = Note { id: id(8)?, text: text("Recorded")?, actor: Actor::system(), created_at: now };
+        let mut transaction = Transaction::new(self.tenant);
+        transaction.insert_note(id(3)?, &note)?;
+        self.store.commit(transaction).await?;
+        self.create_screen(candidate(36)?, 41, None).await?;
+        self.create_screen(candidate(30)?, 42, Some(tomorrow)).await
     }
 
     async fn create_role(&self, role: Role, posting: Option<(u64, &str, bool)>) -> Outcome<()> {
@@ -120,7 +124,8 @@ impl EventFixtures<'_> {
         scheduled_at: Option<Timestamp>,
     ) -> Outcome<()> {
         let (candidate_id, screen, role_id) = (candidate.candidate.id, id(number)?, id(1)?);
-        self.create_candidate(candidate.invite(OpenScreen { id: screen, role_id }, self.now)?.record).await?;
+        let open = OpenScreen { id: screen, role_id, role_version: 1, cancel: None };
+        self.create_candidate(candidate.invite(open, self.now)?.record).await?;
         let invitation = Invitation { id: screen, candidate_id, role_id, scheduled_at };
         let mut transaction = Transaction::new(self.tenant);
         transaction.insert_screen(&ScreenRecord::invited(

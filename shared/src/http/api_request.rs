@@ -15,7 +15,7 @@ use super::reply::{List, etag, json};
 use super::{Collection, Error, Fields, Input, Reply, cursor, headers};
 use crate::id::Id;
 use crate::model::schema::{integer, string};
-use crate::model::{Actor, Organization, Scalar, Slug, Tenant, Value};
+use crate::model::{Actor, Organization, Scalar, Scopes, Slug, Tenant, Value};
 use crate::services::Author;
 use crate::store::{CommitError, Listed, Paging, StoreError, Transaction};
 
@@ -25,6 +25,8 @@ pub(super) struct AdmittedRequest {
     pub(super) organization: Organization,
     /// The holder of the credential.
     pub(super) actor: Actor,
+    /// The scopes of the credential.
+    pub(super) scopes: Scopes,
     pub(super) idempotency_key: Option<IdempotencyKey>,
     /// The JSON body; empty if there is none.
     pub(super) body: String,
@@ -119,6 +121,11 @@ impl<I> ApiRequest<I> {
     /// The tenant whose data this request may use.
     pub fn tenant(&self) -> Tenant {
         self.admitted.organization.tenant()
+    }
+
+    /// The scopes of the credential.
+    pub fn scopes(&self) -> Scopes {
+        self.admitted.scopes
     }
 
     /// The author of the request's changes, for the candidates' history.

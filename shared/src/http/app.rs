@@ -17,7 +17,7 @@ use super::route_table::RouteTable;
 use super::{Environment, Error, MemberRequest, PageRequest, Reply, ReplyFormat, Route, headers};
 use crate::auth::Caller;
 use crate::id::Ids;
-use crate::model::{Day, Scope};
+use crate::model::{Day, Scopes};
 use crate::store::{Admission, CommitError, Store, Verdict};
 
 /// A function: its routes and its environment.
@@ -97,12 +97,13 @@ impl App {
                 let request = Arc::new(request);
                 self.retry_conflicts(|| handler(request.clone())).await
             }
-            Handler::Api(scope, handler) => {
-                let admission = self.admit(&context, *scope, trace).await?;
+            Handler::Api(scopes, handler) => {
+                let admission = self.admit(&context, *scopes, trace).await?;
                 let request = Arc::new(AdmittedRequest {
                     organization: admission.organization,
                     actor: admission.actor,
-                    idempotency_key: IdempotencyKey::of(&context)?,
+                    scopes: admission.scopes,
+                    idempotency_key: IdempotencyKey::of(&context, admission.scopes)?,
                     body: json_body(&context)?,
                     context,
                 });
@@ -131,11 +132,11 @@ impl App {
         }
     }
 
-    /// Checks the credential and the quota in one step, then the scope.
+    /// Checks the credential and the quota in one step, then the scopes.
     async fn admit(
         &self,
         context: &RequestContext,
-        scope: Scope,
+        required: Scopes,
         trace: &mut Trace,
     ) -> Result<Admission, Error> {
         let caller = match headers::single(context.headers(), AUTHORIZATION.as_str()) {
@@ -169,8 +170,8 @@ impl App {
         if admission.organization.suspended {
             return Err(Error::Suspended);
         }
-        if !admission.scopes.contains(scope) {
-            return Err(Error::InsufficientScope(scope));
+        if !required.are_within(admission.scopes) {
+            return Err(Error::InsufficientScope(required));
         }
         Ok(*admission)
     }

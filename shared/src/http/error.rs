@@ -6,9 +6,9 @@ use serde::Serialize;
 use utoipa::ToSchema;
 
 use crate::id::Id;
-use crate::model::{ApplicationError, InvalidTransition, MoveError, PublishError, Scope};
+use crate::model::{ApplicationError, InvalidTransition, MoveError, PublishError, Scopes};
 use crate::services::applying::ApplyError;
-use crate::store::{CommitError, StoreError};
+use crate::store::{CommitError, StoreError, UniqueField};
 
 /// Why a request was not carried out.
 #[derive(Debug, thiserror::Error)]
@@ -25,9 +25,13 @@ pub enum Error {
     /// 401: the request does not have a valid signature from the provider.
     #[error("The signature is not valid")]
     BadSignature,
-    /// 403: the credential is valid, but lacks the scope.
-    #[error("The credential lacks the scope {}", .0.as_str())]
-    InsufficientScope(Scope),
+    /// 403: the credential is valid, but lacks one or more of these scopes.
+    #[error("{}", if .0.iter().count() == 1 {
+        format!("The credential lacks the scope {}", .0)
+    } else {
+        format!("The credential must have all of these scopes: {}", .0)
+    })]
+    InsufficientScope(Scopes),
     /// 403: the credential is valid, but its organization is suspended.
     #[error("The organization is suspended")]
     Suspended,
@@ -58,8 +62,8 @@ pub enum Error {
     /// 422: the tenant already has such a resource.
     #[error("Validation failed")]
     Duplicate {
-        /// Which field must be unique.
-        message: String,
+        /// Which fields must be unique.
+        messages: Vec<String>,
         /// The resource, if it is known.
         existing: Option<Existing>,
     },
@@ -194,8 +198,8 @@ impl Error {
         match self {
             Self::Unauthorized { presented: false } => challenge(""),
             Self::Unauthorized { presented: true } => challenge(", error=\"invalid_token\""),
-            Self::InsufficientScope(scope) => {
-                challenge(&format!(", error=\"insufficient_scope\", scope=\"{}\"", scope.as_str()))
+            Self::InsufficientScope(scopes) => {
+                challenge(&format!(", error=\"insufficient_scope\", scope=\"{scopes}\""))
             }
             Self::BadSignature => vec![("www-authenticate", r#"Signature realm="rolecall""#.to_owned())],
             Self::MethodNotAllowed(allowed) => vec![("allow", allowed.clone())],
@@ -209,11 +213,10 @@ impl Error {
     /// The response's body.
     pub fn body(&self, request_id: &str) -> String {
         let messages = match self {
-            Self::Validation(messages) => Some(messages.clone()),
+            Self::Validation(messages) | Self::Duplicate { messages, .. } => Some(messages.clone()),
             Self::InvalidTransition(message) | Self::ChannelNotConnected(message) => {
                 Some(vec![message.clone()])
             }
-            Self::Duplicate { message, .. } => Some(vec![message.clone()]),
             Self::IdempotencyMismatch => Some(vec![self.to_string()]),
             _ => None,
         };
@@ -247,12 +250,26 @@ impl Error {
     }
 }
 
+/// The name of a unique field in requests.
+const fn name(field: UniqueField) -> &'static str {
+    match field {
+        UniqueField::Email => "email",
+        UniqueField::ExternalId => "external_id",
+    }
+}
+
 impl From<CommitError> for Error {
     fn from(error: CommitError) -> Self {
         match error {
-            CommitError::EmailTaken { owner } => Self::Duplicate {
-                message: "email is already in use".to_owned(),
-                existing: owner.map(|id| Existing { kind: "candidate", id }),
+            CommitError::Taken(taken) => Self::Duplicate {
+                existing: taken
+                    .first()
+                    .and_then(|first| first.owner)
+                    .map(|id| Existing { kind: "candidate", id }),
+                messages: taken
+                    .iter()
+                    .map(|taken| format!("{} is already in use", name(taken.field)))
+                    .collect(),
             },
             error => Self::Commit(error),
         }
@@ -269,9 +286,10 @@ impl From<ApplicationError> for Error {
     fn from(error: ApplicationError) -> Self {
         let message = error.to_string();
         match error {
-            ApplicationError::AlreadyApplied(id) => {
-                Self::Duplicate { message, existing: Some(Existing { kind: "application", id }) }
-            }
+            ApplicationError::AlreadyApplied(id) => Self::Duplicate {
+                messages: vec![message],
+                existing: Some(Existing { kind: "application", id }),
+            },
             ApplicationError::RoleNotOpen(_) | ApplicationError::TooMany => Self::Validation(vec![message]),
         }
     }

@@ -36,6 +36,9 @@ pub trait Fields {
     /// A field of a PATCH that cannot be cleared; `None` if it was not sent.
     fn replacement<T: Value>(&mut self, name: &str) -> Option<T>;
 
+    /// An optional field with an array of at most `max` values, none of them `null` or blank.
+    fn list<T: Value>(&mut self, name: &str, max: usize) -> Change<Vec<T>>;
+
     /// An object that may be absent or `null`. Both mean an empty object.
     fn object<T: Input>(&mut self, name: &str) -> Option<T>;
 
@@ -68,6 +71,15 @@ impl<T> Change<T> {
             Self::Keep => current,
             Self::Clear => None,
             Self::Set(value) => Some(value),
+        }
+    }
+
+    /// Converts the value.
+    pub fn map<U>(self, convert: impl FnOnce(T) -> U) -> Change<U> {
+        match self {
+            Self::Keep => Change::Keep,
+            Self::Clear => Change::Clear,
+            Self::Set(value) => Change::Set(convert(value)),
         }
     }
 }
@@ -216,6 +228,38 @@ impl Fields for Reader<'_, '_> {
         }
     }
 
+    fn list<T: Value>(&mut self, name: &str, max: usize) -> Change<Vec<T>> {
+        let raw = match self.take(name) {
+            Field::Absent | Field::Invalid => return Change::Keep,
+            Field::Blank => return Change::Clear,
+            Field::Value(raw) => raw,
+        };
+        let items: Option<Vec<&RawValue>> = match raw {
+            RawField::Json(raw) if scalar(raw).is_some_and(|scalar| scalar.is_blank()) => {
+                return Change::Clear;
+            }
+            RawField::Json(raw) => serde_json::from_str(raw.get()).ok(),
+            RawField::Word(_) => None,
+        };
+        let Some(items) = items else {
+            self.fail::<()>(name, "must be an array");
+            return Change::Keep;
+        };
+        if items.len() > max {
+            self.fail::<()>(name, &format!("must have at most {max} items"));
+        }
+        let mut values = Vec::new();
+        for (index, item) in items.into_iter().enumerate() {
+            let name = format!("{name}[{index}]");
+            match self.value(&name, &RawField::Json(item)) {
+                Field::Value(value) => values.push(value),
+                Field::Invalid => {}
+                Field::Absent | Field::Blank => drop(self.fail::<()>(&name, "can't be blank")),
+            }
+        }
+        Change::Set(values)
+    }
+
     fn object<T: Input>(&mut self, name: &str) -> Option<T> {
         let members = match self.take(name) {
             Field::Absent | Field::Blank => Members(Vec::new()),
@@ -252,12 +296,20 @@ impl<'v> Reader<'_, 'v> {
     }
 
     fn field<T: Value>(&mut self, name: &str) -> Field<T> {
-        let scalar = match self.take(name) {
-            Field::Absent => return Field::Absent,
-            Field::Blank => return Field::Blank,
-            Field::Invalid => return Field::Invalid,
-            Field::Value(RawField::Word(word)) => Scalar::Word(word),
-            Field::Value(RawField::Json(raw)) => {
+        match self.take(name) {
+            Field::Absent => Field::Absent,
+            Field::Blank => Field::Blank,
+            Field::Invalid => Field::Invalid,
+            Field::Value(raw) => self.value(name, &raw),
+        }
+    }
+
+    /// Parses a value.
+    fn value<T: Value>(&mut self, name: &str, raw: &RawField<'v>) -> Field<T> {
+        let scalar = match raw {
+            RawField::Word(word) => Scalar::Word(word),
+            RawField::Json(raw) if raw.get() == "null" => return Field::Blank,
+            RawField::Json(raw) => {
                 let Some(scalar) = scalar(raw) else {
                     self.fail::<T>(name, NOT_UNICODE);
                     return Field::Invalid;
@@ -265,9 +317,6 @@ impl<'v> Reader<'_, 'v> {
                 scalar
             }
         };
-        if scalar.is_blank() {
-            return Field::Blank;
-        }
         match T::read(&scalar) {
             Ok(Some(value)) => Field::Value(value),
             Ok(None) => Field::Blank,
@@ -309,7 +358,7 @@ fn scalar(raw: &RawValue) -> Option<Scalar<'_>> {
 mod tests {
     use super::*;
     use crate::id::Id;
-    use crate::model::{RemotePolicy, Salary, Title};
+    use crate::model::{RemotePolicy, Salary, Tag, Title};
     use proptest::prelude::*;
 
     #[derive(Debug, PartialEq)]
@@ -322,11 +371,11 @@ mod tests {
     }
 
     #[derive(Debug, PartialEq)]
-    struct Inner(Option<Id>);
+    struct Inner(Option<Id>, Change<Vec<Tag>>);
 
     impl Input for Inner {
         fn read(fields: &mut impl Fields) -> Option<Self> {
-            Some(Self(fields.optional("id")))
+            Some(Self(fields.optional("id"), fields.list("tags", 2)))
         }
     }
 
@@ -416,6 +465,35 @@ mod tests {
         assert_eq!(policy(r#"{"title":"x"}"#), Change::Keep);
         assert_eq!(policy(r#"{"title":"x","policy":null}"#), Change::Clear);
         assert_eq!(policy(r#"{"title":"x","policy":"hybrid"}"#), Change::Set(RemotePolicy::Hybrid));
+    }
+
+    #[test]
+    fn all_mistakes_in_an_array_are_reported() {
+        let read = |tags: &str| read(&format!(r#"{{"title":"x","inner":{{"tags":{tags}}}}}"#));
+        let tags = |written: &str| read(written).unwrap().inner.1;
+        let tag = |text: &str| Tag::parse(text).unwrap().unwrap();
+        assert_eq!(tags(r#"[" a", "b"]"#), Change::Set(vec![tag("a"), tag("b")]));
+        assert_eq!(tags("[]"), Change::Set(Vec::new()));
+        assert_eq!((tags("null"), tags(r#"" ""#)), (Change::Clear, Change::Clear));
+        let long = "x".repeat(51);
+        for (written, messages) in [
+            ("{}", vec!["inner.tags must be an array"]),
+            (r#""a,b""#, vec!["inner.tags must be an array"]),
+            (
+                &format!(r#"["{long}", null, 7, "\u200b", "\ud800", [], "ok"]"#),
+                vec![
+                    "inner.tags must have at most 2 items",
+                    "inner.tags[0] must be at most 50 characters",
+                    "inner.tags[1] can't be blank",
+                    "inner.tags[2] must be a string",
+                    "inner.tags[3] can't be blank",
+                    "inner.tags[4] must be valid Unicode, without unpaired surrogates",
+                    "inner.tags[5] must be a string",
+                ],
+            ),
+        ] {
+            assert_eq!(read(written).unwrap_err(), messages, "{written}");
+        }
     }
 
     #[test]

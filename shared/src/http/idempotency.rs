@@ -9,6 +9,7 @@ use sha2::{Digest, Sha256};
 
 use super::context::RequestContext;
 use super::{Error, Reply, headers};
+use crate::model::Scopes;
 use crate::store::{CommitError, Pending, Receipt, ReceiptSlot};
 
 /// A request's idempotency key, and the fingerprint that distinguishes the request from others with the same key.
@@ -18,13 +19,16 @@ pub(super) struct IdempotencyKey {
 }
 
 impl IdempotencyKey {
-    /// The key of a POST, if it has one.
-    pub(super) fn of(context: &RequestContext) -> Result<Option<Self>, Error> {
+    /// The key of a POST, if it has one. The scopes are part of the fingerprint, because the stored reply may contain what
+    /// a credential with other scopes must not see.
+    pub(super) fn of(context: &RequestContext, scopes: Scopes) -> Result<Option<Self>, Error> {
         if !context.is_post() {
             return Ok(None);
         }
         let Some(idempotency_key) = headers::idempotency_key(context.headers())? else { return Ok(None) };
         let mut digest = Sha256::new();
+        digest.update(scopes.to_string());
+        digest.update("\n");
         digest.update(context.path());
         digest.update("\n");
         digest.update(context.body());

@@ -137,13 +137,10 @@ impl<O: Serialize> Reply<O> {
         Ok(Self::new(200, body).with("etag", tag))
     }
 
-    /// 200 with one resource, and the entity tag of `identity`, which is the resource without the parts that change on
-    /// their own. If there are such parts, the resource is always sent, because those that a client has may have
-    /// expired.
+    /// 200 with one resource, and the entity tag of `identity`, which changes exactly when the resource does, except for
+    /// the parts that change on their own.
     pub fn resource_as(resource: &O, identity: &impl Serialize) -> Result<Self, Error> {
-        let (body, identity) = (json(resource)?, json(identity)?);
-        let is_revalidated = body == identity;
-        Ok(Self { is_revalidated, ..Self::new(200, body).with("etag", etag(&identity)) })
+        Ok(Self::new(200, json(resource)?).with("etag", etag(&json(identity)?)))
     }
 
     /// 200 without an entity tag.
@@ -205,6 +202,11 @@ impl<O> Reply<O> {
         Ok(Self::new(status, json(body)?))
     }
 
+    /// The size of the body in bytes, as Lambda counts it: as a JSON string.
+    pub fn size(&self) -> Result<usize, Error> {
+        Ok(json(&self.body)?.len())
+    }
+
     /// The same reply, typed as a resource without an entity tag.
     #[must_use]
     pub fn unversioned(self) -> Reply<Unversioned<O>> {
@@ -218,6 +220,12 @@ impl<O> Reply<O> {
 
     pub(super) fn new(status: u16, body: String) -> Self {
         Self { status, headers: Vec::new(), body, is_revalidated: true, output: PhantomData }
+    }
+
+    /// The same reply, sent even to a client that has its version, because parts of that version expire.
+    #[must_use]
+    pub fn always_sent(self) -> Self {
+        Self { is_revalidated: false, ..self }
     }
 
     /// The same reply with one more header.

@@ -10,15 +10,15 @@ use super::{
     ApiRequest, Error, Html, Input, MemberRequest, Output, PageRequest, Payload, PublicRequest, Reply,
     ReplyFormat,
 };
-use crate::model::{MemberRole, Scope};
+use crate::model::{MemberRole, Scopes};
 
 pub(super) type ReplyFuture = Pin<Box<dyn Future<Output = Result<Reply<()>, Error>> + Send>>;
 
 /// Who may send a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Access {
-    /// A credential with this scope.
-    Scope(Scope),
+    /// A credential with all of these scopes.
+    Scopes(Scopes),
     /// A signed-in member with this role or a higher one.
     Member(MemberRole),
     /// An external service that signs its requests.
@@ -32,7 +32,7 @@ type HandlerFn<R> = Arc<dyn Fn(R) -> ReplyFuture + Send + Sync>;
 /// A handler by the kind of request that it takes.
 #[derive(Clone)]
 pub(super) enum Handler {
-    Api(Scope, HandlerFn<Arc<AdmittedRequest>>),
+    Api(Scopes, HandlerFn<Arc<AdmittedRequest>>),
     Document(ReplyFormat, DocumentHandler),
     Public(Access, ReplyFormat, HandlerFn<Arc<RequestContext>>),
     Page(HandlerFn<Arc<PageRequest>>),
@@ -52,10 +52,10 @@ pub struct Route {
 /// A function reads the table as [`Route`]s, which answer requests. The OpenAPI generator reads the same table as
 /// operations, which keep the schemas of the types. Pages have no such types, so they have a separate table.
 pub trait Row: Sized {
-    /// A route for credentials with this scope.
+    /// A route for credentials with this scope, or with all of these scopes.
     ///
     /// Any handler may run again for the same request if the data that it read changes before it commits.
-    fn new<I, O, H, F>(key: &'static str, scope: Scope, handler: H) -> Self
+    fn new<I, O, H, F>(key: &'static str, scopes: impl Into<Scopes>, handler: H) -> Self
     where
         I: Input + 'static,
         O: Output + 'static,
@@ -80,7 +80,7 @@ impl From<Document> for Route {
 }
 
 impl Row for Route {
-    fn new<I, O, H, F>(key: &'static str, scope: Scope, handler: H) -> Self
+    fn new<I, O, H, F>(key: &'static str, scopes: impl Into<Scopes>, handler: H) -> Self
     where
         I: Input + 'static,
         O: Output + 'static,
@@ -88,7 +88,7 @@ impl Row for Route {
         F: Future<Output = Result<Reply<O>, Error>> + Send + 'static,
     {
         let handler = erased(move |admitted| handler(ApiRequest::new(admitted)));
-        Self { key, handler: Handler::Api(scope, handler) }
+        Self { key, handler: Handler::Api(scopes.into(), handler) }
     }
 
     fn open<P, O, H, F>(key: &'static str, access: Access, format: ReplyFormat, handler: H) -> Self
@@ -147,7 +147,7 @@ impl Route {
     /// Who may send requests to this route.
     pub const fn access(&self) -> Access {
         match self.handler {
-            Handler::Api(scope, _) => Access::Scope(scope),
+            Handler::Api(scopes, _) => Access::Scopes(scopes),
             Handler::Public(access, ..) => access,
             Handler::Document(..) | Handler::Page(_) => Access::Public,
             Handler::MemberPage(role, _) => Access::Member(role),

@@ -7,11 +7,15 @@ use super::application::{Application, ApplicationStatus, End, Move, RoleCopy, St
 use super::contact::{Email, Phone};
 use super::resume::Resume;
 use super::role::{InvalidTransition, Role, RoleStatus};
-use super::{Source, Text};
+use super::screen::CancelReason;
+use super::{Source, Tags, Text};
 use crate::id::Id;
 
 /// A candidate's name.
 pub type Name = Text<200>;
+
+/// A candidate's identifier in a system of the client.
+pub type ExternalId = Text<200>;
 
 /// A candidate's personal data.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -25,6 +29,21 @@ pub struct Profile {
     /// The resume.
     #[serde(rename = "resume_url")]
     pub resume: Option<Resume>,
+    /// Where the candidate came from.
+    pub source: Option<Source>,
+    /// The tags.
+    #[serde(default)]
+    pub tags: Tags,
+    /// The identifier in a system of the client, unique in the tenant.
+    pub external_id: Option<ExternalId>,
+}
+
+impl Profile {
+    /// A profile with only the required data.
+    pub fn new(name: Name, email: Email) -> Self {
+        let tags = Tags::default();
+        Self { name, email, phone: None, resume: None, source: None, tags, external_id: None }
+    }
 }
 
 /// A candidate, as shown in lists.
@@ -59,6 +78,11 @@ pub struct OpenScreen {
     pub id: Id,
     /// For which role.
     pub role_id: Id,
+    /// The version of the role at the invitation.
+    #[serde(default)]
+    pub role_version: u64,
+    /// Why the screen is to be cancelled. A task cancels it, unless its conversation has begun.
+    pub cancel: Option<CancelReason>,
 }
 
 /// A candidate with everything that moves depend on.
@@ -151,6 +175,18 @@ pub enum InvitationError {
     Unfinished,
 }
 
+impl OpenScreen {
+    /// A new screen for a role.
+    pub const fn new(id: Id, role: &Role) -> Self {
+        Self { id, role_id: role.id, role_version: role.version, cancel: None }
+    }
+
+    /// Whether the role has been closed since the invitation.
+    fn outlived(&self, role: &Role) -> bool {
+        self.role_id == role.id && role.closed_version.is_some_and(|closed| closed > self.role_version)
+    }
+}
+
 impl CandidateRecord {
     /// The maximum number of applications of one candidate.
     pub const MAX_APPLICATIONS: usize = 200;
@@ -211,7 +247,9 @@ impl CandidateRecord {
             let OwnStage { stage: from, end } = self.own;
             let to = step.target(from, end)?;
             self.own = OwnStage { stage: to, end: to.is_end().then_some(End { from, version }) };
-            return Ok(Moved { record: self.updated(now), steps: vec![Step { role_id: None, from, to }] });
+            let step = Step { role_id: None, from, to };
+            self.cancel_screens_after(step);
+            return Ok(Moved { record: self.updated(now), steps: vec![step] });
         }
         let chosen = match role {
             Some(role) => {
@@ -234,7 +272,9 @@ impl CandidateRecord {
                 return Err(MoveError::RoleClosed(role_id));
             }
             application.make(step, version, now)?;
-            steps.push(Step { role_id: Some(role_id), from, to: application.stage });
+            let step = Step { role_id: Some(role_id), from, to: application.stage };
+            self.cancel_screens_after(step);
+            steps.push(step);
         }
         Ok(Moved { record: self.updated(now), steps })
     }
@@ -282,12 +322,14 @@ impl CandidateRecord {
         }
     }
 
-    /// Updates the copies of roles in the applications. Returns `None` if none of them is out of date.
+    /// Updates the copies of roles in the applications, and marks the open screens for closed roles as to be cancelled.
+    /// Returns `None` if nothing is out of date.
     pub fn follow<'r>(self, roles: impl IntoIterator<Item = &'r Role>, now: Timestamp) -> Option<Followed> {
         let mut record = self;
         let mut statuses = Vec::new();
         let mut changed = false;
         for role in roles {
+            changed |= record.mark_screens(CancelReason::RoleClosed, |screen| screen.outlived(role));
             let found = record.applications.iter_mut().find(|application| application.role.id == role.id);
             let Some(application) = found.filter(|application| application.role.version < role.version)
             else {
@@ -338,10 +380,56 @@ impl CandidateRecord {
         Ok(Moved { record: self.updated(now), steps: Vec::new() })
     }
 
+    /// Marks all open screens as to be cancelled. The transaction that stores the record adds a task that cancels them.
+    #[must_use]
+    pub fn cancel_screens(mut self, reason: CancelReason) -> Self {
+        self.mark_screens(reason, |_| true);
+        self.version += 1;
+        self
+    }
+
+    /// Marks the screens that a step to a final stage makes obsolete: those for the role or, without applications, all.
+    fn cancel_screens_after(&mut self, step: Step) {
+        let reason = match step.to {
+            Stage::Rejected => CancelReason::Rejected,
+            Stage::Hired => CancelReason::Hired,
+            _ => return,
+        };
+        self.mark_screens(reason, |screen| step.role_id.is_none_or(|role| role == screen.role_id));
+    }
+
+    /// Marks open screens as to be cancelled. A mark is never removed. Returns whether any screen was not marked before.
+    fn mark_screens(&mut self, reason: CancelReason, which: impl Fn(&OpenScreen) -> bool) -> bool {
+        let unmarked = self.open_screens.iter_mut().filter(|screen| screen.cancel.is_none());
+        let mut marked = false;
+        for screen in unmarked.filter(|screen| which(screen)) {
+            screen.cancel = Some(reason);
+            marked = true;
+        }
+        marked
+    }
+
+    /// The open screens that are to be cancelled.
+    pub fn screens_to_cancel(&self) -> impl Iterator<Item = (&OpenScreen, CancelReason)> {
+        self.open_screens.iter().filter_map(|screen| Some((screen, screen.cancel?)))
+    }
+
+    /// Why the call of an open screen for this role must not begin, if there is a reason.
+    pub fn obstacle(&self, screen: Id, role: &Role) -> Option<CancelReason> {
+        let screen = self.open_screens.iter().find(|open| open.id == screen)?;
+        screen.cancel.or(screen.outlived(role).then_some(CancelReason::RoleClosed))
+    }
+
     /// Removes a screen that has ended. `updated_at` stays.
     #[must_use]
     pub fn close_screen(mut self, screen: Id) -> Self {
         self.open_screens.retain(|open| open.id != screen);
+        self.advance_version()
+    }
+
+    /// Increments the version for a change beside the record, such as a new note. `updated_at` stays.
+    #[must_use]
+    pub const fn advance_version(mut self) -> Self {
         self.version += 1;
         self
     }
@@ -393,13 +481,8 @@ mod tests {
     }
 
     fn jane() -> CandidateRecord {
-        let profile = Profile {
-            name: Name::parse("Jane").unwrap().unwrap(),
-            email: "jane@example.com".parse().unwrap(),
-            phone: None,
-            resume: None,
-        };
-        CandidateRecord::new(id(1), profile, NOW)
+        let name = Name::parse("Jane").unwrap().unwrap();
+        CandidateRecord::new(id(1), Profile::new(name, "jane@example.com".parse().unwrap()), NOW)
     }
 
     fn role(number: u64) -> Role {
@@ -497,6 +580,58 @@ mod tests {
         assert!(closed.record.follow([&role(1)], NOW).is_none(), "an older copy is ignored");
         let only = applicant(1).follow([&role(1).close(NOW)], NOW).unwrap().record;
         assert_eq!(only.candidate.stage, Stage::Applied, "the furthest of the closed ones");
+    }
+
+    /// The marks of the open screens.
+    fn marks(record: &CandidateRecord) -> Vec<Option<&'static str>> {
+        record.open_screens.iter().map(|screen| screen.cancel.map(CancelReason::as_str)).collect()
+    }
+
+    fn invite(record: CandidateRecord, screen: u64, role: &Role) -> CandidateRecord {
+        record.invite(OpenScreen::new(id(screen), role), NOW).unwrap().record
+    }
+
+    #[test]
+    fn an_end_marks_the_screens_for_its_role() {
+        let both = (1..=2).fold(applicant(2), |record, number| invite(record, number, &role(number)));
+        assert_eq!(marks(&make(&both, &Move::Advance(Stage::Offer), None)), [None, None]);
+        let rejected = make(&both, &REJECT, Some(1));
+        assert_eq!(marks(&rejected), [Some("rejected"), None]);
+        let hired = make(&rejected, &HIRE, None);
+        assert_eq!(marks(&hired), [Some("rejected"), Some("hired")]);
+        let back = make(&make(&hired, &Move::Unhire, None), &Move::Unreject, None);
+        assert_eq!(marks(&back), [Some("rejected"), Some("hired")], "an undo keeps the marks");
+        let withdrawn = both.clone().cancel_screens(CancelReason::ConsentWithdrawn);
+        assert_eq!(marks(&withdrawn), [Some("consent_withdrawn"); 2]);
+        assert_eq!((withdrawn.version, &withdrawn.candidate), (both.version + 1, &both.candidate));
+        assert_eq!(withdrawn.screens_to_cancel().count(), 2);
+        // A screen for a role without an application ends with the candidate only if there are no applications at all.
+        let other = invite(applicant(1), 9, &role(2));
+        assert_eq!(marks(&make(&other, &REJECT, None)), [None]);
+        let alone = invite(jane(), 9, &role(2));
+        assert_eq!(marks(&make(&alone, &HIRE, None)), [Some("hired")]);
+    }
+
+    #[test]
+    fn closing_a_role_marks_its_screens_even_if_it_is_reopened() {
+        let open = role(1);
+        let reopened = open.clone().close(NOW).reopen(NOW).unwrap();
+        let other = role(2).close(NOW);
+        for start in [applicant(1), jane()] {
+            let invited = invite(start, 7, &open);
+            assert!(invited.clone().follow([&open, &other], NOW).is_none());
+            assert_eq!(invited.obstacle(id(7), &open), None);
+            for after in [open.clone().close(NOW), reopened.clone()] {
+                assert_eq!(invited.obstacle(id(7), &after), Some(CancelReason::RoleClosed));
+                let followed = invited.clone().follow([&after], NOW).unwrap().record;
+                assert_eq!(marks(&followed), [Some("role_closed")]);
+                assert_eq!(followed.obstacle(id(7), &open), Some(CancelReason::RoleClosed), "the mark");
+                assert!(followed.follow([&after], NOW).is_none(), "marked once");
+            }
+        }
+        let again = reopened.publish(NOW).unwrap();
+        let invited = invite(applicant(1), 8, &again);
+        assert_eq!(invited.obstacle(id(8), &again), None, "invited after the role was reopened");
     }
 
     #[test]

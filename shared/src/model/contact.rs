@@ -51,6 +51,14 @@ impl Phone {
     pub fn as_str(&self) -> &str {
         &self.0
     }
+
+    /// Parses a number in a query, where an unescaped `+` arrives as a space.
+    pub fn in_query(given: &str) -> Result<Self, String> {
+        match given.strip_prefix(' ') {
+            Some(rest) if !given.contains('+') => format!("+{rest}").parse(),
+            _ => given.parse(),
+        }
+    }
 }
 
 impl FromStr for Phone {

@@ -18,6 +18,7 @@ mod day;
 mod folding;
 mod grant;
 mod member;
+mod note;
 mod opening;
 mod organization;
 mod password;
@@ -31,6 +32,7 @@ mod search;
 mod slug;
 mod source;
 mod string_enum;
+mod tags;
 mod text;
 mod touchpoint;
 mod value;
@@ -43,8 +45,8 @@ pub use application::{
     Application, ApplicationStatus, End, Move, Notes, Reason, RoleCopy, Stage, StageCount,
 };
 pub use candidate::{
-    ApplicationError, Candidate, CandidateRecord, Followed, InvitationError, MoveError, Moved, Name,
-    OpenScreen, OwnStage, Profile, Step,
+    ApplicationError, Candidate, CandidateRecord, ExternalId, Followed, InvitationError, MoveError, Moved,
+    Name, OpenScreen, OwnStage, Profile, Step,
 };
 pub use career_site::{Branding, CareerSite, Introduction};
 pub use channel::{ChannelStatus, ConnectionStatus, Metrics, Post, WhatsAppConnection, XConnection};
@@ -58,6 +60,7 @@ pub use grant::{
     ResponseType, SecretMethod, TokenSet, challenge,
 };
 pub use member::{Link, Member, MemberRole, Session};
+pub use note::{Note, NoteText};
 pub use opening::{Opening, RoleAndPosting, Visibility};
 pub use organization::{Mode, Organization, Plan, Scope, Scopes, Tenant};
 pub use password::{Password, PasswordHash};
@@ -69,12 +72,13 @@ pub use role::{
     RoleContent, RoleStats, RoleStatus, Salary, SalaryRange, StageStats, Title,
 };
 pub use screen::{
-    Analysis, CallState, Excerpt, Invitation, Outcome, Report, Scores, Screen, ScreenRecord, ScreenResult,
-    ScreenStatus, Speaker, Turn, VoiceProvider,
+    Analysis, Assessment, CallState, CancelReason, Excerpt, Invitation, Outcome, Report, Scores, Screen,
+    ScreenRecord, ScreenResult, ScreenStatus, Speaker, Turn, VoiceProvider,
 };
 pub use search::{IndexPosition, SearchQuery, SearchWords};
 pub use slug::Slug;
 pub use source::Source;
+pub use tags::{Tag, Tags};
 pub use text::{Lines, Text, grouped, non_blank};
 pub use touchpoint::{Submission, Touchpoint, TouchpointKind};
 pub use value::{Scalar, Value};

@@ -161,6 +161,18 @@ impl Scopes {
     }
 }
 
+impl From<Scope> for Scopes {
+    fn from(scope: Scope) -> Self {
+        Self::from_iter([scope])
+    }
+}
+
+impl<const N: usize> From<[Scope; N]> for Scopes {
+    fn from(scopes: [Scope; N]) -> Self {
+        scopes.into_iter().collect()
+    }
+}
+
 /// The scopes, separated by spaces (RFC 6749, section 3.3).
 impl fmt::Display for Scopes {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

@@ -14,11 +14,11 @@ use crate::id::Id;
 pub struct PostingContent {
     /// The posting's own title.
     pub title: Option<Title>,
-    /// The posting's own description. Markdown: CommonMark with tables. HTML is shown as text, and an image is replaced
-    /// by its alternative text.
+    /// The posting's own description. Markdown: CommonMark with tables. The HTML tags a, b, br, em, h1 to h6, i, li,
+    /// ol, p, strong and ul work; other HTML is shown as text, and an image is replaced by its alternative text.
     pub public_description: Option<LongText>,
-    /// The requirements. Markdown: CommonMark with tables. HTML is shown as text, and an image is replaced by its
-    /// alternative text.
+    /// The requirements. Markdown: CommonMark with tables. The HTML tags a, b, br, em, h1 to h6, i, li, ol, p, strong
+    /// and ul work; other HTML is shown as text, and an image is replaced by its alternative text.
     pub requirements: Option<LongText>,
 }
 

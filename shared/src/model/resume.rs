@@ -3,6 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::{Tenant, WebAddress};
+use crate::id::Id;
 
 /// A candidate's resume.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -14,19 +15,42 @@ pub enum Resume {
     Address(WebAddress),
 }
 
+impl Resume {
+    /// The file, if the resume was uploaded.
+    pub const fn file(&self) -> Option<&ResumeFile> {
+        match self {
+            Self::File(file) => Some(file),
+            Self::Address(_) => None,
+        }
+    }
+}
+
 /// The key of an uploaded file in the bucket.
-#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
 pub struct ResumeFile(String);
 
 /// The prefix of the keys of all stored files.
 const PREFIX: &str = "resumes/";
+/// The prefix of the keys of files that were just uploaded.
+const INCOMING: &str = "incoming/";
 
 impl ResumeFile {
     /// The key of a tenant's file. The name must be unguessable.
     pub fn new(tenant: Tenant, name: &str, extension: &str) -> Self {
         let Tenant { organization, mode } = tenant;
         Self(format!("{PREFIX}{organization}/{}/{name}.{extension}", mode.as_str()))
+    }
+
+    /// The prefixes of the keys of all files of an organization, stored or just uploaded.
+    pub fn prefixes(organization: Id) -> [String; 2] {
+        [format!("{PREFIX}{organization}/"), format!("{INCOMING}{organization}/")]
+    }
+
+    /// The key to which a tenant's file is uploaded, before it is checked and stored.
+    pub fn incoming_key(tenant: Tenant, name: &str) -> String {
+        let Tenant { organization, mode } = tenant;
+        format!("{INCOMING}{organization}/{}/{name}", mode.as_str())
     }
 
     /// The key.
@@ -58,7 +82,6 @@ impl From<ResumeFile> for String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::id::Id;
     use crate::model::Mode;
     use serde::de::IntoDeserializer;
     use serde::de::value::Error;

@@ -183,8 +183,8 @@ pub struct RoleContent {
     pub title: Title,
     /// The department or team.
     pub department: Option<Department>,
-    /// The description. Markdown: CommonMark with tables. HTML is shown as text, and an image is replaced by its
-    /// alternative text.
+    /// The description. Markdown: CommonMark with tables. The HTML tags a, b, br, em, h1 to h6, i, li, ol, p, strong
+    /// and ul work; other HTML is shown as text, and an image is replaced by its alternative text.
     pub description: Option<LongText>,
     /// A city, a state or the word Remote.
     pub location: Option<Location>,
@@ -254,6 +254,8 @@ pub struct Role {
     pub posting: Option<PostingLink>,
     /// When the status last changed from draft to open.
     pub opened_at: Option<Timestamp>,
+    /// The version with which the role was last closed.
+    pub closed_version: Option<u64>,
     /// When the role was created.
     pub created_at: Timestamp,
     /// When the role was last updated.
@@ -271,6 +273,7 @@ impl Role {
             content,
             posting: None,
             opened_at: None,
+            closed_version: None,
             created_at: now,
             updated_at: now,
             version: 1,
@@ -301,7 +304,8 @@ impl Role {
     /// Changes any status to closed.
     #[must_use]
     pub fn close(self, now: Timestamp) -> Self {
-        Self { status: RoleStatus::Closed, ..self.changed(now) }
+        let role = self.changed(now);
+        Self { status: RoleStatus::Closed, closed_version: Some(role.version), ..role }
     }
 
     /// Replaces the content.

@@ -54,11 +54,20 @@ pub const LINE: &str = concat!(
     trimmed!(),
     "]*$",
 );
-/// The pattern of a phone number as entered, with spaces and punctuation. A zero must not follow a parenthesis.
-pub const PHONE_AS_TYPED: &str = concat!(
-    r"^[\s.()/–‑-]*\+[\s.()/–‑-]*[1-9]",
-    r"(?:[\s.()/–‑-]*[1-9]|(?:[\s.()/–‑-]*[.)/–‑-])?\s*0){6,14}[\s.()/–‑-]*$",
-);
+/// The digits of a phone number as entered, with spaces and punctuation. A zero must not follow a parenthesis.
+macro_rules! phone_digits {
+    () => {
+        concat!(
+            r"[\s.()/–‑-]*[1-9]",
+            r"(?:[\s.()/–‑-]*[1-9]|(?:[\s.()/–‑-]*[.)/–‑-])?\s*0){6,14}[\s.()/–‑-]*$",
+        )
+    };
+}
+
+/// The pattern of a phone number as entered.
+pub const PHONE_AS_TYPED: &str = concat!(r"^[\s.()/–‑-]*\+", phone_digits!());
+/// The pattern of a phone number in a query, where an unescaped `+` arrives as a space.
+pub const PHONE_IN_QUERY: &str = concat!(r"^(?:[\s.()/–‑-]*\+| )", phone_digits!());
 
 /// The schema of a string.
 pub fn string() -> ObjectBuilder {

@@ -4,12 +4,13 @@ use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
+use super::role::InvalidTransition;
 use super::string_enum::string_enum;
 use crate::clock::to_second;
 use crate::id::Id;
 
 string_enum! {
-    /// The status of a screen. The last three are final.
+    /// The status of a screen. The last five are final.
     pub enum ScreenStatus {
         /// The call will be made immediately.
         Queued = "queued",
@@ -23,6 +24,28 @@ string_enum! {
         NoAnswer = "no_answer",
         /// The call or the conversation failed.
         Failed = "failed",
+        /// The screen was cancelled before the conversation began.
+        Cancelled = "cancelled",
+        /// The candidate declined the conversation.
+        Declined = "declined",
+    }
+}
+
+string_enum! {
+    /// Why a screen was cancelled.
+    pub enum CancelReason {
+        /// A user cancelled it.
+        Requested = "requested",
+        /// The candidate was rejected.
+        Rejected = "rejected",
+        /// The candidate was hired.
+        Hired = "hired",
+        /// The role was closed.
+        RoleClosed = "role_closed",
+        /// The candidate withdrew a consent.
+        ConsentWithdrawn = "consent_withdrawn",
+        /// The organization was suspended.
+        OrganizationSuspended = "organization_suspended",
     }
 }
 
@@ -106,6 +129,19 @@ pub struct Analysis {
     pub red_flags: Vec<Excerpt>,
 }
 
+/// What conducted and assessed a conversation.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct Assessment {
+    /// The voice provider.
+    pub provider: VoiceProvider,
+    /// The language model, if there is one.
+    pub model: Option<String>,
+    /// A digest of the instructions for the conversation, if there are any. The same instructions have the same digest.
+    pub prompt_version: Option<String>,
+    /// A digest of the rubric for the scores, if there is one. The same rubric has the same digest.
+    pub rubric_version: Option<String>,
+}
+
 /// The outcome of a call.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Outcome {
@@ -113,6 +149,8 @@ pub enum Outcome {
     Completed,
     /// Nobody answered the call.
     NoAnswer,
+    /// The candidate declined the conversation.
+    Declined,
     /// The call or the conversation failed. The sentence explains why.
     Failed(String),
 }
@@ -151,7 +189,7 @@ pub struct Screen {
     pub completed_at: Option<Timestamp>,
     /// The duration of the conversation, in seconds.
     pub duration_seconds: Option<u64>,
-    /// A summary of the conversation, or an explanation of why the call failed.
+    /// A summary of the conversation, or an explanation of why there was none.
     pub summary: Option<String>,
     /// The scores.
     pub scores: Scores,
@@ -201,11 +239,15 @@ pub struct ScreenRecord {
     pub transcript_parts: usize,
     /// The provider that makes the call.
     pub provider: VoiceProvider,
+    /// What conducts and assesses the conversation, once the call has been requested.
+    #[serde(default)]
+    pub assessment: Option<Assessment>,
     /// The base URL of the invitation's request. The provider reports to it unless a callback URL is configured.
     pub base_url: String,
     /// The state of the call at the provider.
     pub dialing: CallState,
-    /// When the next task for the screen is due; `None` once the screen has ended.
+    /// When the next task for the screen is due; `None` once the screen has ended. The call of a cancelled screen may
+    /// still have to be cancelled at the provider.
     pub task_due: Option<Timestamp>,
     /// The version, which increases with every write. A write fails if the stored version has changed since it was read.
     pub version: u64,
@@ -214,7 +256,21 @@ pub struct ScreenRecord {
 impl ScreenStatus {
     /// Whether the status is final.
     pub const fn is_end(self) -> bool {
-        matches!(self, Self::Completed | Self::NoAnswer | Self::Failed)
+        !matches!(self, Self::Queued | Self::Scheduled | Self::InProgress)
+    }
+}
+
+impl CancelReason {
+    /// What users read after the word "cancelled".
+    pub const fn because(self) -> &'static str {
+        match self {
+            Self::Requested => "",
+            Self::Rejected => " because the candidate was rejected",
+            Self::Hired => " because the candidate was hired",
+            Self::RoleClosed => " because the role was closed",
+            Self::ConsentWithdrawn => " because the candidate withdrew consent",
+            Self::OrganizationSuspended => " because the organization was suspended",
+        }
     }
 }
 
@@ -257,6 +313,7 @@ impl ScreenRecord {
             red_flags: Vec::new(),
             transcript_parts: 0,
             provider,
+            assessment: None,
             base_url,
             dialing: CallState::Due,
             task_due: Some(request_at),
@@ -310,12 +367,44 @@ impl ScreenRecord {
                 screen.status = ScreenStatus::NoAnswer;
                 screen.summary = Some("Nobody answered the call.".to_owned());
             }
+            Outcome::Declined => {
+                screen.status = ScreenStatus::Declined;
+                screen.summary = Some("The candidate declined the conversation.".to_owned());
+            }
             Outcome::Failed(reason) => {
                 screen.status = ScreenStatus::Failed;
                 screen.summary = Some(reason);
             }
         }
         record
+    }
+
+    /// Cancels the screen before its conversation has begun. If the call may have been requested, a task is due that
+    /// cancels it at the provider.
+    pub fn cancel(self, reason: CancelReason, now: Timestamp) -> Result<Self, InvalidTransition> {
+        let (from, to) = (self.screen.status, ScreenStatus::Cancelled);
+        if !matches!(from, ScreenStatus::Queued | ScreenStatus::Scheduled) {
+            return Err(InvalidTransition { field: "status", from: from.as_str(), to: to.as_str() });
+        }
+        let mut record = self.changed(now);
+        record.screen.status = to;
+        record.screen.summary = Some(format!("The screen was cancelled{}.", reason.because()));
+        record.task_due = (record.dialing != CallState::Due).then_some(now);
+        Ok(record)
+    }
+
+    /// Whether the screen was cancelled while its call was being requested, so that the call's id is not known yet.
+    pub fn awaits_call(&self) -> bool {
+        self.screen.status == ScreenStatus::Cancelled && self.dialing == CallState::Asked
+    }
+
+    /// Updates the call of a screen that has ended. The screen itself stays the same.
+    #[must_use]
+    pub fn follow_call(mut self, dialing: CallState, due: Option<Timestamp>) -> Self {
+        self.dialing = dialing;
+        self.task_due = due;
+        self.version += 1;
+        self
     }
 
     /// Updates the state of the call at the provider. `note` explains a problem to the users.
@@ -381,6 +470,7 @@ mod tests {
             for (outcome, end) in [
                 (Outcome::Completed, ScreenStatus::Completed),
                 (Outcome::NoAnswer, ScreenStatus::NoAnswer),
+                (Outcome::Declined, ScreenStatus::Declined),
                 (Outcome::Failed("x".to_owned()), ScreenStatus::Failed),
             ] {
                 let ended = record(status).end(report(outcome, Some(70)), now);
@@ -392,6 +482,32 @@ mod tests {
                     assert_eq!(ended.clone().begin(now), ended);
                 }
             }
+            let cancelled = record(status).cancel(CancelReason::Requested, now);
+            if matches!(status, ScreenStatus::Queued | ScreenStatus::Scheduled) {
+                let cancelled = cancelled.unwrap();
+                assert_eq!((cancelled.screen.status, cancelled.task_due), (ScreenStatus::Cancelled, None));
+                assert_eq!(cancelled.clone().begin(now), cancelled);
+                assert_eq!(cancelled.clone().end(report(Outcome::Completed, Some(70)), now), cancelled);
+            } else {
+                let sentence = format!("status cannot go from {} to cancelled", status.as_str());
+                assert_eq!(cancelled.unwrap_err().to_string(), sentence);
+            }
+        }
+    }
+
+    #[test]
+    fn a_call_that_may_have_been_requested_is_cancelled_at_the_provider() {
+        let now = "2026-11-20T09:05:00Z".parse().unwrap();
+        for (dialing, due) in [
+            (CallState::Due, None),
+            (CallState::Asked, Some(now)),
+            (CallState::Placed("call-1".to_owned()), Some(now)),
+        ] {
+            let queued = ScreenRecord { dialing: dialing.clone(), ..record(ScreenStatus::Queued) };
+            let cancelled = queued.cancel(CancelReason::Rejected, now).unwrap();
+            assert_eq!((&cancelled.dialing, cancelled.task_due), (&dialing, due));
+            let done = cancelled.clone().follow_call(dialing, None);
+            assert_eq!((done.screen, done.task_due, done.version), (cancelled.screen, None, 3));
         }
     }
 

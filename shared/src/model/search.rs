@@ -12,8 +12,8 @@
 //!    person first for each word.
 //! 2. Keep an entry if [`SearchQuery::listed_at`] of the person's words is the word of the entry. This checks the other
 //!    words of the query, and keeps one entry of a person with several matching words.
-//! 3. The cursor of the next page is the sort key of the last entry that was read. [`SearchQuery::prefixes_from`] are
-//!    the prefixes that are left.
+//! 3. The cursor of the next page is the sort key of the last entry that was read, or a prefix whose entries were not
+//!    read yet. [`SearchQuery::prefixes_from`] are the prefixes that are left.
 //!
 //! There is more than one prefix only if the query's longest word has an umlaut, a hyphen, an apostrophe or a dot, or
 //! is a number.
@@ -38,9 +38,9 @@ const PHONE: char = '+';
 /// The minimum number of digits that are compared with the end of phone numbers.
 const MIN_PHONE_DIGITS: usize = 3;
 
-/// The words under which a person is found: at most 30 of at most 64 characters.
+/// The words under which a person is found: at most 30 of at most 64 characters. Words and tags together are at most 42.
 ///
-/// They are, until there are 30:
+/// They are, until there are enough:
 ///
 /// 1. the first 8 words of the name, with hyphens, apostrophes and dots removed
 /// 2. the phone number's digits, backwards after a `+`, so that a number's last digits are a prefix
@@ -50,9 +50,9 @@ const MIN_PHONE_DIGITS: usize = 3;
 ///    rest of the name's Han and kana words from each character on
 /// 5. the same of the e-mail address
 ///
-/// Words with an umlaut are included twice: `muller` and `mueller`. The limit always leaves room for steps 1 and 2, the
-/// local part and at least five labels. Two sets of words have at most 60 different words together, so a change of the
-/// words fits in a transaction.
+/// Words with an umlaut are included twice: `muller` and `mueller`. The limits always leave room for steps 1 and 2, the
+/// local part and three words of the domain; without tags, for at least five labels. A change of all words and tags
+/// fits in a transaction.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct SearchWords(BTreeSet<String>);
@@ -60,6 +60,9 @@ pub struct SearchWords(BTreeSet<String>);
 impl SearchWords {
     /// The maximum number of words.
     pub const MAX: usize = 30;
+
+    /// The maximum number of words and tags together.
+    pub const MAX_WITH_TAGS: usize = 42;
 
     /// The number of words of a name that are included.
     const NAME_WORDS: usize = 8;
@@ -72,19 +75,20 @@ impl SearchWords {
         let address: Vec<Folded> =
             std::iter::once(local).chain(domain.rsplit('.')).flat_map(Folded::both).collect();
 
+        let limit = Self::MAX.min(Self::MAX_WITH_TAGS.saturating_sub(profile.tags.count()));
         let mut words = Self::default();
-        words.extend(names().flatten().map(Word::joined));
-        words.extend(profile.phone.iter().map(backwards));
-        words.extend(address.iter().map(Folded::joined));
+        words.extend(limit, names().flatten().map(Word::joined));
+        words.extend(limit, profile.phone.iter().map(backwards));
+        words.extend(limit, address.iter().map(Folded::joined));
         for name in names() {
-            words.extend(name.iter().flat_map(|word| word.parts()));
+            words.extend(limit, name.iter().flat_map(|word| word.parts()));
             let runs = name.chunk_by(|word, next| word.continues_in(*next));
-            words.extend(runs.map(|run| run.iter().map(|word| word.joined()).collect::<String>()));
-            words.extend(name.iter().flat_map(|word| word.parts()).flat_map(inner_starts));
+            words.extend(limit, runs.map(|run| run.iter().map(|word| word.joined()).collect::<String>()));
+            words.extend(limit, name.iter().flat_map(|word| word.parts()).flat_map(inner_starts));
         }
         for text in &address {
-            words.extend(text.words().flat_map(Word::parts));
-            words.extend(text.words().flat_map(Word::parts).flat_map(inner_starts));
+            words.extend(limit, text.words().flat_map(Word::parts));
+            words.extend(limit, text.words().flat_map(Word::parts).flat_map(inner_starts));
         }
         words
     }
@@ -105,10 +109,10 @@ impl SearchWords {
         next.starts_with(prefix).then_some(next)
     }
 
-    /// Adds words until there are [`Self::MAX`].
-    fn extend(&mut self, words: impl Iterator<Item = impl AsRef<str>>) {
+    /// Adds words until there are `limit`.
+    fn extend(&mut self, limit: usize, words: impl Iterator<Item = impl AsRef<str>>) {
         for word in words {
-            if self.0.len() < Self::MAX && !word.as_ref().is_empty() {
+            if self.0.len() < limit && !word.as_ref().is_empty() {
                 self.0.insert(shortened(word.as_ref()));
             }
         }
@@ -219,10 +223,15 @@ impl SearchQuery {
     }
 
     /// The prefixes from the one of this sort key on. If the key is the last one read, these are the prefixes whose
-    /// entries are still to be read, the first of them after the key.
+    /// entries are still to be read, the first of them after the key. A prefix itself comes before all its entries.
     pub fn prefixes_from(&self, sort_key: &str) -> &[String] {
         let current = self.prefixes.iter().position(|prefix| sort_key.starts_with(prefix));
         current.and_then(|current| self.prefixes.get(current..)).unwrap_or_default()
+    }
+
+    /// Whether some people with a word that begins with one of the prefixes may not be results.
+    pub fn is_refined(&self) -> bool {
+        !matches!(self.words.as_slice(), [word] if word.parts.len() == 1)
     }
 
     /// Whether a person with these words is a result.
@@ -293,17 +302,14 @@ mod tests {
     use std::collections::BTreeMap;
 
     use super::*;
-    use crate::model::Name;
+    use crate::model::{Name, Tags, Text};
     use proptest::prelude::*;
     use unicode_normalization::UnicodeNormalization;
 
     fn profile(name: &str, email: &str, phone: &str) -> Profile {
-        Profile {
-            name: Name::parse(name).unwrap().unwrap(),
-            email: email.parse().unwrap(),
-            phone: (!phone.is_empty()).then(|| phone.parse().unwrap()),
-            resume: None,
-        }
+        let (name, email) = (Name::parse(name).unwrap().unwrap(), email.parse().unwrap());
+        let phone = (!phone.is_empty()).then(|| phone.parse().unwrap());
+        Profile { phone, ..Profile::new(name, email) }
     }
 
     fn words(name: &str, email: &str, phone: &str) -> SearchWords {
@@ -539,6 +545,13 @@ mod tests {
         ] {
             assert_eq!(query(given).prefixes(), prefixes, "{given}");
         }
+        assert_eq!(query("Müller").prefixes_from("mueller"), ["mueller"]);
+        assert_eq!(query("Müller").prefixes_from("muller#9007199254740974"), ["muller", "mueller"]);
+        for (given, is_refined) in
+            [("jane", false), ("Müller", false), ("671", false), ("jane d", true), ("jo-annabel", true)]
+        {
+            assert_eq!(query(given).is_refined(), is_refined, "{given}");
+        }
         let long = "x".repeat(200);
         assert_eq!(query(&long).prefixes(), ["x".repeat(64)]);
         assert!(finds(&long, &named(&long)));
@@ -594,6 +607,13 @@ mod tests {
         let han = words(&han, "jane.doe@example.com", "+14155552671");
         assert_eq!(han.iter().count(), SearchWords::MAX);
         assert!(finds("一丁丂 丂七 janedoe example com 671", &han));
+        let tags = Tags::of((0..Tags::MAX).filter_map(|tag| Text::parse(&tag.to_string()).unwrap()));
+        let tagged = Profile { tags, ..profile(name, "ü.ö.ä.jörg@bücher.example", "+14155552671") };
+        let tagged = SearchWords::of(&tagged);
+        assert_eq!(tagged.iter().count() + Tags::MAX, SearchWords::MAX_WITH_TAGS);
+        for given in ["aouabobub", "aeoeueaeboebueb", "hu", "hue", "671", "uoajorg", "bücher", "example"] {
+            assert!(finds(given, &tagged), "{given}");
+        }
         let typical = words("Jane Doe", "jane.doe@example.com", "+14155552671");
         let typical: Vec<_> = typical.iter().collect();
         assert_eq!(typical, ["+17625555141", "com", "doe", "example", "jane", "janedoe"]);
@@ -618,7 +638,7 @@ mod tests {
         ) {
             let (name, email) = (Name::parse(&name), format!("{local}@{labels}").parse());
             if let (Ok(Some(name)), Ok(email), Ok(phone)) = (name, email, phone.parse()) {
-                let words = SearchWords::of(&Profile { name, email, phone: Some(phone), resume: None });
+                let words = SearchWords::of(&Profile { phone: Some(phone), ..Profile::new(name, email) });
                 prop_assert!((1..=SearchWords::MAX).contains(&words.iter().count()));
                 for word in words.iter() {
                     prop_assert!((1..=64).contains(&word.chars().count()));

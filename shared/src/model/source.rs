@@ -23,7 +23,7 @@ impl Source {
     /// The candidate applied on the career page.
     pub const CAREER_PAGE: Self = Self(Cow::Borrowed("career_page"));
 
-    /// The word.
+    /// The word, as the client wrote it.
     pub fn as_str(&self) -> &str {
         &self.0
     }

@@ -9,7 +9,7 @@ use super::application::{Application, Move, Notes, Reason, Stage};
 use super::candidate::{Name, Step};
 use super::contact::{Email, Phone, WebAddress};
 use super::resume::Resume;
-use super::screen::ScreenResult;
+use super::screen::{CancelReason, ScreenResult};
 use super::{Actor, Source};
 use crate::id::Id;
 
@@ -101,6 +101,16 @@ pub enum TouchpointKind {
         /// The role.
         role_id: Id,
     },
+    /// A note about the candidate was added.
+    NoteAdded {
+        /// The note.
+        note_id: Id,
+    },
+    /// A note about the candidate was deleted.
+    NoteDeleted {
+        /// The note.
+        note_id: Id,
+    },
     /// The candidate was invited to a voice screen.
     ScreenInvited {
         /// The screen.
@@ -109,6 +119,15 @@ pub enum TouchpointKind {
         role_id: Id,
         /// The scheduled time of the call, if one was chosen.
         scheduled_at: Option<Timestamp>,
+    },
+    /// A voice screen was cancelled.
+    ScreenCancelled {
+        /// The screen.
+        screen_id: Id,
+        /// The role.
+        role_id: Id,
+        /// Why it was cancelled.
+        reason: CancelReason,
     },
     /// A voice screen was completed.
     ScreenCompleted {

@@ -32,13 +32,9 @@ pub enum Scalar<'v> {
 impl Scalar<'_> {
     /// Whether it is a JSON string without visible characters, which means the same as `null` in fields of every type.
     pub fn is_blank(&self) -> bool {
-        matches!(self, Self::Text(text) if non_blank(text).is_none() && text.chars().nth(MAX_BLANK).is_none())
+        matches!(self, Self::Text(text) if non_blank(text).is_none())
     }
 }
-
-/// The maximum length of a blank string that means no value in a field of any type. Fields of text have this limit, or a
-/// higher one.
-const MAX_BLANK: usize = 100;
 
 /// A type that a request field can have.
 pub trait Value: Sized {
@@ -55,6 +51,7 @@ impl Value for bool {
             Scalar::Bool(value) => Ok(Some(*value)),
             Scalar::Word("true") => Ok(Some(true)),
             Scalar::Word("false") => Ok(Some(false)),
+            scalar if scalar.is_blank() => Ok(None),
             _ => Err("must be true or false".to_owned()),
         }
     }
@@ -114,6 +111,7 @@ pub(super) fn parsed<T: FromStr<Err = String>>(scalar: &Scalar<'_>) -> Result<Op
 /// Parses a variant of an enumeration.
 pub(super) fn one_of<T: FromStr<Err = String>>(scalar: &Scalar<'_>) -> Result<Option<T>, String> {
     match scalar {
+        scalar if scalar.is_blank() => Ok(None),
         Scalar::Text(text) => text.trim().parse().map(Some),
         Scalar::Word(text) => text.parse().map(Some),
         // No variant is an empty string, so this fails with the list of variants.

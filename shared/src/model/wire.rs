@@ -3,12 +3,15 @@
 use std::borrow::Cow;
 
 use utoipa::openapi::RefOr;
-use utoipa::openapi::schema::{KnownFormat, Schema, SchemaFormat};
+use utoipa::openapi::schema::{ArrayBuilder, KnownFormat, Schema, SchemaFormat};
 use utoipa::{PartialSchema, ToSchema};
 
 use super::schema::{LINE, LINES, PHONE_AS_TYPED, integer, string};
 use super::value::{parsed, whole_number};
-use super::{Country, Currency, Email, Phone, RedirectUri, Salary, Scalar, Slug, Text, Value, WebAddress};
+use super::{
+    Country, Currency, Email, Phone, RedirectUri, Salary, Scalar, SearchQuery, Slug, Tag, Tags, Text, Value,
+    WebAddress,
+};
 use crate::id::Id;
 
 /// The pattern of a redirect URI: an https site, a program on the user's own machine, or an app with its own scheme.
@@ -38,6 +41,9 @@ impl<const MAX: usize, const MULTILINE: bool> Value for Text<MAX, MULTILINE> {
 
 impl Value for Id {
     fn read(scalar: &Scalar<'_>) -> Result<Option<Self>, String> {
+        if scalar.is_blank() {
+            return Ok(None);
+        }
         let id = whole_number(scalar).and_then(|number| u64::try_from(number).ok()).and_then(Self::new);
         id.map(Some).ok_or_else(|| format!("must be a whole number from 1 to {}", Self::MAX))
     }
@@ -49,6 +55,9 @@ impl Value for Id {
 
 impl Value for Salary {
     fn read(scalar: &Scalar<'_>) -> Result<Option<Self>, String> {
+        if scalar.is_blank() {
+            return Ok(None);
+        }
         let salary = whole_number(scalar).and_then(Self::new);
         salary.map(Some).ok_or_else(|| format!("must be a whole number from 0 to {}", Self::MAX))
     }
@@ -104,6 +113,21 @@ impl Value for Phone {
     }
 }
 
+impl Value for SearchQuery {
+    fn read(scalar: &Scalar<'_>) -> Result<Option<Self>, String> {
+        match scalar {
+            Scalar::Text(text) => text.parse().map(Some),
+            Scalar::Word(text) => text.parse().map(Some),
+            _ => Err("must be a string".to_owned()),
+        }
+    }
+
+    fn schema() -> RefOr<Schema> {
+        // Which characters are letters depends on the version of Unicode.
+        string().min_length(Some(1)).max_length(Some(Self::MAX)).into()
+    }
+}
+
 impl<const MAX: usize, const MULTILINE: bool> PartialSchema for Text<MAX, MULTILINE> {
     fn schema() -> RefOr<Schema> {
         let pattern = if MULTILINE { LINES } else { LINE };
@@ -140,6 +164,7 @@ schemas! {
     RedirectUri: string().pattern(Some(REDIRECT_URI)).max_length(Some(Self::MAX));
     Salary: integer(0).format(Some(SchemaFormat::KnownFormat(KnownFormat::Int32))).maximum(Some(Self::MAX));
     Slug: string().pattern(Some("^[a-z0-9]+(-[a-z0-9]+)*$")).max_length(Some(Self::MAX));
+    Tags: ArrayBuilder::new().items(<Tag as PartialSchema>::schema()).max_items(Some(Self::MAX));
     WebAddress: string()
         // The format is not `uri`, because the parser accepts more than RFC 3986 allows.
         .pattern(Some(r"^[Hh][Tt][Tt][Pp][Ss]?://[^\s\x00-\x1F\x7F-\x9F]+$"))

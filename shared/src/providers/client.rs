@@ -82,6 +82,11 @@ impl HttpClient {
         self.client.put(url)
     }
 
+    /// Builds a DELETE request.
+    pub fn delete(&self, url: &str) -> RequestBuilder {
+        self.client.delete(url)
+    }
+
     /// Sends a request and reads the response. The maximum size of the body is 1 MB.
     pub async fn send(&self, request: RequestBuilder) -> Result<Response, RequestError> {
         self.send_up_to(request, MAX_RESPONSE).await

@@ -1,6 +1,9 @@
 //! API resources that more than one function returns.
 
 pub mod application;
+pub mod candidate;
+pub mod export;
+pub mod note;
 pub mod posting;
 pub mod resume;
 pub mod role;

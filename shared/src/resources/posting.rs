@@ -25,10 +25,11 @@ pub struct Posting {
     #[schema(format = "uri")]
     pub public_url: String,
     /// The public description: the posting's own, or the role's description if it has none. Markdown: CommonMark with
-    /// tables. HTML is shown as text, and an image is replaced by its alternative text.
+    /// tables. The HTML tags a, b, br, em, h1 to h6, i, li, ol, p, strong and ul work; other HTML is shown as text, and
+    /// an image is replaced by its alternative text.
     pub public_description: Option<LongText>,
-    /// The requirements. Markdown: CommonMark with tables. HTML is shown as text, and an image is replaced by its
-    /// alternative text.
+    /// The requirements. Markdown: CommonMark with tables. The HTML tags a, b, br, em, h1 to h6, i, li, ol, p, strong
+    /// and ul work; other HTML is shown as text, and an image is replaced by its alternative text.
     pub requirements: Option<LongText>,
     /// When the posting was created.
     pub created_at: Timestamp,

@@ -4,15 +4,16 @@ use std::collections::HashMap;
 
 use jiff::Timestamp;
 
+use super::screen::ScreenAccess;
 use crate::model::{Candidate, Profile, Resume, ResumeFile, Touchpoint, TouchpointKind, WebAddress};
 use crate::providers::Providers;
-use crate::store::CandidatePage;
+use crate::providers::resumes::Bucket;
 
 /// The URLs of uploaded files: signed links, which are valid for at most an hour, or the files' keys.
 #[derive(Debug)]
 pub enum ResumeLinks {
-    /// Signed links. A file is absent if its link could not be signed.
-    Signed(HashMap<ResumeFile, WebAddress>),
+    /// Signed links. A file has none if its link could not be signed.
+    Signed(HashMap<ResumeFile, Option<WebAddress>>),
     /// The files' keys, which do not expire. They make the `ETag` independent of the links.
     Keys,
 }
@@ -28,38 +29,47 @@ impl ResumeLinks {
         for Candidate { profile, .. } in candidates {
             files.extend(file(profile.resume.as_ref(), profile));
         }
-        Self::sign(providers, now, files).await
+        Self::sign(providers.resumes(), now, files).await
     }
 
-    /// Signs links to all resumes of one candidate.
-    pub async fn of_page(providers: &Providers, now: Timestamp, page: &CandidatePage) -> Self {
-        let profile = &page.record.candidate.profile;
+    /// Signs links to the resumes in a candidate's profile and history. Without a bucket, there are no links.
+    pub async fn of_history(
+        bucket: Option<&Bucket>,
+        now: Timestamp,
+        profile: &Profile,
+        touchpoints: &[Touchpoint],
+    ) -> Self {
         let mut files: Vec<_> = file(profile.resume.as_ref(), profile).into_iter().collect();
-        for touchpoint in &page.touchpoints {
+        for touchpoint in touchpoints {
             files.extend(file(touchpoint.resume(), profile));
         }
-        Self::sign(providers, now, files).await
+        Self::sign(bucket, now, files).await
     }
 
-    async fn sign(providers: &Providers, now: Timestamp, files: Vec<(ResumeFile, String)>) -> Self {
+    async fn sign(bucket: Option<&Bucket>, now: Timestamp, files: Vec<(ResumeFile, String)>) -> Self {
         let mut links = HashMap::new();
         for (file, name) in files {
-            let Some(bucket) = providers.resumes() else { continue };
-            match bucket.download_url(file.key(), &name, now).await {
-                Ok(link) => {
-                    links.insert(file, WebAddress::made(link));
-                }
-                Err(error) => tracing::error!(trouble = %error, "a link to a resume could not be signed"),
-            }
+            let link = match bucket {
+                Some(bucket) => bucket.download_url(file.key(), &name, now).await.map_err(|error| {
+                    tracing::error!(trouble = %error, "a link to a resume could not be signed");
+                }),
+                None => Err(()),
+            };
+            links.insert(file, link.ok().map(WebAddress::made));
         }
         Self::Signed(links)
+    }
+
+    /// Whether there are signed links, which expire.
+    pub fn expire(&self) -> bool {
+        matches!(self, Self::Signed(links) if !links.is_empty())
     }
 
     /// The URL of a resume; `None` if it has no link.
     pub fn address(&self, resume: &Resume) -> Option<WebAddress> {
         match (resume, self) {
             (Resume::Address(address), _) => Some(address.clone()),
-            (Resume::File(file), Self::Signed(links)) => links.get(file).cloned(),
+            (Resume::File(file), Self::Signed(links)) => links.get(file).cloned().flatten(),
             (Resume::File(file), Self::Keys) => Some(WebAddress::made(file.key().to_owned())),
         }
     }
@@ -71,8 +81,9 @@ impl ResumeLinks {
         file.and_then(|file| self.address(file)).is_some_and(|link| path(&link) == path(address))
     }
 
-    /// Replaces a file's key in the touchpoint with a link.
-    pub fn link(&self, mut touchpoint: Touchpoint) -> Touchpoint {
+    /// A touchpoint, as a caller may see it, with a link instead of a file's key.
+    pub fn touchpoint(&self, touchpoint: Touchpoint, access: ScreenAccess) -> Touchpoint {
+        let mut touchpoint = access.touchpoint(touchpoint);
         if let TouchpointKind::Updated { resume, .. } = &mut touchpoint.kind {
             *resume = resume.as_ref().and_then(|resume| self.address(resume)).map(Resume::Address);
         }
@@ -82,8 +93,6 @@ impl ResumeLinks {
 
 /// The file of an uploaded resume, and the file name for its download.
 fn file(resume: Option<&Resume>, profile: &Profile) -> Option<(ResumeFile, String)> {
-    match resume? {
-        Resume::File(file) => Some((file.clone(), file.file_name(profile.name.as_str()))),
-        Resume::Address(_) => None,
-    }
+    let file = resume?.file()?;
+    Some((file.clone(), file.file_name(profile.name.as_str())))
 }

@@ -23,8 +23,8 @@ pub struct Role {
     pub status: RoleStatus,
     /// The department or team.
     pub department: Option<Department>,
-    /// The description. Markdown: CommonMark with tables. HTML is shown as text, and an image is replaced by its
-    /// alternative text.
+    /// The description. Markdown: CommonMark with tables. The HTML tags a, b, br, em, h1 to h6, i, li, ol, p, strong
+    /// and ul work; other HTML is shown as text, and an image is replaced by its alternative text.
     pub description: Option<LongText>,
     /// A city, a state or the word Remote.
     pub location: Option<Location>,

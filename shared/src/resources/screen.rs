@@ -5,7 +5,7 @@ use serde::Serialize;
 use utoipa::ToSchema;
 
 use crate::id::Id;
-use crate::model::{self, Scores, ScreenResult, ScreenStatus};
+use crate::model::{self, Scope, Scopes, Scores, ScreenResult, ScreenStatus, Touchpoint, TouchpointKind};
 
 /// A voice screen: an AI interview by telephone.
 #[derive(Debug, Serialize, ToSchema)]
@@ -16,7 +16,7 @@ pub struct Screen {
     pub candidate_id: Id,
     /// The role.
     pub role_id: Id,
-    /// The status. `completed`, `no_answer` and `failed` are final.
+    /// The status. `completed`, `no_answer`, `failed`, `cancelled` and `declined` are final.
     pub status: ScreenStatus,
     /// The scheduled time of the call, if one was chosen.
     pub scheduled_at: Option<Timestamp>,
@@ -26,10 +26,11 @@ pub struct Screen {
     pub completed_at: Option<Timestamp>,
     /// The duration of the conversation, in seconds.
     pub duration_seconds: Option<u64>,
-    /// A summary of the conversation, or an explanation of why the call failed.
+    /// A summary of the conversation, or an explanation of why there was none. Without the scope `voice_screens:read`,
+    /// `summary`, `scores` and `result` are `null`.
     pub summary: Option<String>,
     /// The scores, from 0 to 100.
-    pub scores: Scores,
+    pub scores: Option<Scores>,
     /// The result: `passed` with an overall score of at least 70, otherwise `failed`; `null` without an overall score.
     pub result: Option<ScreenResult>,
     /// When the candidate was invited.
@@ -38,9 +39,25 @@ pub struct Screen {
     pub updated_at: Timestamp,
 }
 
-impl From<model::Screen> for Screen {
-    fn from(screen: model::Screen) -> Self {
-        Self {
+/// What a caller may see of voice screens.
+#[derive(Clone, Copy, Debug)]
+pub struct ScreenAccess {
+    /// Whether the caller may see the summary, the scores and the result.
+    results: bool,
+}
+
+impl ScreenAccess {
+    /// Access to everything, for exports.
+    pub const FULL: Self = Self { results: true };
+
+    /// What a credential with these scopes may see.
+    pub const fn of(scopes: Scopes) -> Self {
+        Self { results: scopes.contains(Scope::VoiceScreensRead) }
+    }
+
+    /// A voice screen, as the caller may see it.
+    pub fn screen(self, screen: model::Screen) -> Screen {
+        Screen {
             id: screen.id,
             candidate_id: screen.candidate_id,
             role_id: screen.role_id,
@@ -49,11 +66,19 @@ impl From<model::Screen> for Screen {
             started_at: screen.started_at,
             completed_at: screen.completed_at,
             duration_seconds: screen.duration_seconds,
-            summary: screen.summary,
-            scores: screen.scores,
-            result: screen.result,
+            summary: screen.summary.filter(|_| self.results),
+            scores: Some(screen.scores).filter(|_| self.results),
+            result: screen.result.filter(|_| self.results),
             created_at: screen.created_at,
             updated_at: screen.updated_at,
         }
+    }
+
+    /// A touchpoint, as the caller may see it.
+    pub fn touchpoint(self, mut touchpoint: Touchpoint) -> Touchpoint {
+        if let TouchpointKind::ScreenCompleted { result, .. } = &mut touchpoint.kind {
+            *result = result.filter(|_| self.results);
+        }
+        touchpoint
     }
 }

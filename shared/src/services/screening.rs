@@ -1,4 +1,5 @@
-//! The end of a voice screen: the changes that a report causes, whether it arrives in a callback or in a task.
+//! The end of a voice screen: the changes that a report or a cancellation causes, whether it comes in a request or from a
+//! task.
 
 use std::str::FromStr;
 
@@ -7,10 +8,14 @@ use jiff::{SignedDuration, Timestamp};
 use crate::clock::later;
 use crate::id::{Id, Ids};
 use crate::model::{
-    Actor, Mode, Outcome, Report, ScreenRecord, ScreenStatus, Tenant, Touchpoint, TouchpointKind,
+    Actor, CancelReason, CandidateRecord, Mode, Outcome, Report, ScreenRecord, ScreenStatus, Tenant,
+    Touchpoint, TouchpointKind,
 };
-use crate::store::{CommitError, Store, Transaction};
+use crate::services::Author;
+use crate::store::{CommitError, Store, StoreError, Transaction};
 
+/// The maximum time ahead that a screen can be scheduled.
+pub const MAX_LEAD_TIME: SignedDuration = SignedDuration::from_hours(90 * 24);
 /// The time to wait for the analysis of a report before requesting it from the provider.
 pub const ANALYSIS_WAIT: SignedDuration = SignedDuration::from_secs(20);
 
@@ -58,7 +63,11 @@ pub async fn end(
 ) -> Result<(), CommitError> {
     let mut transaction = Transaction::new(tenant);
     let mut record = before.clone();
-    if !report.transcript.is_empty() {
+    if report.outcome == Outcome::Declined {
+        // Nothing is kept of what was said.
+        transaction.delete_transcript(record.screen.id, record.transcript_parts);
+        record.transcript_parts = 0;
+    } else if !report.transcript.is_empty() {
         record.transcript_parts = transaction.put_transcript(record.screen.id, &report.transcript)?;
     }
     let record = record.end(report, now);
@@ -75,6 +84,23 @@ pub async fn end(
         transaction.replace_candidate(&candidate, &after, &history)?;
     }
     store.commit(transaction).await
+}
+
+/// Adds the cancellation of a screen to a transaction that also changes the candidate and adds a touchpoint. `before` and
+/// `candidate` are the records as read, and `after` is the cancelled screen.
+pub fn cancel(
+    transaction: &mut Transaction,
+    before: &ScreenRecord,
+    after: &ScreenRecord,
+    candidate: Option<&CandidateRecord>,
+    reason: CancelReason,
+    author: &Author<'_>,
+) -> Result<(), StoreError> {
+    transaction.replace_screen(before, after)?;
+    let Some(candidate) = candidate else { return Ok(()) };
+    let (screen_id, role_id) = (after.screen.id, after.screen.role_id);
+    let history = author.touchpoints([TouchpointKind::ScreenCancelled { screen_id, role_id, reason }]);
+    transaction.replace_candidate(candidate, &candidate.clone().close_screen(screen_id), &history)
 }
 
 /// Stores the transcript of a call that has ended without an analysis, and schedules a task to fetch the analysis.

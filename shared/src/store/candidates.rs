@@ -2,10 +2,10 @@
 
 use std::collections::HashMap;
 
-use serde::{Deserialize, Serialize};
-
 use super::applications::Applicant;
-use super::{Item, Listed, Paging, Store, StoreError, Transaction, item, keys};
+use super::finding::{Reference, by_id};
+use super::tasks::{Task, TaskKind};
+use super::{Item, Listed, Paging, Store, StoreError, Transaction, UniqueField, item, keys};
 use crate::id::Id;
 use crate::model::{Candidate, CandidateRecord, Email, Role, Screen, Stage, Tenant, Touchpoint};
 
@@ -16,14 +16,8 @@ pub struct CandidatePage {
     pub record: CandidateRecord,
     /// The voice screens, newest first.
     pub screens: Vec<Screen>,
-    /// The history, newest first.
+    /// The history, or its newest part, newest first.
     pub touchpoints: Vec<Touchpoint>,
-}
-
-/// A claim on an e-mail address.
-#[derive(Serialize, Deserialize)]
-struct EmailClaim {
-    id: Id,
 }
 
 /// The maximum number of 1 MB pages to read for one candidate. A function's response cannot be larger.
@@ -41,12 +35,14 @@ impl Transaction {
         self.insert(item::write(&record, keys::candidate_record(self.tenant, id), None)?);
         self.put(list_item(self.tenant, &record.candidate)?);
         let key = keys::email(self.tenant, &record.candidate.profile.email);
-        self.insert_email(item::write(&EmailClaim { id }, key, None)?);
+        self.insert_claim(UniqueField::Email, item::write(&Reference { id }, key, None)?);
+        self.replace_index(None, Some(&record.candidate))?;
         self.replace_applications(id, &[], &record.applications)?;
         self.insert_touchpoints(&record, history)
     }
 
-    /// Replaces a candidate and inserts `history`, the touchpoints of the change.
+    /// Replaces a candidate and inserts `history`, the touchpoints of the change. If the change marks voice screens as to
+    /// be cancelled, adds the task that cancels them.
     pub fn replace_candidate(
         &mut self,
         before: &CandidateRecord,
@@ -60,12 +56,21 @@ impl Transaction {
             self.put(list_item(self.tenant, new)?);
         }
         if old.profile.email.folded() != new.profile.email.folded() {
-            let claim = EmailClaim { id: new.id };
-            self.insert_email(item::write(&claim, keys::email(self.tenant, &new.profile.email), None)?);
+            let (claim, key) = (Reference { id: new.id }, keys::email(self.tenant, &new.profile.email));
+            self.insert_claim(UniqueField::Email, item::write(&claim, key, None)?);
             self.delete(keys::email(self.tenant, &old.profile.email));
         }
+        self.replace_index(Some(old), Some(new))?;
         self.replace_applications(new.id, &before.applications, &after.applications)?;
+        if after.screens_to_cancel().any(|(screen, _)| !before.open_screens.contains(screen)) {
+            self.put(Task::new(self.tenant, TaskKind::Cancellation, new.id, new.updated_at).item()?);
+        }
         self.insert_touchpoints(after, history)
+    }
+
+    /// Requires that the candidate does not change before the commit.
+    pub fn require_candidate(&mut self, record: &CandidateRecord) {
+        self.require(keys::candidate_record(self.tenant, record.candidate.id), record.version);
     }
 
     fn insert_touchpoints(
@@ -98,7 +103,7 @@ impl Store {
         email: &Email,
     ) -> Result<Option<CandidateRecord>, StoreError> {
         let Some(claim) = self.read(keys::email(tenant, email)).await? else { return Ok(None) };
-        self.find_candidate(tenant, item::read::<EmailClaim>(claim)?.id).await
+        self.find_candidate(tenant, item::read::<Reference>(claim)?.id).await
     }
 
     /// A candidate's record and a role.
@@ -115,14 +120,20 @@ impl Store {
         Ok((record, role))
     }
 
-    /// Everything about the candidate.
+    /// Everything about the candidate. With `newest`, the history has at most this number of touchpoints, and the others
+    /// are not read.
     pub async fn find_candidate_page(
         &self,
         tenant: Tenant,
         id: Id,
+        newest: Option<u32>,
     ) -> Result<Option<CandidatePage>, StoreError> {
-        let (mut record, mut screens, mut touchpoints) = (None, Vec::new(), Vec::new());
-        for (range, item) in self.read_partition(&keys::candidate_partition(tenant, id), MAX_PAGES).await? {
+        let (mut record, mut screens, mut touchpoints) = (None::<CandidateRecord>, Vec::new(), Vec::new());
+        let partition = match newest {
+            None => keys::candidate_partition(tenant, id),
+            Some(_) => keys::candidate_screens_and_record(tenant, id),
+        };
+        for (range, item) in self.read_partition(&partition, MAX_PAGES).await? {
             if range.starts_with(keys::HISTORY) {
                 touchpoints.push(item::read(item)?);
             } else if range.starts_with(keys::SCREEN) {
@@ -131,7 +142,23 @@ impl Store {
                 record = Some(item::read(item)?);
             }
         }
-        Ok(record.map(|record| CandidatePage { record, screens, touchpoints }))
+        let Some(record) = record else { return Ok(None) };
+        if let Some(limit) = newest {
+            // The history ends with the version of the record that was read.
+            let page = Paging { limit, before: Some(keys::history_after(record.version)) };
+            touchpoints = self.list_touchpoints(tenant, id, &page).await?.items;
+        }
+        Ok(Some(CandidatePage { record, screens, touchpoints }))
+    }
+
+    /// A page of the candidate's history, newest first.
+    pub async fn list_touchpoints(
+        &self,
+        tenant: Tenant,
+        id: Id,
+        page: &Paging,
+    ) -> Result<Listed<Touchpoint>, StoreError> {
+        self.read_page(&keys::candidate_history(tenant, id), page).await
     }
 
     /// A page of the tenant's candidates, newest first: all, those with an application for the role, those in the stage,
@@ -153,12 +180,9 @@ impl Store {
         }
         let applicants: Listed<Applicant> = self.read_page(&partition, page).await?;
         let keys = applicants.items.iter().map(|applicant| keys::candidate(tenant, applicant.id));
-        let mut candidates: HashMap<Id, Candidate> = HashMap::new();
+        let mut candidates = HashMap::new();
         if !applicants.items.is_empty() {
-            for candidate in self.read_many(keys).await? {
-                let candidate: Candidate = item::read(candidate)?;
-                candidates.insert(candidate.id, candidate);
-            }
+            candidates = by_id(self.read_many(keys).await?)?;
         }
         let items = applicants.items.into_iter();
         let items = items.filter_map(|applicant| Some((candidates.remove(&applicant.id)?, Some(applicant))));

@@ -38,6 +38,15 @@ pub(super) fn number(value: impl Into<i128>) -> AttributeValue {
 }
 
 impl Key {
+    /// The key of an item.
+    pub(super) fn of(item: &Item) -> Result<Self, StoreError> {
+        let attribute = |name| item.get(name).and_then(|value| value.as_s().ok()).cloned();
+        let (Some(pk), Some(sk)) = (attribute(PK), attribute(SK)) else {
+            return Err(StoreError::Internal("an item has no key".to_owned()));
+        };
+        Ok(Self { pk, sk })
+    }
+
     /// Removes the item with this key from `items`.
     pub(super) fn take_from(&self, items: &mut Vec<Item>) -> Option<Item> {
         let has = |item: &Item, name: &str, value: &str| {

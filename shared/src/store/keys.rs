@@ -14,11 +14,17 @@
 //! | opening: posting in the career page's list | `{tenant}#OPENING` | public since, then id | |
 //! | candidate's record: candidate, applications, open screens | `{tenant}#CANDIDATE#{id}` | `~FILE` | |
 //! | touchpoint | `{tenant}#CANDIDATE#{id}` | `HISTORY#{record's version}#{number}` | |
+//! | note about a candidate | `{tenant}#CANDIDATE_NOTE#{candidate id}` | id | |
 //! | candidate in lists | `{tenant}#CANDIDATE` | id | `{tenant}#CANDIDATE#{stage}` |
 //! | application in lists | `{tenant}#APPLICATION` | id | `{tenant}#APPLICATION#{stage}` |
 //! | role's application in lists | `{tenant}#ROLE_APPLICATION#{role id}` | id | `{tenant}#ROLE_APPLICATION#{role id}#{stage}` |
 //! | applicant of a role | `{tenant}#APPLICANT#{role id}` | candidate id | `{tenant}#APPLICANT#{role id}#{stage}` |
 //! | candidate's e-mail address | `{tenant}#EMAIL#{lower-cased address}` | `EMAIL` | |
+//! | word of a candidate in the search index | `{tenant}#WORD` | word, then newest candidate first | |
+//! | candidate with a phone number | `{tenant}#PHONE#{phone number}` | candidate id | |
+//! | candidate from a source | `{tenant}#CANDIDATE_SOURCE#{case-folded source}` | candidate id | |
+//! | candidate with a tag | `{tenant}#TAG#{case-folded tag}` | candidate id | |
+//! | candidate's external id | `{tenant}#EXTERNAL_ID#{external id}` | `EXTERNAL_ID` | |
 //! | expected upload of a resume | `{tenant}#UPLOAD#{ticket's hash}` | `UPLOAD` | |
 //! | voice screen's record: screen, highlights, red flags, call | `{tenant}#SCREEN#{id}` | `~FILE` | |
 //! | part of a transcript | `{tenant}#SCREEN#{id}` | `TRANSCRIPT#{part}` | |
@@ -29,6 +35,7 @@
 //! | number of posts on a day | `{tenant}#CHANNEL` | `x#{date}` | |
 //! | post to X | `{tenant}#POST` | id | |
 //! | organization registry, 16 partitions | `ORGANIZATION#{shard}` | id | |
+//! | what is kept of a deleted organization | `DELETED_ORGANIZATION` | id | |
 //! | organization's slug: a career site | `ORGANIZATION_SLUG#{slug}` | `SLUG` | |
 //! | member | `{organization}#live#MEMBER` | id | |
 //! | session of a member | `{organization}#live#SESSION#{hash}` | `SESSION` | |
@@ -45,8 +52,9 @@
 //!
 //! The index `filtered` (hash key `filter`, range key `sk`, all attributes) contains the lists of items in one state.
 //! The index `by_status` (hash key `status_filter`) contains the lists of applications with one status, whose `filter` is
-//! for their stage. Both indexes are eventually consistent. Single items and unfiltered lists are read consistently from the table, except
-//! openings, which use eventually consistent reads at half the price.
+//! for their stage, and of voice screens with one result, whose `filter` is for their status. Both indexes are
+//! eventually consistent. Single items and unfiltered lists are read consistently from the table, except openings and
+//! searches for candidates, which use eventually consistent reads at half the price.
 
 use std::collections::HashMap;
 
@@ -54,7 +62,10 @@ use aws_sdk_dynamodb::types::AttributeValue;
 use jiff::Timestamp;
 
 use crate::id::Id;
-use crate::model::{ApplicationStatus, Day, Email, Mode, RoleStatus, ScreenStatus, Slug, Stage, Tenant};
+use crate::model::{
+    ApplicationStatus, CaseFolded, Day, Email, ExternalId, IndexPosition, Mode, Phone, RoleStatus,
+    ScreenResult, ScreenStatus, Slug, Stage, Tenant,
+};
 
 /// The attribute of the table's hash key.
 pub(super) const PK: &str = "pk";
@@ -75,8 +86,12 @@ pub(super) const EXPIRES_AT: &str = "expires_at";
 pub(super) const RECORD: &str = "~FILE";
 /// The prefix of the range keys of touchpoints.
 pub(super) const HISTORY: &str = "HISTORY#";
+/// A range key that sorts after all touchpoints.
+const HISTORY_END: &str = "HISTORY#~";
 /// The prefix of the range keys of the screens on a candidate's page.
 pub(super) const SCREEN: &str = "SCREEN#";
+/// A range key that sorts after all screens on a candidate's page.
+const SCREEN_END: &str = "SCREEN#~";
 /// The prefix of the range keys of a transcript's parts.
 pub(super) const TRANSCRIPT: &str = "TRANSCRIPT#";
 
@@ -105,6 +120,12 @@ impl Key {
 /// the index.
 pub(super) enum Partition {
     Table(String),
+    /// The range keys from one to another of a partition of the table, read consistently.
+    Section {
+        pk: String,
+        from: &'static str,
+        to: &'static str,
+    },
     EventuallyConsistent(String),
     Filtered(String),
     ByStatus(String),
@@ -117,6 +138,15 @@ pub enum StageOrStatus {
     Stage(Stage),
     /// The status.
     Status(ApplicationStatus),
+}
+
+/// The status or the result that a list of screens is filtered by.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum StatusOrResult {
+    /// The status.
+    Status(ScreenStatus),
+    /// The result.
+    Result(ScreenResult),
 }
 
 pub(super) fn padded(id: Id) -> String {
@@ -260,6 +290,16 @@ pub(super) fn candidate_partition(tenant: Tenant, id: Id) -> Partition {
     Partition::Table(format!("{tenant}#CANDIDATE#{}", padded(id)))
 }
 
+/// The part of this partition with the screens and the record.
+pub(super) fn candidate_screens_and_record(tenant: Tenant, id: Id) -> Partition {
+    Partition::Section { pk: candidate_record(tenant, id).pk, from: SCREEN, to: RECORD }
+}
+
+/// The part of this partition with the touchpoints.
+pub(super) fn candidate_history(tenant: Tenant, id: Id) -> Partition {
+    Partition::Section { pk: candidate_record(tenant, id).pk, from: HISTORY, to: HISTORY_END }
+}
+
 pub(super) fn candidate_record(tenant: Tenant, id: Id) -> Key {
     Key { pk: format!("{tenant}#CANDIDATE#{}", padded(id)), sk: RECORD.to_owned() }
 }
@@ -270,24 +310,85 @@ pub(super) fn touchpoint(tenant: Tenant, candidate: Id, version: u64, number: us
     Key { pk: format!("{tenant}#CANDIDATE#{}", padded(candidate)), sk }
 }
 
+/// A range key that sorts after all touchpoints of this version of the record and before all later ones.
+pub(super) fn history_after(version: u64) -> String {
+    format!("{HISTORY}{version:012}~")
+}
+
+pub(super) fn notes(tenant: Tenant, candidate: Id) -> Partition {
+    Partition::Table(format!("{tenant}#CANDIDATE_NOTE#{}", padded(candidate)))
+}
+
+pub(super) fn note(tenant: Tenant, candidate: Id, id: Id) -> Key {
+    Key { pk: format!("{tenant}#CANDIDATE_NOTE#{}", padded(candidate)), sk: padded(id) }
+}
+
 pub(super) fn candidate_screen(tenant: Tenant, candidate: Id, id: Id) -> Key {
     Key { pk: format!("{tenant}#CANDIDATE#{}", padded(candidate)), sk: format!("{SCREEN}{}", padded(id)) }
+}
+
+/// The part of a candidate's partition with the screens.
+pub(super) fn candidate_screens(tenant: Tenant, candidate: Id) -> Partition {
+    Partition::Section { pk: candidate_record(tenant, candidate).pk, from: SCREEN, to: SCREEN_END }
 }
 
 pub(super) fn email(tenant: Tenant, email: &Email) -> Key {
     Key { pk: format!("{tenant}#EMAIL#{}", email.folded()), sk: "EMAIL".to_owned() }
 }
 
+/// The search index of all candidates.
+pub(super) fn words(tenant: Tenant) -> Partition {
+    Partition::EventuallyConsistent(format!("{tenant}#WORD"))
+}
+
+pub(super) fn word(tenant: Tenant, position: IndexPosition<'_>) -> Key {
+    Key { pk: format!("{tenant}#WORD"), sk: position.to_string() }
+}
+
+/// A list of the candidates who have something in common.
+#[derive(Clone, Debug)]
+pub(super) struct CandidateGroup(String);
+
+impl CandidateGroup {
+    pub(super) fn of_phone(tenant: Tenant, phone: &Phone) -> Self {
+        Self(format!("{tenant}#PHONE#{}", phone.as_str()))
+    }
+
+    pub(super) fn of_source(tenant: Tenant, source: &CaseFolded) -> Self {
+        Self(format!("{tenant}#CANDIDATE_SOURCE#{}", source.as_str()))
+    }
+
+    pub(super) fn of_tag(tenant: Tenant, tag: &CaseFolded) -> Self {
+        Self(format!("{tenant}#TAG#{}", tag.as_str()))
+    }
+
+    pub(super) fn partition(self) -> Partition {
+        Partition::EventuallyConsistent(self.0)
+    }
+
+    pub(super) fn entry(self, candidate: Id) -> Key {
+        Key { pk: self.0, sk: padded(candidate) }
+    }
+}
+
+pub(super) fn external_id(tenant: Tenant, id: &ExternalId) -> Key {
+    Key { pk: format!("{tenant}#EXTERNAL_ID#{}", id.as_str()), sk: "EXTERNAL_ID".to_owned() }
+}
+
 pub(super) fn upload(tenant: Tenant, hash: &str) -> Key {
     Key { pk: format!("{tenant}#UPLOAD#{hash}"), sk: "UPLOAD".to_owned() }
 }
 
-pub(super) fn screens(tenant: Tenant, role: Option<Id>, status: Option<ScreenStatus>) -> Partition {
-    match (role, status) {
+pub(super) fn screens(tenant: Tenant, role: Option<Id>, state: Option<StatusOrResult>) -> Partition {
+    match (role, state) {
         (None, None) => Partition::Table(format!("{tenant}#SCREEN")),
-        (None, Some(status)) => Partition::Filtered(screen_filter(tenant, status)),
         (Some(role), None) => Partition::Table(format!("{tenant}#ROLE_SCREEN#{}", padded(role))),
-        (Some(role), Some(status)) => Partition::Filtered(role_screen_filter(tenant, role, status)),
+        (role, Some(StatusOrResult::Status(status))) => {
+            Partition::Filtered(screen_filter(tenant, role, status.as_str()))
+        }
+        (role, Some(StatusOrResult::Result(result))) => {
+            Partition::ByStatus(screen_filter(tenant, role, result.as_str()))
+        }
     }
 }
 
@@ -295,16 +396,16 @@ pub(super) fn screen(tenant: Tenant, id: Id) -> Key {
     Key { pk: format!("{tenant}#SCREEN"), sk: padded(id) }
 }
 
-pub(super) fn screen_filter(tenant: Tenant, status: ScreenStatus) -> String {
-    format!("{tenant}#SCREEN#{}", status.as_str())
+/// The filter of the screens in a status or with a result: those for one role, or all.
+pub(super) fn screen_filter(tenant: Tenant, role: Option<Id>, state: &str) -> String {
+    match role {
+        None => format!("{tenant}#SCREEN#{state}"),
+        Some(role) => format!("{tenant}#ROLE_SCREEN#{}#{state}", padded(role)),
+    }
 }
 
 pub(super) fn role_screen(tenant: Tenant, role: Id, id: Id) -> Key {
     Key { pk: format!("{tenant}#ROLE_SCREEN#{}", padded(role)), sk: padded(id) }
-}
-
-pub(super) fn role_screen_filter(tenant: Tenant, role: Id, status: ScreenStatus) -> String {
-    format!("{tenant}#ROLE_SCREEN#{}#{}", padded(role), status.as_str())
 }
 
 /// The partition with everything about a voice screen.
@@ -408,6 +509,28 @@ pub(super) fn registered(organization: Id) -> Key {
     Key { pk: format!("ORGANIZATION#{:02}", organization.get() % REGISTRY_SHARDS), sk: padded(organization) }
 }
 
+pub(super) fn deleted_organization(id: Id) -> Key {
+    Key { pk: "DELETED_ORGANIZATION".to_owned(), sk: padded(id) }
+}
+
+/// The tenant's partitions that lead to no other items. The role's counters and the postings' slugs are among them,
+/// because each kind has one partition.
+pub(super) fn simple_partitions(tenant: Tenant) -> impl Iterator<Item = Partition> {
+    let kinds = [
+        "KEY",
+        "USAGE",
+        "ROLE_STATS",
+        "POSTING",
+        "SLUG",
+        "OPENING",
+        "APPLICATION",
+        "CHANNEL",
+        "POST",
+        "GRANT",
+    ];
+    kinds.into_iter().map(move |kind| Partition::Table(format!("{tenant}#{kind}")))
+}
+
 pub(super) fn organization_slug(slug: &Slug) -> Key {
     Key { pk: format!("ORGANIZATION_SLUG#{slug}"), sk: "SLUG".to_owned() }
 }
@@ -424,7 +547,7 @@ mod tests {
             prop_assert_eq!(text(a).cmp(&text(b)), a.cmp(&b));
         }
 
-        /// This holds for any idempotency key that a client chooses.
+        /// This holds for any idempotency key and any external id that a client chooses.
         #[test]
         fn keys_of_different_tenants_differ(a in 1..=Id::MAX, b in 1..=Id::MAX, chosen in "[!-~]{1,40}") {
             let tenants: Vec<_> = [a, b].into_iter().flat_map(|organization| {
@@ -436,6 +559,8 @@ mod tests {
                     if one == other { continue; }
                     let prefix = format!("{other}#");
                     prop_assert!(!receipt(*one, "POST /x", &chosen).pk.starts_with(&prefix));
+                    let external = ExternalId::parse(&chosen).unwrap().unwrap();
+                    prop_assert!(!external_id(*one, &external).pk.starts_with(&prefix));
                     prop_assert!(!gate(*one).pk.starts_with(&prefix));
                     prop_assert!(!role(*one, Id::new(1).unwrap()).pk.starts_with(&prefix));
                     prop_assert!(!email(*one, &"a@example.com".parse().unwrap()).pk.starts_with(&prefix));

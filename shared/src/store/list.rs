@@ -1,9 +1,9 @@
-//! Lists: pages of a partition, newest first.
+//! Lists: pages of a partition, newest first, and the parts of a partition with a prefix, in ascending order.
 
 use aws_sdk_dynamodb::types::AttributeValue;
 use serde::de::DeserializeOwned;
 
-use super::keys::{BY_STATUS, FILTER, FILTERED, PK, Partition, SK, STATUS_FILTER};
+use super::keys::{BY_STATUS, FILTER, FILTERED, Key, PK, Partition, SK, STATUS_FILTER};
 use super::{Item, Store, StoreError, item};
 
 /// The part of a list to read.
@@ -11,8 +11,17 @@ use super::{Item, Store, StoreError, item};
 pub struct Paging {
     /// The maximum number of items.
     pub limit: u32,
-    /// Only items that sort before this range key.
+    /// Only items that sort before this range key or, in a search, after it.
     pub before: Option<String>,
+}
+
+/// The part of a partition that a query reads.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Range<'r> {
+    /// The items that sort before this range key, or all, in descending order.
+    Before(Option<&'r str>),
+    /// The items whose range key begins with `prefix` and sorts after `after`, in ascending order.
+    Prefix { prefix: &'r str, after: Option<&'r str> },
 }
 
 /// A page of a list.
@@ -20,7 +29,7 @@ pub struct Paging {
 pub struct Listed<T> {
     /// The items.
     pub items: Vec<T>,
-    /// The range key that the next page's items sort before; `None` on the last page.
+    /// The range key where the next page begins; `None` on the last page.
     pub next: Option<String>,
 }
 
@@ -39,7 +48,7 @@ impl Store {
             if left == 0 {
                 break;
             }
-            let (read, next) = self.query(partition, left, before.as_deref()).await?;
+            let (read, next) = self.query(partition, left, Range::Before(before.as_deref())).await?;
             items.extend(read);
             before = next;
             if before.is_none() {
@@ -59,7 +68,7 @@ impl Store {
         let mut items = Vec::new();
         let mut before: Option<String> = None;
         for _ in 0..pages {
-            let (read, next) = self.query(partition, u32::MAX, before.as_deref()).await?;
+            let (read, next) = self.query(partition, u32::MAX, Range::Before(before.as_deref())).await?;
             items.extend(read.into_iter().map(|mut item| match item.remove(SK) {
                 Some(AttributeValue::S(range)) => (range, item),
                 _ => (String::new(), item),
@@ -72,15 +81,17 @@ impl Store {
         Ok(items)
     }
 
-    /// Makes one query in descending order. Returns the items, and the last range key if more items follow.
+    /// Makes one query. Returns the items, and the last range key if more items follow.
     pub(super) async fn query(
         &self,
         partition: &Partition,
         limit: u32,
-        before: Option<&str>,
+        range: Range<'_>,
     ) -> Result<(Vec<Item>, Option<String>), StoreError> {
         let (hash, value, index) = match partition {
-            Partition::Table(pk) | Partition::EventuallyConsistent(pk) => (PK, pk, None),
+            Partition::Table(pk) | Partition::EventuallyConsistent(pk) | Partition::Section { pk, .. } => {
+                (PK, pk, None)
+            }
             Partition::Filtered(filter) => (FILTER, filter, Some(FILTERED.to_owned())),
             Partition::ByStatus(filter) => (STATUS_FILTER, filter, Some(BY_STATUS.to_owned())),
         };
@@ -88,18 +99,35 @@ impl Store {
             .client
             .query()
             .table_name(&*self.table)
-            .consistent_read(matches!(partition, Partition::Table(_)))
+            .consistent_read(matches!(partition, Partition::Table(_) | Partition::Section { .. }))
             .set_index_name(index)
             .expression_attribute_names("#hash", hash)
             .expression_attribute_values(":hash", AttributeValue::S(value.clone()))
-            .scan_index_forward(false)
+            .scan_index_forward(matches!(range, Range::Prefix { .. }))
             .limit(i32::try_from(limit).unwrap_or(i32::MAX));
-        call = match before {
-            None => call.key_condition_expression("#hash = :hash"),
-            Some(before) => call
+        call = match (partition, range) {
+            // A key condition can have only one comparison of the range key.
+            (Partition::Section { pk, from, to }, Range::Before(before)) => call
+                .key_condition_expression("#hash = :hash AND #range BETWEEN :from AND :to")
+                .expression_attribute_names("#range", SK)
+                .expression_attribute_values(":from", AttributeValue::S((*from).to_owned()))
+                .expression_attribute_values(":to", AttributeValue::S((*to).to_owned()))
+                .set_exclusive_start_key(
+                    before.map(|before| Key { pk: pk.clone(), sk: before.to_owned() }.attributes()),
+                ),
+            (_, Range::Before(None)) => call.key_condition_expression("#hash = :hash"),
+            (_, Range::Before(Some(before))) => call
                 .key_condition_expression("#hash = :hash AND #range < :before")
                 .expression_attribute_names("#range", SK)
                 .expression_attribute_values(":before", AttributeValue::S(before.to_owned())),
+            (_, Range::Prefix { prefix, after }) => {
+                // The first string after `after`, and one after all strings that begin with the prefix.
+                let first = after.map_or_else(|| prefix.to_owned(), |after| format!("{after}\0"));
+                call.key_condition_expression("#hash = :hash AND #range BETWEEN :first AND :last")
+                    .expression_attribute_names("#range", SK)
+                    .expression_attribute_values(":first", AttributeValue::S(first))
+                    .expression_attribute_values(":last", AttributeValue::S(format!("{prefix}{}", char::MAX)))
+            }
         };
         let answer = self.count(call.send()).await.map_err(|error| StoreError::of(&error))?;
         let next = answer.last_evaluated_key.and_then(|mut key| match key.remove(SK) {

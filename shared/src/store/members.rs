@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use super::item::number;
 use super::keys::{self, EXPIRES_AT};
-use super::{Item, Store, StoreError, Transaction, item};
+use super::{Item, Store, StoreError, Transaction, UniqueField, item};
 use crate::id::Id;
 use crate::model::{Email, Member, Mode, Organization, Session, Tenant};
 
@@ -38,7 +38,7 @@ impl Transaction {
         let organization = self.tenant.organization;
         self.insert(item::write(member, keys::member(organization, member.id), None)?);
         let claim = MemberEmail { organization, id: member.id };
-        self.insert_email(item::write(&claim, keys::member_email(&member.email), None)?);
+        self.insert_claim(UniqueField::Email, item::write(&claim, keys::member_email(&member.email), None)?);
         Ok(())
     }
 

@@ -5,6 +5,7 @@ use std::collections::HashMap;
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
+use super::list::Range;
 use super::transaction::SlugClaim;
 use super::{Item, Listed, Paging, Store, StoreError, Transaction, item, keys};
 use crate::id::Id;
@@ -113,7 +114,8 @@ impl Store {
         let Search { mut before, limit, megabytes } = search;
         let mut items = Vec::new();
         for _ in 0..megabytes {
-            let (read, next) = self.query(&keys::openings(tenant), u32::MAX, before.as_deref()).await?;
+            let (read, next) =
+                self.query(&keys::openings(tenant), u32::MAX, Range::Before(before.as_deref())).await?;
             for opening in read {
                 let opening: Opening = item::read(opening)?;
                 if !matches(&opening) {

@@ -7,6 +7,7 @@ use serde::{Deserialize, Serialize};
 use super::gate::{Credential, Holder};
 use super::item::number;
 use super::keys::{self, Key};
+use super::tasks::{Task, TaskKind};
 use super::{CommitError, Listed, Paging, Store, StoreError, Transaction, item};
 use crate::id::Id;
 use crate::model::{Branding, CareerSite, Day, Mode, Organization, Plan, Scopes, Slug, Tenant, Text};
@@ -52,6 +53,9 @@ pub enum OrganizationError {
     /// The organization has no member with this identifier.
     #[error("the member does not exist")]
     NoSuchMember,
+    /// The organization has no person with this identifier or e-mail address in this mode.
+    #[error("the person does not exist")]
+    NoSuchPerson,
     /// Another member of any organization has the e-mail address.
     #[error("the e-mail address already belongs to a member")]
     EmailTaken,
@@ -82,11 +86,22 @@ const ATTEMPTS: usize = 10;
 /// The maximum number of organizations with the same name that get a slug. Further organizations must choose a slug.
 const MAX_NAMESAKES: u64 = 100;
 
+/// The attribute of organizations and career sites that says whether they are suspended.
+const SUSPENDED: &str = "suspended";
+
 const EXISTS: &str = "attribute_exists(pk)";
 
 #[derive(Serialize, Deserialize)]
 struct Registered {
     id: Id,
+}
+
+impl Transaction {
+    /// Requires that the organization is not suspended at the commit. The condition is on its career site, because each
+    /// request writes the organization's own item.
+    pub fn require_active(&mut self, organization: &Organization) {
+        self.require_not(keys::organization_slug(&organization.slug), SUSPENDED);
+    }
 }
 
 impl Store {
@@ -167,19 +182,33 @@ impl Store {
     /// Sets the plan of an organization in both modes.
     pub async fn set_plan(&self, organization: Id, plan: Plan) -> Result<(), OrganizationError> {
         let tenants = Mode::ALL.map(|mode| Tenant { organization, mode });
-        self.set(tenants[0], &tenants.map(keys::gate), "plan", &AttributeValue::S(plan.as_str().to_owned()))
-            .await
+        self.set(
+            tenants[0],
+            &tenants.map(keys::gate),
+            "plan",
+            &AttributeValue::S(plan.as_str().to_owned()),
+            &[],
+        )
+        .await
     }
 
-    /// Suspends or resumes an organization and its career pages in both modes.
-    pub async fn set_suspended(&self, organization: Id, suspended: bool) -> Result<(), OrganizationError> {
+    /// Suspends or resumes an organization and its career pages in both modes. A suspension adds tasks that cancel the
+    /// voice screens.
+    pub async fn set_suspended(
+        &self,
+        organization: Id,
+        suspended: bool,
+        now: Timestamp,
+    ) -> Result<(), OrganizationError> {
         let tenants = Mode::ALL.map(|mode| Tenant { organization, mode });
         let mut keys = tenants.map(keys::gate).to_vec();
         for gate in self.read_many(keys.clone()).await? {
             let organization: Organization = item::read(gate)?;
             keys.push(keys::organization_slug(&organization.slug));
         }
-        self.set(tenants[0], &keys, "suspended", &AttributeValue::Bool(suspended)).await
+        let tasks = tenants.map(|tenant| Task::new(tenant, TaskKind::Suspension, organization, now));
+        let tasks = if suspended { &tasks[..] } else { &[] };
+        self.set(tenants[0], &keys, SUSPENDED, &AttributeValue::Bool(suspended), tasks).await
     }
 
     /// Sets the branding of a career site.
@@ -191,19 +220,23 @@ impl Store {
         let branding: AttributeValue = serde_dynamo::to_attribute_value(branding)
             .map_err(|error| StoreError::Internal(format!("a branding cannot be written: {error}")))?;
         let key = keys::organization_slug(&organization.slug);
-        self.set(organization.tenant(), &[key], "branding", &branding).await
+        self.set(organization.tenant(), &[key], "branding", &branding, &[]).await
     }
 
-    /// Sets one attribute of several items, which must all exist.
+    /// Sets one attribute of several items, which must all exist, and adds tasks.
     async fn set(
         &self,
         tenant: Tenant,
         keys: &[Key],
         name: &str,
         value: &AttributeValue,
+        tasks: &[Task],
     ) -> Result<(), OrganizationError> {
         for _ in 0..ATTEMPTS {
             let mut transaction = Transaction::new(tenant);
+            for task in tasks {
+                transaction.put(task.item()?);
+            }
             for key in keys {
                 let (names, values) = (vec![("#name", name.to_owned())], vec![(":value", value.clone())]);
                 transaction.update(key.clone(), "SET #name = :value", EXISTS, names, values);

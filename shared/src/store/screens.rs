@@ -3,8 +3,9 @@
 use aws_sdk_dynamodb::primitives::Blob;
 use aws_sdk_dynamodb::types::AttributeValue;
 
+use super::keys::{STATUS_FILTER, StatusOrResult};
 use super::tasks::{Task, TaskKind};
-use super::{Listed, Paging, Store, StoreError, Transaction, item, keys};
+use super::{Item, Listed, Paging, Store, StoreError, Transaction, item, keys};
 use crate::id::Id;
 use crate::model::{Screen, ScreenRecord, ScreenResult, ScreenStatus, Tenant, Turn};
 
@@ -68,12 +69,27 @@ impl Transaction {
         Ok(count)
     }
 
+    /// Deletes the parts of a screen's transcript.
+    pub fn delete_transcript(&mut self, screen: Id, parts: usize) {
+        for part in 0..parts {
+            self.delete(keys::transcript_part(self.tenant, screen, part));
+        }
+    }
+
     fn put_list_entries(&mut self, screen: &Screen) -> Result<(), StoreError> {
-        let Screen { id, role_id, candidate_id, status, .. } = *screen;
-        let filter = keys::screen_filter(self.tenant, status);
-        self.put(item::write(screen, keys::screen(self.tenant, id), Some(filter))?);
-        let filter = keys::role_screen_filter(self.tenant, role_id, status);
-        self.put(item::write(screen, keys::role_screen(self.tenant, role_id, id), Some(filter))?);
+        let Screen { id, role_id, candidate_id, status, result, .. } = *screen;
+        for (key, role) in [
+            (keys::screen(self.tenant, id), None),
+            (keys::role_screen(self.tenant, role_id, id), Some(role_id)),
+        ] {
+            let filter = keys::screen_filter(self.tenant, role, status.as_str());
+            let mut item = item::write(screen, key, Some(filter))?;
+            if let Some(result) = result {
+                let filter = keys::screen_filter(self.tenant, role, result.as_str());
+                item.insert(STATUS_FILTER.to_owned(), AttributeValue::S(filter));
+            }
+            self.put(item);
+        }
         self.put(item::write(screen, keys::candidate_screen(self.tenant, candidate_id, id), None)?);
         Ok(())
     }
@@ -95,6 +111,23 @@ fn call_task(tenant: Tenant, record: &ScreenRecord) -> Option<Task> {
     record.task_due.map(|due| Task::new(tenant, TaskKind::Call, record.screen.id, due))
 }
 
+/// The bytes of a part of a transcript.
+pub(super) fn read_part(mut item: Item) -> Result<Vec<u8>, StoreError> {
+    match item.remove(BYTES) {
+        Some(AttributeValue::B(bytes)) => Ok(bytes.into_inner()),
+        _ => Err(StoreError::Internal("a part of a transcript has no bytes".to_owned())),
+    }
+}
+
+/// The transcript with these bytes. A screen without a transcript has no bytes.
+pub(super) fn read_transcript(bytes: &[u8]) -> Result<Vec<Turn>, StoreError> {
+    if bytes.is_empty() {
+        return Ok(Vec::new());
+    }
+    serde_json::from_slice(bytes)
+        .map_err(|error| StoreError::Internal(format!("a transcript cannot be read: {error}")))
+}
+
 impl Store {
     /// The screen's record.
     pub async fn find_screen(&self, tenant: Tenant, id: Id) -> Result<Option<ScreenRecord>, StoreError> {
@@ -108,36 +141,39 @@ impl Store {
         id: Id,
     ) -> Result<Option<(ScreenRecord, Vec<Turn>)>, StoreError> {
         let (mut record, mut parts) = (None::<ScreenRecord>, Vec::new());
-        for (range, mut item) in self.read_partition(&keys::screen_partition(tenant, id), MAX_PAGES).await? {
+        for (range, item) in self.read_partition(&keys::screen_partition(tenant, id), MAX_PAGES).await? {
             if range.starts_with(keys::TRANSCRIPT) {
-                match item.remove(BYTES) {
-                    Some(AttributeValue::B(bytes)) => parts.push(bytes.into_inner()),
-                    _ => return Err(StoreError::Internal("a part of a transcript has no bytes".to_owned())),
-                }
+                parts.push(read_part(item)?);
             } else {
                 record = Some(item::read(item)?);
             }
         }
         let Some(record) = record else { return Ok(None) };
-        if record.transcript_parts == 0 {
-            return Ok(Some((record, Vec::new())));
-        }
         // The partition is read backwards. It may still have parts of an earlier, longer transcript.
         parts.reverse();
         parts.truncate(record.transcript_parts);
-        let transcript = serde_json::from_slice(&parts.concat())
-            .map_err(|error| StoreError::Internal(format!("a transcript cannot be read: {error}")))?;
+        let transcript = read_transcript(&parts.concat())?;
         Ok(Some((record, transcript)))
     }
 
-    /// A page of the tenant's screens, newest first, optionally only those for the role, in the status, or both.
+    /// A page of the tenant's screens, newest first, optionally only those for the role, in the state, or both.
     pub async fn list_screens(
         &self,
         tenant: Tenant,
         role: Option<Id>,
-        status: Option<ScreenStatus>,
+        state: Option<StatusOrResult>,
         page: &Paging,
     ) -> Result<Listed<Screen>, StoreError> {
-        self.read_page(&keys::screens(tenant, role, status), page).await
+        self.read_page(&keys::screens(tenant, role, state), page).await
+    }
+
+    /// A page of a candidate's screens, newest first.
+    pub async fn list_screens_of(
+        &self,
+        tenant: Tenant,
+        candidate: Id,
+        page: &Paging,
+    ) -> Result<Listed<Screen>, StoreError> {
+        self.read_page(&keys::candidate_screens(tenant, candidate), page).await
     }
 }

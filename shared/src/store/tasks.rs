@@ -15,6 +15,10 @@ pub enum TaskKind {
     Call,
     /// Update the applications' copies of a role.
     Role,
+    /// Cancel the voice screens of a candidate that are marked so.
+    Cancellation,
+    /// Cancel the voice screens of a suspended organization.
+    Suspension,
 }
 
 /// A task.
@@ -24,7 +28,7 @@ pub struct Task {
     mode: Mode,
     /// The kind.
     pub kind: TaskKind,
-    /// The screen or role.
+    /// The screen, role, candidate or organization.
     pub id: Id,
     /// When it is due.
     pub due: Timestamp,
@@ -44,6 +48,8 @@ impl Task {
         let kind = match self.kind {
             TaskKind::Call => "call",
             TaskKind::Role => "role",
+            TaskKind::Cancellation => "cancellation",
+            TaskKind::Suspension => "suspension",
         };
         keys::task(self.due, self.tenant(), kind, self.id)
     }

@@ -24,7 +24,7 @@ use crate::model::{RoleStatus, Tenant};
 /// The stored response to a request with an idempotency key. A repeated request gets the same response.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Receipt {
-    /// A digest of the request's path and body.
+    /// A digest of the credential's scopes and the request's path and body.
     pub fingerprint: String,
     /// The response's status.
     pub status: u16,
@@ -78,12 +78,9 @@ pub enum CommitError {
     /// The role of an application has been closed or reopened.
     #[error("a role has been closed or reopened")]
     RoleChanged,
-    /// Another candidate or member has the e-mail address.
-    #[error("the e-mail address is in use")]
-    EmailTaken {
-        /// The candidate or member.
-        owner: Option<Id>,
-    },
+    /// Other candidates or members have values that must be unique.
+    #[error("a unique value is in use")]
+    Taken(Vec<Taken>),
     /// The request has been carried out before, with this receipt.
     #[error("the request has been carried out before")]
     Repeated(Box<Receipt>),
@@ -92,12 +89,30 @@ pub enum CommitError {
     Store(#[from] StoreError),
 }
 
+/// A field whose values are unique in the tenant.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum UniqueField {
+    /// The e-mail address of a candidate or a member.
+    Email,
+    /// The external id of a candidate.
+    ExternalId,
+}
+
+/// A value that is in use.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Taken {
+    /// The field.
+    pub field: UniqueField,
+    /// The candidate or member with this value.
+    pub owner: Option<Id>,
+}
+
 /// The meaning of a failed condition.
 #[derive(Clone, Copy, Debug)]
 enum Guard {
     Unchanged,
     Slug { number: u64 },
-    Email,
+    Claim(UniqueField),
     Role,
     Receipt,
 }
@@ -208,9 +223,9 @@ impl Transaction {
         self.plain(Effect::Delete(key), Guard::Unchanged, "");
     }
 
-    /// Inserts a claim on an e-mail address, which must not be taken.
-    pub(super) fn insert_email(&mut self, item: Item) {
-        self.plain(Effect::Put(item), Guard::Email, VACANT);
+    /// Inserts a claim on a unique value, which must not be taken.
+    pub(super) fn insert_claim(&mut self, field: UniqueField, item: Item) {
+        self.plain(Effect::Put(item), Guard::Claim(field), VACANT);
     }
 
     /// Inserts a slug. If it already exists, the commit fails because `number` is taken.
@@ -287,6 +302,17 @@ impl Transaction {
             condition: if is_closed { "#status = :closed" } else { "#status <> :closed" }.into(),
             names: vec![("#status", "status".to_owned())],
             values: vec![(":closed", AttributeValue::S(RoleStatus::Closed.as_str().to_owned()))],
+        });
+    }
+
+    /// Requires that an attribute of an item is not true at the commit.
+    pub(super) fn require_not(&mut self, key: Key, attribute: &str) {
+        self.actions.push(Action {
+            effect: Effect::Check(key),
+            guard: Guard::Unchanged,
+            condition: "#attribute = :false".into(),
+            names: vec![("#attribute", attribute.to_owned())],
+            values: vec![(":false", AttributeValue::Bool(false))],
         });
     }
 
@@ -415,10 +441,10 @@ impl Store {
 }
 
 /// Returns the error for a cancelled transaction. If several conditions failed, a receipt takes precedence, followed by
-/// a DynamoDB error, a concurrent request, a taken slug and a taken e-mail address.
+/// a DynamoDB error, a concurrent request, a taken slug and taken values of unique fields.
 fn commit_error(guards: &[Guard], reasons: Vec<CancellationReason>) -> CommitError {
     let mut slug = None;
-    let mut email = None;
+    let mut taken = Vec::new();
     let mut role = false;
     let mut stale = false;
     let mut store_error = None;
@@ -435,12 +461,12 @@ fn commit_error(guards: &[Guard], reasons: Vec<CancellationReason>) -> CommitErr
                 let last = reason.item.map_or(0, |item| item::count(&item, "last"));
                 slug = slug.max(Some(last.max(*number)));
             }
-            ("ConditionalCheckFailed", Guard::Email) => {
+            ("ConditionalCheckFailed", Guard::Claim(field)) => {
                 let owner = reason.item.and_then(|item| Id::new(item::count(&item, "id")));
-                email = Some(CommitError::EmailTaken { owner });
+                taken.push(Taken { field: *field, owner });
             }
             ("ConditionalCheckFailed", Guard::Role) => role = true,
-            // The changed item may be the candidate itself, which then already has the address.
+            // The changed item may be the candidate itself, which then already has the value.
             ("ConditionalCheckFailed" | "TransactionConflict", Guard::Unchanged)
             | ("TransactionConflict", Guard::Role) => stale = true,
             ("TransactionConflict", Guard::Receipt) => in_flight = true,
@@ -461,6 +487,10 @@ fn commit_error(guards: &[Guard], reasons: Vec<CancellationReason>) -> CommitErr
         (None, Some(last)) => CommitError::SlugTaken { last },
         (None, None) if stale => CommitError::Stale,
         (None, None) if role => CommitError::RoleChanged,
-        (None, None) => email.unwrap_or(CommitError::Stale),
+        (None, None) if taken.is_empty() => CommitError::Stale,
+        (None, None) => {
+            taken.sort_by_key(|taken| taken.field);
+            CommitError::Taken(taken)
+        }
     }
 }

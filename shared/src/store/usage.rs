@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use super::gate::{DAY_PREFIX, day_attribute};
 use super::item::number;
-use super::keys::{self, GATE_SHARDS, Key, PK, SK};
+use super::keys::{self, GATE_SHARDS, Key};
 use super::{CommitError, Item, Listed, Paging, Store, StoreError, Transaction, item};
 use crate::model::{Day, Tenant};
 
@@ -81,13 +81,9 @@ fn finished_days(item: &Item, today: Day) -> Vec<(Day, u64)> {
 }
 
 fn archive(tenant: Tenant, counter: &Item, day: Day, requests: u64) -> Result<Transaction, StoreError> {
-    let attribute = |name| counter.get(name).and_then(|value| value.as_s().ok()).cloned();
-    let (Some(pk), Some(sk)) = (attribute(PK), attribute(SK)) else {
-        return Err(StoreError::Internal("a counter has no key".to_owned()));
-    };
     let mut transaction = Transaction::new(tenant);
     transaction.update(
-        Key { pk, sk },
+        Key::of(counter)?,
         "REMOVE #day",
         "#day = :requests",
         vec![("#day", day_attribute(day))],

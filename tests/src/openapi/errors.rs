@@ -31,7 +31,7 @@ fn samples() -> Vec<(&'static str, Error)> {
         ("bad_cursor", Error::BadRequest("The cursor is not valid for this list".to_owned())),
         ("unauthorized", Error::Unauthorized { presented: false }),
         ("bad_credential", Error::Unauthorized { presented: true }),
-        ("forbidden", Error::InsufficientScope(Scope::RolesWrite)),
+        ("forbidden", Error::InsufficientScope(Scope::RolesWrite.into())),
         ("suspended", Error::Suspended),
         ("not_found", Error::NotFound),
         ("method_not_allowed", Error::MethodNotAllowed("GET, POST".to_owned())),
@@ -56,7 +56,7 @@ fn samples() -> Vec<(&'static str, Error)> {
 
 fn duplicate() -> Error {
     let existing = Existing { kind: "candidate", id: Id::new(121_212_121_212).expect("an id") };
-    Error::Duplicate { message: "email is already in use".to_owned(), existing: Some(existing) }
+    Error::Duplicate { messages: vec!["email is already in use".to_owned()], existing: Some(existing) }
 }
 
 /// Whether the operation can return the error. `named` contains the errors from the handler's doc comment.

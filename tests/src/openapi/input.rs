@@ -163,6 +163,12 @@ impl Fields for Description {
         None
     }
 
+    fn list<T: shared::model::Value>(&mut self, name: &str, max: usize) -> Change<Vec<T>> {
+        let list = json!({ "type": "array", "items": schema::<T>(), "maxItems": max });
+        self.add(name, Kind::Optional(list));
+        Change::Keep
+    }
+
     fn object<T: Input>(&mut self, name: &str) -> Option<T> {
         self.add(name, Kind::Object(Self::of::<T>()));
         None
@@ -200,7 +206,7 @@ fn optional(mut schema: Value) -> Value {
 mod tests {
     use super::*;
     use proptest::prelude::*;
-    use shared::model::schema::LINE;
+    use shared::model::schema::{LINE, PHONE_IN_QUERY};
     use shared::model::{Lines, Phone, Text, non_blank};
 
     /// Text of characters from every class that the rules distinguish.
@@ -229,9 +235,13 @@ mod tests {
         }
 
         #[test]
-        fn the_pattern_of_phone_numbers_is_exact(text in "[+(]?[0-9() ./–-]{0,4}[+1-9][0-9()( ./–-]{4,20}") {
+        fn the_patterns_of_phone_numbers_are_exact(
+            text in "[+( ]?[0-9() ./–-]{0,4}[+1-9][0-9()( ./–-]{4,20}",
+        ) {
             let pattern = schema::<Phone>()["pattern"].clone();
             prop_assert_eq!(matches(pattern.as_str().unwrap(), &text), text.parse::<Phone>().is_ok());
+            let in_query = Phone::in_query(&text);
+            prop_assert_eq!(matches(PHONE_IN_QUERY, &text), in_query.is_ok());
         }
     }
 }

@@ -7,7 +7,7 @@ use shared::http::{
     Access, ApiRequest, DocumentRequest, DocumentRow, Error, Input, Output, Payload, PublicRequest, Reply,
     ReplyFormat, Row,
 };
-use shared::model::Scope;
+use shared::model::Scopes;
 
 use super::example::Example;
 use super::input::Description;
@@ -44,7 +44,7 @@ pub(super) enum RequestContent {
 }
 
 impl Row for Operation {
-    fn new<I, O, H, F>(key: &'static str, scope: Scope, _: H) -> Self
+    fn new<I, O, H, F>(key: &'static str, scopes: impl Into<Scopes>, _: H) -> Self
     where
         I: Input + 'static,
         O: Output + 'static,
@@ -52,7 +52,7 @@ impl Row for Operation {
         F: Future<Output = Result<Reply<O>, Error>> + Send + 'static,
     {
         let content = RequestContent::Fields(Description::of::<I>());
-        Self::described::<O, H>(key, Access::Scope(scope), ReplyFormat::Api, content)
+        Self::described::<O, H>(key, Access::Scopes(scopes.into()), ReplyFormat::Api, content)
     }
 
     fn open<P, O, H, F>(key: &'static str, access: Access, format: ReplyFormat, _: H) -> Self
@@ -127,7 +127,7 @@ impl Operation {
 
     /// Whether the operation requires an API credential.
     pub(super) fn is_scoped(&self) -> bool {
-        matches!(self.access, Access::Scope(_))
+        matches!(self.access, Access::Scopes(_))
     }
 
     /// Whether OAuth clients authenticate, in a header or in the form.

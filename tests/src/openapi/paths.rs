@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use serde_json::{Map, Value, json};
 use shared::http::Access;
+use shared::model::Scope;
 
 use super::errors;
 use super::example::Example;
@@ -99,7 +100,10 @@ pub(super) fn describe(
 
 fn security(operation: &Operation) -> Value {
     match operation.access {
-        Access::Scope(scope) => json!([{ "api_key": [] }, { "oauth": [scope.as_str()] }]),
+        Access::Scopes(scopes) => {
+            let scopes: Vec<_> = scopes.iter().map(Scope::as_str).collect();
+            json!([{ "api_key": [] }, { "oauth": scopes }])
+        }
         Access::Signed => json!([{ "signature": [] }]),
         // Public clients do not authenticate, and other clients may send their secret in the form.
         Access::Public if operation.authenticates_clients() => json!([{ "client": [] }, {}]),
@@ -109,13 +113,12 @@ fn security(operation: &Operation) -> Value {
 
 fn parameters_of(operation: &Operation, source: &Source, schemas: &Schemas) -> Vec<Value> {
     let shared = |name: &str| reference("parameters", name);
-    let of_path = operation.path_parameters().map(|name| match name {
-        "id" => {
-            let description = format!("The identifier of the {}.", operation.noun().replace('_', " "));
-            let schema = schemas.inline("Id");
-            json!({ "name": "id", "in": "path", "required": true, "description": description, "schema": schema })
-        }
-        name => shared(name),
+    let of_path = operation.path_parameters().map(|name| {
+        let noun = if name == "id" { Some(operation.noun()) } else { name.strip_suffix("_id") };
+        let Some(noun) = noun else { return shared(name) };
+        let description = format!("The identifier of the {}.", noun.replace('_', " "));
+        let schema = schemas.inline("Id");
+        json!({ "name": name, "in": "path", "required": true, "description": description, "schema": schema })
     });
     let mut parameters: Vec<_> = of_path.collect();
     match &operation.content {

@@ -81,12 +81,45 @@ impl LocalBucket {
     /// Answers a request as S3 does.
     pub async fn handle(&self, request: Request<Bytes>, now: Timestamp) -> Response<Bytes> {
         let result = match *request.method() {
+            Method::GET if request.uri().query().is_some_and(|query| query.starts_with("list-type=")) => {
+                self.list(&request, now).await
+            }
             Method::GET => self.get(&request, now).await,
+            Method::DELETE => self.delete(&request, now).await,
             Method::POST => self.post(&request, now).await,
             Method::PUT => self.copy(&request, now).await,
             _ => Err(S3Error::new(405, "MethodNotAllowed", "The method is not allowed.")),
         };
         result.unwrap_or_else(|error| error.response())
+    }
+
+    /// Lists the first keys with a prefix. There is no next page.
+    async fn list(&self, request: &Request<Bytes>, now: Timestamp) -> Result<Response<Bytes>, S3Error> {
+        if !self.is_root(request.uri().path()) {
+            return Err(S3Error::invalid_key());
+        }
+        let parameters = verify_request(request, now)?;
+        let parameter = |name: &str| parameters.get(name).map_or("", String::as_str);
+        let (prefix, max) = (parameter("prefix"), parameter("max-keys").parse());
+        let Ok(max) = max else { return Err(S3Error::invalid_argument("max-keys must be a number.")) };
+        if parameter("list-type") != "2" {
+            return Err(S3Error::not_implemented("The bucket supports only lists of type 2."));
+        }
+        let keys = self.storage.keys().await?;
+        let keys = keys.iter().filter(|key| key.starts_with(prefix)).take(max);
+        let contents = keys.map(|key| format!("<Contents><Key>{}</Key></Contents>", escaped(key)));
+        let contents: String = contents.collect();
+        Ok(xml(StatusCode::OK, &format!("<ListBucketResult>{contents}</ListBucketResult>")))
+    }
+
+    /// Deletes an object, if it exists.
+    async fn delete(&self, request: &Request<Bytes>, now: Timestamp) -> Result<Response<Bytes>, S3Error> {
+        let key = self.key(request.uri().path())?;
+        verify_request(request, now)?;
+        self.storage.delete(key).await?;
+        let mut response = Response::new(Bytes::new());
+        *response.status_mut() = StatusCode::NO_CONTENT;
+        Ok(response)
     }
 
     /// Downloads an object.
@@ -113,7 +146,8 @@ impl LocalBucket {
 
     /// Uploads the file of a browser's form.
     async fn post(&self, request: &Request<Bytes>, now: Timestamp) -> Result<Response<Bytes>, S3Error> {
-        if !matches!(self.path_in_bucket(request.uri().path())?, "" | "/") {
+        self.path_in_bucket(request.uri().path())?;
+        if !self.is_root(request.uri().path()) {
             return Err(S3Error::new(405, "MethodNotAllowed", "A form must be posted to the bucket itself."));
         }
         let form = Form::read(request).await?;
@@ -187,6 +221,10 @@ impl LocalBucket {
     fn path_in_bucket<'p>(&self, path: &'p str) -> Result<&'p str, S3Error> {
         let rest = path.get(1 + self.name.len()..).filter(|_| self.owns(path));
         rest.ok_or_else(|| S3Error::new(404, "NoSuchBucket", "The bucket does not exist."))
+    }
+
+    fn is_root(&self, path: &str) -> bool {
+        matches!(self.path_in_bucket(path), Ok("" | "/"))
     }
 
     fn key<'p>(&self, path: &'p str) -> Result<&'p str, S3Error> {

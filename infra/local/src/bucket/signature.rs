@@ -186,7 +186,15 @@ fn parse_query(query: &str) -> Result<Parameters, S3Error> {
             return Err(S3Error::malformed_authorization());
         };
         let is_supported = name.starts_with("X-Amz-")
-            || matches!(name.as_str(), "response-content-disposition" | "response-content-type" | "x-id");
+            || matches!(
+                name.as_str(),
+                "list-type"
+                    | "max-keys"
+                    | "prefix"
+                    | "response-content-disposition"
+                    | "response-content-type"
+                    | "x-id"
+            );
         if !is_supported {
             return Err(S3Error::not_implemented(format!("The parameter {name} is not supported here.")));
         }

@@ -1,9 +1,9 @@
 //! The storage of objects, in a folder or in memory. A stored object is one line of JSON with its metadata, followed by
 //! its content.
 
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 use std::io::{self, ErrorKind};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, PoisonError};
 
@@ -58,14 +58,36 @@ impl Storage {
         self.save(key, stored.into()).await.map_err(|error| S3Error::internal(&error))
     }
 
+    /// Deletes an object, if it exists.
+    pub(super) async fn delete(&self, key: &str) -> Result<(), S3Error> {
+        match self {
+            Self::Folder { path, .. } => match tokio::fs::remove_file(path.join(key)).await {
+                Err(error) if !is_missing(&error) => Err(S3Error::internal(&error)),
+                _ => Ok(()),
+            },
+            Self::Memory(objects) => {
+                objects.lock().unwrap_or_else(PoisonError::into_inner).remove(key);
+                Ok(())
+            }
+        }
+    }
+
+    /// Returns all keys in their order.
+    pub(super) async fn keys(&self) -> Result<BTreeSet<String>, S3Error> {
+        match self {
+            Self::Folder { path, .. } => files(path).await.map_err(|error| S3Error::internal(&error)),
+            Self::Memory(objects) => {
+                Ok(objects.lock().unwrap_or_else(PoisonError::into_inner).keys().cloned().collect())
+            }
+        }
+    }
+
     async fn load(&self, key: &str) -> io::Result<Option<Bytes>> {
         match self {
             Self::Folder { path, .. } => match tokio::fs::read(path.join(key)).await {
                 Ok(stored) => Ok(Some(stored.into())),
-                Err(error) => match error.kind() {
-                    ErrorKind::NotFound | ErrorKind::NotADirectory | ErrorKind::IsADirectory => Ok(None),
-                    _ => Err(error),
-                },
+                Err(error) if is_missing(&error) => Ok(None),
+                Err(error) => Err(error),
             },
             Self::Memory(objects) => {
                 Ok(objects.lock().unwrap_or_else(PoisonError::into_inner).get(key).cloned())
@@ -89,6 +111,34 @@ impl Storage {
             }
         }
     }
+}
+
+fn is_missing(error: &io::Error) -> bool {
+    matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory | ErrorKind::IsADirectory)
+}
+
+/// The paths of all files below a folder, relative to it. Names that begin with a dot are not objects.
+async fn files(root: &Path) -> io::Result<BTreeSet<String>> {
+    let (mut found, mut folders) = (BTreeSet::new(), vec![String::new()]);
+    while let Some(folder) = folders.pop() {
+        let mut entries = match tokio::fs::read_dir(root.join(&folder)).await {
+            Ok(entries) => entries,
+            Err(error) if is_missing(&error) => continue,
+            Err(error) => return Err(error),
+        };
+        while let Some(entry) = entries.next_entry().await? {
+            let Ok(name) = entry.file_name().into_string() else { continue };
+            if name.starts_with('.') {
+                continue;
+            }
+            if entry.file_type().await?.is_dir() {
+                folders.push(format!("{folder}{name}/"));
+            } else {
+                found.insert(format!("{folder}{name}"));
+            }
+        }
+    }
+    Ok(found)
 }
 
 /// The entity tag of an object. S3 specifies only that it changes with the content.

@@ -182,6 +182,38 @@ async fn a_resume_is_uploaded_read_copied_and_downloaded() {
 }
 
 #[tokio::test]
+async fn objects_are_listed_by_prefix_and_deleted() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("resumes");
+    for bucket in [LocalBucket::in_memory(BUCKET), LocalBucket::in_folder(BUCKET, path)].map(Arc::new) {
+        let url = serve(Arc::clone(&bucket), |_| ()).await;
+        let client = client(&url, ACCESS_KEY, "local", None);
+        let list = async |prefix: &str| client.list(prefix, NOW).await.unwrap();
+        assert_eq!(list("").await, [""; 0]);
+        assert_eq!(send(&bucket, upload(&fields(&client).await, b"hello"), NOW).await.0, 303);
+        let object = client.read(KEY, 10, NOW).await.ok().unwrap().unwrap();
+        for key in ["resumes/1/live/a.pdf", "resumes/1/test/b.pdf", "resumes/11/live/c.pdf"] {
+            keep(&client, key, &object.etag).await.unwrap();
+        }
+        assert_eq!(list("resumes/1/").await, ["resumes/1/live/a.pdf", "resumes/1/test/b.pdf"]);
+        assert_eq!(list("resumes/1/live/a").await, ["resumes/1/live/a.pdf"]);
+        assert_eq!(list("").await.len(), 4);
+        for _ in 0..2 {
+            assert_eq!(client.delete("resumes/1/live/a.pdf", NOW).await, Ok(()), "it can be repeated");
+            assert_eq!(list("resumes/1/").await, ["resumes/1/test/b.pdf"]);
+        }
+        let unsigned = |method, path| Request::builder().method(method).uri(path).body(Bytes::new()).unwrap();
+        for request in [
+            unsigned("DELETE", "/resumes/resumes/1/test/b.pdf"),
+            unsigned("GET", "/resumes/?list-type=2&max-keys=9"),
+        ] {
+            assert_eq!(send(&bucket, request, NOW).await, outcome(403, "AccessDenied"));
+        }
+        assert_eq!(list("").await.len(), 3);
+    }
+}
+
+#[tokio::test]
 async fn a_form_must_match_its_policy_and_signature() {
     let (bucket, valid) = (LocalBucket::in_memory(BUCKET), fields(&local_client()).await);
     assert_eq!(send(&bucket, upload(&valid, b"x"), NOW).await, outcome(303, ""));
@@ -337,8 +369,8 @@ async fn malformed_forms_are_rejected() {
         assert_eq!(bucket.owns(path), expected.0 != 404, "{path}");
         assert_eq!(send(&bucket, request, NOW).await, expected, "{path}");
     }
-    let deleted = Request::delete("/resumes/incoming/7").body(Bytes::new()).unwrap();
-    assert_eq!(send(&bucket, deleted, NOW).await, outcome(405, "MethodNotAllowed"));
+    let patched = Request::patch("/resumes/incoming/7").body(Bytes::new()).unwrap();
+    assert_eq!(send(&bucket, patched, NOW).await, outcome(405, "MethodNotAllowed"));
 }
 
 #[tokio::test]

@@ -6,6 +6,7 @@ pub mod content;
 
 use std::time::{Duration, SystemTime};
 
+use aws_config::BehaviorVersion;
 use aws_credential_types::Credentials;
 use aws_credential_types::provider::{ProvideCredentials, SharedCredentialsProvider};
 use aws_sigv4::http_request::{
@@ -25,6 +26,7 @@ use serde_json::json;
 use url::Url;
 
 use super::client::{HttpClient, RequestError, Response};
+use crate::store::https_client;
 
 /// The maximum size of an uploaded file, in bytes.
 pub const MAX_UPLOAD: usize = 10 * 1024 * 1024;
@@ -37,6 +39,8 @@ const QUARTER: i64 = 15 * 60;
 const READ_TIMEOUT: Duration = Duration::from_secs(20);
 /// The size limit of a response that is not a file, in bytes.
 const MAX_RESPONSE: usize = 64 * 1024;
+/// The maximum number of keys in a list.
+const MAX_KEYS: u32 = 100;
 const ALGORITHM: &str = "AWS4-HMAC-SHA256";
 const SERVICE: &str = "s3";
 /// The content type of downloads. Browsers save files of this type instead of displaying them.
@@ -124,6 +128,15 @@ impl Bucket {
             }
             _ => Err("a bucket's endpoint must be an http or https URL without a query".to_owned()),
         }
+    }
+
+    /// A client for the bucket `name`, in the region and with the credentials that AWS's default chain finds in
+    /// environment variables, profiles and so on.
+    pub async fn from_default_chain(name: &str, endpoint: Option<&str>) -> Result<Self, String> {
+        let config = aws_config::defaults(BehaviorVersion::latest()).http_client(https_client()).load().await;
+        let credentials = config.credentials_provider().ok_or("there are no credentials for the bucket")?;
+        let region = config.region().ok_or("there is no region for the bucket")?;
+        Self::new(HttpClient::new()?, credentials, name, region.as_ref(), endpoint)
     }
 
     /// Creates a form that uploads a file of 1 byte to 10 MiB to `key` and then redirects to `redirect`. S3 adds the
@@ -241,6 +254,33 @@ impl Bucket {
         // S3 may send status 200 before it has copied the object, so only the body shows the result.
         let copied = String::from_utf8_lossy(&response.body).contains("<CopyObjectResult");
         if response.status == StatusCode::OK && copied { Ok(()) } else { Err(bucket_error(&response)) }
+    }
+
+    /// Lists the first keys that begin with `prefix`: up to 100, in their order.
+    pub async fn list(&self, prefix: &str, now: Timestamp) -> Result<Vec<String>, BucketError> {
+        let url = self.url.as_str().trim_end_matches('/');
+        let prefix = utf8_percent_encode(prefix, &UNRESERVED);
+        let url = format!("{url}/?list-type=2&max-keys={MAX_KEYS}&prefix={prefix}");
+        let request = self.signed("GET", &url, self.http.get(&url), &[], now).await?;
+        let response = self.http.send(request).await.map_err(unavailable)?;
+        if response.status != StatusCode::OK {
+            return Err(bucket_error(&response));
+        }
+        let list = String::from_utf8_lossy(&response.body);
+        if !list.contains("<ListBucketResult") {
+            return Err(BucketError::Unavailable("it was not a list"));
+        }
+        // The service's own keys contain no characters that XML escapes.
+        let keys = list.split("<Key>").skip(1).filter_map(|rest| rest.split("</Key>").next());
+        Ok(keys.filter(|key| is_key(key)).map(str::to_owned).collect())
+    }
+
+    /// Deletes an object, if it exists.
+    pub async fn delete(&self, key: &str, now: Timestamp) -> Result<(), BucketError> {
+        let url = self.object_url(key)?;
+        let request = self.signed("DELETE", &url, self.http.delete(&url), &[], now).await?;
+        let response = self.http.send_up_to(request, MAX_RESPONSE).await.map_err(unavailable)?;
+        if response.status == StatusCode::NO_CONTENT { Ok(()) } else { Err(bucket_error(&response)) }
     }
 
     fn object_url(&self, key: &str) -> Result<String, BucketError> {

@@ -22,14 +22,14 @@ pub(super) struct Topic {
     pub(super) weak: [&'static str; 3],
 }
 
-pub(super) const GREETING: &str = "Hi {name}, this is an AI assistant calling for the hiring team about \
-    the {title} role. I have a few questions for you, and the call is transcribed for the team. Is now a \
-    good time to talk?";
 pub(super) const AGREEMENTS: [&str; 3] = [
     "Yes, now works for me.",
     "Hi, yes, I was expecting your call. Go ahead.",
     "Sure, just let me close the door. Okay, I'm ready.",
 ];
+pub(super) const REFUSAL: &str = "No, I don't want to talk to an AI, and I don't want to be recorded.";
+pub(super) const REFUSAL_ACKNOWLEDGEMENT: &str = "That's all right. {phrase}, and the hiring team will be in \
+    touch. Goodbye!";
 pub(super) const ACKNOWLEDGEMENTS: [&str; 4] = ["Thank you.", "I see, thanks.", "Okay.", "Got it."];
 pub(super) const FAREWELL: &str = "That was my last question. Thanks for your time, {first_name}. The \
     hiring team will read the transcript and get back to you. Goodbye!";

@@ -14,6 +14,17 @@ use crate::model::{Analysis, Excerpt, Outcome, Report, Scores, Speaker, Turn};
 /// The name of our structured output among a call's outputs.
 pub(super) const STRUCTURED_OUTPUT: &str = "rolecall_screen";
 
+/// The first words of every call: they say that it is an AI, that it records, and how to decline. `{name}`,
+/// `{organization}` and `{title}` are replaced.
+pub(super) const GREETING: &str = "Hi {name}, this is an AI assistant calling for {organization} about the \
+    {title} role. The call is recorded and transcribed for the hiring team. If you would rather not take \
+    part, just say no, and I will end the call. Otherwise I have a few questions, which will take less than \
+    ten minutes. Is it all right to go on now?";
+/// What the interviewer says if the candidate declines. The provider then ends the call.
+pub(super) const DECLINED_PHRASE: &str = "I will not continue with this call";
+/// The provider's reason for the end of a call in which the interviewer said [`DECLINED_PHRASE`].
+pub(super) const DECLINED_REASON: &str = "assistant-said-end-call-phrase";
+
 const MAX_AT_SECONDS: f64 = 86_400.0;
 const MAX_SUMMARY: usize = 4_000;
 const MAX_EXCERPT: usize = 500;
@@ -85,10 +96,15 @@ pub(super) fn structured_output() -> Value {
                 "experience": score("How well the experience fits the role."),
                 "motivation": score("How strong the reasons for the interest in the role are."),
             }},
+            "declined": {
+                "type": "boolean",
+                "description": "Whether the candidate declined to talk, to talk to an AI, or to be recorded. \
+                                Leave all scores out in that case.",
+            },
             "highlights": excerpts("Answers that speak for the candidate."),
             "red_flags": excerpts("Answers that the hiring team should ask about again, if any."),
         },
-        "required": ["summary", "scores", "highlights", "red_flags"],
+        "required": ["summary", "scores", "declined", "highlights", "red_flags"],
     }})
 }
 
@@ -96,18 +112,25 @@ pub(super) fn structured_output() -> Value {
 fn report(call: &Value) -> Report {
     let artifact = &call["artifact"];
     let transcript = transcript(artifact);
+    let result = result(artifact);
+    let analysis = result.map(|result| analysis(result, &transcript));
+    // A conversation with a score took place, whatever the flag says.
+    let has_score = analysis.as_ref().is_some_and(|analysis| analysis.scores.overall.is_some());
+    let declined = result.is_some_and(|result| result["declined"] == true) && !has_score;
     Report {
-        outcome: outcome(call["endedReason"].as_str().unwrap_or_default(), &transcript),
+        outcome: outcome(call["endedReason"].as_str().unwrap_or_default(), declined, &transcript),
         started_at: time(&call["startedAt"]),
         ended_at: time(&call["endedAt"]),
-        analysis: analysis(artifact, &transcript),
+        analysis,
         transcript,
     }
 }
 
-fn outcome(reason: &str, transcript: &[Turn]) -> Outcome {
+fn outcome(reason: &str, declined: bool, transcript: &[Turn]) -> Outcome {
     match reason {
         "customer-did-not-answer" | "customer-busy" | "voicemail" => Outcome::NoAnswer,
+        DECLINED_REASON => Outcome::Declined,
+        _ if declined => Outcome::Declined,
         _ if !transcript.is_empty() => Outcome::Completed,
         _ => {
             let readable = |c: &char| c.is_ascii_alphanumeric() || " .,()-".contains(*c);
@@ -161,15 +184,17 @@ fn split_turns(text: &str) -> Vec<Turn> {
     turns.into_iter().map(turn).filter(|turn| !turn.text.is_empty()).collect()
 }
 
-fn analysis(artifact: &Value, transcript: &[Turn]) -> Option<Analysis> {
+/// The result of our structured output.
+fn result(artifact: &Value) -> Option<&Value> {
     let outputs = artifact["structuredOutputs"].as_object()?.values();
-    let result = outputs
-        .filter(|output| output["name"] == STRUCTURED_OUTPUT)
-        .map(|output| &output["result"])
-        .find(|result| result.is_object())?;
+    let ours = outputs.filter(|output| output["name"] == STRUCTURED_OUTPUT);
+    ours.map(|output| &output["result"]).find(|result| result.is_object())
+}
+
+fn analysis(result: &Value, transcript: &[Turn]) -> Analysis {
     let scores = &result["scores"];
     let turns: Vec<String> = transcript.iter().map(|turn| normalized(&turn.text)).collect();
-    Some(Analysis {
+    Analysis {
         summary: clean(&result["summary"], MAX_SUMMARY),
         scores: Scores {
             overall: score(&scores["overall"]),
@@ -179,7 +204,7 @@ fn analysis(artifact: &Value, transcript: &[Turn]) -> Option<Analysis> {
         },
         highlights: excerpts(&result["highlights"], &turns),
         red_flags: excerpts(&result["red_flags"], &turns),
-    })
+    }
 }
 
 fn excerpts(items: &Value, turns: &[String]) -> Vec<Excerpt> {
@@ -241,6 +266,8 @@ fn clean(value: &Value, max: usize) -> Option<String> {
 
 #[cfg(test)]
 mod tests {
+    use std::collections::BTreeSet;
+
     use super::*;
     use proptest::prelude::*;
 
@@ -342,6 +369,25 @@ mod tests {
         }
         for reason in ["customer-ended-call", "assistant-error", "", "something-new"] {
             assert_eq!(report_of(reason, &talk).outcome, Outcome::Completed, "{reason}");
+        }
+        let result = |result: Value| {
+            let output = json!({"a": {"name": STRUCTURED_OUTPUT, "result": result}});
+            json!({"messages": talk["messages"], "structuredOutputs": output})
+        };
+        for (reason, artifact, outcome) in [
+            (DECLINED_REASON, talk.clone(), Outcome::Declined),
+            (DECLINED_REASON, Value::Null, Outcome::Declined),
+            ("customer-ended-call", result(json!({"declined": true})), Outcome::Declined),
+            ("silence-timed-out", result(json!({"declined": true, "scores": {}})), Outcome::Declined),
+            ("customer-ended-call", result(json!({"declined": false})), Outcome::Completed),
+            ("customer-ended-call", result(json!({"declined": "true"})), Outcome::Completed),
+            (
+                "customer-ended-call",
+                result(json!({"declined": true, "scores": {"overall": 55}})),
+                Outcome::Completed,
+            ),
+        ] {
+            assert_eq!(report_of(reason, &artifact).outcome, outcome, "{reason} {artifact}");
         }
         let failed = |reason: &str| match report_of(reason, &Value::Null).outcome {
             Outcome::Failed(sentence) => sentence,
@@ -505,9 +551,11 @@ mod tests {
             red_flags: vec![excerpt],
         };
         let stored = serde_json::to_value(&analysis).unwrap();
-        let names = |value: &Value| value.as_object().unwrap().keys().cloned().collect::<Vec<_>>();
-        let properties = &output["schema"]["properties"];
-        assert_eq!(names(properties), names(&stored));
+        let names = |value: &Value| value.as_object().unwrap().keys().cloned().collect::<BTreeSet<_>>();
+        let mut properties = output["schema"]["properties"].clone();
+        assert_eq!(properties["declined"].take()["type"], "boolean");
+        properties.as_object_mut().unwrap().remove("declined");
+        assert_eq!(names(&properties), names(&stored));
         assert_eq!(names(&properties["scores"]["properties"]), names(&stored["scores"]));
         for list in ["highlights", "red_flags"] {
             assert_eq!(names(&properties[list]["items"]["properties"]), names(&stored[list][0]));

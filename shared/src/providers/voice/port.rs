@@ -6,7 +6,7 @@ use jiff::{SignedDuration, Timestamp};
 
 use super::signature;
 use crate::id::Id;
-use crate::model::{Report, Tenant, VoiceProvider};
+use crate::model::{Assessment, Report, Tenant, VoiceProvider};
 use crate::providers::client::{HttpClient, RequestError};
 use crate::secret::Secret;
 
@@ -36,6 +36,9 @@ pub trait VoicePort: Send + Sync {
     /// The time to wait for a report after the time of a call, before a task checks on the call.
     fn report_timeout(&self) -> SignedDuration;
 
+    /// What conducts and assesses the conversations, as recorded with each screen.
+    fn assessment(&self) -> Assessment;
+
     /// The key that the provider signs its callbacks with.
     fn webhook_secret(&self) -> &Secret;
 
@@ -51,7 +54,10 @@ pub trait VoicePort: Send + Sync {
         &'p self,
         client: &'p HttpClient,
         call_id: &'p str,
-    ) -> Pending<'p, Result<Option<Report>, ReadError>>;
+    ) -> Pending<'p, Result<Option<Report>, CallError>>;
+
+    /// Cancels a call that has not begun. Succeeds if the provider no longer has the call.
+    fn cancel<'p>(&'p self, client: &'p HttpClient, call_id: &'p str) -> Pending<'p, Result<(), CallError>>;
 
     /// Whether the provider signed this callback within the last five minutes. `header` returns a header's value by its
     /// lower-case name.
@@ -82,6 +88,10 @@ pub struct CallOrder {
     pub candidate_name: String,
     /// The candidate's phone number in E.164 format, if the candidate has one.
     pub phone: Option<String>,
+    /// The organization's display name.
+    pub organization_name: String,
+    /// The page that explains what happens to a candidate's data.
+    pub privacy_url: String,
     /// The role.
     pub role_id: Id,
     /// The role's title.
@@ -107,9 +117,9 @@ pub enum StartError {
     Unknown(String),
 }
 
-/// Why a report could not be read.
+/// Why a request about an ordered call failed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum ReadError {
+pub enum CallError {
     /// The provider has no call with this id.
     #[error("The voice provider has no such call")]
     NoSuchCall,

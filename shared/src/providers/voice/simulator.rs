@@ -1,19 +1,23 @@
 //! The simulator: a voice provider that makes no real calls. It makes up a conversation and sends the callbacks of a
-//! real call.
+//! real call. Two phone numbers, which belong to nobody, have other outcomes.
 
 use jiff::{SignedDuration, Timestamp};
 use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
 
 use super::dialogue::{self, Measure, Topic};
-use super::message::{self, STRUCTURED_OUTPUT};
-use super::{CallOrder, Callback, Pending, ReadError, StartError, VoicePort, signature};
-use crate::model::{Report, VoiceProvider};
+use super::message::{self, DECLINED_PHRASE, DECLINED_REASON, GREETING, STRUCTURED_OUTPUT};
+use super::{CallError, CallOrder, Callback, Pending, StartError, VoicePort, signature};
+use crate::model::{Assessment, Report, VoiceProvider};
 use crate::providers::client::HttpClient;
 use crate::secret::Secret;
 
 /// The duration of one spoken word: people say two and a half words per second.
 const MILLIS_PER_WORD: u32 = 400;
+/// The phone number of a candidate who declines the conversation.
+const DECLINES: &str = "+15005550191";
+/// The phone number of a candidate who does not answer.
+const DOES_NOT_ANSWER: &str = "+15005550192";
 /// The time to wait for missing callbacks before they are sent again.
 const REPORT_TIMEOUT: SignedDuration = SignedDuration::from_secs(30);
 
@@ -31,7 +35,12 @@ impl<'p> Simulator<'p> {
     /// Sends the callbacks one after the other and stops when one fails.
     async fn send_callbacks(&self, client: &HttpClient, order: &CallOrder) {
         let seed = order.candidate_id.get() ^ order.role_id.get().rotate_left(32);
-        for callback in callbacks(order, seed, order.ordered_at) {
+        let callbacks = if order.phone.as_deref() == Some(DOES_NOT_ANSWER) {
+            vec![missed_call(order)]
+        } else {
+            callbacks(order, seed, order.ordered_at).to_vec()
+        };
+        for callback in callbacks {
             let body = callback.to_string();
             let sent_at = order.ordered_at.as_second();
             let request = client
@@ -85,6 +94,16 @@ impl VoicePort for Simulator<'_> {
         REPORT_TIMEOUT
     }
 
+    /// The answers and their points are made up.
+    fn assessment(&self) -> Assessment {
+        Assessment {
+            provider: VoiceProvider::Simulator,
+            model: None,
+            prompt_version: None,
+            rubric_version: None,
+        }
+    }
+
     fn webhook_secret(&self) -> &Secret {
         self.secret
     }
@@ -101,8 +120,13 @@ impl VoicePort for Simulator<'_> {
     }
 
     /// The simulator keeps no reports, because its callbacks contain everything.
-    fn report<'p>(&'p self, _: &'p HttpClient, _: &'p str) -> Pending<'p, Result<Option<Report>, ReadError>> {
+    fn report<'p>(&'p self, _: &'p HttpClient, _: &'p str) -> Pending<'p, Result<Option<Report>, CallError>> {
         Box::pin(std::future::ready(Ok(None)))
+    }
+
+    /// A simulated call begins when it is ordered, so there is nothing to cancel.
+    fn cancel<'p>(&'p self, _: &'p HttpClient, _: &'p str) -> Pending<'p, Result<(), CallError>> {
+        Box::pin(std::future::ready(Ok(())))
     }
 
     fn read_callback(&self, body: &[u8]) -> Option<Callback> {
@@ -131,6 +155,8 @@ struct Conversation {
     red_flags: Vec<Value>,
     /// The points of each answer, 0 to 100.
     marks: Vec<(Measure, u32)>,
+    /// Whether the candidate declined.
+    declined: bool,
 }
 
 /// A source of choices. The same seed always gives the same choices.
@@ -156,11 +182,7 @@ impl Choices {
 fn callbacks(order: &CallOrder, seed: u64, started_at: Timestamp) -> [Value; 2] {
     let choices = Choices(seed);
     let conversation = converse(order, choices);
-    let customer =
-        json!({"name": order.candidate_name, "number": order.phone, "externalId": order.reference});
-    let call_id = format!("simulated-{}", order.reference);
-    let call = json!({"id": call_id, "type": "outboundPhoneCall", "customer": customer});
-
+    let (customer, call) = parties(order);
     let started_millis = started_at.as_millisecond();
     let mut messages = vec![
         json!({"role": "system", "message": "Interviewer", "time": started_millis, "secondsFromStart": 0}),
@@ -184,10 +206,10 @@ fn callbacks(order: &CallOrder, seed: u64, started_at: Timestamp) -> [Value; 2] 
     }
     let ended_at =
         started_at.checked_add(SignedDuration::from_millis(i64::from(elapsed))).unwrap_or(started_at);
-    let ended_by = if conversation.lines.last().is_some_and(|line| line.role == "user") {
-        "customer"
-    } else {
-        "assistant"
+    let ended_reason = match conversation.lines.last() {
+        _ if conversation.declined => DECLINED_REASON,
+        Some(line) if line.role == "user" => "customer-ended-call",
+        _ => "assistant-ended-call",
     };
     let result = assess(order, &conversation, elapsed, choices);
     let status = json!({"message": {
@@ -199,7 +221,7 @@ fn callbacks(order: &CallOrder, seed: u64, started_at: Timestamp) -> [Value; 2] 
     }});
     let report = json!({"message": {
         "type": "end-of-call-report",
-        "endedReason": format!("{ended_by}-ended-call"),
+        "endedReason": ended_reason,
         "startedAt": started_at.to_string(),
         "endedAt": ended_at.to_string(),
         "durationSeconds": elapsed / 1_000,
@@ -215,19 +237,51 @@ fn callbacks(order: &CallOrder, seed: u64, started_at: Timestamp) -> [Value; 2] 
     [status, report]
 }
 
+/// The customer and the call in every callback.
+fn parties(order: &CallOrder) -> (Value, Value) {
+    let customer =
+        json!({"name": order.candidate_name, "number": order.phone, "externalId": order.reference});
+    let call_id = format!("simulated-{}", order.reference);
+    let call = json!({"id": call_id, "type": "outboundPhoneCall", "customer": customer});
+    (customer, call)
+}
+
+/// The callback of a call that nobody answers.
+fn missed_call(order: &CallOrder) -> Value {
+    let (customer, call) = parties(order);
+    json!({"message": {
+        "type": "end-of-call-report",
+        "endedReason": "customer-did-not-answer",
+        "call": call,
+        "customer": customer,
+    }})
+}
+
 fn converse(order: &CallOrder, choices: Choices) -> Conversation {
     let first_name = order.candidate_name.split_whitespace().next().unwrap_or_default();
     let fill = |text: &str, term: &str| {
         text.replace("{term}", term)
             .replace("{title}", &order.role_title)
+            .replace("{organization}", &order.organization_name)
             .replace("{first_name}", first_name)
             .replace("{name}", &order.candidate_name)
     };
     let agent = |text: String| Line { role: "bot", text };
     let candidate = |text: String| Line { role: "user", text };
-    let mut conversation =
-        Conversation { lines: Vec::new(), highlights: Vec::new(), red_flags: Vec::new(), marks: Vec::new() };
-    conversation.lines.push(agent(fill(dialogue::GREETING, "")));
+    let mut conversation = Conversation {
+        lines: vec![agent(fill(GREETING, ""))],
+        highlights: Vec::new(),
+        red_flags: Vec::new(),
+        marks: Vec::new(),
+        declined: order.phone.as_deref() == Some(DECLINES),
+    };
+    if conversation.declined {
+        conversation.lines.push(candidate(dialogue::REFUSAL.to_owned()));
+        conversation
+            .lines
+            .push(agent(dialogue::REFUSAL_ACKNOWLEDGEMENT.replace("{phrase}", DECLINED_PHRASE)));
+        return conversation;
+    }
     conversation.lines.push(candidate(choices.pick("agreement", &dialogue::AGREEMENTS).to_owned()));
     for (index, (topic, term)) in topics(order, choices).into_iter().enumerate() {
         let question = fill(choices.pick(&format!("{} question", topic.name), &topic.questions), term);
@@ -344,6 +398,9 @@ fn rank(term: &str, begins_sentence: bool) -> Option<u8> {
 
 /// The analysis of a conversation, in the format of the structured output.
 fn assess(order: &CallOrder, conversation: &Conversation, millis: u32, choices: Choices) -> Value {
+    if conversation.declined {
+        return json!({"declined": true});
+    }
     let mean = |measures: &[Measure]| {
         let marks = conversation.marks.iter();
         let marks = marks.filter(|(measure, _)| measures.contains(measure)).map(|(_, points)| *points);
@@ -382,6 +439,7 @@ fn assess(order: &CallOrder, conversation: &Conversation, millis: u32, choices: 
             "experience": experience,
             "motivation": motivation,
         },
+        "declined": false,
         "highlights": conversation.highlights,
         "red_flags": conversation.red_flags,
     })
@@ -406,6 +464,8 @@ mod tests {
             candidate_id: id(2),
             candidate_name: "Ada Lovelace".to_owned(),
             phone: None,
+            organization_name: "Acme".to_owned(),
+            privacy_url: "https://jobs.example/careers/acme/privacy".to_owned(),
             role_id: id(3),
             role_title: "Platform Engineer".to_owned(),
             role_description: Some(DESCRIPTION.to_owned()),
@@ -491,6 +551,30 @@ mod tests {
             passed += u32::from(overall >= 70);
         }
         assert!((225..=375).contains(&passed), "{passed} of 500 passed");
+    }
+
+    #[test]
+    fn a_phone_number_decides_who_declines_and_who_does_not_answer() {
+        let with = |phone: &str| CallOrder { phone: Some(phone.to_owned()), ..order() };
+        let declined = report(&with(DECLINES), 7);
+        assert_eq!(declined.outcome, Outcome::Declined);
+        let said: Vec<_> =
+            declined.transcript.iter().map(|turn| (turn.speaker, turn.text.as_str())).collect();
+        assert_eq!((said.len(), said[1]), (3, (Speaker::Candidate, dialogue::REFUSAL)));
+        assert!(said[2].1.contains(DECLINED_PHRASE));
+        assert_eq!(report(&with("+15005550193"), 7), report(&order(), 7), "any other number");
+        let callback = read(&missed_call(&with(DOES_NOT_ANSWER)));
+        assert_eq!(callback.reference, order().reference);
+        let CallEvent::Ended(missed) = callback.event else { panic!("no report") };
+        assert_eq!(missed.outcome, Outcome::NoAnswer);
+    }
+
+    #[test]
+    fn the_first_words_say_that_it_is_an_ai_that_it_records_and_how_to_decline() {
+        let greeting = &report(&order(), 7).transcript[0].text;
+        for words in ["AI assistant", "Acme", "recorded", "just say no"] {
+            assert!(greeting.contains(words), "{greeting}");
+        }
     }
 
     #[test]

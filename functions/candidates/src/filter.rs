@@ -1,0 +1,110 @@
+//! The filters of the list of candidates.
+
+use shared::http::{Error, Fields, Input};
+use shared::id::Id;
+use shared::model::schema::{PHONE_IN_QUERY, string};
+use shared::model::{Email, ExternalId, Phone, Scalar, SearchQuery, Source, Stage, Tag, Value};
+use shared::store::CandidateSearch;
+use utoipa::openapi::RefOr;
+use utoipa::openapi::schema::Schema;
+
+/// Filters for the list of candidates.
+pub(crate) struct CandidateFilter {
+    /// Returns only candidates who have applied for this role.
+    pub(crate) role_id: Option<Id>,
+    /// Returns only candidates in this stage; with `role_id`, only those whose application for that role is in it.
+    pub(crate) stage: Option<Stage>,
+    /// Returns only the candidate with this e-mail address, regardless of upper and lower case.
+    email: Option<Term<Email>>,
+    /// Returns only candidates with this phone number, with its country code. A space at the beginning is read as `+`.
+    phone: Option<Term<PhoneTerm>>,
+    /// Returns only the candidate with this external id.
+    external_id: Option<Term<ExternalId>>,
+    /// Returns only candidates from this source, regardless of upper and lower case.
+    source: Option<Term<Source>>,
+    /// Returns only candidates with this tag, regardless of upper and lower case.
+    tag: Option<Term<Tag>>,
+    /// Returns only candidates with all of these words. Each must begin a word of the name, the part of the e-mail
+    /// address before the @ or a label of its domain, or be three or more digits that end the phone number. Upper and
+    /// lower case, accents and punctuation don't matter. The people with exactly the longest of these words come first,
+    /// then the others by the word that begins with it. A page may be empty while `next_cursor` is set.
+    q: Option<SearchQuery>,
+}
+
+impl Input for CandidateFilter {
+    fn read(fields: &mut impl Fields) -> Option<Self> {
+        Some(Self {
+            role_id: fields.optional("role_id"),
+            stage: fields.optional("stage"),
+            email: fields.optional("email"),
+            phone: fields.optional("phone"),
+            external_id: fields.optional("external_id"),
+            source: fields.optional("source"),
+            tag: fields.optional("tag"),
+            q: fields.optional("q"),
+        })
+    }
+}
+
+impl CandidateFilter {
+    /// Fails with 422 if filters cannot be combined.
+    pub(crate) fn check(&self) -> Result<(), Error> {
+        let searches = [
+            ("email", self.email.is_some()),
+            ("phone", self.phone.is_some()),
+            ("external_id", self.external_id.is_some()),
+            ("source", self.source.is_some()),
+            ("tag", self.tag.is_some()),
+            ("q", self.q.is_some()),
+        ];
+        let narrowing = [("role_id", self.role_id.is_some()), ("stage", self.stage.is_some())];
+        let mut searches = searches.into_iter().filter(|(_, given)| *given);
+        let Some((search, _)) = searches.next() else { return Ok(()) };
+        let others = searches.chain(narrowing.into_iter().filter(|(_, given)| *given));
+        let messages: Vec<_> =
+            others.map(|(other, _)| format!("{search} can't be combined with {other}")).collect();
+        if messages.is_empty() { Ok(()) } else { Err(Error::Validation(messages)) }
+    }
+
+    /// What candidates are found by, if it is not only the role and the stage.
+    pub(crate) fn search(self) -> Option<CandidateSearch> {
+        let email = self.email.map(|Term(email)| CandidateSearch::Email(email));
+        let phone = self.phone.map(|Term(PhoneTerm(phone))| CandidateSearch::Phone(phone));
+        let external_id = self.external_id.map(|Term(id)| CandidateSearch::ExternalId(id));
+        let source = self.source.map(|Term(source)| CandidateSearch::Source(source));
+        let tag = self.tag.map(|Term(tag)| CandidateSearch::Tag(tag));
+        let words = self.q.map(CandidateSearch::Words);
+        email.or(phone).or(external_id).or(source).or(tag).or(words)
+    }
+}
+
+/// A value to find candidates by. It must not be blank, because a program that looks for one person must not get all.
+struct Term<T>(T);
+
+impl<T: Value> Value for Term<T> {
+    fn read(scalar: &Scalar<'_>) -> Result<Option<Self>, String> {
+        T::read(scalar)?.map(|term| Some(Self(term))).ok_or_else(|| "can't be blank".to_owned())
+    }
+
+    fn schema() -> RefOr<Schema> {
+        T::schema()
+    }
+}
+
+/// A phone number in a query.
+struct PhoneTerm(Phone);
+
+impl Value for PhoneTerm {
+    fn read(scalar: &Scalar<'_>) -> Result<Option<Self>, String> {
+        match scalar {
+            Scalar::Word(word) if !word.trim().is_empty() => {
+                Phone::in_query(word).map(|phone| Some(Self(phone)))
+            }
+            scalar => Ok(Phone::read(scalar)?.map(Self)),
+        }
+    }
+
+    fn schema() -> RefOr<Schema> {
+        string().pattern(Some(PHONE_IN_QUERY)).into()
+    }
+}

@@ -1,0 +1,58 @@
+//! Notes about candidates.
+
+use shared::http::{Added, ApiRequest, Collection, Error, Fields, Input, Listing, Reply, Unversioned};
+use shared::model::{self, NoteText, TouchpointKind};
+use shared::resources::note::Note;
+
+use crate::candidate::find;
+
+/// A note to add.
+pub(crate) struct NewNote {
+    /// The text.
+    text: NoteText,
+}
+
+impl Input for NewNote {
+    fn read(fields: &mut impl Fields) -> Option<Self> {
+        let text = fields.required("text");
+        Some(Self { text: text? })
+    }
+}
+
+/// Lists the notes about a candidate, newest first.
+pub(crate) async fn list_notes(request: ApiRequest<Listing<()>>) -> Result<Reply<Collection<Note>>, Error> {
+    let candidate_id = find(&request).await?.candidate.id;
+    let ((), page) = request.listing()?;
+    let notes = request.context.store().list_notes(request.tenant(), candidate_id, &page).await?;
+    request.reply(notes, |note| Note::of(candidate_id, note))
+}
+
+/// Adds a note about a candidate.
+pub(crate) async fn create_note(request: ApiRequest<NewNote>) -> Result<Reply<Added<Note>>, Error> {
+    let before = find(&request).await?;
+    let NewNote { text } = request.input()?;
+    let (candidate_id, author) = (before.candidate.id, request.author());
+    let id = request.context.ids().next();
+    let note = model::Note { id, text, actor: author.actor.clone(), created_at: author.at };
+    let mut transaction = request.transaction();
+    transaction.insert_note(candidate_id, &note)?;
+    let history = author.touchpoints([TouchpointKind::NoteAdded { note_id: id }]);
+    transaction.replace_candidate(&before, &before.clone().advance_version(), &history)?;
+    let reply = Reply::ok(&Note::of(candidate_id, note))?.created_without_address();
+    request.commit(transaction, reply).await
+}
+
+/// Deletes a note about a candidate, and returns it.
+pub(crate) async fn delete_note(request: ApiRequest<()>) -> Result<Reply<Unversioned<Note>>, Error> {
+    let before = find(&request).await?;
+    let candidate_id = before.candidate.id;
+    let id = request.context.path_parameter("note_id").parse().map_err(|_| Error::NotFound)?;
+    let note = request.context.store().find_note(request.tenant(), candidate_id, id).await?;
+    let note = note.ok_or(Error::NotFound)?;
+    request.input()?;
+    let mut transaction = request.transaction();
+    transaction.delete_note(candidate_id, id);
+    let history = request.author().touchpoints([TouchpointKind::NoteDeleted { note_id: id }]);
+    transaction.replace_candidate(&before, &before.clone().advance_version(), &history)?;
+    request.commit(transaction, Reply::ok(&Note::of(candidate_id, note))?.unversioned()).await
+}

@@ -1,0 +1,305 @@
+//! Exports of people and organizations, and the deletion of organizations.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use ::tests::browser::{Browser, Form};
+use ::tests::interceptor::Fault;
+use ::tests::oauth::OAuthApp;
+use ::tests::{ACME, BASE_URL, GLOBEX, RequestBuilder, TestApi, key, project, tenant};
+use serde_json::{Value, json};
+use shared::id::Id;
+use shared::model::{Mode, ResumeFile, Tenant};
+use shared::providers::resumes::Bucket;
+
+use super::TestAdmin;
+
+/// The identifiers of the demo organizations.
+const ACME_ID: u64 = 1;
+const GLOBEX_ID: u64 = 2;
+
+impl TestAdmin {
+    /// The tool with the table of an API.
+    fn of(api: &TestApi) -> Self {
+        Self {
+            endpoint: api.endpoint.clone(),
+            store: api.store().clone(),
+            now: api.environment.clock.now(),
+            random: api.environment.random.clone(),
+            bucket: api.environment.providers.resumes().cloned(),
+        }
+    }
+}
+
+fn bucket(api: &TestApi) -> &Bucket {
+    api.environment.providers.resumes().unwrap()
+}
+
+/// Uploads a file of a tenant, and stores a copy.
+async fn upload(api: &TestApi, tenant: Tenant) {
+    let (bucket, now) = (bucket(api), api.environment.clock.now());
+    let (key, file) = (ResumeFile::incoming_key(tenant, "x1"), ResumeFile::new(tenant, "x1", "pdf"));
+    let form = bucket.upload_form(&key, BASE_URL, now).await.ok().unwrap();
+    let fields = form.fields.iter().map(|(name, value)| {
+        format!("--b\r\ncontent-disposition: form-data; name=\"{name}\"\r\n\r\n{value}\r\n")
+    });
+    let mut body: String = fields.collect();
+    body += "--b\r\ncontent-disposition: form-data; name=\"file\"; filename=\"x\"\r\n\r\nx\r\n--b--\r\n";
+    let http = api.environment.providers.http_client().unwrap();
+    let request =
+        http.post(&form.action).header("content-type", "multipart/form-data; boundary=b").body(body);
+    assert_eq!(http.send(request).await.unwrap().status.as_u16(), 303);
+    let object = bucket.read(&key, 10, now).await.unwrap().unwrap();
+    bucket.keep(&key, file.key(), &object.etag, "application/pdf", now).await.unwrap();
+}
+
+fn get<'a>(api: &'a TestApi, path: &str) -> RequestBuilder<'a> {
+    api.request("GET".parse().unwrap(), path)
+}
+
+/// Creates data of every kind in both modes of an organization. Returns a candidate in live mode.
+async fn populate(api: &TestApi, demo: usize) -> u64 {
+    let mut candidates = Vec::new();
+    for mode in Mode::ALL {
+        let post = async |path: &str, body: Value| {
+            let request = api.request("POST".parse().unwrap(), path).key(demo, mode).json(&body);
+            request.header("idempotency-key", &format!("key-{path}").replace('/', "-")).send().await
+        };
+        let posted = post("/api/v1/quick_post", json!({ "role": { "title": "Analyst" } })).await.expect(201);
+        let role = posted.number("/role/id");
+        let draft = post("/api/v1/roles", json!({ "title": "Cook" })).await.expect(201).number("/id");
+        post("/api/v1/job_postings", json!({ "role_id": draft })).await.expect(201);
+        let apply = format!("{}/apply", posted.string("/job_posting/public_url").replace(BASE_URL, ""));
+        let form = Form::new(&[("name", "Ada"), ("email", "ada@example.com"), ("consent", "yes")]);
+        let form = form.and("phone", "").and("resume_url", "").and("note", "Call me.").and("website", "");
+        Browser::new(api).submit(&apply, &form).await.expect(303);
+        let candidates_path = "/api/v1/candidates";
+        let listed = get(api, candidates_path).key(demo, mode).send().await;
+        let candidate = listed.number("/data/0/id");
+        candidates.push(candidate);
+        let path = format!("{candidates_path}/{candidate}");
+        post(&format!("{path}/invite_screen"), json!({ "role_id": role })).await.expect(201);
+        Box::pin(api.run_tasks()).await;
+        post(&format!("{path}/reject"), json!({ "notes": "Would come for more." })).await.expect(200);
+        post(&format!("{path}/notes"), json!({ "text": "Knows the team." })).await.expect(201);
+        let jane = json!({
+            "name": "Jane",
+            "email": "jane@example.com",
+            "phone": "+4915112345678",
+            "source": "fair",
+            "tags": ["finance"],
+            "external_id": "J-1",
+            "role_id": role,
+        });
+        let jane = post(candidates_path, jane).await.expect(201).number("/id");
+        let later = json!({ "role_id": role, "scheduled_at": "2026-12-01T09:00:00Z" });
+        post(&format!("{candidates_path}/{jane}/invite_screen"), later).await.expect(201);
+        post("/api/v1/channels/x/post", json!({ "job_posting_id": posted.number("/job_posting/id") }))
+            .await
+            .expect(201);
+        upload(api, tenant(demo, mode)).await;
+        let tomorrow = "2026-11-21".parse().unwrap();
+        api.store().archive_usage(tenant(demo, mode), tomorrow).await.unwrap();
+    }
+    let browser = Browser::signed_in(api, demo).await;
+    OAuthApp::register(api, "none").await.connect(&browser).await;
+    candidates[0]
+}
+
+/// Whether an item belongs to an organization.
+fn is_of(organization: u64, (pk, sk): &(String, String)) -> bool {
+    let (slug, domain) =
+        if organization == ACME_ID { ("acme", "@acme.example") } else { ("globex", "@globex.example") };
+    let is_registered = pk.starts_with("ORGANIZATION#") && *sk == format!("{organization:016}");
+    pk.starts_with(&format!("{organization}#"))
+        || (pk == "TASK" && sk.contains(&format!("#{organization}#")))
+        || is_registered
+        || pk.starts_with(&format!("ORGANIZATION_SLUG#{slug}"))
+        || (pk.starts_with("MEMBER_EMAIL#") && pk.ends_with(domain))
+}
+
+#[tokio::test]
+async fn an_interrupted_deletion_of_an_organization_can_be_repeated_and_leaves_nothing() {
+    let api = TestApi::new().await;
+    let admin = TestAdmin::of(&api);
+    let keys = format!("--sealing-keys k1:{}", "s".repeat(32));
+    admin
+        .output(&format!("channel connect-x 1 --username acme --access-token A --refresh-token R {keys}"))
+        .await;
+    populate(&api, ACME).await;
+    populate(&api, GLOBEX).await;
+    let before = api.stored_items().await;
+    let others = |items: &BTreeMap<(String, String), _>| {
+        items.keys().filter(|key| !is_of(ACME_ID, key)).cloned().collect::<Vec<_>>()
+    };
+    let kind = |pk: &str| pk.split(['#', '`']).nth(2).unwrap_or_default().to_owned();
+    let of_acme = before.keys().map(|(pk, _)| pk).filter(|pk| pk.starts_with(&format!("{ACME_ID}#")));
+    let chart =
+        std::fs::read_to_string(project("shared/src/store/keys.rs")).unwrap().replace("{tenant}", "0#live");
+    let chart = chart.lines().filter_map(|line| line.strip_prefix("//! | ")?.split(" | `").nth(1));
+    let chart = chart.filter(|pk| pk.starts_with("0#live#") || pk.starts_with("{organization}#live#"));
+    let (stored, documented): (BTreeSet<_>, BTreeSet<_>) =
+        (of_acme.map(|pk| kind(pk)).collect(), chart.map(kind).collect());
+    assert_eq!(stored, documented, "the organization has an item of every kind in the chart of keys");
+
+    // Every run fails after its first write, until one run has nothing left to delete.
+    admin.output("organization suspend 1").await;
+    let mut runs = 0;
+    let deleted = loop {
+        let writes = Arc::new(AtomicUsize::new(0));
+        api.dynamodb.inject_faults(move |operation, _| {
+            let is_write = operation == "TransactWriteItems";
+            (is_write && writes.fetch_add(1, Ordering::Relaxed) > 0).then_some(Fault::Conflict)
+        });
+        runs += 1;
+        assert!(runs < 300, "every run must delete something");
+        match admin.run("organization delete 1 --confirm acme").await {
+            Ok(text) => break text,
+            Err(sentence) => assert_eq!(sentence, "DynamoDB is unavailable: write conflicts persisted."),
+        }
+    };
+    api.dynamodb.inject_faults(|_, _| None);
+    assert!(runs > 30, "{runs}");
+    assert_eq!(deleted, "The organization 1 was deleted at 2026-11-20T09:30:00Z.\n");
+    assert_eq!(admin.output("organization delete 1 --confirm acme").await, deleted, "it can be repeated");
+
+    for (organization, files) in [(ACME_ID, 0), (GLOBEX_ID, 2)] {
+        for prefix in ResumeFile::prefixes(Id::new(organization).unwrap()) {
+            assert_eq!(bucket(&api).list(&prefix, admin.now).await.unwrap().len(), files, "{prefix}");
+        }
+    }
+    let after = api.stored_items().await;
+    let mut temporary: Vec<_> = after
+        .iter()
+        .filter(|(key, _)| is_of(ACME_ID, key))
+        .map(|((pk, _), item)| {
+            assert!(item.contains_key("expires_at"), "{pk} stays");
+            pk.split('#').nth(2).unwrap()
+        })
+        .collect();
+    temporary.sort_unstable();
+    temporary.dedup();
+    assert_eq!(temporary, ["RECEIPT", "SESSION", "UPLOAD"], "these cannot be found, but expire");
+    let mut expected = others(&before);
+    expected.push(("DELETED_ORGANIZATION".to_owned(), format!("{ACME_ID:016}")));
+    expected.sort_unstable();
+    assert_eq!(others(&after), expected);
+    for (key, item) in &before {
+        assert!(!is_of(GLOBEX_ID, key) || after[key] == *item, "{key:?} belongs to another organization");
+    }
+
+    for mode in Mode::ALL {
+        get(&api, "/api/v1/candidates").bearer(&key(ACME, mode)).send().await.expect(401);
+        get(&api, "/api/v1/candidates").key(GLOBEX, mode).send().await.expect(200);
+    }
+    for path in ["/careers/acme", "/careers/acme-test"] {
+        get(&api, path).anonymous().send().await.expect(404);
+    }
+    assert_eq!(admin.json("organization list").await.as_array().map(Vec::len), Some(1));
+    assert_eq!(admin.json("organization create Acme --plan free").await["slug"], "acme", "the slug is free");
+}
+
+#[tokio::test]
+async fn a_deletion_needs_the_slug_and_the_bucket_and_waits_for_requests_in_progress() {
+    let api = TestApi::new().await;
+    let admin = TestAdmin { bucket: None, ..TestAdmin::of(&api) };
+    let before = api.stored_items().await;
+    for slug in ["globex", "acme-test"] {
+        assert_eq!(
+            admin.error(&format!("organization delete 1 --confirm {slug}")).await,
+            "The slug after --confirm is not the organization's; see `rolecall-admin organization show`."
+        );
+    }
+    assert!(
+        admin.error("organization delete 17 --confirm acme").await.starts_with("The organization does not")
+    );
+    assert!(api.stored_items().await == before, "nothing has changed");
+
+    tokio::time::pause();
+    let started = tokio::time::Instant::now();
+    admin.output("organization delete 1 --confirm acme --no-files").await;
+    assert_eq!(started.elapsed().as_secs(), 30, "requests that were admitted before the suspension are over");
+    admin.output("organization suspend 2").await;
+    let started = tokio::time::Instant::now();
+    admin.output("organization delete 2 --confirm globex --no-files").await;
+    assert_eq!(started.elapsed().as_secs(), 0);
+}
+
+#[tokio::test]
+async fn a_person_is_exported_by_id_or_e_mail_address() {
+    let api = TestApi::new().await;
+    let admin = TestAdmin::of(&api);
+    let candidate = populate(&api, ACME).await;
+    let mut expected = api.get(&format!("/api/v1/candidates/{candidate}/export")).await.expect(200).body;
+    expected["exported_at"] = json!("2026-11-20T09:30:00Z");
+    for who in [format!("--id {candidate}"), "--email ADA@example.com".to_owned()] {
+        let exported = admin.output(&format!("person export 1 {who}")).await;
+        assert_eq!(serde_json::from_str::<Value>(&exported).unwrap(), expected);
+    }
+    for line in [
+        "person export 1 --email nobody@example.com".to_owned(),
+        format!("person export 1 --mode test --id {candidate}"),
+        format!("person export 2 --id {candidate}"),
+    ] {
+        assert!(admin.error(&line).await.starts_with("The organization has no such person"), "{line}");
+    }
+    assert!(admin.error("person export 17 --id 1").await.starts_with("The organization does not exist"));
+}
+
+#[tokio::test]
+async fn an_organization_is_exported_line_by_line_without_secrets() {
+    let api = TestApi::new().await;
+    let admin = TestAdmin::of(&api);
+    let keys = format!("--sealing-keys k1:{}", "s".repeat(32));
+    let secrets = "--access-token SecretAccess --refresh-token SecretRefresh";
+    admin.output(&format!("channel connect-x 1 --username acme {secrets} {keys}")).await;
+    let candidate = populate(&api, ACME).await;
+    populate(&api, GLOBEX).await;
+    let text = admin.output(&format!("organization export 1 --base-url {BASE_URL}")).await;
+    let mut counts: BTreeMap<(String, String), usize> = BTreeMap::new();
+    let mut exported = None;
+    for line in text.lines() {
+        let line: Value = serde_json::from_str(line).unwrap();
+        let of = |name: &str| line[name].as_str().unwrap().to_owned();
+        *counts.entry((of("mode"), of("type"))).or_default() += 1;
+        if line["data"]["id"] == candidate {
+            exported = Some(line["data"].clone());
+        }
+    }
+    let expected = [
+        ("live", "api_key", 1),
+        ("live", "candidate", 2),
+        ("live", "career_site", 1),
+        ("live", "channels", 1),
+        ("live", "connected_app", 1),
+        ("live", "job_posting", 2),
+        ("live", "member", 1),
+        ("live", "organization", 1),
+        ("live", "role", 2),
+        ("live", "usage", 2),
+        ("live", "x_post", 1),
+        ("test", "api_key", 1),
+        ("test", "candidate", 2),
+        ("test", "career_site", 1),
+        ("test", "job_posting", 2),
+        ("test", "organization", 1),
+        ("test", "role", 2),
+        ("test", "usage", 2),
+        ("test", "x_post", 1),
+    ];
+    let counts: Vec<_> =
+        counts.iter().map(|((mode, kind), count)| (mode.as_str(), kind.as_str(), *count)).collect();
+    assert_eq!(counts, expected);
+    let person = admin.output(&format!("person export 1 --id {candidate}")).await;
+    assert_eq!(exported, serde_json::from_str(&person).ok());
+    for secret in ["SecretAccess", "SecretRefresh", "\"hash\"", "$argon2", "\"family\""] {
+        assert!(!text.contains(secret), "{secret}");
+    }
+    assert!(
+        admin
+            .error(&format!("organization export 17 --base-url {BASE_URL}"))
+            .await
+            .contains("does not exist")
+    );
+}

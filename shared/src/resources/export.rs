@@ -1,0 +1,152 @@
+//! Exports of candidates: everything that is stored about a person, as one document.
+
+use std::collections::BTreeSet;
+
+use jiff::Timestamp;
+use serde::Serialize;
+use utoipa::ToSchema;
+
+use super::application::Application;
+use super::candidate::Candidate;
+use super::note::Note;
+use super::resume::ResumeLinks;
+use super::screen::{Screen, ScreenAccess};
+use crate::model::{
+    Assessment, CallState, CandidateRecord, Excerpt, Resume, ScreenRecord, Touchpoint, Turn, VoiceProvider,
+    WebAddress,
+};
+use crate::providers::resumes::Bucket;
+use crate::store::{CandidateData, ScreenData};
+
+/// Everything that is stored about a candidate.
+#[derive(Debug, Serialize, ToSchema)]
+pub struct CandidateExport {
+    #[serde(flatten)]
+    candidate: Candidate,
+    /// When the export was created.
+    exported_at: Timestamp,
+    /// The applications, newest first.
+    applications: Vec<Application>,
+    /// The voice screens, newest first.
+    voice_screens: Vec<ExportedScreen>,
+    /// The candidate's history, newest first.
+    touchpoints: Vec<Touchpoint>,
+    /// The notes, newest first.
+    notes: Vec<Note>,
+    /// The uploaded files.
+    files: Vec<ExportedFile>,
+}
+
+/// A voice screen with everything that is stored about it.
+#[derive(Debug, Serialize, ToSchema)]
+pub struct ExportedScreen {
+    #[serde(flatten)]
+    screen: Screen,
+    /// The provider that makes the call and the analysis.
+    provider: VoiceProvider,
+    /// The provider's identifier of the call.
+    call_id: Option<String>,
+    /// The transcript of the conversation; `null` if the export would be larger than 5 MB with all transcripts.
+    transcript: Option<Vec<Turn>>,
+    /// The path of the voice screen in the API, which has the transcript, if `transcript` is `null`.
+    transcript_path: Option<String>,
+    /// Points in favor of the candidate.
+    highlights: Vec<Excerpt>,
+    /// Concerns about the candidate.
+    red_flags: Vec<Excerpt>,
+    /// What produced the results; `null` if the call was not ordered.
+    assessment: Option<Assessment>,
+}
+
+/// An uploaded file.
+#[derive(Debug, Serialize, ToSchema)]
+pub struct ExportedFile {
+    /// The file name for the download.
+    name: String,
+    /// The URL, which expires within an hour.
+    #[schema(value_type = Option<String>)]
+    url: Option<WebAddress>,
+}
+
+impl CandidateExport {
+    /// The maximum size in bytes. A function's response can have 6 MB.
+    pub const MAX_BYTES: usize = 5_000_000;
+
+    /// The export of this data, with links to the files in the bucket.
+    pub async fn of(data: CandidateData, bucket: Option<&Bucket>, now: Timestamp) -> Self {
+        let CandidateData { record, screens, touchpoints, notes } = data;
+        let access = ScreenAccess::FULL;
+        // Every part of the record is either exported or derived from what is exported.
+        let CandidateRecord { candidate, own: _, applications, open_screens: _, version: _ } = record;
+        let links = ResumeLinks::of_history(bucket, now, &candidate.profile, &touchpoints).await;
+        let resumes = touchpoints.iter().filter_map(Touchpoint::resume).chain(&candidate.profile.resume);
+        let files: BTreeSet<_> = resumes.filter_map(Resume::file).collect();
+        let files = files.into_iter().map(|file| ExportedFile {
+            name: file.file_name(candidate.profile.name.as_str()),
+            url: links.address(&Resume::File(file.clone())),
+        });
+        Self {
+            exported_at: now,
+            applications: applications.iter().rev().map(|one| Application::of(candidate.id, one)).collect(),
+            voice_screens: screens.into_iter().map(|screen| ExportedScreen::of(screen, access)).collect(),
+            notes: notes.into_iter().map(|note| Note::of(candidate.id, note)).collect(),
+            files: files.collect(),
+            touchpoints: touchpoints
+                .into_iter()
+                .map(|touchpoint| links.touchpoint(touchpoint, access))
+                .collect(),
+            candidate: Candidate::of(candidate, &links),
+        }
+    }
+
+    /// The same export with the paths of the transcripts instead of the transcripts.
+    #[must_use]
+    pub fn without_transcripts(mut self) -> Self {
+        for screen in &mut self.voice_screens {
+            screen.remove_transcript();
+        }
+        self
+    }
+}
+
+impl ExportedScreen {
+    fn of(data: ScreenData, access: ScreenAccess) -> Self {
+        let ScreenData { record, transcript } = data;
+        let ScreenRecord {
+            screen,
+            highlights,
+            red_flags,
+            transcript_parts: _,
+            provider,
+            assessment,
+            base_url: _,
+            dialing,
+            task_due: _,
+            version: _,
+        } = record;
+        let call_id = match dialing {
+            CallState::Due | CallState::Asked => None,
+            CallState::Placed(id) => Some(id),
+        };
+        let is_omitted = transcript.is_none();
+        let mut exported = Self {
+            screen: access.screen(screen),
+            provider,
+            call_id,
+            transcript,
+            transcript_path: None,
+            highlights,
+            red_flags,
+            assessment,
+        };
+        if is_omitted {
+            exported.remove_transcript();
+        }
+        exported
+    }
+
+    fn remove_transcript(&mut self) {
+        self.transcript = None;
+        self.transcript_path = Some(format!("/api/v1/voice_screens/{}", self.screen.id));
+    }
+}

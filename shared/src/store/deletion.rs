@@ -1,0 +1,210 @@
+//! The deletion of an organization. Everything is found through the lists, never by a scan.
+//!
+//! What is found through an item is deleted before that item, so a deletion that was interrupted can be repeated. The
+//! gate is deleted last, in one transaction with everything else that makes the organization exist.
+
+use jiff::Timestamp;
+use serde::de::DeserializeOwned;
+use serde::{Deserialize, Serialize};
+
+use super::finding::index_keys;
+use super::keys::{self, GATE_SHARDS, Key, Partition};
+use super::list::Range;
+use super::tasks::Task;
+use super::{CommitError, Item, Paging, Store, StoreError, Transaction, item};
+use crate::id::Id;
+use crate::model::{Candidate, Member, Mode, Organization, Role, Screen, Tenant};
+
+/// What is kept of a deleted organization.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct DeletedOrganization {
+    /// The organization.
+    pub id: Id,
+    /// When it was deleted.
+    pub deleted_at: Timestamp,
+}
+
+/// The number of items that one transaction deletes.
+const BATCH: u32 = 100;
+/// The maximum number of attempts at a transaction. It may conflict with requests that are still in progress.
+const ATTEMPTS: usize = 10;
+
+impl Store {
+    /// What is kept of a deleted organization.
+    pub async fn find_deleted_organization(&self, id: Id) -> Result<Option<DeletedOrganization>, StoreError> {
+        self.read(keys::deleted_organization(id)).await?.map(item::read).transpose()
+    }
+
+    /// Deletes the data of an organization in both modes, except the organization itself. Returns the number of
+    /// deleted items, which is 0 if there was nothing left.
+    pub async fn delete_organization_data(&self, organization: Id) -> Result<u64, StoreError> {
+        let mut deleted = 0;
+        for mode in Mode::ALL {
+            let mut deletion = Deletion { store: self, tenant: Tenant { organization, mode }, deleted: 0 };
+            deletion.delete_all().await?;
+            deleted += deletion.deleted;
+        }
+        Ok(deleted)
+    }
+
+    /// Deletes the organization itself, whose data must be deleted already.
+    pub async fn delete_organization(
+        &self,
+        modes: &[Organization; 2],
+        now: Timestamp,
+    ) -> Result<(), StoreError> {
+        let id = modes[0].id;
+        let mut transaction = Transaction::new(modes[0].tenant());
+        for organization in modes {
+            let tenant = organization.tenant();
+            transaction.delete(keys::gate(tenant));
+            for shard in 0..GATE_SHARDS {
+                transaction.delete(keys::gate_shard(tenant, shard));
+            }
+            transaction.delete(keys::organization_slug(&organization.slug));
+        }
+        transaction.delete(keys::registered(id));
+        let tombstone = DeletedOrganization { id, deleted_at: now };
+        transaction.put(item::write(&tombstone, keys::deleted_organization(id), None)?);
+        self.commit_deletion(&transaction).await
+    }
+
+    async fn commit_deletion(&self, transaction: &Transaction) -> Result<(), StoreError> {
+        for _ in 0..ATTEMPTS {
+            match self.commit(transaction.clone()).await {
+                Ok(()) => return Ok(()),
+                Err(CommitError::Store(error)) => return Err(error),
+                Err(_) => {}
+            }
+        }
+        Err(StoreError::Unavailable("write conflicts persisted".to_owned()))
+    }
+}
+
+/// The deletion of a tenant's data.
+struct Deletion<'s> {
+    store: &'s Store,
+    tenant: Tenant,
+    deleted: u64,
+}
+
+impl Deletion<'_> {
+    async fn delete_all(&mut self) -> Result<(), StoreError> {
+        let tenant = self.tenant;
+        self.delete_tasks().await?;
+        while let Some((candidates, items)) =
+            self.read_list::<Candidate>(&keys::candidates(tenant, None, None)).await?
+        {
+            for candidate in candidates {
+                self.delete_candidate(&candidate).await?;
+            }
+            self.delete_items(&items).await?;
+        }
+        while let Some((screens, items)) =
+            self.read_list::<Screen>(&keys::screens(tenant, None, None)).await?
+        {
+            for screen in screens {
+                self.delete_partition(&keys::screen_partition(tenant, screen.id)).await?;
+            }
+            self.delete_items(&items).await?;
+        }
+        while let Some((roles, items)) = self.read_list::<Role>(&keys::roles(tenant, None)).await? {
+            for role in roles {
+                for partition in [
+                    keys::applications(tenant, Some(role.id), None),
+                    keys::candidates(tenant, Some(role.id), None),
+                    keys::screens(tenant, Some(role.id), None),
+                ] {
+                    self.delete_partition(&partition).await?;
+                }
+            }
+            self.delete_items(&items).await?;
+        }
+        if tenant.mode == Mode::Live {
+            self.delete_members().await?;
+        }
+        for partition in keys::simple_partitions(tenant) {
+            self.delete_partition(&partition).await?;
+        }
+        Ok(())
+    }
+
+    /// Deletes everything that is found through a candidate, except the entry in the list of candidates. What is found
+    /// through the record is deleted in the same transaction as the record, which comes first in its partition.
+    async fn delete_candidate(&mut self, candidate: &Candidate) -> Result<(), StoreError> {
+        self.delete_partition(&keys::notes(self.tenant, candidate.id)).await?;
+        let partition = keys::candidate_partition(self.tenant, candidate.id);
+        let mut found = index_keys(self.tenant, candidate)?;
+        found.push(keys::email(self.tenant, &candidate.profile.email));
+        loop {
+            let (items, _) = self.store.query(&partition, BATCH / 2, Range::Before(None)).await?;
+            if items.is_empty() {
+                return Ok(());
+            }
+            found.extend(items.iter().map(Key::of).collect::<Result<Vec<_>, _>>()?);
+            self.delete_keys(std::mem::take(&mut found)).await?;
+        }
+    }
+
+    async fn delete_members(&mut self) -> Result<(), StoreError> {
+        let list = keys::members(self.tenant.organization);
+        while let Some((members, items)) = self.read_list::<Member>(&list).await? {
+            let mut found: Vec<_> = members.iter().map(|member| keys::member_email(&member.email)).collect();
+            found.extend(items.iter().map(Key::of).collect::<Result<Vec<_>, _>>()?);
+            self.delete_keys(found).await?;
+        }
+        Ok(())
+    }
+
+    /// Deletes the tenant's tasks. One partition has the tasks of all tenants.
+    async fn delete_tasks(&mut self) -> Result<(), StoreError> {
+        let mut page = Paging { limit: BATCH, before: None };
+        loop {
+            let listed = self.store.read_page::<Task>(&keys::tasks(), &page).await?;
+            let tasks = listed.items.into_iter().filter(|task| task.tenant() == self.tenant);
+            self.delete_keys(tasks.map(|task| task.key()).collect()).await?;
+            let Some(next) = listed.next else { return Ok(()) };
+            page.before = Some(next);
+        }
+    }
+
+    async fn delete_partition(&mut self, partition: &Partition) -> Result<(), StoreError> {
+        loop {
+            let (items, _) = self.store.query(partition, BATCH, Range::Before(None)).await?;
+            if items.is_empty() {
+                return Ok(());
+            }
+            self.delete_items(&items).await?;
+        }
+    }
+
+    /// The first items of a list; `None` if it is empty. Each may lead to one more item.
+    async fn read_list<T: DeserializeOwned>(
+        &self,
+        list: &Partition,
+    ) -> Result<Option<(Vec<T>, Vec<Item>)>, StoreError> {
+        let (items, _) = self.store.query(list, BATCH / 2, Range::Before(None)).await?;
+        if items.is_empty() {
+            return Ok(None);
+        }
+        let entities = items.iter().cloned().map(item::read).collect::<Result<_, _>>()?;
+        Ok(Some((entities, items)))
+    }
+
+    async fn delete_items(&mut self, items: &[Item]) -> Result<(), StoreError> {
+        self.delete_keys(items.iter().map(Key::of).collect::<Result<_, _>>()?).await
+    }
+
+    /// Deletes up to [`BATCH`] items.
+    async fn delete_keys(&mut self, keys: Vec<Key>) -> Result<(), StoreError> {
+        if keys.is_empty() {
+            return Ok(());
+        }
+        self.deleted += keys.len() as u64;
+        let mut transaction = Transaction::new(self.tenant);
+        for key in keys {
+            transaction.delete(key);
+        }
+        self.store.commit_deletion(&transaction).await
+    }
+}

@@ -1,0 +1,270 @@
+//! Finding candidates: by e-mail address, external id, phone number, source, tag, or the words of a search.
+//!
+//! Every write of a candidate's record also writes the items that the candidate is found by, so the index agrees with
+//! the record.
+
+use std::collections::HashMap;
+
+use serde::{Deserialize, Serialize};
+
+use super::keys::{CandidateGroup, Key};
+use super::list::Range;
+use super::{Item, Listed, Paging, Store, StoreError, Transaction, UniqueField, item, keys};
+use crate::id::Id;
+use crate::model::{
+    Candidate, CaseFolded, Email, ExternalId, IndexPosition, Phone, SearchQuery, SearchWords, Source, Tag,
+    Tenant,
+};
+
+/// What candidates are found by.
+#[derive(Clone, Debug)]
+pub enum CandidateSearch {
+    /// The e-mail address, regardless of case.
+    Email(Email),
+    /// The phone number.
+    Phone(Phone),
+    /// The identifier in a system of the client.
+    ExternalId(ExternalId),
+    /// The source, regardless of case.
+    Source(Source),
+    /// One of the tags, regardless of case.
+    Tag(Tag),
+    /// The words of the name, the e-mail address and the phone number.
+    Words(SearchQuery),
+}
+
+/// An item that refers to a candidate.
+#[derive(Serialize, Deserialize)]
+pub(super) struct Reference {
+    pub(super) id: Id,
+}
+
+/// An entry of the search index.
+#[derive(Serialize, Deserialize)]
+struct WordEntry {
+    /// The text of the [`IndexPosition`].
+    sk: String,
+    /// All words of the candidate.
+    words: SearchWords,
+}
+
+impl WordEntry {
+    /// The approximate number of bytes that a read of the entry is charged for.
+    fn size(&self) -> usize {
+        const KEYS_AND_NAMES: usize = 40;
+        let words = self.words.iter().map(|word| word.len() + 1);
+        KEYS_AND_NAMES + self.sk.len() + words.sum::<usize>()
+    }
+}
+
+/// The maximum number of queries for a page of a search. With the gate and the batch of candidates, a search makes four
+/// calls.
+const MAX_QUERIES: usize = 2;
+/// The maximum number of entries that are read for a page of a search with several words.
+const MAX_ENTRIES: usize = 300;
+/// The number of entries that the first query for such a page reads.
+const FIRST_ENTRIES: usize = 100;
+/// The approximate maximum number of bytes that are read for such a page. Two queries for them cost at most 4.5 units.
+const MAX_BYTES: usize = 32 * 1024;
+
+impl Transaction {
+    /// Writes the changes to the items that a candidate is found by, except the claim on the e-mail address. At most 42
+    /// words and tags are deleted and as many written, beside at most two items each for phone number, source and
+    /// external id.
+    pub(super) fn replace_index(
+        &mut self,
+        before: Option<&Candidate>,
+        after: Option<&Candidate>,
+    ) -> Result<(), StoreError> {
+        let (old, new) = (before.map(|before| &before.profile), after.map(|after| &after.profile));
+        if old == new {
+            return Ok(());
+        }
+        let entries = |candidate: Option<&Candidate>| match candidate {
+            Some(candidate) => entries(self.tenant, candidate),
+            None => Ok(Vec::new()),
+        };
+        let (old_entries, new_entries) = (entries(before)?, entries(after)?);
+        for (key, _) in &old_entries {
+            if new_entries.iter().all(|(other, _)| other != key) {
+                self.delete(key.clone());
+            }
+        }
+        for entry in new_entries {
+            if !old_entries.contains(&entry) {
+                self.put(entry.1);
+            }
+        }
+        let (old, new) =
+            [old, new].map(|profile| profile.and_then(|profile| profile.external_id.as_ref())).into();
+        if old != new {
+            if let (Some(new), Some(Candidate { id, .. })) = (new, after) {
+                let claim = item::write(&Reference { id: *id }, keys::external_id(self.tenant, new), None)?;
+                self.insert_claim(UniqueField::ExternalId, claim);
+            }
+            if let Some(old) = old {
+                self.delete(keys::external_id(self.tenant, old));
+            }
+        }
+        Ok(())
+    }
+}
+
+/// The keys of the items that a candidate is found by, except the claim on the e-mail address.
+pub(super) fn index_keys(tenant: Tenant, candidate: &Candidate) -> Result<Vec<Key>, StoreError> {
+    let mut keys: Vec<_> = entries(tenant, candidate)?.into_iter().map(|(key, _)| key).collect();
+    keys.extend(candidate.profile.external_id.as_ref().map(|id| keys::external_id(tenant, id)));
+    Ok(keys)
+}
+
+/// The entries of a candidate in the search index and in the lists by phone number, source and tag.
+fn entries(tenant: Tenant, candidate: &Candidate) -> Result<Vec<(Key, Item)>, StoreError> {
+    let Candidate { id, ref profile, .. } = *candidate;
+    let words = SearchWords::of(profile);
+    let mut entries = Vec::new();
+    for word in words.iter() {
+        let key = keys::word(tenant, IndexPosition { word, id });
+        let entry = WordEntry { sk: key.sk.clone(), words: words.clone() };
+        entries.push((key.clone(), item::write(&entry, key, None)?));
+    }
+    let phone = profile.phone.iter().map(|phone| CandidateGroup::of_phone(tenant, phone));
+    let source = profile.source.iter().map(|source| CandidateGroup::of_source(tenant, &folded(source)));
+    let tags = profile.tags.folded().map(|tag| CandidateGroup::of_tag(tenant, &tag));
+    for group in phone.chain(source).chain(tags) {
+        let key = group.entry(id);
+        entries.push((key.clone(), item::write(&Reference { id }, key, None)?));
+    }
+    Ok(entries)
+}
+
+fn folded(source: &Source) -> CaseFolded {
+    CaseFolded::of(source.as_str())
+}
+
+/// Reads items of candidates in lists.
+pub(super) fn by_id(items: Vec<Item>) -> Result<HashMap<Id, Candidate>, StoreError> {
+    let candidates = items.into_iter().map(item::read::<Candidate>);
+    candidates.map(|candidate| candidate.map(|candidate| (candidate.id, candidate))).collect()
+}
+
+impl Store {
+    /// A page of the candidates that are found. Words are found in the order of [`SearchQuery`]; other lists are newest
+    /// first. The claims on e-mail addresses and external ids are read consistently, everything else eventually.
+    pub async fn search_candidates(
+        &self,
+        tenant: Tenant,
+        search: &CandidateSearch,
+        page: &Paging,
+    ) -> Result<Listed<Candidate>, StoreError> {
+        let group = match search {
+            CandidateSearch::Email(email) => {
+                return self.find_claimed(tenant, keys::email(tenant, email)).await;
+            }
+            CandidateSearch::ExternalId(id) => {
+                return self.find_claimed(tenant, keys::external_id(tenant, id)).await;
+            }
+            CandidateSearch::Words(query) => {
+                let Listed { items, next } = self.search_index(tenant, query, page).await?;
+                return Ok(Listed { items: self.find_indexed(tenant, &items).await?, next });
+            }
+            CandidateSearch::Phone(phone) => CandidateGroup::of_phone(tenant, phone),
+            CandidateSearch::Source(source) => CandidateGroup::of_source(tenant, &folded(source)),
+            CandidateSearch::Tag(tag) => CandidateGroup::of_tag(tenant, &CaseFolded::of(tag.as_str())),
+        };
+        let Listed { items, next }: Listed<Reference> = self.read_page(&group.partition(), page).await?;
+        let ids: Vec<_> = items.into_iter().map(|Reference { id }| id).collect();
+        Ok(Listed { items: self.find_indexed(tenant, &ids).await?, next })
+    }
+
+    /// The candidate with a claim, as a list of at most one.
+    async fn find_claimed(&self, tenant: Tenant, claim: Key) -> Result<Listed<Candidate>, StoreError> {
+        let mut items = Vec::new();
+        if let Some(claim) = self.read(claim).await? {
+            let candidate = self.read(keys::candidate(tenant, item::read::<Reference>(claim)?.id)).await?;
+            items.extend(candidate.map(item::read).transpose()?);
+        }
+        Ok(Listed { items, next: None })
+    }
+
+    /// The candidates with these identifiers, in this order. Omits candidates who are no longer in lists.
+    async fn find_indexed(&self, tenant: Tenant, ids: &[Id]) -> Result<Vec<Candidate>, StoreError> {
+        if ids.is_empty() {
+            return Ok(Vec::new());
+        }
+        let keys = ids.iter().map(|id| keys::candidate(tenant, *id));
+        let mut candidates = by_id(self.read_many_eventually(keys).await?)?;
+        Ok(ids.iter().filter_map(|id| candidates.remove(id)).collect())
+    }
+
+    /// A page of the results of a search in the index.
+    async fn search_index(
+        &self,
+        tenant: Tenant,
+        query: &SearchQuery,
+        page: &Paging,
+    ) -> Result<Listed<Id>, StoreError> {
+        let limit = usize::try_from(page.limit).unwrap_or(usize::MAX);
+        let index = keys::words(tenant);
+        let mut after = page.before.clone();
+        let mut prefixes = match &after {
+            Some(after) => query.prefixes_from(after),
+            None => query.prefixes(),
+        };
+        let (mut found, mut last_found) = (Vec::new(), None);
+        let (mut entries, mut bytes) = (0, 0);
+        for _ in 0..MAX_QUERIES {
+            let Some((prefix, rest)) = prefixes.split_first() else { break };
+            let count = match limit - found.len() {
+                0 => break,
+                missing if !query.is_refined() => missing,
+                _ => next_entries(entries, bytes),
+            };
+            if count == 0 {
+                break;
+            }
+            let after_in_prefix = after.as_deref().filter(|after| after.starts_with(prefix));
+            let range = Range::Prefix { prefix, after: after_in_prefix };
+            let (items, last) = self.query(&index, u32::try_from(count).unwrap_or(u32::MAX), range).await?;
+            for item in items {
+                let entry: WordEntry = item::read(item)?;
+                (entries, bytes) = (entries + 1, bytes + entry.size());
+                let position = IndexPosition::parse(&entry.sk)
+                    .ok_or_else(|| StoreError::Internal("an index entry has no position".to_owned()))?;
+                if query.listed_at(&entry.words) != Some(position.word) {
+                    continue;
+                }
+                if found.len() == limit {
+                    return Ok(Listed { items: found, next: last_found });
+                }
+                found.push(position.id);
+                last_found = Some(entry.sk);
+            }
+            if last.is_none() {
+                prefixes = rest;
+            }
+            after = last;
+        }
+        let next = prefixes.first().map(|prefix| after.unwrap_or_else(|| prefix.clone()));
+        Ok(Listed { items: found, next })
+    }
+}
+
+/// The number of entries that the next query for a page reads, after queries that read `entries` with `bytes`.
+fn next_entries(entries: usize, bytes: usize) -> usize {
+    let similar = MAX_BYTES.saturating_sub(bytes).saturating_mul(entries).checked_div(bytes);
+    similar.unwrap_or(FIRST_ENTRIES).min(MAX_ENTRIES - entries)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_page_of_a_search_reads_at_most_300_entries_and_32_kilobytes() {
+        assert_eq!(next_entries(0, 0), 100);
+        assert_eq!(next_entries(100, 100 * 80), 200);
+        assert_eq!(next_entries(100, 100 * 160), 104);
+        assert_eq!(next_entries(100, 100 * 400), 0);
+        assert_eq!(next_entries(300, 300 * 80), 0);
+    }
+}

@@ -1,0 +1,35 @@
+//! Notes about candidates.
+
+use super::{Listed, Paging, Store, StoreError, Transaction, item, keys};
+use crate::id::Id;
+use crate::model::{Note, Tenant};
+
+impl Transaction {
+    /// Inserts a note about a candidate. The same transaction replaces the candidate.
+    pub fn insert_note(&mut self, candidate: Id, note: &Note) -> Result<(), StoreError> {
+        self.insert(item::write(note, keys::note(self.tenant, candidate, note.id), None)?);
+        Ok(())
+    }
+
+    /// Deletes a note about a candidate. The same transaction replaces the candidate.
+    pub fn delete_note(&mut self, candidate: Id, note: Id) {
+        self.delete_existing(keys::note(self.tenant, candidate, note));
+    }
+}
+
+impl Store {
+    /// A note about the candidate.
+    pub async fn find_note(&self, tenant: Tenant, candidate: Id, id: Id) -> Result<Option<Note>, StoreError> {
+        self.read(keys::note(tenant, candidate, id)).await?.map(item::read).transpose()
+    }
+
+    /// A page of the notes about the candidate, newest first.
+    pub async fn list_notes(
+        &self,
+        tenant: Tenant,
+        candidate: Id,
+        page: &Paging,
+    ) -> Result<Listed<Note>, StoreError> {
+        self.read_page(&keys::notes(tenant, candidate), page).await
+    }
+}

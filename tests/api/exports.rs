@@ -1,0 +1,145 @@
+//! The export of everything that is stored about a candidate.
+
+use aws_sdk_dynamodb::types::AttributeValue;
+use serde_json::{Value, json};
+use shared::id::Id;
+use shared::model::{Mode, Speaker, Turn};
+use shared::store::Transaction;
+use tests::{ACME, TestApi, tenant};
+
+use crate::careers_applications::{Job, form};
+use crate::careers_resumes::{PDF, attach};
+
+/// The attributes that contain no data about the person: keys, and the addresses of this service.
+const INTERNAL: [&str; 5] = ["pk", "sk", "filter", "status_filter", "base_url"];
+
+/// Collects every string of a stored value.
+fn stored_strings(value: &AttributeValue, found: &mut Vec<String>) {
+    match value {
+        AttributeValue::S(text) => found.push(text.clone()),
+        AttributeValue::L(values) => values.iter().for_each(|value| stored_strings(value, found)),
+        AttributeValue::M(values) => values.values().for_each(|value| stored_strings(value, found)),
+        AttributeValue::B(json) => strings(&serde_json::from_slice(json.as_ref()).unwrap(), found),
+        _ => {}
+    }
+}
+
+/// Collects every string of a JSON value.
+fn strings(value: &Value, found: &mut Vec<String>) {
+    match value {
+        Value::String(text) => found.push(text.clone()),
+        Value::Array(values) => values.iter().for_each(|value| strings(value, found)),
+        Value::Object(values) => values.values().for_each(|value| strings(value, found)),
+        _ => {}
+    }
+}
+
+/// A candidate who applied on the career page with a file, was screened and was rejected with notes. Returns the
+/// candidate and the voice screen.
+async fn screened_applicant(api: &TestApi) -> (u64, u64) {
+    let job = Job::new(api, "Analyst").await;
+    let applied =
+        job.apply(api, &form("Ada Lovelace", "ada@example.com").set("note", "Call me early.")).await;
+    attach(api, &applied.expect(303), PDF).await.expect(303);
+    let candidate = api.get("/api/v1/candidates").await.number("/data/0/id");
+    let path = format!("/api/v1/candidates/{candidate}");
+    api.patch(&path, json!({ "phone": "+4915112345678" })).await.expect(200);
+    let invite = api.post(&format!("{path}/invite_screen"), json!({ "role_id": job.role })).await.expect(201);
+    api.run_tasks().await;
+    let rejection = json!({ "reason": "Salary", "notes": "Would come for more." });
+    api.post(&format!("{path}/reject"), rejection).await.expect(200);
+    api.post(&format!("{path}/notes"), json!({ "text": "Knows the team." })).await.expect(201);
+    (candidate, invite.number("/id"))
+}
+
+#[tokio::test]
+async fn an_export_contains_everything_that_is_stored_about_the_person() {
+    let api = TestApi::new().await;
+    let (candidate, screen) = screened_applicant(&api).await;
+    api.dynamodb.take_calls();
+    let export = api.get(&format!("/api/v1/candidates/{candidate}/export")).await.expect(200);
+    let operations: Vec<_> = api.dynamodb.take_calls().into_iter().map(|call| call.operation).collect();
+    let expected = ["UpdateItem", "Query", "BatchGetItem", "BatchGetItem", "BatchGetItem", "Query"];
+    assert_eq!(
+        operations, expected,
+        "the gate, the candidate, the roles, the screens, the transcripts, the notes"
+    );
+    let mut exported = Vec::new();
+    strings(&export.body, &mut exported);
+
+    let (of_candidate, of_screen) = (format!("#{candidate:016}"), format!("#SCREEN#{screen:016}"));
+    let mut kinds = Vec::new();
+    for ((pk, sk), item) in api.stored_items().await {
+        if !pk.ends_with(&of_candidate) && !pk.ends_with(&of_screen) {
+            continue;
+        }
+        let kind = if pk.contains("#CANDIDATE_NOTE#") { "NOTE" } else { sk.split('#').next().unwrap() };
+        kinds.push(kind.to_owned());
+        let mut stored = Vec::new();
+        for (name, value) in &item {
+            if !INTERNAL.contains(&name.as_str()) {
+                stored_strings(value, &mut stored);
+            }
+        }
+        for text in stored {
+            assert!(exported.iter().any(|value| value.contains(&text)), "{pk} {sk}: {text} is not exported");
+        }
+    }
+    kinds.sort_unstable();
+    kinds.dedup();
+    assert_eq!(kinds, ["HISTORY", "NOTE", "SCREEN", "TRANSCRIPT", "~FILE"]);
+
+    assert_eq!(export.string("/touchpoints/1/detail/notes"), "Would come for more.");
+    let screen = api.get(&format!("/api/v1/voice_screens/{screen}")).await.expect(200);
+    assert_eq!(export.body["voice_screens"][0]["transcript"], screen.body["transcript"]);
+    assert_eq!(export.body["voice_screens"][0]["transcript_path"], Value::Null);
+    assert_eq!(export.string("/voice_screens/0/provider"), "simulator");
+    assert_eq!(export.string("/files/0/name"), "Ada Lovelace resume.pdf");
+    assert_eq!(export.string("/files/0/url"), export.string("/resume_url"));
+    let detail = api.get(&format!("/api/v1/candidates/{candidate}")).await.expect(200);
+    for (name, value) in detail.body.as_object().unwrap() {
+        if name != "voice_screens" {
+            assert_eq!(&export.body[name], value, "{name} is the same as in the candidate's detail");
+        }
+    }
+}
+
+#[tokio::test]
+async fn an_export_above_5_mb_has_the_paths_of_the_transcripts() {
+    let api = TestApi::new().await;
+    let (candidate, screen) = screened_applicant(&api).await;
+    let path = format!("/api/v1/candidates/{candidate}");
+    let role =
+        api.post("/api/v1/quick_post", json!({ "role": { "title": "Cook" } })).await.number("/role/id");
+    api.post(&format!("{path}/applications"), json!({ "role_id": role })).await.expect(201);
+    let second = api.post(&format!("{path}/invite_screen"), json!({ "role_id": role })).await.expect(201);
+    let screens = [screen, second.number("/id")];
+    let tenant = tenant(ACME, Mode::Live);
+    for (turns, is_omitted) in [(2, false), (3, true), (6, true)] {
+        for screen in screens {
+            // Quotation marks take two bytes in JSON, and four in the function's response.
+            let turn = Turn { speaker: Speaker::Candidate, text: "\"".repeat(250_000), at_seconds: 1 };
+            let transcript = vec![turn; turns];
+            let before = api.store().find_screen(tenant, Id::new(screen).unwrap()).await.unwrap().unwrap();
+            let mut after = before.clone();
+            let mut transaction = Transaction::new(tenant);
+            after.transcript_parts = transaction.put_transcript(before.screen.id, &transcript).unwrap();
+            after.version += 1;
+            transaction.replace_screen(&before, &after).unwrap();
+            api.store().commit(transaction).await.unwrap();
+        }
+        let export = api.get(&format!("{path}/export")).await.expect(200);
+        assert!(export.text.len() < 5_000_000);
+        for (index, screen) in screens.into_iter().rev().enumerate() {
+            let shown = &export.body["voice_screens"][index];
+            assert_eq!(shown["id"], screen);
+            let expected = is_omitted.then(|| format!("/api/v1/voice_screens/{screen}"));
+            assert_eq!(shown["transcript_path"], json!(expected));
+            assert_eq!(shown["transcript"].is_null(), is_omitted);
+            if let Some(path) = expected {
+                let screen = api.get(&path).await.expect(200);
+                assert_eq!(screen.body["transcript"].as_array().map(Vec::len), Some(turns));
+            }
+        }
+    }
+}

@@ -1,0 +1,188 @@
+//! The cost of finding candidates: calls, read units, and items that are read without being shown.
+
+use std::collections::BTreeSet;
+
+use futures_util::stream::{self, StreamExt};
+use shared::id::Id;
+use shared::model::{CandidateRecord, Mode, Name, Profile, Source, Tag, Tags};
+use shared::store::Transaction;
+use tests::interceptor::RecordedCall;
+use tests::{ACME, Response, TestApi, tenant};
+use url::form_urlencoded::byte_serialize;
+
+const CANDIDATES: &str = "/api/v1/candidates";
+/// The number of candidates. `FINDING_SCALE=40` stores 40 times as many.
+const COUNT: u64 = 2_500;
+const FIRST_NAMES: [&str; 10] =
+    ["Jane", "José", "Anna", "Anna-Maria", "Jörg", "Łukasz", "Семён", "أحمد", "Grace", "Li"];
+const LAST_NAMES: [&str; 10] =
+    ["Doe", "Müller", "O’Brien", "Hopper", "Щукин", "محمد", "Nguyễn", "García Márquez", "Annan", "太郎"];
+
+/// The fields of the candidate with this number. Everything but the e-mail address is shared with others.
+fn profile(number: u64) -> Profile {
+    let at = |names: [&'static str; 10], index: u64| names[usize::try_from(index % 10).unwrap()];
+    let name = format!("{} {}", at(FIRST_NAMES, number), at(LAST_NAMES, number / 10));
+    let email = format!("person{number}@mail{}.example.com", number % 3).parse().unwrap();
+    let tag = |text: &str| Tag::parse(text).unwrap().unwrap();
+    Profile {
+        phone: Some(format!("+1415{:07}", number % 5_000).parse().unwrap()),
+        source: (number.is_multiple_of(2)).then_some(Source::CAREER_PAGE),
+        tags: Tags::of([tag("everybody"), tag(&format!("group {}", number % 100))]),
+        ..Profile::new(Name::parse(&name).unwrap().unwrap(), email)
+    }
+}
+
+async fn write(api: &TestApi, count: u64) {
+    const PER_TRANSACTION: u64 = 5;
+    let now = api.environment.clock.now();
+    let insert = async |from: u64| {
+        let mut transaction = Transaction::new(tenant(ACME, Mode::Live));
+        for number in from..from + PER_TRANSACTION {
+            let id = Id::new(1_000_000_000_000_000 + number).unwrap();
+            transaction.insert_candidate(CandidateRecord::new(id, profile(number), now), &[]).unwrap();
+        }
+        api.store().commit(transaction).await.unwrap();
+        // The test does not read these calls.
+        api.dynamodb.clear_calls();
+    };
+    let starts = (0..count / PER_TRANSACTION).map(|index| index * PER_TRANSACTION);
+    stream::iter(starts).for_each_concurrent(8, insert).await;
+}
+
+/// The reads for a page.
+struct Cost {
+    calls: usize,
+    units: f64,
+    /// The number of entries of indexes or lists.
+    entries: u64,
+    candidates: usize,
+}
+
+async fn cost(api: &TestApi, path: &str) -> (Cost, Response) {
+    api.dynamodb.take_calls();
+    let page = api.get(path).await.expect(200);
+    let calls = api.dynamodb.take_calls();
+    assert!(calls.iter().all(|call| call.request.get("FilterExpression").is_none()));
+    let entries = calls.iter().filter_map(|call| call.response["ScannedCount"].as_u64());
+    let batches = calls.iter().filter_map(|call| call.request["RequestItems"].as_object());
+    let candidates =
+        batches.flat_map(|tables| tables.values()).map(|table| table["Keys"].as_array().unwrap().len());
+    let cost = Cost {
+        calls: calls.len(),
+        units: calls.iter().filter(|call| call.operation != "UpdateItem").map(RecordedCall::units).sum(),
+        entries: entries.sum(),
+        candidates: candidates.sum(),
+    };
+    (cost, page)
+}
+
+fn ids(page: &Response) -> Vec<u64> {
+    page.body["data"].as_array().unwrap().iter().map(|one| one["id"].as_u64().unwrap()).collect()
+}
+
+#[expect(clippy::cast_precision_loss, reason = "pages are small")]
+fn allowed_units(shown: usize) -> f64 {
+    5.0 + 0.5 * shown as f64
+}
+
+/// Asserts that all pages of a search stay within the limits, and that they show these candidates, each once.
+async fn assert_found(api: &TestApi, filter: &str, value: &str, limit: usize, expected: BTreeSet<u64>) {
+    let value_in_query: String = byte_serialize(value.as_bytes()).collect();
+    let path = format!("{CANDIDATES}?limit={limit}&{filter}={value_in_query}");
+    let (mut next, mut seen, mut pages, mut units) = (path.clone(), Vec::new(), 0, 0.0_f64);
+    loop {
+        let (cost, page) = cost(api, &next).await;
+        let shown = ids(&page);
+        assert!(cost.calls <= 4, "{next}: {} calls", cost.calls);
+        assert!(
+            cost.units <= allowed_units(shown.len()),
+            "{next}: {} units, {} people",
+            cost.units,
+            shown.len()
+        );
+        assert_eq!(cost.candidates, shown.len(), "{next}");
+        if filter == "q" {
+            assert!(cost.entries <= 300, "{next}: {} entries", cost.entries);
+        } else {
+            assert_eq!(cost.entries, shown.len() as u64, "{next}: every entry that is read is shown");
+        }
+        (pages, units) = (pages + 1, units.max(cost.units));
+        seen.extend(shown);
+        let Some(cursor) = page.body["next_cursor"].as_str() else { break };
+        next = format!("{path}&cursor={cursor}");
+    }
+    let distinct: BTreeSet<_> = seen.iter().copied().collect();
+    assert_eq!(distinct.len(), seen.len(), "{path}: nobody is repeated");
+    assert!(distinct == expected, "{path}: {} people instead of {}", distinct.len(), expected.len());
+    println!("{filter}={value}: {} people on {pages} pages, at most {units} units for a page", seen.len());
+}
+
+/// Returns the identifiers of the candidates whose profile matches.
+fn matching(count: u64, matches: impl Fn(u64, &str) -> bool) -> BTreeSet<u64> {
+    let is_match = |number: &u64| matches(*number, profile(*number).name.as_str());
+    (0..count).filter(is_match).map(|number| 1_000_000_000_000_000 + number).collect()
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn finding_candidates_costs_the_same_among_many() {
+    let scale: u64 = std::env::var("FINDING_SCALE").map_or(1, |scale| scale.parse().expect("a number"));
+    let api = TestApi::new().await;
+    let count = COUNT * scale;
+    write(&api, count).await;
+    let named = |text: &'static str| matching(count, move |_, name| name.contains(text));
+    for (query, limit, expected) in [
+        ("jane", 100, named("Jane")),
+        ("jane", 25, named("Jane")),
+        ("ann", 100, named("Ann")),
+        ("müller", 100, named("Müller")),
+        ("o'brien", 100, named("O’Brien")),
+        ("маша", 25, BTreeSet::new()),
+        ("щук", 100, named("Щукин")),
+        ("郎", 100, named("太郎")),
+        ("jane doe", 100, matching(count, |_, name| name == "Jane Doe")),
+        ("doe jane", 7, matching(count, |_, name| name == "Jane Doe")),
+        (
+            "garcia l",
+            100,
+            matching(count, |_, name| name == "Li García Márquez" || name == "Łukasz García Márquez"),
+        ),
+        ("anna hopper", 100, matching(count, |_, name| name.starts_with("Anna") && name.ends_with("Hopper"))),
+        ("example jane hop", 100, matching(count, |_, name| name == "Jane Hopper")),
+        ("jane nobody", 100, BTreeSet::new()),
+        ("person17", 100, matching(count, |number, _| number.to_string().starts_with("17"))),
+        ("0000017", 100, matching(count, |number, _| number % 5_000 == 17)),
+        ("grace 017", 100, matching(count, |number, name| number % 1_000 == 17 && name.starts_with("Grace"))),
+        ("mail1 com", 100, matching(count, |number, _| number % 3 == 1)),
+    ] {
+        assert_found(&api, "q", query, limit, expected).await;
+    }
+    for (filter, value, limit, expected) in [
+        ("tag", "EVERYBODY", 100, matching(count, |_, _| true)),
+        ("tag", "group 7", 25, matching(count, |number, _| number % 100 == 7)),
+        ("source", "Career_Page", 100, matching(count, |number, _| number % 2 == 0)),
+        ("phone", "+14150000017", 25, matching(count, |number, _| number % 5_000 == 17)),
+    ] {
+        assert_found(&api, filter, value, limit, expected).await;
+    }
+    // A search for one word reads an entry for each person, and further entries only of the same people.
+    for limit in [1, 25, 100] {
+        let (cost, page) = cost(&api, &format!("{CANDIDATES}?q=jane&limit={limit}")).await;
+        assert_eq!((cost.entries, ids(&page).len()), (limit, usize::try_from(limit).unwrap()));
+    }
+}
+
+/// `shared/README.md` has the same figures.
+#[tokio::test]
+async fn creating_a_typical_candidate_costs_29_write_units() {
+    let api = TestApi::new().await;
+    let body = serde_json::json!({
+        "name": "Jane Doe", "email": "jane.doe@example.com", "phone": "+14155552671", "source": "LinkedIn",
+        "tags": ["rust", "remote"]
+    });
+    api.dynamodb.take_calls();
+    api.post(CANDIDATES, body).await.expect(201);
+    let calls = api.dynamodb.take_calls();
+    let transaction = calls.iter().find(|call| call.operation == "TransactWriteItems").unwrap();
+    assert_eq!(transaction.request["TransactItems"].as_array().unwrap().len(), 14);
+    assert!((transaction.units() - 29.0).abs() < f64::EPSILON, "{}", transaction.units());
+}
