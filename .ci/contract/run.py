@@ -21,10 +21,10 @@ SCALE = float(os.environ.get("CONTRACT_SCALE", 1))
 # addition to the document's. (The last two end early if a request gets a different response than before, so the first
 # two must generate almost enough cases.)
 RUNS = [
-    ("examples,coverage,fuzzing", 110, []),
-    ("fuzzing", 110, []),
-    ("stateful", 150, []),
-    ("stateful", 100, ["location-headers", "dependency-analysis"]),
+    ("examples,coverage,fuzzing", 80, []),
+    ("fuzzing", 80, []),
+    ("stateful", 200, []),
+    ("stateful", 130, ["location-headers", "dependency-analysis"]),
 ]
 MIN_CASES = 10_000
 # The minimum share of the document's links that must be followed. Links are chosen at random.

@@ -113,18 +113,28 @@ async fn create_interviewee(api: &TestApi, roles: [u64; 2]) -> String {
     path
 }
 
-/// Returns the state of a candidate, with the results of two requests.
+/// Returns the state of a candidate after the tasks have run, with the results of two requests.
 async fn outcome(api: &TestApi, path: &str, [one, two]: [&Response; 2]) -> Value {
     let result = |response: &Response| json!([response.status, response.body["code"]]);
+    api.run_tasks().await;
     let detail = api.get(path).await.expect(200).body;
     let applications = detail["applications"].as_array().unwrap().iter();
     let applications: Vec<_> =
         applications.map(|one| json!([one["role_id"], one["stage"], one["status"]])).collect();
+    let screens = detail["voice_screens"].as_array().unwrap().iter();
+    let screens: Vec<_> = screens.map(|one| json!([one["role_id"], one["status"]])).collect();
     let touchpoints = detail["touchpoints"].as_array().unwrap().iter();
-    let mut history: Vec<_> = touchpoints.map(|one| format!("{}{}", one["kind"], one["detail"])).collect();
+    let mut history: Vec<_> = touchpoints
+        .map(|one| {
+            let mut entry = one["detail"].clone();
+            // The identifiers of screens differ between candidates.
+            entry.as_object_mut().unwrap().remove("screen_id");
+            format!("{}{entry}", one["kind"])
+        })
+        .collect();
     // The identifiers of applications differ between candidates.
     history.retain(|entry| !entry.contains("applied\"") || entry.contains("stage"));
-    json!([result(one), result(two), detail["stage"], applications, history])
+    json!([result(one), result(two), detail["stage"], applications, screens, history])
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
@@ -136,7 +146,8 @@ async fn concurrent_moves_of_a_person_have_the_outcome_of_some_order() {
         *role = posted.expect(201).number("/role/id");
     }
     let [first, second] = roles;
-    let pairs: [[Step; 2]; 6] = [
+    let screen = json!({ "role_id": first, "scheduled_at": "2026-11-21T09:00:00Z" });
+    let pairs: [[Step; 2]; 9] = [
         [
             ("advance", json!({ "stage": "offer", "role_id": first })),
             ("advance", json!({ "stage": "screening", "role_id": second })),
@@ -146,6 +157,9 @@ async fn concurrent_moves_of_a_person_have_the_outcome_of_some_order() {
         [("hire", json!({})), ("reject", json!({}))],
         [("hire", json!({})), ("hire", json!({}))],
         [("advance", json!({ "stage": "offer" })), ("reject", json!({ "role_id": second }))],
+        [("invite_screen", screen.clone()), ("reject", json!({ "role_id": first }))],
+        [("invite_screen", screen.clone()), ("hire", json!({ "role_id": first }))],
+        [("invite_screen", screen.clone()), ("invite_screen", screen)],
     ];
     for [one, two] in &pairs {
         let send = async |path: &str, (action, body): &Step| {
@@ -166,8 +180,8 @@ async fn concurrent_moves_of_a_person_have_the_outcome_of_some_order() {
     }
 }
 
-/// Twelve people apply and move while the role is closed and reopened. A minute later, lists and statistics agree with
-/// the details.
+/// Twelve people apply, move and are invited to voice screens while the role is closed and reopened. A minute later, lists
+/// and statistics agree with the details, and only active applications have a screen that is still scheduled.
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
 async fn a_role_that_is_closed_and_reopened_during_moves_has_correct_lists_within_a_minute() {
     let api = TestApi::new().await;
@@ -190,6 +204,7 @@ async fn a_role_that_is_closed_and_reopened_during_moves_has_correct_lists_withi
         let id = api.post("/api/v1/candidates", jane).await.expect(201).number("/id");
         people.push(format!("/api/v1/candidates/{id}"));
     }
+    let mut cancelled = 0;
     for (round, last) in
         [["close", "reopen"].as_slice(), &["close"], &["reopen", "publish"]].iter().enumerate()
     {
@@ -200,6 +215,7 @@ async fn a_role_that_is_closed_and_reopened_during_moves_has_correct_lists_withi
                 for (action, body) in [
                     ("applications", json!({ "role_id": role })),
                     ("advance", json!({ "stage": stage, "role_id": role })),
+                    ("invite_screen", json!({ "role_id": role, "scheduled_at": "2026-11-21T09:00:00Z" })),
                     ("reject", json!({ "role_id": role })),
                     ("unreject", json!({ "role_id": role })),
                 ] {
@@ -221,6 +237,10 @@ async fn a_role_that_is_closed_and_reopened_during_moves_has_correct_lists_withi
         let mut expected: BTreeMap<(String, String), BTreeSet<u64>> = BTreeMap::new();
         for path in &people {
             let detail = api.get(path).await.expect(200);
+            let screens = detail.body["voice_screens"].as_array().unwrap();
+            let unfinished = screens.iter().filter(|screen| screen["status"] != "cancelled").count();
+            assert!(unfinished <= usize::from(!is_closed), "{}", detail.text);
+            cancelled += screens.len() - unfinished;
             for application in detail.body["applications"].as_array().unwrap() {
                 let of = |name: &str| application[name].as_str().unwrap().to_owned();
                 let (stage, status) = (of("stage"), of("status"));
@@ -250,4 +270,5 @@ async fn a_role_that_is_closed_and_reopened_during_moves_has_correct_lists_withi
         }
         assert!(expected.is_empty(), "{expected:?}");
     }
+    assert!(cancelled > 0);
 }
