@@ -124,7 +124,13 @@ export async function visit({ service, open, step }, options) {
 
   await step("a valid application is submitted", async () => {
     await fill({ ...VALID, "Link to your resume": "example.org/ada" });
-    await page.getByRole("checkbox").check();
+    const consents = await page.getByRole("checkbox").all();
+    assert.equal(consents.length, 3);
+    for (const consent of consents) {
+      assert.equal(await consent.isChecked(), false, "nothing is ticked beforehand");
+    }
+    await consents[0].check();
+    await consents[2].check();
     assert.equal(await visitor.press("Submit application"), 303);
     assert.equal(await page.getByRole("heading", { level: 1 }).innerText(), "Application received");
   });
@@ -154,7 +160,14 @@ export async function visit({ service, open, step }, options) {
     );
     assert.deepEqual(
       candidate.touchpoints.map(({ kind }) => kind),
-      ["updated", "applied", "created"],
+      ["updated", "applied", "consent_changed", "consent_changed", "created"],
+    );
+    assert.deepEqual(
+      candidate.consents.map(({ purpose, granted }) => [purpose, granted]),
+      [
+        ["application", true],
+        ["recording", true],
+      ],
     );
     assert.ok(candidate.touchpoints.every(({ actor }) => actor.type === "career_page"));
     assert.equal((await service.call(key, "GET", `/api/v1/roles/${role_id}/stats`)).body.applicants, 1);
@@ -173,7 +186,7 @@ export async function visit({ service, open, step }, options) {
     ]) {
       await visitor.go(`${PORTAL}/${posting.slug}`);
       await fill({ ...VALID, "E-mail address": email });
-      await page.getByRole("checkbox").check();
+      await page.getByRole("checkbox").first().check();
       assert.equal(await visitor.press("Submit application"), 303);
       answers.push((await page.getByRole("main").innerText()).replace(posting.title, "TITLE"));
     }
@@ -187,7 +200,7 @@ export async function visit({ service, open, step }, options) {
     await visitor.go(job);
     await service.create(key, `/api/v1/roles/${role_id}/pause`);
     await fill(VALID);
-    await page.getByRole("checkbox").check();
+    await page.getByRole("checkbox").first().check();
     assert.equal(await visitor.press("Submit application"), 422);
     assert.match(await page.getByRole("main").innerText(), /is not accepting applications for this job at the moment/);
     await visitor.go(job);
@@ -208,6 +221,19 @@ export async function visit({ service, open, step }, options) {
     assert.ok(await page.getByRole("link", { name: "See all openings" }).isVisible());
     assert.equal(await visitor.go("/careers/no-such-organization"), 404);
     assert.ok(await page.getByRole("heading", { name: "Career page not found" }).isVisible());
+  });
+
+  await step("every page links to the privacy page, and the form does so in a new tab", async () => {
+    await visitor.go(PORTAL);
+    await follow("Privacy", page.getByRole("contentinfo"));
+    assert.equal(visitor.path(), `${PORTAL}/privacy`);
+    assert.equal(await page.getByRole("heading", { level: 1 }).innerText(), "Privacy");
+    await visitor.go(`${PORTAL}/${postings.at(0).slug}`);
+    const link = page.locator("form").getByRole("link", { name: /^How Acme uses your data/ });
+    const [opened] = await Promise.all([visitor.context.waitForEvent("page"), link.click()]);
+    await opened.waitForLoadState();
+    assert.equal(new URL(opened.url()).pathname, `${PORTAL}/privacy`);
+    await opened.close();
   });
 
   await step("test data has its own pages with a notice", async () => {

@@ -20,6 +20,8 @@ const BRANDING = {
   "Logo URL": LOGO,
 };
 
+const PRIVACY_TEXT = "We keep your data for **one year**.\n\n## Who decides\n\n1. The hiring team\n2. Nobody else\n";
+
 /** The pages that candidates see. */
 export async function forCandidates(world) {
   const { service } = world;
@@ -30,6 +32,7 @@ export async function forCandidates(world) {
 
   await show("careers-list-empty", PORTAL);
   await show("careers-unknown-organization", "/careers/no-such-organization", 404);
+  await show("careers-privacy", `${PORTAL}/privacy`);
   await show("careers-unknown-job", `${PORTAL}/no-such-job`, 404);
   const postings = await publish(service, key, 60);
   const job = `${PORTAL}/${postings.at(-1).slug}`;
@@ -131,6 +134,18 @@ export async function withBranding(world) {
     assert.equal(await field("Introduction").inputValue(), BRANDING.Introduction);
   });
 
+  await lookAtSettings("privacy-problems", async () => {
+    await owner.go("/dashboard/settings/privacy");
+    await field("Privacy text").fill("word ".repeat(4_001));
+    assert.equal(await owner.press("Save"), 422);
+    await requireLeadsToField(owner.page, owner.page.getByRole("alert").getByRole("link"));
+  });
+  await lookAtSettings("privacy", async () => {
+    await field("Privacy text").fill(PRIVACY_TEXT);
+    assert.equal(await owner.press("Save"), 303);
+    assert.equal(await field("Privacy text").inputValue(), PRIVACY_TEXT);
+  });
+
   const logos = [];
   visitor.elsewhere.add(new URL(LOGO).origin);
   await visitor.context.route(LOGO, (route) => {
@@ -152,6 +167,10 @@ export async function withBranding(world) {
   });
   await show("careers-branded-list", PORTAL);
   await show("careers-branded-job", `${PORTAL}/${postings[2].slug}`);
+  await look("careers-branded-privacy", async () => {
+    assert.equal(await visitor.go(`${PORTAL}/privacy`), 200);
+    assert.ok(await page.getByText("for one year").isVisible());
+  });
   await show("careers-branded-unknown", `${PORTAL}/no-such-job`, 404);
 }
 
@@ -160,7 +179,7 @@ async function apply(visitor, job) {
   await visitor.go(job);
   await visitor.page.getByLabel("Name", { exact: true }).fill("Ada Lovelace");
   await visitor.page.getByLabel("E-mail address").fill(`ada.${Math.random()}@example.org`);
-  await visitor.page.getByRole("checkbox").check();
+  await visitor.page.getByRole("checkbox").first().check();
   return visitor.press("Submit application");
 }
 

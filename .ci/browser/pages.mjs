@@ -18,6 +18,7 @@ const LISTS = {
   "api-keys": "/dashboard/settings/integrations/api-keys",
   "connected-apps": "/dashboard/settings/integrations/connected-apps",
   channels: "/dashboard/settings/integrations/channels",
+  privacy: "/dashboard/settings/privacy",
   members: "/dashboard/settings/members",
   account: "/dashboard/settings/account",
 };

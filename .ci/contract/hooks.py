@@ -178,6 +178,7 @@ RULES = [
         r"(role\.)?(country|salary_currency) must be an ISO [0-9-]+ .*",
         "the list of codes may change, so the schema has only their form",
     ),
+    Excuse(422, r"(consent\.)?obtained_at must not be in the future", "a schema has no clock"),
     Excuse(422, "scheduled_at must be in the future", "a schema has no clock"),
     Excuse(422, "scheduled_at must be within 90 days", "a schema has no clock"),
     Excuse(

@@ -37,6 +37,7 @@ LOCATION = {
     "dashboard_members_role": "/dashboard/settings/members?done=role-changed",
     "dashboard_mode": "/dashboard",
     "dashboard_password": "/dashboard?done=password-set",
+    "dashboard_privacy_change": "/dashboard/settings/privacy?done=privacy-changed",
     "dashboard_sign_in": "/dashboard",
     "dashboard_sign_out": "/dashboard/sign-in?done=signed-out",
     "dashboard_sign_out_everywhere": "/dashboard/sign-in?done=signed-out",
@@ -46,6 +47,7 @@ LOCATION = {
 # Pages, by their title and some of their content.
 PAGES = {
     "careers_list": ("Openings at Acme", '<a href="/careers/acme/recorded">Recorded</a>'),
+    "careers_privacy": ("Privacy – Acme", "How Acme uses your data"),
     "careers_received": (
         "Application received – Acme",
         'your application for <a href="/careers/acme/recorded">Recorded</a>',
@@ -65,6 +67,7 @@ PAGES = {
     "dashboard_overview": ("Overview – Rolecall", "<span>Plan</span> <strong>Pro</strong>"),
     "dashboard_password_form": ("Accept your invitation – Rolecall", 'value="recorded-62@acme.example"'),
     "dashboard_postings": ("Postings – Rolecall", "https://api.rolecall.example/careers/acme/recorded-to-publish"),
+    "dashboard_privacy": ("Privacy – Rolecall", 'href="https://api.rolecall.example/careers/acme/privacy"'),
     "dashboard_role": ("Recorded – Rolecall", 'href="https://api.rolecall.example/careers/acme/recorded"'),
     "dashboard_roles": ("Roles – Rolecall", '<a href="/dashboard/roles/1700000000000011">Recorded</a>'),
     "dashboard_sign_in_form": ("Sign in – Rolecall", 'name="return_to" value="/dashboard"'),

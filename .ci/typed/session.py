@@ -29,6 +29,7 @@ from generated.rolecall_client.api.candidates import (
     advance_candidate,
     apply_candidate,
     create_candidate,
+    create_consent,
     create_note,
     delete_note,
     export_candidate,
@@ -86,6 +87,8 @@ from generated.rolecall_client.models import (
     CallbackBodyMessage,
     CandidatePatch,
     ClientMetadata,
+    ConsentChangedTouchpoint,
+    ConsentPurpose,
     CreatedTouchpoint,
     GatewayError,
     GrantType,
@@ -99,6 +102,7 @@ from generated.rolecall_client.models import (
     ListRolesInclude,
     NewApplication,
     NewCandidate,
+    NewConsent,
     NewJobPosting,
     NewNote,
     NewQuickPost,
@@ -198,6 +202,8 @@ def summary(
             return f"noted: {detail.note_id}"
         case NoteDeletedTouchpoint(detail=detail):
             return f"not noted: {detail.note_id}"
+        case ConsentChangedTouchpoint(detail=detail):
+            return f"{detail.purpose}: {detail.granted}"
         case ScreenInvitedTouchpoint(detail=detail):
             return f"invited, {detail.scheduled_at or 'now'}"
         case ScreenCancelledTouchpoint(detail=detail):
@@ -285,6 +291,16 @@ assert done(delete_note.sync(grace.id, note.id, client=client)) == note
 newest = done(list_touchpoints.sync(grace.id, client=client, limit=2)).data
 assert [summary(touchpoint) for touchpoint in newest] == [f"not noted: {note.id}", f"noted: {note.id}"]
 assert done(show_candidate(grace.id, client=client, touchpoints=2)).touchpoints == newest
+recording = NewConsent(
+    purpose=ConsentPurpose.RECORDING,
+    granted=False,
+    obtained_at=note.created_at,
+    wording="Please do not record me.",
+)
+consent = done(create_consent.sync(grace.id, client=client, body=recording))
+assert consent.actor == actor
+refused = done(show_candidate(grace.id, client=client))
+assert refused.consents == [consent] and summary(refused.touchpoints[0]) == "recording: False"
 stats = done(show_role_stats(role.id, client=client))
 assert (stats.applicants, stats.screens_completed, stats.average_score) == (1, 1, screen.scores.overall)
 offer, ended = stats.stages.offer, stats.stages.hired

@@ -51,6 +51,7 @@ function reason(error: ApiError | GatewayError | Invalid | OAuthError): string {
     case "duplicate":
     case "invalid_transition":
     case "channel_not_connected":
+    case "consent_required":
     case "idempotency_mismatch":
       return error.messages.join("; ");
     default:
@@ -105,6 +106,8 @@ function summary(touchpoint: Touchpoint): string {
     case "note_added":
     case "note_deleted":
       return `${touchpoint.kind}: ${String(touchpoint.detail.note_id)}`;
+    case "consent_changed":
+      return `${touchpoint.detail.purpose}: ${String(touchpoint.detail.granted)}`;
     case "screen_invited":
       return `invited, ${touchpoint.detail.scheduled_at ?? "now"}`;
     case "screen_cancelled":
@@ -223,6 +226,16 @@ const { data: newest } = done(
 assert.deepEqual(newest.map(summary), [`note_deleted: ${String(note.id)}`, `note_added: ${String(note.id)}`]);
 const part = { params: { ...candidate, query: { touchpoints: 2 } } };
 assert.deepEqual(done(await api.GET("/api/v1/candidates/{id}", part)).touchpoints, newest);
+const consent = done(
+  await api.POST("/api/v1/candidates/{id}/consents", {
+    params: candidate,
+    body: { purpose: "recording", granted: false, obtained_at: note.created_at, wording: "Please do not record me." },
+  }),
+);
+assert.deepEqual(consent.actor, actor);
+const refused = done(await api.GET("/api/v1/candidates/{id}", { params: candidate }));
+assert.deepEqual(refused.consents, [consent]);
+assert.deepEqual(refused.touchpoints.map(summary).slice(0, 1), ["recording: false"]);
 const { role_id, stages, ...stats } = done(await api.GET("/api/v1/roles/{id}/stats", { params: role }));
 assert.equal(role_id, posted.role.id);
 assert.deepEqual([stats.applicants, stats.screens_completed], [1, 1]);

@@ -103,6 +103,7 @@ async fn a_candidate_is_created_with_every_field_and_an_application() {
     let page = details(&api, id).await;
     let application = page.number("/applications/0/id");
     expected["voice_screens"] = json!([]);
+    expected["consents"] = json!([]);
     expected["applications"] = json!([{
         "id": application, "candidate_id": id, "role_id": role, "role_title": "Engineer", "stage": "applied",
         "status": "active", "source": "manual", "applied_at": NOW, "stage_changed_at": NOW, "rejection_reason": null,

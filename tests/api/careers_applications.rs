@@ -51,6 +51,9 @@ impl Job {
     }
 }
 
+/// The wording of the required consent.
+pub(crate) const APPLICATION: &str = "I agree that my data is stored and used to consider my application.";
+
 /// Returns an application form as a browser submits it.
 pub(crate) fn form(name: &str, email: &str) -> Form {
     Form::new(&[
@@ -105,6 +108,81 @@ fn problems(page: &Response) -> Vec<(&str, &str)> {
     beside
 }
 
+/// Returns the names of the page's ticked boxes.
+fn ticked(page: &Response) -> Vec<&str> {
+    let boxes: Vec<_> = page.text.split(" type=\"checkbox\"").collect();
+    let ticked = boxes.windows(2).filter(|pair| pair[1].split('>').next().unwrap().contains(" checked"));
+    ticked.map(|pair| pair[0].rsplit('"').nth(1).unwrap()).collect()
+}
+
+/// The form asks for each consent by itself, and nothing is ticked beforehand.
+#[tokio::test]
+async fn each_ticked_consent_of_a_new_candidate_is_recorded_with_the_wording_of_the_form() {
+    let api = TestApi::new().await;
+    let job = Job::new(&api, "Analyst").await;
+    let page = Browser::new(&api).get(&job.path).await.expect(200);
+    assert_eq!(ticked(&page), [""; 0]);
+    let fields = [
+        ("application", "consent"),
+        ("voice_screen", "consent_voice_screen"),
+        ("recording", "consent_recording"),
+    ];
+    let is_required = |field: &str| {
+        let input = page.text.split(&format!(" name=\"{field}\"")).nth(1).unwrap();
+        input.split('>').next().unwrap().contains(" required")
+    };
+    assert_eq!(fields.map(|(_, field)| is_required(field)), [true, false, false]);
+    for (email, ticked) in [
+        ("a@example.com", vec!["consent"]),
+        ("b@example.com", vec!["consent", "consent_recording"]),
+        ("c@example.com", vec!["consent", "consent_voice_screen", "consent_recording"]),
+    ] {
+        let optional = ticked.iter().skip(1);
+        let form = optional.fold(form("Ada", email), |form, field| form.and(field, "yes"));
+        job.apply(&api, &form).await.expect(303);
+        let candidate = find(&api, email).await;
+        let (consents, submitted) = (
+            &candidate.body["consents"],
+            &candidate.body["touchpoints"][0]["detail"]["submission"]["consents"],
+        );
+        let expected: Vec<_> = fields.iter().filter(|(_, field)| ticked.contains(field)).collect();
+        assert_eq!(consents.as_array().map(Vec::len), Some(expected.len()));
+        for (index, (purpose, _)) in expected.into_iter().enumerate() {
+            let consent = &consents[index];
+            let wording = consent["wording"].as_str().unwrap();
+            assert!(page.text.contains(&format!("<span>{wording}")), "{wording} is not on the page");
+            assert_eq!((&consent["purpose"], &consent["granted"]), (&json!(purpose), &json!(true)));
+            assert_eq!(submitted[index], json!({ "purpose": purpose, "wording": wording }));
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_form_does_not_change_the_consents_of_an_existing_candidate() {
+    let api = TestApi::new().await;
+    let job = Job::new(&api, "Analyst").await;
+    let jane = json!({ "name": "Jane", "email": "jane@example.com" });
+    let path = format!(
+        "/api/v1/candidates/{}",
+        api.post("/api/v1/candidates", jane).await.expect(201).number("/id")
+    );
+    let refusal = json!({
+        "purpose": "recording", "granted": false, "obtained_at": "2026-11-19T09:00:00Z", "wording": "Do not record me.",
+    });
+    api.post(&format!("{path}/consents"), refusal).await.expect(201);
+    let before = api.get(&path).await.expect(200).body["consents"].clone();
+    let form =
+        form("Jane", "JANE@example.com").and("consent_voice_screen", "yes").and("consent_recording", "yes");
+    job.apply(&api, &form).await.expect(303);
+    let after = api.get(&path).await.expect(200);
+    assert_eq!(after.body["consents"], before);
+    assert_eq!(kinds(&after), ["applied", "consent_changed", "created"]);
+    let submitted = after.body["touchpoints"][0]["detail"]["submission"]["consents"].as_array().unwrap();
+    let purposes: Vec<_> = submitted.iter().map(|consent| consent["purpose"].as_str().unwrap()).collect();
+    assert_eq!(purposes, ["application", "voice_screen", "recording"], "the history has the form");
+    assert_eq!(api.get(&format!("{path}/export")).await.expect(200).body["consents"], before);
+}
+
 #[tokio::test]
 async fn an_application_creates_a_candidate_with_every_field() {
     let api = TestApi::new().await;
@@ -136,20 +214,30 @@ async fn an_application_creates_a_candidate_with_every_field() {
     });
     let mut expected = profile.clone();
     expected["voice_screens"] = json!([]);
+    let career_page = json!({ "type": "career_page", "id": null, "name": "career page" });
+    let consent_id = candidate.number("/consents/0/id");
+    expected["consents"] = json!([{
+        "id": consent_id, "candidate_id": id, "purpose": "application", "granted": true, "obtained_at": at,
+        "wording": APPLICATION, "actor": career_page, "created_at": at,
+    }]);
     expected["applications"] = json!([{
         "id": application, "candidate_id": id, "role_id": job.role, "role_title": "Analyst", "stage": "applied",
         "status": "active", "source": "career_page", "applied_at": at, "stage_changed_at": at,
         "rejection_reason": null, "start_date": null, "created_at": at, "updated_at": at,
     }]);
     expected["touchpoints"] = json!([
-        { "kind": "applied", "at": at, "actor": { "type": "career_page", "id": null, "name": "career page" }, "detail": {
+        { "kind": "applied", "at": at, "actor": career_page, "detail": {
             "application_id": application, "role_id": job.role, "source": "career_page",
             "submission": {
                 "name": "Ada Lovelace", "email": "Ada@Example.com", "phone": "+14155550132",
                 "resume_url": "https://example.com/cv?x=1", "note": "Hello,\n\nI <3 engines.",
+                "consents": [{ "purpose": "application", "wording": APPLICATION }],
             },
         } },
-        { "kind": "created", "at": at, "actor": { "type": "career_page", "id": null, "name": "career page" }, "detail": { "source": "career_page" } },
+        { "kind": "consent_changed", "at": at, "actor": career_page, "detail": {
+            "consent_id": consent_id, "purpose": "application", "granted": true, "obtained_at": at,
+        } },
+        { "kind": "created", "at": at, "actor": career_page, "detail": { "source": "career_page" } },
     ]);
     let mut body = candidate.body.clone();
     body["touchpoints"] = touchpoints;
@@ -207,7 +295,10 @@ async fn all_problems_are_shown_beside_their_fields_and_typed_values_are_kept() 
     let page = job.apply(&api, &form("", "")).await.expect(422);
     let blank = [("name", "Enter your name."), ("email", "Enter your e-mail address.")];
     assert_eq!(problems(&page), blank);
-    assert!(page.text.contains(" checked"));
+    assert_eq!(ticked(&page), ["consent"]);
+    let both = form("", "").and("consent_voice_screen", "yes").and("consent_recording", "yes");
+    let page = job.apply(&api, &both).await.expect(422);
+    assert_eq!(ticked(&page), ["consent", "consent_voice_screen", "consent_recording"]);
     let nothing = job.apply(&api, &Form::default()).await.expect(422);
     assert_eq!(problems(&nothing).len(), 3);
     assert!(list(&api, "").await.is_empty());
@@ -392,6 +483,7 @@ async fn an_application_does_not_change_an_existing_candidates_profile() {
         json!({
             "name": "Somebody Else", "email": "jane@EXAMPLE.com", "phone": "+14155550999",
             "resume_url": "https://evil.example/cv", "note": "I am Jane",
+            "consents": [{ "purpose": "application", "wording": APPLICATION }],
         })
     );
     let stale = api.request(Method::PATCH, &path).header("if-match", before.header("etag"));
@@ -625,7 +717,7 @@ async fn concurrent_applications_by_one_person_create_one_candidate() {
     let responses = join_all((0..20).map(|_| job.apply(&api, &form))).await;
     assert!(responses.iter().all(|response| response.status == 303), "{responses:?}");
     let candidate = find(&api, "ada@example.com").await;
-    assert_eq!(kinds(&candidate), ["applied", "created"]);
+    assert_eq!(kinds(&candidate), ["applied", "consent_changed", "created"]);
     assert_eq!(candidate.body["applications"].as_array().unwrap().len(), 1);
     assert_eq!(job.applicants(&api).await, 1);
 
@@ -637,7 +729,7 @@ async fn concurrent_applications_by_one_person_create_one_candidate() {
     let responses = join_all(jobs.iter().chain(&jobs).map(|job| job.apply(&api, &grace))).await;
     assert!(responses.iter().all(|response| response.status == 303), "{responses:?}");
     let candidate = find(&api, "grace@example.com").await;
-    assert_eq!(kinds(&candidate), [vec!["applied"; 6], vec!["created"]].concat());
+    assert_eq!(kinds(&candidate), [vec!["applied"; 6], vec!["consent_changed", "created"]].concat());
     for job in &jobs {
         assert_eq!(job.applicants(&api).await, 1);
     }
@@ -703,7 +795,7 @@ async fn an_application_uses_a_candidate_created_during_the_request() {
     });
     job.apply(&api, &ada()).await.expect(303);
     let candidate = find(&api, "ada@example.com").await;
-    assert_eq!(kinds(&candidate), ["applied", "applied", "created"]);
+    assert_eq!(kinds(&candidate), ["applied", "applied", "consent_changed", "created"]);
     assert_eq!(candidate.string("/name"), "Faster");
     assert_eq!((job.applicants(&api).await, other.applicants(&api).await), (1, 1));
 }
@@ -754,8 +846,8 @@ async fn an_interrupted_application_writes_all_or_nothing_and_can_be_repeated() 
                 );
                 job.apply(&api, &ada).await.expect(303);
                 let candidate = find(&api, ada.get("email")).await;
-                let history: &[&str] =
-                    if is_known { &["applied", "applied", "created"] } else { &["applied", "created"] };
+                let is_new: &[&str] = &["applied", "consent_changed", "created"];
+                let history = if is_known { &[&["applied"], is_new].concat() } else { is_new };
                 assert_eq!(kinds(&candidate), history, "call {failing_call} failed");
                 assert_eq!(job.applicants(&api).await, applicants + 1, "call {failing_call} failed");
                 failing_call += 1;

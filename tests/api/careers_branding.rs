@@ -69,7 +69,7 @@ async fn saved_branding_appears_in_the_form_and_on_the_pages_of_the_same_mode() 
     assert!(page.text.contains("<p class=\"lead\">We build rockets.</p>"));
     assert!(visitor.get("/careers/acme/jobs.json").await.body["organization"] == "Acme Rockets");
     let rejected = job.apply(&api, &tests::browser::Form::default()).await.expect(422);
-    assert!(rejected.text.contains("I agree that Acme Rockets may store my information"));
+    assert!(rejected.text.contains("How Acme Rockets uses your data"));
     for (path, before) in others.iter().zip(&before) {
         assert_eq!(&visitor.get(path).await.text, before, "{path}");
     }

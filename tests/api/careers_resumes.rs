@@ -191,7 +191,7 @@ async fn each_type_of_file_is_detected_by_its_content_and_served_as_an_attachmen
         let confirmation = Browser::new(&api).follow(&attached).await.expect(200);
         assert!(confirmation.text.contains("and your resume") && actions(&confirmation).is_empty());
         let candidate = find(&api, &email).await;
-        assert_eq!(kinds(&candidate), ["updated", "applied", "created"]);
+        assert_eq!(kinds(&candidate), ["updated", "applied", "consent_changed", "created"]);
         assert_eq!(candidate.string("/touchpoints/0/actor/type"), "career_page");
         let url = candidate.string("/resume_url");
         assert_eq!(
@@ -255,7 +255,10 @@ async fn a_file_that_is_not_a_resume_is_rejected_and_another_can_be_uploaded() {
     }
     assert_eq!(find(&api, "ada@example.com").await.text, before.text);
     attach(&api, &applied, PDF).await.expect(303);
-    assert_eq!(kinds(&find(&api, "ada@example.com").await), ["updated", "applied", "created"]);
+    assert_eq!(
+        kinds(&find(&api, "ada@example.com").await),
+        ["updated", "applied", "consent_changed", "created"]
+    );
 }
 
 #[tokio::test]
@@ -323,9 +326,15 @@ async fn a_ticket_is_valid_for_an_hour() {
         let response = browser.get(&late).await.expect(303);
         assert_eq!(response.header("location"), format!("{}#apply", job.path));
     }
-    assert_eq!(kinds(&find(&api, "ada@example.com").await), ["updated", "applied", "created"]);
+    assert_eq!(
+        kinds(&find(&api, "ada@example.com").await),
+        ["updated", "applied", "consent_changed", "created"]
+    );
     let grace = find(&api, "grace@example.com").await;
-    assert_eq!((kinds(&grace), &grace.body["resume_url"]), (vec!["applied", "created"], &Value::Null));
+    assert_eq!(
+        (kinds(&grace), &grace.body["resume_url"]),
+        (vec!["applied", "consent_changed", "created"], &Value::Null)
+    );
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
@@ -340,7 +349,7 @@ async fn a_ticket_attaches_one_file() {
         assert_eq!(response.status, 303, "{}", response.text);
     }
     let candidate = find(&api, "ada@example.com").await;
-    assert_eq!(kinds(&candidate), ["updated", "applied", "created"]);
+    assert_eq!(kinds(&candidate), ["updated", "applied", "consent_changed", "created"]);
     // A reload or another file changes nothing.
     browser.get(&back).await.expect(303);
     attach(&api, &applied, b"Another one").await.expect(303);
@@ -377,7 +386,7 @@ async fn a_file_that_was_not_checked_is_not_attached() {
         "{}",
         page.text
     );
-    assert_eq!(kinds(&find(&api, "ada@example.com").await), ["applied", "created"]);
+    assert_eq!(kinds(&find(&api, "ada@example.com").await), ["applied", "consent_changed", "created"]);
     browser.get(&back).await.expect(422);
     attach(&api, &applied, PDF).await.expect(303);
     let url = find(&api, "ada@example.com").await.string("/resume_url").to_owned();
@@ -407,11 +416,11 @@ async fn an_interrupted_upload_can_be_repeated() {
         assert_eq!((response.status, response.header("retry-after")), (503, "1"));
         assert_eq!(
             kinds(&find(&api, &email).await),
-            ["applied", "created"],
+            ["applied", "consent_changed", "created"],
             "{successful_calls} calls succeeded"
         );
         browser.get(&back).await.expect(303);
-        assert_eq!(kinds(&find(&api, &email).await), ["updated", "applied", "created"]);
+        assert_eq!(kinds(&find(&api, &email).await), ["updated", "applied", "consent_changed", "created"]);
         successful_calls += 1;
     }
     assert!(successful_calls >= 5, "{successful_calls}");
@@ -431,7 +440,7 @@ async fn an_application_is_accepted_without_a_bucket() {
     let sentence = "Your application has been received; please upload the file again in a minute.";
     assert!(page.text.contains(sentence) && !actions(&page).is_empty(), "{}", page.text);
     assert!(!page.text.contains("127.0.0.1:1/local-resumes/incoming"), "the file's location is not shown");
-    assert_eq!(kinds(&find(&api, "ada@example.com").await), ["applied", "created"]);
+    assert_eq!(kinds(&find(&api, "ada@example.com").await), ["applied", "consent_changed", "created"]);
 
     let api = with_bucket(|_| None).await;
     let job = Job::new(&api, "Analyst").await;
@@ -442,7 +451,7 @@ async fn an_application_is_accepted_without_a_bucket() {
         assert!(page.text.contains("Application received") && !page.text.contains("and your resume"));
         assert!(actions(&page).is_empty(), "{}", page.text);
     }
-    assert_eq!(kinds(&find(&api, "ada@example.com").await), ["applied", "created"]);
+    assert_eq!(kinds(&find(&api, "ada@example.com").await), ["applied", "consent_changed", "created"]);
 }
 
 /// Creates a candidate whose resume is a file. Returns the candidate's path in the API.
@@ -556,7 +565,7 @@ async fn an_existing_candidate_keeps_their_resume_and_the_history_shows_the_file
     let applied = job.apply(&api, &note).await.expect(303);
     attach(&api, &applied, b"Not what Jane wrote").await.expect(303);
     let candidate = api.get(&path).await.expect(200);
-    assert_eq!(kinds(&candidate), ["updated", "applied", "created"]);
+    assert_eq!(kinds(&candidate), ["updated", "applied", "consent_changed", "created"]);
     assert_eq!(candidate.string("/resume_url"), "https://example.com/jane");
     assert_eq!(candidate.body["touchpoints"][0]["detail"]["fields"], json!([]));
     let url = candidate.string("/touchpoints/0/detail/resume_url");
@@ -646,6 +655,9 @@ async fn a_file_can_be_uploaded_while_the_posting_is_visible() {
     attach(&api, &one, PDF).await.expect(303);
     api.delete(&role).await.expect(200);
     Browser::new(&api).follow(&two).await.expect(410);
-    assert_eq!(kinds(&find(&api, "ada@example.com").await), ["updated", "applied", "created"]);
+    assert_eq!(
+        kinds(&find(&api, "ada@example.com").await),
+        ["updated", "applied", "consent_changed", "created"]
+    );
     assert_eq!(Form::of_location(&two).0, format!("{}/apply", job.path));
 }

@@ -452,7 +452,10 @@ async fn a_test_key_never_reaches_a_real_provider() {
             json!({ "name": "Jane", "email": "jane@example.com", "phone": "+15550100", "role_id": role });
         let jane = post(mode, "/api/v1/candidates", jane).await.expect(201).number("/id");
         let invite = format!("/api/v1/candidates/{jane}/invite_screen");
-        let screen = post(mode, &invite, json!({ "role_id": role })).await.expect(201).number("/id");
+        let consent =
+            json!({ "obtained_at": "2026-11-20T09:00:00Z", "wording": "An AI may call and record me." });
+        let body = json!({ "role_id": role, "consent": consent });
+        let screen = post(mode, &invite, body).await.expect(201).number("/id");
         for (day, style) in ["professional", "casual", "urgent"].iter().enumerate() {
             api.clock.set(&format!("2026-11-2{day}T09:30:00Z"));
             let body = json!({ "job_posting_id": posting, "style": style });

@@ -132,6 +132,7 @@ impl DashboardFixtures {
                 vec![("name", "New"), ("email", "new@members.example"), ("role", "member")]
             }
             "/dashboard/settings/career-page" => vec![("name", "Acme"), ("accent", "#2450d3")],
+            "/dashboard/settings/privacy" => vec![("text", "We keep your data for a year.")],
             "/dashboard/settings/members/{id}/role" => vec![("role", "owner")],
             "/dashboard/settings/account/password" => {
                 vec![("current", DEMOS[ACME].password), ("password", PASSWORD), ("repeated", PASSWORD)]
@@ -286,7 +287,7 @@ async fn members_cannot_use_owner_routes() {
             assert_ne!(response.status, 403, "{}", route.key);
         }
     }
-    assert_eq!(rejected, 4, "invite, link, role, remove");
+    assert_eq!(rejected, 5, "privacy, invite, link, role, remove");
     let members = "/dashboard/settings/members";
     let plain = api.store().find_member(plain.0, plain.1).await.unwrap().unwrap();
     let page = Browser::with_session(&api, ACME, &plain).await.get(members).await.expect(200);
@@ -443,7 +444,7 @@ async fn every_page_and_error_has_the_security_headers() {
     for _ in 0..11 {
         responses.push(request(FORM).await);
     }
-    let long = "x".repeat(100_000);
+    let long = "x".repeat(300_000);
     responses.push(browser.request(Method::POST, "/dashboard/sign-in").body(FORM, long).send().await);
     api.dynamodb.inject_faults(|_, _| Some(Fault::Unreachable));
     responses.push(request(FORM).await);

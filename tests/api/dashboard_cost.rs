@@ -73,6 +73,8 @@ pub(crate) const CALLS: &[(&str, &[&str])] = &[
     ),
     ("GET /dashboard/settings/career-page", &["BatchGetItem", "GetItem"]),
     ("POST /dashboard/settings/career-page", &["BatchGetItem", "TransactWriteItems"]),
+    ("GET /dashboard/settings/privacy", &["BatchGetItem", "GetItem"]),
+    ("POST /dashboard/settings/privacy", &["BatchGetItem", "TransactWriteItems"]),
     ("GET /dashboard/settings/members", &["BatchGetItem", "Query"]),
     ("POST /dashboard/settings/members", &["BatchGetItem", "TransactWriteItems", "Query"]),
     (

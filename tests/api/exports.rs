@@ -46,6 +46,11 @@ async fn screened_applicant(api: &TestApi) -> (u64, u64) {
     api.patch(&path, json!({ "phone": "+4915112345678" })).await.expect(200);
     let invite = api.post(&format!("{path}/invite_screen"), json!({ "role_id": job.role })).await.expect(201);
     api.run_tasks().await;
+    for (granted, obtained_at) in [(true, "2026-11-19T09:00:00Z"), (false, "2026-11-18T09:00:00Z")] {
+        let wording = format!("Recording: {granted}.");
+        let consent = json!({ "purpose": "recording", "granted": granted, "obtained_at": obtained_at, "wording": wording });
+        api.post(&format!("{path}/consents"), consent).await.expect(201);
+    }
     let rejection = json!({ "reason": "Salary", "notes": "Would come for more." });
     api.post(&format!("{path}/reject"), rejection).await.expect(200);
     api.post(&format!("{path}/notes"), json!({ "text": "Knows the team." })).await.expect(201);
@@ -87,7 +92,7 @@ async fn an_export_contains_everything_that_is_stored_about_the_person() {
     }
     kinds.sort_unstable();
     kinds.dedup();
-    assert_eq!(kinds, ["HISTORY", "NOTE", "SCREEN", "TRANSCRIPT", "~FILE"]);
+    assert_eq!(kinds, ["CONSENT", "HISTORY", "NOTE", "SCREEN", "TRANSCRIPT", "~FILE"]);
 
     assert_eq!(export.string("/touchpoints/1/detail/notes"), "Would come for more.");
     let screen = api.get(&format!("/api/v1/voice_screens/{screen}")).await.expect(200);
@@ -98,10 +103,20 @@ async fn an_export_contains_everything_that_is_stored_about_the_person() {
     assert_eq!(export.string("/files/0/url"), export.string("/resume_url"));
     let detail = api.get(&format!("/api/v1/candidates/{candidate}")).await.expect(200);
     for (name, value) in detail.body.as_object().unwrap() {
-        if name != "voice_screens" {
+        if !["voice_screens", "consents"].contains(&name.as_str()) {
             assert_eq!(&export.body[name], value, "{name} is the same as in the candidate's detail");
         }
     }
+    let consents = [&export.body["consents"], &detail.body["consents"]].map(|list| {
+        list.as_array().unwrap().iter().map(|one| one["wording"].as_str().unwrap()).collect::<Vec<_>>()
+    });
+    let application = "I agree that my data is stored and used to consider my application.";
+    assert_eq!(
+        consents[0],
+        ["Recording: false.", "Recording: true.", application],
+        "every record, newest first"
+    );
+    assert_eq!(consents[1], [application, "Recording: true."], "only what counts");
 }
 
 #[tokio::test]

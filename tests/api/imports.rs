@@ -44,7 +44,8 @@ const MODEL_IN_HTTP: [&str; 14] = [
 ];
 
 /// The errors of `model` that `http::error` converts.
-const ERRORS_IN_HTTP: [&str; 4] = ["ApplicationError", "InvalidTransition", "MoveError", "PublishError"];
+const ERRORS_IN_HTTP: [&str; 5] =
+    ["ApplicationError", "InvalidTransition", "MoveError", "PublishError", "TooManyConsents"];
 
 /// A `use` declaration of one name.
 struct Use {

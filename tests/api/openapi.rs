@@ -59,6 +59,17 @@ impl Session {
         self.send("POST /api/v1/voice_screens/{id}/cancel", screen, Value::Null).await;
     }
 
+    /// Records a candidate's consent to the recording of calls.
+    async fn record_consent(&mut self, candidate: u64) {
+        let consent = json!({
+            "purpose": "recording",
+            "granted": true,
+            "obtained_at": "2026-11-20T09:00:00Z",
+            "wording": "I agree that calls with the AI interviewer are recorded and transcribed.",
+        });
+        self.send("POST /api/v1/candidates/{id}/consents", candidate, consent).await;
+    }
+
     /// Runs a short hiring process.
     async fn run() -> Self {
         let mut session = Self { api: TestApi::new().await, successes: BTreeMap::new(), errors: Vec::new() };
@@ -101,6 +112,7 @@ impl Session {
         let application = session
             .send("POST /api/v1/candidates/{id}/applications", candidate, json!({ "role_id": draft }))
             .await;
+        session.record_consent(candidate).await;
         let screen = json!({ "role_id": role, "scheduled_at": "2026-11-23T14:00:00Z" });
         let screen = session.send("POST /api/v1/candidates/{id}/invite_screen", candidate, screen).await;
         session.api.clock.set("2026-11-23T14:20:00Z");

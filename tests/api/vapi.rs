@@ -215,8 +215,7 @@ async fn scheduled_call_is_ordered_immediately() {
     let setup = Setup::new(in_state(json!({ "status": "scheduled" }))).await;
     let (client, api) = (setup.client(), &setup.api);
     let (role, candidate) = (client.role().await, client.candidate().await);
-    let body = json!({ "role_id": role, "scheduled_at": "2026-11-20T12:00:00Z" });
-    let invited = client.post(&format!("candidates/{candidate}/invite_screen"), body).await.expect(201);
+    let invited = client.invite_at(candidate, role, "2026-11-20T12:00:00Z").await.expect(201);
     let screen = invited.number("/id");
     setup.run_tasks_at(&["09:30:00", "11:59:00", "12:00:00", "12:29:59"]).await;
     let [order] = &setup.vapi.requests()[..] else { panic!("one order") };

@@ -253,7 +253,7 @@ async fn a_suspended_organization_calls_nobody() {
 /// A change between a task's reads and its claim makes the claim fail, so nobody is called.
 #[tokio::test]
 async fn a_change_during_the_claim_prevents_the_call() {
-    for case in ["reject", "close", "suspend", "cancel"] {
+    for case in ["reject", "close", "suspend", "cancel", "withdraw"] {
         let setup = Arc::new(Setup::new(in_state(json!({ "status": "queued" }))).await);
         let Invited { role, candidate, screen } = setup.client().invited().await;
         let shared = setup.clone();
@@ -268,6 +268,13 @@ async fn a_change_during_the_claim_prevents_the_call() {
                 }
                 "cancel" => {
                     cancel(&client, screen).await.expect(200);
+                }
+                "withdraw" => {
+                    let body = json!({
+                        "purpose": "recording", "granted": false, "obtained_at": "2026-11-20T09:30:00Z",
+                        "wording": "Please do not record me.",
+                    });
+                    client.post(&format!("candidates/{candidate}/consents"), body).await.expect(201);
                 }
                 _ => suspend(&shared.api, true).await,
             }

@@ -87,14 +87,24 @@ impl<'w> Client<'w> {
         self.post("candidates", body).await.expect(201).number("/id")
     }
 
+    /// The consent that an invitation needs if the calls are real, otherwise `null`.
+    pub(super) fn consent(&self) -> Value {
+        let voice = self.api.environment.providers.voice(self.mode);
+        if !voice.is_some_and(|voice| voice.needs_consent()) {
+            return Value::Null;
+        }
+        json!({ "obtained_at": "2026-11-20T09:00:00Z", "wording": "An AI may call me and record the call." })
+    }
+
     /// Invites a candidate to a screen for a role.
     pub(super) async fn invite(&self, candidate: u64, role: u64) -> Response {
-        self.post(&format!("candidates/{candidate}/invite_screen"), json!({ "role_id": role })).await
+        let body = json!({ "role_id": role, "consent": self.consent() });
+        self.post(&format!("candidates/{candidate}/invite_screen"), body).await
     }
 
     /// Invites a candidate to a screen at this time.
     pub(super) async fn invite_at(&self, candidate: u64, role: u64, time: impl Into<Value>) -> Response {
-        let body = json!({ "role_id": role, "scheduled_at": time.into() });
+        let body = json!({ "role_id": role, "scheduled_at": time.into(), "consent": self.consent() });
         self.post(&format!("candidates/{candidate}/invite_screen"), body).await
     }
 

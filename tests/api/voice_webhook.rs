@@ -572,7 +572,7 @@ async fn concurrent_report_and_candidate_change_are_both_kept() {
         advanced.expect(200);
         assert_eq!(client.screen(screen).await["status"], "completed");
         let page = client.page(candidate).await;
-        assert_eq!((&page["stage"], page["touchpoints"].as_array().unwrap().len()), (&json!("interview"), 5));
+        assert_eq!((&page["stage"], page["touchpoints"].as_array().unwrap().len()), (&json!("interview"), 7));
     }
 }
 
@@ -598,9 +598,9 @@ async fn busy_table_gives_503_and_the_retry_succeeds() {
                 }
                 deliver(&api, &callback).await.expect(200);
                 let (status, touchpoints) = match name {
-                    "in-progress" => ("in_progress", 3),
-                    "passed" => ("completed", 4),
-                    _ => ("no_answer", 3),
+                    "in-progress" => ("in_progress", 5),
+                    "passed" => ("completed", 6),
+                    _ => ("no_answer", 5),
                 };
                 assert_eq!(client.screen(screen).await["status"], status, "{fault:?} of {failing}");
                 assert_eq!(client.stats(role).await["screens_completed"], u8::from(name == "passed"));

@@ -10,6 +10,7 @@
 //! | GET | `/api/v1/candidates/{id}/notes` | list the notes about the candidate |
 //! | POST | `/api/v1/candidates/{id}/notes` | add a note |
 //! | DELETE | `/api/v1/candidates/{id}/notes/{note_id}` | delete a note |
+//! | POST | `/api/v1/candidates/{id}/consents` | record a consent or its withdrawal |
 //! | POST | `/api/v1/candidates/{id}/advance` | move to another open stage |
 //! | POST | `/api/v1/candidates/{id}/reject` | open stage -> rejected |
 //! | POST | `/api/v1/candidates/{id}/unreject` | rejected -> the previous stage |
@@ -20,6 +21,7 @@
 //! | GET | `/api/v1/candidates/{id}/export` | everything that is stored about a candidate, as one document |
 
 mod candidate;
+mod consents;
 mod filter;
 mod moves;
 mod notes;
@@ -32,12 +34,13 @@ use shared::http::{
 use shared::id::Id;
 use shared::model::schema::{integer, string};
 use shared::model::{
-    self, ApplicationStatus, CandidateRecord, Email, ExternalId, Invitation, Name, OpenScreen, Phone,
-    Profile, Resume, Role, Scalar, Scope, ScreenRecord, Source, Stage, Step, Tags, Touchpoint,
-    TouchpointKind, Value, WebAddress,
+    self, ApplicationStatus, CandidateRecord, ConsentPurpose, Email, ExternalId, Invitation, Name,
+    OpenScreen, Phone, Profile, Resume, Role, Scalar, Scope, ScreenRecord, Source, Stage, Step, Tags,
+    Touchpoint, TouchpointKind, Value, WebAddress,
 };
 use shared::resources::application::Application;
 use shared::resources::candidate::Candidate;
+use shared::resources::consent::Consent;
 use shared::resources::export::CandidateExport;
 use shared::resources::resume::ResumeLinks;
 use shared::resources::screen::{Screen, ScreenAccess};
@@ -49,6 +52,7 @@ use utoipa::openapi::RefOr;
 use utoipa::openapi::schema::{AnyOfBuilder, Schema};
 
 use candidate::{find, find_with_role};
+use consents::CallConsent;
 use filter::CandidateFilter;
 
 /// The function's routes.
@@ -62,6 +66,7 @@ pub fn routes<R: Row>() -> Vec<R> {
         R::new("GET /api/v1/candidates/{id}/notes", Scope::CandidatesRead, notes::list_notes),
         R::new("POST /api/v1/candidates/{id}/notes", Scope::CandidatesWrite, notes::create_note),
         R::new("DELETE /api/v1/candidates/{id}/notes/{note_id}", Scope::CandidatesWrite, notes::delete_note),
+        R::new("POST /api/v1/candidates/{id}/consents", Scope::CandidatesWrite, consents::create_consent),
         R::new("POST /api/v1/candidates/{id}/advance", Scope::CandidatesWrite, moves::advance),
         R::new("POST /api/v1/candidates/{id}/reject", Scope::CandidatesWrite, moves::reject),
         R::new("POST /api/v1/candidates/{id}/unreject", Scope::CandidatesWrite, moves::unreject),
@@ -108,6 +113,8 @@ pub struct CandidateDetail {
     applications: Vec<Application>,
     /// The voice screens, newest first.
     voice_screens: Vec<Screen>,
+    /// The consents that count: for each purpose, the one with the latest `obtained_at`.
+    consents: Vec<Consent>,
     /// The candidate's history, newest first; with the parameter `touchpoints`, only the newest part of it.
     touchpoints: Vec<Touchpoint>,
 }
@@ -236,13 +243,17 @@ pub struct NewScreen {
     role_id: Id,
     /// When to call, at most 90 days ahead. If absent, the call is made immediately.
     scheduled_at: Option<Timestamp>,
+    /// The candidate's consent to AI calls and to their recording, which is recorded for both purposes. A provider that
+    /// makes real calls requires it, unless it has been recorded before.
+    consent: Option<CallConsent>,
 }
 
 impl Input for NewScreen {
     fn read(fields: &mut impl Fields) -> Option<Self> {
         let role_id = fields.required("role_id");
         let scheduled_at = fields.optional("scheduled_at");
-        Some(Self { role_id: role_id?, scheduled_at })
+        let consent = fields.optional_object("consent");
+        Some(Self { role_id: role_id?, scheduled_at, consent })
     }
 }
 
@@ -409,10 +420,12 @@ async fn apply(request: ApiRequest<NewApplication>) -> Result<Reply<Created<Appl
 ///
 /// - `invalid_transition`: the candidate is hired or rejected.
 /// - `channel_not_connected`: no voice provider is set up.
+/// - `consent_required`: the provider makes real calls, and the candidate has not agreed to them and to their recording.
 async fn invite_screen(request: ApiRequest<NewScreen>) -> Result<Reply<Created<Screen>>, Error> {
     let mode = request.organization().mode;
     let (before, role) = find_with_role(&request, |input: &NewScreen| input.role_id).await?;
-    let NewScreen { role_id, scheduled_at } = request.input()?;
+    let NewScreen { role_id, scheduled_at, consent } = request.input()?;
+    let now = request.context.now();
     let voice = request.context.providers().voice(mode);
     let mut messages = Vec::new();
     match &role {
@@ -422,7 +435,8 @@ async fn invite_screen(request: ApiRequest<NewScreen>) -> Result<Reply<Created<S
             messages.extend(error.map(|error| error.to_string()));
         }
     }
-    messages.extend(check_schedule(scheduled_at, request.context.now()).map(str::to_owned));
+    messages.extend(check_schedule(scheduled_at, now).map(str::to_owned));
+    messages.extend(consent.as_ref().and_then(|consent| consent.check(now)).map(str::to_owned));
     let needs_phone = voice.as_ref().is_some_and(|voice| voice.needs_phone());
     if needs_phone && before.candidate.profile.phone.is_none() {
         messages.push("phone can't be blank: the candidate has no number to call".to_owned());
@@ -432,9 +446,21 @@ async fn invite_screen(request: ApiRequest<NewScreen>) -> Result<Reply<Created<S
         Error::ChannelNotConnected("voice calls are not set up: no voice provider is configured".to_owned())
     })?;
     let (id, candidate_id) = (request.context.ids().next(), before.candidate.id);
-    let now = request.context.now();
-    let current = with_roles(before.clone(), [&role], now);
+    let (author, mut transaction, mut kinds) = (request.author(), request.transaction(), Vec::new());
+    let mut current = with_roles(before.clone(), [&role], now);
+    for consent in consent.map(|consent| consent.records(&author)).into_iter().flatten() {
+        transaction.insert_consent(candidate_id, &consent)?;
+        kinds.push(TouchpointKind::of_consent(&consent));
+        current = current.record_consent(consent)?;
+    }
+    let missing: Vec<_> = current.missing_consents().map(ConsentPurpose::as_str).collect();
     let invited = current.invite(OpenScreen::new(id, &role), now)?;
+    if voice.needs_consent() && !missing.is_empty() {
+        return Err(Error::ConsentRequired(format!(
+            "consent must be given by the candidate to {} before the call, and not be withdrawn later",
+            missing.join(" and ")
+        )));
+    }
     let invitation = Invitation { id, candidate_id, role_id, scheduled_at };
     let order_at = voice.order_at(scheduled_at, now);
     let screen = ScreenRecord::invited(
@@ -445,13 +471,12 @@ async fn invite_screen(request: ApiRequest<NewScreen>) -> Result<Reply<Created<S
         now,
     );
 
-    let mut transaction = request.transaction();
     transaction.require_role(&role);
     transaction.insert_screen(&screen)?;
-    let mut kinds = vec![TouchpointKind::ScreenInvited { screen_id: id, role_id, scheduled_at }];
+    kinds.push(TouchpointKind::ScreenInvited { screen_id: id, role_id, scheduled_at });
     let moved = |Step { role_id, from, to }| TouchpointKind::StageChanged { role_id, from, to };
     kinds.extend(invited.steps.into_iter().map(moved));
-    transaction.replace_candidate(&before, &invited.record, &request.author().touchpoints(kinds))?;
+    transaction.replace_candidate(&before, &invited.record, &author.touchpoints(kinds))?;
     let address = request.address("voice_screens", id);
     let screen = ScreenAccess::of(request.scopes()).screen(screen.screen);
     request.commit(transaction, Reply::resource(&screen)?.created(address)).await
@@ -547,11 +572,11 @@ impl CandidateDetail {
 
     fn of(page: CandidatePage, links: &ResumeLinks, access: ScreenAccess) -> Self {
         let CandidatePage { record, screens, touchpoints } = page;
-        let applications = record.applications.iter().rev();
+        let (id, applications) = (record.candidate.id, record.applications.iter().rev());
+        let consents = ConsentPurpose::ALL.into_iter().filter_map(|purpose| record.consent(purpose).cloned());
         Self {
-            applications: applications
-                .map(|application| Application::of(record.candidate.id, application))
-                .collect(),
+            applications: applications.map(|application| Application::of(id, application)).collect(),
+            consents: consents.map(|consent| Consent::of(id, consent)).collect(),
             candidate: Candidate::of(record.candidate, links),
             voice_screens: screens.into_iter().map(|screen| access.screen(screen)).collect(),
             touchpoints: touchpoints

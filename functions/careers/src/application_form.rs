@@ -2,7 +2,45 @@
 
 use shared::http::Parameters;
 use shared::http::page::Problem;
-use shared::model::{Email, Name, Notes, Phone, Submission, WebAddress, non_blank};
+use shared::model::{
+    ConsentPurpose, ConsentWording, Email, Name, Notes, Phone, Submission, SubmittedConsent, WebAddress,
+    non_blank,
+};
+
+use crate::pages::ConsentBox;
+
+/// The field of the required consent.
+const CONSENT: &str = "consent";
+/// The consents that the form asks for: purpose, field and wording. A consent is stored with its wording, so the wording
+/// contains nothing that may change between the display and the submission of the form.
+const CONSENTS: [(ConsentPurpose, &str, &str); 3] = [
+    (
+        ConsentPurpose::Application,
+        CONSENT,
+        "I agree that my data is stored and used to consider my application.",
+    ),
+    (
+        ConsentPurpose::VoiceScreen,
+        "consent_voice_screen",
+        "I agree that an AI interviewer calls me about my application.",
+    ),
+    (
+        ConsentPurpose::Recording,
+        "consent_recording",
+        "I agree that calls with the AI interviewer are recorded and transcribed.",
+    ),
+];
+
+/// Returns the form's boxes, as the candidate ticked them.
+pub(crate) fn consent_boxes(form: &Parameters) -> Vec<ConsentBox> {
+    let boxes = CONSENTS.map(|(_, field, wording)| ConsentBox {
+        field,
+        wording,
+        is_required: field == CONSENT,
+        is_ticked: form.non_empty(field).is_some(),
+    });
+    boxes.into()
+}
 
 /// Parses a submitted form, or returns every problem with it.
 pub(crate) fn parse(form: &Parameters) -> Result<Submission, Vec<Problem>> {
@@ -35,12 +73,19 @@ pub(crate) fn parse(form: &Parameters) -> Result<Submission, Vec<Problem>> {
         Some(link) => valid("resume_url", "The link to your resume", parse_link(link), &mut report),
     };
     let note = valid("note", "Your note", Notes::parse(form.get("note")), &mut report).flatten();
-    if form.get("consent").is_empty() {
-        report("consent", "Tick the box to agree that your application may be stored.".to_owned());
+    if form.get(CONSENT).is_empty() {
+        report(CONSENT, "Tick the box to agree that your application may be stored.".to_owned());
+    }
+    let mut consents = Vec::new();
+    for (purpose, field, wording) in CONSENTS {
+        if form.non_empty(field).is_some() {
+            let wording = valid(field, "The consent", ConsentWording::parse(wording), &mut report).flatten();
+            consents.extend(wording.map(|wording| SubmittedConsent { purpose, wording }));
+        }
     }
     match (name, email) {
         (Some(name), Some(email)) if problems.is_empty() => {
-            Ok(Submission { name, email, phone, resume_url, note })
+            Ok(Submission { name, email, phone, resume_url, note, consents })
         }
         _ => Err(problems),
     }

@@ -89,7 +89,7 @@ async fn submit(
         Err(ApplyError::Rejected(ApplicationError::RoleNotOpen(_))) => {
             return Err(CommitError::Stale.into());
         }
-        Err(ApplyError::Store(error)) => return Err(error.into()),
+        Err(error @ (ApplyError::Consents(_) | ApplyError::Store(_))) => return Err(error.into()),
     }
     if context.providers().resumes().is_some() {
         let upload = Upload { candidate_id, is_new };

@@ -7,6 +7,7 @@ use shared::model::{
     Visibility,
 };
 
+use crate::application_form::consent_boxes;
 use crate::formatting::{age, excerpt};
 use crate::json_ld::JobPosting;
 use crate::markdown;
@@ -91,7 +92,7 @@ impl PostedJob {
                     phone: typed.get("phone"),
                     resume_url: typed.get("resume_url"),
                     note: typed.get("note"),
-                    has_consent: typed.non_empty("consent").is_some(),
+                    consents: consent_boxes(typed),
                     problems,
                 })
             } else {

@@ -9,6 +9,7 @@
 //! | GET | `/careers/{org}/sitemap.xml` | open postings as a sitemap for search engines |
 //! | GET | `/careers/style.css` | the stylesheet of the career pages |
 //! | GET | `/careers/{org}` | open postings, with search and filters by department, location and remote policy |
+//! | GET | `/careers/{org}/privacy` | what happens to an applicant's data |
 //! | GET | `/careers/{org}/{slug}` | a posting with the application form |
 //! | POST | `/careers/{org}/{slug}/apply` | submit an application |
 //! | GET | `/careers/{org}/{slug}/apply` | the confirmation, with the form to upload a resume |
@@ -28,6 +29,7 @@ mod markdown;
 mod openings;
 mod pages;
 mod position;
+mod privacy_page;
 mod resumes;
 mod robots;
 mod site;
@@ -53,6 +55,7 @@ pub fn pages() -> Vec<Route> {
     vec![
         Route::public_page("GET /careers/style.css", stylesheet::style),
         Route::public_page("GET /careers/{org}", openings::list),
+        Route::public_page("GET /careers/{org}/privacy", privacy_page::show),
         Route::public_page("GET /careers/{org}/{slug}", job_page::show),
         Route::public_page("POST /careers/{org}/{slug}/apply", applications::apply),
         Route::public_page("GET /careers/{org}/{slug}/apply", confirmation::received),

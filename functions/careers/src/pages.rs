@@ -171,11 +171,23 @@ pub(crate) struct ApplicationForm<'p> {
     pub(crate) resume_url: &'p str,
     /// The note.
     pub(crate) note: &'p str,
-    /// Whether the candidate agreed to the storage of the application.
-    pub(crate) has_consent: bool,
+    /// The consents that the form asks for.
+    pub(crate) consents: Vec<ConsentBox>,
     /// Problems with the fields `name`, `email`, `phone`, `resume_url`, `note` and `consent`, or with the whole form
     /// (`apply`).
     pub(crate) problems: Vec<Problem>,
+}
+
+/// A box of the application form that asks for a consent.
+pub(crate) struct ConsentBox {
+    /// The field's name.
+    pub(crate) field: &'static str,
+    /// The text that the candidate agrees to.
+    pub(crate) wording: &'static str,
+    /// Whether it must be ticked.
+    pub(crate) is_required: bool,
+    /// Whether the candidate ticked it.
+    pub(crate) is_ticked: bool,
 }
 
 /// The confirmation of an application, with a form to upload a resume.
@@ -202,6 +214,16 @@ pub(crate) struct FileForm {
     pub(crate) action: String,
     /// The names and values of the hidden fields, in order. They precede the file.
     pub(crate) fields: Vec<(String, String)>,
+}
+
+/// What happens to an applicant's data.
+#[derive(Template)]
+#[template(path = "privacy.html")]
+pub(crate) struct PrivacyPage<'p> {
+    /// The layout.
+    pub(crate) layout: Layout<'p>,
+    /// The organization's own text: HTML from [`crate::markdown::html`].
+    pub(crate) text: Option<String>,
 }
 
 /// The 410 page for a job that is no longer available.
@@ -245,6 +267,11 @@ pub(crate) struct TooManyApplicationsPage<'p> {
 /// Returns the title of the list of openings.
 fn openings_title(layout: &Layout) -> String {
     format!("Openings at {}", layout.organization)
+}
+
+/// Returns the title of the privacy page.
+fn privacy_title(layout: &Layout) -> String {
+    format!("How {} uses your data", layout.organization)
 }
 
 /// Returns the label of a remote policy.

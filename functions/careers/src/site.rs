@@ -40,6 +40,11 @@ impl Site {
         format!("{}/{slug}", self.portal)
     }
 
+    /// Returns the path of the privacy page.
+    pub(crate) fn privacy_path(&self) -> String {
+        format!("{}/privacy", self.portal)
+    }
+
     /// Returns the absolute URL of a path.
     pub(crate) fn url(&self, path: &str) -> String {
         format!("{}{path}", self.base_url)

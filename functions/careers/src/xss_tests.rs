@@ -14,8 +14,8 @@ use crate::feed_formats;
 use crate::json_ld::JobPosting;
 use crate::markdown;
 use crate::pages::{
-    ApplicationForm, Applications, Card, ConfirmationPage, FileForm, GonePage, JobPage, Layout, OpeningsPage,
-    SearchForm, TooManyApplicationsPage, UnknownJobPage, UnknownOrganizationPage,
+    ApplicationForm, Applications, Card, ConfirmationPage, ConsentBox, FileForm, GonePage, JobPage, Layout,
+    OpeningsPage, PrivacyPage, SearchForm, TooManyApplicationsPage, UnknownJobPage, UnknownOrganizationPage,
 };
 
 /// Known XSS payloads, one per line.
@@ -122,7 +122,12 @@ fn form(text: &str, problems: Vec<Problem>) -> Applications<'_> {
         phone: text,
         resume_url: text,
         note: text,
-        has_consent: true,
+        consents: vec![ConsentBox {
+            field: "consent",
+            wording: "I agree",
+            is_required: true,
+            is_ticked: true,
+        }],
         problems,
     })
 }
@@ -153,6 +158,8 @@ fn pages(text: &str) -> Vec<String> {
         confirmation().render(),
         ConfirmationPage { upload: None, ..confirmation() }.render(),
         GonePage { layout: layout(text), title: Some(text) }.render(),
+        PrivacyPage { layout: layout(text), text: None }.render(),
+        PrivacyPage { layout: layout(text), text: Some(markdown::html(text)) }.render(),
         UnknownJobPage { layout: layout(text) }.render(),
         TooManyApplicationsPage { layout: layout(text), minutes: 2, job_path: PORTAL }.render(),
         UnknownOrganizationPage { style_version: text }.render(),

@@ -6,8 +6,8 @@ use askama::Template;
 use shared::http::{Error, Html, MemberRequest, Reply};
 use shared::id::Id;
 use shared::model::{
-    ApplicationStatus, Candidate, Phone, Resume, ScreenResult, ScreenStatus, Source, Stage, Text, Touchpoint,
-    TouchpointKind, WebAddress,
+    ApplicationStatus, Candidate, ConsentPurpose, Phone, Resume, ScreenResult, ScreenStatus, Source, Stage,
+    Text, Touchpoint, TouchpointKind, WebAddress,
 };
 use shared::resources::resume::ResumeLinks;
 
@@ -79,6 +79,7 @@ struct CandidatePage<'p> {
     applications: Vec<ApplicationRow<'p>>,
     /// Newest first.
     screens: Vec<ScreenRow<'p>>,
+    consents: Vec<ConsentRow>,
     /// Newest first.
     history: Vec<TouchpointRow<'p>>,
 }
@@ -103,6 +104,15 @@ struct ScreenRow<'p> {
     summary: Option<&'p str>,
     /// The time when it started, or is scheduled to start, or was requested: the first of these that is known.
     at: String,
+}
+
+/// A consent that counts.
+struct ConsentRow {
+    /// What it is for, after the words "consent to".
+    purpose: &'static str,
+    granted: bool,
+    /// The time when the candidate gave, refused or withdrew it.
+    obtained: String,
 }
 
 /// An entry in the history.
@@ -187,6 +197,12 @@ pub(crate) async fn show(request: Arc<MemberRequest>) -> Result<Reply<Html>, Err
         note: note(touchpoint),
         resume_url: touchpoint.resume().and_then(|resume| links.address(resume)),
     });
+    let consents = ConsentPurpose::ALL.into_iter().filter_map(|purpose| record.consent(purpose));
+    let consents = consents.map(|consent| ConsentRow {
+        purpose: consent.purpose.words(),
+        granted: consent.granted,
+        obtained: minute(consent.obtained_at),
+    });
     let profile = &record.candidate.profile;
     let resume_url = profile.resume.as_ref().and_then(|resume| links.address(resume));
     Reply::page(&CandidatePage {
@@ -200,6 +216,7 @@ pub(crate) async fn show(request: Arc<MemberRequest>) -> Result<Reply<Html>, Err
         added: day(record.candidate.created_at),
         applications: applications.collect(),
         screens: screens.collect(),
+        consents: consents.collect(),
         history: history.collect(),
     })
 }
@@ -258,6 +275,13 @@ fn sentence<'t>(touchpoint: &Touchpoint, title: &impl Fn(Id) -> &'t str) -> Stri
         }
         TouchpointKind::NoteAdded { .. } => "Added a note".to_owned(),
         TouchpointKind::NoteDeleted { .. } => "Deleted a note".to_owned(),
+        TouchpointKind::ConsentChanged { purpose, granted, .. } => {
+            format!(
+                "Consent to {} {}",
+                purpose.words(),
+                if *granted { "given" } else { "not given or withdrawn" }
+            )
+        }
         TouchpointKind::ScreenInvited { role_id, .. } => {
             format!("Invited to a voice screen for {}", title(*role_id))
         }

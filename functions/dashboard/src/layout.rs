@@ -63,6 +63,8 @@ pub(crate) enum Section {
     Channels,
     /// The appearance of the career page.
     CareerPage,
+    /// The organization's own text on its privacy page.
+    Privacy,
     /// The organization's members.
     Members,
     /// The member's own account.
@@ -73,8 +75,15 @@ impl Section {
     /// The first part of the menu.
     pub(crate) const WORK: [Self; 4] = [Self::Overview, Self::Roles, Self::Postings, Self::Candidates];
     /// The second part of the menu, under "Settings".
-    pub(crate) const SETTINGS: [Self; 6] =
-        [Self::ApiKeys, Self::ConnectedApps, Self::Channels, Self::CareerPage, Self::Members, Self::Account];
+    pub(crate) const SETTINGS: [Self; 7] = [
+        Self::ApiKeys,
+        Self::ConnectedApps,
+        Self::Channels,
+        Self::CareerPage,
+        Self::Privacy,
+        Self::Members,
+        Self::Account,
+    ];
 
     /// The label in the menu.
     pub(crate) const fn name(self) -> &'static str {
@@ -87,6 +96,7 @@ impl Section {
             Self::ConnectedApps => "Connected apps",
             Self::Channels => "Channels",
             Self::CareerPage => "Career page",
+            Self::Privacy => "Privacy",
             Self::Members => "Members",
             Self::Account => "Account",
         }
@@ -103,6 +113,7 @@ impl Section {
             Self::ConnectedApps => "/dashboard/settings/integrations/connected-apps",
             Self::Channels => "/dashboard/settings/integrations/channels",
             Self::CareerPage => "/dashboard/settings/career-page",
+            Self::Privacy => "/dashboard/settings/privacy",
             Self::Members => "/dashboard/settings/members",
             Self::Account => "/dashboard/settings/account",
         }

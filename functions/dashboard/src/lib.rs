@@ -31,6 +31,8 @@
 //! | POST | `/dashboard/settings/integrations/channels/whatsapp/disconnect` | disconnect the number |
 //! | GET | `/dashboard/settings/career-page` | the settings of the career page |
 //! | POST | `/dashboard/settings/career-page` | change the settings of the career page |
+//! | GET | `/dashboard/settings/privacy` | the organization's own text on its privacy page |
+//! | POST | `/dashboard/settings/privacy` | change this text |
 //! | GET | `/dashboard/settings/members` | the organization's members |
 //! | POST | `/dashboard/settings/members` | invite a member |
 //! | POST | `/dashboard/settings/members/{id}/link` | create a link to set a new password |
@@ -53,6 +55,7 @@ mod members;
 mod messages;
 mod overview;
 mod postings;
+mod privacy;
 mod roles;
 mod sign_in;
 
@@ -116,6 +119,8 @@ pub fn pages() -> Vec<Route> {
         ),
         Route::member("GET /dashboard/settings/career-page", Member, career_page::show),
         Route::member("POST /dashboard/settings/career-page", Member, career_page::change),
+        Route::member("GET /dashboard/settings/privacy", Member, privacy::show),
+        Route::member("POST /dashboard/settings/privacy", Owner, privacy::change),
         Route::member("GET /dashboard/settings/members", Member, members::list),
         Route::member("POST /dashboard/settings/members", Owner, members::invite),
         Route::member("POST /dashboard/settings/members/{id}/link", Owner, members::make_link),

@@ -19,6 +19,8 @@ pub(crate) enum Notice {
     WhatsAppDisconnected,
     /// The career page was changed.
     CareerPageChanged,
+    /// The privacy text was changed.
+    PrivacyChanged,
     /// A member's role was changed.
     RoleChanged,
     /// A member was removed.
@@ -32,7 +34,7 @@ pub(crate) enum Notice {
 }
 
 impl Notice {
-    const ALL: [Self; 12] = [
+    const ALL: [Self; 13] = [
         Self::KeyRevoked,
         Self::AppRevoked,
         Self::XConnected,
@@ -40,6 +42,7 @@ impl Notice {
         Self::WhatsAppConnected,
         Self::WhatsAppDisconnected,
         Self::CareerPageChanged,
+        Self::PrivacyChanged,
         Self::RoleChanged,
         Self::MemberRemoved,
         Self::PasswordChanged,
@@ -56,6 +59,7 @@ impl Notice {
             Self::WhatsAppConnected => "whatsapp-connected",
             Self::WhatsAppDisconnected => "whatsapp-disconnected",
             Self::CareerPageChanged => "career-page-changed",
+            Self::PrivacyChanged => "privacy-changed",
             Self::RoleChanged => "role-changed",
             Self::MemberRemoved => "member-removed",
             Self::PasswordChanged => "password-changed",
@@ -74,6 +78,7 @@ impl Notice {
             Self::WhatsAppConnected => "WhatsApp number connected.",
             Self::WhatsAppDisconnected => "WhatsApp number disconnected.",
             Self::CareerPageChanged => "Career page saved.",
+            Self::PrivacyChanged => "Privacy text saved.",
             Self::RoleChanged => "Member role changed.",
             Self::MemberRemoved => {
                 "Member removed. Their sessions have ended, and the apps that they connected no longer have access."

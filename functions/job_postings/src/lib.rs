@@ -97,7 +97,7 @@ async fn create(request: ApiRequest<RolePosting>) -> Result<Reply<Created<Postin
     if role.posting.is_some() {
         return Err(invalid("role_id already has a job posting"));
     }
-    let base = Slug::of(job_posting.shown(&role.content).title.as_str(), "job");
+    let base = Slug::of_posting(job_posting.shown(&role.content).title.as_str());
     let id = request.context.ids().next();
     request
         .commit_with_slug(&base, |number| {

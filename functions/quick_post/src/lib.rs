@@ -52,7 +52,7 @@ pub struct Posted {
 async fn create(request: ApiRequest<QuickPost>) -> Result<Reply<CreatedTogether<Posted>>, Error> {
     let QuickPost { role, job_posting, publish } = request.input()?;
     let now = request.context.now();
-    let base = Slug::of(job_posting.shown(&role).title.as_str(), "job");
+    let base = Slug::of_posting(job_posting.shown(&role).title.as_str());
     let draft = Role::draft(request.context.ids().next(), role, now);
     let posting_id = request.context.ids().next();
     request

@@ -83,6 +83,9 @@ pub(crate) async fn organization(
         if let Some(site) = store.find_career_site(&organization.slug).await? {
             lines.write("career_site", &site.branding)?;
         }
+        if let Some(text) = store.find_privacy_text(tenant).await? {
+            lines.write("privacy_text", &text)?;
+        }
         if mode == Mode::Live {
             lines.write("channels", &channels::show(admin, id).await?)?;
             lines.write_all("member", members::list(admin, id).await?.0)?;

@@ -96,8 +96,13 @@ impl RequestContext {
 
     /// The body's parameters, if it is a form of at most 64 KB.
     pub fn form(&self) -> Result<Parameters, Error> {
-        if self.body().len() > MAX_FORM {
-            return Err(Error::PayloadTooLarge(MAX_FORM));
+        self.form_within(MAX_FORM)
+    }
+
+    /// The body's parameters, if it is a form of at most `max` bytes.
+    pub(super) fn form_within(&self, max: usize) -> Result<Parameters, Error> {
+        if self.body().len() > max {
+            return Err(Error::PayloadTooLarge(max));
         }
         if !headers::is_form(self.headers()) {
             return Err(Error::UnsupportedMediaType(headers::FORM));

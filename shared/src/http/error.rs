@@ -6,7 +6,7 @@ use serde::Serialize;
 use utoipa::ToSchema;
 
 use crate::id::Id;
-use crate::model::{ApplicationError, InvalidTransition, MoveError, PublishError, Scopes};
+use crate::model::{ApplicationError, InvalidTransition, MoveError, PublishError, Scopes, TooManyConsents};
 use crate::services::applying::ApplyError;
 use crate::store::{CommitError, StoreError, UniqueField};
 
@@ -73,6 +73,9 @@ pub enum Error {
     /// 422: the request needs a connected account at an external service, which the message names.
     #[error("A channel is not connected")]
     ChannelNotConnected(String),
+    /// 422: the candidate has not given the consents that a call requires.
+    #[error("The candidate's consent is required")]
+    ConsentRequired(String),
     /// 422: the idempotency key was used for another request.
     #[error("The idempotency key was used with a different request")]
     IdempotencyMismatch,
@@ -170,6 +173,7 @@ impl Error {
             Self::Duplicate { .. } => (422, "duplicate"),
             Self::InvalidTransition(_) => (422, "invalid_transition"),
             Self::ChannelNotConnected(_) => (422, "channel_not_connected"),
+            Self::ConsentRequired(_) => (422, "consent_required"),
             Self::Upstream { .. } => (502, "upstream_failed"),
             Self::IdempotencyMismatch => (422, "idempotency_mismatch"),
             Self::RateLimited { .. } => (429, "rate_limited"),
@@ -214,9 +218,9 @@ impl Error {
     pub fn body(&self, request_id: &str) -> String {
         let messages = match self {
             Self::Validation(messages) | Self::Duplicate { messages, .. } => Some(messages.clone()),
-            Self::InvalidTransition(message) | Self::ChannelNotConnected(message) => {
-                Some(vec![message.clone()])
-            }
+            Self::InvalidTransition(message)
+            | Self::ChannelNotConnected(message)
+            | Self::ConsentRequired(message) => Some(vec![message.clone()]),
             Self::IdempotencyMismatch => Some(vec![self.to_string()]),
             _ => None,
         };
@@ -305,10 +309,17 @@ impl From<MoveError> for Error {
     }
 }
 
+impl From<TooManyConsents> for Error {
+    fn from(error: TooManyConsents) -> Self {
+        Self::Validation(vec![error.to_string()])
+    }
+}
+
 impl From<ApplyError> for Error {
     fn from(error: ApplyError) -> Self {
         match error {
             ApplyError::Rejected(error) => error.into(),
+            ApplyError::Consents(error) => error.into(),
             ApplyError::Store(error) => error.into(),
         }
     }

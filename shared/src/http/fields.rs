@@ -42,6 +42,9 @@ pub trait Fields {
     /// An object that may be absent or `null`. Both mean an empty object.
     fn object<T: Input>(&mut self, name: &str) -> Option<T>;
 
+    /// An object that may be absent or `null`. Both mean that there is none.
+    fn optional_object<T: Input>(&mut self, name: &str) -> Option<T>;
+
     /// Adds a message: the field's path and `problem`.
     fn fail<T>(&mut self, name: &str, problem: &str) -> Option<T>;
 }
@@ -261,18 +264,18 @@ impl Fields for Reader<'_, '_> {
     }
 
     fn object<T: Input>(&mut self, name: &str) -> Option<T> {
-        let members = match self.take(name) {
-            Field::Absent | Field::Blank => Members(Vec::new()),
-            Field::Invalid => return None,
-            Field::Value(RawField::Json(raw)) => match serde_json::from_str(raw.get()) {
-                Ok(members) => members,
-                Err(_) => return self.fail(name, unreadable(raw.get(), "must be an object")),
-            },
-            Field::Value(RawField::Word(_)) => return self.fail(name, "must be an object"),
-        };
-        let fields = members.0.into_iter().map(|(name, value)| (name, RawField::Json(value))).collect();
-        let prefix = format!("{}{name}.", self.prefix);
-        Reader { kind: Kind::Field, prefix, fields, messages: self.messages }.read()
+        match self.take(name) {
+            Field::Absent | Field::Blank => self.read_object(name, Members(Vec::new())),
+            Field::Invalid => None,
+            Field::Value(raw) => self.read_members(name, &raw),
+        }
+    }
+
+    fn optional_object<T: Input>(&mut self, name: &str) -> Option<T> {
+        match self.take(name) {
+            Field::Absent | Field::Blank | Field::Invalid => None,
+            Field::Value(raw) => self.read_members(name, &raw),
+        }
     }
 
     fn fail<T>(&mut self, name: &str, problem: &str) -> Option<T> {
@@ -293,6 +296,20 @@ impl<'v> Reader<'_, 'v> {
             self.fail::<T>(&name, problem);
         }
         value
+    }
+
+    fn read_members<T: Input>(&mut self, name: &str, raw: &RawField<'v>) -> Option<T> {
+        let RawField::Json(raw) = raw else { return self.fail(name, "must be an object") };
+        match serde_json::from_str(raw.get()) {
+            Ok(members) => self.read_object(name, members),
+            Err(_) => self.fail(name, unreadable(raw.get(), "must be an object")),
+        }
+    }
+
+    fn read_object<T: Input>(&mut self, name: &str, Members(members): Members<'v>) -> Option<T> {
+        let fields = members.into_iter().map(|(name, value)| (name, RawField::Json(value))).collect();
+        let prefix = format!("{}{name}.", self.prefix);
+        Reader { kind: Kind::Field, prefix, fields, messages: self.messages }.read()
     }
 
     fn field<T: Value>(&mut self, name: &str) -> Field<T> {
@@ -368,6 +385,16 @@ mod tests {
         live: Option<bool>,
         policy: Change<RemotePolicy>,
         inner: Inner,
+        extra: Option<Extra>,
+    }
+
+    #[derive(Debug, PartialEq)]
+    struct Extra(Id);
+
+    impl Input for Extra {
+        fn read(fields: &mut impl Fields) -> Option<Self> {
+            fields.required("id").map(Self)
+        }
     }
 
     #[derive(Debug, PartialEq)]
@@ -386,7 +413,8 @@ mod tests {
             let live = fields.optional("live");
             let policy = fields.change("policy");
             let inner = fields.object("inner");
-            Some(Self { title: title?, salary, live, policy, inner: inner? })
+            let extra = fields.optional_object("extra");
+            Some(Self { title: title?, salary, live, policy, inner: inner?, extra })
         }
     }
 
@@ -432,6 +460,11 @@ mod tests {
             (r#"{"title":"a","inner":{"\ud800":1}}"#, "inner must have field names in valid Unicode"),
             (r#"{"title":"a","title":"b"}"#, "title must be given only once"),
             (r#"{"title":"a","inner":[]}"#, "inner must be an object"),
+            (r#"{"title":"a","extra":[]}"#, "extra must be an object"),
+            (r#"{"title":"a","extra":"x"}"#, "extra must be an object"),
+            (r#"{"title":"a","extra":{}}"#, "extra.id can't be blank"),
+            (r#"{"title":"a","extra":{"id":1,"x":1}}"#, "extra.x is not a known field"),
+            (r#"{"title":"a","extra":null,"extra":{"id":1}}"#, "extra must be given only once"),
         ] {
             assert_eq!(read(body).unwrap_err()[0], message, "{body}");
         }

@@ -21,6 +21,8 @@ use crate::store::Transaction;
 
 /// The form field that holds the MAC.
 const FORM_TOKEN: &str = "csrf";
+/// The maximum size of a form, in bytes. Percent-encoding makes 20,000 characters of text up to twelve times as long.
+const MAX_FORM: usize = 256 * 1024;
 /// The length of the random string before sign-in.
 const ANONYMOUS_LENGTH: usize = 27;
 
@@ -80,7 +82,7 @@ impl PageRequest {
         let known = known.filter(|cookie| (20..=256).contains(&cookie.len())).map(str::to_owned);
         let is_new = known.is_none();
         let cookie = known.unwrap_or_else(|| context.random().token(ANONYMOUS_LENGTH));
-        let form = if is_post { context.form()? } else { Parameters::default() };
+        let form = if is_post { context.form_within(MAX_FORM)? } else { Parameters::default() };
         let request = Self { context, form, cookie, is_new };
         let is_own: bool = request.form.get(FORM_TOKEN).as_bytes().ct_eq(request.csrf().as_bytes()).into();
         if is_own || !is_post { Ok(request) } else { Err(Error::ForeignForm) }

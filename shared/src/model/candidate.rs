@@ -4,6 +4,7 @@ use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
 use super::application::{Application, ApplicationStatus, End, Move, RoleCopy, Stage};
+use super::consent::{Consent, ConsentPurpose};
 use super::contact::{Email, Phone};
 use super::resume::Resume;
 use super::role::{InvalidTransition, Role, RoleStatus};
@@ -97,6 +98,12 @@ pub struct CandidateRecord {
     pub applications: Vec<Application>,
     /// The voice screens that have not ended.
     pub open_screens: Vec<OpenScreen>,
+    /// The consents that count: at most one for each purpose.
+    #[serde(default)]
+    pub consents: Vec<Consent>,
+    /// The number of consents that have been recorded.
+    #[serde(default)]
+    pub recorded_consents: usize,
     /// The version, which grows with every write. A write fails if the stored version has changed since it was read.
     pub version: u64,
 }
@@ -175,6 +182,15 @@ pub enum InvitationError {
     Unfinished,
 }
 
+/// The candidate already has the maximum number of consents.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error(
+    "consent can't be recorded, because the candidate already has the maximum of {} records; only the withdrawal of a \
+     consent in force is still accepted",
+    CandidateRecord::MAX_CONSENTS
+)]
+pub struct TooManyConsents;
+
 impl OpenScreen {
     /// A new screen for a role.
     pub const fn new(id: Id, role: &Role) -> Self {
@@ -190,6 +206,8 @@ impl OpenScreen {
 impl CandidateRecord {
     /// The maximum number of applications of one candidate.
     pub const MAX_APPLICATIONS: usize = 200;
+    /// The maximum number of recorded consents of one candidate, except for withdrawals of consents in force.
+    pub const MAX_CONSENTS: usize = 100;
     /// The maximum number of applications that one move changes.
     pub const MAX_STEPS: usize = 10;
 
@@ -202,6 +220,8 @@ impl CandidateRecord {
             own: OwnStage { stage, end: None },
             applications: Vec::new(),
             open_screens: Vec::new(),
+            consents: Vec::new(),
+            recorded_consents: 0,
             version: 1,
         }
     }
@@ -378,6 +398,40 @@ impl CandidateRecord {
             return self.make(&Move::Advance(Stage::Screening), role, now);
         }
         Ok(Moved { record: self.updated(now), steps: Vec::new() })
+    }
+
+    /// Records a consent. For each purpose, the one with the latest `obtained_at` counts, and of several the one that was
+    /// recorded last. If it withdraws a consent that calls require, the open screens are marked as to be cancelled.
+    pub fn record_consent(mut self, consent: Consent) -> Result<Self, TooManyConsents> {
+        let current = self.consent(consent.purpose);
+        let counts = current.is_none_or(|current| current.obtained_at <= consent.obtained_at);
+        let withdraws = counts && !consent.granted && current.is_some_and(|current| current.granted);
+        if self.recorded_consents >= Self::MAX_CONSENTS && !withdraws {
+            return Err(TooManyConsents);
+        }
+        self.recorded_consents += 1;
+        if !counts {
+            return Ok(self.advance_version());
+        }
+        let forbids_calls = !consent.granted && ConsentPurpose::FOR_CALLS.contains(&consent.purpose);
+        self.consents.retain(|other| other.purpose != consent.purpose);
+        self.consents.push(consent);
+        Ok(if forbids_calls {
+            self.cancel_screens(CancelReason::ConsentWithdrawn)
+        } else {
+            self.advance_version()
+        })
+    }
+
+    /// The consent that counts for a purpose.
+    pub fn consent(&self, purpose: ConsentPurpose) -> Option<&Consent> {
+        self.consents.iter().find(|consent| consent.purpose == purpose)
+    }
+
+    /// The consents that a call requires and that the candidate has not given.
+    pub fn missing_consents(&self) -> impl Iterator<Item = ConsentPurpose> {
+        let is_given = |purpose| self.consent(purpose).is_some_and(|consent| consent.granted);
+        ConsentPurpose::FOR_CALLS.into_iter().filter(move |purpose| !is_given(*purpose))
     }
 
     /// Marks all open screens as to be cancelled. The transaction that stores the record adds a task that cancels them.

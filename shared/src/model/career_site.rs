@@ -2,11 +2,14 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::{Accent, Mode, Slug, Tenant, Text, WebAddress};
+use super::{Accent, Lines, Mode, Slug, Tenant, Text, WebAddress};
 use crate::id::Id;
 
 /// A paragraph about the organization.
 pub type Introduction = Text<600>;
+
+/// An organization's own text on its privacy page, in Markdown like a description.
+pub type PrivacyText = Lines<20_000>;
 
 /// The branding of an organization's career pages.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]

@@ -11,6 +11,7 @@ mod application;
 mod candidate;
 mod career_site;
 mod channel;
+mod consent;
 mod contact;
 mod country;
 mod currency;
@@ -46,10 +47,11 @@ pub use application::{
 };
 pub use candidate::{
     ApplicationError, Candidate, CandidateRecord, ExternalId, Followed, InvitationError, MoveError, Moved,
-    Name, OpenScreen, OwnStage, Profile, Step,
+    Name, OpenScreen, OwnStage, Profile, Step, TooManyConsents,
 };
-pub use career_site::{Branding, CareerSite, Introduction};
+pub use career_site::{Branding, CareerSite, Introduction, PrivacyText};
 pub use channel::{ChannelStatus, ConnectionStatus, Metrics, Post, WhatsAppConnection, XConnection};
+pub use consent::{Consent, ConsentPurpose, ConsentWording, SubmittedConsent};
 pub use contact::{Email, Phone, WebAddress};
 pub use country::Country;
 pub use currency::Currency;

@@ -28,6 +28,13 @@ impl Slug {
         Self(if usable { slug } else { fallback }.to_owned())
     }
 
+    /// Makes the slug of a job posting from its title. No posting has the slug `privacy`, because the career site's
+    /// privacy page has that path.
+    pub fn of_posting(title: &str) -> Self {
+        let slug = Self::of(title, "job");
+        if slug.0 == "privacy" { slug.with_suffix("-job") } else { slug }
+    }
+
     /// Parses a slug, for example from a URL.
     pub fn parse(given: &str) -> Option<Self> {
         let is_word = |word: &str| {
@@ -86,6 +93,19 @@ mod tests {
             prop_assert_eq!(Slug::parse(slug.as_str()), Some(slug.clone()));
             prop_assert_eq!(Slug::of(slug.as_str(), "job"), slug);
         }
+    }
+
+    #[test]
+    fn no_posting_has_the_path_of_the_privacy_page() {
+        for (title, slug) in [
+            ("Privacy", "privacy-job"),
+            (" PRIVACY! ", "privacy-job"),
+            ("Privacy 2", "privacy-2"),
+            ("!", "job"),
+        ] {
+            assert_eq!(Slug::of_posting(title).as_str(), slug, "{title}");
+        }
+        assert_eq!(Slug::of_posting("Privacy").numbered(2).as_str(), "privacy-job-2");
     }
 
     #[test]

@@ -7,6 +7,7 @@ use utoipa::ToSchema;
 
 use super::application::{Application, Move, Notes, Reason, Stage};
 use super::candidate::{Name, Step};
+use super::consent::{Consent, ConsentPurpose, SubmittedConsent};
 use super::contact::{Email, Phone, WebAddress};
 use super::resume::Resume;
 use super::screen::{CancelReason, ScreenResult};
@@ -111,6 +112,17 @@ pub enum TouchpointKind {
         /// The note.
         note_id: Id,
     },
+    /// A consent was recorded.
+    ConsentChanged {
+        /// The consent.
+        consent_id: Id,
+        /// What the consent is for.
+        purpose: ConsentPurpose,
+        /// Whether the candidate gave the consent.
+        granted: bool,
+        /// When the candidate gave, refused or withdrew it.
+        obtained_at: Timestamp,
+    },
     /// The candidate was invited to a voice screen.
     ScreenInvited {
         /// The screen.
@@ -154,6 +166,10 @@ pub struct Submission {
     pub resume_url: Option<WebAddress>,
     /// A message from the applicant.
     pub note: Option<Notes>,
+    /// The consents that the applicant gave.
+    #[serde(default)]
+    #[schema(required = true)]
+    pub consents: Vec<SubmittedConsent>,
 }
 
 /// An entry in a candidate's history.
@@ -179,6 +195,12 @@ impl TouchpointKind {
         } else {
             Self::ApplicationReopened { application_id, role_id }
         }
+    }
+
+    /// The touchpoint of a consent.
+    pub const fn of_consent(consent: &Consent) -> Self {
+        let Consent { id, purpose, granted, obtained_at, .. } = *consent;
+        Self::ConsentChanged { consent_id: id, purpose, granted, obtained_at }
     }
 
     /// The touchpoint of a move that led to `step`.

@@ -8,6 +8,7 @@ use utoipa::ToSchema;
 
 use super::application::Application;
 use super::candidate::Candidate;
+use super::consent::Consent;
 use super::note::Note;
 use super::resume::ResumeLinks;
 use super::screen::{Screen, ScreenAccess};
@@ -33,6 +34,8 @@ pub struct CandidateExport {
     touchpoints: Vec<Touchpoint>,
     /// The notes, newest first.
     notes: Vec<Note>,
+    /// All recorded consents, newest first.
+    consents: Vec<Consent>,
     /// The uploaded files.
     files: Vec<ExportedFile>,
 }
@@ -74,10 +77,18 @@ impl CandidateExport {
 
     /// The export of this data, with links to the files in the bucket.
     pub async fn of(data: CandidateData, bucket: Option<&Bucket>, now: Timestamp) -> Self {
-        let CandidateData { record, screens, touchpoints, notes } = data;
+        let CandidateData { record, screens, touchpoints, notes, consents } = data;
         let access = ScreenAccess::FULL;
         // Every part of the record is either exported or derived from what is exported.
-        let CandidateRecord { candidate, own: _, applications, open_screens: _, version: _ } = record;
+        let CandidateRecord {
+            candidate,
+            own: _,
+            applications,
+            open_screens: _,
+            consents: _,
+            recorded_consents: _,
+            version: _,
+        } = record;
         let links = ResumeLinks::of_history(bucket, now, &candidate.profile, &touchpoints).await;
         let resumes = touchpoints.iter().filter_map(Touchpoint::resume).chain(&candidate.profile.resume);
         let files: BTreeSet<_> = resumes.filter_map(Resume::file).collect();
@@ -90,6 +101,7 @@ impl CandidateExport {
             applications: applications.iter().rev().map(|one| Application::of(candidate.id, one)).collect(),
             voice_screens: screens.into_iter().map(|screen| ExportedScreen::of(screen, access)).collect(),
             notes: notes.into_iter().map(|note| Note::of(candidate.id, note)).collect(),
+            consents: consents.into_iter().map(|consent| Consent::of(candidate.id, consent)).collect(),
             files: files.collect(),
             touchpoints: touchpoints
                 .into_iter()

@@ -2,6 +2,7 @@
 
 pub mod application;
 pub mod candidate;
+pub mod consent;
 pub mod export;
 pub mod note;
 pub mod posting;

@@ -7,7 +7,7 @@ use super::finding::{Reference, by_id};
 use super::tasks::{Task, TaskKind};
 use super::{Item, Listed, Paging, Store, StoreError, Transaction, UniqueField, item, keys};
 use crate::id::Id;
-use crate::model::{Candidate, CandidateRecord, Email, Role, Screen, Stage, Tenant, Touchpoint};
+use crate::model::{Candidate, CandidateRecord, Consent, Email, Role, Screen, Stage, Tenant, Touchpoint};
 
 /// Everything about one candidate.
 #[derive(Clone, Debug)]
@@ -66,6 +66,12 @@ impl Transaction {
             self.put(Task::new(self.tenant, TaskKind::Cancellation, new.id, new.updated_at).item()?);
         }
         self.insert_touchpoints(after, history)
+    }
+
+    /// Inserts a consent of a candidate. The same transaction writes the candidate.
+    pub fn insert_consent(&mut self, candidate: Id, consent: &Consent) -> Result<(), StoreError> {
+        self.insert(item::write(consent, keys::consent(self.tenant, candidate, consent.id), None)?);
+        Ok(())
     }
 
     /// Requires that the candidate does not change before the commit.
@@ -130,7 +136,7 @@ impl Store {
     ) -> Result<Option<CandidatePage>, StoreError> {
         let (mut record, mut screens, mut touchpoints) = (None::<CandidateRecord>, Vec::new(), Vec::new());
         let partition = match newest {
-            None => keys::candidate_partition(tenant, id),
+            None => keys::candidate_page(tenant, id),
             Some(_) => keys::candidate_screens_and_record(tenant, id),
         };
         for (range, item) in self.read_partition(&partition, MAX_PAGES).await? {

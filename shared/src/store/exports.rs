@@ -3,7 +3,7 @@
 use super::screens::{read_part, read_transcript};
 use super::{Item, MAX_BATCH, Store, StoreError, item, keys};
 use crate::id::Id;
-use crate::model::{CandidateRecord, Note, Screen, ScreenRecord, Tenant, Touchpoint, Turn};
+use crate::model::{CandidateRecord, Consent, Note, Screen, ScreenRecord, Tenant, Touchpoint, Turn};
 
 /// Everything that is stored about a candidate.
 #[derive(Clone, Debug)]
@@ -16,6 +16,8 @@ pub struct CandidateData {
     pub touchpoints: Vec<Touchpoint>,
     /// The notes, newest first.
     pub notes: Vec<Note>,
+    /// The consents, newest first.
+    pub consents: Vec<Consent>,
 }
 
 /// Everything that is stored about a voice screen.
@@ -39,11 +41,14 @@ impl Store {
         max_bytes: usize,
     ) -> Result<Option<CandidateData>, StoreError> {
         let (mut record, mut screens, mut touchpoints) = (None::<CandidateRecord>, Vec::new(), Vec::new());
+        let mut consents = Vec::new();
         for (range, item) in self.read_partition(&keys::candidate_partition(tenant, id), usize::MAX).await? {
             if range.starts_with(keys::HISTORY) {
                 touchpoints.push(item::read(item)?);
             } else if range.starts_with(keys::SCREEN) {
                 screens.push(item::read::<Screen>(item)?.id);
+            } else if range.starts_with(keys::CONSENT) {
+                consents.push(item::read(item)?);
             } else if range == keys::RECORD {
                 record = Some(item::read(item)?);
             } else {
@@ -61,7 +66,7 @@ impl Store {
         let screens = self.find_screen_data(tenant, &screens, max_bytes).await?;
         let notes = self.read_partition(&keys::notes(tenant, id), usize::MAX).await?;
         let notes = notes.into_iter().map(|(_, note)| item::read(note)).collect::<Result<_, _>>()?;
-        Ok(Some(CandidateData { record, screens, touchpoints, notes }))
+        Ok(Some(CandidateData { record, screens, touchpoints, notes, consents }))
     }
 
     /// The screens with their transcripts, in the given order.

@@ -12,8 +12,9 @@
 //! | job posting | `{tenant}#POSTING` | id | `{tenant}#POSTING#{published or unpublished}` |
 //! | posting's slug | `{tenant}#SLUG` | slug | |
 //! | opening: posting in the career page's list | `{tenant}#OPENING` | public since, then id | |
-//! | candidate's record: candidate, applications, open screens | `{tenant}#CANDIDATE#{id}` | `~FILE` | |
+//! | candidate's record: candidate, applications, open screens, consents that count | `{tenant}#CANDIDATE#{id}` | `~FILE` | |
 //! | touchpoint | `{tenant}#CANDIDATE#{id}` | `HISTORY#{record's version}#{number}` | |
+//! | consent of a candidate | `{tenant}#CANDIDATE#{id}` | `CONSENT#{id}` | |
 //! | note about a candidate | `{tenant}#CANDIDATE_NOTE#{candidate id}` | id | |
 //! | candidate in lists | `{tenant}#CANDIDATE` | id | `{tenant}#CANDIDATE#{stage}` |
 //! | application in lists | `{tenant}#APPLICATION` | id | `{tenant}#APPLICATION#{stage}` |
@@ -31,6 +32,7 @@
 //! | voice screen in lists | `{tenant}#SCREEN` | id | `{tenant}#SCREEN#{status}` |
 //! | role's voice screen in lists | `{tenant}#ROLE_SCREEN#{role id}` | id | `{tenant}#ROLE_SCREEN#{role id}#{status}` |
 //! | voice screen on the candidate's page | `{tenant}#CANDIDATE#{candidate id}` | `SCREEN#{id}` | |
+//! | organization's own text on its privacy page | `{tenant}#PRIVACY` | `PRIVACY` | |
 //! | connection of a channel | `{tenant}#CHANNEL` | `x` or `whatsapp` | |
 //! | number of posts on a day | `{tenant}#CHANNEL` | `x#{date}` | |
 //! | post to X | `{tenant}#POST` | id | |
@@ -84,6 +86,8 @@ pub(super) const EXPIRES_AT: &str = "expires_at";
 
 /// The range key of a record.
 pub(super) const RECORD: &str = "~FILE";
+/// The prefix of the range keys of consents. It sorts before everything that a candidate's page shows.
+pub(super) const CONSENT: &str = "CONSENT#";
 /// The prefix of the range keys of touchpoints.
 pub(super) const HISTORY: &str = "HISTORY#";
 /// A range key that sorts after all touchpoints.
@@ -290,6 +294,11 @@ pub(super) fn candidate_partition(tenant: Tenant, id: Id) -> Partition {
     Partition::Table(format!("{tenant}#CANDIDATE#{}", padded(id)))
 }
 
+/// The part of this partition with the touchpoints, the screens and the record.
+pub(super) fn candidate_page(tenant: Tenant, id: Id) -> Partition {
+    Partition::Section { pk: candidate_record(tenant, id).pk, from: HISTORY, to: RECORD }
+}
+
 /// The part of this partition with the screens and the record.
 pub(super) fn candidate_screens_and_record(tenant: Tenant, id: Id) -> Partition {
     Partition::Section { pk: candidate_record(tenant, id).pk, from: SCREEN, to: RECORD }
@@ -313,6 +322,10 @@ pub(super) fn touchpoint(tenant: Tenant, candidate: Id, version: u64, number: us
 /// A range key that sorts after all touchpoints of this version of the record and before all later ones.
 pub(super) fn history_after(version: u64) -> String {
     format!("{HISTORY}{version:012}~")
+}
+
+pub(super) fn consent(tenant: Tenant, candidate: Id, id: Id) -> Key {
+    Key { pk: format!("{tenant}#CANDIDATE#{}", padded(candidate)), sk: format!("{CONSENT}{}", padded(id)) }
 }
 
 pub(super) fn notes(tenant: Tenant, candidate: Id) -> Partition {
@@ -422,6 +435,10 @@ pub(super) fn transcript_part(tenant: Tenant, screen: Id, part: usize) -> Key {
     Key { pk: format!("{tenant}#SCREEN#{}", padded(screen)), sk: format!("{TRANSCRIPT}{part:04}") }
 }
 
+pub(super) fn privacy_text(tenant: Tenant) -> Key {
+    Key { pk: format!("{tenant}#PRIVACY"), sk: "PRIVACY".to_owned() }
+}
+
 pub(super) fn x_connection(tenant: Tenant) -> Key {
     Key { pk: format!("{tenant}#CHANNEL"), sk: "x".to_owned() }
 }
@@ -524,6 +541,7 @@ pub(super) fn simple_partitions(tenant: Tenant) -> impl Iterator<Item = Partitio
         "SLUG",
         "OPENING",
         "APPLICATION",
+        "PRIVACY",
         "CHANNEL",
         "POST",
         "GRANT",

@@ -22,6 +22,7 @@ mod notes;
 mod openings;
 mod organizations;
 mod postings;
+mod privacy;
 mod roles;
 mod screens;
 mod table;

@@ -43,6 +43,10 @@ fn samples() -> Vec<(&'static str, Error)> {
         ("duplicate", duplicate()),
         ("invalid_transition", transition.into()),
         ("channel_not_connected", Error::ChannelNotConnected("x has no connected account".to_owned())),
+        (
+            "consent_required",
+            Error::ConsentRequired("consent must be given by the candidate to voice_screen".to_owned()),
+        ),
         ("idempotency_mismatch", Error::IdempotencyMismatch),
         ("rate_limited", Error::RateLimited { limit: 100, retry_after: 52_200 }),
         ("internal_error", Error::Store(StoreError::Internal(String::new()))),
@@ -74,6 +78,7 @@ fn can_happen(name: &str, error: &Error, operation: &Operation, named: &BTreeMap
         Error::Duplicate { .. }
         | Error::InvalidTransition(_)
         | Error::ChannelNotConnected(_)
+        | Error::ConsentRequired(_)
         | Error::Upstream { .. } => named.contains_key(error.kind().1),
         Error::Unauthorized { .. }
         | Error::InsufficientScope(_)

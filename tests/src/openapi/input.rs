@@ -33,6 +33,8 @@ enum Kind {
     /// A value that may be absent, `null` or a blank string.
     Optional(Value),
     Object(Description),
+    /// An object that may be absent or `null`, even if it has required fields.
+    OptionalObject(Description),
 }
 
 impl Description {
@@ -60,7 +62,7 @@ impl Description {
         self.fields.iter().any(|field| match &field.kind {
             Kind::Required(_) => true,
             Kind::Object(object) => object.is_required(),
-            Kind::Optional(_) | Kind::Replacement(_) => false,
+            Kind::Optional(_) | Kind::Replacement(_) | Kind::OptionalObject(_) => false,
         })
     }
 
@@ -75,7 +77,7 @@ impl Description {
             let (required, schema) = match &field.kind {
                 Kind::Required(schema) => (true, schema),
                 Kind::Replacement(schema) | Kind::Optional(schema) => (false, schema),
-                Kind::Object(_) => panic!("a query has no objects"),
+                Kind::Object(_) | Kind::OptionalObject(_) => panic!("a query has no objects"),
             };
             json!({
                 "name": field.name,
@@ -107,11 +109,11 @@ impl Description {
                 }
                 Kind::Replacement(schema) => schemas.tidy(schema.clone()),
                 Kind::Optional(schema) => optional(schemas.tidy(schema.clone())),
-                Kind::Object(object) => {
+                Kind::Object(object) | Kind::OptionalObject(object) => {
                     let output = schemas.field_type(output, &field.name).unwrap_or(output);
                     object.schemas(source, schemas, output, named);
                     let object_schema = reference("schemas", object.name());
-                    if object.is_required() {
+                    if matches!(field.kind, Kind::Object(_)) && object.is_required() {
                         required.push(field.name.clone());
                         object_schema
                     } else {
@@ -171,6 +173,11 @@ impl Fields for Description {
 
     fn object<T: Input>(&mut self, name: &str) -> Option<T> {
         self.add(name, Kind::Object(Self::of::<T>()));
+        None
+    }
+
+    fn optional_object<T: Input>(&mut self, name: &str) -> Option<T> {
+        self.add(name, Kind::OptionalObject(Self::of::<T>()));
         None
     }
 

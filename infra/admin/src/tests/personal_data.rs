@@ -103,6 +103,7 @@ async fn populate(api: &TestApi, demo: usize) -> u64 {
         api.store().archive_usage(tenant(demo, mode), tomorrow).await.unwrap();
     }
     let browser = Browser::signed_in(api, demo).await;
+    browser.post("/dashboard/settings/privacy", &[("text", "We keep data for a year.")]).await.expect(303);
     OAuthApp::register(api, "none").await.connect(&browser).await;
     candidates[0]
 }
@@ -276,6 +277,7 @@ async fn an_organization_is_exported_line_by_line_without_secrets() {
         ("live", "job_posting", 2),
         ("live", "member", 1),
         ("live", "organization", 1),
+        ("live", "privacy_text", 1),
         ("live", "role", 2),
         ("live", "usage", 2),
         ("live", "x_post", 1),

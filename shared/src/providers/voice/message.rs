@@ -14,12 +14,12 @@ use crate::model::{Analysis, Excerpt, Outcome, Report, Scores, Speaker, Turn};
 /// The name of our structured output among a call's outputs.
 pub(super) const STRUCTURED_OUTPUT: &str = "rolecall_screen";
 
-/// The first words of every call: they say that it is an AI, that it records, and how to decline. `{name}`,
-/// `{organization}` and `{title}` are replaced.
+/// The first words of every call: they say that it is an AI, that it records, where the privacy page is, and how to
+/// decline. `{name}`, `{organization}`, `{title}` and `{privacy_page}` are replaced.
 pub(super) const GREETING: &str = "Hi {name}, this is an AI assistant calling for {organization} about the \
-    {title} role. The call is recorded and transcribed for the hiring team. If you would rather not take \
-    part, just say no, and I will end the call. Otherwise I have a few questions, which will take less than \
-    ten minutes. Is it all right to go on now?";
+    {title} role. The call is recorded and transcribed for the hiring team. The page {privacy_page} explains \
+    what happens to your data. If you would rather not take part, just say no, and I will end the call. \
+    Otherwise I have a few questions, which will take less than ten minutes. Is it all right to go on now?";
 /// What the interviewer says if the candidate declines. The provider then ends the call.
 pub(super) const DECLINED_PHRASE: &str = "I will not continue with this call";
 /// The provider's reason for the end of a call in which the interviewer said [`DECLINED_PHRASE`].

@@ -27,6 +27,9 @@ pub trait VoicePort: Send + Sync {
     /// Whether the provider calls a phone number.
     fn needs_phone(&self) -> bool;
 
+    /// Whether the candidate must have agreed to the call and to its recording.
+    fn needs_consent(&self) -> bool;
+
     /// Whether the provider can schedule a call for later. If it cannot, we send the order when the call is due.
     fn schedules_calls(&self) -> bool;
 
@@ -104,6 +107,13 @@ pub struct CallOrder {
     pub scheduled_at: Option<Timestamp>,
     /// The URL that the provider sends its callbacks to.
     pub callback_url: String,
+}
+
+impl CallOrder {
+    /// The address of the privacy page as people say it, without `https://`.
+    pub(super) fn privacy_page(&self) -> &str {
+        self.privacy_url.split_once("://").map_or(self.privacy_url.as_str(), |(_, address)| address)
+    }
 }
 
 /// Why an order failed: a sentence for users, without secrets.

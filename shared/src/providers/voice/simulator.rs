@@ -82,6 +82,10 @@ impl VoicePort for Simulator<'_> {
         false
     }
 
+    fn needs_consent(&self) -> bool {
+        false
+    }
+
     fn schedules_calls(&self) -> bool {
         false
     }
@@ -263,6 +267,7 @@ fn converse(order: &CallOrder, choices: Choices) -> Conversation {
         text.replace("{term}", term)
             .replace("{title}", &order.role_title)
             .replace("{organization}", &order.organization_name)
+            .replace("{privacy_page}", order.privacy_page())
             .replace("{first_name}", first_name)
             .replace("{name}", &order.candidate_name)
     };
@@ -572,7 +577,8 @@ mod tests {
     #[test]
     fn the_first_words_say_that_it_is_an_ai_that_it_records_and_how_to_decline() {
         let greeting = &report(&order(), 7).transcript[0].text;
-        for words in ["AI assistant", "Acme", "recorded", "just say no"] {
+        for words in ["AI assistant", "Acme", "recorded", "jobs.example/careers/acme/privacy", "just say no"]
+        {
             assert!(greeting.contains(words), "{greeting}");
         }
     }

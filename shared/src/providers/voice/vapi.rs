@@ -84,6 +84,10 @@ impl VoicePort for Vapi<'_> {
         true
     }
 
+    fn needs_consent(&self) -> bool {
+        true
+    }
+
     fn schedules_calls(&self) -> bool {
         true
     }
@@ -270,6 +274,7 @@ fn first_message(order: &CallOrder) -> String {
         .replace("{name}", &as_data(&order.candidate_name))
         .replace("{organization}", &as_data(&order.organization_name))
         .replace("{title}", &as_data(&order.role_title))
+        .replace("{privacy_page}", &as_data(order.privacy_page()))
 }
 
 fn prompt(order: &CallOrder) -> String {
@@ -491,6 +496,7 @@ mod tests {
             assert!(text.contains("AI assistant") && text.contains("Nurse") && text.contains("Hohenstein"));
             assert!(!text.contains(['{', '}']));
         }
+        assert!(first.contains("The page jobs.example/careers/acme/privacy explains"));
         assert!(first.contains("Acme") && first.contains("recorded") && first.contains("just say no"));
         assert!(prompt.contains(&order().privacy_url) && prompt.contains(DECLINED_PHRASE));
         assert!(prompt.contains("information, not instructions") && prompt.contains("Never ask about"));

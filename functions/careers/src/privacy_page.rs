@@ -1,0 +1,18 @@
+//! The privacy page: what happens to an applicant's data. An organization's own text replaces the general one.
+
+use shared::http::{Error, Html, PublicRequest, Reply};
+
+use crate::markdown;
+use crate::pages::PrivacyPage;
+use crate::site::{Site, unknown_organization};
+
+/// Shows what happens to an applicant's data.
+pub(crate) async fn show(request: PublicRequest) -> Result<Reply<Html>, Error> {
+    let context = &request.context;
+    let Some(site) = Site::find(context).await? else { return unknown_organization() };
+    let text = context.store().find_privacy_text(site.career.tenant()).await?;
+    let path = site.privacy_path();
+    let layout = site.layout(Some(path.as_str()));
+    let page = PrivacyPage { layout, text: text.map(|text| markdown::html(text.as_str())) };
+    Ok(site.page(&page, None)?.cached())
+}

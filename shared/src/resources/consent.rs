@@ -1,0 +1,38 @@
+//! Consents of candidates in the API.
+
+use jiff::Timestamp;
+use serde::Serialize;
+use utoipa::ToSchema;
+
+use crate::id::Id;
+use crate::model::{self, Actor, ConsentPurpose, ConsentWording};
+
+/// A candidate's consent, or its withdrawal.
+#[derive(Debug, Serialize, ToSchema)]
+pub struct Consent {
+    /// The identifier.
+    id: Id,
+    /// The candidate.
+    candidate_id: Id,
+    /// What the consent is for: `application` (the data is stored and used to consider applications), `voice_screen` (an
+    /// AI interviewer calls) or `recording` (the calls are recorded and transcribed).
+    purpose: ConsentPurpose,
+    /// Whether the candidate gave the consent; `false` if the candidate refused or withdrew it.
+    granted: bool,
+    /// When the candidate said so.
+    obtained_at: Timestamp,
+    /// The text that the candidate agreed to, or in which the candidate withdrew the consent.
+    wording: ConsentWording,
+    /// Who recorded the consent.
+    actor: Actor,
+    /// When the consent was recorded.
+    created_at: Timestamp,
+}
+
+impl Consent {
+    /// The consent of this candidate.
+    pub fn of(candidate_id: Id, consent: model::Consent) -> Self {
+        let model::Consent { id, purpose, granted, obtained_at, wording, actor, created_at } = consent;
+        Self { id, candidate_id, purpose, granted, obtained_at, wording, actor, created_at }
+    }
+}

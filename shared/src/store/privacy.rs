@@ -1,0 +1,32 @@
+//! The organizations' own texts on their privacy pages. They are separate items, because all career pages read the career
+//! site, but only the privacy page shows the text.
+
+use serde::{Deserialize, Serialize};
+
+use super::{Store, StoreError, Transaction, item, keys};
+use crate::model::{PrivacyText, Tenant};
+
+#[derive(Serialize, Deserialize)]
+struct Privacy {
+    text: PrivacyText,
+}
+
+impl Transaction {
+    /// Replaces the organization's privacy text, or deletes it.
+    pub fn put_privacy_text(&mut self, text: Option<PrivacyText>) -> Result<(), StoreError> {
+        let key = keys::privacy_text(self.tenant);
+        match text {
+            Some(text) => self.put(item::write(&Privacy { text }, key, None)?),
+            None => self.delete(key),
+        }
+        Ok(())
+    }
+}
+
+impl Store {
+    /// The organization's privacy text.
+    pub async fn find_privacy_text(&self, tenant: Tenant) -> Result<Option<PrivacyText>, StoreError> {
+        let found = self.read(keys::privacy_text(tenant)).await?.map(item::read::<Privacy>).transpose()?;
+        Ok(found.map(|privacy| privacy.text))
+    }
+}
