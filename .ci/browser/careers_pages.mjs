@@ -20,7 +20,7 @@ const BRANDING = {
   "Logo URL": LOGO,
 };
 
-const PRIVACY_TEXT = "We keep your data for **one year**.\n\n## Who decides\n\n1. The hiring team\n2. Nobody else\n";
+const PRIVACY_TEXT = "We keep your data for **one year**.\n\n## Who decides\n\n1. The hiring team\n2. Nobody else";
 
 /** The pages that candidates see. */
 export async function forCandidates(world) {

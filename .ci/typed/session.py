@@ -162,6 +162,7 @@ def summary(
     touchpoint: ApplicationClosedTouchpoint
     | ApplicationReopenedTouchpoint
     | AppliedTouchpoint
+    | ConsentChangedTouchpoint
     | CreatedTouchpoint
     | HiredTouchpoint
     | NoteAddedTouchpoint

@@ -565,7 +565,7 @@ async fn an_existing_candidate_keeps_their_resume_and_the_history_shows_the_file
     let applied = job.apply(&api, &note).await.expect(303);
     attach(&api, &applied, b"Not what Jane wrote").await.expect(303);
     let candidate = api.get(&path).await.expect(200);
-    assert_eq!(kinds(&candidate), ["updated", "applied", "consent_changed", "created"]);
+    assert_eq!(kinds(&candidate), ["updated", "applied", "created"]);
     assert_eq!(candidate.string("/resume_url"), "https://example.com/jane");
     assert_eq!(candidate.body["touchpoints"][0]["detail"]["fields"], json!([]));
     let url = candidate.string("/touchpoints/0/detail/resume_url");
