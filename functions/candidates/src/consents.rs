@@ -2,7 +2,6 @@
 
 use jiff::Timestamp;
 use shared::http::{Added, ApiRequest, Error, Fields, Input, Reply};
-use shared::id::Id;
 use shared::model::{self, ConsentPurpose, ConsentWording, TouchpointKind};
 use shared::resources::consent::Consent;
 use shared::services::Author;
@@ -84,6 +83,6 @@ pub(crate) async fn create_consent(request: ApiRequest<NewConsent>) -> Result<Re
 
 fn record(new: NewConsent, author: &Author<'_>) -> model::Consent {
     let NewConsent { purpose, granted, obtained_at, wording } = new;
-    let (id, actor, created_at): (Id, _, _) = (author.ids.next(), author.actor.clone(), author.at);
+    let (id, actor, created_at) = (author.ids.next(), author.actor.clone(), author.at);
     model::Consent { id, purpose, granted, obtained_at, wording, actor, created_at }
 }
