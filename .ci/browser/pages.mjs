@@ -19,6 +19,7 @@ const LISTS = {
   "connected-apps": "/dashboard/settings/integrations/connected-apps",
   channels: "/dashboard/settings/integrations/channels",
   privacy: "/dashboard/settings/privacy",
+  retention: "/dashboard/settings/retention",
   members: "/dashboard/settings/members",
   account: "/dashboard/settings/account",
 };
@@ -112,6 +113,28 @@ export async function ofOrganizationInUse(world) {
     await page.getByLabel("Name", { exact: true }).fill(LONG_NAME);
     await page.getByLabel("Expires after (days)").fill("30");
     assert.equal(await visitor.press("Create key"), 200);
+  });
+  await look("retention-problems", async () => {
+    await visitor.go(LISTS.retention);
+    await page.getByLabel("Days").fill("soon");
+    await page.getByRole("button", { name: "Preview" }).click();
+    await page.waitForURL(/days=soon/);
+    assert.match(await page.getByRole("alert").innerText(), /from 30 to 3,650/);
+    assert.equal(await page.getByLabel("Days").inputValue(), "soon");
+  });
+  await look("retention-preview", async () => {
+    await page.getByLabel("Days").fill("30");
+    await page.getByLabel("Erase them, too").check();
+    await page.getByRole("button", { name: "Preview" }).click();
+    await page.waitForURL(/days=30&include_hired=yes/);
+  });
+  await look("retention-set", async () => {
+    assert.equal(await visitor.press("Confirm this rule"), 303);
+    assert.match(await page.getByRole("main").innerText(), /erased 30 days after/);
+  });
+  await look("retention-off", async () => {
+    assert.equal(await visitor.press("Switch off"), 303);
+    assert.match(await page.getByRole("main").innerText(), /Retention is off/);
   });
   await look("members-problems", async () => {
     await visitor.go(LISTS.members);

@@ -128,6 +128,8 @@ def lacks_screen(case):
 # Rejections that depend on the service's state. The reason names the part of the state.
 STATES = [
     Excuse(404, "Not found", "which ids exist", has_unknown_id),
+    Excuse(410, "The candidate was erased", "which candidates were erased"),
+    Excuse(409, "A legal hold on the candidate forbids the erasure", "the candidate's legal hold"),
     Excuse(400, "The cursor is not valid for this list", "which cursors the list returned"),
     Excuse(412, "The resource has changed since it was read", "the current version"),
     Excuse(422, "The idempotency key was used with a different request", "which keys were used"),
@@ -266,8 +268,8 @@ def find_excuse(status, sentence, case):
 def filter_failure(context, failure, case, response):
     """Whether this is a failure. A rejection is not a failure if all its messages are excused."""
     if isinstance(failure, UseAfterFree):
-        # DELETE closes a role without deleting it.
-        return failure.operation != "DELETE /api/v1/roles/{id}"
+        # DELETE closes a role without deleting it. A legal hold can be set again after it was lifted.
+        return failure.operation not in ("DELETE /api/v1/roles/{id}", "DELETE /api/v1/candidates/{id}/legal_hold")
     if not isinstance(failure, RejectedPositiveData):
         return True
     answer = response.json()
@@ -444,6 +446,9 @@ CREATORS = {
     "hire_candidate": {"id": make.applicant, "role_id": lambda: make.applied_role},
     "unhire_candidate": {"id": lambda: make.applicant("hire"), "role_id": lambda: make.applied_role},
     "apply_candidate": {"id": make.candidate, "role_id": lambda: make.role("publish")},
+    "erase_candidate": {"id": make.candidate},
+    "set_legal_hold": {"id": make.candidate},
+    "lift_legal_hold": {"id": make.candidate},
     "invite_screen": {"id": make.candidate, "role_id": lambda: make.role("publish")},
     "list_applications": {"role_id": make.role_with_application, "candidate_id": make.applicant},
     "show_application": {"id": make.application},

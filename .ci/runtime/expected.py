@@ -38,6 +38,7 @@ LOCATION = {
     "dashboard_mode": "/dashboard",
     "dashboard_password": "/dashboard?done=password-set",
     "dashboard_privacy_change": "/dashboard/settings/privacy?done=privacy-changed",
+    "dashboard_retention_change": "/dashboard/settings/retention?done=retention-set",
     "dashboard_sign_in": "/dashboard",
     "dashboard_sign_out": "/dashboard/sign-in?done=signed-out",
     "dashboard_sign_out_everywhere": "/dashboard/sign-in?done=signed-out",

@@ -32,13 +32,16 @@ from generated.rolecall_client.api.candidates import (
     create_consent,
     create_note,
     delete_note,
+    erase_candidate,
     export_candidate,
     hire_candidate,
     invite_screen,
+    lift_legal_hold,
     list_candidates,
     list_notes,
     list_touchpoints,
     reject_candidate,
+    set_legal_hold,
     unhire_candidate,
     unreject_candidate,
     update_candidate,
@@ -90,6 +93,8 @@ from generated.rolecall_client.models import (
     ConsentChangedTouchpoint,
     ConsentPurpose,
     CreatedTouchpoint,
+    Erase,
+    ErasureReason,
     GatewayError,
     GrantType,
     Hire,
@@ -124,6 +129,7 @@ from generated.rolecall_client.models import (
     ScreenCancelledTouchpoint,
     ScreenCompletedTouchpoint,
     ScreenInvitedTouchpoint,
+    SetLegalHold,
     Stage,
     StageChangedTouchpoint,
     TokenRequest,
@@ -302,6 +308,15 @@ consent = done(create_consent.sync(grace.id, client=client, body=recording))
 assert consent.actor == actor
 refused = done(show_candidate(grace.id, client=client))
 assert refused.consents == [consent] and summary(refused.touchpoints[0]) == "recording: False"
+alan = done(create_candidate.sync(client=client, body=NewCandidate(name="Alan Turing", email="alan@example.com")))
+reason = SetLegalHold(reason="A lawsuit is pending.")
+hold = done(set_legal_hold.sync(alan.id, client=client, body=reason)).legal_hold
+assert hold is not None and hold.actor == actor
+held = erase_candidate.sync(alan.id, client=client, body=Erase())
+assert isinstance(held, ApiError) and held.code is ApiErrorCode.LEGAL_HOLD
+assert done(lift_legal_hold.sync(alan.id, client=client)).legal_hold is None
+erased = done(erase_candidate.sync(alan.id, client=client, body=Erase(reason=ErasureReason.MISTAKE)))
+assert (erased.id, erased.reason, erased.actor.id) == (alan.id, ErasureReason.MISTAKE, actor.id)
 stats = done(show_role_stats(role.id, client=client))
 assert (stats.applicants, stats.screens_completed, stats.average_score) == (1, 1, screen.scores.overall)
 offer, ended = stats.stages.offer, stats.stages.hired

@@ -236,6 +236,17 @@ assert.deepEqual(consent.actor, actor);
 const refused = done(await api.GET("/api/v1/candidates/{id}", { params: candidate }));
 assert.deepEqual(refused.consents, [consent]);
 assert.deepEqual(refused.touchpoints.map(summary).slice(0, 1), ["recording: false"]);
+const alan = done(await api.POST("/api/v1/candidates", { body: { name: "Alan Turing", email: "alan@example.com" } }));
+const mistaken = { path: { id: alan.id } };
+const held = done(
+  await api.PUT("/api/v1/candidates/{id}/legal_hold", { params: mistaken, body: { reason: "A lawsuit is pending." } }),
+);
+assert.deepEqual(held.legal_hold?.actor, actor);
+assert.equal(rejected(await api.POST("/api/v1/candidates/{id}/erase", { params: mistaken })).code, "legal_hold");
+assert.equal(done(await api.DELETE("/api/v1/candidates/{id}/legal_hold", { params: mistaken })).legal_hold, null);
+const erased = done(await api.POST("/api/v1/candidates/{id}/erase", { params: mistaken, body: { reason: "mistake" } }));
+assert.deepEqual([erased.id, erased.reason, erased.actor.id], [alan.id, "mistake", actor.id]);
+assert.equal(rejected(await api.GET("/api/v1/candidates/{id}", { params: mistaken })).code, "erased");
 const { role_id, stages, ...stats } = done(await api.GET("/api/v1/roles/{id}/stats", { params: role }));
 assert.equal(role_id, posted.role.id);
 assert.deepEqual([stats.applicants, stats.screens_completed], [1, 1]);

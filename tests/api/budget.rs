@@ -10,6 +10,7 @@ use tests::{Fixtures, TestApi};
 
 /// The number of DynamoDB calls that a successful request to each route makes.
 const BUDGET: &[(&str, usize)] = &[
+    ("DELETE /api/v1/candidates/{id}/legal_hold", 3),
     ("DELETE /api/v1/candidates/{id}/notes/{note_id}", 4),
     ("DELETE /api/v1/roles/{id}", 4),
     ("GET /api/v1/applications", 3),
@@ -18,7 +19,7 @@ const BUDGET: &[(&str, usize)] = &[
     ("GET /api/v1/candidates/{id}", 3),
     ("GET /api/v1/candidates/{id}/notes", 3),
     ("GET /api/v1/candidates/{id}/touchpoints", 3),
-    ("GET /api/v1/candidates/{id}/export", 5),
+    ("GET /api/v1/candidates/{id}/export", 6),
     ("GET /api/v1/channels", 2),
     ("GET /api/v1/channels/x/posts", 2),
     ("GET /api/v1/job_postings", 3),
@@ -27,8 +28,8 @@ const BUDGET: &[(&str, usize)] = &[
     ("GET /api/v1/roles", 2),
     ("GET /api/v1/roles/{id}", 2),
     ("GET /api/v1/roles/{id}/stats", 2),
-    ("GET /api/v1/voice_screens", 2),
-    ("GET /api/v1/voice_screens/{id}", 2),
+    ("GET /api/v1/voice_screens", 3),
+    ("GET /api/v1/voice_screens/{id}", 3),
     ("PATCH /api/v1/candidates/{id}", 3),
     ("PATCH /api/v1/job_postings/{id}", 4),
     ("PATCH /api/v1/roles/{id}", 4),
@@ -36,6 +37,7 @@ const BUDGET: &[(&str, usize)] = &[
     ("POST /api/v1/candidates/{id}/advance", 3),
     ("POST /api/v1/candidates/{id}/applications", 3),
     ("POST /api/v1/candidates/{id}/consents", 3),
+    ("POST /api/v1/candidates/{id}/erase", 3),
     ("POST /api/v1/candidates/{id}/hire", 3),
     ("POST /api/v1/candidates/{id}/invite_screen", 3),
     ("POST /api/v1/candidates/{id}/notes", 3),
@@ -53,6 +55,7 @@ const BUDGET: &[(&str, usize)] = &[
     ("POST /api/v1/roles/{id}/reopen", 4),
     ("POST /api/v1/roles/{id}/resume", 4),
     ("POST /api/v1/voice_screens/{id}/cancel", 4),
+    ("PUT /api/v1/candidates/{id}/legal_hold", 3),
     ("$default", 0),
 ];
 
@@ -80,6 +83,10 @@ async fn fixtures_for(api: &TestApi, key: &str) -> Fixtures {
         "POST /api/v1/job_postings/{id}/publish" => {
             step(format!("job_postings/{}/unpublish", fixtures.posting)).await;
         }
+        "DELETE /api/v1/candidates/{id}/legal_hold" => {
+            let hold = api.request(Method::PUT, &format!("/api/v1/candidates/{candidate}/legal_hold"));
+            hold.json(&json!({ "reason": "x" })).send().await.expect(200);
+        }
         "POST /api/v1/candidates/{id}/unhire" => step(format!("candidates/{candidate}/hire")).await,
         "POST /api/v1/candidates/{id}/unreject" => step(format!("candidates/{candidate}/reject")).await,
         _ => {}
@@ -103,6 +110,7 @@ fn body(key: &str, fixtures: &Fixtures, draft: u64, open: u64) -> Value {
             json!({ "purpose": "recording", "granted": true, "obtained_at": "2026-11-20T09:00:00Z", "wording": "x" })
         }
         "POST /api/v1/candidates/{id}/notes" => json!({ "text": "x" }),
+        "PUT /api/v1/candidates/{id}/legal_hold" => json!({ "reason": "x" }),
         "POST /api/v1/channels/x/post" => json!({ "job_posting_id": fixtures.posting }),
         "PATCH /api/v1/candidates/{id}" => json!({ "name": "other" }),
         _ if key.starts_with("PATCH") => json!({ "title": "other" }),

@@ -102,6 +102,7 @@ async fn a_candidate_is_created_with_every_field_and_an_application() {
 
     let page = details(&api, id).await;
     let application = page.number("/applications/0/id");
+    expected["legal_hold"] = Value::Null;
     expected["voice_screens"] = json!([]);
     expected["consents"] = json!([]);
     expected["applications"] = json!([{

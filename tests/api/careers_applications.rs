@@ -213,6 +213,7 @@ async fn an_application_creates_a_candidate_with_every_field() {
         "external_id": null, "created_at": at, "updated_at": at,
     });
     let mut expected = profile.clone();
+    expected["legal_hold"] = Value::Null;
     expected["voice_screens"] = json!([]);
     let career_page = json!({ "type": "career_page", "id": null, "name": "career page" });
     let consent_id = candidate.number("/consents/0/id");

@@ -131,6 +131,7 @@ impl DashboardFixtures {
             "/dashboard/settings/members" => {
                 vec![("name", "New"), ("email", "new@members.example"), ("role", "member")]
             }
+            "/dashboard/settings/retention" => vec![("days", "365"), ("previewed", "yes")],
             "/dashboard/settings/career-page" => vec![("name", "Acme"), ("accent", "#2450d3")],
             "/dashboard/settings/privacy" => vec![("text", "We keep your data for a year.")],
             "/dashboard/settings/members/{id}/role" => vec![("role", "owner")],
@@ -287,7 +288,7 @@ async fn members_cannot_use_owner_routes() {
             assert_ne!(response.status, 403, "{}", route.key);
         }
     }
-    assert_eq!(rejected, 5, "privacy, invite, link, role, remove");
+    assert_eq!(rejected, 6, "privacy, retention, invite, link, role, remove");
     let members = "/dashboard/settings/members";
     let plain = api.store().find_member(plain.0, plain.1).await.unwrap().unwrap();
     let page = Browser::with_session(&api, ACME, &plain).await.get(members).await.expect(200);

@@ -75,6 +75,8 @@ pub(crate) const CALLS: &[(&str, &[&str])] = &[
     ("POST /dashboard/settings/career-page", &["BatchGetItem", "TransactWriteItems"]),
     ("GET /dashboard/settings/privacy", &["BatchGetItem", "GetItem"]),
     ("POST /dashboard/settings/privacy", &["BatchGetItem", "TransactWriteItems"]),
+    ("GET /dashboard/settings/retention", &["BatchGetItem", "GetItem"]),
+    ("POST /dashboard/settings/retention", &["BatchGetItem", "GetItem", "GetItem", "TransactWriteItems"]),
     ("GET /dashboard/settings/members", &["BatchGetItem", "Query"]),
     ("POST /dashboard/settings/members", &["BatchGetItem", "TransactWriteItems", "Query"]),
     (

@@ -146,8 +146,12 @@ async fn an_invalid_form_keeps_its_values_and_creates_no_key() {
     let fresh = browser.get(PATH).await.expect(200);
     assert_eq!(
         fresh.text.matches("checked").count(),
-        Scope::ALL.len() + 1,
-        "every scope and one mode are selected by default"
+        Scopes::by_default().iter().count() + 1,
+        "the default scopes and one mode are selected"
+    );
+    assert!(
+        fresh.text.contains("value=\"candidates:erase\"")
+            && !fresh.text.contains("candidates:erase\" checked")
     );
     // The browser enforces the same limit.
     assert!(fresh.text.contains("maxlength=\"100\""), "{}", fresh.text);

@@ -12,7 +12,7 @@ use tests::browser::Browser;
 use tests::oauth::{OAuthApp, Tokens};
 use tests::{ACME, Response, TestApi, tenant};
 
-const SCOPES: [&str; 8] = [
+const SCOPES: [&str; 9] = [
     "roles:read",
     "roles:write",
     "candidates:read",
@@ -21,6 +21,7 @@ const SCOPES: [&str; 8] = [
     "channels:read",
     "channels:write",
     "organization:read",
+    "candidates:erase",
 ];
 const CHALLENGE: &str =
     "Bearer resource_metadata=\"https://api.rolecall.test/.well-known/oauth-protected-resource/api/v1\"";

@@ -62,6 +62,7 @@ async fn a_registration_contains_exactly_the_requested_scopes() {
         (json!("whatever"), all),
         (json!(" "), all),
         (Value::Null, all),
+        (json!("candidates:erase roles:read"), "roles:read candidates:erase"),
     ] {
         let metadata = json!({ "redirect_uris": [REDIRECT], "scope": requested });
         assert_eq!(register(&api, &metadata).await.expect(201).string("/scope"), registered);

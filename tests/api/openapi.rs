@@ -70,6 +70,22 @@ impl Session {
         self.send("POST /api/v1/candidates/{id}/consents", candidate, consent).await;
     }
 
+    /// Sets and lifts a legal hold on another candidate, and erases the candidate.
+    async fn erase_candidate(&mut self) {
+        let alan = json!({ "name": "Alan Turing", "email": "alan@example.com" });
+        let alan = self.api.post("/api/v1/candidates", alan).await.expect(201).number("/id");
+        let reason = json!({ "reason": "A lawsuit is pending." });
+        self.send("PUT /api/v1/candidates/{id}/legal_hold", alan, reason).await;
+        self.send("DELETE /api/v1/candidates/{id}/legal_hold", alan, Value::Null).await;
+        self.send("POST /api/v1/candidates/{id}/erase", alan, json!({ "reason": "request" })).await;
+    }
+
+    /// Deletes a candidate's note.
+    async fn delete_note(&mut self, candidate: u64, note: u64) {
+        let path = format!("/api/v1/candidates/{candidate}/notes/{note}");
+        self.send_to("DELETE /api/v1/candidates/{id}/notes/{note_id}", &path, Value::Null).await;
+    }
+
     /// Runs a short hiring process.
     async fn run() -> Self {
         let mut session = Self { api: TestApi::new().await, successes: BTreeMap::new(), errors: Vec::new() };
@@ -155,8 +171,8 @@ impl Session {
             session.send_with(key, id, query, none()).await;
         }
         session.cancel_screen(role).await;
-        let path = format!("/api/v1/candidates/{candidate}/notes/{note}");
-        session.send_to("DELETE /api/v1/candidates/{id}/notes/{note_id}", &path, none()).await;
+        session.erase_candidate().await;
+        session.delete_note(candidate, note).await;
         session.send("DELETE /api/v1/roles/{id}", draft, none()).await;
         session.send("POST /api/v1/roles/{id}/reopen", draft, none()).await;
         let mut exchanges = documents(&session.api).await;

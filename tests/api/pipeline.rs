@@ -1,14 +1,16 @@
 //! A model-based test of the pipeline. It sends random sequences of all requests that change candidates and roles, and
 //! compares every response with a simple model. At the end of each sequence, it also compares stages, applications,
-//! touchpoints, lists and stats. After some sequences, it compares the results of searches.
+//! touchpoints, lists and stats. After some sequences, it compares the results of searches and the retention periods.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use futures_util::future::join_all;
 use http::Method;
 use serde_json::{Value, json};
+use shared::model::{Mode, Retention, RetentionDays};
 use shared::random::Random;
-use tests::TestApi;
+use shared::store::Paging;
+use tests::{ACME, TestApi, tenant};
 
 const STAGES: [&str; 4] = ["applied", "screening", "interview", "offer"];
 const NAMES: [&str; 5] = ["x", "Ada Qvist", "Qvist-Bo Ada", "Bo", "Adam"];
@@ -139,6 +141,17 @@ impl Candidate {
                 .or_else(|| furthest("closed"))
                 .unwrap_or(self.own.stage),
         }
+    }
+
+    /// The list of retention periods that contains the candidate: whether the candidate was ever hired.
+    fn retention_list(&self, roles: &[Role]) -> Option<bool> {
+        let has = |kinds: &[&str]| self.touchpoints.iter().any(|kind| kinds.contains(kind));
+        let is_over = if self.applications.is_empty() {
+            self.own.is_final() || !has(&["stage_changed", "rejected", "hired"])
+        } else {
+            self.with("active", roles).is_empty()
+        };
+        is_over.then(|| has(&["hired"]))
     }
 
     /// The indexes of the applications that a move without a role changes.
@@ -521,6 +534,27 @@ impl Run<'_> {
         }
     }
 
+    /// Compares the lists of retention periods with the candidates.
+    async fn compare_retention(&self) {
+        self.api.run_tasks().await;
+        let rule = Retention { days: RetentionDays::try_from(30).unwrap(), include_hired: true };
+        let at = "2036-01-01T00:00:00Z".parse().unwrap();
+        let page = Paging { limit: 10_000, before: None };
+        let all: Vec<_> = self.earlier.iter().chain(&self.candidates).collect();
+        for ever_hired in rule.groups() {
+            let (store, tenant) = (self.api.store(), tenant(ACME, Mode::Live));
+            let listed = store.list_due_people(tenant, rule, *ever_hired, at, &page).await.unwrap();
+            let known: BTreeSet<_> = all.iter().map(|candidate| candidate.id).collect();
+            let listed: BTreeSet<_> =
+                listed.items.iter().map(|person| person.id.get()).filter(|id| known.contains(id)).collect();
+            let is_listed =
+                |candidate: &Candidate| candidate.retention_list(&self.roles) == Some(*ever_hired);
+            let expected: BTreeSet<_> =
+                all.iter().filter(|candidate| is_listed(candidate)).map(|candidate| candidate.id).collect();
+            assert_eq!(listed, expected, "hired: {ever_hired}, after {:#?}", self.history);
+        }
+    }
+
     #[expect(clippy::cast_precision_loss, reason = "scores are small")]
     async fn compare_stats(&self, scores: &BTreeMap<u64, Vec<u64>>) {
         for role in &self.roles {
@@ -600,6 +634,7 @@ async fn random_sequences_agree_with_the_model() {
             if sequence % SEQUENCES_PER_ROLES == SEQUENCES_PER_ROLES - 1 {
                 run.compare_stats(&scores).await;
                 run.compare_searches().await;
+                run.compare_retention().await;
             }
         }
     };

@@ -115,6 +115,8 @@ async fn calls_of_requests(api: &TestApi) -> Vec<(String, Vec<RecordedCall>)> {
             Some(("screen", "/id", "/id")),
         ),
         ("POST", "candidates/{jane}/advance", json!({ "stage": "offer" }), no_ids),
+        ("PUT", "candidates/{jane}/legal_hold", json!({ "reason": "x" }), no_ids),
+        ("DELETE", "candidates/{jane}/legal_hold", no_body.clone(), no_ids),
         ("GET", "voice_screens?status=queued", no_body.clone(), no_ids),
         ("GET", "voice_screens?result=passed", no_body.clone(), no_ids),
         ("GET", "voice_screens/{screen}", no_body.clone(), no_ids),
@@ -122,6 +124,7 @@ async fn calls_of_requests(api: &TestApi) -> Vec<(String, Vec<RecordedCall>)> {
         ("GET", "channels", no_body.clone(), no_ids),
         ("POST", "channels/x/post", json!({ "job_posting_id": "{live'}" }), no_ids),
         ("GET", "channels/x/posts", no_body.clone(), no_ids),
+        ("POST", "candidates/{jane}/erase", no_body.clone(), no_ids),
         ("DELETE", "roles/{live}", no_body.clone(), no_ids),
         ("DELETE", "roles/{draft}", no_body.clone(), no_ids),
         ("POST", "roles/{draft}/reopen", no_body.clone(), no_ids),
@@ -218,7 +221,13 @@ async fn add_calls_of_webhook_and_tasks(calls_by_function: &mut Vec<(String, Vec
         let actual = api.store().find_screen(acme, Id::new(screen).unwrap()).await.unwrap().unwrap();
         assert_eq!(actual.screen.status.as_str(), status);
     }
-    calls_by_function.push(("tasks".to_owned(), api.dynamodb.take_calls()));
+    let erase = format!("/api/v1/candidates/{}/erase", with_transcript.candidate);
+    let mut calls = api.dynamodb.take_calls();
+    api.post(&erase, json!({})).await.expect(202);
+    api.dynamodb.take_calls();
+    api.run_tasks().await;
+    calls.extend(api.dynamodb.take_calls());
+    calls_by_function.push(("tasks".to_owned(), calls));
 }
 
 /// Adds the calls of channels with connected accounts and unreachable providers.

@@ -395,7 +395,7 @@ impl Contract {
                 self.content(documented.get("content"), request.headers(), body, trimmed)
             }
             // The service ignores the body, or the body is an empty object.
-            None if !["POST", "PATCH"].contains(&request.method().as_str())
+            None if !["POST", "PATCH", "PUT"].contains(&request.method().as_str())
                 || parsed("application/json", body) == json!({}) =>
             {
                 Vec::new()

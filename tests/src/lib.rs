@@ -248,6 +248,20 @@ impl TestApi {
         items.into_iter().map(|item| ((key(&item, "pk"), key(&item, "sk")), item)).collect()
     }
 
+    /// Replaces all items of the table, as a restored backup does.
+    pub async fn restore(&self, items: &BTreeMap<(String, String), HashMap<String, AttributeValue>>) {
+        let config = engine::client(self.dynamodb.client(), &self.endpoint).await;
+        let (client, table) = (Client::from_conf(config.build()), &self.environment.config.table);
+        for ((pk, sk), _) in self.stored_items().await.iter().filter(|(key, _)| !items.contains_key(*key)) {
+            let call = client.delete_item().table_name(table).key("pk", AttributeValue::S(pk.clone()));
+            call.key("sk", AttributeValue::S(sk.clone())).send().await.expect("a deletion");
+        }
+        for item in items.values() {
+            let call = client.put_item().table_name(table).set_item(Some(item.clone()));
+            call.send().await.expect("a write");
+        }
+    }
+
     /// Opens a table, which need not exist. Its calls go through `interceptor`.
     pub async fn open_table(&self, interceptor: &DynamoDbInterceptor, table: &str) -> Store {
         engine::store(interceptor.client(), &self.endpoint, table).await

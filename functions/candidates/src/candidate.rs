@@ -5,12 +5,8 @@ use shared::id::Id;
 use shared::model::{CandidateRecord, Role};
 
 pub(crate) async fn find<I>(request: &ApiRequest<I>) -> Result<CandidateRecord, Error> {
-    request
-        .context
-        .store()
-        .find_candidate(request.tenant(), request.context.id()?)
-        .await?
-        .ok_or(Error::NotFound)
+    let found = request.context.store().find_candidate(request.tenant(), request.context.id()?).await?;
+    Error::unless_missing(found)
 }
 
 /// Loads the candidate named in the path and the role named in the body. The role is `None` if the tenant has no such
@@ -29,5 +25,5 @@ pub(crate) async fn find_with_role<I: Input>(
     };
     let (record, role) =
         request.context.store().find_candidate_and_role(request.tenant(), id, role_id).await?;
-    Ok((record.ok_or(Error::NotFound)?, role))
+    Ok((Error::unless_missing(record)?, role))
 }

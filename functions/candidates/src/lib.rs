@@ -19,9 +19,13 @@
 //! | POST | `/api/v1/candidates/{id}/applications` | apply for a role |
 //! | POST | `/api/v1/candidates/{id}/invite_screen` | invite to a voice screen |
 //! | GET | `/api/v1/candidates/{id}/export` | everything that is stored about a candidate, as one document |
+//! | POST | `/api/v1/candidates/{id}/erase` | erase a candidate for good |
+//! | PUT | `/api/v1/candidates/{id}/legal_hold` | set or replace the legal hold on a candidate |
+//! | DELETE | `/api/v1/candidates/{id}/legal_hold` | lift the legal hold on a candidate |
 
 mod candidate;
 mod consents;
+mod erasure;
 mod filter;
 mod moves;
 mod notes;
@@ -34,7 +38,7 @@ use shared::http::{
 use shared::id::Id;
 use shared::model::schema::{integer, string};
 use shared::model::{
-    self, ApplicationStatus, CandidateRecord, ConsentPurpose, Email, ExternalId, Invitation, Name,
+    self, ApplicationStatus, CandidateRecord, ConsentPurpose, Email, ExternalId, Invitation, LegalHold, Name,
     OpenScreen, Phone, Profile, Resume, Role, Scalar, Scope, ScreenRecord, Source, Stage, Step, Tags,
     Touchpoint, TouchpointKind, Value, WebAddress,
 };
@@ -79,6 +83,9 @@ pub fn routes<R: Row>() -> Vec<R> {
             [Scope::CandidatesRead, Scope::VoiceScreensRead],
             export,
         ),
+        R::new("POST /api/v1/candidates/{id}/erase", Scope::CandidatesErase, erasure::erase),
+        R::new("PUT /api/v1/candidates/{id}/legal_hold", Scope::CandidatesErase, erasure::set_legal_hold),
+        R::new("DELETE /api/v1/candidates/{id}/legal_hold", Scope::CandidatesErase, erasure::lift_legal_hold),
     ]
 }
 
@@ -109,6 +116,9 @@ pub struct ApplicationState {
 pub struct CandidateDetail {
     #[serde(flatten)]
     candidate: Candidate,
+    /// The legal hold, which forbids an erasure; `null` if there is none.
+    #[schema(value_type = Option<LegalHold>)]
+    legal_hold: Option<LegalHold>,
     /// The applications, newest first.
     applications: Vec<Application>,
     /// The voice screens, newest first.
@@ -288,6 +298,7 @@ async fn list(
 /// # Errors
 ///
 /// - `duplicate`: another candidate has the e-mail address or the external id; `existing` is that candidate.
+/// - `erased`: an earlier request with the same idempotency key created a candidate who was erased.
 async fn create(request: ApiRequest<NewCandidate>) -> Result<Reply<Created<Candidate>>, Error> {
     let NewCandidate { profile, role_id } = request.input()?;
     let mut record = CandidateRecord::new(request.context.ids().next(), profile, request.context.now());
@@ -318,7 +329,7 @@ async fn show(request: ApiRequest<DetailOptions>) -> Result<Reply<CandidateDetai
     let newest = touchpoints.map(|TouchpointLimit(limit)| limit);
     let page =
         request.context.store().find_candidate_page(request.tenant(), request.context.id()?, newest).await?;
-    let page = with_current_roles(&request, page.ok_or(Error::NotFound)?).await?;
+    let page = with_current_roles(&request, Error::unless_missing(page)?).await?;
     let (candidate, touchpoints) = (&page.record.candidate, &page.touchpoints);
     let links = ResumeLinks::of_history(
         request.context.providers().resumes(),
@@ -357,7 +368,7 @@ async fn update(request: ApiRequest<CandidatePatch>) -> Result<Reply<Candidate>,
     if request.check_precondition(&Candidate::of(before.candidate.clone(), &ResumeLinks::Keys)).is_err() {
         let store = request.context.store();
         let page = store.find_candidate_page(request.tenant(), before.candidate.id, Some(1)).await?;
-        let mut page = with_current_roles(&request, page.ok_or(Error::NotFound)?).await?;
+        let mut page = with_current_roles(&request, Error::unless_missing(page)?).await?;
         let access = ScreenAccess::of(request.scopes());
         if request.check_precondition(&CandidateDetail::identity(&page, access)).is_err() {
             page.touchpoints.clear();
@@ -487,7 +498,7 @@ async fn invite_screen(request: ApiRequest<NewScreen>) -> Result<Reply<Created<S
 async fn export(request: ApiRequest<()>) -> Result<Reply<Unversioned<CandidateExport>>, Error> {
     let (context, max_bytes) = (&request.context, CandidateExport::MAX_BYTES);
     let data = context.store().find_candidate_data(request.tenant(), context.id()?, max_bytes).await?;
-    let data = data.ok_or(Error::NotFound)?;
+    let data = Error::unless_missing(data)?;
     request.input()?;
     let export = CandidateExport::of(data, context.providers().resumes(), context.now()).await;
     let reply = Reply::ok(&export)?;
@@ -578,6 +589,7 @@ impl CandidateDetail {
             applications: applications.map(|application| Application::of(id, application)).collect(),
             consents: consents.map(|consent| Consent::of(id, consent)).collect(),
             candidate: Candidate::of(record.candidate, links),
+            legal_hold: record.legal_hold,
             voice_screens: screens.into_iter().map(|screen| access.screen(screen)).collect(),
             touchpoints: touchpoints
                 .into_iter()

@@ -93,7 +93,8 @@ async fn submit(
     }
     if context.providers().resumes().is_some() {
         let upload = Upload { candidate_id, is_new };
-        transaction.insert_upload(&ticket.hash(), upload, ticket.expires_at())?;
+        let key = ticket.upload_key(job);
+        transaction.insert_upload(&ticket.hash(), key, upload, ticket.expires_at())?;
     }
     match context.store().commit(transaction).await {
         // Another request created the candidate first. The retry finds it by its e-mail address.

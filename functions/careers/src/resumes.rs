@@ -4,7 +4,7 @@ use shared::http::{Error, RequestContext};
 use shared::model::{Resume, ResumeFile, TouchpointKind};
 use shared::providers::resumes::content::FileKind;
 use shared::providers::resumes::{Bucket, BucketError, MAX_UPLOAD};
-use shared::store::{Transaction, Upload};
+use shared::store::{MaybeErased, Transaction, Upload};
 
 use crate::author::author;
 use crate::job_page::PostedJob;
@@ -56,7 +56,9 @@ pub(crate) async fn attach(
         Err(error) => return Err(unavailable(&error)),
     }
     let Upload { candidate_id, is_new } = upload;
-    let Some(before) = context.store().find_candidate(tenant, candidate_id).await? else { return Ok(()) };
+    let found = context.store().find_candidate(tenant, candidate_id).await?;
+    // If the candidate was erased, the task of the erasure deletes the file.
+    let Some(before) = found.and_then(MaybeErased::present) else { return Ok(()) };
     let resume = Resume::File(file);
     let mut profile = before.candidate.profile.clone();
     let mut fields = Vec::new();

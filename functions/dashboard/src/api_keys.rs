@@ -92,9 +92,9 @@ struct FormValues {
 }
 
 impl FormValues {
-    /// Returns the initial values: a key of the current mode with every scope.
+    /// Returns the initial values: a key of the current mode with the default scopes.
     fn initial(request: &MemberRequest) -> Self {
-        let (scopes, expires_in_days) = (Scopes::all(), String::new());
+        let (scopes, expires_in_days) = (Scopes::by_default(), String::new());
         Self { name: String::new(), mode: request.tenant().mode, scopes, expires_in_days }
     }
 

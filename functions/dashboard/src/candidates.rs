@@ -155,7 +155,7 @@ pub(crate) async fn list(request: Arc<MemberRequest>) -> Result<Reply<Html>, Err
 pub(crate) async fn show(request: Arc<MemberRequest>) -> Result<Reply<Html>, Error> {
     let (tenant, context) = (request.tenant(), &request.context);
     let store = context.store();
-    let found = store.find_candidate_page(tenant, context.id()?, None).await?.ok_or(Error::NotFound)?;
+    let found = Error::unless_missing(store.find_candidate_page(tenant, context.id()?, None).await?)?;
     let (candidate, touchpoints) = (&found.record.candidate, &found.touchpoints);
     let links = ResumeLinks::of_history(
         context.providers().resumes(),

@@ -65,6 +65,8 @@ pub(crate) enum Section {
     CareerPage,
     /// The organization's own text on its privacy page.
     Privacy,
+    /// The retention rule.
+    Retention,
     /// The organization's members.
     Members,
     /// The member's own account.
@@ -75,12 +77,13 @@ impl Section {
     /// The first part of the menu.
     pub(crate) const WORK: [Self; 4] = [Self::Overview, Self::Roles, Self::Postings, Self::Candidates];
     /// The second part of the menu, under "Settings".
-    pub(crate) const SETTINGS: [Self; 7] = [
+    pub(crate) const SETTINGS: [Self; 8] = [
         Self::ApiKeys,
         Self::ConnectedApps,
         Self::Channels,
         Self::CareerPage,
         Self::Privacy,
+        Self::Retention,
         Self::Members,
         Self::Account,
     ];
@@ -97,6 +100,7 @@ impl Section {
             Self::Channels => "Channels",
             Self::CareerPage => "Career page",
             Self::Privacy => "Privacy",
+            Self::Retention => "Retention",
             Self::Members => "Members",
             Self::Account => "Account",
         }
@@ -114,6 +118,7 @@ impl Section {
             Self::Channels => "/dashboard/settings/integrations/channels",
             Self::CareerPage => "/dashboard/settings/career-page",
             Self::Privacy => "/dashboard/settings/privacy",
+            Self::Retention => "/dashboard/settings/retention",
             Self::Members => "/dashboard/settings/members",
             Self::Account => "/dashboard/settings/account",
         }

@@ -33,6 +33,8 @@
 //! | POST | `/dashboard/settings/career-page` | change the settings of the career page |
 //! | GET | `/dashboard/settings/privacy` | the organization's own text on its privacy page |
 //! | POST | `/dashboard/settings/privacy` | change this text |
+//! | GET | `/dashboard/settings/retention` | the retention rule, and who would be erased |
+//! | POST | `/dashboard/settings/retention` | set or switch off the retention rule |
 //! | GET | `/dashboard/settings/members` | the organization's members |
 //! | POST | `/dashboard/settings/members` | invite a member |
 //! | POST | `/dashboard/settings/members/{id}/link` | create a link to set a new password |
@@ -56,6 +58,7 @@ mod messages;
 mod overview;
 mod postings;
 mod privacy;
+mod retention;
 mod roles;
 mod sign_in;
 
@@ -121,6 +124,8 @@ pub fn pages() -> Vec<Route> {
         Route::member("POST /dashboard/settings/career-page", Member, career_page::change),
         Route::member("GET /dashboard/settings/privacy", Member, privacy::show),
         Route::member("POST /dashboard/settings/privacy", Owner, privacy::change),
+        Route::member("GET /dashboard/settings/retention", Member, retention::show),
+        Route::member("POST /dashboard/settings/retention", Owner, retention::change),
         Route::member("GET /dashboard/settings/members", Member, members::list),
         Route::member("POST /dashboard/settings/members", Owner, members::invite),
         Route::member("POST /dashboard/settings/members/{id}/link", Owner, members::make_link),

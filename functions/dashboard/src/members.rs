@@ -170,7 +170,7 @@ async fn find(request: &MemberRequest) -> Result<Member, Error> {
 ///
 /// Every change is conditional on the owner as read here, so two owners who remove each other at the same time cannot
 /// both succeed.
-async fn acting_owner(request: &MemberRequest) -> Result<Member, Error> {
+pub(crate) async fn acting_owner(request: &MemberRequest) -> Result<Member, Error> {
     let (organization, id) = (request.tenant().organization, request.member().id);
     let member = request.context.store().find_member(organization, id).await?;
     member.filter(|member| member.role == MemberRole::Owner).ok_or(Error::OwnersOnly)

@@ -21,6 +21,10 @@ pub(crate) enum Notice {
     CareerPageChanged,
     /// The privacy text was changed.
     PrivacyChanged,
+    /// The retention rule was set.
+    RetentionSet,
+    /// The retention rule was switched off.
+    RetentionOff,
     /// A member's role was changed.
     RoleChanged,
     /// A member was removed.
@@ -34,7 +38,7 @@ pub(crate) enum Notice {
 }
 
 impl Notice {
-    const ALL: [Self; 13] = [
+    const ALL: [Self; 15] = [
         Self::KeyRevoked,
         Self::AppRevoked,
         Self::XConnected,
@@ -43,6 +47,8 @@ impl Notice {
         Self::WhatsAppDisconnected,
         Self::CareerPageChanged,
         Self::PrivacyChanged,
+        Self::RetentionSet,
+        Self::RetentionOff,
         Self::RoleChanged,
         Self::MemberRemoved,
         Self::PasswordChanged,
@@ -60,6 +66,8 @@ impl Notice {
             Self::WhatsAppDisconnected => "whatsapp-disconnected",
             Self::CareerPageChanged => "career-page-changed",
             Self::PrivacyChanged => "privacy-changed",
+            Self::RetentionSet => "retention-set",
+            Self::RetentionOff => "retention-off",
             Self::RoleChanged => "role-changed",
             Self::MemberRemoved => "member-removed",
             Self::PasswordChanged => "password-changed",
@@ -79,6 +87,8 @@ impl Notice {
             Self::WhatsAppDisconnected => "WhatsApp number disconnected.",
             Self::CareerPageChanged => "Career page saved.",
             Self::PrivacyChanged => "Privacy text saved.",
+            Self::RetentionSet => "Retention rule saved. Nobody is erased before the next run.",
+            Self::RetentionOff => "Retention switched off. Nobody is erased automatically.",
             Self::RoleChanged => "Member role changed.",
             Self::MemberRemoved => {
                 "Member removed. Their sessions have ended, and the apps that they connected no longer have access."

@@ -3,6 +3,7 @@
 
 /// The route keys in alphabetical order.
 pub(crate) const KNOWN_ROUTES: &[&str] = &[
+    "DELETE /api/v1/candidates/{id}/legal_hold",
     "DELETE /api/v1/candidates/{id}/notes/{note_id}",
     "DELETE /api/v1/roles/{id}",
     "GET /.well-known/oauth-authorization-server",
@@ -49,6 +50,7 @@ pub(crate) const KNOWN_ROUTES: &[&str] = &[
     "GET /dashboard/settings/integrations/connected-apps",
     "GET /dashboard/settings/members",
     "GET /dashboard/settings/privacy",
+    "GET /dashboard/settings/retention",
     "GET /dashboard/sign-in",
     "GET /dashboard/style.css",
     "GET /docs",
@@ -69,6 +71,7 @@ pub(crate) const KNOWN_ROUTES: &[&str] = &[
     "POST /api/v1/candidates/{id}/advance",
     "POST /api/v1/candidates/{id}/applications",
     "POST /api/v1/candidates/{id}/consents",
+    "POST /api/v1/candidates/{id}/erase",
     "POST /api/v1/candidates/{id}/hire",
     "POST /api/v1/candidates/{id}/invite_screen",
     "POST /api/v1/candidates/{id}/notes",
@@ -103,6 +106,7 @@ pub(crate) const KNOWN_ROUTES: &[&str] = &[
     "POST /dashboard/settings/members/{id}/remove",
     "POST /dashboard/settings/members/{id}/role",
     "POST /dashboard/settings/privacy",
+    "POST /dashboard/settings/retention",
     "POST /dashboard/sign-in",
     "POST /dashboard/sign-out",
     "POST /dashboard/sign-out-everywhere",
@@ -111,4 +115,5 @@ pub(crate) const KNOWN_ROUTES: &[&str] = &[
     "POST /oauth/revoke",
     "POST /oauth/token",
     "POST /webhooks/voice/{provider}",
+    "PUT /api/v1/candidates/{id}/legal_hold",
 ];

@@ -59,7 +59,7 @@ pub(crate) struct ClientMetadata {
     #[schema(value_type = Option<Vec<ResponseType>>)]
     response_types: Option<Vec<String>>,
     /// The scopes that the client may request, separated by spaces. Unknown scopes are ignored. The default is all
-    /// scopes.
+    /// scopes except `candidates:erase`.
     scope: Option<String>,
 }
 
@@ -210,7 +210,7 @@ pub(crate) fn client_of(
     }
     let uri = parse_url("client_uri", metadata.client_uri)?;
     let scopes = metadata.scope.as_deref().map(known_scopes).filter(|scopes| !scopes.is_empty());
-    let scopes = scopes.unwrap_or_else(Scopes::all);
+    let scopes = scopes.unwrap_or_else(Scopes::by_default);
     let name = metadata.client_name.unwrap_or_default();
     if name.chars().any(is_misleading) {
         return Err(invalid_metadata(

@@ -9,14 +9,14 @@ use shared::model::{Actor, CallState, CancelReason, Screen, ScreenRecord, Screen
 use shared::providers::client::HttpClient;
 use shared::providers::voice::VoicePort;
 use shared::services::{Author, screening};
-use shared::store::{CommitError, Paging, StoreError, Task, Transaction};
+use shared::store::{CommitError, MaybeErased, Paging, StoreError, Task, Transaction};
 
 use crate::{CONCURRENCY, Job, MAX_ATTEMPTS, MAX_CALL, PAGE, TaskError};
 
-/// The time between two attempts to cancel a call at the provider.
-const RETRY_INTERVAL: SignedDuration = SignedDuration::from_mins(1);
+/// The time between two attempts to cancel or erase a call at the provider.
+pub(crate) const RETRY_INTERVAL: SignedDuration = SignedDuration::from_mins(1);
 /// The time after which failed attempts raise an alarm.
-const PATIENCE: SignedDuration = SignedDuration::from_mins(10);
+pub(crate) const PATIENCE: SignedDuration = SignedDuration::from_mins(10);
 
 impl Job {
     /// Cancels the screens that the candidate's record marks. A run that is killed is repeated: cancelled screens are
@@ -25,7 +25,8 @@ impl Job {
         let (tenant, store) = (task.tenant(), &self.environment.store);
         let mut done: Vec<Id> = Vec::new();
         loop {
-            let Some(record) = store.find_candidate(tenant, task.id).await? else {
+            let found = store.find_candidate(tenant, task.id).await?;
+            let Some(record) = found.and_then(MaybeErased::present) else {
                 return self.discard(task).await;
             };
             let marked = record.screens_to_cancel().find(|(screen, _)| !done.contains(&screen.id));
@@ -90,8 +91,9 @@ impl Job {
             let Some(before) = store.find_screen(tenant, screen).await? else { return Ok(()) };
             let Ok(after) = before.clone().cancel(reason, self.now) else { return Ok(()) };
             let candidate = store.find_candidate(tenant, before.screen.candidate_id).await?;
+            let Some(candidate) = candidate.and_then(MaybeErased::present) else { return Ok(()) };
             let mut transaction = Transaction::new(tenant);
-            screening::cancel(&mut transaction, &before, &after, candidate.as_ref(), reason, &author)?;
+            screening::cancel(&mut transaction, &before, &after, &candidate, reason, &author)?;
             match store.commit(transaction).await {
                 Err(CommitError::Stale) => {}
                 result => return result,

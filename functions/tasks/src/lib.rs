@@ -5,6 +5,8 @@
 //! the order, so the function may run late, twice, or concurrently, and it may be killed at any point.
 
 mod cancellations;
+mod erasures;
+mod retention;
 mod role_copies;
 
 use futures_util::stream::{self, StreamExt};
@@ -18,9 +20,10 @@ use shared::model::{
     Tenant,
 };
 use shared::providers::client::HttpClient;
+use shared::providers::resumes::BucketError;
 use shared::providers::voice::{CallError, CallOrder, StartError, VoicePort};
 use shared::services::screening::{self, Reference};
-use shared::store::{CommitError, Task, TaskKind, Transaction};
+use shared::store::{CommitError, MaybeErased, Task, TaskKind, Transaction};
 
 /// The results of a run.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
@@ -53,6 +56,12 @@ enum TaskError {
     /// The provider has not cancelled a call for a while.
     #[error("a call could not be cancelled: {0}")]
     NotCancelled(CallError),
+    /// A candidate's data has not been removed completely for a while.
+    #[error("a candidate was not erased completely: {0}")]
+    NotErased(String),
+    /// The bucket failed.
+    #[error("a file could not be erased: {0}")]
+    Bucket(#[from] BucketError),
 }
 
 /// Processes all due tasks. If a task fails, the run continues with the others and returns an error at the end.
@@ -96,6 +105,8 @@ impl Job {
             TaskKind::Role => self.update_copies(&task).await.map_err(TaskError::from),
             TaskKind::Cancellation => self.cancel_marked(&task).await.map_err(TaskError::from),
             TaskKind::Suspension => self.cancel_suspended(&task).await.map_err(TaskError::from),
+            TaskKind::Erasure => self.erase(&task).await,
+            TaskKind::Retention => self.apply_retention(&task).await.map_err(TaskError::from),
             TaskKind::Call => self.follow_up(&task).await,
         };
         match result {
@@ -172,8 +183,9 @@ impl Job {
     ) -> Result<Option<(ScreenRecord, CallOrder)>, CommitError> {
         let (screen, store) = (&record.screen, &self.environment.store);
         let found = store.find_candidate_and_role(tenant, screen.candidate_id, screen.role_id).await?;
+        let candidate = found.0.and_then(MaybeErased::present);
         let (Some(candidate), Some(role), Some(organization)) =
-            (found.0, found.1, store.find_organization(tenant).await?)
+            (candidate, found.1, store.find_organization(tenant).await?)
         else {
             self.fail(tenant, record, "The candidate or the role no longer exists.").await?;
             return Ok(None);

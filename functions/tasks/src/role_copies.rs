@@ -5,7 +5,7 @@ use futures_util::stream::{self, StreamExt, TryStreamExt};
 use shared::id::Id;
 use shared::model::{Actor, Role, Tenant, TouchpointKind};
 use shared::services::Author;
-use shared::store::{CommitError, Paging, Task, Transaction};
+use shared::store::{CommitError, MaybeErased, Paging, Task, Transaction};
 
 use crate::{CONCURRENCY, Job, MAX_ATTEMPTS, PAGE};
 
@@ -42,7 +42,8 @@ impl Job {
         let store = &self.environment.store;
         let author = Author { ids: &self.ids, actor: Actor::system(), at: self.now };
         for _ in 0..MAX_ATTEMPTS {
-            let Some(record) = store.find_candidate(tenant, candidate).await? else { return Ok(()) };
+            let found = store.find_candidate(tenant, candidate).await?;
+            let Some(record) = found.and_then(MaybeErased::present) else { return Ok(()) };
             let Some(followed) = record.clone().follow([role], self.now) else { return Ok(()) };
             let history = author.touchpoints(followed.statuses.iter().map(TouchpointKind::of_status));
             let mut transaction = Transaction::new(tenant);

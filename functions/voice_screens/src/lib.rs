@@ -12,7 +12,7 @@ use shared::id::Id;
 use shared::model::{Assessment, CancelReason, Excerpt, Scope, ScreenResult, ScreenStatus, Turn};
 use shared::resources::screen::{Screen, ScreenAccess};
 use shared::services::screening;
-use shared::store::StatusOrResult;
+use shared::store::{MaybeErased, StatusOrResult};
 use utoipa::ToSchema;
 
 /// The function's routes.
@@ -100,16 +100,18 @@ async fn show(request: ApiRequest<()>) -> Result<Reply<ScreenDetail>, Error> {
 /// # Errors
 ///
 /// - `invalid_transition`: the conversation has begun, or the screen has ended.
+/// - `erased`: an earlier request with the same idempotency key cancelled a screen of a candidate who was erased.
 async fn cancel(request: ApiRequest<()>) -> Result<Reply<Screen>, Error> {
     let (store, tenant) = (request.context.store(), request.tenant());
     let before = store.find_screen(tenant, request.context.id()?).await?.ok_or(Error::NotFound)?;
+    let candidate = store.find_candidate(tenant, before.screen.candidate_id).await?;
+    let candidate = candidate.and_then(MaybeErased::present).ok_or(Error::NotFound)?;
     request.input()?;
     let reason = CancelReason::Requested;
     let after = before.clone().cancel(reason, request.context.now())?;
-    let candidate = store.find_candidate(tenant, before.screen.candidate_id).await?;
     let mut transaction = request.transaction();
     let author = request.author();
-    screening::cancel(&mut transaction, &before, &after, candidate.as_ref(), reason, &author)?;
+    screening::cancel(&mut transaction, &before, &after, &candidate, reason, &author)?;
     let screen = ScreenAccess::of(request.scopes()).screen(after.screen);
     request.commit(transaction, Reply::resource(&screen)?).await
 }

@@ -15,7 +15,7 @@ use shared::http::{
 use shared::model::{CallState, VoiceProvider};
 use shared::providers::voice::{CallEvent, Callback, CallbackBody, VoicePort};
 use shared::services::screening::{self, Reference};
-use shared::store::Transaction;
+use shared::store::{MaybeErased, Transaction};
 use utoipa::ToSchema;
 
 /// The function's routes.
@@ -74,7 +74,8 @@ fn voice_provider(context: &RequestContext) -> Result<Box<dyn VoicePort + '_>, E
     provider.and_then(|provider| context.providers().voice_provider(provider)).ok_or(Error::NotFound)
 }
 
-/// Applies a callback to its screen, if the screen exists, belongs to the provider and has not ended.
+/// Applies a callback to its screen, if the screen exists, belongs to the provider and has not ended, and the candidate
+/// was not erased.
 async fn apply(
     context: &RequestContext,
     provider: VoiceProvider,
@@ -96,9 +97,18 @@ async fn apply(
         transaction.replace_screen(&before, &record)?;
         return Ok(store.commit(transaction).await?);
     }
-    if let (Some(call_id), Some(due), CallState::Due | CallState::Asked) =
-        (callback.call_id, record.task_due, &before.dialing)
-    {
+    let new_call = callback.call_id.filter(|_| !matches!(before.dialing, CallState::Placed(_)));
+    let candidate = store.find_candidate(tenant, before.screen.candidate_id).await?;
+    let Some(candidate) = candidate.and_then(MaybeErased::present) else {
+        // The candidate was erased. The callback is ignored, but the call must be erased at the provider.
+        let Some(call_id) = new_call else { return Ok(()) };
+        let due = record.task_due;
+        record = record.follow_call(CallState::Placed(call_id), due);
+        let mut transaction = Transaction::new(tenant);
+        transaction.replace_screen(&before, &record)?;
+        return Ok(store.commit(transaction).await?);
+    };
+    if let (Some(call_id), Some(due)) = (new_call, record.task_due) {
         record = record.dial(CallState::Placed(call_id), None, due, now);
     }
     match callback.event {
@@ -109,7 +119,9 @@ async fn apply(
         CallEvent::Ended(report)
             if screening::awaits_analysis(&report) && matches!(record.dialing, CallState::Placed(_)) =>
         {
-            return Ok(screening::store_transcript(store, tenant, &before, record, &report, now).await?);
+            let stored =
+                screening::store_transcript(store, tenant, &before, record, &candidate, &report, now);
+            return Ok(stored.await?);
         }
         CallEvent::Ended(report) => {
             return Ok(screening::end(store, tenant, &before, report, now, context.ids()).await?);

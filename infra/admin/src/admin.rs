@@ -4,7 +4,8 @@ use std::io;
 
 use jiff::Timestamp;
 use shared::clock::Clock;
-use shared::id::Ids;
+use shared::id::{Id, Ids};
+use shared::model::Mode;
 use shared::providers::resumes::{Bucket, BucketError};
 use shared::random::Random;
 use shared::store::{OrganizationError, Store};
@@ -30,8 +31,17 @@ pub(crate) enum CommandError {
     WrongSlug,
     /// Nobody said which bucket has the organization's files.
     NoBucket,
+    /// Nobody said which bucket has the tombstones.
+    NoTombstones,
     /// The bucket failed.
     Bucket(BucketError),
+    /// A person is on legal hold.
+    OnHold {
+        /// The person's mode.
+        mode: Mode,
+        /// The person.
+        id: Id,
+    },
     /// An export could not be written.
     Unwritten(io::Error),
 }

@@ -4,7 +4,9 @@
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use shared::id::Id;
-use shared::model::{Email, MemberRole, Mode, Name, Plan, Scope, Slug, Tenant, Text};
+use shared::model::{
+    Email, ErasureReason, HoldReason, MemberRole, Mode, Name, Plan, Scope, Slug, Tenant, Text,
+};
 use shared::providers::resumes::Bucket;
 use shared::secret::Secret;
 use shared::store::Store;
@@ -23,7 +25,7 @@ pub struct Cli {
     /// Use a DynamoDB endpoint that accepts any credentials, such as the local service's, instead of AWS
     #[arg(long, global = true, help_heading = GLOBAL, value_name = "URL", value_parser = endpoint)]
     pub endpoint: Option<String>,
-    /// Name of the bucket with uploaded files, for exports and deletions
+    /// Name of the bucket with uploaded files, for exports, erasures and deletions
     #[arg(long, global = true, help_heading = GLOBAL, env = "RESUME_BUCKET", value_name = "NAME")]
     pub bucket: Option<String>,
     /// Use an S3 endpoint other than the region's, such as the local service's
@@ -69,9 +71,12 @@ pub(crate) enum Command {
     /// Manage accounts on X and WhatsApp: connect, show, disconnect
     #[command(subcommand)]
     Channel(ChannelCommand),
-    /// Handle the data of one person: export
+    /// Handle the data of one person: export, erase, hold, lift-hold
     #[command(subcommand)]
     Person(PersonCommand),
+    /// Repeat erasures after the table was restored from a backup: replay
+    #[command(subcommand)]
+    Erasures(ErasuresCommand),
     /// Show the number of requests that an organization made
     #[command(subcommand)]
     Usage(UsageCommand),
@@ -281,7 +286,7 @@ pub(crate) struct NewKey {
     /// A name for the key, at most 100 characters
     #[arg(long, value_parser = text::<100>)]
     pub(crate) name: Text<100>,
-    /// A scope of the key; repeat the option for several scopes [default: all]
+    /// A scope of the key; repeat the option for several scopes [default: all except candidates:erase]
     #[arg(long = "scope", value_name = "SCOPE", value_parser = scope())]
     pub(crate) scopes: Vec<Scope>,
     /// Days until the key expires [default: never]
@@ -389,6 +394,53 @@ Examples:
   rolecall-admin person export 243619432448124 --email ada@example.com > ada.json
   rolecall-admin person export 243619432448124 --id 243621642240456 --mode test")]
     Export(OnePerson),
+    /// Erase a person for good
+    ///
+    /// The person disappears immediately. The service's tasks remove the data, the files, and the calls at the voice
+    /// provider. Only identifiers, the time and the reason are kept, in the table and in the bucket.
+    #[command(after_help = "\
+Example:
+  rolecall-admin person erase 243619432448124 --email ada@example.com --bucket rolecall-resumes")]
+    Erase(ErasedPerson),
+    /// Set a legal hold on a person: while it is set, nobody can erase the person or delete the organization
+    #[command(after_help = "\
+Example:
+  rolecall-admin person hold 243619432448124 --id 243621642240456 --reason \"Case 17\"")]
+    Hold(HeldPerson),
+    /// Lift the legal hold on a person
+    LiftHold(OnePerson),
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum ErasuresCommand {
+    /// Erase again whoever a restored backup of the table has brought back
+    ///
+    /// The bucket of uploaded files has a tombstone of each erasure. The command reads all of them. It can be repeated.
+    #[command(after_help = "\
+Example:
+  rolecall-admin --table rolecall-restored --bucket rolecall-resumes erasures replay")]
+    Replay,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct ErasedPerson {
+    #[command(flatten)]
+    pub(crate) person: OnePerson,
+    /// Why the person is erased
+    #[arg(long, value_parser = erasure_reason(), default_value = "request")]
+    pub(crate) reason: ErasureReason,
+    /// The service has no bucket, so there are no uploaded files to delete
+    #[arg(long)]
+    pub(crate) no_files: bool,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct HeldPerson {
+    #[command(flatten)]
+    pub(crate) person: OnePerson,
+    /// The reason
+    #[arg(long, value_name = "TEXT", value_parser = hold_reason)]
+    pub(crate) reason: HoldReason,
 }
 
 #[derive(Debug, Args)]
@@ -509,6 +561,15 @@ fn token(argument: &str) -> Result<Secret, String> {
 fn member_role() -> impl TypedValueParser<Value = MemberRole> {
     PossibleValuesParser::new(MemberRole::ALL.map(MemberRole::as_str))
         .try_map(|name| name.parse::<MemberRole>())
+}
+
+fn hold_reason(argument: &str) -> Result<HoldReason, String> {
+    HoldReason::parse(argument)?.ok_or_else(|| "can't be blank".to_owned())
+}
+
+fn erasure_reason() -> impl TypedValueParser<Value = ErasureReason> {
+    PossibleValuesParser::new(ErasureReason::ALL.map(ErasureReason::as_str))
+        .try_map(|name| name.parse::<ErasureReason>())
 }
 
 fn plan() -> impl TypedValueParser<Value = Plan> {

@@ -10,11 +10,11 @@ use shared::model::{Day, Grant, Mode, Organization, Scope, Tenant};
 use shared::resources::export::CandidateExport;
 use shared::resources::posting::Posting;
 use shared::resources::role::Role;
-use shared::store::{Listed, OrganizationError, Paging, StoreError, UsageDay};
+use shared::store::{Listed, MaybeErased, OrganizationError, Paging, StoreError, UsageDay};
 
 use crate::admin::{Admin, CommandError};
 use crate::cli::{Export, OnePerson};
-use crate::{channels, keys, members};
+use crate::{channels, keys, members, people};
 
 /// A line of an organization's export.
 #[derive(Serialize)]
@@ -43,24 +43,11 @@ const PAGE: u32 = 100;
 /// Writes everything that is stored about a person, as one JSON document.
 pub(crate) async fn person(
     admin: &Admin,
-    person: OnePerson,
+    person: &OnePerson,
     out: &mut impl Write,
 ) -> Result<(), CommandError> {
-    let tenant = person.tenant.tenant();
-    admin.store.find_organization(tenant).await?.ok_or(OrganizationError::NoSuchOrganization)?;
-    let id = match (person.id, person.email) {
-        (Some(id), _) => Some(id),
-        (None, Some(email)) => {
-            let record = admin.store.find_candidate_by_email(tenant, &email).await?;
-            record.map(|record| record.candidate.id)
-        }
-        (None, None) => None,
-    };
-    let export = match id {
-        Some(id) => find_export(admin, tenant, id).await?,
-        None => None,
-    };
-    let export = export.ok_or(OrganizationError::NoSuchPerson)?;
+    let (tenant, id) = people::find(admin, person).await?;
+    let export = find_export(admin, tenant, id).await?.ok_or(OrganizationError::NoSuchPerson)?;
     serde_json::to_writer_pretty(&mut *out, &export)
         .map_err(|error| CommandError::Unwritten(error.into()))?;
     writeln!(out).map_err(CommandError::Unwritten)
@@ -85,6 +72,9 @@ pub(crate) async fn organization(
         }
         if let Some(text) = store.find_privacy_text(tenant).await? {
             lines.write("privacy_text", &text)?;
+        }
+        if let Some(rule) = store.get_retention_setting(tenant).await?.schedule {
+            lines.write("retention_rule", &rule)?;
         }
         if mode == Mode::Live {
             lines.write("channels", &channels::show(admin, id).await?)?;
@@ -157,7 +147,8 @@ async fn export_candidates(
 
 /// The export of a candidate with all transcripts, regardless of their size.
 async fn find_export(admin: &Admin, tenant: Tenant, id: Id) -> Result<Option<CandidateExport>, StoreError> {
-    let Some(data) = admin.store.find_candidate_data(tenant, id, usize::MAX).await? else { return Ok(None) };
+    let found = admin.store.find_candidate_data(tenant, id, usize::MAX).await?;
+    let Some(data) = found.and_then(MaybeErased::present) else { return Ok(None) };
     Ok(Some(CandidateExport::of(data, admin.bucket.as_ref(), to_second(admin.clock.now())).await))
 }
 

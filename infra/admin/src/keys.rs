@@ -55,7 +55,7 @@ pub(crate) struct RevokedKey {
 
 pub(crate) async fn create(admin: &Admin, new: NewKey) -> Result<Created, OrganizationError> {
     let tenant = new.tenant.tenant();
-    let scopes = if new.scopes.is_empty() { Scopes::all() } else { new.scopes.into_iter().collect() };
+    let scopes = if new.scopes.is_empty() { Scopes::by_default() } else { new.scopes.into_iter().collect() };
     let days = new.expires_in_days.map(|days| SignedDuration::from_hours(24 * i64::from(days)));
     let expires_at = days.map(|days| later(admin.now, days));
     for _ in 0..ID_ATTEMPTS {
@@ -124,7 +124,13 @@ fn state(key: &ApiKey, now: Timestamp) -> &'static str {
 }
 
 fn scopes_text(scopes: &[&str]) -> String {
-    if scopes.len() == Scope::ALL.len() { "all".to_owned() } else { scopes.join(",") }
+    if scopes.iter().copied().eq(Scopes::all().iter().map(Scope::as_str)) {
+        return "all".to_owned();
+    }
+    if scopes.iter().copied().eq(Scopes::by_default().iter().map(Scope::as_str)) {
+        return "default".to_owned();
+    }
+    scopes.join(",")
 }
 
 impl Created {

@@ -12,6 +12,7 @@ mod keys;
 mod members;
 mod organizations;
 mod output;
+mod people;
 mod table;
 mod usage;
 
@@ -31,8 +32,8 @@ use shared::store::{OrganizationError, Store, StoreError};
 use admin::{Admin, CommandError};
 pub use cli::Cli;
 use cli::{
-    ChannelCommand, Command, KeyCommand, MemberCommand, OrganizationCommand, PersonCommand, TableCommand,
-    UsageCommand,
+    ChannelCommand, Command, ErasuresCommand, KeyCommand, MemberCommand, OrganizationCommand, PersonCommand,
+    TableCommand, UsageCommand,
 };
 
 /// Runs a command and writes its result to `out`. Returns an error as a sentence.
@@ -59,6 +60,11 @@ pub async fn run(
             "Name the bucket of uploaded files with --bucket, or add --no-files if the service has none."
                 .to_owned()
         }
+        CommandError::NoTombstones => "Name the bucket with the tombstones with --bucket.".to_owned(),
+        CommandError::OnHold { mode, id } => format!(
+            "The person {id} is on legal hold in {} mode; lift it with `rolecall-admin person lift-hold`.",
+            mode.as_str()
+        ),
         CommandError::Bucket(error) => format!("The bucket failed: {error}."),
         CommandError::Unwritten(error) => format!("The export could not be written: {error}."),
     })?;
@@ -97,8 +103,14 @@ async fn execute(
             return exports::organization(admin, export, out).await.map(|()| String::new());
         }
         Command::Person(PersonCommand::Export(person)) => {
-            return exports::person(admin, person, out).await.map(|()| String::new());
+            return exports::person(admin, &person, out).await.map(|()| String::new());
         }
+        Command::Person(PersonCommand::Erase(person)) => render(json, &people::erase(admin, &person).await?),
+        Command::Person(PersonCommand::Hold(person)) => render(json, &people::hold(admin, &person).await?),
+        Command::Person(PersonCommand::LiftHold(person)) => {
+            render(json, &people::lift_hold(admin, &person).await?)
+        }
+        Command::Erasures(ErasuresCommand::Replay) => render(json, &people::replay(admin).await?),
         Command::Organization(Organization::Delete(deletion)) => {
             render(json, &organizations::delete(admin, &deletion).await?)
         }

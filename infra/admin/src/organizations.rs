@@ -103,10 +103,13 @@ pub(crate) async fn delete(admin: &Admin, deletion: &Deletion) -> Result<Deleted
     if admin.bucket.is_none() && !deletion.no_files {
         return Err(CommandError::NoBucket);
     }
+    require_no_hold(admin, id).await?;
     if !modes[0].suspended {
         admin.store.set_suspended(id, true, admin.now).await?;
         tokio::time::sleep(LONGEST_REQUEST).await;
     }
+    // A request may have set a hold before the suspension.
+    require_no_hold(admin, id).await?;
     // A task that was running may have written more.
     while admin.store.delete_organization_data(id).await? > 0 {}
     if let Some(bucket) = &admin.bucket {
@@ -116,11 +119,19 @@ pub(crate) async fn delete(admin: &Admin, deletion: &Deletion) -> Result<Deleted
     Ok(Deleted { id, deleted_at: admin.now })
 }
 
+/// Fails if a person of the organization is on legal hold.
+async fn require_no_hold(admin: &Admin, organization: Id) -> Result<(), CommandError> {
+    match admin.store.find_legal_hold(organization).await? {
+        Some((mode, id)) => Err(CommandError::OnHold { mode, id }),
+        None => Ok(()),
+    }
+}
+
 /// Deletes the organization's uploaded files, stored or not yet checked.
 async fn delete_files(bucket: &Bucket, organization: Id, clock: &Clock) -> Result<(), BucketError> {
     for prefix in ResumeFile::prefixes(organization) {
         loop {
-            let keys = bucket.list(&prefix, clock.now()).await?;
+            let keys = bucket.list(&prefix, None, clock.now()).await?;
             if keys.is_empty() {
                 break;
             }

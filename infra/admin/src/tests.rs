@@ -285,12 +285,12 @@ async fn a_key_is_printed_once_and_works_only_in_its_mode() {
 
     let trial = admin.json(&format!("key create {id} --name Trial --mode test")).await;
     assert!(key(&trial).starts_with("rc_test_"));
-    assert_eq!(trial["scopes"], json!(Scope::ALL.map(Scope::as_str)));
+    assert_eq!(trial["scopes"], json!(Scopes::by_default().iter().map(Scope::as_str).collect::<Vec<_>>()));
     assert_eq!((&trial["mode"], &trial["expires_at"]), (&json!("test"), &Value::Null));
     assert_eq!(trial["organization_id"], id);
     let admission = admin.admission(key(&trial)).await;
     assert_eq!(admission.organization.tenant(), tenant(id, Mode::Test));
-    assert_eq!(admission.scopes, Scopes::all());
+    assert_eq!(admission.scopes, Scopes::by_default());
 
     for line in [
         "organization list",
@@ -317,7 +317,7 @@ async fn a_key_expires_exactly_on_time() {
     let created = admin.json(&format!("key create {id} --name Trial --expires-in-days 30")).await;
     assert_eq!(created["expires_at"], "2026-12-20T09:30:00Z");
     let text = admin.output(&format!("key create {id} --name Trial --expires-in-days 1")).await;
-    assert!(text.ends_with("; scopes: all; expires at 2026-11-21T09:30:00Z.\n"), "{text}");
+    assert!(text.ends_with("; scopes: default; expires at 2026-11-21T09:30:00Z.\n"), "{text}");
     for (now, state) in [("2026-12-20T09:29:59.9Z", "active"), ("2026-12-20T09:30:00Z", "expired")] {
         admin.now = now.parse().unwrap();
         let admitted = matches!(admin.verdict(key(&created)).await, Verdict::Admitted(_));
@@ -360,7 +360,7 @@ async fn a_revoked_key_stops_working_immediately_and_stays_in_the_list() {
     assert_eq!((&listed[1]["state"], &listed[1]["last_used_on"]), (&json!("active"), &json!("2026-11-20")));
     let text = admin.output(&format!("key list {id}")).await;
     assert!(text.starts_with("ID  ") && text.lines().count() == 3, "{text}");
-    assert!(text.contains("  active   2026-11-20T09:30:00Z  -        2026-11-20  all"), "{text}");
+    assert!(text.contains("  active   2026-11-20T09:30:00Z  -        2026-11-20  default"), "{text}");
     assert!(
         text.contains("  revoked  2026-11-20T09:30:00Z  -        -           roles:read,roles:write  One"),
         "{text}"

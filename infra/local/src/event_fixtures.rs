@@ -10,9 +10,9 @@ use shared::auth::{Credential, Kind};
 use shared::clock::to_second;
 use shared::id::Id;
 use shared::model::{
-    Actor, CandidateRecord, Client, ClientCredential, Code, Email, Grant, Invitation, Link, Member,
-    MemberRole, Mode, Move, Note, OpenScreen, Posting, PostingContent, Profile, Role, RoleContent, Scopes,
-    ScreenRecord, Session, Slug, Source, Tenant, Text, TokenSet, VoiceProvider, challenge,
+    Actor, CandidateRecord, Client, ClientCredential, Code, Email, Grant, Invitation, LegalHold, Link,
+    Member, MemberRole, Mode, Move, Note, OpenScreen, Posting, PostingContent, Profile, Role, RoleContent,
+    Scopes, ScreenRecord, Session, Slug, Source, Tenant, Text, TokenSet, VoiceProvider, challenge,
 };
 use shared::store::{ApiKey, NewApiKey, Store, Transaction};
 
@@ -92,6 +92,16 @@ impl EventFixtures<'_> {
         transaction.insert_note(id(3)?, &note)?;
         self.store.commit(transaction).await?;
         self.create_screen(candidate(36)?, 41, None).await?;
+        // One candidate to erase, and two for legal holds.
+        for number in [43, 44] {
+            self.create_candidate(candidate(number)?).await?;
+        }
+        let hold = LegalHold { reason: text("Recorded")?, set_at: now, actor: Actor::system() };
+        let (before, after) = (candidate(45)?, candidate(45)?.hold(hold));
+        self.create_candidate(before.clone()).await?;
+        let mut transaction = Transaction::new(self.tenant);
+        transaction.replace_candidate(&before, &after, &[])?;
+        self.store.commit(transaction).await?;
         self.create_screen(candidate(30)?, 42, Some(tomorrow)).await
     }
 

@@ -18,7 +18,12 @@ const MAX_WAIT: SignedDuration = SignedDuration::from_secs(60);
 const MAX_ATTEMPTS: u32 = 5;
 
 impl AdmittedRequest {
-    fn replay<O>(&self, receipt: Receipt) -> Result<Reply<O>, Error> {
+    /// The stored reply, unless it belongs to another request or to a candidate who was erased.
+    async fn replay<O>(&self, receipt: Receipt) -> Result<Reply<O>, Error> {
+        if let Some(candidate) = receipt.candidate {
+            let tenant = self.organization.tenant();
+            Error::unless_missing(self.context.store().find_candidate(tenant, candidate).await?)?;
+        }
         match &self.idempotency_key {
             Some(key) => key.replay(receipt),
             None => Err(Error::IdempotencyMismatch),
@@ -29,8 +34,11 @@ impl AdmittedRequest {
     /// cause of the error.
     pub(super) async fn replay_or(&self, error: Error) -> Result<Reply<()>, Error> {
         let Some(key) = &self.idempotency_key else { return Err(error) };
+        if matches!(error, Error::Erased) {
+            return Err(error);
+        }
         match self.context.store().find_receipt(self.organization.tenant(), &key.slot).await? {
-            Some(receipt) => key.replay(receipt),
+            Some(receipt) => self.replay(receipt).await,
             None => Err(error),
         }
     }
@@ -41,14 +49,14 @@ impl<I> ApiRequest<I> {
     /// before.
     pub async fn commit<O>(&self, mut transaction: Transaction, reply: Reply<O>) -> Result<Reply<O>, Error> {
         if let Some(key) = &self.admitted.idempotency_key {
-            transaction.insert_receipt(&key.slot, &key.receipt(&reply))?;
+            transaction.insert_receipt(&key.slot, key.receipt(&reply))?;
         }
         if transaction.is_empty() {
             return Ok(reply);
         }
         match self.context.store().commit(transaction).await {
             Ok(()) => Ok(reply),
-            Err(CommitError::Repeated(receipt)) => self.admitted.replay(*receipt),
+            Err(CommitError::Repeated(receipt)) => self.admitted.replay(*receipt).await,
             Err(error) => Err(error.into()),
         }
     }
@@ -65,11 +73,11 @@ impl<I> ApiRequest<I> {
     ) -> Result<Option<Reply<O>>, Error> {
         if let Some(key) = &self.admitted.idempotency_key {
             let until = later(self.context.received_at, MAX_WAIT);
-            transaction.insert_receipt(&key.slot, &key.pending_receipt(until, sentence))?;
+            transaction.insert_receipt(&key.slot, key.pending_receipt(until, sentence))?;
         }
         match self.context.store().commit(transaction).await {
             Ok(()) => Ok(None),
-            Err(CommitError::Repeated(receipt)) => self.admitted.replay(*receipt).map(Some),
+            Err(CommitError::Repeated(receipt)) => self.admitted.replay(*receipt).await.map(Some),
             Err(error) => Err(error.into()),
         }
     }

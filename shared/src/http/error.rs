@@ -8,7 +8,8 @@ use utoipa::ToSchema;
 use crate::id::Id;
 use crate::model::{ApplicationError, InvalidTransition, MoveError, PublishError, Scopes, TooManyConsents};
 use crate::services::applying::ApplyError;
-use crate::store::{CommitError, StoreError, UniqueField};
+use crate::services::erasure::EraseError;
+use crate::store::{CommitError, MaybeErased, StoreError, UniqueField};
 
 /// Why a request was not carried out.
 #[derive(Debug, thiserror::Error)]
@@ -47,6 +48,12 @@ pub enum Error {
     /// 405: the path allows only these methods.
     #[error("The method is not allowed; allowed methods: {0}")]
     MethodNotAllowed(String),
+    /// 409: a legal hold on the candidate forbids the erasure.
+    #[error("A legal hold on the candidate forbids the erasure")]
+    LegalHold,
+    /// 410: the candidate was erased.
+    #[error("The candidate was erased")]
+    Erased,
     /// 412: the `If-Match` header names another version.
     #[error("The resource has changed since it was read")]
     PreconditionFailed,
@@ -155,6 +162,15 @@ impl Error {
         }
     }
 
+    /// The data of a candidate; an error if there is no such candidate, or if the candidate was erased.
+    pub fn unless_missing<T>(found: Option<MaybeErased<T>>) -> Result<T, Self> {
+        match found {
+            Some(MaybeErased::Present(data)) => Ok(data),
+            Some(MaybeErased::Erased(_)) => Err(Self::Erased),
+            None => Err(Self::NotFound),
+        }
+    }
+
     /// The status and the machine-readable code.
     pub fn kind(&self) -> (u16, &'static str) {
         match self {
@@ -166,6 +182,8 @@ impl Error {
             Self::NotFound => (404, "not_found"),
             Self::MethodNotAllowed(_) => (405, "method_not_allowed"),
             Self::Commit(CommitError::InFlight) => (409, "conflict"),
+            Self::LegalHold => (409, "legal_hold"),
+            Self::Erased => (410, "erased"),
             Self::PreconditionFailed => (412, "precondition_failed"),
             Self::PayloadTooLarge(_) => (413, "payload_too_large"),
             Self::UnsupportedMediaType(_) => (415, "unsupported_media_type"),
@@ -235,9 +253,9 @@ impl Error {
 
     /// A human-readable description of the error.
     pub fn sentence(&self) -> String {
-        match self.kind().0 {
-            503 => "The service is busy; try again in a moment".to_owned(),
-            409 => "A request with this idempotency key is still in progress".to_owned(),
+        match self.kind() {
+            (503, _) => "The service is busy; try again in a moment".to_owned(),
+            (_, "conflict") => "A request with this idempotency key is still in progress".to_owned(),
             _ => self.to_string(),
         }
     }
@@ -321,6 +339,16 @@ impl From<ApplyError> for Error {
             ApplyError::Rejected(error) => error.into(),
             ApplyError::Consents(error) => error.into(),
             ApplyError::Store(error) => error.into(),
+        }
+    }
+}
+
+impl From<EraseError> for Error {
+    fn from(error: EraseError) -> Self {
+        match error {
+            EraseError::OnHold(_) => Self::LegalHold,
+            EraseError::Commit(error) => error.into(),
+            EraseError::Bucket(error) => StoreError::Unavailable(error.to_string()).into(),
         }
     }
 }

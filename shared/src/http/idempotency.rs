@@ -44,6 +44,7 @@ impl IdempotencyKey {
             status: reply.status,
             headers: reply.headers.clone(),
             body: reply.body.clone(),
+            candidate: None,
             pending: None,
         }
     }
@@ -56,6 +57,7 @@ impl IdempotencyKey {
             status: 502,
             headers: Vec::new(),
             body: String::new(),
+            candidate: None,
             pending: Some(Pending { until, sentence: sentence.to_owned() }),
         }
     }

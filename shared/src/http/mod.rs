@@ -37,5 +37,7 @@ pub use member_request::MemberRequest;
 pub use page_request::PageRequest;
 pub use parameters::Parameters;
 pub use public_request::{Payload, PublicRequest};
-pub use reply::{Added, Collection, Created, CreatedTogether, Html, Output, Reply, ReplyFormat, Unversioned};
+pub use reply::{
+    Accepted, Added, Collection, Created, CreatedTogether, Html, Output, Reply, ReplyFormat, Unversioned,
+};
 pub use route::{Access, Route, Row};

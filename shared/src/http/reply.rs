@@ -88,6 +88,15 @@ impl<O: ToSchema> Output for Added<O> {
     type Body = O;
 }
 
+/// The result of a request that a task completes.
+pub struct Accepted<O>(PhantomData<O>);
+
+impl<O: ToSchema> Output for Accepted<O> {
+    const STATUS: u16 = 202;
+    const HEADERS: &'static [&'static str] = &[];
+    type Body = O;
+}
+
 /// A page of a list, newest first.
 #[derive(Debug, Serialize, ToSchema)]
 pub struct List<T> {
@@ -243,6 +252,12 @@ impl<O> Reply<O> {
     #[must_use]
     pub fn created_without_address(self) -> Reply<Added<O>> {
         Reply { status: 201, ..self.typed() }
+    }
+
+    /// Changes the status to 202, for a request that a task completes.
+    #[must_use]
+    pub fn accepted(self) -> Reply<Accepted<O>> {
+        Reply { status: 202, ..self.typed() }
     }
 
     /// Changes the status to 201, and adds the URL of the created resource.

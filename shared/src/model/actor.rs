@@ -36,7 +36,22 @@ pub struct Actor {
     pub name: String,
 }
 
+/// An actor without the name.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct ActorId {
+    /// The type.
+    #[serde(rename = "type")]
+    pub kind: ActorKind,
+    /// The API key, the application's grant or the member; `null` for the other types.
+    pub id: Option<Id>,
+}
+
 impl Actor {
+    /// The actor without the name.
+    pub const fn without_name(&self) -> ActorId {
+        ActorId { kind: self.kind, id: self.id }
+    }
+
     /// An applicant on the career page.
     pub fn career_page() -> Self {
         Self { kind: ActorKind::CareerPage, id: None, name: "career page".to_owned() }

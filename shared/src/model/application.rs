@@ -217,6 +217,16 @@ impl Application {
         }
     }
 
+    /// When the application ended; `None` while it is active.
+    pub fn ended_at(&self) -> Option<Timestamp> {
+        match self.status() {
+            ApplicationStatus::Active => None,
+            ApplicationStatus::Rejected | ApplicationStatus::Hired => Some(self.stage_changed_at),
+            // A closed application was last updated when its role was closed, or by an undo after that.
+            ApplicationStatus::Closed => Some(self.updated_at),
+        }
+    }
+
     /// Makes a move with the `version` of the candidate's record.
     pub(super) fn make(
         &mut self,

@@ -6,6 +6,7 @@ use serde::{Deserialize, Serialize};
 use super::application::{Application, ApplicationStatus, End, Move, RoleCopy, Stage};
 use super::consent::{Consent, ConsentPurpose};
 use super::contact::{Email, Phone};
+use super::legal_hold::LegalHold;
 use super::resume::Resume;
 use super::role::{InvalidTransition, Role, RoleStatus};
 use super::screen::CancelReason;
@@ -70,6 +71,12 @@ pub struct OwnStage {
     pub stage: Stage,
     /// How the candidate got to the final stage.
     pub end: Option<End>,
+    /// When the candidate last moved; `None` before the first move.
+    #[serde(default)]
+    pub changed_at: Option<Timestamp>,
+    /// Whether the candidate was ever hired in this way.
+    #[serde(default)]
+    pub ever_hired: bool,
 }
 
 /// A voice screen that has not ended.
@@ -104,6 +111,12 @@ pub struct CandidateRecord {
     /// The number of consents that have been recorded.
     #[serde(default)]
     pub recorded_consents: usize,
+    /// The legal hold, which forbids an erasure.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub legal_hold: Option<LegalHold>,
+    /// When the last legal hold was lifted.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub hold_lifted_at: Option<Timestamp>,
     /// The version, which grows with every write. A write fails if the stored version has changed since it was read.
     pub version: u64,
 }
@@ -217,11 +230,13 @@ impl CandidateRecord {
         let candidate = Candidate { id, profile, stage, created_at: now, updated_at: now };
         Self {
             candidate,
-            own: OwnStage { stage, end: None },
+            own: OwnStage { stage, end: None, changed_at: None, ever_hired: false },
             applications: Vec::new(),
             open_screens: Vec::new(),
             consents: Vec::new(),
             recorded_consents: 0,
+            legal_hold: None,
+            hold_lifted_at: None,
             version: 1,
         }
     }
@@ -264,9 +279,14 @@ impl CandidateRecord {
     pub fn make(mut self, step: &Move, role: Option<Id>, now: Timestamp) -> Result<Moved, MoveError> {
         let version = self.version + 1;
         if self.applications.is_empty() && role.is_none() {
-            let OwnStage { stage: from, end } = self.own;
+            let OwnStage { stage: from, end, ever_hired, .. } = self.own;
             let to = step.target(from, end)?;
-            self.own = OwnStage { stage: to, end: to.is_end().then_some(End { from, version }) };
+            self.own = OwnStage {
+                stage: to,
+                end: to.is_end().then_some(End { from, version }),
+                changed_at: Some(now),
+                ever_hired: ever_hired || to == Stage::Hired,
+            };
             let step = Step { role_id: None, from, to };
             self.cancel_screens_after(step);
             return Ok(Moved { record: self.updated(now), steps: vec![step] });
@@ -486,6 +506,21 @@ impl CandidateRecord {
     pub const fn advance_version(mut self) -> Self {
         self.version += 1;
         self
+    }
+
+    /// Sets a legal hold, which replaces an earlier one. `updated_at` stays.
+    #[must_use]
+    pub fn hold(mut self, hold: LegalHold) -> Self {
+        self.legal_hold = Some(hold);
+        self.advance_version()
+    }
+
+    /// Lifts the legal hold. `updated_at` stays.
+    #[must_use]
+    pub fn lift_hold(mut self, now: Timestamp) -> Self {
+        self.legal_hold = None;
+        self.hold_lifted_at = Some(now);
+        self.advance_version()
     }
 
     fn updated(mut self, now: Timestamp) -> Self {

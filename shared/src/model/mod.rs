@@ -16,8 +16,10 @@ mod contact;
 mod country;
 mod currency;
 mod day;
+mod erasure;
 mod folding;
 mod grant;
+mod legal_hold;
 mod member;
 mod note;
 mod opening;
@@ -26,6 +28,7 @@ mod password;
 mod posting;
 mod redirect_uri;
 mod resume;
+mod retention;
 mod role;
 pub mod schema;
 mod screen;
@@ -41,7 +44,7 @@ mod wire;
 pub mod x_text;
 
 pub use accent::{Accent, Colour};
-pub use actor::{Actor, ActorKind};
+pub use actor::{Actor, ActorId, ActorKind};
 pub use application::{
     Application, ApplicationStatus, End, Move, Notes, Reason, RoleCopy, Stage, StageCount,
 };
@@ -56,11 +59,13 @@ pub use contact::{Email, Phone, WebAddress};
 pub use country::Country;
 pub use currency::Currency;
 pub use day::Day;
+pub use erasure::{ErasedApplication, ErasedCandidate, Erasure, ErasureReason, OnHold};
 pub use folding::CaseFolded;
 pub use grant::{
     Client, ClientAuthentication, ClientCredential, ClientName, Code, Grant, GrantType, Refresh,
     ResponseType, SecretMethod, TokenSet, challenge,
 };
+pub use legal_hold::{HoldReason, LegalHold};
 pub use member::{Link, Member, MemberRole, Session};
 pub use note::{Note, NoteText};
 pub use opening::{Opening, RoleAndPosting, Visibility};
@@ -69,6 +74,7 @@ pub use password::{Password, PasswordHash};
 pub use posting::{Posting, PostingContent, PublicContent, PublishError};
 pub use redirect_uri::RedirectUri;
 pub use resume::{Resume, ResumeFile};
+pub use retention::{Retention, RetentionDays, RetentionSchedule, RetentionSetting, RetentionStart};
 pub use role::{
     Department, EmploymentType, InvalidTransition, Location, LongText, PostingLink, RemotePolicy, Role,
     RoleContent, RoleStats, RoleStatus, Salary, SalaryRange, StageStats, Title,

@@ -108,6 +108,8 @@ string_enum! {
         ChannelsWrite = "channels:write",
         /// Read the organization, its plan and usage.
         OrganizationRead = "organization:read",
+        /// Erase candidates; set and lift legal holds.
+        CandidatesErase = "candidates:erase",
     }
 }
 
@@ -125,6 +127,7 @@ impl Scope {
             Self::ChannelsRead => "See connected channels and their posts",
             Self::ChannelsWrite => "Post jobs on behalf of the organization",
             Self::OrganizationRead => "See the organization, its plan and its usage",
+            Self::CandidatesErase => "Erase candidates for good, and set and lift legal holds on them",
         }
     }
 }
@@ -138,6 +141,11 @@ impl Scopes {
     /// Every scope.
     pub fn all() -> Self {
         Scope::ALL.into_iter().collect()
+    }
+
+    /// The scopes of a credential for which none are chosen. Other scopes must be chosen explicitly.
+    pub fn by_default() -> Self {
+        Scope::ALL.into_iter().filter(|scope| *scope != Scope::CandidatesErase).collect()
     }
 
     /// Whether the set contains `scope`.

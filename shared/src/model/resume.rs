@@ -38,8 +38,13 @@ const INCOMING: &str = "incoming/";
 impl ResumeFile {
     /// The key of a tenant's file. The name must be unguessable.
     pub fn new(tenant: Tenant, name: &str, extension: &str) -> Self {
+        Self(format!("{}{extension}", Self::prefix(tenant, name)))
+    }
+
+    /// The key of a tenant's file without the extension.
+    pub fn prefix(tenant: Tenant, name: &str) -> String {
         let Tenant { organization, mode } = tenant;
-        Self(format!("{PREFIX}{organization}/{}/{name}.{extension}", mode.as_str()))
+        format!("{PREFIX}{organization}/{}/{name}.", mode.as_str())
     }
 
     /// The prefixes of the keys of all files of an organization, stored or just uploaded.

@@ -393,6 +393,35 @@ impl ScreenRecord {
         Ok(record)
     }
 
+    /// Removes everything about the conversation, and cancels the screen if it has not ended. The state of the call stays,
+    /// and no task is due.
+    #[must_use]
+    pub fn erase(mut self) -> Self {
+        let Screen { id, candidate_id, role_id, status, scheduled_at, created_at, updated_at, .. } =
+            self.screen;
+        self.screen = Screen {
+            id,
+            candidate_id,
+            role_id,
+            status: if status.is_end() { status } else { ScreenStatus::Cancelled },
+            scheduled_at,
+            started_at: None,
+            completed_at: None,
+            duration_seconds: None,
+            summary: None,
+            scores: Scores::default(),
+            result: None,
+            created_at,
+            updated_at,
+        };
+        self.highlights.clear();
+        self.red_flags.clear();
+        self.transcript_parts = 0;
+        self.task_due = None;
+        self.version += 1;
+        self
+    }
+
     /// Whether the screen was cancelled while its call was being requested, so that the call's id is not known yet.
     pub fn awaits_call(&self) -> bool {
         self.screen.status == ScreenStatus::Cancelled && self.dialing == CallState::Asked

@@ -13,8 +13,8 @@ use super::note::Note;
 use super::resume::ResumeLinks;
 use super::screen::{Screen, ScreenAccess};
 use crate::model::{
-    Assessment, CallState, CandidateRecord, Excerpt, Resume, ScreenRecord, Touchpoint, Turn, VoiceProvider,
-    WebAddress,
+    Assessment, CallState, CandidateRecord, Excerpt, LegalHold, Resume, ScreenRecord, Touchpoint, Turn,
+    VoiceProvider, WebAddress,
 };
 use crate::providers::resumes::Bucket;
 use crate::store::{CandidateData, ScreenData};
@@ -26,6 +26,11 @@ pub struct CandidateExport {
     candidate: Candidate,
     /// When the export was created.
     exported_at: Timestamp,
+    /// The legal hold, which forbids an erasure.
+    #[schema(value_type = Option<LegalHold>)]
+    legal_hold: Option<LegalHold>,
+    /// When the last legal hold was lifted.
+    hold_lifted_at: Option<Timestamp>,
     /// The applications, newest first.
     applications: Vec<Application>,
     /// The voice screens, newest first.
@@ -87,6 +92,8 @@ impl CandidateExport {
             open_screens: _,
             consents: _,
             recorded_consents: _,
+            legal_hold,
+            hold_lifted_at,
             version: _,
         } = record;
         let links = ResumeLinks::of_history(bucket, now, &candidate.profile, &touchpoints).await;
@@ -98,6 +105,8 @@ impl CandidateExport {
         });
         Self {
             exported_at: now,
+            legal_hold,
+            hold_lifted_at,
             applications: applications.iter().rev().map(|one| Application::of(candidate.id, one)).collect(),
             voice_screens: screens.into_iter().map(|screen| ExportedScreen::of(screen, access)).collect(),
             notes: notes.into_iter().map(|note| Note::of(candidate.id, note)).collect(),

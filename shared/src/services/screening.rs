@@ -12,7 +12,7 @@ use crate::model::{
     Touchpoint, TouchpointKind,
 };
 use crate::services::Author;
-use crate::store::{CommitError, Store, StoreError, Transaction};
+use crate::store::{CommitError, MaybeErased, Store, StoreError, Transaction};
 
 /// The maximum time ahead that a screen can be scheduled.
 pub const MAX_LEAD_TIME: SignedDuration = SignedDuration::from_hours(90 * 24);
@@ -52,7 +52,7 @@ impl FromStr for Reference {
 }
 
 /// Ends a screen in one transaction that also stores the transcript, the role's counters, the candidate and a
-/// touchpoint. `before` is the record as read.
+/// touchpoint. `before` is the record as read. Does nothing if the candidate was erased.
 pub async fn end(
     store: &Store,
     tenant: Tenant,
@@ -73,16 +73,16 @@ pub async fn end(
     let record = record.end(report, now);
     transaction.replace_screen(before, &record)?;
     let screen = &record.screen;
-    if let Some(candidate) = store.find_candidate(tenant, screen.candidate_id).await? {
-        let after = candidate.clone().close_screen(screen.id);
-        let mut history = Vec::new();
-        if screen.status == ScreenStatus::Completed {
-            let (screen_id, role_id, result) = (screen.id, screen.role_id, screen.result);
-            let kind = TouchpointKind::ScreenCompleted { screen_id, role_id, result };
-            history.push(Touchpoint { id: ids.next(), kind, at: now, actor: Actor::voice_provider() });
-        }
-        transaction.replace_candidate(&candidate, &after, &history)?;
+    let candidate = store.find_candidate(tenant, screen.candidate_id).await?;
+    let Some(candidate) = candidate.and_then(MaybeErased::present) else { return Ok(()) };
+    let after = candidate.clone().close_screen(screen.id);
+    let mut history = Vec::new();
+    if screen.status == ScreenStatus::Completed {
+        let (screen_id, role_id, result) = (screen.id, screen.role_id, screen.result);
+        let kind = TouchpointKind::ScreenCompleted { screen_id, role_id, result };
+        history.push(Touchpoint { id: ids.next(), kind, at: now, actor: Actor::voice_provider() });
     }
+    transaction.replace_candidate(&candidate, &after, &history)?;
     store.commit(transaction).await
 }
 
@@ -92,27 +92,29 @@ pub fn cancel(
     transaction: &mut Transaction,
     before: &ScreenRecord,
     after: &ScreenRecord,
-    candidate: Option<&CandidateRecord>,
+    candidate: &CandidateRecord,
     reason: CancelReason,
     author: &Author<'_>,
 ) -> Result<(), StoreError> {
     transaction.replace_screen(before, after)?;
-    let Some(candidate) = candidate else { return Ok(()) };
     let (screen_id, role_id) = (after.screen.id, after.screen.role_id);
     let history = author.touchpoints([TouchpointKind::ScreenCancelled { screen_id, role_id, reason }]);
     transaction.replace_candidate(candidate, &candidate.clone().close_screen(screen_id), &history)
 }
 
-/// Stores the transcript of a call that has ended without an analysis, and schedules a task to fetch the analysis.
+/// Stores the transcript of a call that has ended without an analysis, and schedules a task to fetch the analysis. The
+/// candidate must not be erased before the commit.
 pub async fn store_transcript(
     store: &Store,
     tenant: Tenant,
     before: &ScreenRecord,
     record: ScreenRecord,
+    candidate: &CandidateRecord,
     report: &Report,
     now: Timestamp,
 ) -> Result<(), CommitError> {
     let mut transaction = Transaction::new(tenant);
+    transaction.require_candidate(candidate);
     let mut record = record.postpone(later(now, ANALYSIS_WAIT), now);
     record.transcript_parts = transaction.put_transcript(record.screen.id, &report.transcript)?;
     transaction.replace_screen(before, &record)?;

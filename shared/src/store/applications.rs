@@ -10,6 +10,7 @@ use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
 use super::keys::{Key, STATUS_FILTER, StageOrStatus};
+use super::maybe_erased::MaybeErased;
 use super::tasks::Task;
 use super::{Item, Listed, MAX_BATCH, Paging, Store, StoreError, Transaction, item, keys};
 use crate::id::Id;
@@ -144,7 +145,10 @@ impl Store {
         let Some(entry) = self.read(keys::application(tenant, id)).await? else { return Ok(None) };
         let Entry { candidate_id, application } = item::read(entry)?;
         let (record, role) = self.find_candidate_and_role(tenant, candidate_id, application.role.id).await?;
-        let Some(CandidateRecord { candidate, applications, .. }) = record else { return Ok(None) };
+        let Some(CandidateRecord { candidate, applications, .. }) = record.and_then(MaybeErased::present)
+        else {
+            return Ok(None);
+        };
         let application = applications.into_iter().find(|application| application.id == id);
         Ok(application.map(|application| CandidateApplication {
             application: with_role(application, role.as_ref()),
@@ -187,7 +191,8 @@ impl Store {
         candidate: Id,
         page: &Paging,
     ) -> Result<Listed<CandidateApplication>, StoreError> {
-        let Some(record) = self.find_candidate(tenant, candidate).await? else {
+        let Some(record) = self.find_candidate(tenant, candidate).await?.and_then(MaybeErased::present)
+        else {
             return Ok(Listed { items: Vec::new(), next: None });
         };
         let CandidateRecord { candidate, applications, .. } = record;

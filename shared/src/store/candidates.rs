@@ -4,6 +4,7 @@ use std::collections::HashMap;
 
 use super::applications::Applicant;
 use super::finding::{Reference, by_id};
+use super::maybe_erased::{MaybeErased, read_record};
 use super::tasks::{Task, TaskKind};
 use super::{Item, Listed, Paging, Store, StoreError, Transaction, UniqueField, item, keys};
 use crate::id::Id;
@@ -32,17 +33,19 @@ impl Transaction {
     ) -> Result<(), StoreError> {
         let record = CandidateRecord { version: 1, ..record };
         let id = record.candidate.id;
+        self.candidate = Some(id);
         self.insert(item::write(&record, keys::candidate_record(self.tenant, id), None)?);
         self.put(list_item(self.tenant, &record.candidate)?);
         let key = keys::email(self.tenant, &record.candidate.profile.email);
         self.insert_claim(UniqueField::Email, item::write(&Reference { id }, key, None)?);
         self.replace_index(None, Some(&record.candidate))?;
+        self.replace_retention_start(id, None, record.retention_start())?;
         self.replace_applications(id, &[], &record.applications)?;
         self.insert_touchpoints(&record, history)
     }
 
     /// Replaces a candidate and inserts `history`, the touchpoints of the change. If the change marks voice screens as to
-    /// be cancelled, adds the task that cancels them.
+    /// be cancelled, adds the task that cancels them. Keeps the tenant's list of legal holds up to date.
     pub fn replace_candidate(
         &mut self,
         before: &CandidateRecord,
@@ -50,6 +53,7 @@ impl Transaction {
         history: &[Touchpoint],
     ) -> Result<(), StoreError> {
         let (old, new) = (&before.candidate, &after.candidate);
+        self.candidate = Some(new.id);
         let item = item::write(after, keys::candidate_record(self.tenant, new.id), None)?;
         self.replace(item, before.version, after.version)?;
         if old != new {
@@ -61,9 +65,18 @@ impl Transaction {
             self.delete(keys::email(self.tenant, &old.profile.email));
         }
         self.replace_index(Some(old), Some(new))?;
+        self.replace_retention_start(new.id, before.retention_start(), after.retention_start())?;
         self.replace_applications(new.id, &before.applications, &after.applications)?;
         if after.screens_to_cancel().any(|(screen, _)| !before.open_screens.contains(screen)) {
             self.put(Task::new(self.tenant, TaskKind::Cancellation, new.id, new.updated_at).item()?);
+        }
+        match (&before.legal_hold, &after.legal_hold) {
+            (None, Some(_)) => {
+                let hold = Reference { id: new.id };
+                self.put(item::write(&hold, keys::legal_hold(self.tenant, new.id), None)?);
+            }
+            (Some(_), None) => self.delete(keys::legal_hold(self.tenant, new.id)),
+            (None, None) | (Some(_), Some(_)) => {}
         }
         self.insert_touchpoints(after, history)
     }
@@ -98,8 +111,8 @@ impl Store {
         &self,
         tenant: Tenant,
         id: Id,
-    ) -> Result<Option<CandidateRecord>, StoreError> {
-        self.read(keys::candidate_record(tenant, id)).await?.map(item::read).transpose()
+    ) -> Result<Option<MaybeErased<CandidateRecord>>, StoreError> {
+        self.read(keys::candidate_record(tenant, id)).await?.map(read_record).transpose()
     }
 
     /// The record of the candidate with this e-mail address.
@@ -109,7 +122,9 @@ impl Store {
         email: &Email,
     ) -> Result<Option<CandidateRecord>, StoreError> {
         let Some(claim) = self.read(keys::email(tenant, email)).await? else { return Ok(None) };
-        self.find_candidate(tenant, item::read::<Reference>(claim)?.id).await
+        let found = self.find_candidate(tenant, item::read::<Reference>(claim)?.id).await?;
+        // An erasure deletes the claim.
+        Ok(found.and_then(MaybeErased::present))
     }
 
     /// A candidate's record and a role.
@@ -118,10 +133,10 @@ impl Store {
         tenant: Tenant,
         candidate: Id,
         role: Id,
-    ) -> Result<(Option<CandidateRecord>, Option<Role>), StoreError> {
+    ) -> Result<(Option<MaybeErased<CandidateRecord>>, Option<Role>), StoreError> {
         let (record, role) = (keys::candidate_record(tenant, candidate), keys::role(tenant, role));
         let mut items = self.read_many([record.clone(), role.clone()]).await?;
-        let record = record.take_from(&mut items).map(item::read).transpose()?;
+        let record = record.take_from(&mut items).map(read_record).transpose()?;
         let role = role.take_from(&mut items).map(item::read).transpose()?;
         Ok((record, role))
     }
@@ -133,8 +148,8 @@ impl Store {
         tenant: Tenant,
         id: Id,
         newest: Option<u32>,
-    ) -> Result<Option<CandidatePage>, StoreError> {
-        let (mut record, mut screens, mut touchpoints) = (None::<CandidateRecord>, Vec::new(), Vec::new());
+    ) -> Result<Option<MaybeErased<CandidatePage>>, StoreError> {
+        let (mut record, mut screens, mut touchpoints) = (None, Vec::new(), Vec::new());
         let partition = match newest {
             None => keys::candidate_page(tenant, id),
             Some(_) => keys::candidate_screens_and_record(tenant, id),
@@ -145,16 +160,20 @@ impl Store {
             } else if range.starts_with(keys::SCREEN) {
                 screens.push(item::read(item)?);
             } else {
-                record = Some(item::read(item)?);
+                record = Some(read_record(item)?);
             }
         }
-        let Some(record) = record else { return Ok(None) };
+        let record = match record {
+            Some(MaybeErased::Present(record)) => record,
+            Some(MaybeErased::Erased(erasure)) => return Ok(Some(MaybeErased::Erased(erasure))),
+            None => return Ok(None),
+        };
         if let Some(limit) = newest {
             // The history ends with the version of the record that was read.
             let page = Paging { limit, before: Some(keys::history_after(record.version)) };
             touchpoints = self.list_touchpoints(tenant, id, &page).await?.items;
         }
-        Ok(Some(CandidatePage { record, screens, touchpoints }))
+        Ok(Some(MaybeErased::Present(CandidatePage { record, screens, touchpoints })))
     }
 
     /// A page of the candidate's history, newest first.

@@ -7,7 +7,7 @@ use jiff::Timestamp;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
-use super::finding::index_keys;
+use super::finding::{Reference, index_keys};
 use super::keys::{self, GATE_SHARDS, Key, Partition};
 use super::list::Range;
 use super::tasks::Task;
@@ -82,10 +82,10 @@ impl Store {
 }
 
 /// The deletion of a tenant's data.
-struct Deletion<'s> {
-    store: &'s Store,
-    tenant: Tenant,
-    deleted: u64,
+pub(super) struct Deletion<'s> {
+    pub(super) store: &'s Store,
+    pub(super) tenant: Tenant,
+    pub(super) deleted: u64,
 }
 
 impl Deletion<'_> {
@@ -100,6 +100,20 @@ impl Deletion<'_> {
             }
             self.delete_items(&items).await?;
         }
+        let erased = keys::erased(tenant);
+        while let Some((candidates, items)) = self.read_list::<Reference>(&erased).await? {
+            for candidate in candidates {
+                // A screen may already be out of the lists.
+                for screen in self.store.list_screens_to_erase(tenant, candidate.id).await? {
+                    self.delete_partition(&keys::screen_partition(tenant, screen)).await?;
+                }
+                self.delete_partition(&keys::candidate_partition(tenant, candidate.id)).await?;
+                self.delete_partition(&keys::notes(tenant, candidate.id)).await?;
+                self.delete_partition(&keys::traces(tenant, candidate.id)).await?;
+            }
+            self.delete_items(&items).await?;
+        }
+        self.delete_partition(&keys::unfinished_erasures(tenant)).await?;
         while let Some((screens, items)) =
             self.read_list::<Screen>(&keys::screens(tenant, None, None)).await?
         {
@@ -133,6 +147,7 @@ impl Deletion<'_> {
     /// through the record is deleted in the same transaction as the record, which comes first in its partition.
     async fn delete_candidate(&mut self, candidate: &Candidate) -> Result<(), StoreError> {
         self.delete_partition(&keys::notes(self.tenant, candidate.id)).await?;
+        self.delete_partition(&keys::traces(self.tenant, candidate.id)).await?;
         let partition = keys::candidate_partition(self.tenant, candidate.id);
         let mut found = index_keys(self.tenant, candidate)?;
         found.push(keys::email(self.tenant, &candidate.profile.email));
@@ -168,7 +183,7 @@ impl Deletion<'_> {
         }
     }
 
-    async fn delete_partition(&mut self, partition: &Partition) -> Result<(), StoreError> {
+    pub(super) async fn delete_partition(&mut self, partition: &Partition) -> Result<(), StoreError> {
         loop {
             let (items, _) = self.store.query(partition, BATCH, Range::Before(None)).await?;
             if items.is_empty() {

@@ -1,5 +1,6 @@
 //! Exports: everything that is stored about a candidate.
 
+use super::maybe_erased::{MaybeErased, read_record};
 use super::screens::{read_part, read_transcript};
 use super::{Item, MAX_BATCH, Store, StoreError, item, keys};
 use crate::id::Id;
@@ -39,8 +40,8 @@ impl Store {
         tenant: Tenant,
         id: Id,
         max_bytes: usize,
-    ) -> Result<Option<CandidateData>, StoreError> {
-        let (mut record, mut screens, mut touchpoints) = (None::<CandidateRecord>, Vec::new(), Vec::new());
+    ) -> Result<Option<MaybeErased<CandidateData>>, StoreError> {
+        let (mut record, mut screens, mut touchpoints) = (None, Vec::new(), Vec::new());
         let mut consents = Vec::new();
         for (range, item) in self.read_partition(&keys::candidate_partition(tenant, id), usize::MAX).await? {
             if range.starts_with(keys::HISTORY) {
@@ -50,12 +51,16 @@ impl Store {
             } else if range.starts_with(keys::CONSENT) {
                 consents.push(item::read(item)?);
             } else if range == keys::RECORD {
-                record = Some(item::read(item)?);
+                record = Some(read_record(item)?);
             } else {
                 return Err(StoreError::Internal("an export cannot contain an item of this kind".to_owned()));
             }
         }
-        let Some(record) = record else { return Ok(None) };
+        let record = match record {
+            Some(MaybeErased::Present(record)) => record,
+            Some(MaybeErased::Erased(erasure)) => return Ok(Some(MaybeErased::Erased(erasure))),
+            None => return Ok(None),
+        };
         let roles = record.applications.iter().map(|application| application.role.id);
         let roles = self.find_roles(tenant, roles).await?;
         let at = record.candidate.updated_at;
@@ -63,10 +68,20 @@ impl Store {
             Some(followed) => followed.record,
             None => record,
         };
-        let screens = self.find_screen_data(tenant, &screens, max_bytes).await?;
+        let screens = self.find_screen_data(tenant, &screens, max_bytes).await;
         let notes = self.read_partition(&keys::notes(tenant, id), usize::MAX).await?;
         let notes = notes.into_iter().map(|(_, note)| item::read(note)).collect::<Result<_, _>>()?;
-        Ok(Some(CandidateData { record, screens, touchpoints, notes, consents }))
+        // If the candidate has been erased in the meantime, a part may be missing.
+        if let Some(MaybeErased::Erased(erasure)) = self.find_candidate(tenant, id).await? {
+            return Ok(Some(MaybeErased::Erased(erasure)));
+        }
+        Ok(Some(MaybeErased::Present(CandidateData {
+            record,
+            screens: screens?,
+            touchpoints,
+            notes,
+            consents,
+        })))
     }
 
     /// The screens with their transcripts, in the given order.

@@ -165,7 +165,7 @@ impl Store {
             }
             CandidateSearch::Words(query) => {
                 let Listed { items, next } = self.search_index(tenant, query, page).await?;
-                return Ok(Listed { items: self.find_indexed(tenant, &items).await?, next });
+                return Ok(Listed { items: self.find_candidates(tenant, &items).await?, next });
             }
             CandidateSearch::Phone(phone) => CandidateGroup::of_phone(tenant, phone),
             CandidateSearch::Source(source) => CandidateGroup::of_source(tenant, &folded(source)),
@@ -173,7 +173,7 @@ impl Store {
         };
         let Listed { items, next }: Listed<Reference> = self.read_page(&group.partition(), page).await?;
         let ids: Vec<_> = items.into_iter().map(|Reference { id }| id).collect();
-        Ok(Listed { items: self.find_indexed(tenant, &ids).await?, next })
+        Ok(Listed { items: self.find_candidates(tenant, &ids).await?, next })
     }
 
     /// The candidate with a claim, as a list of at most one.
@@ -186,8 +186,8 @@ impl Store {
         Ok(Listed { items, next: None })
     }
 
-    /// The candidates with these identifiers, in this order. Omits candidates who are no longer in lists.
-    async fn find_indexed(&self, tenant: Tenant, ids: &[Id]) -> Result<Vec<Candidate>, StoreError> {
+    /// The candidates with these identifiers, at most 100, in this order. Omits candidates who are no longer in lists.
+    pub async fn find_candidates(&self, tenant: Tenant, ids: &[Id]) -> Result<Vec<Candidate>, StoreError> {
         if ids.is_empty() {
             return Ok(Vec::new());
         }

@@ -12,10 +12,14 @@
 //! | job posting | `{tenant}#POSTING` | id | `{tenant}#POSTING#{published or unpublished}` |
 //! | posting's slug | `{tenant}#SLUG` | slug | |
 //! | opening: posting in the career page's list | `{tenant}#OPENING` | public since, then id | |
-//! | candidate's record: candidate, applications, open screens, consents that count | `{tenant}#CANDIDATE#{id}` | `~FILE` | |
+//! | candidate's record: candidate, applications, open screens, consents that count; of an erased candidate, what is kept | `{tenant}#CANDIDATE#{id}` | `~FILE` | |
 //! | touchpoint | `{tenant}#CANDIDATE#{id}` | `HISTORY#{record's version}#{number}` | |
 //! | consent of a candidate | `{tenant}#CANDIDATE#{id}` | `CONSENT#{id}` | |
 //! | note about a candidate | `{tenant}#CANDIDATE_NOTE#{candidate id}` | id | |
+//! | trace: leads from a candidate to a receipt or an expected upload | `{tenant}#CANDIDATE_TRACE#{candidate id}` | kind, then what identifies the item | |
+//! | erased candidate | `{tenant}#ERASED` | id | |
+//! | candidate whose erasure is not finished | `{tenant}#ERASED` | `~{id}` | |
+//! | legal hold on a candidate | `{tenant}#LEGAL_HOLD` | candidate id | |
 //! | candidate in lists | `{tenant}#CANDIDATE` | id | `{tenant}#CANDIDATE#{stage}` |
 //! | application in lists | `{tenant}#APPLICATION` | id | `{tenant}#APPLICATION#{stage}` |
 //! | role's application in lists | `{tenant}#ROLE_APPLICATION#{role id}` | id | `{tenant}#ROLE_APPLICATION#{role id}#{stage}` |
@@ -26,6 +30,7 @@
 //! | candidate from a source | `{tenant}#CANDIDATE_SOURCE#{case-folded source}` | candidate id | |
 //! | candidate with a tag | `{tenant}#TAG#{case-folded tag}` | candidate id | |
 //! | candidate's external id | `{tenant}#EXTERNAL_ID#{external id}` | `EXTERNAL_ID` | |
+//! | start of a candidate's retention period | `{tenant}#RETENTION#{hired or others}` | start, then candidate id | |
 //! | expected upload of a resume | `{tenant}#UPLOAD#{ticket's hash}` | `UPLOAD` | |
 //! | voice screen's record: screen, highlights, red flags, call | `{tenant}#SCREEN#{id}` | `~FILE` | |
 //! | part of a transcript | `{tenant}#SCREEN#{id}` | `TRANSCRIPT#{part}` | |
@@ -36,6 +41,7 @@
 //! | connection of a channel | `{tenant}#CHANNEL` | `x` or `whatsapp` | |
 //! | number of posts on a day | `{tenant}#CHANNEL` | `x#{date}` | |
 //! | post to X | `{tenant}#POST` | id | |
+//! | retention rule | `{tenant}#SETTING` | `retention` | |
 //! | organization registry, 16 partitions | `ORGANIZATION#{shard}` | id | |
 //! | what is kept of a deleted organization | `DELETED_ORGANIZATION` | id | |
 //! | organization's slug: a career site | `ORGANIZATION_SLUG#{slug}` | `SLUG` | |
@@ -55,8 +61,8 @@
 //! The index `filtered` (hash key `filter`, range key `sk`, all attributes) contains the lists of items in one state.
 //! The index `by_status` (hash key `status_filter`) contains the lists of applications with one status, whose `filter` is
 //! for their stage, and of voice screens with one result, whose `filter` is for their status. Both indexes are
-//! eventually consistent. Single items and unfiltered lists are read consistently from the table, except openings and
-//! searches for candidates, which use eventually consistent reads at half the price.
+//! eventually consistent. Single items and unfiltered lists are read consistently from the table, except openings,
+//! searches for candidates and retention periods, which use eventually consistent reads at half the price.
 
 use std::collections::HashMap;
 
@@ -65,8 +71,8 @@ use jiff::Timestamp;
 
 use crate::id::Id;
 use crate::model::{
-    ApplicationStatus, CaseFolded, Day, Email, ExternalId, IndexPosition, Mode, Phone, RoleStatus,
-    ScreenResult, ScreenStatus, Slug, Stage, Tenant,
+    ApplicationStatus, CaseFolded, Day, Email, ExternalId, IndexPosition, Mode, Phone, RetentionStart,
+    RoleStatus, ScreenResult, ScreenStatus, Slug, Stage, Tenant,
 };
 
 /// The attribute of the table's hash key.
@@ -96,6 +102,12 @@ const HISTORY_END: &str = "HISTORY#~";
 pub(super) const SCREEN: &str = "SCREEN#";
 /// A range key that sorts after all screens on a candidate's page.
 const SCREEN_END: &str = "SCREEN#~";
+/// A range key that sorts before all others, which are visible ASCII characters.
+const START: &str = "!";
+/// A range key that sorts before records and unfinished erasures, and after everything else.
+const BEFORE_RECORD: &str = "~";
+/// A range key that sorts after all others.
+const END: &str = "~~";
 /// The prefix of the range keys of a transcript's parts.
 pub(super) const TRANSCRIPT: &str = "TRANSCRIPT#";
 
@@ -340,6 +352,53 @@ pub(super) fn candidate_screen(tenant: Tenant, candidate: Id, id: Id) -> Key {
     Key { pk: format!("{tenant}#CANDIDATE#{}", padded(candidate)), sk: format!("{SCREEN}{}", padded(id)) }
 }
 
+/// The two parts of a candidate's partition before and after the screens, without the record.
+pub(super) fn candidate_extras(tenant: Tenant, candidate: Id) -> [Partition; 2] {
+    let part = |from, to| Partition::Section { pk: candidate_record(tenant, candidate).pk, from, to };
+    [part(START, SCREEN), part(SCREEN_END, BEFORE_RECORD)]
+}
+
+/// The items that lead from a candidate to receipts and expected uploads.
+pub(super) fn traces(tenant: Tenant, candidate: Id) -> Partition {
+    Partition::Table(format!("{tenant}#CANDIDATE_TRACE#{}", padded(candidate)))
+}
+
+pub(super) fn receipt_trace(tenant: Tenant, candidate: Id, route: &str, idempotency_key: &str) -> Key {
+    let pk = format!("{tenant}#CANDIDATE_TRACE#{}", padded(candidate));
+    Key { pk, sk: format!("RECEIPT#{route}#{idempotency_key}") }
+}
+
+pub(super) fn upload_trace(tenant: Tenant, candidate: Id, hash: &str) -> Key {
+    let pk = format!("{tenant}#CANDIDATE_TRACE#{}", padded(candidate));
+    Key { pk, sk: format!("UPLOAD#{hash}") }
+}
+
+/// The tenant's erased candidates.
+pub(super) fn erased(tenant: Tenant) -> Partition {
+    Partition::Section { pk: format!("{tenant}#ERASED"), from: START, to: BEFORE_RECORD }
+}
+
+pub(super) fn erased_candidate(tenant: Tenant, id: Id) -> Key {
+    Key { pk: format!("{tenant}#ERASED"), sk: padded(id) }
+}
+
+/// The tenant's erased candidates whose erasure is not finished.
+pub(super) fn unfinished_erasures(tenant: Tenant) -> Partition {
+    Partition::Section { pk: format!("{tenant}#ERASED"), from: BEFORE_RECORD, to: END }
+}
+
+pub(super) fn unfinished_erasure(tenant: Tenant, id: Id) -> Key {
+    Key { pk: format!("{tenant}#ERASED"), sk: format!("~{}", padded(id)) }
+}
+
+pub(super) fn legal_holds(tenant: Tenant) -> Partition {
+    Partition::Table(format!("{tenant}#LEGAL_HOLD"))
+}
+
+pub(super) fn legal_hold(tenant: Tenant, candidate: Id) -> Key {
+    Key { pk: format!("{tenant}#LEGAL_HOLD"), sk: padded(candidate) }
+}
+
 /// The part of a candidate's partition with the screens.
 pub(super) fn candidate_screens(tenant: Tenant, candidate: Id) -> Partition {
     Partition::Section { pk: candidate_record(tenant, candidate).pk, from: SCREEN, to: SCREEN_END }
@@ -388,6 +447,29 @@ pub(super) fn external_id(tenant: Tenant, id: &ExternalId) -> Key {
     Key { pk: format!("{tenant}#EXTERNAL_ID#{}", id.as_str()), sk: "EXTERNAL_ID".to_owned() }
 }
 
+/// The candidates who were ever hired, or all others, by the start of their retention period.
+pub(super) fn retention_starts(tenant: Tenant, ever_hired: bool) -> Partition {
+    Partition::EventuallyConsistent(retention_group(tenant, ever_hired))
+}
+
+pub(super) fn retention_start(tenant: Tenant, start: &RetentionStart, candidate: Id) -> Key {
+    let sk = format!("{}#{}", sortable(start.since), padded(candidate));
+    Key { pk: retention_group(tenant, start.ever_hired), sk }
+}
+
+fn retention_group(tenant: Tenant, ever_hired: bool) -> String {
+    format!("{tenant}#RETENTION#{}", if ever_hired { "hired" } else { "others" })
+}
+
+/// A range key that sorts after all retention periods that begin at `time` and before all later ones.
+pub(super) fn retention_starts_after(time: Timestamp) -> String {
+    format!("{}~", sortable(time))
+}
+
+pub(super) fn retention_setting(tenant: Tenant) -> Key {
+    Key { pk: format!("{tenant}#SETTING"), sk: "retention".to_owned() }
+}
+
 pub(super) fn upload(tenant: Tenant, hash: &str) -> Key {
     Key { pk: format!("{tenant}#UPLOAD#{hash}"), sk: "UPLOAD".to_owned() }
 }
@@ -424,6 +506,11 @@ pub(super) fn role_screen(tenant: Tenant, role: Id, id: Id) -> Key {
 /// The partition with everything about a voice screen.
 pub(super) fn screen_partition(tenant: Tenant, id: Id) -> Partition {
     Partition::Table(format!("{tenant}#SCREEN#{}", padded(id)))
+}
+
+/// The part of this partition without the record.
+pub(super) fn screen_extras(tenant: Tenant, id: Id) -> Partition {
+    Partition::Section { pk: screen_record(tenant, id).pk, from: START, to: BEFORE_RECORD }
 }
 
 pub(super) fn screen_record(tenant: Tenant, id: Id) -> Key {
@@ -545,6 +632,10 @@ pub(super) fn simple_partitions(tenant: Tenant) -> impl Iterator<Item = Partitio
         "CHANNEL",
         "POST",
         "GRANT",
+        "LEGAL_HOLD",
+        "RETENTION#hired",
+        "RETENTION#others",
+        "SETTING",
     ];
     kinds.into_iter().map(move |kind| Partition::Table(format!("{tenant}#{kind}")))
 }

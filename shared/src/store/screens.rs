@@ -3,7 +3,7 @@
 use aws_sdk_dynamodb::primitives::Blob;
 use aws_sdk_dynamodb::types::AttributeValue;
 
-use super::keys::{STATUS_FILTER, StatusOrResult};
+use super::keys::{Partition, STATUS_FILTER, StatusOrResult};
 use super::tasks::{Task, TaskKind};
 use super::{Item, Listed, Paging, Store, StoreError, Transaction, item, keys};
 use crate::id::Id;
@@ -107,7 +107,7 @@ impl Transaction {
     }
 }
 
-fn call_task(tenant: Tenant, record: &ScreenRecord) -> Option<Task> {
+pub(super) fn call_task(tenant: Tenant, record: &ScreenRecord) -> Option<Task> {
     record.task_due.map(|due| Task::new(tenant, TaskKind::Call, record.screen.id, due))
 }
 
@@ -134,12 +134,13 @@ impl Store {
         self.read(keys::screen_record(tenant, id)).await?.map(item::read).transpose()
     }
 
-    /// The screen's record and its transcript.
+    /// The screen's record and its transcript, unless the candidate was erased.
     pub async fn find_screen_page(
         &self,
         tenant: Tenant,
         id: Id,
     ) -> Result<Option<(ScreenRecord, Vec<Turn>)>, StoreError> {
+        let erased = self.list_unfinished_erasures(tenant).await?;
         let (mut record, mut parts) = (None::<ScreenRecord>, Vec::new());
         for (range, item) in self.read_partition(&keys::screen_partition(tenant, id), MAX_PAGES).await? {
             if range.starts_with(keys::TRANSCRIPT) {
@@ -148,6 +149,7 @@ impl Store {
                 record = Some(item::read(item)?);
             }
         }
+        let record = record.filter(|record| !erased.contains(&record.screen.candidate_id));
         let Some(record) = record else { return Ok(None) };
         // The partition is read backwards. It may still have parts of an earlier, longer transcript.
         parts.reverse();
@@ -156,7 +158,8 @@ impl Store {
         Ok(Some((record, transcript)))
     }
 
-    /// A page of the tenant's screens, newest first, optionally only those for the role, in the state, or both.
+    /// A page of the tenant's screens, newest first, optionally only those for the role, in the state, or both. Omits the
+    /// screens of erased candidates.
     pub async fn list_screens(
         &self,
         tenant: Tenant,
@@ -164,16 +167,30 @@ impl Store {
         state: Option<StatusOrResult>,
         page: &Paging,
     ) -> Result<Listed<Screen>, StoreError> {
-        self.read_page(&keys::screens(tenant, role, state), page).await
+        self.read_screens(tenant, &keys::screens(tenant, role, state), page).await
     }
 
-    /// A page of a candidate's screens, newest first.
+    /// A page of a candidate's screens, newest first. It is empty if the candidate was erased.
     pub async fn list_screens_of(
         &self,
         tenant: Tenant,
         candidate: Id,
         page: &Paging,
     ) -> Result<Listed<Screen>, StoreError> {
-        self.read_page(&keys::candidate_screens(tenant, candidate), page).await
+        self.read_screens(tenant, &keys::candidate_screens(tenant, candidate), page).await
+    }
+
+    /// Reads a page of a list of screens. The unfinished erasures are read first, because their task deletes the screens
+    /// before it finishes.
+    async fn read_screens(
+        &self,
+        tenant: Tenant,
+        list: &Partition,
+        page: &Paging,
+    ) -> Result<Listed<Screen>, StoreError> {
+        let erased = self.list_unfinished_erasures(tenant).await?;
+        let mut screens: Listed<Screen> = self.read_page(list, page).await?;
+        screens.items.retain(|screen| !erased.contains(&screen.candidate_id));
+        Ok(screens)
     }
 }

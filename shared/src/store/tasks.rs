@@ -19,6 +19,10 @@ pub enum TaskKind {
     Cancellation,
     /// Cancel the voice screens of a suspended organization.
     Suspension,
+    /// Remove what is left of an erased candidate.
+    Erasure,
+    /// Erase the people whose retention period is over.
+    Retention,
 }
 
 /// A task.
@@ -50,6 +54,8 @@ impl Task {
             TaskKind::Role => "role",
             TaskKind::Cancellation => "cancellation",
             TaskKind::Suspension => "suspension",
+            TaskKind::Erasure => "erasure",
+            TaskKind::Retention => "retention",
         };
         keys::task(self.due, self.tenant(), kind, self.id)
     }

@@ -32,6 +32,9 @@ pub struct Receipt {
     pub headers: Vec<(String, String)>,
     /// The response's body.
     pub body: String,
+    /// The candidate whose data the response may contain.
+    #[serde(default)]
+    pub candidate: Option<Id>,
     /// Set while the request calls an external service. The response is not known yet, and may never be.
     #[serde(default)]
     pub pending: Option<Pending>,
@@ -142,6 +145,8 @@ struct Action {
 #[derive(Clone, Debug)]
 pub struct Transaction {
     pub(super) tenant: Tenant,
+    /// The candidate that the transaction writes.
+    pub(super) candidate: Option<Id>,
     actions: Vec<Action>,
 }
 
@@ -158,7 +163,7 @@ const SAME_VERSION: &str = "#version = :version";
 impl Transaction {
     /// An empty transaction.
     pub const fn new(tenant: Tenant) -> Self {
-        Self { tenant, actions: Vec::new() }
+        Self { tenant, candidate: None, actions: Vec::new() }
     }
 
     /// Whether the transaction has no writes.
@@ -166,9 +171,14 @@ impl Transaction {
         self.actions.is_empty()
     }
 
-    /// Inserts the receipt of the request that the transaction carries out.
-    pub fn insert_receipt(&mut self, slot: &ReceiptSlot, receipt: &Receipt) -> Result<(), StoreError> {
-        let item = self.receipt_item(slot, receipt)?;
+    /// Inserts the receipt of the request that the transaction carries out. If the transaction writes a candidate, the
+    /// receipt may contain the candidate's data, so an erasure must find it.
+    pub fn insert_receipt(&mut self, slot: &ReceiptSlot, receipt: Receipt) -> Result<(), StoreError> {
+        let receipt = Receipt { candidate: self.candidate, ..receipt };
+        if let Some(candidate) = self.candidate {
+            self.put_receipt_trace(candidate, slot)?;
+        }
+        let item = self.receipt_item(slot, &receipt)?;
         self.actions.push(Action {
             effect: Effect::Put(item),
             guard: Guard::Receipt,

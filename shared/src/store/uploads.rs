@@ -3,6 +3,7 @@
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
+use super::erasures::UploadTrace;
 use super::item::number;
 use super::keys::{self, EXPIRES_AT};
 use super::{Store, StoreError, Transaction, item};
@@ -19,12 +20,18 @@ pub struct Upload {
 }
 
 impl Transaction {
-    /// Inserts the upload that the ticket with this hash allows until `until`.
-    pub fn insert_upload(&mut self, hash: &str, upload: Upload, until: Timestamp) -> Result<(), StoreError> {
+    /// Inserts the upload that the ticket with this hash allows until `until`. The file is uploaded to `key`.
+    pub fn insert_upload(
+        &mut self,
+        hash: &str,
+        key: String,
+        upload: Upload,
+        until: Timestamp,
+    ) -> Result<(), StoreError> {
         let mut item = item::write(&upload, keys::upload(self.tenant, hash), None)?;
         item.insert(EXPIRES_AT.to_owned(), number(until.as_second()));
         self.insert(item);
-        Ok(())
+        self.put_upload_trace(upload.candidate_id, UploadTrace { hash: hash.to_owned(), key, until })
     }
 
     /// Deletes the expected upload of the ticket with this hash. The upload must exist.

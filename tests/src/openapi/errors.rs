@@ -36,6 +36,8 @@ fn samples() -> Vec<(&'static str, Error)> {
         ("not_found", Error::NotFound),
         ("method_not_allowed", Error::MethodNotAllowed("GET, POST".to_owned())),
         ("conflict", Error::Commit(CommitError::InFlight)),
+        ("legal_hold", Error::LegalHold),
+        ("erased", Error::Erased),
         ("precondition_failed", Error::PreconditionFailed),
         ("payload_too_large", Error::PayloadTooLarge(256 * 1024)),
         ("unsupported_media_type", Error::UnsupportedMediaType("application/json")),
@@ -79,7 +81,9 @@ fn can_happen(name: &str, error: &Error, operation: &Operation, named: &BTreeMap
         | Error::InvalidTransition(_)
         | Error::ChannelNotConnected(_)
         | Error::ConsentRequired(_)
+        | Error::LegalHold
         | Error::Upstream { .. } => named.contains_key(error.kind().1),
+        Error::Erased => named.contains_key("erased") || operation.is_about_candidate(),
         Error::Unauthorized { .. }
         | Error::InsufficientScope(_)
         | Error::Suspended

@@ -137,7 +137,7 @@ impl Operation {
 
     /// Whether the operation reads a body. An operation without fields rejects every field.
     pub fn reads_body(&self) -> bool {
-        matches!(self.method(), "POST" | "PATCH")
+        matches!(self.method(), "POST" | "PATCH" | "PUT")
     }
 
     /// Whether the operation can fail. An operation whose response never varies cannot.
@@ -148,6 +148,11 @@ impl Operation {
     /// Whether clients can send `If-None-Match`.
     pub(super) fn is_revalidated(&self) -> bool {
         self.method() == "GET" && self.headers.contains(&"etag")
+    }
+
+    /// Whether the operation fails if the candidate was erased.
+    pub(super) fn is_about_candidate(&self) -> bool {
+        self.path().starts_with("/api/v1/candidates/{id}") && !self.path().ends_with("/erase")
     }
 
     pub(super) fn is_list(&self) -> bool {

@@ -1,4 +1,4 @@
-//! Exports of people and organizations, and the deletion of organizations.
+//! Exports and erasures of people, legal holds, and exports and deletions of organizations.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -10,8 +10,9 @@ use ::tests::oauth::OAuthApp;
 use ::tests::{ACME, BASE_URL, GLOBEX, RequestBuilder, TestApi, key, project, tenant};
 use serde_json::{Value, json};
 use shared::id::Id;
-use shared::model::{Mode, ResumeFile, Tenant};
+use shared::model::{Actor, HoldReason, LegalHold, Mode, ResumeFile, Tenant};
 use shared::providers::resumes::Bucket;
+use shared::store::Transaction;
 
 use super::TestAdmin;
 
@@ -58,6 +59,24 @@ fn get<'a>(api: &'a TestApi, path: &str) -> RequestBuilder<'a> {
     api.request("GET".parse().unwrap(), path)
 }
 
+/// Sets a legal hold on a candidate, and erases another one. The erasure is not finished.
+async fn hold_and_erase(api: &TestApi, demo: usize, mode: Mode, held: u64, role: u64) {
+    let send = async |method: &str, path: &str, body: Value| {
+        let path = format!("/api/v1/candidates{path}");
+        api.request(method.parse().unwrap(), &path).key(demo, mode).json(&body).send().await
+    };
+    send("PUT", &format!("/{held}/legal_hold"), json!({ "reason": "Case 17" })).await.expect(200);
+    let eve = json!({ "name": "Eve", "email": "eve@example.com", "role_id": role });
+    let eve = send("POST", "", eve).await.expect(201).number("/id");
+    let later = json!({ "role_id": role, "scheduled_at": "2026-12-01T09:00:00Z" });
+    let screen = send("POST", &format!("/{eve}/invite_screen"), later).await.expect(201).number("/id");
+    send("POST", &format!("/{eve}/erase"), json!({})).await.expect(202);
+    // One step of the task.
+    let (store, tenant) = (api.store(), tenant(demo, mode));
+    let screen = store.find_screen(tenant, Id::new(screen).unwrap()).await.unwrap().unwrap();
+    store.empty_screen(tenant, &screen, &screen.clone().erase()).await.unwrap();
+}
+
 /// Creates data of every kind in both modes of an organization. Returns a candidate in live mode.
 async fn populate(api: &TestApi, demo: usize) -> u64 {
     let mut candidates = Vec::new();
@@ -95,6 +114,7 @@ async fn populate(api: &TestApi, demo: usize) -> u64 {
         let jane = post(candidates_path, jane).await.expect(201).number("/id");
         let later = json!({ "role_id": role, "scheduled_at": "2026-12-01T09:00:00Z" });
         post(&format!("{candidates_path}/{jane}/invite_screen"), later).await.expect(201);
+        Box::pin(hold_and_erase(api, demo, mode, jane, role)).await;
         post("/api/v1/channels/x/post", json!({ "job_posting_id": posted.number("/job_posting/id") }))
             .await
             .expect(201);
@@ -104,6 +124,8 @@ async fn populate(api: &TestApi, demo: usize) -> u64 {
     }
     let browser = Browser::signed_in(api, demo).await;
     browser.post("/dashboard/settings/privacy", &[("text", "We keep data for a year.")]).await.expect(303);
+    let rule = [("days", "365"), ("previewed", "yes")];
+    Box::pin(browser.post("/dashboard/settings/retention", &rule)).await.expect(303);
     OAuthApp::register(api, "none").await.connect(&browser).await;
     candidates[0]
 }
@@ -128,8 +150,8 @@ async fn an_interrupted_deletion_of_an_organization_can_be_repeated_and_leaves_n
     admin
         .output(&format!("channel connect-x 1 --username acme --access-token A --refresh-token R {keys}"))
         .await;
-    populate(&api, ACME).await;
-    populate(&api, GLOBEX).await;
+    Box::pin(populate(&api, ACME)).await;
+    Box::pin(populate(&api, GLOBEX)).await;
     let before = api.stored_items().await;
     let others = |items: &BTreeMap<(String, String), _>| {
         items.keys().filter(|key| !is_of(ACME_ID, key)).cloned().collect::<Vec<_>>()
@@ -143,6 +165,14 @@ async fn an_interrupted_deletion_of_an_organization_can_be_repeated_and_leaves_n
     let (stored, documented): (BTreeSet<_>, BTreeSet<_>) =
         (of_acme.map(|pk| kind(pk)).collect(), chart.map(kind).collect());
     assert_eq!(stored, documented, "the organization has an item of every kind in the chart of keys");
+
+    let held = admin.error("organization delete 1 --confirm acme").await;
+    assert!(held.contains("is on legal hold in live mode"), "{held}");
+    assert!(api.stored_items().await == before, "nothing was deleted");
+    admin.output("person lift-hold 1 --email jane@example.com").await;
+    let held = admin.error("organization delete 1 --confirm acme").await;
+    assert!(held.contains("is on legal hold in test mode"), "{held}");
+    admin.output("person lift-hold 1 --email jane@example.com --mode test").await;
 
     // Every run fails after its first write, until one run has nothing left to delete.
     admin.output("organization suspend 1").await;
@@ -167,7 +197,7 @@ async fn an_interrupted_deletion_of_an_organization_can_be_repeated_and_leaves_n
 
     for (organization, files) in [(ACME_ID, 0), (GLOBEX_ID, 2)] {
         for prefix in ResumeFile::prefixes(Id::new(organization).unwrap()) {
-            assert_eq!(bucket(&api).list(&prefix, admin.now).await.unwrap().len(), files, "{prefix}");
+            assert_eq!(bucket(&api).list(&prefix, None, admin.now).await.unwrap().len(), files, "{prefix}");
         }
     }
     let after = api.stored_items().await;
@@ -231,7 +261,7 @@ async fn a_deletion_needs_the_slug_and_the_bucket_and_waits_for_requests_in_prog
 async fn a_person_is_exported_by_id_or_e_mail_address() {
     let api = TestApi::new().await;
     let admin = TestAdmin::of(&api);
-    let candidate = populate(&api, ACME).await;
+    let candidate = Box::pin(populate(&api, ACME)).await;
     let mut expected = api.get(&format!("/api/v1/candidates/{candidate}/export")).await.expect(200).body;
     expected["exported_at"] = json!("2026-11-20T09:30:00Z");
     for who in [format!("--id {candidate}"), "--email ADA@example.com".to_owned()] {
@@ -248,6 +278,131 @@ async fn a_person_is_exported_by_id_or_e_mail_address() {
     assert!(admin.error("person export 17 --id 1").await.starts_with("The organization does not exist"));
 }
 
+/// A hold that is set while the deletion waits for requests in progress is respected.
+#[tokio::test]
+async fn a_deletion_checks_for_legal_holds_after_its_wait_too() {
+    let api = TestApi::new().await;
+    let admin = TestAdmin { bucket: None, ..TestAdmin::of(&api) };
+    let jane = json!({ "name": "Jane", "email": "jane@example.com" });
+    let jane = api.post("/api/v1/candidates", jane).await.expect(201).number("/id");
+    let (store, now, tenant) = (api.store().clone(), api.environment.clock.now(), tenant(ACME, Mode::Live));
+    let hold = async move {
+        let found = store.find_candidate(tenant, Id::new(jane).unwrap()).await.unwrap();
+        let before = found.unwrap().present().unwrap();
+        let reason = HoldReason::parse("Case 17").unwrap().unwrap();
+        let after = before.clone().hold(LegalHold { reason, set_at: now, actor: Actor::system() });
+        let mut transaction = Transaction::new(tenant);
+        transaction.replace_candidate(&before, &after, &[]).unwrap();
+        store.commit(transaction).await.unwrap();
+    };
+    api.dynamodb.run_before("TransactWriteItems", hold);
+    tokio::time::pause();
+    let refused = admin.error("organization delete 1 --confirm acme --no-files").await;
+    assert!(refused.starts_with(&format!("The person {jane} is on legal hold")), "{refused}");
+    assert_eq!(admin.json("organization show 1").await["suspended"], true);
+    admin.output("person export 1 --email jane@example.com").await;
+    admin.output("person lift-hold 1 --email jane@example.com").await;
+    admin.output("organization delete 1 --confirm acme --no-files").await;
+}
+
+#[tokio::test]
+async fn a_person_is_erased_unless_a_legal_hold_is_set() {
+    let api = TestApi::new().await;
+    let admin = TestAdmin::of(&api);
+    let create = async |name: &str| {
+        let body = json!({ "name": name, "email": format!("{name}@example.com") });
+        api.post("/api/v1/candidates", body).await.expect(201).number("/id")
+    };
+    let (jane, joe) = (create("jane").await, create("joe").await);
+    assert_eq!(
+        admin.output(&format!("person hold 1 --id {jane} --reason Case_17")).await,
+        format!("The person {jane} is on legal hold since 2026-11-20T09:30:00Z.\n")
+    );
+    let detail = api.get(&format!("/api/v1/candidates/{jane}")).await.expect(200);
+    assert_eq!(detail.body["legal_hold"]["reason"], "Case 17");
+    assert_eq!(detail.body["legal_hold"]["actor"]["type"], "system");
+    let refused = format!(
+        "The person {jane} is on legal hold in live mode; lift it with `rolecall-admin person lift-hold`."
+    );
+    assert_eq!(admin.error("person erase 1 --email jane@example.com").await, refused);
+    for _ in 0..2 {
+        let lifted = admin.output(&format!("person lift-hold 1 --id {jane}")).await;
+        assert_eq!(lifted, format!("The person {jane} is not on legal hold.\n"));
+    }
+    let without_bucket = TestAdmin { bucket: None, ..TestAdmin::of(&api) };
+    let sentence = without_bucket.error("person erase 1 --email jane@example.com").await;
+    assert!(sentence.contains("--bucket") && sentence.contains("--no-files"), "{sentence}");
+    api.get(&format!("/api/v1/candidates/{jane}")).await.expect(200);
+
+    let erased = admin.json("person erase 1 --email jane@example.com --reason mistake").await;
+    let expected =
+        json!({ "id": jane, "mode": "live", "erased_at": "2026-11-20T09:30:00Z", "reason": "mistake" });
+    assert_eq!(erased, expected);
+    assert_eq!(admin.json(&format!("person erase 1 --id {jane}")).await, expected, "it can be repeated");
+    api.get(&format!("/api/v1/candidates/{jane}")).await.expect(410);
+    let key = format!("erased/1/live/{jane}.json");
+    assert!(bucket(&api).read(&key, 4096, admin.now).await.unwrap().is_some());
+    without_bucket.output(&format!("person erase 1 --id {joe} --no-files")).await;
+    for line in ["person erase 1 --email jane@example.com", "person hold 1 --id 17 --reason x"] {
+        assert!(admin.error(line).await.starts_with("The organization has no such person"), "{line}");
+    }
+    assert!(admin.error(&format!("person erase 2 --id {jane}")).await.contains("no such person"));
+    assert!(admin.error(&format!("person hold 1 --id {jane} --reason x")).await.contains("no such person"));
+    let invalid = admin.run(&format!("person erase 1 --id {jane} --reason whim")).await.unwrap_err();
+    assert!(invalid.contains("[possible values: request, retention, mistake]"), "{invalid}");
+}
+
+#[tokio::test]
+async fn a_replay_erases_whoever_a_restored_backup_has_brought_back() {
+    let api = TestApi::new().await;
+    let admin = TestAdmin::of(&api);
+    let mut people = Vec::new();
+    for number in 0..120 {
+        let body = json!({ "name": "zorbax", "email": format!("p{number}@example.com") });
+        people.push(api.post("/api/v1/candidates", body).await.expect(201).number("/id"));
+    }
+    admin.output(&format!("person hold 1 --id {} --reason x", people[0])).await;
+    let backup = api.stored_items().await;
+    admin.output(&format!("person lift-hold 1 --id {}", people[0])).await;
+    for person in &people[..110] {
+        let erase = api.request("POST".parse().unwrap(), &format!("/api/v1/candidates/{person}/erase"));
+        erase.send().await.expect(202);
+    }
+    api.run_tasks().await;
+    let nothing = "110 tombstones; 0 people were in the table again and are erased now.\n";
+    assert_eq!(admin.output("erasures replay").await, nothing);
+
+    api.restore(&backup).await;
+    api.get(&format!("/api/v1/candidates/{}", people[1])).await.expect(200);
+    bucket(&api).write("erased/stray", b"{}".to_vec(), "application/json", admin.now).await.unwrap();
+    let replayed = admin.json("erasures replay").await;
+    let on_hold = json!([{ "organization_id": 1, "mode": "live", "id": people[0] }]);
+    let expected =
+        json!({ "tombstones": 110, "erased": 109, "on_hold": on_hold, "unreadable": ["erased/stray"] });
+    assert_eq!(replayed, expected);
+    let text = admin.output("erasures replay").await;
+    assert!(
+        text.contains("0 people") && text.contains("legal hold") && text.contains("erased/stray"),
+        "{text}"
+    );
+    admin.output(&format!("person lift-hold 1 --id {}", people[0])).await;
+    assert_eq!(admin.json("erasures replay").await["erased"], 1);
+    api.run_tasks().await;
+    for (number, person) in people.iter().enumerate() {
+        let expected = if number < 110 { 410 } else { 200 };
+        api.get(&format!("/api/v1/candidates/{person}")).await.expect(expected);
+    }
+    let again = api.post(&format!("/api/v1/candidates/{}/erase", people[1]), json!({})).await.expect(202);
+    assert_eq!(again.string("/erased_at"), "2026-11-20T09:30:00Z", "the first erasure counts");
+    let left = api.stored_items().await;
+    let names = left
+        .values()
+        .filter(|item| item.get("name").is_some_and(|name| name.as_s().is_ok_and(|name| name == "zorbax")));
+    assert_eq!(names.count(), 20, "ten people with a record and a list entry each");
+    let without_bucket = TestAdmin { bucket: None, ..TestAdmin::of(&api) };
+    assert!(without_bucket.error("erasures replay").await.contains("--bucket"));
+}
+
 #[tokio::test]
 async fn an_organization_is_exported_line_by_line_without_secrets() {
     let api = TestApi::new().await;
@@ -255,8 +410,8 @@ async fn an_organization_is_exported_line_by_line_without_secrets() {
     let keys = format!("--sealing-keys k1:{}", "s".repeat(32));
     let secrets = "--access-token SecretAccess --refresh-token SecretRefresh";
     admin.output(&format!("channel connect-x 1 --username acme {secrets} {keys}")).await;
-    let candidate = populate(&api, ACME).await;
-    populate(&api, GLOBEX).await;
+    let candidate = Box::pin(populate(&api, ACME)).await;
+    Box::pin(populate(&api, GLOBEX)).await;
     let text = admin.output(&format!("organization export 1 --base-url {BASE_URL}")).await;
     let mut counts: BTreeMap<(String, String), usize> = BTreeMap::new();
     let mut exported = None;
@@ -278,6 +433,7 @@ async fn an_organization_is_exported_line_by_line_without_secrets() {
         ("live", "member", 1),
         ("live", "organization", 1),
         ("live", "privacy_text", 1),
+        ("live", "retention_rule", 1),
         ("live", "role", 2),
         ("live", "usage", 2),
         ("live", "x_post", 1),

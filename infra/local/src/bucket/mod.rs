@@ -87,13 +87,16 @@ impl LocalBucket {
             Method::GET => self.get(&request, now).await,
             Method::DELETE => self.delete(&request, now).await,
             Method::POST => self.post(&request, now).await,
-            Method::PUT => self.copy(&request, now).await,
+            Method::PUT if request.headers().contains_key("x-amz-copy-source") => {
+                self.copy(&request, now).await
+            }
+            Method::PUT => self.put(&request, now).await,
             _ => Err(S3Error::new(405, "MethodNotAllowed", "The method is not allowed.")),
         };
         result.unwrap_or_else(|error| error.response())
     }
 
-    /// Lists the first keys with a prefix. There is no next page.
+    /// Lists the first keys with a prefix, optionally only those that sort after another key.
     async fn list(&self, request: &Request<Bytes>, now: Timestamp) -> Result<Response<Bytes>, S3Error> {
         if !self.is_root(request.uri().path()) {
             return Err(S3Error::invalid_key());
@@ -106,7 +109,8 @@ impl LocalBucket {
             return Err(S3Error::not_implemented("The bucket supports only lists of type 2."));
         }
         let keys = self.storage.keys().await?;
-        let keys = keys.iter().filter(|key| key.starts_with(prefix)).take(max);
+        let after = parameter("start-after");
+        let keys = keys.iter().filter(|key| key.starts_with(prefix) && key.as_str() > after).take(max);
         let contents = keys.map(|key| format!("<Contents><Key>{}</Key></Contents>", escaped(key)));
         let contents: String = contents.collect();
         Ok(xml(StatusCode::OK, &format!("<ListBucketResult>{contents}</ListBucketResult>")))
@@ -180,6 +184,23 @@ impl LocalBucket {
         Ok(response)
     }
 
+    /// Stores an object.
+    async fn put(&self, request: &Request<Bytes>, now: Timestamp) -> Result<Response<Bytes>, S3Error> {
+        let key = self.key(request.uri().path())?;
+        verify_request(request, now)?;
+        let header = |name: &str| header_text(request.headers(), name);
+        if header("x-amz-server-side-encryption") != Some("AES256") {
+            return Err(S3Error::not_implemented("PUT supports only encrypted objects."));
+        }
+        let content_type = header("content-type").unwrap_or(DEFAULT_CONTENT_TYPE);
+        let metadata = Metadata { content_type: content_type.to_owned(), content_disposition: None };
+        self.storage.write(key, &metadata, request.body()).await?;
+        let mut response = Response::new(Bytes::new());
+        let etag = HeaderValue::try_from(etag(request.body())).ok();
+        response.headers_mut().extend(etag.map(|etag| (ETAG, etag)));
+        Ok(response)
+    }
+
     /// Copies an object, with new metadata.
     async fn copy(&self, request: &Request<Bytes>, now: Timestamp) -> Result<Response<Bytes>, S3Error> {
         let key = self.key(request.uri().path())?;
@@ -189,7 +210,7 @@ impl LocalBucket {
             || header("x-amz-metadata-directive") != "REPLACE"
             || header("x-amz-server-side-encryption") != "AES256"
         {
-            let message = "PUT supports only copies with new metadata and encryption.";
+            let message = "A copy must have new metadata and encryption.";
             return Err(S3Error::not_implemented(message));
         }
         let source = header("x-amz-copy-source");

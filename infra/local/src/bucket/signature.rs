@@ -193,6 +193,7 @@ fn parse_query(query: &str) -> Result<Parameters, S3Error> {
                     | "prefix"
                     | "response-content-disposition"
                     | "response-content-type"
+                    | "start-after"
                     | "x-id"
             );
         if !is_supported {

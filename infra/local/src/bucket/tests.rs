@@ -188,7 +188,7 @@ async fn objects_are_listed_by_prefix_and_deleted() {
     for bucket in [LocalBucket::in_memory(BUCKET), LocalBucket::in_folder(BUCKET, path)].map(Arc::new) {
         let url = serve(Arc::clone(&bucket), |_| ()).await;
         let client = client(&url, ACCESS_KEY, "local", None);
-        let list = async |prefix: &str| client.list(prefix, NOW).await.unwrap();
+        let list = async |prefix: &str| client.list(prefix, None, NOW).await.unwrap();
         assert_eq!(list("").await, [""; 0]);
         assert_eq!(send(&bucket, upload(&fields(&client).await, b"hello"), NOW).await.0, 303);
         let object = client.read(KEY, 10, NOW).await.ok().unwrap().unwrap();
@@ -198,6 +198,12 @@ async fn objects_are_listed_by_prefix_and_deleted() {
         assert_eq!(list("resumes/1/").await, ["resumes/1/live/a.pdf", "resumes/1/test/b.pdf"]);
         assert_eq!(list("resumes/1/live/a").await, ["resumes/1/live/a.pdf"]);
         assert_eq!(list("").await.len(), 4);
+        let written = client.write("erased/1/7.json", b"{}".to_vec(), "application/json", NOW).await;
+        assert_eq!(written, Ok(()));
+        assert_eq!(&client.read("erased/1/7.json", 9, NOW).await.ok().unwrap().unwrap().bytes[..], b"{}");
+        let after = client.list("", Some("incoming/7"), NOW).await.unwrap();
+        assert_eq!(after, ["resumes/1/live/a.pdf", "resumes/1/test/b.pdf", "resumes/11/live/c.pdf"]);
+        assert_eq!(client.delete("erased/1/7.json", NOW).await, Ok(()));
         for _ in 0..2 {
             assert_eq!(client.delete("resumes/1/live/a.pdf", NOW).await, Ok(()), "it can be repeated");
             assert_eq!(list("resumes/1/").await, ["resumes/1/test/b.pdf"]);

@@ -1,5 +1,5 @@
-//! The private S3 bucket of resumes: upload forms and download URLs for browsers, and reading and copying files. All
-//! requests are signed with Signature Version 4.
+//! The private S3 bucket of resumes: upload forms and download URLs for browsers, and reading, copying and deleting
+//! files. It also keeps what is left of erased candidates. All requests are signed with Signature Version 4.
 
 mod compound_file;
 pub mod content;
@@ -31,7 +31,7 @@ use crate::store::https_client;
 /// The maximum size of an uploaded file, in bytes.
 pub const MAX_UPLOAD: usize = 10 * 1024 * 1024;
 /// The lifetime of an upload form.
-const UPLOAD_TIME: SignedDuration = SignedDuration::from_mins(15);
+pub const UPLOAD_TIME: SignedDuration = SignedDuration::from_mins(15);
 /// The lifetime of a download URL, counted from the start of the current quarter-hour.
 const DOWNLOAD_TIME: Duration = Duration::from_hours(1);
 const QUARTER: i64 = 15 * 60;
@@ -256,11 +256,35 @@ impl Bucket {
         if response.status == StatusCode::OK && copied { Ok(()) } else { Err(bucket_error(&response)) }
     }
 
-    /// Lists the first keys that begin with `prefix`: up to 100, in their order.
-    pub async fn list(&self, prefix: &str, now: Timestamp) -> Result<Vec<String>, BucketError> {
+    /// Stores an object with this content, in place of any object with the same key.
+    pub async fn write(
+        &self,
+        key: &str,
+        content: Vec<u8>,
+        media_type: &str,
+        now: Timestamp,
+    ) -> Result<(), BucketError> {
+        let url = self.object_url(key)?;
+        let headers = [("content-type", media_type), ("x-amz-server-side-encryption", "AES256")];
+        let body = SignableBody::Bytes(&content);
+        let request = self.signed_with("PUT", &url, self.http.put(&url), &headers, body, now).await?;
+        let response =
+            self.http.send_up_to(request.body(content), MAX_RESPONSE).await.map_err(unavailable)?;
+        if response.status == StatusCode::OK { Ok(()) } else { Err(bucket_error(&response)) }
+    }
+
+    /// Lists the first keys that begin with `prefix` and sort after `after`: up to 100, in their order.
+    pub async fn list(
+        &self,
+        prefix: &str,
+        after: Option<&str>,
+        now: Timestamp,
+    ) -> Result<Vec<String>, BucketError> {
         let url = self.url.as_str().trim_end_matches('/');
         let prefix = utf8_percent_encode(prefix, &UNRESERVED);
-        let url = format!("{url}/?list-type=2&max-keys={MAX_KEYS}&prefix={prefix}");
+        let after = after.map(|after| format!("&start-after={}", utf8_percent_encode(after, &UNRESERVED)));
+        let after = after.unwrap_or_default();
+        let url = format!("{url}/?list-type=2&max-keys={MAX_KEYS}&prefix={prefix}{after}");
         let request = self.signed("GET", &url, self.http.get(&url), &[], now).await?;
         let response = self.http.send(request).await.map_err(unavailable)?;
         if response.status != StatusCode::OK {
@@ -302,7 +326,20 @@ impl Bucket {
         headers: &[(&str, &str)],
         now: Timestamp,
     ) -> Result<RequestBuilder, BucketError> {
-        let signed = self.sign(method, url, headers, SignableBody::empty(), settings(), now).await?;
+        self.signed_with(method, url, request, headers, SignableBody::empty(), now).await
+    }
+
+    /// Like [`Self::signed`], for a request with this body.
+    async fn signed_with(
+        &self,
+        method: &str,
+        url: &str,
+        request: RequestBuilder,
+        headers: &[(&str, &str)],
+        body: SignableBody<'_>,
+        now: Timestamp,
+    ) -> Result<RequestBuilder, BucketError> {
+        let signed = self.sign(method, url, headers, body, settings(), now).await?;
         let headers = headers.iter().copied().chain(signed.headers());
         Ok(headers.fold(request, |request, (name, value)| request.header(name, value)))
     }
@@ -652,6 +689,32 @@ mod tests {
         let unclear = BucketError::Unavailable("its status was unexpected");
         assert_eq!(keep(&xml(200, "   ")).await, Err(unclear));
         assert_eq!(keep(&xml(503, COPIED)).await, Err(busy));
+    }
+
+    #[tokio::test]
+    async fn an_object_is_written_with_a_signed_body() {
+        for (status, expected) in [
+            (200, Ok(())),
+            (403, Err(BucketError::Refused("AccessDenied".to_owned()))),
+            (503, Err(BucketError::Unavailable("S3 is overloaded or failing"))),
+        ] {
+            let play = xml(status, &if status == 403 { error("AccessDenied") } else { String::new() });
+            let test_server = TestServer::playing(&play).await;
+            let bucket = bucket(Some(&test_server.url), Some(TOKEN));
+            let written = bucket.write("erased/7.json", b"{}".to_vec(), "application/json", NOW).await;
+            assert_eq!(written, expected);
+            let request = test_server.request();
+            assert_eq!(request.line, "PUT /rolecall-resumes/erased/7.json HTTP/1.1");
+            for (name, value) in [
+                ("content-length", "2"),
+                ("content-type", "application/json"),
+                ("x-amz-content-sha256", "44136fa355b3678a1146ad16f7e8649e94fb4fc21fe77e8310c060f61caaff8a"),
+                ("x-amz-server-side-encryption", "AES256"),
+            ] {
+                assert_eq!(request.header(name), value, "{name}");
+            }
+            assert_eq!(request.body, "{}");
+        }
     }
 
     #[tokio::test]

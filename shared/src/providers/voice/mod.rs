@@ -18,7 +18,7 @@ use simulator::Simulator;
 use vapi::Vapi;
 
 pub use message::CallbackBody;
-pub use port::{CallError, CallEvent, CallOrder, Callback, Pending, StartError, VoicePort};
+pub use port::{CallError, CallEvent, CallOrder, Callback, ErasedCall, Pending, StartError, VoicePort};
 pub use signature::sign;
 
 impl Providers {

@@ -6,7 +6,7 @@ use jiff::{SignedDuration, Timestamp};
 
 use super::signature;
 use crate::id::Id;
-use crate::model::{Assessment, Report, Tenant, VoiceProvider};
+use crate::model::{Assessment, CallState, Report, Tenant, VoiceProvider};
 use crate::providers::client::{HttpClient, RequestError};
 use crate::secret::Secret;
 
@@ -62,6 +62,14 @@ pub trait VoicePort: Send + Sync {
     /// Cancels a call that has not begun. Succeeds if the provider no longer has the call.
     fn cancel<'p>(&'p self, client: &'p HttpClient, call_id: &'p str) -> Pending<'p, Result<(), CallError>>;
 
+    /// Erases everything that the provider has stored about a call, and cancels it if it has not begun. Succeeds if the
+    /// provider no longer has the call.
+    fn erase<'p>(
+        &'p self,
+        client: &'p HttpClient,
+        call: &'p CallState,
+    ) -> Pending<'p, Result<ErasedCall, CallError>>;
+
     /// Whether the provider signed this callback within the last five minutes. `header` returns a header's value by its
     /// lower-case name.
     fn verify<'h>(&self, header: &dyn Fn(&str) -> Option<&'h str>, body: &[u8], now: Timestamp) -> bool {
@@ -114,6 +122,17 @@ impl CallOrder {
     pub(super) fn privacy_page(&self) -> &str {
         self.privacy_url.split_once("://").map_or(self.privacy_url.as_str(), |(_, address)| address)
     }
+}
+
+/// What a provider may still store about a call after its erasure.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ErasedCall {
+    /// Nothing.
+    Nothing,
+    /// If the call is in progress, what is recorded when it ends.
+    RestOfCall,
+    /// Everything, because the id of the call is not known yet.
+    Everything,
 }
 
 /// Why an order failed: a sentence for users, without secrets.

@@ -7,8 +7,8 @@ use sha2::{Digest, Sha256};
 
 use super::dialogue::{self, Measure, Topic};
 use super::message::{self, DECLINED_PHRASE, DECLINED_REASON, GREETING, STRUCTURED_OUTPUT};
-use super::{CallError, CallOrder, Callback, Pending, StartError, VoicePort, signature};
-use crate::model::{Assessment, Report, VoiceProvider};
+use super::{CallError, CallOrder, Callback, ErasedCall, Pending, StartError, VoicePort, signature};
+use crate::model::{Assessment, CallState, Report, VoiceProvider};
 use crate::providers::client::HttpClient;
 use crate::secret::Secret;
 
@@ -131,6 +131,15 @@ impl VoicePort for Simulator<'_> {
     /// A simulated call begins when it is ordered, so there is nothing to cancel.
     fn cancel<'p>(&'p self, _: &'p HttpClient, _: &'p str) -> Pending<'p, Result<(), CallError>> {
         Box::pin(std::future::ready(Ok(())))
+    }
+
+    /// A simulated call leaves nothing behind.
+    fn erase<'p>(
+        &'p self,
+        _: &'p HttpClient,
+        _: &'p CallState,
+    ) -> Pending<'p, Result<ErasedCall, CallError>> {
+        Box::pin(std::future::ready(Ok(ErasedCall::Nothing)))
     }
 
     fn read_callback(&self, body: &[u8]) -> Option<Callback> {

@@ -6,9 +6,9 @@ use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
 
 use super::message::{self, DECLINED_PHRASE, GREETING};
-use super::{CallError, CallOrder, Callback, Pending, StartError, VoicePort};
+use super::{CallError, CallOrder, Callback, ErasedCall, Pending, StartError, VoicePort};
 use crate::config::{Services, VapiAccess};
-use crate::model::{Assessment, Report, VoiceProvider};
+use crate::model::{Assessment, CallState, Report, VoiceProvider};
 use crate::providers::client::{HttpClient, RequestError, Response};
 use crate::secret::Secret;
 
@@ -133,6 +133,23 @@ impl VoicePort for Vapi<'_> {
         Box::pin(self.delete(client, call_id))
     }
 
+    fn erase<'p>(
+        &'p self,
+        client: &'p HttpClient,
+        call: &'p CallState,
+    ) -> Pending<'p, Result<ErasedCall, CallError>> {
+        Box::pin(async move {
+            match call {
+                CallState::Due => Ok(ErasedCall::Nothing),
+                CallState::Asked => Ok(ErasedCall::Everything),
+                CallState::Placed(call_id) => match self.delete(client, call_id).await {
+                    Ok(()) | Err(CallError::NoSuchCall) => Ok(ErasedCall::RestOfCall),
+                    Err(error) => Err(error),
+                },
+            }
+        })
+    }
+
     fn read_callback(&self, body: &[u8]) -> Option<Callback> {
         message::read_callback(body)
     }
@@ -183,7 +200,7 @@ impl<'p> Vapi<'p> {
         }
     }
 
-    /// Deletes a call, which also cancels a scheduled one.
+    /// Deletes a call with its recording and log, which also cancels a scheduled one.
     async fn delete(&self, client: &HttpClient, call_id: &str) -> Result<(), CallError> {
         if !is_id(call_id) {
             return Err(CallError::NoSuchCall);

@@ -1,0 +1,351 @@
+//! Erased candidates: their records, and the removal of everything else that is stored about them.
+//!
+//! One transaction replaces the candidate's record and takes the candidate out of lists and searches. A task removes the
+//! rest. What is found through an item is removed before that item, so a task that was killed is repeated.
+
+use aws_sdk_dynamodb::types::AttributeValue;
+use jiff::Timestamp;
+use serde::{Deserialize, Serialize};
+
+use super::applications::now;
+use super::deletion::Deletion;
+use super::finding::Reference;
+use super::item::number;
+use super::keys::{self, EXPIRES_AT, Key};
+use super::list::Range;
+use super::maybe_erased::is_erased;
+use super::screens::call_task;
+use super::tasks::{Task, TaskKind};
+use super::transaction::Receipt;
+use super::{CommitError, ReceiptSlot, Store, StoreError, Transaction, item};
+use crate::id::Id;
+use crate::model::{
+    CandidateRecord, ErasedCandidate, Mode, ResumeFile, Screen, ScreenRecord, Tenant, Touchpoint,
+};
+
+/// What an erasure has to know about an expected upload.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct UploadTrace {
+    /// The hash of the upload's ticket.
+    pub hash: String,
+    /// The key that the file is uploaded to.
+    pub key: String,
+    /// When the ticket expires.
+    pub until: Timestamp,
+}
+
+/// An item that leads from a candidate to another item, whose key does not contain the candidate.
+#[derive(Serialize, Deserialize)]
+#[serde(tag = "kind", rename_all = "snake_case")]
+enum Trace {
+    /// A receipt whose response may contain the candidate's data.
+    Receipt { route: String, idempotency_key: String },
+    /// An expected upload.
+    Upload(UploadTrace),
+}
+
+impl Trace {
+    /// The key of the item that the trace leads to.
+    fn target(&self, tenant: Tenant) -> Key {
+        match self {
+            Self::Receipt { route, idempotency_key } => keys::receipt(tenant, route, idempotency_key),
+            Self::Upload(upload) => keys::upload(tenant, &upload.hash),
+        }
+    }
+}
+
+/// The time after which uploaded files that were not attached are deleted from the bucket, in seconds. S3 does that at
+/// the end of the next day.
+const UPLOADS_KEPT: i64 = 2 * 24 * 60 * 60;
+/// The number of applications that one transaction removes, with four actions each.
+const APPLICATIONS: usize = 24;
+/// The number of traces that one transaction removes, with two actions each.
+const TRACES: usize = 40;
+
+impl Transaction {
+    /// Replaces a candidate's record with what is kept of it, takes the candidate out of lists and searches, and adds the
+    /// task that removes everything else.
+    pub fn erase_candidate(
+        &mut self,
+        before: &CandidateRecord,
+        erased: &ErasedCandidate,
+    ) -> Result<(), StoreError> {
+        let (tenant, id) = (self.tenant, before.candidate.id);
+        self.replace(
+            item::write(erased, keys::candidate_record(tenant, id), None)?,
+            before.version,
+            erased.version,
+        )?;
+        self.delete(keys::candidate(tenant, id));
+        self.delete(keys::email(tenant, &before.candidate.profile.email));
+        self.replace_index(Some(&before.candidate), None)?;
+        self.replace_retention_start(id, before.retention_start(), None)?;
+        self.put(item::write(&erased.erasure, keys::erased_candidate(tenant, id), None)?);
+        self.put(item::write(&Reference { id }, keys::unfinished_erasure(tenant, id), None)?);
+        self.put_erasure_task(erased)
+    }
+
+    fn replace_erased(
+        &mut self,
+        before: &ErasedCandidate,
+        after: &ErasedCandidate,
+    ) -> Result<(), StoreError> {
+        let key = keys::candidate_record(self.tenant, after.erasure.id);
+        self.replace(item::write(after, key, None)?, before.version, after.version)
+    }
+
+    fn put_erasure_task(&mut self, erased: &ErasedCandidate) -> Result<(), StoreError> {
+        if let Some(due) = erased.task_due {
+            self.put(Task::new(self.tenant, TaskKind::Erasure, erased.erasure.id, due).item()?);
+        }
+        Ok(())
+    }
+
+    pub(super) fn put_receipt_trace(&mut self, candidate: Id, slot: &ReceiptSlot) -> Result<(), StoreError> {
+        let (route, idempotency_key) = (slot.route.to_owned(), slot.idempotency_key.clone());
+        let key = keys::receipt_trace(self.tenant, candidate, &route, &idempotency_key);
+        self.put_trace(&Trace::Receipt { route, idempotency_key }, key, slot.expires_at.as_second())
+    }
+
+    pub(super) fn put_upload_trace(&mut self, candidate: Id, upload: UploadTrace) -> Result<(), StoreError> {
+        let key = keys::upload_trace(self.tenant, candidate, &upload.hash);
+        let expires_at = upload.until.as_second() + UPLOADS_KEPT;
+        self.put_trace(&Trace::Upload(upload), key, expires_at)
+    }
+
+    fn put_trace(&mut self, trace: &Trace, key: Key, expires_at: i64) -> Result<(), StoreError> {
+        let mut item = item::write(trace, key, None)?;
+        item.insert(EXPIRES_AT.to_owned(), number(expires_at));
+        self.put(item);
+        Ok(())
+    }
+
+    /// Removes the response from a receipt. Its idempotency key stays used.
+    fn empty_receipt(&mut self, key: Key, candidate: Id) {
+        let empty = || AttributeValue::S(String::new());
+        self.update(
+            key,
+            "SET #body = :empty, #fingerprint = :empty, #headers = :none",
+            "#candidate = :candidate",
+            [
+                ("#body", "body"),
+                ("#fingerprint", "fingerprint"),
+                ("#headers", "headers"),
+                ("#candidate", "candidate"),
+            ]
+            .map(|(name, attribute)| (name, attribute.to_owned()))
+            .to_vec(),
+            vec![
+                (":empty", empty()),
+                (":none", AttributeValue::L(Vec::new())),
+                (":candidate", number(i128::from(candidate.get()))),
+            ],
+        );
+    }
+
+    /// Deletes a screen's record and its entries in lists.
+    fn delete_screen(&mut self, record: &ScreenRecord) {
+        let Screen { id, candidate_id, .. } = record.screen;
+        self.delete_version(keys::screen_record(self.tenant, id), record.version);
+        self.delete(keys::candidate_screen(self.tenant, candidate_id, id));
+        self.delete_from_lists(record);
+    }
+
+    fn delete_from_lists(&mut self, record: &ScreenRecord) {
+        let Screen { id, role_id, .. } = record.screen;
+        self.delete(keys::screen(self.tenant, id));
+        self.delete(keys::role_screen(self.tenant, role_id, id));
+        if let Some(task) = call_task(self.tenant, record) {
+            self.delete_task(&task);
+        }
+    }
+}
+
+impl Store {
+    /// The record of an erased candidate.
+    pub async fn find_erased(&self, tenant: Tenant, id: Id) -> Result<Option<ErasedCandidate>, StoreError> {
+        let record = self.read(keys::candidate_record(tenant, id)).await?;
+        record.filter(is_erased).map(item::read).transpose()
+    }
+
+    /// A candidate of the organization who is on legal hold, if there is one.
+    pub async fn find_legal_hold(&self, organization: Id) -> Result<Option<(Mode, Id)>, StoreError> {
+        for mode in Mode::ALL {
+            let holds = keys::legal_holds(Tenant { organization, mode });
+            let (held, _) = self.query(&holds, 1, Range::Before(None)).await?;
+            if let Some(item) = held.into_iter().next() {
+                return Ok(Some((mode, item::read::<Reference>(item)?.id)));
+            }
+        }
+        Ok(None)
+    }
+
+    /// The tenant's erased candidates whose data has not been removed completely.
+    pub(super) async fn list_unfinished_erasures(&self, tenant: Tenant) -> Result<Vec<Id>, StoreError> {
+        let items = self.read_partition(&keys::unfinished_erasures(tenant), usize::MAX).await?.into_iter();
+        items.map(|(_, item)| item::read(item).map(|Reference { id }| id)).collect()
+    }
+
+    /// Removes the applications of an erased candidate from the lists and from the numbers of current applications.
+    pub async fn remove_applications(
+        &self,
+        tenant: Tenant,
+        erased: ErasedCandidate,
+    ) -> Result<ErasedCandidate, CommitError> {
+        let mut erased = erased;
+        while !erased.applications.is_empty() {
+            let mut transaction = Transaction::new(tenant);
+            let mut left = erased.applications.clone();
+            for application in left.drain(..left.len().min(APPLICATIONS)) {
+                let (id, role) = (application.id, application.role_id);
+                transaction.delete(keys::application(tenant, id));
+                transaction.delete(keys::role_application(tenant, role, id));
+                transaction.delete(keys::applicant(tenant, role, erased.erasure.id));
+                transaction.add(keys::role_stats(tenant, role), vec![(now(application.stage), -1)]);
+            }
+            let version = erased.version + 1;
+            let after = ErasedCandidate { applications: left, version, ..erased.clone() };
+            transaction.replace_erased(&erased, &after)?;
+            self.commit(transaction).await?;
+            erased = after;
+        }
+        Ok(erased)
+    }
+
+    /// Empties the receipts that may contain an erased candidate's data, and deletes the expected uploads. Returns the
+    /// uploads, whose files are to be deleted.
+    pub async fn remove_receipts_and_uploads(
+        &self,
+        tenant: Tenant,
+        candidate: Id,
+    ) -> Result<Vec<UploadTrace>, CommitError> {
+        let mut uploads = Vec::new();
+        let traces = self.read_partition(&keys::traces(tenant, candidate), usize::MAX).await?;
+        for traces in traces.chunks(TRACES) {
+            let traces: Vec<Trace> =
+                traces.iter().map(|(_, trace)| item::read(trace.clone())).collect::<Result<_, _>>()?;
+            let mut stored = self.read_many(traces.iter().map(|trace| trace.target(tenant))).await?;
+            let mut transaction = Transaction::new(tenant);
+            for trace in traces {
+                let (key, target) = (trace.target(tenant), trace.target(tenant).take_from(&mut stored));
+                match trace {
+                    Trace::Receipt { route, idempotency_key } => {
+                        transaction.delete(keys::receipt_trace(tenant, candidate, &route, &idempotency_key));
+                        // After the receipt has expired, another request can use its key.
+                        let receipt = target.map(item::read::<Receipt>).transpose()?;
+                        if receipt.is_some_and(|receipt| receipt.candidate == Some(candidate)) {
+                            transaction.empty_receipt(key, candidate);
+                        }
+                    }
+                    Trace::Upload(upload) => {
+                        if target.is_some() {
+                            transaction.delete(key);
+                        }
+                        uploads.push(upload);
+                    }
+                }
+            }
+            if !transaction.is_empty() {
+                self.commit(transaction).await?;
+            }
+        }
+        Ok(uploads)
+    }
+
+    /// Forgets the upload of an erased candidate, whose files are deleted.
+    pub async fn forget_upload(
+        &self,
+        tenant: Tenant,
+        candidate: Id,
+        upload: &UploadTrace,
+    ) -> Result<(), CommitError> {
+        let mut transaction = Transaction::new(tenant);
+        transaction.delete(keys::upload_trace(tenant, candidate, &upload.hash));
+        self.commit(transaction).await
+    }
+
+    /// The screens of an erased candidate that have not been removed.
+    pub async fn list_screens_to_erase(&self, tenant: Tenant, candidate: Id) -> Result<Vec<Id>, StoreError> {
+        let items = self.read_partition(&keys::candidate_screens(tenant, candidate), usize::MAX).await?;
+        items.into_iter().map(|(_, item)| item::read::<Screen>(item).map(|screen| screen.id)).collect()
+    }
+
+    /// Removes a screen completely. Fails if the screen has changed.
+    pub async fn remove_screen(&self, tenant: Tenant, record: &ScreenRecord) -> Result<(), CommitError> {
+        self.remove_all(tenant, [keys::screen_extras(tenant, record.screen.id)]).await?;
+        let mut transaction = Transaction::new(tenant);
+        transaction.delete_screen(record);
+        self.commit(transaction).await
+    }
+
+    /// Replaces a screen with what is needed to erase its call at the provider, and takes it out of the lists. Fails if
+    /// the screen has changed.
+    pub async fn empty_screen(
+        &self,
+        tenant: Tenant,
+        before: &ScreenRecord,
+        after: &ScreenRecord,
+    ) -> Result<(), CommitError> {
+        let Screen { id, candidate_id, .. } = after.screen;
+        self.remove_all(tenant, [keys::screen_extras(tenant, id)]).await?;
+        let mut transaction = Transaction::new(tenant);
+        transaction.replace(
+            item::write(after, keys::screen_record(tenant, id), None)?,
+            before.version,
+            after.version,
+        )?;
+        transaction.put(item::write(&after.screen, keys::candidate_screen(tenant, candidate_id, id), None)?);
+        transaction.delete_from_lists(before);
+        self.commit(transaction).await
+    }
+
+    /// The files in an erased candidate's history.
+    pub async fn list_files_in_history(
+        &self,
+        tenant: Tenant,
+        candidate: Id,
+    ) -> Result<Vec<ResumeFile>, StoreError> {
+        let mut files = Vec::new();
+        for (_, item) in self.read_partition(&keys::candidate_history(tenant, candidate), usize::MAX).await? {
+            let touchpoint: Touchpoint = item::read(item)?;
+            files.extend(touchpoint.resume().and_then(|resume| resume.file()).cloned());
+        }
+        Ok(files)
+    }
+
+    /// Removes the notes and everything else in an erased candidate's partition, except the screens and the record.
+    pub async fn remove_notes_and_history(&self, tenant: Tenant, candidate: Id) -> Result<(), StoreError> {
+        self.remove_all(tenant, [keys::notes(tenant, candidate)]).await?;
+        self.remove_all(tenant, keys::candidate_extras(tenant, candidate)).await
+    }
+
+    async fn remove_all(
+        &self,
+        tenant: Tenant,
+        partitions: impl IntoIterator<Item = keys::Partition>,
+    ) -> Result<(), StoreError> {
+        let mut deletion = Deletion { store: self, tenant, deleted: 0 };
+        for partition in partitions {
+            deletion.delete_partition(&partition).await?;
+        }
+        Ok(())
+    }
+
+    /// Finishes the task of an erasure; or, with `due`, postpones it.
+    pub async fn finish_erasure(
+        &self,
+        task: &Task,
+        erased: &ErasedCandidate,
+        due: Option<Timestamp>,
+    ) -> Result<(), CommitError> {
+        let after = erased.clone().due(due);
+        let mut transaction = Transaction::new(task.tenant());
+        transaction.delete_task(task);
+        transaction.replace_erased(erased, &after)?;
+        transaction.put_erasure_task(&after)?;
+        if due.is_none() {
+            transaction.delete(keys::unfinished_erasure(task.tenant(), after.erasure.id));
+        }
+        self.commit(transaction).await
+    }
+}
