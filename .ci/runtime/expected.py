@@ -69,6 +69,7 @@ PAGES = {
     "dashboard_password_form": ("Accept your invitation – Rolecall", 'value="recorded-62@acme.example"'),
     "dashboard_postings": ("Postings – Rolecall", "https://api.rolecall.example/careers/acme/recorded-to-publish"),
     "dashboard_privacy": ("Privacy – Rolecall", 'href="https://api.rolecall.example/careers/acme/privacy"'),
+    "dashboard_retention": ("Retention – Rolecall", '<h2 id="current">Current rule</h2>'),
     "dashboard_role": ("Recorded – Rolecall", 'href="https://api.rolecall.example/careers/acme/recorded"'),
     "dashboard_roles": ("Roles – Rolecall", '<a href="/dashboard/roles/1700000000000011">Recorded</a>'),
     "dashboard_sign_in_form": ("Sign in – Rolecall", 'name="return_to" value="/dashboard"'),
@@ -77,7 +78,7 @@ PAGES = {
 }
 # Results of jobs. The run for the stream's event leaves no tasks for the schedule's run.
 DONE = {
-    "tasks_stream": {"tasks": 4, "failed": 0},
+    "tasks_stream": {"tasks": 5, "failed": 0},
     "tasks_schedule": {"tasks": 0, "failed": 0},
     "usage_reset_schedule": {"organizations": 2, "failed": 0},
 }

@@ -18,8 +18,8 @@ use super::request::{Parameters, header_text};
 
 /// The only access key, which is also its own secret. It gives access only to this bucket.
 pub const ACCESS_KEY: &str = "local";
-/// The bucket's region.
-pub const REGION: &str = "local";
+/// The bucket's region, which is also the region in the README's commands for `sam local`.
+pub const REGION: &str = "us-east-1";
 pub(super) const ALGORITHM: &str = "AWS4-HMAC-SHA256";
 pub(super) const UNSIGNED_PAYLOAD: &str = "UNSIGNED-PAYLOAD";
 /// Characters that stay unescaped in a canonical query string.

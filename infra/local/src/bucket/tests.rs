@@ -57,7 +57,7 @@ fn without(fields: &Fields, name: &str) -> Fields {
 /// The fields of a form with this policy and its signature.
 fn signed(fields: &Fields, policy: &Value) -> Fields {
     let policy = STANDARD.encode(policy.to_string());
-    let key = signing_key("local/20261120/local/s3/aws4_request", NOW).ok().unwrap();
+    let key = signing_key("local/20261120/us-east-1/s3/aws4_request", NOW).ok().unwrap();
     let signature = hex(&hmac(&key, policy.as_bytes()));
     with(&with(fields, "policy", &policy), "x-amz-signature", &signature)
 }
@@ -248,10 +248,10 @@ async fn a_form_must_match_its_policy_and_signature() {
         ("policy", "e30=", &mismatch),
         ("x-amz-signature", "", &mismatch),
         ("x-amz-algorithm", "AWS4-HMAC-SHA1", &invalid),
-        ("x-amz-credential", "else/20261120/local/s3/aws4_request", &other_key),
-        ("x-amz-credential", "local/20261121/local/s3/aws4_request", &malformed),
+        ("x-amz-credential", "else/20261120/us-east-1/s3/aws4_request", &other_key),
+        ("x-amz-credential", "local/20261121/us-east-1/s3/aws4_request", &malformed),
         ("x-amz-credential", "local/20261120/elsewhere/s3/aws4_request", &malformed),
-        ("x-amz-credential", "local/20261120/local/s3/aws4_request/", &malformed),
+        ("x-amz-credential", "local/20261120/us-east-1/s3/aws4_request/", &malformed),
         ("x-amz-date", "yesterday", &malformed),
     ] {
         assert_eq!(
@@ -500,7 +500,7 @@ async fn only_objects_of_the_bucket_can_be_copied() {
         }
         let signed = signed.map(|(name, _)| name);
         let canonical = canonical_request(&request, &Parameters::new(), &signed, UNSIGNED_PAYLOAD);
-        let scope = "20261120/local/s3/aws4_request";
+        let scope = "20261120/us-east-1/s3/aws4_request";
         let hash = hex(&Sha256::digest(canonical));
         let key = signing_key(&format!("{ACCESS_KEY}/{scope}"), NOW).ok().unwrap();
         let to_sign = format!("{ALGORITHM}\n20261120T123456Z\n{scope}\n{hash}");
