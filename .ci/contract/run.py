@@ -28,7 +28,7 @@ RUNS = [
 ]
 MIN_CASES = 10_000
 # The minimum share of the document's links that must be followed. Links are chosen at random.
-MIN_LINKS = 0.7
+MIN_LINKS = 0.5
 
 
 class Run:
