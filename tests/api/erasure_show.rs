@@ -34,7 +34,7 @@ fn allow_one_write(api: &TestApi, is_lost: bool) -> Arc<AtomicUsize> {
 
 /// Runs the tasks until none is due. Every run is stopped after its first write. Returns the number of runs.
 async fn run_tasks_with_interruptions(api: &TestApi, is_lost: bool) -> usize {
-    for run in 0..200 {
+    for run in 0..200 * people() {
         let now = api.environment.clock.now();
         if api.store().list_due_tasks(now, 10, None).await.unwrap().items.is_empty() {
             return run;
