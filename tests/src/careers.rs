@@ -89,7 +89,7 @@ pub async fn insert(api: &TestApi, demo: usize, vacancies: &[(Role, Posting)]) {
         }
         api.store().commit(transaction).await.expect("a transaction");
     };
-    stream::iter(vacancies.chunks(20)).for_each_concurrent(8, batch).await;
+    stream::iter(vacancies.chunks(16)).for_each_concurrent(8, batch).await;
 }
 
 /// Requests a page without credentials.

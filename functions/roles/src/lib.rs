@@ -236,17 +236,18 @@ async fn show(request: ApiRequest<()>) -> Result<Reply<Role>, Error> {
 /// Updates the fields that are sent. A value sets a field, `null` clears it, and an absent field stays unchanged. A
 /// no-op PATCH writes nothing.
 async fn update(request: ApiRequest<RolePatch>) -> Result<Reply<Role>, Error> {
-    let role = find(&request).await?;
+    let before = find_with_posting(&request).await?;
+    let role = &before.role;
     let content = request
         .input()?
         .apply(role.content.clone())
         .ok_or_else(|| invalid("salary_min must be at most salary_max"))?;
     request.check_precondition(&present(&request, role.clone()))?;
     if content == role.content {
-        return Reply::resource(&present(&request, role));
+        return Reply::resource(&present(&request, before.role));
     }
     let after = role.clone().edit(content, request.context.now());
-    change(&request, role, after).await
+    change(&request, &before, after).await
 }
 
 /// Opens a draft role, so that it accepts applications. With `job_posting`, also publishes its job posting; either both
@@ -256,14 +257,13 @@ async fn update(request: ApiRequest<RolePatch>) -> Result<Reply<Role>, Error> {
 ///
 /// - `invalid_transition`: the role is not a draft.
 async fn publish(request: ApiRequest<Publication>) -> Result<Reply<Role>, Error> {
-    let role = find(&request).await?;
+    let before = find_with_posting(&request).await?;
     let Publication { job_posting } = request.input()?;
-    if job_posting && role.posting.is_none() {
+    if job_posting && before.role.posting.is_none() {
         return Err(invalid("job_posting cannot be published, because the role has none"));
     }
     let now = request.context.now();
-    let after = Action::Publish.apply(&role, now)?;
-    let before = with_posting(&request, role).await?;
+    let after = Action::Publish.apply(&before.role, now)?;
     let posting = match before.posting.clone() {
         Some(posting) if job_posting => Some(posting.publish(after.status, now)?),
         posting => posting,
@@ -291,12 +291,11 @@ async fn resume(request: ApiRequest<()>) -> Result<Reply<Role>, Error> {
 
 /// Closes a role in any status and unpublishes its job posting. Closing a closed role changes nothing.
 async fn close(request: ApiRequest<()>) -> Result<Reply<Role>, Error> {
-    let role = find(&request).await?;
+    let before = find_with_posting(&request).await?;
     request.input()?;
-    if role.status == RoleStatus::Closed {
-        return Reply::resource(&present(&request, role));
+    if before.role.status == RoleStatus::Closed {
+        return Reply::resource(&present(&request, before.role));
     }
-    let before = with_posting(&request, role).await?;
     let now = request.context.now();
     let after = RoleAndPosting {
         role: before.role.clone().close(now),
@@ -331,31 +330,28 @@ async fn find<I>(request: &ApiRequest<I>) -> Result<model::Role, Error> {
     request.context.store().find_role(request.tenant(), request.context.id()?).await?.ok_or(Error::NotFound)
 }
 
-/// Loads the role's posting, because a change to the role may show or hide the posting on the career page.
-async fn with_posting<I>(request: &ApiRequest<I>, role: model::Role) -> Result<RoleAndPosting, Error> {
-    let posting = match &role.posting {
-        Some(link) => request.context.store().find_posting(request.tenant(), link.id).await?,
-        None => None,
-    };
-    Ok(RoleAndPosting { role, posting })
+/// Loads the role with its posting, because a change to the role may show or hide the posting on the career page.
+async fn find_with_posting<I>(request: &ApiRequest<I>) -> Result<RoleAndPosting, Error> {
+    let found =
+        request.context.store().find_role_and_posting(request.tenant(), request.context.id()?).await?;
+    found.ok_or(Error::NotFound)
 }
 
 async fn change_status(request: ApiRequest<()>, action: Action) -> Result<Reply<Role>, Error> {
-    let role = find(&request).await?;
+    let before = find_with_posting(&request).await?;
     request.input()?;
-    let after = action.apply(&role, request.context.now())?;
-    change(&request, role, after).await
+    let after = action.apply(&before.role, request.context.now())?;
+    change(&request, &before, after).await
 }
 
 /// Replaces a role and leaves its posting unchanged.
 async fn change<I>(
     request: &ApiRequest<I>,
-    before: model::Role,
+    before: &RoleAndPosting,
     after: model::Role,
 ) -> Result<Reply<Role>, Error> {
-    let before = with_posting(request, before).await?;
     let after = RoleAndPosting { role: after, posting: before.posting.clone() };
-    replace(request, &before, after).await
+    replace(request, before, after).await
 }
 
 async fn replace<I>(

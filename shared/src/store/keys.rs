@@ -10,6 +10,7 @@
 //! | role | `{tenant}#ROLE` | id | `{tenant}#ROLE#{status}` |
 //! | role's counters | `{tenant}#ROLE_STATS` | role id | |
 //! | job posting | `{tenant}#POSTING` | id | `{tenant}#POSTING#{published or unpublished}` |
+//! | job posting of a role | `{tenant}#ROLE_POSTING` | role id | |
 //! | posting's slug | `{tenant}#SLUG` | slug | |
 //! | opening: posting in the career page's list | `{tenant}#OPENING` | public since, then id | |
 //! | candidate's record: candidate, applications, open screens, consents that count; of an erased candidate, what is kept | `{tenant}#CANDIDATE#{id}` | `~FILE` | |
@@ -225,6 +226,10 @@ pub(super) fn postings(tenant: Tenant, published: Option<bool>) -> Partition {
 
 pub(super) fn posting(tenant: Tenant, id: Id) -> Key {
     Key { pk: format!("{tenant}#POSTING"), sk: padded(id) }
+}
+
+pub(super) fn role_posting(tenant: Tenant, role: Id) -> Key {
+    Key { pk: format!("{tenant}#ROLE_POSTING"), sk: padded(role) }
 }
 
 pub(super) fn posting_filter(tenant: Tenant, published: bool) -> String {
@@ -625,6 +630,7 @@ pub(super) fn simple_partitions(tenant: Tenant) -> impl Iterator<Item = Partitio
         "USAGE",
         "ROLE_STATS",
         "POSTING",
+        "ROLE_POSTING",
         "SLUG",
         "OPENING",
         "APPLICATION",

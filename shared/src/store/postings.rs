@@ -14,6 +14,7 @@ impl Transaction {
         number: u64,
     ) -> Result<(), StoreError> {
         self.insert(posting_item(self.tenant, posting)?);
+        self.put_role_posting(posting)?;
         self.insert_slug(posting_slug(self.tenant, posting)?, number);
         if number > 1 {
             self.raise_slug(keys::posting_slug(self.tenant, base), number);
@@ -27,7 +28,14 @@ impl Transaction {
         before: &Posting,
         after: &Posting,
     ) -> Result<(), StoreError> {
-        self.replace(posting_item(self.tenant, after)?, before.version, after.version)
+        self.replace(posting_item(self.tenant, after)?, before.version, after.version)?;
+        self.put_role_posting(after)
+    }
+
+    /// Writes the posting's copy that is read together with its role.
+    fn put_role_posting(&mut self, posting: &Posting) -> Result<(), StoreError> {
+        self.put(item::write(posting, keys::role_posting(self.tenant, posting.role_id), None)?);
+        Ok(())
     }
 
     /// Requires that the posting does not change before the commit.

@@ -110,6 +110,20 @@ impl Store {
         self.read(keys::role(tenant, id)).await?.map(item::read).transpose()
     }
 
+    /// The role and its posting, if the tenant has the role. If one of them changes between the two reads, a later
+    /// replacement fails, because it requires the versions of both.
+    pub async fn find_role_and_posting(
+        &self,
+        tenant: Tenant,
+        id: Id,
+    ) -> Result<Option<RoleAndPosting>, StoreError> {
+        let (role, posting) = (keys::role(tenant, id), keys::role_posting(tenant, id));
+        let mut items = self.read_many([role.clone(), posting.clone()]).await?;
+        let Some(role) = role.take_from(&mut items) else { return Ok(None) };
+        let posting = posting.take_from(&mut items).map(item::read).transpose()?;
+        Ok(Some(RoleAndPosting { role: item::read(role)?, posting }))
+    }
+
     /// The role and its counters, if the tenant has the role.
     pub async fn find_role_and_stats(
         &self,
