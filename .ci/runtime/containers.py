@@ -28,7 +28,7 @@ import sam
 
 SECTION = "### Functions in containers\n"
 ARCHITECTURE = {"aarch64": "arm64"}.get(platform.machine(), "x86_64")
-ACME = "rc_live_000000001000000001DemoKeyOfAcmeLiveNotASecret1G6Rh6"
+ACME = "rc_live_000000001000000001ZCG7000000DemoKeyOfAcmeLiveNotASecretJPF42F2mh9z0N3tAZ"
 # In the README, no earlier event leaves a task.
 DONE = {"tasks_stream": {"tasks": 1, "failed": 0}}
 API = "http://127.0.0.1:3001"

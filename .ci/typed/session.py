@@ -143,8 +143,8 @@ from generated.rolecall_client.models import (
 from generated.rolecall_client.types import Unset
 from record import Record, unknown
 
-ACME = "rc_live_000000001000000001DemoKeyOfAcmeLiveNotASecret1G6Rh6"
-GLOBEX = "rc_live_000000002000000002DemoKeyOfGlobexLiveNoSecret1WH8fx"
+ACME = "rc_live_000000001000000001ZCG7000000DemoKeyOfAcmeLiveNotASecretJPF42F2mh9z0N3tAZ"
+GLOBEX = "rc_live_000000002000000002ZCG7000000DemoKeyOfGlobexLiveNoSecretHoFqctcKUab3rjR1L"
 
 # The operations that cannot succeed without a browser or a provider's secret.
 REJECTED = {

@@ -19,8 +19,8 @@ import type {
   VoiceScreenDetail,
 } from "./generated/rolecall.js";
 
-const ACME = "rc_live_000000001000000001DemoKeyOfAcmeLiveNotASecret1G6Rh6";
-const GLOBEX = "rc_live_000000002000000002DemoKeyOfGlobexLiveNoSecret1WH8fx";
+const ACME = "rc_live_000000001000000001ZCG7000000DemoKeyOfAcmeLiveNotASecretJPF42F2mh9z0N3tAZ";
+const GLOBEX = "rc_live_000000002000000002ZCG7000000DemoKeyOfGlobexLiveNoSecretHoFqctcKUab3rjR1L";
 
 const baseUrl = process.argv[2];
 assert(baseUrl !== undefined, "usage: session.js BASE");

@@ -1,5 +1,6 @@
 //! The configuration, which a function reads from the environment once, when it starts.
 
+use crate::mac_keys::MacKeys;
 use crate::secret::Secret;
 use crate::token_encryption::EncryptionKeys;
 
@@ -17,6 +18,9 @@ pub struct Config {
     pub dynamodb_endpoint: Option<String>,
     /// The key for signatures that only this service verifies (`SIGNING_KEY`, at least 32 characters).
     pub signing_key: Secret,
+    /// The keys that authenticate credentials (`CREDENTIAL_KEYS`: keys separated by commas, the newest first). Functions
+    /// that check no credentials have none.
+    pub credential_keys: MacKeys,
     /// The external services.
     pub services: Services,
 }
@@ -128,6 +132,9 @@ impl Config {
             client_address_header: variable("CLIENT_ADDRESS_HEADER").map(|name| name.to_lowercase()),
             dynamodb_endpoint: variable("DYNAMODB_ENDPOINT"),
             signing_key: Secret::new(signing_key),
+            credential_keys: variable("CREDENTIAL_KEYS")
+                .map_or_else(|| Ok(MacKeys::default()), |keys| MacKeys::parse(&keys))
+                .map_err(|error| format!("CREDENTIAL_KEYS is invalid: {error}"))?,
             services: Services::read(&variable, &url)?,
         })
     }
@@ -237,6 +244,7 @@ mod tests {
             ("X_URL", "api.x.com"),
             ("X_AUTHORIZE_URL", "x.com/authorize"),
             ("SEALING_KEYS", "nonsense"),
+            ("CREDENTIAL_KEYS", "short"),
         ] {
             let named = if name == "RESUME_BUCKET" { "AWS_REGION" } else { name };
             assert!(with(name, value).unwrap_err().contains(named), "{name}={value}");

@@ -11,7 +11,7 @@
 //! - `config`: the configuration as a type
 //! - `store`: the table with its keys, reads, transactions and the gate
 //! - `model`: valid values and state machines, without I/O
-//! - `token_encryption`, `secret`, `id`, `random`, `clock`, `base62`: the foundations
+//! - `token_encryption`, `mac_keys`, `secret`, `id`, `random`, `clock`, `base62`: the foundations
 
 pub mod auth;
 mod base62;
@@ -19,6 +19,7 @@ pub mod clock;
 pub mod config;
 pub mod http;
 pub mod id;
+pub mod mac_keys;
 pub mod model;
 pub mod providers;
 pub mod random;

@@ -1,14 +1,15 @@
 //! Access control: 401, 403, and 404 for another tenant's resources, on every route of the API.
 
 use http::Method;
+use rolecall_local::demo;
 use rolecall_local::functions::tables;
 use serde_json::json;
-use shared::auth::{Credential, Kind};
+use shared::auth::{Claims, Credential, Kind};
 use shared::http::Access;
 use shared::id::Id;
+use shared::mac_keys::MacKeys;
 use shared::model::{Mode, Scope, Scopes, Tenant};
 use shared::random::Random;
-use shared::store::{ApiKey, NewApiKey};
 use tests::{ACME, Fixtures, GLOBEX, Response, TestApi, tenant};
 
 fn routes_with_scopes() -> Vec<(Method, &'static str, Scopes)> {
@@ -31,19 +32,23 @@ pub(super) async fn new_key(
     scopes: Scopes,
     expires_at: Option<jiff::Timestamp>,
 ) -> Credential {
-    let credential =
-        Credential::generate(Kind::ApiKey, tenant, Id::new(number).unwrap(), &Random::seeded(number));
-    let key = ApiKey {
-        id: credential.id(),
-        name: "test".to_owned(),
-        ending: credential.ending().to_owned(),
-        scopes,
-        created_at: jiff::Timestamp::UNIX_EPOCH,
-        expires_at,
-        revoked_at: None,
-    };
-    api.store().insert_api_key(tenant, &NewApiKey { key, hash: credential.hash() }).await.unwrap();
+    let credential = key_of(tenant, number, scopes, expires_at);
+    let key = credential.api_key("test".to_owned(), jiff::Timestamp::UNIX_EPOCH);
+    api.store().insert_api_key(tenant, &key).await.unwrap();
     credential
+}
+
+fn key_of(tenant: Tenant, number: u64, scopes: Scopes, expires_at: Option<jiff::Timestamp>) -> Credential {
+    let (id, keys) = (Id::new(number).unwrap(), demo::credential_keys().unwrap());
+    let access = Claims { scopes, expires_at };
+    Credential::generate(Kind::ApiKey, tenant, id, access, &keys, &Random::seeded(number))
+}
+
+/// A credential that somebody made up without the service's key.
+pub(super) fn forged(kind: Kind, tenant: Tenant, id: u64) -> Credential {
+    let keys = MacKeys::parse("a key of somebody who does not know ours").unwrap();
+    let access = Claims { scopes: Scopes::all(), expires_at: None };
+    Credential::generate(kind, tenant, Id::new(id).unwrap(), access, &keys, &Random::seeded(1))
 }
 
 fn assert_401(response: &Response, challenge: &str) {
@@ -65,27 +70,18 @@ const BAD_CREDENTIAL: &str = concat!(
 #[tokio::test]
 async fn every_route_requires_a_valid_credential() {
     let api = TestApi::new().await;
-    let unknown = Credential::generate(
-        Kind::ApiKey,
-        tenant(GLOBEX, Mode::Live),
-        Id::new(99).unwrap(),
-        &Random::seeded(1),
-    );
+    let unknown = key_of(tenant(GLOBEX, Mode::Live), 99, Scopes::all(), None);
     let unknown_organization = Tenant { organization: Id::new(77).unwrap(), mode: Mode::Live };
-    let unknown_organization =
-        Credential::generate(Kind::ApiKey, unknown_organization, Id::new(1).unwrap(), &Random::seeded(2));
-    let forged = Credential::with_secret(
-        Kind::ApiKey,
-        tenant(GLOBEX, Mode::Live),
-        Id::new(2).unwrap(),
-        "ThisIsNotTheSecretOfGlobex1",
-    );
+    let unknown_organization = key_of(unknown_organization, 1, Scopes::all(), None);
+    // The id of a key that exists, with another secret.
+    let other_secret = key_of(tenant(GLOBEX, Mode::Live), 2, Scopes::all(), None);
+    let forged = forged(Kind::ApiKey, tenant(GLOBEX, Mode::Live), 2);
     let wrong_checksum = tests::key(GLOBEX, Mode::Live).replace("Secret", "secret");
     for (method, path, _) in routes_with_scopes() {
         let path = path.replace("{id}", "17");
         api.dynamodb.take_calls();
         assert_401(&api.request(method.clone(), &path).anonymous().send().await, NO_CREDENTIAL);
-        for malformed in [&wrong_checksum, "nonsense", "", "rc_live_", "🔑"] {
+        for malformed in [&wrong_checksum, forged.reveal(), "nonsense", "", "rc_live_", "🔑"] {
             let request = api.request(method.clone(), &path).anonymous();
             let value = http::HeaderValue::from_bytes(format!("Bearer {malformed}").as_bytes()).unwrap();
             assert_401(&request.header_value("authorization", value).send().await, BAD_CREDENTIAL);
@@ -98,9 +94,9 @@ async fn every_route_requires_a_valid_credential() {
         assert_401(&twice.send().await, BAD_CREDENTIAL);
         assert!(
             api.dynamodb.take_calls().is_empty(),
-            "malformed credentials are rejected without a call to DynamoDB"
+            "malformed and forged credentials are rejected without a call to DynamoDB"
         );
-        for key in [&unknown, &unknown_organization, &forged] {
+        for key in [&unknown, &unknown_organization, &other_secret] {
             let request = api
                 .request(method.clone(), &path)
                 .header("authorization", &format!("Bearer {}", key.reveal()));
@@ -133,12 +129,7 @@ async fn every_route_requires_all_of_its_scopes() {
         }
         for granted in granted {
             let number = 100 + granted.iter().fold(0, |number, scope| number | 1 << scope as u64);
-            let key = Credential::generate(
-                Kind::ApiKey,
-                tenant(ACME, Mode::Live),
-                Id::new(number).unwrap(),
-                &Random::seeded(number),
-            );
+            let key = key_of(tenant(ACME, Mode::Live), number, granted, None);
             if api.store().find_api_key(tenant(ACME, Mode::Live), key.id()).await.unwrap().is_none() {
                 new_key(&api, tenant(ACME, Mode::Live), number, granted, None).await;
             }
@@ -306,10 +297,8 @@ async fn a_revoked_key_is_rejected_immediately() {
             .send()
     };
     request().await.expect(200);
-    assert_eq!(
-        api.store().get_last_used_days(acme).await.unwrap()(key.id()).map(|day| day.to_string()).as_deref(),
-        Some("2026-11-20")
-    );
+    let used = api.store().find_api_key(acme, key.id()).await.unwrap().unwrap().last_used_on.unwrap();
+    assert_eq!(used.to_string(), "2026-11-20");
     api.store().revoke_api_key(acme, key.id(), api.environment.clock.now()).await.unwrap();
     assert_401(&request().await, BAD_CREDENTIAL);
     api.get("/api/v1/roles").await.expect(200);

@@ -37,7 +37,7 @@ async fn a_page_and_its_structured_data_show_every_field_of_a_posting() {
         accent: None,
         logo_url: Some("https://cdn.example/logo.png".parse().unwrap()),
     };
-    api.store().set_branding(&acme, &branding).await.unwrap();
+    api.store().set_branding(&acme.organization, &branding).await.unwrap();
     let description =
         "Cook **soup** & <u>bread</u>.\n\n# Where\n\n- kitchen\n- [yard](https://acme.example/?a=1&b=2)";
     let body = json!({

@@ -436,7 +436,7 @@ async fn a_site_shows_its_organizations_branding() {
         accent: Some("#2450d3".parse().unwrap()),
         logo_url: Some("https://cdn.example/logo.png?a=1&b=2".parse().unwrap()),
     };
-    api.store().set_branding(&organization, &branding).await.unwrap();
+    api.store().set_branding(&organization.organization, &branding).await.unwrap();
     let list = read(&api, LIST).await.expect(200);
     let detail = read(&api, &cards(&list)[0].path).await.expect(200);
     let gone = read(&api, &format!("{LIST}/nothing")).await.expect(404);

@@ -6,17 +6,17 @@ use http::Method;
 use rolecall_local::demo::DEMOS;
 use rolecall_local::functions::tables;
 use serde_json::json;
-use shared::auth::{Credential, Kind};
+use shared::auth::Kind;
 use shared::http::Access;
 use shared::id::Id;
-use shared::model::{MemberRole, Mode, Scopes};
+use shared::model::{MemberRole, Mode};
 use shared::random::Random;
 use shared::services::membership;
-use shared::store::{ApiKey, NewApiKey, Transaction};
+use shared::store::Transaction;
 use tests::browser::{Browser, FORM, form};
 use tests::dashboard::{actions, add_member, connect_app, links, owner};
 use tests::interceptor::{Fault, RecordedCall};
-use tests::{ACME, BASE_URL, GLOBEX, Response, TestApi, key, tenant};
+use tests::{ACME, BASE_URL, GLOBEX, Response, TestApi, key, new_credential, tenant};
 
 use crate::fake_x::services;
 
@@ -73,22 +73,15 @@ impl DashboardFixtures {
     pub(crate) async fn new(api: &TestApi) -> Self {
         let (acme, random, now) =
             (tenant(ACME, Mode::Live), &api.environment.random, api.environment.clock.now());
-        let credential = Credential::generate(Kind::ApiKey, acme, Id::new(4_711).unwrap(), random);
-        let key = ApiKey {
-            id: credential.id(),
-            name: "Stock key".to_owned(),
-            ending: credential.ending().to_owned(),
-            scopes: Scopes::all(),
-            created_at: now,
-            expires_at: None,
-            revoked_at: None,
-        };
-        let new = NewApiKey { key, hash: credential.hash() };
-        api.store().insert_api_key(acme, &new).await.unwrap();
+        let credential = new_credential(Kind::ApiKey, acme, Id::new(4_711).unwrap(), random);
+        let key = credential.api_key("Stock key".to_owned(), now);
+        api.store().insert_api_key(acme, &key).await.unwrap();
         let owner = owner(api, ACME).await;
         let (grant, _) = connect_app(&api.environment, acme, owner.id, "Stock app").await;
         let new = add_member(api, ACME, "Stock", MemberRole::Member).await;
-        let (member, link) = membership::create_link(acme.organization, new.clone(), BASE_URL, random, now);
+        let keys = &api.environment.config.credential_keys;
+        let (member, link) =
+            membership::create_link(acme.organization, new.clone(), BASE_URL, keys, random, now);
         let mut transaction = Transaction::new(acme);
         transaction.replace_member(&new, &member).unwrap();
         api.store().commit(transaction).await.unwrap();
@@ -125,6 +118,7 @@ impl DashboardFixtures {
             }
             "/dashboard/mode" => vec![("mode", "test")],
             "/dashboard/settings/integrations/api-keys" => vec![("name", "New"), ("scope", "roles:read")],
+            "/dashboard/settings/integrations/api-keys/{id}/rotate" => vec![("overlap", "24")],
             "/dashboard/settings/integrations/channels/whatsapp/connect" => {
                 vec![("phone_number_id", "106540352242922"), ("token", "whatsapp-1")]
             }
@@ -160,8 +154,7 @@ async fn signed_out_browsers_are_redirected_to_sign_in_and_back() {
     let api = TestApi::new().await;
     let fixtures = DashboardFixtures::new(&api).await;
     let acme = tenant(ACME, Mode::Live);
-    let forged =
-        |kind| Credential::generate(kind, acme, acme.organization, &Random::seeded(1)).reveal().to_owned();
+    let forged = |kind| new_credential(kind, acme, acme.organization, &Random::seeded(1)).reveal().to_owned();
     let cookies = [
         None,
         Some("x".to_owned()),
@@ -353,7 +346,7 @@ async fn a_foreign_id_gets_the_same_response_as_an_unknown_id() {
                 assert_eq!(request(malformed).await.0, unknown.0, "{} {malformed}", route.key);
             }
         }
-        assert_eq!(count, if demo == ACME { 4 } else { 7 });
+        assert_eq!(count, if demo == ACME { 5 } else { 8 });
         for page in ["/dashboard/roles", "/dashboard/postings", "/dashboard/candidates", "/dashboard"] {
             let response = browser.get(page).await.expect(200);
             assert_eq!(links(&response, "/dashboard/roles/"), [""; 0], "{page}");

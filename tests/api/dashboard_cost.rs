@@ -45,16 +45,20 @@ pub(crate) const CALLS: &[(&str, &[&str])] = &[
     ("GET /dashboard/postings", &["BatchGetItem", "Query", "BatchGetItem"]),
     ("GET /dashboard/candidates", &["BatchGetItem", "Query"]),
     ("GET /dashboard/candidates/{id}", &["BatchGetItem", "Query", "BatchGetItem"]),
-    ("GET /dashboard/settings/integrations/api-keys", &["BatchGetItem", "Query", "GetItem"]),
+    ("GET /dashboard/settings/integrations/api-keys", &["BatchGetItem", "Query", "Query"]),
     (
         "POST /dashboard/settings/integrations/api-keys",
-        &["BatchGetItem", "Query", "GetItem", "TransactWriteItems"],
+        &["BatchGetItem", "Query", "Query", "TransactWriteItems"],
+    ),
+    (
+        "POST /dashboard/settings/integrations/api-keys/{id}/rotate",
+        &["BatchGetItem", "GetItem", "Query", "Query", "GetItem", "TransactWriteItems"],
     ),
     (
         "POST /dashboard/settings/integrations/api-keys/{id}/revoke",
         &["BatchGetItem", "GetItem", "TransactWriteItems"],
     ),
-    ("GET /dashboard/settings/integrations/connected-apps", &["BatchGetItem", "Query", "GetItem", "Query"]),
+    ("GET /dashboard/settings/integrations/connected-apps", &["BatchGetItem", "Query", "Query"]),
     (
         "POST /dashboard/settings/integrations/connected-apps/{id}/revoke",
         &["BatchGetItem", "GetItem", "TransactWriteItems"],

@@ -1,13 +1,13 @@
 //! API keys and connected apps in the dashboard: every change takes effect in the API immediately.
 
 use http::Method;
-use shared::auth::{Credential, Kind};
+use shared::auth::Kind;
 use shared::id::Id;
 use shared::model::{Grant, MemberRole, Mode, Scope, Scopes};
-use shared::store::{ApiKey, NewApiKey, Transaction};
+use shared::store::Transaction;
 use tests::browser::{Browser, input};
 use tests::dashboard::{actions, add_member, connect_app, escaped, owner, shown_once};
-use tests::{ACME, Response, TestApi, tenant};
+use tests::{ACME, Response, TestApi, new_credential, read_credential, tenant};
 
 use crate::dashboard_access::is_write;
 
@@ -31,7 +31,7 @@ async fn create(browser: &Browser<'_>, name: &str, scopes: &[&str], days: &str) 
 }
 
 fn revoke(key: &str) -> String {
-    format!("{PATH}/{}/revoke", key.parse::<Credential>().unwrap().id())
+    format!("{PATH}/{}/revoke", read_credential(key).id())
 }
 
 /// Returns the table row that contains this string.
@@ -82,7 +82,7 @@ async fn a_key_is_shown_once_and_stored_as_a_hash() {
     assert_eq!(response.header("cache-control"), "no-store");
     assert_eq!(
         (input(&response, "name"), input(&response, "expires_in_days")),
-        (String::new(), String::new())
+        (String::new(), "365".to_owned())
     );
     assert!(
         !api.dynamodb
@@ -196,6 +196,124 @@ async fn a_key_expires_and_can_still_be_revoked() {
 }
 
 #[tokio::test]
+async fn a_key_shows_its_creator_and_a_year_is_proposed_as_its_lifetime() {
+    let api = TestApi::new().await;
+    let jo = add_member(&api, ACME, "Jo", MemberRole::Member).await;
+    let browser = Browser::with_session(&api, ACME, &jo).await;
+    assert_eq!(input(&browser.get(PATH).await, "expires_in_days"), "365");
+    create(&browser, "Jo's key", &["roles:read"], "365").await;
+    let listed = acme(&api).await.get(PATH).await;
+    let row = row(&listed, &escaped("Jo's key"));
+    assert!(row.contains("20 Nov 2026 by Jo<") && row.contains("20 Nov 2027"), "{row}");
+}
+
+#[tokio::test]
+async fn a_key_works_only_from_its_networks() {
+    let mut api = TestApi::new().await;
+    let browser = acme(&api).await;
+    let new = |networks| [("name", "Office"), ("scope", "organization:read"), ("networks", networks)];
+    for (networks, problem) in [
+        ("office", "office is not an IP address or a network"),
+        ("203.0.113.9/24", "the network is 203.0.113.0/24"),
+    ] {
+        let refused = browser.post(PATH, &new(networks)).await.expect(422);
+        assert!(refused.text.contains(problem), "{}", refused.text);
+        assert_eq!(input(&refused, "networks"), networks);
+    }
+    let key =
+        shown_once(&browser.post(PATH, &new("203.0.113.0/24, 2001:db8::/48")).await.expect(200)).unwrap();
+    assert!(row(&browser.get(PATH).await, "Office").contains("only from 203.0.113.0/24, 2001:db8::/48"));
+    let used = async |api: &TestApi, source: &str, header: Option<&str>| {
+        let request = api.request(Method::GET, "/api/v1/organization").bearer(&key).from(source);
+        match header {
+            Some(header) => request.header("x-client", header).send().await,
+            None => request.send().await,
+        }
+    };
+    for allowed in ["203.0.113.255", "2001:db8:0:7::1"] {
+        used(&api, allowed, None).await.expect(200);
+    }
+    let count = used(&api, "203.0.113.1", None).await.number("/usage/requests_today");
+    for refused in ["203.0.114.1", "127.0.0.1", "2001:db8:1::1"] {
+        let response = used(&api, refused, None).await.expect(403);
+        assert_eq!(response.string("/code"), "forbidden");
+        assert_eq!(response.string("/error"), format!("The API key may not be used from {refused}"));
+    }
+    let counted = used(&api, "203.0.113.1", None).await.number("/usage/requests_today");
+    assert_eq!(counted, count + 4, "a refused request counts");
+    // Behind a CDN, the address in its header counts, and a request without the header is refused.
+    api.environment.config.client_address_header = Some("x-client".to_owned());
+    api.restart();
+    used(&api, "127.0.0.1", Some("203.0.113.4")).await.expect(200);
+    used(&api, "203.0.113.4", Some("198.51.100.1")).await.expect(403);
+    let unknown = used(&api, "203.0.113.4", None).await.expect(403);
+    assert!(unknown.string("/error").contains("the request's address is unknown"));
+}
+
+#[tokio::test]
+async fn a_rotated_key_overlaps_with_its_successor_once() {
+    let api = TestApi::new().await;
+    let browser = acme(&api).await;
+    let fields =
+        [("name", "Sync"), ("scope", "roles:read"), ("expires_in_days", "30"), ("networks", "127.0.0.0/8")];
+    let first = shown_once(&browser.post(PATH, &fields).await.expect(200)).unwrap();
+    let rotate = |key: &str| format!("{PATH}/{}/rotate", read_credential(key).id());
+    for overlap in ["", "0", "25", "x"] {
+        browser.post(&rotate(&first), &[("overlap", overlap)]).await.expect(400);
+    }
+    api.clock.set("2026-11-20T10:00:00Z");
+    let rotated = browser.post(&rotate(&first), &[("overlap", "1")]).await.expect(200);
+    let second = shown_once(&rotated).unwrap();
+    assert!(
+        rotated.text.contains("20 Nov 2026, 11:00") && rotated.text.contains("replaced"),
+        "{}",
+        rotated.text
+    );
+    let status = async |key: &str| call(&api, key, "/api/v1/roles").await.status;
+    assert_eq!((status(&first).await, status(&second).await), (200, 200));
+    let claims = read_credential(&second).claims();
+    assert_eq!(claims.expires_at.unwrap().to_string(), "2026-12-20T10:00:00Z", "as long as the first");
+    assert_eq!(claims.scopes, Scopes::from(Scope::RolesRead));
+    let outside = api.request(Method::GET, "/api/v1/roles").bearer(&second).from("203.0.113.1");
+    outside.send().await.expect(403);
+    // Neither of the two can be rotated while both are valid.
+    for (key, reason) in
+        [(&first, "another key already replaces"), (&second, "is still valid; revoke it first")]
+    {
+        let refused = browser.post(&rotate(key), &[("overlap", "1")]).await.expect(422);
+        assert!(refused.text.contains(reason), "{}", refused.text);
+    }
+    api.clock.set("2026-11-20T10:59:59Z");
+    api.run_tasks().await;
+    assert_eq!((status(&first).await, status(&second).await), (200, 200));
+    api.clock.set("2026-11-20T11:00:00Z");
+    api.run_tasks().await;
+    assert_eq!((status(&first).await, status(&second).await), (401, 200));
+    let browser = acme(&api).await;
+    let third = shown_once(&browser.post(&rotate(&second), &[("overlap", "168")]).await.expect(200)).unwrap();
+    // A key that was revoked earlier stays so, and its task has nothing to do.
+    browser.post(&revoke(&second), &[]).await.expect(303);
+    assert_eq!((status(&second).await, status(&third).await), (401, 200));
+    browser.post(&rotate(&second), &[("overlap", "1")]).await.expect(422);
+    api.clock.set("2026-11-27T11:00:00Z");
+    assert_eq!(api.run_tasks().await.failed, 0);
+    assert_eq!((status(&second).await, status(&third).await), (401, 200));
+}
+
+#[tokio::test]
+async fn two_concurrent_rotations_of_a_key_create_one_key() {
+    let api = TestApi::new().await;
+    let browser = acme(&api).await;
+    let key = create(&browser, "Sync", &["roles:read"], "").await;
+    let path = format!("{PATH}/{}/rotate", read_credential(&key).id());
+    let rotate = || browser.post(&path, &[("overlap", "1")]);
+    let (one, other) = futures_util::join!(rotate(), rotate());
+    let mut statuses = [one.status, other.status];
+    statuses.sort_unstable();
+    assert_eq!(statuses, [200, 422]);
+}
+
+#[tokio::test]
 async fn each_mode_has_at_most_25_keys() {
     let api = TestApi::new().await;
     let browser = acme(&api).await;
@@ -245,12 +363,9 @@ async fn an_active_key_is_listed_after_any_number_of_revoked_keys() {
     let tenant = tenant(ACME, Mode::Live);
     let insert = async |number: u64| {
         let id = Id::new(1_000_000 + number).unwrap();
-        let credential = Credential::generate(Kind::ApiKey, tenant, id, &api.environment.random);
-        let now = api.environment.clock.now();
-        let (scopes, name) = (Scopes::all(), format!("Key {number}"));
-        let ending = credential.ending().to_owned();
-        let key = ApiKey { id, name, ending, scopes, created_at: now, expires_at: None, revoked_at: None };
-        api.store().insert_api_key(tenant, &NewApiKey { key, hash: credential.hash() }).await.unwrap();
+        let credential = new_credential(Kind::ApiKey, tenant, id, &api.environment.random);
+        let key = credential.api_key(format!("Key {number}"), api.environment.clock.now());
+        api.store().insert_api_key(tenant, &key).await.unwrap();
         id
     };
     let old = insert(0).await;

@@ -1,13 +1,13 @@
 //! Single-use links for invitations and password resets: each works once, for a limited time, and for one member.
 
 use futures_util::future::{join, join_all};
-use shared::auth::{Credential, Kind};
+use shared::auth::Kind;
 use shared::id::Id;
 use shared::model::{MemberRole, Mode};
 use shared::random::Random;
 use tests::browser::{Browser, form, input};
 use tests::dashboard::{add_member, owner, shown_once};
-use tests::{ACME, BASE_URL, GLOBEX, Response, TestApi, key, tenant};
+use tests::{ACME, BASE_URL, GLOBEX, Response, TestApi, key, new_credential, read_credential, tenant};
 
 use crate::dashboard_access::{is_write, without_request_id};
 
@@ -153,7 +153,7 @@ async fn a_new_link_replaces_the_previous_one() {
     let api = TestApi::new().await;
     let owner = acme(&api).await;
     let first = invite(&owner, "Jo", "jo@acme.example").await;
-    let id = first.parse::<Credential>().unwrap().id();
+    let id = read_credential(&first).id();
     let second = create_link(&owner, id).await;
     let browser = Browser::new(&api);
     assert_invalid(&open(&browser, &first).await, "replaced");
@@ -189,10 +189,9 @@ async fn all_invalid_links_get_the_same_response() {
     let api = TestApi::new().await;
     let owner = acme(&api).await;
     let good = invite(&owner, "Jo", "jo@acme.example").await;
-    let id = good.parse::<Credential>().unwrap().id();
+    let id = read_credential(&good).id();
     let (acme, globex) = (tenant(ACME, Mode::Live), tenant(GLOBEX, Mode::Live));
-    let forged =
-        |kind, tenant, id| Credential::generate(kind, tenant, id, &Random::seeded(1)).reveal().to_owned();
+    let forged = |kind, tenant, id| new_credential(kind, tenant, id, &Random::seeded(1)).reveal().to_owned();
     let mistyped = good.replace("rc_ln_L", "rc_ln_T");
     let shortened = &good[..good.len() - 1];
     let nobody = Id::new(17).unwrap();
@@ -247,7 +246,7 @@ async fn a_removed_members_link_is_invalid() {
     let api = TestApi::new().await;
     let owner = acme(&api).await;
     let token = invite(&owner, "Jo", "jo@acme.example").await;
-    let id = token.parse::<Credential>().unwrap().id();
+    let id = read_credential(&token).id();
     owner.post(&format!("{MEMBERS}/{id}/remove"), &[]).await.expect(303);
     assert_invalid(&open(&Browser::new(&api), &token).await, "removed");
     assert_invalid(&set(&Browser::new(&api), &token, "Jo", PASSWORD).await, "removed");
@@ -271,7 +270,7 @@ async fn an_email_address_belongs_to_only_one_member_across_organizations() {
             assert_taken(browser, email).await;
         }
     }
-    let id = token.parse::<Credential>().unwrap().id();
+    let id = read_credential(&token).id();
     acme.post(&format!("{MEMBERS}/{id}/remove"), &[]).await.expect(303);
     invite(&globex, "Jo", "jo@jobs.example").await;
 

@@ -7,12 +7,13 @@ use syn::buffer::{Cursor, TokenBuffer};
 use tests::{project, sources};
 
 /// The modules of `shared`, lowest first. A module uses only itself and those before it.
-const LAYERS: [&str; 15] = [
+const LAYERS: [&str; 16] = [
     "base62",
     "clock",
     "random",
     "id",
     "secret",
+    "mac_keys",
     "token_encryption",
     "model",
     "store",

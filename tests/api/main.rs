@@ -43,6 +43,7 @@ mod fake_x;
 mod faults;
 mod finding;
 mod finding_cost;
+mod gate;
 mod guide;
 mod idempotency;
 mod imports;

@@ -3,14 +3,14 @@
 use http::Method;
 use rolecall_local::functions::tables;
 use serde_json::json;
-use shared::auth::{Credential, Kind};
+use shared::auth::Kind;
 use shared::http::Access;
 use shared::id::Id;
 use shared::model::{Mode, Scope};
 use shared::random::Random;
 use tests::browser::Browser;
 use tests::oauth::{OAuthApp, Tokens};
-use tests::{ACME, Response, TestApi, tenant};
+use tests::{ACME, Response, TestApi, new_credential, tenant};
 
 const SCOPES: [&str; 9] = [
     "roles:read",
@@ -137,13 +137,9 @@ async fn every_401_and_403_of_the_api_has_a_challenge() {
         let code = app.code(&browser, &app.authorization_request().set("scope", scope), "live").await;
         narrow.push(Tokens::of(&app.exchange(&code).await).access);
     }
-    let unknown = Credential::generate(
-        Kind::AccessToken,
-        tenant(ACME, Mode::Live),
-        Id::new(99).unwrap(),
-        &Random::seeded(1),
-    );
-    let refresh = Credential::generate(
+    let unknown =
+        new_credential(Kind::AccessToken, tenant(ACME, Mode::Live), Id::new(99).unwrap(), &Random::seeded(1));
+    let refresh = new_credential(
         Kind::RefreshToken,
         tenant(ACME, Mode::Live),
         Id::new(99).unwrap(),

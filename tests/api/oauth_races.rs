@@ -2,12 +2,11 @@
 
 use std::sync::Arc;
 
-use shared::auth::Credential;
 use shared::model::Mode;
 use shared::store::Transaction;
 use tests::browser::{Browser, Form};
 use tests::oauth::{OAuthApp, Tokens, authorize_url, oauth_error, token_status};
-use tests::{ACME, GLOBEX, TestApi, tenant};
+use tests::{ACME, GLOBEX, TestApi, read_credential, tenant};
 use tokio::sync::oneshot::{self, Receiver};
 
 const WRITE: &str = "TransactWriteItems";
@@ -69,7 +68,7 @@ async fn a_grant_revoked_during_a_request_stays_revoked() {
     let first = app.connect(&browser).await;
     let code = app.code(&browser, &app.authorization_request(), "live").await;
     for credential_sent in [&first.refresh, &code] {
-        let (shared_api, credential) = (api.clone(), credential_sent.parse::<Credential>().unwrap());
+        let (shared_api, credential) = (api.clone(), read_credential(credential_sent));
         api.dynamodb.run_before(WRITE, async move {
             let (store, now) = (shared_api.store(), shared_api.environment.clock.now());
             let grant = store.find_grant(credential.tenant(), credential.id()).await.unwrap().unwrap();

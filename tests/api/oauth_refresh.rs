@@ -124,7 +124,7 @@ async fn replaced_access_tokens_are_removed() {
     api.dynamodb.take_calls();
     assert_eq!(token_status(&api, &two.access).await, 200);
     let gate = api.dynamodb.take_calls().remove(0).response.to_string();
-    assert_eq!(gate.matches("old_").count(), 1, "{gate}");
+    assert_eq!(gate.matches("until_").count(), 1, "{gate}");
 }
 
 #[tokio::test]

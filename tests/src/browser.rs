@@ -6,7 +6,7 @@ use std::sync::Mutex;
 
 use http::Method;
 use rolecall_local::demo::DEMOS;
-use shared::auth::{Credential, Kind};
+use shared::auth::{Claims, Credential, Kind};
 use shared::model::{Member, Mode, Session};
 use shared::store::Transaction;
 use url::form_urlencoded;
@@ -60,7 +60,8 @@ impl<'w> Browser<'w> {
     /// Returns a browser with a new session of a member, without hashing a password.
     pub async fn with_session(api: &'w TestApi, demo: usize, member: &Member) -> Self {
         let (live, random) = (tenant(demo, Mode::Live), &api.environment.random);
-        let session = Credential::generate(Kind::Session, live, member.id, random);
+        let keys = &api.environment.config.credential_keys;
+        let session = Credential::generate(Kind::Session, live, member.id, Claims::default(), keys, random);
         let mut transaction = Transaction::new(live);
         let now = api.environment.clock.now();
         transaction.insert_session(&session.hash(), &Session::begin(member, now)).expect("a session");

@@ -2,13 +2,14 @@
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use shared::auth::{Credential, Kind};
+use shared::auth::{Claims, Credential, Kind};
+use shared::clock::to_second;
 use shared::http::{Environment, audience};
 use shared::id::Id;
 use shared::model::{
     Code, Email, Grant, Member, MemberRole, Mode, Scopes, Tenant, Text, TokenSet, challenge,
 };
-use shared::store::{NewAccessToken, Transaction};
+use shared::store::Transaction;
 
 use crate::browser::plain;
 use crate::{BASE_URL, Response, TestApi, tenant};
@@ -68,12 +69,13 @@ pub async fn connect_app(
     member: Id,
     name: &str,
 ) -> (Grant, Credential) {
-    let Environment { store, random, clock, .. } = environment;
-    let now = clock.now();
+    let Environment { store, random, clock, config, .. } = environment;
+    let now = to_second(clock.now());
     let id = next_id();
-    let token = Credential::generate(Kind::AccessToken, tenant, id, random);
     let expires_at = now.saturating_add(TokenSet::REFRESH_LIFE).expect("a time");
-    let hash = token.hash_for(&audience(BASE_URL));
+    let access = Claims { scopes: Scopes::all(), expires_at: Some(expires_at) };
+    let token = Credential::generate(Kind::AccessToken, tenant, id, access, &config.credential_keys, random);
+    let hash = token.gate_hash(&audience(BASE_URL));
     let code = Code {
         hash: "code".to_owned(),
         redirect_uri: "https://app.example/callback".to_owned(),
@@ -81,7 +83,8 @@ pub async fn connect_app(
         expires_at: now,
     };
     let tokens = TokenSet {
-        access: hash.clone(),
+        access: hash,
+        access_expires_at: expires_at,
         previous_access: None,
         family: "family".to_owned(),
         refresh: "refresh".to_owned(),
@@ -98,14 +101,14 @@ pub async fn connect_app(
         code,
         tokens: Some(tokens),
         created_at: now,
+        last_used_on: None,
         revoked_at: None,
         version: 1,
     };
-    let apps = store.get_access_tokens(tenant).await.expect("a table");
-    let access = NewAccessToken { hash, scopes: grant.scopes, expires_at };
+    let known = store.get_access_tokens(tenant, None, now).await.expect("a table");
     let mut transaction = Transaction::new(tenant);
     transaction.insert_grant(&grant).expect("a grant");
-    transaction.put_access_token(&grant, &access, &apps, false, now).expect("a token");
+    transaction.put_access_token(None, grant.tokens.as_ref().expect("tokens"), &known, now);
     store.commit(transaction).await.expect("a grant");
     (grant, token)
 }

@@ -41,15 +41,17 @@ use rolecall_local::gateway::Gateway;
 use rolecall_local::server::{self, Host};
 use rolecall_local::template::Template;
 use serde_json::{Value, json};
+use shared::auth::{Claims, Credential, Kind};
 use shared::clock::Clock;
 use shared::config::{Config, Services};
-use shared::http::Environment;
-use shared::model::{Mode, Role, Tenant};
+use shared::http::{Environment, KnownHolders};
+use shared::id::Id;
+use shared::model::{Day, Mode, Role, Scopes, Tenant};
 use shared::providers::Providers;
 use shared::providers::client_document::ClientDocuments;
 use shared::random::Random;
 use shared::secret::Secret;
-use shared::store::{Store, Transaction};
+use shared::store::{Holder, Store, Transaction};
 use tokio::net::TcpListener;
 use tokio::sync::watch;
 
@@ -145,6 +147,7 @@ impl TestApi {
             client_address_header: None,
             dynamodb_endpoint: None,
             signing_key: Secret::new(demo::SIGNING_KEY),
+            credential_keys: demo::credential_keys().expect("keys"),
             services: Services {
                 resumes: Some(LocalBucket::access(&loopback)),
                 callback_url: services.callback_url.or(Some(loopback)),
@@ -157,10 +160,20 @@ impl TestApi {
             random: Random::seeded(42),
             providers: providers(&config),
             config,
+            known_holders: KnownHolders::default(),
         };
         environment.store.create_table().await.expect("a table");
         let temporary_table = is_shared.then(|| TemporaryTable { endpoint: endpoint.clone(), table });
         demo::create(&environment.store, environment.clock.now()).await.expect("demo organizations");
+        // The functions have served requests of the demo keys before, on the same day.
+        for (demo, mode) in DEMOS.iter().flat_map(|demo| Mode::ALL.map(|mode| (demo, mode))) {
+            let key = demo.key(mode).expect("a key");
+            let holder = Holder::Key(key.id());
+            let details = environment.store.find_holder(key.tenant(), holder).await.expect("a table");
+            let details = Arc::new(details.expect("a holder"));
+            let today = Day::of(environment.clock.now());
+            environment.known_holders.insert(key.tenant(), holder, details, Some(today));
+        }
         let contract_monitor = ContractMonitor::default();
         let gateway = gateway(&environment, &contract_monitor);
         let bucket = Arc::new(LocalBucket::in_memory(BUCKET));
@@ -324,6 +337,17 @@ impl Fixtures {
 /// The SAM template of the project.
 pub static TEMPLATE: LazyLock<Template> =
     LazyLock::new(|| Template::read(&project("template.yaml")).expect("template.yaml"));
+
+/// Returns a new credential with all scopes, which the table does not contain.
+pub fn new_credential(kind: Kind, tenant: Tenant, id: Id, random: &Random) -> Credential {
+    let access = Claims { scopes: Scopes::all(), expires_at: None };
+    Credential::generate(kind, tenant, id, access, &demo::credential_keys().expect("keys"), random)
+}
+
+/// Parses a credential of the service.
+pub fn read_credential(text: &str) -> Credential {
+    Credential::read(text, &demo::credential_keys().expect("keys")).expect("a credential")
+}
 
 /// Returns a demo organization's API key.
 pub fn key(demo: usize, mode: Mode) -> String {

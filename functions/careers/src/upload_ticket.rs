@@ -62,7 +62,7 @@ impl UploadTicket {
 
     /// Returns the bucket key that the file is uploaded to.
     pub(crate) fn upload_key(&self, job: &PostedJob) -> String {
-        ResumeFile::incoming_key(job.site.career.tenant(), &self.random)
+        ResumeFile::incoming_key(&job.site.career.slug, &self.random)
     }
 }
 

@@ -3,14 +3,15 @@
 use std::sync::Arc;
 
 use askama::Template;
-use jiff::ToSpan;
-use shared::auth::{Credential, Kind};
+use jiff::{SignedDuration, ToSpan};
+use shared::auth::{Claims, Credential, Kind};
+use shared::clock::later;
 use shared::http::page::{Problem, problem_of};
 use shared::http::{Error, Html, MemberRequest, Reply};
-use shared::model::{Day, Mode, Scope, Scopes, Tenant, Text};
-use shared::store::{ApiKey, NewApiKey, OrganizationError, Paging};
+use shared::model::{Member, Mode, Networks, Scope, Scopes, Tenant, Text};
+use shared::store::{ApiKey, OrganizationError, Paging};
 
-use crate::dates::{date, day};
+use crate::dates::{date, day, minute};
 use crate::form::{collect, problem, required};
 use crate::layout::{Layout, Section};
 use crate::messages::Notice;
@@ -18,6 +19,10 @@ use crate::messages::Notice;
 const PATH: &str = "/dashboard/settings/integrations/api-keys";
 /// The number of keys per read. The page lists the keys of the first read, and older keys that are not revoked.
 const LISTED: u32 = 100;
+/// The lifetime that the form proposes, in days.
+const PROPOSED_DAYS: &str = "365";
+/// The times for which a replaced key can stay valid, in hours.
+const OVERLAPS: [i64; 3] = [1, 24, 168];
 /// The maximum lifetime of a key, in days.
 const MAX_DAYS: i64 = 3_660;
 
@@ -33,7 +38,8 @@ struct ApiKeysPage<'p> {
     mode: Mode,
     scopes: Vec<ScopeChoice>,
     expires_in_days: &'p str,
-    /// Problems with the fields `name`, `scope` and `expires_in_days`.
+    networks: &'p str,
+    /// Problems with the fields `name`, `scope`, `expires_in_days` and `networks`, and with a `rotation`.
     problems: Vec<Problem>,
     base_url: &'p str,
 }
@@ -45,8 +51,14 @@ struct KeyRow<'p> {
     key: String,
     scopes: Vec<&'static str>,
     created: String,
+    /// The name of the member who created it.
+    created_by: Option<&'p str>,
+    /// The networks from which it may be used, if they are restricted.
+    networks: Option<String>,
     last_used: Option<String>,
     expires: Option<String>,
+    /// When it ends, because another key replaces it.
+    ends: Option<String>,
     state: KeyState,
 }
 
@@ -89,13 +101,19 @@ struct FormValues {
     mode: Mode,
     scopes: Scopes,
     expires_in_days: String,
+    networks: String,
 }
 
 impl FormValues {
-    /// Returns the initial values: a key of the current mode with the default scopes.
+    /// Returns the initial values: a key of the current mode with the default scopes that expires in a year.
     fn initial(request: &MemberRequest) -> Self {
-        let (scopes, expires_in_days) = (Scopes::by_default(), String::new());
-        Self { name: String::new(), mode: request.tenant().mode, scopes, expires_in_days }
+        Self {
+            name: String::new(),
+            mode: request.tenant().mode,
+            scopes: Scopes::by_default(),
+            expires_in_days: PROPOSED_DAYS.to_owned(),
+            networks: String::new(),
+        }
     }
 
     /// Returns the submitted values.
@@ -106,6 +124,7 @@ impl FormValues {
             mode: form.get("mode").parse().unwrap_or(request.tenant().mode),
             scopes: form.all("scope").filter_map(|scope| scope.parse::<Scope>().ok()).collect(),
             expires_in_days: form.get("expires_in_days").trim().to_owned(),
+            networks: form.get("networks").to_owned(),
         }
     }
 
@@ -122,7 +141,7 @@ impl FormValues {
 
 /// Shows the keys.
 pub(crate) async fn list(request: Arc<MemberRequest>) -> Result<Reply<Html>, Error> {
-    page(&request, &find(&request).await?, None, &FormValues::initial(&request), Vec::new())
+    page(&request, &Listed::find(&request).await?, None, &FormValues::initial(&request), Vec::new())
 }
 
 /// Creates a key and shows it once.
@@ -134,26 +153,29 @@ pub(crate) async fn create(request: Arc<MemberRequest>) -> Result<Reply<Html>, E
         problems.push(Problem { field: "scope", sentence: "Select at least one permission.".to_owned() });
     }
     let days = collect(values.days(), &mut problems).flatten();
+    let networks = Networks::parse(&values.networks).map_err(|sentence| Problem {
+        field: "networks",
+        sentence: format!("The networks are invalid: {sentence}."),
+    });
+    let networks = collect(networks, &mut problems).unwrap_or_default();
     let (Some(name), true) = (name, problems.is_empty()) else {
-        return Ok(page(&request, &find(&request).await?, None, &values, problems)?.with_status(422));
+        return Ok(page(&request, &Listed::find(&request).await?, None, &values, problems)?.with_status(422));
     };
     // Read the list first: nothing may fail between creating the key and showing it.
-    let mut listed = find(&request).await?;
+    let mut listed = Listed::find(&request).await?;
     let now = request.context.now();
     let tenant = Tenant { mode: values.mode, ..request.tenant() };
     let id = request.context.ids().next();
-    let credential = Credential::generate(Kind::ApiKey, tenant, id, request.context.random());
+    let expires_at = days.and_then(|days| now.checked_add((days * 24).hours()).ok());
+    let access = Claims { scopes: values.scopes, expires_at };
+    let (keys, random) = (request.context.credential_keys(), request.context.random());
+    let credential = Credential::generate(Kind::ApiKey, tenant, id, access, keys, random);
     let key = ApiKey {
-        id: credential.id(),
-        name: name.as_str().to_owned(),
-        ending: credential.ending().to_owned(),
-        scopes: values.scopes,
-        created_at: now,
-        expires_at: days.and_then(|days| now.checked_add((days * 24).hours()).ok()),
-        revoked_at: None,
+        created_by: Some(request.member().id),
+        networks,
+        ..credential.api_key(name.as_str().to_owned(), now)
     };
-    let new = NewApiKey { key, hash: credential.hash() };
-    match request.context.store().insert_api_key(tenant, &new).await {
+    match request.context.store().insert_api_key(tenant, &key).await {
         Ok(()) => {}
         Err(OrganizationError::Store(error)) => return Err(error.into()),
         Err(error) => {
@@ -163,11 +185,48 @@ pub(crate) async fn create(request: Arc<MemberRequest>) -> Result<Reply<Html>, E
     }
     let is_listed = tenant == request.tenant();
     if is_listed {
-        listed.insert(0, (new.key.clone(), None));
+        listed.keys.insert(0, key.clone());
     }
-    let created =
-        CreatedKey { name: &new.key.name, mode: tenant.mode, is_listed, secret: credential.reveal() };
+    let created = CreatedKey { name: &key.name, mode: tenant.mode, is_listed, secret: credential.reveal() };
     page(&request, &listed, Some(created), &FormValues::initial(&request), Vec::new())
+}
+
+/// Creates a key that replaces another one and shows it once. The replaced key stays valid for the chosen time.
+pub(crate) async fn rotate(request: Arc<MemberRequest>) -> Result<Reply<Html>, Error> {
+    let (context, tenant) = (&request.context, request.tenant());
+    let hours = request.page.form().get("overlap").parse().ok().filter(|hours| OVERLAPS.contains(hours));
+    let hours =
+        hours.ok_or_else(|| Error::BadRequest("The overlap must be 1, 24 or 168 hours".to_owned()))?;
+    let replaced = context.store().find_api_key(tenant, context.id()?).await?.ok_or(Error::NotFound)?;
+    let mut listed = Listed::find(&request).await?;
+    let now = context.now();
+    // The new key lives as long as the replaced one was meant to.
+    let life = replaced.expires_at.map(|expires_at| expires_at.duration_since(replaced.created_at));
+    let claims = Claims { scopes: replaced.scopes, expires_at: life.map(|life| later(now, life)) };
+    let (keys, random) = (context.credential_keys(), context.random());
+    let credential = Credential::generate(Kind::ApiKey, tenant, context.ids().next(), claims, keys, random);
+    let key = ApiKey {
+        created_by: Some(request.member().id),
+        networks: replaced.networks.clone(),
+        ..credential.api_key(replaced.name.clone(), now)
+    };
+    let ends_at = later(now, SignedDuration::from_hours(hours));
+    let initial = FormValues::initial(&request);
+    match context.store().rotate_api_key(tenant, &replaced, &key, ends_at).await {
+        Ok(()) => {}
+        Err(OrganizationError::Store(error)) => return Err(error.into()),
+        Err(error) => {
+            let problems = vec![problem("rotation", "The key was not rotated:", &error.to_string())];
+            return Ok(page(&request, &listed, None, &initial, problems)?.with_status(422));
+        }
+    }
+    for old in listed.keys.iter_mut().filter(|old| old.id == replaced.id) {
+        old.ends_at = Some(ends_at);
+    }
+    listed.keys.insert(0, key.clone());
+    let secret = credential.reveal();
+    let created = CreatedKey { name: &key.name, mode: tenant.mode, is_listed: true, secret };
+    page(&request, &listed, Some(created), &initial, Vec::new())
 }
 
 /// Revokes a key.
@@ -180,48 +239,58 @@ pub(crate) async fn revoke(request: Arc<MemberRequest>) -> Result<Reply<Html>, E
     }
 }
 
-/// A key and the day of its last use.
-type ListedKey = (ApiKey, Option<Day>);
+/// What the page lists.
+struct Listed {
+    /// The keys of the current mode, newest first.
+    keys: Vec<ApiKey>,
+    members: Vec<Member>,
+}
 
-/// Reads the keys of the current mode, newest first.
-async fn find(request: &MemberRequest) -> Result<Vec<ListedKey>, Error> {
-    let store = request.context.store();
-    let mut found: Vec<ApiKey> = Vec::new();
-    let mut paging = Paging { limit: LISTED, before: None };
-    loop {
-        let page = store.list_api_keys(request.tenant(), &paging).await?;
-        let is_first = found.is_empty();
-        found.extend(page.items.into_iter().filter(|key| is_first || key.revoked_at.is_none()));
-        paging.before = page.next;
-        if paging.before.is_none() {
-            break;
+impl Listed {
+    async fn find(request: &MemberRequest) -> Result<Self, Error> {
+        let store = request.context.store();
+        let mut found: Vec<ApiKey> = Vec::new();
+        let mut paging = Paging { limit: LISTED, before: None };
+        loop {
+            let page = store.list_api_keys(request.tenant(), &paging).await?;
+            let is_first = found.is_empty();
+            found.extend(page.items.into_iter().filter(|key| is_first || key.revoked_at.is_none()));
+            paging.before = page.next;
+            if paging.before.is_none() {
+                break;
+            }
         }
+        let members = store.list_members(request.tenant().organization).await?;
+        Ok(Self { keys: found, members })
     }
-    let last_used = store.get_last_used_days(request.tenant()).await?;
-    let listed = found.into_iter().map(|key| {
-        let day = last_used(key.id);
-        (key, day)
-    });
-    Ok(listed.collect())
 }
 
 fn page(
     request: &MemberRequest,
-    listed: &[ListedKey],
+    listed: &Listed,
     created: Option<CreatedKey<'_>>,
     values: &FormValues,
     problems: Vec<Problem>,
 ) -> Result<Reply<Html>, Error> {
     let now = request.context.now();
     let mode = request.tenant().mode.as_str();
-    let keys = listed.iter().map(|(key, last_used)| KeyRow {
+    let keys = listed.keys.iter().map(|key| KeyRow {
         id: key.id.get(),
         name: &key.name,
         key: format!("rc_{mode}_…{}", key.ending),
         scopes: key.scopes.iter().map(Scope::as_str).collect(),
         created: day(key.created_at),
-        last_used: last_used.map(date),
+        created_by: key.created_by.map(|id| {
+            listed
+                .members
+                .iter()
+                .find(|member| member.id == id)
+                .map_or("a former member", |member| member.name.as_str())
+        }),
+        networks: (!key.networks.are_unrestricted()).then(|| key.networks.to_string()),
+        last_used: key.last_used_on.map(date),
         expires: key.expires_at.map(day),
+        ends: key.ends_at.filter(|_| key.revoked_at.is_none()).map(minute),
         state: match key {
             ApiKey { revoked_at: Some(_), .. } => KeyState::Revoked,
             ApiKey { expires_at: Some(expires_at), .. } if *expires_at <= now => KeyState::Expired,
@@ -241,6 +310,7 @@ fn page(
         mode: values.mode,
         scopes: scopes.collect(),
         expires_in_days: &values.expires_in_days,
+        networks: &values.networks,
         problems,
         base_url: request.context.base_url(),
     })

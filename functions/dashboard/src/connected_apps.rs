@@ -53,7 +53,6 @@ pub(crate) async fn list(request: Arc<MemberRequest>) -> Result<Reply<Html>, Err
             break;
         }
     }
-    let used = store.get_access_tokens(tenant).await?;
     let members = store.list_members(tenant.organization).await?;
     let names: HashMap<_, _> = members.iter().map(|member| (member.id, member.name.as_str())).collect();
     let apps = grants.iter().map(|grant| AppRow {
@@ -64,7 +63,7 @@ pub(crate) async fn list(request: Arc<MemberRequest>) -> Result<Reply<Html>, Err
         mode: tenant.mode,
         scopes: grant.scopes.iter().map(Scope::description).collect(),
         connected: day(grant.created_at),
-        last_used: used.last_used(grant.id).map(date),
+        last_used: grant.last_used_on.map(date),
     });
     Reply::page(&ConnectedAppsPage {
         layout: Layout::of(&request, Section::ConnectedApps),

@@ -33,7 +33,7 @@ impl<'p> Layout<'p> {
         Self {
             style_version: style_version(),
             csrf: request.page.csrf(),
-            organization: request.organization().name.as_str(),
+            organization: request.organization_name(),
             member: request.member().name.as_str(),
             is_test: request.organization().mode == Mode::Test,
             section,

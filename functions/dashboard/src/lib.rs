@@ -20,6 +20,7 @@
 //! | GET | `/dashboard/candidates/{id}` | a candidate with the full history |
 //! | GET | `/dashboard/settings/integrations/api-keys` | API keys |
 //! | POST | `/dashboard/settings/integrations/api-keys` | create a key and show it once |
+//! | POST | `/dashboard/settings/integrations/api-keys/{id}/rotate` | create a key that replaces another one, and show it once |
 //! | POST | `/dashboard/settings/integrations/api-keys/{id}/revoke` | revoke a key |
 //! | GET | `/dashboard/settings/integrations/connected-apps` | connected applications |
 //! | POST | `/dashboard/settings/integrations/connected-apps/{id}/revoke` | revoke an application's access |
@@ -87,6 +88,7 @@ pub fn pages() -> Vec<Route> {
         Route::member("GET /dashboard/candidates/{id}", Member, candidates::show),
         Route::member("GET /dashboard/settings/integrations/api-keys", Member, api_keys::list),
         Route::member("POST /dashboard/settings/integrations/api-keys", Member, api_keys::create),
+        Route::member("POST /dashboard/settings/integrations/api-keys/{id}/rotate", Member, api_keys::rotate),
         Route::member("POST /dashboard/settings/integrations/api-keys/{id}/revoke", Member, api_keys::revoke),
         Route::member("GET /dashboard/settings/integrations/connected-apps", Member, connected_apps::list),
         Route::member(

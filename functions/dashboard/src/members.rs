@@ -179,7 +179,8 @@ pub(crate) async fn acting_owner(request: &MemberRequest) -> Result<Member, Erro
 /// Returns the member with a new link, and the link's URL.
 fn with_link(request: &MemberRequest, member: Member) -> (Member, String) {
     let (organization, context) = (request.tenant().organization, &request.context);
-    membership::create_link(organization, member, context.base_url(), context.random(), context.now())
+    let (base_url, keys) = (context.base_url(), context.credential_keys());
+    membership::create_link(organization, member, base_url, keys, context.random(), context.now())
 }
 
 async fn page(

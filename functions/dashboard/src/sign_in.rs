@@ -210,7 +210,7 @@ impl PasswordLink {
     async fn read(request: &PageRequest, token: &str) -> Result<Self, Error> {
         let (store, now) = (request.context.store(), request.context.now());
         let invalid = || Error::BadRequest(INVALID_LINK.to_owned());
-        let link: Credential = token.parse().map_err(|_| invalid())?;
+        let link = Credential::read(token, request.context.credential_keys()).map_err(|_| invalid())?;
         if link.kind() != Kind::Link {
             return Err(invalid());
         }

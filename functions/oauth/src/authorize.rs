@@ -5,7 +5,7 @@
 
 use std::sync::Arc;
 
-use shared::auth::{Credential, Kind};
+use shared::auth::{Claims, Credential, Kind};
 use shared::http::page::{Sources, style_version};
 use shared::http::{Error, Html, MemberRequest, PageRequest, Parameters, Reply, RequestContext, audience};
 use shared::model::{Client, Code, Grant, Mode, RedirectUri, Scope, Scopes, Tenant};
@@ -98,7 +98,7 @@ fn consent_page(
         redirect_host: &target.registered_uri.host(),
         home_host: home_host.as_deref(),
         is_unverified: !client.is_documented(),
-        organization: request.organization().name.as_str(),
+        organization: request.organization_name(),
         email: request.member().email.as_str(),
         return_to: &request.page.path_and_query(),
         scopes: access.scopes.iter().map(Scope::description).collect(),
@@ -126,7 +126,14 @@ async fn grant_access(
     let context = &request.context;
     let tenant = Tenant { organization: request.tenant().organization, mode };
     let (id, now) = (context.ids().next(), context.now());
-    let code = Credential::generate(Kind::AuthorizationCode, tenant, id, context.random());
+    let code = Credential::generate(
+        Kind::AuthorizationCode,
+        tenant,
+        id,
+        Claims::default(),
+        context.credential_keys(),
+        context.random(),
+    );
     let grant = Grant {
         id,
         client_id: target.client.id.clone(),
@@ -142,6 +149,7 @@ async fn grant_access(
         },
         tokens: None,
         created_at: now,
+        last_used_on: None,
         revoked_at: None,
         version: 1,
     };

@@ -52,7 +52,7 @@ pub(crate) async fn revoke_token(
 async fn revoke(context: &RequestContext) -> Result<Reply<Unversioned<Revoked>>, OAuthRejection> {
     let request: RevocationRequest = read_form(context, &UNREPEATABLE)?;
     let client = client::authenticate(context, &request.client_id, &request.client_secret).await?;
-    if let Ok(token) = required("token", &request.token)?.parse() {
+    if let Ok(token) = Credential::read(required("token", &request.token)?, context.credential_keys()) {
         revoke_if_valid(context, &token, &client.id).await?;
     }
     Ok(Reply::ok(&Revoked {})?.unversioned())
@@ -75,13 +75,14 @@ async fn revoke_if_valid(
 ) -> Result<(), OAuthRejection> {
     let Some(grant) = context.store().find_grant(token.tenant(), token.id()).await? else { return Ok(()) };
     let Some(tokens) = &grant.tokens else { return Ok(()) };
-    let is_equal = |stored: &str, hash: &str| -> bool { stored.as_bytes().ct_eq(hash.as_bytes()).into() };
-    let access_hash = token.hash_for(&audience(context.base_url()));
+    let family = token.family_hash();
+    let is_family: bool = tokens.family.as_bytes().ct_eq(family.as_bytes()).into();
+    let access_hash = token.gate_hash(&audience(context.base_url()));
     let revoked = match token.kind() {
-        Kind::RefreshToken if is_equal(&tokens.family, &token.family_hash()) => Revocation::Grant,
-        Kind::AccessToken if is_equal(&tokens.access, &access_hash) => Revocation::AccessToken,
+        Kind::RefreshToken if is_family => Revocation::Grant,
+        Kind::AccessToken if tokens.access.matches(access_hash) => Revocation::AccessToken,
         Kind::AccessToken
-            if tokens.previous_access.as_ref().is_some_and(|previous| is_equal(previous, &access_hash)) =>
+            if tokens.previous_access.is_some_and(|previous| previous.hash.matches(access_hash)) =>
         {
             Revocation::PreviousAccessToken
         }
@@ -97,11 +98,11 @@ async fn revoke_if_valid(
     match revoked {
         Revocation::Grant => transaction.revoke_grant(&grant, context.now())?,
         Revocation::AccessToken => {
-            transaction.delete_access_token(grant.id);
+            transaction.delete_access_tokens(tokens, context.now());
             transaction.require_grant(&grant);
         }
         Revocation::PreviousAccessToken => {
-            transaction.delete_replaced_access_token(grant.id);
+            transaction.delete_previous_access_token(tokens, context.now());
             transaction.require_grant(&grant);
         }
     }

@@ -4,10 +4,10 @@
 
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Deserializer, Serialize};
-use shared::auth::{Credential, Kind};
+use shared::auth::{Claims, Credential, Kind};
 use shared::http::{Error, FORM, Payload, PublicRequest, Reply, RequestContext, Unversioned, audience};
 use shared::model::{Client, Grant, GrantType, Refresh, Scopes, TokenSet};
-use shared::store::{AccessTokens, NewAccessToken, Transaction};
+use shared::store::{AccessTokens, Transaction};
 use subtle::ConstantTimeEq;
 use utoipa::ToSchema;
 
@@ -164,10 +164,12 @@ async fn exchange_code(
     if !grant.code.is_verified_by(verifier) {
         return Err(OAuthRejection::invalid_grant("code_verifier does not match the code_challenge"));
     }
-    let refresh = Credential::generate(Kind::RefreshToken, code.tenant(), grant.id, context.random());
+    let (keys, random) = (context.credential_keys(), context.random());
+    let (kind, tenant) = (Kind::RefreshToken, code.tenant());
+    let refresh = Credential::generate(kind, tenant, grant.id, Claims::default(), keys, random);
     let scopes = grant.scopes;
-    let apps = context.store().get_access_tokens(code.tenant()).await?;
-    store_tokens(context, grant, &refresh, None, scopes, &apps, false).await
+    let known = context.store().get_access_tokens(tenant, None, context.now()).await?;
+    store_tokens(context, grant, &refresh, None, scopes, &known, false).await
 }
 
 async fn refresh(
@@ -188,13 +190,15 @@ async fn refresh(
             OAuthRejection::new("invalid_scope", "scope may contain only scopes that were granted.")
         })?,
     };
-    let apps = context.store().get_access_tokens(token.tenant()).await?;
+    let current = grant.tokens.as_ref();
+    let known = context.store().get_access_tokens(token.tenant(), current, context.now()).await?;
     let is_retry = verdict == Refresh::Again;
-    if verdict == Refresh::Reuse || (is_retry && !apps.is_unused(grant.id)) {
+    let is_unused = current.is_some_and(|tokens| known.are_unused(tokens));
+    if verdict == Refresh::Reuse || (is_retry && !is_unused) {
         return revoke_reused(context, &token, grant, "a refresh token was used again").await;
     }
-    let successor = token.successor(context.random());
-    store_tokens(context, grant, &successor, Some(token.hash()), scopes, &apps, is_retry).await
+    let successor = token.successor(context.credential_keys(), context.random());
+    store_tokens(context, grant, &successor, Some(token.hash()), scopes, &known, is_retry).await
 }
 
 /// Rejects a token request for a resource other than this API (RFC 8707, section 2.2).
@@ -214,7 +218,8 @@ async fn find(
     kind: Kind,
     client: &Client,
 ) -> Result<(Credential, Grant), OAuthRejection> {
-    let credential: Credential = text.parse().map_err(OAuthRejection::invalid_grant)?;
+    let credential = Credential::read(text, context.credential_keys())
+        .map_err(|error| OAuthRejection::invalid_grant(error.as_str()))?;
     if credential.kind() != kind {
         return Err(OAuthRejection::invalid_grant("the credential is of another kind"));
     }
@@ -234,32 +239,33 @@ async fn store_tokens(
     refresh: &Credential,
     previous: Option<String>,
     scopes: Scopes,
-    apps: &AccessTokens,
-    unused: bool,
+    known: &AccessTokens,
+    was_lost: bool,
 ) -> Result<Tokens, OAuthRejection> {
     let (now, tenant) = (context.now(), refresh.tenant());
-    if !apps.have_room_for(grant.id, now) {
+    let replaced = grant.tokens.as_ref();
+    if !known.have_room_for(replaced) {
         let description =
             "Too many applications are connected to this organization. Revoke some in the dashboard.";
         return Err(OAuthRejection::new("invalid_grant", description));
     }
-    let access = Credential::generate(Kind::AccessToken, tenant, grant.id, context.random());
-    let hash = access.hash_for(&audience(context.base_url()));
-    let replaced = grant.tokens.clone();
-    let after = grant.clone().with_tokens(TokenSet {
-        access: hash.clone(),
-        // A retry replaces tokens that were never used. The access token before them stays the previous one.
-        previous_access: replaced
-            .and_then(|tokens| if unused { tokens.previous_access } else { Some(tokens.access) }),
+    let expires_at = now.saturating_add(TokenSet::ACCESS_LIFE).unwrap_or(now);
+    let claims = Claims { scopes, expires_at: Some(expires_at) };
+    let (keys, random) = (context.credential_keys(), context.random());
+    let access = Credential::generate(Kind::AccessToken, tenant, grant.id, claims, keys, random);
+    let hash = access.gate_hash(&audience(context.base_url()));
+    let tokens = TokenSet {
+        access: hash,
+        access_expires_at: expires_at,
+        previous_access: replaced.and_then(|tokens| known.previous_access(tokens, was_lost, now)),
         family: refresh.family_hash(),
         refresh: refresh.hash(),
         previous,
         expires_at: now.saturating_add(TokenSet::REFRESH_LIFE).unwrap_or(now),
-    });
-    let expires_at = now.saturating_add(TokenSet::ACCESS_LIFE).unwrap_or(now);
+    };
     let mut transaction = Transaction::new(tenant);
-    transaction.replace_grant(&grant, &after)?;
-    transaction.put_access_token(&after, &NewAccessToken { hash, scopes, expires_at }, apps, unused, now)?;
+    transaction.put_access_token(replaced, &tokens, known, now);
+    transaction.replace_grant(&grant, &grant.clone().with_tokens(tokens))?;
     context.store().commit(transaction).await?;
     Ok(Tokens {
         access_token: access.reveal().to_owned(),

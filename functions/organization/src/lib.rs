@@ -8,7 +8,7 @@ use jiff::Timestamp;
 use serde::Serialize;
 use shared::http::{ApiRequest, Error, Reply, Row};
 use shared::id::Id;
-use shared::model::{Day, Mode, Plan, Scope, Slug, Text};
+use shared::model::{Day, Mode, NamedOrganization, Plan, Scope, Slug, Text};
 use shared::resources::posting::career_portal_url;
 use utoipa::ToSchema;
 
@@ -69,11 +69,13 @@ pub struct Usage {
 /// Returns the organization that the credential belongs to.
 async fn show(request: ApiRequest<()>) -> Result<Reply<Organization>, Error> {
     request.input()?;
-    let organization = request.organization();
     let today = Day::of(request.context.now());
+    let found = request.context.store().find_organization_and_usage(request.tenant(), today).await?;
+    let (NamedOrganization { organization, name, created_at }, requests_today) =
+        found.ok_or(Error::NotFound)?;
     Reply::resource(&Organization {
         id: organization.id,
-        name: organization.name.clone(),
+        name,
         slug: organization.slug.clone(),
         mode: organization.mode,
         plan: Subscription {
@@ -81,11 +83,8 @@ async fn show(request: ApiRequest<()>) -> Result<Reply<Organization>, Error> {
             price_usd_per_month: organization.plan.price_usd_per_month(),
         },
         limits: Limits { requests_per_day: organization.plan.requests_per_day() },
-        usage: Usage {
-            requests_today: request.context.store().requests_on(request.tenant(), today).await?,
-            resets_at: today.end(),
-        },
-        career_portal_url: career_portal_url(request.context.base_url(), organization),
-        created_at: organization.created_at,
+        usage: Usage { requests_today, resets_at: today.end() },
+        career_portal_url: career_portal_url(request.context.base_url(), &organization),
+        created_at,
     })
 }

@@ -45,7 +45,7 @@ impl Job {
     /// Cancels the screens of a suspended organization.
     pub(crate) async fn cancel_suspended(&self, task: &Task) -> Result<(), CommitError> {
         let (tenant, store) = (task.tenant(), &self.environment.store);
-        if store.find_organization(tenant).await?.is_some_and(|organization| organization.suspended) {
+        if store.find_organization(tenant).await?.is_some_and(|found| found.organization.suspended) {
             let screens = self.list_upcoming(tenant, None).await?.into_iter();
             let cancel =
                 screens.map(|screen| self.cancel(tenant, screen.id, CancelReason::OrganizationSuspended));

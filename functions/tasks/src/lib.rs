@@ -16,14 +16,14 @@ use shared::clock::{later, to_second};
 use shared::http::Environment;
 use shared::id::Ids;
 use shared::model::{
-    CallState, CancelReason, Candidate, Organization, Outcome, Report, Role, ScreenRecord, ScreenStatus,
+    CallState, CancelReason, Candidate, NamedOrganization, Outcome, Report, Role, ScreenRecord, ScreenStatus,
     Tenant,
 };
 use shared::providers::client::HttpClient;
 use shared::providers::resumes::BucketError;
 use shared::providers::voice::{CallError, CallOrder, StartError, VoicePort};
 use shared::services::screening::{self, Reference};
-use shared::store::{CommitError, MaybeErased, Task, TaskKind, Transaction};
+use shared::store::{CommitError, MaybeErased, OrganizationError, Task, TaskKind, Transaction};
 
 /// The results of a run.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
@@ -107,6 +107,7 @@ impl Job {
             TaskKind::Suspension => self.cancel_suspended(&task).await.map_err(TaskError::from),
             TaskKind::Erasure => self.erase(&task).await,
             TaskKind::Retention => self.apply_retention(&task).await.map_err(TaskError::from),
+            TaskKind::KeyEnd => self.end_key(&task).await,
             TaskKind::Call => self.follow_up(&task).await,
         };
         match result {
@@ -152,6 +153,15 @@ impl Job {
         Ok(result?)
     }
 
+    /// Revokes an API key that another one replaces.
+    async fn end_key(&self, task: &Task) -> Result<(), TaskError> {
+        match self.environment.store.revoke_api_key(task.tenant(), task.id, self.now).await {
+            Ok(_) | Err(OrganizationError::NoSuchKey) => Ok(self.discard(task).await?),
+            Err(OrganizationError::Store(error)) => Err(CommitError::from(error).into()),
+            Err(_) => Err(CommitError::Stale.into()),
+        }
+    }
+
     /// Deletes a task without anything to do.
     async fn discard(&self, task: &Task) -> Result<(), CommitError> {
         let mut transaction = Transaction::new(task.tenant());
@@ -192,14 +202,15 @@ impl Job {
         };
         let mut transaction = Transaction::new(tenant);
         if screen.status != ScreenStatus::InProgress {
-            let suspended = organization.suspended.then_some(CancelReason::OrganizationSuspended);
+            let suspended =
+                organization.organization.suspended.then_some(CancelReason::OrganizationSuspended);
             if let Some(reason) = suspended.or_else(|| candidate.obstacle(screen.id, &role)) {
                 self.cancel(tenant, screen.id, reason).await?;
                 return Ok(None);
             }
             transaction.require_candidate(&candidate);
             transaction.require_role(&role);
-            transaction.require_active(&organization);
+            transaction.require_active(&organization.organization);
         }
         let call_at = screen.scheduled_at.unwrap_or(self.now).max(self.now);
         let due = later(call_at, voice.report_timeout());
@@ -365,7 +376,7 @@ impl Job {
         record: &ScreenRecord,
         candidate: Candidate,
         Role { content, .. }: Role,
-        organization: &Organization,
+        NamedOrganization { organization, name, .. }: &NamedOrganization,
     ) -> CallOrder {
         let screen = &record.screen;
         let Environment { config, providers, .. } = &self.environment;
@@ -376,7 +387,7 @@ impl Job {
             candidate_id: screen.candidate_id,
             candidate_name: candidate.profile.name.as_str().to_owned(),
             phone: candidate.profile.phone.map(|phone| phone.as_str().to_owned()),
-            organization_name: organization.name.as_str().to_owned(),
+            organization_name: name.as_str().to_owned(),
             privacy_url: format!("{base_url}/careers/{}/privacy", organization.slug),
             role_id: screen.role_id,
             role_title: content.title.as_str().to_owned(),

@@ -21,7 +21,9 @@ impl Job {
             return self.discard(task).await;
         };
         // A suspended organization may be reinstated, so its data stays.
-        if organization.suspended || self.erase_due_people(tenant, &setting, schedule.retention).await? {
+        if organization.organization.suspended
+            || self.erase_due_people(tenant, &setting, schedule.retention).await?
+        {
             let mut transaction = Transaction::new(tenant);
             transaction.replace_retention_setting(&setting, &setting.finish_run(self.now))?;
             store.commit(transaction).await?;

@@ -5,6 +5,7 @@ use std::io;
 use jiff::Timestamp;
 use shared::clock::Clock;
 use shared::id::{Id, Ids};
+use shared::mac_keys::MacKeys;
 use shared::model::Mode;
 use shared::providers::resumes::{Bucket, BucketError};
 use shared::random::Random;
@@ -18,6 +19,8 @@ pub(crate) struct Admin {
     pub(crate) clock: Clock,
     pub(crate) ids: Ids,
     pub(crate) random: Random,
+    /// The keys that authenticate new API keys and links.
+    pub(crate) credential_keys: Option<MacKeys>,
     /// The bucket of uploaded resumes.
     pub(crate) bucket: Option<Bucket>,
 }
@@ -31,6 +34,8 @@ pub(crate) enum CommandError {
     WrongSlug,
     /// Nobody said which bucket has the organization's files.
     NoBucket,
+    /// Nobody said which key authenticates credentials.
+    NoCredentialKeys,
     /// Nobody said which bucket has the tombstones.
     NoTombstones,
     /// The bucket failed.
@@ -49,6 +54,13 @@ pub(crate) enum CommandError {
 impl<E: Into<OrganizationError>> From<E> for CommandError {
     fn from(error: E) -> Self {
         Self::Organization(error.into())
+    }
+}
+
+impl Admin {
+    /// The keys that authenticate new API keys and links.
+    pub(crate) fn credential_keys(&self) -> Result<&MacKeys, CommandError> {
+        self.credential_keys.as_ref().ok_or(CommandError::NoCredentialKeys)
     }
 }
 

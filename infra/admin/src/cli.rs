@@ -1,15 +1,20 @@
 //! The command line: commands, arguments and help. This module parses arguments into domain values, so the commands
 //! receive only valid ones.
 
+use std::fmt;
+
+use aws_config::BehaviorVersion;
+use aws_sdk_secretsmanager::error::DisplayErrorContext;
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use shared::id::Id;
+use shared::mac_keys::MacKeys;
 use shared::model::{
-    Email, ErasureReason, HoldReason, MemberRole, Mode, Name, Plan, Scope, Slug, Tenant, Text,
+    Email, ErasureReason, HoldReason, MemberRole, Mode, Name, Networks, Plan, Scope, Slug, Tenant, Text,
 };
 use shared::providers::resumes::Bucket;
 use shared::secret::Secret;
-use shared::store::Store;
+use shared::store::{Store, https_client};
 use shared::token_encryption::EncryptionKeys;
 
 /// The maximum length of a slug in live mode. The slug in test mode is the same with `-test` appended.
@@ -31,6 +36,12 @@ pub struct Cli {
     /// Use an S3 endpoint other than the region's, such as the local service's
     #[arg(long, global = true, help_heading = GLOBAL, env = "RESUME_ENDPOINT", value_name = "URL", value_parser = endpoint)]
     pub bucket_endpoint: Option<String>,
+    /// Keys that authenticate credentials, the newest first, for new API keys and links
+    #[arg(long, global = true, help_heading = GLOBAL, env = "CREDENTIAL_KEYS", hide_env_values = true, value_name = "KEYS", value_parser = MacKeys::parse)]
+    pub credential_keys: Option<MacKeys>,
+    /// Name or ARN of the secret in Secrets Manager with the newest of these keys
+    #[arg(long, global = true, help_heading = GLOBAL, env = "CREDENTIAL_SECRET", value_name = "NAME")]
+    pub credential_secret: Option<String>,
     /// Print JSON
     #[arg(long, global = true, help_heading = GLOBAL)]
     pub json: bool,
@@ -65,7 +76,7 @@ pub(crate) enum Command {
     /// Manage members, who sign in to the dashboard: create, list, link, remove
     #[command(subcommand)]
     Member(MemberCommand),
-    /// Manage API keys: create, list, revoke
+    /// Manage API keys: create, list, rotate, revoke
     #[command(subcommand)]
     Key(KeyCommand),
     /// Manage accounts on X and WhatsApp: connect, show, disconnect
@@ -266,6 +277,22 @@ Examples:
         #[command(flatten)]
         tenant: OneMode,
     },
+    /// Create a key that replaces another one, which stays valid for some time
+    ///
+    /// The new key has the same name, scopes and networks, and lives as long as the replaced one was meant to.
+    #[command(after_help = "\
+Example:
+  rolecall-admin key rotate 243619432448124 243619436539905 --overlap-hours 1")]
+    Rotate {
+        #[command(flatten)]
+        tenant: OneMode,
+        /// The identifier of the key to replace
+        #[arg(value_name = "KEY_ID")]
+        id: Id,
+        /// Hours for which the replaced key stays valid
+        #[arg(long, value_name = "N", default_value = "24", value_parser = clap::value_parser!(u32).range(1..=168))]
+        overlap_hours: u32,
+    },
     /// Revoke a key, effective with the next request
     #[command(after_help = "\
 Example:
@@ -289,6 +316,9 @@ pub(crate) struct NewKey {
     /// A scope of the key; repeat the option for several scopes [default: all except candidates:erase]
     #[arg(long = "scope", value_name = "SCOPE", value_parser = scope())]
     pub(crate) scopes: Vec<Scope>,
+    /// IP addresses and networks from which the key may be used, separated by commas [default: all]
+    #[arg(long, value_name = "NETWORKS", value_parser = Networks::parse, default_value = "", hide_default_value = true)]
+    pub(crate) networks: Networks,
     /// Days until the key expires [default: never]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=3660))]
     pub(crate) expires_in_days: Option<u32>,
@@ -498,6 +528,23 @@ impl Cli {
         }
     }
 
+    /// The keys that authenticate credentials, if the command needs them and they are named.
+    pub async fn credential_keys(&self) -> Result<Option<MacKeys>, String> {
+        let creates_credentials = matches!(
+            self.command,
+            Command::Key(KeyCommand::Create(_) | KeyCommand::Rotate { .. })
+                | Command::Member(MemberCommand::Create(_) | MemberCommand::Link(_))
+        );
+        match (&self.credential_keys, &self.credential_secret) {
+            (Some(keys), _) => Ok(Some(keys.clone())),
+            (None, Some(name)) if creates_credentials => {
+                let invalid = |error| format!("The secret {name} is not a key: {error}.");
+                MacKeys::parse(&Box::pin(read_secret(name)).await?).map(Some).map_err(invalid)
+            }
+            (None, _) => Ok(None),
+        }
+    }
+
     /// The store for the table that the arguments select.
     pub async fn store(&self) -> Store {
         match &self.endpoint {
@@ -505,6 +552,15 @@ impl Cli {
             None => Store::from_default_chain(&self.table).await,
         }
     }
+}
+
+/// Reads a key from Secrets Manager.
+async fn read_secret(name: &str) -> Result<String, String> {
+    let config = aws_config::defaults(BehaviorVersion::latest()).http_client(https_client()).load().await;
+    let answer = aws_sdk_secretsmanager::Client::new(&config).get_secret_value().secret_id(name).send().await;
+    let failed = |reason: &dyn fmt::Display| format!("The secret {name} could not be read: {reason}.");
+    let answer = answer.map_err(|error| failed(&DisplayErrorContext(error)))?;
+    answer.secret_string.ok_or_else(|| failed(&"it is not text"))
 }
 
 fn endpoint(argument: &str) -> Result<String, String> {

@@ -67,7 +67,7 @@ pub(crate) async fn organization(
             store.find_organization(tenant).await?.ok_or(OrganizationError::NoSuchOrganization)?;
         let mut lines = Lines { mode, out: &mut *out };
         lines.write("organization", &organization)?;
-        if let Some(site) = store.find_career_site(&organization.slug).await? {
+        if let Some(site) = store.find_career_site(&organization.organization.slug).await? {
             lines.write("career_site", &site.branding)?;
         }
         if let Some(text) = store.find_privacy_text(tenant).await? {
@@ -87,7 +87,7 @@ pub(crate) async fn organization(
             lines.write_all("connected_app", grants.iter().map(ConnectedApp::of))?;
         }
         let today = Day::of(admin.now);
-        let requests = store.requests_on(tenant, today).await?;
+        let requests = store.find_organization_and_usage(tenant, today).await?.map_or(0, |found| found.1);
         lines.write("usage", &UsageDay { day: today, requests })?;
         let mut pages = Pages::new();
         while let Some(page) = pages.next() {
@@ -96,9 +96,12 @@ pub(crate) async fn organization(
         let mut pages = Pages::new();
         while let Some(page) = pages.next() {
             let roles = pages.read(store.list_roles(tenant, None, &page).await?);
-            lines.write_all("role", roles.into_iter().map(|role| Role::of(role, &organization, base_url)))?;
+            lines.write_all(
+                "role",
+                roles.into_iter().map(|role| Role::of(role, &organization.organization, base_url)),
+            )?;
         }
-        export_postings(admin, &organization, base_url, &mut lines).await?;
+        export_postings(admin, &organization.organization, base_url, &mut lines).await?;
         let mut pages = Pages::new();
         while let Some(page) = pages.next() {
             lines.write_all("x_post", pages.read(store.list_posts(tenant, &page).await?))?;

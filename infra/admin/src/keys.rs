@@ -4,13 +4,13 @@ use std::fmt;
 
 use jiff::{SignedDuration, Timestamp};
 use serde::Serialize;
-use shared::auth::{Credential, Kind};
+use shared::auth::{Claims, Credential, Kind};
 use shared::clock::later;
 use shared::id::Id;
 use shared::model::{Day, Scope, Scopes, Tenant};
-use shared::store::{ApiKey, NewApiKey, OrganizationError, Paging};
+use shared::store::{ApiKey, OrganizationError, Paging};
 
-use crate::admin::{Admin, ID_ATTEMPTS};
+use crate::admin::{Admin, CommandError, ID_ATTEMPTS};
 use crate::cli::NewKey;
 use crate::output::{line, or_dash, table};
 
@@ -38,6 +38,10 @@ pub(crate) struct Summary {
     expires_at: Option<Timestamp>,
     revoked_at: Option<Timestamp>,
     last_used_on: Option<Day>,
+    /// The member who created it.
+    created_by: Option<Id>,
+    /// The networks from which it may be used; empty if all are allowed.
+    networks: String,
 }
 
 /// All keys of one mode of an organization.
@@ -53,43 +57,63 @@ pub(crate) struct RevokedKey {
     revoked_at: Option<Timestamp>,
 }
 
-pub(crate) async fn create(admin: &Admin, new: NewKey) -> Result<Created, OrganizationError> {
+pub(crate) async fn create(admin: &Admin, new: NewKey) -> Result<Created, CommandError> {
+    let (keys, networks) = (admin.credential_keys()?, new.networks);
     let tenant = new.tenant.tenant();
     let scopes = if new.scopes.is_empty() { Scopes::by_default() } else { new.scopes.into_iter().collect() };
     let days = new.expires_in_days.map(|days| SignedDuration::from_hours(24 * i64::from(days)));
     let expires_at = days.map(|days| later(admin.now, days));
     for _ in 0..ID_ATTEMPTS {
-        let credential = Credential::generate(Kind::ApiKey, tenant, admin.ids.next(), &admin.random);
+        let (id, access) = (admin.ids.next(), Claims { scopes, expires_at });
+        let credential = Credential::generate(Kind::ApiKey, tenant, id, access, keys, &admin.random);
         let name = new.name.as_str().to_owned();
-        let key = ApiKey {
-            id: credential.id(),
-            name,
-            ending: credential.ending().to_owned(),
-            scopes,
-            created_at: admin.now,
-            expires_at,
-            revoked_at: None,
-        };
-        let new_key = NewApiKey { key, hash: credential.hash() };
-        match admin.store.insert_api_key(tenant, &new_key).await {
+        let key = ApiKey { networks: networks.clone(), ..credential.api_key(name, admin.now) };
+        match admin.store.insert_api_key(tenant, &key).await {
             Err(OrganizationError::Exists) => {}
-            Err(error) => return Err(error),
-            Ok(()) => return Ok(Created::of(tenant, new_key.key, &credential)),
+            Err(error) => return Err(error.into()),
+            Ok(()) => return Ok(Created::of(tenant, key, &credential)),
         }
     }
-    Err(OrganizationError::Exists)
+    Err(OrganizationError::Exists.into())
+}
+
+/// Creates a key that replaces another one.
+pub(crate) async fn rotate(
+    admin: &Admin,
+    tenant: Tenant,
+    id: Id,
+    overlap_hours: u32,
+) -> Result<Created, CommandError> {
+    let keys = admin.credential_keys()?;
+    let replaced = admin.store.find_api_key(tenant, id).await?.ok_or(OrganizationError::NoSuchKey)?;
+    let life = replaced.expires_at.map(|expires_at| expires_at.duration_since(replaced.created_at));
+    let claims = Claims { scopes: replaced.scopes, expires_at: life.map(|life| later(admin.now, life)) };
+    let ends_at = later(admin.now, SignedDuration::from_hours(i64::from(overlap_hours)));
+    for _ in 0..ID_ATTEMPTS {
+        let id = admin.ids.next();
+        let credential = Credential::generate(Kind::ApiKey, tenant, id, claims, keys, &admin.random);
+        let key = credential.api_key(replaced.name.clone(), admin.now);
+        let key = ApiKey { networks: replaced.networks.clone(), ..key };
+        match admin.store.rotate_api_key(tenant, &replaced, &key, ends_at).await {
+            Err(OrganizationError::Exists) => {}
+            Err(error) => return Err(error.into()),
+            Ok(()) => return Ok(Created::of(tenant, key, &credential)),
+        }
+    }
+    Err(OrganizationError::Exists.into())
 }
 
 pub(crate) async fn list(admin: &Admin, tenant: Tenant) -> Result<Summaries, OrganizationError> {
     admin.store.find_organization(tenant).await?.ok_or(OrganizationError::NoSuchOrganization)?;
-    let last_used = admin.store.get_last_used_days(tenant).await?;
     let mut keys = Vec::new();
     let mut page = Paging { limit: 100, before: None };
     loop {
         let listed = admin.store.list_api_keys(tenant, &page).await?;
         keys.extend(listed.items.into_iter().map(|key| Summary {
             state: state(&key, admin.now),
-            last_used_on: last_used(key.id),
+            last_used_on: key.last_used_on,
+            created_by: key.created_by,
+            networks: key.networks.to_string(),
             id: key.id,
             name: key.name,
             mode: tenant.mode.as_str(),

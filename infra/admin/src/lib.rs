@@ -25,6 +25,7 @@ use std::io::Write;
 use serde::Serialize;
 use shared::clock::{Clock, to_second};
 use shared::id::Ids;
+use shared::mac_keys::MacKeys;
 use shared::providers::resumes::Bucket;
 use shared::random::Random;
 use shared::store::{OrganizationError, Store, StoreError};
@@ -42,13 +43,14 @@ pub async fn run(
     store: Store,
     clock: Clock,
     random: Random,
+    credential_keys: Option<MacKeys>,
     bucket: Option<Bucket>,
     out: &mut impl Write,
 ) -> Result<(), String> {
     let now = to_second(clock.now());
     let ids = Ids::new(clock.clone(), random.clone());
-    let admin = Admin { store, now, clock, ids, random, bucket };
-    let Cli { table, endpoint, json, command, bucket: _, bucket_endpoint: _ } = cli;
+    let admin = Admin { store, now, clock, ids, random, credential_keys, bucket };
+    let Cli { table, endpoint, json, command, .. } = cli;
     let result = Box::pin(execute(command, json, &table, &admin, out)).await;
     let output = result.map_err(|error| match error {
         CommandError::Organization(error) => explain(&error, &table, endpoint.as_deref()),
@@ -58,6 +60,11 @@ pub async fn run(
         }
         CommandError::NoBucket => {
             "Name the bucket of uploaded files with --bucket, or add --no-files if the service has none."
+                .to_owned()
+        }
+        CommandError::NoCredentialKeys => {
+            "New API keys and links need the service's key: set CREDENTIAL_KEYS, or \
+             name its secret in Secrets Manager with --credential-secret."
                 .to_owned()
         }
         CommandError::NoTombstones => "Name the bucket with the tombstones with --bucket.".to_owned(),
@@ -124,6 +131,9 @@ async fn execute(
         }
         Command::Key(Key::Create(new)) => render(json, &keys::create(admin, new).await?),
         Command::Key(Key::List { tenant }) => render(json, &keys::list(admin, tenant.tenant()).await?),
+        Command::Key(Key::Rotate { tenant, id, overlap_hours }) => {
+            render(json, &keys::rotate(admin, tenant.tenant(), id, overlap_hours).await?)
+        }
         Command::Key(Key::Revoke { tenant, id }) => {
             render(json, &keys::revoke(admin, tenant.tenant(), id).await?)
         }
@@ -187,7 +197,12 @@ fn explain(error: &OrganizationError, table: &str, endpoint: Option<&str>) -> St
                     .to_owned()
             }
         },
-        OrganizationError::TooManyKeys | OrganizationError::EmailTaken | OrganizationError::Store(_) => {
+        OrganizationError::TooManyKeys
+        | OrganizationError::KeyRevoked
+        | OrganizationError::KeyReplaced
+        | OrganizationError::KeyOverlaps
+        | OrganizationError::EmailTaken
+        | OrganizationError::Store(_) => {
             let text = error.to_string();
             let mut letters = text.chars();
             let first = letters.next().map(|letter| letter.to_ascii_uppercase());

@@ -28,6 +28,6 @@ async fn main() -> ExitCode {
 }
 
 async fn execute(cli: Cli) -> Result<(), String> {
-    let (store, bucket) = (cli.store().await, cli.bucket().await?);
-    run(cli, store, Clock::system(), Random::system()?, bucket, &mut std::io::stdout()).await
+    let (store, keys, bucket) = (cli.store().await, cli.credential_keys().await?, cli.bucket().await?);
+    run(cli, store, Clock::system(), Random::system()?, keys, bucket, &mut std::io::stdout()).await
 }

@@ -9,7 +9,7 @@ use shared::model::{Member, Mode, Tenant};
 use shared::services::membership;
 use shared::store::{CommitError, OrganizationError, StoreError, Transaction};
 
-use crate::admin::Admin;
+use crate::admin::{Admin, CommandError};
 use crate::cli::{NewLink, NewMember};
 use crate::output::{line, or_dash, table};
 
@@ -48,21 +48,21 @@ pub(crate) struct Removed {
     email: String,
 }
 
-pub(crate) async fn create(admin: &Admin, new: NewMember) -> Result<LinkedMember, OrganizationError> {
+pub(crate) async fn create(admin: &Admin, new: NewMember) -> Result<LinkedMember, CommandError> {
     let tenant = Tenant { organization: new.organization, mode: Mode::Live };
     admin.store.find_organization(tenant).await?.ok_or(OrganizationError::NoSuchOrganization)?;
     let member = Member::invited(admin.ids.next(), new.email, new.name, new.role, admin.now);
-    let (member, link) = linked(admin, tenant, member, &new.base_url);
+    let (member, link) = linked(admin, tenant, member, &new.base_url)?;
     let mut transaction = Transaction::new(tenant);
     transaction.insert_member(&member)?;
     admin.store.commit(transaction).await.map_err(organization_error)?;
     Ok(LinkedMember::of(tenant, member, link))
 }
 
-pub(crate) async fn link(admin: &Admin, new: NewLink) -> Result<LinkedMember, OrganizationError> {
+pub(crate) async fn link(admin: &Admin, new: NewLink) -> Result<LinkedMember, CommandError> {
     let tenant = Tenant { organization: new.organization, mode: Mode::Live };
     let before = find(admin, new.organization, new.id).await?;
-    let (member, link) = linked(admin, tenant, before.clone(), &new.base_url);
+    let (member, link) = linked(admin, tenant, before.clone(), &new.base_url)?;
     let mut transaction = Transaction::new(tenant);
     transaction.replace_member(&before, &member)?;
     admin.store.commit(transaction).await.map_err(organization_error)?;
@@ -95,8 +95,14 @@ async fn find(admin: &Admin, organization: Id, id: Id) -> Result<Member, Organiz
     admin.store.find_member(organization, id).await?.ok_or(OrganizationError::NoSuchMember)
 }
 
-fn linked(admin: &Admin, tenant: Tenant, member: Member, base_url: &str) -> (Member, String) {
-    membership::create_link(tenant.organization, member, base_url, &admin.random, admin.now)
+fn linked(
+    admin: &Admin,
+    tenant: Tenant,
+    member: Member,
+    base_url: &str,
+) -> Result<(Member, String), CommandError> {
+    let keys = admin.credential_keys()?;
+    Ok(membership::create_link(tenant.organization, member, base_url, keys, &admin.random, admin.now))
 }
 
 fn organization_error(error: CommitError) -> OrganizationError {

@@ -8,7 +8,7 @@ use jiff::Timestamp;
 use serde::Serialize;
 use shared::clock::Clock;
 use shared::id::Id;
-use shared::model::{Mode, Organization, Plan, ResumeFile, Tenant};
+use shared::model::{Mode, NamedOrganization, Plan, ResumeFile, Tenant};
 use shared::providers::resumes::{Bucket, BucketError};
 use shared::store::{OrganizationError, Paging, REGISTRY_SHARDS};
 
@@ -97,14 +97,14 @@ pub(crate) async fn delete(admin: &Admin, deletion: &Deletion) -> Result<Deleted
         return Ok(Deleted { id, deleted_at: deleted.deleted_at });
     }
     let modes = find(admin, id).await?;
-    if modes[0].slug != deletion.confirm {
+    if modes[0].organization.slug != deletion.confirm {
         return Err(CommandError::WrongSlug);
     }
     if admin.bucket.is_none() && !deletion.no_files {
         return Err(CommandError::NoBucket);
     }
     require_no_hold(admin, id).await?;
-    if !modes[0].suspended {
+    if !modes[0].organization.suspended {
         admin.store.set_suspended(id, true, admin.now).await?;
         tokio::time::sleep(LONGEST_REQUEST).await;
     }
@@ -113,7 +113,7 @@ pub(crate) async fn delete(admin: &Admin, deletion: &Deletion) -> Result<Deleted
     // A task that was running may have written more.
     while admin.store.delete_organization_data(id).await? > 0 {}
     if let Some(bucket) = &admin.bucket {
-        delete_files(bucket, id, &admin.clock).await.map_err(CommandError::Bucket)?;
+        delete_files(bucket, &modes, &admin.clock).await.map_err(CommandError::Bucket)?;
     }
     admin.store.delete_organization(&modes, admin.now).await?;
     Ok(Deleted { id, deleted_at: admin.now })
@@ -128,8 +128,13 @@ async fn require_no_hold(admin: &Admin, organization: Id) -> Result<(), CommandE
 }
 
 /// Deletes the organization's uploaded files, stored or not yet checked.
-async fn delete_files(bucket: &Bucket, organization: Id, clock: &Clock) -> Result<(), BucketError> {
-    for prefix in ResumeFile::prefixes(organization) {
+async fn delete_files(
+    bucket: &Bucket,
+    modes: &[NamedOrganization; 2],
+    clock: &Clock,
+) -> Result<(), BucketError> {
+    let [live, test] = modes.each_ref().map(|mode| &mode.organization);
+    for prefix in ResumeFile::prefixes(live.id, [&live.slug, &test.slug]) {
         loop {
             let keys = bucket.list(&prefix, None, clock.now()).await?;
             if keys.is_empty() {
@@ -144,7 +149,7 @@ async fn delete_files(bucket: &Bucket, organization: Id, clock: &Clock) -> Resul
 }
 
 /// The organization in both modes.
-async fn find(admin: &Admin, organization: Id) -> Result<[Organization; 2], OrganizationError> {
+async fn find(admin: &Admin, organization: Id) -> Result<[NamedOrganization; 2], OrganizationError> {
     let find = async |mode| {
         let found = admin.store.find_organization(Tenant { organization, mode }).await?;
         found.ok_or(OrganizationError::NoSuchOrganization)
@@ -153,13 +158,13 @@ async fn find(admin: &Admin, organization: Id) -> Result<[Organization; 2], Orga
 }
 
 impl Summary {
-    fn of(live: &Organization) -> Self {
+    fn of(live: &NamedOrganization) -> Self {
         Self {
-            id: live.id,
+            id: live.organization.id,
             name: live.name.as_str().to_owned(),
-            slug: live.slug.to_string(),
-            plan: live.plan.as_str(),
-            suspended: live.suspended,
+            slug: live.organization.slug.to_string(),
+            plan: live.organization.plan.as_str(),
+            suspended: live.organization.suspended,
             created_at: live.created_at,
         }
     }
@@ -170,8 +175,8 @@ impl Summary {
 }
 
 impl Detail {
-    fn of([live, test]: &[Organization; 2]) -> Self {
-        Self { summary: Summary::of(live), test_slug: test.slug.to_string() }
+    fn of([live, test]: &[NamedOrganization; 2]) -> Self {
+        Self { summary: Summary::of(live), test_slug: test.organization.slug.to_string() }
     }
 }
 

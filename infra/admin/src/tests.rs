@@ -14,14 +14,22 @@ use serde_json::{Value, json};
 use shared::auth::Credential;
 use shared::clock::Clock;
 use shared::id::Id;
-use shared::model::{Mode, Password, PasswordHash, Plan, Scope, Scopes, Tenant, Text};
+use shared::mac_keys::MacKeys;
+use shared::model::{Day, Mode, Password, PasswordHash, Plan, Scope, Scopes, Tenant, Text};
 use shared::providers::resumes::Bucket;
 use shared::random::Random;
-use shared::store::{Admission, NewApiKey, OrganizationError, Store, Transaction, Verdict};
+use shared::store::{Admission, OrganizationError, Store, Transaction, Verdict};
 use tests::interceptor::{DynamoDbInterceptor, Fault};
 use tokio::net::TcpListener;
 
 use crate::{Cli, explain, run};
+
+/// The key that authenticates credentials.
+const KEY: &str = "0123456789abcdef0123456789abcdef";
+
+fn credential(text: &str) -> Credential {
+    Credential::read(text, &MacKeys::parse(KEY).unwrap()).unwrap()
+}
 
 /// The tool with an embedded database, a fixed clock and seeded randomness.
 struct TestAdmin {
@@ -59,8 +67,9 @@ impl TestAdmin {
         let cli = Cli::try_parse_from(std::iter::once("rolecall-admin".to_owned()).chain(words));
         let cli = cli.map_err(|error| error.to_string())?;
         let (now, mut out) = (self.now, Vec::new());
+        let keys = cli.credential_keys().await?.or_else(|| MacKeys::parse(KEY).ok());
         let clock = Clock::from_fn(move || now);
-        run(cli, self.store.clone(), clock, self.random.clone(), self.bucket.clone(), &mut out).await?;
+        run(cli, self.store.clone(), clock, self.random.clone(), keys, self.bucket.clone(), &mut out).await?;
         Ok(String::from_utf8(out).unwrap())
     }
 
@@ -90,8 +99,13 @@ impl TestAdmin {
     }
 
     async fn verdict(&self, key: &str) -> Verdict {
-        let credential: Credential = key.parse().unwrap();
-        self.store.admit(&credential.presented(""), self.now, 0).await.unwrap()
+        let presented = credential(key).presented("");
+        let verdict = self.store.admit(&presented, self.now, 0).await.unwrap();
+        if matches!(verdict, Verdict::Admitted(_)) {
+            let today = Day::of(self.now);
+            self.store.record_use(presented.tenant, presented.holder, today).await.unwrap();
+        }
+        if credential(key).is_expired(self.now) { Verdict::Unknown } else { verdict }
     }
 
     async fn admission(&self, key: &str) -> Admission {
@@ -141,7 +155,7 @@ async fn an_organization_has_a_slug_in_each_of_its_two_modes() {
     );
     for mode in Mode::ALL {
         let found = admin.store.find_organization(tenant(acme["id"].as_u64().unwrap(), mode)).await.unwrap();
-        assert_eq!(found.unwrap().mode, mode);
+        assert_eq!(found.unwrap().organization.mode, mode);
     }
 }
 
@@ -208,7 +222,7 @@ async fn concurrently_created_organizations_get_distinct_slugs() {
     };
     let (a, b, c) = tokio::join!(create(1), create(2), create(3));
     let slugs: BTreeSet<_> =
-        [a, b, c].into_iter().flatten().map(|created| created.slug.to_string()).collect();
+        [a, b, c].into_iter().flatten().map(|created| created.organization.slug.to_string()).collect();
     let expected = ["acme", "acme-2", "acme-2-test", "acme-3", "acme-3-test", "acme-test"];
     assert_eq!(slugs, expected.map(str::to_owned).into());
 }
@@ -281,7 +295,7 @@ async fn a_key_is_printed_once_and_works_only_in_its_mode() {
     assert!(shown.starts_with("rc_live_"));
     let admission = admin.admission(&shown).await;
     assert_eq!(admission.organization.tenant(), tenant(id, Mode::Live));
-    assert_eq!(admission.scopes, Scopes::from_iter([Scope::RolesRead]));
+    assert_eq!(credential(&shown).claims().scopes, Scopes::from_iter([Scope::RolesRead]));
 
     let trial = admin.json(&format!("key create {id} --name Trial --mode test")).await;
     assert!(key(&trial).starts_with("rc_test_"));
@@ -290,7 +304,7 @@ async fn a_key_is_printed_once_and_works_only_in_its_mode() {
     assert_eq!(trial["organization_id"], id);
     let admission = admin.admission(key(&trial)).await;
     assert_eq!(admission.organization.tenant(), tenant(id, Mode::Test));
-    assert_eq!(admission.scopes, Scopes::by_default());
+    assert_eq!(credential(key(&trial)).claims().scopes, Scopes::by_default());
 
     for line in [
         "organization list",
@@ -303,8 +317,8 @@ async fn a_key_is_printed_once_and_works_only_in_its_mode() {
             let text = admin.output(&format!("{}{json}", line.replace("ID", &id.to_string()))).await;
             assert!(!text.contains("rc_"), "{line} shows a key");
             for key in [&*shown, key(&trial)] {
-                let hash = key.parse::<Credential>().unwrap().hash();
-                assert!(!text.contains(&key[26..]) && !text.contains(&hash), "{line} shows a secret");
+                let hash = credential(key).hash();
+                assert!(!text.contains(&key[36..]) && !text.contains(&hash), "{line} shows a secret");
             }
         }
     }
@@ -444,11 +458,64 @@ async fn usage_shows_today_and_earlier_days() {
 }
 
 #[tokio::test]
+async fn a_key_has_networks_and_can_be_rotated() {
+    let admin = TestAdmin::new().await;
+    let id = admin.organization("Acme --plan pro").await;
+    let create =
+        format!("key create {id} --name Sync --networks 203.0.113.0/24,2001:db8::1 --expires-in-days 30");
+    let first = admin.json(&create).await;
+    let second = admin.json(&format!("key rotate {id} {} --overlap-hours 2", first["id"])).await;
+    assert_eq!((&second["name"], &second["scopes"]), (&first["name"], &first["scopes"]));
+    assert_eq!(second["expires_at"], first["expires_at"]);
+    for key_of in [&first, &second] {
+        assert!(matches!(admin.verdict(key(key_of)).await, Verdict::Admitted(_)));
+    }
+    let listed = admin.json(&format!("key list {id}")).await;
+    assert_eq!(listed[0]["networks"], "203.0.113.0/24, 2001:db8::1");
+    assert_eq!(listed[1]["networks"], listed[0]["networks"]);
+    assert_eq!(
+        admin.error(&format!("key rotate {id} {}", first["id"])).await,
+        "Another key already replaces this one."
+    );
+    assert_eq!(
+        admin.error(&format!("key rotate {id} {}", second["id"])).await,
+        "The key that this one replaces is still valid; revoke it first."
+    );
+    assert!(
+        admin.error(&format!("key rotate {id} 17")).await.starts_with("The organization has no such key")
+    );
+    let invalid = admin.run(&format!("key create {id} --name Sync --networks 203.0.113.7/24")).await;
+    assert!(invalid.unwrap_err().contains("the network is 203.0.113.0/24"));
+}
+
+#[tokio::test]
+async fn without_the_service_s_key_no_credential_is_created() {
+    let admin = TestAdmin::new().await;
+    let id = admin.organization("Acme").await;
+    let now = admin.now;
+    for line in [
+        format!("key create {id} --name One"),
+        format!("member create {id} --name Ada --email ada@example.com --base-url https://a.example"),
+    ] {
+        let cli = Cli::parse_from(std::iter::once("rolecall-admin").chain(line.split(' ')));
+        let (clock, random) = (Clock::from_fn(move || now), admin.random.clone());
+        let result = run(cli, admin.store.clone(), clock, random, None, None, &mut Vec::new()).await;
+        assert_eq!(
+            result.unwrap_err(),
+            "New API keys and links need the service's key: set CREDENTIAL_KEYS, or name its secret in Secrets \
+             Manager with --credential-secret."
+        );
+    }
+    let cli = Cli::try_parse_from(["rolecall-admin", "organization", "list", "--credential-keys", "short"]);
+    assert!(cli.unwrap_err().to_string().contains("needs at least 32 characters"));
+}
+
+#[tokio::test]
 async fn usage_on_all_pages_is_shown() {
     let admin = TestAdmin::new().await;
     let id = admin.organization("Acme --plan pro").await;
     let created = admin.json(&format!("key create {id} --name One")).await;
-    let credential: Credential = key(&created).parse().unwrap();
+    let credential = credential(key(&created));
     let day = |back: i64| admin.now.saturating_sub(jiff::SignedDuration::from_hours(24 * back)).unwrap();
     for back in 1..=120 {
         admin.store.admit(&credential.presented(""), day(back), 0).await.unwrap();
@@ -555,7 +622,7 @@ async fn identifiers_in_use_are_not_reused() {
     let tenant = tenant(created[0], Mode::Live);
     let id = keys[0]["id"].as_u64().and_then(Id::new).unwrap();
     let key = admin.store.find_api_key(tenant, id).await.unwrap().unwrap();
-    let again = admin.store.insert_api_key(tenant, &NewApiKey { key, hash: String::new() }).await;
+    let again = admin.store.insert_api_key(tenant, &key).await;
     assert!(matches!(again, Err(OrganizationError::Exists)));
     assert_eq!(
         explain(&OrganizationError::Exists, "rolecall", None),
@@ -644,7 +711,8 @@ async fn an_unwritable_output_is_an_error() {
     let admin = TestAdmin::new().await;
     let cli = Cli::parse_from(["rolecall-admin", "organization", "list"]);
     let now = admin.now;
-    let result = run(cli, admin.store, Clock::from_fn(move || now), admin.random, None, &mut Full).await;
+    let result =
+        run(cli, admin.store, Clock::from_fn(move || now), admin.random, None, None, &mut Full).await;
     assert_eq!(
         result.unwrap_err(),
         "The command succeeded, but its output could not be written: no storage space."
@@ -752,7 +820,8 @@ async fn the_table_and_the_endpoint_come_from_the_arguments() {
     let line = ["rolecall-admin", "organization", "list", "--endpoint", &admin.endpoint, "--table", "other"];
     let cli = Cli::parse_from(line);
     let (store, now) = (cli.store().await, admin.now);
-    let result = run(cli, store, Clock::from_fn(move || now), admin.random, None, &mut Vec::new()).await;
+    let result =
+        run(cli, store, Clock::from_fn(move || now), admin.random, None, None, &mut Vec::new()).await;
     assert_eq!(
         result.unwrap_err(),
         "The table other does not exist; create it with `rolecall-admin table create`."
@@ -820,7 +889,7 @@ async fn a_new_link_replaces_the_previous_one_and_expires_sooner_if_a_password_i
     let (organization, member) = (Id::new(id).unwrap(), created["id"].as_u64().and_then(Id::new).unwrap());
     let hash = |link: &Value| {
         let token = link.as_str().unwrap().split_once("token=").unwrap().1;
-        token.parse::<Credential>().unwrap().hash()
+        credential(token).hash()
     };
     let stored = admin.store.find_member(organization, member).await.unwrap().unwrap();
     assert_eq!(stored.link.as_ref().unwrap().hash, hash(&again["link"]), "only the newest link works");

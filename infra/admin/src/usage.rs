@@ -23,10 +23,10 @@ pub(crate) struct Usage {
 }
 
 pub(crate) async fn show(admin: &Admin, tenant: Tenant, days: u32) -> Result<Usage, OrganizationError> {
-    let organization =
-        admin.store.find_organization(tenant).await?.ok_or(OrganizationError::NoSuchOrganization)?;
     let day = Day::of(admin.now);
-    let today = UsageDay { day, requests: admin.store.requests_on(tenant, day).await? };
+    let found = admin.store.find_organization_and_usage(tenant, day).await?;
+    let (organization, requests) = found.ok_or(OrganizationError::NoSuchOrganization)?;
+    let today = UsageDay { day, requests };
     let period = SignedDuration::from_hours(24 * i64::from(days));
     let first = admin.now.saturating_sub(period).map_or(day, Day::of);
     let mut history = Vec::new();
@@ -44,8 +44,8 @@ pub(crate) async fn show(admin: &Admin, tenant: Tenant, days: u32) -> Result<Usa
     Ok(Usage {
         organization_id: tenant.organization,
         mode: tenant.mode.as_str(),
-        plan: organization.plan.as_str(),
-        requests_per_day: organization.plan.requests_per_day(),
+        plan: organization.organization.plan.as_str(),
+        requests_per_day: organization.organization.plan.requests_per_day(),
         today,
         history,
     })

@@ -218,7 +218,7 @@ impl Function {
 }
 
 /// The environment variables that Lambda and the template set.
-fn environment<'a>(runtime_api: &'a str, dynamodb: &'a str) -> [(&'static str, &'a str); 13] {
+fn environment<'a>(runtime_api: &'a str, dynamodb: &'a str) -> [(&'static str, &'a str); 14] {
     [
         ("AWS_LAMBDA_RUNTIME_API", runtime_api),
         ("AWS_LAMBDA_FUNCTION_NAME", "bench"),
@@ -230,6 +230,7 @@ fn environment<'a>(runtime_api: &'a str, dynamodb: &'a str) -> [(&'static str, &
         ("TABLE_NAME", "rolecall"),
         ("BASE_URL", "https://api.rolecall.example"),
         ("SIGNING_KEY", "0123456789abcdef0123456789abcdef"),
+        ("CREDENTIAL_KEYS", "credentials-0123456789abcdef0123"),
         ("SEALING_KEYS", "1:the local service seals for itself"),
         ("LIVE_SERVICES", "simulated"),
         ("DYNAMODB_ENDPOINT", dynamodb),

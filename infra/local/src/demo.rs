@@ -7,14 +7,23 @@ use std::collections::BTreeMap;
 use std::sync::{Mutex, PoisonError};
 
 use jiff::Timestamp;
-use shared::auth::{Credential, Kind};
+use shared::auth::{Claims, Credential, Kind};
 use shared::clock::to_second;
 use shared::id::Id;
+use shared::mac_keys::MacKeys;
 use shared::model::{Member, MemberRole, Mode, Password, PasswordHash, Plan, Scopes, Tenant, Text};
-use shared::store::{ApiKey, NewApiKey, Store, Transaction};
+use shared::store::{Store, Transaction};
 
 /// The key that signs the local service's cursors and forms. It need not be secret.
 pub const SIGNING_KEY: &str = "0123456789abcdef0123456789abcdef";
+
+/// The key that authenticates the local service's credentials. It need not be secret.
+pub const CREDENTIAL_KEYS: &str = "credentials-0123456789abcdef0123";
+
+/// The keys that authenticate the local service's credentials.
+pub fn credential_keys() -> Result<MacKeys, String> {
+    MacKeys::parse(CREDENTIAL_KEYS)
+}
 
 /// A demo organization with one member, an owner.
 pub struct Demo {
@@ -64,7 +73,15 @@ impl Demo {
             Mode::Live => self.secrets[0],
             Mode::Test => self.secrets[1],
         };
-        Ok(Credential::with_secret(Kind::ApiKey, tenant, tenant.organization, secret))
+        let access = Claims { scopes: Scopes::EVERY, expires_at: None };
+        Ok(Credential::with_secret(
+            Kind::ApiKey,
+            tenant,
+            tenant.organization,
+            access,
+            &credential_keys()?,
+            secret,
+        ))
     }
 
     /// Creates the organization, its keys and its member, unless they already exist.
@@ -79,17 +96,8 @@ impl Demo {
             let (tenant, credential) = (self.tenant(mode)?, self.key(mode)?);
             if store.find_api_key(tenant, credential.id()).await.map_err(|error| error.to_string())?.is_none()
             {
-                let key = ApiKey {
-                    id: credential.id(),
-                    name: format!("{} demonstration", self.name),
-                    ending: credential.ending().to_owned(),
-                    scopes: Scopes::all(),
-                    created_at: now,
-                    expires_at: None,
-                    revoked_at: None,
-                };
-                let new = NewApiKey { key, hash: credential.hash() };
-                store.insert_api_key(tenant, &new).await.map_err(|error| error.to_string())?;
+                let key = credential.api_key(format!("{} demonstration", self.name), now);
+                store.insert_api_key(tenant, &key).await.map_err(|error| error.to_string())?;
             }
         }
         let id = live.organization;

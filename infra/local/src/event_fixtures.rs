@@ -6,17 +6,18 @@
 use std::error::Error;
 
 use jiff::Timestamp;
-use shared::auth::{Credential, Kind};
+use shared::auth::{Claims, Credential, Kind};
 use shared::clock::to_second;
 use shared::id::Id;
 use shared::model::{
-    Actor, CandidateRecord, Client, ClientCredential, Code, Email, Grant, Invitation, LegalHold, Link,
-    Member, MemberRole, Mode, Move, Note, OpenScreen, Posting, PostingContent, Profile, Role, RoleContent,
-    Scopes, ScreenRecord, Session, Slug, Source, Tenant, Text, TokenSet, VoiceProvider, challenge,
+    Actor, CandidateRecord, Client, ClientCredential, Code, Email, GateHash, Grant, Invitation, LegalHold,
+    Link, Member, MemberRole, Mode, Move, Note, OpenScreen, Posting, PostingContent, Profile, Role,
+    RoleContent, Scopes, ScreenRecord, Session, Slug, Source, Tenant, Text, TokenSet, VoiceProvider,
+    challenge,
 };
-use shared::store::{ApiKey, NewApiKey, Store, Transaction};
+use shared::store::{Store, Transaction};
 
-use crate::demo::DEMOS;
+use crate::demo::{self, DEMOS};
 
 type Outcome<T> = Result<T, Box<dyn Error>>;
 
@@ -159,7 +160,7 @@ impl EventFixtures<'_> {
         for number in [6, 61, 62, 63, 64, 65] {
             let email: Email = format!("recorded-{number}@acme.example").parse()?;
             let member = Member::invited(id(number)?, email, text("Recorded")?, MemberRole::Member, self.now);
-            let link = Credential::with_secret(Kind::Link, self.tenant, member.id, &secret("RecordedLink"));
+            let link = self.credential(Kind::Link, member.id, &secret("RecordedLink"))?;
             let link = Link { hash: link.hash(), expires_at: self.now.saturating_add(Link::INVITATION)? };
             let accepted = number >= 64;
             let member = Member {
@@ -174,21 +175,22 @@ impl EventFixtures<'_> {
                 self.create_session(&member, "RecordedSession").await?;
             }
         }
-        let credential = Credential::with_secret(Kind::ApiKey, self.tenant, id(7)?, &secret("RecordedKey"));
-        let key = ApiKey {
-            id: credential.id(),
-            name: "Recorded".to_owned(),
-            ending: credential.ending().to_owned(),
-            scopes: Scopes::all(),
-            created_at: self.now,
-            expires_at: None,
-            revoked_at: None,
-        };
-        Ok(self.store.insert_api_key(self.tenant, &NewApiKey { key, hash: credential.hash() }).await?)
+        for number in [7, 71] {
+            let credential = self.credential(Kind::ApiKey, id(number)?, &secret("RecordedKey"))?;
+            let key = credential.api_key("Recorded".to_owned(), self.now);
+            self.store.insert_api_key(self.tenant, &key).await?;
+        }
+        Ok(())
+    }
+
+    fn credential(&self, kind: Kind, id: Id, secret: &str) -> Outcome<Credential> {
+        let scopes = if kind == Kind::ApiKey { Scopes::EVERY } else { Scopes::default() };
+        let claims = Claims { scopes, expires_at: None };
+        Ok(Credential::with_secret(kind, self.tenant, id, claims, &demo::credential_keys()?, secret))
     }
 
     async fn create_session(&self, member: &Member, name: &str) -> Outcome<()> {
-        let session = Credential::with_secret(Kind::Session, self.tenant, member.id, &secret(name));
+        let session = self.credential(Kind::Session, member.id, &secret(name))?;
         let mut transaction = Transaction::new(self.tenant);
         transaction.insert_session(&session.hash(), &Session::begin(member, self.now))?;
         Ok(self.store.commit(transaction).await?)
@@ -210,11 +212,12 @@ impl EventFixtures<'_> {
         for number in [5, 51, 52, 53] {
             let id = id(number)?;
             let code = secret("RecordedCode");
-            let code = Credential::with_secret(Kind::AuthorizationCode, self.tenant, id, &code);
+            let code = self.credential(Kind::AuthorizationCode, id, &code)?;
             let tokens = secret("RecordedFamily") + &secret("RecordedRefresh");
-            let refresh = Credential::with_secret(Kind::RefreshToken, self.tenant, id, &tokens);
+            let refresh = self.credential(Kind::RefreshToken, id, &tokens)?;
             let tokens = TokenSet {
-                access: String::new(),
+                access: GateHash::of("", None),
+                access_expires_at: self.now,
                 previous_access: None,
                 family: refresh.family_hash(),
                 refresh: refresh.hash(),
@@ -236,6 +239,7 @@ impl EventFixtures<'_> {
                 },
                 tokens: (number != 5).then_some(tokens),
                 created_at: self.now,
+                last_used_on: None,
                 revoked_at: None,
                 version: 1,
             };

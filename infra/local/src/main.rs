@@ -19,7 +19,7 @@ use rolecall_local::server::{self, Host};
 use rolecall_local::template::Template;
 use shared::clock::Clock;
 use shared::config::{Config, Services};
-use shared::http::Environment;
+use shared::http::{Environment, KnownHolders};
 use shared::model::{Day, Mode, Slug};
 use shared::providers::Providers;
 use shared::random::Random;
@@ -111,6 +111,7 @@ async fn run(arguments: Arguments) -> Result<(), String> {
         client_address_header: None,
         dynamodb_endpoint: None,
         signing_key: Secret::new(demo::SIGNING_KEY),
+        credential_keys: demo::credential_keys()?,
         services: Services {
             simulated: true,
             resumes: Some(LocalBucket::access(&base_url)),
@@ -123,6 +124,7 @@ async fn run(arguments: Arguments) -> Result<(), String> {
         random: Random::system()?,
         providers: Providers::new(&config),
         config,
+        known_holders: KnownHolders::default(),
     };
     store
         .create_table()

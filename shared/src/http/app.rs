@@ -3,6 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use jiff::Timestamp;
 use lambda_http::http::header::AUTHORIZATION;
 use lambda_http::{Body, Request, Response};
 use serde_json::value::RawValue;
@@ -15,10 +16,10 @@ use super::idempotency::IdempotencyKey;
 use super::route::{Handler, ReplyFuture};
 use super::route_table::RouteTable;
 use super::{Environment, Error, MemberRequest, PageRequest, Reply, ReplyFormat, Route, headers};
-use crate::auth::Caller;
+use crate::auth::{Caller, CredentialError};
 use crate::id::Ids;
-use crate::model::{Day, Scopes};
-use crate::store::{Admission, CommitError, Store, Verdict};
+use crate::model::{Day, Organization, Scopes, Tenant};
+use crate::store::{CommitError, Holder, HolderDetails, Store, Verdict};
 
 /// A function: its routes and its environment.
 #[derive(Clone)]
@@ -98,19 +99,26 @@ impl App {
                 self.retry_conflicts(|| handler(request.clone())).await
             }
             Handler::Api(scopes, handler) => {
-                let admission = self.admit(&context, *scopes, trace).await?;
+                // The futures are on the heap, so that they are not copied between stack frames.
+                let admitted = Box::pin(self.admit(&context, *scopes, trace)).await?;
+                let (tenant, holder) = (admitted.organization.tenant(), admitted.holder);
+                let store = context.store().clone();
                 let request = Arc::new(AdmittedRequest {
-                    organization: admission.organization,
-                    actor: admission.actor,
-                    scopes: admission.scopes,
-                    idempotency_key: IdempotencyKey::of(&context, admission.scopes)?,
+                    organization: admitted.organization,
+                    actor: admitted.details.actor.clone(),
+                    scopes: admitted.scopes,
+                    idempotency_key: IdempotencyKey::of(&context, admitted.scopes)?,
                     body: json_body(&context)?,
                     context,
                 });
-                match self.retry_conflicts(|| handler(request.clone())).await {
-                    Err(error) if error.kind().0 < 500 => request.replay_or(error).await,
-                    result => result,
-                }
+                let handled = async {
+                    match self.retry_conflicts(|| handler(request.clone())).await {
+                        Err(error) if error.kind().0 < 500 => request.replay_or(error).await,
+                        result => result,
+                    }
+                };
+                let used = self.record_use(&store, tenant, holder, envelope.received_at);
+                tokio::join!(Box::pin(handled), Box::pin(used)).0
             }
         }
     }
@@ -132,30 +140,42 @@ impl App {
         }
     }
 
-    /// Checks the credential and the quota in one step, then the scopes.
+    /// Checks the credential and the quota in one step, then the network and the scopes. The first request of a
+    /// credential also reads the details of its holder, beside the gate.
     async fn admit(
         &self,
         context: &RequestContext,
         required: Scopes,
         trace: &mut Trace,
-    ) -> Result<Admission, Error> {
-        let caller = match headers::single(context.headers(), AUTHORIZATION.as_str()) {
-            Ok(authorization) => Caller::read(authorization),
-            Err(_) => Caller::Malformed,
+    ) -> Result<Admitted, Error> {
+        let credential = match headers::single(context.headers(), AUTHORIZATION.as_str()) {
+            Ok(authorization) => Caller::read(authorization, context.credential_keys()),
+            Err(_) => Caller::Rejected(CredentialError::Malformed),
         };
-        let credential = match caller {
+        let credential = match credential {
             Caller::Anonymous => return Err(Error::Unauthorized { presented: false }),
-            Caller::Malformed => return Err(Error::Unauthorized { presented: true }),
+            Caller::Rejected(error) => {
+                trace.rejected_credential = Some(error.as_str());
+                return Err(Error::Unauthorized { presented: true });
+            }
             Caller::Presented(credential) => credential,
         };
-        let now = context.received_at;
+        let (now, claims) = (context.received_at, credential.claims());
+        if credential.is_expired(now) {
+            trace.rejected_credential = Some("expired");
+            return Err(Error::Unauthorized { presented: true });
+        }
         let seconds_left = Day::of(now).seconds_left(now);
         let shard = self.environment.random.below(u64::MAX);
         let presented = credential.presented(&audience(context.base_url()));
-        let admission = match context.store().admit(&presented, now, shard).await? {
+        let (tenant, holder) = (presented.tenant, presented.holder);
+        let verdict = context.store().admit(&presented, now, shard);
+        let (verdict, details) =
+            tokio::join!(verdict, Box::pin(self.find_holder(context.store(), tenant, holder)));
+        let admission = match verdict? {
             Verdict::Unknown => return Err(Error::Unauthorized { presented: true }),
             Verdict::Exhausted { limit } => {
-                trace.tenant = Some(credential.tenant());
+                trace.tenant = Some(tenant);
                 trace.quota = Some(Quota { limit, remaining: 0, seconds_left });
                 return Err(Error::RateLimited { limit, retry_after: seconds_left });
             }
@@ -166,15 +186,52 @@ impl App {
             remaining: limit.saturating_sub(admission.counted_today),
             seconds_left,
         });
-        trace.tenant = Some(credential.tenant());
+        trace.tenant = Some(tenant);
+        let details = details?.ok_or(Error::Unauthorized { presented: true })?;
+        self.environment.known_holders.insert(tenant, holder, details.clone(), None);
         if admission.organization.suspended {
             return Err(Error::Suspended);
         }
-        if !required.are_within(admission.scopes) {
+        if !details.networks.are_unrestricted() && !details.networks.allow(context.address()) {
+            return Err(Error::NetworkNotAllowed(context.address()));
+        }
+        if !required.are_within(claims.scopes) {
             return Err(Error::InsufficientScope(required));
         }
-        Ok(*admission)
+        let organization = admission.organization;
+        Ok(Admitted { organization, holder, details, scopes: claims.scopes })
     }
+
+    /// The details of a credential's holder. They never change, so they are read only once.
+    async fn find_holder(
+        &self,
+        store: &Store,
+        tenant: Tenant,
+        holder: Holder,
+    ) -> Result<Option<Arc<HolderDetails>>, Error> {
+        match self.environment.known_holders.find(tenant, holder) {
+            Some(details) => Ok(Some(details)),
+            None => Ok(store.find_holder(tenant, holder).await?.map(Arc::new)),
+        }
+    }
+
+    /// Records the credential's use, once a day.
+    async fn record_use(&self, store: &Store, tenant: Tenant, holder: Holder, now: Timestamp) {
+        let day = Day::of(now);
+        if self.environment.known_holders.is_first_use(tenant, holder, day)
+            && let Err(error) = store.record_use(tenant, holder, day).await
+        {
+            tracing::warn!(%error, "the credential's last use was not stored");
+        }
+    }
+}
+
+/// The caller of an admitted request.
+struct Admitted {
+    organization: Organization,
+    holder: Holder,
+    details: Arc<HolderDetails>,
+    scopes: Scopes,
 }
 
 /// Returns the JSON body: at most 256 KB of well-formed `application/json` in UTF-8. It is empty for methods without a

@@ -1,6 +1,6 @@
 //! The context of a request: the gateway's event, parsed once, and the function's environment.
 
-use std::net::Ipv6Addr;
+use std::net::{IpAddr, Ipv6Addr};
 use std::sync::Arc;
 
 use jiff::Timestamp;
@@ -13,6 +13,7 @@ use super::parameters::Parameters;
 use super::{Environment, Error, headers};
 use crate::clock::to_second;
 use crate::id::{Id, Ids};
+use crate::mac_keys::MacKeys;
 use crate::providers::Providers;
 use crate::random::Random;
 use crate::secret::Secret;
@@ -110,6 +111,15 @@ impl RequestContext {
         Ok(Parameters::parse(self.body()))
     }
 
+    /// The client's IP address: the one in the configured header of a CDN, or else the one that connects to the
+    /// gateway. `None` if the header is configured but was not sent.
+    pub fn address(&self) -> Option<IpAddr> {
+        match self.environment.config.client_address_header.as_deref() {
+            Some(name) => self.header(name).and_then(headers::ip_address),
+            None => gateway_context(&self.request).http.source_ip.and_then(|address| address.parse().ok()),
+        }
+    }
+
     /// The client's network: an IPv4 address, or the /64 network of an IPv6 address, the size of a household's network.
     ///
     /// A configured CDN header takes precedence over the IP address that connects to the gateway.
@@ -157,6 +167,11 @@ impl RequestContext {
     /// The key for signatures that only this service verifies.
     pub fn signing_key(&self) -> &Secret {
         &self.environment.config.signing_key
+    }
+
+    /// The keys that authenticate credentials.
+    pub fn credential_keys(&self) -> &MacKeys {
+        &self.environment.config.credential_keys
     }
 
     /// The external services.

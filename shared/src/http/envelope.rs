@@ -28,6 +28,8 @@ pub(super) struct Envelope {
 pub(super) struct Trace {
     pub(super) tenant: Option<Tenant>,
     pub(super) quota: Option<Quota>,
+    /// Why the request's credential was rejected without a call to the table.
+    pub(super) rejected_credential: Option<&'static str>,
     pub(super) dynamodb_calls: u32,
 }
 
@@ -75,6 +77,7 @@ impl Envelope {
                     status = response.status().as_u16(),
                     milliseconds = u64::try_from(elapsed.as_millis()).unwrap_or(0),
                     dynamodb_calls = trace.dynamodb_calls,
+                    rejected_credential = trace.rejected_credential,
                     detail,
                     "request"
                 )

@@ -1,5 +1,6 @@
 //! The environment of a function.
 
+use super::known_holders::KnownHolders;
 use crate::clock::Clock;
 use crate::config::Config;
 use crate::providers::Providers;
@@ -19,4 +20,6 @@ pub struct Environment {
     pub config: Config,
     /// The external services.
     pub providers: Providers,
+    /// The holders of credentials that this instance has seen.
+    pub known_holders: KnownHolders,
 }

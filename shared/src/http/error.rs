@@ -1,6 +1,7 @@
 //! The errors of requests, with their statuses, headers and bodies.
 
 use std::collections::BTreeSet;
+use std::net::IpAddr;
 
 use serde::Serialize;
 use utoipa::ToSchema;
@@ -36,6 +37,12 @@ pub enum Error {
     /// 403: the credential is valid, but its organization is suspended.
     #[error("The organization is suspended")]
     Suspended,
+    /// 403: the API key may not be used from this address, or the address is unknown.
+    #[error("{}", match .0 {
+        Some(address) => format!("The API key may not be used from {address}"),
+        None => "The API key may be used only from known networks, and the request's address is unknown".to_owned(),
+    })]
+    NetworkNotAllowed(Option<IpAddr>),
     /// 403: the form was issued to another browser, or too long ago.
     #[error("The form is no longer valid; open the page again and resubmit the form")]
     ForeignForm,
@@ -176,9 +183,11 @@ impl Error {
         match self {
             Self::BadRequest(_) => (400, "bad_request"),
             Self::Unauthorized { .. } | Self::BadSignature => (401, "unauthorized"),
-            Self::InsufficientScope(_) | Self::Suspended | Self::ForeignForm | Self::OwnersOnly => {
-                (403, "forbidden")
-            }
+            Self::InsufficientScope(_)
+            | Self::Suspended
+            | Self::NetworkNotAllowed(_)
+            | Self::ForeignForm
+            | Self::OwnersOnly => (403, "forbidden"),
             Self::NotFound => (404, "not_found"),
             Self::MethodNotAllowed(_) => (405, "method_not_allowed"),
             Self::Commit(CommitError::InFlight) => (409, "conflict"),

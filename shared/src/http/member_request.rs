@@ -36,12 +36,17 @@ impl MemberRequest {
 
     /// The member's organization, in the mode that the dashboard shows.
     pub const fn organization(&self) -> &Organization {
-        &self.signed_in.organization
+        &self.signed_in.organization.organization
+    }
+
+    /// The organization's name.
+    pub fn organization_name(&self) -> &str {
+        self.signed_in.organization.name.as_str()
     }
 
     /// The tenant whose data the dashboard shows.
     pub const fn tenant(&self) -> Tenant {
-        self.signed_in.organization.tenant()
+        self.signed_in.organization.organization.tenant()
     }
 
     /// The session.

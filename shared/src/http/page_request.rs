@@ -14,7 +14,7 @@ use url::{Host, Url};
 use super::context::RequestContext;
 use super::parameters::Parameters;
 use super::{Error, Html, Reply, headers};
-use crate::auth::{Credential, Kind};
+use crate::auth::{Claims, Credential, Kind};
 use crate::id::Id;
 use crate::model::{Member, Mode, Session, Tenant};
 use crate::store::Transaction;
@@ -105,7 +105,8 @@ impl PageRequest {
 
     /// The session in the cookie, if it holds one.
     pub(super) fn session(&self) -> Option<Credential> {
-        self.cookie.parse().ok().filter(|credential: &Credential| credential.kind() == Kind::Session)
+        let credential = Credential::read(&self.cookie, self.context.credential_keys()).ok()?;
+        Some(credential).filter(|credential| credential.kind() == Kind::Session)
     }
 
     /// Signs the member in. The reply sets the cookie of the new session.
@@ -117,7 +118,8 @@ impl PageRequest {
         reply: Reply<Html>,
     ) -> Result<Reply<Html>, Error> {
         let tenant = Tenant { organization, mode: Mode::Live };
-        let session = Credential::generate(Kind::Session, tenant, member.id, self.context.random());
+        let (keys, random) = (self.context.credential_keys(), self.context.random());
+        let session = Credential::generate(Kind::Session, tenant, member.id, Claims::default(), keys, random);
         transaction.insert_session(&session.hash(), &Session::begin(member, self.context.now()))?;
         if let Some(previous) = self.session() {
             transaction.delete_session(previous.tenant().organization, &previous.hash());

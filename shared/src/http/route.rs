@@ -104,6 +104,11 @@ impl Row for Route {
 }
 
 impl Route {
+    /// Whether the route checks credentials, such as API keys and sessions.
+    pub(crate) const fn checks_credentials(&self) -> bool {
+        matches!(self.handler, Handler::Api(..) | Handler::Page(_) | Handler::MemberPage(..))
+    }
+
     /// A public route with content negotiation: a page for a browser, JSON for a program.
     pub fn public<O, H, F>(key: &'static str, handler: H) -> Self
     where

@@ -8,7 +8,7 @@ use sha2::{Digest, Sha256};
 use subtle::ConstantTimeEq;
 
 use super::string_enum::string_enum;
-use super::{RedirectUri, Scopes, Text, WebAddress};
+use super::{Day, GateHash, RedirectUri, Scopes, Text, WebAddress};
 use crate::id::Id;
 
 /// The name of a client.
@@ -167,6 +167,8 @@ pub struct Grant {
     pub tokens: Option<TokenSet>,
     /// When access was granted.
     pub created_at: Timestamp,
+    /// The day on which an access token was last used.
+    pub last_used_on: Option<Day>,
     /// When the grant was revoked.
     pub revoked_at: Option<Timestamp>,
     /// The version, which increases with every write. A write fails if the stored version has changed since it was read.
@@ -190,10 +192,11 @@ pub struct Code {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct TokenSet {
     /// The hash of the access token.
-    pub access: String,
-    /// The hash of the access token before it, which may still be valid for [`Self::REPLACED_LIFE`].
-    #[serde(default)]
-    pub previous_access: Option<String>,
+    pub access: GateHash,
+    /// When the access token expires.
+    pub access_expires_at: Timestamp,
+    /// The access token before it, which may still be valid.
+    pub previous_access: Option<PreviousAccess>,
     /// The hash of the part that all refresh tokens of the grant share.
     pub family: String,
     /// The hash of the refresh token.
@@ -202,6 +205,15 @@ pub struct TokenSet {
     pub previous: Option<String>,
     /// When the refresh token expires.
     pub expires_at: Timestamp,
+}
+
+/// An access token that was replaced by a refresh.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct PreviousAccess {
+    /// The hash.
+    pub hash: GateHash,
+    /// When the token becomes invalid.
+    pub ends_at: Timestamp,
 }
 
 /// The result of checking a refresh token.
@@ -300,6 +312,7 @@ mod tests {
             code,
             tokens: None,
             created_at: now,
+            last_used_on: None,
             revoked_at: None,
             version: 1,
         }
@@ -320,7 +333,8 @@ mod tests {
     fn refresh_tokens_are_current_previous_reused_or_unknown() {
         let now = Timestamp::UNIX_EPOCH;
         let set = |refresh: &str, previous: Option<&str>| TokenSet {
-            access: "access".to_owned(),
+            access: GateHash::of("access", None),
+            access_expires_at: now,
             previous_access: None,
             family: "family".to_owned(),
             refresh: refresh.to_owned(),

@@ -18,9 +18,11 @@ mod currency;
 mod day;
 mod erasure;
 mod folding;
+mod gate_hash;
 mod grant;
 mod legal_hold;
 mod member;
+mod network;
 mod note;
 mod opening;
 mod organization;
@@ -61,15 +63,17 @@ pub use currency::Currency;
 pub use day::Day;
 pub use erasure::{ErasedApplication, ErasedCandidate, Erasure, ErasureReason, OnHold};
 pub use folding::CaseFolded;
+pub use gate_hash::GateHash;
 pub use grant::{
-    Client, ClientAuthentication, ClientCredential, ClientName, Code, Grant, GrantType, Refresh,
-    ResponseType, SecretMethod, TokenSet, challenge,
+    Client, ClientAuthentication, ClientCredential, ClientName, Code, Grant, GrantType, PreviousAccess,
+    Refresh, ResponseType, SecretMethod, TokenSet, challenge,
 };
 pub use legal_hold::{HoldReason, LegalHold};
 pub use member::{Link, Member, MemberRole, Session};
+pub use network::Networks;
 pub use note::{Note, NoteText};
 pub use opening::{Opening, RoleAndPosting, Visibility};
-pub use organization::{Mode, Organization, Plan, Scope, Scopes, Tenant};
+pub use organization::{Mode, NamedOrganization, Organization, Plan, Scope, Scopes, Tenant};
 pub use password::{Password, PasswordHash};
 pub use posting::{Posting, PostingContent, PublicContent, PublishError};
 pub use redirect_uri::RedirectUri;

@@ -35,21 +35,30 @@ impl fmt::Display for Tenant {
     }
 }
 
-/// An organization in one mode.
+/// An organization in one mode, as every request reads it. It has no long values, because each request also writes its
+/// item.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Organization {
     /// The identifier, the same in both modes.
     pub id: Id,
     /// The mode.
     pub mode: Mode,
-    /// The display name.
-    pub name: Text<200>,
     /// The organization's part of the career page's URL. It differs between the modes.
     pub slug: Slug,
     /// The plan.
     pub plan: Plan,
     /// Whether the organization is suspended. If it is, its credentials are rejected with 403.
     pub suspended: bool,
+}
+
+/// An organization in one mode, with its name.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct NamedOrganization {
+    /// The organization.
+    #[serde(flatten)]
+    pub organization: Organization,
+    /// The display name.
+    pub name: Text<200>,
     /// When the organization was created.
     pub created_at: Timestamp,
 }
@@ -133,11 +142,25 @@ impl Scope {
 }
 
 /// A set of scopes, stored as a bit mask: bit *n* stands for the scope with index *n* in [`Scope::ALL`].
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct Scopes(u32);
 
 impl Scopes {
+    /// Every scope, also those that are added later. The keys of the demo organizations have them, so that the keys stay
+    /// the same.
+    pub const EVERY: Self = Self(0x7F_FFFF);
+
+    /// The bit mask.
+    pub(crate) const fn bits(self) -> u32 {
+        self.0
+    }
+
+    /// The set with this bit mask.
+    pub(crate) const fn from_bits(bits: u32) -> Self {
+        Self(bits)
+    }
+
     /// Every scope.
     pub fn all() -> Self {
         Scope::ALL.into_iter().collect()

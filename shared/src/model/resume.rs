@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::{Tenant, WebAddress};
+use super::{Slug, Tenant, WebAddress};
 use crate::id::Id;
 
 /// A candidate's resume.
@@ -47,15 +47,17 @@ impl ResumeFile {
         format!("{PREFIX}{organization}/{}/{name}.", mode.as_str())
     }
 
-    /// The prefixes of the keys of all files of an organization, stored or just uploaded.
-    pub fn prefixes(organization: Id) -> [String; 2] {
-        [format!("{PREFIX}{organization}/"), format!("{INCOMING}{organization}/")]
+    /// The prefixes of the keys of all files of an organization, stored or just uploaded. `slugs` are those of both
+    /// modes.
+    pub fn prefixes(organization: Id, slugs: [&Slug; 2]) -> [String; 3] {
+        let [live, test] = slugs.map(|slug| format!("{INCOMING}{slug}/"));
+        [format!("{PREFIX}{organization}/"), live, test]
     }
 
-    /// The key to which a tenant's file is uploaded, before it is checked and stored.
-    pub fn incoming_key(tenant: Tenant, name: &str) -> String {
-        let Tenant { organization, mode } = tenant;
-        format!("{INCOMING}{organization}/{}/{name}", mode.as_str())
+    /// The key to which an applicant's file is uploaded, before it is checked and stored. Applicants see it, so it
+    /// contains the slug of the career page and not the organization's identifier.
+    pub fn incoming_key(slug: &Slug, name: &str) -> String {
+        format!("{INCOMING}{slug}/{name}")
     }
 
     /// The key.

@@ -13,7 +13,7 @@ use tracing_subscriber::layer::SubscriberExt;
 
 use crate::clock::Clock;
 use crate::config::Config;
-use crate::http::{App, Document, DocumentApp, Environment, Route};
+use crate::http::{App, Document, DocumentApp, Environment, KnownHolders, Route};
 use crate::providers::Providers;
 use crate::random::Random;
 use crate::store::{self, Store};
@@ -27,6 +27,9 @@ pub fn serve(routes: Vec<Route>) -> Result<(), Error> {
 pub fn serve_over(http: SharedHttpClient, routes: Vec<Route>) -> Result<(), Error> {
     start(async {
         let environment = environment(http).await?;
+        if routes.iter().any(Route::checks_credentials) && environment.config.credential_keys.are_missing() {
+            return Err("the environment variable CREDENTIAL_KEYS is not set".into());
+        }
         environment.store.connect().await;
         let app = App::new(environment, routes);
         let handle = |request: Request| async { Ok::<Response<Body>, Error>(app.handle(request).await) };
@@ -66,7 +69,14 @@ async fn environment(http: SharedHttpClient) -> Result<Environment, Error> {
     let config = Config::read(variable)?;
     let store = Store::in_lambda(http, &config.table, config.dynamodb_endpoint.clone()).await;
     let providers = Providers::new(&config);
-    Ok(Environment { store, clock: Clock::system(), random: Random::system()?, config, providers })
+    Ok(Environment {
+        store,
+        clock: Clock::system(),
+        random: Random::system()?,
+        config,
+        providers,
+        known_holders: KnownHolders::default(),
+    })
 }
 
 /// The log, as lines of JSON. Each request has one line.

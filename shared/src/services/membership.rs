@@ -2,9 +2,10 @@
 
 use jiff::{SignedDuration, Timestamp};
 
-use crate::auth::{Credential, Kind};
+use crate::auth::{Claims, Credential, Kind};
 use crate::clock::later;
 use crate::id::Id;
+use crate::mac_keys::MacKeys;
 use crate::model::{Grant, Link, Member, Mode, Tenant};
 use crate::random::Random;
 use crate::store::{CommitError, Paging, Store, StoreError, Transaction};
@@ -21,11 +22,12 @@ pub fn create_link(
     organization: Id,
     member: Member,
     base_url: &str,
+    keys: &MacKeys,
     random: &Random,
     now: Timestamp,
 ) -> (Member, String) {
     let tenant = Tenant { organization, mode: Mode::Live };
-    let secret = Credential::generate(Kind::Link, tenant, member.id, random);
+    let secret = Credential::generate(Kind::Link, tenant, member.id, Claims::default(), keys, random);
     let lifetime: SignedDuration = if member.password.is_some() { Link::RESET } else { Link::INVITATION };
     let link = Link { hash: secret.hash(), expires_at: later(now, lifetime) };
     (member.with_link(link), format!("{base_url}/dashboard/password?token={}", secret.reveal()))

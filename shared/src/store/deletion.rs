@@ -13,7 +13,7 @@ use super::list::Range;
 use super::tasks::Task;
 use super::{CommitError, Item, Paging, Store, StoreError, Transaction, item};
 use crate::id::Id;
-use crate::model::{Candidate, Member, Mode, Organization, Role, Screen, Tenant};
+use crate::model::{Candidate, Member, Mode, NamedOrganization, Role, Screen, Tenant};
 
 /// What is kept of a deleted organization.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -50,14 +50,15 @@ impl Store {
     /// Deletes the organization itself, whose data must be deleted already.
     pub async fn delete_organization(
         &self,
-        modes: &[Organization; 2],
+        modes: &[NamedOrganization; 2],
         now: Timestamp,
     ) -> Result<(), StoreError> {
-        let id = modes[0].id;
-        let mut transaction = Transaction::new(modes[0].tenant());
-        for organization in modes {
+        let id = modes[0].organization.id;
+        let mut transaction = Transaction::new(modes[0].organization.tenant());
+        for NamedOrganization { organization, .. } in modes {
             let tenant = organization.tenant();
             transaction.delete(keys::gate(tenant));
+            transaction.delete(keys::profile(tenant));
             for shard in 0..GATE_SHARDS {
                 transaction.delete(keys::gate_shard(tenant, shard));
             }

@@ -1,84 +1,68 @@
 //! The gate: one conditional write authenticates the caller and counts the request against the day's quota.
 //!
-//! The gate item holds the organization (in one mode), each API key as `key_{id}`, each connected application's access
-//! token as `app_{grant id}`, the access token that it has just replaced as `old_{grant id}`, and each day's request
-//! counter as `day_{date}`. The write adds 1 to today's counter on the condition that the credential's hash matches, that the credential has not expired, and that the plan has no limit or
-//! the counter is below it. As a result, revocation takes effect at once, the limit is exact under any concurrency, no
-//! job has to run at midnight, and wrong credentials use no quota.
+//! The gate item holds the plan of the organization (in one mode), the hashes of its valid credentials, and each day's
+//! request counter as `day_{date}`. `alive` is the set of the hashes of API keys and of access tokens that were used,
+//! `fresh` that of access tokens that were never used, and `until_{second}` those of access tokens that were replaced
+//! and end at that time. The write adds 1 to today's counter and moves the hash from `fresh` to `alive`, on
+//! the condition that one of these sets contains the hash, and that the plan has no limit or the counter is below it. As
+//! a result, revocation takes effect at once, the limit is exact under any concurrency, no job has to run at midnight,
+//! and wrong credentials use no quota.
+//!
+//! Each request writes the whole item, and DynamoDB bills each KB. With 25 keys and 50 applications, the item stays
+//! below 1 KB. The text of a credential therefore contains its scopes and expiry (its MAC protects them), and the
+//! names of the organization and of the credential are on other items.
+
+use std::collections::HashMap;
 
 use aws_sdk_dynamodb::config::retry::RetryConfig;
 use aws_sdk_dynamodb::operation::update_item::UpdateItemError;
+use aws_sdk_dynamodb::primitives::Blob;
 use aws_sdk_dynamodb::types::{AttributeValue, ReturnValue, ReturnValuesOnConditionCheckFailure};
 use jiff::Timestamp;
-use serde::{Deserialize, Serialize};
-use subtle::ConstantTimeEq;
 
 use super::error::is_contention;
 use super::item::number;
 use super::keys::{self, GATE_SHARDS};
 use super::{Item, Store, StoreError, item};
 use crate::id::Id;
-use crate::model::{Actor, ActorKind, Day, Organization, Plan, Scopes, Tenant};
+use crate::model::{Actor, ActorKind, Day, GateHash, Networks, Organization, Plan, Tenant};
 
 /// The holder of a credential.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Holder {
     /// The API key with this identifier.
     Key(Id),
     /// The application that has the grant with this identifier.
     App(Id),
-    /// The same application with the access token before its current one.
-    Replaced(Id),
 }
 
-impl Holder {
-    fn actor(self, name: String) -> Actor {
-        let (kind, id) = match self {
-            Self::Key(id) => (ActorKind::ApiKey, id),
-            Self::App(id) | Self::Replaced(id) => (ActorKind::App, id),
-        };
-        Actor { kind, id: Some(id), name }
-    }
-
-    /// The name of the gate item's attribute for the credential.
-    pub(super) fn attribute(self) -> String {
-        match self {
-            Self::Key(id) => format!("key_{id}"),
-            Self::App(id) => format!("{APP_PREFIX}{id}"),
-            Self::Replaced(id) => format!("{REPLACED_PREFIX}{id}"),
-        }
-    }
-}
-
-/// A credential that a client presents.
-#[derive(Clone, Debug)]
+/// A credential that a client presents. This service issued it, and it has not expired.
+#[derive(Clone, Copy, Debug)]
 pub struct PresentedCredential {
     /// The tenant whose data the credential gives access to.
     pub tenant: Tenant,
     /// The credential's holder.
     pub holder: Holder,
-    /// The credential's hash, which is compared with the stored hash.
-    pub hash: String,
+    /// The credential's hash, which the gate item contains if the credential is valid.
+    pub hash: GateHash,
 }
 
-impl PresentedCredential {
-    /// The same credential as a replaced access token, if the item has it as one that is still valid.
-    fn as_replaced_in(&self, item: &Item, now: Timestamp) -> Result<Option<Self>, StoreError> {
-        let Holder::App(id) = self.holder else { return Ok(None) };
-        let replaced = Self { holder: Holder::Replaced(id), ..self.clone() };
-        Ok(authenticate(item.clone(), &replaced, now)?.map(|_| replaced))
-    }
+/// What is known about the holder of a credential.
+#[derive(Clone, Debug)]
+pub struct HolderDetails {
+    /// The API key or the application.
+    pub actor: Actor,
+    /// The member who created the key or connected the application; `None` if an operator created the key.
+    pub member: Option<Id>,
+    /// The networks from which the credential may be used.
+    pub networks: Networks,
 }
 
-/// The caller of an admitted request.
+/// An admitted request.
 #[derive(Clone, Debug)]
 pub struct Admission {
     /// The caller's organization, in the credential's mode.
     pub organization: Organization,
-    /// The API key or the application.
-    pub actor: Actor,
-    /// The scopes of the credential.
-    pub scopes: Scopes,
     /// The number of requests counted today on the gate item, including this one.
     pub counted_today: u64,
 }
@@ -97,34 +81,55 @@ pub enum Verdict {
     },
 }
 
-/// A credential on the gate item. The attribute names are short because every request writes the whole item.
-#[derive(Clone, Debug, Serialize, Deserialize)]
-pub(super) struct Credential {
-    #[serde(rename = "h")]
-    pub(super) hash: String,
-    #[serde(rename = "n", default)]
-    pub(super) name: String,
-    #[serde(rename = "s")]
-    pub(super) scopes: Scopes,
-    /// The expiry in epoch seconds. Absent if the credential does not expire.
-    #[serde(rename = "x", default, skip_serializing_if = "Option::is_none")]
-    pub(super) expires_at: Option<i64>,
-    #[serde(rename = "u", default, skip_serializing_if = "Option::is_none")]
-    pub(super) last_used: Option<Day>,
-}
-
-pub(super) const APP_PREFIX: &str = "app_";
-pub(super) const REPLACED_PREFIX: &str = "old_";
+/// The attribute with the hashes of API keys and of access tokens that were used.
+pub(super) const ALIVE: &str = "alive";
+/// The attribute with the hashes of access tokens that were never used.
+pub(super) const FRESH: &str = "fresh";
+pub(super) const UNTIL_PREFIX: &str = "until_";
 pub(super) const DAY_PREFIX: &str = "day_";
 
 pub(super) fn day_attribute(day: Day) -> String {
     format!("{DAY_PREFIX}{day}")
 }
 
+/// The attribute with the hashes of the replaced access tokens that end at this time.
+pub(super) fn until_attribute(end: Timestamp) -> String {
+    format!("{UNTIL_PREFIX}{}", end.as_second())
+}
+
+/// A hash as an element of a set.
+pub(super) fn element(hash: GateHash) -> AttributeValue {
+    AttributeValue::B(Blob::new(hash.bytes()))
+}
+
+/// Hashes as a set, which must not be empty.
+pub(super) fn set_of(hashes: impl IntoIterator<Item = GateHash>) -> AttributeValue {
+    AttributeValue::Bs(hashes.into_iter().map(|hash| Blob::new(hash.bytes())).collect())
+}
+
+/// The hashes on a gate item.
+pub(super) fn hashes<'i>(item: &'i Item, attribute: &str) -> impl Iterator<Item = GateHash> + use<'i> {
+    let blobs = item.get(attribute).and_then(|set| set.as_bs().ok());
+    blobs.into_iter().flatten().filter_map(|blob| GateHash::from_bytes(blob.as_ref()))
+}
+
+/// The replaced access tokens on a gate item, by the time at which they end, in epoch seconds.
+pub(super) fn replaced(item: &Item) -> impl Iterator<Item = (i64, &String)> {
+    item.keys().filter_map(|name| Some((name.strip_prefix(UNTIL_PREFIX)?.parse().ok()?, name)))
+}
+
 /// The result of the conditional write.
 enum Attempt {
     Decided(Verdict),
     Contention,
+}
+
+/// The sets that a write accepts a hash in.
+enum Sets {
+    /// The current credentials.
+    Current,
+    /// The replaced access tokens in this attribute.
+    Replaced(String),
 }
 
 impl Store {
@@ -135,21 +140,21 @@ impl Store {
         now: Timestamp,
         shard: u64,
     ) -> Result<Verdict, StoreError> {
-        if let Attempt::Decided(verdict) = self.count_at_gate(presented, now).await? {
+        if let Attempt::Decided(verdict) = self.count_at_gate(presented, &Sets::Current, now).await? {
             return Ok(verdict);
         }
         // DynamoDB allows an item 1,000 writes a second, and none while a transaction uses it. In both cases the item
         // is read and the condition is evaluated here. A request of a Pro tenant is counted on a shard, a used up quota
-        // needs no write, and all other requests are tried again.
+        // needs no write, and all other requests are tried again. A token that is admitted on a shard counts as unused
+        // until its next request.
         let Some(item) = self.read(keys::gate(presented.tenant)).await? else { return Ok(Verdict::Unknown) };
-        let replaced = presented.as_replaced_in(&item, now)?;
-        let presented = replaced.as_ref().unwrap_or(presented);
-        match evaluate(item, presented, now)? {
+        let Some(sets) = sets_with(&item, presented.hash, now) else { return Ok(Verdict::Unknown) };
+        match evaluate(item, now)? {
             Verdict::Admitted(admission) if admission.organization.plan == Plan::Pro => {
                 self.count_at_shard(presented.tenant, Day::of(now), shard % GATE_SHARDS).await?;
                 Ok(Verdict::Admitted(admission))
             }
-            Verdict::Admitted(_) => match self.count_at_gate(presented, now).await? {
+            Verdict::Admitted(_) => match self.count_at_gate(presented, &sets, now).await? {
                 Attempt::Decided(verdict) => Ok(verdict),
                 Attempt::Contention => Err(StoreError::Unavailable("the gate is throttled".to_owned())),
             },
@@ -157,36 +162,77 @@ impl Store {
         }
     }
 
+    /// The details of a credential's holder.
+    pub async fn find_holder(
+        &self,
+        tenant: Tenant,
+        holder: Holder,
+    ) -> Result<Option<HolderDetails>, StoreError> {
+        Ok(match holder {
+            Holder::Key(id) => self.find_api_key(tenant, id).await?.map(|key| HolderDetails {
+                actor: Actor { kind: ActorKind::ApiKey, id: Some(id), name: key.name },
+                member: key.created_by,
+                networks: key.networks,
+            }),
+            Holder::App(id) => self.find_grant(tenant, id).await?.map(|grant| {
+                let name = grant.client_name.as_str().to_owned();
+                HolderDetails {
+                    actor: Actor { kind: ActorKind::App, id: Some(id), name },
+                    member: Some(grant.member),
+                    networks: Networks::default(),
+                }
+            }),
+        })
+    }
+
     async fn count_at_gate(
         &self,
         presented: &PresentedCredential,
+        sets: &Sets,
         now: Timestamp,
     ) -> Result<Attempt, StoreError> {
         let today = Day::of(now);
         let limited = Plan::Free;
+        let mut names = HashMap::from([
+            ("#plan".to_owned(), "plan".to_owned()),
+            ("#day".to_owned(), day_attribute(today)),
+        ]);
+        let mut values = HashMap::from([
+            (":hash".to_owned(), element(presented.hash)),
+            (":one".to_owned(), number(1)),
+            (":limited".to_owned(), AttributeValue::S(limited.as_str().to_owned())),
+            (":limit".to_owned(), number(limited.requests_per_day().unwrap_or(u64::MAX))),
+        ]);
+        let (update, is_known) = match (sets, presented.holder) {
+            (Sets::Current, Holder::Key(_)) => {
+                names.insert("#alive".to_owned(), ALIVE.to_owned());
+                ("ADD #day :one", "contains(#alive, :hash)")
+            }
+            (Sets::Current, Holder::App(_)) => {
+                names.insert("#alive".to_owned(), ALIVE.to_owned());
+                names.insert("#fresh".to_owned(), FRESH.to_owned());
+                values.insert(":set".to_owned(), set_of([presented.hash]));
+                (
+                    "ADD #day :one, #alive :set DELETE #fresh :set",
+                    "(contains(#alive, :hash) OR contains(#fresh, :hash))",
+                )
+            }
+            (Sets::Replaced(attribute), _) => {
+                names.insert("#until".to_owned(), attribute.clone());
+                ("ADD #day :one", "contains(#until, :hash)")
+            }
+        };
         let call = self
             .client
             .update_item()
             .table_name(&*self.table)
             .set_key(Some(keys::gate(presented.tenant).attributes()))
-            .update_expression("SET #credential.#used = :today ADD #day :one")
-            .condition_expression(
-                "#credential.#hash = :hash \
-                 AND (attribute_not_exists(#credential.#expires) OR #credential.#expires > :now) \
-                 AND (#plan <> :limited OR attribute_not_exists(#day) OR #day < :limit)",
-            )
-            .expression_attribute_names("#credential", presented.holder.attribute())
-            .expression_attribute_names("#hash", "h")
-            .expression_attribute_names("#expires", "x")
-            .expression_attribute_names("#used", "u")
-            .expression_attribute_names("#plan", "plan")
-            .expression_attribute_names("#day", day_attribute(today))
-            .expression_attribute_values(":hash", text(&presented.hash))
-            .expression_attribute_values(":now", number(now.as_second()))
-            .expression_attribute_values(":today", text(&today.to_string()))
-            .expression_attribute_values(":one", number(1))
-            .expression_attribute_values(":limited", text(limited.as_str()))
-            .expression_attribute_values(":limit", number(limited.requests_per_day().unwrap_or(u64::MAX)))
+            .update_expression(update)
+            .condition_expression(format!(
+                "{is_known} AND (#plan <> :limited OR attribute_not_exists(#day) OR #day < :limit)"
+            ))
+            .set_expression_attribute_names(Some(names))
+            .set_expression_attribute_values(Some(values))
             .return_values(ReturnValue::AllNew)
             .return_values_on_condition_check_failure(ReturnValuesOnConditionCheckFailure::AllOld)
             .customize()
@@ -194,18 +240,22 @@ impl Store {
             .config_override(aws_sdk_dynamodb::Config::builder().retry_config(RetryConfig::disabled()));
         match self.count(call.send()).await {
             Ok(answer) => {
-                let admission = authenticate(answer.attributes.unwrap_or_default(), presented, now)?;
-                Ok(Attempt::Decided(admission.map_or(Verdict::Unknown, Verdict::Admitted)))
+                let admission = admission(answer.attributes.unwrap_or_default(), now)?;
+                Ok(Attempt::Decided(Verdict::Admitted(admission)))
             }
             Err(error) if is_contention(&error) => Ok(Attempt::Contention),
             Err(error) => match error.as_service_error() {
                 Some(UpdateItemError::ConditionalCheckFailedException(failed)) => {
                     let item = failed.item.clone().unwrap_or_default();
-                    // A replaced access token costs a second write. Its use must not count as a use of its successor.
-                    if let Some(replaced) = presented.as_replaced_in(&item, now)? {
-                        return Box::pin(self.count_at_gate(&replaced, now)).await;
+                    match (sets_with(&item, presented.hash, now), sets) {
+                        (None, _) => return Ok(Attempt::Decided(Verdict::Unknown)),
+                        // A replaced access token costs a second write. It must not become a current one again.
+                        (Some(replaced @ Sets::Replaced(_)), Sets::Current) => {
+                            return Box::pin(self.count_at_gate(presented, &replaced, now)).await;
+                        }
+                        (Some(_), _) => {}
                     }
-                    match evaluate(item, presented, now)? {
+                    match evaluate(item, now)? {
                         // The condition failed, but the returned item meets it, so the item has changed.
                         Verdict::Admitted(_) => {
                             Err(StoreError::Unavailable("the gate item has changed".to_owned()))
@@ -231,38 +281,26 @@ impl Store {
     }
 }
 
-/// Evaluates the write's condition on an item that was read.
-fn evaluate(item: Item, presented: &PresentedCredential, now: Timestamp) -> Result<Verdict, StoreError> {
-    let Some(admission) = authenticate(item, presented, now)? else { return Ok(Verdict::Unknown) };
+/// The sets of a gate item that contain a hash; `None` if none does.
+fn sets_with(item: &Item, hash: GateHash, now: Timestamp) -> Option<Sets> {
+    let contains = |attribute: &str| hashes(item, attribute).any(|known| known.matches(hash));
+    if contains(ALIVE) || contains(FRESH) {
+        return Some(Sets::Current);
+    }
+    let mut valid = replaced(item).filter(|(end, _)| *end > now.as_second());
+    valid.find(|(_, attribute)| contains(attribute)).map(|(_, attribute)| Sets::Replaced(attribute.clone()))
+}
+
+/// Evaluates the write's condition on the quota for an item that was read.
+fn evaluate(item: Item, now: Timestamp) -> Result<Verdict, StoreError> {
+    let admission = admission(item, now)?;
     Ok(match admission.organization.plan.requests_per_day() {
         Some(limit) if admission.counted_today >= limit => Verdict::Exhausted { limit },
         _ => Verdict::Admitted(admission),
     })
 }
 
-/// Returns the caller if the gate item has the credential and the credential has not expired.
-fn authenticate(
-    item: Item,
-    presented: &PresentedCredential,
-    now: Timestamp,
-) -> Result<Option<Box<Admission>>, StoreError> {
-    let Some(attribute) = item.get(&presented.holder.attribute()) else { return Ok(None) };
-    let credential: Credential = serde_dynamo::from_attribute_value(attribute.clone())
-        .map_err(|error| StoreError::Internal(format!("a credential cannot be read: {error}")))?;
-    let matches: bool = credential.hash.as_bytes().ct_eq(presented.hash.as_bytes()).into();
-    if !matches || credential.expires_at.is_some_and(|expires_at| expires_at <= now.as_second()) {
-        return Ok(None);
-    }
+fn admission(item: Item, now: Timestamp) -> Result<Box<Admission>, StoreError> {
     let counted_today = item::count(&item, &day_attribute(Day::of(now)));
-    let organization = item::read(item)?;
-    Ok(Some(Box::new(Admission {
-        organization,
-        actor: presented.holder.actor(credential.name),
-        scopes: credential.scopes,
-        counted_today,
-    })))
-}
-
-fn text(value: &str) -> AttributeValue {
-    AttributeValue::S(value.to_owned())
+    Ok(Box::new(Admission { organization: item::read(item)?, counted_today }))
 }

@@ -1,34 +1,31 @@
 //! OAuth: clients, grants, and the access tokens on the gate item.
 
+use std::collections::{BTreeMap, BTreeSet};
+
 use aws_sdk_dynamodb::types::AttributeValue;
 use jiff::{SignedDuration, Timestamp};
 use serde::{Deserialize, Serialize};
 
-use super::gate::{APP_PREFIX, Credential, Holder, REPLACED_PREFIX};
+use super::api_keys::KEYS;
+use super::gate::{ALIVE, FRESH, Holder, UNTIL_PREFIX, element, hashes, replaced, set_of, until_attribute};
 use super::item::number;
 use super::keys::{self, EXPIRES_AT};
 use super::{Item, Listed, Paging, Store, StoreError, Transaction, item};
 use crate::clock::later;
 use crate::id::Id;
-use crate::model::{Client, Day, Grant, Scopes, Tenant, TokenSet};
+use crate::model::{Client, Day, GateHash, Grant, PreviousAccess, Tenant, TokenSet};
 
-/// The access tokens on a tenant's gate item.
+/// The hashes on a tenant's gate item.
 #[derive(Clone, Debug)]
 pub struct AccessTokens {
-    current: Vec<(Id, Credential)>,
-    /// The tokens that a refresh has replaced.
-    replaced: Vec<(Id, Credential)>,
-}
-
-/// A new access token.
-#[derive(Clone, Debug)]
-pub struct NewAccessToken {
-    /// The hash that the gate compares.
-    pub hash: String,
-    /// The scopes.
-    pub scopes: Scopes,
-    /// When it expires.
-    pub expires_at: Timestamp,
+    /// The access tokens that were never used.
+    fresh: BTreeSet<GateHash>,
+    /// The access tokens that were used, and the API keys.
+    alive: BTreeSet<GateHash>,
+    /// The number of API keys among them.
+    keys: u64,
+    /// The replaced access tokens by the time at which they end, in epoch seconds.
+    replaced: BTreeMap<i64, BTreeSet<GateHash>>,
 }
 
 /// A cached metadata document.
@@ -41,56 +38,53 @@ struct Document {
 /// The maximum number of applications that can have access tokens for a tenant at once. Each request writes the item
 /// with these tokens.
 const MAX_APPS: usize = 50;
+/// The maximum number of replaced access tokens on that item. Beyond it, a refresh ends the access token at once.
+const MAX_REPLACED: usize = 4;
+/// The number of grants or keys per read.
+const PAGE: u32 = 100;
 /// The time a registered client is kept if no member connects it.
 const UNUSED_CLIENT: SignedDuration = SignedDuration::from_hours(90 * 24);
 /// The time a grant is kept after its last token has expired, so that token reuse is detected.
 const GRANT_RETENTION: SignedDuration = SignedDuration::from_hours(24);
 
 impl AccessTokens {
-    /// The day on which a grant's access token was last used; `None` if it was never used or does not exist.
-    pub fn last_used(&self, grant: Id) -> Option<Day> {
-        self.find(grant)?.last_used
+    /// Whether the access token of these tokens was never used.
+    pub fn are_unused(&self, tokens: &TokenSet) -> bool {
+        self.fresh.contains(&tokens.access)
     }
 
-    /// Whether the grant has an access token that was never used.
-    pub fn is_unused(&self, grant: Id) -> bool {
-        self.find(grant).is_some_and(|app| app.last_used.is_none())
+    /// Whether an access token can be added that replaces the one of `tokens`.
+    pub fn have_room_for(&self, tokens: Option<&TokenSet>) -> bool {
+        tokens.is_some_and(|tokens| self.contain(tokens.access)) || self.count() < MAX_APPS
     }
 
-    /// Whether a token for the grant can be added.
-    pub fn have_room_for(&self, grant: Id, now: Timestamp) -> bool {
-        self.find(grant).is_some() || self.current.len() < MAX_APPS || self.expired(grant, now).is_some()
+    /// The access token of `before` as it stays valid for a while after a refresh. If that token `was_lost`, because its
+    /// client never received it, the one before it stays instead.
+    pub fn previous_access(
+        &self,
+        before: &TokenSet,
+        was_lost: bool,
+        now: Timestamp,
+    ) -> Option<PreviousAccess> {
+        if was_lost {
+            return before.previous_access;
+        }
+        let hash = before.access;
+        let dropped = before.previous_access.map(|previous| previous.hash);
+        let others = self.replaced.range(now.as_second() + 1..).flat_map(|(_, hashes)| hashes);
+        let others = others.filter(|other| Some(**other) != dropped).count();
+        let is_kept = self.contain(hash) && before.access_expires_at > now && others < MAX_REPLACED;
+        let ends_at = later(now, TokenSet::REPLACED_LIFE).min(before.access_expires_at);
+        is_kept.then_some(PreviousAccess { hash, ends_at })
     }
 
-    fn find(&self, grant: Id) -> Option<&Credential> {
-        self.current.iter().find(|(id, _)| *id == grant).map(|(_, app)| app)
+    fn contain(&self, hash: GateHash) -> bool {
+        self.fresh.contains(&hash) || self.alive.contains(&hash)
     }
 
-    /// The grant's token as it stays valid after a refresh at `now`; `None` if it has expired or does not exist.
-    fn replaced_at(&self, grant: Id, now: Timestamp) -> Option<Credential> {
-        let current = self.find(grant).filter(|app| !is_expired(app, now))?;
-        let end = later(now, TokenSet::REPLACED_LIFE).as_second();
-        let expires_at = Some(current.expires_at.map_or(end, |expires_at| expires_at.min(end)));
-        Some(Credential { expires_at, last_used: None, ..current.clone() })
+    fn count(&self) -> usize {
+        (self.fresh.len() + self.alive.len()).saturating_sub(usize::try_from(self.keys).unwrap_or(usize::MAX))
     }
-
-    /// Another grant whose token has expired and can be removed.
-    fn expired(&self, grant: Id, now: Timestamp) -> Option<Id> {
-        expired_of(&self.current, grant, now)
-    }
-
-    /// Another grant whose replaced token has expired and can be removed.
-    fn expired_replaced(&self, grant: Id, now: Timestamp) -> Option<Id> {
-        expired_of(&self.replaced, grant, now)
-    }
-}
-
-fn expired_of(tokens: &[(Id, Credential)], except: Id, now: Timestamp) -> Option<Id> {
-    tokens.iter().find(|(id, app)| *id != except && is_expired(app, now)).map(|(id, _)| *id)
-}
-
-fn is_expired(app: &Credential, now: Timestamp) -> bool {
-    app.expires_at.is_some_and(|expires_at| expires_at <= now.as_second())
 }
 
 impl Transaction {
@@ -120,7 +114,9 @@ impl Transaction {
 
     /// Revokes a grant and its access token.
     pub fn revoke_grant(&mut self, grant: &Grant, now: Timestamp) -> Result<(), StoreError> {
-        self.delete_access_token(grant.id);
+        if let Some(tokens) = &grant.tokens {
+            self.delete_access_tokens(tokens, now);
+        }
         self.replace_grant(grant, &grant.clone().revoked(now))
     }
 
@@ -136,99 +132,116 @@ impl Transaction {
         Ok(item)
     }
 
-    /// Puts a grant's access token on the gate item. An earlier token stays valid for
-    /// [`REPLACED_LIFE`](TokenSet::REPLACED_LIFE). With `unused`, the earlier token becomes invalid at once, and the
-    /// commit fails unless it was never used.
+    /// Puts the access token of `after` on the gate item, in place of the one of `before`, and the previous one beside
+    /// it. The commit fails if the tokens have changed since `known` was read.
     pub fn put_access_token(
         &mut self,
-        grant: &Grant,
-        access: &NewAccessToken,
-        apps: &AccessTokens,
-        unused: bool,
+        before: Option<&TokenSet>,
+        after: &TokenSet,
+        known: &AccessTokens,
         now: Timestamp,
-    ) -> Result<(), StoreError> {
-        let app = Credential {
-            hash: access.hash.clone(),
-            name: grant.client_name.as_str().to_owned(),
-            scopes: access.scopes,
-            expires_at: Some(access.expires_at.as_second()),
-            last_used: None,
-        };
-        let mut set = vec!["#app = :app"];
-        let mut remove = Vec::new();
+    ) {
+        let (mut set, mut delete) = (vec!["#fresh = :fresh"], Vec::new());
         let mut conditions = vec!["attribute_exists(pk)"];
-        let mut names = vec![("#app", Holder::App(grant.id).attribute())];
-        let mut values = vec![(":app", attribute(app)?)];
-        if unused {
-            conditions.push("attribute_exists(#app) AND attribute_not_exists(#app.#used)");
-            names.push(("#used", "u".to_owned()));
-        } else if let Some(replaced) = apps.replaced_at(grant.id, now) {
-            set.push("#replaced = :replaced");
-            // The token may have been revoked since it was read.
-            conditions.push("#app.#hash = :hash");
-            names.extend([("#replaced", Holder::Replaced(grant.id).attribute()), ("#hash", "h".to_owned())]);
-            values.push((":hash", AttributeValue::S(replaced.hash.clone())));
-            values.push((":replaced", attribute(replaced)?));
-        }
-        let expired = [
-            (
-                apps.expired(grant.id, now).map(Holder::App),
-                "#expired",
-                // The expired token may have been renewed since it was read.
-                "#expired.#until <= :now",
-            ),
-            (
-                apps.expired_replaced(grant.id, now).map(Holder::Replaced),
-                "#old",
-                "(attribute_not_exists(#old) OR #old.#until <= :now)",
-            ),
-        ];
-        for (holder, name, condition) in expired {
-            if let Some(holder) = holder {
-                remove.push(name);
-                conditions.push(condition);
-                names.push((name, holder.attribute()));
+        let mut names = vec![("#fresh", FRESH.to_owned())];
+        let mut values = Vec::new();
+        let mut fresh = known.fresh.clone();
+        let dropped = before.and_then(|before| before.previous_access);
+        let dropped =
+            dropped.filter(|dropped| dropped.ends_at > now && after.previous_access != Some(*dropped));
+        let added = after
+            .previous_access
+            .filter(|_| before.map(|b| b.previous_access) != Some(after.previous_access));
+        if let Some(before) = before {
+            fresh.remove(&before.access);
+            if known.alive.contains(&before.access) {
+                delete.push("#alive :used");
+                // The token may have been revoked since it was read.
+                conditions.push("contains(#alive, :access)");
+                names.push(("#alive", ALIVE.to_owned()));
+                values.push((":used", set_of([before.access])));
+                values.push((":access", element(before.access)));
             }
         }
+        fresh.insert(after.access);
+        values.push((":fresh", set_of(fresh)));
+        let unchanged = |name: [&'static str; 2], before: Option<&BTreeSet<GateHash>>| match before {
+            Some(before) if !before.is_empty() => (name[0], Some(set_of(before.iter().copied()))),
+            _ => (name[1], None),
+        };
+        let (condition, value) =
+            unchanged(["#fresh = :fresh_before", "attribute_not_exists(#fresh)"], Some(&known.fresh));
+        conditions.push(condition);
+        values.extend(value.map(|value| (":fresh_before", value)));
+        if let Some(added) = added {
+            let end = added.ends_at.as_second();
+            let mut until = known.replaced.get(&end).cloned().unwrap_or_default();
+            until.extend([added.hash]);
+            if let Some(dropped) = dropped.filter(|dropped| dropped.ends_at == added.ends_at) {
+                until.remove(&dropped.hash);
+            }
+            set.push("#until = :until");
+            names.push(("#until", until_attribute(added.ends_at)));
+            values.push((":until", set_of(until)));
+            let (condition, value) = unchanged(
+                ["#until = :until_before", "attribute_not_exists(#until)"],
+                known.replaced.get(&end),
+            );
+            conditions.push(condition);
+            values.extend(value.map(|value| (":until_before", value)));
+        }
+        if let Some(dropped) = dropped
+            && added.is_none_or(|added| added.ends_at != dropped.ends_at)
+        {
+            delete.push("#dropped :dropped");
+            names.push(("#dropped", until_attribute(dropped.ends_at)));
+            values.push((":dropped", set_of([dropped.hash])));
+        }
         let mut expression = format!("SET {}", set.join(", "));
-        if !remove.is_empty() {
-            expression = format!("{expression} REMOVE {}", remove.join(", "));
-            names.push(("#until", "x".to_owned()));
-            values.push((":now", number(now.as_second())));
+        if !delete.is_empty() {
+            expression = format!("{expression} DELETE {}", delete.join(", "));
+        }
+        let ended = known.replaced.keys().filter(|end| **end <= now.as_second());
+        for (end, name) in ended.zip(["#ended1", "#ended2", "#ended3", "#ended4"]) {
+            let separator = if name == "#ended1" { " REMOVE" } else { "," };
+            expression = format!("{expression}{separator} {name}");
+            names.push((name, format!("{UNTIL_PREFIX}{end}")));
         }
         self.update(keys::gate(self.tenant), expression, conditions.join(" AND "), names, values);
-        Ok(())
     }
 
     /// Deletes the grant's access tokens from the gate item.
-    pub fn delete_access_token(&mut self, grant: Id) {
-        self.update(
-            keys::gate(self.tenant),
-            "REMOVE #app, #replaced",
-            "attribute_exists(pk)",
-            vec![
-                ("#app", Holder::App(grant).attribute()),
-                ("#replaced", Holder::Replaced(grant).attribute()),
-            ],
-            Vec::new(),
+    pub fn delete_access_tokens(&mut self, tokens: &TokenSet, now: Timestamp) {
+        self.delete_hashes(
+            vec![tokens.access],
+            tokens.previous_access.filter(|previous| previous.ends_at > now),
         );
     }
 
     /// Deletes the access token before the grant's current one from the gate item.
-    pub fn delete_replaced_access_token(&mut self, grant: Id) {
-        self.update(
-            keys::gate(self.tenant),
-            "REMOVE #replaced",
-            "attribute_exists(pk)",
-            vec![("#replaced", Holder::Replaced(grant).attribute())],
-            Vec::new(),
-        );
+    pub fn delete_previous_access_token(&mut self, tokens: &TokenSet, now: Timestamp) {
+        self.delete_hashes(Vec::new(), tokens.previous_access.filter(|previous| previous.ends_at > now));
     }
-}
 
-fn attribute(credential: Credential) -> Result<AttributeValue, StoreError> {
-    serde_dynamo::to_attribute_value(credential)
-        .map_err(|error| StoreError::Internal(format!("a credential cannot be written: {error}")))
+    /// Deletes hashes of current tokens, and a previous one, from the gate item.
+    fn delete_hashes(&mut self, hashes: Vec<GateHash>, previous: Option<PreviousAccess>) {
+        let mut delete = Vec::new();
+        let (mut names, mut values) = (Vec::new(), Vec::new());
+        if !hashes.is_empty() {
+            delete.extend(["#alive :hashes", "#fresh :hashes"]);
+            names.extend([("#alive", ALIVE.to_owned()), ("#fresh", FRESH.to_owned())]);
+            values.push((":hashes", set_of(hashes)));
+        }
+        if let Some(previous) = previous {
+            delete.push("#until :previous");
+            names.push(("#until", until_attribute(previous.ends_at)));
+            values.push((":previous", set_of([previous.hash])));
+        }
+        if !delete.is_empty() {
+            let expression = format!("DELETE {}", delete.join(", "));
+            self.update(keys::gate(self.tenant), expression, "attribute_exists(pk)", names, values);
+        }
+    }
 }
 
 impl Store {
@@ -276,17 +289,89 @@ impl Store {
         self.read_page(&keys::grants(tenant), page).await
     }
 
-    /// The access tokens on the tenant's gate item.
-    pub async fn get_access_tokens(&self, tenant: Tenant) -> Result<AccessTokens, StoreError> {
+    /// The access tokens on the tenant's gate item. If there is no room for the one that replaces `replaced`, hashes
+    /// without a valid credential are deleted first.
+    pub async fn get_access_tokens(
+        &self,
+        tenant: Tenant,
+        replaced: Option<&TokenSet>,
+        now: Timestamp,
+    ) -> Result<AccessTokens, StoreError> {
+        let tokens = self.read_access_tokens(tenant).await?;
+        if tokens.have_room_for(replaced) {
+            return Ok(tokens);
+        }
+        self.delete_expired_hashes(tenant, tokens, now).await?;
+        self.read_access_tokens(tenant).await
+    }
+
+    async fn read_access_tokens(&self, tenant: Tenant) -> Result<AccessTokens, StoreError> {
         let gate = self.read(keys::gate(tenant)).await?.unwrap_or_default();
-        let tokens = |prefix: &str| {
-            let tokens = gate.iter().filter_map(|(name, app)| {
-                let id = name.strip_prefix(prefix)?.parse().ok()?;
-                Some((id, serde_dynamo::from_attribute_value(app.clone()).ok()?))
-            });
-            tokens.collect()
+        let replaced = replaced(&gate).map(|(end, attribute)| (end, hashes(&gate, attribute).collect()));
+        Ok(AccessTokens {
+            fresh: hashes(&gate, FRESH).collect(),
+            alive: hashes(&gate, ALIVE).collect(),
+            keys: item::count(&gate, KEYS),
+            replaced: replaced.collect(),
+        })
+    }
+
+    /// Deletes the hashes in `tokens` that belong neither to a key nor to a grant with a valid access token. A hash and
+    /// its key or grant are written together, so one that was read before these is not a new one.
+    async fn delete_expired_hashes(
+        &self,
+        tenant: Tenant,
+        tokens: AccessTokens,
+        now: Timestamp,
+    ) -> Result<(), StoreError> {
+        let mut expired: BTreeSet<_> = tokens.fresh.into_iter().chain(tokens.alive).collect();
+        let mut page = Paging { limit: PAGE, before: None };
+        loop {
+            let listed = self.list_grants(tenant, &page).await?;
+            for tokens in listed.items.into_iter().filter_map(|grant| grant.tokens) {
+                if tokens.access_expires_at > now {
+                    expired.remove(&tokens.access);
+                }
+            }
+            page.before = listed.next;
+            if page.before.is_none() {
+                break;
+            }
+        }
+        loop {
+            let listed = self.list_api_keys(tenant, &page).await?;
+            for key in listed.items.into_iter().filter(|key| key.revoked_at.is_none()) {
+                expired.remove(&key.hash);
+            }
+            page.before = listed.next;
+            if page.before.is_none() {
+                break;
+            }
+        }
+        if expired.is_empty() {
+            return Ok(());
+        }
+        let mut transaction = Transaction::new(tenant);
+        transaction.delete_hashes(expired.into_iter().collect(), None);
+        self.commit_any(transaction).await
+    }
+
+    /// Records that an API key or an application made a request on a day.
+    pub async fn record_use(&self, tenant: Tenant, holder: Holder, day: Day) -> Result<(), StoreError> {
+        let key = match holder {
+            Holder::Key(id) => keys::api_key(tenant, id),
+            Holder::App(id) => keys::grant(tenant, id),
         };
-        Ok(AccessTokens { current: tokens(APP_PREFIX), replaced: tokens(REPLACED_PREFIX) })
+        let call = self
+            .client
+            .update_item()
+            .table_name(&*self.table)
+            .set_key(Some(key.attributes()))
+            .update_expression("SET #day = :day")
+            .condition_expression("attribute_exists(pk)")
+            .expression_attribute_names("#day", "last_used_on")
+            .expression_attribute_values(":day", AttributeValue::S(day.to_string()));
+        self.count(call.send()).await.map(|_| ()).map_err(|error| StoreError::of(&error))
     }
 }
 

@@ -2,7 +2,8 @@
 //!
 //! | Entity | `pk` | `sk` | `filter` |
 //! |---|---|---|---|
-//! | gate: organization in one mode, API keys, access tokens, today's counter | `{tenant}#GATE` | `GATE` | |
+//! | gate: organization in one mode, hashes of its API keys and access tokens, today's counter | `{tenant}#GATE` | `GATE` | |
+//! | organization's name | `{tenant}#PROFILE` | `PROFILE` | |
 //! | shard of the gate's counter, for a Pro tenant above one item's write rate | `{tenant}#GATE#{shard}` | `GATE` | |
 //! | API key, as members see it | `{tenant}#KEY` | id | |
 //! | requests of a finished day | `{tenant}#USAGE` | date | |
@@ -172,6 +173,10 @@ pub(super) fn padded(id: Id) -> String {
 
 pub(super) fn gate(tenant: Tenant) -> Key {
     Key { pk: format!("{tenant}#GATE"), sk: "GATE".to_owned() }
+}
+
+pub(super) fn profile(tenant: Tenant) -> Key {
+    Key { pk: format!("{tenant}#PROFILE"), sk: "PROFILE".to_owned() }
 }
 
 pub(super) fn gate_shard(tenant: Tenant, shard: u64) -> Key {

@@ -8,7 +8,7 @@ use super::item::number;
 use super::keys::{self, EXPIRES_AT};
 use super::{Item, Store, StoreError, Transaction, UniqueField, item};
 use crate::id::Id;
-use crate::model::{Email, Member, Mode, Organization, Session, Tenant};
+use crate::model::{Email, Member, Mode, NamedOrganization, Session, Tenant};
 
 /// A session with its member and organization.
 #[derive(Clone, Debug)]
@@ -18,7 +18,7 @@ pub struct SignedIn {
     /// The member.
     pub member: Member,
     /// The member's organization, in the session's mode.
-    pub organization: Organization,
+    pub organization: NamedOrganization,
 }
 
 /// A claim on an e-mail address. It identifies the member who signs in with the address.
@@ -115,17 +115,19 @@ impl Store {
         hash: &str,
         now: Timestamp,
     ) -> Result<Option<SignedIn>, StoreError> {
-        let gates = Mode::ALL.map(|mode| keys::gate(Tenant { organization, mode }));
+        let tenants = Mode::ALL.map(|mode| Tenant { organization, mode });
+        let organizations =
+            tenants.into_iter().flat_map(|tenant| [keys::gate(tenant), keys::profile(tenant)]);
         let keys = [keys::member(organization, member), keys::session(organization, hash)];
-        let mut items = self.read_many(keys.clone().into_iter().chain(gates.clone())).await?;
+        let mut items = self.read_many(keys.clone().into_iter().chain(organizations)).await?;
         let [member, session] = keys.map(|key| key.take_from(&mut items));
         let (Some(member), Some(session)) = (member, session) else { return Ok(None) };
         let (member, session): (Member, Session) = (item::read(member)?, item::read(session)?);
         if !session.is_good(&member, now) {
             return Ok(None);
         }
-        let gate = keys::gate(Tenant { organization, mode: session.mode }).take_from(&mut items);
-        let Some(organization) = gate.map(item::read).transpose()? else { return Ok(None) };
+        let tenant = Tenant { organization, mode: session.mode };
+        let Some(organization) = NamedOrganization::take_from(&mut items, tenant)? else { return Ok(None) };
         Ok(Some(SignedIn { session, member, organization }))
     }
 

@@ -4,6 +4,7 @@
 //! `list_` returns a page. Single items and unfiltered lists are read from the table, filtered lists from the index. No
 //! method scans the table, and no query uses a filter expression.
 
+mod api_keys;
 mod applications;
 mod candidates;
 mod channels;
@@ -51,6 +52,7 @@ use aws_sdk_dynamodb::config::{
 use aws_sdk_dynamodb::error::SdkError;
 use aws_sdk_dynamodb::types::KeysAndAttributes;
 
+pub use api_keys::ApiKey;
 pub use applications::{Applicant, ApplicationFilter, CandidateApplication};
 pub use candidates::CandidatePage;
 pub use channels::Channels;
@@ -60,14 +62,14 @@ pub use erasures::UploadTrace;
 pub use error::StoreError;
 pub use exports::{CandidateData, ScreenData};
 pub use finding::CandidateSearch;
-pub use gate::{Admission, Holder, PresentedCredential, Verdict};
-pub use grants::{AccessTokens, NewAccessToken};
+pub use gate::{Admission, Holder, HolderDetails, PresentedCredential, Verdict};
+pub use grants::AccessTokens;
 pub use keys::{REGISTRY_SHARDS, StageOrStatus, StatusOrResult};
 pub use list::{Listed, Paging};
 pub use maybe_erased::MaybeErased;
 pub use members::SignedIn;
 pub use openings::{Search, opening_position};
-pub use organizations::{ApiKey, NewApiKey, OrganizationError};
+pub use organizations::OrganizationError;
 pub use retention::DuePerson;
 pub use tasks::{Task, TaskKind};
 pub use transaction::{CommitError, Pending, Receipt, ReceiptSlot, Taken, Transaction, UniqueField};

@@ -1,44 +1,24 @@
-//! Organizations, their registry and their API keys.
+//! Organizations and their registry.
 
 use aws_sdk_dynamodb::types::AttributeValue;
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
-use super::gate::{Credential, Holder};
-use super::item::number;
+use super::gate::day_attribute;
 use super::keys::{self, Key};
 use super::tasks::{Task, TaskKind};
-use super::{CommitError, Listed, Paging, Store, StoreError, Transaction, item};
+use super::usage::counter_keys;
+use super::{CommitError, Item, Listed, Paging, Store, StoreError, Transaction, item};
 use crate::id::Id;
-use crate::model::{Branding, CareerSite, Day, Mode, Organization, Plan, Scopes, Slug, Tenant, Text};
+use crate::model::{
+    Branding, CareerSite, Day, Mode, NamedOrganization, Organization, Plan, Slug, Tenant, Text,
+};
 
-/// An API key as members see it. The secret is not stored anywhere.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct ApiKey {
-    /// The identifier.
-    pub id: Id,
-    /// The name that a member gave it.
-    pub name: String,
-    /// The last four characters of the key, so that members recognize it. They are part of its checksum.
-    #[serde(default)]
-    pub ending: String,
-    /// The scopes.
-    pub scopes: Scopes,
-    /// When it was created.
-    pub created_at: Timestamp,
-    /// When it expires.
-    pub expires_at: Option<Timestamp>,
-    /// When it was revoked.
-    pub revoked_at: Option<Timestamp>,
-}
-
-/// A new API key.
-#[derive(Clone, Debug)]
-pub struct NewApiKey {
-    /// The key as members will see it.
-    pub key: ApiKey,
-    /// The SHA-256 of the whole credential, in base64url.
-    pub hash: String,
+/// The values of an organization that requests do not need.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+struct Profile {
+    name: Text<200>,
+    created_at: Timestamp,
 }
 
 /// Why a change to an organization failed.
@@ -65,6 +45,15 @@ pub enum OrganizationError {
     /// The identifier is in use.
     #[error("the identifier is in use")]
     Exists,
+    /// The key is revoked.
+    #[error("the key is revoked")]
+    KeyRevoked,
+    /// Another key already replaces the key.
+    #[error("another key already replaces this one")]
+    KeyReplaced,
+    /// The key that this key replaces is still valid.
+    #[error("the key that this one replaces is still valid; revoke it first")]
+    KeyOverlaps,
     /// The organization already has the maximum number of keys in this mode.
     #[error("there are {MAX_API_KEYS} keys already; revoke one first")]
     TooManyKeys,
@@ -74,14 +63,11 @@ pub enum OrganizationError {
 }
 
 /// The maximum number of keys that an organization can have in one mode, including expired keys that are not revoked.
-/// Each request writes the item with the keys.
-const MAX_API_KEYS: u64 = 25;
-
-/// The attribute of that item with the number of keys, which the limit's condition uses.
-const KEYS: &str = "keys";
+/// Each request writes the item with their hashes.
+pub(super) const MAX_API_KEYS: u64 = 25;
 
 /// The maximum number of attempts at a write. It may conflict with requests, because each request writes the gate item.
-const ATTEMPTS: usize = 10;
+pub(super) const ATTEMPTS: usize = 10;
 
 /// The maximum number of organizations with the same name that get a slug. Further organizations must choose a slug.
 const MAX_NAMESAKES: u64 = 100;
@@ -89,7 +75,7 @@ const MAX_NAMESAKES: u64 = 100;
 /// The attribute of organizations and career sites that says whether they are suspended.
 const SUSPENDED: &str = "suspended";
 
-const EXISTS: &str = "attribute_exists(pk)";
+pub(super) const EXISTS: &str = "attribute_exists(pk)";
 
 #[derive(Serialize, Deserialize)]
 struct Registered {
@@ -114,7 +100,7 @@ impl Store {
         slug: Option<Slug>,
         plan: Plan,
         now: Timestamp,
-    ) -> Result<[Organization; 2], OrganizationError> {
+    ) -> Result<[NamedOrganization; 2], OrganizationError> {
         let last = if slug.is_some() { 1 } else { MAX_NAMESAKES };
         let base = slug.unwrap_or_else(|| Slug::of(name.as_str(), "organization"));
         let mut number = 1;
@@ -127,13 +113,9 @@ impl Store {
                 number += 1;
                 continue;
             }
-            let organization = |mode, slug| Organization {
-                id,
-                mode,
+            let organization = |mode, slug| NamedOrganization {
+                organization: Organization { id, mode, slug, plan, suspended: false },
                 name: name.clone(),
-                slug,
-                plan,
-                suspended: false,
                 created_at: now,
             };
             let modes = [organization(Mode::Live, live), organization(Mode::Test, test)];
@@ -141,7 +123,7 @@ impl Store {
                 Ok(()) => return Ok(modes),
                 Err(CommitError::SlugTaken { .. }) => number += 1,
                 Err(CommitError::Store(error)) => return Err(error.into()),
-                Err(_) if self.find_organization(modes[0].tenant()).await?.is_some() => {
+                Err(_) if self.find_organization(modes[0].organization.tenant()).await?.is_some() => {
                     return Err(OrganizationError::Exists);
                 }
                 Err(_) => conflicts += 1,
@@ -151,8 +133,21 @@ impl Store {
     }
 
     /// The organization in one mode.
-    pub async fn find_organization(&self, tenant: Tenant) -> Result<Option<Organization>, StoreError> {
-        self.read(keys::gate(tenant)).await?.map(item::read).transpose()
+    pub async fn find_organization(&self, tenant: Tenant) -> Result<Option<NamedOrganization>, StoreError> {
+        let mut items = self.read_many([keys::gate(tenant), keys::profile(tenant)]).await?;
+        NamedOrganization::take_from(&mut items, tenant)
+    }
+
+    /// The organization in one mode and its number of requests on `day`.
+    pub async fn find_organization_and_usage(
+        &self,
+        tenant: Tenant,
+        day: Day,
+    ) -> Result<Option<(NamedOrganization, u64)>, StoreError> {
+        let mut items = self.read_many(counter_keys(tenant).chain([keys::profile(tenant)])).await?;
+        let requests = items.iter().map(|counter| item::count(counter, &day_attribute(day))).sum();
+        let organization = NamedOrganization::take_from(&mut items, tenant)?;
+        Ok(organization.map(|organization| (organization, requests)))
     }
 
     /// A page of one registry partition (0 to [`REGISTRY_SHARDS`](super::REGISTRY_SHARDS) - 1).
@@ -161,21 +156,27 @@ impl Store {
         Ok(Listed { items: listed.items.into_iter().map(|entry| entry.id).collect(), next: listed.next })
     }
 
-    /// A page of the organizations in a registry partition, in live mode, newest first.
+    /// A page of the organizations in a registry partition, in live mode, newest first. It holds at most 50, because
+    /// each takes two keys of a batch.
     pub async fn list_organizations(
         &self,
         shard: u64,
         page: &Paging,
-    ) -> Result<Listed<Organization>, StoreError> {
-        let Listed { items: ids, next } = self.list_registered(shard, page).await?;
-        let gates = ids.into_iter().map(|organization| keys::gate(Tenant { organization, mode: Mode::Live }));
-        let gates: Vec<_> = gates.collect();
-        if gates.is_empty() {
+    ) -> Result<Listed<NamedOrganization>, StoreError> {
+        let page = Paging { limit: page.limit.min(50), before: page.before.clone() };
+        let Listed { items: ids, next } = self.list_registered(shard, &page).await?;
+        let tenants: Vec<_> =
+            ids.into_iter().map(|organization| Tenant { organization, mode: Mode::Live }).collect();
+        if tenants.is_empty() {
             return Ok(Listed { items: Vec::new(), next });
         }
-        let organizations = self.read_many(gates).await?.into_iter().map(item::read);
-        let mut items = organizations.collect::<Result<Vec<Organization>, _>>()?;
-        items.sort_by_key(|organization| std::cmp::Reverse(organization.id));
+        let keys = tenants.iter().flat_map(|tenant| [keys::gate(*tenant), keys::profile(*tenant)]);
+        let mut found = self.read_many(keys).await?;
+        let mut items = Vec::new();
+        for tenant in tenants {
+            items.extend(NamedOrganization::take_from(&mut found, tenant)?);
+        }
+        items.sort_by_key(|named: &NamedOrganization| std::cmp::Reverse(named.organization.id));
         Ok(Listed { items, next })
     }
 
@@ -251,105 +252,18 @@ impl Store {
         Err(contended())
     }
 
-    /// Inserts an API key of the tenant.
-    pub async fn insert_api_key(&self, tenant: Tenant, new: &NewApiKey) -> Result<(), OrganizationError> {
-        let id = new.key.id;
-        let credential = Credential {
-            hash: new.hash.clone(),
-            name: new.key.name.clone(),
-            scopes: new.key.scopes,
-            expires_at: new.key.expires_at.map(Timestamp::as_second),
-            last_used: None,
-        };
-        let credential: AttributeValue = serde_dynamo::to_attribute_value(credential)
-            .map_err(|error| StoreError::Internal(format!("a credential cannot be written: {error}")))?;
+    /// Commits a transaction whose conditions fail only if another transaction uses the same items.
+    pub(super) async fn commit_any(&self, transaction: Transaction) -> Result<(), StoreError> {
         for _ in 0..ATTEMPTS {
-            let mut transaction = Transaction::new(tenant);
-            transaction.insert(item::write(&new.key, keys::api_key(tenant, id), None)?);
-            transaction.update(
-                keys::gate(tenant),
-                "SET #credential = :credential ADD #keys :one",
-                "attribute_exists(pk) AND (attribute_not_exists(#keys) OR #keys < :most)",
-                vec![("#credential", Holder::Key(id).attribute()), ("#keys", KEYS.to_owned())],
-                vec![
-                    (":credential", credential.clone()),
-                    (":one", number(1)),
-                    (":most", number(MAX_API_KEYS)),
-                ],
-            );
-            if self.attempt(transaction).await? {
+            if self.attempt(transaction.clone()).await? {
                 return Ok(());
             }
-            let gate = self.read(keys::gate(tenant)).await?.ok_or(OrganizationError::NoSuchOrganization)?;
-            if item::count(&gate, KEYS) >= MAX_API_KEYS {
-                return Err(OrganizationError::TooManyKeys);
-            }
-            if self.find_api_key(tenant, id).await?.is_some() {
-                return Err(OrganizationError::Exists);
-            }
         }
-        Err(contended())
-    }
-
-    /// The tenant's API key with this identifier, revoked or not.
-    pub async fn find_api_key(&self, tenant: Tenant, id: Id) -> Result<Option<ApiKey>, StoreError> {
-        self.read(keys::api_key(tenant, id)).await?.map(item::read).transpose()
-    }
-
-    /// A page of the tenant's API keys, revoked or not, newest first.
-    pub async fn list_api_keys(&self, tenant: Tenant, page: &Paging) -> Result<Listed<ApiKey>, StoreError> {
-        self.read_page(&keys::api_keys(tenant), page).await
-    }
-
-    /// A function that maps a key's identifier to the day on which the key was last used. It returns `None` for revoked
-    /// keys.
-    pub async fn get_last_used_days(
-        &self,
-        tenant: Tenant,
-    ) -> Result<impl Fn(Id) -> Option<Day> + use<>, StoreError> {
-        let gate = self.read(keys::gate(tenant)).await?.unwrap_or_default();
-        Ok(move |id| {
-            let credential = gate.get(&Holder::Key(id).attribute()).cloned()?;
-            serde_dynamo::from_attribute_value::<_, Credential>(credential).ok()?.last_used
-        })
-    }
-
-    /// Revokes a key and returns it. Does nothing if the key is already revoked.
-    pub async fn revoke_api_key(
-        &self,
-        tenant: Tenant,
-        id: Id,
-        now: Timestamp,
-    ) -> Result<ApiKey, OrganizationError> {
-        for _ in 0..ATTEMPTS {
-            let key = self.find_api_key(tenant, id).await?.ok_or(OrganizationError::NoSuchKey)?;
-            if key.revoked_at.is_some() {
-                return Ok(key);
-            }
-            let mut transaction = Transaction::new(tenant);
-            transaction.update(
-                keys::api_key(tenant, id),
-                "SET #revoked = :now",
-                EXISTS,
-                vec![("#revoked", "revoked_at".to_owned())],
-                vec![(":now", AttributeValue::S(now.to_string()))],
-            );
-            transaction.update(
-                keys::gate(tenant),
-                "REMOVE #credential ADD #keys :less",
-                "attribute_exists(#credential)",
-                vec![("#credential", Holder::Key(id).attribute()), ("#keys", KEYS.to_owned())],
-                vec![(":less", number(-1))],
-            );
-            if self.attempt(transaction).await? {
-                return Ok(ApiKey { revoked_at: Some(now), ..key });
-            }
-        }
-        Err(contended())
+        Err(StoreError::Unavailable("write conflicts persisted".to_owned()))
     }
 
     /// Commits a transaction. Returns `false` if a condition failed, or if another transaction used the same items.
-    async fn attempt(&self, transaction: Transaction) -> Result<bool, StoreError> {
+    pub(super) async fn attempt(&self, transaction: Transaction) -> Result<bool, StoreError> {
         match self.commit(transaction).await {
             Ok(()) => Ok(true),
             Err(CommitError::Store(error)) => Err(error),
@@ -358,18 +272,30 @@ impl Store {
     }
 }
 
-fn contended() -> OrganizationError {
+pub(super) fn contended() -> OrganizationError {
     StoreError::Unavailable("write conflicts persisted".to_owned()).into()
 }
 
-fn organization_writes(modes: &[Organization; 2]) -> Result<Transaction, StoreError> {
-    let id = modes[0].id;
-    let mut transaction = Transaction::new(modes[0].tenant());
+impl NamedOrganization {
+    /// Reads a tenant's organization from the items of its gate and its profile.
+    pub(super) fn take_from(items: &mut Vec<Item>, tenant: Tenant) -> Result<Option<Self>, StoreError> {
+        let gate = keys::gate(tenant).take_from(items);
+        let profile = keys::profile(tenant).take_from(items);
+        let (Some(gate), Some(profile)) = (gate, profile) else { return Ok(None) };
+        let Profile { name, created_at } = item::read(profile)?;
+        Ok(Some(Self { organization: item::read(gate)?, name, created_at }))
+    }
+}
+
+fn organization_writes(modes: &[NamedOrganization; 2]) -> Result<Transaction, StoreError> {
+    let id = modes[0].organization.id;
+    let mut transaction = Transaction::new(modes[0].organization.tenant());
     transaction.insert(item::write(&Registered { id }, keys::registered(id), None)?);
-    for organization in modes {
+    for NamedOrganization { organization, name, created_at } in modes {
         transaction.insert(item::write(organization, keys::gate(organization.tenant()), None)?);
-        let branding =
-            Branding { name: organization.name.clone(), introduction: None, accent: None, logo_url: None };
+        let profile = Profile { name: name.clone(), created_at: *created_at };
+        transaction.insert(item::write(&profile, keys::profile(organization.tenant()), None)?);
+        let branding = Branding { name: name.clone(), introduction: None, accent: None, logo_url: None };
         let (mode, slug) = (organization.mode, organization.slug.clone());
         let site = CareerSite { id, mode, slug, suspended: organization.suspended, branding };
         transaction.insert_slug(item::write(&site, keys::organization_slug(&site.slug), None)?, 1);

@@ -23,6 +23,8 @@ pub enum TaskKind {
     Erasure,
     /// Erase the people whose retention period is over.
     Retention,
+    /// Revoke an API key that another one replaces.
+    KeyEnd,
 }
 
 /// A task.
@@ -32,7 +34,7 @@ pub struct Task {
     mode: Mode,
     /// The kind.
     pub kind: TaskKind,
-    /// The screen, role, candidate or organization.
+    /// The screen, role, candidate, organization or API key.
     pub id: Id,
     /// When it is due.
     pub due: Timestamp,
@@ -56,6 +58,7 @@ impl Task {
             TaskKind::Suspension => "suspension",
             TaskKind::Erasure => "erasure",
             TaskKind::Retention => "retention",
+            TaskKind::KeyEnd => "key_end",
         };
         keys::task(self.due, self.tenant(), kind, self.id)
     }

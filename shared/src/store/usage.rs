@@ -20,11 +20,6 @@ pub struct UsageDay {
 }
 
 impl Store {
-    /// The tenant's number of requests on `day`: the sum of the gate's counter and its shards.
-    pub async fn requests_on(&self, tenant: Tenant, day: Day) -> Result<u64, StoreError> {
-        Ok(self.counted_requests(tenant).await?.get(&day).copied().unwrap_or(0))
-    }
-
     /// The tenant's number of requests per day, for today and for days that are not archived yet.
     pub async fn counted_requests(&self, tenant: Tenant) -> Result<HashMap<Day, u64>, StoreError> {
         let mut days = HashMap::new();
@@ -69,7 +64,8 @@ impl Store {
     }
 }
 
-fn counter_keys(tenant: Tenant) -> impl Iterator<Item = Key> {
+/// The keys of the gate and its shards.
+pub(super) fn counter_keys(tenant: Tenant) -> impl Iterator<Item = Key> {
     std::iter::once(keys::gate(tenant))
         .chain((0..GATE_SHARDS).map(move |shard| keys::gate_shard(tenant, shard)))
 }

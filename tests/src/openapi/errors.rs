@@ -33,6 +33,7 @@ fn samples() -> Vec<(&'static str, Error)> {
         ("bad_credential", Error::Unauthorized { presented: true }),
         ("forbidden", Error::InsufficientScope(Scope::RolesWrite.into())),
         ("suspended", Error::Suspended),
+        ("network_not_allowed", Error::NetworkNotAllowed(Some([203, 0, 113, 9].into()))),
         ("not_found", Error::NotFound),
         ("method_not_allowed", Error::MethodNotAllowed("GET, POST".to_owned())),
         ("conflict", Error::Commit(CommitError::InFlight)),
@@ -87,6 +88,7 @@ fn can_happen(name: &str, error: &Error, operation: &Operation, named: &BTreeMap
         Error::Unauthorized { .. }
         | Error::InsufficientScope(_)
         | Error::Suspended
+        | Error::NetworkNotAllowed(_)
         | Error::Validation(_)
         | Error::RateLimited { .. }
         | Error::Store(_) => true,

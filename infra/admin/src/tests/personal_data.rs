@@ -10,7 +10,7 @@ use ::tests::oauth::OAuthApp;
 use ::tests::{ACME, BASE_URL, GLOBEX, RequestBuilder, TestApi, key, project, tenant};
 use serde_json::{Value, json};
 use shared::id::Id;
-use shared::model::{Actor, HoldReason, LegalHold, Mode, ResumeFile, Tenant};
+use shared::model::{Actor, HoldReason, LegalHold, Mode, ResumeFile, Slug, Tenant};
 use shared::providers::resumes::Bucket;
 use shared::store::Transaction;
 
@@ -40,7 +40,9 @@ fn bucket(api: &TestApi) -> &Bucket {
 /// Uploads a file of a tenant, and stores a copy.
 async fn upload(api: &TestApi, tenant: Tenant) {
     let (bucket, now) = (bucket(api), api.environment.clock.now());
-    let (key, file) = (ResumeFile::incoming_key(tenant, "x1"), ResumeFile::new(tenant, "x1", "pdf"));
+    let organization = api.store().find_organization(tenant).await.unwrap().unwrap().organization;
+    let key = ResumeFile::incoming_key(&organization.slug, "x1");
+    let file = ResumeFile::new(tenant, "x1", "pdf");
     let form = bucket.upload_form(&key, BASE_URL, now).await.ok().unwrap();
     let fields = form.fields.iter().map(|(name, value)| {
         format!("--b\r\ncontent-disposition: form-data; name=\"{name}\"\r\n\r\n{value}\r\n")
@@ -195,8 +197,12 @@ async fn an_interrupted_deletion_of_an_organization_can_be_repeated_and_leaves_n
     assert_eq!(deleted, "The organization 1 was deleted at 2026-11-20T09:30:00Z.\n");
     assert_eq!(admin.output("organization delete 1 --confirm acme").await, deleted, "it can be repeated");
 
-    for (organization, files) in [(ACME_ID, 0), (GLOBEX_ID, 2)] {
-        for prefix in ResumeFile::prefixes(Id::new(organization).unwrap()) {
+    for (organization, slugs, files) in
+        [(ACME_ID, ["acme", "acme-test"], [0, 0, 0]), (GLOBEX_ID, ["globex", "globex-test"], [2, 1, 1])]
+    {
+        let slugs = slugs.map(|slug| Slug::of(slug, ""));
+        let prefixes = ResumeFile::prefixes(Id::new(organization).unwrap(), [&slugs[0], &slugs[1]]);
+        for (prefix, files) in prefixes.into_iter().zip(files) {
             assert_eq!(bucket(&api).list(&prefix, None, admin.now).await.unwrap().len(), files, "{prefix}");
         }
     }

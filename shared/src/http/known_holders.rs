@@ -1,0 +1,50 @@
+//! The holders of credentials that this instance of a function has seen: their names never change, so they are read only
+//! once.
+
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use crate::model::{Day, Tenant};
+use crate::store::{Holder, HolderDetails};
+
+/// The maximum number of holders to remember. Beyond it, all are forgotten.
+const MAX: usize = 1_000;
+
+/// The known holders.
+#[derive(Clone, Default)]
+pub struct KnownHolders(Arc<Mutex<HashMap<(Tenant, Holder), KnownHolder>>>);
+
+struct KnownHolder {
+    details: Arc<HolderDetails>,
+    /// The last day on which this instance recorded a use.
+    used_on: Option<Day>,
+}
+
+impl KnownHolders {
+    /// The details of a holder, if they are known.
+    pub(super) fn find(&self, tenant: Tenant, holder: Holder) -> Option<Arc<HolderDetails>> {
+        self.with(|known| known.get(&(tenant, holder)).map(|known| known.details.clone()))
+    }
+
+    /// Remembers a holder whose credential is valid, and the last day on which its use was recorded.
+    pub fn insert(&self, tenant: Tenant, holder: Holder, details: Arc<HolderDetails>, used_on: Option<Day>) {
+        self.with(|known| {
+            if known.len() >= MAX && !known.contains_key(&(tenant, holder)) {
+                known.clear();
+            }
+            known.entry((tenant, holder)).or_insert(KnownHolder { details, used_on });
+        });
+    }
+
+    /// Whether the holder's use on `day` still has to be recorded. It does not have to be again.
+    pub(super) fn is_first_use(&self, tenant: Tenant, holder: Holder, day: Day) -> bool {
+        self.with(|known| {
+            let known = known.get_mut(&(tenant, holder));
+            known.is_some_and(|known| known.used_on.replace(day) != Some(day))
+        })
+    }
+
+    fn with<T>(&self, use_them: impl FnOnce(&mut HashMap<(Tenant, Holder), KnownHolder>) -> T) -> T {
+        use_them(&mut self.0.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+}
