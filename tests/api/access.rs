@@ -8,7 +8,7 @@ use shared::http::Access;
 use shared::id::Id;
 use shared::model::{Mode, Scope, Scopes, Tenant};
 use shared::random::Random;
-use shared::store::{ApiKey, NewApiKey};
+use shared::store::{ApiKey, NewApiKey, Transaction};
 use tests::{ACME, Fixtures, GLOBEX, Response, TestApi, tenant};
 
 fn routes_with_scopes() -> Vec<(Method, &'static str, Scopes)> {
@@ -42,7 +42,8 @@ pub(super) async fn new_key(
         expires_at,
         revoked_at: None,
     };
-    api.store().insert_api_key(tenant, &NewApiKey { key, hash: credential.hash() }).await.unwrap();
+    let new = NewApiKey { key, hash: credential.hash() };
+    api.store().insert_api_key(Transaction::new(tenant), &new).await.unwrap();
     credential
 }
 

@@ -250,7 +250,8 @@ async fn an_active_key_is_listed_after_any_number_of_revoked_keys() {
         let (scopes, name) = (Scopes::all(), format!("Key {number}"));
         let ending = credential.ending().to_owned();
         let key = ApiKey { id, name, ending, scopes, created_at: now, expires_at: None, revoked_at: None };
-        api.store().insert_api_key(tenant, &NewApiKey { key, hash: credential.hash() }).await.unwrap();
+        let new = NewApiKey { key, hash: credential.hash() };
+        api.store().insert_api_key(Transaction::new(tenant), &new).await.unwrap();
         id
     };
     let old = insert(0).await;

@@ -7,15 +7,15 @@ use jiff::ToSpan;
 use shared::auth::{Credential, Kind};
 use shared::http::page::{Problem, problem_of};
 use shared::http::{Error, Html, MemberRequest, Reply};
-use shared::model::{Day, Mode, Scope, Scopes, Tenant, Text};
-use shared::store::{ApiKey, NewApiKey, OrganizationError, Paging};
+use shared::model::{Day, Mode, Scope, Scopes, SecurityEvent, Tenant, Text};
+use shared::store::{ApiKey, NewApiKey, OrganizationError, Paging, Transaction};
 
 use crate::dates::{date, day};
 use crate::form::{collect, problem, required};
 use crate::layout::{Layout, Section};
 use crate::messages::Notice;
 
-const PATH: &str = "/dashboard/settings/integrations/api-keys";
+pub(crate) const PATH: &str = "/dashboard/settings/integrations/api-keys";
 /// The number of keys per read. The page lists the keys of the first read, and older keys that are not revoked.
 const LISTED: u32 = 100;
 /// The maximum lifetime of a key, in days.
@@ -153,7 +153,10 @@ pub(crate) async fn create(request: Arc<MemberRequest>) -> Result<Reply<Html>, E
         revoked_at: None,
     };
     let new = NewApiKey { key, hash: credential.hash() };
-    match request.context.store().insert_api_key(tenant, &new).await {
+    let mut transaction = Transaction::new(tenant);
+    let event = SecurityEvent::KeyCreated { name: new.key.name.clone() };
+    transaction.insert_notice(request.member().id, &request.context.notice(event))?;
+    match request.context.store().insert_api_key(transaction, &new).await {
         Ok(()) => {}
         Err(OrganizationError::Store(error)) => return Err(error.into()),
         Err(error) => {

@@ -8,7 +8,7 @@ use shared::auth::{Credential, Kind};
 use shared::clock::later;
 use shared::id::Id;
 use shared::model::{Day, Scope, Scopes, Tenant};
-use shared::store::{ApiKey, NewApiKey, OrganizationError, Paging};
+use shared::store::{ApiKey, NewApiKey, OrganizationError, Paging, Transaction};
 
 use crate::admin::{Admin, ID_ATTEMPTS};
 use crate::cli::NewKey;
@@ -71,7 +71,7 @@ pub(crate) async fn create(admin: &Admin, new: NewKey) -> Result<Created, Organi
             revoked_at: None,
         };
         let new_key = NewApiKey { key, hash: credential.hash() };
-        match admin.store.insert_api_key(tenant, &new_key).await {
+        match admin.store.insert_api_key(Transaction::new(tenant), &new_key).await {
             Err(OrganizationError::Exists) => {}
             Err(error) => return Err(error),
             Ok(()) => return Ok(Created::of(tenant, new_key.key, &credential)),

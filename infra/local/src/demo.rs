@@ -16,6 +16,9 @@ use shared::store::{ApiKey, NewApiKey, Store, Transaction};
 /// The key that signs the local service's cursors and forms. It need not be secret.
 pub const SIGNING_KEY: &str = "0123456789abcdef0123456789abcdef";
 
+/// The key that encrypts the stored secrets of the local service. It need not be secret.
+pub const SEALING_KEYS: &str = "1:the local service seals for itself";
+
 /// A demo organization with one member, an owner.
 pub struct Demo {
     /// The organization's name.
@@ -89,7 +92,8 @@ impl Demo {
                     revoked_at: None,
                 };
                 let new = NewApiKey { key, hash: credential.hash() };
-                store.insert_api_key(tenant, &new).await.map_err(|error| error.to_string())?;
+                let transaction = Transaction::new(tenant);
+                store.insert_api_key(transaction, &new).await.map_err(|error| error.to_string())?;
             }
         }
         let id = live.organization;

@@ -13,10 +13,12 @@ use super::parameters::Parameters;
 use super::{Environment, Error, headers};
 use crate::clock::to_second;
 use crate::id::{Id, Ids};
+use crate::model::{Device, SecurityEvent, SecurityNotice};
 use crate::providers::Providers;
 use crate::random::Random;
 use crate::secret::Secret;
 use crate::store::Store;
+use crate::token_encryption::EncryptionKeys;
 
 /// The maximum size of a form body, in bytes.
 const MAX_FORM: usize = 64 * 1024;
@@ -144,6 +146,19 @@ impl RequestContext {
         to_second(self.received_at)
     }
 
+    /// A security notice about something that the request does.
+    pub fn notice(&self, event: SecurityEvent) -> SecurityNotice {
+        SecurityNotice { id: self.ids.next(), at: self.now(), event }
+    }
+
+    /// The browser and the network that sent the request.
+    pub fn device(&self) -> Device {
+        Device {
+            browser: headers::browser(self.header("user-agent").unwrap_or_default()),
+            network: self.source(),
+        }
+    }
+
     /// Generates identifiers.
     pub const fn ids(&self) -> &Ids {
         &self.ids
@@ -157,6 +172,11 @@ impl RequestContext {
     /// The key for signatures that only this service verifies.
     pub fn signing_key(&self) -> &Secret {
         &self.environment.config.signing_key
+    }
+
+    /// The keys that encrypt stored secrets.
+    pub fn sealing_keys(&self) -> Option<&EncryptionKeys> {
+        self.environment.config.services.sealing_keys.as_ref()
     }
 
     /// The external services.

@@ -56,8 +56,8 @@ pub enum OrganizationError {
     /// The organization has no person with this identifier or e-mail address in this mode.
     #[error("the person does not exist")]
     NoSuchPerson,
-    /// Another member of any organization has the e-mail address.
-    #[error("the e-mail address already belongs to a member")]
+    /// The organization already has a member or an open invitation with the e-mail address.
+    #[error("the e-mail address already belongs to a member or an open invitation of the organization")]
     EmailTaken,
     /// Another organization has the slug.
     #[error("the slug is taken by another organization")]
@@ -251,9 +251,13 @@ impl Store {
         Err(contended())
     }
 
-    /// Inserts an API key of the tenant.
-    pub async fn insert_api_key(&self, tenant: Tenant, new: &NewApiKey) -> Result<(), OrganizationError> {
-        let id = new.key.id;
+    /// Inserts an API key of the tenant together with the writes of `transaction`.
+    pub async fn insert_api_key(
+        &self,
+        transaction: Transaction,
+        new: &NewApiKey,
+    ) -> Result<(), OrganizationError> {
+        let (tenant, id, together) = (transaction.tenant, new.key.id, transaction);
         let credential = Credential {
             hash: new.hash.clone(),
             name: new.key.name.clone(),
@@ -264,7 +268,7 @@ impl Store {
         let credential: AttributeValue = serde_dynamo::to_attribute_value(credential)
             .map_err(|error| StoreError::Internal(format!("a credential cannot be written: {error}")))?;
         for _ in 0..ATTEMPTS {
-            let mut transaction = Transaction::new(tenant);
+            let mut transaction = together.clone();
             transaction.insert(item::write(&new.key, keys::api_key(tenant, id), None)?);
             transaction.update(
                 keys::gate(tenant),
