@@ -22,6 +22,8 @@ const LISTS = {
   retention: "/dashboard/settings/retention",
   members: "/dashboard/settings/members",
   account: "/dashboard/settings/account",
+  "second-factor": "/dashboard/settings/account/second-factor",
+  notices: "/dashboard/settings/account/notices",
 };
 
 /** The pages that need no session. */

@@ -6,6 +6,7 @@
 import { mkdir } from "node:fs/promises";
 import { chromium } from "playwright-core";
 
+import * as account from "./account.mjs";
 import * as apiKeys from "./api_keys.mjs";
 import * as careers from "./careers.mjs";
 import * as careersFacts from "./careers_facts.mjs";
@@ -43,6 +44,8 @@ const SUBJECTS = [
   ["other sites", otherSites.visit],
   ["sign-in", signIn.visit],
   ["sign-in without scripts", (world) => signIn.visit(world, WITHOUT_SCRIPTS)],
+  ["account", account.visit],
+  ["account without scripts", (world) => account.visit(world, WITHOUT_SCRIPTS)],
   ["keyboard", keyboard.visit],
   ["connected apps", connectedApps.visit],
   ["API keys", apiKeys.visit],

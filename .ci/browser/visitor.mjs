@@ -2,7 +2,7 @@
 
 import assert from "node:assert/strict";
 
-/** The name of the only cookie, which has no prefix on http://127.0.0.1. */
+/** The name of the session's cookie, which has no prefix on http://127.0.0.1. */
 export const COOKIE = "rolecall";
 
 /** Options of a browser without a cache, because career pages are cacheable for 30 seconds. */
@@ -163,9 +163,10 @@ export class Visitor {
     return pathname + search;
   }
 
-  /** Returns the cookie with its attributes. */
+  /** Returns the session's cookie with its attributes. The others are those of known browsers. */
   async cookie() {
-    const cookies = await this.context.cookies(this.service.base);
+    const all = await this.context.cookies(this.service.base);
+    const cookies = all.filter(({ name }) => !name.startsWith(`${COOKIE}-known-`));
     assert.deepEqual(cookies.map(({ name }) => name), [COOKIE]);
     return cookies[0];
   }

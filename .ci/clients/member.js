@@ -63,6 +63,10 @@ export class Member {
   #keep(lines) {
     for (const line of lines) {
       const [pair, ...attributes] = line.split('; ');
+      // The cookie of a known browser is of no use here.
+      if (pair.startsWith(`${COOKIE}-known-`)) {
+        continue;
+      }
       // Some browsers reject Secure cookies on http://127.0.0.1.
       assert(pair.startsWith(`${COOKIE}=`) && !attributes.includes('Secure') && attributes.includes('Path=/'), line);
       this.#cookie = pair.slice(COOKIE.length + 1);

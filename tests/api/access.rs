@@ -10,6 +10,7 @@ use shared::id::Id;
 use shared::mac_keys::MacKeys;
 use shared::model::{Mode, Scope, Scopes, Tenant};
 use shared::random::Random;
+use shared::store::Transaction;
 use tests::{ACME, Fixtures, GLOBEX, Response, TestApi, tenant};
 
 fn routes_with_scopes() -> Vec<(Method, &'static str, Scopes)> {
@@ -34,7 +35,7 @@ pub(super) async fn new_key(
 ) -> Credential {
     let credential = key_of(tenant, number, scopes, expires_at);
     let key = credential.api_key("test".to_owned(), jiff::Timestamp::UNIX_EPOCH);
-    api.store().insert_api_key(tenant, &key).await.unwrap();
+    api.store().insert_api_key(Transaction::new(tenant), &key).await.unwrap();
     credential
 }
 

@@ -75,7 +75,7 @@ impl DashboardFixtures {
             (tenant(ACME, Mode::Live), &api.environment.random, api.environment.clock.now());
         let credential = new_credential(Kind::ApiKey, acme, Id::new(4_711).unwrap(), random);
         let key = credential.api_key("Stock key".to_owned(), now);
-        api.store().insert_api_key(acme, &key).await.unwrap();
+        api.store().insert_api_key(Transaction::new(acme), &key).await.unwrap();
         let owner = owner(api, ACME).await;
         let (grant, _) = connect_app(&api.environment, acme, owner.id, "Stock app").await;
         let new = add_member(api, ACME, "Stock", MemberRole::Member).await;
@@ -116,7 +116,16 @@ impl DashboardFixtures {
             "/dashboard/password" => {
                 vec![("token", &self.link), ("name", "New"), ("password", PASSWORD), ("repeated", PASSWORD)]
             }
+            "/dashboard/confirm" => {
+                vec![("password", DEMOS[ACME].password), ("return_to", "/dashboard/settings/members")]
+            }
             "/dashboard/mode" => vec![("mode", "test")],
+            "/dashboard/settings/account/second-factor" => {
+                vec![("secret", "GEZDGNBVGY3TQOJQGEZDGNBVGY3TQOJQ"), ("code", "290818")]
+            }
+            "/dashboard/settings/members/second-factor" => vec![("required", "no")],
+            "/dashboard/settings/account/sessions/end" => vec![("session", "another")],
+            "/dashboard/settings/account/notices" => vec![("newest", "17")],
             "/dashboard/settings/integrations/api-keys" => vec![("name", "New"), ("scope", "roles:read")],
             "/dashboard/settings/integrations/api-keys/{id}/rotate" => vec![("overlap", "24")],
             "/dashboard/settings/integrations/channels/whatsapp/connect" => {
@@ -281,7 +290,7 @@ async fn members_cannot_use_owner_routes() {
             assert_ne!(response.status, 403, "{}", route.key);
         }
     }
-    assert_eq!(rejected, 6, "privacy, retention, invite, link, role, remove");
+    assert_eq!(rejected, 8, "privacy, retention, invite, link, role, remove, and two for second factors");
     let members = "/dashboard/settings/members";
     let plain = api.store().find_member(plain.0, plain.1).await.unwrap().unwrap();
     let page = Browser::with_session(&api, ACME, &plain).await.get(members).await.expect(200);
@@ -346,7 +355,7 @@ async fn a_foreign_id_gets_the_same_response_as_an_unknown_id() {
                 assert_eq!(request(malformed).await.0, unknown.0, "{} {malformed}", route.key);
             }
         }
-        assert_eq!(count, if demo == ACME { 5 } else { 8 });
+        assert_eq!(count, if demo == ACME { 5 } else { 9 });
         for page in ["/dashboard/roles", "/dashboard/postings", "/dashboard/candidates", "/dashboard"] {
             let response = browser.get(page).await.expect(200);
             assert_eq!(links(&response, "/dashboard/roles/"), [""; 0], "{page}");

@@ -15,15 +15,42 @@ pub(crate) const CALLS: &[(&str, &[&str])] = &[
     ("GET /dashboard/sign-in", &[]),
     (
         "POST /dashboard/sign-in",
-        &["UpdateItem", "UpdateItem", "GetItem", "GetItem", "UpdateItem", "UpdateItem", "TransactWriteItems"],
+        &[
+            "UpdateItem",
+            "UpdateItem",
+            "GetItem",
+            "GetItem",
+            "UpdateItem",
+            "UpdateItem",
+            "Query",
+            "TransactWriteItems",
+        ],
     ),
+    // The form is not from a sign-in that has begun.
+    ("POST /dashboard/second-factor", &[]),
     ("POST /dashboard/sign-out", &["BatchGetItem", "TransactWriteItems"]),
+    ("GET /dashboard/confirm", &["BatchGetItem"]),
+    (
+        "POST /dashboard/confirm",
+        &["BatchGetItem", "UpdateItem", "GetItem", "UpdateItem", "TransactWriteItems"],
+    ),
     (
         "POST /dashboard/sign-out-everywhere",
-        &["BatchGetItem", "GetItem", "TransactWriteItems", "TransactWriteItems"],
+        // The member's grants in both modes are read before and after the sessions end.
+        &[
+            "BatchGetItem",
+            "GetItem",
+            "Query",
+            "TransactWriteItems",
+            "Query",
+            "TransactWriteItems",
+            "Query",
+            "Query",
+            "TransactWriteItems",
+        ],
     ),
     ("GET /dashboard/password", &["GetItem", "GetItem"]),
-    ("POST /dashboard/password", &["GetItem", "GetItem", "TransactWriteItems"]),
+    ("POST /dashboard/password", &["GetItem", "GetItem", "Query", "TransactWriteItems"]),
     ("POST /dashboard/mode", &["BatchGetItem", "TransactWriteItems"]),
     ("GET /dashboard/roles", &["BatchGetItem", "Query", "BatchGetItem"]),
     (
@@ -82,7 +109,7 @@ pub(crate) const CALLS: &[(&str, &[&str])] = &[
     ("GET /dashboard/settings/retention", &["BatchGetItem", "GetItem"]),
     ("POST /dashboard/settings/retention", &["BatchGetItem", "GetItem", "GetItem", "TransactWriteItems"]),
     ("GET /dashboard/settings/members", &["BatchGetItem", "Query"]),
-    ("POST /dashboard/settings/members", &["BatchGetItem", "TransactWriteItems", "Query"]),
+    ("POST /dashboard/settings/members", &["BatchGetItem", "Query", "TransactWriteItems", "Query"]),
     (
         "POST /dashboard/settings/members/{id}/link",
         &["BatchGetItem", "GetItem", "TransactWriteItems", "Query"],
@@ -93,13 +120,39 @@ pub(crate) const CALLS: &[(&str, &[&str])] = &[
     ),
     (
         "POST /dashboard/settings/members/{id}/remove",
-        &["BatchGetItem", "GetItem", "GetItem", "Query", "Query", "TransactWriteItems", "Query", "Query"],
+        &[
+            "BatchGetItem",
+            "GetItem",
+            "GetItem",
+            // The member's grants in both modes are read before and after the removal.
+            "Query",
+            "Query",
+            "TransactWriteItems",
+            "Query",
+            "Query",
+            // The member's sessions and notices.
+            "Query",
+            "Query",
+        ],
     ),
-    ("GET /dashboard/settings/account", &["BatchGetItem"]),
+    ("POST /dashboard/settings/members/{id}/second-factor", &["BatchGetItem", "GetItem", "GetItem"]),
+    ("POST /dashboard/settings/members/second-factor", &["BatchGetItem", "GetItem", "TransactWriteItems"]),
+    ("GET /dashboard/settings/account", &["BatchGetItem", "Query"]),
     (
         "POST /dashboard/settings/account/password",
-        &["BatchGetItem", "GetItem", "UpdateItem", "UpdateItem", "TransactWriteItems"],
+        &["BatchGetItem", "UpdateItem", "GetItem", "UpdateItem", "Query", "TransactWriteItems"],
     ),
+    ("POST /dashboard/settings/account/sessions/end", &["BatchGetItem", "TransactWriteItems"]),
+    (
+        "POST /dashboard/settings/account/sessions/end-others",
+        &["BatchGetItem", "GetItem", "TransactWriteItems"],
+    ),
+    ("GET /dashboard/settings/account/second-factor", &["BatchGetItem"]),
+    ("POST /dashboard/settings/account/second-factor", &["BatchGetItem", "GetItem", "TransactWriteItems"]),
+    ("POST /dashboard/settings/account/second-factor/recovery-codes", &["BatchGetItem", "GetItem"]),
+    ("POST /dashboard/settings/account/second-factor/remove", &["BatchGetItem", "GetItem"]),
+    ("GET /dashboard/settings/account/notices", &["BatchGetItem", "Query"]),
+    ("POST /dashboard/settings/account/notices", &["BatchGetItem", "Query", "TransactWriteItems"]),
 ];
 
 fn operations(calls: &[RecordedCall]) -> Vec<&str> {
@@ -181,12 +234,12 @@ async fn filtered_lists_make_exactly_these_dynamodb_calls() {
 async fn session_use_is_written_at_most_every_five_minutes() {
     let api = TestApi::new().await;
     let browser = Browser::with_session(&api, ACME, &owner(&api, ACME).await).await;
-    let read: &[&str] = &["BatchGetItem"];
-    let written: &[&str] = &["BatchGetItem", "TransactWriteItems"];
+    let read: &[&str] = &["BatchGetItem", "GetItem"];
+    let written: &[&str] = &["BatchGetItem", "TransactWriteItems", "GetItem"];
     for (time, calls) in [("09:30:00", read), ("09:34:59", read), ("09:35:00", written), ("09:39:59", read)] {
         api.clock.set(&format!("2026-11-20T{time}Z"));
         api.dynamodb.take_calls();
-        browser.get("/dashboard/settings/account").await.expect(200);
+        browser.get("/dashboard/settings/career-page").await.expect(200);
         assert_eq!(operations(&api.dynamodb.take_calls()), calls, "{time}");
     }
 }

@@ -365,7 +365,7 @@ async fn an_active_key_is_listed_after_any_number_of_revoked_keys() {
         let id = Id::new(1_000_000 + number).unwrap();
         let credential = new_credential(Kind::ApiKey, tenant, id, &api.environment.random);
         let key = credential.api_key(format!("Key {number}"), api.environment.clock.now());
-        api.store().insert_api_key(tenant, &key).await.unwrap();
+        api.store().insert_api_key(Transaction::new(tenant), &key).await.unwrap();
         id
     };
     let old = insert(0).await;

@@ -252,31 +252,79 @@ async fn a_removed_members_link_is_invalid() {
     assert_invalid(&set(&Browser::new(&api), &token, "Jo", PASSWORD).await, "removed");
 }
 
-#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
-async fn an_email_address_belongs_to_only_one_member_across_organizations() {
+/// An invitation claims nothing, so an organization cannot keep others from inviting somebody.
+#[tokio::test]
+async fn two_organizations_may_invite_the_same_address_and_the_first_acceptance_wins() {
     let api = TestApi::new().await;
     let (acme, globex) =
         (acme(&api).await, Browser::with_session(&api, GLOBEX, &owner(&api, GLOBEX).await).await);
-    let assert_taken = async |browser: &Browser<'_>, email: &str| {
-        let fields = [("name", "Jo <i>"), ("email", email), ("role", "owner")];
-        let page = browser.post(MEMBERS, &fields).await.expect(422);
-        assert!(page.text.contains("This e-mail address already belongs to a member."), "{}", page.text);
-        assert_eq!((input(&page, "name"), input(&page, "email")), ("Jo <i>".to_owned(), email.to_owned()));
-        assert!(page.text.contains("<option value=\"owner\" selected>") && shown_once(&page).is_none());
-    };
-    let token = invite(&acme, "Jo", "Jo@Jobs.example").await;
-    for browser in [&acme, &globex] {
-        for email in ["jo@jobs.example", "JO@JOBS.EXAMPLE", "ada@acme.example", "Grace@globex.example"] {
-            assert_taken(browser, email).await;
-        }
-    }
-    let id = read_credential(&token).id();
-    acme.post(&format!("{MEMBERS}/{id}/remove"), &[]).await.expect(303);
-    invite(&globex, "Jo", "jo@jobs.example").await;
+    let first = invite(&acme, "Jo", "Jo@Jobs.example").await;
+    let second = invite(&globex, "Jo", "jo@jobs.example").await;
+    // The address of another organization's member is invited like any other.
+    invite(&globex, "Ada", "ada@acme.example").await;
+    let winner = Browser::new(&api);
+    set(&winner, &second, "Jo", PASSWORD).await.expect(303);
+    assert!(winner.get("/dashboard").await.expect(200).text.contains("Globex"));
 
-    let invited = [("name", "Al"), ("email", "al@jobs.example"), ("role", "member")];
-    let (one, two) = join(acme.post(MEMBERS, &invited), globex.post(MEMBERS, &invited)).await;
+    let loser = Browser::new(&api);
+    open(&loser, &first).await.expect(200);
+    let page = set(&loser, &first, "Jo Doe", "another pass phrase").await.expect(422);
+    assert!(page.text.contains("This e-mail address is already used to sign in to another account"));
+    assert!(!page.text.contains("Globex"), "the page does not name the other organization");
+    assert_eq!(input(&page, "name"), "Jo Doe");
+    Browser::new(&api).submit_sign_in("jo@jobs.example", "another pass phrase").await.expect(401);
+    Browser::new(&api).submit_sign_in("jo@jobs.example", PASSWORD).await.expect(303);
+
+    // The invitation that lost can be removed without touching the member who won.
+    let id = read_credential(&first).id();
+    acme.post(&format!("{MEMBERS}/{id}/remove"), &[]).await.expect(303);
+    Browser::new(&api).submit_sign_in("jo@jobs.example", PASSWORD).await.expect(303);
+    // After the removal of the member, the address is free.
+    let third = invite(&acme, "Jo", "jo@jobs.example").await;
+    let id = read_credential(&second).id();
+    globex.post(&format!("{MEMBERS}/{id}/remove"), &[]).await.expect(303);
+    set(&Browser::new(&api), &third, "Jo", PASSWORD).await.expect(303);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn of_two_simultaneous_acceptances_one_wins() {
+    let api = TestApi::new().await;
+    let (acme, globex) =
+        (acme(&api).await, Browser::with_session(&api, GLOBEX, &owner(&api, GLOBEX).await).await);
+    let tokens =
+        [invite(&acme, "Al", "al@jobs.example").await, invite(&globex, "Al", "al@jobs.example").await];
+    let browsers = [Browser::new(&api), Browser::new(&api)];
+    join(browsers[0].csrf(), browsers[1].csrf()).await;
+    let (one, two) = join(
+        set(&browsers[0], &tokens[0], "Al", PASSWORD),
+        set(&browsers[1], &tokens[1], "Al", "another pass phrase"),
+    )
+    .await;
     let mut statuses = [one.status, two.status];
     statuses.sort_unstable();
-    assert_eq!(statuses, [200, 422], "only one of them succeeds");
+    assert_eq!(statuses, [303, 422], "only one of them succeeds");
+}
+
+#[tokio::test]
+async fn an_organization_invites_an_address_once_until_the_invitation_expires() {
+    let api = TestApi::new().await;
+    let browser = acme(&api).await;
+    let ada = owner(&api, ACME).await;
+    let first = invite(&browser, "Jo", "Jo@Jobs.example").await;
+    for email in ["jo@jobs.example", "JO@JOBS.EXAMPLE", "ada@acme.example"] {
+        let fields = [("name", "Jo <i>"), ("email", email), ("role", "owner")];
+        let page = browser.post(MEMBERS, &fields).await.expect(422);
+        let problem =
+            "This e-mail address already belongs to a member or an open invitation of your organization.";
+        assert!(page.text.contains(problem), "{}", page.text);
+        assert_eq!((input(&page, "name"), input(&page, "email")), ("Jo <i>".to_owned(), email.to_owned()));
+        assert!(page.text.contains("<option value=\"owner\" selected>") && shown_once(&page).is_none());
+    }
+    api.clock.set("2026-11-27T09:30:00Z");
+    let browser = Browser::with_session(&api, ACME, &ada).await;
+    let second = invite(&browser, "Jo", "jo@jobs.example").await;
+    let members = api.store().list_members(tenant(ACME, Mode::Live).organization).await.unwrap();
+    assert_eq!(members.len(), 2, "the expired invitation is replaced");
+    assert_invalid(&open(&Browser::new(&api), &first).await, "replaced");
+    set(&Browser::new(&api), &second, "Jo", PASSWORD).await.expect(303);
 }

@@ -121,7 +121,8 @@ async fn an_account_accepts_ten_wrong_passwords_in_fifteen_minutes() {
             (input(&response, "email"), input(&response, "password")),
             (email.to_owned(), String::new())
         );
-        assert_eq!(api.dynamodb.take_calls().len(), 1, "the account is not read");
+        let calls = api.dynamodb.take_calls();
+        assert!(calls.iter().all(|call| call.operation == "UpdateItem"), "the account is not read");
     }
     browser.submit_sign_in(DEMOS[GLOBEX].email, DEMOS[GLOBEX].password).await.expect(303);
     api.clock.set("2026-11-20T09:45:00Z");
@@ -141,6 +142,61 @@ async fn a_network_may_send_fifty_wrong_passwords_in_fifteen_minutes() {
     Browser::new(&api).at([10, 0, 0, 2]).submit_sign_in(email, password).await.expect(303);
     api.clock.set("2026-11-20T09:45:00Z");
     browser.submit_sign_in(email, password).await.expect(303);
+}
+
+/// A blocked network's further attempts do not count towards the limits of the accounts that it names.
+#[tokio::test]
+async fn a_blocked_network_locks_out_no_account() {
+    let api = TestApi::new().await;
+    let (email, password) = ada();
+    let attacker = Browser::new(&api).at([10, 0, 0, 1]);
+    for n in 0..50 {
+        assert_eq!(send_wrong_passwords(&attacker, &format!("nobody{n}@example.com"), 1).await, [401], "{n}");
+    }
+    assert_eq!(send_wrong_passwords(&attacker, email, 20).await, [429; 20]);
+    Browser::new(&api).at([10, 0, 0, 2]).submit_sign_in(email, password).await.expect(303);
+}
+
+#[tokio::test]
+async fn a_known_browser_has_its_own_limit() {
+    let api = TestApi::new().await;
+    let (email, password) = ada();
+    let own = Browser::signed_in(&api, ACME).await;
+    own.post("/dashboard/sign-out", &[]).await.expect(303);
+    // Attackers use up the account's limit, and the limit of the member's network.
+    for n in 0..10 {
+        let attacker = Browser::new(&api).at([10, 0, 0, n]);
+        assert_eq!(send_wrong_passwords(&attacker, email, 1).await, [401]);
+    }
+    let neighbor = Browser::new(&api);
+    for n in 0..50 {
+        assert_eq!(send_wrong_passwords(&neighbor, &format!("nobody{n}@example.com"), 1).await, [401], "{n}");
+    }
+    Browser::new(&api).at([10, 0, 0, 99]).submit_sign_in(email, password).await.expect(429);
+    own.submit_sign_in(email, password).await.expect(303);
+
+    // The cookie counts only for its own account, unchanged.
+    let (name, value) = own.other_cookies().pop_first().unwrap();
+    assert!(!value.contains("ada") && !name.contains("ada"));
+    let other = Browser::new(&api).at([10, 0, 0, 98]);
+    let turned: String = value.chars().rev().collect();
+    for forged in [value.replace('.', ""), format!("x{value}"), turned, String::new(), ".".to_owned()] {
+        other.set_other_cookie(&name, &forged);
+        other.submit_sign_in(email, password).await.expect(429);
+    }
+    other.set_other_cookie(&name, &value);
+    other.submit_sign_in(DEMOS[GLOBEX].email, DEMOS[GLOBEX].password).await.expect(303);
+    let (grace, of_grace) = other.other_cookies().into_iter().find(|(known, _)| *known != name).unwrap();
+    assert!(grace.starts_with("__Host-rolecall-known-"), "{grace}");
+    other.set_other_cookie(&name, &of_grace);
+    other.submit_sign_in(email, password).await.expect(429);
+
+    // The known browser itself has ten attempts.
+    own.post("/dashboard/sign-out", &[]).await.expect(303);
+    assert_eq!(send_wrong_passwords(&own, email, 10).await, [401; 10]);
+    own.submit_sign_in(email, password).await.expect(429);
+    api.clock.set("2026-11-20T09:45:00Z");
+    own.submit_sign_in(email, password).await.expect(303);
 }
 
 #[tokio::test]
@@ -176,7 +232,6 @@ async fn the_cookie_is_host_only_and_http_only() {
     let signed_out = browser.post("/dashboard/sign-out", &[]).await.expect(303);
     for (response, life) in [(stranger, 86_400), (signed_in, 86_400), (signed_out, 0)] {
         let cookies: Vec<_> = response.headers.get_all("set-cookie").iter().collect();
-        assert_eq!(cookies.len(), 1);
         let (value, attributes) = cookies[0].to_str().unwrap().split_once("; ").unwrap();
         assert!(value.starts_with(&format!("{COOKIE}=")));
         assert_eq!(attributes, format!("Path=/; Max-Age={life}; Secure; HttpOnly; SameSite=Lax"));

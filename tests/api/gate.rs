@@ -9,7 +9,7 @@ use shared::auth::{Claims, Credential, Kind};
 use shared::id::Id;
 use shared::model::{Mode, Plan, Scopes, Tenant, Text};
 use shared::random::Random;
-use shared::store::Paging;
+use shared::store::{Paging, Transaction};
 use tests::browser::Browser;
 use tests::dashboard::{connect_app, owner};
 use tests::interceptor::RecordedCall;
@@ -43,7 +43,7 @@ async fn insert_keys(api: &TestApi, tenant: Tenant, numbers: Range<u64>) -> Vec<
         let (id, random) = (Id::new(1_000_000 + number).unwrap(), Random::seeded(number));
         let credential = new_credential(Kind::ApiKey, tenant, id, &random);
         let key = credential.api_key(format!("Key {number} {}", "x".repeat(90)), api.environment.clock.now());
-        api.store().insert_api_key(tenant, &key).await.unwrap();
+        api.store().insert_api_key(Transaction::new(tenant), &key).await.unwrap();
         keys.push(credential);
     }
     keys
@@ -88,7 +88,7 @@ async fn every_request_writes_one_unit_with_the_most_keys_and_apps_and_the_longe
     assert!(bytes <= 1_024, "{bytes} bytes");
     let one_more = new_credential(Kind::ApiKey, tenant, Id::new(7).unwrap(), &Random::seeded(7));
     let one_more = one_more.api_key("One more".to_owned(), api.environment.clock.now());
-    assert!(api.store().insert_api_key(tenant, &one_more).await.is_err());
+    assert!(api.store().insert_api_key(Transaction::new(tenant), &one_more).await.is_err());
 }
 
 /// Sends a request and checks that its only write is one unit at the gate.
@@ -250,7 +250,7 @@ async fn scopes_and_expiry_in_a_text_cannot_be_changed() {
     };
     let narrow = issue(shared::model::Scope::OrganizationRead.into(), None);
     let key = narrow.api_key("Narrow".to_owned(), api.environment.clock.now());
-    api.store().insert_api_key(globex, &key).await.unwrap();
+    api.store().insert_api_key(Transaction::new(globex), &key).await.unwrap();
     // The same secret with other claims, even if signed by the service, has another hash.
     for claims in [(Scopes::all(), None), (Scopes::all(), Some("2027-01-01T00:00:00Z".parse().unwrap()))] {
         let wide = issue(claims.0, claims.1);

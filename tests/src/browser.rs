@@ -1,13 +1,14 @@
 //! A browser for tests. It keeps the cookie and the CSRF token and submits forms, but does not follow redirects on its
 //! own.
 
+use std::collections::BTreeMap;
 use std::net::IpAddr;
 use std::sync::Mutex;
 
 use http::Method;
 use rolecall_local::demo::DEMOS;
 use shared::auth::{Claims, Credential, Kind};
-use shared::model::{Member, Mode, Session};
+use shared::model::{Device, Member, Mode, Session};
 use shared::store::Transaction;
 use url::form_urlencoded;
 
@@ -28,6 +29,8 @@ pub struct Browser<'w> {
 #[derive(Clone, Default)]
 struct State {
     cookie: Option<String>,
+    /// The other cookies by their names: those of known browsers.
+    others: BTreeMap<String, String>,
     /// The CSRF token for this cookie.
     csrf: Option<String>,
 }
@@ -40,7 +43,7 @@ impl<'w> Browser<'w> {
 
     /// Returns a browser with this cookie.
     pub fn with_cookie(api: &'w TestApi, cookie: &str) -> Self {
-        let state = State { cookie: Some(cookie.to_owned()), csrf: None };
+        let state = State { cookie: Some(cookie.to_owned()), ..State::default() };
         Self { state: Mutex::new(state), ..Self::new(api) }
     }
 
@@ -64,7 +67,9 @@ impl<'w> Browser<'w> {
         let session = Credential::generate(Kind::Session, live, member.id, Claims::default(), keys, random);
         let mut transaction = Transaction::new(live);
         let now = api.environment.clock.now();
-        transaction.insert_session(&session.hash(), &Session::begin(member, now)).expect("a session");
+        let device = Device { browser: "Test browser".to_owned(), network: LOOPBACK.to_string() };
+        let begun = Session::begin(member, device, false, now);
+        transaction.insert_session(&session.hash(), &begun).expect("a session");
         api.store().commit(transaction).await.expect("a session");
         Self::with_cookie(api, session.reveal())
     }
@@ -86,13 +91,24 @@ impl<'w> Browser<'w> {
         self.state.lock().expect("no poison").cookie.clone().unwrap_or_default()
     }
 
-    /// Builds a request with the cookie.
+    /// Returns the names and values of the other cookies.
+    pub fn other_cookies(&self) -> BTreeMap<String, String> {
+        self.state.lock().expect("no poison").others.clone()
+    }
+
+    /// Sets a cookie other than the session's.
+    pub fn set_other_cookie(&self, name: &str, value: &str) {
+        self.state.lock().expect("no poison").others.insert(name.to_owned(), value.to_owned());
+    }
+
+    /// Builds a request with the cookies.
     pub fn request(&self, method: Method, path: &str) -> RequestBuilder<'w> {
         let request = self.api.request(method, path).anonymous().from(&self.source.to_string());
-        match &self.state.lock().expect("no poison").cookie {
-            Some(cookie) => request.header("cookie", &format!("{COOKIE}={cookie}")),
-            None => request,
-        }
+        let state = self.state.lock().expect("no poison");
+        let session = state.cookie.as_ref().map(|value| format!("{COOKIE}={value}"));
+        let others = state.others.iter().map(|(name, value)| format!("{name}={value}"));
+        let cookies: Vec<_> = session.into_iter().chain(others).collect();
+        if cookies.is_empty() { request } else { request.header("cookie", &cookies.join("; ")) }
     }
 
     /// Opens a page.
@@ -138,12 +154,16 @@ impl<'w> Browser<'w> {
 
     fn remember(&self, response: Response) -> Response {
         let mut state = self.state.lock().expect("no poison");
-        if let Some(cookie) = response.headers.get("set-cookie") {
-            let cookie = cookie.to_str().expect("a cookie").strip_prefix(COOKIE).expect("the one cookie");
-            let value = cookie.strip_prefix('=').and_then(|rest| rest.split(';').next()).expect("a value");
+        for cookie in response.headers.get_all("set-cookie") {
+            let pair = cookie.to_str().expect("a cookie").split(';').next().expect("a value");
+            let (name, value) = pair.split_once('=').expect("a name and a value");
+            if name != COOKIE {
+                state.others.insert(name.to_owned(), value.to_owned());
+                continue;
+            }
             let cookie = Some(value.to_owned()).filter(|value| !value.is_empty());
             if cookie != state.cookie {
-                *state = State { cookie, csrf: None };
+                (state.cookie, state.csrf) = (cookie, None);
             }
         }
         if response.text.contains("name=\"csrf\"") {
@@ -237,7 +257,7 @@ pub fn input(page: &Response, name: &str) -> String {
 }
 
 /// Unescapes the HTML entities in a page's text.
-pub(crate) fn plain(written: &str) -> String {
+pub fn plain(written: &str) -> String {
     let pairs =
         [("&#60;", "<"), ("&#62;", ">"), ("&#34;", "\""), ("&#39;", "'"), ("&amp;", "&"), ("&#38;", "&")];
     pairs.iter().fold(written.to_owned(), |text, (written, plain)| text.replace(written, plain))

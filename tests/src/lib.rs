@@ -52,6 +52,7 @@ use shared::providers::client_document::ClientDocuments;
 use shared::random::Random;
 use shared::secret::Secret;
 use shared::store::{Holder, Store, Transaction};
+use shared::token_encryption::EncryptionKeys;
 use tokio::net::TcpListener;
 use tokio::sync::watch;
 
@@ -151,6 +152,10 @@ impl TestApi {
             services: Services {
                 resumes: Some(LocalBucket::access(&loopback)),
                 callback_url: services.callback_url.or(Some(loopback)),
+                sealing_keys: services.sealing_keys.or_else(|| {
+                    let keys = EncryptionKeys::parse(demo::SEALING_KEYS).expect("a key");
+                    services.simulated.then_some(keys)
+                }),
                 ..services
             },
         };

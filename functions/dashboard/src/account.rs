@@ -5,70 +5,129 @@ use std::sync::Arc;
 use askama::Template;
 use shared::http::page::{Problem, problem_of};
 use shared::http::{Error, Html, MemberRequest, Reply};
-use shared::model::{Mode, Session};
+use shared::model::{Mode, SecurityEvent, Session};
+use shared::services::membership;
 
+use crate::confirm::PasswordCheck;
+use crate::dates::minute;
 use crate::form::problem;
 use crate::layout::{Layout, Section};
 use crate::messages::Notice;
-use crate::sign_in::{ACCOUNT_LIMIT, WINDOW, new_password, too_many_attempts};
+use crate::sign_in::{new_password, too_many_attempts};
 
-const PATH: &str = "/dashboard/settings/account";
+pub(crate) const PATH: &str = "/dashboard/settings/account";
 
 #[derive(Template)]
 #[template(path = "account.html")]
 struct AccountPage<'p> {
     layout: Layout<'p>,
     email: &'p str,
+    has_second_factor: bool,
+    /// The valid sessions, newest first.
+    sessions: Vec<SessionRow<'p>>,
     /// Problems with the fields `current`, `password` and `repeated`.
     problems: Vec<Problem>,
 }
 
-/// Shows the account.
-pub(crate) async fn show(request: Arc<MemberRequest>) -> Result<Reply<Html>, Error> {
-    page(&request, Vec::new())
+struct SessionRow<'p> {
+    hash: &'p str,
+    browser: &'p str,
+    network: &'p str,
+    created: String,
+    seen: String,
+    is_current: bool,
 }
 
-fn page(request: &MemberRequest, problems: Vec<Problem>) -> Result<Reply<Html>, Error> {
-    let email = request.member().email.as_str();
-    Reply::page(&AccountPage { layout: Layout::of(request, Section::Account), email, problems })
+/// Shows the account.
+pub(crate) async fn show(request: Arc<MemberRequest>) -> Result<Reply<Html>, Error> {
+    page(&request, Vec::new()).await
+}
+
+async fn page(request: &MemberRequest, problems: Vec<Problem>) -> Result<Reply<Html>, Error> {
+    let (organization, store) = (request.tenant().organization, request.context.store());
+    let sessions = store.list_sessions(organization, request.member(), request.context.now()).await?;
+    let rows = sessions.iter().map(|(hash, session)| SessionRow {
+        hash,
+        browser: &session.device.browser,
+        network: &session.device.network,
+        created: minute(session.created_at),
+        seen: minute(session.seen_at),
+        is_current: hash == request.session_hash(),
+    });
+    Reply::page(&AccountPage {
+        layout: Layout::of(request, Section::Account),
+        email: request.member().email.as_str(),
+        has_second_factor: request.member().second_factor.is_some(),
+        sessions: rows.collect(),
+        problems,
+    })
 }
 
 /// Changes the password. Every session ends, and this browser gets a new one.
 pub(crate) async fn change_password(request: Arc<MemberRequest>) -> Result<Reply<Html>, Error> {
-    let (form, store, now) = (request.page.form(), request.context.store(), request.context.now());
-    let organization = request.tenant().organization;
-    let member = store.find_member(organization, request.member().id).await?.ok_or(Error::NotFound)?;
-    let subject = format!("password of {organization} {}", member.id);
-    if let Some(seconds) = store.count_attempt(&subject, ACCOUNT_LIMIT, WINDOW, now).await? {
-        let problems = vec![Problem { field: "current", sentence: too_many_attempts(seconds) }];
-        return Ok(page(&request, problems)?.with_status(429).with("retry-after", seconds.to_string()));
-    }
-    let is_current = member.password.as_ref().is_some_and(|current| current.verify(form.get("current")));
-    if !is_current {
-        let problems = vec![problem("current", "The current password", "is incorrect")];
-        return Ok(page(&request, problems)?.with_status(422));
-    }
-    store.uncount_attempt(&subject, WINDOW, now).await?;
+    let (form, organization) = (request.page.form(), request.tenant().organization);
+    let member = match PasswordCheck::of(&request, form.get("current")).await? {
+        PasswordCheck::TooMany(seconds) => {
+            let problems = vec![Problem { field: "current", sentence: too_many_attempts(seconds) }];
+            let reply = page(&request, problems).await?.with_status(429);
+            return Ok(reply.with("retry-after", seconds.to_string()));
+        }
+        PasswordCheck::Wrong => {
+            let problems = vec![problem("current", "The current password", "is incorrect")];
+            return Ok(page(&request, problems).await?.with_status(422));
+        }
+        PasswordCheck::Correct(member) => member,
+    };
     let random = request.context.random();
     match new_password(random, form.get("password"), form.get("repeated"), &member.email) {
-        Err(problem) => Ok(page(&request, vec![problem])?.with_status(422)),
+        Err(problem) => Ok(page(&request, vec![problem]).await?.with_status(422)),
         Ok(password) => {
             let changed = member.clone().with_password(password);
             let mut transaction = request.transaction();
             transaction.replace_member(&member, &changed)?;
+            transaction.insert_notice(member.id, &request.context.notice(SecurityEvent::PasswordChanged))?;
             let reply = Notice::PasswordChanged.redirect_to(PATH);
             request.page.sign_in(organization, &changed, transaction, reply).await
         }
     }
 }
 
-/// Ends every session of the member, including this one.
-pub(crate) async fn sign_out_everywhere(request: Arc<MemberRequest>) -> Result<Reply<Html>, Error> {
+/// Ends one session of the member.
+pub(crate) async fn end_session(request: Arc<MemberRequest>) -> Result<Reply<Html>, Error> {
+    let hash = request.page.form().get("session");
+    if hash == request.session_hash() {
+        return request.sign_out(Notice::SignedOut.redirect_to("/dashboard/sign-in")).await;
+    }
+    if hash.is_empty() || hash.len() > 64 {
+        return Err(Error::BadRequest("The form must name the session to end".to_owned()));
+    }
+    let mut transaction = request.transaction();
+    transaction.delete_session(request.tenant().organization, request.member().id, hash);
+    request.context.store().commit(transaction).await?;
+    Ok(Notice::SessionEnded.redirect_to(PATH))
+}
+
+/// Ends every session of the member except this one.
+pub(crate) async fn end_other_sessions(request: Arc<MemberRequest>) -> Result<Reply<Html>, Error> {
     let (organization, store) = (request.tenant().organization, request.context.store());
+    let member = store.find_member(organization, request.member().id).await?.ok_or(Error::NotFound)?;
+    let after = member.clone().signed_out();
+    let session = Session { epoch: after.epoch, ..request.session().clone() };
+    let mut transaction = request.transaction();
+    transaction.replace_member(&member, &after)?;
+    transaction.replace_session(request.session_hash(), &session)?;
+    store.commit(transaction).await?;
+    Ok(Notice::OtherSessionsEnded.redirect_to(PATH))
+}
+
+/// Ends every session of the member, including this one, and disconnects the member's applications.
+pub(crate) async fn sign_out_everywhere(request: Arc<MemberRequest>) -> Result<Reply<Html>, Error> {
+    let (organization, store, now) =
+        (request.tenant().organization, request.context.store(), request.context.now());
     let member = store.find_member(organization, request.member().id).await?.ok_or(Error::NotFound)?;
     let mut transaction = request.transaction();
     transaction.replace_member(&member, &member.clone().signed_out())?;
-    store.commit(transaction).await?;
+    membership::end_access(store, organization, &member, transaction, now).await?;
     request.sign_out(Notice::SignedOut.redirect_to("/dashboard/sign-in")).await
 }
 

@@ -8,15 +8,15 @@ use shared::auth::{Claims, Credential, Kind};
 use shared::clock::later;
 use shared::http::page::{Problem, problem_of};
 use shared::http::{Error, Html, MemberRequest, Reply};
-use shared::model::{Member, Mode, Networks, Scope, Scopes, Tenant, Text};
-use shared::store::{ApiKey, OrganizationError, Paging};
+use shared::model::{Member, Mode, Networks, Scope, Scopes, SecurityEvent, Tenant, Text};
+use shared::store::{ApiKey, OrganizationError, Paging, Transaction};
 
 use crate::dates::{date, day, minute};
 use crate::form::{collect, problem, required};
 use crate::layout::{Layout, Section};
 use crate::messages::Notice;
 
-const PATH: &str = "/dashboard/settings/integrations/api-keys";
+pub(crate) const PATH: &str = "/dashboard/settings/integrations/api-keys";
 /// The number of keys per read. The page lists the keys of the first read, and older keys that are not revoked.
 const LISTED: u32 = 100;
 /// The lifetime that the form proposes, in days.
@@ -175,7 +175,10 @@ pub(crate) async fn create(request: Arc<MemberRequest>) -> Result<Reply<Html>, E
         networks,
         ..credential.api_key(name.as_str().to_owned(), now)
     };
-    match request.context.store().insert_api_key(tenant, &key).await {
+    let mut transaction = Transaction::new(tenant);
+    let event = SecurityEvent::KeyCreated { name: key.name.clone() };
+    transaction.insert_notice(request.member().id, &request.context.notice(event))?;
+    match request.context.store().insert_api_key(transaction, &key).await {
         Ok(()) => {}
         Err(OrganizationError::Store(error)) => return Err(error.into()),
         Err(error) => {
@@ -212,7 +215,10 @@ pub(crate) async fn rotate(request: Arc<MemberRequest>) -> Result<Reply<Html>, E
     };
     let ends_at = later(now, SignedDuration::from_hours(hours));
     let initial = FormValues::initial(&request);
-    match context.store().rotate_api_key(tenant, &replaced, &key, ends_at).await {
+    let mut transaction = Transaction::new(tenant);
+    let event = SecurityEvent::KeyCreated { name: key.name.clone() };
+    transaction.insert_notice(request.member().id, &context.notice(event))?;
+    match context.store().rotate_api_key(transaction, &replaced, &key, ends_at).await {
         Ok(()) => {}
         Err(OrganizationError::Store(error)) => return Err(error.into()),
         Err(error) => {

@@ -18,6 +18,8 @@ pub(crate) struct Layout<'p> {
     pub(crate) member: &'p str,
     /// Whether the page shows test data.
     pub(crate) is_test: bool,
+    /// Whether the member has security notices to read.
+    pub(crate) has_notices: bool,
     /// The section that the page belongs to.
     pub(crate) section: Section,
     /// The result of the last action.
@@ -36,9 +38,10 @@ impl<'p> Layout<'p> {
             organization: request.organization_name(),
             member: request.member().name.as_str(),
             is_test: request.organization().mode == Mode::Test,
+            has_notices: request.session().has_notices,
             section,
-            // Only the sign-in page shows this notice.
-            notice: Notice::from_word(query.get("done")).filter(|notice| *notice != Notice::SignedOut),
+            // Only the sign-in page shows the others.
+            notice: Notice::from_word(query.get("done")).filter(|notice| !notice.is_for_sign_in()),
             alert: Alert::from_word(query.get("failed")),
         }
     }

@@ -49,6 +49,7 @@ mod api_keys;
 mod candidates;
 mod career_page;
 mod channels;
+mod confirm;
 mod connected_apps;
 mod dates;
 mod form;
@@ -56,16 +57,18 @@ mod layout;
 mod lists;
 mod members;
 mod messages;
+mod notices;
 mod overview;
 mod postings;
 mod privacy;
 mod retention;
 mod roles;
+mod second_factor;
 mod sign_in;
 
 use std::future::{Ready, ready};
 
-use shared::http::{Error, Html, PublicRequest, Reply, Route, page};
+use shared::http::{Error, Html, MemberAccess, PublicRequest, Reply, Route, page};
 use shared::model::MemberRole::{Member, Owner};
 
 /// The route table of the dashboard's pages.
@@ -76,8 +79,23 @@ pub fn pages() -> Vec<Route> {
         Route::public("GET /dashboard/icon.svg", icon),
         Route::page("GET /dashboard/sign-in", sign_in::form),
         Route::page("POST /dashboard/sign-in", sign_in::sign_in),
+        Route::page("POST /dashboard/second-factor", second_factor::sign_in),
         Route::page("POST /dashboard/sign-out", sign_in::sign_out),
-        Route::member("POST /dashboard/sign-out-everywhere", Member, account::sign_out_everywhere),
+        Route::member(
+            "GET /dashboard/confirm",
+            MemberAccess::from(Member).before_second_factor(),
+            confirm::show,
+        ),
+        Route::member(
+            "POST /dashboard/confirm",
+            MemberAccess::from(Member).before_second_factor(),
+            confirm::confirm,
+        ),
+        Route::member(
+            "POST /dashboard/sign-out-everywhere",
+            MemberAccess::from(Member).before_second_factor(),
+            account::sign_out_everywhere,
+        ),
         Route::page("GET /dashboard/password", sign_in::password_form),
         Route::page("POST /dashboard/password", sign_in::set_password),
         Route::member("POST /dashboard/mode", Member, account::switch_mode),
@@ -86,10 +104,32 @@ pub fn pages() -> Vec<Route> {
         Route::member("GET /dashboard/postings", Member, postings::list),
         Route::member("GET /dashboard/candidates", Member, candidates::list),
         Route::member("GET /dashboard/candidates/{id}", Member, candidates::show),
+    ]
+    .into_iter()
+    .chain(settings())
+    .chain(account())
+    .collect()
+}
+
+/// The pages under "Settings".
+fn settings() -> Vec<Route> {
+    vec![
         Route::member("GET /dashboard/settings/integrations/api-keys", Member, api_keys::list),
-        Route::member("POST /dashboard/settings/integrations/api-keys", Member, api_keys::create),
-        Route::member("POST /dashboard/settings/integrations/api-keys/{id}/rotate", Member, api_keys::rotate),
-        Route::member("POST /dashboard/settings/integrations/api-keys/{id}/revoke", Member, api_keys::revoke),
+        Route::member(
+            "POST /dashboard/settings/integrations/api-keys",
+            MemberAccess::fresh(Member, api_keys::PATH),
+            api_keys::create,
+        ),
+        Route::member(
+            "POST /dashboard/settings/integrations/api-keys/{id}/rotate",
+            MemberAccess::fresh(Member, api_keys::PATH),
+            api_keys::rotate,
+        ),
+        Route::member(
+            "POST /dashboard/settings/integrations/api-keys/{id}/revoke",
+            MemberAccess::fresh(Member, api_keys::PATH),
+            api_keys::revoke,
+        ),
         Route::member("GET /dashboard/settings/integrations/connected-apps", Member, connected_apps::list),
         Route::member(
             "POST /dashboard/settings/integrations/connected-apps/{id}/revoke",
@@ -127,14 +167,78 @@ pub fn pages() -> Vec<Route> {
         Route::member("GET /dashboard/settings/privacy", Member, privacy::show),
         Route::member("POST /dashboard/settings/privacy", Owner, privacy::change),
         Route::member("GET /dashboard/settings/retention", Member, retention::show),
-        Route::member("POST /dashboard/settings/retention", Owner, retention::change),
+        Route::member(
+            "POST /dashboard/settings/retention",
+            MemberAccess::fresh(Owner, retention::PATH),
+            retention::change,
+        ),
         Route::member("GET /dashboard/settings/members", Member, members::list),
-        Route::member("POST /dashboard/settings/members", Owner, members::invite),
-        Route::member("POST /dashboard/settings/members/{id}/link", Owner, members::make_link),
-        Route::member("POST /dashboard/settings/members/{id}/role", Owner, members::change_role),
-        Route::member("POST /dashboard/settings/members/{id}/remove", Owner, members::remove),
+        Route::member(
+            "POST /dashboard/settings/members",
+            MemberAccess::fresh(Owner, members::PATH),
+            members::invite,
+        ),
+        Route::member(
+            "POST /dashboard/settings/members/{id}/link",
+            MemberAccess::fresh(Owner, members::PATH),
+            members::make_link,
+        ),
+        Route::member(
+            "POST /dashboard/settings/members/{id}/role",
+            MemberAccess::fresh(Owner, members::PATH),
+            members::change_role,
+        ),
+        Route::member(
+            "POST /dashboard/settings/members/{id}/remove",
+            MemberAccess::fresh(Owner, members::PATH),
+            members::remove,
+        ),
+        Route::member(
+            "POST /dashboard/settings/members/{id}/second-factor",
+            MemberAccess::fresh(Owner, members::PATH),
+            members::reset_second_factor,
+        ),
+        Route::member(
+            "POST /dashboard/settings/members/second-factor",
+            MemberAccess::fresh(Owner, members::PATH),
+            members::require_second_factor,
+        ),
+    ]
+}
+
+/// The pages under "Settings > Account".
+fn account() -> Vec<Route> {
+    vec![
         Route::member("GET /dashboard/settings/account", Member, account::show),
         Route::member("POST /dashboard/settings/account/password", Member, account::change_password),
+        Route::member("POST /dashboard/settings/account/sessions/end", Member, account::end_session),
+        Route::member(
+            "POST /dashboard/settings/account/sessions/end-others",
+            Member,
+            account::end_other_sessions,
+        ),
+        Route::member(
+            "GET /dashboard/settings/account/second-factor",
+            MemberAccess::fresh(Member, second_factor::PATH).before_second_factor(),
+            second_factor::show,
+        ),
+        Route::member(
+            "POST /dashboard/settings/account/second-factor",
+            MemberAccess::fresh(Member, second_factor::PATH).before_second_factor(),
+            second_factor::set_up,
+        ),
+        Route::member(
+            "POST /dashboard/settings/account/second-factor/recovery-codes",
+            MemberAccess::fresh(Member, second_factor::PATH),
+            second_factor::renew_codes,
+        ),
+        Route::member(
+            "POST /dashboard/settings/account/second-factor/remove",
+            MemberAccess::fresh(Member, second_factor::PATH),
+            second_factor::remove,
+        ),
+        Route::member("GET /dashboard/settings/account/notices", Member, notices::list),
+        Route::member("POST /dashboard/settings/account/notices", Member, notices::dismiss),
     ]
 }
 

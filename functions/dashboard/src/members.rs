@@ -5,7 +5,7 @@ use std::sync::Arc;
 use askama::Template;
 use shared::http::page::{Problem, problem_of};
 use shared::http::{Error, Html, MemberRequest, Reply};
-use shared::model::{Email, Member, MemberRole, Name};
+use shared::model::{Email, Member, MemberRole, Name, SecurityEvent};
 use shared::services::membership;
 use shared::store::CommitError;
 
@@ -13,8 +13,9 @@ use crate::dates::minute;
 use crate::form::{collect, problem, required};
 use crate::layout::{Layout, Section};
 use crate::messages::{Alert, Notice};
+use crate::second_factor;
 
-const PATH: &str = "/dashboard/settings/members";
+pub(crate) const PATH: &str = "/dashboard/settings/members";
 
 #[derive(Template)]
 #[template(path = "members.html")]
@@ -22,6 +23,7 @@ struct MembersPage<'p> {
     layout: Layout<'p>,
     /// Whether the signed-in member is an owner. Only owners can change members.
     is_owner: bool,
+    requires_second_factor: bool,
     members: Vec<MemberRow<'p>>,
     /// The link that was just created.
     link: Option<NewLink<'p>>,
@@ -40,6 +42,7 @@ struct MemberRow<'p> {
     state: MemberState,
     /// When the invitation expires; `None` if no invitation is valid.
     invited_until: Option<String>,
+    has_second_factor: bool,
     /// Whether this is the signed-in member.
     is_self: bool,
 }
@@ -98,13 +101,15 @@ pub(crate) async fn invite(request: Arc<MemberRequest>) -> Result<Reply<Html>, E
     };
     let new = Member::invited(request.context.ids().next(), email, name, role, request.context.now());
     let (new, link) = with_link(&request, new);
-    let mut transaction = request.transaction();
-    transaction.insert_member(&new)?;
-    transaction.require_member(request.member());
-    match request.context.store().commit(transaction).await {
+    let (organization, store) = (request.tenant().organization, request.context.store());
+    match membership::invite(store, organization, &new, Some(request.member())).await {
         Ok(()) => page(&request, Some((&new, &link)), &FormValues::default(), Vec::new()).await,
         Err(CommitError::Taken(_)) => {
-            let problems = vec![problem("email", "This e-mail address", "already belongs to a member")];
+            let problems = vec![problem(
+                "email",
+                "This e-mail address",
+                "already belongs to a member or an open invitation of your organization",
+            )];
             Ok(page(&request, None, &values, problems).await?.with_status(422))
         }
         Err(error) => Err(error.into()),
@@ -130,6 +135,10 @@ pub(crate) async fn make_link(request: Arc<MemberRequest>) -> Result<Reply<Html>
     if member.id != request.member().id {
         transaction.require_member(request.member());
     }
+    if !member.is_invited() {
+        let event = SecurityEvent::ResetLinkCreated { by: Some(request.member().name.clone()) };
+        transaction.insert_notice(member.id, &request.context.notice(event))?;
+    }
     request.context.store().commit(transaction).await?;
     page(&request, Some((&member, &link)), &FormValues::default(), Vec::new()).await
 }
@@ -145,6 +154,8 @@ pub(crate) async fn change_role(request: Arc<MemberRequest>) -> Result<Reply<Htm
     let mut transaction = request.transaction();
     transaction.replace_member(&member, &member.clone().in_role(role))?;
     transaction.require_member(&owner);
+    let event = SecurityEvent::RoleChanged { role, by: owner.name.clone() };
+    transaction.insert_notice(member.id, &request.context.notice(event))?;
     request.context.store().commit(transaction).await?;
     Ok(Notice::RoleChanged.redirect_to(PATH))
 }
@@ -158,6 +169,38 @@ pub(crate) async fn remove(request: Arc<MemberRequest>) -> Result<Reply<Html>, E
     let (organization, context) = (request.tenant().organization, &request.context);
     membership::remove(context.store(), organization, &member, Some(&owner), context.now()).await?;
     Ok(Notice::MemberRemoved.redirect_to(PATH))
+}
+
+/// Removes another member's second factor, which the member has lost.
+pub(crate) async fn reset_second_factor(request: Arc<MemberRequest>) -> Result<Reply<Html>, Error> {
+    let (owner, member) = (acting_owner(&request).await?, find(&request).await?);
+    if owner.id == member.id {
+        return Ok(Reply::see_other(second_factor::PATH));
+    }
+    if member.second_factor.is_some() {
+        let mut transaction = request.transaction();
+        transaction.replace_member(&member, &member.clone().with_second_factor(None))?;
+        transaction.require_member(&owner);
+        let event = SecurityEvent::SecondFactorReset { by: Some(owner.name.clone()) };
+        transaction.insert_notice(member.id, &request.context.notice(event))?;
+        request.context.store().commit(transaction).await?;
+    }
+    Ok(Notice::SecondFactorReset.redirect_to(PATH))
+}
+
+/// Sets whether the organization requires a second factor of its members.
+pub(crate) async fn require_second_factor(request: Arc<MemberRequest>) -> Result<Reply<Html>, Error> {
+    let is_required = match request.page.form().get("required") {
+        "yes" => true,
+        "no" => false,
+        _ => return Err(Error::BadRequest("The form must contain required: yes or no".to_owned())),
+    };
+    let owner = acting_owner(&request).await?;
+    let mut transaction = request.transaction();
+    transaction.put_second_factor_setting(is_required)?;
+    transaction.require_member(&owner);
+    request.context.store().commit(transaction).await?;
+    Ok(Notice::SecondFactorRuleSaved.redirect_to(PATH))
 }
 
 /// Finds the member named in the path.
@@ -192,15 +235,15 @@ async fn page(
     let now = request.context.now();
     let members = request.context.store().list_members(request.tenant().organization).await?;
     let rows = members.iter().map(|member| {
-        let invitation =
-            member.link.as_ref().filter(|link| member.password.is_none() && now < link.expires_at);
+        let invitation = member.link.as_ref().filter(|link| member.is_invited() && now < link.expires_at);
         MemberRow {
             id: member.id.get(),
             name: member.name.as_str(),
             email: member.email.as_str(),
             role: member.role,
-            state: if member.password.is_some() { MemberState::Active } else { MemberState::Invited },
+            state: if member.is_invited() { MemberState::Invited } else { MemberState::Active },
             invited_until: invitation.map(|link| minute(link.expires_at)),
+            has_second_factor: member.second_factor.is_some(),
             is_self: member.id == request.member().id,
         }
     });
@@ -213,6 +256,7 @@ async fn page(
     Reply::page(&MembersPage {
         layout: Layout::of(request, Section::Members),
         is_owner: request.member().role == MemberRole::Owner,
+        requires_second_factor: request.requires_second_factor(),
         members: rows.collect(),
         link,
         name: values.name,

@@ -31,14 +31,31 @@ pub(crate) enum Notice {
     MemberRemoved,
     /// The member's own password was changed.
     PasswordChanged,
+    /// One of the member's sessions was ended.
+    SessionEnded,
+    /// The member's other sessions were ended.
+    OtherSessionsEnded,
+    /// Security notices were dismissed.
+    NoticesDismissed,
+    /// The member's own second factor was turned off.
+    SecondFactorRemoved,
+    /// Another member's second factor was removed.
+    SecondFactorReset,
+    /// The organization's rule about second factors was changed.
+    SecondFactorRuleSaved,
     /// A password was set with a single-use link.
     PasswordSet,
+    /// A password was set with a single-use link, and the member signs in with it and the second factor. Only the sign-in
+    /// page shows this.
+    PasswordReset,
+    /// The member took too long to enter the code. Only the sign-in page shows this.
+    SignInExpired,
     /// The session has ended. Only the sign-in page shows this.
     SignedOut,
 }
 
 impl Notice {
-    const ALL: [Self; 15] = [
+    const ALL: [Self; 23] = [
         Self::KeyRevoked,
         Self::AppRevoked,
         Self::XConnected,
@@ -52,7 +69,15 @@ impl Notice {
         Self::RoleChanged,
         Self::MemberRemoved,
         Self::PasswordChanged,
+        Self::SessionEnded,
+        Self::OtherSessionsEnded,
+        Self::NoticesDismissed,
+        Self::SecondFactorRemoved,
+        Self::SecondFactorReset,
+        Self::SecondFactorRuleSaved,
         Self::PasswordSet,
+        Self::PasswordReset,
+        Self::SignInExpired,
         Self::SignedOut,
     ];
 
@@ -71,7 +96,15 @@ impl Notice {
             Self::RoleChanged => "role-changed",
             Self::MemberRemoved => "member-removed",
             Self::PasswordChanged => "password-changed",
+            Self::SessionEnded => "session-ended",
+            Self::OtherSessionsEnded => "other-sessions-ended",
+            Self::NoticesDismissed => "notices-dismissed",
+            Self::SecondFactorRemoved => "second-factor-removed",
+            Self::SecondFactorReset => "second-factor-reset",
+            Self::SecondFactorRuleSaved => "second-factor-rule-saved",
             Self::PasswordSet => "password-set",
+            Self::PasswordReset => "password-reset",
+            Self::SignInExpired => "sign-in-expired",
             Self::SignedOut => "signed-out",
         }
     }
@@ -94,9 +127,24 @@ impl Notice {
                 "Member removed. Their sessions have ended, and the apps that they connected no longer have access."
             }
             Self::PasswordChanged => "Password changed. Your other sessions have ended.",
+            Self::SessionEnded => "Session ended.",
+            Self::OtherSessionsEnded => "You are signed out everywhere else.",
+            Self::NoticesDismissed => "Notices dismissed.",
+            Self::SecondFactorRemoved => "Second factor turned off.",
+            Self::SecondFactorReset => {
+                "Second factor removed. The member now signs in with the password alone."
+            }
+            Self::SecondFactorRuleSaved => "Rule for second factors saved.",
             Self::PasswordSet => "Password set. You are signed in.",
+            Self::PasswordReset => "Password set. Sign in with it and your second factor.",
+            Self::SignInExpired => "The sign-in took too long. Enter your password again.",
             Self::SignedOut => "You are signed out.",
         }
+    }
+
+    /// Whether only the sign-in page shows the message.
+    pub(crate) const fn is_for_sign_in(self) -> bool {
+        matches!(self, Self::SignedOut | Self::PasswordReset | Self::SignInExpired)
     }
 
     /// Returns the notice with this keyword, if any.
@@ -121,10 +169,13 @@ pub(crate) enum Alert {
     XFailed,
     /// The member tried to change their own role or to remove themselves.
     OwnRole,
+    /// The member tried to turn off a second factor that the organization requires.
+    SecondFactorRequired,
 }
 
 impl Alert {
-    const ALL: [Self; 4] = [Self::XDeclined, Self::XStale, Self::XFailed, Self::OwnRole];
+    const ALL: [Self; 5] =
+        [Self::XDeclined, Self::XStale, Self::XFailed, Self::OwnRole, Self::SecondFactorRequired];
 
     const fn word(self) -> &'static str {
         match self {
@@ -132,6 +183,7 @@ impl Alert {
             Self::XStale => "x-stale",
             Self::XFailed => "x-failed",
             Self::OwnRole => "own-role",
+            Self::SecondFactorRequired => "second-factor-required",
         }
     }
 
@@ -144,6 +196,9 @@ impl Alert {
             }
             Self::XFailed => "The X account could not be connected. Try again in a moment.",
             Self::OwnRole => "You can't change your own role or remove yourself. Ask another owner to do it.",
+            Self::SecondFactorRequired => {
+                "Your organization requires a second factor, so you can't turn it off."
+            }
         }
     }
 

@@ -19,7 +19,7 @@ use crate::layout::{Layout, Section};
 use crate::members::acting_owner;
 use crate::messages::Notice;
 
-const PATH: &str = "/dashboard/settings/retention";
+pub(crate) const PATH: &str = "/dashboard/settings/retention";
 /// The number of people on the page.
 const SHOWN: usize = 25;
 /// The number of people that the page counts, of those who were ever hired and of the others.

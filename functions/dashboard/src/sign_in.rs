@@ -8,15 +8,18 @@ use shared::auth::{Credential, Kind, hash};
 use shared::http::page::{Problem, problem_of, style_version};
 use shared::http::{Error, Html, MemberRequest, PageRequest, Reply};
 use shared::id::Id;
-use shared::model::{Email, Member, Mode, Name, Password, PasswordHash, Tenant};
+use shared::model::{Email, Member, Mode, Name, Password, PasswordHash, SecurityEvent, Tenant};
 use shared::random::Random;
+use shared::services::membership;
 use shared::store::Transaction;
 use subtle::ConstantTimeEq;
 
 use crate::form::{collect, problem, required};
 use crate::messages::Notice;
+use crate::second_factor;
 
-/// The maximum number of wrong passwords for an account within [`WINDOW`].
+/// The maximum number of wrong passwords for an account, or from a browser that is known for the account, within
+/// [`WINDOW`].
 pub(crate) const ACCOUNT_LIMIT: u64 = 10;
 /// The maximum number of wrong passwords from a network within [`WINDOW`].
 const NETWORK_LIMIT: u64 = 50;
@@ -26,6 +29,8 @@ pub(crate) const WINDOW: SignedDuration = SignedDuration::from_mins(15);
 const MAX_RETURN: usize = 8 * 1024;
 
 const WRONG: &str = "Incorrect e-mail address or password.";
+const EMAIL_TAKEN: &str = "This e-mail address is already used to sign in to another account of this service. \
+                           Sign in with it, or ask for an invitation to another address.";
 const INVALID_LINK: &str =
     "This link is no longer valid: it was used or replaced, or it has expired. Ask for a new link";
 
@@ -75,7 +80,7 @@ pub(crate) async fn form(request: Arc<PageRequest>) -> Result<Reply<Html>, Error
     if MemberRequest::find(&request).await?.is_some() {
         return Ok(Reply::see_other(return_to));
     }
-    let notice = Notice::from_word(query.get("done")).filter(|notice| *notice == Notice::SignedOut);
+    let notice = Notice::from_word(query.get("done")).filter(|notice| notice.is_for_sign_in());
     Reply::page(&SignInPage { notice, ..SignInPage::of(&request, return_to, "") })
 }
 
@@ -87,10 +92,16 @@ pub(crate) async fn sign_in(request: Arc<PageRequest>) -> Result<Reply<Html>, Er
     let email = address.parse::<Email>().ok();
     let account = hash(&email.as_ref().map_or_else(|| address.to_lowercase(), Email::folded));
     let (store, now) = (request.context.store(), request.context.now());
-    let subjects = [
-        (format!("sign-in to {account}"), ACCOUNT_LIMIT),
-        (format!("sign-in from {}", request.context.source()), NETWORK_LIMIT),
-    ];
+    let known_browser = email.as_ref().and_then(|email| request.known_browser(email));
+    let subjects = match &known_browser {
+        // Nobody else's wrong passwords lock out a member's own browser.
+        Some(browser) => vec![(format!("sign-in to {account} in {browser}"), ACCOUNT_LIMIT)],
+        // The network counts first, so that a blocked one cannot lock out more members.
+        None => vec![
+            (format!("sign-in from {}", request.context.source()), NETWORK_LIMIT),
+            (format!("sign-in to {account}"), ACCOUNT_LIMIT),
+        ],
+    };
     for (subject, limit) in &subjects {
         if let Some(seconds) = store.count_attempt(subject, *limit, WINDOW, now).await? {
             let page = page.with_error(too_many_attempts(seconds));
@@ -111,6 +122,13 @@ pub(crate) async fn sign_in(request: Arc<PageRequest>) -> Result<Reply<Html>, Er
     if let Some(rehashed) = rehashed(request.context.random(), &member, password) {
         transaction.replace_member(&member, &rehashed)?;
     }
+    if member.second_factor.is_some() {
+        if !transaction.is_empty() {
+            store.commit(transaction).await?;
+        }
+        return second_factor::ask(&request, organization, &member, page.return_to);
+    }
+    request.report_new_browser(&member, &mut transaction)?;
     request.sign_in(organization, &member, transaction, Reply::see_other(page.return_to)).await
 }
 
@@ -163,7 +181,7 @@ pub(crate) async fn set_password(request: Arc<PageRequest>) -> Result<Reply<Html
     let link = PasswordLink::read(&request, form.get("token")).await?;
     let mut problems = Vec::new();
     let mut member = link.member.clone();
-    if member.password.is_none() {
+    if member.is_invited() {
         let name = required("name", "Your name", Name::parse(form.get("name")));
         if let Some(name) = collect(name, &mut problems) {
             member.name = name;
@@ -174,11 +192,34 @@ pub(crate) async fn set_password(request: Arc<PageRequest>) -> Result<Reply<Html
     let (Some(password), true) = (collect(password, &mut problems), problems.is_empty()) else {
         return Ok(link.page(&request, Some(form.get("name")), problems)?.with_status(422));
     };
+    let (context, organization) = (&request.context, link.organization);
     let member = member.with_password(password);
-    let mut transaction = Transaction::new(Tenant { organization: link.organization, mode: Mode::Live });
+    let mut transaction = Transaction::new(Tenant { organization, mode: Mode::Live });
     transaction.replace_member(&link.member, &member)?;
     let reply = Notice::PasswordSet.redirect_to("/dashboard");
-    request.sign_in(link.organization, &member, transaction, reply).await
+    if link.member.is_invited() {
+        transaction.claim_email(&member)?;
+        return match request.sign_in(organization, &member, transaction, reply).await {
+            Err(Error::Duplicate { .. }) => {
+                let problems = vec![Problem { field: "email", sentence: EMAIL_TAKEN.to_owned() }];
+                Ok(link.page(&request, Some(form.get("name")), problems)?.with_status(422))
+            }
+            result => result,
+        };
+    }
+    transaction.insert_notice(member.id, &context.notice(SecurityEvent::PasswordReset))?;
+    let revoke = || membership::revoke_grants(context.store(), organization, &member, context.now());
+    revoke().await?;
+    // The link replaces the password, and not the second factor.
+    let reply = if member.second_factor.is_some() {
+        context.store().commit(transaction).await?;
+        Notice::PasswordReset.redirect_to("/dashboard/sign-in")
+    } else {
+        request.sign_in(organization, &member, transaction, reply).await?
+    };
+    // Somebody else may have connected an application in between.
+    revoke().await?;
+    Ok(reply)
 }
 
 /// Returns the hash of a new password that was entered twice, or the problem with it.
@@ -240,14 +281,14 @@ impl PasswordLink {
             token: &self.token,
             email: self.member.email.as_str(),
             organization: &self.organization_name,
-            name: self.member.password.is_none().then_some(name),
+            name: self.member.is_invited().then_some(name),
             problems,
         })
     }
 }
 
 /// Returns `path` if it is a page of the dashboard or an authorization request, otherwise `/dashboard`.
-fn return_to(path: &str) -> &str {
+pub(crate) fn return_to(path: &str) -> &str {
     let is_allowed = ["/dashboard", "/oauth/authorize"].iter().any(|prefix| {
         path.strip_prefix(prefix).is_some_and(|rest| rest.is_empty() || rest.starts_with(['/', '?']))
     });

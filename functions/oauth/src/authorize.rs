@@ -8,7 +8,7 @@ use std::sync::Arc;
 use shared::auth::{Claims, Credential, Kind};
 use shared::http::page::{Sources, style_version};
 use shared::http::{Error, Html, MemberRequest, PageRequest, Parameters, Reply, RequestContext, audience};
-use shared::model::{Client, Code, Grant, Mode, RedirectUri, Scope, Scopes, Tenant};
+use shared::model::{Client, Code, Grant, Mode, RedirectUri, Scope, Scopes, SecurityEvent, Tenant};
 use shared::store::Transaction;
 use url::Url;
 
@@ -53,7 +53,10 @@ pub(crate) async fn show_consent(request: Arc<PageRequest>) -> Result<Reply<Html
     };
     match MemberRequest::find(&request).await? {
         None => Ok(PageRequest::redirect_to_sign_in(&request.path_and_query())),
-        Some(member) => consent_page(&member, &parameters, &target, &access),
+        Some(member) => match before_consent(&member, &request.path_and_query()) {
+            Some(reply) => Ok(reply),
+            None => consent_page(&member, &parameters, &target, &access),
+        },
     }
 }
 
@@ -67,15 +70,15 @@ pub(crate) async fn decide(request: Arc<PageRequest>) -> Result<Reply<Html>, Err
     };
     let Some(member) = MemberRequest::find(&request).await? else {
         // The session ended after the page was shown. The member signs in and sees the page again.
-        let repeated = authorization_parameters(parameters);
-        let repeated: Vec<_> = repeated.iter().map(|(name, value)| (name.as_str(), value.as_str())).collect();
-        let return_to = RedirectUri::with_query("/oauth/authorize", &repeated);
-        return Ok(PageRequest::redirect_to_sign_in(&return_to));
+        return Ok(PageRequest::redirect_to_sign_in(&repeated_request(parameters)));
     };
     let mode = parameters.get("mode");
     match (parameters.get("decision"), Mode::ALL.into_iter().find(|known| known.as_str() == mode)) {
         ("deny", _) => Ok(target.redirect_error(context, "access_denied", "The member denied access.")),
-        ("allow", Some(mode)) => grant_access(&member, &target, access, mode).await,
+        ("allow", Some(mode)) => match before_consent(&member, &repeated_request(parameters)) {
+            Some(reply) => Ok(reply),
+            None => grant_access(&member, &target, access, mode).await,
+        },
         _ => {
             let sentence = "The form must contain a decision (allow or deny) and a mode (live or test)";
             Err(Error::BadRequest(sentence.to_owned()))
@@ -114,6 +117,19 @@ fn authorization_parameters(parameters: &Parameters) -> Vec<(String, String)> {
     let names = UNREPEATABLE.into_iter().chain(["resource"]);
     let pairs = names.flat_map(|name| parameters.all(name).map(move |value| (name, value)));
     pairs.map(|(name, value)| (name.to_owned(), value.to_owned())).collect()
+}
+
+/// Redirects to what the member must do before giving consent: set up a required second factor, or give the password
+/// again.
+fn before_consent(member: &MemberRequest, return_to: &str) -> Option<Reply<Html>> {
+    member.second_factor_set_up().or_else(|| member.confirmation(return_to))
+}
+
+/// Returns the path and query of this authorization request.
+fn repeated_request(parameters: &Parameters) -> String {
+    let repeated = authorization_parameters(parameters);
+    let repeated: Vec<_> = repeated.iter().map(|(name, value)| (name.as_str(), value.as_str())).collect();
+    RedirectUri::with_query("/oauth/authorize", &repeated)
 }
 
 /// Creates the grant and redirects to the client with the authorization code.
@@ -155,6 +171,8 @@ async fn grant_access(
     };
     let mut transaction = Transaction::new(tenant);
     transaction.insert_grant(&grant)?;
+    let event = SecurityEvent::AppConnected { name: grant.client_name.as_str().to_owned() };
+    transaction.insert_notice(request.member().id, &context.notice(event))?;
     // A member who is being removed cannot grant anything.
     transaction.require_member(request.member());
     if !target.client.is_documented() {

@@ -73,7 +73,7 @@ pub(crate) enum Command {
     /// Manage organizations: create, list, show, plan, suspend, resume, export, delete
     #[command(subcommand)]
     Organization(OrganizationCommand),
-    /// Manage members, who sign in to the dashboard: create, list, link, remove
+    /// Manage members, who sign in to the dashboard: create, list, link, reset-second-factor, remove
     #[command(subcommand)]
     Member(MemberCommand),
     /// Manage API keys: create, list, rotate, revoke
@@ -158,8 +158,7 @@ Example:
     /// Delete an organization with all its data in both modes
     ///
     /// The organization is suspended first. A deletion that was interrupted can be repeated. Only the identifier and
-    /// the time of the deletion are kept. Sessions, receipts of idempotency keys, and expected uploads cannot be found;
-    /// they are of no use without the organization, and expire within 24 hours.
+    /// the time of the deletion are kept. Receipts of idempotency keys and expected uploads cannot be found; they are of no use without the organization, and expire within 24 hours.
     #[command(after_help = "\
 Example:
   rolecall-admin organization delete 243619432448124 --confirm acme --bucket rolecall-resumes")]
@@ -218,6 +217,18 @@ Example:
     },
     /// Print a new single-use link to set the password, which replaces any earlier link
     Link(NewLink),
+    /// Remove a member's second factor, so that the password alone is enough to sign in
+    ///
+    /// Owners do this for other members in the dashboard. Make sure that the request really comes from the member, who
+    /// gets a notice at the next sign-in.
+    ResetSecondFactor {
+        /// The organization's identifier
+        #[arg(value_name = "ORGANIZATION_ID")]
+        organization: Id,
+        /// The member's identifier
+        #[arg(value_name = "MEMBER_ID")]
+        id: Id,
+    },
     /// Remove a member, end all their sessions and disconnect their applications
     Remove {
         /// The organization's identifier

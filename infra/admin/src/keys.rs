@@ -8,7 +8,7 @@ use shared::auth::{Claims, Credential, Kind};
 use shared::clock::later;
 use shared::id::Id;
 use shared::model::{Day, Scope, Scopes, Tenant};
-use shared::store::{ApiKey, OrganizationError, Paging};
+use shared::store::{ApiKey, OrganizationError, Paging, Transaction};
 
 use crate::admin::{Admin, CommandError, ID_ATTEMPTS};
 use crate::cli::NewKey;
@@ -68,7 +68,7 @@ pub(crate) async fn create(admin: &Admin, new: NewKey) -> Result<Created, Comman
         let credential = Credential::generate(Kind::ApiKey, tenant, id, access, keys, &admin.random);
         let name = new.name.as_str().to_owned();
         let key = ApiKey { networks: networks.clone(), ..credential.api_key(name, admin.now) };
-        match admin.store.insert_api_key(tenant, &key).await {
+        match admin.store.insert_api_key(Transaction::new(tenant), &key).await {
             Err(OrganizationError::Exists) => {}
             Err(error) => return Err(error.into()),
             Ok(()) => return Ok(Created::of(tenant, key, &credential)),
@@ -94,7 +94,7 @@ pub(crate) async fn rotate(
         let credential = Credential::generate(Kind::ApiKey, tenant, id, claims, keys, &admin.random);
         let key = credential.api_key(replaced.name.clone(), admin.now);
         let key = ApiKey { networks: replaced.networks.clone(), ..key };
-        match admin.store.rotate_api_key(tenant, &replaced, &key, ends_at).await {
+        match admin.store.rotate_api_key(Transaction::new(tenant), &replaced, &key, ends_at).await {
             Err(OrganizationError::Exists) => {}
             Err(error) => return Err(error.into()),
             Ok(()) => return Ok(Created::of(tenant, key, &credential)),

@@ -126,6 +126,9 @@ async fn execute(
             render(json, &members::list(admin, organization).await?)
         }
         Command::Member(MemberCommand::Link(new)) => render(json, &members::link(admin, new).await?),
+        Command::Member(MemberCommand::ResetSecondFactor { organization, id }) => {
+            render(json, &members::reset_second_factor(admin, organization, id).await?)
+        }
         Command::Member(MemberCommand::Remove { organization, id }) => {
             render(json, &members::remove(admin, organization, id).await?)
         }

@@ -5,7 +5,7 @@ use std::fmt;
 use jiff::Timestamp;
 use serde::Serialize;
 use shared::id::Id;
-use shared::model::{Member, Mode, Tenant};
+use shared::model::{Member, Mode, SecurityEvent, SecurityNotice, Tenant};
 use shared::services::membership;
 use shared::store::{CommitError, OrganizationError, StoreError, Transaction};
 
@@ -41,6 +41,15 @@ pub(crate) struct Summary {
 #[serde(transparent)]
 pub(crate) struct Summaries(pub(crate) Vec<Summary>);
 
+/// A member whose second factor was removed.
+#[derive(Serialize)]
+pub(crate) struct ResetSecondFactor {
+    id: Id,
+    email: String,
+    /// Whether the member had a second factor.
+    had_one: bool,
+}
+
 /// A member who was removed.
 #[derive(Serialize)]
 pub(crate) struct Removed {
@@ -53,9 +62,8 @@ pub(crate) async fn create(admin: &Admin, new: NewMember) -> Result<LinkedMember
     admin.store.find_organization(tenant).await?.ok_or(OrganizationError::NoSuchOrganization)?;
     let member = Member::invited(admin.ids.next(), new.email, new.name, new.role, admin.now);
     let (member, link) = linked(admin, tenant, member, &new.base_url)?;
-    let mut transaction = Transaction::new(tenant);
-    transaction.insert_member(&member)?;
-    admin.store.commit(transaction).await.map_err(organization_error)?;
+    let invited = membership::invite(&admin.store, new.organization, &member, None);
+    invited.await.map_err(organization_error)?;
     Ok(LinkedMember::of(tenant, member, link))
 }
 
@@ -65,6 +73,11 @@ pub(crate) async fn link(admin: &Admin, new: NewLink) -> Result<LinkedMember, Co
     let (member, link) = linked(admin, tenant, before.clone(), &new.base_url)?;
     let mut transaction = Transaction::new(tenant);
     transaction.replace_member(&before, &member)?;
+    if !member.is_invited() {
+        let event = SecurityEvent::ResetLinkCreated { by: None };
+        transaction
+            .insert_notice(member.id, &SecurityNotice { id: admin.ids.next(), at: admin.now, event })?;
+    }
     admin.store.commit(transaction).await.map_err(organization_error)?;
     Ok(LinkedMember::of(tenant, member, link))
 }
@@ -78,7 +91,7 @@ pub(crate) async fn list(admin: &Admin, organization: Id) -> Result<Summaries, O
         name: member.name.as_str().to_owned(),
         email: member.email.as_str().to_owned(),
         role: member.role.as_str(),
-        state: if member.password.is_some() { "active" } else { "invited" },
+        state: if member.is_invited() { "invited" } else { "active" },
         created_at: member.created_at,
     });
     Ok(Summaries(members.collect()))
@@ -89,6 +102,23 @@ pub(crate) async fn remove(admin: &Admin, organization: Id, id: Id) -> Result<Re
     let removed = membership::remove(&admin.store, organization, &member, None, admin.now);
     removed.await.map_err(organization_error)?;
     Ok(Removed { id, email: member.email.as_str().to_owned() })
+}
+
+pub(crate) async fn reset_second_factor(
+    admin: &Admin,
+    organization: Id,
+    id: Id,
+) -> Result<ResetSecondFactor, OrganizationError> {
+    let member = find(admin, organization, id).await?;
+    let had_one = member.second_factor.is_some();
+    if had_one {
+        let mut transaction = Transaction::new(Tenant { organization, mode: Mode::Live });
+        transaction.replace_member(&member, &member.clone().with_second_factor(None))?;
+        let event = SecurityEvent::SecondFactorReset { by: None };
+        transaction.insert_notice(id, &SecurityNotice { id: admin.ids.next(), at: admin.now, event })?;
+        admin.store.commit(transaction).await.map_err(organization_error)?;
+    }
+    Ok(ResetSecondFactor { id, email: member.email.as_str().to_owned(), had_one })
 }
 
 async fn find(admin: &Admin, organization: Id, id: Id) -> Result<Member, OrganizationError> {
@@ -156,6 +186,17 @@ impl fmt::Display for Summaries {
             ]
         });
         table(f, ["ID", "ROLE", "STATE", "CREATED", "E-MAIL", "NAME"], rows)
+    }
+}
+
+impl fmt::Display for ResetSecondFactor {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { email, .. } = self;
+        if self.had_one {
+            write!(f, "{email} now signs in with the password alone.")
+        } else {
+            write!(f, "{email} had no second factor.")
+        }
     }
 }
 

@@ -15,10 +15,12 @@ use shared::auth::Credential;
 use shared::clock::Clock;
 use shared::id::Id;
 use shared::mac_keys::MacKeys;
-use shared::model::{Day, Mode, Password, PasswordHash, Plan, Scope, Scopes, Tenant, Text};
+use shared::model::{Day, Mode, Password, PasswordHash, Plan, Scope, Scopes, SecondFactor, Tenant, Text};
 use shared::providers::resumes::Bucket;
 use shared::random::Random;
+use shared::secret::Secret;
 use shared::store::{Admission, OrganizationError, Store, Transaction, Verdict};
+use shared::token_encryption::EncryptionKeys;
 use tests::interceptor::{DynamoDbInterceptor, Fault};
 use tokio::net::TcpListener;
 
@@ -622,7 +624,7 @@ async fn identifiers_in_use_are_not_reused() {
     let tenant = tenant(created[0], Mode::Live);
     let id = keys[0]["id"].as_u64().and_then(Id::new).unwrap();
     let key = admin.store.find_api_key(tenant, id).await.unwrap().unwrap();
-    let again = admin.store.insert_api_key(tenant, &key).await;
+    let again = admin.store.insert_api_key(Transaction::new(tenant), &key).await;
     assert!(matches!(again, Err(OrganizationError::Exists)));
     assert_eq!(
         explain(&OrganizationError::Exists, "rolecall", None),
@@ -856,7 +858,10 @@ async fn creating_a_member_prints_a_link_once() {
     );
     for taken in ["ada@acme.example", "JO@acme.example"] {
         let sentence = admin.error(&format!("{new} --email {taken}")).await;
-        assert_eq!(sentence, "The e-mail address already belongs to a member.");
+        assert_eq!(
+            sentence,
+            "The e-mail address already belongs to a member or an open invitation of the organization."
+        );
     }
 
     let listed = admin.json(&format!("member list {id}")).await;
@@ -901,6 +906,32 @@ async fn a_new_link_replaces_the_previous_one_and_expires_sooner_if_a_password_i
     admin.store.commit(transaction).await.unwrap();
     assert_eq!(admin.json(&format!("member list {id}")).await[0]["state"], "active");
     assert_eq!(admin.json(&line).await["link_expires_at"], "2026-11-21T09:30:00Z");
+}
+
+#[tokio::test]
+async fn the_second_factor_of_a_last_owner_is_reset_with_a_notice() {
+    let admin = TestAdmin::new().await;
+    let id = admin.organization("Acme --plan pro").await;
+    let at = "--base-url https://api.example.com";
+    let created =
+        admin.json(&format!("member create {id} --name Jo --email jo@acme.example --role owner {at}")).await;
+    let (organization, member) = (Id::new(id).unwrap(), created["id"].as_u64().and_then(Id::new).unwrap());
+    let line = format!("member reset-second-factor {id} {member}");
+    assert_eq!(admin.output(&line).await, "jo@acme.example had no second factor.\n");
+    let stored = admin.store.find_member(organization, member).await.unwrap().unwrap();
+    let keys = EncryptionKeys::parse(&format!("k:{}", "s".repeat(32))).unwrap();
+    let secret = keys.encrypt(&Secret::new("x"), "test", [1; 24]).unwrap();
+    let (factor, _) = SecondFactor::set_up(secret, 1, &admin.random, admin.now);
+    let mut transaction = Transaction::new(tenant(id, Mode::Live));
+    transaction.replace_member(&stored, &stored.clone().with_second_factor(Some(factor))).unwrap();
+    admin.store.commit(transaction).await.unwrap();
+    assert_eq!(admin.output(&line).await, "jo@acme.example now signs in with the password alone.\n");
+    let stored = admin.store.find_member(organization, member).await.unwrap().unwrap();
+    assert!(stored.second_factor.is_none());
+    let notices = admin.store.list_notices(organization, member).await.unwrap();
+    let sentences: Vec<_> = notices.iter().map(|notice| notice.event.sentence()).collect();
+    assert_eq!(sentences, ["The operator of this service removed your second factor."]);
+    assert!(admin.error(&format!("member reset-second-factor {id} 17")).await.contains("no such member"));
 }
 
 #[tokio::test]

@@ -19,6 +19,8 @@ pub const SIGNING_KEY: &str = "0123456789abcdef0123456789abcdef";
 
 /// The key that authenticates the local service's credentials. It need not be secret.
 pub const CREDENTIAL_KEYS: &str = "credentials-0123456789abcdef0123";
+/// The key that encrypts the stored secrets of the local service. It need not be secret.
+pub const SEALING_KEYS: &str = "1:the local service seals for itself";
 
 /// The keys that authenticate the local service's credentials.
 pub fn credential_keys() -> Result<MacKeys, String> {
@@ -97,7 +99,8 @@ impl Demo {
             if store.find_api_key(tenant, credential.id()).await.map_err(|error| error.to_string())?.is_none()
             {
                 let key = credential.api_key(format!("{} demonstration", self.name), now);
-                store.insert_api_key(tenant, &key).await.map_err(|error| error.to_string())?;
+                let transaction = Transaction::new(tenant);
+                store.insert_api_key(transaction, &key).await.map_err(|error| error.to_string())?;
             }
         }
         let id = live.organization;

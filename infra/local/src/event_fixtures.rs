@@ -10,14 +10,16 @@ use shared::auth::{Claims, Credential, Kind};
 use shared::clock::to_second;
 use shared::id::Id;
 use shared::model::{
-    Actor, CandidateRecord, Client, ClientCredential, Code, Email, GateHash, Grant, Invitation, LegalHold,
+    Actor, CandidateRecord, Client, ClientCredential, Code, Device, Email, GateHash, Grant, Invitation, LegalHold,
     Link, Member, MemberRole, Mode, Move, Note, OpenScreen, Posting, PostingContent, Profile, Role,
-    RoleContent, Scopes, ScreenRecord, Session, Slug, Source, Tenant, Text, TokenSet, VoiceProvider,
-    challenge,
+    RoleContent, Scopes, ScreenRecord, SecondFactor, Session, Slug, Source, Tenant, Text, TokenSet,
+    VoiceProvider, challenge,
 };
+use shared::secret::Secret;
 use shared::store::{Store, Transaction};
+use shared::token_encryption::EncryptionKeys;
 
-use crate::demo::{self, DEMOS};
+use crate::demo::{self, DEMOS, SEALING_KEYS};
 
 type Outcome<T> = Result<T, Box<dyn Error>>;
 
@@ -47,6 +49,13 @@ fn text<const MAX: usize, const MULTILINE: bool>(text: &str) -> Outcome<Text<MAX
 /// Pads a name to the length of a secret.
 fn secret(name: &str) -> String {
     format!("{name:0<27}")
+}
+
+/// A second factor with a public secret.
+fn second_factor(now: Timestamp) -> Outcome<SecondFactor> {
+    let secret =
+        EncryptionKeys::parse(SEALING_KEYS)?.encrypt(&Secret::new("recorded"), "recorded", [7; 24])?;
+    Ok(SecondFactor { secret, last_step: 0, recovery_codes: Vec::new(), added_at: now })
 }
 
 struct EventFixtures<'s> {
@@ -157,7 +166,7 @@ impl EventFixtures<'_> {
         for session in ["RecordedSession", "RecordedSwitch", "RecordedSignOut"] {
             self.create_session(&owner, session).await?;
         }
-        for number in [6, 61, 62, 63, 64, 65] {
+        for number in [6, 61, 62, 63, 64, 65, 66, 67, 68, 69] {
             let email: Email = format!("recorded-{number}@acme.example").parse()?;
             let member = Member::invited(id(number)?, email, text("Recorded")?, MemberRole::Member, self.now);
             let link = self.credential(Kind::Link, member.id, &secret("RecordedLink"))?;
@@ -166,6 +175,7 @@ impl EventFixtures<'_> {
             let member = Member {
                 password: owner.password.clone().filter(|_| accepted),
                 link: (!accepted).then_some(link),
+                second_factor: (number >= 67).then(|| second_factor(self.now)).transpose()?,
                 ..member
             };
             let mut transaction = Transaction::new(self.tenant);
@@ -178,7 +188,7 @@ impl EventFixtures<'_> {
         for number in [7, 71] {
             let credential = self.credential(Kind::ApiKey, id(number)?, &secret("RecordedKey"))?;
             let key = credential.api_key("Recorded".to_owned(), self.now);
-            self.store.insert_api_key(self.tenant, &key).await?;
+            self.store.insert_api_key(Transaction::new(self.tenant), &key).await?;
         }
         Ok(())
     }
@@ -192,7 +202,8 @@ impl EventFixtures<'_> {
     async fn create_session(&self, member: &Member, name: &str) -> Outcome<()> {
         let session = self.credential(Kind::Session, member.id, &secret(name))?;
         let mut transaction = Transaction::new(self.tenant);
-        transaction.insert_session(&session.hash(), &Session::begin(member, self.now))?;
+        let device = Device { browser: "Recorded".to_owned(), network: "127.0.0.1".to_owned() };
+        transaction.insert_session(&session.hash(), &Session::begin(member, device, false, self.now))?;
         Ok(self.store.commit(transaction).await?)
     }
 

@@ -25,6 +25,7 @@ use shared::providers::Providers;
 use shared::random::Random;
 use shared::secret::Secret;
 use shared::store::Store;
+use shared::token_encryption::EncryptionKeys;
 use tokio::net::TcpListener;
 use tokio::sync::watch;
 use tracing_subscriber::layer::SubscriberExt;
@@ -114,6 +115,7 @@ async fn run(arguments: Arguments) -> Result<(), String> {
         credential_keys: demo::credential_keys()?,
         services: Services {
             simulated: true,
+            sealing_keys: Some(EncryptionKeys::parse(demo::SEALING_KEYS)?),
             resumes: Some(LocalBucket::access(&base_url)),
             ..Services::default()
         },

@@ -79,7 +79,7 @@ impl App {
                 let reply = self.retry_conflicts(|| handler(page.clone())).await?;
                 Ok(page.set_new_cookie(reply))
             }
-            Handler::MemberPage(role, handler) => {
+            Handler::MemberPage(access, handler) => {
                 // A form from another site comes without the cookie. It fails here and gets no new cookie.
                 let page = Arc::new(PageRequest::new(context)?);
                 let Some(request) = MemberRequest::find(&page).await? else {
@@ -89,11 +89,21 @@ impl App {
                     return Ok(page.set_new_cookie(PageRequest::redirect_to_sign_in(return_to).untyped()));
                 };
                 trace.tenant = Some(request.tenant());
-                request.require(*role)?;
+                request.require(access.role)?;
                 if let Some(session) = request.session().seen(request.context.now())
                     && let Err(error) = request.replace_session(&session).await
                 {
                     tracing::warn!(%error, "the session's last use was not stored");
+                }
+                if !access.before_second_factor
+                    && let Some(reply) = request.second_factor_set_up()
+                {
+                    return Ok(reply.untyped());
+                }
+                if let Some(form) = access.fresh_sign_in_for
+                    && let Some(reply) = request.confirmation(form)
+                {
+                    return Ok(reply.untyped());
                 }
                 let request = Arc::new(request);
                 self.retry_conflicts(|| handler(request.clone())).await

@@ -14,10 +14,12 @@ use super::{Environment, Error, headers};
 use crate::clock::to_second;
 use crate::id::{Id, Ids};
 use crate::mac_keys::MacKeys;
+use crate::model::{Device, SecurityEvent, SecurityNotice};
 use crate::providers::Providers;
 use crate::random::Random;
 use crate::secret::Secret;
 use crate::store::Store;
+use crate::token_encryption::EncryptionKeys;
 
 /// The maximum size of a form body, in bytes.
 const MAX_FORM: usize = 64 * 1024;
@@ -154,6 +156,19 @@ impl RequestContext {
         to_second(self.received_at)
     }
 
+    /// A security notice about something that the request does.
+    pub fn notice(&self, event: SecurityEvent) -> SecurityNotice {
+        SecurityNotice { id: self.ids.next(), at: self.now(), event }
+    }
+
+    /// The browser and the network that sent the request.
+    pub fn device(&self) -> Device {
+        Device {
+            browser: headers::browser(self.header("user-agent").unwrap_or_default()),
+            network: self.source(),
+        }
+    }
+
     /// Generates identifiers.
     pub const fn ids(&self) -> &Ids {
         &self.ids
@@ -172,6 +187,11 @@ impl RequestContext {
     /// The keys that authenticate credentials.
     pub fn credential_keys(&self) -> &MacKeys {
         &self.environment.config.credential_keys
+    }
+
+    /// The keys that encrypt stored secrets.
+    pub fn sealing_keys(&self) -> Option<&EncryptionKeys> {
+        self.environment.config.services.sealing_keys.as_ref()
     }
 
     /// The external services.

@@ -3,7 +3,7 @@
 use jiff::Timestamp;
 use lambda_http::aws_lambda_events::apigw::ApiGatewayV2httpRequestContext;
 use lambda_http::http::StatusCode;
-use lambda_http::http::header::{HeaderName, HeaderValue};
+use lambda_http::http::header::{HeaderName, HeaderValue, SET_COOKIE};
 use lambda_http::request::RequestContext;
 use lambda_http::{Body, Request, RequestExt, Response};
 use tracing::Level;
@@ -154,13 +154,15 @@ fn respond(
     let status = StatusCode::from_u16(reply.status).ok();
     let headers = headers.into_iter().map(|(name, value)| (name.to_owned(), value)).chain(reply.headers);
     for (name, value) in headers {
-        // A handler's header replaces the default.
-        if let (Ok(name), Ok(value)) =
-            (HeaderName::from_bytes(name.as_bytes()), HeaderValue::from_str(&value))
-        {
-            response.headers_mut().insert(name, value);
-        } else {
-            tracing::error!(name, "a header could not be sent");
+        match (HeaderName::from_bytes(name.as_bytes()), HeaderValue::from_str(&value)) {
+            (Ok(name), Ok(value)) if name == SET_COOKIE => {
+                response.headers_mut().append(name, value);
+            }
+            // A handler's header replaces the default.
+            (Ok(name), Ok(value)) => {
+                response.headers_mut().insert(name, value);
+            }
+            _ => tracing::error!(name, "a header could not be sent"),
         }
     }
     *response.status_mut() = status.unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);

@@ -124,6 +124,36 @@ pub(super) fn cookie<'h>(headers: &'h HeaderMap, name: &str) -> Option<&'h str> 
     cookies.find(|(cookie, _)| *cookie == name).map(|(_, value)| value)
 }
 
+/// The names of the browser and the operating system in a `User-Agent` header: `Firefox on Linux`.
+///
+/// Most browsers also name those that they are compatible with, so the order matters.
+pub(super) fn browser(user_agent: &str) -> String {
+    const BROWSERS: [(&str, &str); 8] = [
+        ("Edg", "Edge"),
+        ("OPR/", "Opera"),
+        ("SamsungBrowser/", "Samsung Internet"),
+        ("Firefox/", "Firefox"),
+        ("FxiOS/", "Firefox"),
+        ("CriOS/", "Chrome"),
+        ("Chrome/", "Chrome"),
+        ("Safari/", "Safari"),
+    ];
+    const SYSTEMS: [(&str, &str); 7] = [
+        ("Android", "Android"),
+        ("iPhone", "iPhone"),
+        ("iPad", "iPad"),
+        ("CrOS", "ChromeOS"),
+        ("Windows", "Windows"),
+        ("Mac OS X", "macOS"),
+        ("Linux", "Linux"),
+    ];
+    let name_in = |known: &[(&str, &'static str)]| {
+        known.iter().find(|(part, _)| user_agent.contains(part)).map(|(_, name)| *name)
+    };
+    let browser = name_in(&BROWSERS).unwrap_or("Unknown browser");
+    name_in(&SYSTEMS).map_or_else(|| browser.to_owned(), |system| format!("{browser} on {system}"))
+}
+
 fn invalid(name: &str, problem: &str) -> Error {
     Error::BadRequest(format!("The header {name} {problem}"))
 }
@@ -199,6 +229,38 @@ mod tests {
             assert!(!accepted(value), "{value}");
         }
         assert!(!accepts_gzip(&HeaderMap::new()));
+    }
+
+    #[test]
+    fn a_browser_is_named_with_its_operating_system() {
+        let like = "AppleWebKit/537.36 (KHTML, like Gecko)";
+        for (user_agent, name) in [
+            ("Mozilla/5.0 (X11; Linux x86_64; rv:145.0) Gecko/20100101 Firefox/145.0", "Firefox on Linux"),
+            (
+                &format!("Mozilla/5.0 (Windows NT 10.0; Win64; x64) {like} Chrome/142.0.0.0 Safari/537.36"),
+                "Chrome on Windows",
+            ),
+            (
+                &format!("Mozilla/5.0 (Windows NT 10.0) {like} Chrome/142.0.0.0 Safari/537.36 Edg/142.0.0.0"),
+                "Edge on Windows",
+            ),
+            (
+                "Mozilla/5.0 (Macintosh; Intel Mac OS X 10_15_7) AppleWebKit/605.1.15 Version/26.0 Safari/605.1.15",
+                "Safari on macOS",
+            ),
+            (
+                "Mozilla/5.0 (iPhone; CPU iPhone OS 26_0 like Mac OS X) CriOS/142.0 Mobile/15E148 Safari/604.1",
+                "Chrome on iPhone",
+            ),
+            (
+                &format!("Mozilla/5.0 (Linux; Android 16) {like} Chrome/142.0.0.0 Mobile Safari/537.36"),
+                "Chrome on Android",
+            ),
+            ("curl/8.9.1", "Unknown browser"),
+            ("", "Unknown browser"),
+        ] {
+            assert_eq!(browser(user_agent), name, "{user_agent}");
+        }
     }
 
     #[test]

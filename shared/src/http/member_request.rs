@@ -67,6 +67,29 @@ impl MemberRequest {
         }
     }
 
+    /// Redirects to the page that asks for the password, which then redirects to `return_to`. Returns `None` if the
+    /// member has given the password in the last 15 minutes.
+    pub fn confirmation(&self, return_to: &str) -> Option<Reply<Html>> {
+        let is_fresh = self.session().is_fresh(self.context.now());
+        (!is_fresh).then(|| PageRequest::redirect("/dashboard/confirm", return_to))
+    }
+
+    /// Whether the organization requires a second factor of its members.
+    pub const fn requires_second_factor(&self) -> bool {
+        self.signed_in.requires_second_factor
+    }
+
+    /// Redirects to the set-up of a second factor if the organization requires one and the member has none.
+    pub fn second_factor_set_up(&self) -> Option<Reply<Html>> {
+        let is_missing = self.requires_second_factor() && self.member().second_factor.is_none();
+        is_missing.then(|| Reply::see_other("/dashboard/settings/account/second-factor"))
+    }
+
+    /// The hash that identifies the session.
+    pub fn session_hash(&self) -> &str {
+        &self.session_hash
+    }
+
     /// Replaces the stored session.
     pub async fn replace_session(&self, session: &Session) -> Result<(), Error> {
         let mut transaction = self.transaction();
@@ -77,7 +100,7 @@ impl MemberRequest {
     /// Ends the session. The reply deletes the cookie.
     pub async fn sign_out(&self, reply: Reply<Html>) -> Result<Reply<Html>, Error> {
         let mut transaction = self.transaction();
-        transaction.delete_session(self.tenant().organization, &self.session_hash);
+        transaction.delete_session(self.tenant().organization, self.member().id, &self.session_hash);
         self.context.store().commit(transaction).await?;
         Ok(self.page.set_cookie(reply, "", 0))
     }

@@ -42,4 +42,4 @@ pub use public_request::{Payload, PublicRequest};
 pub use reply::{
     Accepted, Added, Collection, Created, CreatedTogether, Html, Output, Reply, ReplyFormat, Unversioned,
 };
-pub use route::{Access, Route, Row};
+pub use route::{Access, MemberAccess, Route, Row};

@@ -3,11 +3,15 @@
 //! The same cookie is used before and after sign-in. Before sign-in, it holds a random string that is not stored.
 //! Sign-in replaces it with a new session, so the old cookie is worthless. Forms carry a MAC of the cookie under the
 //! signing key. Another site can neither read nor compute this MAC.
+//!
+//! A second cookie for each account stays in a browser in which somebody has signed in to it. Such a browser keeps its
+//! own limit for wrong passwords, and a sign-in without this cookie is reported to the member.
 
 use std::sync::Arc;
 
 use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
+use sha2::{Digest, Sha256};
 use subtle::ConstantTimeEq;
 use url::{Host, Url};
 
@@ -16,7 +20,7 @@ use super::parameters::Parameters;
 use super::{Error, Html, Reply, headers};
 use crate::auth::{Claims, Credential, Kind};
 use crate::id::Id;
-use crate::model::{Member, Mode, Session, Tenant};
+use crate::model::{Email, Member, Mode, SecurityEvent, Session, Tenant};
 use crate::store::Transaction;
 
 /// The form field that holds the MAC.
@@ -25,6 +29,10 @@ const FORM_TOKEN: &str = "csrf";
 const MAX_FORM: usize = 256 * 1024;
 /// The length of the random string before sign-in.
 const ANONYMOUS_LENGTH: usize = 27;
+/// The length of the random string that identifies a known browser.
+const BROWSER_LENGTH: usize = 22;
+/// The lifetime of the cookie of a known browser: 400 days, the most that browsers allow.
+const BROWSER_SECONDS: i64 = 400 * 24 * 60 * 60;
 
 /// The form of the cookie.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -55,13 +63,19 @@ impl Cookie {
         }
     }
 
+    /// The name of the cookie in a browser that is known for this account.
+    fn known_browser(self, account: &str) -> String {
+        let digest = URL_SAFE_NO_PAD.encode(&Sha256::digest(account)[..12]);
+        format!("{}-known-{digest}", self.name())
+    }
+
     /// The header that stores a value in the browser for this time.
-    fn header(self, value: &str, seconds: i64) -> String {
+    fn header(self, name: &str, value: &str, seconds: i64) -> String {
         let secure = match self {
             Self::Secure => " Secure;",
             Self::Loopback => "",
         };
-        format!("{}={value}; Path=/; Max-Age={seconds};{secure} HttpOnly; SameSite=Lax", self.name())
+        format!("{name}={value}; Path=/; Max-Age={seconds};{secure} HttpOnly; SameSite=Lax")
     }
 }
 
@@ -109,7 +123,31 @@ impl PageRequest {
         Some(credential).filter(|credential| credential.kind() == Kind::Session)
     }
 
-    /// Signs the member in. The reply sets the cookie of the new session.
+    /// The random string of this browser, if somebody has signed in to the account from it.
+    pub fn known_browser(&self, email: &Email) -> Option<String> {
+        let account = email.folded();
+        let name = Cookie::of(self.context.base_url()).known_browser(&account);
+        let value = headers::cookie(self.context.headers(), &name)?;
+        let (browser, _) = value.split_once('.')?;
+        let is_genuine: bool = self.known_value(browser, &account).as_bytes().ct_eq(value.as_bytes()).into();
+        is_genuine.then(|| browser.to_owned())
+    }
+
+    fn known_value(&self, browser: &str, account: &str) -> String {
+        let mac = self.context.signing_key().mac(&["known browser", browser, account]);
+        format!("{browser}.{}", URL_SAFE_NO_PAD.encode(mac))
+    }
+
+    /// Adds a notice to the member about a sign-in from a browser that is not known.
+    pub fn report_new_browser(&self, member: &Member, transaction: &mut Transaction) -> Result<(), Error> {
+        if self.known_browser(&member.email).is_none() {
+            let event = SecurityEvent::NewBrowser(self.context.device());
+            transaction.insert_notice(member.id, &self.context.notice(event))?;
+        }
+        Ok(())
+    }
+
+    /// Signs the member in. The reply sets the cookies of the new session and of the known browser.
     pub async fn sign_in(
         &self,
         organization: Id,
@@ -117,15 +155,22 @@ impl PageRequest {
         mut transaction: Transaction,
         reply: Reply<Html>,
     ) -> Result<Reply<Html>, Error> {
-        let tenant = Tenant { organization, mode: Mode::Live };
-        let (keys, random) = (self.context.credential_keys(), self.context.random());
+        let (context, tenant) = (&self.context, Tenant { organization, mode: Mode::Live });
+        let has_notices = !context.store().list_notices(organization, member.id).await?.is_empty();
+        let known = self.known_browser(&member.email);
+        let (keys, random) = (context.credential_keys(), context.random());
         let session = Credential::generate(Kind::Session, tenant, member.id, Claims::default(), keys, random);
-        transaction.insert_session(&session.hash(), &Session::begin(member, self.context.now()))?;
+        let begun = Session::begin(member, context.device(), has_notices, context.now());
+        transaction.insert_session(&session.hash(), &begun)?;
         if let Some(previous) = self.session() {
-            transaction.delete_session(previous.tenant().organization, &previous.hash());
+            transaction.delete_session(previous.tenant().organization, previous.id(), &previous.hash());
         }
-        self.context.store().commit(transaction).await?;
-        Ok(self.set_cookie(reply, session.reveal(), Session::LONGEST.as_secs()))
+        context.store().commit(transaction).await?;
+        let (cookie, account) = (Cookie::of(context.base_url()), member.email.folded());
+        let browser = known.unwrap_or_else(|| context.random().token(BROWSER_LENGTH));
+        let (name, value) = (cookie.known_browser(&account), self.known_value(&browser, &account));
+        let reply = self.set_cookie(reply, session.reveal(), Session::LONGEST.as_secs());
+        Ok(reply.with("set-cookie", cookie.header(&name, &value, BROWSER_SECONDS)))
     }
 
     /// Sets the cookie of a new browser.
@@ -140,7 +185,7 @@ impl PageRequest {
     /// Stores a value in the browser's cookie for this time.
     pub(super) fn set_cookie<O>(&self, reply: Reply<O>, value: &str, seconds: i64) -> Reply<O> {
         let cookie = Cookie::of(self.context.base_url());
-        reply.with("set-cookie", cookie.header(value, seconds))
+        reply.with("set-cookie", cookie.header(cookie.name(), value, seconds))
     }
 
     /// The request's path and query.
@@ -153,9 +198,14 @@ impl PageRequest {
 
     /// Redirects to the sign-in page, which then redirects to this path and query.
     pub fn redirect_to_sign_in(return_to: &str) -> Reply<Html> {
+        Self::redirect("/dashboard/sign-in", return_to)
+    }
+
+    /// Redirects to a page that then redirects to `return_to`.
+    pub(super) fn redirect(page: &str, return_to: &str) -> Reply<Html> {
         let mut query = url::form_urlencoded::Serializer::new(String::new());
         query.append_pair("return_to", return_to);
-        Reply::see_other(&format!("/dashboard/sign-in?{}", query.finish()))
+        Reply::see_other(&format!("{page}?{}", query.finish()))
     }
 }
 
@@ -183,7 +233,7 @@ mod tests {
             assert_eq!(Cookie::of(other), Cookie::Secure, "{other}");
         }
         assert_eq!(
-            [Cookie::Secure, Cookie::Loopback].map(|cookie| cookie.header("x", 7)),
+            [Cookie::Secure, Cookie::Loopback].map(|cookie| cookie.header(cookie.name(), "x", 7)),
             [
                 "__Host-rolecall=x; Path=/; Max-Age=7; Secure; HttpOnly; SameSite=Lax",
                 "rolecall=x; Path=/; Max-Age=7; HttpOnly; SameSite=Lax"

@@ -27,6 +27,37 @@ pub enum Access {
     Public,
 }
 
+/// What a page requires of a signed-in member.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct MemberAccess {
+    /// The member has this role or a higher one.
+    pub role: MemberRole,
+    /// The member has given the password in the last 15 minutes. Otherwise the member is asked for it, and is then
+    /// redirected to this page, which has the form.
+    pub fresh_sign_in_for: Option<&'static str>,
+    /// The page is also for members who have yet to set up the second factor that their organization requires.
+    pub before_second_factor: bool,
+}
+
+impl MemberAccess {
+    /// A role, and a fresh sign-in before the form of the page `form` has an effect.
+    pub const fn fresh(role: MemberRole, form: &'static str) -> Self {
+        Self { role, fresh_sign_in_for: Some(form), before_second_factor: false }
+    }
+
+    /// The same access, also for members who have yet to set up a second factor.
+    #[must_use]
+    pub const fn before_second_factor(self) -> Self {
+        Self { before_second_factor: true, ..self }
+    }
+}
+
+impl From<MemberRole> for MemberAccess {
+    fn from(role: MemberRole) -> Self {
+        Self { role, fresh_sign_in_for: None, before_second_factor: false }
+    }
+}
+
 type HandlerFn<R> = Arc<dyn Fn(R) -> ReplyFuture + Send + Sync>;
 
 /// A handler by the kind of request that it takes.
@@ -36,7 +67,7 @@ pub(super) enum Handler {
     Document(ReplyFormat, DocumentHandler),
     Public(Access, ReplyFormat, HandlerFn<Arc<RequestContext>>),
     Page(HandlerFn<Arc<PageRequest>>),
-    MemberPage(MemberRole, HandlerFn<Arc<MemberRequest>>),
+    MemberPage(MemberAccess, HandlerFn<Arc<MemberRequest>>),
 }
 
 /// A route of a function.
@@ -139,14 +170,14 @@ impl Route {
         Self { key, handler: Handler::Page(erased(handler)) }
     }
 
-    /// A page for signed-in members with this role or a higher one. A browser without a session is redirected to the
-    /// sign-in page. A POST must come from a form that was issued to the same browser.
-    pub fn member<H, F>(key: &'static str, role: MemberRole, handler: H) -> Self
+    /// A page for signed-in members with this access. A browser without a session is redirected to the sign-in page. A
+    /// POST must come from a form that was issued to the same browser.
+    pub fn member<H, F>(key: &'static str, access: impl Into<MemberAccess>, handler: H) -> Self
     where
         H: Fn(Arc<MemberRequest>) -> F + Send + Sync + 'static,
         F: Future<Output = Result<Reply<Html>, Error>> + Send + 'static,
     {
-        Self { key, handler: Handler::MemberPage(role, erased(handler)) }
+        Self { key, handler: Handler::MemberPage(access.into(), erased(handler)) }
     }
 
     /// Who may send requests to this route.
@@ -155,7 +186,15 @@ impl Route {
             Handler::Api(scopes, _) => Access::Scopes(scopes),
             Handler::Public(access, ..) => access,
             Handler::Document(..) | Handler::Page(_) => Access::Public,
-            Handler::MemberPage(role, _) => Access::Member(role),
+            Handler::MemberPage(access, _) => Access::Member(access.role),
+        }
+    }
+
+    /// The page with the form of a change that needs a fresh sign-in; `None` for all other routes.
+    pub const fn fresh_sign_in_for(&self) -> Option<&'static str> {
+        match self.handler {
+            Handler::MemberPage(access, _) => access.fresh_sign_in_for,
+            _ => None,
         }
     }
 

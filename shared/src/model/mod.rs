@@ -35,6 +35,9 @@ mod role;
 pub mod schema;
 mod screen;
 mod search;
+mod second_factor;
+mod security_notice;
+mod session;
 mod slug;
 mod source;
 mod string_enum;
@@ -69,7 +72,7 @@ pub use grant::{
     Refresh, ResponseType, SecretMethod, TokenSet, challenge,
 };
 pub use legal_hold::{HoldReason, LegalHold};
-pub use member::{Link, Member, MemberRole, Session};
+pub use member::{Link, Member, MemberRole};
 pub use network::Networks;
 pub use note::{Note, NoteText};
 pub use opening::{Opening, RoleAndPosting, Visibility};
@@ -88,6 +91,9 @@ pub use screen::{
     ScreenRecord, ScreenResult, ScreenStatus, Speaker, Turn, VoiceProvider,
 };
 pub use search::{IndexPosition, SearchQuery, SearchWords};
+pub use second_factor::{AcceptedCode, SecondFactor, TotpSecret};
+pub use security_notice::{SecurityEvent, SecurityNotice};
+pub use session::{Device, Session};
 pub use slug::Slug;
 pub use source::Source;
 pub use tags::{Tag, Tags};

@@ -1,7 +1,9 @@
 //! Passwords: the rules for new passwords, and their hashes.
 
+use std::collections::HashSet;
 use std::fmt;
 use std::hint::black_box;
+use std::sync::LazyLock;
 
 use argon2::password_hash::{self, phc};
 use argon2::{Algorithm, Argon2, Params, PasswordHasher, PasswordVerifier, Version};
@@ -18,6 +20,9 @@ const MAX_BYTES: usize = 1_024;
 /// The minimum length of the name that a password must not contain. Shorter names occur in too many good passwords.
 const MIN_NAME: usize = 4;
 const ROWS: [&str; 3] = ["0123456789", "abcdefghijklmnopqrstuvwxyz", "qwertyuiopasdfghjklzxcvbnm"];
+
+/// The most common passwords, one a line, without trailing digits and signs. Its first lines name the source.
+const COMMON_PASSWORDS: &str = include_str!("common_passwords.txt");
 
 /// The current parameters of Argon2.
 const MEMORY_KIB: u32 = 19_456;
@@ -47,6 +52,9 @@ impl Password {
         if is_sequence(&lower) || is_repetition(&lower) {
             return Err("must not be a simple sequence or a repeated pattern".to_owned());
         }
+        if is_common(&lower) {
+            return Err("must not be a common password or consist of two common words".to_owned());
+        }
         if contains_name(&lower, email) {
             return Err("must not contain the name in your e-mail address".to_owned());
         }
@@ -70,6 +78,14 @@ fn is_sequence(lower: &str) -> bool {
 /// Whether the text only repeats its first one to four characters.
 fn is_repetition(lower: &str) -> bool {
     (1..=4).any(|step| lower.chars().zip(lower.chars().skip(step)).all(|(one, next)| one == next))
+}
+
+/// Whether the text is a common password or two of them, also with digits and signs after each.
+fn is_common(lower: &str) -> bool {
+    static COMMON: LazyLock<HashSet<&str>> =
+        LazyLock::new(|| COMMON_PASSWORDS.lines().filter(|line| !line.starts_with('#')).collect());
+    let stripped = |text: &'_ str| COMMON.contains(text.trim_end_matches(|c: char| !c.is_alphabetic()));
+    stripped(lower) || lower.char_indices().any(|(at, _)| stripped(&lower[..at]) && stripped(&lower[at..]))
 }
 
 fn contains_name(lower: &str, email: &Email) -> bool {
@@ -153,6 +169,8 @@ mod tests {
         for good in [
             GOOD,
             "correct horse",
+            "monkey sunshine princess",
+            "sunshine of Zürich",
             "            x",
             "1234567890ab",
             "JaneDoe loves jam",
@@ -177,6 +195,12 @@ mod tests {
             ("ABCDEFGHIJKL", "sequence"),
             ("zyxwvutsrqponm", "sequence"),
             ("qwertyuiopas", "sequence"),
+            ("Password1234!", "common"),
+            ("QWERTYqwerty2026", "common"),
+            ("passwordpassword", "common"),
+            ("monkey-Sunshine!!", "common"),
+            ("Summer2025winter2026", "common"),
+            ("1qaz2wsx3edc4rfv", "common"),
             ("my jane.doe password", "e-mail"),
             ("JANE.DOE 2026!", "e-mail"),
         ] {
@@ -189,6 +213,17 @@ mod tests {
             ("Jo\u{eb}l@example.com", "JOE\u{308}L's password", false),
         ] {
             assert_eq!(Password::parse(typed, &email.parse().unwrap()).is_ok(), good, "{email}");
+        }
+    }
+
+    #[test]
+    fn the_list_of_common_passwords_is_small_sorted_and_without_endings() {
+        assert!(COMMON_PASSWORDS.len() < 200_000);
+        let words: Vec<_> = COMMON_PASSWORDS.lines().filter(|line| !line.starts_with('#')).collect();
+        assert!(words.len() > 20_000 && words.is_sorted());
+        for word in words {
+            assert!(word.len() >= 3 && word == word.to_lowercase(), "{word}");
+            assert!(word.ends_with(|c: char| c.is_ascii_lowercase()), "{word}");
         }
     }
 

@@ -1,4 +1,4 @@
-//! Links for setting a password, and the removal of members.
+//! Invitations, links for setting a password, and the end of a member's access.
 
 use jiff::{SignedDuration, Timestamp};
 
@@ -8,7 +8,7 @@ use crate::id::Id;
 use crate::mac_keys::MacKeys;
 use crate::model::{Grant, Link, Member, Mode, Tenant};
 use crate::random::Random;
-use crate::store::{CommitError, Paging, Store, StoreError, Transaction};
+use crate::store::{CommitError, Paging, Store, StoreError, Taken, Transaction, UniqueField};
 
 /// The number of grants that are read at once.
 const GRANTS: u32 = 100;
@@ -28,9 +28,33 @@ pub fn create_link(
 ) -> (Member, String) {
     let tenant = Tenant { organization, mode: Mode::Live };
     let secret = Credential::generate(Kind::Link, tenant, member.id, Claims::default(), keys, random);
-    let lifetime: SignedDuration = if member.password.is_some() { Link::RESET } else { Link::INVITATION };
+    let lifetime: SignedDuration = if member.is_invited() { Link::INVITATION } else { Link::RESET };
     let link = Link { hash: secret.hash(), expires_at: later(now, lifetime) };
     (member.with_link(link), format!("{base_url}/dashboard/password?token={}", secret.reveal()))
+}
+
+/// Invites a member. The invitation does not claim the e-mail address: whoever accepts first gets it. Fails with
+/// [`CommitError::Taken`] if the organization has a member or an open invitation with the address; an expired invitation
+/// is replaced. Also fails if the record of `acting`, the member who invites the other, has changed since it was read.
+pub async fn invite(
+    store: &Store,
+    organization: Id,
+    new: &Member,
+    acting: Option<&Member>,
+) -> Result<(), CommitError> {
+    let mut transaction = Transaction::new(Tenant { organization, mode: Mode::Live });
+    let members = store.list_members(organization).await?;
+    for other in members.iter().filter(|other| other.email.folded() == new.email.folded()) {
+        if !other.is_invited() || other.has_link(new.created_at) {
+            return Err(CommitError::Taken(vec![Taken { field: UniqueField::Email, owner: Some(other.id) }]));
+        }
+        transaction.delete_member(other);
+    }
+    transaction.insert_member(new)?;
+    if let Some(acting) = acting {
+        transaction.require_member(acting);
+    }
+    store.commit(transaction).await
 }
 
 /// Removes a member with all sessions and grants. Fails if the record of `acting`, the member who removes the other,
@@ -42,19 +66,31 @@ pub async fn remove(
     acting: Option<&Member>,
     now: Timestamp,
 ) -> Result<(), CommitError> {
-    revoke_grants(store, organization, member, now).await?;
     let mut transaction = Transaction::new(Tenant { organization, mode: Mode::Live });
     transaction.delete_member(member);
     if let Some(acting) = acting {
         transaction.require_member(acting);
     }
+    end_access(store, organization, member, transaction, now).await?;
+    Ok(store.delete_member_items(organization, member.id).await?)
+}
+
+/// Commits a transaction that ends the sessions of the member, and revokes the member's grants.
+pub async fn end_access(
+    store: &Store,
+    organization: Id,
+    member: &Member,
+    transaction: Transaction,
+    now: Timestamp,
+) -> Result<(), CommitError> {
+    revoke_grants(store, organization, member, now).await?;
     store.commit(transaction).await?;
     // The member may have granted access in between.
     revoke_grants(store, organization, member, now).await
 }
 
 /// Revokes all grants of the member, in both modes.
-async fn revoke_grants(
+pub async fn revoke_grants(
     store: &Store,
     organization: Id,
     member: &Member,

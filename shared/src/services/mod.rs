@@ -10,6 +10,7 @@ pub mod applying;
 pub mod erasure;
 pub mod membership;
 pub mod screening;
+pub mod second_factor;
 
 /// The author and the time of a change, which all its touchpoints share.
 pub struct Author<'i> {

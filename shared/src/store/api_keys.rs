@@ -63,10 +63,15 @@ impl Transaction {
 }
 
 impl Store {
-    /// Inserts an API key of the tenant.
-    pub async fn insert_api_key(&self, tenant: Tenant, key: &ApiKey) -> Result<(), OrganizationError> {
+    /// Inserts an API key of the tenant together with the writes of `transaction`.
+    pub async fn insert_api_key(
+        &self,
+        transaction: Transaction,
+        key: &ApiKey,
+    ) -> Result<(), OrganizationError> {
+        let (tenant, together) = (transaction.tenant, transaction);
         for _ in 0..ATTEMPTS {
-            let mut transaction = Transaction::new(tenant);
+            let mut transaction = together.clone();
             transaction.insert(item::write(key, keys::api_key(tenant, key.id), None)?);
             transaction.admit_key(key);
             if self.attempt(transaction).await? {
@@ -82,17 +87,19 @@ impl Store {
 
     /// Inserts an API key that replaces another one, which a task revokes at `ends_at`. A key can be replaced only once,
     /// and only if the key that it replaced itself is revoked, so at most two of them are valid at the same time.
+    /// `transaction` has further writes.
     pub async fn rotate_api_key(
         &self,
-        tenant: Tenant,
+        transaction: Transaction,
         replaced: &ApiKey,
         key: &ApiKey,
         ends_at: Timestamp,
     ) -> Result<(), OrganizationError> {
+        let (tenant, together) = (transaction.tenant, transaction);
         let key = ApiKey { replaces: Some(replaced.id), ..key.clone() };
         for _ in 0..ATTEMPTS {
             self.require_replaceable(tenant, replaced.id).await?;
-            let mut transaction = Transaction::new(tenant);
+            let mut transaction = together.clone();
             transaction.insert(item::write(&key, keys::api_key(tenant, key.id), None)?);
             transaction.admit_key(&key);
             transaction.update(

@@ -165,11 +165,22 @@ impl Deletion<'_> {
     async fn delete_members(&mut self) -> Result<(), StoreError> {
         let list = keys::members(self.tenant.organization);
         while let Some((members, items)) = self.read_list::<Member>(&list).await? {
-            let mut found: Vec<_> = members.iter().map(|member| keys::member_email(&member.email)).collect();
+            for member in &members {
+                self.delete_member_items(member.id).await?;
+            }
+            // Somebody else may have the address of a member who has not accepted the invitation.
+            let accepted = members.iter().filter(|member| !member.is_invited());
+            let mut found: Vec<_> = accepted.map(|member| keys::member_email(&member.email)).collect();
             found.extend(items.iter().map(Key::of).collect::<Result<Vec<_>, _>>()?);
             self.delete_keys(found).await?;
         }
         Ok(())
+    }
+
+    pub(super) async fn delete_member_items(&mut self, member: Id) -> Result<(), StoreError> {
+        let organization = self.tenant.organization;
+        self.delete_partition(&keys::sessions(organization, member)).await?;
+        self.delete_partition(&keys::notices(organization, member)).await
     }
 
     /// Deletes the tenant's tasks. One partition has the tasks of all tenants.

@@ -44,12 +44,14 @@
 //! | number of posts on a day | `{tenant}#CHANNEL` | `x#{date}` | |
 //! | post to X | `{tenant}#POST` | id | |
 //! | retention rule | `{tenant}#SETTING` | `retention` | |
+//! | whether members need a second factor | `{organization}#live#SETTING` | `second_factor` | |
 //! | organization registry, 16 partitions | `ORGANIZATION#{shard}` | id | |
 //! | what is kept of a deleted organization | `DELETED_ORGANIZATION` | id | |
 //! | organization's slug: a career site | `ORGANIZATION_SLUG#{slug}` | `SLUG` | |
 //! | member | `{organization}#live#MEMBER` | id | |
-//! | session of a member | `{organization}#live#SESSION#{hash}` | `SESSION` | |
-//! | member's e-mail address | `MEMBER_EMAIL#{lower-cased address}` | `EMAIL` | |
+//! | session of a member | `{organization}#live#SESSION#{member id}` | hash | |
+//! | security notice for a member | `{organization}#live#NOTICE#{member id}` | id | |
+//! | e-mail address of a member who has accepted the invitation | `MEMBER_EMAIL#{lower-cased address}` | `EMAIL` | |
 //! | attempts to sign in or to register in a time window | `ATTEMPTS#{subject}` | end of the window | |
 //! | grant to an application | `{tenant}#GRANT` | id | |
 //! | registered OAuth client | `OAUTH_CLIENT#{client id}` | `CLIENT` | |
@@ -480,6 +482,10 @@ pub(super) fn retention_setting(tenant: Tenant) -> Key {
     Key { pk: format!("{tenant}#SETTING"), sk: "retention".to_owned() }
 }
 
+pub(super) fn second_factor_setting(organization: Id) -> Key {
+    Key { pk: format!("{}#SETTING", live(organization)), sk: "second_factor".to_owned() }
+}
+
 pub(super) fn upload(tenant: Tenant, hash: &str) -> Key {
     Key { pk: format!("{tenant}#UPLOAD#{hash}"), sk: "UPLOAD".to_owned() }
 }
@@ -582,8 +588,20 @@ pub(super) fn member(organization: Id, id: Id) -> Key {
     Key { pk: format!("{}#MEMBER", live(organization)), sk: padded(id) }
 }
 
-pub(super) fn session(organization: Id, hash: &str) -> Key {
-    Key { pk: format!("{}#SESSION#{hash}", live(organization)), sk: "SESSION".to_owned() }
+pub(super) fn sessions(organization: Id, member: Id) -> Partition {
+    Partition::Table(format!("{}#SESSION#{}", live(organization), padded(member)))
+}
+
+pub(super) fn session(organization: Id, member: Id, hash: &str) -> Key {
+    Key { pk: format!("{}#SESSION#{}", live(organization), padded(member)), sk: hash.to_owned() }
+}
+
+pub(super) fn notices(organization: Id, member: Id) -> Partition {
+    Partition::Table(format!("{}#NOTICE#{}", live(organization), padded(member)))
+}
+
+pub(super) fn notice(organization: Id, member: Id, id: Id) -> Key {
+    Key { pk: format!("{}#NOTICE#{}", live(organization), padded(member)), sk: padded(id) }
 }
 
 /// The organization's live tenant. Members belong to it, even while they look at test data.

@@ -1,14 +1,18 @@
-//! Members, their sessions, and the limits on attempts to sign in.
+//! Members, their sessions and security notices, and the limits on attempts to sign in.
+
+use std::cmp::Reverse;
 
 use aws_sdk_dynamodb::operation::update_item::UpdateItemError;
 use jiff::{SignedDuration, Timestamp};
 use serde::{Deserialize, Serialize};
 
+use super::deletion::Deletion;
 use super::item::number;
 use super::keys::{self, EXPIRES_AT};
-use super::{Item, Store, StoreError, Transaction, UniqueField, item};
+use super::{Item, Paging, Store, StoreError, Transaction, UniqueField, item};
+use crate::clock::later;
 use crate::id::Id;
-use crate::model::{Email, Member, Mode, NamedOrganization, Session, Tenant};
+use crate::model::{Email, Member, Mode, NamedOrganization, SecurityNotice, Session, Tenant};
 
 /// A session with its member and organization.
 #[derive(Clone, Debug)]
@@ -19,6 +23,8 @@ pub struct SignedIn {
     pub member: Member,
     /// The member's organization, in the session's mode.
     pub organization: NamedOrganization,
+    /// Whether the organization requires a second factor of its members.
+    pub requires_second_factor: bool,
 }
 
 /// A claim on an e-mail address. It identifies the member who signs in with the address.
@@ -28,16 +34,35 @@ struct MemberEmail {
     id: Id,
 }
 
+/// Whether an organization requires a second factor of its members.
+#[derive(Serialize, Deserialize)]
+struct SecondFactorSetting {
+    required: bool,
+}
+
 /// The maximum number of 1 MB pages to read for an organization's members.
 const MAX_PAGES: usize = 5;
 const ATTEMPTS: &str = "attempts";
 
+/// The time for which a security notice that nobody dismisses is kept.
+const NOTICE_LIFE: SignedDuration = SignedDuration::from_hours(400 * 24);
+/// The maximum number of security notices that are shown at once.
+const NOTICES: u32 = 50;
+
 impl Transaction {
-    /// Inserts a member of the organization.
+    /// Inserts a member of the organization. A member with a password also claims the e-mail address.
     pub fn insert_member(&mut self, member: &Member) -> Result<(), StoreError> {
-        let organization = self.tenant.organization;
-        self.insert(item::write(member, keys::member(organization, member.id), None)?);
-        let claim = MemberEmail { organization, id: member.id };
+        let key = keys::member(self.tenant.organization, member.id);
+        self.insert(item::write(member, key, None)?);
+        if !member.is_invited() {
+            self.claim_email(member)?;
+        }
+        Ok(())
+    }
+
+    /// Claims the e-mail address of a member who accepts the invitation. The commit fails if another member has it.
+    pub fn claim_email(&mut self, member: &Member) -> Result<(), StoreError> {
+        let claim = MemberEmail { organization: self.tenant.organization, id: member.id };
         self.insert_claim(UniqueField::Email, item::write(&claim, keys::member_email(&member.email), None)?);
         Ok(())
     }
@@ -48,10 +73,12 @@ impl Transaction {
         self.replace(item::write(after, key, None)?, before.version, after.version)
     }
 
-    /// Deletes a member. The member's sessions stay in the table, but are invalid without the member.
+    /// Deletes a member. [`Store::delete_member_items`] deletes the member's sessions and notices.
     pub fn delete_member(&mut self, member: &Member) {
         self.delete_version(keys::member(self.tenant.organization, member.id), member.version);
-        self.delete(keys::member_email(&member.email));
+        if !member.is_invited() {
+            self.delete(keys::member_email(&member.email));
+        }
     }
 
     /// Requires that the member does not change before the commit.
@@ -74,14 +101,36 @@ impl Transaction {
     }
 
     fn session_item(&self, hash: &str, session: &Session) -> Result<Item, StoreError> {
-        let mut item = item::write(session, keys::session(self.tenant.organization, hash), None)?;
+        let key = keys::session(self.tenant.organization, session.member, hash);
+        let mut item = item::write(session, key, None)?;
         item.insert(EXPIRES_AT.to_owned(), number(session.ends_at.as_second()));
         Ok(item)
     }
 
     /// Deletes a session, which may belong to any organization.
-    pub fn delete_session(&mut self, organization: Id, hash: &str) {
-        self.delete(keys::session(organization, hash));
+    pub fn delete_session(&mut self, organization: Id, member: Id, hash: &str) {
+        self.delete(keys::session(organization, member, hash));
+    }
+
+    /// Sets whether the organization requires a second factor of its members.
+    pub fn put_second_factor_setting(&mut self, required: bool) -> Result<(), StoreError> {
+        let key = keys::second_factor_setting(self.tenant.organization);
+        self.put(item::write(&SecondFactorSetting { required }, key, None)?);
+        Ok(())
+    }
+
+    /// Inserts a security notice for a member.
+    pub fn insert_notice(&mut self, member: Id, notice: &SecurityNotice) -> Result<(), StoreError> {
+        let key = keys::notice(self.tenant.organization, member, notice.id);
+        let mut item = item::write(notice, key, None)?;
+        item.insert(EXPIRES_AT.to_owned(), number(later(notice.at, NOTICE_LIFE).as_second()));
+        self.insert(item);
+        Ok(())
+    }
+
+    /// Deletes a security notice.
+    pub fn delete_notice(&mut self, member: Id, notice: Id) {
+        self.delete(keys::notice(self.tenant.organization, member, notice));
     }
 }
 
@@ -118,9 +167,14 @@ impl Store {
         let tenants = Mode::ALL.map(|mode| Tenant { organization, mode });
         let organizations =
             tenants.into_iter().flat_map(|tenant| [keys::gate(tenant), keys::profile(tenant)]);
-        let keys = [keys::member(organization, member), keys::session(organization, hash)];
+        let keys = [
+            keys::member(organization, member),
+            keys::session(organization, member, hash),
+            keys::second_factor_setting(organization),
+        ];
         let mut items = self.read_many(keys.clone().into_iter().chain(organizations)).await?;
-        let [member, session] = keys.map(|key| key.take_from(&mut items));
+        let [member, session, setting] = keys.map(|key| key.take_from(&mut items));
+        let setting: Option<SecondFactorSetting> = setting.map(item::read).transpose()?;
         let (Some(member), Some(session)) = (member, session) else { return Ok(None) };
         let (member, session): (Member, Session) = (item::read(member)?, item::read(session)?);
         if !session.is_good(&member, now) {
@@ -128,7 +182,40 @@ impl Store {
         }
         let tenant = Tenant { organization, mode: session.mode };
         let Some(organization) = NamedOrganization::take_from(&mut items, tenant)? else { return Ok(None) };
-        Ok(Some(SignedIn { session, member, organization }))
+        let requires_second_factor = setting.is_some_and(|setting| setting.required);
+        Ok(Some(SignedIn { session, member, organization, requires_second_factor }))
+    }
+
+    /// The member's valid sessions with their hashes, newest first.
+    pub async fn list_sessions(
+        &self,
+        organization: Id,
+        member: &Member,
+        now: Timestamp,
+    ) -> Result<Vec<(String, Session)>, StoreError> {
+        let stored = self.read_partition(&keys::sessions(organization, member.id), MAX_PAGES).await?;
+        let sessions = stored.into_iter().map(|(hash, item)| Ok((hash, item::read::<Session>(item)?)));
+        let mut sessions = sessions.collect::<Result<Vec<_>, StoreError>>()?;
+        // Sessions that have ended stay in the table for up to a day.
+        sessions.retain(|(_, session)| session.is_good(member, now));
+        sessions.sort_by_key(|(_, session)| Reverse(session.created_at));
+        Ok(sessions)
+    }
+
+    /// The member's newest security notices, newest first.
+    pub async fn list_notices(
+        &self,
+        organization: Id,
+        member: Id,
+    ) -> Result<Vec<SecurityNotice>, StoreError> {
+        let page = Paging { limit: NOTICES, before: None };
+        Ok(self.read_page(&keys::notices(organization, member), &page).await?.items)
+    }
+
+    /// Deletes the sessions and the security notices of a member who was removed.
+    pub async fn delete_member_items(&self, organization: Id, member: Id) -> Result<(), StoreError> {
+        let tenant = Tenant { organization, mode: Mode::Live };
+        Deletion { store: self, tenant, deleted: 0 }.delete_member_items(member).await
     }
 
     /// Counts an attempt by `subject`. Each `window` of time allows `limit` attempts. Returns `None` if the attempt is

@@ -36,8 +36,8 @@ pub enum OrganizationError {
     /// The organization has no person with this identifier or e-mail address in this mode.
     #[error("the person does not exist")]
     NoSuchPerson,
-    /// Another member of any organization has the e-mail address.
-    #[error("the e-mail address already belongs to a member")]
+    /// The organization already has a member or an open invitation with the e-mail address.
+    #[error("the e-mail address already belongs to a member or an open invitation of the organization")]
     EmailTaken,
     /// Another organization has the slug.
     #[error("the slug is taken by another organization")]

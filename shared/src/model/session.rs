@@ -1,0 +1,135 @@
+//! Sessions of members in their browsers.
+
+use jiff::{SignedDuration, Timestamp};
+use serde::{Deserialize, Serialize};
+
+use super::{Member, Mode};
+use crate::clock::later;
+use crate::id::Id;
+
+/// The browser and the network that a session was begun from.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Device {
+    /// The browser's name and its operating system: `Firefox on Linux`.
+    pub browser: String,
+    /// The IPv4 address, or the /64 network of an IPv6 address.
+    pub network: String,
+}
+
+/// The session of a signed-in browser.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct Session {
+    /// The member.
+    pub member: Id,
+    /// The member's epoch at sign-in. The session ends when the member's epoch increases.
+    pub epoch: u64,
+    /// The mode that the dashboard shows.
+    pub mode: Mode,
+    /// The browser and the network at sign-in.
+    pub device: Device,
+    /// Whether the member had security notices at sign-in and has not dismissed them in this session.
+    pub has_notices: bool,
+    /// When the member signed in.
+    pub created_at: Timestamp,
+    /// When the member last gave the password.
+    pub confirmed_at: Timestamp,
+    /// When the session was last used, to within 5 minutes.
+    pub seen_at: Timestamp,
+    /// When the session ends, even if it is still in use.
+    pub ends_at: Timestamp,
+}
+
+impl Session {
+    /// The maximum lifetime of a session.
+    pub const LONGEST: SignedDuration = SignedDuration::from_hours(24);
+    /// The time after which an unused session ends.
+    pub const IDLE: SignedDuration = SignedDuration::from_hours(2);
+    /// The time for which a password allows changes that need a fresh sign-in.
+    pub const FRESH: SignedDuration = SignedDuration::from_mins(15);
+    /// The precision of `seen_at`.
+    const PRECISION: SignedDuration = SignedDuration::from_mins(5);
+
+    /// A session that begins now.
+    pub fn begin(member: &Member, device: Device, has_notices: bool, now: Timestamp) -> Self {
+        Self {
+            member: member.id,
+            epoch: member.epoch,
+            mode: Mode::Live,
+            device,
+            has_notices,
+            created_at: now,
+            confirmed_at: now,
+            seen_at: now,
+            ends_at: later(now, Self::LONGEST),
+        }
+    }
+
+    /// Whether the session is valid for `member`.
+    pub fn is_good(&self, member: &Member, now: Timestamp) -> bool {
+        self.member == member.id
+            && self.epoch == member.epoch
+            && now < self.ends_at
+            && now.duration_since(self.seen_at) < Self::IDLE
+    }
+
+    /// Whether the member has given the password recently enough for a change that needs a fresh sign-in.
+    pub fn is_fresh(&self, now: Timestamp) -> bool {
+        now.duration_since(self.confirmed_at) < Self::FRESH
+    }
+
+    /// The session of a member who has just given the password again.
+    #[must_use]
+    pub fn confirmed(self, now: Timestamp) -> Self {
+        Self { confirmed_at: now, seen_at: now, ..self }
+    }
+
+    /// The session with an updated `seen_at`; `None` while the stored one is precise enough.
+    pub fn seen(&self, now: Timestamp) -> Option<Self> {
+        let stale = now.duration_since(self.seen_at) >= Self::PRECISION;
+        stale.then(|| Self { seen_at: now, ..self.clone() })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::model::{MemberRole, Name};
+
+    fn at(time: &str) -> Timestamp {
+        time.parse().unwrap()
+    }
+
+    fn begun(start: Timestamp) -> (Member, Session) {
+        let name = Name::parse("Ada").unwrap().unwrap();
+        let email = "ada@example.com".parse().unwrap();
+        let member = Member::invited(Id::new(7).unwrap(), email, name, MemberRole::Owner, start);
+        let device = Device { browser: "Firefox on Linux".to_owned(), network: "192.0.2.1".to_owned() };
+        let session = Session::begin(&member, device, false, start);
+        (member, session)
+    }
+
+    #[test]
+    fn a_session_ends_after_two_unused_hours_a_day_or_a_sign_out() {
+        let start = at("2026-11-20T09:00:00Z");
+        let (member, session) = begun(start);
+        assert!(session.is_good(&member, at("2026-11-20T10:59:59Z")));
+        assert!(!session.is_good(&member, at("2026-11-20T11:00:00Z")), "unused for two hours");
+        assert!(session.seen(at("2026-11-20T09:04:59Z")).is_none());
+        let used = session.seen(at("2026-11-20T10:59:00Z")).unwrap();
+        assert!(used.is_good(&member, at("2026-11-20T12:30:00Z")));
+        let busy = Session { seen_at: at("2026-11-21T08:59:00Z"), ..session.clone() };
+        assert!(busy.is_good(&member, at("2026-11-21T08:59:59Z")));
+        assert!(!busy.is_good(&member, at("2026-11-21T09:00:00Z")), "a day old");
+        assert!(!session.is_good(&member.signed_out(), start));
+    }
+
+    #[test]
+    fn a_password_is_fresh_for_fifteen_minutes() {
+        let (_, session) = begun(at("2026-11-20T09:00:00Z"));
+        assert!(session.is_fresh(at("2026-11-20T09:14:59Z")));
+        let late = at("2026-11-20T09:15:00Z");
+        assert!(!session.is_fresh(late));
+        assert!(!session.seen(late).unwrap().is_fresh(late), "use alone does not count");
+        assert!(session.confirmed(late).is_fresh(at("2026-11-20T09:29:59Z")));
+    }
+}
