@@ -11,7 +11,7 @@ use tests::dashboard::escaped;
 use tests::interceptor::Fault;
 use tests::{ACME, BASE_URL, GLOBEX, Response, TestApi, tenant};
 
-use crate::careers_resumes::{PDF, redirect_path, send};
+use crate::careers_resumes::{PDF, attach, redirect_path, send};
 use crate::dashboard_access::is_write;
 
 /// A published posting of an open role.
@@ -491,14 +491,14 @@ async fn an_application_does_not_change_an_existing_candidates_profile() {
     stale.json(&json!({ "name": "J" })).send().await.expect(412);
     assert_eq!((job.applicants(&api).await, other.applicants(&api).await), (1, 1));
 
-    // A second application for the same role is ignored.
+    // A second application for the same role changes nothing, but takes the same calls.
     api.clock.set("2026-11-20T11:00:00Z");
     for again in [&job, &other] {
         api.dynamodb.take_calls();
         again.apply(&api, &filled_form.clone().set("note", "Again")).await.expect(303);
         let written: Vec<_> = api.dynamodb.take_calls().into_iter().filter(is_write).collect();
         let written: Vec<_> = written.iter().map(|call| call.operation.as_str()).collect();
-        assert_eq!(written, ["UpdateItem"], "only the attempt is counted");
+        assert_eq!(written, ["UpdateItem", "TransactWriteItems"], "the attempt and the expected upload");
     }
     let candidate = api.get(&path).await.expect(200);
     assert_eq!((&candidate.text, candidate.header("etag")), (&after.text, after.header("etag")));
@@ -600,6 +600,13 @@ async fn responses_do_not_reveal_existing_candidates() {
     job.apply(&api, &form("Applied", "applied@example.com")).await.expect(303);
     let expected = apply_and_upload(&api, &job, &form("New", "new@example.com")).await;
     assert_eq!(expected.len(), 14);
+    let bot = form("New", "robot@example.com").set("website", "https://spam.example");
+    let applied = job.apply(&api, &bot).await;
+    let ticket = Form::of_location(&applied).1.get("ticket").to_owned();
+    let confirmation = Browser::new(&api).follow(&applied).await;
+    for (one, other) in [applied, confirmation].iter().zip(&expected) {
+        assert_eq!(&observed(one, &ticket), other, "a bot");
+    }
     for (description, form) in [
         ("another new candidate", form("New", "another@example.com")),
         ("known", form("New", "known@example.com")),
@@ -609,7 +616,6 @@ async fn responses_do_not_reveal_existing_candidates() {
         ("full", form("New", "full@example.com")),
         ("applied", form("New", "applied@example.com")),
         ("just created", form("New", "new@example.com")),
-        ("a bot", form("New", "robot@example.com").set("website", "https://spam.example")),
     ] {
         for (step, (one, other)) in
             apply_and_upload(&api, &job, &form).await.iter().zip(&expected).enumerate()
@@ -626,6 +632,32 @@ async fn responses_do_not_reveal_existing_candidates() {
     assert_eq!(find(&api, "full@example.com").await.body["applications"][199]["role_id"], other.role);
 }
 
+/// The time of a response depends on the calls to DynamoDB.
+#[tokio::test]
+async fn applying_takes_the_same_calls_for_known_and_unknown_people() {
+    let api = TestApi::new().await;
+    let (job, other) = (Job::new(&api, "Analyst").await, Job::new(&api, "Engineer").await);
+    create_candidate_with_max_applications(&api, &other, "full@example.com").await;
+    other.apply(&api, &form("Known", "known@example.com")).await.expect(303);
+    job.apply(&api, &form("Applied", "applied@example.com")).await.expect(303);
+    let mut observed = Vec::new();
+    for email in ["new@example.com", "known@example.com", "applied@example.com", "full@example.com"] {
+        api.dynamodb.take_calls();
+        let applied = job.apply(&api, &form("New", email)).await.expect(303);
+        let applying = api.dynamodb.take_calls();
+        attach(&api, &applied, PDF).await.expect(303);
+        let uploading = api.dynamodb.take_calls();
+        observed.push(
+            [applying, uploading]
+                .map(|calls| calls.into_iter().map(|call| call.operation).collect::<Vec<_>>()),
+        );
+    }
+    assert_eq!(observed[0][0].iter().filter(|operation| *operation == "TransactWriteItems").count(), 1);
+    for calls in &observed[1..] {
+        assert_eq!(calls, &observed[0]);
+    }
+}
+
 #[tokio::test]
 async fn applications_with_the_hidden_field_are_discarded_silently() {
     let api = TestApi::new().await;
@@ -633,11 +665,19 @@ async fn applications_with_the_hidden_field_are_discarded_silently() {
     assert!(Browser::new(&api).get(&job.path).await.text.contains("aria-hidden=\"true\""));
     api.dynamodb.take_calls();
     for website in ["https://spam.example", " "] {
-        apply_and_upload(&api, &job, &ada().set("website", website)).await;
+        let applied = job.apply(&api, &ada().set("website", website)).await.expect(303);
+        let written: Vec<_> = api.dynamodb.take_calls().into_iter().filter(is_write).collect();
+        let written: Vec<_> = written.iter().map(|call| call.operation.as_str()).collect();
+        assert_eq!(written, ["UpdateItem"], "only the attempt is counted");
+        // A robot's ticket does not make the service read or copy a file, however often it is used.
+        let form = Browser::new(&api).follow(&applied).await.expect(200);
+        let sent = send(&form, b"<html>").await.expect(303);
+        for _ in 0..3 {
+            let back = Browser::new(&api).get(&redirect_path(&sent)).await.expect(303);
+            assert!(back.header("location").ends_with("&attached=yes"), "the file was not checked");
+        }
+        api.dynamodb.take_calls();
     }
-    let written: Vec<_> = api.dynamodb.take_calls().into_iter().filter(is_write).collect();
-    let written: Vec<_> = written.iter().map(|call| call.operation.as_str()).collect();
-    assert_eq!(written, ["UpdateItem"; 2], "only the attempts are counted");
     assert!(list(&api, "").await.is_empty());
     assert_eq!(job.applicants(&api).await, 0);
 }

@@ -1,7 +1,7 @@
 //! Applications: handles submitted application forms.
 //!
-//! New candidates, existing candidates and repeated applications all get the same response, so it does not reveal
-//! whether somebody has applied before.
+//! New candidates, existing candidates and repeated applications all get the same response after the same DynamoDB
+//! calls, so neither the response nor its time reveals whether somebody has applied before.
 
 use jiff::SignedDuration;
 use shared::http::{Error, Html, PublicRequest, Reply, RequestContext};
@@ -75,16 +75,19 @@ async fn submit(
         CandidateRecord::new(context.ids().next(), profile, now)
     });
     let candidate_id = before.candidate.id;
-    let applicant = if is_new { Applicant::New(before) } else { Applicant::Known(before) };
+    let applicant = if is_new { Applicant::New(before.clone()) } else { Applicant::Known(before.clone()) };
     let mut transaction = Transaction::new(tenant);
     let (source, submission) = (Source::CAREER_PAGE, Some(Box::new(submission)));
     match apply_for(&mut transaction, applicant, &job.role, source, submission, &author(context)) {
         Ok(_) => {}
-        // The response must not reveal that the candidate has applied before.
-        Err(ApplyError::Rejected(ApplicationError::AlreadyApplied(_))) => return Ok(()),
+        // Neither the response nor its time may reveal that the candidate has applied before. A file that is uploaded
+        // is added to the history.
+        Err(ApplyError::Rejected(ApplicationError::AlreadyApplied(_))) => {
+            transaction.require_candidate(&before);
+        }
         Err(ApplyError::Rejected(ApplicationError::TooMany)) => {
             tracing::info!(candidate = candidate_id.get(), "a candidate has too many applications");
-            return Ok(());
+            transaction.require_candidate(&before);
         }
         Err(ApplyError::Rejected(ApplicationError::RoleNotOpen(_))) => {
             return Err(CommitError::Stale.into());

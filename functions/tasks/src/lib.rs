@@ -230,7 +230,8 @@ impl Job {
             Ok(Some(call_id)) => self.record_answer(tenant, record, Some(call_id), None).await,
             Ok(None) => Ok(()),
             Err(StartError::Refused(sentence)) => {
-                tracing::warn!(%tenant, screen = record.screen.id.get(), sentence, "a call was refused");
+                // The sentence may contain the provider's own words, so only the screen has it.
+                tracing::warn!(%tenant, screen = record.screen.id.get(), "a call was refused");
                 let sentence = format!("{sentence}.");
                 self.retry_conflicts(tenant, record, || self.fail(tenant, record, &sentence)).await
             }

@@ -62,8 +62,8 @@ pub use day::Day;
 pub use erasure::{ErasedApplication, ErasedCandidate, Erasure, ErasureReason, OnHold};
 pub use folding::CaseFolded;
 pub use grant::{
-    Client, ClientAuthentication, ClientCredential, ClientName, Code, Grant, GrantType, Refresh,
-    ResponseType, SecretMethod, TokenSet, challenge,
+    Client, ClientAuthentication, ClientCredential, ClientName, Code, CodeVerifier, Grant, GrantType,
+    Refresh, ResponseType, SecretMethod, TokenSet, challenge,
 };
 pub use legal_hold::{HoldReason, LegalHold};
 pub use member::{Link, Member, MemberRole, Session};

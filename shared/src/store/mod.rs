@@ -71,7 +71,7 @@ pub use organizations::{ApiKey, NewApiKey, OrganizationError};
 pub use retention::DuePerson;
 pub use tasks::{Task, TaskKind};
 pub use transaction::{CommitError, Pending, Receipt, ReceiptSlot, Taken, Transaction, UniqueField};
-pub use uploads::Upload;
+pub use uploads::{Upload, UploadAttempt};
 pub use usage::UsageDay;
 
 use item::Item;
