@@ -739,6 +739,65 @@ async fn an_ip_address_can_send_100_applications_an_hour() {
     apply(one, ada()).await.expect(303);
 }
 
+#[tokio::test]
+async fn a_posting_accepts_1000_applications_a_day_and_a_site_5000() {
+    let api = TestApi::new().await;
+    let (job, other) = (Job::new(&api, "Analyst").await, Job::new(&api, "Engineer").await);
+    let (day, tenant) = (jiff::SignedDuration::from_hours(24), tenant(ACME, Mode::Live));
+    let now = api.environment.clock.now();
+    let count = async |subject: String, times: u64| {
+        for _ in 0..times {
+            api.store().count_attempt(&subject, u64::MAX, day, now).await.unwrap();
+        }
+    };
+    count(format!("applications for {tenant}#{}", job.posting), 998).await;
+    // A retry after a conflict does not count.
+    let conflicts = AtomicUsize::new(2);
+    api.dynamodb.inject_faults(move |operation, _| {
+        let is_left = |left: usize| left.checked_sub(1);
+        (operation == "TransactWriteItems"
+            && conflicts.fetch_update(Ordering::Relaxed, Ordering::Relaxed, is_left).is_ok())
+        .then_some(Fault::Conflict)
+    });
+    job.apply(&api, &form("Ada", "ada@example.com")).await.expect(303);
+    api.dynamodb.inject_faults(|_, _| None);
+    // Robots do not use up the limit.
+    job.apply(&api, &form("Ada", "robot@example.com").set("website", "x")).await.expect(303);
+    job.apply(&api, &form("Grace", "grace@example.com")).await.expect(303);
+    let refused = job.apply(&api, &form("Eve", "eve@example.com")).await.expect(429);
+    assert_eq!(refused.header("retry-after"), (14 * 3_600 + 30 * 60).to_string());
+    assert!(refused.text.contains("the maximum number of applications for today"), "{}", refused.text);
+    assert_eq!(job.applicants(&api).await, 2);
+    // Other postings still accept applications, until the site's limit.
+    other.apply(&api, &form("Eve", "eve@example.com")).await.expect(303);
+    count(format!("applications to {tenant}"), 5_000 - 3).await;
+    other.apply(&api, &form("Joan", "joan@example.com")).await.expect(429);
+    let globex = Job::of(&api, GLOBEX, Mode::Live, "Cook").await;
+    globex.apply(&api, &form("Joan", "joan@example.com")).await.expect(303);
+    api.clock.set("2026-11-21T00:00:00Z");
+    job.apply(&api, &form("Eve", "eve@example.com")).await.expect(303);
+    other.apply(&api, &form("Joan", "joan@example.com")).await.expect(303);
+}
+
+#[tokio::test]
+async fn a_form_on_another_site_cannot_apply() {
+    let api = TestApi::new().await;
+    let job = Job::new(&api, "Analyst").await;
+    let apply = |site: &'static str| {
+        let path = format!("{}/apply", job.path);
+        let request = Browser::new(&api).request(Method::POST, &path).header("sec-fetch-site", site);
+        request.body(FORM, form("Ada", "ada@example.com").encoded()).send()
+    };
+    api.dynamodb.take_calls();
+    let refused = apply("cross-site").await.expect(403);
+    assert!(refused.header("content-type").starts_with("text/html") && refused.text.contains("form"));
+    assert!(api.dynamodb.take_calls().is_empty());
+    for site in ["same-origin", "same-site", "none"] {
+        apply(site).await.expect(303);
+    }
+    assert_eq!(job.applicants(&api).await, 1);
+}
+
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
 async fn concurrent_applications_from_one_ip_address_are_limited_to_100() {
     let api = TestApi::new().await;

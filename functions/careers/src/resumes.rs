@@ -2,7 +2,7 @@
 
 use shared::http::{Error, RequestContext};
 use shared::model::{Resume, ResumeFile, TouchpointKind};
-use shared::providers::resumes::content::FileKind;
+use shared::providers::resumes::content::{ContentError, FileKind};
 use shared::providers::resumes::{Bucket, BucketError, MAX_UPLOAD};
 use shared::store::{MaybeErased, Transaction, Upload, UploadAttempt};
 
@@ -51,10 +51,17 @@ pub(crate) async fn attach(
         }
         Err(error) => return Err(unavailable(&error)),
     };
-    let Some(kind) = FileKind::of(&object.bytes) else {
-        let sentence = "This is not a PDF, DOC, DOCX, ODT or plain text file. Please choose another file.";
-        return Err(ResumeError::Rejected(sentence));
-    };
+    let kind = FileKind::of(&object.bytes).map_err(|error| {
+        ResumeError::Rejected(match error {
+            ContentError::Type => {
+                "This is not a PDF, DOC, DOCX, ODT or plain text file. Please choose another file."
+            }
+            ContentError::Active => {
+                "This file is protected, or contains macros, scripts, embedded files or links to files that are loaded \
+                 by themselves. Please save it as a simple PDF and choose that file."
+            }
+        })
+    })?;
     // A file that is kept while the candidate is being erased is deleted by the task of the erasure.
     let found = context.store().find_candidate(tenant, candidate_id).await?;
     let Some(before) = found.and_then(MaybeErased::present) else { return Ok(()) };

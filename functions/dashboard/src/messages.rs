@@ -17,6 +17,8 @@ pub(crate) enum Notice {
     WhatsAppConnected,
     /// The WhatsApp number was disconnected.
     WhatsAppDisconnected,
+    /// The countries that may be called were changed.
+    CallCountriesChanged,
     /// The career page was changed.
     CareerPageChanged,
     /// The privacy text was changed.
@@ -38,13 +40,14 @@ pub(crate) enum Notice {
 }
 
 impl Notice {
-    const ALL: [Self; 15] = [
+    const ALL: [Self; 16] = [
         Self::KeyRevoked,
         Self::AppRevoked,
         Self::XConnected,
         Self::XDisconnected,
         Self::WhatsAppConnected,
         Self::WhatsAppDisconnected,
+        Self::CallCountriesChanged,
         Self::CareerPageChanged,
         Self::PrivacyChanged,
         Self::RetentionSet,
@@ -64,6 +67,7 @@ impl Notice {
             Self::XDisconnected => "x-disconnected",
             Self::WhatsAppConnected => "whatsapp-connected",
             Self::WhatsAppDisconnected => "whatsapp-disconnected",
+            Self::CallCountriesChanged => "call-countries-changed",
             Self::CareerPageChanged => "career-page-changed",
             Self::PrivacyChanged => "privacy-changed",
             Self::RetentionSet => "retention-set",
@@ -85,6 +89,7 @@ impl Notice {
             Self::XDisconnected => "X account disconnected.",
             Self::WhatsAppConnected => "WhatsApp number connected.",
             Self::WhatsAppDisconnected => "WhatsApp number disconnected.",
+            Self::CallCountriesChanged => "Countries saved. Other countries are no longer called.",
             Self::CareerPageChanged => "Career page saved.",
             Self::PrivacyChanged => "Privacy text saved.",
             Self::RetentionSet => "Retention rule saved. Nobody is erased before the next run.",

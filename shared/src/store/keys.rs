@@ -43,13 +43,14 @@
 //! | number of posts on a day | `{tenant}#CHANNEL` | `x#{date}` | |
 //! | post to X | `{tenant}#POST` | id | |
 //! | retention rule | `{tenant}#SETTING` | `retention` | |
+//! | countries that may be called | `{tenant}#SETTING` | `calls` | |
 //! | organization registry, 16 partitions | `ORGANIZATION#{shard}` | id | |
 //! | what is kept of a deleted organization | `DELETED_ORGANIZATION` | id | |
 //! | organization's slug: a career site | `ORGANIZATION_SLUG#{slug}` | `SLUG` | |
 //! | member | `{organization}#live#MEMBER` | id | |
 //! | session of a member | `{organization}#live#SESSION#{hash}` | `SESSION` | |
 //! | member's e-mail address | `MEMBER_EMAIL#{lower-cased address}` | `EMAIL` | |
-//! | attempts to sign in or to register in a time window | `ATTEMPTS#{subject}` | end of the window | |
+//! | attempts to sign in, to register, to apply or to call in a time window | `ATTEMPTS#{subject}` | end of the window | |
 //! | grant to an application | `{tenant}#GRANT` | id | |
 //! | registered OAuth client | `OAUTH_CLIENT#{client id}` | `CLIENT` | |
 //! | OAuth client with a metadata document | `OAUTH_DOCUMENT#{URL}` | `DOCUMENT` | |
@@ -473,6 +474,10 @@ pub(super) fn retention_starts_after(time: Timestamp) -> String {
 
 pub(super) fn retention_setting(tenant: Tenant) -> Key {
     Key { pk: format!("{tenant}#SETTING"), sk: "retention".to_owned() }
+}
+
+pub(super) fn call_setting(tenant: Tenant) -> Key {
+    Key { pk: format!("{tenant}#SETTING"), sk: "calls".to_owned() }
 }
 
 pub(super) fn upload(tenant: Tenant, hash: &str) -> Key {
