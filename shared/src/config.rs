@@ -1,6 +1,7 @@
 //! The configuration, which a function reads from the environment once, when it starts.
 
 use crate::mac_keys::MacKeys;
+use crate::model::Country;
 use crate::secret::Secret;
 use crate::token_encryption::EncryptionKeys;
 
@@ -35,6 +36,9 @@ pub struct Services {
     pub callback_url: Option<String>,
     /// Vapi (`VAPI_API_KEY`, `VAPI_PHONE_NUMBER_ID`, `VAPI_WEBHOOK_SECRET`, and optionally `VAPI_CREDENTIAL_ID`).
     pub vapi: Option<VapiAccess>,
+    /// The countries that an organization may call until an owner chooses others (`CALL_COUNTRIES`, codes separated by
+    /// commas). The default is the United States, where Vapi's own numbers are.
+    pub call_countries: Vec<Country>,
     /// X (`X_CLIENT_ID`, `X_CLIENT_SECRET`).
     pub x: Option<XAccess>,
     /// The keys that encrypt the tokens of connected accounts (`SEALING_KEYS`: `id:key` pairs separated by commas, the
@@ -173,6 +177,8 @@ impl Services {
                 session_token: variable("AWS_SESSION_TOKEN").map(Secret::new),
             }),
         };
+        let countries = variable("CALL_COUNTRIES").unwrap_or_else(|| "US".to_owned());
+        let call_countries = Country::list(&countries);
         let keys = variable("SEALING_KEYS").map(|keys| EncryptionKeys::parse(&keys)).transpose();
         let default = Addresses::default();
         Ok(Self {
@@ -186,6 +192,7 @@ impl Services {
                     credential_id: variable("VAPI_CREDENTIAL_ID"),
                 },
             ),
+            call_countries: call_countries.map_err(|error| format!("CALL_COUNTRIES {error}"))?,
             x: x.and_then(|values| <[String; 2]>::try_from(values).ok())
                 .map(|[client_id, secret]| XAccess { client_id, client_secret: Secret::new(secret) }),
             sealing_keys: keys.map_err(|error| format!("SEALING_KEYS is invalid: {error}"))?,
@@ -245,6 +252,7 @@ mod tests {
             ("X_AUTHORIZE_URL", "x.com/authorize"),
             ("SEALING_KEYS", "nonsense"),
             ("CREDENTIAL_KEYS", "short"),
+            ("CALL_COUNTRIES", "DE, Germany"),
         ] {
             let named = if name == "RESUME_BUCKET" { "AWS_REGION" } else { name };
             assert!(with(name, value).unwrap_err().contains(named), "{name}={value}");

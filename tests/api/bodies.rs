@@ -141,6 +141,8 @@ async fn every_response_has_the_common_headers() {
     ] {
         assert_eq!(response.header("content-type"), "application/json");
         assert_eq!(response.header("cache-control"), "no-store");
+        assert_eq!(response.header("x-content-type-options"), "nosniff");
+        assert_eq!(response.header("strict-transport-security"), "max-age=31536000; includeSubDomains");
         assert!(!response.header("x-request-id").is_empty());
         if response.status >= 400 {
             assert_eq!(response.header("x-request-id"), response.string("/request_id"));

@@ -11,7 +11,7 @@ use tests::dashboard::escaped;
 use tests::interceptor::Fault;
 use tests::{ACME, BASE_URL, GLOBEX, Response, TestApi, tenant};
 
-use crate::careers_resumes::{PDF, redirect_path, send};
+use crate::careers_resumes::{PDF, attach, redirect_path, send};
 use crate::dashboard_access::is_write;
 
 /// A published posting of an open role.
@@ -491,14 +491,14 @@ async fn an_application_does_not_change_an_existing_candidates_profile() {
     stale.json(&json!({ "name": "J" })).send().await.expect(412);
     assert_eq!((job.applicants(&api).await, other.applicants(&api).await), (1, 1));
 
-    // A second application for the same role is ignored.
+    // A second application for the same role changes nothing, but takes the same calls.
     api.clock.set("2026-11-20T11:00:00Z");
     for again in [&job, &other] {
         api.dynamodb.take_calls();
         again.apply(&api, &filled_form.clone().set("note", "Again")).await.expect(303);
         let written: Vec<_> = api.dynamodb.take_calls().into_iter().filter(is_write).collect();
         let written: Vec<_> = written.iter().map(|call| call.operation.as_str()).collect();
-        assert_eq!(written, ["UpdateItem"], "only the attempt is counted");
+        assert_eq!(written, ["UpdateItem", "TransactWriteItems"], "the attempt and the expected upload");
     }
     let candidate = api.get(&path).await.expect(200);
     assert_eq!((&candidate.text, candidate.header("etag")), (&after.text, after.header("etag")));
@@ -600,6 +600,13 @@ async fn responses_do_not_reveal_existing_candidates() {
     job.apply(&api, &form("Applied", "applied@example.com")).await.expect(303);
     let expected = apply_and_upload(&api, &job, &form("New", "new@example.com")).await;
     assert_eq!(expected.len(), 14);
+    let bot = form("New", "robot@example.com").set("website", "https://spam.example");
+    let applied = job.apply(&api, &bot).await;
+    let ticket = Form::of_location(&applied).1.get("ticket").to_owned();
+    let confirmation = Browser::new(&api).follow(&applied).await;
+    for (one, other) in [applied, confirmation].iter().zip(&expected) {
+        assert_eq!(&observed(one, &ticket), other, "a bot");
+    }
     for (description, form) in [
         ("another new candidate", form("New", "another@example.com")),
         ("known", form("New", "known@example.com")),
@@ -609,7 +616,6 @@ async fn responses_do_not_reveal_existing_candidates() {
         ("full", form("New", "full@example.com")),
         ("applied", form("New", "applied@example.com")),
         ("just created", form("New", "new@example.com")),
-        ("a bot", form("New", "robot@example.com").set("website", "https://spam.example")),
     ] {
         for (step, (one, other)) in
             apply_and_upload(&api, &job, &form).await.iter().zip(&expected).enumerate()
@@ -626,6 +632,32 @@ async fn responses_do_not_reveal_existing_candidates() {
     assert_eq!(find(&api, "full@example.com").await.body["applications"][199]["role_id"], other.role);
 }
 
+/// The time of a response depends on the calls to DynamoDB.
+#[tokio::test]
+async fn applying_takes_the_same_calls_for_known_and_unknown_people() {
+    let api = TestApi::new().await;
+    let (job, other) = (Job::new(&api, "Analyst").await, Job::new(&api, "Engineer").await);
+    create_candidate_with_max_applications(&api, &other, "full@example.com").await;
+    other.apply(&api, &form("Known", "known@example.com")).await.expect(303);
+    job.apply(&api, &form("Applied", "applied@example.com")).await.expect(303);
+    let mut observed = Vec::new();
+    for email in ["new@example.com", "known@example.com", "applied@example.com", "full@example.com"] {
+        api.dynamodb.take_calls();
+        let applied = job.apply(&api, &form("New", email)).await.expect(303);
+        let applying = api.dynamodb.take_calls();
+        attach(&api, &applied, PDF).await.expect(303);
+        let uploading = api.dynamodb.take_calls();
+        observed.push(
+            [applying, uploading]
+                .map(|calls| calls.into_iter().map(|call| call.operation).collect::<Vec<_>>()),
+        );
+    }
+    assert_eq!(observed[0][0].iter().filter(|operation| *operation == "TransactWriteItems").count(), 1);
+    for calls in &observed[1..] {
+        assert_eq!(calls, &observed[0]);
+    }
+}
+
 #[tokio::test]
 async fn applications_with_the_hidden_field_are_discarded_silently() {
     let api = TestApi::new().await;
@@ -633,11 +665,19 @@ async fn applications_with_the_hidden_field_are_discarded_silently() {
     assert!(Browser::new(&api).get(&job.path).await.text.contains("aria-hidden=\"true\""));
     api.dynamodb.take_calls();
     for website in ["https://spam.example", " "] {
-        apply_and_upload(&api, &job, &ada().set("website", website)).await;
+        let applied = job.apply(&api, &ada().set("website", website)).await.expect(303);
+        let written: Vec<_> = api.dynamodb.take_calls().into_iter().filter(is_write).collect();
+        let written: Vec<_> = written.iter().map(|call| call.operation.as_str()).collect();
+        assert_eq!(written, ["UpdateItem"], "only the attempt is counted");
+        // A robot's ticket does not make the service read or copy a file, however often it is used.
+        let form = Browser::new(&api).follow(&applied).await.expect(200);
+        let sent = send(&form, b"<html>").await.expect(303);
+        for _ in 0..3 {
+            let back = Browser::new(&api).get(&redirect_path(&sent)).await.expect(303);
+            assert!(back.header("location").ends_with("&attached=yes"), "the file was not checked");
+        }
+        api.dynamodb.take_calls();
     }
-    let written: Vec<_> = api.dynamodb.take_calls().into_iter().filter(is_write).collect();
-    let written: Vec<_> = written.iter().map(|call| call.operation.as_str()).collect();
-    assert_eq!(written, ["UpdateItem"; 2], "only the attempts are counted");
     assert!(list(&api, "").await.is_empty());
     assert_eq!(job.applicants(&api).await, 0);
 }
@@ -697,6 +737,65 @@ async fn an_ip_address_can_send_100_applications_an_hour() {
     assert!(late.header("retry-after") == "30" && late.text.contains("try again in 1 minute."));
     api.clock.set("2026-11-20T10:00:00Z");
     apply(one, ada()).await.expect(303);
+}
+
+#[tokio::test]
+async fn a_posting_accepts_1000_applications_a_day_and_a_site_5000() {
+    let api = TestApi::new().await;
+    let (job, other) = (Job::new(&api, "Analyst").await, Job::new(&api, "Engineer").await);
+    let (day, tenant) = (jiff::SignedDuration::from_hours(24), tenant(ACME, Mode::Live));
+    let now = api.environment.clock.now();
+    let count = async |subject: String, times: u64| {
+        for _ in 0..times {
+            api.store().count_attempt(&subject, u64::MAX, day, now).await.unwrap();
+        }
+    };
+    count(format!("applications for {tenant}#{}", job.posting), 998).await;
+    // A retry after a conflict does not count.
+    let conflicts = AtomicUsize::new(2);
+    api.dynamodb.inject_faults(move |operation, _| {
+        let is_left = |left: usize| left.checked_sub(1);
+        (operation == "TransactWriteItems"
+            && conflicts.fetch_update(Ordering::Relaxed, Ordering::Relaxed, is_left).is_ok())
+        .then_some(Fault::Conflict)
+    });
+    job.apply(&api, &form("Ada", "ada@example.com")).await.expect(303);
+    api.dynamodb.inject_faults(|_, _| None);
+    // Robots do not use up the limit.
+    job.apply(&api, &form("Ada", "robot@example.com").set("website", "x")).await.expect(303);
+    job.apply(&api, &form("Grace", "grace@example.com")).await.expect(303);
+    let refused = job.apply(&api, &form("Eve", "eve@example.com")).await.expect(429);
+    assert_eq!(refused.header("retry-after"), (14 * 3_600 + 30 * 60).to_string());
+    assert!(refused.text.contains("the maximum number of applications for today"), "{}", refused.text);
+    assert_eq!(job.applicants(&api).await, 2);
+    // Other postings still accept applications, until the site's limit.
+    other.apply(&api, &form("Eve", "eve@example.com")).await.expect(303);
+    count(format!("applications to {tenant}"), 5_000 - 3).await;
+    other.apply(&api, &form("Joan", "joan@example.com")).await.expect(429);
+    let globex = Job::of(&api, GLOBEX, Mode::Live, "Cook").await;
+    globex.apply(&api, &form("Joan", "joan@example.com")).await.expect(303);
+    api.clock.set("2026-11-21T00:00:00Z");
+    job.apply(&api, &form("Eve", "eve@example.com")).await.expect(303);
+    other.apply(&api, &form("Joan", "joan@example.com")).await.expect(303);
+}
+
+#[tokio::test]
+async fn a_form_on_another_site_cannot_apply() {
+    let api = TestApi::new().await;
+    let job = Job::new(&api, "Analyst").await;
+    let apply = |site: &'static str| {
+        let path = format!("{}/apply", job.path);
+        let request = Browser::new(&api).request(Method::POST, &path).header("sec-fetch-site", site);
+        request.body(FORM, form("Ada", "ada@example.com").encoded()).send()
+    };
+    api.dynamodb.take_calls();
+    let refused = apply("cross-site").await.expect(403);
+    assert!(refused.header("content-type").starts_with("text/html") && refused.text.contains("form"));
+    assert!(api.dynamodb.take_calls().is_empty());
+    for site in ["same-origin", "same-site", "none"] {
+        apply(site).await.expect(303);
+    }
+    assert_eq!(job.applicants(&api).await, 1);
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]

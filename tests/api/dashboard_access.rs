@@ -131,6 +131,7 @@ impl DashboardFixtures {
             "/dashboard/settings/integrations/channels/whatsapp/connect" => {
                 vec![("phone_number_id", "106540352242922"), ("token", "whatsapp-1")]
             }
+            "/dashboard/settings/integrations/channels/voice" => vec![("countries", "DE, AT")],
             "/dashboard/settings/members" => {
                 vec![("name", "New"), ("email", "new@members.example"), ("role", "member")]
             }

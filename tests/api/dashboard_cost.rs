@@ -102,6 +102,7 @@ pub(crate) const CALLS: &[(&str, &[&str])] = &[
         "POST /dashboard/settings/integrations/channels/whatsapp/disconnect",
         &["BatchGetItem", "TransactWriteItems"],
     ),
+    ("POST /dashboard/settings/integrations/channels/voice", &["BatchGetItem", "TransactWriteItems"]),
     ("GET /dashboard/settings/career-page", &["BatchGetItem", "GetItem"]),
     ("POST /dashboard/settings/career-page", &["BatchGetItem", "TransactWriteItems"]),
     ("GET /dashboard/settings/privacy", &["BatchGetItem", "GetItem"]),

@@ -16,7 +16,7 @@ async fn acme(api: &TestApi) -> Browser<'_> {
 }
 
 /// Returns the page's text without tags, with single spaces.
-fn text_of(page: &Response) -> String {
+pub(crate) fn text_of(page: &Response) -> String {
     let text: String = page
         .text
         .split('<')
@@ -174,10 +174,12 @@ async fn a_candidates_page_shows_the_full_history() {
         "Completed a voice screen for x",
         "Moved from applied to screening for x",
         "Rejected at the screening stage for x: Not &#60;now&#62;",
-        "Acme demonstration",
+        "Acme demonstration (API key)",
+        ", voice provider",
     ] {
         assert!(text.contains(part), "{part}: {text}");
     }
+    assert!(!text.contains("voice provider ("), "only keys, applications and members choose their names");
     assert_eq!(links(&page, "/dashboard/roles/"), [format!("/dashboard/roles/{}", fixtures.role)]);
     let role = text_of(&browser.get(&format!("/dashboard/roles/{}", fixtures.role)).await.expect(200));
     for part in ["Applicants 1", "Voice screens 1", "Completed 1", "published", "/careers/acme/x"] {

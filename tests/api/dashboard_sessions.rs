@@ -289,8 +289,15 @@ async fn a_recovery_and_a_sign_out_everywhere_end_sessions_and_connected_apps() 
 async fn recover(api: &TestApi, member: &Member) {
     let acme = tenant(ACME, Mode::Live);
     let (now, random) = (api.environment.clock.now(), &api.environment.random);
-    let (linked, link) =
-        shared::services::membership::create_link(acme.organization, member.clone(), BASE_URL, keys, random, now);
+    let keys = &api.environment.config.credential_keys;
+    let (linked, link) = shared::services::membership::create_link(
+        acme.organization,
+        member.clone(),
+        BASE_URL,
+        keys,
+        random,
+        now,
+    );
     let mut transaction = Transaction::new(acme);
     transaction.replace_member(member, &linked).unwrap();
     api.store().commit(transaction).await.unwrap();

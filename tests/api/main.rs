@@ -11,6 +11,7 @@
 mod access;
 mod bodies;
 mod budget;
+mod calls;
 mod candidates;
 mod candidates_cost;
 mod careers_applications;

@@ -175,13 +175,16 @@ async fn a_loopback_redirect_uri_matches_with_any_port() {
 }
 
 #[tokio::test]
-async fn every_other_error_is_sent_to_the_application() {
+async fn every_other_error_is_sent_to_the_application_only_if_a_member_is_signed_in() {
     let api = TestApi::new().await;
     let app = OAuthApp::register(&api, "none").await;
     let valid = app.authorization_request();
     let browser = Browser::signed_in(&api, ACME).await;
     let page = browser.get(&authorize_url(&valid)).await.expect(200);
     let csrf = Form::of(&page, "/oauth/authorize").get("csrf").to_owned();
+    let visitor = Browser::new(&api);
+    let sign_in = visitor.get("/dashboard/sign-in").await.expect(200);
+    let visitor_csrf = Form::of(&sign_in, "/dashboard/sign-in").get("csrf").to_owned();
     let short = "x".repeat(42);
     let mut errors = vec![
         (valid.clone().without("response_type"), "invalid_request"),
@@ -232,9 +235,18 @@ async fn every_other_error_is_sent_to_the_application() {
         errors.push((valid.clone().and("resource", resource), "invalid_target"));
     }
     for (query, error) in errors {
+        // Anyone can register an application, and could use a redirect without a sign-in for phishing.
+        let page = request(&api, &query).await;
+        assert_error_page(&page, &format!("{query:?}"));
+        assert!(
+            page.text.contains("The application at app.example sent an invalid request"),
+            "{}",
+            page.text
+        );
+        let form = query.clone().and("csrf", &visitor_csrf).and("decision", "allow");
+        assert_error_page(&visitor.submit("/oauth/authorize", &form).await, &format!("{query:?}"));
         api.dynamodb.take_calls();
         for response in [
-            request(&api, &query).await,
             browser.get(&authorize_url(&query)).await,
             browser
                 .submit("/oauth/authorize", &query.clone().and("csrf", &csrf).and("decision", "allow"))
@@ -249,7 +261,7 @@ async fn every_other_error_is_sent_to_the_application() {
         assert!(api.dynamodb.take_calls().iter().all(|call| call.operation.contains("Get")), "{query:?}");
     }
     let without_state = valid.clone().without("state").set("response_type", "token");
-    let (_, params) = Form::of_location(&request(&api, &without_state).await);
+    let (_, params) = Form::of_location(&browser.get(&authorize_url(&without_state)).await);
     assert_eq!(params.names(), ["error", "error_description", "iss"], "a missing state is not returned");
 }
 
@@ -267,7 +279,7 @@ async fn a_client_may_request_only_the_scopes_that_it_has_registered() {
         assert_eq!(app.exchange(&code).await.expect(200).string("/scope"), granted);
     }
     let wider = app.authorization_request().set("scope", "roles:read roles:write");
-    let (_, response) = Form::of_location(&request(&api, &wider).await);
+    let (_, response) = Form::of_location(&browser.get(&authorize_url(&wider)).await);
     assert_eq!((response.get("error"), response.get("code")), ("invalid_scope", ""));
 }
 
@@ -284,7 +296,7 @@ async fn the_response_is_appended_to_the_redirect_uris_query() {
         let metadata = json!({ "redirect_uris": [uri], "token_endpoint_auth_method": "none" });
         let app = OAuthApp::register_with(&api, &metadata).await;
         let query = app.authorization_request().set("redirect_uri", uri);
-        let refused = request(&api, &query.clone().set("scope", "x")).await;
+        let refused = browser.get(&authorize_url(&query.clone().set("scope", "x"))).await;
         assert!(
             refused.header("location").starts_with(&format!("{prefix}error=invalid_scope&")),
             "{refused:?}"

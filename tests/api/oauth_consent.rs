@@ -25,13 +25,13 @@ async fn the_consent_page_shows_the_client_its_scopes_and_the_redirect_target() 
     for actual in [
         "Allow <q>Assistant</q>",
         "<strong>app.example</strong>",
-        "<strong>home.example</strong>",
         "Acme",
         "ada@acme.example",
-        "This application is not verified",
+        "The name of this application is not verified",
     ] {
         assert!(page.text.contains(actual), "{actual} in {}", page.text);
     }
+    assert!(!page.text.contains("home.example"), "anyone can register any home page");
     for scope in Scope::ALL {
         let requested = [Scope::RolesRead, Scope::ChannelsWrite].contains(&scope);
         let actual = page.text.contains(&scope.description().replace('\'', "&#39;"));

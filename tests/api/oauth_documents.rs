@@ -40,7 +40,7 @@ impl Web {
 }
 
 fn document() -> Value {
-    json!({ "client_id": CLIENT_ID, "client_name": "Documented", "redirect_uris": [REDIRECT], "client_uri": "https://app.example" })
+    json!({ "client_id": CLIENT_ID, "client_name": "Documented", "redirect_uris": [REDIRECT], "client_uri": "https://claude.ai" })
 }
 
 async fn request(api: &TestApi, id: &str, source: &str) -> Response {
@@ -66,7 +66,8 @@ async fn an_application_with_a_metadata_document_gets_tokens() {
         "{}",
         page.text
     );
-    assert!(!page.text.contains("is not verified"), "the client is identified by its URL");
+    assert!(page.text.contains("The name of this application is not verified"), "only the host is");
+    assert!(!page.text.contains("claude.ai"), "a document may name any home page: {}", page.text);
     let tokens = app.connect(&browser).await;
     assert_eq!(oauth::token_status(&api, &tokens.access).await, 200);
     let next = Tokens::of(&app.refresh(&tokens.refresh).await);
@@ -77,6 +78,27 @@ async fn an_application_with_a_metadata_document_gets_tokens() {
     let mut with_secret = app.clone();
     with_secret.secret = Some("x".to_owned());
     assert_eq!(oauth_error(&with_secret.refresh(&next.refresh).await), (401, "invalid_client"));
+}
+
+#[tokio::test]
+async fn the_consent_page_names_the_host_of_the_document_and_the_host_of_the_redirect() {
+    let web = Web::default();
+    let (id, redirect) = ("https://publisher.example/client.json", "https://claude.ai.evil.example/cb");
+    let document = json!({ "client_id": id, "client_name": "Claude", "redirect_uris": [redirect],
+        "client_uri": "https://claude.ai" });
+    web.put(id, Ok(document.to_string()));
+    let api = web.api().await;
+    let browser = Browser::signed_in(&api, ACME).await;
+    let query = OAuthApp::public(&api, id).authorization_request().set("redirect_uri", redirect);
+    let page = browser.get(&authorize_url(&query)).await.expect(200);
+    for part in [
+        "You will be redirected to <strong>claude.ai.evil.example</strong>",
+        "The application is published by <strong>publisher.example</strong>",
+        "The name of this application is not verified",
+    ] {
+        assert!(page.text.contains(part), "{part} in {}", page.text);
+    }
+    assert!(!page.text.contains("<strong>claude.ai</strong>"), "{}", page.text);
 }
 
 #[tokio::test]

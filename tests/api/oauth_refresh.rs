@@ -244,6 +244,24 @@ async fn a_refresh_token_is_valid_for_thirty_days_after_it_was_issued() {
 }
 
 #[tokio::test]
+async fn access_ends_180_days_after_it_was_granted() {
+    let api = TestApi::new().await;
+    let browser = Browser::signed_in(&api, ACME).await;
+    let app = OAuthApp::register(&api, "none").await;
+    let mut tokens = app.connect(&browser).await;
+    for day in
+        ["2026-12-19", "2027-01-17", "2027-02-15", "2027-03-16", "2027-04-14", "2027-05-13", "2027-05-19"]
+    {
+        api.clock.set(&format!("{day}T09:29:00Z"));
+        tokens = Tokens::of(&app.refresh(&tokens.refresh).await);
+    }
+    api.clock.set("2027-05-19T09:30:00Z");
+    assert_eq!(oauth_error(&app.refresh(&tokens.refresh).await), INVALID_GRANT);
+    let browser = Browser::signed_in(&api, ACME).await;
+    Tokens::of(&app.refresh(&app.connect(&browser).await.refresh).await);
+}
+
+#[tokio::test]
 async fn a_refresh_may_narrow_the_scope_but_not_widen_it() {
     let api = TestApi::new().await;
     let browser = Browser::signed_in(&api, ACME).await;

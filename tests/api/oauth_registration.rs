@@ -145,6 +145,16 @@ async fn registration_validates_the_client_metadata() {
     ] {
         invalid.push((with("redirect_uris", json!([REDIRECT, uri])), redirect));
     }
+    // A soft hyphen, a Hangul filler, a blank Braille pattern, tags, selectors, annotations, separators, a null notehead.
+    for invisible in
+        "\u{ad}\u{3164}\u{115f}\u{ffa0}\u{2800}\u{e0041}\u{e0020}\u{fe0f}\u{e0100}\u{34f}\u{17b4}\u{180e}\
+        \u{2060}\u{206a}\u{feff}\u{fff0}\u{fff9}\u{2028}\u{2029}\u{1bca0}\u{1d173}\u{1d159}\u{85}\u{2066}"
+            .chars()
+    {
+        for name in [invisible.to_string(), format!("Claude{invisible}")] {
+            invalid.push((with("client_name", json!(name)), metadata));
+        }
+    }
     for name in ["client_uri", "logo_uri", "tos_uri", "policy_uri"] {
         invalid.push((with(name, json!("javascript:alert(1)")), metadata));
         invalid.push((with(name, json!(format!("https://a.example/{}", "x".repeat(2_000)))), metadata));

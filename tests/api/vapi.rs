@@ -27,7 +27,8 @@ pub(super) fn services(url: &str) -> Services {
         credential_id: Some("credential-1".to_owned()),
     };
     let addresses = Addresses { vapi: url.to_owned(), ..Addresses::default() };
-    Services { vapi: Some(vapi), addresses, ..Services::default() }
+    let call_countries = vec!["DE".parse().unwrap()];
+    Services { vapi: Some(vapi), call_countries, addresses, ..Services::default() }
 }
 
 /// The API with a fake Vapi server. Dropping it checks every request to the fake.
@@ -96,7 +97,7 @@ fn screen_of(request: &Request) -> Option<u64> {
 }
 
 /// The call id that the fake returns for an order.
-fn call_id(request: &Request) -> String {
+pub(super) fn call_id(request: &Request) -> String {
     format!("call-{}", screen_of(request).unwrap())
 }
 

@@ -9,8 +9,11 @@ use std::sync::{Arc, Mutex};
 
 use http::Method;
 use serde_json::{Value, json};
+use shared::config::{Addresses, Services, VapiAccess};
 use shared::model::Mode;
+use shared::secret::Secret;
 use tests::browser::Browser;
+use tests::fake::{FakeResponse, FakeServer};
 use tests::oauth::{OAuthApp, VERIFIER, misuse_secrets, oauth_error, secrets};
 use tests::{ACME, TestApi, key};
 use tracing_subscriber::fmt::MakeWriter;
@@ -107,6 +110,46 @@ async fn a_request_is_logged_as_one_line_without_client_data() {
             line["request_id"].as_str().is_some_and(|id| !id.is_empty()) && line["milliseconds"].is_number()
         );
     }
+}
+
+#[tokio::test]
+async fn the_words_of_a_voice_provider_are_not_logged() {
+    let canary = "Canary-4711";
+    let vapi = FakeServer::start(move |_| FakeResponse::Json(400, json!({ "message": [canary] }))).await;
+    let access = VapiAccess {
+        api_key: Secret::new("vapi-key"),
+        phone_number_id: "phone-1".to_owned(),
+        webhook_secret: Secret::new("vapi-webhook-secret"),
+        credential_id: None,
+    };
+    let addresses = Addresses { vapi: vapi.url.clone(), ..Addresses::default() };
+    let call_countries = vec!["US".parse().unwrap()];
+    let services = Services { vapi: Some(access), call_countries, addresses, ..Services::default() };
+    let api = TestApi::with_services(services).await;
+    let lines = Lines::default();
+    let _guard = tracing::subscriber::set_default(shared::runtime::log(lines.clone()));
+    let role = api.post("/api/v1/roles", json!({ "title": "Cook" })).await.expect(201).number("/id");
+    api.post(&format!("/api/v1/roles/{role}/publish"), json!({})).await.expect(200);
+    let jane = json!({ "name": "Jane", "email": "jane@example.com", "phone": "+14155552671" });
+    let jane = api.post("/api/v1/candidates", jane).await.expect(201).number("/id");
+    let path = format!("/api/v1/candidates/{jane}/invite_screen");
+    let consent =
+        json!({ "obtained_at": "2026-11-20T09:00:00Z", "wording": "You may call me and record it." });
+    let invitation = json!({ "role_id": role, "consent": consent });
+    let screen = api.post(&path, invitation).await.expect(201).number("/id");
+    api.run_tasks().await;
+    let shown = api.get(&format!("/api/v1/voice_screens/{screen}")).await.expect(200);
+    assert!(shown.string("/summary").contains(canary), "the organization reads the reason");
+    let text = String::from_utf8(lines.0.lock().unwrap().clone()).unwrap();
+    assert!(text.contains("a call was refused") && !text.contains(canary), "{text}");
+    // The alarm on calls counts this line.
+    let ordered = "a telephone call is ordered";
+    assert_eq!(text.matches(&format!("\"message\":\"{ordered}\"")).count(), 1, "{text}");
+    assert!(
+        std::fs::read_to_string(tests::project("infra/alarms.yaml"))
+            .unwrap()
+            .contains(&format!("{{ $.message = \"{ordered}\" }}"))
+    );
 }
 
 /// The client gets the same error in every case (RFC 6749, section 5.2).

@@ -119,13 +119,13 @@ impl TestApi {
     /// Creates an API with these external services. If `services` has no callback URL, callbacks go to a server on the
     /// loopback interface.
     pub async fn with_services(services: Services) -> Self {
-        Self::build(services, Providers::new).await
+        Box::pin(Self::build(services, Providers::new)).await
     }
 
     /// Creates an API with these metadata documents of OAuth clients.
     pub async fn with_documents(documents: ClientDocuments) -> Self {
         let services = Services { simulated: true, ..Services::default() };
-        Self::build(services, |config| Providers::with_client_documents(config, documents)).await
+        Box::pin(Self::build(services, |config| Providers::with_client_documents(config, documents))).await
     }
 
     async fn build(services: Services, providers: impl FnOnce(&Config) -> Providers) -> Self {

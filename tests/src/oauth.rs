@@ -181,6 +181,7 @@ pub async fn token_status(api: &TestApi, access: &str) -> u16 {
 pub fn oauth_error(response: &Response) -> (u16, &str) {
     assert!(response.status != 500 && response.header("content-type") == "application/json", "{response:?}");
     assert_eq!((response.header("cache-control"), response.header("pragma")), ("no-store", "no-cache"));
+    assert_eq!(response.header("x-content-type-options"), "nosniff");
     assert!(!response.string("/error_description").is_empty(), "{}", response.text);
     (response.status, response.string("/error"))
 }

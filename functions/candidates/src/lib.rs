@@ -49,6 +49,7 @@ use shared::resources::export::CandidateExport;
 use shared::resources::resume::ResumeLinks;
 use shared::resources::screen::{Screen, ScreenAccess};
 use shared::services::applying::{Applicant, apply_for};
+use shared::services::calls::check_number;
 use shared::services::screening;
 use shared::store::{self, CandidatePage, Listed};
 use utoipa::ToSchema;
@@ -448,9 +449,16 @@ async fn invite_screen(request: ApiRequest<NewScreen>) -> Result<Reply<Created<S
     }
     messages.extend(check_schedule(scheduled_at, now).map(str::to_owned));
     messages.extend(consent.as_ref().and_then(|consent| consent.check(now)).map(str::to_owned));
-    let needs_phone = voice.as_ref().is_some_and(|voice| voice.needs_phone());
-    if needs_phone && before.candidate.profile.phone.is_none() {
-        messages.push("phone can't be blank: the candidate has no number to call".to_owned());
+    if voice.as_ref().is_some_and(|voice| voice.needs_phone()) {
+        match &before.candidate.profile.phone {
+            None => messages.push("phone can't be blank: the candidate has no number to call".to_owned()),
+            Some(phone) => {
+                let (store, providers) = (request.context.store(), request.context.providers());
+                let chosen = store.find_call_countries(request.tenant()).await?;
+                let allowed = chosen.as_deref().unwrap_or(providers.default_call_countries());
+                messages.extend(check_number(phone, allowed).err().map(|error| format!("phone {error}")));
+            }
+        }
     }
     let (Some(role), true) = (role, messages.is_empty()) else { return Err(Error::Validation(messages)) };
     let voice = voice.ok_or_else(|| {

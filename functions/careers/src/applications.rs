@@ -1,7 +1,7 @@
 //! Applications: handles submitted application forms.
 //!
-//! New candidates, existing candidates and repeated applications all get the same response, so it does not reveal
-//! whether somebody has applied before.
+//! New candidates, existing candidates and repeated applications all get the same response after the same DynamoDB
+//! calls, so neither the response nor its time reveals whether somebody has applied before.
 
 use jiff::SignedDuration;
 use shared::http::{Error, Html, PublicRequest, Reply, RequestContext};
@@ -19,10 +19,19 @@ use crate::upload_ticket::UploadTicket;
 /// lecture hall can share one IP address.
 const LIMIT: u64 = 100;
 const WINDOW: SignedDuration = SignedDuration::from_hours(1);
+/// The maximum number of applications for one posting, and for all postings of a career site, on a day (UTC). They bound
+/// what a sender with many IP addresses can store.
+const POSTING_LIMIT: u64 = 1_000;
+const SITE_LIMIT: u64 = 5_000;
+const DAY: SignedDuration = SignedDuration::from_hours(24);
 
 /// Submits an application: creates a candidate, or adds the application to the candidate with the same e-mail address.
 pub(crate) async fn apply(request: PublicRequest) -> Result<Reply<Html>, Error> {
     let context = &request.context;
+    // A form on another site cannot apply in a visitor's name. Browsers without this header still send no cookies.
+    if context.header("sec-fetch-site") == Some("cross-site") {
+        return Err(Error::ForeignForm);
+    }
     let job = match PostedJob::find(context).await? {
         Ok(job) => job,
         Err(reply) => return Ok(reply),
@@ -39,23 +48,44 @@ pub(crate) async fn apply(request: PublicRequest) -> Result<Reply<Html>, Error> 
     };
     let (subject, now) = (format!("apply {}", context.source()), context.now());
     if let Some(seconds) = context.store().count_attempt(&subject, LIMIT, WINDOW, now).await? {
-        let page = TooManyApplicationsPage {
-            layout: job.site.layout(None),
-            minutes: (seconds + 59) / 60,
-            job_path: &job.path(),
-        };
-        let reply = job.site.page(&page, None)?.with_status(429);
-        return Ok(reply.with("retry-after", seconds.to_string()));
+        return too_many(&job, seconds, true);
     }
     // `website` is a hidden honeypot field. Bots count towards the limit because a ticket permits an upload.
     if form.non_empty("website").is_some() {
         return Ok(confirmation);
     }
+    let tenant = job.site.career.tenant();
+    let daily = [
+        (format!("applications for {tenant}#{}", job.posting.id), POSTING_LIMIT),
+        (format!("applications to {tenant}"), SITE_LIMIT),
+    ];
+    for (subject, limit) in &daily {
+        if let Some(seconds) = context.store().count_attempt(subject, *limit, DAY, now).await? {
+            // A metric filter counts this line for the alarm.
+            tracing::warn!(%tenant, posting = job.posting.id.get(), limit, "a daily limit of applications is reached");
+            return too_many(&job, seconds, false);
+        }
+    }
     let submitted = submit(context, &job, submission, &ticket).await;
     if let Err(Error::Commit(CommitError::Stale)) = submitted {
         context.store().uncount_attempt(&subject, WINDOW, now).await?;
+        for (subject, _) in &daily {
+            context.store().uncount_attempt(subject, DAY, now).await?;
+        }
     }
     submitted.map(|()| confirmation)
+}
+
+/// The page that says when applications are accepted again. The limit is one of the applicant's network, or of the job.
+fn too_many(job: &PostedJob, seconds: i64, is_of_network: bool) -> Result<Reply<Html>, Error> {
+    let page = TooManyApplicationsPage {
+        layout: job.site.layout(None),
+        minutes: (seconds + 59) / 60,
+        is_of_network,
+        job_path: &job.path(),
+    };
+    let reply = job.site.page(&page, None)?.with_status(429);
+    Ok(reply.with("retry-after", seconds.to_string()))
 }
 
 /// Stores an application. Fails with [`CommitError::Stale`] after a conflict with another write to the same candidate.
@@ -75,16 +105,19 @@ async fn submit(
         CandidateRecord::new(context.ids().next(), profile, now)
     });
     let candidate_id = before.candidate.id;
-    let applicant = if is_new { Applicant::New(before) } else { Applicant::Known(before) };
+    let applicant = if is_new { Applicant::New(before.clone()) } else { Applicant::Known(before.clone()) };
     let mut transaction = Transaction::new(tenant);
     let (source, submission) = (Source::CAREER_PAGE, Some(Box::new(submission)));
     match apply_for(&mut transaction, applicant, &job.role, source, submission, &author(context)) {
         Ok(_) => {}
-        // The response must not reveal that the candidate has applied before.
-        Err(ApplyError::Rejected(ApplicationError::AlreadyApplied(_))) => return Ok(()),
+        // Neither the response nor its time may reveal that the candidate has applied before. A file that is uploaded
+        // is added to the history.
+        Err(ApplyError::Rejected(ApplicationError::AlreadyApplied(_))) => {
+            transaction.require_candidate(&before);
+        }
         Err(ApplyError::Rejected(ApplicationError::TooMany)) => {
             tracing::info!(candidate = candidate_id.get(), "a candidate has too many applications");
-            return Ok(());
+            transaction.require_candidate(&before);
         }
         Err(ApplyError::Rejected(ApplicationError::RoleNotOpen(_))) => {
             return Err(CommitError::Stale.into());

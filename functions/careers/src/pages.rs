@@ -260,6 +260,8 @@ pub(crate) struct TooManyApplicationsPage<'p> {
     pub(crate) layout: Layout<'p>,
     /// The number of minutes until applications are accepted again, at least one.
     pub(crate) minutes: i64,
+    /// Whether the applicant's network sent too many applications, and not all applicants together.
+    pub(crate) is_of_network: bool,
     /// The path of the job's page.
     pub(crate) job_path: &'p str,
 }

@@ -2,9 +2,9 @@
 
 use shared::http::{Error, RequestContext};
 use shared::model::{Resume, ResumeFile, TouchpointKind};
-use shared::providers::resumes::content::FileKind;
+use shared::providers::resumes::content::{ContentError, FileKind};
 use shared::providers::resumes::{Bucket, BucketError, MAX_UPLOAD};
-use shared::store::{MaybeErased, Transaction, Upload};
+use shared::store::{MaybeErased, Transaction, Upload, UploadAttempt};
 
 use crate::author::author;
 use crate::job_page::PostedJob;
@@ -33,6 +33,16 @@ pub(crate) async fn attach(
     bucket: &Bucket,
 ) -> Result<(), ResumeError> {
     let (tenant, now) = (job.site.career.tenant(), context.now());
+    // The ticket of a robot, or of a file that was attached already, reads nothing from the bucket.
+    let Upload { candidate_id, is_new } = match context.store().count_upload(tenant, &ticket.hash()).await? {
+        UploadAttempt::Allowed(upload) => upload,
+        UploadAttempt::Exhausted => {
+            let sentence = "You have uploaded too many files for this application. Your application has been \
+                            received without a file.";
+            return Err(ResumeError::Rejected(sentence));
+        }
+        UploadAttempt::Unexpected => return Ok(()),
+    };
     let key = ticket.upload_key(job);
     let object = match bucket.read(&key, MAX_UPLOAD, now).await {
         Ok(Some(object)) => object,
@@ -41,11 +51,20 @@ pub(crate) async fn attach(
         }
         Err(error) => return Err(unavailable(&error)),
     };
-    let Some(kind) = FileKind::of(&object.bytes) else {
-        let sentence = "This is not a PDF, DOC, DOCX, ODT or plain text file. Please choose another file.";
-        return Err(ResumeError::Rejected(sentence));
-    };
-    let Some(upload) = context.store().find_upload(tenant, &ticket.hash()).await? else { return Ok(()) };
+    let kind = FileKind::of(&object.bytes).map_err(|error| {
+        ResumeError::Rejected(match error {
+            ContentError::Type => {
+                "This is not a PDF, DOC, DOCX, ODT or plain text file. Please choose another file."
+            }
+            ContentError::Active => {
+                "This file is protected, or contains macros, scripts, embedded files or links to files that are loaded \
+                 by themselves. Please save it as a simple PDF and choose that file."
+            }
+        })
+    })?;
+    // A file that is kept while the candidate is being erased is deleted by the task of the erasure.
+    let found = context.store().find_candidate(tenant, candidate_id).await?;
+    let Some(before) = found.and_then(MaybeErased::present) else { return Ok(()) };
     let file = ResumeFile::new(tenant, &ticket.hash(), kind.extension());
     match bucket.keep(&key, file.key(), &object.etag, kind.media_type(), now).await {
         Ok(()) => {}
@@ -55,10 +74,6 @@ pub(crate) async fn attach(
         }
         Err(error) => return Err(unavailable(&error)),
     }
-    let Upload { candidate_id, is_new } = upload;
-    let found = context.store().find_candidate(tenant, candidate_id).await?;
-    // If the candidate was erased, the task of the erasure deletes the file.
-    let Some(before) = found.and_then(MaybeErased::present) else { return Ok(()) };
     let resume = Resume::File(file);
     let mut profile = before.candidate.profile.clone();
     let mut fields = Vec::new();

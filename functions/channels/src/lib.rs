@@ -517,7 +517,7 @@ fn upstream(error: &XError, now: Timestamp) -> Error {
         }
         _ => None,
     };
-    Error::Upstream { sentence: error.to_string(), retry_after }
+    Error::Upstream { sentence: error.sentence(), retry_after }
 }
 
 fn not_connected(message: &str) -> Error {

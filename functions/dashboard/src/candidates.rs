@@ -6,8 +6,8 @@ use askama::Template;
 use shared::http::{Error, Html, MemberRequest, Reply};
 use shared::id::Id;
 use shared::model::{
-    ApplicationStatus, Candidate, ConsentPurpose, Phone, Resume, ScreenResult, ScreenStatus, Source, Stage,
-    Text, Touchpoint, TouchpointKind, WebAddress,
+    Actor, ActorKind, ApplicationStatus, Candidate, ConsentPurpose, Phone, Resume, ScreenResult,
+    ScreenStatus, Source, Stage, Text, Touchpoint, TouchpointKind, WebAddress,
 };
 use shared::resources::resume::ResumeLinks;
 
@@ -118,7 +118,8 @@ struct ConsentRow {
 /// An entry in the history.
 struct TouchpointRow<'p> {
     at: String,
-    actor: &'p str,
+    /// Who made the change, with the type of actors that choose their own names.
+    actor: String,
     sentence: String,
     /// The applicant's message.
     note: Option<&'p str>,
@@ -192,7 +193,7 @@ pub(crate) async fn show(request: Arc<MemberRequest>) -> Result<Reply<Html>, Err
     });
     let history = found.touchpoints.iter().map(|touchpoint| TouchpointRow {
         at: minute(touchpoint.at),
-        actor: &touchpoint.actor.name,
+        actor: actor(&touchpoint.actor),
         sentence: sentence(touchpoint, &title),
         note: note(touchpoint),
         resume_url: touchpoint.resume().and_then(|resume| links.address(resume)),
@@ -237,6 +238,17 @@ fn note(touchpoint: &Touchpoint) -> Option<&str> {
         TouchpointKind::Applied { submission, .. } => submission.as_ref()?.note.as_ref().map(Text::as_str),
         _ => None,
     }
+}
+
+/// Describes an actor. Keys, applications and members have names of their own choice, so their type follows the name.
+fn actor(actor: &Actor) -> String {
+    let kind = match actor.kind {
+        ActorKind::ApiKey => "API key",
+        ActorKind::App => "connected app",
+        ActorKind::Member => "member",
+        ActorKind::CareerPage | ActorKind::VoiceProvider | ActorKind::System => return actor.name.clone(),
+    };
+    format!("{} ({kind})", actor.name)
 }
 
 /// Describes a touchpoint.

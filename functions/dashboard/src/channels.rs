@@ -1,5 +1,5 @@
-//! Settings > Integrations > Channels: the X account and the WhatsApp number of the current mode, and the voice
-//! provider.
+//! Settings > Integrations > Channels: the X account and the WhatsApp number of the current mode, the voice provider, and
+//! the countries that it may call.
 
 use std::sync::Arc;
 
@@ -8,11 +8,14 @@ use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use shared::http::page::{Problem, Sources, problem_of};
 use shared::http::{Error, Html, MemberRequest, Reply};
-use shared::model::{ChannelStatus, ConnectionStatus, Day, WhatsAppConnection, challenge};
+use shared::model::{
+    ChannelStatus, ConnectionStatus, Country, Day, MemberRole, WhatsAppConnection, challenge,
+};
 use shared::providers::x::{Tokens, X, XError};
 use shared::providers::{WhatsAppPort, XPort};
 use shared::secret::Secret;
 use shared::services::accounts;
+use shared::services::calls::codes;
 use subtle::ConstantTimeEq;
 
 use crate::dates::minute;
@@ -47,6 +50,19 @@ struct ChannelsPage<'p> {
     voice_is_ready: bool,
     /// A sentence that describes the voice provider.
     voice_detail: &'static str,
+    /// The codes of the countries that may be called, as stored or as typed.
+    countries: &'p str,
+    calls_per_day: u64,
+    /// Whether the signed-in member is an owner. Only owners can change the countries.
+    is_owner: bool,
+}
+
+/// The values that the member typed.
+#[derive(Default)]
+struct Typed<'p> {
+    phone_number_id: &'p str,
+    /// The countries; `None` shows the stored ones.
+    countries: Option<&'p str>,
 }
 
 /// The status of an account on X or WhatsApp.
@@ -89,12 +105,12 @@ impl ChannelPanel {
 
 /// Shows the channels with their stored status. The page does not call the providers.
 pub(crate) async fn show(request: Arc<MemberRequest>) -> Result<Reply<Html>, Error> {
-    page(&request, "", Vec::new()).await
+    page(&request, &Typed::default(), Vec::new()).await
 }
 
 async fn page(
     request: &MemberRequest,
-    phone_number_id: &str,
+    typed: &Typed<'_>,
     problems: Vec<Problem>,
 ) -> Result<Reply<Html>, Error> {
     let (tenant, providers) = (request.tenant(), request.context.providers());
@@ -119,6 +135,7 @@ async fn page(
             ChannelPanel::stored(status, found.whatsapp.as_ref().map(name))
         }
     };
+    let stored = codes(found.call_countries.as_deref().unwrap_or(providers.default_call_countries()));
     let voice = providers.voice(tenant.mode);
     let (voice_provider, voice_detail) = match &voice {
         Some(voice) => (voice.title(), voice.description()),
@@ -128,11 +145,14 @@ async fn page(
         layout: Layout::of(request, Section::Channels),
         x,
         whatsapp,
-        phone_number_id,
+        phone_number_id: typed.phone_number_id,
         problems,
         voice_provider,
         voice_is_ready: voice.is_some(),
         voice_detail,
+        countries: typed.countries.unwrap_or(&stored),
+        calls_per_day: request.organization().plan.calls_per_day(),
+        is_owner: request.member().role == MemberRole::Owner,
     })?;
     Ok(match x_port {
         XPort::Real(x, _) => {
@@ -204,6 +224,23 @@ pub(crate) async fn disconnect_x(request: Arc<MemberRequest>) -> Result<Reply<Ht
     Ok(Notice::XDisconnected.redirect_to(PATH))
 }
 
+/// Changes the countries that the organization may call.
+pub(crate) async fn change_countries(request: Arc<MemberRequest>) -> Result<Reply<Html>, Error> {
+    let codes = request.page.form().get("countries");
+    let countries = match Country::list(codes) {
+        Ok(countries) => countries,
+        Err(message) => {
+            let problems = vec![problem("countries", "The countries", &message)];
+            let typed = Typed { countries: Some(codes), ..Typed::default() };
+            return Ok(page(&request, &typed, problems).await?.with_status(422));
+        }
+    };
+    let mut transaction = request.transaction();
+    transaction.put_call_countries(&countries)?;
+    request.context.store().commit(transaction).await?;
+    Ok(Notice::CallCountriesChanged.redirect_to(PATH))
+}
+
 /// Connects a WhatsApp number and replaces any previous one.
 pub(crate) async fn connect_whatsapp(request: Arc<MemberRequest>) -> Result<Reply<Html>, Error> {
     let context = &request.context;
@@ -221,7 +258,8 @@ pub(crate) async fn connect_whatsapp(request: Arc<MemberRequest>) -> Result<Repl
         problems.push(problem("token", "The access token", message));
     }
     if !problems.is_empty() {
-        return Ok(page(&request, number, problems).await?.with_status(422));
+        let typed = Typed { phone_number_id: number, ..Typed::default() };
+        return Ok(page(&request, &typed, problems).await?.with_status(422));
     }
     let (tenant, token) = (request.tenant(), Secret::new(token));
     let connection = accounts::connect_whatsapp(tenant, number.to_owned(), &token, keys, context.random())

@@ -162,6 +162,11 @@ fn settings() -> Vec<Route> {
             Member,
             channels::disconnect_whatsapp,
         ),
+        Route::member(
+            "POST /dashboard/settings/integrations/channels/voice",
+            Owner,
+            channels::change_countries,
+        ),
         Route::member("GET /dashboard/settings/career-page", Member, career_page::show),
         Route::member("POST /dashboard/settings/career-page", Member, career_page::change),
         Route::member("GET /dashboard/settings/privacy", Member, privacy::show),

@@ -17,6 +17,8 @@ pub(crate) enum Notice {
     WhatsAppConnected,
     /// The WhatsApp number was disconnected.
     WhatsAppDisconnected,
+    /// The countries that may be called were changed.
+    CallCountriesChanged,
     /// The career page was changed.
     CareerPageChanged,
     /// The privacy text was changed.
@@ -55,13 +57,14 @@ pub(crate) enum Notice {
 }
 
 impl Notice {
-    const ALL: [Self; 23] = [
+    const ALL: [Self; 24] = [
         Self::KeyRevoked,
         Self::AppRevoked,
         Self::XConnected,
         Self::XDisconnected,
         Self::WhatsAppConnected,
         Self::WhatsAppDisconnected,
+        Self::CallCountriesChanged,
         Self::CareerPageChanged,
         Self::PrivacyChanged,
         Self::RetentionSet,
@@ -89,6 +92,7 @@ impl Notice {
             Self::XDisconnected => "x-disconnected",
             Self::WhatsAppConnected => "whatsapp-connected",
             Self::WhatsAppDisconnected => "whatsapp-disconnected",
+            Self::CallCountriesChanged => "call-countries-changed",
             Self::CareerPageChanged => "career-page-changed",
             Self::PrivacyChanged => "privacy-changed",
             Self::RetentionSet => "retention-set",
@@ -118,6 +122,7 @@ impl Notice {
             Self::XDisconnected => "X account disconnected.",
             Self::WhatsAppConnected => "WhatsApp number connected.",
             Self::WhatsAppDisconnected => "WhatsApp number disconnected.",
+            Self::CallCountriesChanged => "Countries saved. Other countries are no longer called.",
             Self::CareerPageChanged => "Career page saved.",
             Self::PrivacyChanged => "Privacy text saved.",
             Self::RetentionSet => "Retention rule saved. Nobody is erased before the next run.",

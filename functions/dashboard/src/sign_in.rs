@@ -292,12 +292,11 @@ pub(crate) fn return_to(path: &str) -> &str {
     let is_allowed = ["/dashboard", "/oauth/authorize"].iter().any(|prefix| {
         path.strip_prefix(prefix).is_some_and(|rest| rest.is_empty() || rest.starts_with(['/', '?']))
     });
-    // Browsers treat a backslash in a path as a slash.
+    // Browsers treat a backslash in a path as a slash, and `%2e` as a dot. No path of the dashboard has an escape.
     let without_query = path.split('?').next().unwrap_or_default();
     let is_plain = path.len() <= MAX_RETURN
         && path.bytes().all(|byte| byte.is_ascii_graphic())
-        && !without_query.contains("..")
-        && !without_query.contains('\\');
+        && !["..", "%", "\\"].iter().any(|part| without_query.contains(part));
     if is_allowed && is_plain { path } else { "/dashboard" }
 }
 
@@ -321,6 +320,11 @@ mod tests {
             "/dashboard\\evil",
             "/dashboard/\r\nset-cookie:a=b",
             "/dashboard/../oauth/token",
+            "/dashboard/%2e%2e/oauth/token",
+            "/dashboard/%2E./oauth/token",
+            "/dashboard/..%2foauth/token",
+            "/oauth/authorize/%2e%2e/token?client_id=a",
+            "/dashboard/%5c%2e%2e",
             "/oauth/authorizex",
             "/api/v1/roles",
             "javascript:alert(1)",

@@ -1,7 +1,8 @@
 //! The authorization endpoint (RFC 6749, section 3.1; RFC 7636; RFC 9207): it asks the signed-in member for consent.
 //!
-//! An invalid request is redirected back to the client if the client is known and the redirect URI is registered.
-//! Otherwise the member gets an error page, because the redirect URI could lead to an attacker.
+//! An invalid request is redirected back to the client only if the client is known, the redirect URI is registered and a
+//! member is signed in. Otherwise the visitor gets an error page: anyone can register a client, and could use this
+//! endpoint to send visitors to an attacker's site (RFC 9700, section 4.11.2).
 
 use std::sync::Arc;
 
@@ -36,6 +37,9 @@ struct ResponseTarget {
     state: Option<String>,
 }
 
+/// An OAuth error code with its description.
+type Rejection = (&'static str, &'static str);
+
 /// The access that the client requests.
 struct AccessRequest {
     challenge: String,
@@ -49,7 +53,7 @@ pub(crate) async fn show_consent(request: Arc<PageRequest>) -> Result<Reply<Html
     let target = ResponseTarget::find(context, &parameters).await?;
     let access = match AccessRequest::parse(context.base_url(), &target.client, &parameters) {
         Ok(access) => access,
-        Err((error, description)) => return Ok(target.redirect_error(context, error, description)),
+        Err(rejection) => return target.reject(&request, rejection).await,
     };
     match MemberRequest::find(&request).await? {
         None => Ok(PageRequest::redirect_to_sign_in(&request.path_and_query())),
@@ -66,7 +70,7 @@ pub(crate) async fn decide(request: Arc<PageRequest>) -> Result<Reply<Html>, Err
     let target = ResponseTarget::find(context, parameters).await?;
     let access = match AccessRequest::parse(context.base_url(), &target.client, parameters) {
         Ok(access) => access,
-        Err((error, description)) => return Ok(target.redirect_error(context, error, description)),
+        Err(rejection) => return target.reject(&request, rejection).await,
     };
     let Some(member) = MemberRequest::find(&request).await? else {
         // The session ended after the page was shown. The member signs in and sees the page again.
@@ -93,14 +97,13 @@ fn consent_page(
     access: &AccessRequest,
 ) -> Result<Reply<Html>, Error> {
     let client = &target.client;
-    let home_host = client.uri.as_ref().and_then(|uri| host(uri.as_str()));
+    let client_host = if client.is_documented() { host(&client.id) } else { None };
     let page = ConsentPage {
         style_version: style_version(),
         csrf: request.page.csrf(),
         application: client.name.as_str(),
         redirect_host: &target.registered_uri.host(),
-        home_host: home_host.as_deref(),
-        is_unverified: !client.is_documented(),
+        client_host: client_host.as_deref(),
         organization: request.organization_name(),
         email: request.member().email.as_str(),
         return_to: &request.page.path_and_query(),
@@ -199,6 +202,20 @@ impl ResponseTarget {
         Ok(Self { client, redirect_uri, registered_uri, state })
     }
 
+    /// Redirects an error in the request to the client if a member is signed in. Other visitors get an error page that
+    /// names the client's host, and are not redirected.
+    async fn reject(
+        &self,
+        request: &Arc<PageRequest>,
+        (error, description): Rejection,
+    ) -> Result<Reply<Html>, Error> {
+        if MemberRequest::find(request).await?.is_some() {
+            return Ok(self.redirect_error(&request.context, error, description));
+        }
+        let (host, description) = (self.registered_uri.host(), description.trim_end_matches('.'));
+        Err(Error::BadRequest(format!("The application at {host} sent an invalid request: {description}")))
+    }
+
     fn redirect_error(&self, context: &RequestContext, error: &str, description: &str) -> Reply<Html> {
         self.redirect(context, &[("error", error), ("error_description", description)])
     }
@@ -213,13 +230,8 @@ impl ResponseTarget {
 }
 
 impl AccessRequest {
-    /// Parses the parameters. Without `scope`, the client requests all scopes that it has registered. The error is an
-    /// OAuth error code with its description.
-    fn parse(
-        base_url: &str,
-        client: &Client,
-        parameters: &Parameters,
-    ) -> Result<Self, (&'static str, &'static str)> {
+    /// Parses the parameters. Without `scope`, the client requests all scopes that it has registered.
+    fn parse(base_url: &str, client: &Client, parameters: &Parameters) -> Result<Self, Rejection> {
         let challenge = parameters.get("code_challenge");
         let is_challenge = challenge.len() == CHALLENGE_LENGTH
             && challenge.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"-_".contains(&byte));

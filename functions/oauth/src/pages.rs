@@ -2,7 +2,7 @@
 
 use askama::Template;
 
-/// The page that asks a member to allow an application access. The application chose its own name and home page.
+/// The page that asks a member to allow an application access. The application chose its own name.
 #[derive(Template)]
 #[template(path = "consent.html")]
 pub(crate) struct ConsentPage<'p> {
@@ -14,10 +14,8 @@ pub(crate) struct ConsentPage<'p> {
     pub(crate) application: &'p str,
     /// The host that the browser is redirected to.
     pub(crate) redirect_host: &'p str,
-    /// The host of the application's home page.
-    pub(crate) home_host: Option<&'p str>,
-    /// Whether the application was registered dynamically, so its name is not verified.
-    pub(crate) is_unverified: bool,
+    /// The host that publishes the application's metadata document; `None` for a registered application.
+    pub(crate) client_host: Option<&'p str>,
     /// The organization's name.
     pub(crate) organization: &'p str,
     /// The member's e-mail address.

@@ -1,5 +1,7 @@
 //! Dynamic registration (RFC 7591): anyone may register a client, up to an hourly limit per IP address.
 
+use icu_properties::CodePointSetData;
+use icu_properties::props::DefaultIgnorableCodePoint;
 use jiff::{SignedDuration, Timestamp};
 use serde::{Deserialize, Serialize};
 use shared::auth::hash;
@@ -34,7 +36,7 @@ pub(crate) struct ClientMetadata {
     /// The name that members see, on one line.
     #[schema(
         max_length = 100,
-        pattern = r"^[^\x00-\x1F\x7F-\x9F\u061C\u200B-\u200F\u202A-\u202E\u2060-\u2069\uFEFF]*$"
+        pattern = r"^[^\x00-\x1F\x7F-\x9F\xAD\u034F\u061C\u115F\u1160\u17B4\u17B5\u180B-\u180F\u200B-\u200F\u2028-\u202E\u2060-\u206F\u2800\u3164\uFE00-\uFE0F\uFEFF\uFFA0\uFFF0-\uFFFC]*$"
     )]
     client_name: Option<String>,
     /// The URL of the client's home page.
@@ -214,7 +216,7 @@ pub(crate) fn client_of(
     let name = metadata.client_name.unwrap_or_default();
     if name.chars().any(is_misleading) {
         return Err(invalid_metadata(
-            "client_name must be one line without invisible or direction-changing characters.",
+            "client_name must be one line without invisible, blank or direction-changing characters.",
         ));
     }
     let name = ClientName::parse(&name).map_err(|wrong| invalid_metadata(format!("client_name {wrong}.")))?;
@@ -228,14 +230,15 @@ fn known_scopes(list: &str) -> Scopes {
     list.split_ascii_whitespace().filter_map(|word| word.parse::<Scope>().ok()).collect()
 }
 
-/// Returns whether a character can make a name look like another name: line breaks, invisible characters, and
-/// characters that change the text direction.
-const fn is_misleading(c: char) -> bool {
-    matches!(
+/// Returns whether a character can make a name look like another name: line breaks, characters that are invisible or
+/// change the text direction (Unicode's default-ignorable ones, with tags), and symbols that are blank.
+fn is_misleading(c: char) -> bool {
+    let is_blank = matches!(
         c,
-        '\n' | '\t' | '\u{61c}' | '\u{200b}'..='\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2060}'..='\u{2069}'
-            | '\u{feff}'
-    )
+        '\u{2028}' | '\u{2029}' | '\u{2800}' | '\u{fff9}'
+            ..='\u{fffc}' | '\u{13441}' | '\u{13442}' | '\u{1d159}'
+    );
+    is_blank || c.is_control() || CodePointSetData::new::<DefaultIgnorableCodePoint>().contains(c)
 }
 
 fn invalid_metadata(description: impl Into<String>) -> OAuthRejection {

@@ -6,7 +6,7 @@ use serde::de::DeserializeOwned;
 use serde::{Deserialize, Deserializer, Serialize};
 use shared::auth::{Claims, Credential, Kind};
 use shared::http::{Error, FORM, Payload, PublicRequest, Reply, RequestContext, Unversioned, audience};
-use shared::model::{Client, Grant, GrantType, Refresh, Scopes, TokenSet};
+use shared::model::{Client, CodeVerifier, Grant, GrantType, Refresh, Scopes, TokenSet};
 use shared::store::{AccessTokens, Transaction};
 use subtle::ConstantTimeEq;
 use utoipa::ToSchema;
@@ -39,7 +39,8 @@ pub(crate) struct TokenRequest {
     code: String,
     /// The redirect URI that the code was sent to. Required for `authorization_code`.
     redirect_uri: String,
-    /// The PKCE code verifier (RFC 7636, section 4.1). Required for `authorization_code`.
+    /// The PKCE code verifier (RFC 7636, section 4.1): 43 to 128 letters, digits and `-._~`. Required for
+    /// `authorization_code`.
     code_verifier: String,
     /// The refresh token. Required for `refresh_token`.
     refresh_token: String,
@@ -144,7 +145,9 @@ async fn exchange_code(
     client: &Client,
 ) -> Result<Tokens, OAuthRejection> {
     let code = required("code", &request.code)?;
-    let verifier = required("code_verifier", &request.code_verifier)?;
+    let verifier: CodeVerifier = required("code_verifier", &request.code_verifier)?
+        .parse()
+        .map_err(|wrong| OAuthRejection::new("invalid_request", format!("code_verifier {wrong}.")))?;
     let redirect_uri = required("redirect_uri", &request.redirect_uri)?;
     check_resource(context, request)?;
     let (code, grant) = find(context, code, Kind::AuthorizationCode, client).await?;
@@ -152,17 +155,18 @@ async fn exchange_code(
     if !is_genuine {
         return Err(OAuthRejection::invalid_grant("the code is unknown"));
     }
+    if grant.code.redirect_uri != redirect_uri {
+        return Err(OAuthRejection::invalid_grant("redirect_uri is not the one that the code was sent to"));
+    }
+    if !grant.code.is_verified_by(&verifier) {
+        return Err(OAuthRejection::invalid_grant("code_verifier does not match the code_challenge"));
+    }
+    // Only a request that knows the verifier can end the grant, so a leaked code alone cannot.
     if grant.tokens.is_some() {
         return revoke_reused(context, &code, grant, "a code was used again").await;
     }
     if !grant.is_good(context.now()) {
         return Err(OAuthRejection::invalid_grant("the code has expired or its grant was revoked"));
-    }
-    if grant.code.redirect_uri != redirect_uri {
-        return Err(OAuthRejection::invalid_grant("redirect_uri is not the one that the code was sent to"));
-    }
-    if !grant.code.is_verified_by(verifier) {
-        return Err(OAuthRejection::invalid_grant("code_verifier does not match the code_challenge"));
     }
     let (keys, random) = (context.credential_keys(), context.random());
     let (kind, tenant) = (Kind::RefreshToken, code.tenant());

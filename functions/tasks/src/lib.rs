@@ -16,12 +16,13 @@ use shared::clock::{later, to_second};
 use shared::http::Environment;
 use shared::id::Ids;
 use shared::model::{
-    CallState, CancelReason, Candidate, NamedOrganization, Outcome, Report, Role, ScreenRecord, ScreenStatus,
-    Tenant,
+    CallState, CancelReason, Candidate, NamedOrganization, Outcome, Phone, Report, Role, ScreenRecord,
+    ScreenStatus, Tenant,
 };
 use shared::providers::client::HttpClient;
 use shared::providers::resumes::BucketError;
 use shared::providers::voice::{CallError, CallOrder, StartError, VoicePort};
+use shared::services::calls::{CountedCall, check_number};
 use shared::services::screening::{self, Reference};
 use shared::store::{CommitError, MaybeErased, OrganizationError, Task, TaskKind, Transaction};
 
@@ -108,7 +109,7 @@ impl Job {
             TaskKind::Erasure => self.erase(&task).await,
             TaskKind::Retention => self.apply_retention(&task).await.map_err(TaskError::from),
             TaskKind::KeyEnd => self.end_key(&task).await,
-            TaskKind::Call => self.follow_up(&task).await,
+            TaskKind::Call => Box::pin(self.follow_up(&task)).await,
         };
         match result {
             // Another run processes a stale task, or the next run retries it.
@@ -213,6 +214,18 @@ impl Job {
             transaction.require_active(&organization.organization);
         }
         let call_at = screen.scheduled_at.unwrap_or(self.now).max(self.now);
+        let counted = match &candidate.candidate.profile.phone {
+            Some(phone) if voice.needs_phone() && record.dialing == CallState::Due => {
+                match self.count_call(&organization, phone, call_at).await? {
+                    Ok(counted) => Some(counted),
+                    Err(sentence) => {
+                        self.fail(tenant, record, &format!("{sentence}.")).await?;
+                        return Ok(None);
+                    }
+                }
+            }
+            _ => None,
+        };
         let due = later(call_at, voice.report_timeout());
         let claimed = match record.dialing {
             CallState::Due => ScreenRecord {
@@ -223,9 +236,39 @@ impl Job {
             CallState::Asked | CallState::Placed(_) => record.clone().postpone(due, self.now),
         };
         transaction.replace_screen(record, &claimed)?;
-        store.commit(transaction).await?;
+        let committed = store.commit(transaction).await;
+        match (committed, counted) {
+            (Err(error), Some(counted)) => {
+                counted.uncount(store).await?;
+                return Err(error);
+            }
+            (committed, counted) => {
+                committed?;
+                if counted.is_some() {
+                    // A metric filter counts this line for the alarm on calls.
+                    tracing::info!(%tenant, screen = screen.id.get(), "a telephone call is ordered");
+                }
+            }
+        }
         let order = self.order(tenant, &claimed, candidate.candidate, role, &organization);
         Ok(Some((claimed, order)))
+    }
+
+    /// Counts a telephone call towards the daily limits, if its number may be called. The error is a sentence for users.
+    async fn count_call(
+        &self,
+        organization: &Organization,
+        phone: &Phone,
+        call_at: Timestamp,
+    ) -> Result<Result<CountedCall, String>, CommitError> {
+        let Environment { store, config, providers, .. } = &self.environment;
+        let chosen = store.find_call_countries(organization.tenant()).await?;
+        let allowed = chosen.as_deref().unwrap_or(providers.default_call_countries());
+        if let Err(error) = check_number(phone, allowed) {
+            return Ok(Err(format!("No call was made: the phone number {error}")));
+        }
+        let counted = CountedCall::count(store, &config.signing_key, organization, phone, call_at).await?;
+        Ok(counted.map_err(|limit| format!("No call was made: {limit}")))
     }
 
     /// Orders the call of a claimed screen and records the provider's response.
@@ -241,7 +284,8 @@ impl Job {
             Ok(Some(call_id)) => self.record_answer(tenant, record, Some(call_id), None).await,
             Ok(None) => Ok(()),
             Err(StartError::Refused(sentence)) => {
-                tracing::warn!(%tenant, screen = record.screen.id.get(), sentence, "a call was refused");
+                // The sentence may contain the provider's own words, so only the screen has it.
+                tracing::warn!(%tenant, screen = record.screen.id.get(), "a call was refused");
                 let sentence = format!("{sentence}.");
                 self.retry_conflicts(tenant, record, || self.fail(tenant, record, &sentence)).await
             }

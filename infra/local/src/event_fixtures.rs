@@ -10,9 +10,9 @@ use shared::auth::{Claims, Credential, Kind};
 use shared::clock::to_second;
 use shared::id::Id;
 use shared::model::{
-    Actor, CandidateRecord, Client, ClientCredential, Code, Device, Email, GateHash, Grant, Invitation, LegalHold,
-    Link, Member, MemberRole, Mode, Move, Note, OpenScreen, Posting, PostingContent, Profile, Role,
-    RoleContent, Scopes, ScreenRecord, SecondFactor, Session, Slug, Source, Tenant, Text, TokenSet,
+    Actor, CandidateRecord, Client, ClientCredential, Code, Device, Email, GateHash, Grant, Invitation,
+    LegalHold, Link, Member, MemberRole, Mode, Move, Note, OpenScreen, Posting, PostingContent, Profile,
+    Role, RoleContent, Scopes, ScreenRecord, SecondFactor, Session, Slug, Source, Tenant, Text, TokenSet,
     VoiceProvider, challenge,
 };
 use shared::secret::Secret;

@@ -139,9 +139,13 @@ fn respond(
             ("access-control-allow-origin", "*".to_owned()),
             ("access-control-expose-headers", "WWW-Authenticate".to_owned()),
         ],
-        ReplyFormat::Page | ReplyFormat::PublicPage => page::headers(base_url),
+        ReplyFormat::Page | ReplyFormat::PublicPage => page::headers(),
     };
     headers.push(("x-request-id", request_id.to_owned()));
+    headers.push(("x-content-type-options", "nosniff".to_owned()));
+    if base_url.starts_with("https://") {
+        headers.push(("strict-transport-security", "max-age=31536000; includeSubDomains".to_owned()));
+    }
     if let Some(Quota { limit, remaining, seconds_left }) = quota {
         headers.push(("ratelimit-policy", format!(r#""daily";q={limit};w=86400"#)));
         headers.push(("ratelimit", format!(r#""daily";r={remaining};t={seconds_left}"#)));

@@ -110,18 +110,13 @@ pub(super) fn content_security_policy(sources: &Sources<'_>) -> String {
 }
 
 /// Returns the headers of every page.
-pub(super) fn headers(base_url: &str) -> Vec<(&'static str, String)> {
-    let mut headers = vec![
+pub(super) fn headers() -> Vec<(&'static str, String)> {
+    vec![
         ("content-type", "text/html; charset=utf-8".to_owned()),
         ("cache-control", "no-store".to_owned()),
         ("content-security-policy", content_security_policy(&Sources::default())),
         ("x-frame-options", "DENY".to_owned()),
-        ("x-content-type-options", "nosniff".to_owned()),
         ("referrer-policy", "no-referrer".to_owned()),
         ("cross-origin-opener-policy", "same-origin".to_owned()),
-    ];
-    if base_url.starts_with("https://") {
-        headers.push(("strict-transport-security", "max-age=31536000; includeSubDomains".to_owned()));
-    }
-    headers
+    ]
 }

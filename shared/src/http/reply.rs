@@ -194,9 +194,7 @@ impl Reply<Html> {
 impl<O> Reply<O> {
     /// 200 with a document of this media type.
     pub fn document(media: &str, content: String) -> Self {
-        Self::new(200, content)
-            .with("content-type", media.to_owned())
-            .with("x-content-type-options", "nosniff".to_owned())
+        Self::new(200, content).with("content-type", media.to_owned())
     }
 
     /// Lets caches keep the reply for 30 seconds, and revalidate it with its entity tag.

@@ -18,6 +18,21 @@ impl Country {
         self.code
     }
 
+    /// Parses a list of different countries, separated by commas or spaces. A list has at least one country.
+    pub fn list(codes: &str) -> Result<Vec<Self>, String> {
+        let mut countries = Vec::new();
+        for code in codes.split([',', ' ']).filter(|code| !code.is_empty()) {
+            let country = code.parse::<Self>().map_err(|_| {
+                let shown: String = code.chars().take(20).collect();
+                format!("must be ISO 3166-1 alpha-2 country codes, such as DE, AT; {shown} is none")
+            })?;
+            if !countries.contains(&country) {
+                countries.push(country);
+            }
+        }
+        if countries.is_empty() { Err("must name at least one country".to_owned()) } else { Ok(countries) }
+    }
+
     /// The English name: `Germany`.
     pub const fn name(self) -> &'static str {
         self.name
@@ -311,6 +326,16 @@ mod tests {
             assert!(code.len() == 2 && code.bytes().all(|letter| letter.is_ascii_uppercase()), "{code}");
             let country: Country = code.to_lowercase().parse().unwrap();
             assert_eq!((country.code(), country.name()), (code, name));
+        }
+    }
+
+    #[test]
+    fn a_list_has_different_countries() {
+        let list =
+            |codes| Country::list(codes).map(|list| list.into_iter().map(Country::code).collect::<Vec<_>>());
+        assert_eq!(list(" de,AT  ch,DE"), Ok(vec!["DE", "AT", "CH"]));
+        for wrong in ["", " , ", "DE, Austria", "D", "DE;AT"] {
+            assert!(list(wrong).is_err(), "{wrong}");
         }
     }
 

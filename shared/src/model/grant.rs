@@ -1,5 +1,7 @@
 //! OAuth clients and the grants that members give them (RFC 6749, RFC 7636, RFC 9700).
 
+use std::str::FromStr;
+
 use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use jiff::{SignedDuration, Timestamp};
@@ -9,6 +11,7 @@ use subtle::ConstantTimeEq;
 
 use super::string_enum::string_enum;
 use super::{Day, GateHash, RedirectUri, Scopes, Text, WebAddress};
+use crate::clock::later;
 use crate::id::Id;
 
 /// The name of a client.
@@ -188,6 +191,23 @@ pub struct Code {
     pub expires_at: Timestamp,
 }
 
+/// A PKCE code verifier (RFC 7636, section 4.1): 43 to 128 unreserved characters.
+#[derive(Clone, PartialEq, Eq)]
+pub struct CodeVerifier(String);
+
+impl FromStr for CodeVerifier {
+    type Err = &'static str;
+
+    fn from_str(given: &str) -> Result<Self, Self::Err> {
+        let is_unreserved = |byte: u8| byte.is_ascii_alphanumeric() || b"-._~".contains(&byte);
+        if (43..=128).contains(&given.len()) && given.bytes().all(is_unreserved) {
+            Ok(Self(given.to_owned()))
+        } else {
+            Err("must be 43 to 128 letters, digits and -._~")
+        }
+    }
+}
+
 /// The tokens of a grant: one access token, the one before it, and one refresh token.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct TokenSet {
@@ -235,8 +255,8 @@ impl Code {
     pub const LIFE: SignedDuration = SignedDuration::from_secs(60);
 
     /// Whether the challenge was derived from `verifier` (RFC 7636, section 4.6). The comparison takes constant time.
-    pub fn is_verified_by(&self, verifier: &str) -> bool {
-        challenge(verifier).as_bytes().ct_eq(self.challenge.as_bytes()).into()
+    pub fn is_verified_by(&self, verifier: &CodeVerifier) -> bool {
+        challenge(&verifier.0).as_bytes().ct_eq(self.challenge.as_bytes()).into()
     }
 }
 
@@ -255,15 +275,24 @@ impl TokenSet {
 }
 
 impl Grant {
+    /// The time after which the member has to grant access again, however often the tokens were refreshed.
+    pub const LIFE: SignedDuration = SignedDuration::from_hours(180 * 24);
+
+    /// When access ends, however often the tokens are refreshed.
+    fn ends_at(&self) -> Timestamp {
+        later(self.created_at, Self::LIFE)
+    }
+
     /// Whether the grant has a valid code or a valid refresh token.
     pub fn is_good(&self, now: Timestamp) -> bool {
         let ends_at = self.tokens.as_ref().map_or(self.code.expires_at, |tokens| tokens.expires_at);
-        self.revoked_at.is_none() && now < ends_at
+        self.revoked_at.is_none() && now < ends_at.min(self.ends_at())
     }
 
-    /// Replaces the tokens.
+    /// Replaces the tokens. The refresh token expires with the grant at the latest.
     #[must_use]
     pub fn with_tokens(self, tokens: TokenSet) -> Self {
+        let tokens = TokenSet { expires_at: tokens.expires_at.min(self.ends_at()), ..tokens };
         Self { tokens: Some(tokens), version: self.version + 1, ..self }
     }
 
@@ -321,12 +350,44 @@ mod tests {
     #[test]
     fn the_verifier_of_rfc_7636_appendix_b_is_accepted() {
         let code = grant(Timestamp::UNIX_EPOCH).code;
-        assert!(code.is_verified_by("dBjftJeZ4CVP-mB92K27uhbUJU1p1r_wW1gFWFOEjXk"));
+        assert!(code.is_verified_by(&"dBjftJeZ4CVP-mB92K27uhbUJU1p1r_wW1gFWFOEjXk".parse().unwrap()));
         for wrong in
-            ["", "E9Melhoa2OwvFrEMTJguCHaoeK1t8URWbuGJSstw-cM", "dBjftJeZ4CVP-mB92K27uhbUJU1p1r_wW1gFWFOEjXK"]
+            ["E9Melhoa2OwvFrEMTJguCHaoeK1t8URWbuGJSstw-cM", "dBjftJeZ4CVP-mB92K27uhbUJU1p1r_wW1gFWFOEjXK"]
         {
-            assert!(!code.is_verified_by(wrong), "{wrong}");
+            assert!(!code.is_verified_by(&wrong.parse().unwrap()), "{wrong}");
         }
+    }
+
+    #[test]
+    fn a_verifier_has_43_to_128_unreserved_characters() {
+        let parse = |text: String| text.parse::<CodeVerifier>().is_ok();
+        assert!(parse("-._~".repeat(11)) && parse("a".repeat(43)) && parse("Z9".repeat(64)));
+        for wrong in [String::new(), "abc".to_owned(), "a".repeat(42), "a".repeat(129), "é".repeat(43)] {
+            assert!(!parse(wrong.clone()), "{wrong}");
+        }
+        for other in [" ", "+", "/", "=", "%", "\n", "\0"] {
+            assert!(!parse(format!("{}{other}", "a".repeat(43))), "{other:?}");
+        }
+    }
+
+    #[test]
+    fn a_grant_ends_after_180_days() {
+        let (now, day) = (Timestamp::UNIX_EPOCH, SignedDuration::from_hours(24));
+        let refreshed = grant(now).with_tokens(TokenSet {
+            access: String::new(),
+            previous_access: None,
+            family: String::new(),
+            refresh: String::new(),
+            previous: None,
+            expires_at: later(now, day * 200),
+        });
+        assert_eq!(refreshed.tokens.as_ref().unwrap().expires_at, later(now, day * 180));
+        assert!(refreshed.is_good(later(now, day * 180 - SignedDuration::from_secs(1))));
+        assert!(!refreshed.is_good(later(now, day * 180)));
+        // Tokens that were stored before the limit existed end with the grant, too.
+        let mut old = refreshed;
+        old.tokens.as_mut().unwrap().expires_at = later(now, day * 200);
+        assert!(!old.is_good(later(now, day * 180)));
     }
 
     #[test]

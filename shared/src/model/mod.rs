@@ -68,8 +68,8 @@ pub use erasure::{ErasedApplication, ErasedCandidate, Erasure, ErasureReason, On
 pub use folding::CaseFolded;
 pub use gate_hash::GateHash;
 pub use grant::{
-    Client, ClientAuthentication, ClientCredential, ClientName, Code, Grant, GrantType, PreviousAccess,
-    Refresh, ResponseType, SecretMethod, TokenSet, challenge,
+    Client, ClientAuthentication, ClientCredential, ClientName, Code, CodeVerifier, Grant, GrantType,
+    PreviousAccess, Refresh, ResponseType, SecretMethod, TokenSet, challenge,
 };
 pub use legal_hold::{HoldReason, LegalHold};
 pub use member::{Link, Member, MemberRole};

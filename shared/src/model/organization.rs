@@ -96,6 +96,14 @@ impl Plan {
             Self::Pro => None,
         }
     }
+
+    /// The number of telephone calls per day.
+    pub const fn calls_per_day(self) -> u64 {
+        match self {
+            Self::Free => 20,
+            Self::Pro => 500,
+        }
+    }
 }
 
 string_enum! {

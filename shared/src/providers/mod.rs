@@ -22,7 +22,7 @@ use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 
 use crate::config::{Config, Services};
-use crate::model::Mode;
+use crate::model::{Country, Mode};
 use crate::secret::Secret;
 use crate::token_encryption::EncryptionKeys;
 
@@ -123,6 +123,11 @@ impl Providers {
             bucket.inspect_err(|sentence| tracing::error!(sentence, "no bucket for resumes")).ok()
         };
         self.0.resumes.get_or_init(create).as_ref()
+    }
+
+    /// The countries that an organization may call until an owner chooses others.
+    pub fn default_call_countries(&self) -> &[Country] {
+        &self.0.services.call_countries
     }
 
     /// The X adapter for a tenant in this mode.

@@ -69,8 +69,9 @@ pub enum XError {
         /// When X accepts requests again, if known.
         until: Option<Timestamp>,
     },
-    /// Another 4xx status, with X's own message: at most 200 characters, no control characters.
-    #[error("X rejected the request: {0}")]
+    /// Another 4xx status, with X's own message: at most 200 characters, no control characters. Only
+    /// [`sentence`](Self::sentence) contains the message, because it must not be logged.
+    #[error("X rejected the request")]
     Refused(String),
     /// Nothing was sent.
     #[error("X could not be reached")]
@@ -78,6 +79,16 @@ pub enum XError {
     /// The request was sent, and X may have carried it out.
     #[error("X's response was unusable: {0}")]
     Unknown(&'static str),
+}
+
+impl XError {
+    /// The error as a sentence for the organization, with X's own message.
+    pub fn sentence(&self) -> String {
+        match self {
+            Self::Refused(message) => format!("{self}: {message}"),
+            _ => self.to_string(),
+        }
+    }
 }
 
 impl X {

@@ -7,6 +7,7 @@ use crate::model::{Actor, Touchpoint, TouchpointKind};
 
 pub mod accounts;
 pub mod applying;
+pub mod calls;
 pub mod erasure;
 pub mod membership;
 pub mod screening;

@@ -121,8 +121,10 @@ impl Store {
         tenant: Tenant,
         email: &Email,
     ) -> Result<Option<CandidateRecord>, StoreError> {
-        let Some(claim) = self.read(keys::email(tenant, email)).await? else { return Ok(None) };
-        let found = self.find_candidate(tenant, item::read::<Reference>(claim)?.id).await?;
+        let claim = self.read(keys::email(tenant, email)).await?.map(item::read::<Reference>).transpose()?;
+        // An unknown address also takes a second read, so the response time does not reveal whether it is known.
+        let id = claim.map_or(Id::LAST, |claim| claim.id);
+        let found = self.find_candidate(tenant, id).await?;
         // An erasure deletes the claim.
         Ok(found.and_then(MaybeErased::present))
     }

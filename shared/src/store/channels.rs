@@ -2,13 +2,14 @@
 
 use jiff::{SignedDuration, Timestamp};
 use serde::de::DeserializeOwned;
+use serde::{Deserialize, Serialize};
 
 use super::item::number;
 use super::keys::{self, EXPIRES_AT};
 use super::{Item, Listed, Paging, Store, StoreError, Transaction, item};
 use crate::clock::later;
 use crate::id::Id;
-use crate::model::{Day, Post, Tenant, WhatsAppConnection, XConnection};
+use crate::model::{Country, Day, Post, Tenant, WhatsAppConnection, XConnection};
 
 /// A tenant's channels.
 #[derive(Clone, Debug)]
@@ -19,6 +20,14 @@ pub struct Channels {
     pub whatsapp: Option<WhatsAppConnection>,
     /// The number of posts to X today.
     pub posts_today: u64,
+    /// The countries that may be called, if an owner has chosen them.
+    pub call_countries: Option<Vec<Country>>,
+}
+
+/// The countries that a tenant may call, as stored.
+#[derive(Serialize, Deserialize)]
+struct CallSetting {
+    countries: Vec<Country>,
 }
 
 /// The attribute with a day's number of posts.
@@ -67,6 +76,13 @@ impl Transaction {
         self.delete(keys::whatsapp_connection(self.tenant));
     }
 
+    /// Sets the countries that the tenant may call.
+    pub fn put_call_countries(&mut self, countries: &[Country]) -> Result<(), StoreError> {
+        let setting = CallSetting { countries: countries.to_owned() };
+        self.put(item::write(&setting, keys::call_setting(self.tenant), None)?);
+        Ok(())
+    }
+
     /// Inserts a post and adds it to the number of today's posts.
     pub fn insert_post(&mut self, post: &Post, now: Timestamp) -> Result<(), StoreError> {
         self.insert(item::write(post, keys::post(self.tenant, post.id), None)?);
@@ -101,15 +117,26 @@ impl Transaction {
 impl Store {
     /// The tenant's channels and its number of posts on `today`.
     pub async fn get_channels(&self, tenant: Tenant, today: Day) -> Result<Channels, StoreError> {
-        let keys =
-            [keys::x_connection(tenant), keys::whatsapp_connection(tenant), keys::x_usage(tenant, today)];
+        let keys = [
+            keys::x_connection(tenant),
+            keys::whatsapp_connection(tenant),
+            keys::x_usage(tenant, today),
+            keys::call_setting(tenant),
+        ];
         let mut items = self.read_many(keys.clone()).await?;
-        let [x, whatsapp, usage] = keys.map(|key| key.take_from(&mut items));
+        let [x, whatsapp, usage, calls] = keys.map(|key| key.take_from(&mut items));
         Ok(Channels {
             x: read(x)?,
             whatsapp: read(whatsapp)?,
             posts_today: usage.map_or(0, |usage| item::count(&usage, POSTS)),
+            call_countries: read::<CallSetting>(calls)?.map(|setting| setting.countries),
         })
+    }
+
+    /// The countries that the tenant may call, if an owner has chosen them.
+    pub async fn find_call_countries(&self, tenant: Tenant) -> Result<Option<Vec<Country>>, StoreError> {
+        let setting: Option<CallSetting> = read(self.read(keys::call_setting(tenant)).await?)?;
+        Ok(setting.map(|setting| setting.countries))
     }
 
     /// The tenant's X account.

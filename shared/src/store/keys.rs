@@ -45,6 +45,7 @@
 //! | post to X | `{tenant}#POST` | id | |
 //! | retention rule | `{tenant}#SETTING` | `retention` | |
 //! | whether members need a second factor | `{organization}#live#SETTING` | `second_factor` | |
+//! | countries that may be called | `{tenant}#SETTING` | `calls` | |
 //! | organization registry, 16 partitions | `ORGANIZATION#{shard}` | id | |
 //! | what is kept of a deleted organization | `DELETED_ORGANIZATION` | id | |
 //! | organization's slug: a career site | `ORGANIZATION_SLUG#{slug}` | `SLUG` | |
@@ -52,7 +53,7 @@
 //! | session of a member | `{organization}#live#SESSION#{member id}` | hash | |
 //! | security notice for a member | `{organization}#live#NOTICE#{member id}` | id | |
 //! | e-mail address of a member who has accepted the invitation | `MEMBER_EMAIL#{lower-cased address}` | `EMAIL` | |
-//! | attempts to sign in or to register in a time window | `ATTEMPTS#{subject}` | end of the window | |
+//! | attempts to sign in, to register, to apply or to call in a time window | `ATTEMPTS#{subject}` | end of the window | |
 //! | grant to an application | `{tenant}#GRANT` | id | |
 //! | registered OAuth client | `OAUTH_CLIENT#{client id}` | `CLIENT` | |
 //! | OAuth client with a metadata document | `OAUTH_DOCUMENT#{URL}` | `DOCUMENT` | |
@@ -484,6 +485,10 @@ pub(super) fn retention_setting(tenant: Tenant) -> Key {
 
 pub(super) fn second_factor_setting(organization: Id) -> Key {
     Key { pk: format!("{}#SETTING", live(organization)), sk: "second_factor".to_owned() }
+}
+
+pub(super) fn call_setting(tenant: Tenant) -> Key {
+    Key { pk: format!("{tenant}#SETTING"), sk: "calls".to_owned() }
 }
 
 pub(super) fn upload(tenant: Tenant, hash: &str) -> Key {

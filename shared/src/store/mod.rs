@@ -73,7 +73,7 @@ pub use organizations::OrganizationError;
 pub use retention::DuePerson;
 pub use tasks::{Task, TaskKind};
 pub use transaction::{CommitError, Pending, Receipt, ReceiptSlot, Taken, Transaction, UniqueField};
-pub use uploads::Upload;
+pub use uploads::{Upload, UploadAttempt};
 pub use usage::UsageDay;
 
 use item::Item;

@@ -1,5 +1,7 @@
 //! Expected uploads: each ticket allows adding one resume to one application.
 
+use aws_sdk_dynamodb::operation::update_item::UpdateItemError;
+use aws_sdk_dynamodb::types::{ReturnValue, ReturnValuesOnConditionCheckFailure};
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
@@ -40,9 +42,57 @@ impl Transaction {
     }
 }
 
+/// The result of counting an attempt at an upload.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum UploadAttempt {
+    /// The file may be checked.
+    Allowed(Upload),
+    /// Too many files were checked already.
+    Exhausted,
+    /// No upload is expected: the file was attached already, or nobody applied with this ticket.
+    Unexpected,
+}
+
+/// The attribute of an expected upload with the number of files that were checked.
+const CHECKED: &str = "checked";
+/// The maximum number of files that are checked for one ticket.
+const MAX_CHECKED: u64 = 20;
+
 impl Store {
-    /// The upload that the ticket with this hash allows.
-    pub async fn find_upload(&self, tenant: Tenant, hash: &str) -> Result<Option<Upload>, StoreError> {
-        self.read(keys::upload(tenant, hash)).await?.map(item::read).transpose()
+    /// Counts an attempt to attach the file that the ticket with this hash allows. Each attempt reads a whole file, so a
+    /// ticket allows only a few.
+    pub async fn count_upload(&self, tenant: Tenant, hash: &str) -> Result<UploadAttempt, StoreError> {
+        let call = self
+            .client
+            .update_item()
+            .table_name(&*self.table)
+            .set_key(Some(keys::upload(tenant, hash).attributes()))
+            .update_expression("ADD #checked :one")
+            .condition_expression(
+                "attribute_exists(pk) AND (attribute_not_exists(#checked) OR #checked < :most)",
+            )
+            .expression_attribute_names("#checked", CHECKED)
+            .expression_attribute_values(":one", number(1))
+            .expression_attribute_values(":most", number(MAX_CHECKED))
+            .return_values(ReturnValue::AllNew)
+            .return_values_on_condition_check_failure(ReturnValuesOnConditionCheckFailure::AllOld);
+        match self.count(call.send()).await {
+            Ok(updated) => {
+                let item = updated
+                    .attributes
+                    .ok_or_else(|| StoreError::Internal("an updated upload was not returned".to_owned()))?;
+                Ok(UploadAttempt::Allowed(item::read(item)?))
+            }
+            Err(error) => match error.as_service_error() {
+                Some(UpdateItemError::ConditionalCheckFailedException(failure)) => {
+                    Ok(if failure.item.is_some() {
+                        UploadAttempt::Exhausted
+                    } else {
+                        UploadAttempt::Unexpected
+                    })
+                }
+                _ => Err(StoreError::of(&error)),
+            },
+        }
     }
 }

@@ -36,7 +36,7 @@ pub(super) fn or_gateway_response(status: u16, mut response: Value) -> Value {
     let too_large = too_large_body();
     let description = |of: &Value| of["description"].as_str().expect("a description").to_owned();
     response["description"] = [description(&response), description(&too_large)].join("\n\n").into();
-    for header in ["X-Request-Id", "Cache-Control"] {
+    for header in ["X-Request-Id", "X-Content-Type-Options", "Cache-Control"] {
         response["headers"][header] = headers()[header].clone();
         response["headers"][header]["required"] = false.into();
     }

@@ -12,12 +12,14 @@ pub(super) fn always(format: ReplyFormat) -> Map<String, Value> {
     let names: &[&str] = match format {
         ReplyFormat::OAuth => &[
             "X-Request-Id",
+            "X-Content-Type-Options",
+            "Strict-Transport-Security",
             "Cache-Control",
             "Pragma",
             "Access-Control-Allow-Origin",
             "Access-Control-Expose-Headers",
         ],
-        _ => &["X-Request-Id", "Cache-Control"],
+        _ => &["X-Request-Id", "X-Content-Type-Options", "Strict-Transport-Security", "Cache-Control"],
     };
     names.iter().map(|name| ((*name).to_owned(), reference("headers", name))).collect()
 }
@@ -34,9 +36,6 @@ pub(super) fn success_headers(operation: &Operation) -> Map<String, Value> {
     let mut add = |name: &str| headers.insert(header_name(name), reference("headers", &header_name(name)));
     for name in operation.headers {
         add(name);
-    }
-    if operation.format == ReplyFormat::Document {
-        add("x-content-type-options");
     }
     if operation.is_scoped() && operation.method() == "POST" {
         add("idempotency-replayed");
@@ -85,6 +84,10 @@ pub(super) fn headers() -> Value {
             "description": "Prevents browsers from guessing another content type.",
             "required": true,
             "schema": { "const": "nosniff" },
+        },
+        "Strict-Transport-Security": {
+            "description": "Tells browsers to use only HTTPS from now on. Sent only over HTTPS.",
+            "schema": { "const": "max-age=31536000; includeSubDomains" },
         },
         "ETag": {
             "description": "The version of the resource, as a strong entity tag (RFC 9110, section 8.8.3).",

@@ -128,6 +128,8 @@ async fn populate(api: &TestApi, demo: usize) -> u64 {
     browser.post("/dashboard/settings/privacy", &[("text", "We keep data for a year.")]).await.expect(303);
     let rule = [("days", "365"), ("previewed", "yes")];
     Box::pin(browser.post("/dashboard/settings/retention", &rule)).await.expect(303);
+    let countries = [("countries", "DE")];
+    browser.post("/dashboard/settings/integrations/channels/voice", &countries).await.expect(303);
     OAuthApp::register(api, "none").await.connect(&browser).await;
     candidates[0]
 }

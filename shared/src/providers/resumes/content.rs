@@ -1,12 +1,14 @@
 //! Detects the type of a resume file by its content. File names and declared types come from the uploader and are not
 //! trusted.
 //!
-//! Documents with macros are rejected.
+//! Documents with macros are rejected, and so are PDF and DOCX files with other active content; see
+//! [`active_content`](super::active_content).
 
 use std::io::{Cursor, Read};
 
 use zip::ZipArchive;
 
+use super::active_content;
 use super::compound_file::{self, Kind};
 
 /// The file types that are accepted as resumes.
@@ -32,9 +34,29 @@ const ODT_MEDIA_TYPE: &str = "application/vnd.oasis.opendocument.text";
 /// detect a file's type by its beginning and browsers always download the file.
 const NOT_PLAIN: [&str; 5] = ["#!", "%!PS", "%PDF-", "{\\rtf", "MIME-Version:"];
 
+/// Why a file is not accepted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ContentError {
+    /// The type is not accepted, or the file is broken or empty.
+    Type,
+    /// The document contains programs or embedded files, or refers to files that a reader loads by itself.
+    Active,
+}
+
 impl FileKind {
-    /// Detects the type of a file; `None` if the type is not accepted or the file is broken or empty.
-    pub fn of(bytes: &[u8]) -> Option<Self> {
+    /// Detects the type of a file and checks that it has no active content.
+    pub fn of(bytes: &[u8]) -> Result<Self, ContentError> {
+        let kind = Self::detect(bytes).ok_or(ContentError::Type)?;
+        let is_active = match kind {
+            Self::Pdf => active_content::is_in_pdf(bytes),
+            Self::Docx => ZipArchive::new(Cursor::new(bytes))
+                .map_or(true, |mut archive| active_content::is_in_docx(&mut archive)),
+            Self::Doc | Self::Odt | Self::Txt => false,
+        };
+        if is_active { Err(ContentError::Active) } else { Ok(kind) }
+    }
+
+    fn detect(bytes: &[u8]) -> Option<Self> {
         if bytes.starts_with(b"PK\x03\x04") {
             of_zip(bytes)
         } else if bytes.starts_with(compound_file::MAGIC) {
@@ -141,6 +163,10 @@ mod tests {
     const PDF: &[u8] =
         b"%PDF-1.7\n%\xE2\xE3\xCF\xD3\n1 0 obj\n<<>>\nendobj\ntrailer\n<<>>\nstartxref\n9\n%%EOF\n";
 
+    fn of(bytes: &[u8]) -> Option<FileKind> {
+        FileKind::of(bytes).ok()
+    }
+
     fn zip(entries: &[(&str, &str)]) -> Vec<u8> {
         let mut archive = ZipWriter::new(Cursor::new(Vec::new()));
         for (name, content) in entries {
@@ -192,7 +218,7 @@ mod tests {
     #[test]
     fn every_file_type_is_detected() {
         let kinds = [FileKind::Pdf, FileKind::Doc, FileKind::Docx, FileKind::Odt, FileKind::Txt];
-        let detected = samples().map(|bytes| FileKind::of(&bytes));
+        let detected = samples().map(|bytes| of(&bytes));
         assert_eq!(detected, kinds.map(Some));
         assert_eq!(kinds.map(FileKind::extension), ["pdf", "doc", "docx", "odt", "txt"]);
         assert_eq!(kinds.map(FileKind::media_type)[3], "application/vnd.oasis.opendocument.text");
@@ -202,13 +228,13 @@ mod tests {
     fn a_pdf_needs_a_header_near_its_start_and_an_end_marker_near_its_end() {
         let around =
             |before: usize, after: usize| [&vec![b'\xA0'; before], PDF, &vec![b'\xA0'; after]].concat();
-        assert_eq!(FileKind::of(&around(1019, 1000)), Some(FileKind::Pdf));
-        assert_eq!(FileKind::of(&around(1020, 0)), None);
-        assert_eq!(FileKind::of(&around(0, 1024)), None);
-        assert_eq!(FileKind::of(&[PDF, &[0; 5_000], b"\r\n"].concat()), Some(FileKind::Pdf));
-        assert_eq!(FileKind::of(&PDF[..PDF.len() - 2]), None);
-        assert_eq!(FileKind::of(b"%PDF-1.4 and then only text"), None);
-        assert_eq!(FileKind::of("I write %PDF- files".as_bytes()), Some(FileKind::Txt));
+        assert_eq!(of(&around(1019, 1000)), Some(FileKind::Pdf));
+        assert_eq!(of(&around(1020, 0)), None);
+        assert_eq!(of(&around(0, 1024)), None);
+        assert_eq!(of(&[PDF, &[0; 5_000], b"\r\n"].concat()), Some(FileKind::Pdf));
+        assert_eq!(of(&PDF[..PDF.len() - 2]), None);
+        assert_eq!(of(b"%PDF-1.4 and then only text"), None);
+        assert_eq!(of("I write %PDF- files".as_bytes()), Some(FileKind::Txt));
     }
 
     #[test]
@@ -219,16 +245,28 @@ mod tests {
             (vec!["/WordDocument"], vec![]),
             (vec!["/Macros"], vec!["/WordDocument"]),
         ] {
-            assert_eq!(FileKind::of(&doc(&storages, &streams)), None, "{storages:?} {streams:?}");
+            assert_eq!(of(&doc(&storages, &streams)), None, "{storages:?} {streams:?}");
         }
         let [_, doc, ..] = samples();
-        assert_eq!(FileKind::of(&doc[..600]), None);
+        assert_eq!(of(&doc[..600]), None);
         for name in ["word/vbaProject.bin", "word/VBAPROJECT.BIN", "other/vbaProject.bin"] {
-            assert_eq!(FileKind::of(&docx(&[name])), None, "{name}");
+            assert_eq!(of(&docx(&[name])), None, "{name}");
         }
         for name in ["Basic/script-lc.xml", "Scripts/python/x.py"] {
-            assert_eq!(FileKind::of(&odt(ODT_MEDIA_TYPE, &[name])), None, "{name}");
+            assert_eq!(of(&odt(ODT_MEDIA_TYPE, &[name])), None, "{name}");
         }
+    }
+
+    #[test]
+    fn active_content_is_told_apart_from_other_types() {
+        let active = [&PDF[..PDF.len() - 7], b"<</S/JavaScript>>\n%%EOF\n"].concat();
+        assert_eq!(FileKind::of(&active), Err(ContentError::Active));
+        let template =
+            "<r><r Type='x/attachedTemplate' Target='https://evil.example' TargetMode='External'/></r>";
+        let archive =
+            [("[Content_Types].xml", "<x/>"), ("word/document.xml", ""), ("word/_rels/s.rels", template)];
+        assert_eq!(FileKind::of(&zip(&archive)), Err(ContentError::Active));
+        assert_eq!(FileKind::of(b"<html>"), Err(ContentError::Type));
     }
 
     #[test]
@@ -245,18 +283,13 @@ mod tests {
             docx(&[])[..100].to_vec(),
             [b"PK\x03\x04".as_slice(), PDF].concat(),
         ] {
-            assert_eq!(
-                FileKind::of(&bytes),
-                None,
-                "{:?}",
-                String::from_utf8_lossy(&bytes[..bytes.len().min(200)])
-            );
+            assert_eq!(of(&bytes), None, "{:?}", String::from_utf8_lossy(&bytes[..bytes.len().min(200)]));
         }
         // The mimetype entry must not be compressed.
         let [_, _, _, mut compressed, _] = samples();
         let entry = compressed.windows(4).position(|bytes| bytes == b"PK\x01\x02").unwrap();
         compressed[entry + 10] = 8;
-        assert_eq!(FileKind::of(&compressed), None);
+        assert_eq!(of(&compressed), None);
     }
 
     #[test]
@@ -270,7 +303,7 @@ mod tests {
             b"<3 crabs".to_vec(),
             b"x".to_vec(),
         ] {
-            assert_eq!(FileKind::of(&bytes), Some(FileKind::Txt), "{bytes:?}");
+            assert_eq!(of(&bytes), Some(FileKind::Txt), "{bytes:?}");
         }
         for text in [
             "",
@@ -292,8 +325,8 @@ mod tests {
             "{\\rtf1\\ansi}",
             "MIME-Version: 1.0",
         ] {
-            assert_eq!(FileKind::of(text.as_bytes()), None, "{text:?}");
-            assert_eq!(FileKind::of(&utf16(text, u16::to_le_bytes)), None, "{text:?}");
+            assert_eq!(of(text.as_bytes()), None, "{text:?}");
+            assert_eq!(of(&utf16(text, u16::to_le_bytes)), None, "{text:?}");
         }
         let odd = [&utf16("ab", u16::to_le_bytes)[..], b"c"].concat();
         for bytes in [
@@ -305,7 +338,7 @@ mod tests {
             b"MZ\x90\x00",
             &odd,
         ] {
-            assert_eq!(FileKind::of(bytes), None, "{bytes:?}");
+            assert_eq!(of(bytes), None, "{bytes:?}");
         }
     }
 
@@ -328,7 +361,7 @@ mod tests {
             vec![0; 10 << 20],
             b"<".repeat(10 << 20).into_iter().chain([0]).collect(),
         ] {
-            assert_eq!(FileKind::of(&bytes), None);
+            assert_eq!(of(&bytes), None);
         }
     }
 
@@ -336,7 +369,7 @@ mod tests {
         #[test]
         fn arbitrary_bytes_do_not_panic(bytes in prop::collection::vec(any::<u8>(), 0..600), beginning in 0usize..6) {
             let beginnings = [b"".as_slice(), b"PK\x03\x04", compound_file::MAGIC, b"%PDF-", b"\xFF\xFE", b"\xFE\xFF"];
-            FileKind::of(&[beginnings[beginning], &bytes].concat());
+            of(&[beginnings[beginning], &bytes].concat());
         }
 
         #[test]
@@ -354,13 +387,13 @@ mod tests {
             if is_cut {
                 bytes.truncate(end.index(bytes.len()));
             }
-            FileKind::of(&bytes);
+            of(&bytes);
         }
 
         #[test]
         fn text_without_control_characters_and_markup_is_accepted(text in "[^\\p{Cc}<#%{M\u{feff}]{1,200}") {
-            prop_assert_eq!(FileKind::of(text.as_bytes()).is_some(), !text.trim().is_empty());
-            prop_assert_eq!(FileKind::of(&utf16(&text, u16::to_be_bytes)).is_some(), !text.trim().is_empty());
+            prop_assert_eq!(of(text.as_bytes()).is_some(), !text.trim().is_empty());
+            prop_assert_eq!(of(&utf16(&text, u16::to_be_bytes)).is_some(), !text.trim().is_empty());
         }
     }
 }
