@@ -16,8 +16,8 @@ use shared::clock::{later, to_second};
 use shared::http::Environment;
 use shared::id::Ids;
 use shared::model::{
-    CallState, CancelReason, Candidate, NamedOrganization, Outcome, Phone, Report, Role, ScreenRecord,
-    ScreenStatus, Tenant,
+    CallState, CancelReason, Candidate, NamedOrganization, Organization, Outcome, Phone, Report, Role,
+    ScreenRecord, ScreenStatus, Tenant,
 };
 use shared::providers::client::HttpClient;
 use shared::providers::resumes::BucketError;
@@ -216,7 +216,7 @@ impl Job {
         let call_at = screen.scheduled_at.unwrap_or(self.now).max(self.now);
         let counted = match &candidate.candidate.profile.phone {
             Some(phone) if voice.needs_phone() && record.dialing == CallState::Due => {
-                match self.count_call(&organization, phone, call_at).await? {
+                match self.count_call(&organization.organization, phone, call_at).await? {
                     Ok(counted) => Some(counted),
                     Err(sentence) => {
                         self.fail(tenant, record, &format!("{sentence}.")).await?;
