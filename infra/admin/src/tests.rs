@@ -62,7 +62,8 @@ impl TestAdmin {
         let cli = cli.map_err(|error| error.to_string())?;
         let (now, mut out) = (self.now, Vec::new());
         let clock = Clock::from_fn(move || now);
-        run(cli, self.store.clone(), clock, self.random.clone(), self.bucket.clone(), &mut out).await?;
+        let (store, random, bucket) = (self.store.clone(), self.random.clone(), self.bucket.clone());
+        Box::pin(run(cli, store, clock, random, bucket, &mut out)).await?;
         Ok(String::from_utf8(out).unwrap())
     }
 
