@@ -28,7 +28,7 @@ export async function visit({ service, open, step }, options) {
   });
 
   const recovery = await step("ten recovery codes are shown once", async () => {
-    const codes = (await page.getByLabel("Recovery codes").inputValue()).split("\n");
+    const codes = (await page.getByRole("textbox", { name: "Recovery codes" }).inputValue()).split("\n");
     assert.equal(codes.length, 10);
     await page.getByRole("link", { name: "I have saved them" }).click();
     assert.match(await page.getByRole("main").innerText(), /10 recovery codes left/);

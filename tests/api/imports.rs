@@ -27,9 +27,11 @@ const LAYERS: [&str; 16] = [
 ];
 
 /// The items of `model` that `http` may use: request senders and values, but no resources.
-const MODEL_IN_HTTP: [&str; 14] = [
+const MODEL_IN_HTTP: [&str; 18] = [
     "Actor",
     "Day",
+    "Device",
+    "Email",
     "Member",
     "MemberRole",
     "Mode",
@@ -37,6 +39,8 @@ const MODEL_IN_HTTP: [&str; 14] = [
     "Scalar",
     "Scope",
     "Scopes",
+    "SecurityEvent",
+    "SecurityNotice",
     "Session",
     "Slug",
     "Tenant",

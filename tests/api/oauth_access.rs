@@ -180,7 +180,7 @@ async fn an_organization_connects_at_most_fifty_applications_with_valid_tokens()
     app.revoke(&all[1].refresh).await.expect(200);
     Tokens::of(&app.exchange(&code).await);
     api.clock.set("2026-11-20T10:31:00Z");
-    app.connect(&browser).await;
+    app.connect(&Browser::signed_in(&api, ACME).await).await;
     for pair in &all[2..] {
         Tokens::of(&app.refresh(&pair.refresh).await);
     }

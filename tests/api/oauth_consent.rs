@@ -176,7 +176,8 @@ async fn a_consent_keeps_the_application_and_checks_the_member() {
     assert_eq!(kept["UpdateExpression"], "REMOVE #expires");
     let member = find("ConditionCheck", "1#live#MEMBER").unwrap();
     assert_eq!(member["ConditionExpression"], "#version = :version");
-    assert_eq!(actions.len(), 3);
+    // The others insert the grant and the member's notice.
+    assert_eq!(actions.len(), 4);
 }
 
 #[tokio::test]

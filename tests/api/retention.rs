@@ -172,6 +172,7 @@ async fn a_rule_that_was_switched_off_or_changed_erases_nobody() {
     assert_eq!(erased(&api, &people).await, [false, false]);
     set(&browser, "30", false).await;
     api.clock.set("2026-11-20T10:30:00Z");
+    let browser = owner_browser(&api, ACME).await;
     set(&browser, "200", false).await;
     run_at(&api, FIRST_RUN).await;
     assert_eq!(erased(&api, &people).await, [false, false]);

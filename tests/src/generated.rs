@@ -185,8 +185,19 @@ pub fn handler(package: &str, key: &str) -> String {
 
 /// Returns the last argument of a call. `code` starts inside the argument list.
 fn last_argument(code: &str) -> Option<&str> {
-    let (arguments, _) = code.split_once(')')?;
-    arguments.split(',').map(str::trim).rfind(|argument| !argument.is_empty())
+    let mut depth = 0;
+    let end = code.find(|letter| match letter {
+        '(' => {
+            depth += 1;
+            false
+        }
+        ')' => {
+            depth -= 1;
+            depth < 0
+        }
+        _ => false,
+    })?;
+    code[..end].rsplit(',').map(str::trim).find(|argument| !argument.is_empty())
 }
 
 #[cfg(test)]

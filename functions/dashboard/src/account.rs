@@ -8,14 +8,15 @@ use shared::http::{Error, Html, MemberRequest, Reply};
 use shared::model::{Mode, SecurityEvent, Session};
 use shared::services::membership;
 
+use crate::attempts::too_many_passwords;
 use crate::confirm::PasswordCheck;
 use crate::dates::minute;
 use crate::form::problem;
 use crate::layout::{Layout, Section};
 use crate::messages::Notice;
-use crate::sign_in::{new_password, too_many_attempts};
+use crate::sign_in::new_password;
 
-pub(crate) const PATH: &str = "/dashboard/settings/account";
+const PATH: &str = "/dashboard/settings/account";
 
 #[derive(Template)]
 #[template(path = "account.html")]
@@ -68,7 +69,7 @@ pub(crate) async fn change_password(request: Arc<MemberRequest>) -> Result<Reply
     let (form, organization) = (request.page.form(), request.tenant().organization);
     let member = match PasswordCheck::of(&request, form.get("current")).await? {
         PasswordCheck::TooMany(seconds) => {
-            let problems = vec![Problem { field: "current", sentence: too_many_attempts(seconds) }];
+            let problems = vec![Problem { field: "current", sentence: too_many_passwords(seconds) }];
             let reply = page(&request, problems).await?.with_status(429);
             return Ok(reply.with("retry-after", seconds.to_string()));
         }

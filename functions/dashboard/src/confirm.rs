@@ -7,8 +7,9 @@ use shared::http::page::{Problem, problem_of, style_version};
 use shared::http::{Error, Html, MemberRequest, Reply};
 use shared::model::Member;
 
+use crate::attempts::{ACCOUNT_LIMIT, WINDOW, too_many_passwords};
 use crate::form::problem;
-use crate::sign_in::{ACCOUNT_LIMIT, WINDOW, return_to, too_many_attempts};
+use crate::return_path::return_to;
 
 #[derive(Template)]
 #[template(path = "confirm.html")]
@@ -62,7 +63,7 @@ pub(crate) async fn confirm(request: Arc<MemberRequest>) -> Result<Reply<Html>, 
     let next = return_to(form.get("return_to"));
     match PasswordCheck::of(&request, form.get("password")).await? {
         PasswordCheck::TooMany(seconds) => {
-            let problems = vec![Problem { field: "password", sentence: too_many_attempts(seconds) }];
+            let problems = vec![Problem { field: "password", sentence: too_many_passwords(seconds) }];
             let reply = page(&request, next, problems)?.with_status(429);
             Ok(reply.with("retry-after", seconds.to_string()))
         }

@@ -8,7 +8,10 @@
 //! | GET | `/dashboard/icon.svg` | the icon of all pages |
 //! | GET | `/dashboard/sign-in` | the sign-in form |
 //! | POST | `/dashboard/sign-in` | sign in |
+//! | POST | `/dashboard/second-factor` | finish a sign-in with a code |
 //! | POST | `/dashboard/sign-out` | end this session |
+//! | GET | `/dashboard/confirm` | the page that asks for the password again |
+//! | POST | `/dashboard/confirm` | give the password again, and continue |
 //! | POST | `/dashboard/sign-out-everywhere` | end all sessions of the member |
 //! | GET | `/dashboard/password` | the target of single-use links |
 //! | POST | `/dashboard/password` | accept an invitation, or set a new password |
@@ -41,11 +44,22 @@
 //! | POST | `/dashboard/settings/members/{id}/link` | create a link to set a new password |
 //! | POST | `/dashboard/settings/members/{id}/role` | change the role to owner or member |
 //! | POST | `/dashboard/settings/members/{id}/remove` | remove a member |
+//! | POST | `/dashboard/settings/members/{id}/second-factor` | remove the second factor of a member who has lost it |
+//! | POST | `/dashboard/settings/members/second-factor` | require a second factor of all members, or not |
 //! | GET | `/dashboard/settings/account` | the member's own account |
 //! | POST | `/dashboard/settings/account/password` | change the password |
+//! | POST | `/dashboard/settings/account/sessions/end` | end one session of the member |
+//! | POST | `/dashboard/settings/account/sessions/end-others` | end all other sessions of the member |
+//! | GET | `/dashboard/settings/account/second-factor` | the second factor, or a new secret to set one up |
+//! | POST | `/dashboard/settings/account/second-factor` | set up the second factor, and show the recovery codes once |
+//! | POST | `/dashboard/settings/account/second-factor/recovery-codes` | replace the recovery codes, and show the new ones once |
+//! | POST | `/dashboard/settings/account/second-factor/remove` | turn the second factor off |
+//! | GET | `/dashboard/settings/account/notices` | the security notices that the member has not dismissed |
+//! | POST | `/dashboard/settings/account/notices` | dismiss the notices that the page has shown |
 
 mod account;
 mod api_keys;
+mod attempts;
 mod candidates;
 mod career_page;
 mod channels;
@@ -62,6 +76,7 @@ mod overview;
 mod postings;
 mod privacy;
 mod retention;
+mod return_path;
 mod roles;
 mod second_factor;
 mod sign_in;

@@ -17,15 +17,13 @@ use shared::store::{StoreError, Transaction};
 use shared::token_encryption::{DecryptionError, EncryptionKeys};
 use subtle::ConstantTimeEq;
 
-use crate::account;
+use crate::attempts::{CODE_LIMIT, WINDOW, too_many_codes};
 use crate::dates::day;
 use crate::layout::{Layout, Section};
 use crate::messages::{Alert, Notice};
-use crate::sign_in::{WINDOW, return_to};
+use crate::return_path::return_to;
 
 pub(crate) const PATH: &str = "/dashboard/settings/account/second-factor";
-/// The maximum number of wrong codes of a member within [`WINDOW`].
-const LIMIT: u64 = 5;
 /// The time between the password and the code.
 const STEP_LIFE: SignedDuration = SignedDuration::from_mins(5);
 /// The width of the white border that scanners need, in modules of the QR code.
@@ -144,7 +142,7 @@ pub(crate) async fn sign_in(request: Arc<PageRequest>) -> Result<Reply<Html>, Er
     let Some(proof) = PasswordProof::parse(&request, proof_text) else { return expired() };
     let (store, now, organization) = (context.store(), context.now(), proof.organization);
     let subject = format!("second factor of {organization} {}", proof.member);
-    if let Some(seconds) = store.count_attempt(&subject, LIMIT, WINDOW, now).await? {
+    if let Some(seconds) = store.count_attempt(&subject, CODE_LIMIT, WINDOW, now).await? {
         let reply = step_page(&request, proof_text, next, Some(too_many_codes(seconds)))?;
         return Ok(reply.with_status(429).with("retry-after", seconds.to_string()));
     }
@@ -170,13 +168,6 @@ pub(crate) async fn sign_in(request: Arc<PageRequest>) -> Result<Reply<Html>, Er
     }
     request.report_new_browser(&member, &mut transaction)?;
     request.sign_in(organization, &after, transaction, Reply::see_other(next)).await
-}
-
-/// Returns the message after too many wrong codes.
-fn too_many_codes(seconds: i64) -> String {
-    let minutes = (seconds + 59) / 60;
-    let unit = if minutes == 1 { "minute" } else { "minutes" };
-    format!("Too many incorrect codes. Try again in {minutes} {unit}.")
 }
 
 fn sealing_keys(context: &RequestContext) -> Result<&EncryptionKeys, Error> {
@@ -250,7 +241,7 @@ pub(crate) async fn remove(request: Arc<MemberRequest>) -> Result<Reply<Html>, E
     if member.second_factor.is_some() {
         replace(&request, &member, None, SecurityEvent::SecondFactorRemoved).await?;
     }
-    Ok(Notice::SecondFactorRemoved.redirect_to(account::PATH))
+    Ok(Notice::SecondFactorRemoved.redirect_to(Section::Account.path()))
 }
 
 /// Reads the signed-in member again.

@@ -3,7 +3,6 @@
 use std::sync::Arc;
 
 use askama::Template;
-use jiff::SignedDuration;
 use shared::auth::{Credential, Kind, hash};
 use shared::http::page::{Problem, problem_of, style_version};
 use shared::http::{Error, Html, MemberRequest, PageRequest, Reply};
@@ -14,19 +13,14 @@ use shared::services::membership;
 use shared::store::Transaction;
 use subtle::ConstantTimeEq;
 
+use crate::attempts::{ACCOUNT_LIMIT, WINDOW, too_many_passwords};
 use crate::form::{collect, problem, required};
 use crate::messages::Notice;
+use crate::return_path::return_to;
 use crate::second_factor;
 
-/// The maximum number of wrong passwords for an account, or from a browser that is known for the account, within
-/// [`WINDOW`].
-pub(crate) const ACCOUNT_LIMIT: u64 = 10;
 /// The maximum number of wrong passwords from a network within [`WINDOW`].
 const NETWORK_LIMIT: u64 = 50;
-/// The period in which wrong passwords are counted.
-pub(crate) const WINDOW: SignedDuration = SignedDuration::from_mins(15);
-/// The maximum length of `return_to`, in bytes.
-const MAX_RETURN: usize = 8 * 1024;
 
 const WRONG: &str = "Incorrect e-mail address or password.";
 const EMAIL_TAKEN: &str = "This e-mail address is already used to sign in to another account of this service. \
@@ -104,7 +98,7 @@ pub(crate) async fn sign_in(request: Arc<PageRequest>) -> Result<Reply<Html>, Er
     };
     for (subject, limit) in &subjects {
         if let Some(seconds) = store.count_attempt(subject, *limit, WINDOW, now).await? {
-            let page = page.with_error(too_many_attempts(seconds));
+            let page = page.with_error(too_many_passwords(seconds));
             return Ok(Reply::page(&page)?.with_status(429).with("retry-after", seconds.to_string()));
         }
     }
@@ -130,13 +124,6 @@ pub(crate) async fn sign_in(request: Arc<PageRequest>) -> Result<Reply<Html>, Er
     }
     request.report_new_browser(&member, &mut transaction)?;
     request.sign_in(organization, &member, transaction, Reply::see_other(page.return_to)).await
-}
-
-/// Returns the message after too many wrong passwords, with the number of minutes until the next attempt.
-pub(crate) fn too_many_attempts(seconds: i64) -> String {
-    let minutes = (seconds + 59) / 60;
-    let unit = if minutes == 1 { "minute" } else { "minutes" };
-    format!("Too many incorrect passwords. Try again in {minutes} {unit}.")
 }
 
 /// Returns the member if the password is correct. Takes the same time if there is no member.
@@ -284,52 +271,5 @@ impl PasswordLink {
             name: self.member.is_invited().then_some(name),
             problems,
         })
-    }
-}
-
-/// Returns `path` if it is a page of the dashboard or an authorization request, otherwise `/dashboard`.
-pub(crate) fn return_to(path: &str) -> &str {
-    let is_allowed = ["/dashboard", "/oauth/authorize"].iter().any(|prefix| {
-        path.strip_prefix(prefix).is_some_and(|rest| rest.is_empty() || rest.starts_with(['/', '?']))
-    });
-    // Browsers treat a backslash in a path as a slash, and `%2e` as a dot. No path of the dashboard has an escape.
-    let without_query = path.split('?').next().unwrap_or_default();
-    let is_plain = path.len() <= MAX_RETURN
-        && path.bytes().all(|byte| byte.is_ascii_graphic())
-        && !["..", "%", "\\"].iter().any(|part| without_query.contains(part));
-    if is_allowed && is_plain { path } else { "/dashboard" }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::return_to;
-
-    #[test]
-    fn return_to_accepts_only_paths_of_the_dashboard_and_the_authorization_endpoint() {
-        for accepted in
-            ["/dashboard", "/dashboard/roles?status=open", "/oauth/authorize?client_id=a&state=%0A\\"]
-        {
-            assert_eq!(return_to(accepted), accepted);
-        }
-        for rejected in [
-            "",
-            "//evil.example",
-            "https://evil.example/dashboard",
-            "/dashboard.evil.example",
-            "/dashboardx",
-            "/dashboard\\evil",
-            "/dashboard/\r\nset-cookie:a=b",
-            "/dashboard/../oauth/token",
-            "/dashboard/%2e%2e/oauth/token",
-            "/dashboard/%2E./oauth/token",
-            "/dashboard/..%2foauth/token",
-            "/oauth/authorize/%2e%2e/token?client_id=a",
-            "/dashboard/%5c%2e%2e",
-            "/oauth/authorizex",
-            "/api/v1/roles",
-            "javascript:alert(1)",
-        ] {
-            assert_eq!(return_to(rejected), "/dashboard", "{rejected:?}");
-        }
     }
 }

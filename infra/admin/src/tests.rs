@@ -71,7 +71,8 @@ impl TestAdmin {
         let (now, mut out) = (self.now, Vec::new());
         let keys = cli.credential_keys().await?.or_else(|| MacKeys::parse(KEY).ok());
         let clock = Clock::from_fn(move || now);
-        run(cli, self.store.clone(), clock, self.random.clone(), keys, self.bucket.clone(), &mut out).await?;
+        let (store, random, bucket) = (self.store.clone(), self.random.clone(), self.bucket.clone());
+        Box::pin(run(cli, store, clock, random, keys, bucket, &mut out)).await?;
         Ok(String::from_utf8(out).unwrap())
     }
 

@@ -374,7 +374,8 @@ mod tests {
     fn a_grant_ends_after_180_days() {
         let (now, day) = (Timestamp::UNIX_EPOCH, SignedDuration::from_hours(24));
         let refreshed = grant(now).with_tokens(TokenSet {
-            access: String::new(),
+            access: GateHash::of("access", None),
+            access_expires_at: now,
             previous_access: None,
             family: String::new(),
             refresh: String::new(),

@@ -124,14 +124,21 @@ async fn populate(api: &TestApi, demo: usize) -> u64 {
         let tomorrow = "2026-11-21".parse().unwrap();
         api.store().archive_usage(tenant(demo, mode), tomorrow).await.unwrap();
     }
-    let browser = Browser::signed_in(api, demo).await;
+    Box::pin(configure(api, demo)).await;
+    candidates[0]
+}
+
+/// Creates the data that members create in the dashboard.
+async fn configure(api: &TestApi, demo: usize) {
+    let browser = Box::pin(Browser::signed_in(api, demo)).await;
     browser.post("/dashboard/settings/privacy", &[("text", "We keep data for a year.")]).await.expect(303);
     let rule = [("days", "365"), ("previewed", "yes")];
     Box::pin(browser.post("/dashboard/settings/retention", &rule)).await.expect(303);
     let countries = [("countries", "DE")];
-    browser.post("/dashboard/settings/integrations/channels/voice", &countries).await.expect(303);
-    OAuthApp::register(api, "none").await.connect(&browser).await;
-    candidates[0]
+    let path = "/dashboard/settings/integrations/channels/voice";
+    Box::pin(browser.post(path, &countries)).await.expect(303);
+    let app = OAuthApp::register(api, "none").await;
+    Box::pin(app.connect(&browser)).await;
 }
 
 /// Whether an item belongs to an organization.
