@@ -35,6 +35,7 @@ mod dashboard_pages;
 mod dashboard_retention;
 mod dashboard_sign_in;
 mod delivery;
+mod edge;
 mod engine;
 mod erasure_show;
 mod erasures;

@@ -42,7 +42,7 @@ use rolecall_local::server::{self, Host};
 use rolecall_local::template::Template;
 use serde_json::{Value, json};
 use shared::clock::Clock;
-use shared::config::{Config, Services};
+use shared::config::{Config, Edge, Services};
 use shared::http::Environment;
 use shared::model::{Mode, Role, Tenant};
 use shared::providers::Providers;
@@ -143,6 +143,10 @@ impl TestApi {
             table: table.clone(),
             base_url: Some(BASE_URL.to_owned()),
             client_address_header: None,
+            edge: Edge {
+                security_contact: Some("mailto:security@example.com".to_owned()),
+                ..Edge::default()
+            },
             dynamodb_endpoint: None,
             signing_key: Secret::new(demo::SIGNING_KEY),
             services: Services {
