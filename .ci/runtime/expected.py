@@ -29,6 +29,7 @@ LOCATION = {
     "dashboard_account_sessions_end_others": "/dashboard/settings/account?done=other-sessions-ended",
     "dashboard_api_keys_revoke": "/dashboard/settings/integrations/api-keys?done=key-revoked",
     "dashboard_career_page_change": "/dashboard/settings/career-page?done=career-page-changed",
+    "dashboard_channels_voice": "/dashboard/settings/integrations/channels?done=call-countries-changed",
     "dashboard_channels_whatsapp_connect": "/dashboard/settings/integrations/channels?done=whatsapp-connected",
     "dashboard_channels_whatsapp_disconnect": "/dashboard/settings/integrations/channels?done=whatsapp-disconnected",
     # The connection to X has expired, because the event is older than ten minutes.

@@ -1,5 +1,7 @@
 //! The configuration, which a function reads from the environment once, when it starts.
 
+use subtle::{Choice, ConstantTimeEq};
+
 use crate::mac_keys::MacKeys;
 use crate::model::Country;
 use crate::secret::Secret;
@@ -15,6 +17,8 @@ pub struct Config {
     /// The header in which a CDN passes the client's IP address (`CLIENT_ADDRESS_HEADER`). Set it only if all requests
     /// pass through that CDN. By default, the IP address that connects to the gateway is used.
     pub client_address_header: Option<String>,
+    /// What functions without a database need, too.
+    pub edge: Edge,
     /// The endpoint of a local DynamoDB (`DYNAMODB_ENDPOINT`), for `sam local invoke`.
     pub dynamodb_endpoint: Option<String>,
     /// The key for signatures that only this service verifies (`SIGNING_KEY`, at least 32 characters).
@@ -24,6 +28,65 @@ pub struct Config {
     pub credential_keys: MacKeys,
     /// The external services.
     pub services: Services,
+}
+
+/// The part of the configuration that every function needs, also those without a database.
+#[derive(Clone, Debug, Default)]
+pub struct Edge {
+    /// The secrets that prove that a request comes through the CDN (`ORIGIN_SECRETS`).
+    pub origin_secrets: OriginSecrets,
+    /// Where to report vulnerabilities: a `mailto:` or `https:` URL (`SECURITY_CONTACT`).
+    pub security_contact: Option<String>,
+    /// The URL of the policy for such reports (`SECURITY_POLICY`).
+    pub security_policy: Option<String>,
+}
+
+impl Edge {
+    /// Reads the variables that `lookup` returns. The error message names the variable that is invalid.
+    pub fn read(lookup: impl Fn(&str) -> Option<String>) -> Result<Self, String> {
+        let variable = |name: &str| lookup(name).filter(|value| !value.is_empty());
+        let security_contact = variable("SECURITY_CONTACT");
+        let is_url =
+            |contact: &String| ["mailto:", "https://"].iter().any(|scheme| contact.starts_with(scheme));
+        if security_contact.as_ref().is_some_and(|contact| !is_url(contact)) {
+            return Err("SECURITY_CONTACT must begin with mailto: or https://".to_owned());
+        }
+        Ok(Self {
+            origin_secrets: OriginSecrets::parse(&variable("ORIGIN_SECRETS").unwrap_or_default())?,
+            security_contact,
+            security_policy: optional_url(variable, "SECURITY_POLICY")?,
+        })
+    }
+}
+
+/// The secrets that a CDN sends in the header `X-Origin-Secret`, at most two, so that they can be rotated. Without any, a
+/// request needs no secret.
+#[derive(Clone, Debug, Default)]
+pub struct OriginSecrets(Vec<Secret>);
+
+impl OriginSecrets {
+    /// The maximum number of secrets.
+    const MAX: usize = 2;
+
+    /// Parses secrets of at least 32 visible characters, separated by commas.
+    pub fn parse(text: &str) -> Result<Self, String> {
+        let secrets: Vec<_> = text.split(',').map(str::trim).filter(|secret| !secret.is_empty()).collect();
+        let is_strong =
+            |secret: &&str| secret.len() >= 32 && secret.bytes().all(|byte| byte.is_ascii_graphic());
+        if secrets.len() > Self::MAX || !secrets.iter().all(is_strong) {
+            return Err("ORIGIN_SECRETS must be one or two secrets of at least 32 visible ASCII characters, separated by \
+                        a comma"
+                .to_owned());
+        }
+        Ok(Self(secrets.into_iter().map(Secret::new).collect()))
+    }
+
+    /// Whether a request with this value of the header is admitted. The comparison takes constant time.
+    pub fn admit(&self, presented: Option<&str>) -> bool {
+        let presented = presented.unwrap_or_default().as_bytes();
+        let equal = self.0.iter().map(|secret| secret.expose().as_bytes().ct_eq(presented));
+        self.0.is_empty() || bool::from(equal.fold(Choice::from(0), |any, one| any | one))
+    }
 }
 
 /// The configured external services. Requests in test mode never use them.
@@ -134,6 +197,7 @@ impl Config {
             table: required("TABLE_NAME")?,
             base_url: Self::read_base_url(variable)?,
             client_address_header: variable("CLIENT_ADDRESS_HEADER").map(|name| name.to_lowercase()),
+            edge: Edge::read(variable)?,
             dynamodb_endpoint: variable("DYNAMODB_ENDPOINT"),
             signing_key: Secret::new(signing_key),
             credential_keys: variable("CREDENTIAL_KEYS")
@@ -225,6 +289,29 @@ mod tests {
     use super::*;
 
     #[test]
+    fn either_of_two_origin_secrets_admits_a_request() {
+        let (old, new) = ("o".repeat(32), "n".repeat(40));
+        let none = OriginSecrets::parse("").unwrap();
+        assert!(none.admit(None) && none.admit(Some("x")));
+        let both = OriginSecrets::parse(&format!("{new}, {old}")).unwrap();
+        assert!(both.admit(Some(&old)) && both.admit(Some(&new)));
+        let joined = format!("{new}, {old}");
+        for wrong in [None, Some(""), Some("x"), Some(&old[1..]), Some(&*joined), Some(&*new.to_uppercase())]
+        {
+            assert!(!both.admit(wrong), "{wrong:?}");
+        }
+        for invalid in [
+            "short".to_owned(),
+            format!("{old},{new},{old}"),
+            format!("{} x", "o".repeat(32)),
+            "é".repeat(32),
+        ] {
+            assert!(OriginSecrets::parse(&invalid).is_err(), "{invalid}");
+        }
+        assert_eq!(format!("{both:?}"), "OriginSecrets([***, ***])");
+    }
+
+    #[test]
     fn an_error_names_the_variable() {
         let complete = [
             ("TABLE_NAME", "t"),
@@ -253,6 +340,9 @@ mod tests {
             ("SEALING_KEYS", "nonsense"),
             ("CREDENTIAL_KEYS", "short"),
             ("CALL_COUNTRIES", "DE, Germany"),
+            ("ORIGIN_SECRETS", "short"),
+            ("SECURITY_CONTACT", "security@example.com"),
+            ("SECURITY_POLICY", "example.com"),
         ] {
             let named = if name == "RESUME_BUCKET" { "AWS_REGION" } else { name };
             assert!(with(name, value).unwrap_err().contains(named), "{name}={value}");

@@ -38,6 +38,7 @@ mod dashboard_second_factor;
 mod dashboard_sessions;
 mod dashboard_sign_in;
 mod delivery;
+mod edge;
 mod engine;
 mod erasure_show;
 mod erasures;

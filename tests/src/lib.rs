@@ -43,7 +43,7 @@ use rolecall_local::template::Template;
 use serde_json::{Value, json};
 use shared::auth::{Claims, Credential, Kind};
 use shared::clock::Clock;
-use shared::config::{Config, Services};
+use shared::config::{Config, Edge, Services};
 use shared::http::{Environment, KnownHolders};
 use shared::id::Id;
 use shared::model::{Day, Mode, Role, Scopes, Tenant};
@@ -146,6 +146,10 @@ impl TestApi {
             table: table.clone(),
             base_url: Some(BASE_URL.to_owned()),
             client_address_header: None,
+            edge: Edge {
+                security_contact: Some("mailto:security@example.com".to_owned()),
+                ..Edge::default()
+            },
             dynamodb_endpoint: None,
             signing_key: Secret::new(demo::SIGNING_KEY),
             credential_keys: demo::credential_keys().expect("keys"),

@@ -161,7 +161,8 @@ fn pages(text: &str) -> Vec<String> {
         PrivacyPage { layout: layout(text), text: None }.render(),
         PrivacyPage { layout: layout(text), text: Some(markdown::html(text)) }.render(),
         UnknownJobPage { layout: layout(text) }.render(),
-        TooManyApplicationsPage { layout: layout(text), minutes: 2, job_path: PORTAL }.render(),
+        TooManyApplicationsPage { layout: layout(text), minutes: 2, is_of_network: true, job_path: PORTAL }
+            .render(),
         UnknownOrganizationPage { style_version: text }.render(),
     ]
     .map(Result::unwrap)

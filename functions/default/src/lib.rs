@@ -17,7 +17,7 @@ pub fn pages() -> Vec<Document> {
 
 /// Returns 404 for an unknown path, and 405 for a known path with another method.
 fn reject(request: &DocumentRequest<'_>) -> Result<Reply<()>, Error> {
-    Err(error_for(request.path()))
+    Err(error_for(request.path))
 }
 
 fn error_for(path: &str) -> Error {

@@ -6,14 +6,18 @@
 //! | GET | `/docs` | a page that displays it |
 //! | GET | `/docs/viewer.js` | the page's script |
 //! | GET | `/docs/viewer.css` | the page's stylesheet |
+//! | GET | `/.well-known/security.txt` | where to report vulnerabilities (RFC 9116) |
 //!
 //! The page is Swagger UI from `utoipa-swagger-ui`. It sends no requests, because API keys don't belong in a browser.
 
 use std::collections::HashMap;
 use std::sync::Arc;
 
+use jiff::SignedDuration;
 use serde_json::Value;
+use shared::clock::later;
 use shared::http::{Document, DocumentRequest, DocumentRow, Error, Html, Reply};
+use shared::model::Day;
 use utoipa::ToSchema;
 use utoipa_swagger_ui::Config;
 
@@ -28,6 +32,7 @@ pub fn pages() -> Vec<Document> {
         Document::page("GET /docs", show_page),
         Document::page("GET /docs/viewer.js", show_script),
         Document::page("GET /docs/viewer.css", show_style),
+        Document::page("GET /.well-known/security.txt", show_security),
     ]
 }
 
@@ -40,6 +45,23 @@ const START: &str = include_str!("start.js");
 /// else on this origin. `data:` allows the icons in Swagger UI's stylesheet.
 const POLICY: &str = "sandbox allow-scripts; default-src 'none'; script-src 'self'; style-src 'self'; \
                       img-src 'self' data:; frame-ancestors 'none'; base-uri 'none'";
+
+/// The time for which the contact is valid. RFC 9116 recommends less than a year.
+const CONTACT_LIFE: SignedDuration = SignedDuration::from_hours(180 * 24);
+
+/// Returns where to report vulnerabilities (RFC 9116). Without a configured contact, there is no such document.
+fn show_security(request: &DocumentRequest<'_>) -> Result<Reply<Html>, Error> {
+    let contact = request.edge.security_contact.as_deref().ok_or(Error::NotFound)?;
+    let expires = Day::of(later(request.received_at, CONTACT_LIFE));
+    let mut lines = vec![
+        format!("Contact: {contact}"),
+        format!("Expires: {expires}T00:00:00Z"),
+        "Preferred-Languages: en".to_owned(),
+        format!("Canonical: {}/.well-known/security.txt", request.base_url),
+    ];
+    lines.extend(request.edge.security_policy.iter().map(|policy| format!("Policy: {policy}")));
+    Ok(Reply::document("text/plain; charset=utf-8", lines.join("\n") + "\n").cached())
+}
 
 /// An OpenAPI document.
 #[derive(Debug, ToSchema)]

@@ -18,7 +18,7 @@ use rolecall_local::gateway::Gateway;
 use rolecall_local::server::{self, Host};
 use rolecall_local::template::Template;
 use shared::clock::Clock;
-use shared::config::{Config, Services};
+use shared::config::{Config, Edge, Services};
 use shared::http::{Environment, KnownHolders};
 use shared::model::{Day, Mode, Slug};
 use shared::providers::Providers;
@@ -110,6 +110,7 @@ async fn run(arguments: Arguments) -> Result<(), String> {
         table: arguments.table,
         base_url: Some(base_url.clone()),
         client_address_header: None,
+        edge: Edge { security_contact: Some("mailto:security@example.com".to_owned()), ..Edge::default() },
         dynamodb_endpoint: None,
         signing_key: Secret::new(demo::SIGNING_KEY),
         credential_keys: demo::credential_keys()?,

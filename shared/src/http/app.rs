@@ -52,7 +52,9 @@ impl App {
         let format =
             route.as_ref().map_or(ReplyFormat::Negotiated, |route| route.format()).negotiated(&request);
         let mut trace = Trace::default();
+        let secret = headers::single(request.headers(), headers::ORIGIN_SECRET).ok().flatten();
         let result = match route {
+            _ if !self.environment.config.edge.origin_secrets.admit(secret) => Err(Error::NotThroughCdn),
             Ok(route) => self.dispatch(request, route, &envelope, &store, &mut trace).await,
             Err(error) => Err(error),
         };
@@ -72,7 +74,12 @@ impl App {
         let context = RequestContext::new(request, route.key, envelope, environment, store, ids);
         let context = Arc::new(context);
         match &route.handler {
-            Handler::Document(_, handler) => handler(&DocumentRequest::of(&context.request)),
+            Handler::Document(_, handler) => handler(&DocumentRequest {
+                path: context.path(),
+                base_url: context.base_url(),
+                received_at: context.received_at,
+                edge: &self.environment.config.edge,
+            }),
             Handler::Public(_, _, handler) => self.retry_conflicts(|| handler(context.clone())).await,
             Handler::Page(handler) => {
                 let page = Arc::new(PageRequest::new(context)?);

@@ -3,27 +3,25 @@
 
 use std::sync::Arc;
 
+use jiff::Timestamp;
 use lambda_http::{Body, Request, RequestExt, Response};
 
 use super::envelope::{Envelope, Trace};
 use super::route_table::RouteTable;
-use super::{Error, Output, Reply, ReplyFormat};
+use super::{Error, Output, Reply, ReplyFormat, headers};
 use crate::clock::Clock;
+use crate::config::Edge;
 
 /// A request for a document.
 pub struct DocumentRequest<'r> {
-    path: &'r str,
-}
-
-impl<'r> DocumentRequest<'r> {
-    pub(super) fn of(request: &'r Request) -> Self {
-        Self { path: request.raw_http_path() }
-    }
-
     /// The path, percent-decoded by the gateway.
-    pub fn path(&self) -> &str {
-        self.path
-    }
+    pub path: &'r str,
+    /// The base URL of public links.
+    pub base_url: &'r str,
+    /// When the request arrived.
+    pub received_at: Timestamp,
+    /// The configuration.
+    pub edge: &'r Edge,
 }
 
 pub(super) type DocumentHandler = Arc<dyn Fn(&DocumentRequest<'_>) -> Result<Reply<()>, Error> + Send + Sync>;
@@ -73,13 +71,14 @@ impl DocumentRow for Document {
 pub struct DocumentApp {
     clock: Clock,
     base_url: Option<String>,
+    edge: Edge,
     rows: RouteTable<Document>,
 }
 
 impl DocumentApp {
     /// Creates a function that serves `rows`.
-    pub fn new(clock: Clock, base_url: Option<String>, rows: Vec<Document>) -> Self {
-        Self { clock, base_url, rows: RouteTable::new(rows.into_iter().map(|row| (row.key, row))) }
+    pub fn new(clock: Clock, base_url: Option<String>, edge: Edge, rows: Vec<Document>) -> Self {
+        Self { clock, base_url, edge, rows: RouteTable::new(rows.into_iter().map(|row| (row.key, row))) }
     }
 
     /// Handles one request.
@@ -87,7 +86,44 @@ impl DocumentApp {
         let envelope = Envelope::of(request, self.base_url.as_deref(), self.clock.now());
         let row = self.rows.find(&envelope.route_key);
         let format = row.as_ref().map_or(ReplyFormat::Negotiated, |row| row.format).negotiated(request);
-        let result = row.and_then(|row| (row.handler)(&DocumentRequest::of(request)));
+        let secret = headers::single(request.headers(), headers::ORIGIN_SECRET).ok().flatten();
+        let result = if self.edge.origin_secrets.admit(secret) {
+            let document = DocumentRequest {
+                path: request.raw_http_path(),
+                base_url: &envelope.base_url,
+                received_at: envelope.received_at,
+                edge: &self.edge,
+            };
+            row.and_then(|row| (row.handler)(&document))
+        } else {
+            Err(Error::NotThroughCdn)
+        };
         envelope.close(format, result, &Trace::default(), self.clock.now())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::config::OriginSecrets;
+    use crate::http::Html;
+
+    #[test]
+    fn a_function_without_a_database_requires_the_origin_secret() {
+        let secret = "s".repeat(32);
+        let edge = Edge { origin_secrets: OriginSecrets::parse(&secret).unwrap(), ..Edge::default() };
+        let serve = |_: &DocumentRequest<'_>| Ok(Reply::<Html>::document("text/plain", "x".to_owned()));
+        let app = DocumentApp::new(Clock::system(), None, edge, vec![Document::page("$default", serve)]);
+        let status = |values: &[&str]| {
+            let mut event: serde_json::Value =
+                serde_json::from_str(include_str!("../../../events/default_not_found.json")).unwrap();
+            event["headers"]["x-origin-secret"] = values.join(",").into();
+            let request = lambda_http::request::from_str(&event.to_string()).unwrap();
+            app.handle(&request).status().as_u16()
+        };
+        assert_eq!(status(&[&secret]), 200);
+        for wrong in [&[][..], &["x"], &[&secret, &secret]] {
+            assert_eq!(status(wrong), 403, "{wrong:?}");
+        }
     }
 }

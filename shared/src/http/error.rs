@@ -46,6 +46,9 @@ pub enum Error {
     /// 403: the form was issued to another browser, or too long ago.
     #[error("The form is no longer valid; open the page again and resubmit the form")]
     ForeignForm,
+    /// 403: the request does not come through the CDN.
+    #[error("Requests must be sent to the public address of the service")]
+    NotThroughCdn,
     /// 403: the member is not an owner.
     #[error("Only owners of the organization may do this")]
     OwnersOnly,
@@ -187,6 +190,7 @@ impl Error {
             | Self::Suspended
             | Self::NetworkNotAllowed(_)
             | Self::ForeignForm
+            | Self::NotThroughCdn
             | Self::OwnersOnly => (403, "forbidden"),
             Self::NotFound => (404, "not_found"),
             Self::MethodNotAllowed(_) => (405, "method_not_allowed"),

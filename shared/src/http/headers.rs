@@ -102,9 +102,18 @@ pub(super) fn is_form(headers: &HeaderMap) -> bool {
     media.eq_ignore_ascii_case(FORM)
 }
 
-/// The IP address in a header's value, with or without a port.
-pub(super) fn ip_address(value: &str) -> Option<IpAddr> {
+/// The header in which a CDN proves that a request comes through it.
+pub(super) const ORIGIN_SECRET: &str = "x-origin-secret";
+/// `CloudFront`'s header with the client's IP address. It always has a port, and IPv6 addresses have no brackets.
+const CLOUDFRONT_ADDRESS: &str = "cloudfront-viewer-address";
+
+/// The IP address in the value of the header `name`, with or without a port.
+pub(super) fn ip_address(name: &str, value: &str) -> Option<IpAddr> {
     let value = value.trim();
+    if name.eq_ignore_ascii_case(CLOUDFRONT_ADDRESS) {
+        let (address, port) = value.rsplit_once(':')?;
+        return port.parse::<u16>().ok().and_then(|_| address.parse().ok());
+    }
     value.parse().ok().or_else(|| value.parse::<SocketAddr>().map(|address| address.ip()).ok())
 }
 
@@ -273,7 +282,25 @@ mod tests {
             ("198.51.100.10, 203.0.113.1", None),
             ("unknown", None),
         ] {
-            assert_eq!(ip_address(value).map(|address| address.to_string()).as_deref(), expected, "{value}");
+            let address = ip_address("x-real-ip", value).map(|address| address.to_string());
+            assert_eq!(address.as_deref(), expected, "{value}");
+        }
+    }
+
+    #[test]
+    fn the_address_of_cloudfront_ends_at_the_last_colon() {
+        for (value, expected) in [
+            ("198.51.100.10:46532", Some("198.51.100.10")),
+            ("2001:db8::1:443", Some("2001:db8::1")),
+            ("2001:db8:1:2:3:4:5:6:46532", Some("2001:db8:1:2:3:4:5:6")),
+            ("::1:80", Some("::1")),
+            ("198.51.100.10", None),
+            ("2001:db8::1:99999", None),
+            ("2001:db8::1:", None),
+            ("", None),
+        ] {
+            let address = ip_address("CloudFront-Viewer-Address", value).map(|address| address.to_string());
+            assert_eq!(address.as_deref(), expected, "{value}");
         }
     }
 

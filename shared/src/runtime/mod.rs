@@ -12,7 +12,7 @@ use tracing_subscriber::fmt::MakeWriter;
 use tracing_subscriber::layer::SubscriberExt;
 
 use crate::clock::Clock;
-use crate::config::Config;
+use crate::config::{Config, Edge};
 use crate::http::{App, Document, DocumentApp, Environment, KnownHolders, Route};
 use crate::providers::Providers;
 use crate::random::Random;
@@ -40,7 +40,8 @@ pub fn serve_over(http: SharedHttpClient, routes: Vec<Route>) -> Result<(), Erro
 /// Runs a function that serves `rows` and needs no database.
 pub fn serve_documents(rows: Vec<Document>) -> Result<(), Error> {
     start(async {
-        let app = DocumentApp::new(Clock::system(), Config::read_base_url(variable)?, rows);
+        let (base_url, edge) = (Config::read_base_url(variable)?, Edge::read(variable)?);
+        let app = DocumentApp::new(Clock::system(), base_url, edge, rows);
         let handle = |request: Request| ready(Ok::<Response<Body>, Error>(app.handle(&request)));
         lambda_http::run(lambda_http::service_fn(handle)).await
     })

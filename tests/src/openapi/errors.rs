@@ -92,8 +92,12 @@ fn can_happen(name: &str, error: &Error, operation: &Operation, named: &BTreeMap
         | Error::Validation(_)
         | Error::RateLimited { .. }
         | Error::Store(_) => true,
-        // Only the default route, pages and callbacks return these.
-        Error::MethodNotAllowed(_) | Error::BadSignature | Error::ForeignForm | Error::OwnersOnly => false,
+        // Only the default route, pages, callbacks and requests that bypass the CDN get these.
+        Error::MethodNotAllowed(_)
+        | Error::BadSignature
+        | Error::ForeignForm
+        | Error::NotThroughCdn
+        | Error::OwnersOnly => false,
     }
 }
 

@@ -94,32 +94,48 @@ fn object_stream(dictionary: &[Vec<u8>], after: &[u8], left: &mut u64) -> Option
 }
 
 fn has_active_name(bytes: &[u8]) -> bool {
-    names(bytes).any(|name| PDF_NAMES.contains(&name.as_slice()))
+    starts(bytes)
+        .any(|start| PDF_NAMES.contains(&name_at(bytes, start).as_slice()) && !is_in_link(bytes, start))
+}
+
+/// Whether the name that starts here is part of a web address in a string, such as `(https://example.com/Launch)`.
+fn is_in_link(bytes: &[u8], start: usize) -> bool {
+    const LONGEST: usize = 2_000;
+    let before = &bytes[start.saturating_sub(LONGEST)..start];
+    let is_part = |byte: &u8| is_regular(*byte) || matches!(byte, b'/' | b'%');
+    let Some(end) = before.iter().rposition(|byte| !is_part(byte)) else { return false };
+    let address = before[end + 1..].to_ascii_lowercase();
+    before[end] == b'(' && (address.starts_with(b"http://") || address.starts_with(b"https://"))
 }
 
 /// The names in a part of a PDF, with `#xx` decoded. Names longer than the longest that matters are cut.
 fn names(bytes: &[u8]) -> impl Iterator<Item = Vec<u8>> {
+    starts(bytes).map(|start| name_at(bytes, start))
+}
+
+fn starts(bytes: &[u8]) -> impl Iterator<Item = usize> {
+    bytes.iter().enumerate().filter(|(_, byte)| **byte == b'/').map(|(at, _)| at + 1)
+}
+
+fn name_at(bytes: &[u8], start: usize) -> Vec<u8> {
     const LONGEST: usize = 20;
-    let starts = bytes.iter().enumerate().filter(|(_, byte)| **byte == b'/').map(|(at, _)| at + 1);
-    starts.map(|start| {
-        let mut rest = &bytes[start..];
-        let mut name = Vec::new();
-        while name.len() <= LONGEST {
-            match rest {
-                [b'#', high, low, after @ ..] if high.is_ascii_hexdigit() && low.is_ascii_hexdigit() => {
-                    let digit = |byte: &u8| char::from(*byte).to_digit(16).unwrap_or_default();
-                    name.push(u8::try_from(digit(high) * 16 + digit(low)).unwrap_or_default());
-                    rest = after;
-                }
-                [byte, after @ ..] if is_regular(*byte) => {
-                    name.push(*byte);
-                    rest = after;
-                }
-                _ => break,
+    let mut rest = &bytes[start..];
+    let mut name = Vec::new();
+    while name.len() <= LONGEST {
+        match rest {
+            [b'#', high, low, after @ ..] if high.is_ascii_hexdigit() && low.is_ascii_hexdigit() => {
+                let digit = |byte: &u8| char::from(*byte).to_digit(16).unwrap_or_default();
+                name.push(u8::try_from(digit(high) * 16 + digit(low)).unwrap_or_default());
+                rest = after;
             }
+            [byte, after @ ..] if is_regular(*byte) => {
+                name.push(*byte);
+                rest = after;
+            }
+            _ => break,
         }
-        name
-    })
+    }
+    name
 }
 
 /// Whether a byte is a regular character of a PDF, neither white space nor a delimiter.
@@ -279,6 +295,10 @@ mod tests {
             "/Subtype /RichMedia",
             "/AcroForm << /XFA 5 0 R >>",
             "/S /GoToE",
+            "/X (https://example.com) /S /Launch",
+            "/X(https://example.com)/S/Launch",
+            "/X://S/Launch",
+            "/X <https://example.com/Launch>",
             "/S /GoToR /F (\\\\server\\share)",
             "/Encrypt 6 0 R",
         ] {
@@ -298,6 +318,7 @@ mod tests {
         for object in [
             "/OpenAction [3 0 R /XYZ null null 0]",
             "/A << /S /URI /URI (https://example.com/Launch) >>",
+            "/A << /S /URI /URI (http://example.com/a%20b/JavaScript/x) >>",
             "/Title (JavaScript developer; Launch manager)",
             "/JavaScripts /LaunchPad /XFAx",
             "/S /GoTo /D [3 0 R /Fit]",
@@ -344,7 +365,7 @@ mod tests {
             assert!(is_in_pdf(&with_stream(dictionary, data)), "{dictionary}");
         }
         let bomb = zlib(&"0 ".repeat(20 << 20));
-        assert!(bomb.len() < 100_000 && is_in_pdf(&with_stream("/Filter /FlateDecode", &bomb)));
+        assert!(bomb.len() < 1_000_000 && is_in_pdf(&with_stream("/Filter /FlateDecode", &bomb)));
     }
 
     fn docx(name: &str, content: &[u8], deflate: bool) -> bool {
