@@ -73,7 +73,7 @@ struct Arguments {
 async fn main() -> ExitCode {
     let lines = tracing_subscriber::fmt::layer().with_writer(std::io::stderr).with_target(false);
     tracing_subscriber::registry().with(lines).with(shared::runtime::log_filter()).init();
-    match run(Arguments::parse()).await {
+    match Box::pin(run(Arguments::parse())).await {
         Ok(()) => ExitCode::SUCCESS,
         Err(sentence) => {
             eprintln!("{sentence}");

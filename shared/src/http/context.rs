@@ -117,7 +117,7 @@ impl RequestContext {
     /// gateway. `None` if the header is configured but was not sent.
     pub fn address(&self) -> Option<IpAddr> {
         match self.environment.config.client_address_header.as_deref() {
-            Some(name) => self.header(name).and_then(headers::ip_address),
+            Some(name) => headers::ip_address(name, self.header(name)?),
             None => gateway_context(&self.request).http.source_ip.and_then(|address| address.parse().ok()),
         }
     }
@@ -126,9 +126,7 @@ impl RequestContext {
     ///
     /// A configured CDN header takes precedence over the IP address that connects to the gateway.
     pub fn source(&self) -> String {
-        let header = self.environment.config.client_address_header.as_deref();
-        let forwarded = header.and_then(|name| headers::ip_address(name, self.header(name)?));
-        let source = forwarded.map_or_else(
+        let source = self.address().map_or_else(
             || gateway_context(&self.request).http.source_ip.unwrap_or_default(),
             |address| address.to_string(),
         );
