@@ -20,6 +20,7 @@ const LISTS = {
   channels: "/dashboard/settings/integrations/channels",
   privacy: "/dashboard/settings/privacy",
   retention: "/dashboard/settings/retention",
+  "audit-log": "/dashboard/settings/audit-log",
   members: "/dashboard/settings/members",
   account: "/dashboard/settings/account",
 };

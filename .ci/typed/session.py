@@ -424,6 +424,7 @@ assert done(show_application(application.id, client=client)).status is Applicati
 
 # Compare the plans' limits.
 acme = done(show_organization(client=client))
+done(list_audit_log.sync(client=client, actor="system"))
 assert acme.plan.name is Plan.PRO and acme.limits.requests_per_day is None
 globex = record.client(base, GLOBEX)
 limit = done(show_organization(client=globex)).limits.requests_per_day

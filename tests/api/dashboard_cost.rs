@@ -11,7 +11,7 @@ use crate::policies::{Actions, allowed, needed};
 
 /// The DynamoDB calls of a successful request to each route, in order.
 pub(crate) const CALLS: &[(&str, &[&str])] = &[
-    ("GET /dashboard", &["BatchGetItem", "BatchGetItem", "Query", "Query", "Query", "Query"]),
+    ("GET /dashboard", &["BatchGetItem", "BatchGetItem", "Query", "Query", "Query", "Query", "PutItem"]),
     ("GET /dashboard/sign-in", &[]),
     (
         "POST /dashboard/sign-in",
@@ -40,11 +40,13 @@ pub(crate) const CALLS: &[(&str, &[&str])] = &[
             "Query",
             "Query",
             "Query",
+            // The entry in the audit log.
+            "PutItem",
         ],
     ),
     ("GET /dashboard/postings", &["BatchGetItem", "Query", "BatchGetItem"]),
-    ("GET /dashboard/candidates", &["BatchGetItem", "Query"]),
-    ("GET /dashboard/candidates/{id}", &["BatchGetItem", "Query", "BatchGetItem"]),
+    ("GET /dashboard/candidates", &["BatchGetItem", "Query", "PutItem"]),
+    ("GET /dashboard/candidates/{id}", &["BatchGetItem", "Query", "PutItem", "BatchGetItem"]),
     ("GET /dashboard/settings/integrations/api-keys", &["BatchGetItem", "Query", "GetItem"]),
     (
         "POST /dashboard/settings/integrations/api-keys",
@@ -77,6 +79,8 @@ pub(crate) const CALLS: &[(&str, &[&str])] = &[
     ("POST /dashboard/settings/privacy", &["BatchGetItem", "TransactWriteItems"]),
     ("GET /dashboard/settings/retention", &["BatchGetItem", "GetItem"]),
     ("POST /dashboard/settings/retention", &["BatchGetItem", "GetItem", "GetItem", "TransactWriteItems"]),
+    // The members, and the four shards of today, which has no entries.
+    ("GET /dashboard/settings/audit-log", &["BatchGetItem", "Query", "Query", "Query", "Query", "Query"]),
     ("GET /dashboard/settings/members", &["BatchGetItem", "Query"]),
     ("POST /dashboard/settings/members", &["BatchGetItem", "TransactWriteItems", "Query"]),
     (

@@ -7,7 +7,7 @@ use jiff::ToSpan;
 use shared::auth::{Credential, Kind};
 use shared::http::page::{Problem, problem_of};
 use shared::http::{Error, Html, MemberRequest, Reply};
-use shared::model::{Day, Mode, Scope, Scopes, Tenant, Text};
+use shared::model::{Day, MemberRole, Mode, Scope, Scopes, Tenant, Text};
 use shared::store::{ApiKey, NewApiKey, OrganizationError, Paging};
 
 use crate::dates::{date, day};
@@ -132,6 +132,10 @@ pub(crate) async fn create(request: Arc<MemberRequest>) -> Result<Reply<Html>, E
     let name = collect(required("name", "The name", Text::<100>::parse(&values.name)), &mut problems);
     if values.scopes.iter().next().is_none() {
         problems.push(Problem { field: "scope", sentence: "Select at least one permission.".to_owned() });
+    }
+    if values.scopes.contains(Scope::AuditRead) && request.member().role != MemberRole::Owner {
+        let sentence = "Only owners can create keys that read the audit log.".to_owned();
+        problems.push(Problem { field: "scope", sentence });
     }
     let days = collect(values.days(), &mut problems).flatten();
     let (Some(name), true) = (name, problems.is_empty()) else {

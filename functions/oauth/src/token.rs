@@ -6,7 +6,7 @@ use serde::de::DeserializeOwned;
 use serde::{Deserialize, Deserializer, Serialize};
 use shared::auth::{Credential, Kind};
 use shared::http::{Error, FORM, Payload, PublicRequest, Reply, RequestContext, Unversioned, audience};
-use shared::model::{Client, Grant, GrantType, Refresh, Scopes, TokenSet};
+use shared::model::{AuditActor, Client, Grant, GrantType, Refresh, Scopes, TokenSet};
 use shared::store::{AccessTokens, NewAccessToken, Transaction};
 use subtle::ConstantTimeEq;
 use utoipa::ToSchema;
@@ -238,6 +238,7 @@ async fn store_tokens(
     unused: bool,
 ) -> Result<Tokens, OAuthRejection> {
     let (now, tenant) = (context.now(), refresh.tenant());
+    context.identify(AuditActor::app(grant.id, Some(grant.member)));
     if !apps.have_room_for(grant.id, now) {
         let description =
             "Too many applications are connected to this organization. Revoke some in the dashboard.";
@@ -279,6 +280,8 @@ async fn revoke_reused<T>(
 ) -> Result<T, OAuthRejection> {
     if grant.revoked_at.is_none() {
         tracing::warn!(tenant = %credential.tenant(), grant = %grant.id, why, "a grant was revoked");
+        // One of the two users may be an attacker, so the log does not say that the application did it.
+        context.identify(AuditActor::system());
         let mut transaction = Transaction::new(credential.tenant());
         transaction.revoke_grant(&grant, context.now())?;
         context.store().commit(transaction).await?;

@@ -17,8 +17,8 @@ use super::route_table::RouteTable;
 use super::{Environment, Error, MemberRequest, PageRequest, Reply, ReplyFormat, Route, headers};
 use crate::auth::Caller;
 use crate::id::Ids;
-use crate::model::{Day, Scopes};
-use crate::store::{Admission, CommitError, Store, Verdict};
+use crate::model::{AuditAction, AuditActor, AuditTarget, Day, Scopes, Tenant};
+use crate::store::{Admission, CommitError, Store, StoreError, Verdict};
 
 /// A function: its routes and its environment.
 #[derive(Clone)]
@@ -70,6 +70,7 @@ impl App {
         let (environment, store, ids) = (self.environment.clone(), store.clone(), self.ids.clone());
         let context = RequestContext::new(request, route.key, envelope, environment, store, ids);
         let context = Arc::new(context);
+        trace.origin = Some(context.origin.clone());
         match &route.handler {
             Handler::Document(_, handler) => handler(&DocumentRequest::of(&context.request)),
             Handler::Public(_, _, handler) => self.retry_conflicts(|| handler(context.clone())).await,
@@ -94,11 +95,17 @@ impl App {
                 {
                     tracing::warn!(%error, "the session's last use was not stored");
                 }
-                let request = Arc::new(request);
-                self.retry_conflicts(|| handler(request.clone())).await
+                let (tenant, request) = (request.tenant(), Arc::new(request));
+                let reply = self.retry_conflicts(|| handler(request.clone()));
+                recorded(&request.context, tenant, route.reading, reply).await
             }
             Handler::Api(scopes, handler) => {
                 let admission = self.admit(&context, *scopes, trace).await?;
+                let tenant = admission.organization.tenant();
+                let is_recorded = |action: &AuditAction| {
+                    trace.actor().is_some_and(|actor| action.is_recorded_for(actor.kind))
+                };
+                let reading = route.reading.filter(is_recorded);
                 let request = Arc::new(AdmittedRequest {
                     organization: admission.organization,
                     actor: admission.actor,
@@ -107,7 +114,8 @@ impl App {
                     body: json_body(&context)?,
                     context,
                 });
-                match self.retry_conflicts(|| handler(request.clone())).await {
+                let reply = self.retry_conflicts(|| handler(request.clone()));
+                match recorded(&request.context, tenant, reading, reply).await {
                     Err(error) if error.kind().0 < 500 => request.replay_or(error).await,
                     result => result,
                 }
@@ -154,13 +162,15 @@ impl App {
         let presented = credential.presented(&audience(context.base_url()));
         let admission = match context.store().admit(&presented, now, shard).await? {
             Verdict::Unknown => return Err(Error::Unauthorized { presented: true }),
-            Verdict::Exhausted { limit } => {
+            Verdict::Exhausted { actor, member, limit } => {
+                context.identify(AuditActor::of(&actor, member));
                 trace.tenant = Some(credential.tenant());
                 trace.quota = Some(Quota { limit, remaining: 0, seconds_left });
                 return Err(Error::RateLimited { limit, retry_after: seconds_left });
             }
             Verdict::Admitted(admission) => admission,
         };
+        context.identify(AuditActor::of(&admission.actor, admission.member));
         trace.quota = admission.organization.plan.requests_per_day().map(|limit| Quota {
             limit,
             remaining: limit.saturating_sub(admission.counted_today),
@@ -175,6 +185,44 @@ impl App {
         }
         Ok(*admission)
     }
+}
+
+/// Awaits a reply with the data of people, and records the read in the audit log. Without the entry, nobody gets the
+/// data.
+///
+/// The entry of one resource is written while the resource is read, even if there is none. The entry of a page is written
+/// after the page was read, because it contains the number of items; a page without items has none.
+async fn recorded(
+    context: &RequestContext,
+    tenant: Tenant,
+    reading: Option<AuditAction>,
+    reply: impl Future<Output = Result<Reply<()>, Error>>,
+) -> Result<Reply<()>, Error> {
+    let Some(action) = reading else { return reply.await };
+    let store = context.store();
+    if let Some(kind) = action.resource() {
+        let Ok(id) = context.id() else { return reply.await };
+        let target = Some(AuditTarget::of(kind, id));
+        let (reply, entry) = tokio::join!(reply, store.record(tenant, action, target, None));
+        let reply = reply?;
+        entry?;
+        return Ok(reply);
+    }
+    let reply = reply.await?;
+    let (action, shown) = match (action, reply.shown) {
+        (AuditAction::CandidatesListed, Some(shown)) if reply.is_search => {
+            (AuditAction::CandidatesSearched, shown)
+        }
+        (action, Some(shown)) => (action, shown),
+        (_, None) => {
+            let message = "the number of people on a page is not known".to_owned();
+            return Err(StoreError::Internal(message).into());
+        }
+    };
+    if shown > 0 {
+        store.record(tenant, action, None, Some(shown)).await?;
+    }
+    Ok(reply)
 }
 
 /// Returns the JSON body: at most 256 KB of well-formed `application/json` in UTF-8. It is empty for methods without a

@@ -13,10 +13,11 @@ use super::parameters::Parameters;
 use super::{Environment, Error, headers};
 use crate::clock::to_second;
 use crate::id::{Id, Ids};
+use crate::model::AuditActor;
 use crate::providers::Providers;
 use crate::random::Random;
 use crate::secret::Secret;
-use crate::store::Store;
+use crate::store::{AuditOrigin, Store};
 
 /// The maximum size of a form body, in bytes.
 const MAX_FORM: usize = 64 * 1024;
@@ -30,10 +31,13 @@ pub struct RequestContext {
     environment: Arc<Environment>,
     store: Store,
     ids: Ids,
+    /// Who sent the request, and from where, for the audit log and the request log.
+    pub(super) origin: Arc<AuditOrigin>,
 }
 
 impl RequestContext {
-    /// Creates the context of a request for `route`. `store` counts its DynamoDB calls.
+    /// Creates the context of a request for `route`. `store` counts its DynamoDB calls. From here on, it also knows who
+    /// writes through it.
     pub(super) fn new(
         request: Request,
         route: &'static str,
@@ -43,7 +47,15 @@ impl RequestContext {
         ids: Ids,
     ) -> Self {
         let (received_at, base_url) = (envelope.received_at, envelope.base_url.clone());
-        Self { request, route, received_at, base_url, environment, store, ids }
+        let network = Some(network(&request, environment.config.client_address_header.as_deref()));
+        let origin = Arc::new(AuditOrigin::new(network, environment.clock.clone(), ids.clone()));
+        let store = store.with_origin(origin.clone());
+        Self { request, route, received_at, base_url, environment, store, ids, origin }
+    }
+
+    /// Says who sent the request. Only the first call has an effect.
+    pub fn identify(&self, actor: AuditActor) {
+        self.origin.identify(actor);
     }
 
     /// The path, percent-decoded by the gateway.
@@ -114,19 +126,7 @@ impl RequestContext {
     ///
     /// A configured CDN header takes precedence over the IP address that connects to the gateway.
     pub fn source(&self) -> String {
-        let header = self.environment.config.client_address_header.as_deref();
-        let forwarded = header.and_then(|name| self.header(name)).and_then(headers::ip_address);
-        let source = forwarded.map_or_else(
-            || gateway_context(&self.request).http.source_ip.unwrap_or_default(),
-            |address| address.to_string(),
-        );
-        match source.parse::<Ipv6Addr>() {
-            Ok(address) => {
-                let [a, b, c, d, ..] = address.segments();
-                format!("{}/64", Ipv6Addr::new(a, b, c, d, 0, 0, 0, 0))
-            }
-            Err(_) => source,
-        }
+        network(&self.request, self.environment.config.client_address_header.as_deref())
     }
 
     /// The base URL of public links.
@@ -162,5 +162,21 @@ impl RequestContext {
     /// The external services.
     pub fn providers(&self) -> &Providers {
         &self.environment.providers
+    }
+}
+
+/// The client's network. `header` is the CDN header with the client's address, if one is configured.
+fn network(request: &Request, header: Option<&str>) -> String {
+    let forwarded = header.and_then(|name| headers::single(request.headers(), name).ok().flatten());
+    let source = forwarded.and_then(headers::ip_address).map_or_else(
+        || gateway_context(request).http.source_ip.unwrap_or_default(),
+        |address| address.to_string(),
+    );
+    match source.parse::<Ipv6Addr>() {
+        Ok(address) => {
+            let [a, b, c, d, ..] = address.segments();
+            format!("{}/64", Ipv6Addr::new(a, b, c, d, 0, 0, 0, 0))
+        }
+        Err(_) => source,
     }
 }

@@ -16,7 +16,7 @@ use super::parameters::Parameters;
 use super::{Error, Html, Reply, headers};
 use crate::auth::{Credential, Kind};
 use crate::id::Id;
-use crate::model::{Member, Mode, Session, Tenant};
+use crate::model::{AuditActor, Member, Mode, Session, Tenant};
 use crate::store::Transaction;
 
 /// The form field that holds the MAC.
@@ -116,6 +116,7 @@ impl PageRequest {
         mut transaction: Transaction,
         reply: Reply<Html>,
     ) -> Result<Reply<Html>, Error> {
+        self.context.identify(AuditActor::member(member.id));
         let tenant = Tenant { organization, mode: Mode::Live };
         let session = Credential::generate(Kind::Session, tenant, member.id, self.context.random());
         transaction.insert_session(&session.hash(), &Session::begin(member, self.context.now()))?;

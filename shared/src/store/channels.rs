@@ -8,7 +8,9 @@ use super::keys::{self, EXPIRES_AT};
 use super::{Item, Listed, Paging, Store, StoreError, Transaction, item};
 use crate::clock::later;
 use crate::id::Id;
-use crate::model::{Day, Post, Tenant, WhatsAppConnection, XConnection};
+use crate::model::{
+    AuditAction, AuditTarget, AuditTargetKind, Day, Post, Tenant, WhatsAppConnection, XConnection,
+};
 
 /// A tenant's channels.
 #[derive(Clone, Debug)]
@@ -28,6 +30,7 @@ impl Transaction {
     /// Stores the X account, replacing any other.
     pub fn put_x_connection(&mut self, connection: &XConnection) -> Result<(), StoreError> {
         self.put(item::write(connection, keys::x_connection(self.tenant), None)?);
+        self.audit(AuditAction::ChannelConnected, Some(AuditTarget::only(AuditTargetKind::X)));
         Ok(())
     }
 
@@ -44,6 +47,7 @@ impl Transaction {
     /// Stores the `WhatsApp` number, replacing any other.
     pub fn put_whatsapp_connection(&mut self, connection: &WhatsAppConnection) -> Result<(), StoreError> {
         self.put(item::write(connection, keys::whatsapp_connection(self.tenant), None)?);
+        self.audit(AuditAction::ChannelConnected, Some(AuditTarget::only(AuditTargetKind::WhatsApp)));
         Ok(())
     }
 
@@ -60,11 +64,13 @@ impl Transaction {
     /// Deletes the X account.
     pub fn delete_x_connection(&mut self) {
         self.delete(keys::x_connection(self.tenant));
+        self.audit(AuditAction::ChannelDisconnected, Some(AuditTarget::only(AuditTargetKind::X)));
     }
 
     /// Deletes the `WhatsApp` number.
     pub fn delete_whatsapp_connection(&mut self) {
         self.delete(keys::whatsapp_connection(self.tenant));
+        self.audit(AuditAction::ChannelDisconnected, Some(AuditTarget::only(AuditTargetKind::WhatsApp)));
     }
 
     /// Inserts a post and adds it to the number of today's posts.

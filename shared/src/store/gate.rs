@@ -77,6 +77,8 @@ pub struct Admission {
     pub organization: Organization,
     /// The API key or the application.
     pub actor: Actor,
+    /// The member who gave the application access.
+    pub member: Option<Id>,
     /// The scopes of the credential.
     pub scopes: Scopes,
     /// The number of requests counted today on the gate item, including this one.
@@ -92,6 +94,10 @@ pub enum Verdict {
     Unknown,
     /// The day's quota is used up. The request is not counted.
     Exhausted {
+        /// The API key or the application.
+        actor: Actor,
+        /// The member who gave the application access.
+        member: Option<Id>,
         /// The plan's limit.
         limit: u64,
     },
@@ -111,6 +117,9 @@ pub(super) struct Credential {
     pub(super) expires_at: Option<i64>,
     #[serde(rename = "u", default, skip_serializing_if = "Option::is_none")]
     pub(super) last_used: Option<Day>,
+    /// The member who gave the application access.
+    #[serde(rename = "m", default, skip_serializing_if = "Option::is_none")]
+    pub(super) member: Option<Id>,
 }
 
 pub(super) const APP_PREFIX: &str = "app_";
@@ -235,7 +244,10 @@ impl Store {
 fn evaluate(item: Item, presented: &PresentedCredential, now: Timestamp) -> Result<Verdict, StoreError> {
     let Some(admission) = authenticate(item, presented, now)? else { return Ok(Verdict::Unknown) };
     Ok(match admission.organization.plan.requests_per_day() {
-        Some(limit) if admission.counted_today >= limit => Verdict::Exhausted { limit },
+        Some(limit) if admission.counted_today >= limit => {
+            let Admission { actor, member, .. } = *admission;
+            Verdict::Exhausted { actor, member, limit }
+        }
         _ => Verdict::Admitted(admission),
     })
 }
@@ -258,6 +270,7 @@ fn authenticate(
     Ok(Some(Box::new(Admission {
         organization,
         actor: presented.holder.actor(credential.name),
+        member: credential.member,
         scopes: credential.scopes,
         counted_today,
     })))

@@ -10,7 +10,7 @@ use super::keys::{self, EXPIRES_AT};
 use super::{Item, Listed, Paging, Store, StoreError, Transaction, item};
 use crate::clock::later;
 use crate::id::Id;
-use crate::model::{Client, Day, Grant, Scopes, Tenant, TokenSet};
+use crate::model::{AuditAction, AuditTarget, AuditTargetKind, Client, Day, Grant, Scopes, Tenant, TokenSet};
 
 /// The access tokens on a tenant's gate item.
 #[derive(Clone, Debug)]
@@ -109,6 +109,7 @@ impl Transaction {
     pub fn insert_grant(&mut self, grant: &Grant) -> Result<(), StoreError> {
         let item = self.grant_item(grant)?;
         self.insert(item);
+        self.audit(AuditAction::GrantCreated, Some(AuditTarget::of(AuditTargetKind::Grant, grant.id)));
         Ok(())
     }
 
@@ -121,6 +122,7 @@ impl Transaction {
     /// Revokes a grant and its access token.
     pub fn revoke_grant(&mut self, grant: &Grant, now: Timestamp) -> Result<(), StoreError> {
         self.delete_access_token(grant.id);
+        self.audit(AuditAction::GrantRevoked, Some(AuditTarget::of(AuditTargetKind::Grant, grant.id)));
         self.replace_grant(grant, &grant.clone().revoked(now))
     }
 
@@ -153,6 +155,7 @@ impl Transaction {
             scopes: access.scopes,
             expires_at: Some(access.expires_at.as_second()),
             last_used: None,
+            member: Some(grant.member),
         };
         let mut set = vec!["#app = :app"];
         let mut remove = Vec::new();

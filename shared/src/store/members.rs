@@ -8,7 +8,9 @@ use super::item::number;
 use super::keys::{self, EXPIRES_AT};
 use super::{Item, Store, StoreError, Transaction, UniqueField, item};
 use crate::id::Id;
-use crate::model::{Email, Member, Mode, Organization, Session, Tenant};
+use crate::model::{
+    AuditAction, AuditTarget, AuditTargetKind, Email, Member, Mode, Organization, Session, Tenant,
+};
 
 /// A session with its member and organization.
 #[derive(Clone, Debug)]
@@ -39,11 +41,23 @@ impl Transaction {
         self.insert(item::write(member, keys::member(organization, member.id), None)?);
         let claim = MemberEmail { organization, id: member.id };
         self.insert_claim(UniqueField::Email, item::write(&claim, keys::member_email(&member.email), None)?);
+        self.audit(AuditAction::MemberInvited, Some(target(member)));
         Ok(())
     }
 
     /// Replaces a member.
     pub fn replace_member(&mut self, before: &Member, after: &Member) -> Result<(), StoreError> {
+        // A password that was only hashed again ends no session.
+        let ends_sessions = after.epoch > before.epoch;
+        let acts = [
+            (AuditAction::MemberRoleChanged, after.role != before.role),
+            (AuditAction::MemberLinkCreated, after.link.is_some() && after.link != before.link),
+            (AuditAction::PasswordChanged, ends_sessions && after.password != before.password),
+            (AuditAction::SessionsEnded, ends_sessions && after.password == before.password),
+        ];
+        for (action, _) in acts.into_iter().filter(|(_, done)| *done) {
+            self.audit(action, Some(target(after)));
+        }
         let key = keys::member(self.tenant.organization, after.id);
         self.replace(item::write(after, key, None)?, before.version, after.version)
     }
@@ -52,6 +66,7 @@ impl Transaction {
     pub fn delete_member(&mut self, member: &Member) {
         self.delete_version(keys::member(self.tenant.organization, member.id), member.version);
         self.delete(keys::member_email(&member.email));
+        self.audit(AuditAction::MemberRemoved, Some(target(member)));
     }
 
     /// Requires that the member does not change before the commit.
@@ -63,6 +78,10 @@ impl Transaction {
     pub fn insert_session(&mut self, hash: &str, session: &Session) -> Result<(), StoreError> {
         let item = self.session_item(hash, session)?;
         self.insert(item);
+        self.audit(
+            AuditAction::SessionCreated,
+            Some(AuditTarget::of(AuditTargetKind::Member, session.member)),
+        );
         Ok(())
     }
 
@@ -79,10 +98,20 @@ impl Transaction {
         Ok(item)
     }
 
-    /// Deletes a session, which may belong to any organization.
+    /// Ends a session of this member.
+    pub fn end_session(&mut self, hash: &str, member: &Member) {
+        self.delete_session(self.tenant.organization, hash);
+        self.audit(AuditAction::SessionEnded, Some(target(member)));
+    }
+
+    /// Deletes a session that a new one replaces. It may belong to any organization, or not exist.
     pub fn delete_session(&mut self, organization: Id, hash: &str) {
         self.delete(keys::session(organization, hash));
     }
+}
+
+fn target(member: &Member) -> AuditTarget {
+    AuditTarget::of(AuditTargetKind::Member, member.id)
 }
 
 impl Store {

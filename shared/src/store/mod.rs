@@ -5,6 +5,7 @@
 //! method scans the table, and no query uses a filter expression.
 
 mod applications;
+mod audit;
 mod candidates;
 mod channels;
 mod connection;
@@ -52,6 +53,7 @@ use aws_sdk_dynamodb::error::SdkError;
 use aws_sdk_dynamodb::types::KeysAndAttributes;
 
 pub use applications::{Applicant, ApplicationFilter, CandidateApplication};
+pub use audit::{AuditNames, AuditOrigin, AuditSelection, audit_position, is_audit_position};
 pub use candidates::CandidatePage;
 pub use channels::Channels;
 pub use connection::{https_client, https_client_trusting};
@@ -86,6 +88,8 @@ pub struct Store {
     client: Client,
     table: Arc<str>,
     calls: Arc<AtomicU32>,
+    /// Who writes through this handle. Handles of functions and of the administration tool have it.
+    origin: Option<Arc<AuditOrigin>>,
 }
 
 impl Store {
@@ -154,7 +158,7 @@ impl Store {
         let retries =
             RetryConfig::standard().with_max_attempts(3).with_initial_backoff(Duration::from_millis(50));
         let client = Client::from_conf(config.timeout_config(timeouts).retry_config(retries).build());
-        Self { client, table: table.into(), calls: Arc::default() }
+        Self { client, table: table.into(), calls: Arc::default(), origin: None }
     }
 
     /// A handle to the same table with its own call counter, which starts at 0.

@@ -10,7 +10,10 @@ use super::keys::{self, Key};
 use super::tasks::{Task, TaskKind};
 use super::{CommitError, Listed, Paging, Store, StoreError, Transaction, item};
 use crate::id::Id;
-use crate::model::{Branding, CareerSite, Day, Mode, Organization, Plan, Scopes, Slug, Tenant, Text};
+use crate::model::{
+    AuditAction, AuditTarget, AuditTargetKind, Branding, CareerSite, Day, Mode, Organization, Plan, Scopes,
+    Slug, Tenant, Text,
+};
 
 /// An API key as members see it. The secret is not stored anywhere.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -188,6 +191,7 @@ impl Store {
             "plan",
             &AttributeValue::S(plan.as_str().to_owned()),
             &[],
+            (AuditAction::SettingsChanged, Some(AuditTarget::only(AuditTargetKind::Plan))),
         )
         .await
     }
@@ -208,7 +212,9 @@ impl Store {
         }
         let tasks = tenants.map(|tenant| Task::new(tenant, TaskKind::Suspension, organization, now));
         let tasks = if suspended { &tasks[..] } else { &[] };
-        self.set(tenants[0], &keys, SUSPENDED, &AttributeValue::Bool(suspended), tasks).await
+        let action =
+            if suspended { AuditAction::OrganizationSuspended } else { AuditAction::OrganizationResumed };
+        self.set(tenants[0], &keys, SUSPENDED, &AttributeValue::Bool(suspended), tasks, (action, None)).await
     }
 
     /// Sets the branding of a career site.
@@ -220,10 +226,11 @@ impl Store {
         let branding: AttributeValue = serde_dynamo::to_attribute_value(branding)
             .map_err(|error| StoreError::Internal(format!("a branding cannot be written: {error}")))?;
         let key = keys::organization_slug(&organization.slug);
-        self.set(organization.tenant(), &[key], "branding", &branding, &[]).await
+        let act = (AuditAction::SettingsChanged, Some(AuditTarget::only(AuditTargetKind::CareerPage)));
+        self.set(organization.tenant(), &[key], "branding", &branding, &[], act).await
     }
 
-    /// Sets one attribute of several items, which must all exist, and adds tasks.
+    /// Sets one attribute of several items, which must all exist, adds tasks, and records the act.
     async fn set(
         &self,
         tenant: Tenant,
@@ -231,9 +238,11 @@ impl Store {
         name: &str,
         value: &AttributeValue,
         tasks: &[Task],
+        act: (AuditAction, Option<AuditTarget>),
     ) -> Result<(), OrganizationError> {
         for _ in 0..ATTEMPTS {
             let mut transaction = Transaction::new(tenant);
+            transaction.audit(act.0, act.1);
             for task in tasks {
                 transaction.put(task.item()?);
             }
@@ -260,12 +269,14 @@ impl Store {
             scopes: new.key.scopes,
             expires_at: new.key.expires_at.map(Timestamp::as_second),
             last_used: None,
+            member: None,
         };
         let credential: AttributeValue = serde_dynamo::to_attribute_value(credential)
             .map_err(|error| StoreError::Internal(format!("a credential cannot be written: {error}")))?;
         for _ in 0..ATTEMPTS {
             let mut transaction = Transaction::new(tenant);
             transaction.insert(item::write(&new.key, keys::api_key(tenant, id), None)?);
+            transaction.audit(AuditAction::ApiKeyCreated, Some(AuditTarget::of(AuditTargetKind::ApiKey, id)));
             transaction.update(
                 keys::gate(tenant),
                 "SET #credential = :credential ADD #keys :one",
@@ -327,6 +338,7 @@ impl Store {
                 return Ok(key);
             }
             let mut transaction = Transaction::new(tenant);
+            transaction.audit(AuditAction::ApiKeyRevoked, Some(AuditTarget::of(AuditTargetKind::ApiKey, id)));
             transaction.update(
                 keys::api_key(tenant, id),
                 "SET #revoked = :now",

@@ -19,7 +19,7 @@ use super::item::number;
 use super::keys::{self, EXPIRES_AT, Key};
 use super::{Item, Store, StoreError, item};
 use crate::id::Id;
-use crate::model::{RoleStatus, Tenant};
+use crate::model::{AuditAction, AuditTarget, RoleStatus, Tenant};
 
 /// The stored response to a request with an idempotency key. A repeated request gets the same response.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -148,6 +148,8 @@ pub struct Transaction {
     /// The candidate that the transaction writes.
     pub(super) candidate: Option<Id>,
     actions: Vec<Action>,
+    /// What the audit log says about the transaction.
+    acts: Vec<(AuditAction, Option<AuditTarget>)>,
 }
 
 /// A taken slug: its owner, and the last number that was assigned to it.
@@ -163,12 +165,17 @@ const SAME_VERSION: &str = "#version = :version";
 impl Transaction {
     /// An empty transaction.
     pub const fn new(tenant: Tenant) -> Self {
-        Self { tenant, candidate: None, actions: Vec::new() }
+        Self { tenant, candidate: None, actions: Vec::new(), acts: Vec::new() }
     }
 
     /// Whether the transaction has no writes.
     pub fn is_empty(&self) -> bool {
         self.actions.is_empty()
+    }
+
+    /// Records an act in the audit log. The commit adds who did it, from where and when.
+    pub(super) fn audit(&mut self, action: AuditAction, target: Option<AuditTarget>) {
+        self.acts.push((action, target));
     }
 
     /// Inserts the receipt of the request that the transaction carries out. If the transaction writes a candidate, the
@@ -417,7 +424,14 @@ impl Action {
 
 impl Store {
     /// Commits all writes or none. The SDK's retries use the same idempotency token, so they cannot write twice.
-    pub async fn commit(&self, transaction: Transaction) -> Result<(), CommitError> {
+    ///
+    /// The acts of the transaction get their entries in the audit log here, so whoever commits cannot forget them.
+    pub async fn commit(&self, mut transaction: Transaction) -> Result<(), CommitError> {
+        for (action, target) in std::mem::take(&mut transaction.acts) {
+            if let Some(entry) = self.audit_item(transaction.tenant, action, target, None)? {
+                transaction.insert(entry);
+            }
+        }
         let guards: Vec<_> = transaction.actions.iter().map(|action| action.guard).collect();
         let actions: Result<Vec<_>, _> =
             transaction.actions.into_iter().map(|action| action.build(&self.table)).collect();
