@@ -63,6 +63,7 @@ from generated.rolecall_client.api.o_auth import (
     show_protected_api,
     show_protected_host,
 )
+from generated.rolecall_client.api.organization import list_audit_log
 from generated.rolecall_client.api.quick_post import create_quick_post
 from generated.rolecall_client.api.roles import (
     close_role,

@@ -10,9 +10,10 @@ use shared::id::Id;
 use shared::model::AuditAction::{self, *};
 use shared::model::{AuditActor, AuditActorKind, AuditEntry, AuditTarget, AuditTargetKind, MemberRole, Mode};
 use shared::store::{AuditSelection, Paging};
-use tests::browser::Browser;
+use tests::browser::{Browser, Form};
 use tests::dashboard::{add_member, connect_app, owner};
 use tests::interceptor::{Fault, RecordedCall};
+use tests::oauth::{OAuthApp, REDIRECT, authorize_url};
 use tests::{ACME, Fixtures, GLOBEX, TestApi, key, project, tenant};
 
 use crate::dashboard_access::{DashboardFixtures, PageRoute, page_routes};
@@ -600,7 +601,6 @@ async fn the_log_contains_nothing_personal() {
 /// Consent, a repeated code and a revocation are recorded with the member, the service and the application.
 #[tokio::test]
 async fn oauth_grants_are_recorded() {
-    use tests::oauth::OAuthApp;
     let api = TestApi::new().await;
     let browser = Browser::signed_in(&api, ACME).await;
     let app = OAuthApp::register(&api, "none").await;
@@ -689,6 +689,17 @@ async fn only_owners_give_access_to_the_log() {
         refused.text
     );
     Browser::with_session(&api, ACME, &ada).await.post(keys, &fields).await.expect(200);
+    let metadata = json!({
+        "client_name": "Log", "redirect_uris": [REDIRECT], "token_endpoint_auth_method": "none", "scope": "audit:read",
+    });
+    let app = OAuthApp::register_with(&api, &metadata).await;
+    for (member, error) in [(&jo, "access_denied"), (&ada, "")] {
+        let browser = Browser::with_session(&api, ACME, member).await;
+        let page = browser.get(&authorize_url(&app.authorization_request())).await.expect(200);
+        let form = Form::of(&page, "/oauth/authorize").and("mode", "live").and("decision", "allow");
+        let (_, response) = Form::of_location(&browser.submit("/oauth/authorize", &form).await);
+        assert_eq!(response.get("error"), error);
+    }
 }
 
 /// The alarms use the names in the gateway's access log and the words in the log of the functions.

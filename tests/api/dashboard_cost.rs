@@ -162,7 +162,7 @@ async fn filtered_lists_make_exactly_these_dynamodb_calls() {
         ("/dashboard/candidates?stage=screening".to_owned(), vec!["BatchGetItem", "Query"]),
         (
             format!("/dashboard/candidates?role_id={role}"),
-            vec!["BatchGetItem", "GetItem", "Query", "BatchGetItem"],
+            vec!["BatchGetItem", "GetItem", "Query", "BatchGetItem", "PutItem"],
         ),
         (
             format!("/dashboard/candidates?role_id={role}&stage=hired"),

@@ -26,8 +26,11 @@ const LAYERS: [&str; 15] = [
 ];
 
 /// The items of `model` that `http` may use: request senders and values, but no resources.
-const MODEL_IN_HTTP: [&str; 14] = [
+const MODEL_IN_HTTP: [&str; 17] = [
     "Actor",
+    "AuditAction",
+    "AuditActor",
+    "AuditTarget",
     "Day",
     "Member",
     "MemberRole",

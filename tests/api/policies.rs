@@ -117,6 +117,8 @@ async fn calls_of_requests(api: &TestApi) -> Vec<(String, Vec<RecordedCall>)> {
         ("POST", "candidates/{jane}/advance", json!({ "stage": "offer" }), no_ids),
         ("PUT", "candidates/{jane}/legal_hold", json!({ "reason": "x" }), no_ids),
         ("DELETE", "candidates/{jane}/legal_hold", no_body.clone(), no_ids),
+        ("GET", "applications", no_body.clone(), no_ids),
+        ("GET", "applications?stage=applied", no_body.clone(), no_ids),
         ("GET", "voice_screens?status=queued", no_body.clone(), no_ids),
         ("GET", "voice_screens?result=passed", no_body.clone(), no_ids),
         ("GET", "voice_screens/{screen}", no_body.clone(), no_ids),

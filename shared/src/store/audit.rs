@@ -8,30 +8,23 @@
 
 use std::collections::{BTreeSet, HashMap};
 use std::fmt;
-use std::sync::{Arc, OnceLock};
+use std::sync::Arc;
 
 use aws_sdk_dynamodb::types::AttributeValue;
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
 
+use super::audit_origin::AuditOrigin;
 use super::item::number;
 use super::keys::{self, EXPIRES_AT, Partition, SK, STATUS_FILTER};
 use super::list::Range;
 use super::{Item, Listed, Paging, Store, StoreError, item};
-use crate::clock::{Clock, later, to_second};
-use crate::id::{Id, Ids};
+use crate::clock::{later, to_second};
+use crate::id::Id;
 use crate::model::{
-    AuditAction, AuditActor, AuditActorKind, AuditActorTerm, AuditEntry, AuditTarget, AuditTargetKind, Mode,
+    AuditAction, AuditActorKind, AuditActorTerm, AuditEntry, AuditTarget, AuditTargetKind, Mode,
     Organization, Tenant,
 };
-
-/// Who writes through a handle to the table, and from where.
-pub struct AuditOrigin {
-    actor: OnceLock<AuditActor>,
-    network: Option<String>,
-    clock: Clock,
-    ids: Ids,
-}
 
 /// Which entries a list contains.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -88,34 +81,6 @@ impl AuditNames {
 /// early has a `next`.
 const MAX_PERIODS: usize = 15;
 const DAY: i64 = 24 * 60 * 60;
-
-impl AuditOrigin {
-    /// An origin whose actor is not known yet.
-    pub const fn new(network: Option<String>, clock: Clock, ids: Ids) -> Self {
-        Self { actor: OnceLock::new(), network, clock, ids }
-    }
-
-    /// An origin with this actor, inside the service.
-    pub fn inside(actor: AuditActor, clock: Clock, ids: Ids) -> Self {
-        Self { actor: OnceLock::from(actor), network: None, clock, ids }
-    }
-
-    /// The actor, once it is known.
-    pub fn actor(&self) -> Option<AuditActor> {
-        self.actor.get().copied()
-    }
-
-    /// Sets the actor, unless it is known already.
-    pub fn identify(&self, actor: AuditActor) {
-        self.actor.get_or_init(|| actor);
-    }
-}
-
-impl fmt::Debug for AuditOrigin {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("AuditOrigin").field("actor", &self.actor).finish_non_exhaustive()
-    }
-}
 
 /// A place in the log: before it are the entries of earlier seconds, and those of its second with smaller identifiers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -393,11 +358,6 @@ fn entry_item(tenant: Tenant, entry: &AuditEntry) -> Result<Item, StoreError> {
     item.insert(STATUS_FILTER.to_owned(), AttributeValue::S(action));
     item.insert(EXPIRES_AT.to_owned(), number(later(entry.at, AuditEntry::KEPT).as_second()));
     Ok(item)
-}
-
-/// The place in the log after an entry, in the form of a page's `before`.
-pub fn audit_position(at: Timestamp, id: Id) -> String {
-    Position { second: at.as_second(), id: id.get() }.to_string()
 }
 
 /// Whether a text is a place in the log.

@@ -6,6 +6,7 @@
 
 mod applications;
 mod audit;
+mod audit_origin;
 mod candidates;
 mod channels;
 mod connection;
@@ -53,7 +54,8 @@ use aws_sdk_dynamodb::error::SdkError;
 use aws_sdk_dynamodb::types::KeysAndAttributes;
 
 pub use applications::{Applicant, ApplicationFilter, CandidateApplication};
-pub use audit::{AuditNames, AuditOrigin, AuditSelection, audit_position, is_audit_position};
+pub use audit::{AuditNames, AuditSelection, is_audit_position};
+pub use audit_origin::AuditOrigin;
 pub use candidates::CandidatePage;
 pub use channels::Channels;
 pub use connection::{https_client, https_client_trusting};
