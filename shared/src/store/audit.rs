@@ -248,9 +248,9 @@ impl Store {
             }
             let period = Period::of(selection, before.last_second());
             let start = Position { second: period.start, id: 0 };
-            let (found, has_more) = self
-                .read_period(tenant, selection, &period, start.max(from), before, limit - items.len())
-                .await?;
+            let left = limit - items.len();
+            let read = self.read_period(tenant, selection, &period, start.max(from), before, left);
+            let (found, has_more) = Box::pin(read).await?;
             for mut item in found {
                 if let Some(AttributeValue::S(key)) = item.get(SK) {
                     before = Position::parse(key)?;

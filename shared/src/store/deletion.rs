@@ -47,7 +47,7 @@ impl Store {
         for mode in Mode::ALL {
             let mut deletion = Deletion { store: self, tenant: Tenant { organization, mode }, deleted: 0 };
             deletion.delete_all().await?;
-            deletion.delete_audit_log(now).await?;
+            Box::pin(deletion.delete_audit_log(now)).await?;
             deleted += deletion.deleted;
         }
         Ok(deleted)
