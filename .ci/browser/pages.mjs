@@ -20,6 +20,7 @@ const LISTS = {
   channels: "/dashboard/settings/integrations/channels",
   privacy: "/dashboard/settings/privacy",
   retention: "/dashboard/settings/retention",
+  "audit-log": "/dashboard/settings/audit-log",
   members: "/dashboard/settings/members",
   account: "/dashboard/settings/account",
   "second-factor": "/dashboard/settings/account/second-factor",
@@ -104,6 +105,21 @@ export async function ofOrganizationInUse(world) {
   await show("candidate", `/dashboard/candidates/${full.hired}`);
   await show("candidate-long", `/dashboard/candidates/${full.candidate}`);
   await show("candidate-odd", `/dashboard/candidates/${full.rejected}`);
+
+  await look("audit-log-filtered", async () => {
+    await visitor.go(LISTS["audit-log"]);
+    assert.match(await page.getByRole("main").innerText(), /Ada connected the application/);
+    await page.getByLabel("What was done").selectOption({ label: "Candidate read" });
+    await page.getByRole("button", { name: "Show", exact: true }).click();
+    await page.waitForURL(/action=candidate\.read/);
+    assert.match(await page.getByRole("table").innerText(), /Ada read candidate \d+/);
+  });
+  await look("audit-log-problems", async () => {
+    await page.getByLabel("Who did it").selectOption({ label: "Ada" });
+    await page.getByRole("button", { name: "Show", exact: true }).click();
+    await page.waitForURL(/actor=member/);
+    assert.match(await page.getByRole("alert").innerText(), /not both/);
+  });
 
   await look("api-keys-problems", async () => {
     await visitor.go(LISTS["api-keys"]);

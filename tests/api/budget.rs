@@ -15,11 +15,14 @@ const BUDGET: &[(&str, usize)] = &[
     ("DELETE /api/v1/roles/{id}", 3),
     ("GET /api/v1/applications", 3),
     ("GET /api/v1/applications/{id}", 3),
+    // The four shards of a day.
+    ("GET /api/v1/audit_log", 5),
     ("GET /api/v1/candidates", 2),
     ("GET /api/v1/candidates/{id}", 3),
     ("GET /api/v1/candidates/{id}/notes", 3),
     ("GET /api/v1/candidates/{id}/touchpoints", 3),
-    ("GET /api/v1/candidates/{id}/export", 6),
+    // With the entry in the audit log.
+    ("GET /api/v1/candidates/{id}/export", 7),
     ("GET /api/v1/channels", 2),
     ("GET /api/v1/channels/x/posts", 2),
     ("GET /api/v1/job_postings", 3),

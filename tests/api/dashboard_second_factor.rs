@@ -9,6 +9,7 @@ use tests::dashboard::{add_member, owner, shown_once};
 use tests::oauth::{OAuthApp, authorize_url};
 use tests::{ACME, BASE_URL, GLOBEX, Response, TestApi, tenant};
 
+use crate::audit_log::entries;
 use crate::dashboard_access::{is_write, page_routes};
 
 const PATH: &str = "/dashboard/settings/account/second-factor";
@@ -322,4 +323,35 @@ async fn an_organization_can_require_a_second_factor() {
     ada.post(RULE, &[("required", "no")]).await.expect(303);
     jos.post(&format!("{PATH}/remove"), &[]).await.expect(303);
     jos.get("/dashboard").await.expect(200);
+}
+
+#[tokio::test]
+async fn second_factors_are_recorded_in_the_audit_log() {
+    let api = TestApi::new().await;
+    let jo = add_member(&api, ACME, "Jo", MemberRole::Member).await;
+    let browser = Browser::signed_in(&api, ACME).await;
+    let (secret, _) = set_up(&api, &browser).await;
+    browser.post(RULE, &[("required", "yes")]).await.expect(303);
+    set_up(&api, &Browser::with_session(&api, ACME, &jo).await).await;
+    browser.post(&format!("{MEMBERS}/{}/second-factor", jo.id), &[]).await.expect(303);
+    let other = Browser::new(&api);
+    let form = password_step(&other).await;
+    api.clock.set("2026-11-20T09:31:00Z");
+    send_code(&other, &form, "000000").await.expect(401);
+    send_code(&other, &form, &secret.code_at(now(&api))).await.expect(303);
+    let log = entries(&api, ACME, Mode::Live).await;
+    let mut acts: Vec<_> = log.iter().map(|entry| entry.action.as_str()).collect();
+    acts.sort_unstable();
+    assert_eq!(
+        acts,
+        [
+            "second_factor.added",
+            "second_factor.added",
+            "second_factor.removed",
+            "session.created",
+            "session.created",
+            "settings.changed",
+            "sign_in.failed",
+        ]
+    );
 }

@@ -225,7 +225,9 @@ fn append(value: &AttributeValue, content: &mut String) {
         AttributeValue::S(text) | AttributeValue::N(text) => content.push_str(text),
         AttributeValue::B(bytes) => content.push_str(&String::from_utf8_lossy(bytes.as_ref())),
         AttributeValue::Bs(blobs) => {
-            blobs.iter().for_each(|blob| content.push_str(&String::from_utf8_lossy(blob.as_ref())));
+            for blob in blobs {
+                content.push_str(&String::from_utf8_lossy(blob.as_ref()));
+            }
         }
         AttributeValue::L(values) => values.iter().for_each(|value| append(value, content)),
         AttributeValue::M(values) => values.iter().for_each(|(name, value)| {

@@ -64,11 +64,19 @@ async fn an_export_contains_everything_that_is_stored_about_the_person() {
     api.dynamodb.take_calls();
     let export = api.get(&format!("/api/v1/candidates/{candidate}/export")).await.expect(200);
     let operations: Vec<_> = api.dynamodb.take_calls().into_iter().map(|call| call.operation).collect();
-    let expected =
-        ["UpdateItem", "Query", "BatchGetItem", "BatchGetItem", "BatchGetItem", "Query", "GetItem"];
+    let expected = [
+        "UpdateItem",
+        "Query",
+        "PutItem",
+        "BatchGetItem",
+        "BatchGetItem",
+        "BatchGetItem",
+        "Query",
+        "GetItem",
+    ];
     assert_eq!(
         operations, expected,
-        "the gate, the candidate, the roles, the screens, the transcripts, the notes, and whether the candidate was erased"
+        "the gate, the candidate, the entry in the audit log, the roles, the screens, the transcripts, the notes, and whether the candidate was erased"
     );
     let mut exported = Vec::new();
     strings(&export.body, &mut exported);

@@ -27,8 +27,11 @@ const LAYERS: [&str; 16] = [
 ];
 
 /// The items of `model` that `http` may use: request senders and values, but no resources.
-const MODEL_IN_HTTP: [&str; 18] = [
+const MODEL_IN_HTTP: [&str; 21] = [
     "Actor",
+    "AuditAction",
+    "AuditActor",
+    "AuditTarget",
     "Day",
     "Device",
     "Email",

@@ -9,6 +9,7 @@
 )]
 
 mod access;
+mod audit_log;
 mod bodies;
 mod budget;
 mod calls;

@@ -12,7 +12,7 @@ use tests::browser::Browser;
 use tests::oauth::{OAuthApp, Tokens};
 use tests::{ACME, Response, TestApi, new_credential, tenant};
 
-const SCOPES: [&str; 9] = [
+const SCOPES: [&str; 10] = [
     "roles:read",
     "roles:write",
     "candidates:read",
@@ -22,6 +22,7 @@ const SCOPES: [&str; 9] = [
     "channels:write",
     "organization:read",
     "candidates:erase",
+    "audit:read",
 ];
 const CHALLENGE: &str =
     "Bearer resource_metadata=\"https://api.rolecall.test/.well-known/oauth-protected-resource/api/v1\"";

@@ -70,7 +70,7 @@ impl Session {
         self.send("POST /api/v1/candidates/{id}/consents", candidate, consent).await;
     }
 
-    /// Sets and lifts a legal hold on another candidate, and erases the candidate.
+    /// Sets and lifts a legal hold on another candidate, erases the candidate, and reads the entries in the audit log.
     async fn erase_candidate(&mut self) {
         let alan = json!({ "name": "Alan Turing", "email": "alan@example.com" });
         let alan = self.api.post("/api/v1/candidates", alan).await.expect(201).number("/id");
@@ -78,6 +78,7 @@ impl Session {
         self.send("PUT /api/v1/candidates/{id}/legal_hold", alan, reason).await;
         self.send("DELETE /api/v1/candidates/{id}/legal_hold", alan, Value::Null).await;
         self.send("POST /api/v1/candidates/{id}/erase", alan, json!({ "reason": "request" })).await;
+        self.send_with("GET /api/v1/audit_log", 0, "?actor=api_key:1", Value::Null).await;
     }
 
     /// Deletes a candidate's note.

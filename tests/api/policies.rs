@@ -117,6 +117,8 @@ async fn calls_of_requests(api: &TestApi) -> Vec<(String, Vec<RecordedCall>)> {
         ("POST", "candidates/{jane}/advance", json!({ "stage": "offer" }), no_ids),
         ("PUT", "candidates/{jane}/legal_hold", json!({ "reason": "x" }), no_ids),
         ("DELETE", "candidates/{jane}/legal_hold", no_body.clone(), no_ids),
+        ("GET", "applications", no_body.clone(), no_ids),
+        ("GET", "applications?stage=applied", no_body.clone(), no_ids),
         ("GET", "voice_screens?status=queued", no_body.clone(), no_ids),
         ("GET", "voice_screens?result=passed", no_body.clone(), no_ids),
         ("GET", "voice_screens/{screen}", no_body.clone(), no_ids),
@@ -129,6 +131,9 @@ async fn calls_of_requests(api: &TestApi) -> Vec<(String, Vec<RecordedCall>)> {
         ("DELETE", "roles/{draft}", no_body.clone(), no_ids),
         ("POST", "roles/{draft}/reopen", no_body.clone(), no_ids),
         ("GET", "organization", no_body.clone(), no_ids),
+        ("GET", "audit_log", no_body.clone(), no_ids),
+        ("GET", "audit_log?actor=system", no_body.clone(), no_ids),
+        ("GET", "audit_log?action=candidate.read", no_body.clone(), no_ids),
     ];
     for (number, (method, path, body, ids_to_store)) in script.into_iter().enumerate() {
         let with_ids = |text: &str| {
@@ -149,6 +154,23 @@ async fn calls_of_requests(api: &TestApi) -> Vec<(String, Vec<RecordedCall>)> {
             ids.insert(format!("{name}'"), response.number(second));
         }
         let function = path.split(['/', '?']).nth(3).unwrap_or_default();
+        let function = if function == "audit_log" { "organization" } else { function };
+        calls_by_function.push((function.to_owned(), api.dynamodb.take_calls()));
+    }
+    calls_by_function
+}
+
+/// Returns the calls of reads by an application, which the audit log records.
+async fn calls_of_an_application(api: &TestApi) -> Vec<(String, Vec<RecordedCall>)> {
+    let owner = tests::dashboard::owner(api, ACME).await;
+    let acme = tenant(ACME, Mode::Live);
+    let (_, token) = tests::dashboard::connect_app(&api.environment, acme, owner.id, "App").await;
+    let mut calls_by_function = Vec::new();
+    let fixtures = Fixtures::new(api).await;
+    for function in ["candidates", "applications", "voice_screens"] {
+        api.dynamodb.take_calls();
+        let path = fixtures.path(&format!("/api/v1/{function}/{{id}}"));
+        api.request(Method::GET, &path).bearer(token.reveal()).send().await.expect(200);
         calls_by_function.push((function.to_owned(), api.dynamodb.take_calls()));
     }
     calls_by_function
@@ -278,6 +300,7 @@ async fn policies_allow_exactly_the_actions_used() {
     let mut calls_by_function = calls_of_requests(&api).await;
     add_calls_of_webhook_and_tasks(&mut calls_by_function).await;
     add_calls_of_channels(&mut calls_by_function).await;
+    calls_by_function.extend(calls_of_an_application(&api).await);
     for function in ["oauth", "dashboard", "careers"] {
         calls_by_function.push((function.to_owned(), super::events::calls_of(function).await));
     }

@@ -152,6 +152,42 @@ async fn the_words_of_a_voice_provider_are_not_logged() {
     );
 }
 
+/// Each line names the API key, the application with its member, or the member, but no names.
+#[tokio::test]
+async fn a_request_is_logged_with_its_actor() {
+    let api = TestApi::new().await;
+    let owner = tests::dashboard::owner(&api, ACME).await;
+    let (grant, token) =
+        tests::dashboard::connect_app(&api.environment, tests::tenant(ACME, Mode::Live), owner.id, "App")
+            .await;
+    let lines = Lines::default();
+    let _guard = tracing::subscriber::set_default(shared::runtime::log(lines.clone()));
+    api.get("/api/v1/roles").await.expect(200);
+    api.request(Method::GET, "/api/v1/roles").bearer(token.reveal()).send().await.expect(200);
+    api.request(Method::GET, "/api/v1/roles").anonymous().send().await.expect(401);
+    let browser = Browser::with_session(&api, ACME, &owner).await;
+    browser.get("/dashboard/roles").await.expect(200);
+    for _ in 0..100 {
+        api.request(Method::GET, "/api/v1/roles").key(tests::GLOBEX, Mode::Live).send().await.expect(200);
+    }
+    api.request(Method::GET, "/api/v1/roles").key(tests::GLOBEX, Mode::Live).send().await.expect(429);
+    let text = String::from_utf8(lines.0.lock().unwrap().clone()).unwrap();
+    let logged: Vec<Value> = text.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    let actor = |line: &Value| (line["actor"].as_str().map(str::to_owned), line["member"].as_u64());
+    let seen: Vec<_> = logged.iter().filter(|line| line["message"] == "request").map(actor).collect();
+    assert_eq!(
+        seen[..4],
+        [
+            (Some("api_key:1".to_owned()), None),
+            (Some(format!("app:{}", grant.id)), Some(owner.id.get())),
+            (None, None),
+            (Some(format!("member:{}", owner.id)), None),
+        ]
+    );
+    assert_eq!(seen.last(), Some(&(Some("api_key:2".to_owned()), None)), "of a request above the quota, too");
+    assert!(!text.contains("demonstration") && !text.contains("Ada"));
+}
+
 /// The client gets the same error in every case (RFC 6749, section 5.2).
 #[tokio::test]
 async fn the_log_has_the_reason_for_a_rejected_code() {

@@ -8,7 +8,7 @@
 use serde::Serialize;
 use shared::http::{ApiRequest, Collection, Error, Fields, Input, Listing, Reply, Row};
 use shared::id::Id;
-use shared::model::{ApplicationStatus, Email, Name, Scope, Stage};
+use shared::model::{ApplicationStatus, AuditAction, Email, Name, Scope, Stage};
 use shared::resources::application::Application;
 use shared::store::{self, CandidateApplication, StageOrStatus};
 use utoipa::ToSchema;
@@ -16,8 +16,10 @@ use utoipa::ToSchema;
 /// The function's routes.
 pub fn routes<R: Row>() -> Vec<R> {
     vec![
-        R::new("GET /api/v1/applications", Scope::CandidatesRead, list),
-        R::new("GET /api/v1/applications/{id}", Scope::CandidatesRead, show),
+        R::new("GET /api/v1/applications", Scope::CandidatesRead, list)
+            .reading(AuditAction::ApplicationsListed),
+        R::new("GET /api/v1/applications/{id}", Scope::CandidatesRead, show)
+            .reading(AuditAction::ApplicationRead),
     ]
 }
 

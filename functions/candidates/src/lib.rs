@@ -38,9 +38,9 @@ use shared::http::{
 use shared::id::Id;
 use shared::model::schema::{integer, string};
 use shared::model::{
-    self, ApplicationStatus, CandidateRecord, ConsentPurpose, Email, ExternalId, Invitation, LegalHold, Name,
-    OpenScreen, Phone, Profile, Resume, Role, Scalar, Scope, ScreenRecord, Source, Stage, Step, Tags,
-    Touchpoint, TouchpointKind, Value, WebAddress,
+    self, ApplicationStatus, AuditAction, CandidateRecord, ConsentPurpose, Email, ExternalId, Invitation,
+    LegalHold, Name, OpenScreen, Phone, Profile, Resume, Role, Scalar, Scope, ScreenRecord, Source, Stage,
+    Step, Tags, Touchpoint, TouchpointKind, Value, WebAddress,
 };
 use shared::resources::application::Application;
 use shared::resources::candidate::Candidate;
@@ -63,12 +63,15 @@ use filter::CandidateFilter;
 /// The function's routes.
 pub fn routes<R: Row>() -> Vec<R> {
     vec![
-        R::new("GET /api/v1/candidates", Scope::CandidatesRead, list),
+        R::new("GET /api/v1/candidates", Scope::CandidatesRead, list).reading(AuditAction::CandidatesListed),
         R::new("POST /api/v1/candidates", Scope::CandidatesWrite, create),
-        R::new("GET /api/v1/candidates/{id}", Scope::CandidatesRead, show),
+        R::new("GET /api/v1/candidates/{id}", Scope::CandidatesRead, show)
+            .reading(AuditAction::CandidateRead),
         R::new("PATCH /api/v1/candidates/{id}", Scope::CandidatesWrite, update),
-        R::new("GET /api/v1/candidates/{id}/touchpoints", Scope::CandidatesRead, list_touchpoints),
-        R::new("GET /api/v1/candidates/{id}/notes", Scope::CandidatesRead, notes::list_notes),
+        R::new("GET /api/v1/candidates/{id}/touchpoints", Scope::CandidatesRead, list_touchpoints)
+            .reading(AuditAction::TouchpointsListed),
+        R::new("GET /api/v1/candidates/{id}/notes", Scope::CandidatesRead, notes::list_notes)
+            .reading(AuditAction::NotesListed),
         R::new("POST /api/v1/candidates/{id}/notes", Scope::CandidatesWrite, notes::create_note),
         R::new("DELETE /api/v1/candidates/{id}/notes/{note_id}", Scope::CandidatesWrite, notes::delete_note),
         R::new("POST /api/v1/candidates/{id}/consents", Scope::CandidatesWrite, consents::create_consent),
@@ -83,7 +86,8 @@ pub fn routes<R: Row>() -> Vec<R> {
             "GET /api/v1/candidates/{id}/export",
             [Scope::CandidatesRead, Scope::VoiceScreensRead],
             export,
-        ),
+        )
+        .reading(AuditAction::CandidateExported),
         R::new("POST /api/v1/candidates/{id}/erase", Scope::CandidatesErase, erasure::erase),
         R::new("PUT /api/v1/candidates/{id}/legal_hold", Scope::CandidatesErase, erasure::set_legal_hold),
         R::new("DELETE /api/v1/candidates/{id}/legal_hold", Scope::CandidatesErase, erasure::lift_legal_hold),
@@ -278,7 +282,9 @@ async fn list(
     filter.check()?;
     let (store, tenant) = (request.context.store(), request.tenant());
     let (role_id, stage) = (filter.role_id, filter.stage);
-    let candidates = match filter.search() {
+    let search = filter.search();
+    let is_search = search.is_some();
+    let candidates = match search {
         None => store.list_candidates(tenant, role_id, stage, &page).await?,
         Some(search) => {
             let Listed { items, next } = store.search_candidates(tenant, &search, &page).await?;
@@ -287,10 +293,11 @@ async fn list(
     };
     let people = candidates.items.iter().map(|(candidate, _)| candidate);
     let links = ResumeLinks::of_candidates(request.context.providers(), request.context.now(), people).await;
-    request.reply(candidates, |(candidate, application)| ListedCandidate {
+    let reply = request.reply(candidates, |(candidate, application)| ListedCandidate {
         candidate: Candidate::of(candidate, &links),
         application: application.map(ApplicationState::from),
-    })
+    })?;
+    Ok(if is_search { reply.found_by_search() } else { reply })
 }
 
 /// Creates a candidate. With `role_id`, the candidate also applies for that role, and the application has the same
@@ -401,6 +408,8 @@ async fn update(request: ApiRequest<CandidatePatch>) -> Result<Reply<Candidate>,
     };
     let fields = changed_fields(&before.candidate.profile, &profile);
     if fields.is_empty() {
+        // The history has no trace of this request, but its response has the candidate.
+        request.record_reading(AuditAction::CandidateRead, before.candidate.id).await?;
         return reply(&request, before.candidate).await;
     }
     let after = before.clone().edit(profile, request.context.now());

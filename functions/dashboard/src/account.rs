@@ -103,7 +103,7 @@ pub(crate) async fn end_session(request: Arc<MemberRequest>) -> Result<Reply<Htm
         return Err(Error::BadRequest("The form must name the session to end".to_owned()));
     }
     let mut transaction = request.transaction();
-    transaction.delete_session(request.tenant().organization, request.member().id, hash);
+    transaction.end_session(hash, request.member());
     request.context.store().commit(transaction).await?;
     Ok(Notice::SessionEnded.redirect_to(PATH))
 }

@@ -8,7 +8,7 @@ use shared::auth::{Claims, Credential, Kind};
 use shared::clock::later;
 use shared::http::page::{Problem, problem_of};
 use shared::http::{Error, Html, MemberRequest, Reply};
-use shared::model::{Member, Mode, Networks, Scope, Scopes, SecurityEvent, Tenant, Text};
+use shared::model::{Member, MemberRole, Mode, Networks, Scope, Scopes, SecurityEvent, Tenant, Text};
 use shared::store::{ApiKey, OrganizationError, Paging, Transaction};
 
 use crate::dates::{date, day, minute};
@@ -151,6 +151,10 @@ pub(crate) async fn create(request: Arc<MemberRequest>) -> Result<Reply<Html>, E
     let name = collect(required("name", "The name", Text::<100>::parse(&values.name)), &mut problems);
     if values.scopes.iter().next().is_none() {
         problems.push(Problem { field: "scope", sentence: "Select at least one permission.".to_owned() });
+    }
+    if values.scopes.contains(Scope::AuditRead) && request.member().role != MemberRole::Owner {
+        let sentence = "Only owners can create keys that read the audit log.".to_owned();
+        problems.push(Problem { field: "scope", sentence });
     }
     let days = collect(values.days(), &mut problems).flatten();
     let networks = Networks::parse(&values.networks).map_err(|sentence| Problem {

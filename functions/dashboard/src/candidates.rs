@@ -141,7 +141,7 @@ pub(crate) async fn list(request: Arc<MemberRequest>) -> Result<Reply<Html>, Err
     let filters = [("role_id", number.as_deref()), ("stage", stage.map(Stage::as_str))];
     let filters: Vec<_> = filters.into_iter().filter_map(|(name, value)| Some((name, value?))).collect();
     let next = next("/dashboard/candidates", &filters, &mut listed, |(candidate, _)| candidate.id);
-    Reply::page(&CandidatesPage {
+    let page = CandidatesPage {
         layout: Layout::of(&request, Section::Candidates),
         stage,
         filters: Stage::ALL
@@ -149,7 +149,8 @@ pub(crate) async fn list(request: Arc<MemberRequest>) -> Result<Reply<Html>, Err
         role: role.as_ref().map(|role| RoleFilter { id: role.id.get(), title: role.content.title.as_str() }),
         candidates: listed.items.iter().map(|(candidate, _)| CandidateRow::of(candidate)).collect(),
         next,
-    })
+    };
+    Ok(Reply::page(&page)?.showing(page.candidates.len()))
 }
 
 /// Shows a candidate with applications, voice screens and history.

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use askama::Template;
 use shared::http::page::{Problem, problem_of, style_version};
 use shared::http::{Error, Html, MemberRequest, Reply};
-use shared::model::Member;
+use shared::model::{AuditAction, AuditTarget, AuditTargetKind, Member};
 
 use crate::attempts::{ACCOUNT_LIMIT, WINDOW, too_many_passwords};
 use crate::form::problem;
@@ -44,6 +44,8 @@ impl PasswordCheck {
         }
         let member = store.find_member(organization, id).await?.ok_or(Error::NotFound)?;
         if !member.password.as_ref().is_some_and(|current| current.verify(password)) {
+            let target = Some(AuditTarget::of(AuditTargetKind::Member, id));
+            store.record(request.tenant(), AuditAction::SignInFailed, target, None).await?;
             return Ok(Self::Wrong);
         }
         store.uncount_attempt(&subject, WINDOW, now).await?;

@@ -70,6 +70,8 @@ pub(crate) enum Section {
     Privacy,
     /// The retention rule.
     Retention,
+    /// Who did what, and when.
+    AuditLog,
     /// The organization's members.
     Members,
     /// The member's own account.
@@ -80,13 +82,14 @@ impl Section {
     /// The first part of the menu.
     pub(crate) const WORK: [Self; 4] = [Self::Overview, Self::Roles, Self::Postings, Self::Candidates];
     /// The second part of the menu, under "Settings".
-    pub(crate) const SETTINGS: [Self; 8] = [
+    pub(crate) const SETTINGS: [Self; 9] = [
         Self::ApiKeys,
         Self::ConnectedApps,
         Self::Channels,
         Self::CareerPage,
         Self::Privacy,
         Self::Retention,
+        Self::AuditLog,
         Self::Members,
         Self::Account,
     ];
@@ -104,6 +107,7 @@ impl Section {
             Self::CareerPage => "Career page",
             Self::Privacy => "Privacy",
             Self::Retention => "Retention",
+            Self::AuditLog => "Audit log",
             Self::Members => "Members",
             Self::Account => "Account",
         }
@@ -122,6 +126,7 @@ impl Section {
             Self::CareerPage => "/dashboard/settings/career-page",
             Self::Privacy => "/dashboard/settings/privacy",
             Self::Retention => "/dashboard/settings/retention",
+            Self::AuditLog => "/dashboard/settings/audit-log",
             Self::Members => "/dashboard/settings/members",
             Self::Account => "/dashboard/settings/account",
         }

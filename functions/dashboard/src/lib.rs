@@ -39,6 +39,7 @@
 //! | POST | `/dashboard/settings/privacy` | change this text |
 //! | GET | `/dashboard/settings/retention` | the retention rule, and who would be erased |
 //! | POST | `/dashboard/settings/retention` | set or switch off the retention rule |
+//! | GET | `/dashboard/settings/audit-log` | who did what in the organization, and when |
 //! | GET | `/dashboard/settings/members` | the organization's members |
 //! | POST | `/dashboard/settings/members` | invite a member |
 //! | POST | `/dashboard/settings/members/{id}/link` | create a link to set a new password |
@@ -60,6 +61,7 @@
 mod account;
 mod api_keys;
 mod attempts;
+mod audit_log;
 mod candidates;
 mod career_page;
 mod channels;
@@ -83,13 +85,14 @@ mod sign_in;
 
 use std::future::{Ready, ready};
 
-use shared::http::{Error, Html, MemberAccess, PublicRequest, Reply, Route, page};
+use shared::http::{Error, Html, MemberAccess, PublicRequest, Reply, Route, Row, page};
+use shared::model::AuditAction::{CandidateRead, CandidatesListed};
 use shared::model::MemberRole::{Member, Owner};
 
 /// The route table of the dashboard's pages.
 pub fn pages() -> Vec<Route> {
     vec![
-        Route::member("GET /dashboard", Member, overview::show),
+        Route::member("GET /dashboard", Member, overview::show).reading(CandidatesListed),
         Route::public("GET /dashboard/style.css", style),
         Route::public("GET /dashboard/icon.svg", icon),
         Route::page("GET /dashboard/sign-in", sign_in::form),
@@ -115,10 +118,10 @@ pub fn pages() -> Vec<Route> {
         Route::page("POST /dashboard/password", sign_in::set_password),
         Route::member("POST /dashboard/mode", Member, account::switch_mode),
         Route::member("GET /dashboard/roles", Member, roles::list),
-        Route::member("GET /dashboard/roles/{id}", Member, roles::show),
+        Route::member("GET /dashboard/roles/{id}", Member, roles::show).reading(CandidatesListed),
         Route::member("GET /dashboard/postings", Member, postings::list),
-        Route::member("GET /dashboard/candidates", Member, candidates::list),
-        Route::member("GET /dashboard/candidates/{id}", Member, candidates::show),
+        Route::member("GET /dashboard/candidates", Member, candidates::list).reading(CandidatesListed),
+        Route::member("GET /dashboard/candidates/{id}", Member, candidates::show).reading(CandidateRead),
     ]
     .into_iter()
     .chain(settings())
@@ -186,12 +189,13 @@ fn settings() -> Vec<Route> {
         Route::member("POST /dashboard/settings/career-page", Member, career_page::change),
         Route::member("GET /dashboard/settings/privacy", Member, privacy::show),
         Route::member("POST /dashboard/settings/privacy", Owner, privacy::change),
-        Route::member("GET /dashboard/settings/retention", Member, retention::show),
+        Route::member("GET /dashboard/settings/retention", Member, retention::show).reading(CandidatesListed),
         Route::member(
             "POST /dashboard/settings/retention",
             MemberAccess::fresh(Owner, retention::PATH),
             retention::change,
         ),
+        Route::member("GET /dashboard/settings/audit-log", Owner, audit_log::show),
         Route::member("GET /dashboard/settings/members", Member, members::list),
         Route::member(
             "POST /dashboard/settings/members",

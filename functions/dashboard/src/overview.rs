@@ -110,7 +110,7 @@ pub(crate) async fn show(request: Arc<MemberRequest>) -> Result<Reply<Html>, Err
         (date(day), days.get(&day).copied().unwrap_or(0))
     });
     let plan = request.organization().plan;
-    Reply::page(&OverviewPage {
+    let page = OverviewPage {
         layout: Layout::of(&request, Section::Overview),
         plan: match plan {
             Plan::Free => "Free",
@@ -124,7 +124,8 @@ pub(crate) async fn show(request: Arc<MemberRequest>) -> Result<Reply<Html>, Err
         published_postings: count(published.items.len(), published.next.is_some()),
         newest: candidates.items.iter().map(|(candidate, _)| CandidateRow::of(candidate)).collect(),
         base_url: request.context.base_url(),
-    })
+    };
+    Ok(Reply::page(&page)?.showing(page.newest.len()))
 }
 
 fn count(number: usize, has_more: bool) -> String {

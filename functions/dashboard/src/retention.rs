@@ -182,14 +182,18 @@ async fn page(
             Some(CurrentRule { rule: schedule.retention, set, next_run, due })
         }
     };
-    Reply::page(&RetentionPage {
+    let due = current.iter().filter_map(|current| current.due.as_ref());
+    let due = due.chain(proposal.iter().map(|proposal| &proposal.due));
+    let shown = due.map(|due| due.shown.len()).sum();
+    let page = RetentionPage {
         layout: Layout::of(request, Section::Retention),
         is_owner: is_owner(request),
         current,
         proposal,
         values,
         problems,
-    })
+    };
+    Ok(Reply::page(&page)?.showing(shown))
 }
 
 /// Finds the people whom a rule erases at this time. The latest retention periods come first.

@@ -144,7 +144,8 @@ pub(crate) async fn show(request: Arc<MemberRequest>) -> Result<Reply<Html>, Err
     let (base_url, organization) = (request.context.base_url(), request.organization());
     let posting =
         posting.map(|posting| (public_url(base_url, organization, &posting.slug), posting.published));
-    Reply::page(&RolePage {
+    let shown = pipeline.iter().map(|column| column.candidates.len()).sum();
+    let page = RolePage {
         layout: Layout::of(&request, Section::Roles),
         id: id.get(),
         title: role.content.title.as_str(),
@@ -162,5 +163,6 @@ pub(crate) async fn show(request: Arc<MemberRequest>) -> Result<Reply<Html>, Err
         pass_rate: stats.pass_rate().map(|rate| format!("{:.0}%", rate * 100.0)),
         average_score: stats.average_score().map(|score| format!("{score:.0}")),
         pipeline,
-    })
+    };
+    Ok(Reply::page(&page)?.showing(shown))
 }

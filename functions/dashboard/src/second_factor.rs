@@ -22,6 +22,7 @@ use crate::dates::day;
 use crate::layout::{Layout, Section};
 use crate::messages::{Alert, Notice};
 use crate::return_path::return_to;
+use crate::sign_in::record_failure;
 
 pub(crate) const PATH: &str = "/dashboard/settings/account/second-factor";
 /// The time between the password and the code.
@@ -156,6 +157,7 @@ pub(crate) async fn sign_in(request: Arc<PageRequest>) -> Result<Reply<Html>, Er
     let secret = second_factor::decrypt(sealing_keys(context)?, organization, member.id, &factor.secret)
         .map_err(unusable)?;
     let Some(accepted) = factor.accept(&secret, form.get("code"), now) else {
+        record_failure(&request, Some((organization, member.id))).await?;
         return Ok(step_page(&request, proof_text, next, Some(WRONG.to_owned()))?.with_status(401));
     };
     store.uncount_attempt(&subject, WINDOW, now).await?;

@@ -7,7 +7,10 @@ use shared::auth::{Credential, Kind, hash};
 use shared::http::page::{Problem, problem_of, style_version};
 use shared::http::{Error, Html, MemberRequest, PageRequest, Reply};
 use shared::id::Id;
-use shared::model::{Email, Member, Mode, Name, Password, PasswordHash, SecurityEvent, Tenant};
+use shared::model::{
+    AuditAction, AuditActor, AuditTarget, AuditTargetKind, Email, Member, Mode, Name, Password, PasswordHash,
+    SecurityEvent, Tenant,
+};
 use shared::random::Random;
 use shared::services::membership;
 use shared::store::Transaction;
@@ -106,7 +109,9 @@ pub(crate) async fn sign_in(request: Arc<PageRequest>) -> Result<Reply<Html>, Er
         Some(email) => store.find_member_by_email(email).await?,
         None => None,
     };
+    let account = found.as_ref().map(|(organization, member)| (*organization, member.id));
     let Some((organization, member)) = verified(found, password) else {
+        record_failure(&request, account).await?;
         return Ok(Reply::page(&page.with_error(WRONG.to_owned()))?.with_status(401));
     };
     for (subject, _) in &subjects {
@@ -124,6 +129,16 @@ pub(crate) async fn sign_in(request: Arc<PageRequest>) -> Result<Reply<Html>, Er
     }
     request.report_new_browser(&member, &mut transaction)?;
     request.sign_in(organization, &member, transaction, Reply::see_other(page.return_to)).await
+}
+
+/// Records a wrong password or code in the audit log of the member's organization. An unknown address also takes a write, so
+/// that the response time does not reveal whether it is known: the entry of an organization that never exists.
+pub(crate) async fn record_failure(request: &PageRequest, account: Option<(Id, Id)>) -> Result<(), Error> {
+    request.context.identify(AuditActor::unknown());
+    let (organization, member) = account.unwrap_or((Id::LAST, Id::LAST));
+    let (tenant, target) =
+        (Tenant { organization, mode: Mode::Live }, AuditTarget::of(AuditTargetKind::Member, member));
+    Ok(request.context.store().record(tenant, AuditAction::SignInFailed, Some(target), None).await?)
 }
 
 /// Returns the member if the password is correct. Takes the same time if there is no member.

@@ -9,7 +9,7 @@ use std::sync::Arc;
 use shared::auth::{Claims, Credential, Kind};
 use shared::http::page::{Sources, style_version};
 use shared::http::{Error, Html, MemberRequest, PageRequest, Parameters, Reply, RequestContext, audience};
-use shared::model::{Client, Code, Grant, Mode, RedirectUri, Scope, Scopes, SecurityEvent, Tenant};
+use shared::model::{Client, Code, Grant, MemberRole, Mode, RedirectUri, Scope, Scopes, SecurityEvent, Tenant};
 use shared::store::Transaction;
 use url::Url;
 
@@ -143,6 +143,10 @@ async fn grant_access(
     mode: Mode,
 ) -> Result<Reply<Html>, Error> {
     let context = &request.context;
+    if access.scopes.contains(Scope::AuditRead) && request.member().role != MemberRole::Owner {
+        let description = "Only owners can give access to the audit log.";
+        return Ok(target.redirect_error(context, "access_denied", description));
+    }
     let tenant = Tenant { organization: request.tenant().organization, mode };
     let (id, now) = (context.ids().next(), context.now());
     let code = Credential::generate(

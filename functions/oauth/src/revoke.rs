@@ -3,6 +3,7 @@
 use serde::{Deserialize, Serialize};
 use shared::auth::{Credential, Kind};
 use shared::http::{Error, FORM, Payload, PublicRequest, Reply, RequestContext, Unversioned, audience};
+use shared::model::AuditActor;
 use shared::store::Transaction;
 use subtle::ConstantTimeEq;
 use utoipa::ToSchema;
@@ -94,6 +95,7 @@ async fn revoke_if_valid(
     if grant.client_id != client_id {
         return Err(OAuthRejection::new("invalid_grant", "The token was issued to another client."));
     }
+    context.identify(AuditActor::app(grant.id, Some(grant.member)));
     let mut transaction = Transaction::new(token.tenant());
     match revoked {
         Revocation::Grant => transaction.revoke_grant(&grant, context.now())?,

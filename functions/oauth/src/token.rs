@@ -6,7 +6,7 @@ use serde::de::DeserializeOwned;
 use serde::{Deserialize, Deserializer, Serialize};
 use shared::auth::{Claims, Credential, Kind};
 use shared::http::{Error, FORM, Payload, PublicRequest, Reply, RequestContext, Unversioned, audience};
-use shared::model::{Client, CodeVerifier, Grant, GrantType, Refresh, Scopes, TokenSet};
+use shared::model::{AuditActor, Client, CodeVerifier, Grant, GrantType, Refresh, Scopes, TokenSet};
 use shared::store::{AccessTokens, Transaction};
 use subtle::ConstantTimeEq;
 use utoipa::ToSchema;
@@ -247,6 +247,7 @@ async fn store_tokens(
     was_lost: bool,
 ) -> Result<Tokens, OAuthRejection> {
     let (now, tenant) = (context.now(), refresh.tenant());
+    context.identify(AuditActor::app(grant.id, Some(grant.member)));
     let replaced = grant.tokens.as_ref();
     if !known.have_room_for(replaced) {
         let description =
@@ -289,6 +290,8 @@ async fn revoke_reused<T>(
 ) -> Result<T, OAuthRejection> {
     if grant.revoked_at.is_none() {
         tracing::warn!(tenant = %credential.tenant(), grant = %grant.id, why, "a grant was revoked");
+        // One of the two users may be an attacker, so the log does not say that the application did it.
+        context.identify(AuditActor::system());
         let mut transaction = Transaction::new(credential.tenant());
         transaction.revoke_grant(&grant, context.now())?;
         context.store().commit(transaction).await?;

@@ -1,20 +1,28 @@
-//! The organization: its plan, limits and usage.
+//! The organization: its plan, limits and usage, and its audit log.
 //!
 //! | Method | Path | Description |
 //! |---|---|---|
 //! | GET | `/api/v1/organization` | show the credential's organization |
+//! | GET | `/api/v1/audit_log` | list what was done, optionally by `actor` or `action`, and by time |
 
 use jiff::Timestamp;
 use serde::Serialize;
-use shared::http::{ApiRequest, Error, Reply, Row};
+use shared::http::{ApiRequest, Collection, Error, Fields, Input, Listing, Reply, Row};
 use shared::id::Id;
-use shared::model::{Day, Mode, NamedOrganization, Plan, Scope, Slug, Text};
+use shared::model::{
+    self, AuditAction, AuditActorKind, AuditActorTerm, AuditTargetKind, Day, Mode, NamedOrganization, Plan, Scope, Slug,
+    Text,
+};
 use shared::resources::posting::career_portal_url;
+use shared::store::AuditSelection;
 use utoipa::ToSchema;
 
 /// The function's routes.
 pub fn routes<R: Row>() -> Vec<R> {
-    vec![R::new("GET /api/v1/organization", Scope::OrganizationRead, show)]
+    vec![
+        R::new("GET /api/v1/organization", Scope::OrganizationRead, show),
+        R::new("GET /api/v1/audit_log", Scope::AuditRead, list_audit_log),
+    ]
 }
 
 /// An organization in the credential's mode.
@@ -87,4 +95,104 @@ async fn show(request: ApiRequest<()>) -> Result<Reply<Organization>, Error> {
         career_portal_url: career_portal_url(request.context.base_url(), &organization),
         created_at,
     })
+}
+
+/// Filters for the audit log.
+pub struct AuditLogFilter {
+    /// Returns only what this actor did: `member:ID`, `api_key:ID`, `app:ID` (with the id of the grant), `operator`,
+    /// `system` or `unknown`. Cannot be combined with `action`.
+    actor: Option<AuditActorTerm>,
+    /// Returns only acts of this kind. Cannot be combined with `actor`.
+    action: Option<AuditAction>,
+    /// Returns only entries of this time or later.
+    from: Option<Timestamp>,
+    /// Returns only entries before this time.
+    to: Option<Timestamp>,
+}
+
+impl Input for AuditLogFilter {
+    fn read(fields: &mut impl Fields) -> Option<Self> {
+        Some(Self {
+            actor: fields.optional("actor"),
+            action: fields.optional("action"),
+            from: fields.optional("from"),
+            to: fields.optional("to"),
+        })
+    }
+}
+
+/// An entry of the audit log.
+#[derive(Debug, Serialize, ToSchema)]
+pub struct AuditEntry {
+    /// The identifier.
+    id: Id,
+    /// When it was done.
+    at: Timestamp,
+    /// Who did it.
+    actor: AuditActor,
+    /// What was done.
+    action: AuditAction,
+    /// What it was done on; `null` if the action already says that.
+    target: Option<AuditTarget>,
+    /// The number of items on the page, if a page of a list was read; otherwise `null`.
+    shown: Option<u64>,
+    /// The client's network: an IPv4 address, or the /64 network of an IPv6 address; `null` for the operator and the
+    /// service itself.
+    network: Option<String>,
+}
+
+/// Who did something.
+#[derive(Debug, Serialize, ToSchema)]
+pub struct AuditActor {
+    /// The type.
+    r#type: AuditActorKind,
+    /// The API key, the application's grant or the member; `null` for the other types.
+    id: Option<Id>,
+    /// The member who gave the application access; `null` for the other types.
+    member_id: Option<Id>,
+}
+
+/// What an act was done on.
+#[derive(Debug, Serialize, ToSchema)]
+pub struct AuditTarget {
+    /// The type.
+    r#type: AuditTargetKind,
+    /// The identifier; `null` for what an organization has only once, such as a setting.
+    id: Option<Id>,
+}
+
+/// Lists what was done in the organization, newest first: sign-ins, reads of people by members and applications, exports,
+/// erasures, and changes to keys, applications, members and settings. Entries are kept for 400 days. A page may have
+/// fewer entries than `limit`, or none, while `next_cursor` is set.
+async fn list_audit_log(
+    request: ApiRequest<Listing<AuditLogFilter>>,
+) -> Result<Reply<Collection<AuditEntry>>, Error> {
+    let (AuditLogFilter { actor, action, from, to }, page) = request.listing()?;
+    let mut messages = Vec::new();
+    if actor.is_some() && action.is_some() {
+        messages.push("actor can't be combined with action".to_owned());
+    }
+    if from.zip(to).is_some_and(|(from, to)| from >= to) {
+        messages.push("from must be before to".to_owned());
+    }
+    if !messages.is_empty() {
+        return Err(Error::Validation(messages));
+    }
+    let selection = match (actor, action) {
+        (Some(actor), _) => AuditSelection::Actor(actor),
+        (None, Some(action)) => AuditSelection::Action(action),
+        (None, None) => AuditSelection::All,
+    };
+    let (store, now) = (request.context.store(), request.context.now());
+    let entries = store.list_audit_log(request.organization(), selection, [from, to], now, &page).await?;
+    request.reply(entries, AuditEntry::from)
+}
+
+impl From<model::AuditEntry> for AuditEntry {
+    fn from(entry: model::AuditEntry) -> Self {
+        let model::AuditEntry { id, at, actor, action, target, shown, network } = entry;
+        let actor = AuditActor { r#type: actor.kind, id: actor.id, member_id: actor.member };
+        let target = target.map(|target| AuditTarget { r#type: target.kind, id: target.id });
+        Self { id, at, actor, action, target, shown, network }
+    }
 }

@@ -9,6 +9,8 @@ mod erasures;
 mod retention;
 mod role_copies;
 
+use std::sync::Arc;
+
 use futures_util::stream::{self, StreamExt};
 use jiff::{SignedDuration, Timestamp};
 use serde::Serialize;
@@ -16,7 +18,7 @@ use shared::clock::{later, to_second};
 use shared::http::Environment;
 use shared::id::Ids;
 use shared::model::{
-    CallState, CancelReason, Candidate, NamedOrganization, Organization, Outcome, Phone, Report, Role,
+    AuditActor, CallState, CancelReason, Candidate, NamedOrganization, Organization, Outcome, Phone, Report, Role,
     ScreenRecord, ScreenStatus, Tenant,
 };
 use shared::providers::client::HttpClient;
@@ -24,7 +26,7 @@ use shared::providers::resumes::BucketError;
 use shared::providers::voice::{CallError, CallOrder, StartError, VoicePort};
 use shared::services::calls::{CountedCall, check_number};
 use shared::services::screening::{self, Reference};
-use shared::store::{CommitError, MaybeErased, OrganizationError, Task, TaskKind, Transaction};
+use shared::store::{AuditOrigin, CommitError, MaybeErased, OrganizationError, Task, TaskKind, Transaction};
 
 /// The results of a run.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
@@ -68,7 +70,11 @@ enum TaskError {
 /// Processes all due tasks. If a task fails, the run continues with the others and returns an error at the end.
 pub async fn run(environment: Environment) -> Result<Summary, lambda_http::Error> {
     let now = to_second(environment.clock.now());
-    let job = Job { ids: Ids::new(environment.clock.clone(), environment.random.clone()), environment, now };
+    let ids = Ids::new(environment.clock.clone(), environment.random.clone());
+    let origin = AuditOrigin::inside(AuditActor::system(), environment.clock.clone(), ids.clone());
+    let environment =
+        Environment { store: environment.store.clone().with_origin(Arc::new(origin)), ..environment };
+    let job = Job { environment, ids, now };
     let mut summary = Summary::default();
     let mut start = None;
     loop {

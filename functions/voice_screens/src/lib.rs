@@ -9,7 +9,9 @@
 use serde::Serialize;
 use shared::http::{ApiRequest, Collection, Error, Fields, Input, Listing, Reply, Row};
 use shared::id::Id;
-use shared::model::{Assessment, CancelReason, Excerpt, Scope, ScreenResult, ScreenStatus, Turn};
+use shared::model::{
+    Assessment, AuditAction, CancelReason, Excerpt, Scope, ScreenResult, ScreenStatus, Turn,
+};
 use shared::resources::screen::{Screen, ScreenAccess};
 use shared::services::screening;
 use shared::store::{MaybeErased, StatusOrResult};
@@ -18,8 +20,10 @@ use utoipa::ToSchema;
 /// The function's routes.
 pub fn routes<R: Row>() -> Vec<R> {
     vec![
-        R::new("GET /api/v1/voice_screens", Scope::VoiceScreensRead, list),
-        R::new("GET /api/v1/voice_screens/{id}", Scope::VoiceScreensRead, show),
+        R::new("GET /api/v1/voice_screens", Scope::VoiceScreensRead, list)
+            .reading(AuditAction::VoiceScreensListed),
+        R::new("GET /api/v1/voice_screens/{id}", Scope::VoiceScreensRead, show)
+            .reading(AuditAction::VoiceScreenRead),
         R::new("POST /api/v1/voice_screens/{id}/cancel", Scope::CandidatesWrite, cancel),
     ]
 }

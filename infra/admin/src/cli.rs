@@ -7,10 +7,12 @@ use aws_config::BehaviorVersion;
 use aws_sdk_secretsmanager::error::DisplayErrorContext;
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 use clap::{Args, Parser, Subcommand, ValueEnum};
+use jiff::Timestamp;
 use shared::id::Id;
 use shared::mac_keys::MacKeys;
 use shared::model::{
-    Email, ErasureReason, HoldReason, MemberRole, Mode, Name, Networks, Plan, Scope, Slug, Tenant, Text,
+    AuditAction, AuditActorTerm, Email, ErasureReason, HoldReason, MemberRole, Mode, Name, Networks, Plan, Scope, Slug,
+    Tenant, Text,
 };
 use shared::providers::resumes::Bucket;
 use shared::secret::Secret;
@@ -91,6 +93,38 @@ pub(crate) enum Command {
     /// Show the number of requests that an organization made
     #[command(subcommand)]
     Usage(UsageCommand),
+    /// Print an organization's audit log: who did what, from where and when, newest first
+    ///
+    /// With --json, each line is a JSON document. Times are in UTC. The live log also has the sign-ins and the changes to
+    /// members.
+    #[command(after_help = "\
+Examples:
+  rolecall-admin audit 243619432448124 --from 2026-11-01T00:00:00Z
+  rolecall-admin audit 243619432448124 --actor member:243619436539905
+  rolecall-admin audit 243619432448124 --action candidate.exported --json")]
+    Audit(Audit),
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Audit {
+    #[command(flatten)]
+    pub(crate) tenant: OneMode,
+    /// Only what this actor did
+    #[arg(
+        long,
+        conflicts_with = "action",
+        help = "Only what this actor did: member:ID, api_key:ID, app:ID (the grant's), operator, system or unknown"
+    )]
+    pub(crate) actor: Option<AuditActorTerm>,
+    /// Only acts of this kind
+    #[arg(long, value_parser = audit_action(), hide_possible_values = true)]
+    pub(crate) action: Option<AuditAction>,
+    /// Only entries of this time or later
+    #[arg(long, value_name = "TIME")]
+    pub(crate) from: Option<Timestamp>,
+    /// Only entries before this time
+    #[arg(long, value_name = "TIME")]
+    pub(crate) to: Option<Timestamp>,
 }
 
 #[derive(Debug, Subcommand)]
@@ -149,7 +183,7 @@ Example:
     /// Print everything that is stored about an organization in both modes, one JSON document per line
     ///
     /// Each line has a type, a mode and the data: the organization, its career site, channels, members, API keys,
-    /// connected applications, usage, roles, job postings, posts to X, and every candidate as in `person export`.
+    /// connected applications, audit log, usage, roles, job postings, posts to X, and every candidate as in `person export`.
     /// Credentials are not stored and not part of the export.
     #[command(after_help = "\
 Example:
@@ -324,7 +358,7 @@ pub(crate) struct NewKey {
     /// A name for the key, at most 100 characters
     #[arg(long, value_parser = text::<100>)]
     pub(crate) name: Text<100>,
-    /// A scope of the key; repeat the option for several scopes [default: all except candidates:erase]
+    /// A scope of the key; repeat the option for several scopes [default: all except candidates:erase and audit:read]
     #[arg(long = "scope", value_name = "SCOPE", value_parser = scope())]
     pub(crate) scopes: Vec<Scope>,
     /// IP addresses and networks from which the key may be used, separated by commas [default: all]
@@ -632,6 +666,11 @@ fn member_role() -> impl TypedValueParser<Value = MemberRole> {
 
 fn hold_reason(argument: &str) -> Result<HoldReason, String> {
     HoldReason::parse(argument)?.ok_or_else(|| "can't be blank".to_owned())
+}
+
+fn audit_action() -> impl TypedValueParser<Value = AuditAction> {
+    PossibleValuesParser::new(AuditAction::ALL.map(AuditAction::as_str))
+        .try_map(|name| name.parse::<AuditAction>())
 }
 
 fn erasure_reason() -> impl TypedValueParser<Value = ErasureReason> {

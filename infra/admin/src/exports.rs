@@ -6,11 +6,13 @@ use jiff::Timestamp;
 use serde::Serialize;
 use shared::clock::to_second;
 use shared::id::Id;
-use shared::model::{Day, Grant, Mode, Organization, Scope, Tenant};
+use shared::model::{
+    AuditAction, AuditTarget, AuditTargetKind, Day, Grant, Mode, Organization, Scope, Tenant,
+};
 use shared::resources::export::CandidateExport;
 use shared::resources::posting::Posting;
 use shared::resources::role::Role;
-use shared::store::{Listed, MaybeErased, OrganizationError, Paging, StoreError, UsageDay};
+use shared::store::{AuditSelection, Listed, MaybeErased, OrganizationError, Paging, StoreError, UsageDay};
 
 use crate::admin::{Admin, CommandError};
 use crate::cli::{Export, OnePerson};
@@ -48,6 +50,8 @@ pub(crate) async fn person(
 ) -> Result<(), CommandError> {
     let (tenant, id) = people::find(admin, person).await?;
     let export = find_export(admin, tenant, id).await?.ok_or(OrganizationError::NoSuchPerson)?;
+    let target = AuditTarget::of(AuditTargetKind::Candidate, id);
+    admin.store.record(tenant, AuditAction::CandidateExported, Some(target), None).await?;
     serde_json::to_writer_pretty(&mut *out, &export)
         .map_err(|error| CommandError::Unwritten(error.into()))?;
     writeln!(out).map_err(CommandError::Unwritten)
@@ -65,6 +69,9 @@ pub(crate) async fn organization(
         let tenant = Tenant { organization: id, mode };
         let organization =
             store.find_organization(tenant).await?.ok_or(OrganizationError::NoSuchOrganization)?;
+        if mode == Mode::Live {
+            store.record(tenant, AuditAction::OrganizationExported, None, None).await?;
+        }
         let mut lines = Lines { mode, out: &mut *out };
         lines.write("organization", &organization)?;
         if let Some(site) = store.find_career_site(&organization.organization.slug).await? {
@@ -85,6 +92,12 @@ pub(crate) async fn organization(
         while let Some(page) = pages.next() {
             let grants = pages.read(store.list_grants(tenant, &page).await?);
             lines.write_all("connected_app", grants.iter().map(ConnectedApp::of))?;
+        }
+        let mut pages = Pages::new();
+        while let Some(page) = pages.next() {
+            let log =
+                store.list_audit_log(&organization, AuditSelection::All, [None; 2], admin.now, &page).await?;
+            lines.write_all("audit_entry", pages.read(log))?;
         }
         let today = Day::of(admin.now);
         let requests = store.find_organization_and_usage(tenant, today).await?.map_or(0, |found| found.1);

@@ -1,10 +1,11 @@
-//! The administration tool: the table, organizations, members, API keys, channels, usage and personal data, from the
-//! command line.
+//! The administration tool: the table, organizations, members, API keys, channels, usage, personal data and the
+//! audit log, from the command line.
 //!
 //! Each command has a function that uses the store and returns one value, which `serde` writes as JSON and `Display`
 //! as text. This module calls the functions, prints the results, and explains errors.
 
 mod admin;
+mod audit;
 mod channels;
 mod cli;
 mod exports;
@@ -21,14 +22,16 @@ mod tests;
 
 use std::fmt::Display;
 use std::io::Write;
+use std::sync::Arc;
 
 use serde::Serialize;
 use shared::clock::{Clock, to_second};
 use shared::id::Ids;
 use shared::mac_keys::MacKeys;
+use shared::model::AuditActor;
 use shared::providers::resumes::Bucket;
 use shared::random::Random;
-use shared::store::{OrganizationError, Store, StoreError};
+use shared::store::{AuditOrigin, OrganizationError, Store, StoreError};
 
 use admin::{Admin, CommandError};
 pub use cli::Cli;
@@ -49,6 +52,8 @@ pub async fn run(
 ) -> Result<(), String> {
     let now = to_second(clock.now());
     let ids = Ids::new(clock.clone(), random.clone());
+    let origin = AuditOrigin::inside(AuditActor::operator(), clock.clone(), ids.clone());
+    let store = store.with_origin(Arc::new(origin));
     let admin = Admin { store, now, clock, ids, random, credential_keys, bucket };
     let Cli { table, endpoint, json, command, .. } = cli;
     let result = Box::pin(execute(command, json, &table, &admin, out)).await;
@@ -150,6 +155,7 @@ async fn execute(
         Command::Channel(Channel::Show { organization }) => {
             render(json, &channels::show(admin, organization).await?)
         }
+        Command::Audit(log) => return audit::print(admin, &log, json, out).await.map(|()| String::new()),
         Command::Usage(UsageCommand::Show { tenant, days }) => {
             render(json, &usage::show(admin, tenant.tenant(), days).await?)
         }

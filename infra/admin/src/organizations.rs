@@ -111,7 +111,7 @@ pub(crate) async fn delete(admin: &Admin, deletion: &Deletion) -> Result<Deleted
     // A request may have set a hold before the suspension.
     require_no_hold(admin, id).await?;
     // A task that was running may have written more.
-    while admin.store.delete_organization_data(id).await? > 0 {}
+    while admin.store.delete_organization_data(id, admin.now).await? > 0 {}
     if let Some(bucket) = &admin.bucket {
         delete_files(bucket, &modes, &admin.clock).await.map_err(CommandError::Bucket)?;
     }

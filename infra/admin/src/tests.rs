@@ -961,3 +961,63 @@ async fn a_removed_member_is_gone_and_the_e_mail_address_can_be_reused() {
         assert!(admin.error(&line).await.starts_with("The organization does not exist"), "{line}");
     }
 }
+
+/// What the operator does is in the organization's audit log, with the operator as the actor.
+#[tokio::test]
+async fn the_audit_log_is_printed_as_text_or_json() {
+    let admin = TestAdmin::new().await;
+    let (acme, globex) =
+        (admin.organization("Acme --plan free").await, admin.organization("Globex --plan free").await);
+    assert_eq!(admin.output(&format!("audit {acme}")).await, "No entries.\n");
+    admin.output(&format!("organization plan {acme} pro")).await;
+    admin.output(&format!("organization suspend {acme}")).await;
+    admin.output(&format!("organization resume {acme}")).await;
+    let key = admin.json(&format!("key create {acme} --name CI --mode test")).await["id"].as_u64().unwrap();
+    admin.output(&format!("key revoke {acme} {key} --mode test")).await;
+    let member = format!("member create {acme} --name Ada --email ada@acme.example --role owner");
+    let member = admin.json(&format!("{member} --base-url https://x.example")).await["id"].as_u64().unwrap();
+    admin.output(&format!("member link {acme} {member} --base-url https://x.example")).await;
+    admin.output(&format!("member remove {acme} {member}")).await;
+    admin.output(&format!("organization export {acme} --base-url https://x.example")).await;
+    // Entries of different runs in the same second are in any order.
+    let lines = async |arguments: &str| {
+        let text = admin.output(format!("audit {acme} {arguments}").trim_end()).await;
+        let mut lines: Vec<_> = text.lines().map(str::to_owned).collect();
+        lines.sort_unstable();
+        lines
+    };
+    let line = |rest: &str| format!("2026-11-20T09:30:00Z operator {rest}");
+    assert_eq!(
+        lines("").await,
+        [
+            line(&format!("member.invited member:{member}")),
+            line(&format!("member.link_created member:{member}")),
+            line(&format!("member.removed member:{member}")),
+            line("organization.exported"),
+            line("organization.resumed"),
+            line("organization.suspended"),
+            line("settings.changed plan"),
+        ]
+    );
+    let in_test =
+        [line(&format!("api_key.created api_key:{key}")), line(&format!("api_key.revoked api_key:{key}"))];
+    assert_eq!(lines("--mode test").await, in_test);
+    assert_eq!(lines("--actor operator").await.len(), 7);
+    assert_eq!(lines("--actor system").await, ["No entries."]);
+    assert_eq!(lines("--action organization.suspended").await, [line("organization.suspended")]);
+    assert_eq!(lines("--to 2026-11-20T09:30:00Z").await, ["No entries."]);
+    assert_eq!(lines("--from 2026-11-20T09:30:00Z --to 2026-11-20T09:30:01Z").await.len(), 7);
+    let json = admin.output(&format!("audit {acme} --action organization.resumed --json")).await;
+    let mut json: Value = serde_json::from_str(&json).unwrap();
+    assert!(json["id"].take().is_u64());
+    let operator = json!({ "type": "operator", "id": null, "member": null });
+    let expected = json!({
+        "id": null, "at": "2026-11-20T09:30:00Z", "actor": operator, "action": "organization.resumed",
+        "target": null, "shown": null, "network": null,
+    });
+    assert_eq!(json, expected);
+    assert_eq!(admin.output(&format!("audit {globex}")).await, "No entries.\n");
+    assert!(admin.error("audit 17").await.starts_with("The organization does not exist"));
+    assert!(admin.run(&format!("audit {acme} --actor system --action member.removed")).await.is_err());
+    assert!(admin.run(&format!("audit {acme} --actor nobody")).await.is_err());
+}

@@ -15,7 +15,7 @@ use super::reply::{List, etag, json};
 use super::{Collection, Error, Fields, Input, Reply, cursor, headers};
 use crate::id::Id;
 use crate::model::schema::{integer, string};
-use crate::model::{Actor, Organization, Scalar, Scopes, Slug, Tenant, Value};
+use crate::model::{Actor, AuditAction, AuditTarget, Organization, Scalar, Scopes, Slug, Tenant, Value};
 use crate::services::Author;
 use crate::store::{CommitError, Listed, Paging, StoreError, Transaction};
 
@@ -133,6 +133,16 @@ impl<I> ApiRequest<I> {
         Author { ids: self.context.ids(), actor: self.admitted.actor.clone(), at: self.context.now() }
     }
 
+    /// Records that the caller read a resource, on a route that is not for reading.
+    pub async fn record_reading(&self, action: AuditAction, id: Id) -> Result<(), Error> {
+        let actor = self.context.origin.actor();
+        if actor.is_some_and(|actor| action.is_recorded_for(actor.kind)) {
+            let target = action.resource().map(|kind| AuditTarget::of(kind, id));
+            self.context.store().record(self.tenant(), action, target, None).await?;
+        }
+        Ok(())
+    }
+
     /// The URL of a resource of this API.
     pub fn address(&self, collection: &str, id: Id) -> String {
         format!("{}/api/v1/{collection}/{id}", self.context.base_url())
@@ -204,8 +214,10 @@ impl<F: Input> ApiRequest<Listing<F>> {
             |position: &String| cursor::seal(self.context.signing_key(), &self.admitted.list(), position);
         let next_cursor = listed.next.as_ref().map(seal);
         let link = next_cursor.as_ref().map(|cursor| self.next_link(cursor));
-        let reply =
-            Reply::ok(&List { data: listed.items.into_iter().map(show).collect(), next_cursor })?.typed();
+        let shown = listed.items.len();
+        let reply = Reply::ok(&List { data: listed.items.into_iter().map(show).collect(), next_cursor })?
+            .typed()
+            .showing(shown);
         Ok(match link {
             Some(link) => reply.with("link", link),
             None => reply,

@@ -18,8 +18,8 @@ use super::route_table::RouteTable;
 use super::{Environment, Error, MemberRequest, PageRequest, Reply, ReplyFormat, Route, headers};
 use crate::auth::{Caller, CredentialError};
 use crate::id::Ids;
-use crate::model::{Day, Organization, Scopes, Tenant};
-use crate::store::{CommitError, Holder, HolderDetails, Store, Verdict};
+use crate::model::{AuditAction, AuditActor, AuditTarget, Day, Organization, Scopes, Tenant};
+use crate::store::{CommitError, Holder, HolderDetails, Store, StoreError, Verdict};
 
 /// A function: its routes and its environment.
 #[derive(Clone)]
@@ -73,6 +73,7 @@ impl App {
         let (environment, store, ids) = (self.environment.clone(), store.clone(), self.ids.clone());
         let context = RequestContext::new(request, route.key, envelope, environment, store, ids);
         let context = Arc::new(context);
+        trace.origin = Some(context.origin.clone());
         match &route.handler {
             Handler::Document(_, handler) => handler(&DocumentRequest {
                 path: context.path(),
@@ -112,14 +113,19 @@ impl App {
                 {
                     return Ok(reply.untyped());
                 }
-                let request = Arc::new(request);
-                self.retry_conflicts(|| handler(request.clone())).await
+                let (tenant, request) = (request.tenant(), Arc::new(request));
+                let reply = self.retry_conflicts(|| handler(request.clone()));
+                recorded(&request.context, tenant, route.reading, reply).await
             }
             Handler::Api(scopes, handler) => {
                 // The futures are on the heap, so that they are not copied between stack frames.
                 let admitted = Box::pin(self.admit(&context, *scopes, trace)).await?;
                 let (tenant, holder) = (admitted.organization.tenant(), admitted.holder);
                 let store = context.store().clone();
+                let is_recorded = |action: &AuditAction| {
+                    trace.actor().is_some_and(|actor| action.is_recorded_for(actor.kind))
+                };
+                let reading = route.reading.filter(is_recorded);
                 let request = Arc::new(AdmittedRequest {
                     organization: admitted.organization,
                     actor: admitted.details.actor.clone(),
@@ -129,7 +135,8 @@ impl App {
                     context,
                 });
                 let handled = async {
-                    match self.retry_conflicts(|| handler(request.clone())).await {
+                    let reply = self.retry_conflicts(|| handler(request.clone()));
+                    match recorded(&request.context, tenant, reading, reply).await {
                         Err(error) if error.kind().0 < 500 => request.replay_or(error).await,
                         result => result,
                     }
@@ -192,6 +199,9 @@ impl App {
         let admission = match verdict? {
             Verdict::Unknown => return Err(Error::Unauthorized { presented: true }),
             Verdict::Exhausted { limit } => {
+                if let Ok(Some(details)) = &details {
+                    context.identify(AuditActor::of(&details.actor, details.member));
+                }
                 trace.tenant = Some(tenant);
                 trace.quota = Some(Quota { limit, remaining: 0, seconds_left });
                 return Err(Error::RateLimited { limit, retry_after: seconds_left });
@@ -205,6 +215,7 @@ impl App {
         });
         trace.tenant = Some(tenant);
         let details = details?.ok_or(Error::Unauthorized { presented: true })?;
+        context.identify(AuditActor::of(&details.actor, details.member));
         self.environment.known_holders.insert(tenant, holder, details.clone(), None);
         if admission.organization.suspended {
             return Err(Error::Suspended);
@@ -249,6 +260,44 @@ struct Admitted {
     holder: Holder,
     details: Arc<HolderDetails>,
     scopes: Scopes,
+}
+
+/// Awaits a reply with the data of people, and records the read in the audit log. Without the entry, nobody gets the
+/// data.
+///
+/// The entry of one resource is written while the resource is read, even if there is none. The entry of a page is written
+/// after the page was read, because it contains the number of items; a page without items has none.
+async fn recorded(
+    context: &RequestContext,
+    tenant: Tenant,
+    reading: Option<AuditAction>,
+    reply: impl Future<Output = Result<Reply<()>, Error>>,
+) -> Result<Reply<()>, Error> {
+    let Some(action) = reading else { return reply.await };
+    let store = context.store();
+    if let Some(kind) = action.resource() {
+        let Ok(id) = context.id() else { return reply.await };
+        let target = Some(AuditTarget::of(kind, id));
+        let (reply, entry) = tokio::join!(reply, store.record(tenant, action, target, None));
+        let reply = reply?;
+        entry?;
+        return Ok(reply);
+    }
+    let reply = reply.await?;
+    let (action, shown) = match (action, reply.shown) {
+        (AuditAction::CandidatesListed, Some(shown)) if reply.is_search => {
+            (AuditAction::CandidatesSearched, shown)
+        }
+        (action, Some(shown)) => (action, shown),
+        (_, None) => {
+            let message = "the number of people on a page is not known".to_owned();
+            return Err(StoreError::Internal(message).into());
+        }
+    };
+    if shown > 0 {
+        store.record(tenant, action, None, Some(shown)).await?;
+    }
+    Ok(reply)
 }
 
 /// Returns the JSON body: at most 256 KB of well-formed `application/json` in UTF-8. It is empty for methods without a

@@ -14,11 +14,11 @@ use super::{Environment, Error, headers};
 use crate::clock::to_second;
 use crate::id::{Id, Ids};
 use crate::mac_keys::MacKeys;
-use crate::model::{Device, SecurityEvent, SecurityNotice};
+use crate::model::{AuditActor, Device, SecurityEvent, SecurityNotice};
 use crate::providers::Providers;
 use crate::random::Random;
 use crate::secret::Secret;
-use crate::store::Store;
+use crate::store::{AuditOrigin, Store};
 use crate::token_encryption::EncryptionKeys;
 
 /// The maximum size of a form body, in bytes.
@@ -33,10 +33,13 @@ pub struct RequestContext {
     environment: Arc<Environment>,
     store: Store,
     ids: Ids,
+    /// Who sent the request, and from where, for the audit log and the request log.
+    pub(super) origin: Arc<AuditOrigin>,
 }
 
 impl RequestContext {
-    /// Creates the context of a request for `route`. `store` counts its DynamoDB calls.
+    /// Creates the context of a request for `route`. `store` counts its DynamoDB calls. From here on, it also knows who
+    /// writes through it.
     pub(super) fn new(
         request: Request,
         route: &'static str,
@@ -46,7 +49,15 @@ impl RequestContext {
         ids: Ids,
     ) -> Self {
         let (received_at, base_url) = (envelope.received_at, envelope.base_url.clone());
-        Self { request, route, received_at, base_url, environment, store, ids }
+        let network = Some(network(&request, environment.config.client_address_header.as_deref()));
+        let origin = Arc::new(AuditOrigin::new(network, environment.clock.clone(), ids.clone()));
+        let store = store.with_origin(origin.clone());
+        Self { request, route, received_at, base_url, environment, store, ids, origin }
+    }
+
+    /// Says who sent the request. Only the first call has an effect.
+    pub fn identify(&self, actor: AuditActor) {
+        self.origin.identify(actor);
     }
 
     /// The path, percent-decoded by the gateway.
@@ -116,27 +127,14 @@ impl RequestContext {
     /// The client's IP address: the one in the configured header of a CDN, or else the one that connects to the
     /// gateway. `None` if the header is configured but was not sent.
     pub fn address(&self) -> Option<IpAddr> {
-        match self.environment.config.client_address_header.as_deref() {
-            Some(name) => headers::ip_address(name, self.header(name)?),
-            None => gateway_context(&self.request).http.source_ip.and_then(|address| address.parse().ok()),
-        }
+        address(&self.request, self.environment.config.client_address_header.as_deref())
     }
 
     /// The client's network: an IPv4 address, or the /64 network of an IPv6 address, the size of a household's network.
     ///
     /// A configured CDN header takes precedence over the IP address that connects to the gateway.
     pub fn source(&self) -> String {
-        let source = self.address().map_or_else(
-            || gateway_context(&self.request).http.source_ip.unwrap_or_default(),
-            |address| address.to_string(),
-        );
-        match source.parse::<Ipv6Addr>() {
-            Ok(address) => {
-                let [a, b, c, d, ..] = address.segments();
-                format!("{}/64", Ipv6Addr::new(a, b, c, d, 0, 0, 0, 0))
-            }
-            Err(_) => source,
-        }
+        network(&self.request, self.environment.config.client_address_header.as_deref())
     }
 
     /// The base URL of public links.
@@ -195,5 +193,28 @@ impl RequestContext {
     /// The external services.
     pub fn providers(&self) -> &Providers {
         &self.environment.providers
+    }
+}
+
+/// The client's IP address. `header` is the CDN header with it, if one is configured.
+fn address(request: &Request, header: Option<&str>) -> Option<IpAddr> {
+    match header {
+        Some(name) => headers::ip_address(name, headers::single(request.headers(), name).ok().flatten()?),
+        None => gateway_context(request).http.source_ip.and_then(|address| address.parse().ok()),
+    }
+}
+
+/// The client's network. `header` is the CDN header with the client's address, if one is configured.
+fn network(request: &Request, header: Option<&str>) -> String {
+    let source = address(request, header).map_or_else(
+        || gateway_context(request).http.source_ip.unwrap_or_default(),
+        |address| address.to_string(),
+    );
+    match source.parse::<Ipv6Addr>() {
+        Ok(address) => {
+            let [a, b, c, d, ..] = address.segments();
+            format!("{}/64", Ipv6Addr::new(a, b, c, d, 0, 0, 0, 0))
+        }
+        Err(_) => source,
     }
 }

@@ -1,5 +1,7 @@
 //! The parts that all requests have in common: the gateway's metadata, the response, and the log line.
 
+use std::sync::Arc;
+
 use jiff::Timestamp;
 use lambda_http::aws_lambda_events::apigw::ApiGatewayV2httpRequestContext;
 use lambda_http::http::StatusCode;
@@ -10,7 +12,9 @@ use tracing::Level;
 
 use super::delivery::{Delivery, Outgoing};
 use super::{Error, Reply, ReplyFormat, headers, page, route_table};
-use crate::model::Tenant;
+use crate::id::Id;
+use crate::model::{AuditActor, Tenant};
+use crate::store::AuditOrigin;
 
 /// The metadata of a request, from its arrival to its response.
 pub(super) struct Envelope {
@@ -27,6 +31,8 @@ pub(super) struct Envelope {
 #[derive(Default)]
 pub(super) struct Trace {
     pub(super) tenant: Option<Tenant>,
+    /// Who sent the request.
+    pub(super) origin: Option<Arc<AuditOrigin>>,
     pub(super) quota: Option<Quota>,
     /// Why the request's credential was rejected without a call to the table.
     pub(super) rejected_credential: Option<&'static str>,
@@ -38,6 +44,13 @@ pub(super) struct Quota {
     pub(super) limit: u64,
     pub(super) remaining: u64,
     pub(super) seconds_left: u64,
+}
+
+impl Trace {
+    /// Who sent the request, as far as that is known.
+    pub(super) fn actor(&self) -> Option<AuditActor> {
+        self.origin.as_ref().and_then(|origin| origin.actor())
+    }
 }
 
 impl Envelope {
@@ -66,6 +79,7 @@ impl Envelope {
         let detail = result.as_ref().err().and_then(Error::detail);
         let outgoing = respond(format, result, trace.quota.as_ref(), &self.request_id, &self.base_url);
         let response = self.delivery.deliver(outgoing);
+        let actor = trace.actor();
         let elapsed = now.duration_since(self.received_at);
         macro_rules! log {
             ($level:expr) => {
@@ -74,6 +88,8 @@ impl Envelope {
                     request_id = self.request_id,
                     route = self.route_key,
                     tenant = trace.tenant.map(|tenant| tenant.to_string()),
+                    actor = actor.map(|actor| actor.term().to_string()),
+                    member = actor.and_then(|actor| actor.member).map(Id::get),
                     status = response.status().as_u16(),
                     milliseconds = u64::try_from(elapsed.as_millis()).unwrap_or(0),
                     dynamodb_calls = trace.dynamodb_calls,

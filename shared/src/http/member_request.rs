@@ -5,7 +5,7 @@ use std::sync::Arc;
 use super::context::RequestContext;
 use super::page_request::PageRequest;
 use super::{Error, Html, Reply};
-use crate::model::{Member, MemberRole, Organization, Session, Tenant};
+use crate::model::{AuditActor, Member, MemberRole, Organization, Session, Tenant};
 use crate::store::{SignedIn, Transaction};
 
 /// A request from a signed-in member's browser.
@@ -26,6 +26,7 @@ impl MemberRequest {
         let context = page.context.clone();
         let found = context.store().find_session(organization, session.id(), &session_hash, context.now());
         let Some(signed_in) = found.await? else { return Ok(None) };
+        context.identify(AuditActor::member(signed_in.member.id));
         Ok(Some(Self { context, page: page.clone(), session_hash, signed_in }))
     }
 
@@ -100,7 +101,7 @@ impl MemberRequest {
     /// Ends the session. The reply deletes the cookie.
     pub async fn sign_out(&self, reply: Reply<Html>) -> Result<Reply<Html>, Error> {
         let mut transaction = self.transaction();
-        transaction.delete_session(self.tenant().organization, self.member().id, &self.session_hash);
+        transaction.end_session(&self.session_hash, self.member());
         self.context.store().commit(transaction).await?;
         Ok(self.page.set_cookie(reply, "", 0))
     }

@@ -20,7 +20,7 @@ use super::parameters::Parameters;
 use super::{Error, Html, Reply, headers};
 use crate::auth::{Claims, Credential, Kind};
 use crate::id::Id;
-use crate::model::{Email, Member, Mode, SecurityEvent, Session, Tenant};
+use crate::model::{AuditActor, Email, Member, Mode, SecurityEvent, Session, Tenant};
 use crate::store::Transaction;
 
 /// The form field that holds the MAC.
@@ -155,6 +155,7 @@ impl PageRequest {
         mut transaction: Transaction,
         reply: Reply<Html>,
     ) -> Result<Reply<Html>, Error> {
+        self.context.identify(AuditActor::member(member.id));
         let (context, tenant) = (&self.context, Tenant { organization, mode: Mode::Live });
         let has_notices = !context.store().list_notices(organization, member.id).await?.is_empty();
         let known = self.known_browser(&member.email);

@@ -135,6 +135,10 @@ pub struct Reply<O> {
     pub(super) body: String,
     /// Whether a client with the same entity tag has this body, so that it need not be sent again.
     pub(super) is_revalidated: bool,
+    /// The number of items on the page, if it is a page of a list.
+    pub(super) shown: Option<u64>,
+    /// Whether the items were searched for.
+    pub(super) is_search: bool,
     output: PhantomData<fn() -> O>,
 }
 
@@ -226,7 +230,27 @@ impl<O> Reply<O> {
     }
 
     pub(super) fn new(status: u16, body: String) -> Self {
-        Self { status, headers: Vec::new(), body, is_revalidated: true, output: PhantomData }
+        Self {
+            status,
+            headers: Vec::new(),
+            body,
+            is_revalidated: true,
+            shown: None,
+            is_search: false,
+            output: PhantomData,
+        }
+    }
+
+    /// The same reply, which shows this number of items of a list.
+    #[must_use]
+    pub fn showing(self, items: usize) -> Self {
+        Self { shown: u64::try_from(items).ok(), ..self }
+    }
+
+    /// The same reply, whose items were searched for.
+    #[must_use]
+    pub fn found_by_search(self) -> Self {
+        Self { is_search: true, ..self }
     }
 
     /// The same reply, sent even to a client that has its version, because parts of that version expire.
@@ -275,8 +299,8 @@ impl<O> Reply<O> {
     }
 
     pub(super) fn typed<P>(self) -> Reply<P> {
-        let Self { status, headers, body, is_revalidated, output: _ } = self;
-        Reply { status, headers, body, is_revalidated, output: PhantomData }
+        let Self { status, headers, body, is_revalidated, shown, is_search, output: _ } = self;
+        Reply { status, headers, body, is_revalidated, shown, is_search, output: PhantomData }
     }
 
     pub(super) fn replayed(receipt: Receipt) -> Self {

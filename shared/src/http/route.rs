@@ -10,7 +10,7 @@ use super::{
     ApiRequest, Error, Html, Input, MemberRequest, Output, PageRequest, Payload, PublicRequest, Reply,
     ReplyFormat,
 };
-use crate::model::{MemberRole, Scopes};
+use crate::model::{AuditAction, MemberRole, Scopes};
 
 pub(super) type ReplyFuture = Pin<Box<dyn Future<Output = Result<Reply<()>, Error>> + Send>>;
 
@@ -76,6 +76,8 @@ pub struct Route {
     /// The gateway's route key: `"GET /api/v1/roles/{id}"`, or `"$default"`.
     pub key: &'static str,
     pub(super) handler: Handler,
+    /// How the audit log calls the read, if the reply has the data of people.
+    pub reading: Option<AuditAction>,
 }
 
 /// A row of a route table.
@@ -102,11 +104,16 @@ pub trait Row: Sized {
         O: Output + 'static,
         H: Fn(PublicRequest<P>) -> F + Send + Sync + 'static,
         F: Future<Output = Result<Reply<O>, Error>> + Send + 'static;
+
+    /// The same route, whose replies have the data of people. The audit log records each read by an application or a
+    /// member as `action`. The reply to a list says how many items it shows.
+    #[must_use]
+    fn reading(self, action: AuditAction) -> Self;
 }
 
 impl From<Document> for Route {
     fn from(Document { key, format, handler }: Document) -> Self {
-        Self { key, handler: Handler::Document(format, handler) }
+        Self::with_handler(key, Handler::Document(format, handler))
     }
 }
 
@@ -119,7 +126,7 @@ impl Row for Route {
         F: Future<Output = Result<Reply<O>, Error>> + Send + 'static,
     {
         let handler = erased(move |admitted| handler(ApiRequest::new(admitted)));
-        Self { key, handler: Handler::Api(scopes.into(), handler) }
+        Self::with_handler(key, Handler::Api(scopes.into(), handler))
     }
 
     fn open<P, O, H, F>(key: &'static str, access: Access, format: ReplyFormat, handler: H) -> Self
@@ -130,7 +137,11 @@ impl Row for Route {
         F: Future<Output = Result<Reply<O>, Error>> + Send + 'static,
     {
         let handler = erased(move |context| handler(PublicRequest::new(context)));
-        Self { key, handler: Handler::Public(access, format, handler) }
+        Self::with_handler(key, Handler::Public(access, format, handler))
+    }
+
+    fn reading(self, action: AuditAction) -> Self {
+        Self { reading: Some(action), ..self }
     }
 }
 
@@ -138,6 +149,10 @@ impl Route {
     /// Whether the route checks credentials, such as API keys and sessions.
     pub(crate) const fn checks_credentials(&self) -> bool {
         matches!(self.handler, Handler::Api(..) | Handler::Page(_) | Handler::MemberPage(..))
+    }
+
+    const fn with_handler(key: &'static str, handler: Handler) -> Self {
+        Self { key, handler, reading: None }
     }
 
     /// A public route with content negotiation: a page for a browser, JSON for a program.
@@ -148,7 +163,7 @@ impl Route {
         F: Future<Output = Result<Reply<O>, Error>> + Send + 'static,
     {
         let handler = erased(move |context| handler(PublicRequest::new(context)));
-        Self { key, handler: Handler::Public(Access::Public, ReplyFormat::Negotiated, handler) }
+        Self::with_handler(key, Handler::Public(Access::Public, ReplyFormat::Negotiated, handler))
     }
 
     /// A public page without cookies, for candidates and search engines.
@@ -158,7 +173,7 @@ impl Route {
         F: Future<Output = Result<Reply<Html>, Error>> + Send + 'static,
     {
         let handler = erased(move |context| handler(PublicRequest::new(context)));
-        Self { key, handler: Handler::Public(Access::Public, ReplyFormat::PublicPage, handler) }
+        Self::with_handler(key, Handler::Public(Access::Public, ReplyFormat::PublicPage, handler))
     }
 
     /// A page for any browser. A POST must come from a form that was issued to the same browser.
@@ -167,7 +182,7 @@ impl Route {
         H: Fn(Arc<PageRequest>) -> F + Send + Sync + 'static,
         F: Future<Output = Result<Reply<Html>, Error>> + Send + 'static,
     {
-        Self { key, handler: Handler::Page(erased(handler)) }
+        Self::with_handler(key, Handler::Page(erased(handler)))
     }
 
     /// A page for signed-in members with this access. A browser without a session is redirected to the sign-in page. A
@@ -177,7 +192,7 @@ impl Route {
         H: Fn(Arc<MemberRequest>) -> F + Send + Sync + 'static,
         F: Future<Output = Result<Reply<Html>, Error>> + Send + 'static,
     {
-        Self { key, handler: Handler::MemberPage(access.into(), erased(handler)) }
+        Self::with_handler(key, Handler::MemberPage(access.into(), erased(handler)))
     }
 
     /// Who may send requests to this route.

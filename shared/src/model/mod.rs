@@ -8,6 +8,7 @@
 mod accent;
 mod actor;
 mod application;
+mod audit;
 mod candidate;
 mod career_site;
 mod channel;
@@ -52,6 +53,9 @@ pub use accent::{Accent, Colour};
 pub use actor::{Actor, ActorId, ActorKind};
 pub use application::{
     Application, ApplicationStatus, End, Move, Notes, Reason, RoleCopy, Stage, StageCount,
+};
+pub use audit::{
+    AuditAction, AuditActor, AuditActorKind, AuditActorTerm, AuditEntry, AuditTarget, AuditTargetKind,
 };
 pub use candidate::{
     ApplicationError, Candidate, CandidateRecord, ExternalId, Followed, InvitationError, MoveError, Moved,

@@ -127,6 +127,8 @@ string_enum! {
         OrganizationRead = "organization:read",
         /// Erase candidates; set and lift legal holds.
         CandidatesErase = "candidates:erase",
+        /// Read the audit log.
+        AuditRead = "audit:read",
     }
 }
 
@@ -145,6 +147,7 @@ impl Scope {
             Self::ChannelsWrite => "Post jobs on behalf of the organization",
             Self::OrganizationRead => "See the organization, its plan and its usage",
             Self::CandidatesErase => "Erase candidates for good, and set and lift legal holds on them",
+            Self::AuditRead => "See the audit log: who did what, and when",
         }
     }
 }
@@ -176,7 +179,8 @@ impl Scopes {
 
     /// The scopes of a credential for which none are chosen. Other scopes must be chosen explicitly.
     pub fn by_default() -> Self {
-        Scope::ALL.into_iter().filter(|scope| *scope != Scope::CandidatesErase).collect()
+        let chosen = [Scope::CandidatesErase, Scope::AuditRead];
+        Scope::ALL.into_iter().filter(|scope| !chosen.contains(scope)).collect()
     }
 
     /// Whether the set contains `scope`.

@@ -10,7 +10,7 @@ use super::organizations::{ATTEMPTS, EXISTS, MAX_API_KEYS, contended};
 use super::tasks::{Task, TaskKind};
 use super::{Listed, OrganizationError, Paging, Store, StoreError, Transaction, item, keys};
 use crate::id::Id;
-use crate::model::{Day, GateHash, Networks, Scopes, Tenant};
+use crate::model::{AuditAction, AuditTarget, AuditTargetKind, Day, GateHash, Networks, Scopes, Tenant};
 
 /// An API key as members see it. The secret is not stored anywhere.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -49,6 +49,10 @@ pub struct ApiKey {
 /// The attribute of that item with the number of keys, which the limit's condition uses.
 pub(super) const KEYS: &str = "keys";
 
+fn target(key: Id) -> AuditTarget {
+    AuditTarget::of(AuditTargetKind::ApiKey, key)
+}
+
 impl Transaction {
     /// Adds a key to the gate item, if there is room.
     fn admit_key(&mut self, key: &ApiKey) {
@@ -73,6 +77,7 @@ impl Store {
         for _ in 0..ATTEMPTS {
             let mut transaction = together.clone();
             transaction.insert(item::write(key, keys::api_key(tenant, key.id), None)?);
+            transaction.audit(AuditAction::ApiKeyCreated, Some(target(key.id)));
             transaction.admit_key(key);
             if self.attempt(transaction).await? {
                 return Ok(());
@@ -101,6 +106,7 @@ impl Store {
             self.require_replaceable(tenant, replaced.id).await?;
             let mut transaction = together.clone();
             transaction.insert(item::write(&key, keys::api_key(tenant, key.id), None)?);
+            transaction.audit(AuditAction::ApiKeyRotated, Some(target(replaced.id)));
             transaction.admit_key(&key);
             transaction.update(
                 keys::api_key(tenant, replaced.id),
@@ -180,6 +186,7 @@ impl Store {
                 return Ok(key);
             }
             let mut transaction = Transaction::new(tenant);
+            transaction.audit(AuditAction::ApiKeyRevoked, Some(target(id)));
             transaction.update(
                 keys::api_key(tenant, id),
                 "SET #revoked = :now",

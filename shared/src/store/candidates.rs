@@ -8,7 +8,10 @@ use super::maybe_erased::{MaybeErased, read_record};
 use super::tasks::{Task, TaskKind};
 use super::{Item, Listed, Paging, Store, StoreError, Transaction, UniqueField, item, keys};
 use crate::id::Id;
-use crate::model::{Candidate, CandidateRecord, Consent, Email, Role, Screen, Stage, Tenant, Touchpoint};
+use crate::model::{
+    AuditAction, AuditTarget, AuditTargetKind, Candidate, CandidateRecord, Consent, Email, Role, Screen,
+    Stage, Tenant, Touchpoint,
+};
 
 /// Everything about one candidate.
 #[derive(Clone, Debug)]
@@ -69,6 +72,14 @@ impl Transaction {
         self.replace_applications(new.id, &before.applications, &after.applications)?;
         if after.screens_to_cancel().any(|(screen, _)| !before.open_screens.contains(screen)) {
             self.put(Task::new(self.tenant, TaskKind::Cancellation, new.id, new.updated_at).item()?);
+        }
+        let hold = match (&before.legal_hold, &after.legal_hold) {
+            (Some(_), None) => Some(AuditAction::LegalHoldLifted),
+            (before, Some(hold)) if before.as_ref() != Some(hold) => Some(AuditAction::LegalHoldSet),
+            _ => None,
+        };
+        if let Some(action) = hold {
+            self.audit(action, Some(AuditTarget::of(AuditTargetKind::Candidate, new.id)));
         }
         match (&before.legal_hold, &after.legal_hold) {
             (None, Some(_)) => {

@@ -9,7 +9,9 @@ use super::keys::{self, EXPIRES_AT};
 use super::{Item, Listed, Paging, Store, StoreError, Transaction, item};
 use crate::clock::later;
 use crate::id::Id;
-use crate::model::{Country, Day, Post, Tenant, WhatsAppConnection, XConnection};
+use crate::model::{
+    AuditAction, AuditTarget, AuditTargetKind, Country, Day, Post, Tenant, WhatsAppConnection, XConnection,
+};
 
 /// A tenant's channels.
 #[derive(Clone, Debug)]
@@ -37,6 +39,7 @@ impl Transaction {
     /// Stores the X account, replacing any other.
     pub fn put_x_connection(&mut self, connection: &XConnection) -> Result<(), StoreError> {
         self.put(item::write(connection, keys::x_connection(self.tenant), None)?);
+        self.audit(AuditAction::ChannelConnected, Some(AuditTarget::only(AuditTargetKind::X)));
         Ok(())
     }
 
@@ -53,6 +56,7 @@ impl Transaction {
     /// Stores the `WhatsApp` number, replacing any other.
     pub fn put_whatsapp_connection(&mut self, connection: &WhatsAppConnection) -> Result<(), StoreError> {
         self.put(item::write(connection, keys::whatsapp_connection(self.tenant), None)?);
+        self.audit(AuditAction::ChannelConnected, Some(AuditTarget::only(AuditTargetKind::WhatsApp)));
         Ok(())
     }
 
@@ -69,17 +73,20 @@ impl Transaction {
     /// Deletes the X account.
     pub fn delete_x_connection(&mut self) {
         self.delete(keys::x_connection(self.tenant));
+        self.audit(AuditAction::ChannelDisconnected, Some(AuditTarget::only(AuditTargetKind::X)));
     }
 
     /// Deletes the `WhatsApp` number.
     pub fn delete_whatsapp_connection(&mut self) {
         self.delete(keys::whatsapp_connection(self.tenant));
+        self.audit(AuditAction::ChannelDisconnected, Some(AuditTarget::only(AuditTargetKind::WhatsApp)));
     }
 
     /// Sets the countries that the tenant may call.
     pub fn put_call_countries(&mut self, countries: &[Country]) -> Result<(), StoreError> {
         let setting = CallSetting { countries: countries.to_owned() };
         self.put(item::write(&setting, keys::call_setting(self.tenant), None)?);
+        self.audit(AuditAction::SettingsChanged, Some(AuditTarget::only(AuditTargetKind::CallCountries)));
         Ok(())
     }
 

@@ -7,6 +7,7 @@ use jiff::Timestamp;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
+use super::audit;
 use super::finding::{Reference, index_keys};
 use super::keys::{self, GATE_SHARDS, Key, Partition};
 use super::list::Range;
@@ -37,11 +38,16 @@ impl Store {
 
     /// Deletes the data of an organization in both modes, except the organization itself. Returns the number of
     /// deleted items, which is 0 if there was nothing left.
-    pub async fn delete_organization_data(&self, organization: Id) -> Result<u64, StoreError> {
+    pub async fn delete_organization_data(
+        &self,
+        organization: Id,
+        now: Timestamp,
+    ) -> Result<u64, StoreError> {
         let mut deleted = 0;
         for mode in Mode::ALL {
             let mut deletion = Deletion { store: self, tenant: Tenant { organization, mode }, deleted: 0 };
             deletion.delete_all().await?;
+            Box::pin(deletion.delete_audit_log(now)).await?;
             deleted += deletion.deleted;
         }
         Ok(deleted)
@@ -160,6 +166,15 @@ impl Deletion<'_> {
             found.extend(items.iter().map(Key::of).collect::<Result<Vec<_>, _>>()?);
             self.delete_keys(std::mem::take(&mut found)).await?;
         }
+    }
+
+    /// Deletes the audit log: the partitions of all days since the organization was created.
+    async fn delete_audit_log(&mut self, now: Timestamp) -> Result<(), StoreError> {
+        let Some(organization) = self.store.find_organization(self.tenant).await? else { return Ok(()) };
+        for partition in audit::partitions(self.tenant, organization.created_at, now) {
+            self.delete_partition(&partition).await?;
+        }
+        Ok(())
     }
 
     async fn delete_members(&mut self) -> Result<(), StoreError> {

@@ -20,7 +20,8 @@ use super::transaction::Receipt;
 use super::{CommitError, ReceiptSlot, Store, StoreError, Transaction, item};
 use crate::id::Id;
 use crate::model::{
-    CandidateRecord, ErasedCandidate, Mode, ResumeFile, Screen, ScreenRecord, Tenant, Touchpoint,
+    AuditAction, AuditTarget, AuditTargetKind, CandidateRecord, ErasedCandidate, Mode, ResumeFile, Screen,
+    ScreenRecord, Tenant, Touchpoint,
 };
 
 /// What an erasure has to know about an expected upload.
@@ -71,6 +72,7 @@ impl Transaction {
         erased: &ErasedCandidate,
     ) -> Result<(), StoreError> {
         let (tenant, id) = (self.tenant, before.candidate.id);
+        self.audit(AuditAction::CandidateErased, Some(AuditTarget::of(AuditTargetKind::Candidate, id)));
         self.replace(
             item::write(erased, keys::candidate_record(tenant, id), None)?,
             before.version,

@@ -13,7 +13,9 @@ use super::keys::{self, EXPIRES_AT};
 use super::{Item, Listed, Paging, Store, StoreError, Transaction, item};
 use crate::clock::later;
 use crate::id::Id;
-use crate::model::{Client, Day, GateHash, Grant, PreviousAccess, Tenant, TokenSet};
+use crate::model::{
+    AuditAction, AuditTarget, AuditTargetKind, Client, Day, GateHash, Grant, PreviousAccess, Tenant, TokenSet,
+};
 
 /// The hashes on a tenant's gate item.
 #[derive(Clone, Debug)]
@@ -103,6 +105,7 @@ impl Transaction {
     pub fn insert_grant(&mut self, grant: &Grant) -> Result<(), StoreError> {
         let item = self.grant_item(grant)?;
         self.insert(item);
+        self.audit(AuditAction::GrantCreated, Some(AuditTarget::of(AuditTargetKind::Grant, grant.id)));
         Ok(())
     }
 
@@ -117,6 +120,7 @@ impl Transaction {
         if let Some(tokens) = &grant.tokens {
             self.delete_access_tokens(tokens, now);
         }
+        self.audit(AuditAction::GrantRevoked, Some(AuditTarget::of(AuditTargetKind::Grant, grant.id)));
         self.replace_grant(grant, &grant.clone().revoked(now))
     }
 

@@ -46,6 +46,7 @@
 //! | retention rule | `{tenant}#SETTING` | `retention` | |
 //! | whether members need a second factor | `{organization}#live#SETTING` | `second_factor` | |
 //! | countries that may be called | `{tenant}#SETTING` | `calls` | |
+//! | entry of the audit log | `{tenant}#AUDIT#{date}#{shard}` | time, then id | `{tenant}#AUDIT_ACTOR#{actor}#{month}#{shard}` |
 //! | organization registry, 16 partitions | `ORGANIZATION#{shard}` | id | |
 //! | what is kept of a deleted organization | `DELETED_ORGANIZATION` | id | |
 //! | organization's slug: a career site | `ORGANIZATION_SLUG#{slug}` | `SLUG` | |
@@ -65,8 +66,8 @@
 //!
 //! The index `filtered` (hash key `filter`, range key `sk`, all attributes) contains the lists of items in one state.
 //! The index `by_status` (hash key `status_filter`) contains the lists of applications with one status, whose `filter` is
-//! for their stage, and of voice screens with one result, whose `filter` is for their status. Both indexes are
-//! eventually consistent. Single items and unfiltered lists are read consistently from the table, except openings,
+//! for their stage, of voice screens with one result, whose `filter` is for their status, and of entries of the audit log
+//! with one action, whose `filter` is for their actor. Both indexes are eventually consistent. Single items and unfiltered lists are read consistently from the table, except openings,
 //! searches for candidates and retention periods, which use eventually consistent reads at half the price.
 
 use std::collections::HashMap;
@@ -76,8 +77,8 @@ use jiff::Timestamp;
 
 use crate::id::Id;
 use crate::model::{
-    ApplicationStatus, CaseFolded, Day, Email, ExternalId, IndexPosition, Mode, Phone, RetentionStart,
-    RoleStatus, ScreenResult, ScreenStatus, Slug, Stage, Tenant,
+    ApplicationStatus, AuditAction, AuditActorTerm, CaseFolded, Day, Email, ExternalId, IndexPosition, Mode,
+    Phone, RetentionStart, RoleStatus, ScreenResult, ScreenStatus, Slug, Stage, Tenant,
 };
 
 /// The attribute of the table's hash key.
@@ -118,6 +119,8 @@ pub(super) const TRANSCRIPT: &str = "TRANSCRIPT#";
 
 /// The number of shards of a busy Pro tenant's counter.
 pub(super) const GATE_SHARDS: u64 = 8;
+/// The number of shards of a day of the audit log. Each takes 1,000 entries a second.
+pub(super) const AUDIT_SHARDS: u64 = 4;
 /// The number of partitions of the organization registry.
 pub const REGISTRY_SHARDS: u64 = 16;
 
@@ -491,6 +494,31 @@ pub(super) fn call_setting(tenant: Tenant) -> Key {
     Key { pk: format!("{tenant}#SETTING"), sk: "calls".to_owned() }
 }
 
+/// The shard of the audit log for an entry.
+pub(super) const fn audit_shard(entry: Id) -> u64 {
+    entry.get() % AUDIT_SHARDS
+}
+
+/// A shard of a day (`2026-11-20`) of the audit log.
+pub(super) fn audit_day(tenant: Tenant, day: &str, shard: u64) -> String {
+    format!("{tenant}#AUDIT#{day}#{shard}")
+}
+
+/// A shard of an actor's entries in a month (`2026-11`) of the audit log.
+pub(super) fn audit_actor(tenant: Tenant, actor: AuditActorTerm, month: &str, shard: u64) -> String {
+    format!("{tenant}#AUDIT_ACTOR#{actor}#{month}#{shard}")
+}
+
+/// A shard of the entries with an action in a month (`2026-11`) of the audit log.
+pub(super) fn audit_action(tenant: Tenant, action: AuditAction, month: &str, shard: u64) -> String {
+    format!("{tenant}#AUDIT_ACTION#{}#{month}#{shard}", action.as_str())
+}
+
+/// The range key of an entry of the audit log.
+pub(super) fn audit_position(at: Timestamp, id: Id) -> String {
+    format!("{}{}", sortable(at), padded(id))
+}
+
 pub(super) fn upload(tenant: Tenant, hash: &str) -> Key {
     Key { pk: format!("{tenant}#UPLOAD#{hash}"), sk: "UPLOAD".to_owned() }
 }
@@ -581,7 +609,7 @@ pub(super) fn tasks_after(time: Timestamp) -> String {
 }
 
 /// Formats a time as a string that sorts by time.
-fn sortable(time: Timestamp) -> String {
+pub(super) fn sortable(time: Timestamp) -> String {
     format!("{:012}", time.as_second().max(0))
 }
 

@@ -22,6 +22,8 @@ pub(super) enum Range<'r> {
     Before(Option<&'r str>),
     /// The items whose range key begins with `prefix` and sorts after `after`, in ascending order.
     Prefix { prefix: &'r str, after: Option<&'r str> },
+    /// The items from one range key to another, in descending order.
+    Between { from: &'r str, to: &'r str },
 }
 
 /// A page of a list.
@@ -115,6 +117,11 @@ impl Store {
                 .set_exclusive_start_key(
                     before.map(|before| Key { pk: pk.clone(), sk: before.to_owned() }.attributes()),
                 ),
+            (_, Range::Between { from, to }) => call
+                .key_condition_expression("#hash = :hash AND #range BETWEEN :from AND :to")
+                .expression_attribute_names("#range", SK)
+                .expression_attribute_values(":from", AttributeValue::S(from.to_owned()))
+                .expression_attribute_values(":to", AttributeValue::S(to.to_owned())),
             (_, Range::Before(None)) => call.key_condition_expression("#hash = :hash"),
             (_, Range::Before(Some(before))) => call
                 .key_condition_expression("#hash = :hash AND #range < :before")

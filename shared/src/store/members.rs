@@ -12,7 +12,9 @@ use super::keys::{self, EXPIRES_AT};
 use super::{Item, Paging, Store, StoreError, Transaction, UniqueField, item};
 use crate::clock::later;
 use crate::id::Id;
-use crate::model::{Email, Member, Mode, NamedOrganization, SecurityNotice, Session, Tenant};
+use crate::model::{
+    AuditAction, AuditTarget, AuditTargetKind, Email, Member, Mode, NamedOrganization, SecurityNotice, Session, Tenant,
+};
 
 /// A session with its member and organization.
 #[derive(Clone, Debug)]
@@ -57,6 +59,7 @@ impl Transaction {
         if !member.is_invited() {
             self.claim_email(member)?;
         }
+        self.audit(AuditAction::MemberInvited, Some(target(member)));
         Ok(())
     }
 
@@ -69,6 +72,19 @@ impl Transaction {
 
     /// Replaces a member.
     pub fn replace_member(&mut self, before: &Member, after: &Member) -> Result<(), StoreError> {
+        // A password that was only hashed again ends no session.
+        let ends_sessions = after.epoch > before.epoch;
+        let acts = [
+            (AuditAction::MemberRoleChanged, after.role != before.role),
+            (AuditAction::MemberLinkCreated, after.link.is_some() && after.link != before.link),
+            (AuditAction::PasswordChanged, ends_sessions && after.password != before.password),
+            (AuditAction::SessionsEnded, ends_sessions && after.password == before.password),
+            (AuditAction::SecondFactorAdded, after.second_factor.is_some() && before.second_factor.is_none()),
+            (AuditAction::SecondFactorRemoved, after.second_factor.is_none() && before.second_factor.is_some()),
+        ];
+        for (action, _) in acts.into_iter().filter(|(_, done)| *done) {
+            self.audit(action, Some(target(after)));
+        }
         let key = keys::member(self.tenant.organization, after.id);
         self.replace(item::write(after, key, None)?, before.version, after.version)
     }
@@ -79,6 +95,7 @@ impl Transaction {
         if !member.is_invited() {
             self.delete(keys::member_email(&member.email));
         }
+        self.audit(AuditAction::MemberRemoved, Some(target(member)));
     }
 
     /// Requires that the member does not change before the commit.
@@ -90,6 +107,10 @@ impl Transaction {
     pub fn insert_session(&mut self, hash: &str, session: &Session) -> Result<(), StoreError> {
         let item = self.session_item(hash, session)?;
         self.insert(item);
+        self.audit(
+            AuditAction::SessionCreated,
+            Some(AuditTarget::of(AuditTargetKind::Member, session.member)),
+        );
         Ok(())
     }
 
@@ -107,7 +128,13 @@ impl Transaction {
         Ok(item)
     }
 
-    /// Deletes a session, which may belong to any organization.
+    /// Ends a session of this member.
+    pub fn end_session(&mut self, hash: &str, member: &Member) {
+        self.delete_session(self.tenant.organization, member.id, hash);
+        self.audit(AuditAction::SessionEnded, Some(target(member)));
+    }
+
+    /// Deletes a session that a new one replaces. It may belong to any organization, or not exist.
     pub fn delete_session(&mut self, organization: Id, member: Id, hash: &str) {
         self.delete(keys::session(organization, member, hash));
     }
@@ -116,6 +143,8 @@ impl Transaction {
     pub fn put_second_factor_setting(&mut self, required: bool) -> Result<(), StoreError> {
         let key = keys::second_factor_setting(self.tenant.organization);
         self.put(item::write(&SecondFactorSetting { required }, key, None)?);
+        let rule = AuditTarget::only(AuditTargetKind::SecondFactorRule);
+        self.audit(AuditAction::SettingsChanged, Some(rule));
         Ok(())
     }
 
@@ -132,6 +161,10 @@ impl Transaction {
     pub fn delete_notice(&mut self, member: Id, notice: Id) {
         self.delete(keys::notice(self.tenant.organization, member, notice));
     }
+}
+
+fn target(member: &Member) -> AuditTarget {
+    AuditTarget::of(AuditTargetKind::Member, member.id)
 }
 
 impl Store {

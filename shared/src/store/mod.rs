@@ -6,6 +6,8 @@
 
 mod api_keys;
 mod applications;
+mod audit;
+mod audit_origin;
 mod candidates;
 mod channels;
 mod connection;
@@ -54,6 +56,8 @@ use aws_sdk_dynamodb::types::KeysAndAttributes;
 
 pub use api_keys::ApiKey;
 pub use applications::{Applicant, ApplicationFilter, CandidateApplication};
+pub use audit::{AuditNames, AuditSelection, is_audit_position};
+pub use audit_origin::AuditOrigin;
 pub use candidates::CandidatePage;
 pub use channels::Channels;
 pub use connection::{https_client, https_client_trusting};
@@ -88,6 +92,8 @@ pub struct Store {
     client: Client,
     table: Arc<str>,
     calls: Arc<AtomicU32>,
+    /// Who writes through this handle. Handles of functions and of the administration tool have it.
+    origin: Option<Arc<AuditOrigin>>,
 }
 
 impl Store {
@@ -156,7 +162,7 @@ impl Store {
         let retries =
             RetryConfig::standard().with_max_attempts(3).with_initial_backoff(Duration::from_millis(50));
         let client = Client::from_conf(config.timeout_config(timeouts).retry_config(retries).build());
-        Self { client, table: table.into(), calls: Arc::default() }
+        Self { client, table: table.into(), calls: Arc::default(), origin: None }
     }
 
     /// A handle to the same table with its own call counter, which starts at 0.

@@ -11,7 +11,8 @@ use super::usage::counter_keys;
 use super::{CommitError, Item, Listed, Paging, Store, StoreError, Transaction, item};
 use crate::id::Id;
 use crate::model::{
-    Branding, CareerSite, Day, Mode, NamedOrganization, Organization, Plan, Slug, Tenant, Text,
+    AuditAction, AuditTarget, AuditTargetKind, Branding, CareerSite, Day, Mode, NamedOrganization, Organization, Plan,
+    Slug, Tenant, Text,
 };
 
 /// The values of an organization that requests do not need.
@@ -189,6 +190,7 @@ impl Store {
             "plan",
             &AttributeValue::S(plan.as_str().to_owned()),
             &[],
+            (AuditAction::SettingsChanged, Some(AuditTarget::only(AuditTargetKind::Plan))),
         )
         .await
     }
@@ -209,7 +211,9 @@ impl Store {
         }
         let tasks = tenants.map(|tenant| Task::new(tenant, TaskKind::Suspension, organization, now));
         let tasks = if suspended { &tasks[..] } else { &[] };
-        self.set(tenants[0], &keys, SUSPENDED, &AttributeValue::Bool(suspended), tasks).await
+        let action =
+            if suspended { AuditAction::OrganizationSuspended } else { AuditAction::OrganizationResumed };
+        self.set(tenants[0], &keys, SUSPENDED, &AttributeValue::Bool(suspended), tasks, (action, None)).await
     }
 
     /// Sets the branding of a career site.
@@ -221,10 +225,11 @@ impl Store {
         let branding: AttributeValue = serde_dynamo::to_attribute_value(branding)
             .map_err(|error| StoreError::Internal(format!("a branding cannot be written: {error}")))?;
         let key = keys::organization_slug(&organization.slug);
-        self.set(organization.tenant(), &[key], "branding", &branding, &[]).await
+        let act = (AuditAction::SettingsChanged, Some(AuditTarget::only(AuditTargetKind::CareerPage)));
+        self.set(organization.tenant(), &[key], "branding", &branding, &[], act).await
     }
 
-    /// Sets one attribute of several items, which must all exist, and adds tasks.
+    /// Sets one attribute of several items, which must all exist, adds tasks, and records the act.
     async fn set(
         &self,
         tenant: Tenant,
@@ -232,9 +237,11 @@ impl Store {
         name: &str,
         value: &AttributeValue,
         tasks: &[Task],
+        act: (AuditAction, Option<AuditTarget>),
     ) -> Result<(), OrganizationError> {
         for _ in 0..ATTEMPTS {
             let mut transaction = Transaction::new(tenant);
+            transaction.audit(act.0, act.1);
             for task in tasks {
                 transaction.put(task.item()?);
             }

@@ -4,7 +4,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::{Store, StoreError, Transaction, item, keys};
-use crate::model::{PrivacyText, Tenant};
+use crate::model::{AuditAction, AuditTarget, AuditTargetKind, PrivacyText, Tenant};
 
 #[derive(Serialize, Deserialize)]
 struct Privacy {
@@ -14,6 +14,7 @@ struct Privacy {
 impl Transaction {
     /// Replaces the organization's privacy text, or deletes it.
     pub fn put_privacy_text(&mut self, text: Option<PrivacyText>) -> Result<(), StoreError> {
+        self.audit(AuditAction::SettingsChanged, Some(AuditTarget::only(AuditTargetKind::PrivacyText)));
         let key = keys::privacy_text(self.tenant);
         match text {
             Some(text) => self.put(item::write(&Privacy { text }, key, None)?),

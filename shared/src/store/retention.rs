@@ -6,7 +6,9 @@ use serde::{Deserialize, Serialize};
 use super::tasks::{Task, TaskKind};
 use super::{Listed, Paging, Store, StoreError, Transaction, item, keys};
 use crate::id::Id;
-use crate::model::{Retention, RetentionSetting, RetentionStart, Tenant};
+use crate::model::{
+    AuditAction, AuditTarget, AuditTargetKind, Retention, RetentionSetting, RetentionStart, Tenant,
+};
 
 /// A person whose retention period has begun.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -29,6 +31,10 @@ impl Transaction {
         match before.version {
             0 => self.insert(item),
             version => self.replace(item, version, after.version)?,
+        }
+        let rule = |setting: &RetentionSetting| setting.schedule.map(|schedule| schedule.retention);
+        if rule(before) != rule(after) {
+            self.audit(AuditAction::SettingsChanged, Some(AuditTarget::only(AuditTargetKind::RetentionRule)));
         }
         let task = |setting: &RetentionSetting| {
             let due = setting.schedule?.next_run;

@@ -19,7 +19,7 @@ use super::item::number;
 use super::keys::{self, EXPIRES_AT, Key};
 use super::{Item, Store, StoreError, item};
 use crate::id::Id;
-use crate::model::{RoleStatus, Tenant};
+use crate::model::{AuditAction, AuditTarget, RoleStatus, Tenant};
 
 /// The stored response to a request with an idempotency key. A repeated request gets the same response.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -92,6 +92,19 @@ pub enum CommitError {
     Store(#[from] StoreError),
 }
 
+/// Why a transaction with its entries in the audit log was not carried out.
+enum Refusal {
+    /// Only the identifier of an entry was in use.
+    EntryExists,
+    Error(CommitError),
+}
+
+impl From<CommitError> for Refusal {
+    fn from(error: CommitError) -> Self {
+        Self::Error(error)
+    }
+}
+
 /// A field whose values are unique in the tenant.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum UniqueField {
@@ -114,10 +127,14 @@ pub struct Taken {
 #[derive(Clone, Copy, Debug)]
 enum Guard {
     Unchanged,
-    Slug { number: u64 },
+    Slug {
+        number: u64,
+    },
     Claim(UniqueField),
     Role,
     Receipt,
+    /// The identifier of an entry of the audit log is in use.
+    AuditEntry,
 }
 
 /// The effect of an action.
@@ -148,6 +165,8 @@ pub struct Transaction {
     /// The candidate that the transaction writes.
     pub(super) candidate: Option<Id>,
     actions: Vec<Action>,
+    /// What the audit log says about the transaction.
+    acts: Vec<(AuditAction, Option<AuditTarget>)>,
 }
 
 /// A taken slug: its owner, and the last number that was assigned to it.
@@ -157,18 +176,25 @@ pub(super) struct SlugClaim {
     pub(super) last: u64,
 }
 
+/// The maximum number of attempts to find identifiers for the entries in the audit log.
+const ENTRY_ATTEMPTS: u32 = 10;
 const VACANT: &str = "attribute_not_exists(pk)";
 const SAME_VERSION: &str = "#version = :version";
 
 impl Transaction {
     /// An empty transaction.
     pub const fn new(tenant: Tenant) -> Self {
-        Self { tenant, candidate: None, actions: Vec::new() }
+        Self { tenant, candidate: None, actions: Vec::new(), acts: Vec::new() }
     }
 
     /// Whether the transaction has no writes.
     pub fn is_empty(&self) -> bool {
         self.actions.is_empty()
+    }
+
+    /// Records an act in the audit log. The commit adds who did it, from where and when.
+    pub(super) fn audit(&mut self, action: AuditAction, target: Option<AuditTarget>) {
+        self.acts.push((action, target));
     }
 
     /// Inserts the receipt of the request that the transaction carries out. If the transaction writes a candidate, the
@@ -417,17 +443,43 @@ impl Action {
 
 impl Store {
     /// Commits all writes or none. The SDK's retries use the same idempotency token, so they cannot write twice.
-    pub async fn commit(&self, transaction: Transaction) -> Result<(), CommitError> {
+    ///
+    /// The acts of the transaction get their entries in the audit log here, so whoever commits cannot forget them.
+    pub async fn commit(&self, mut transaction: Transaction) -> Result<(), CommitError> {
+        let acts = std::mem::take(&mut transaction.acts);
+        // In rare cases the identifier of an entry is in use.
+        for _ in 0..ENTRY_ATTEMPTS {
+            match Box::pin(self.commit_with_entries(transaction.clone(), &acts)).await {
+                Err(Refusal::EntryExists) => {}
+                Err(Refusal::Error(error)) => return Err(error),
+                Ok(()) => return Ok(()),
+            }
+        }
+        Err(CommitError::Stale)
+    }
+
+    async fn commit_with_entries(
+        &self,
+        mut transaction: Transaction,
+        acts: &[(AuditAction, Option<AuditTarget>)],
+    ) -> Result<(), Refusal> {
+        for (action, target) in acts {
+            let entry = self.audit_item(transaction.tenant, *action, *target, None);
+            if let Some(entry) = entry.map_err(CommitError::from)? {
+                transaction.plain(Effect::Put(entry), Guard::AuditEntry, VACANT);
+            }
+        }
         let guards: Vec<_> = transaction.actions.iter().map(|action| action.guard).collect();
         let actions: Result<Vec<_>, _> =
             transaction.actions.into_iter().map(|action| action.build(&self.table)).collect();
         let actions = actions
-            .map_err(|error| StoreError::Internal(format!("a transaction cannot be built: {error}")))?;
+            .map_err(|error| StoreError::Internal(format!("a transaction cannot be built: {error}")))
+            .map_err(CommitError::from)?;
         let call = self.client.transact_write_items().set_transact_items(Some(actions));
         let Err(error) = self.count(call.send()).await else { return Ok(()) };
         match error.as_service_error() {
             Some(error) if error.is_transaction_canceled_exception() => {}
-            _ => return Err(StoreError::of(&error).into()),
+            _ => return Err(CommitError::from(StoreError::of(&error)).into()),
         }
         let reasons = match error.into_service_error() {
             TransactWriteItemsError::TransactionCanceledException(cancelled) => {
@@ -435,7 +487,16 @@ impl Store {
             }
             _ => None,
         };
-        Err(commit_error(&guards, reasons.unwrap_or_default()))
+        let reasons = reasons.unwrap_or_default();
+        let failed = guards.iter().zip(&reasons).filter(|(_, reason)| reason.code.as_deref() != Some("None"));
+        let failed: Vec<_> = failed.map(|(guard, reason)| (guard, reason.code.as_deref())).collect();
+        let is_entry = |failed: &(&Guard, Option<&str>)| {
+            matches!(failed, (Guard::AuditEntry, Some("ConditionalCheckFailed")))
+        };
+        if !failed.is_empty() && failed.iter().all(is_entry) {
+            return Err(Refusal::EntryExists);
+        }
+        Err(commit_error(&guards, reasons).into())
     }
 
     /// The receipt of an earlier request, unless it has expired.
@@ -478,9 +539,10 @@ fn commit_error(guards: &[Guard], reasons: Vec<CancellationReason>) -> CommitErr
             ("ConditionalCheckFailed", Guard::Role) => role = true,
             // The changed item may be the candidate itself, which then already has the value.
             ("ConditionalCheckFailed" | "TransactionConflict", Guard::Unchanged)
-            | ("TransactionConflict", Guard::Role) => stale = true,
+            | ("TransactionConflict", Guard::Role | Guard::AuditEntry) => stale = true,
             ("TransactionConflict", Guard::Receipt) => in_flight = true,
-            ("None" | "TransactionConflict", _) => {}
+            // A refused entry is not the only reason, so it is found again in the next attempt.
+            ("None" | "TransactionConflict", _) | ("ConditionalCheckFailed", Guard::AuditEntry) => {}
             (code, _) if StoreError::is_transient(code) => {
                 store_error = Some(StoreError::Unavailable(code.to_owned()));
             }

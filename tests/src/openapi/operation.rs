@@ -7,7 +7,7 @@ use shared::http::{
     Access, ApiRequest, DocumentRequest, DocumentRow, Error, Input, Output, Payload, PublicRequest, Reply,
     ReplyFormat, Row,
 };
-use shared::model::Scopes;
+use shared::model::{AuditAction, Scopes};
 
 use super::example::Example;
 use super::input::Description;
@@ -65,6 +65,10 @@ impl Row for Operation {
         let body = Described::of::<P::Body>();
         let content = RequestContent::Payload { media: P::MEDIA, parameters: P::PARAMETERS, body };
         Self::described::<O, H>(key, access, format, content)
+    }
+
+    fn reading(self, _: AuditAction) -> Self {
+        self
     }
 }
 

@@ -440,6 +440,7 @@ async fn an_organization_is_exported_line_by_line_without_secrets() {
     }
     let expected = [
         ("live", "api_key", 1),
+        ("live", "audit_entry", 8),
         ("live", "candidate", 2),
         ("live", "career_site", 1),
         ("live", "channels", 1),
@@ -453,6 +454,7 @@ async fn an_organization_is_exported_line_by_line_without_secrets() {
         ("live", "usage", 2),
         ("live", "x_post", 1),
         ("test", "api_key", 1),
+        ("test", "audit_entry", 2),
         ("test", "candidate", 2),
         ("test", "career_site", 1),
         ("test", "job_posting", 2),

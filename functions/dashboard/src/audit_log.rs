@@ -1,0 +1,365 @@
+//! Settings > Audit log: who did what in the organization, and when. Only owners see it, because it shows when and from
+//! where members sign in.
+
+use std::sync::Arc;
+
+use askama::Template;
+use jiff::Timestamp;
+use jiff::civil::Date;
+use jiff::tz::TimeZone;
+use shared::http::page::{Problem, problem_of};
+use shared::http::{Error, Html, MemberRequest, Parameters, Reply};
+use shared::id::Id;
+use shared::model::{
+    AuditAction, AuditActor, AuditActorKind, AuditActorTerm, AuditEntry, AuditTarget, AuditTargetKind,
+    Member, non_blank,
+};
+use shared::store::{AuditNames, AuditSelection, Paging, is_audit_position};
+
+use crate::dates::minute;
+use crate::layout::{Layout, Section};
+
+const PATH: &str = "/dashboard/settings/audit-log";
+/// The number of entries on a page.
+const PAGE: u32 = 25;
+
+#[derive(Template)]
+#[template(path = "audit_log.html")]
+struct AuditLogPage<'p> {
+    layout: Layout<'p>,
+    entries: Vec<EntryRow>,
+    actors: Vec<Choice>,
+    actions: Vec<Choice>,
+    from: &'p str,
+    to: &'p str,
+    /// Whether the list is filtered.
+    is_filtered: bool,
+    /// Problems with the fields `actor`, `action`, `from` and `to`.
+    problems: Vec<Problem>,
+    /// The URL of the next page.
+    next: Option<String>,
+}
+
+/// An entry of the log, as a sentence.
+struct EntryRow {
+    at: String,
+    actor: String,
+    /// The URL of the actor's entries.
+    actor_url: String,
+    /// What the actor did, without what it was done on.
+    verb: &'static str,
+    /// What it was done on.
+    object: Option<String>,
+    /// The URL of the page about it.
+    object_url: Option<String>,
+    network: String,
+}
+
+/// An option of a list in the form.
+struct Choice {
+    value: String,
+    label: String,
+    is_chosen: bool,
+}
+
+/// The filter in the query.
+struct Filter {
+    selection: AuditSelection,
+    /// The first day.
+    from: Option<Date>,
+    /// The last day, which counts.
+    to: Option<Date>,
+}
+
+impl Filter {
+    /// Parses the filter, or returns the problems with it.
+    fn parse(query: &Parameters) -> Result<Self, Vec<Problem>> {
+        let problem = |field, sentence: &str| Problem { field, sentence: sentence.to_owned() };
+        let mut problems = Vec::new();
+        let actor = non_blank(query.get("actor")).map(str::parse::<AuditActorTerm>).transpose();
+        let actor = actor.unwrap_or_else(|_| {
+            problems.push(problem("actor", "Choose who did it from the list."));
+            None
+        });
+        let action = non_blank(query.get("action")).map(str::parse::<AuditAction>).transpose();
+        let action = action.unwrap_or_else(|_| {
+            problems.push(problem("action", "Choose what was done from the list."));
+            None
+        });
+        let selection = match (actor, action) {
+            (None, None) => AuditSelection::All,
+            (Some(actor), None) => AuditSelection::Actor(actor),
+            (None, Some(action)) => AuditSelection::Action(action),
+            (Some(_), Some(_)) => {
+                problems.push(problem("action", "Choose who did it or what was done, not both."));
+                AuditSelection::All
+            }
+        };
+        let mut day = |field| {
+            let date = non_blank(query.get(field))?.parse::<Date>().ok();
+            if date.is_none() {
+                problems.push(problem(field, "Enter a date, such as 2026-11-20."));
+            }
+            date
+        };
+        let (from, to) = (day("from"), day("to"));
+        if from.zip(to).is_some_and(|(from, to)| from > to) {
+            problems.push(problem("to", "The last day can't be before the first day."));
+        }
+        if problems.is_empty() { Ok(Self { selection, from, to }) } else { Err(problems) }
+    }
+
+    /// The URL of the page of the filtered list that begins at this place.
+    fn url(&self, before: &str) -> String {
+        let selection = match self.selection {
+            AuditSelection::All => None,
+            AuditSelection::Actor(actor) => Some(format!("actor={actor}")),
+            AuditSelection::Action(action) => Some(format!("action={}", action.as_str())),
+        };
+        let (from, to) = (self.from.map(|day| format!("from={day}")), self.to.map(|day| format!("to={day}")));
+        let before = Some(format!("before={before}"));
+        let query: Vec<_> = [selection, from, to, before].into_iter().flatten().collect();
+        format!("{PATH}?{}", query.join("&"))
+    }
+}
+
+/// Returns the time when a day begins; `None` if it is out of range.
+fn midnight(day: Date) -> Option<Timestamp> {
+    day.to_zoned(TimeZone::UTC).ok().map(|day| day.timestamp())
+}
+
+/// Shows a page of the log.
+pub(crate) async fn show(request: Arc<MemberRequest>) -> Result<Reply<Html>, Error> {
+    let (tenant, store, now) = (request.tenant(), request.context.store(), request.context.now());
+    let query = request.context.query();
+    let members = store.list_members(tenant.organization).await?;
+    let filter = match Filter::parse(&query) {
+        Ok(filter) => filter,
+        Err(problems) => {
+            let page = page(&request, &query, &members, Vec::new(), problems, None);
+            return Ok(Reply::page(&page)?.with_status(422));
+        }
+    };
+    let before = query.non_empty("before").filter(|before| is_audit_position(before));
+    let paging = Paging { limit: PAGE, before: before.map(str::to_owned) };
+    let from = filter.from.and_then(midnight);
+    let to = filter.to.and_then(|day| midnight(day.tomorrow().ok()?));
+    let listed =
+        store.list_audit_log(request.organization(), filter.selection, [from, to], now, &paging).await?;
+    let names = store.find_audit_names(tenant, &listed.items).await?;
+    let entries = listed.items.iter().map(|entry| EntryRow::of(entry, &names)).collect();
+    let next = listed.next.map(|next| filter.url(&next));
+    Reply::page(&page(&request, &query, &members, entries, Vec::new(), next))
+}
+
+fn page<'p>(
+    request: &'p MemberRequest,
+    query: &'p Parameters,
+    members: &[Member],
+    entries: Vec<EntryRow>,
+    problems: Vec<Problem>,
+    next: Option<String>,
+) -> AuditLogPage<'p> {
+    let chosen = query.get("actor").trim();
+    let mut actors: Vec<_> = members
+        .iter()
+        .map(|member| (AuditActor::member(member.id).term(), member.name.as_str().to_owned()))
+        .chain(
+            [AuditActor::operator(), AuditActor::system(), AuditActor::unknown()]
+                .map(|actor| (actor.term(), actor_name(actor, &AuditNames::default()))),
+        )
+        .map(|(term, label)| Choice { value: term.to_string(), label, is_chosen: term.to_string() == chosen })
+        .collect();
+    if let Ok(AuditActorTerm { kind, id }) = chosen.parse()
+        && !actors.iter().any(|actor| actor.is_chosen)
+    {
+        let label = actor_name(AuditActor { kind, id, member: None }, &AuditNames::default());
+        actors.push(Choice { value: chosen.to_owned(), label, is_chosen: true });
+    }
+    let actions = AuditAction::ALL.map(|action| Choice {
+        value: action.as_str().to_owned(),
+        label: label(action).to_owned(),
+        is_chosen: action.as_str() == query.get("action").trim(),
+    });
+    AuditLogPage {
+        layout: Layout::of(request, Section::AuditLog),
+        entries,
+        actors,
+        actions: actions.into(),
+        from: query.get("from"),
+        to: query.get("to"),
+        is_filtered: ["actor", "action", "from", "to"]
+            .iter()
+            .any(|name| non_blank(query.get(name)).is_some()),
+        problems,
+        next,
+    }
+}
+
+impl EntryRow {
+    fn of(entry: &AuditEntry, names: &AuditNames) -> Self {
+        let term = entry.actor.term().to_string();
+        let is_own = entry.actor.kind == AuditActorKind::Member
+            && entry.target == entry.actor.id.map(|id| AuditTarget::of(AuditTargetKind::Member, id));
+        let (object, object_url) = match (entry.target, entry.shown) {
+            (Some(_), _) if is_own => (None, None),
+            (Some(target), _) => (Some(object(target, names)), object_url(target)),
+            (None, Some(shown)) => (Some(format!("({shown} on the page)")), None),
+            (None, None) => (None, None),
+        };
+        Self {
+            at: minute(entry.at),
+            actor: actor_name(entry.actor, names),
+            actor_url: format!("{PATH}?actor={term}"),
+            verb: verb(entry.action),
+            object,
+            object_url,
+            network: entry.network.clone().unwrap_or_default(),
+        }
+    }
+}
+
+/// Returns the name of an actor, or what is known of it.
+fn actor_name(AuditActor { kind, id, member }: AuditActor, names: &AuditNames) -> String {
+    let number = |id: Option<Id>| id.map(|id| id.to_string()).unwrap_or_default();
+    match kind {
+        AuditActorKind::Member => member_name(id, names),
+        AuditActorKind::ApiKey => match id.and_then(|id| names.api_key(id)) {
+            Some(name) => format!("The API key “{name}”"),
+            None => format!("The API key {}", number(id)),
+        },
+        AuditActorKind::App => {
+            let app = match id.and_then(|id| names.app(id)) {
+                Some(name) => format!("The application “{name}”"),
+                None => format!("The application with the grant {}", number(id)),
+            };
+            match member {
+                Some(member) => format!("{app}, connected by {},", member_name(Some(member), names)),
+                None => app,
+            }
+        }
+        AuditActorKind::Operator => "The operator".to_owned(),
+        AuditActorKind::System => "Rolecall".to_owned(),
+        AuditActorKind::Unknown => "Somebody".to_owned(),
+    }
+}
+
+fn member_name(id: Option<Id>, names: &AuditNames) -> String {
+    match id.map(|id| (id, names.member(id))) {
+        Some((_, Some(name))) => name.to_owned(),
+        Some((id, None)) => format!("the former member {id}"),
+        None => "a member".to_owned(),
+    }
+}
+
+/// Returns what an act was done on, as the end of a sentence.
+fn object(AuditTarget { kind, id }: AuditTarget, names: &AuditNames) -> String {
+    let number = id.map(|id| id.to_string()).unwrap_or_default();
+    match kind {
+        AuditTargetKind::Member => member_name(id, names),
+        AuditTargetKind::ApiKey => match id.and_then(|id| names.api_key(id)) {
+            Some(name) => format!("“{name}”"),
+            None => number,
+        },
+        AuditTargetKind::Grant => match id.and_then(|id| names.app(id)) {
+            Some(name) => format!("“{name}”"),
+            None => format!("with the grant {number}"),
+        },
+        AuditTargetKind::Candidate | AuditTargetKind::Application | AuditTargetKind::VoiceScreen => number,
+        AuditTargetKind::CareerPage => "the career page".to_owned(),
+        AuditTargetKind::PrivacyText => "the privacy text".to_owned(),
+        AuditTargetKind::RetentionRule => "the retention rule".to_owned(),
+        AuditTargetKind::SecondFactorRule => "the rule for second factors".to_owned(),
+        AuditTargetKind::CallCountries => "the countries that may be called".to_owned(),
+        AuditTargetKind::Plan => "the plan".to_owned(),
+        AuditTargetKind::X => "X".to_owned(),
+        AuditTargetKind::WhatsApp => "WhatsApp".to_owned(),
+    }
+}
+
+fn object_url(AuditTarget { kind, id }: AuditTarget) -> Option<String> {
+    let id = id.filter(|_| kind == AuditTargetKind::Candidate)?;
+    Some(format!("/dashboard/candidates/{id}"))
+}
+
+/// Returns what was done, as the middle of a sentence: the actor comes before it, and what it was done on after it.
+const fn verb(action: AuditAction) -> &'static str {
+    match action {
+        AuditAction::SessionCreated => "signed in",
+        AuditAction::SessionEnded => "signed out",
+        AuditAction::SessionsEnded => "signed out everywhere",
+        AuditAction::SignInFailed => "entered a wrong password for",
+        AuditAction::PasswordChanged => "set a new password",
+        AuditAction::MemberInvited => "invited",
+        AuditAction::MemberLinkCreated => "created a password link for",
+        AuditAction::MemberRoleChanged => "changed the role of",
+        AuditAction::MemberRemoved => "removed",
+        AuditAction::ApiKeyCreated => "created the API key",
+        AuditAction::ApiKeyRotated => "replaced the API key",
+        AuditAction::ApiKeyRevoked => "revoked the API key",
+        AuditAction::SecondFactorAdded => "set up a second factor",
+        AuditAction::SecondFactorRemoved => "removed the second factor of",
+        AuditAction::GrantCreated => "connected the application",
+        AuditAction::GrantRevoked => "revoked the access of the application",
+        AuditAction::SettingsChanged => "changed",
+        AuditAction::ChannelConnected => "connected",
+        AuditAction::ChannelDisconnected => "disconnected",
+        AuditAction::OrganizationSuspended => "suspended the organization",
+        AuditAction::OrganizationResumed => "ended the organization's suspension",
+        AuditAction::OrganizationExported => "exported all data of the organization",
+        AuditAction::CandidateExported => "exported everything about candidate",
+        AuditAction::CandidateErased => "erased candidate",
+        AuditAction::LegalHoldSet => "set a legal hold on candidate",
+        AuditAction::LegalHoldLifted => "lifted the legal hold on candidate",
+        AuditAction::CandidateRead => "read candidate",
+        AuditAction::CandidatesListed => "read a list of candidates",
+        AuditAction::CandidatesSearched => "searched for candidates",
+        AuditAction::TouchpointsListed => "read the history of candidate",
+        AuditAction::NotesListed => "read the notes about candidate",
+        AuditAction::ApplicationRead => "read application",
+        AuditAction::ApplicationsListed => "read a list of applications",
+        AuditAction::VoiceScreenRead => "read voice screen",
+        AuditAction::VoiceScreensListed => "read a list of voice screens",
+    }
+}
+
+/// Returns what was done, as an option in the form.
+const fn label(action: AuditAction) -> &'static str {
+    match action {
+        AuditAction::SessionCreated => "Sign-in",
+        AuditAction::SessionEnded => "Sign-out",
+        AuditAction::SessionsEnded => "Sign-out everywhere",
+        AuditAction::SignInFailed => "Wrong password",
+        AuditAction::PasswordChanged => "New password",
+        AuditAction::MemberInvited => "Member invited",
+        AuditAction::MemberLinkCreated => "Password link created",
+        AuditAction::MemberRoleChanged => "Role of a member changed",
+        AuditAction::MemberRemoved => "Member removed",
+        AuditAction::ApiKeyCreated => "API key created",
+        AuditAction::ApiKeyRotated => "API key replaced",
+        AuditAction::ApiKeyRevoked => "API key revoked",
+        AuditAction::SecondFactorAdded => "Second factor set up",
+        AuditAction::SecondFactorRemoved => "Second factor removed",
+        AuditAction::GrantCreated => "Application connected",
+        AuditAction::GrantRevoked => "Access of an application revoked",
+        AuditAction::SettingsChanged => "Settings changed",
+        AuditAction::ChannelConnected => "Channel connected",
+        AuditAction::ChannelDisconnected => "Channel disconnected",
+        AuditAction::OrganizationSuspended => "Organization suspended",
+        AuditAction::OrganizationResumed => "Suspension ended",
+        AuditAction::OrganizationExported => "Organization exported",
+        AuditAction::CandidateExported => "Candidate exported",
+        AuditAction::CandidateErased => "Candidate erased",
+        AuditAction::LegalHoldSet => "Legal hold set",
+        AuditAction::LegalHoldLifted => "Legal hold lifted",
+        AuditAction::CandidateRead => "Candidate read",
+        AuditAction::CandidatesListed => "List of candidates read",
+        AuditAction::CandidatesSearched => "Search for candidates",
+        AuditAction::TouchpointsListed => "History of a candidate read",
+        AuditAction::NotesListed => "Notes about a candidate read",
+        AuditAction::ApplicationRead => "Application read",
+        AuditAction::ApplicationsListed => "List of applications read",
+        AuditAction::VoiceScreenRead => "Voice screen read",
+        AuditAction::VoiceScreensListed => "List of voice screens read",
+    }
+}

@@ -1,0 +1,44 @@
+//! Who writes through a handle to the table, and from where.
+
+use std::fmt;
+use std::sync::OnceLock;
+
+use crate::clock::Clock;
+use crate::id::Ids;
+use crate::model::AuditActor;
+
+/// Who writes through a handle to the table, and from where.
+pub struct AuditOrigin {
+    actor: OnceLock<AuditActor>,
+    pub(super) network: Option<String>,
+    pub(super) clock: Clock,
+    pub(super) ids: Ids,
+}
+
+impl AuditOrigin {
+    /// An origin whose actor is not known yet.
+    pub const fn new(network: Option<String>, clock: Clock, ids: Ids) -> Self {
+        Self { actor: OnceLock::new(), network, clock, ids }
+    }
+
+    /// An origin with this actor, inside the service.
+    pub fn inside(actor: AuditActor, clock: Clock, ids: Ids) -> Self {
+        Self { actor: OnceLock::from(actor), network: None, clock, ids }
+    }
+
+    /// The actor, once it is known.
+    pub fn actor(&self) -> Option<AuditActor> {
+        self.actor.get().copied()
+    }
+
+    /// Sets the actor, unless it is known already.
+    pub fn identify(&self, actor: AuditActor) {
+        self.actor.get_or_init(|| actor);
+    }
+}
+
+impl fmt::Debug for AuditOrigin {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("AuditOrigin").field("actor", &self.actor).finish_non_exhaustive()
+    }
+}
