@@ -78,7 +78,8 @@ impl Store {
 
     async fn commit_deletion(&self, transaction: &Transaction) -> Result<(), StoreError> {
         for _ in 0..ATTEMPTS {
-            match self.commit(transaction.clone()).await {
+            // Many deletions contain this large future. Without the box, their frames would overflow a thread's stack.
+            match Box::pin(self.commit(transaction.clone())).await {
                 Ok(()) => return Ok(()),
                 Err(CommitError::Store(error)) => return Err(error),
                 Err(_) => {}
