@@ -291,7 +291,10 @@ async fn members_cannot_use_owner_routes() {
             assert_ne!(response.status, 403, "{}", route.key);
         }
     }
-    assert_eq!(rejected, 9, "privacy, retention, audit log, invite, link, role, remove, and two for second factors");
+    assert_eq!(
+        rejected, 9,
+        "privacy, retention, audit log, invite, link, role, remove, and two for second factors"
+    );
     let members = "/dashboard/settings/members";
     let plain = api.store().find_member(plain.0, plain.1).await.unwrap().unwrap();
     let page = Browser::with_session(&api, ACME, &plain).await.get(members).await.expect(200);

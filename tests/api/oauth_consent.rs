@@ -176,7 +176,11 @@ async fn a_consent_keeps_the_application_and_checks_the_member() {
     assert_eq!(kept["UpdateExpression"], "REMOVE #expires");
     let member = find("ConditionCheck", "1#live#MEMBER").unwrap();
     assert_eq!(member["ConditionExpression"], "#version = :version");
-    assert_eq!(actions.len(), 5, "the grant, the member, the application, the notice, and the entry in the audit log");
+    assert_eq!(
+        actions.len(),
+        5,
+        "the grant, the member, the application, the notice, and the entry in the audit log"
+    );
 }
 
 #[tokio::test]

@@ -144,8 +144,9 @@ pub(crate) async fn show(request: Arc<MemberRequest>) -> Result<Reply<Html>, Err
     let paging = Paging { limit: PAGE, before: before.map(str::to_owned) };
     let from = filter.from.and_then(midnight);
     let to = filter.to.and_then(|day| midnight(day.tomorrow().ok()?));
-    let listed =
-        store.list_audit_log(request.organization(), filter.selection, [from, to], now, &paging).await?;
+    let listed = store
+        .list_audit_log(request.named_organization(), filter.selection, [from, to], now, &paging)
+        .await?;
     let names = store.find_audit_names(tenant, &listed.items).await?;
     let entries = listed.items.iter().map(|entry| EntryRow::of(entry, &names)).collect();
     let next = listed.next.map(|next| filter.url(&next));

@@ -9,7 +9,9 @@ use std::sync::Arc;
 use shared::auth::{Claims, Credential, Kind};
 use shared::http::page::{Sources, style_version};
 use shared::http::{Error, Html, MemberRequest, PageRequest, Parameters, Reply, RequestContext, audience};
-use shared::model::{Client, Code, Grant, MemberRole, Mode, RedirectUri, Scope, Scopes, SecurityEvent, Tenant};
+use shared::model::{
+    Client, Code, Grant, MemberRole, Mode, RedirectUri, Scope, Scopes, SecurityEvent, Tenant,
+};
 use shared::store::Transaction;
 use url::Url;
 

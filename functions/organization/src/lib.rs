@@ -10,8 +10,8 @@ use serde::Serialize;
 use shared::http::{ApiRequest, Collection, Error, Fields, Input, Listing, Reply, Row};
 use shared::id::Id;
 use shared::model::{
-    self, AuditAction, AuditActorKind, AuditActorTerm, AuditTargetKind, Day, Mode, NamedOrganization, Plan, Scope, Slug,
-    Text,
+    self, AuditAction, AuditActorKind, AuditActorTerm, AuditTargetKind, Day, Mode, NamedOrganization, Plan,
+    Scope, Slug, Text,
 };
 use shared::resources::posting::career_portal_url;
 use shared::store::AuditSelection;
@@ -184,7 +184,8 @@ async fn list_audit_log(
         (None, None) => AuditSelection::All,
     };
     let (store, now) = (request.context.store(), request.context.now());
-    let entries = store.list_audit_log(request.organization(), selection, [from, to], now, &page).await?;
+    let organization = store.find_organization(request.tenant()).await?.ok_or(Error::NotFound)?;
+    let entries = store.list_audit_log(&organization, selection, [from, to], now, &page).await?;
     request.reply(entries, AuditEntry::from)
 }
 

@@ -18,8 +18,8 @@ use shared::clock::{later, to_second};
 use shared::http::Environment;
 use shared::id::Ids;
 use shared::model::{
-    AuditActor, CallState, CancelReason, Candidate, NamedOrganization, Organization, Outcome, Phone, Report, Role,
-    ScreenRecord, ScreenStatus, Tenant,
+    AuditActor, CallState, CancelReason, Candidate, NamedOrganization, Organization, Outcome, Phone, Report,
+    Role, ScreenRecord, ScreenStatus, Tenant,
 };
 use shared::providers::client::HttpClient;
 use shared::providers::resumes::BucketError;

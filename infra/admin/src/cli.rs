@@ -11,8 +11,8 @@ use jiff::Timestamp;
 use shared::id::Id;
 use shared::mac_keys::MacKeys;
 use shared::model::{
-    AuditAction, AuditActorTerm, Email, ErasureReason, HoldReason, MemberRole, Mode, Name, Networks, Plan, Scope, Slug,
-    Tenant, Text,
+    AuditAction, AuditActorTerm, Email, ErasureReason, HoldReason, MemberRole, Mode, Name, Networks, Plan,
+    Scope, Slug, Tenant, Text,
 };
 use shared::providers::resumes::Bucket;
 use shared::secret::Secret;

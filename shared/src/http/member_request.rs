@@ -5,7 +5,7 @@ use std::sync::Arc;
 use super::context::RequestContext;
 use super::page_request::PageRequest;
 use super::{Error, Html, Reply};
-use crate::model::{AuditActor, Member, MemberRole, Organization, Session, Tenant};
+use crate::model::{AuditActor, Member, MemberRole, NamedOrganization, Organization, Session, Tenant};
 use crate::store::{SignedIn, Transaction};
 
 /// A request from a signed-in member's browser.
@@ -38,6 +38,11 @@ impl MemberRequest {
     /// The member's organization, in the mode that the dashboard shows.
     pub const fn organization(&self) -> &Organization {
         &self.signed_in.organization.organization
+    }
+
+    /// The member's organization, in the mode that the dashboard shows, with its name.
+    pub const fn named_organization(&self) -> &NamedOrganization {
+        &self.signed_in.organization
     }
 
     /// The organization's name.

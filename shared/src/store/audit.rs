@@ -23,7 +23,7 @@ use crate::clock::{later, to_second};
 use crate::id::Id;
 use crate::model::{
     AuditAction, AuditActorKind, AuditActorTerm, AuditEntry, AuditTarget, AuditTargetKind, Mode,
-    Organization, Tenant,
+    NamedOrganization, Tenant,
 };
 
 /// Which entries a list contains.
@@ -225,13 +225,13 @@ impl Store {
     /// more entries follow.
     pub async fn list_audit_log(
         &self,
-        organization: &Organization,
+        organization: &NamedOrganization,
         selection: AuditSelection,
         [from, to]: [Option<Timestamp>; 2],
         now: Timestamp,
         page: &Paging,
     ) -> Result<Listed<AuditEntry>, StoreError> {
-        let tenant = organization.tenant();
+        let tenant = organization.organization.tenant();
         // Nothing is read from days without entries.
         let first = kept_since(now).max(organization.created_at);
         let from = Position::at(from.map_or(first, |from| from.max(first)));

@@ -13,7 +13,8 @@ use super::{Item, Paging, Store, StoreError, Transaction, UniqueField, item};
 use crate::clock::later;
 use crate::id::Id;
 use crate::model::{
-    AuditAction, AuditTarget, AuditTargetKind, Email, Member, Mode, NamedOrganization, SecurityNotice, Session, Tenant,
+    AuditAction, AuditTarget, AuditTargetKind, Email, Member, Mode, NamedOrganization, SecurityNotice,
+    Session, Tenant,
 };
 
 /// A session with its member and organization.
@@ -80,7 +81,10 @@ impl Transaction {
             (AuditAction::PasswordChanged, ends_sessions && after.password != before.password),
             (AuditAction::SessionsEnded, ends_sessions && after.password == before.password),
             (AuditAction::SecondFactorAdded, after.second_factor.is_some() && before.second_factor.is_none()),
-            (AuditAction::SecondFactorRemoved, after.second_factor.is_none() && before.second_factor.is_some()),
+            (
+                AuditAction::SecondFactorRemoved,
+                after.second_factor.is_none() && before.second_factor.is_some(),
+            ),
         ];
         for (action, _) in acts.into_iter().filter(|(_, done)| *done) {
             self.audit(action, Some(target(after)));

@@ -11,8 +11,8 @@ use super::usage::counter_keys;
 use super::{CommitError, Item, Listed, Paging, Store, StoreError, Transaction, item};
 use crate::id::Id;
 use crate::model::{
-    AuditAction, AuditTarget, AuditTargetKind, Branding, CareerSite, Day, Mode, NamedOrganization, Organization, Plan,
-    Slug, Tenant, Text,
+    AuditAction, AuditTarget, AuditTargetKind, Branding, CareerSite, Day, Mode, NamedOrganization,
+    Organization, Plan, Slug, Tenant, Text,
 };
 
 /// The values of an organization that requests do not need.
