@@ -289,7 +289,7 @@ async fn members_cannot_use_owner_routes() {
             assert_ne!(response.status, 403, "{}", route.key);
         }
     }
-    assert_eq!(rejected, 6, "privacy, retention, invite, link, role, remove");
+    assert_eq!(rejected, 7, "countries, privacy, retention, invite, link, role, remove");
     let members = "/dashboard/settings/members";
     let plain = api.store().find_member(plain.0, plain.1).await.unwrap().unwrap();
     let page = Browser::with_session(&api, ACME, &plain).await.get(members).await.expect(200);
