@@ -292,8 +292,8 @@ async fn members_cannot_use_owner_routes() {
         }
     }
     assert_eq!(
-        rejected, 9,
-        "privacy, retention, audit log, invite, link, role, remove, and two for second factors"
+        rejected, 10,
+        "countries, privacy, retention, audit log, invite, link, role, remove, and two for second factors"
     );
     let members = "/dashboard/settings/members";
     let plain = api.store().find_member(plain.0, plain.1).await.unwrap().unwrap();

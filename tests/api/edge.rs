@@ -39,7 +39,7 @@ async fn every_route_requires_the_origin_secret_before_anything_else() {
         }
         count += 1;
     }
-    assert!(count > 100, "{count}");
+    assert!(count > 90, "{count}");
     let twice =
         api.request(Method::GET, "/api/v1/roles").append_header(SECRET, &new).append_header(SECRET, &new);
     twice.send().await.expect(403);

@@ -113,6 +113,8 @@ fn check(request: &Request, callbacks: &str) {
     assert_eq!(request.header("content-type"), "application/json");
     let mut body = request.json();
     let reference = body["customer"]["externalId"].take();
+    let number = body["customer"]["number"].take();
+    assert!(number.as_str().unwrap().starts_with("+49"), "{number}");
     assert_eq!(reference, format!("1-live-{}", screen_of(request).unwrap()));
     let assistant = &mut body["assistant"];
     let greeting = assistant["firstMessage"].take();
@@ -139,7 +141,7 @@ fn check(request: &Request, callbacks: &str) {
     }
     let expected = json!({
         "phoneNumberId": "phone-1",
-        "customer": { "number": PHONE, "name": NAME, "externalId": null },
+        "customer": { "number": null, "name": NAME, "externalId": null },
         "assistant": {
             "firstMessage": null,
             "model": null,

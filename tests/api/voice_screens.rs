@@ -82,8 +82,11 @@ impl<'w> Client<'w> {
     /// Creates a candidate with a phone number.
     pub(super) async fn candidate(&self) -> u64 {
         static CANDIDATES: AtomicU64 = AtomicU64::new(0);
-        let email = format!("ada{}@example.com", CANDIDATES.fetch_add(1, Ordering::Relaxed));
-        let body = json!({ "name": NAME, "email": email, "phone": "+49 1511 2345678" });
+        let number = CANDIDATES.fetch_add(1, Ordering::Relaxed);
+        let email = format!("ada{number}@example.com");
+        // A number is called only a few times a day.
+        let phone = format!("+49 1511 234{:04}", number % 10_000);
+        let body = json!({ "name": NAME, "email": email, "phone": phone });
         self.post("candidates", body).await.expect(201).number("/id")
     }
 

@@ -50,6 +50,8 @@ struct ChannelsPage<'p> {
     voice_is_ready: bool,
     /// A sentence that describes the voice provider.
     voice_detail: &'static str,
+    /// Whether the voice provider calls telephones.
+    calls_telephones: bool,
     /// The codes of the countries that may be called, as stored or as typed.
     countries: &'p str,
     calls_per_day: u64,
@@ -150,6 +152,7 @@ async fn page(
         voice_provider,
         voice_is_ready: voice.is_some(),
         voice_detail,
+        calls_telephones: voice.is_some_and(|voice| voice.needs_phone()),
         countries: typed.countries.unwrap_or(&stored),
         calls_per_day: request.organization().plan.calls_per_day(),
         is_owner: request.member().role == MemberRole::Owner,

@@ -33,6 +33,7 @@
 //! | POST | `/dashboard/settings/integrations/channels/x/disconnect` | disconnect the account |
 //! | POST | `/dashboard/settings/integrations/channels/whatsapp/connect` | connect a number |
 //! | POST | `/dashboard/settings/integrations/channels/whatsapp/disconnect` | disconnect the number |
+//! | POST | `/dashboard/settings/integrations/channels/voice` | changes the countries that the organization may call |
 //! | GET | `/dashboard/settings/career-page` | the settings of the career page |
 //! | POST | `/dashboard/settings/career-page` | change the settings of the career page |
 //! | GET | `/dashboard/settings/privacy` | the organization's own text on its privacy page |

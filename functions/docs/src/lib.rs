@@ -6,7 +6,7 @@
 //! | GET | `/docs` | a page that displays it |
 //! | GET | `/docs/viewer.js` | the page's script |
 //! | GET | `/docs/viewer.css` | the page's stylesheet |
-//! | GET | `/.well-known/security.txt` | where to report vulnerabilities (RFC 9116) |
+//! | GET | `/.well-known/security.txt` | returns where to report vulnerabilities (RFC 9116) |
 //!
 //! The page is Swagger UI from `utoipa-swagger-ui`. It sends no requests, because API keys don't belong in a browser.
 

@@ -32,7 +32,7 @@ const PDF_NAMES: [&[u8]; 13] = [
 /// The maximum number of names between two streams of a PDF that describe object streams.
 const MAX_DICTIONARY: usize = 1_000;
 /// The maximum number of bytes that are decompressed in one document.
-const MAX_DECOMPRESSED: u64 = 32 * 1024 * 1024;
+const MAX_DECOMPRESSED: u64 = 8 * 1024 * 1024;
 
 /// Whether a PDF contains one of these names, also written with `#xx`, in the file itself or in a compressed object
 /// stream. Page content is not decompressed, because it cannot contain actions.
@@ -364,7 +364,7 @@ mod tests {
         ] {
             assert!(is_in_pdf(&with_stream(dictionary, data)), "{dictionary}");
         }
-        let bomb = zlib(&"0 ".repeat(20 << 20));
+        let bomb = zlib(&"0 ".repeat(5 << 20));
         assert!(bomb.len() < 1_000_000 && is_in_pdf(&with_stream("/Filter /FlateDecode", &bomb)));
     }
 
@@ -448,7 +448,7 @@ mod tests {
         ] {
             assert!(docx("word/_rels/document.xml.rels", &xml, false), "{}", String::from_utf8_lossy(&xml));
         }
-        assert!(docx("_rels/.rels", "<r/>".repeat(16 << 20).as_bytes(), true), "too large");
+        assert!(docx("_rels/.rels", "<r/>".repeat(3 << 20).as_bytes(), true), "too large");
     }
 
     #[test]
