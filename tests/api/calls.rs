@@ -126,14 +126,15 @@ async fn a_plan_has_a_daily_limit_of_calls() {
         }
     }
     assert_eq!(refused, ["No call was made: the organization's limit of 20 calls a day is used up."; 2]);
-    // The limit is for the day of the call, so calls cannot be saved up for one day.
+    // The limit also counts calls that are scheduled for later that day.
     let candidate = client.candidate().await;
-    let later = client.invite_at(candidate, role, "2026-11-20T23:00:00Z").await.expect(201).number("/id");
+    let later = client.invite_at(candidate, role, "2026-11-20T12:00:00Z").await.expect(201).number("/id");
     api.run_tasks().await;
     assert_eq!((ordered(&setup), &client.screen(later).await["status"]), (20, &json!("failed")));
-    let tomorrow = client.invite_at(candidate, role, "2026-11-21T00:00:00Z").await.expect(201).number("/id");
+    api.clock.set("2026-11-21T00:00:00Z");
+    let tomorrow = client.invite(candidate, role).await.expect(201).number("/id");
     api.run_tasks().await;
-    assert_eq!((ordered(&setup), &client.screen(tomorrow).await["status"]), (21, &json!("scheduled")));
+    assert_eq!((ordered(&setup), &client.screen(tomorrow).await["status"]), (21, &json!("queued")));
 }
 
 #[tokio::test]

@@ -430,7 +430,9 @@ async fn a_test_key_never_reaches_a_real_provider() {
         webhook_secret: Secret::new("0123456789abcdef0123456789abcdef"),
         credential_id: None,
     };
-    let api = TestApi::with_services(Services { addresses, vapi: Some(access), ..services("") }).await;
+    let call_countries = vec!["US".parse().unwrap()];
+    let services = Services { addresses, vapi: Some(access), call_countries, ..services("") };
+    let api = TestApi::with_services(services).await;
     for mode in Mode::ALL {
         connect(&api, mode, &account(&api, mode, &keys(&["k1"]), "2026-11-25T09:30:00Z")).await;
         connect_number(&api, mode, &keys(&["k1"])).await;
@@ -449,7 +451,7 @@ async fn a_test_key_never_reaches_a_real_provider() {
         let posted = post(mode, "/api/v1/quick_post", json!({ "role": { "title": "x" } })).await.expect(201);
         let (role, posting) = (posted.number("/role/id"), posted.number("/job_posting/id"));
         let jane =
-            json!({ "name": "Jane", "email": "jane@example.com", "phone": "+15550100", "role_id": role });
+            json!({ "name": "Jane", "email": "jane@example.com", "phone": "+14155552671", "role_id": role });
         let jane = post(mode, "/api/v1/candidates", jane).await.expect(201).number("/id");
         let invite = format!("/api/v1/candidates/{jane}/invite_screen");
         let consent =
