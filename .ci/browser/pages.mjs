@@ -108,7 +108,7 @@ export async function ofOrganizationInUse(world) {
 
   await look("audit-log-filtered", async () => {
     await visitor.go(LISTS["audit-log"]);
-    assert.match(await page.getByRole("main").innerText(), /Ada connected the application/);
+    assert.match(await page.getByRole("main").innerText(), /Ada read a list of candidates/);
     await page.getByLabel("What was done").selectOption({ label: "Candidate read" });
     await page.getByRole("button", { name: "Show", exact: true }).click();
     await page.waitForURL(/action=candidate\.read/);
