@@ -63,6 +63,7 @@ const DECISIONS: &[(&str, Decision)] = &[
     ("GET /dashboard", Read(CandidatesListed)),
     ("GET /dashboard/candidates", Read(CandidatesListed)),
     ("GET /dashboard/candidates/{id}", Read(CandidateRead)),
+    ("GET /dashboard/confirm", Nothing),
     ("GET /dashboard/postings", Nothing),
     ("GET /dashboard/roles", Nothing),
     ("GET /dashboard/roles/{id}", Read(CandidatesListed)),
@@ -136,7 +137,7 @@ const DECISIONS: &[(&str, Decision)] = &[
     ("POST /dashboard/settings/retention", Acts(&[SettingsChanged])),
     ("POST /dashboard/sign-in", Acts(&[SessionCreated])),
     ("POST /dashboard/sign-out", Acts(&[SessionEnded])),
-    ("POST /dashboard/sign-out-everywhere", Acts(&[SessionsEnded, SessionEnded])),
+    ("POST /dashboard/sign-out-everywhere", Acts(&[GrantRevoked, SessionsEnded, SessionEnded])),
     // The consent creates the grant, and a repeated code or token ends it: `oauth_grants_are_recorded`.
     ("POST /oauth/authorize", Nothing),
     ("POST /oauth/registrations", Nothing),
@@ -739,7 +740,9 @@ fn the_alarms_on_attacks_read_what_is_logged() {
         }
     }
     let expected = BTreeMap::from([
+        ("Calls", "{ $.message = \"a telephone call is ordered\" }"),
         ("EndedGrants", "{ $.message = \"a grant was revoked\" }"),
+        ("RefusedApplications", "{ $.message = \"a daily limit of applications is reached\" }"),
         ("Responses401", "{ $.status = \"401\" }"),
         ("Responses403", "{ $.status = \"403\" }"),
         ("Responses429", "{ $.status = \"429\" }"),

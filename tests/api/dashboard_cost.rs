@@ -49,8 +49,8 @@ pub(crate) const CALLS: &[(&str, &[&str])] = &[
             "TransactWriteItems",
         ],
     ),
-    ("GET /dashboard/password", &["GetItem", "GetItem"]),
-    ("POST /dashboard/password", &["GetItem", "GetItem", "Query", "TransactWriteItems"]),
+    ("GET /dashboard/password", &["GetItem", "BatchGetItem"]),
+    ("POST /dashboard/password", &["GetItem", "BatchGetItem", "Query", "TransactWriteItems"]),
     ("POST /dashboard/mode", &["BatchGetItem", "TransactWriteItems"]),
     ("GET /dashboard/roles", &["BatchGetItem", "Query", "BatchGetItem"]),
     (
@@ -113,11 +113,14 @@ pub(crate) const CALLS: &[(&str, &[&str])] = &[
     ("POST /dashboard/settings/retention", &["BatchGetItem", "GetItem", "GetItem", "TransactWriteItems"]),
     // The members, and the four shards of today, which has no entries.
     ("GET /dashboard/settings/audit-log", &["BatchGetItem", "Query", "Query", "Query", "Query", "Query"]),
-    ("GET /dashboard/settings/members", &["BatchGetItem", "Query"]),
-    ("POST /dashboard/settings/members", &["BatchGetItem", "Query", "TransactWriteItems", "Query"]),
+    ("GET /dashboard/settings/members", &["BatchGetItem", "Query", "Query", "Query"]),
+    (
+        "POST /dashboard/settings/members",
+        &["BatchGetItem", "Query", "TransactWriteItems", "Query", "Query", "Query"],
+    ),
     (
         "POST /dashboard/settings/members/{id}/link",
-        &["BatchGetItem", "GetItem", "TransactWriteItems", "Query"],
+        &["BatchGetItem", "GetItem", "TransactWriteItems", "Query", "Query", "Query"],
     ),
     (
         "POST /dashboard/settings/members/{id}/role",
@@ -129,10 +132,14 @@ pub(crate) const CALLS: &[(&str, &[&str])] = &[
             "BatchGetItem",
             "GetItem",
             "GetItem",
-            // The member's grants in both modes are read before and after the removal.
+            // The member's keys and grants in both modes are read before and after the removal.
+            "Query",
+            "Query",
             "Query",
             "Query",
             "TransactWriteItems",
+            "Query",
+            "Query",
             "Query",
             "Query",
             // The member's sessions and notices.

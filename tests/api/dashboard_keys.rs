@@ -262,6 +262,7 @@ async fn a_rotated_key_overlaps_with_its_successor_once() {
         browser.post(&rotate(&first), &[("overlap", overlap)]).await.expect(400);
     }
     api.clock.set("2026-11-20T10:00:00Z");
+    let browser = acme(&api).await;
     let rotated = browser.post(&rotate(&first), &[("overlap", "1")]).await.expect(200);
     let second = shown_once(&rotated).unwrap();
     assert!(

@@ -10,7 +10,7 @@ use shared::store::{Paging, Transaction};
 use tests::browser::{Browser, input};
 use tests::dashboard::{add_member, connect_app, escaped, owner, shown_once};
 use tests::interceptor::{DynamoDbInterceptor, Fault};
-use tests::{ACME, GLOBEX, TestApi, tenant};
+use tests::{ACME, GLOBEX, TestApi, read_credential, tenant};
 
 use crate::dashboard_access::is_write;
 
@@ -275,4 +275,39 @@ async fn another_organizations_owner_cannot_change_a_member() {
         grace.post(&path(&jo, action), &[("role", "owner")]).await.expect(404);
     }
     assert_eq!(find(&api, jo.id).await.unwrap().version, jo.version);
+}
+
+#[tokio::test]
+async fn an_owner_decides_which_keys_of_a_removed_member_end() {
+    let api = TestApi::new().await;
+    let jo = add_member(&api, ACME, "Jo", MemberRole::Member).await;
+    let jos = Browser::with_session(&api, ACME, &jo).await;
+    let owner = Browser::with_session(&api, ACME, &owner(&api, ACME).await).await;
+    let create = async |browser: &Browser<'_>, name: &str, mode: &str| {
+        let fields = [("name", name), ("scope", "roles:read"), ("mode", mode)];
+        let page = browser.post("/dashboard/settings/integrations/api-keys", &fields).await.expect(200);
+        shown_once(&page).unwrap()
+    };
+    let ending = create(&jos, "Ending", "live").await;
+    let kept = create(&jos, "Kept", "live").await;
+    let ending_test = create(&jos, "Ending in test mode", "test").await;
+    let of_owner = create(&owner, "Of the owner", "live").await;
+    let page = owner.get("/dashboard/settings/members").await.expect(200);
+    for name in ["Keep Ending <", "Keep Kept <", "Keep Ending in test mode <"] {
+        assert!(page.text.contains(name), "{}", page.text);
+    }
+    assert!(!page.text.contains("Of the owner"), "only keys of the member who may be removed");
+    assert!(!jos.get("/dashboard/settings/members").await.text.contains("Keep "), "only owners remove");
+    let keep = format!("live {}", read_credential(&kept).id());
+    // The same identifier in another mode is another key.
+    let other_mode = format!("live {}", read_credential(&ending_test).id());
+    owner.post(&path(&jo, "remove"), &[("keep_key", &keep), ("keep_key", &other_mode)]).await.expect(303);
+    let status =
+        async |key: &str| api.request(http::Method::GET, "/api/v1/roles").bearer(key).send().await.status;
+    for (key, expected) in [(&ending, 401), (&kept, 200), (&ending_test, 401), (&of_owner, 200)] {
+        assert_eq!(status(key).await, expected);
+    }
+    let acme = tenant(ACME, Mode::Live);
+    let kept = api.store().find_api_key(acme, read_credential(&kept).id()).await.unwrap().unwrap();
+    assert_eq!(kept.created_by.map(Id::get), Some(1), "the owner takes it over");
 }

@@ -116,6 +116,10 @@ async fn members_can_sign_out_everywhere_else() {
 const DANGEROUS: &[(&str, &str)] = &[
     ("POST /dashboard/settings/integrations/api-keys", "/dashboard/settings/integrations/api-keys"),
     (
+        "POST /dashboard/settings/integrations/api-keys/{id}/rotate",
+        "/dashboard/settings/integrations/api-keys",
+    ),
+    (
         "POST /dashboard/settings/integrations/api-keys/{id}/revoke",
         "/dashboard/settings/integrations/api-keys",
     ),

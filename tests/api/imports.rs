@@ -27,7 +27,7 @@ const LAYERS: [&str; 16] = [
 ];
 
 /// The items of `model` that `http` may use: request senders and values, but no resources.
-const MODEL_IN_HTTP: [&str; 21] = [
+const MODEL_IN_HTTP: [&str; 22] = [
     "Actor",
     "AuditAction",
     "AuditActor",
@@ -38,6 +38,7 @@ const MODEL_IN_HTTP: [&str; 21] = [
     "Member",
     "MemberRole",
     "Mode",
+    "NamedOrganization",
     "Organization",
     "Scalar",
     "Scope",

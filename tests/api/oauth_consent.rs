@@ -3,6 +3,7 @@
 use http::Method;
 use serde_json::json;
 use shared::model::{Scope, Scopes};
+use shared::services::membership::{self, KeyDecision};
 use tests::browser::{Browser, COOKIE, FORM, Form};
 use tests::oauth::{OAuthApp, REDIRECT, STATE, Tokens, authorize_url, token_status};
 use tests::{ACME, BASE_URL, GLOBEX, TestApi, tenant};
@@ -286,7 +287,7 @@ async fn removing_a_member_revokes_the_grants() {
     let organization = tenant(GLOBEX, shared::model::Mode::Live).organization;
     let member = api.store().find_member(organization, organization).await.unwrap().unwrap();
     let now = api.environment.clock.now();
-    shared::services::membership::remove(api.store(), organization, &member, None, now).await.unwrap();
+    membership::remove(api.store(), organization, &member, None, |_, _| KeyDecision::End, now).await.unwrap();
     assert_eq!(token_status(&api, &tokens.access).await, 401);
     app.refresh(&tokens.refresh).await.expect(400);
     app.exchange(&code).await.expect(400);

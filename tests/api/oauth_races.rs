@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use shared::model::Mode;
+use shared::services::membership::{self, KeyDecision};
 use shared::store::Transaction;
 use tests::browser::{Browser, Form};
 use tests::oauth::{OAuthApp, Tokens, authorize_url, oauth_error, token_status};
@@ -151,7 +152,7 @@ async fn a_member_removed_during_a_consent_grants_nothing() {
         let (store, now) = (shared_api.store(), shared_api.environment.clock.now());
         let organization = tenant(GLOBEX, Mode::Live).organization;
         let member = store.find_member(organization, organization).await.unwrap().unwrap();
-        shared::services::membership::remove(store, organization, &member, None, now).await.unwrap();
+        membership::remove(store, organization, &member, None, |_, _| KeyDecision::End, now).await.unwrap();
     });
     let response = browser.submit("/oauth/authorize", &form).await;
     assert_eq!(Form::of_location(&response).0, "/dashboard/sign-in");

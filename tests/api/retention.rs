@@ -337,7 +337,7 @@ async fn a_run_leaves_people_beyond_a_hundred_to_the_next_one() {
     api.dynamodb.take_calls();
     api.run_tasks().await;
     let operations: Vec<_> = api.dynamodb.take_calls().into_iter().map(|call| call.operation).collect();
-    assert_eq!(operations, ["Query", "GetItem", "GetItem", "Query", "TransactWriteItems"]);
+    assert_eq!(operations, ["Query", "GetItem", "BatchGetItem", "Query", "TransactWriteItems"]);
 }
 
 #[tokio::test]

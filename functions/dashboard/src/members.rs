@@ -5,8 +5,9 @@ use std::sync::Arc;
 use askama::Template;
 use shared::http::page::{Problem, problem_of};
 use shared::http::{Error, Html, MemberRequest, Reply};
-use shared::model::{Email, Member, MemberRole, Name, SecurityEvent};
-use shared::services::membership;
+use shared::id::Id;
+use shared::model::{Email, Member, MemberRole, Mode, Name, SecurityEvent, Tenant};
+use shared::services::membership::{self, KeyDecision};
 use shared::store::CommitError;
 
 use crate::dates::minute;
@@ -43,8 +44,18 @@ struct MemberRow<'p> {
     /// When the invitation expires; `None` if no invitation is valid.
     invited_until: Option<String>,
     has_second_factor: bool,
+    /// The API keys that the member created. Only owners see them.
+    keys: Vec<KeyOfMember<'p>>,
     /// Whether this is the signed-in member.
     is_self: bool,
+}
+
+/// An API key that is handed over or ends if its creator is removed.
+struct KeyOfMember<'p> {
+    id: u64,
+    mode: &'static str,
+    name: &'p str,
+    ending: &'p str,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -160,14 +171,20 @@ pub(crate) async fn change_role(request: Arc<MemberRequest>) -> Result<Reply<Htm
     Ok(Notice::RoleChanged.redirect_to(PATH))
 }
 
-/// Removes a member and revokes the access that the member has granted to applications.
+/// Removes a member and revokes the access that the member has granted to applications. The form lists the API keys that
+/// the member created, and those that are to stay.
 pub(crate) async fn remove(request: Arc<MemberRequest>) -> Result<Reply<Html>, Error> {
     let (owner, member) = (acting_owner(&request).await?, find(&request).await?);
     if owner.id == member.id {
         return Ok(Alert::OwnRole.redirect_to(PATH));
     }
     let (organization, context) = (request.tenant().organization, &request.context);
-    membership::remove(context.store(), organization, &member, Some(&owner), context.now()).await?;
+    let kept: Vec<_> = request.page.form().all("keep_key").collect();
+    let decide = |mode: Mode, id: Id| {
+        let is_kept = kept.contains(&&*format!("{} {id}", mode.as_str()));
+        if is_kept { KeyDecision::HandOver } else { KeyDecision::End }
+    };
+    membership::remove(context.store(), organization, &member, Some(&owner), decide, context.now()).await?;
     Ok(Notice::MemberRemoved.redirect_to(PATH))
 }
 
@@ -234,6 +251,23 @@ async fn page(
 ) -> Result<Reply<Html>, Error> {
     let now = request.context.now();
     let members = request.context.store().list_members(request.tenant().organization).await?;
+    let is_owner = request.member().role == MemberRole::Owner;
+    let mut keys = Vec::new();
+    for mode in Mode::ALL.into_iter().filter(|_| is_owner) {
+        let tenant = Tenant { mode, ..request.tenant() };
+        let listed = request.context.store().list_unrevoked_keys(tenant).await?;
+        keys.extend(listed.into_iter().map(|key| (mode, key)));
+    }
+    let keys_of = |member: Id| {
+        let created = keys.iter().filter(move |(_, key)| key.created_by == Some(member));
+        let keys = created.map(|(mode, key)| KeyOfMember {
+            id: key.id.get(),
+            mode: mode.as_str(),
+            name: &key.name,
+            ending: &key.ending,
+        });
+        keys.collect()
+    };
     let rows = members.iter().map(|member| {
         let invitation = member.link.as_ref().filter(|link| member.is_invited() && now < link.expires_at);
         MemberRow {
@@ -244,6 +278,7 @@ async fn page(
             state: if member.is_invited() { MemberState::Invited } else { MemberState::Active },
             invited_until: invitation.map(|link| minute(link.expires_at)),
             has_second_factor: member.second_factor.is_some(),
+            keys: keys_of(member.id),
             is_self: member.id == request.member().id,
         }
     });
@@ -255,7 +290,7 @@ async fn page(
     });
     Reply::page(&MembersPage {
         layout: Layout::of(request, Section::Members),
-        is_owner: request.member().role == MemberRole::Owner,
+        is_owner,
         requires_second_factor: request.requires_second_factor(),
         members: rows.collect(),
         link,

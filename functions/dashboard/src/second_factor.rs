@@ -17,12 +17,11 @@ use shared::store::{StoreError, Transaction};
 use shared::token_encryption::{DecryptionError, EncryptionKeys};
 use subtle::ConstantTimeEq;
 
-use crate::attempts::{CODE_LIMIT, WINDOW, too_many_codes};
+use crate::attempts::{CODE_LIMIT, WINDOW, record_failure, too_many_codes};
 use crate::dates::day;
 use crate::layout::{Layout, Section};
 use crate::messages::{Alert, Notice};
 use crate::return_path::return_to;
-use crate::sign_in::record_failure;
 
 pub(crate) const PATH: &str = "/dashboard/settings/account/second-factor";
 /// The time between the password and the code.

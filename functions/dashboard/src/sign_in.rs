@@ -7,16 +7,13 @@ use shared::auth::{Credential, Kind, hash};
 use shared::http::page::{Problem, problem_of, style_version};
 use shared::http::{Error, Html, MemberRequest, PageRequest, Reply};
 use shared::id::Id;
-use shared::model::{
-    AuditAction, AuditActor, AuditTarget, AuditTargetKind, Email, Member, Mode, Name, Password, PasswordHash,
-    SecurityEvent, Tenant,
-};
+use shared::model::{AuditActor, Email, Member, Mode, Name, Password, PasswordHash, SecurityEvent, Tenant};
 use shared::random::Random;
 use shared::services::membership;
 use shared::store::Transaction;
 use subtle::ConstantTimeEq;
 
-use crate::attempts::{ACCOUNT_LIMIT, WINDOW, too_many_passwords};
+use crate::attempts::{ACCOUNT_LIMIT, WINDOW, record_failure, too_many_passwords};
 use crate::form::{collect, problem, required};
 use crate::messages::Notice;
 use crate::return_path::return_to;
@@ -131,16 +128,6 @@ pub(crate) async fn sign_in(request: Arc<PageRequest>) -> Result<Reply<Html>, Er
     request.sign_in(organization, &member, transaction, Reply::see_other(page.return_to)).await
 }
 
-/// Records a wrong password or code in the audit log of the member's organization. An unknown address also takes a write, so
-/// that the response time does not reveal whether it is known: the entry of an organization that never exists.
-pub(crate) async fn record_failure(request: &PageRequest, account: Option<(Id, Id)>) -> Result<(), Error> {
-    request.context.identify(AuditActor::unknown());
-    let (organization, member) = account.unwrap_or((Id::LAST, Id::LAST));
-    let (tenant, target) =
-        (Tenant { organization, mode: Mode::Live }, AuditTarget::of(AuditTargetKind::Member, member));
-    Ok(request.context.store().record(tenant, AuditAction::SignInFailed, Some(target), None).await?)
-}
-
 /// Returns the member if the password is correct. Takes the same time if there is no member.
 fn verified(found: Option<(Id, Member)>, password: &str) -> Option<(Id, Member)> {
     let is_genuine = match found.as_ref().and_then(|(_, member)| member.password.as_ref()) {
@@ -181,6 +168,7 @@ pub(crate) async fn password_form(request: Arc<PageRequest>) -> Result<Reply<Htm
 pub(crate) async fn set_password(request: Arc<PageRequest>) -> Result<Reply<Html>, Error> {
     let form = request.form();
     let link = PasswordLink::read(&request, form.get("token")).await?;
+    request.context.identify(AuditActor::member(link.member.id));
     let mut problems = Vec::new();
     let mut member = link.member.clone();
     if member.is_invited() {

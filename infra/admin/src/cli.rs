@@ -263,7 +263,7 @@ Example:
         #[arg(value_name = "MEMBER_ID")]
         id: Id,
     },
-    /// Remove a member, end all their sessions and disconnect their applications
+    /// Remove a member, end all their sessions, disconnect their applications and revoke their API keys
     Remove {
         /// The organization's identifier
         #[arg(value_name = "ORGANIZATION_ID")]
@@ -271,6 +271,9 @@ Example:
         /// The member's identifier
         #[arg(value_name = "MEMBER_ID")]
         id: Id,
+        /// Keep the API keys that the member created
+        #[arg(long)]
+        keep_keys: bool,
     },
 }
 

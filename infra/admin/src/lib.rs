@@ -134,8 +134,8 @@ async fn execute(
         Command::Member(MemberCommand::ResetSecondFactor { organization, id }) => {
             render(json, &members::reset_second_factor(admin, organization, id).await?)
         }
-        Command::Member(MemberCommand::Remove { organization, id }) => {
-            render(json, &members::remove(admin, organization, id).await?)
+        Command::Member(MemberCommand::Remove { organization, id, keep_keys }) => {
+            render(json, &members::remove(admin, organization, id, keep_keys).await?)
         }
         Command::Key(Key::Create(new)) => render(json, &keys::create(admin, new).await?),
         Command::Key(Key::List { tenant }) => render(json, &keys::list(admin, tenant.tenant()).await?),

@@ -6,7 +6,7 @@ use jiff::Timestamp;
 use serde::Serialize;
 use shared::id::Id;
 use shared::model::{Member, Mode, SecurityEvent, SecurityNotice, Tenant};
-use shared::services::membership;
+use shared::services::membership::{self, KeyDecision};
 use shared::store::{CommitError, OrganizationError, StoreError, Transaction};
 
 use crate::admin::{Admin, CommandError};
@@ -97,9 +97,15 @@ pub(crate) async fn list(admin: &Admin, organization: Id) -> Result<Summaries, O
     Ok(Summaries(members.collect()))
 }
 
-pub(crate) async fn remove(admin: &Admin, organization: Id, id: Id) -> Result<Removed, OrganizationError> {
+pub(crate) async fn remove(
+    admin: &Admin,
+    organization: Id,
+    id: Id,
+    keep_keys: bool,
+) -> Result<Removed, OrganizationError> {
     let member = find(admin, organization, id).await?;
-    let removed = membership::remove(&admin.store, organization, &member, None, admin.now);
+    let decide = |_, _| if keep_keys { KeyDecision::HandOver } else { KeyDecision::End };
+    let removed = membership::remove(&admin.store, organization, &member, None, decide, admin.now);
     removed.await.map_err(organization_error)?;
     Ok(Removed { id, email: member.email.as_str().to_owned() })
 }

@@ -371,7 +371,8 @@ async fn a_revoked_key_stops_working_immediately_and_stays_in_the_list() {
         json!({
             "id": one["id"], "name": "One", "mode": "live", "scopes": ["roles:read", "roles:write"],
             "state": "revoked", "created_at": "2026-11-20T09:30:00Z", "expires_at": null,
-            "revoked_at": "2026-11-20T09:30:00Z", "last_used_on": null,
+            "revoked_at": "2026-11-20T09:30:00Z", "last_used_on": "2026-11-20", "created_by": null,
+            "networks": "",
         })
     );
     assert_eq!((&listed[1]["state"], &listed[1]["last_used_on"]), (&json!("active"), &json!("2026-11-20")));
@@ -379,7 +380,7 @@ async fn a_revoked_key_stops_working_immediately_and_stays_in_the_list() {
     assert!(text.starts_with("ID  ") && text.lines().count() == 3, "{text}");
     assert!(text.contains("  active   2026-11-20T09:30:00Z  -        2026-11-20  default"), "{text}");
     assert!(
-        text.contains("  revoked  2026-11-20T09:30:00Z  -        -           roles:read,roles:write  One"),
+        text.contains("  revoked  2026-11-20T09:30:00Z  -        2026-11-20  roles:read,roles:write  One"),
         "{text}"
     );
     assert_eq!(admin.output(&format!("key list {id} --mode test")).await, "No keys in this mode.\n");
@@ -494,7 +495,7 @@ async fn a_key_has_networks_and_can_be_rotated() {
 #[tokio::test]
 async fn without_the_service_s_key_no_credential_is_created() {
     let admin = TestAdmin::new().await;
-    let id = admin.organization("Acme").await;
+    let id = admin.organization("Acme --plan free").await;
     let now = admin.now;
     for line in [
         format!("key create {id} --name One"),

@@ -8,7 +8,9 @@ use crate::id::Id;
 use crate::mac_keys::MacKeys;
 use crate::model::{Grant, Link, Member, Mode, Tenant};
 use crate::random::Random;
-use crate::store::{CommitError, Paging, Store, StoreError, Taken, Transaction, UniqueField};
+use crate::store::{
+    ApiKey, CommitError, OrganizationError, Paging, Store, StoreError, Taken, Transaction, UniqueField,
+};
 
 /// The number of grants that are read at once.
 const GRANTS: u32 = 100;
@@ -57,22 +59,74 @@ pub async fn invite(
     store.commit(transaction).await
 }
 
-/// Removes a member with all sessions and grants. Fails if the record of `acting`, the member who removes the other,
+/// What happens to an API key of a member who is removed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum KeyDecision {
+    /// The key is revoked.
+    End,
+    /// The key stays valid. The member who removes the other is then its creator; an operator's key has none.
+    HandOver,
+}
+
+/// The API keys that a member created and that are not revoked, with their modes.
+pub async fn keys_of(store: &Store, organization: Id, member: Id) -> Result<Vec<(Mode, ApiKey)>, StoreError> {
+    let mut keys = Vec::new();
+    for mode in Mode::ALL {
+        let listed = store.list_unrevoked_keys(Tenant { organization, mode }).await?;
+        let created = listed.into_iter().filter(|key| key.created_by == Some(member));
+        keys.extend(created.map(|key| (mode, key)));
+    }
+    Ok(keys)
+}
+
+/// Ends or hands over the API keys of a member who is about to be removed, or was.
+async fn decide_keys(
+    store: &Store,
+    organization: Id,
+    member: Id,
+    acting: Option<&Member>,
+    decide: &impl Fn(Mode, Id) -> KeyDecision,
+    now: Timestamp,
+) -> Result<(), OrganizationError> {
+    for (mode, key) in keys_of(store, organization, member).await? {
+        let tenant = Tenant { organization, mode };
+        match decide(mode, key.id) {
+            KeyDecision::End => drop(store.revoke_api_key(tenant, key.id, now).await?),
+            KeyDecision::HandOver => {
+                store.hand_over_api_key(tenant, key.id, acting.map(|acting| acting.id)).await?;
+            }
+        }
+    }
+    Ok(())
+}
+
+/// Removes a member with all sessions and grants. `decide` says what happens to each of the member's API keys. Fails if the record of `acting`, the member who removes the other,
 /// has changed since it was read, so two owners cannot remove each other at the same time.
 pub async fn remove(
     store: &Store,
     organization: Id,
     member: &Member,
     acting: Option<&Member>,
+    decide: impl Fn(Mode, Id) -> KeyDecision,
     now: Timestamp,
 ) -> Result<(), CommitError> {
+    decide_keys(store, organization, member.id, acting, &decide, now).await.map_err(key_error)?;
     let mut transaction = Transaction::new(Tenant { organization, mode: Mode::Live });
     transaction.delete_member(member);
     if let Some(acting) = acting {
         transaction.require_member(acting);
     }
     end_access(store, organization, member, transaction, now).await?;
+    // The member may have created a key in between.
+    decide_keys(store, organization, member.id, acting, &decide, now).await.map_err(key_error)?;
     Ok(store.delete_member_items(organization, member.id).await?)
+}
+
+fn key_error(error: OrganizationError) -> CommitError {
+    match error {
+        OrganizationError::Store(error) => error.into(),
+        _ => CommitError::Stale,
+    }
 }
 
 /// Commits a transaction that ends the sessions of the member, and revokes the member's grants.

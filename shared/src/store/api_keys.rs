@@ -158,19 +158,32 @@ impl Store {
         self.read_page(&keys::api_keys(tenant), page).await
     }
 
-    /// The keys that a member created and that are not revoked, newest first.
-    pub async fn list_keys_of_member(&self, tenant: Tenant, member: Id) -> Result<Vec<ApiKey>, StoreError> {
+    /// All keys of the tenant that are not revoked, newest first.
+    pub async fn list_unrevoked_keys(&self, tenant: Tenant) -> Result<Vec<ApiKey>, StoreError> {
         let mut found = Vec::new();
         let mut page = Paging { limit: 100, before: None };
         loop {
             let listed = self.list_api_keys(tenant, &page).await?;
-            let of_member = |key: &ApiKey| key.created_by == Some(member) && key.revoked_at.is_none();
-            found.extend(listed.items.into_iter().filter(of_member));
+            found.extend(listed.items.into_iter().filter(|key| key.revoked_at.is_none()));
             page.before = listed.next;
             if page.before.is_none() {
                 return Ok(found);
             }
         }
+    }
+
+    /// Makes a member the creator of another member's key.
+    pub async fn hand_over_api_key(
+        &self,
+        tenant: Tenant,
+        id: Id,
+        to: Option<Id>,
+    ) -> Result<(), OrganizationError> {
+        let to = to.map_or(AttributeValue::Null(true), |to| number(to.get()));
+        let mut transaction = Transaction::new(tenant);
+        let names = vec![("#creator", "created_by".to_owned())];
+        transaction.update(keys::api_key(tenant, id), "SET #creator = :to", EXISTS, names, vec![(":to", to)]);
+        Ok(self.commit_any(transaction).await?)
     }
 
     /// Revokes a key and returns it. Does nothing if the key is already revoked.

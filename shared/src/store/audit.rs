@@ -10,7 +10,8 @@ use std::collections::{BTreeSet, HashMap};
 use std::fmt;
 use std::sync::Arc;
 
-use aws_sdk_dynamodb::types::AttributeValue;
+use aws_sdk_dynamodb::operation::put_item::PutItemError;
+use aws_sdk_dynamodb::types::{AttributeValue, ReturnValuesOnConditionCheckFailure};
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
 
@@ -25,6 +26,9 @@ use crate::model::{
     AuditAction, AuditActorKind, AuditActorTerm, AuditEntry, AuditTarget, AuditTargetKind, Mode,
     NamedOrganization, Tenant,
 };
+
+/// The maximum number of attempts to find identifiers for the entries in the audit log.
+pub(super) const ENTRY_ATTEMPTS: u32 = 10;
 
 /// Which entries a list contains.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -196,10 +200,27 @@ impl Store {
         target: Option<AuditTarget>,
         shown: Option<u64>,
     ) -> Result<(), StoreError> {
-        let Some(item) = self.audit_item(tenant, action, target, shown)? else { return Ok(()) };
-        // The same entry again, in a retry of the SDK, changes nothing.
-        let call = self.client.put_item().table_name(&*self.table).set_item(Some(item));
-        self.count(call.send()).await.map(|_| ()).map_err(|error| StoreError::of(&error))
+        for _ in 0..ENTRY_ATTEMPTS {
+            let Some(item) = self.audit_item(tenant, action, target, shown)? else { return Ok(()) };
+            let call = self
+                .client
+                .put_item()
+                .table_name(&*self.table)
+                .set_item(Some(item.clone()))
+                .condition_expression("attribute_not_exists(pk)")
+                .return_values_on_condition_check_failure(ReturnValuesOnConditionCheckFailure::AllOld);
+            let Err(error) = self.count(call.send()).await else { return Ok(()) };
+            match error.as_service_error() {
+                // A retry of the SDK finds its own entry. Another entry has the identifier in rare cases.
+                Some(PutItemError::ConditionalCheckFailedException(failed)) => {
+                    if failed.item.as_ref() == Some(&item) {
+                        return Ok(());
+                    }
+                }
+                _ => return Err(StoreError::of(&error)),
+            }
+        }
+        Err(StoreError::Unavailable("identifiers of the audit log are in use".to_owned()))
     }
 
     /// The item of a new entry; `None` if the handle has no origin, because it belongs to no function.

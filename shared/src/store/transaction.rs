@@ -15,6 +15,7 @@ use aws_sdk_dynamodb::types::{
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
+use super::audit::ENTRY_ATTEMPTS;
 use super::item::number;
 use super::keys::{self, EXPIRES_AT, Key};
 use super::{Item, Store, StoreError, item};
@@ -175,9 +176,6 @@ pub(super) struct SlugClaim {
     pub(super) id: Id,
     pub(super) last: u64,
 }
-
-/// The maximum number of attempts to find identifiers for the entries in the audit log.
-const ENTRY_ATTEMPTS: u32 = 10;
 const VACANT: &str = "attribute_not_exists(pk)";
 const SAME_VERSION: &str = "#version = :version";
 

@@ -440,7 +440,7 @@ async fn an_organization_is_exported_line_by_line_without_secrets() {
     }
     let expected = [
         ("live", "api_key", 1),
-        ("live", "audit_entry", 8),
+        ("live", "audit_entry", 9),
         ("live", "candidate", 2),
         ("live", "career_site", 1),
         ("live", "channels", 1),
