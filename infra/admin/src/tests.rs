@@ -499,7 +499,9 @@ async fn without_the_service_s_key_no_credential_is_created() {
     let now = admin.now;
     for line in [
         format!("key create {id} --name One"),
-        format!("member create {id} --name Ada --email ada@example.com --role owner --base-url https://a.example"),
+        format!(
+            "member create {id} --name Ada --email ada@example.com --role owner --base-url https://a.example"
+        ),
     ] {
         let cli = Cli::parse_from(std::iter::once("rolecall-admin").chain(line.split(' ')));
         let (clock, random) = (Clock::from_fn(move || now), admin.random.clone());
