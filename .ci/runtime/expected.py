@@ -70,6 +70,7 @@ PAGES = {
     "dashboard_account_second_factor_codes": ("Second factor – Rolecall", "Save your recovery codes"),
     "dashboard_api_keys": ("API keys – Rolecall", '<th scope="row">Acme demonstration</th>'),
     "dashboard_api_keys_create": ("API keys – Rolecall", "New live key: Recorded"),
+    "dashboard_api_keys_rotate": ("API keys – Rolecall", "New live key: Recorded"),
     "dashboard_audit_log_show": ("Audit log – Rolecall", "What the log contains"),
     "dashboard_candidate": ("Recorded – Rolecall", "<dd>recorded-3@example.com</dd>"),
     "dashboard_candidates": ("Candidates – Rolecall", '<td data-label="E-mail">recorded-3@example.com</td>'),

@@ -204,7 +204,7 @@ async fn a_key_shows_its_creator_and_a_year_is_proposed_as_its_lifetime() {
     create(&browser, "Jo's key", &["roles:read"], "365").await;
     let listed = acme(&api).await.get(PATH).await;
     let row = row(&listed, &escaped("Jo's key"));
-    assert!(row.contains("20 Nov 2026 by Jo<") && row.contains("20 Nov 2027"), "{row}");
+    assert!(row.contains("20 Nov 2026<br>by Jo<") && row.contains("20 Nov 2027"), "{row}");
 }
 
 #[tokio::test]

@@ -503,6 +503,8 @@ mod tests {
             ("content-type", "application/json"),
             ("x-request-id", "x"),
             ("cache-control", "no-store"),
+            ("x-content-type-options", "nosniff"),
+            ("strict-transport-security", "max-age=31536000; includeSubDomains"),
             ("etag", "\"x\""),
             ("location", "https://api.rolecall.test/api/v1/roles/1"),
         ];
@@ -599,6 +601,9 @@ mod tests {
         let not_found = || {
             let response = Response::builder().status(404).header("content-type", "application/json");
             let response = response.header("x-request-id", "x").header("cache-control", "no-store");
+            let response = response.header("x-content-type-options", "nosniff");
+            let response =
+                response.header("strict-transport-security", "max-age=31536000; includeSubDomains");
             let body = json!({ "error": "Not found", "code": "not_found", "request_id": "x" });
             response.body(body.to_string().into()).unwrap()
         };

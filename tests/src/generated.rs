@@ -178,7 +178,7 @@ pub fn handler(package: &str, key: &str) -> String {
     let handler = last_argument(after).or_else(|| {
         // Several routes may share a handler, as in `preflight("OPTIONS /oauth/token")`.
         let name = before.trim_end().strip_suffix('(')?.rsplit([' ', '\n']).next()?;
-        last_argument(source.split_once(&format!("let {name} = "))?.1)
+        last_argument(source.split_once(&format!("let {name} = "))?.1.split_once('(')?.1)
     });
     format!("{package}::{}", handler.unwrap_or_else(|| panic!("the row for {key} has no handler")))
 }

@@ -41,6 +41,7 @@ pub(crate) struct TokenRequest {
     redirect_uri: String,
     /// The PKCE code verifier (RFC 7636, section 4.1): 43 to 128 letters, digits and `-._~`. Required for
     /// `authorization_code`.
+    #[schema(pattern = "^([A-Za-z0-9._~-]{43,128})?$")]
     code_verifier: String,
     /// The refresh token. Required for `refresh_token`.
     refresh_token: String,

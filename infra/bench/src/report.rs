@@ -48,8 +48,8 @@ impl Limits {
     fn quick(function: &Function) -> Option<Self> {
         match function.name {
             "default" => Some(Self { size: 10_500_000, start: 1.3, faults: 1.4, memory: 1.4, first: 1.5 }),
-            "roles" => Some(Self { size: 25_000_000, start: 3.8, faults: 3.2, memory: 3.1, first: 2.5 }),
-            "dashboard" => Some(Self { size: 33_000_000, start: 3.6, faults: 3.8, memory: 4.0, first: 2.5 }),
+            "roles" => Some(Self { size: 28_000_000, start: 3.8, faults: 3.4, memory: 3.4, first: 2.5 }),
+            "dashboard" => Some(Self { size: 38_000_000, start: 3.6, faults: 4.0, memory: 4.4, first: 2.5 }),
             _ => None,
         }
     }

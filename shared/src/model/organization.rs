@@ -147,7 +147,7 @@ impl Scope {
             Self::ChannelsWrite => "Post jobs on behalf of the organization",
             Self::OrganizationRead => "See the organization, its plan and its usage",
             Self::CandidatesErase => "Erase candidates for good, and set and lift legal holds on them",
-            Self::AuditRead => "See the audit log: who did what, and when",
+            Self::AuditRead => "See in the audit log who did what and when",
         }
     }
 }
