@@ -208,7 +208,7 @@ async fn the_log_has_the_reason_for_a_rejected_code() {
         ),
         (&app, wrong_uri, "redirect_uri is not the one that the code was sent to"),
         (&other, valid.clone(), "the code or token was issued to another client"),
-        (&app, valid.clone().set("code", "nonsense"), "not a credential"),
+        (&app, valid.clone().set("code", "nonsense"), "malformed"),
     ] {
         lines.0.lock().unwrap().clear();
         let refused = sent_by.send("/oauth/token", &form).await;
