@@ -11,11 +11,12 @@ use shared::http::{ApiRequest, Collection, Error, Fields, Input, Listing, Reply,
 use shared::id::Id;
 use shared::model::{
     self, AuditAction, AuditActorKind, AuditActorTerm, AuditTargetKind, Day, Mode, NamedOrganization, Plan,
-    Scope, Slug, Text,
+    Scalar, Scope, Slug, Text, Value,
 };
 use shared::resources::posting::career_portal_url;
 use shared::store::AuditSelection;
 use utoipa::ToSchema;
+use utoipa::openapi::{RefOr, Schema};
 
 /// The function's routes.
 pub fn routes<R: Row>() -> Vec<R> {
@@ -105,9 +106,22 @@ pub struct AuditLogFilter {
     /// Returns only acts of this kind. Cannot be combined with `actor`.
     action: Option<AuditAction>,
     /// Returns only entries of this time or later.
-    from: Option<Timestamp>,
+    from: Option<Moment>,
     /// Returns only entries before this time.
-    to: Option<Timestamp>,
+    to: Option<Moment>,
+}
+
+/// A time in a query, which must not be blank.
+struct Moment(Timestamp);
+
+impl Value for Moment {
+    fn read(scalar: &Scalar<'_>) -> Result<Option<Self>, String> {
+        Timestamp::read(scalar)?.map(|time| Some(Self(time))).ok_or_else(|| "can't be blank".to_owned())
+    }
+
+    fn schema() -> RefOr<Schema> {
+        <Timestamp as Value>::schema()
+    }
 }
 
 impl Input for AuditLogFilter {
@@ -168,6 +182,7 @@ async fn list_audit_log(
     request: ApiRequest<Listing<AuditLogFilter>>,
 ) -> Result<Reply<Collection<AuditEntry>>, Error> {
     let (AuditLogFilter { actor, action, from, to }, page) = request.listing()?;
+    let [from, to] = [from, to].map(|moment| moment.map(|Moment(time)| time));
     let mut messages = Vec::new();
     if actor.is_some() && action.is_some() {
         messages.push("actor can't be combined with action".to_owned());
