@@ -508,6 +508,7 @@ async fn the_filters_are_validated() {
         ("actor=operator:1", "actor must be api_key:ID"),
         ("action=candidate.seen", "action must be one of session.created"),
         ("from=yesterday", "from must be a time"),
+        ("to=", "to can't be blank"),
     ] {
         let response = api.get(&format!("/api/v1/audit_log?{query}")).await.expect(422);
         assert!(response.messages()[0].starts_with(message), "{query}: {}", response.text);
