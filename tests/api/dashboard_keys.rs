@@ -301,6 +301,20 @@ async fn a_rotated_key_overlaps_with_its_successor_once() {
     assert_eq!((status(&second).await, status(&third).await), (401, 200));
 }
 
+/// A rotation hands out a key, so a member must not rotate a key that only owners may create.
+#[tokio::test]
+async fn only_owners_rotate_keys_that_read_the_audit_log() {
+    let api = TestApi::new().await;
+    let owner = acme(&api).await;
+    let key = create(&owner, "Auditor", &["audit:read"], "").await;
+    let jo = add_member(&api, ACME, "Jo", MemberRole::Member).await;
+    let path = format!("{PATH}/{}/rotate", read_credential(&key).id());
+    let refused = Browser::with_session(&api, ACME, &jo).await;
+    let refused = refused.post(&path, &[("overlap", "1")]).await.expect(403);
+    assert!(shown_once(&refused).is_none());
+    assert!(shown_once(&owner.post(&path, &[("overlap", "1")]).await.expect(200)).is_some());
+}
+
 #[tokio::test]
 async fn two_concurrent_rotations_of_a_key_create_one_key() {
     let api = TestApi::new().await;

@@ -205,6 +205,10 @@ pub(crate) async fn rotate(request: Arc<MemberRequest>) -> Result<Reply<Html>, E
     let hours =
         hours.ok_or_else(|| Error::BadRequest("The overlap must be 1, 24 or 168 hours".to_owned()))?;
     let replaced = context.store().find_api_key(tenant, context.id()?).await?.ok_or(Error::NotFound)?;
+    // Whoever rotates a key gets its permissions.
+    if replaced.scopes.contains(Scope::AuditRead) && request.member().role != MemberRole::Owner {
+        return Err(Error::OwnersOnly);
+    }
     let mut listed = Listed::find(&request).await?;
     let now = context.now();
     // The new key lives as long as the replaced one was meant to.

@@ -52,7 +52,7 @@ pub struct PresentedCredential {
 pub struct HolderDetails {
     /// The API key or the application.
     pub actor: Actor,
-    /// The member who created the key or connected the application; `None` if an operator created the key.
+    /// The member who connected the application; `None` for an API key.
     pub member: Option<Id>,
     /// The networks from which the credential may be used.
     pub networks: Networks,
@@ -171,7 +171,7 @@ impl Store {
         Ok(match holder {
             Holder::Key(id) => self.find_api_key(tenant, id).await?.map(|key| HolderDetails {
                 actor: Actor { kind: ActorKind::ApiKey, id: Some(id), name: key.name },
-                member: key.created_by,
+                member: None,
                 networks: key.networks,
             }),
             Holder::App(id) => self.find_grant(tenant, id).await?.map(|grant| {
