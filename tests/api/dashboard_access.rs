@@ -6,10 +6,10 @@ use http::Method;
 use rolecall_local::demo::DEMOS;
 use rolecall_local::functions::tables;
 use serde_json::json;
-use shared::auth::Kind;
+use shared::auth::{Claims, Credential, Kind};
 use shared::http::Access;
 use shared::id::Id;
-use shared::model::{MemberRole, Mode};
+use shared::model::{MemberRole, Mode, Scopes};
 use shared::random::Random;
 use shared::services::membership;
 use shared::store::Transaction;
@@ -73,13 +73,14 @@ impl DashboardFixtures {
     pub(crate) async fn new(api: &TestApi) -> Self {
         let (acme, random, now) =
             (tenant(ACME, Mode::Live), &api.environment.random, api.environment.clock.now());
-        let credential = new_credential(Kind::ApiKey, acme, Id::new(4_711).unwrap(), random);
+        let (id, keys) = (Id::new(4_711).unwrap(), &api.environment.config.credential_keys);
+        let claims = Claims { scopes: Scopes::by_default(), expires_at: None };
+        let credential = Credential::generate(Kind::ApiKey, acme, id, claims, keys, random);
         let key = credential.api_key("Stock key".to_owned(), now);
         api.store().insert_api_key(Transaction::new(acme), &key).await.unwrap();
         let owner = owner(api, ACME).await;
         let (grant, _) = connect_app(&api.environment, acme, owner.id, "Stock app").await;
         let new = add_member(api, ACME, "Stock", MemberRole::Member).await;
-        let keys = &api.environment.config.credential_keys;
         let (member, link) =
             membership::create_link(acme.organization, new.clone(), BASE_URL, keys, random, now);
         let mut transaction = Transaction::new(acme);
