@@ -210,23 +210,17 @@ pub(crate) async fn rotate(request: Arc<MemberRequest>) -> Result<Reply<Html>, E
         return Err(Error::OwnersOnly);
     }
     let mut listed = Listed::find(&request).await?;
-    let now = context.now();
-    // The new key lives as long as the replaced one was meant to.
-    let life = replaced.expires_at.map(|expires_at| expires_at.duration_since(replaced.created_at));
-    let claims = Claims { scopes: replaced.scopes, expires_at: life.map(|life| later(now, life)) };
+    let (id, now) = (context.ids().next(), context.now());
     let (keys, random) = (context.credential_keys(), context.random());
-    let credential = Credential::generate(Kind::ApiKey, tenant, context.ids().next(), claims, keys, random);
-    let key = ApiKey {
-        created_by: Some(request.member().id),
-        networks: replaced.networks.clone(),
-        ..credential.api_key(replaced.name.clone(), now)
-    };
+    let (credential, key) = Credential::replace_key(&replaced, tenant, id, keys, random, now);
+    let key = ApiKey { created_by: Some(request.member().id), ..key };
     let ends_at = later(now, SignedDuration::from_hours(hours));
     let initial = FormValues::initial(&request);
     let mut transaction = Transaction::new(tenant);
     let event = SecurityEvent::KeyCreated { name: key.name.clone() };
     transaction.insert_notice(request.member().id, &context.notice(event))?;
-    match context.store().rotate_api_key(transaction, &replaced, &key, ends_at).await {
+    transaction.end_replaced_key(replaced.id, ends_at)?;
+    match context.store().insert_api_key(transaction, &key).await {
         Ok(()) => {}
         Err(OrganizationError::Store(error)) => return Err(error.into()),
         Err(error) => {

@@ -86,15 +86,13 @@ pub(crate) async fn rotate(
 ) -> Result<Created, CommandError> {
     let keys = admin.credential_keys()?;
     let replaced = admin.store.find_api_key(tenant, id).await?.ok_or(OrganizationError::NoSuchKey)?;
-    let life = replaced.expires_at.map(|expires_at| expires_at.duration_since(replaced.created_at));
-    let claims = Claims { scopes: replaced.scopes, expires_at: life.map(|life| later(admin.now, life)) };
     let ends_at = later(admin.now, SignedDuration::from_hours(i64::from(overlap_hours)));
     for _ in 0..ID_ATTEMPTS {
-        let id = admin.ids.next();
-        let credential = Credential::generate(Kind::ApiKey, tenant, id, claims, keys, &admin.random);
-        let key = credential.api_key(replaced.name.clone(), admin.now);
-        let key = ApiKey { networks: replaced.networks.clone(), ..key };
-        match admin.store.rotate_api_key(Transaction::new(tenant), &replaced, &key, ends_at).await {
+        let (id, random, now) = (admin.ids.next(), &admin.random, admin.now);
+        let (credential, key) = Credential::replace_key(&replaced, tenant, id, keys, random, now);
+        let mut transaction = Transaction::new(tenant);
+        transaction.end_replaced_key(replaced.id, ends_at)?;
+        match admin.store.insert_api_key(transaction, &key).await {
             Err(OrganizationError::Exists) => {}
             Err(error) => return Err(error.into()),
             Ok(()) => return Ok(Created::of(tenant, key, &credential)),

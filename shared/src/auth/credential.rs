@@ -24,6 +24,7 @@ use jiff::Timestamp;
 use sha2::{Digest, Sha256};
 
 use crate::base62;
+use crate::clock::later;
 use crate::id::Id;
 use crate::mac_keys::MacKeys;
 use crate::model::{GateHash, Mode, Networks, Scopes, Tenant};
@@ -299,6 +300,27 @@ impl Credential {
             ends_at: None,
             revoked_at: None,
         }
+    }
+
+    /// Generates a credential that replaces an API key, and the key as it is stored. It has the same name, scopes and
+    /// networks, and lives as long as the replaced key was meant to.
+    pub fn replace_key(
+        replaced: &ApiKey,
+        tenant: Tenant,
+        id: Id,
+        keys: &MacKeys,
+        random: &Random,
+        now: Timestamp,
+    ) -> (Self, ApiKey) {
+        let life = replaced.expires_at.map(|expires_at| expires_at.duration_since(replaced.created_at));
+        let claims = Claims { scopes: replaced.scopes, expires_at: life.map(|life| later(now, life)) };
+        let credential = Self::generate(Kind::ApiKey, tenant, id, claims, keys, random);
+        let key = ApiKey {
+            networks: replaced.networks.clone(),
+            replaces: Some(replaced.id),
+            ..credential.api_key(replaced.name.clone(), now)
+        };
+        (credential, key)
     }
 
     /// The form that the gate checks, for the API with this audience.

@@ -54,6 +54,19 @@ fn target(key: Id) -> AuditTarget {
 }
 
 impl Transaction {
+    /// Lets a task revoke a key at `ends_at`, because another key replaces it.
+    pub fn end_replaced_key(&mut self, replaced: Id, ends_at: Timestamp) -> Result<(), StoreError> {
+        self.update(
+            keys::api_key(self.tenant, replaced),
+            "SET #ends = :ends",
+            "attribute_exists(pk) AND attribute_not_exists(#ends) AND attribute_not_exists(#revoked)",
+            vec![("#ends", "ends_at".to_owned()), ("#revoked", "revoked_at".to_owned())],
+            vec![(":ends", AttributeValue::S(ends_at.to_string()))],
+        );
+        self.put(Task::new(self.tenant, TaskKind::KeyEnd, replaced, ends_at).item()?);
+        Ok(())
+    }
+
     /// Adds a key to the gate item, if there is room.
     fn admit_key(&mut self, key: &ApiKey) {
         self.update(
@@ -67,55 +80,26 @@ impl Transaction {
 }
 
 impl Store {
-    /// Inserts an API key of the tenant together with the writes of `transaction`.
+    /// Inserts an API key of the tenant together with the writes of `transaction`. A key can be replaced only once, and
+    /// only if the key that it replaced itself is revoked, so at most two of them are valid at the same time.
     pub async fn insert_api_key(
         &self,
         transaction: Transaction,
         key: &ApiKey,
     ) -> Result<(), OrganizationError> {
         let (tenant, together) = (transaction.tenant, transaction);
+        let (action, subject) = match key.replaces {
+            None => (AuditAction::ApiKeyCreated, key.id),
+            Some(replaced) => (AuditAction::ApiKeyRotated, replaced),
+        };
         for _ in 0..ATTEMPTS {
+            if let Some(replaced) = key.replaces {
+                self.require_replaceable(tenant, replaced).await?;
+            }
             let mut transaction = together.clone();
             transaction.insert(item::write(key, keys::api_key(tenant, key.id), None)?);
-            transaction.audit(AuditAction::ApiKeyCreated, Some(target(key.id)));
+            transaction.audit(action, Some(target(subject)));
             transaction.admit_key(key);
-            if self.attempt(transaction).await? {
-                return Ok(());
-            }
-            self.require_room_for_key(tenant).await?;
-            if self.find_api_key(tenant, key.id).await?.is_some() {
-                return Err(OrganizationError::Exists);
-            }
-        }
-        Err(contended())
-    }
-
-    /// Inserts an API key that replaces another one, which a task revokes at `ends_at`. A key can be replaced only once,
-    /// and only if the key that it replaced itself is revoked, so at most two of them are valid at the same time.
-    /// `transaction` has further writes.
-    pub async fn rotate_api_key(
-        &self,
-        transaction: Transaction,
-        replaced: &ApiKey,
-        key: &ApiKey,
-        ends_at: Timestamp,
-    ) -> Result<(), OrganizationError> {
-        let (tenant, together) = (transaction.tenant, transaction);
-        let key = ApiKey { replaces: Some(replaced.id), ..key.clone() };
-        for _ in 0..ATTEMPTS {
-            self.require_replaceable(tenant, replaced.id).await?;
-            let mut transaction = together.clone();
-            transaction.insert(item::write(&key, keys::api_key(tenant, key.id), None)?);
-            transaction.audit(AuditAction::ApiKeyRotated, Some(target(replaced.id)));
-            transaction.admit_key(&key);
-            transaction.update(
-                keys::api_key(tenant, replaced.id),
-                "SET #ends = :ends",
-                "attribute_exists(pk) AND attribute_not_exists(#ends) AND attribute_not_exists(#revoked)",
-                vec![("#ends", "ends_at".to_owned()), ("#revoked", "revoked_at".to_owned())],
-                vec![(":ends", AttributeValue::S(ends_at.to_string()))],
-            );
-            transaction.put(Task::new(tenant, TaskKind::KeyEnd, replaced.id, ends_at).item()?);
             if self.attempt(transaction).await? {
                 return Ok(());
             }
