@@ -3,11 +3,12 @@
 use std::sync::Arc;
 
 use askama::Template;
-use jiff::{SignedDuration, ToSpan};
+use jiff::{SignedDuration, Timestamp, ToSpan};
 use shared::auth::{Claims, Credential, Kind};
 use shared::clock::later;
 use shared::http::page::{Problem, problem_of};
 use shared::http::{Error, Html, MemberRequest, Reply};
+use shared::id::Id;
 use shared::model::{Member, MemberRole, Mode, Networks, Scope, Scopes, SecurityEvent, Tenant, Text};
 use shared::store::{ApiKey, OrganizationError, Paging, Transaction};
 
@@ -60,6 +61,8 @@ struct KeyRow<'p> {
     /// When it ends, because another key replaces it.
     ends: Option<String>,
     state: KeyState,
+    /// Whether the member may replace it by a new key.
+    may_be_rotated: bool,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -86,6 +89,14 @@ struct ScopeChoice {
 }
 
 impl KeyState {
+    fn of(key: &ApiKey, now: Timestamp) -> Self {
+        match key {
+            ApiKey { revoked_at: Some(_), .. } => Self::Revoked,
+            ApiKey { expires_at: Some(expires_at), .. } if *expires_at <= now => Self::Expired,
+            _ => Self::Active,
+        }
+    }
+
     const fn as_str(self) -> &'static str {
         match self {
             Self::Active => "active",
@@ -139,6 +150,11 @@ impl FormValues {
     }
 }
 
+/// Whether the member may get a key with these scopes.
+fn may_have(request: &MemberRequest, scopes: Scopes) -> bool {
+    request.member().role == MemberRole::Owner || !scopes.contains(Scope::AuditRead)
+}
+
 /// Shows the keys.
 pub(crate) async fn list(request: Arc<MemberRequest>) -> Result<Reply<Html>, Error> {
     page(&request, &Listed::find(&request).await?, None, &FormValues::initial(&request), Vec::new())
@@ -152,7 +168,7 @@ pub(crate) async fn create(request: Arc<MemberRequest>) -> Result<Reply<Html>, E
     if values.scopes.iter().next().is_none() {
         problems.push(Problem { field: "scope", sentence: "Select at least one permission.".to_owned() });
     }
-    if values.scopes.contains(Scope::AuditRead) && request.member().role != MemberRole::Owner {
+    if !may_have(&request, values.scopes) {
         let sentence = "Only owners can create keys that read the audit log.".to_owned();
         problems.push(Problem { field: "scope", sentence });
     }
@@ -206,7 +222,7 @@ pub(crate) async fn rotate(request: Arc<MemberRequest>) -> Result<Reply<Html>, E
         hours.ok_or_else(|| Error::BadRequest("The overlap must be 1, 24 or 168 hours".to_owned()))?;
     let replaced = context.store().find_api_key(tenant, context.id()?).await?.ok_or(Error::NotFound)?;
     // Whoever rotates a key gets its permissions.
-    if replaced.scopes.contains(Scope::AuditRead) && request.member().role != MemberRole::Owner {
+    if !may_have(&request, replaced.scopes) {
         return Err(Error::OwnersOnly);
     }
     let mut listed = Listed::find(&request).await?;
@@ -282,28 +298,28 @@ fn page(
 ) -> Result<Reply<Html>, Error> {
     let now = request.context.now();
     let mode = request.tenant().mode.as_str();
-    let keys = listed.keys.iter().map(|key| KeyRow {
-        id: key.id.get(),
-        name: &key.name,
-        key: format!("rc_{mode}_…{}", key.ending),
-        scopes: key.scopes.iter().map(Scope::as_str).collect(),
-        created: day(key.created_at),
-        created_by: key.created_by.map(|id| {
-            listed
-                .members
-                .iter()
-                .find(|member| member.id == id)
-                .map_or("a former member", |member| member.name.as_str())
-        }),
-        networks: (!key.networks.are_unrestricted()).then(|| key.networks.to_string()),
-        last_used: key.last_used_on.map(date),
-        expires: key.expires_at.map(day),
-        ends: key.ends_at.filter(|_| key.revoked_at.is_none()).map(minute),
-        state: match key {
-            ApiKey { revoked_at: Some(_), .. } => KeyState::Revoked,
-            ApiKey { expires_at: Some(expires_at), .. } if *expires_at <= now => KeyState::Expired,
-            _ => KeyState::Active,
-        },
+    let creator = |id: Id| {
+        let member = listed.members.iter().find(|member| member.id == id);
+        member.map_or("a former member", |member| member.name.as_str())
+    };
+    let keys = listed.keys.iter().map(|key| {
+        let state = KeyState::of(key, now);
+        KeyRow {
+            id: key.id.get(),
+            name: &key.name,
+            key: format!("rc_{mode}_…{}", key.ending),
+            scopes: key.scopes.iter().map(Scope::as_str).collect(),
+            created: day(key.created_at),
+            created_by: key.created_by.map(creator),
+            networks: (!key.networks.are_unrestricted()).then(|| key.networks.to_string()),
+            last_used: key.last_used_on.map(date),
+            expires: key.expires_at.map(day),
+            ends: key.ends_at.filter(|_| key.revoked_at.is_none()).map(minute),
+            state,
+            may_be_rotated: state == KeyState::Active
+                && key.ends_at.is_none()
+                && may_have(request, key.scopes),
+        }
     });
     let scopes = Scope::ALL.into_iter().map(|scope| ScopeChoice {
         value: scope.as_str(),
