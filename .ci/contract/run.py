@@ -12,23 +12,24 @@ import subprocess
 import sys
 import urllib.request
 from collections import Counter
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
 SEED = int(os.environ.get("CONTRACT_SEED", 1))
 SCALE = float(os.environ.get("CONTRACT_SCALE", 1))
-# Concurrent runs, each with its own service: the phases, the number of examples, and the algorithms that infer links in
-# addition to the document's. (The last two end early if a request gets a different response than before, so the first
-# two must generate almost enough cases.)
+# Runs, each with its own service: the phases, the number of examples, and the algorithms that infer links in addition to
+# the document's. A stateful run ends early if a request gets a different response than before, so there are several,
+# each with its own seed.
 RUNS = [
     ("examples,coverage,fuzzing", 80, []),
-    ("fuzzing", 80, []),
-    ("stateful", 200, []),
-    ("stateful", 130, ["location-headers", "dependency-analysis"]),
+    ("fuzzing", 60, []),
+    *[("stateful", 200, []), ("stateful", 130, ["location-headers", "dependency-analysis"])] * 3,
 ]
-MIN_CASES = 10_000
+CONCURRENT_RUNS = 4
+MIN_CASES = 12_000
 # The minimum share of the document's links that must be followed. Links are chosen at random.
-MIN_LINKS = 0.5
+MIN_LINKS = 0.6
 
 
 class Run:
@@ -38,33 +39,51 @@ class Run:
         folder.mkdir(parents=True, exist_ok=True)
         for stale in folder.iterdir():
             stale.unlink()
-        self.folder = folder
-        self.service = subprocess.Popen(
-            [rolecall, "--memory", "--port", "0"],
+        self.folder, self.seed, self.phases, self.examples, self.inference = folder, seed, phases, examples, inference
+        self.rolecall = rolecall
+
+    def problems(self):
+        """Starts the service, tests it and stops it. Returns the problems."""
+        with subprocess.Popen(
+            [self.rolecall, "--memory", "--port", "0"],
             cwd=HERE.parent.parent,
             stdout=subprocess.PIPE,
             stderr=self.open("service.txt"),
             text=True,
-        )
-        base = self.printed("Rolecall")
-        keys = {mode: self.printed(f"Acme {mode}") for mode in ("live", "test")}
+        ) as service:
+            try:
+                tested = self.test(service.stdout)
+                ended = service.poll() is not None
+            finally:
+                service.terminate()
+        problems = []
+        if tested.returncode != 0:
+            output = (self.folder / "output.txt").read_text(encoding="utf-8")
+            problems.append(output[max(output.find("= ERRORS ="), output.find("= FAILURES ="), 0) :])
+        if ended or "panicked" in (self.folder / "service.txt").read_text(encoding="utf-8"):
+            problems.append(f"the service ended or panicked; see {self.folder}/service.txt")
+        return problems
+
+    def test(self, service):
+        base = printed(service, "Rolecall")
+        keys = {mode: printed(service, f"Acme {mode}") for mode in ("live", "test")}
         users = [
             {"name": mode, "fixedHeaders": [{"name": "Authorization", "value": f"Bearer {key}"}]}
             for mode, key in keys.items()
         ]
-        (folder / "keys.json").write_text(json.dumps({"auth": users}))
+        (self.folder / "keys.json").write_text(json.dumps({"auth": users}))
         config = (HERE / "schemathesis.toml").read_text(encoding="utf-8")
-        config += f"\n[phases.stateful]\ninference.algorithms = {inference}\n"
-        (folder / "schemathesis.toml").write_text(config, encoding="utf-8")
+        config += f"\n[phases.stateful]\ninference.algorithms = {self.inference}\n"
+        (self.folder / "schemathesis.toml").write_text(config, encoding="utf-8")
         # Schemathesis does not test the URL that it loads the document from, so it gets a file.
         with urllib.request.urlopen(f"{base}/api/v1/openapi.json", timeout=30) as document:
-            (folder / "openapi.json").write_bytes(document.read())
-        self.schemathesis = subprocess.Popen(
+            (self.folder / "openapi.json").write_bytes(document.read())
+        return subprocess.run(
             [
-                *(Path(sys.executable).with_name("schemathesis"), "--config-file", folder / "schemathesis.toml"),
-                *("run", folder / "openapi.json", "--url", base, "--no-color", "--seed", str(seed)),
-                *("--phases", phases, "--max-examples", str(round(examples * SCALE))),
-                *("--report", "json", "--report-json-path", folder / "report.json"),
+                *(Path(sys.executable).with_name("schemathesis"), "--config-file", self.folder / "schemathesis.toml"),
+                *("run", self.folder / "openapi.json", "--url", base, "--no-color", "--seed", str(self.seed)),
+                *("--phases", self.phases, "--max-examples", str(round(self.examples * SCALE))),
+                *("--report", "json", "--report-json-path", self.folder / "report.json"),
             ],
             cwd=HERE,
             stdout=self.open("output.txt"),
@@ -77,8 +96,8 @@ class Run:
                 "SCHEMATHESIS_HOOKS": "hooks",
                 "CONTRACT_BASE": base,
                 "CONTRACT_KEY": keys["live"],
-                "CONTRACT_KEYS": str(folder / "keys.json"),
-                "CONTRACT_TALLY": str(folder / "tally.json"),
+                "CONTRACT_KEYS": str(self.folder / "keys.json"),
+                "CONTRACT_TALLY": str(self.folder / "tally.json"),
             },
         )
 
@@ -88,25 +107,12 @@ class Run:
     def read(self, name):
         return json.loads((self.folder / name).read_text(encoding="utf-8"))
 
-    def printed(self, label):
-        line = self.service.stdout.readline()
-        if not line.startswith(label):
-            self.service.kill()
-            sys.exit(f"expected a line that begins with {label}, but the service printed: {line}")
-        return line[len(label) :].strip()
 
-    def problems(self):
-        """Waits until the run ends, and yields its problems."""
-        if self.schemathesis.wait() != 0:
-            output = (self.folder / "output.txt").read_text(encoding="utf-8")
-            yield output[max(output.find("= ERRORS ="), output.find("= FAILURES ="), 0) :]
-        if self.service.poll() is not None or "panicked" in (self.folder / "service.txt").read_text(encoding="utf-8"):
-            yield f"the service ended or panicked; see {self.folder}/service.txt"
-
-    def stop(self):
-        for process in (self.schemathesis, self.service):
-            process.terminate()
-            process.wait()
+def printed(service, label):
+    line = service.readline()
+    if not line.startswith(label):
+        raise RuntimeError(f"expected a line that begins with {label}, but the service printed: {line}")
+    return line[len(label) :].strip()
 
 
 def evaluate(runs):
@@ -160,14 +166,9 @@ def evaluate(runs):
 
 def main():
     rolecall, reports = Path(sys.argv[1]).resolve(), Path(sys.argv[2]).resolve()
-    runs = []
-    try:
-        for number, settings in enumerate(RUNS):
-            runs.append(Run(rolecall, reports / str(number), SEED * 10 + number, *settings))
-        problems = [problem for run in runs for problem in run.problems()]
-    finally:
-        for run in runs:
-            run.stop()
+    runs = [Run(rolecall, reports / str(number), SEED * 10 + number, *run) for number, run in enumerate(RUNS)]
+    with ThreadPoolExecutor(CONCURRENT_RUNS) as executor:
+        problems = [problem for found in executor.map(Run.problems, runs) for problem in found]
     sys.exit("\n".join(problems or evaluate(runs)) or 0)
 
 
