@@ -142,6 +142,10 @@ async fn the_words_of_a_voice_provider_are_not_logged() {
     assert!(shown.string("/summary").contains(canary), "the organization reads the reason");
     let text = String::from_utf8(lines.0.lock().unwrap().clone()).unwrap();
     assert!(text.contains("a call was refused") && !text.contains(canary), "{text}");
+    let of_job = text.lines().filter(|line| line.contains("\"message\":\"a call was refused\""));
+    let actors: Vec<_> =
+        of_job.map(|line| serde_json::from_str::<Value>(line).unwrap()["span"].clone()).collect();
+    assert_eq!(actors, [json!({ "name": "job", "actor": "system" })]);
     // The alarm on calls counts this line.
     let ordered = "a telephone call is ordered";
     assert_eq!(text.matches(&format!("\"message\":\"{ordered}\"")).count(), 1, "{text}");
@@ -218,6 +222,8 @@ async fn the_log_has_the_reason_for_a_rejected_code() {
         let logged: Vec<Value> = text.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
         let line = logged.iter().find(|line| line["message"] == "a code or token was rejected").unwrap();
         assert_eq!((line["reason"].as_str(), line["level"].as_str()), (Some(reason), Some("INFO")));
+        let request = logged.iter().find(|line| line["message"] == "request").unwrap();
+        assert_eq!(line["span"]["request_id"], request["request_id"], "both lines belong together");
     }
     assert_eq!(descriptions.len(), 1, "{descriptions:?}");
     app.exchange(&code).await.expect(200);

@@ -27,6 +27,7 @@ use shared::providers::voice::{CallError, CallOrder, StartError, VoicePort};
 use shared::services::calls::{CountedCall, check_number};
 use shared::services::screening::{self, Reference};
 use shared::store::{AuditOrigin, CommitError, MaybeErased, OrganizationError, Task, TaskKind, Transaction};
+use tracing::Instrument;
 
 /// The results of a run.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
@@ -75,30 +76,9 @@ pub async fn run(environment: Environment) -> Result<Summary, lambda_http::Error
     let environment =
         Environment { store: environment.store.clone().with_origin(Arc::new(origin)), ..environment };
     let job = Job { environment, ids, now };
-    let mut summary = Summary::default();
-    let mut start = None;
-    loop {
-        let page = job.environment.store.list_due_tasks(now, PAGE, start).await?;
-        let results = page.items.into_iter().map(|task| job.work(task));
-        let mut results = stream::iter(results).buffer_unordered(CONCURRENCY);
-        while let Some(done) = results.next().await {
-            summary.tasks += 1;
-            summary.failed += usize::from(!done);
-        }
-        start = page.next;
-        if start.is_none() {
-            break;
-        }
-    }
-    if summary.tasks > 0 {
-        tracing::info!(tasks = summary.tasks, failed = summary.failed, "tasks");
-    }
-    if summary.failed > 0 {
-        return Err(format!("{} tasks failed", summary.failed).into());
-    }
-    Ok(summary)
+    let span = tracing::error_span!("job", actor = %AuditActor::system().term());
+    job.run().instrument(span).await
 }
-
 struct Job {
     environment: Environment,
     ids: Ids,
@@ -106,6 +86,32 @@ struct Job {
 }
 
 impl Job {
+    /// Processes all due tasks.
+    async fn run(&self) -> Result<Summary, lambda_http::Error> {
+        let mut summary = Summary::default();
+        let mut start = None;
+        loop {
+            let page = self.environment.store.list_due_tasks(self.now, PAGE, start).await?;
+            let results = page.items.into_iter().map(|task| self.work(task));
+            let mut results = stream::iter(results).buffer_unordered(CONCURRENCY);
+            while let Some(done) = results.next().await {
+                summary.tasks += 1;
+                summary.failed += usize::from(!done);
+            }
+            start = page.next;
+            if start.is_none() {
+                break;
+            }
+        }
+        if summary.tasks > 0 {
+            tracing::info!(tasks = summary.tasks, failed = summary.failed, "tasks");
+        }
+        if summary.failed > 0 {
+            return Err(format!("{} tasks failed", summary.failed).into());
+        }
+        Ok(summary)
+    }
+
     /// Processes a task. Returns whether it succeeded.
     async fn work(&self, task: Task) -> bool {
         let result = match task.kind {

@@ -61,7 +61,8 @@ pub enum Kind {
 }
 
 impl Kind {
-    const ALL: [Self; 6] = [
+    /// All kinds.
+    pub const ALL: [Self; 6] = [
         Self::ApiKey,
         Self::AccessToken,
         Self::RefreshToken,

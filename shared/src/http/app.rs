@@ -7,6 +7,8 @@ use jiff::Timestamp;
 use lambda_http::http::header::AUTHORIZATION;
 use lambda_http::{Body, Request, Response};
 use serde_json::value::RawValue;
+use tracing::Instrument;
+use tracing::field::Empty;
 
 use super::api_request::AdmittedRequest;
 use super::context::RequestContext;
@@ -55,7 +57,10 @@ impl App {
         let secret = headers::single(request.headers(), headers::ORIGIN_SECRET).ok().flatten();
         let result = match route {
             _ if !self.environment.config.edge.origin_secrets.admit(secret) => Err(Error::NotThroughCdn),
-            Ok(route) => self.dispatch(request, route, &envelope, &store, &mut trace).await,
+            Ok(route) => {
+                let span = tracing::error_span!("request", request_id = envelope.request_id, actor = Empty);
+                self.dispatch(request, route, &envelope, &store, &mut trace).instrument(span).await
+            }
             Err(error) => Err(error),
         };
         trace.dynamodb_calls = store.calls();

@@ -55,9 +55,11 @@ impl RequestContext {
         Self { request, route, received_at, base_url, environment, store, ids, origin }
     }
 
-    /// Says who sent the request. Only the first call has an effect.
+    /// Says who sent the request, for the audit log and for every line of the log. Only the first call has an effect.
     pub fn identify(&self, actor: AuditActor) {
-        self.origin.identify(actor);
+        if let Some(actor) = self.origin.identify(actor) {
+            tracing::Span::current().record("actor", tracing::field::display(actor.term()));
+        }
     }
 
     /// The path, percent-decoded by the gateway.

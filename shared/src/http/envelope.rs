@@ -23,7 +23,7 @@ pub(super) struct Envelope {
     /// The base URL of public links.
     pub(super) base_url: String,
     pub(super) received_at: Timestamp,
-    request_id: String,
+    pub(super) request_id: String,
     delivery: Delivery,
 }
 

@@ -80,7 +80,8 @@ async fn environment(http: SharedHttpClient) -> Result<Environment, Error> {
     })
 }
 
-/// The log, as lines of JSON. Each request has one line.
+/// The log, as lines of JSON. Each request has one line at its end. Other lines have a `span` with the request's id and
+/// its actor, as far as that is known, or with the job's actor.
 pub fn log<W>(writer: W) -> impl tracing::Subscriber
 where
     W: for<'w> MakeWriter<'w> + Send + Sync + 'static,
@@ -88,7 +89,7 @@ where
     let lines = tracing_subscriber::fmt::layer()
         .json()
         .flatten_event(true)
-        .with_current_span(false)
+        .with_current_span(true)
         .with_span_list(false)
         .with_target(false)
         .with_writer(writer);

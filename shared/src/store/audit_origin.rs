@@ -31,9 +31,9 @@ impl AuditOrigin {
         self.actor.get().copied()
     }
 
-    /// Sets the actor, unless it is known already.
-    pub fn identify(&self, actor: AuditActor) {
-        self.actor.get_or_init(|| actor);
+    /// Sets the actor, unless it is known already. Returns the actor if it was set.
+    pub fn identify(&self, actor: AuditActor) -> Option<AuditActor> {
+        self.actor.set(actor).is_ok().then_some(actor)
     }
 }
 
