@@ -40,6 +40,7 @@ mod dashboard_sessions;
 mod dashboard_sign_in;
 mod delivery;
 mod edge;
+mod endings;
 mod engine;
 mod erasure_show;
 mod erasures;
