@@ -27,7 +27,8 @@ enum Decision {
     Read(AuditAction),
     /// These acts.
     Acts(&'static [AuditAction]),
-    /// These acts, which need several requests: `dashboard_second_factor::second_factors_are_recorded_in_the_audit_log`.
+    /// Acts that need several requests: `dashboard_second_factor::second_factors_are_recorded_in_the_audit_log` and
+    /// `dashboard_channels::an_x_account_is_connected_used_and_disconnected`.
     Steps,
     /// Nothing: the change is in the candidate's history.
     History,
@@ -74,7 +75,7 @@ const DECISIONS: &[(&str, Decision)] = &[
     ("GET /dashboard/settings/career-page", Nothing),
     ("GET /dashboard/settings/integrations/api-keys", Nothing),
     ("GET /dashboard/settings/integrations/channels", Nothing),
-    ("GET /dashboard/settings/integrations/channels/x/callback", Nothing),
+    ("GET /dashboard/settings/integrations/channels/x/callback", Steps),
     ("GET /dashboard/settings/integrations/connected-apps", Nothing),
     ("GET /dashboard/settings/members", Nothing),
     ("GET /dashboard/settings/privacy", Nothing),
@@ -123,7 +124,6 @@ const DECISIONS: &[(&str, Decision)] = &[
     ("POST /dashboard/settings/integrations/channels/voice", Acts(&[SettingsChanged])),
     ("POST /dashboard/settings/integrations/channels/whatsapp/connect", Acts(&[ChannelConnected])),
     ("POST /dashboard/settings/integrations/channels/whatsapp/disconnect", Acts(&[ChannelDisconnected])),
-    // The callback connects the account.
     ("POST /dashboard/settings/integrations/channels/x/connect", Nothing),
     ("POST /dashboard/settings/integrations/channels/x/disconnect", Acts(&[ChannelDisconnected])),
     ("POST /dashboard/settings/integrations/connected-apps/{id}/revoke", Acts(&[GrantRevoked])),

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 use shared::config::{Services, VapiAccess};
-use shared::model::{Mode, XConnection};
+use shared::model::{AuditAction, Mode, XConnection};
 use shared::secret::Secret;
 use tests::browser::{Browser, form, input};
 use tests::dashboard::{actions, add_member, escaped, owner};
@@ -69,6 +69,9 @@ async fn an_x_account_is_connected_used_and_disconnected() {
     assert!(url.contains(&redirect_uri), "{url}");
     let response = callback(&browser, &x.allow(&url), &state_of(&url)).await;
     assert_eq!(response.header("location"), format!("{PATH}?done=x-connected"));
+    let entries = crate::audit_log::entries(&api, ACME, Mode::Live).await;
+    let owner = owner(&api, ACME).await;
+    assert_eq!((entries[0].action, entries[0].actor.id), (AuditAction::ChannelConnected, Some(owner.id)));
     let page = browser.follow(&response).await.expect(200);
     assert!(page.text.contains("X account connected.") && page.text.contains("@acme_jobs"));
     assert!(!actions(&page).contains(&format!("{PATH}/x/connect")));

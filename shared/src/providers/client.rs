@@ -1,6 +1,9 @@
 //! The HTTP client for external services. It has timeouts, follows no redirects, limits the size of responses, and logs
 //! neither requests nor responses.
 
+use std::fmt;
+use std::pin::Pin;
+use std::sync::Arc;
 use std::time::Duration;
 
 use bytes::{Bytes, BytesMut};
@@ -16,9 +19,22 @@ const TOTAL: Duration = Duration::from_secs(8);
 const MAX_RESPONSE: usize = 1024 * 1024;
 
 /// An HTTP client for external services.
-#[derive(Clone, Debug)]
+#[derive(Clone)]
 pub struct HttpClient {
     client: reqwest::Client,
+    transport: Option<Transport>,
+}
+
+/// Another way of requests than over the network, for simulations.
+pub type Transport = Arc<dyn Fn(reqwest::Request) -> Sent + Send + Sync>;
+
+/// The response to a request that a [`Transport`] has sent.
+pub type Sent = Pin<Box<dyn Future<Output = Result<Response, RequestError>> + Send>>;
+
+impl fmt::Debug for HttpClient {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("HttpClient")
+    }
 }
 
 /// A response from a service.
@@ -64,7 +80,14 @@ impl HttpClient {
     pub fn new() -> Result<Self, String> {
         // A connection that stays open while the function is frozen would make the next request fail.
         let client = builder(CONNECT, TOTAL).pool_idle_timeout(Duration::from_secs(15)).build();
-        client.map(|client| Self { client }).map_err(|error| format!("no HTTP client: {error}"))
+        client
+            .map(|client| Self { client, transport: None })
+            .map_err(|error| format!("no HTTP client: {error}"))
+    }
+
+    /// A client that sends its requests through `transport`.
+    pub fn through(transport: Transport) -> Result<Self, String> {
+        Ok(Self { transport: Some(transport), ..Self::new()? })
     }
 
     /// Builds a GET request.
@@ -94,6 +117,9 @@ impl HttpClient {
 
     /// Sends a request and reads the response. The maximum size of the body is `limit` bytes.
     pub async fn send_up_to(&self, request: RequestBuilder, limit: usize) -> Result<Response, RequestError> {
+        if let Some(transport) = &self.transport {
+            return transport(request.build().map_err(|_| RequestError::Unreached)?).await;
+        }
         let mut response = request.send().await.map_err(|error| match error {
             error if error.is_connect() || error.is_builder() => RequestError::Unreached,
             _ => RequestError::Lost,

@@ -71,6 +71,13 @@ impl Providers {
         Self::build(config, OnceLock::new())
     }
 
+    /// Creates the services with another HTTP client, for simulations only.
+    pub fn with_http_client(config: &Config, client: HttpClient) -> Self {
+        let providers = Self::new(config);
+        let _ = providers.0.http_client.set(Some(client));
+        providers
+    }
+
     /// Creates the services with another source of client metadata documents, for tests only.
     pub fn with_client_documents(config: &Config, documents: ClientDocuments) -> Self {
         Self::build(config, OnceLock::from(Some(documents)))

@@ -1,0 +1,360 @@
+//! Clients of several organizations that use the API at random, and repeat what failed.
+
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use futures_util::future::join_all;
+use http::Method;
+use jiff::SignedDuration;
+use rolecall_local::demo::DEMOS;
+use serde_json::{Value, json};
+use shared::model::Mode;
+use tokio::time::sleep;
+
+use crate::deployment::{Answer, Deployment};
+
+/// The number of clients of each tenant.
+const CLIENTS: usize = 2;
+/// How often a client repeats a failed request before it gives up.
+const ATTEMPTS: u32 = 4;
+/// How many of a thousand requests are sent twice at the same time.
+const TWINS: u32 = 80;
+
+/// A request that changes something.
+#[derive(Clone, Debug)]
+pub(crate) struct Act {
+    pub(crate) method: Method,
+    pub(crate) path: String,
+    pub(crate) idempotency_key: String,
+    pub(crate) body: Value,
+    /// The name of what the request creates, which nothing else has.
+    pub(crate) name: String,
+}
+
+/// What clients of one tenant know.
+#[derive(Debug)]
+pub(crate) struct Tenant {
+    /// A word in every text that its clients send, and in no other tenant's.
+    pub(crate) word: &'static str,
+    pub(crate) key: String,
+    pub(crate) is_free: bool,
+    known: Mutex<Known>,
+}
+
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Known {
+    /// The identifiers by kind, such as `roles`.
+    ids: BTreeMap<&'static str, Vec<u64>>,
+    /// The acts and their answers. An act without a final answer has none.
+    pub(crate) acts: Vec<(Act, Option<Answer>)>,
+    /// Successful answers to two requests at the same time that differ.
+    pub(crate) unequal_twins: Vec<String>,
+    /// Answers with another tenant's word.
+    pub(crate) leaks: Vec<String>,
+    /// The number of answers that count against the quota, and of answers that may count.
+    pub(crate) admitted: u64,
+    pub(crate) uncertain: u64,
+    numbers: u64,
+}
+
+/// The clients.
+pub(crate) struct Clients {
+    pub(crate) deployment: Arc<Deployment>,
+    pub(crate) tenants: Vec<Arc<Tenant>>,
+    seed: u64,
+    requests: Mutex<u64>,
+}
+
+const WORDS: [[&str; 2]; 2] = [["Quokka", "Wombat"], ["Numbat", "Bilby"]];
+
+impl Tenant {
+    pub(crate) fn known(&self) -> MutexGuard<'_, Known> {
+        self.known.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Known {
+    pub(crate) fn all(&self, kind: &'static str) -> Vec<u64> {
+        self.ids.get(kind).cloned().unwrap_or_default()
+    }
+
+    fn any(&self, random: &mut fastrand::Rng, kind: &'static str) -> Option<u64> {
+        random.choice(self.ids.get(kind)?).copied()
+    }
+
+    fn next(&mut self) -> u64 {
+        self.numbers += 1;
+        self.numbers
+    }
+}
+
+impl Clients {
+    pub(crate) fn new(deployment: Arc<Deployment>, seed: u64) -> Self {
+        let mut tenants = Vec::new();
+        for (demo, words) in DEMOS.iter().zip(WORDS) {
+            for (mode, word) in Mode::ALL.into_iter().zip(words) {
+                let key = demo.key(mode).expect("a key").reveal().to_owned();
+                let is_free = demo.plan.requests_per_day().is_some();
+                tenants.push(Arc::new(Tenant { word, key, is_free, known: Mutex::default() }));
+            }
+        }
+        Self { deployment, tenants, seed, requests: Mutex::default() }
+    }
+
+    pub(crate) fn requests(&self) -> u64 {
+        *self.requests.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Lets all clients and the schedules work at the same time.
+    pub(crate) async fn work(&self, steps: u32) {
+        let mut random = fastrand::Rng::with_seed(self.seed ^ 0xc11e);
+        let mut clients = Vec::new();
+        for tenant in &self.tenants {
+            for _ in 0..CLIENTS {
+                clients.push(self.client(tenant, random.fork(), steps));
+            }
+        }
+        let jobs = self.jobs(random.fork(), steps);
+        tokio::join!(join_all(clients), jobs);
+    }
+
+    async fn client(&self, tenant: &Tenant, mut random: fastrand::Rng, steps: u32) {
+        for _ in 0..steps {
+            sleep(Duration::from_millis(random.u64(0..500))).await;
+            let chosen = choose(tenant, &mut random);
+            match chosen {
+                Step::Act(kind, act) => {
+                    let answer = self.act(tenant, &act, &mut random).await;
+                    record(tenant, kind, act, answer);
+                }
+                Step::Read(path) => {
+                    self.send(tenant, Method::GET, &path, "", &Value::Null).await;
+                }
+            }
+        }
+    }
+
+    /// Sends a request until its answer is final.
+    async fn act(&self, tenant: &Tenant, act: &Act, random: &mut fastrand::Rng) -> Option<Answer> {
+        for attempt in 0..ATTEMPTS {
+            let send = || self.send(tenant, act.method.clone(), &act.path, &act.idempotency_key, &act.body);
+            let answer = if attempt == 0 && !act.idempotency_key.is_empty() && random.u32(0..1_000) < TWINS {
+                let (one, other) = tokio::join!(send(), send());
+                if is_success(&one) && is_success(&other) && one.body != other.body {
+                    tenant.known().unequal_twins.push(format!("{act:?}: {} and {}", one.text, other.text));
+                }
+                if is_final(&one) { one } else { other }
+            } else {
+                send().await
+            };
+            if is_final(&answer) {
+                return Some(answer);
+            }
+            sleep(Duration::from_millis(random.u64(50..400))).await;
+        }
+        None
+    }
+
+    /// Sends a request once, and checks what is true of every answer.
+    pub(crate) async fn send(
+        &self,
+        tenant: &Tenant,
+        method: Method,
+        path: &str,
+        idempotency_key: &str,
+        body: &Value,
+    ) -> Answer {
+        *self.requests.lock().unwrap_or_else(PoisonError::into_inner) += 1;
+        let line = format!("{} {method} {path} {idempotency_key}", tenant.word);
+        self.deployment.cloud.note(line.clone());
+        let answer = self.deployment.send(method, path, &tenant.key, idempotency_key, body).await;
+        self.deployment.cloud.note(format!("{line} -> {} {}", answer.status, answer.text));
+        let mut known = tenant.known();
+        match answer.status {
+            429 => {}
+            500.. => known.uncertain += 1,
+            _ => known.admitted += 1,
+        }
+        let foreign = WORDS.as_flattened().iter().filter(|word| **word != tenant.word);
+        for word in foreign {
+            if answer.text.contains(word) {
+                known.leaks.push(format!("{line}: {}", answer.text));
+            }
+        }
+        answer
+    }
+
+    /// Runs the jobs at random times. Runs may overlap.
+    async fn jobs(&self, mut random: fastrand::Rng, steps: u32) {
+        let runs = (0..steps).map(|_| {
+            let (start, is_reset) = (random.u64(0..u64::from(steps) * 700), random.u32(0..5) == 0);
+            async move {
+                sleep(Duration::from_millis(start)).await;
+                // A failed run is repeated by the next one.
+                let _ = if is_reset {
+                    self.deployment.reset_usage().await
+                } else {
+                    self.deployment.run_tasks().await
+                };
+            }
+        });
+        join_all(runs.collect::<Vec<_>>()).await;
+    }
+
+    /// Repeats what has no final answer, and lets the jobs finish.
+    pub(crate) async fn settle(&self) {
+        for tenant in &self.tenants {
+            let open: Vec<_> = {
+                let known = tenant.known();
+                known
+                    .acts
+                    .iter()
+                    .enumerate()
+                    .filter(|(_, (_, answer))| answer.is_none())
+                    .map(|(at, (act, _))| (at, act.clone()))
+                    .collect()
+            };
+            for (at, act) in open {
+                let answer = self.send(tenant, act.method, &act.path, &act.idempotency_key, &act.body).await;
+                tenant.known().acts[at].1 = Some(answer);
+            }
+        }
+        self.run_tasks().await;
+    }
+
+    /// Runs the tasks until those are done that need several runs.
+    pub(crate) async fn run_tasks(&self) {
+        for _ in 0..4 {
+            self.deployment.skip(SignedDuration::from_mins(2));
+            let run = self.deployment.run_tasks().await;
+            self.deployment.cloud.note(format!("tasks: {run:?}"));
+        }
+    }
+}
+
+enum Step {
+    /// A request that changes something, and the kind of what it creates.
+    Act(&'static str, Act),
+    /// A request that only reads.
+    Read(String),
+}
+
+fn is_success(answer: &Answer) -> bool {
+    (200..300).contains(&answer.status)
+}
+
+/// Whether a repetition would not help.
+fn is_final(answer: &Answer) -> bool {
+    answer.status < 500 && answer.status != 409
+}
+
+fn record(tenant: &Tenant, kind: &'static str, act: Act, answer: Option<Answer>) {
+    let mut known = tenant.known();
+    if let Some(answer) = answer.as_ref().filter(|answer| answer.status == 201) {
+        let mut add = |kind, id: &Value| {
+            if let Some(id) = id.as_u64() {
+                known.ids.entry(kind).or_default().push(id);
+            }
+        };
+        if kind == "quick_post" {
+            add("roles", &answer.body["role"]["id"]);
+            add("job_postings", &answer.body["job_posting"]["id"]);
+        } else {
+            add(kind, &answer.body["id"]);
+        }
+    }
+    known.acts.push((act, answer));
+}
+
+/// Chooses what a client does next.
+fn choose(tenant: &Tenant, random: &mut fastrand::Rng) -> Step {
+    let mut known = tenant.known();
+    let number = known.next();
+    let word = tenant.word;
+    let name = format!("{word} {number}.");
+    let role = known.any(random, "roles");
+    let candidate = known.any(random, "candidates");
+    let screen = known.any(random, "voice_screens");
+    let posting = known.any(random, "job_postings");
+    drop(known);
+    let act = |kind, method: Method, path: String, body: Value| {
+        let is_post = method == Method::POST;
+        let idempotency_key = if is_post { format!("{word}-{number}") } else { String::new() };
+        let act = Act { method, path: format!("/api/v1/{path}"), idempotency_key, body, name: name.clone() };
+        Step::Act(kind, act)
+    };
+    let post = |kind, path: String, body| act(kind, Method::POST, path, body);
+    let new_role = || json!({ "title": name, "description": "d".repeat(random_length(number)) });
+    match (random.u32(0..30), role, candidate) {
+        (0..3, ..) | (_, None, _) => post("quick_post", "quick_post".into(), json!({ "role": new_role() })),
+        (3..5, ..) => post("roles", "roles".into(), new_role()),
+        (5..10, role, _) | (_, role, None) => {
+            let email = format!("{word}.{number}@example.com");
+            let mut body = json!({ "name": name, "email": email, "phone": format!("+1415555{number:04}") });
+            if random.bool() {
+                body["role_id"] = json!(role);
+            }
+            post("candidates", "candidates".into(), body)
+        }
+        (10, Some(role), _) => act(
+            "",
+            Method::PATCH,
+            format!("roles/{role}"),
+            json!({ "description": format!("{word} {number}") }),
+        ),
+        (11..14, Some(role), _) => {
+            let step = random.choice(["publish", "pause", "resume", "reopen"]).unwrap_or("publish");
+            post("", format!("roles/{role}/{step}"), Value::Null)
+        }
+        (14, Some(role), _) => act("", Method::DELETE, format!("roles/{role}"), Value::Null),
+        (15, Some(role), _) => post("job_postings", "job_postings".into(), json!({ "role_id": role })),
+        (16, Some(role), Some(candidate)) => match posting {
+            Some(posting) => {
+                let step = random.choice(["publish", "unpublish"]).unwrap_or("publish");
+                post("", format!("job_postings/{posting}/{step}"), Value::Null)
+            }
+            None => post(
+                "applications",
+                format!("candidates/{candidate}/applications"),
+                json!({ "role_id": role }),
+            ),
+        },
+        (17..20, Some(role), Some(candidate)) => {
+            post("applications", format!("candidates/{candidate}/applications"), json!({ "role_id": role }))
+        }
+        (20..23, Some(_), Some(candidate)) => {
+            let step =
+                random.choice(["advance", "reject", "unreject", "hire", "unhire"]).unwrap_or("advance");
+            let body = if step == "advance" { json!({ "stage": "interview" }) } else { json!({}) };
+            post("", format!("candidates/{candidate}/{step}"), body)
+        }
+        (23..25, Some(role), Some(candidate)) => {
+            post("voice_screens", format!("candidates/{candidate}/invite_screen"), json!({ "role_id": role }))
+        }
+        (25, Some(_), Some(candidate)) => match screen {
+            Some(screen) => post("", format!("voice_screens/{screen}/cancel"), json!({})),
+            None => post("", format!("candidates/{candidate}/notes"), json!({ "text": name })),
+        },
+        (26, Some(_), Some(candidate)) => post("", format!("candidates/{candidate}/erase"), json!({})),
+        (27, Some(_), Some(candidate)) => act(
+            "",
+            Method::PATCH,
+            format!("candidates/{candidate}"),
+            json!({ "name": format!("{word} {number}") }),
+        ),
+        (_, Some(role), Some(candidate)) => Step::Read(match random.u32(0..6) {
+            0 => "/api/v1/candidates?limit=3".to_owned(),
+            1 => format!("/api/v1/candidates/{candidate}"),
+            2 => format!("/api/v1/roles/{role}/stats"),
+            3 => format!("/api/v1/applications?role_id={role}"),
+            4 => "/api/v1/roles?status=open".to_owned(),
+            _ => "/api/v1/organization".to_owned(),
+        }),
+    }
+}
+
+/// Some descriptions are long, so that items have several kilobytes.
+fn random_length(number: u64) -> usize {
+    if number.is_multiple_of(7) { 5_000 } else { 20 }
+}

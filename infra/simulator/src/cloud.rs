@@ -1,0 +1,341 @@
+//! DynamoDB with bad days: an embedded engine below the SDK, with faults that a seed chooses.
+//!
+//! A call takes a random time before and after it takes effect, so calls of several functions interleave. Reads that are
+//! not consistent, and reads of the index, come from a replica that is some writes behind.
+
+use std::collections::{BTreeMap, VecDeque};
+use std::fmt;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use aws_smithy_runtime_api::client::http::{
+    HttpClient, HttpConnector, HttpConnectorFuture, HttpConnectorSettings, SharedHttpConnector,
+};
+use aws_smithy_runtime_api::client::orchestrator::{HttpRequest, HttpResponse};
+use aws_smithy_runtime_api::client::result::ConnectorError;
+use aws_smithy_runtime_api::client::runtime_components::RuntimeComponents;
+use aws_smithy_types::body::SdkBody;
+use dynoxide::{Database, DynoxideError};
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+use serde_json::{Value, json};
+use tokio::time::sleep;
+
+/// The maximum time that a call takes before it takes effect, and the time that its response takes, in milliseconds.
+const LATENCY: u64 = 10;
+/// The maximum time of a slow call, in milliseconds.
+const SLOW: u64 = 1_200;
+/// The time after which the SDK has given up a call.
+const NEVER: Duration = Duration::from_mins(1);
+/// The field of a shortened batch with the keys that are left out.
+const UNPROCESSED: &str = "Unprocessed";
+/// The maximum number of writes that the replica is behind.
+const MAX_LAG: usize = 6;
+
+/// A fault of a call.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Fault {
+    /// The table is throttled, so the call has no effect.
+    Throttled,
+    /// The call conflicts with another one and has no effect.
+    Conflict,
+    /// DynamoDB has an internal error, and the call has no effect.
+    Internal,
+    /// The request never arrives.
+    RequestLost,
+    /// The call takes effect, but its response never arrives.
+    ResponseLost,
+    /// The response arrives late.
+    Slow,
+    /// A batch leaves keys unprocessed, or a page ends early.
+    Partial,
+    /// A read comes from a replica that is behind.
+    Stale,
+}
+
+/// The table, as all functions share it.
+#[derive(Clone)]
+pub struct Cloud(Arc<Mutex<State>>);
+
+struct State {
+    table: Database,
+    replica: Database,
+    /// The writes that the replica does not have yet.
+    behind: VecDeque<(String, Value)>,
+    random: fastrand::Rng,
+    /// How many of a thousand calls have a fault.
+    faults_per_mille: u32,
+    counts: BTreeMap<Fault, u64>,
+    calls: u64,
+    trace: Vec<String>,
+}
+
+/// The result of a call: the status and the body.
+type Answer = (u16, String);
+
+impl Cloud {
+    /// An empty database.
+    pub fn new(seed: u64) -> Self {
+        Self(Arc::new(Mutex::new(State {
+            table: Database::memory().expect("a database"),
+            replica: Database::memory().expect("a database"),
+            behind: VecDeque::new(),
+            random: fastrand::Rng::with_seed(seed),
+            faults_per_mille: 0,
+            counts: BTreeMap::new(),
+            calls: 0,
+            trace: Vec::new(),
+        })))
+    }
+
+    /// Sets how many of a thousand calls have a fault. With 0, the replica is never behind.
+    pub fn set_faults(&self, per_mille: u32) {
+        self.state().faults_per_mille = per_mille;
+    }
+
+    /// The number of calls, and of faults of each kind.
+    pub fn counts(&self) -> (u64, BTreeMap<Fault, u64>) {
+        let state = self.state();
+        (state.calls, state.counts.clone())
+    }
+
+    /// Adds a line to the trace.
+    pub fn note(&self, line: String) {
+        self.state().trace.push(line);
+    }
+
+    /// The calls and notes so far.
+    pub fn trace(&self) -> Vec<String> {
+        self.state().trace.clone()
+    }
+
+    /// All items of the table.
+    pub fn items(&self, table: &str) -> Vec<Value> {
+        let (mut items, mut start) = (Vec::new(), Value::Null);
+        loop {
+            let mut request = json!({ "TableName": table });
+            if !start.is_null() {
+                request["ExclusiveStartKey"] = start;
+            }
+            let (_, body) = execute(&self.state().table, "Scan", &request.to_string());
+            let mut page: Value = serde_json::from_str(&body).expect("JSON");
+            items.extend(page["Items"].as_array().cloned().unwrap_or_default());
+            start = page["LastEvaluatedKey"].take();
+            if start.is_null() {
+                return items;
+            }
+        }
+    }
+
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    async fn call(self, operation: String, mut body: Value) -> Result<Answer, ConnectorError> {
+        let (fault, before, after) = {
+            let mut state = self.state();
+            state.calls += 1;
+            let fault = state.choose(&operation, &mut body);
+            let (before, after) = (state.random.u64(0..=LATENCY), state.random.u64(0..=LATENCY));
+            let number = state.calls;
+            state.trace.push(format!("{number} {operation} {fault:?}"));
+            (fault, Duration::from_millis(before), Duration::from_millis(after))
+        };
+        sleep(before).await;
+        match fault {
+            Some(Fault::Throttled) => return Ok(refusal("ProvisionedThroughputExceededException", 400)),
+            Some(Fault::Internal) => return Ok(refusal("InternalServerError", 500)),
+            Some(Fault::Conflict) => return Ok(conflict(&body)),
+            Some(Fault::RequestLost) => sleep(NEVER).await,
+            _ => {}
+        }
+        let answer = self.state().answer(&operation, &body, fault == Some(Fault::Stale));
+        match fault {
+            Some(Fault::ResponseLost) => return Err(ConnectorError::io("the response was lost".into())),
+            Some(Fault::Slow) => {
+                let late = self.state().random.u64(0..=SLOW);
+                sleep(Duration::from_millis(late)).await;
+            }
+            _ => sleep(after).await,
+        }
+        Ok(answer)
+    }
+}
+
+impl State {
+    /// Chooses the fault of a call, if any. A partial call is shortened in its request.
+    fn choose(&mut self, operation: &str, body: &mut Value) -> Option<Fault> {
+        let is_read = matches!(operation, "GetItem" | "Query" | "BatchGetItem");
+        if self.faults_per_mille == 0 {
+            return None;
+        }
+        // Reads that are not consistent are often stale, which is no fault.
+        let can_be_stale = is_read && !is_consistent(body);
+        let fault = if self.random.u32(0..1_000) < self.faults_per_mille {
+            match self.random.u32(0..7) {
+                0 => Fault::Throttled,
+                1 => Fault::Internal,
+                2 if !is_read => Fault::Conflict,
+                3 => Fault::RequestLost,
+                4 => Fault::ResponseLost,
+                5 => Fault::Slow,
+                _ if is_read => Fault::Partial,
+                _ => Fault::Conflict,
+            }
+        } else if can_be_stale && self.random.bool() {
+            Fault::Stale
+        } else {
+            return None;
+        };
+        if fault == Fault::Partial && !self.shorten(operation, body) {
+            return None;
+        }
+        *self.counts.entry(fault).or_default() += 1;
+        Some(fault)
+    }
+
+    /// Makes a query's page or a batch shorter. Returns whether this is possible.
+    fn shorten(&mut self, operation: &str, body: &mut Value) -> bool {
+        match operation {
+            "Query" => {
+                let limit = body["Limit"].as_u64().unwrap_or(100);
+                body["Limit"] = json!(self.random.u64(1..=limit.max(1)));
+                true
+            }
+            "BatchGetItem" => {
+                let Some(tables) = body["RequestItems"].as_object_mut() else { return false };
+                for table in tables.values_mut() {
+                    let Some(keys) = table["Keys"].as_array_mut().filter(|keys| keys.len() > 1) else {
+                        continue;
+                    };
+                    let rest = keys.split_off(self.random.usize(1..keys.len()));
+                    table[UNPROCESSED] = Value::Array(rest);
+                }
+                true
+            }
+            _ => false,
+        }
+    }
+
+    fn answer(&mut self, operation: &str, body: &Value, is_stale: bool) -> Answer {
+        let text = body.to_string();
+        let is_write = !matches!(operation, "GetItem" | "Query" | "BatchGetItem");
+        if is_write {
+            let answer = execute(&self.table, operation, &text);
+            if answer.0 == 200 {
+                self.behind.push_back((operation.to_owned(), body.clone()));
+            }
+            return answer;
+        }
+        if !is_stale {
+            let (status, answer) = execute(&self.table, operation, &text);
+            return (status, with_unprocessed(body, answer));
+        }
+        let lag = self.random.usize(0..=MAX_LAG);
+        while self.behind.len() > lag {
+            let Some((operation, body)) = self.behind.pop_front() else { break };
+            execute(&self.replica, &operation, &body.to_string());
+        }
+        execute(&self.replica, operation, &text)
+    }
+}
+
+/// The answer to a batch, with the keys that were left out.
+fn with_unprocessed(body: &Value, answer: String) -> String {
+    let mut rest = body["RequestItems"].clone();
+    let tables = rest.as_object_mut().into_iter().flatten();
+    let shortened = tables.filter_map(|(_, table)| {
+        let keys = table.as_object_mut()?.remove(UNPROCESSED)?;
+        table["Keys"] = keys;
+        Some(())
+    });
+    if shortened.count() == 0 {
+        return answer;
+    }
+    let mut answer: Value = serde_json::from_str(&answer).expect("JSON");
+    answer["UnprocessedKeys"] = rest;
+    answer.to_string()
+}
+
+fn is_consistent(body: &Value) -> bool {
+    let tables = body["RequestItems"].as_object().into_iter().flatten();
+    body["ConsistentRead"] == true || tables.into_iter().any(|(_, table)| table["ConsistentRead"] == true)
+}
+
+fn refusal(kind: &str, status: u16) -> Answer {
+    (
+        status,
+        json!({ "__type": format!("com.amazonaws.dynamodb.v20120810#{kind}"), "message": "" }).to_string(),
+    )
+}
+
+/// The answer to a write that conflicts with another one.
+fn conflict(body: &Value) -> Answer {
+    let Some(actions) = body["TransactItems"].as_array() else {
+        return refusal("TransactionConflictException", 400);
+    };
+    let reasons: Vec<_> = actions.iter().map(|_| json!({ "Code": "TransactionConflict" })).collect();
+    let kind = "com.amazonaws.dynamodb.v20120810#TransactionCanceledException";
+    (400, json!({ "__type": kind, "Message": "", "CancellationReasons": reasons }).to_string())
+}
+
+/// Carries out a call.
+fn execute(database: &Database, operation: &str, body: &str) -> Answer {
+    fn run<Q: DeserializeOwned, R: Serialize>(
+        body: &str,
+        method: impl FnOnce(Q) -> dynoxide::Result<R>,
+    ) -> dynoxide::Result<String> {
+        let request = serde_json::from_str(body)
+            .map_err(|error| DynoxideError::SerializationException(error.to_string()))?;
+        serde_json::to_string(&method(request)?)
+            .map_err(|error| DynoxideError::InternalServerError(error.to_string()))
+    }
+    let result = match operation {
+        "CreateTable" => run(body, |request| database.create_table(request)),
+        "DescribeTable" => run(body, |request| database.describe_table(request)),
+        "DescribeTimeToLive" => run(body, |request| database.describe_time_to_live(request)),
+        "UpdateTimeToLive" => run(body, |request| database.update_time_to_live(request)),
+        "PutItem" => run(body, |request| database.put_item(request)),
+        "GetItem" => run(body, |request| database.get_item(request)),
+        "DeleteItem" => run(body, |request| database.delete_item(request)),
+        "UpdateItem" => run(body, |request| database.update_item(request)),
+        "Query" => run(body, |request| database.query(request)),
+        "Scan" => run(body, |request| database.scan(request)),
+        "BatchGetItem" => run(body, |request| database.batch_get_item(request)),
+        "BatchWriteItem" => run(body, |request| database.batch_write_item(request)),
+        "TransactWriteItems" => run(body, |request| database.transact_write_items(request)),
+        _ => panic!("the simulator does not know {operation}"),
+    };
+    match result {
+        Ok(body) => (200, body),
+        Err(error) => (error.status_code(), error.to_json()),
+    }
+}
+
+impl fmt::Debug for Cloud {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Cloud")
+    }
+}
+
+impl HttpClient for Cloud {
+    fn http_connector(&self, _: &HttpConnectorSettings, _: &RuntimeComponents) -> SharedHttpConnector {
+        SharedHttpConnector::new(self.clone())
+    }
+}
+
+impl HttpConnector for Cloud {
+    fn call(&self, request: HttpRequest) -> HttpConnectorFuture {
+        let target = request.headers().get("x-amz-target").unwrap_or_default();
+        let operation = target.rsplit('.').next().unwrap_or_default().to_owned();
+        let body = serde_json::from_slice(request.body().bytes().unwrap_or_default()).unwrap_or_default();
+        let answer = self.clone().call(operation, body);
+        HttpConnectorFuture::new(async {
+            let (status, body) = answer.await?;
+            let status = status.try_into().map_err(|_| ConnectorError::user("no status".into()))?;
+            let mut response = HttpResponse::new(status, SdkBody::from(body));
+            response.headers_mut().insert("content-type", "application/x-amz-json-1.0");
+            Ok(response)
+        })
+    }
+}

@@ -1,0 +1,297 @@
+//! A whole deployment in one process: a gateway, functions with an environment and a clock of their own, and the jobs.
+
+use std::collections::BTreeMap;
+use std::net::{IpAddr, Ipv4Addr};
+use std::path::Path;
+use std::sync::{Arc, LazyLock, Mutex, OnceLock, PoisonError, Weak};
+use std::time::Duration;
+
+use aws_sdk_dynamodb::config::{BehaviorVersion, Builder, Credentials, Region, SharedHttpClient};
+use aws_smithy_runtime::client::retries::RetryPartition;
+use bytes::Bytes;
+use futures_util::FutureExt;
+use http::{Method, Request};
+use jiff::{SignedDuration, Timestamp};
+use lambda_http::{Body, Response};
+use rolecall_local::demo;
+use rolecall_local::functions::tables;
+use rolecall_local::gateway::{Function, Gateway};
+use rolecall_local::template::Template;
+use serde_json::Value;
+use shared::clock::Clock;
+use shared::config::{Config, Edge, Services};
+use shared::http::{App, Environment, KnownHolders, Route};
+use shared::providers::Providers;
+use shared::providers::client::{self, HttpClient, RequestError};
+use shared::random::Random;
+use shared::secret::Secret;
+use shared::store::Store;
+use shared::token_encryption::EncryptionKeys;
+use tokio::time::{Instant, sleep};
+
+use crate::cloud::Cloud;
+
+/// The table's name.
+pub const TABLE: &str = "rolecall";
+const BASE_URL: &str = "https://api.rolecall.test";
+/// The time when a simulation begins.
+const START: Timestamp = Timestamp::constant(1_795_219_140, 0);
+/// The maximum difference between the clocks of functions, in milliseconds.
+const SKEW: i64 = 2_000;
+/// The maximum time after which a killed function ends, in milliseconds.
+const LIFE: u64 = 60;
+
+static TEMPLATE: LazyLock<Template> = LazyLock::new(|| {
+    let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../template.yaml");
+    Template::read(&file).expect("a template")
+});
+
+/// The deployment.
+pub struct Deployment {
+    gateway: Arc<Gateway>,
+    /// The table and its faults.
+    pub cloud: Cloud,
+    time: Time,
+    chaos: Arc<Chaos>,
+    /// The environment of the jobs and of the operator.
+    operator: Environment,
+}
+
+/// The common time: that of the paused runtime, and what was added to it.
+#[derive(Clone)]
+struct Time {
+    start: Instant,
+    added: Arc<Mutex<SignedDuration>>,
+}
+
+impl Time {
+    /// A clock that differs from the common time by `skew`.
+    fn clock(&self, skew: SignedDuration) -> Clock {
+        let time = self.clone();
+        Clock::from_fn(move || time.now() + skew)
+    }
+
+    fn now(&self) -> Timestamp {
+        let elapsed = SignedDuration::try_from(self.start.elapsed()).expect("a short simulation");
+        START + elapsed + *self.added.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// What happens to function instances.
+struct Chaos {
+    random: Mutex<fastrand::Rng>,
+    /// How many of a thousand invocations are killed.
+    kills_per_mille: Mutex<u32>,
+    kills: Mutex<u64>,
+}
+
+impl Chaos {
+    /// The time after which this invocation is killed, if it is.
+    fn kill(&self) -> Option<Duration> {
+        let per_mille = *self.kills_per_mille.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut random = self.random.lock().unwrap_or_else(PoisonError::into_inner);
+        if per_mille == 0 || random.u32(0..1_000) >= per_mille {
+            return None;
+        }
+        *self.kills.lock().unwrap_or_else(PoisonError::into_inner) += 1;
+        Some(Duration::from_millis(random.u64(0..LIFE)))
+    }
+}
+
+/// A response.
+#[derive(Clone, Debug)]
+pub struct Answer {
+    /// The status.
+    pub status: u16,
+    /// The body, or `null` if it is not JSON.
+    pub body: Value,
+    /// The body as text.
+    pub text: String,
+}
+
+impl Deployment {
+    /// A deployment with the demo organizations and without faults.
+    pub async fn new(seed: u64) -> Self {
+        let cloud = Cloud::new(seed);
+        let time = Time { start: Instant::now(), added: Arc::default() };
+        let mut random = fastrand::Rng::with_seed(seed ^ 0x5eed);
+        let outside = Arc::new(OnceLock::new());
+        let http = HttpClient::through(transport(outside.clone())).expect("a client");
+        let instance = |random: &mut fastrand::Rng| {
+            let skew = SignedDuration::from_millis(random.i64(-SKEW..=SKEW));
+            let config = config();
+            Environment {
+                store: store(&cloud, random.u64(..)),
+                clock: time.clock(skew),
+                random: Random::seeded(random.u64(..)),
+                providers: Providers::with_http_client(&config, http.clone()),
+                config,
+                known_holders: KnownHolders::default(),
+            }
+        };
+        let operator = instance(&mut random);
+        let operator = Environment { clock: time.clock(SignedDuration::ZERO), ..operator };
+        operator.store.create_table().await.expect("a table");
+        demo::create(&operator.store, START).await.expect("demo organizations");
+        let chaos = Arc::new(Chaos {
+            random: Mutex::new(random.fork()),
+            kills_per_mille: Mutex::default(),
+            kills: Mutex::default(),
+        });
+        let functions: BTreeMap<_, _> = tables()
+            .into_iter()
+            .map(|tables| {
+                let environment = instance(&mut random);
+                (tables.function.to_owned(), function(environment, tables.rows(), chaos.clone()))
+            })
+            .collect();
+        let clock = time.clock(SignedDuration::ZERO);
+        let random = Random::seeded(random.u64(..));
+        let gateway = Gateway::new(&TEMPLATE.routes, &functions, clock, random);
+        let gateway = Arc::new(gateway.expect("a function for every route"));
+        outside.set(Arc::downgrade(&gateway)).expect("the only deployment");
+        Self { gateway, cloud, time, chaos, operator }
+    }
+
+    /// Sets how many of a thousand calls to the table have a fault, and how many of a thousand invocations are killed.
+    pub fn set_chaos(&self, faults_per_mille: u32, kills_per_mille: u32) {
+        self.cloud.set_faults(faults_per_mille);
+        *self.chaos.kills_per_mille.lock().unwrap_or_else(PoisonError::into_inner) = kills_per_mille;
+    }
+
+    /// The number of invocations that were killed.
+    pub fn kills(&self) -> u64 {
+        *self.chaos.kills.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// The current time.
+    pub fn now(&self) -> Timestamp {
+        self.time.now()
+    }
+
+    /// Lets time pass at once.
+    pub fn skip(&self, duration: SignedDuration) {
+        *self.time.added.lock().unwrap_or_else(PoisonError::into_inner) += duration;
+    }
+
+    /// Sends a request.
+    pub async fn send(
+        &self,
+        method: Method,
+        path: &str,
+        key: &str,
+        idempotency: &str,
+        body: &Value,
+    ) -> Answer {
+        let mut request = Request::builder()
+            .method(method)
+            .uri(path)
+            .header("host", "api.rolecall.test")
+            .header("authorization", format!("Bearer {key}"));
+        if !idempotency.is_empty() {
+            request = request.header("idempotency-key", idempotency);
+        }
+        let body = if body.is_null() { Bytes::new() } else { Bytes::from(body.to_string()) };
+        let request = request.header("content-type", "application/json").body(body).expect("a request");
+        let response = self.gateway.send(request, IpAddr::V4(Ipv4Addr::new(192, 0, 2, 1))).await;
+        let text = String::from_utf8_lossy(response.body()).into_owned();
+        let body = serde_json::from_str(&text).unwrap_or_default();
+        Answer { status: response.status().as_u16(), body, text }
+    }
+
+    /// Runs the tasks that are due. The run may be killed.
+    pub async fn run_tasks(&self) -> Result<(), String> {
+        let run = Box::pin(tasks::run(self.operator.clone()));
+        self.survive(async { run.await.map(drop).map_err(|error| error.to_string()) }).await
+    }
+
+    /// Resets the usage of finished days. The run may be killed.
+    pub async fn reset_usage(&self) -> Result<(), String> {
+        let run = Box::pin(usage_reset::run(self.operator.clone()));
+        self.survive(async { run.await.map(drop).map_err(|error| error.to_string()) }).await
+    }
+
+    async fn survive(&self, run: impl Future<Output = Result<(), String>>) -> Result<(), String> {
+        match self.chaos.kill() {
+            None => run.await,
+            Some(life) => tokio::time::timeout(life, run).await.unwrap_or_else(|_| Err("killed".to_owned())),
+        }
+    }
+}
+
+/// A function whose instance is sometimes killed. A new one knows nothing.
+fn function(environment: Environment, routes: Vec<Route>, chaos: Arc<Chaos>) -> Function {
+    let app = Arc::new(Mutex::new(App::new(environment.clone(), routes.clone())));
+    Arc::new(move |request| {
+        let app = app.clone();
+        let (environment, routes, chaos) = (environment.clone(), routes.clone(), chaos.clone());
+        async move {
+            let instance = app.lock().unwrap_or_else(PoisonError::into_inner).clone();
+            let life = chaos.kill();
+            let answer = Box::pin(instance.handle(request));
+            let Some(life) = life else { return answer.await };
+            if let Ok(response) = tokio::time::timeout(life, answer).await {
+                return response;
+            }
+            let environment = Environment { known_holders: KnownHolders::default(), ..environment };
+            *app.lock().unwrap_or_else(PoisonError::into_inner) = App::new(environment, routes);
+            let mut response = Response::new(Body::Empty);
+            *response.status_mut() = http::StatusCode::INTERNAL_SERVER_ERROR;
+            response
+        }
+        .boxed()
+    })
+}
+
+/// The way of requests to external services: callbacks reach the gateway, and nothing else answers.
+fn transport(gateway: Arc<OnceLock<Weak<Gateway>>>) -> client::Transport {
+    Arc::new(move |request| {
+        let gateway = gateway.clone();
+        async move {
+            sleep(Duration::from_millis(fastrand::u64(1..50))).await;
+            let gateway = gateway.get().and_then(Weak::upgrade).ok_or(RequestError::Unreached)?;
+            let path = request.url().as_str().strip_prefix(BASE_URL).ok_or(RequestError::Unreached)?;
+            let mut sent =
+                Request::builder().method(request.method()).uri(path).header("host", "api.rolecall.test");
+            for (name, value) in request.headers() {
+                sent = sent.header(name, value);
+            }
+            let body = request.body().and_then(|body| body.as_bytes()).unwrap_or_default().to_vec();
+            let sent = sent.body(Bytes::from(body)).map_err(|_| RequestError::Unreached)?;
+            let response = gateway.send(sent, IpAddr::V4(Ipv4Addr::new(192, 0, 2, 2))).await;
+            let (parts, body) = response.into_parts();
+            Ok(client::Response { status: parts.status, headers: parts.headers, body })
+        }
+        .boxed()
+    })
+}
+
+fn config() -> Config {
+    Config {
+        table: TABLE.to_owned(),
+        base_url: Some(BASE_URL.to_owned()),
+        client_address_header: None,
+        edge: Edge::default(),
+        dynamodb_endpoint: None,
+        signing_key: Secret::new(demo::SIGNING_KEY),
+        credential_keys: demo::credential_keys().expect("keys"),
+        services: Services {
+            simulated: true,
+            callback_url: Some(BASE_URL.to_owned()),
+            sealing_keys: Some(EncryptionKeys::parse(demo::SEALING_KEYS).expect("a key")),
+            ..Services::default()
+        },
+    }
+}
+
+/// A handle to the table with its own retries, as each function instance has.
+fn store(cloud: &Cloud, seed: u64) -> Store {
+    let config = Builder::new()
+        .behavior_version(BehaviorVersion::latest())
+        .http_client(SharedHttpClient::new(cloud.clone()))
+        .endpoint_url("http://dynamodb.test")
+        .region(Region::from_static("us-east-1"))
+        .credentials_provider(Credentials::new("simulated", "simulated", None, None, "simulated"))
+        .retry_partition(RetryPartition::custom(format!("{seed}")).build());
+    Store::from_config(config, TABLE)
+}

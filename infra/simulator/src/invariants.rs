@@ -1,0 +1,294 @@
+//! What must hold once all is quiet.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use http::Method;
+use jiff::SignedDuration;
+use serde_json::{Value, json};
+
+use crate::clients::{Act, Clients, Tenant};
+use crate::deployment::{Answer, Deployment, TABLE};
+
+/// A check of one tenant's data.
+struct Check<'c> {
+    clients: &'c Clients,
+    tenant: &'c Tenant,
+    broken: Vec<String>,
+}
+
+/// Returns the invariants that do not hold.
+pub(crate) async fn broken(deployment: &Deployment, clients: &Clients) -> Vec<String> {
+    let mut broken = Vec::new();
+    // Receipts last for a day, and the other checks take longer if they use up a quota.
+    for tenant in &clients.tenants {
+        let mut check = Check { clients, tenant, broken: Vec::new() };
+        check.answers();
+        check.receipts().await;
+        broken.append(&mut check.broken);
+    }
+    clients.run_tasks().await;
+    for tenant in &clients.tenants {
+        let mut check = Check { clients, tenant, broken: Vec::new() };
+        check.quota().await;
+        check.roles().await;
+        check.candidates().await;
+        check.screens().await;
+        broken.append(&mut check.broken);
+    }
+    clients.run_tasks().await;
+    broken.extend(leftovers(deployment, clients));
+    broken
+}
+
+/// No task waits that should have been done, and nothing of an erased person is left.
+fn leftovers(deployment: &Deployment, clients: &Clients) -> Vec<String> {
+    let mut broken = Vec::new();
+    let items = deployment.cloud.items(TABLE);
+    let now = deployment.now().as_second();
+    for item in &items {
+        let text = |name: &str| item[name]["S"].as_str().unwrap_or_default();
+        if text("pk") == "TASK" {
+            let due: i64 = text("sk").split('#').next().and_then(|due| due.parse().ok()).unwrap_or(0);
+            if due < now - 60 {
+                broken.push(format!("the task {} was not done", text("sk")));
+            }
+        }
+    }
+    for tenant in &clients.tenants {
+        let known = tenant.known();
+        let erased = known.acts.iter().filter(|(act, answer)| {
+            act.path.ends_with("/erase") && answer.as_ref().is_some_and(|answer| answer.status == 202)
+        });
+        for (erased, _) in erased {
+            let id = erased.path.split('/').nth(4).and_then(|id| id.parse::<u64>().ok());
+            let created = known.acts.iter().find(|(act, answer)| {
+                act.path.ends_with("/candidates")
+                    && answer.as_ref().is_some_and(|answer| answer.body["id"].as_u64() == id)
+            });
+            let Some((created, _)) = created else { continue };
+            let email = created.body["email"].as_str().unwrap_or_default();
+            let left = items.iter().filter(|item| item.to_string().contains(email));
+            broken.extend(left.map(|item| format!("{email} was erased, but is in {item}")));
+        }
+    }
+    broken
+}
+
+impl Check<'_> {
+    fn fail(&mut self, sentence: &str) {
+        self.broken.push(format!("{}: {sentence}", self.tenant.word));
+    }
+
+    /// Reads, on the next day if the quota of this one is used up.
+    async fn read(&self, path: &str) -> Answer {
+        loop {
+            let answer = self.clients.send(self.tenant, Method::GET, path, "", &Value::Null).await;
+            if answer.status != 429 {
+                return answer;
+            }
+            self.clients.deployment.skip(SignedDuration::from_hours(24));
+        }
+    }
+
+    /// All items of a list.
+    async fn list(&mut self, path: &str) -> Vec<Value> {
+        let (mut items, mut next) = (Vec::new(), None::<String>);
+        let separator = if path.contains('?') { '&' } else { '?' };
+        loop {
+            let cursor = next.map(|cursor| format!("&cursor={cursor}")).unwrap_or_default();
+            let answer = self.read(&format!("/api/v1/{path}{separator}limit=100{cursor}")).await;
+            if answer.status != 200 {
+                self.fail(&format!("{path} answers {} {}", answer.status, answer.text));
+                return items;
+            }
+            items.extend(answer.body["data"].as_array().cloned().unwrap_or_default());
+            next = answer.body["next_cursor"].as_str().map(str::to_owned);
+            if next.is_none() {
+                return items;
+            }
+        }
+    }
+
+    /// Every admitted request is counted once, and a request without an answer at most once for each attempt.
+    async fn quota(&mut self) {
+        let (admitted, uncertain) = {
+            let known = self.tenant.known();
+            (known.admitted, known.uncertain)
+        };
+        if self.tenant.is_free && admitted > 200 {
+            self.fail(&format!("{admitted} requests were admitted on two days"));
+        }
+        let usage = self.read("/api/v1/organization").await;
+        let counted = usage.body["usage"]["requests_today"].as_u64().unwrap_or_default();
+        if counted > admitted + uncertain + 1 {
+            self.fail(&format!(
+                "{counted} requests are counted, but only {admitted} and {uncertain} were sent"
+            ));
+        }
+    }
+
+    /// Twins have the same answer, nobody gets another tenant's data, and quiet days have no failures.
+    fn answers(&mut self) {
+        let known = self.tenant.known().clone();
+        self.broken.extend(known.unequal_twins);
+        self.broken.extend(known.leaks);
+        for (act, answer) in &known.acts {
+            match answer {
+                Some(answer) if answer.status < 500 => {}
+                answer => self.broken.push(format!("{act:?} has no final answer: {answer:?}")),
+            }
+        }
+    }
+
+    /// A repetition with the same key gets the same answer.
+    async fn receipts(&mut self) {
+        let acts = self.tenant.known().acts.clone();
+        for (act, first) in acts {
+            let Some(first) = first.filter(|first| first.status < 300 && !act.idempotency_key.is_empty())
+            else {
+                continue;
+            };
+            let Act { method, path, idempotency_key, body, .. } = act;
+            let again = self.clients.send(self.tenant, method, &path, &idempotency_key, &body).await;
+            // The receipts of an erased person are deleted.
+            let is_erased = again.status == 410;
+            if again.status != 429 && !is_erased && (again.status, &again.body) != (first.status, &first.body)
+            {
+                self.fail(&format!("{path} answered {} first, and {} later", first.text, again.text));
+            }
+        }
+    }
+
+    /// Each creation has one role, quick posts have a posting, filters and statistics agree with the full lists.
+    async fn roles(&mut self) {
+        let roles = self.list("roles").await;
+        let postings = self.list("job_postings").await;
+        let acts = self.tenant.known().acts.clone();
+        for (act, answer) in &acts {
+            let is_quick = act.path.ends_with("/quick_post");
+            if act.method != Method::POST || !(is_quick || act.path.ends_with("/roles")) {
+                continue;
+            }
+            let created: Vec<_> = roles.iter().filter(|role| role["title"] == act.name).collect();
+            let expected = usize::from(answer.as_ref().is_some_and(|answer| answer.status == 201));
+            if created.len() != expected {
+                self.fail(&format!(
+                    "{act:?} was answered with {answer:?}, but there are {} roles",
+                    created.len()
+                ));
+            }
+            for role in created.iter().filter(|_| is_quick) {
+                let own = postings.iter().filter(|posting| posting["role_id"] == role["id"]).count();
+                if own != 1 {
+                    self.fail(&format!("the quick post {} has {own} postings", act.name));
+                }
+            }
+        }
+        let all: BTreeSet<_> = roles.iter().filter_map(|role| role["id"].as_u64()).collect();
+        let mut filtered = BTreeSet::new();
+        for status in ["draft", "open", "paused", "closed"] {
+            for role in self.list(&format!("roles?status={status}")).await {
+                if role["status"] != status || !filtered.insert(role["id"].as_u64().unwrap_or_default()) {
+                    self.fail(&format!("the filter {status} returns {role}"));
+                }
+            }
+        }
+        if filtered != all {
+            self.fail(&format!("the filters return the roles {filtered:?} instead of {all:?}"));
+        }
+        for posting in &postings {
+            let role = roles.iter().find(|role| role["id"] == posting["role_id"]);
+            if role.is_none_or(|role| posting["published"] == true && role["status"] == "closed") {
+                self.fail(&format!("the posting {posting} has the role {role:?}"));
+            }
+        }
+        for role in &roles {
+            self.statistics(role).await;
+        }
+    }
+
+    async fn statistics(&mut self, role: &Value) {
+        let id = &role["id"];
+        let stats = self.read(&format!("/api/v1/roles/{id}/stats")).await.body;
+        let applications = self.list(&format!("applications?role_id={id}")).await;
+        // The applications of erased people are counted, but no longer listed.
+        let counted = stats["applicants"].as_u64().unwrap_or_default();
+        let listed = applications.len() as u64;
+        if counted < listed || counted > listed + self.erasures() {
+            self.fail(&format!("the role {id} has {listed} applications, but {stats}"));
+        }
+        let mut stages = BTreeMap::<&str, u64>::new();
+        for application in applications.iter().filter(|application| application["status"] != "closed") {
+            *stages.entry(application["stage"].as_str().unwrap_or_default()).or_default() += 1;
+        }
+        for (stage, numbers) in stats["stages"].as_object().into_iter().flatten() {
+            if numbers["now"].as_u64() != Some(stages.get(stage.as_str()).copied().unwrap_or_default()) {
+                self.fail(&format!("the role {id} has {stages:?}, but {stats}"));
+            }
+        }
+    }
+
+    /// The number of people who were erased.
+    fn erasures(&self) -> u64 {
+        let known = self.tenant.known();
+        let is_erasure = |(act, answer): &&(Act, Option<Answer>)| {
+            act.path.ends_with("/erase") && answer.as_ref().is_some_and(|answer| answer.status == 202)
+        };
+        known.acts.iter().filter(is_erasure).count() as u64
+    }
+
+    /// Each creation has one candidate, erased people stay erased, and histories are complete.
+    async fn candidates(&mut self) {
+        let listed = self.list("candidates").await;
+        let acts = self.tenant.known().acts.clone();
+        let known = self.tenant.known().all("candidates");
+        for id in known {
+            let shown = self.read(&format!("/api/v1/candidates/{id}")).await;
+            let is_erased = acts.iter().any(|(act, answer)| {
+                act.path.ends_with(&format!("/{id}/erase"))
+                    && answer.as_ref().is_some_and(|answer| answer.status == 202)
+            });
+            let is_listed = listed.iter().any(|candidate| candidate["id"] == json!(id));
+            let expected = if is_erased { 410 } else { 200 };
+            if shown.status != expected || is_listed == is_erased {
+                self.fail(&format!(
+                    "the candidate {id}: {} {}, listed: {is_listed}",
+                    shown.status, shown.text
+                ));
+            }
+            if !is_erased {
+                let listed = self.list(&format!("candidates/{id}/touchpoints")).await;
+                let ids: BTreeSet<_> = listed.iter().map(|touchpoint| touchpoint["id"].to_string()).collect();
+                if shown.body["touchpoints"] != json!(listed) || ids.len() != listed.len() {
+                    self.fail(&format!("the history of {id} is {listed:?}, but {} was shown", shown.text));
+                }
+            }
+        }
+        let emails: BTreeSet<_> = listed.iter().map(|candidate| candidate["email"].to_string()).collect();
+        if emails.len() != listed.len() {
+            self.fail("two candidates have the same e-mail address");
+        }
+        let mut filtered = 0;
+        for stage in ["applied", "screening", "interview", "offer", "hired", "rejected"] {
+            filtered += self.list(&format!("candidates?stage={stage}")).await.len();
+        }
+        if filtered != listed.len() {
+            self.fail(&format!("the stages have {filtered} candidates, and the list has {}", listed.len()));
+        }
+    }
+
+    /// Every screen ends, and is in its lists.
+    async fn screens(&mut self) {
+        for screen in self.list("voice_screens").await {
+            let status = screen["status"].as_str().unwrap_or_default();
+            if matches!(status, "queued" | "in_progress") {
+                self.fail(&format!("the screen never ended: {screen}"));
+            }
+            let id = screen["id"].clone();
+            let filtered = self.list(&format!("voice_screens?status={status}")).await;
+            if !filtered.iter().any(|other| other["id"] == id) {
+                self.fail(&format!("the filter {status} misses the screen {id}"));
+            }
+        }
+    }
+}
