@@ -1,5 +1,7 @@
 //! The daily quota: exact, per mode, reset at midnight UTC.
 
+use std::sync::atomic::AtomicUsize;
+
 use futures_util::future::join_all;
 use http::Method;
 use shared::model::{Mode, Plan};
@@ -147,6 +149,31 @@ async fn a_throttled_gate_still_enforces_the_quota() {
     let page = shared::store::Paging { limit: 10, before: None };
     let history = api.store().list_usage(tenant(ACME, Mode::Live), &page).await.unwrap();
     assert_eq!(history.items.iter().map(|day| day.requests).collect::<Vec<_>>(), [21]);
+}
+
+/// A throttled shard is followed by the next one. A lost response leaves open whether the request was counted, so it is
+/// not counted again.
+#[tokio::test]
+async fn a_request_on_a_shard_is_counted_at_most_once() {
+    let api = TestApi::new().await;
+    for (fault, status) in [(Fault::Throttled, 200), (Fault::ResponseLost, 503)] {
+        let before = api.get("/api/v1/organization").await.expect(200).number("/usage/requests_today");
+        let shards = AtomicUsize::new(0);
+        api.dynamodb.inject_faults(move |operation, request| {
+            let pk = request["Key"]["pk"]["S"].as_str().unwrap_or_default();
+            let is_first_shard =
+                || pk.contains("#GATE#") && shards.fetch_add(1, std::sync::atomic::Ordering::Relaxed) == 0;
+            match operation {
+                "UpdateItem" if pk.ends_with("#GATE") => Some(Fault::Throttled),
+                "UpdateItem" if is_first_shard() => Some(fault.clone()),
+                _ => None,
+            }
+        });
+        assert_eq!(api.get("/api/v1/roles").await.status, status);
+        api.dynamodb.inject_faults(|_, _| None);
+        let after = api.get("/api/v1/organization").await.expect(200).number("/usage/requests_today");
+        assert_eq!(after - before, 2, "this request and the one on the shard");
+    }
 }
 
 /// The transactions of the usage reset job may conflict with the first requests of a new day.

@@ -9,7 +9,7 @@ use http::Method;
 use jiff::SignedDuration;
 use rolecall_local::demo::DEMOS;
 use serde_json::{Value, json};
-use shared::model::Mode;
+use shared::model::{Day, Mode};
 use tokio::time::sleep;
 
 use crate::deployment::{Answer, Deployment};
@@ -62,6 +62,7 @@ pub(crate) struct Known {
 pub(crate) struct Clients {
     pub(crate) deployment: Arc<Deployment>,
     pub(crate) tenants: Vec<Arc<Tenant>>,
+    pub(crate) first_day: Day,
     seed: u64,
     requests: Mutex<u64>,
 }
@@ -99,7 +100,7 @@ impl Clients {
                 tenants.push(Arc::new(Tenant { word, key, is_free, known: Mutex::default() }));
             }
         }
-        Self { deployment, tenants, seed, requests: Mutex::default() }
+        Self { first_day: Day::of(deployment.now()), deployment, tenants, seed, requests: Mutex::default() }
     }
 
     pub(crate) fn requests(&self) -> u64 {
@@ -290,7 +291,9 @@ fn choose(tenant: &Tenant, random: &mut fastrand::Rng) -> Step {
         (0..3, ..) | (_, None, _) => post("quick_post", "quick_post".into(), json!({ "role": new_role() })),
         (3..5, ..) => post("roles", "roles".into(), new_role()),
         (5..10, role, _) | (_, role, None) => {
-            let email = format!("{word}.{number}@example.com");
+            // Some addresses are taken.
+            let owner = if random.u32(0..5) == 0 { random.u64(1..=number) } else { number };
+            let email = format!("{word}.{owner}@example.com");
             let mut body = json!({ "name": name, "email": email, "phone": format!("+1415555{number:04}") });
             if random.bool() {
                 body["role_id"] = json!(role);

@@ -34,8 +34,8 @@ use crate::cloud::Cloud;
 /// The table's name.
 pub const TABLE: &str = "rolecall";
 const BASE_URL: &str = "https://api.rolecall.test";
-/// The time when a simulation begins.
-const START: Timestamp = Timestamp::constant(1_795_219_140, 0);
+/// The times when simulations begin: at 9:30, or a minute before midnight.
+const STARTS: [Timestamp; 2] = [Timestamp::constant(1_795_167_000, 0), Timestamp::constant(1_795_219_140, 0)];
 /// The maximum difference between the clocks of functions, in milliseconds.
 const SKEW: i64 = 2_000;
 /// The maximum time after which a killed function ends, in milliseconds.
@@ -60,7 +60,8 @@ pub struct Deployment {
 /// The common time: that of the paused runtime, and what was added to it.
 #[derive(Clone)]
 struct Time {
-    start: Instant,
+    start: Timestamp,
+    since: Instant,
     added: Arc<Mutex<SignedDuration>>,
 }
 
@@ -72,8 +73,8 @@ impl Time {
     }
 
     fn now(&self) -> Timestamp {
-        let elapsed = SignedDuration::try_from(self.start.elapsed()).expect("a short simulation");
-        START + elapsed + *self.added.lock().unwrap_or_else(PoisonError::into_inner)
+        let elapsed = SignedDuration::try_from(self.since.elapsed()).expect("a short simulation");
+        self.start + elapsed + *self.added.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -113,7 +114,11 @@ impl Deployment {
     /// A deployment with the demo organizations and without faults.
     pub async fn new(seed: u64) -> Self {
         let cloud = Cloud::new(seed);
-        let time = Time { start: Instant::now(), added: Arc::default() };
+        let time = Time {
+            start: STARTS[usize::from(seed.is_multiple_of(2))],
+            since: Instant::now(),
+            added: Arc::default(),
+        };
         let mut random = fastrand::Rng::with_seed(seed ^ 0x5eed);
         let outside = Arc::new(OnceLock::new());
         let http = HttpClient::through(transport(outside.clone())).expect("a client");
@@ -132,7 +137,7 @@ impl Deployment {
         let operator = instance(&mut random);
         let operator = Environment { clock: time.clock(SignedDuration::ZERO), ..operator };
         operator.store.create_table().await.expect("a table");
-        demo::create(&operator.store, START).await.expect("demo organizations");
+        demo::create(&operator.store, time.now()).await.expect("demo organizations");
         let chaos = Arc::new(Chaos {
             random: Mutex::new(random.fork()),
             kills_per_mille: Mutex::default(),

@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use http::Method;
 use jiff::SignedDuration;
 use serde_json::{Value, json};
+use shared::model::Day;
 
 use crate::clients::{Act, Clients, Tenant};
 use crate::deployment::{Answer, Deployment, TABLE};
@@ -14,6 +15,17 @@ struct Check<'c> {
     clients: &'c Clients,
     tenant: &'c Tenant,
     broken: Vec<String>,
+}
+
+/// Returns the quotas that do not hold, before anything else is requested.
+pub(crate) async fn broken_quotas(deployment: &Deployment, clients: &Clients) -> Vec<String> {
+    let mut broken = Vec::new();
+    for tenant in &clients.tenants {
+        let mut check = Check { clients, tenant, broken: Vec::new() };
+        check.quota(Day::of(deployment.now()) == clients.first_day).await;
+        broken.append(&mut check.broken);
+    }
+    broken
 }
 
 /// Returns the invariants that do not hold.
@@ -27,16 +39,15 @@ pub(crate) async fn broken(deployment: &Deployment, clients: &Clients) -> Vec<St
         broken.append(&mut check.broken);
     }
     clients.run_tasks().await;
+    broken.extend(leftovers(deployment, clients));
     for tenant in &clients.tenants {
         let mut check = Check { clients, tenant, broken: Vec::new() };
-        check.quota().await;
         check.roles().await;
         check.candidates().await;
         check.screens().await;
+        check.erased_addresses().await;
         broken.append(&mut check.broken);
     }
-    clients.run_tasks().await;
-    broken.extend(leftovers(deployment, clients));
     broken
 }
 
@@ -66,8 +77,8 @@ fn leftovers(deployment: &Deployment, clients: &Clients) -> Vec<String> {
                     && answer.as_ref().is_some_and(|answer| answer.body["id"].as_u64() == id)
             });
             let Some((created, _)) = created else { continue };
-            let email = created.body["email"].as_str().unwrap_or_default();
-            let left = items.iter().filter(|item| item.to_string().contains(email));
+            let email = created.body["email"].as_str().unwrap_or_default().to_lowercase();
+            let left = items.iter().filter(|item| item.to_string().to_lowercase().contains(&email));
             broken.extend(left.map(|item| format!("{email} was erased, but is in {item}")));
         }
     }
@@ -109,20 +120,23 @@ impl Check<'_> {
         }
     }
 
-    /// Every admitted request is counted once, and a request without an answer at most once for each attempt.
-    async fn quota(&mut self) {
+    /// Every admitted request is counted once, and a request without an answer at most once.
+    async fn quota(&mut self, is_same_day: bool) {
         let (admitted, uncertain) = {
             let known = self.tenant.known();
             (known.admitted, known.uncertain)
         };
-        if self.tenant.is_free && admitted > 200 {
-            self.fail(&format!("{admitted} requests were admitted on two days"));
+        let limit = if is_same_day { 100 } else { 200 };
+        if self.tenant.is_free && admitted > limit {
+            self.fail(&format!("{admitted} requests were admitted"));
         }
         let usage = self.read("/api/v1/organization").await;
         let counted = usage.body["usage"]["requests_today"].as_u64().unwrap_or_default();
-        if counted > admitted + uncertain + 1 {
+        // This request is counted, too.
+        let (least, most) = (admitted + 1, admitted + uncertain + 1);
+        if counted > most || is_same_day && counted < least {
             self.fail(&format!(
-                "{counted} requests are counted, but only {admitted} and {uncertain} were sent"
+                "{counted} requests are counted, but {admitted} were admitted, and {uncertain} may be"
             ));
         }
     }
@@ -259,6 +273,15 @@ impl Check<'_> {
             if !is_erased {
                 let listed = self.list(&format!("candidates/{id}/touchpoints")).await;
                 let ids: BTreeSet<_> = listed.iter().map(|touchpoint| touchpoint["id"].to_string()).collect();
+                let changes = acts.iter().filter(|(act, answer)| {
+                    let is_change = act.path.starts_with(&format!("/api/v1/candidates/{id}/"))
+                        && !act.path.ends_with("/notes")
+                        && !act.path.ends_with("/erase");
+                    is_change && answer.as_ref().is_some_and(|answer| answer.status < 300)
+                });
+                if listed.len() < changes.count() + 1 {
+                    self.fail(&format!("the history of {id} is not complete: {listed:?}"));
+                }
                 if shown.body["touchpoints"] != json!(listed) || ids.len() != listed.len() {
                     self.fail(&format!("the history of {id} is {listed:?}, but {} was shown", shown.text));
                 }
@@ -274,6 +297,24 @@ impl Check<'_> {
         }
         if filtered != listed.len() {
             self.fail(&format!("the stages have {filtered} candidates, and the list has {}", listed.len()));
+        }
+    }
+
+    /// The address of an erased person can be used again.
+    async fn erased_addresses(&mut self) {
+        let acts = self.tenant.known().acts.clone();
+        let emails: BTreeSet<_> = acts.iter().filter_map(|(act, _)| act.body["email"].as_str()).collect();
+        let listed = self.list("candidates").await;
+        for (number, email) in emails.into_iter().enumerate() {
+            let is_taken = listed.iter().any(|candidate| candidate["email"] == email);
+            let body = json!({ "name": self.tenant.word, "email": email });
+            let key = format!("again-{number}");
+            let answer =
+                self.clients.send(self.tenant, Method::POST, "/api/v1/candidates", &key, &body).await;
+            let expected = if is_taken { 422 } else { 201 };
+            if answer.status != 429 && answer.status != expected {
+                self.fail(&format!("{email}: {} {}, taken: {is_taken}", answer.status, answer.text));
+            }
         }
     }
 

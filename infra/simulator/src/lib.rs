@@ -92,8 +92,9 @@ async fn play(run: &Run) -> Report {
     let clients = Clients::new(deployment.clone(), run.seed);
     clients.work(run.steps).await;
     deployment.set_chaos(0, 0);
+    let mut broken = invariants::broken_quotas(&deployment, &clients).await;
     clients.settle().await;
-    let broken = invariants::broken(&deployment, &clients).await;
+    broken.extend(invariants::broken(&deployment, &clients).await);
     let (calls, faults) = deployment.cloud.counts();
     Report {
         broken,

@@ -4,12 +4,17 @@ use std::process::{Command, Output};
 
 use simulator::{Run, simulate};
 
+/// Seeds that found a fault:
+///
+/// - 46: a request was counted twice if the response to its write on a shard was lost.
+const FOUND: [u64; 1] = [46];
+
 /// `SIMULATOR_SEEDS=1000` runs that many.
 #[test]
 fn no_seed_breaks_an_invariant() {
     let seeds = std::env::var("SIMULATOR_SEEDS").map_or(25, |seeds| seeds.parse().expect("a number"));
     let (mut calls, mut faults, mut kills) = (0, 0, 0);
-    for seed in 0..seeds {
+    for seed in (0..seeds).chain(FOUND) {
         let run = Run::new(seed);
         let report = simulate(&run);
         assert!(report.broken.is_empty(), "{}\n{}", report.broken.join("\n"), run.command());

@@ -151,7 +151,7 @@ impl Store {
         let Some(sets) = sets_with(&item, presented.hash, now) else { return Ok(Verdict::Unknown) };
         match evaluate(item, now)? {
             Verdict::Admitted(admission) if admission.organization.plan == Plan::Pro => {
-                self.count_at_shard(presented.tenant, Day::of(now), shard % GATE_SHARDS).await?;
+                self.count_at_shard(presented.tenant, Day::of(now), shard).await?;
                 Ok(Verdict::Admitted(admission))
             }
             Verdict::Admitted(_) => match self.count_at_gate(presented, &sets, now).await? {
@@ -236,8 +236,7 @@ impl Store {
             .return_values(ReturnValue::AllNew)
             .return_values_on_condition_check_failure(ReturnValuesOnConditionCheckFailure::AllOld)
             .customize()
-            // A retry after a lost response would count the request twice.
-            .config_override(aws_sdk_dynamodb::Config::builder().retry_config(RetryConfig::disabled()));
+            .config_override(without_retries());
         match self.count(call.send()).await {
             Ok(answer) => {
                 let admission = admission(answer.attributes.unwrap_or_default(), now)?;
@@ -268,17 +267,34 @@ impl Store {
         }
     }
 
+    /// Counts a request on a shard, or on one of the next if the shard is throttled.
     async fn count_at_shard(&self, tenant: Tenant, today: Day, shard: u64) -> Result<(), StoreError> {
-        let call = self
-            .client
-            .update_item()
-            .table_name(&*self.table)
-            .set_key(Some(keys::gate_shard(tenant, shard).attributes()))
-            .update_expression("ADD #day :one")
-            .expression_attribute_names("#day", day_attribute(today))
-            .expression_attribute_values(":one", number(1));
-        self.count(call.send()).await.map(|_| ()).map_err(|error| StoreError::of(&error))
+        /// How many further shards are tried.
+        const MAX_ATTEMPTS: u64 = 3;
+        let mut attempt = 0;
+        loop {
+            let shard = shard.wrapping_add(attempt) % GATE_SHARDS;
+            let call = self
+                .client
+                .update_item()
+                .table_name(&*self.table)
+                .set_key(Some(keys::gate_shard(tenant, shard).attributes()))
+                .update_expression("ADD #day :one")
+                .expression_attribute_names("#day", day_attribute(today))
+                .expression_attribute_values(":one", number(1))
+                .customize()
+                .config_override(without_retries());
+            match self.count(call.send()).await {
+                Err(error) if is_contention(&error) && attempt < MAX_ATTEMPTS => attempt += 1,
+                result => return result.map(|_| ()).map_err(|error| StoreError::of(&error)),
+            }
+        }
     }
+}
+
+/// The configuration of a write that counts a request. A retry after a lost response would count it twice.
+fn without_retries() -> aws_sdk_dynamodb::config::Builder {
+    aws_sdk_dynamodb::Config::builder().retry_config(RetryConfig::disabled())
 }
 
 /// The sets of a gate item that contain a hash; `None` if none does.
