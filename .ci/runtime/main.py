@@ -45,7 +45,7 @@ def check(function, name, events, environment):
         pids.add(function.pid())
     check_unknown_keys(function, events)
     if name == "VoiceWebhookFunction":
-        check_fresh_signature(function, events[0][1], environment["SIGNING_KEY"])
+        check_fresh_signature(function, events[0][1], environment["SIGNING_KEYS"])
     processes.check_log(function.log)
     result = function.invoke({"hello": "world"})
     if "routeKey" in events[0][1]:

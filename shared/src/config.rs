@@ -21,8 +21,9 @@ pub struct Config {
     pub edge: Edge,
     /// The endpoint of a local DynamoDB (`DYNAMODB_ENDPOINT`), for `sam local invoke`.
     pub dynamodb_endpoint: Option<String>,
-    /// The key for signatures that only this service verifies (`SIGNING_KEY`, at least 32 characters).
-    pub signing_key: Secret,
+    /// The keys for signatures that only this service verifies (`SIGNING_KEYS`: keys separated by commas, the newest
+    /// first). Functions that sign nothing have none.
+    pub signing_keys: MacKeys,
     /// The keys that authenticate credentials (`CREDENTIAL_KEYS`: keys separated by commas, the newest first). Functions
     /// that check no credentials have none.
     pub credential_keys: MacKeys,
@@ -97,7 +98,8 @@ pub struct Services {
     /// The base URL at which external services call the webhooks, without a trailing slash (`CALLBACK_URL`). The
     /// default is the base URL of public links.
     pub callback_url: Option<String>,
-    /// Vapi (`VAPI_API_KEY`, `VAPI_PHONE_NUMBER_ID`, `VAPI_WEBHOOK_SECRET`, and optionally `VAPI_CREDENTIAL_ID`).
+    /// Vapi (`VAPI_PHONE_NUMBER_ID`, and what the function needs of `VAPI_API_KEY`, `VAPI_WEBHOOK_SECRET` and
+    /// `VAPI_CREDENTIAL_ID`).
     pub vapi: Option<VapiAccess>,
     /// The countries that an organization may call until an owner chooses others (`CALL_COUNTRIES`, codes separated by
     /// commas). The default is the United States, where Vapi's own numbers are.
@@ -132,15 +134,15 @@ pub struct BucketAccess {
     pub session_token: Option<Secret>,
 }
 
-/// Access to Vapi.
+/// Access to Vapi. A function has only the secrets that it uses.
 #[derive(Clone, Debug)]
 pub struct VapiAccess {
-    /// The private API key.
-    pub api_key: Secret,
+    /// The private API key, of the function that calls Vapi's API.
+    pub api_key: Option<Secret>,
     /// The id of the phone number that calls are made from.
     pub phone_number_id: String,
-    /// The secret that signs callbacks.
-    pub webhook_secret: Secret,
+    /// The secret that signs callbacks, of the function that receives them.
+    pub webhook_secret: Option<Secret>,
     /// The id of the credential in Vapi's dashboard that contains this secret.
     pub credential_id: Option<String>,
 }
@@ -189,20 +191,18 @@ impl Config {
         let variable = |name: &str| lookup(name).filter(|value| !value.is_empty());
         let required = |name: &str| required(variable, name);
         let url = |name: &str| optional_url(variable, name);
-        let signing_key = required("SIGNING_KEY")?;
-        if signing_key.len() < 32 {
-            return Err("SIGNING_KEY must have at least 32 characters".to_owned());
-        }
+        let keys = |name: &str| {
+            let keys = variable(name).map_or_else(|| Ok(MacKeys::default()), |keys| MacKeys::parse(&keys));
+            keys.map_err(|error| format!("{name} is invalid: {error}"))
+        };
         Ok(Self {
             table: required("TABLE_NAME")?,
             base_url: Self::read_base_url(variable)?,
             client_address_header: variable("CLIENT_ADDRESS_HEADER").map(|name| name.to_lowercase()),
             edge: Edge::read(variable)?,
             dynamodb_endpoint: variable("DYNAMODB_ENDPOINT"),
-            signing_key: Secret::new(signing_key),
-            credential_keys: variable("CREDENTIAL_KEYS")
-                .map_or_else(|| Ok(MacKeys::default()), |keys| MacKeys::parse(&keys))
-                .map_err(|error| format!("CREDENTIAL_KEYS is invalid: {error}"))?,
+            signing_keys: keys("SIGNING_KEYS")?,
+            credential_keys: keys("CREDENTIAL_KEYS")?,
             services: Services::read(&variable, &url)?,
         })
     }
@@ -228,7 +228,7 @@ impl Services {
                 _ => Err(format!("either all or none of {} must be set", names.join(", "))),
             }
         };
-        let vapi = all_or_none(&["VAPI_API_KEY", "VAPI_PHONE_NUMBER_ID", "VAPI_WEBHOOK_SECRET"])?;
+        let vapi = VapiAccess::read(variable)?;
         let x = all_or_none(&["X_CLIENT_ID", "X_CLIENT_SECRET"])?;
         let resumes = match variable("RESUME_BUCKET") {
             None => None,
@@ -248,14 +248,7 @@ impl Services {
         Ok(Self {
             simulated,
             callback_url: url("CALLBACK_URL")?,
-            vapi: vapi.and_then(|values| <[String; 3]>::try_from(values).ok()).map(
-                |[key, number, secret]| VapiAccess {
-                    api_key: Secret::new(key),
-                    phone_number_id: number,
-                    webhook_secret: Secret::new(secret),
-                    credential_id: variable("VAPI_CREDENTIAL_ID"),
-                },
-            ),
+            vapi,
             call_countries: call_countries.map_err(|error| format!("CALL_COUNTRIES {error}"))?,
             x: x.and_then(|values| <[String; 2]>::try_from(values).ok())
                 .map(|[client_id, secret]| XAccess { client_id, client_secret: Secret::new(secret) }),
@@ -268,6 +261,23 @@ impl Services {
                 whatsapp: url("WHATSAPP_URL")?.unwrap_or(default.whatsapp),
             },
         })
+    }
+}
+
+impl VapiAccess {
+    fn read(variable: &impl Fn(&str) -> Option<String>) -> Result<Option<Self>, String> {
+        let secret = |name: &str| variable(name).map(Secret::new);
+        let (api_key, webhook_secret) = (secret("VAPI_API_KEY"), secret("VAPI_WEBHOOK_SECRET"));
+        let credential_id = variable("VAPI_CREDENTIAL_ID");
+        match variable("VAPI_PHONE_NUMBER_ID") {
+            Some(phone_number_id) => {
+                Ok(Some(Self { api_key, phone_number_id, webhook_secret, credential_id }))
+            }
+            None if api_key.is_none() && webhook_secret.is_none() => Ok(None),
+            None => {
+                Err("VAPI_PHONE_NUMBER_ID must be set if VAPI_API_KEY or VAPI_WEBHOOK_SECRET is".to_owned())
+            }
+        }
     }
 }
 
@@ -316,7 +326,7 @@ mod tests {
         let complete = [
             ("TABLE_NAME", "t"),
             ("BASE_URL", "https://jobs.example/"),
-            ("SIGNING_KEY", "0123456789abcdef0123456789abcdef"),
+            ("SIGNING_KEYS", "0123456789abcdef0123456789abcdef"),
         ];
         let with = |name: &'static str, value: &'static str| {
             Config::read(move |variable| {
@@ -329,8 +339,7 @@ mod tests {
         for (name, value) in [
             ("TABLE_NAME", ""),
             ("BASE_URL", "jobs.example"),
-            ("SIGNING_KEY", "short"),
-            ("SIGNING_KEY", ""),
+            ("SIGNING_KEYS", "short"),
             ("LIVE_SERVICES", "none"),
             ("VAPI_API_KEY", "alone"),
             ("X_CLIENT_SECRET", "alone"),
@@ -349,6 +358,6 @@ mod tests {
         }
         let services = with("LIVE_SERVICES", "simulated").unwrap().services;
         assert!(services.simulated && services.vapi.is_none() && services.x.is_none());
-        assert_eq!(format!("{:?}", with("", "").unwrap().signing_key), "***");
+        assert_eq!(format!("{:?}", with("", "").unwrap().signing_keys), "MacKeys(1)");
     }
 }

@@ -2,6 +2,8 @@
 
 use std::fmt;
 
+use base64::Engine;
+use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use subtle::ConstantTimeEq;
 
 use crate::secret::Secret;
@@ -37,9 +39,35 @@ impl MacKeys {
 
     /// Whether `mac` is the beginning of the MAC of `parts` under one of the keys. Each comparison takes constant time.
     pub fn verify<const N: usize>(&self, parts: &[&str], mac: [u8; N]) -> bool {
+        self.signer(parts, mac).is_some()
+    }
+
+    /// The key under which `mac` is the beginning of the MAC of `parts`.
+    fn signer<const N: usize>(&self, parts: &[&str], mac: [u8; N]) -> Option<&Secret> {
         let is_mac =
-            |key: &Secret| key.mac(parts).first_chunk::<N>().is_some_and(|own| own.ct_eq(&mac).into());
-        self.0.iter().any(is_mac)
+            |key: &&Secret| key.mac(parts).first_chunk::<N>().is_some_and(|own| own.ct_eq(&mac).into());
+        self.0.iter().find(is_mac)
+    }
+
+    /// The signature of `parts`: the MAC under the newest key, in base64url. Without a key, it is empty and never valid.
+    pub fn sign(&self, parts: &[&str]) -> String {
+        self.mac(parts).map(|mac| URL_SAFE_NO_PAD.encode(mac)).unwrap_or_default()
+    }
+
+    /// Whether `signature` is a signature of `parts` under one of the keys.
+    pub fn verify_signature(&self, parts: &[&str], signature: &str) -> bool {
+        self.signer_of(parts, signature).is_some()
+    }
+
+    /// The key under which `signature` is a signature of `parts`, for other values that were derived from the same key.
+    pub fn signer_of(&self, parts: &[&str], signature: &str) -> Option<&Secret> {
+        let mac: [u8; 32] = URL_SAFE_NO_PAD.decode(signature).ok()?.try_into().ok()?;
+        self.signer(parts, mac)
+    }
+
+    /// The signatures of `parts` under each of the keys, the newest first.
+    pub fn signatures(&self, parts: &[&str]) -> Vec<String> {
+        self.0.iter().map(|key| URL_SAFE_NO_PAD.encode(key.mac(parts))).collect()
     }
 }
 
@@ -70,6 +98,24 @@ mod tests {
         assert!(old.verify::<8>(&["a", "b"], *before.first_chunk().unwrap()));
         let none = MacKeys::default();
         assert!(none.mac(&["a"]).is_none() && !none.verify(&["a"], [0; 8]));
+    }
+
+    #[test]
+    fn a_signature_is_valid_as_long_as_its_key_is_configured() {
+        let old = MacKeys::parse(FIRST).unwrap();
+        let rotated = MacKeys::parse(&format!("{SECOND},{FIRST}")).unwrap();
+        let new = MacKeys::parse(SECOND).unwrap();
+        let (before, after) = (old.sign(&["a"]), rotated.sign(&["a"]));
+        assert_eq!(rotated.signatures(&["a"]), [after.clone(), before.clone()]);
+        assert!(rotated.verify_signature(&["a"], &before) && rotated.verify_signature(&["a"], &after));
+        assert!(new.verify_signature(&["a"], &after) && !new.verify_signature(&["a"], &before));
+        assert_eq!(rotated.signer_of(&["a"], &before).unwrap().expose(), FIRST);
+        for wrong in ["", "A", &before[1..], &format!("{before}A"), &before.to_uppercase(), &"A".repeat(43)] {
+            assert!(!rotated.verify_signature(&["a"], wrong), "{wrong}");
+        }
+        let none = MacKeys::default();
+        assert_eq!(none.sign(&["a"]), "");
+        assert!(!none.verify_signature(&["a"], "") && none.signatures(&["a"]).is_empty());
     }
 
     #[test]

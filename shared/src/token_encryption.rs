@@ -89,6 +89,25 @@ impl EncryptionKeys {
         })
     }
 
+    /// Encrypts a token with the first key, if an older key has encrypted it.
+    pub fn reencrypt(
+        &self,
+        token: &EncryptedToken,
+        context: &str,
+        nonce: [u8; 24],
+    ) -> Result<Option<EncryptedToken>, DecryptionError> {
+        if token.key == self.first.id {
+            return Ok(None);
+        }
+        self.encrypt(&self.decrypt(token, context)?, context, nonce).map(Some)
+    }
+
+    /// Whether two tokens are the same secret, perhaps encrypted with different keys.
+    pub fn are_same(&self, one: &EncryptedToken, other: &EncryptedToken, context: &str) -> bool {
+        let secrets = self.decrypt(one, context).ok().zip(self.decrypt(other, context).ok());
+        one == other || secrets.is_some_and(|(one, other)| one.expose() == other.expose())
+    }
+
     /// Decrypts a token that was encrypted for `context` with any of the keys.
     pub fn decrypt(&self, token: &EncryptedToken, context: &str) -> Result<Secret, DecryptionError> {
         let mut keys = once(&self.first).chain(&self.older);
@@ -223,6 +242,19 @@ mod tests {
         let rotated = keys(&[("b", 2), ("a", 1)]);
         assert_eq!(rotated.decrypt(&encrypted(), "acme/x").unwrap().expose(), "token");
         assert_eq!(rotated.encrypt(&Secret::new("token"), "acme/x", [8; 24]).unwrap().key, "b");
+    }
+
+    #[test]
+    fn a_token_is_encrypted_again_unless_the_newest_key_has_encrypted_it() {
+        let rotated = keys(&[("b", 2), ("a", 1)]);
+        let renewed = rotated.reencrypt(&encrypted(), "acme/x", [8; 24]).unwrap().unwrap();
+        assert_eq!(keys(&[("b", 2)]).decrypt(&renewed, "acme/x").unwrap().expose(), "token");
+        assert!(rotated.reencrypt(&renewed, "acme/x", [9; 24]).unwrap().is_none());
+        assert!(rotated.are_same(&encrypted(), &renewed, "acme/x"));
+        let other = rotated.encrypt(&Secret::new("other"), "acme/x", [8; 24]).unwrap();
+        assert!(!rotated.are_same(&encrypted(), &other, "acme/x"));
+        let error = keys(&[("b", 2)]).reencrypt(&encrypted(), "acme/x", [8; 24]).unwrap_err();
+        assert_eq!(error, DecryptionError::UnknownKey);
     }
 
     #[test]

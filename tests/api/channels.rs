@@ -425,9 +425,9 @@ async fn a_test_key_never_reaches_a_real_provider() {
         ..Addresses::default()
     };
     let access = VapiAccess {
-        api_key: Secret::new("key"),
+        api_key: Some(Secret::new("key")),
         phone_number_id: "number".to_owned(),
-        webhook_secret: Secret::new("0123456789abcdef0123456789abcdef"),
+        webhook_secret: Some(Secret::new("0123456789abcdef0123456789abcdef")),
         credential_id: None,
     };
     let call_countries = vec!["US".parse().unwrap()];

@@ -19,7 +19,7 @@ async fn acme(api: &TestApi) -> Browser<'_> {
     Browser::with_session(api, ACME, &owner(api, ACME).await).await
 }
 
-async fn api() -> (TestApi, FakeX) {
+pub(crate) async fn api() -> (TestApi, FakeX) {
     let x = FakeX::start().await;
     let api = TestApi::with_services(services(&x.fake.url)).await;
     (api, x)
@@ -30,17 +30,17 @@ async fn stored(api: &TestApi, demo: usize) -> Option<XConnection> {
 }
 
 /// Begins an authorization on X, and returns the URL of the redirect.
-async fn begin(browser: &Browser<'_>) -> String {
+pub(crate) async fn begin(browser: &Browser<'_>) -> String {
     let response = browser.post(&format!("{PATH}/x/connect"), &[]).await.expect(303);
     response.header("location").to_owned()
 }
 
-fn state_of(url: &str) -> String {
+pub(crate) fn state_of(url: &str) -> String {
     let url = url::Url::parse(url).unwrap();
     url.query_pairs().find(|(name, _)| name == "state").unwrap().1.into_owned()
 }
 
-async fn callback(browser: &Browser<'_>, code: &str, state: &str) -> Response {
+pub(crate) async fn callback(browser: &Browser<'_>, code: &str, state: &str) -> Response {
     browser.get(&format!("{PATH}/x/callback?{}", form(&[("state", state), ("code", code)]))).await.expect(303)
 }
 
@@ -287,9 +287,9 @@ async fn simulated_and_missing_channels_have_an_explanation_and_no_forms() {
     let simulated = TestApi::new().await;
     let missing = TestApi::with_services(Services::default()).await;
     let vapi = VapiAccess {
-        api_key: Secret::new("key"),
+        api_key: Some(Secret::new("key")),
         phone_number_id: "number".to_owned(),
-        webhook_secret: Secret::new("0123456789abcdef0123456789abcdef"),
+        webhook_secret: Some(Secret::new("0123456789abcdef0123456789abcdef")),
         credential_id: None,
     };
     let calling = TestApi::with_services(Services { vapi: Some(vapi), ..services(NOWHERE) }).await;

@@ -24,7 +24,7 @@ fn now(api: &TestApi) -> Timestamp {
 }
 
 /// Sets up a second factor. Returns the app's secret and the recovery codes.
-async fn set_up(api: &TestApi, browser: &Browser<'_>) -> (TotpSecret, Vec<String>) {
+pub(crate) async fn set_up(api: &TestApi, browser: &Browser<'_>) -> (TotpSecret, Vec<String>) {
     let page = browser.get(PATH).await.expect(200);
     let secret = TotpSecret::parse(&input(&page, "secret")).unwrap();
     let code = secret.code_at(now(api));
@@ -35,7 +35,7 @@ async fn set_up(api: &TestApi, browser: &Browser<'_>) -> (TotpSecret, Vec<String
 }
 
 /// Sends the right password, and returns the form for the code.
-async fn password_step(browser: &Browser<'_>) -> Form {
+pub(crate) async fn password_step(browser: &Browser<'_>) -> Form {
     let fields =
         [("email", DEMOS[ACME].email), ("password", DEMOS[ACME].password), ("return_to", "/dashboard/roles")];
     let page = browser.post(SIGN_IN, &fields).await.expect(200);
@@ -44,7 +44,7 @@ async fn password_step(browser: &Browser<'_>) -> Form {
     Form::of(&page, STEP)
 }
 
-async fn send_code(browser: &Browser<'_>, form: &Form, code: &str) -> Response {
+pub(crate) async fn send_code(browser: &Browser<'_>, form: &Form, code: &str) -> Response {
     browser.submit(STEP, &form.clone().and("code", code)).await
 }
 

@@ -8,8 +8,9 @@ use base64::engine::general_purpose::STANDARD;
 use rolecall_local::event_fixtures;
 use rolecall_local::functions::{Tables, tables};
 use serde_json::{Map, Value};
-use shared::config::{Addresses, Services, XAccess};
+use shared::config::{Addresses, Config, Services, XAccess};
 use shared::http::{ReplyFormat, Route};
+use shared::providers::Providers;
 use shared::secret::Secret;
 use shared::token_encryption::EncryptionKeys;
 use tests::browser::FORM;
@@ -31,9 +32,12 @@ fn events() -> BTreeMap<String, Value> {
 }
 
 /// Creates a test API that contains the records that the events use.
-async fn api_with_fixtures(services: Services) -> TestApi {
-    let api = TestApi::with_services(services).await;
+async fn api_with_fixtures(services: Services, change: impl Fn(&mut Config)) -> TestApi {
+    let mut api = TestApi::with_services(services).await;
     event_fixtures::create(api.store(), api.environment.clock.now()).await.unwrap();
+    change(&mut api.environment.config);
+    api.environment.providers = Providers::new(&api.environment.config);
+    api.restart();
     api.dynamodb.take_calls();
     api
 }
@@ -42,15 +46,24 @@ async fn api_with_fixtures(services: Services) -> TestApi {
 async fn send_all(
     requests: impl Iterator<Item = (String, Value)>,
 ) -> Vec<(String, Response, Vec<RecordedCall>)> {
-    let simulated = api_with_fixtures(Services { simulated: true, ..Services::default() }).await;
+    send_all_with(|_| (), requests).await
+}
+
+/// Sends the HTTP events in order to functions with a changed configuration.
+async fn send_all_with(
+    change: impl Fn(&mut Config),
+    requests: impl Iterator<Item = (String, Value)>,
+) -> Vec<(String, Response, Vec<RecordedCall>)> {
+    let services = Services { simulated: true, ..Services::default() };
+    let simulated = api_with_fixtures(services, &change).await;
     // Channels can be connected only if providers are configured. No server listens at these URLs.
-    let with_providers = api_with_fixtures(Services {
+    let services = Services {
         x: Some(XAccess { client_id: "c".to_owned(), client_secret: Secret::new("s") }),
         sealing_keys: Some(EncryptionKeys::parse(&format!("k:{}", "s".repeat(32))).unwrap()),
         addresses: Addresses { x: "http://127.0.0.1:1".to_owned(), ..Addresses::default() },
         ..Services::default()
-    })
-    .await;
+    };
+    let with_providers = api_with_fixtures(services, &change).await;
     let mut results = Vec::new();
     for (name, event) in requests.filter(|(_, event)| event["version"] == "2.0") {
         let api = if name.starts_with("dashboard_channels_") { &with_providers } else { &simulated };
@@ -58,6 +71,23 @@ async fn send_all(
         results.push((name, response, api.dynamodb.take_calls()));
     }
     results
+}
+
+/// Returns the responses to a function's sample requests with a changed configuration, and the number of calls that each
+/// made to DynamoDB.
+pub(crate) async fn responses_with(
+    function: &str,
+    change: impl Fn(&mut Config),
+) -> Vec<(String, u16, Vec<(String, String)>, String, usize)> {
+    let own = format!("{function}_");
+    let requests = events().into_iter().filter(|(name, _)| name.starts_with(&own));
+    let results = send_all_with(change, requests).await.into_iter();
+    results
+        .map(|(name, response, calls)| {
+            let headers = headers_of_content(&response);
+            (name, response.status, headers, without_ports(&response.text), calls.len())
+        })
+        .collect()
 }
 
 /// Returns the DynamoDB calls of a function's sample requests.

@@ -244,7 +244,7 @@ async fn callbacks(api: &TestApi, screen: u64) -> Exchanges {
     let call = json!({ "id": "call-1", "customer": { "externalId": reference.to_string() } });
     let callback = json!({ "message": { "type": "status-update", "status": "in-progress", "call": call } });
     let simulator = api.environment.providers.voice_provider(VoiceProvider::Simulator).unwrap();
-    let secret = simulator.webhook_secret();
+    let secret = &simulator.webhook_secrets()[0];
     let now = api.environment.clock.now().as_second();
     let mut exchanges = Vec::new();
     for (provider, body, signed) in [

@@ -277,7 +277,10 @@ async fn other_tenants_are_not_affected() {
     let mut others = Vec::new();
     for (demo, mode) in [(ACME, Mode::Live), (ACME, Mode::Test), (GLOBEX, Mode::Live), (GLOBEX, Mode::Test)] {
         let request = api.request(Method::POST, CANDIDATES).key(demo, mode);
-        let person = json!({ "name": "Jane", "email": "jane@example.com" });
+        let person = json!({
+            "name": "Jane", "email": "jane@example.com", "phone": "+14155552671", "source": "fair", "tags": ["cook"],
+            "external_id": "7",
+        });
         others.push((demo, mode, request.json(&person).send().await.expect(201).number("/id")));
     }
     api.clock.set(NOW);

@@ -21,9 +21,9 @@ const UNCONFIRMED: &str = "The voice provider has not confirmed the call; it may
 /// A configuration with Vapi at `url` for live calls.
 pub(super) fn services(url: &str) -> Services {
     let vapi = VapiAccess {
-        api_key: Secret::new(API_KEY),
+        api_key: Some(Secret::new(API_KEY)),
         phone_number_id: "phone-1".to_owned(),
-        webhook_secret: Secret::new("vapi-webhook-secret"),
+        webhook_secret: Some(Secret::new("vapi-webhook-secret")),
         credential_id: Some("credential-1".to_owned()),
     };
     let addresses = Addresses { vapi: url.to_owned(), ..Addresses::default() };

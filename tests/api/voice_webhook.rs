@@ -91,7 +91,7 @@ fn post<'w>(api: &'w TestApi, provider: &str, body: impl Into<Bytes>) -> Request
 fn signed<'w>(api: &'w TestApi, provider: VoiceProvider, sent_at: i64, body: &[u8]) -> RequestBuilder<'w> {
     let voice = api.environment.providers.voice_provider(provider).unwrap();
     let request = post(api, provider.as_str(), body.to_vec()).header("x-timestamp", &sent_at.to_string());
-    request.header("x-signature", &sign(voice.webhook_secret(), sent_at, body))
+    request.header("x-signature", &sign(&voice.webhook_secrets()[0], sent_at, body))
 }
 
 async fn deliver_bytes(api: &TestApi, body: &[u8]) -> Response {
@@ -168,7 +168,7 @@ async fn only_valid_signatures_are_accepted() {
     let body = report(&api, screen, 84).to_string();
     let secret = |provider| {
         let voice = api.environment.providers.voice_provider(provider).unwrap();
-        voice.webhook_secret().clone()
+        voice.webhook_secrets()[0].clone()
     };
     let (ours, simulators) = (secret(VoiceProvider::Vapi), secret(VoiceProvider::Simulator));
     let valid = sign(&ours, NOW, body.as_bytes());

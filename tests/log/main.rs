@@ -117,9 +117,9 @@ async fn the_words_of_a_voice_provider_are_not_logged() {
     let canary = "Canary-4711";
     let vapi = FakeServer::start(move |_| FakeResponse::Json(400, json!({ "message": [canary] }))).await;
     let access = VapiAccess {
-        api_key: Secret::new("vapi-key"),
+        api_key: Some(Secret::new("vapi-key")),
         phone_number_id: "phone-1".to_owned(),
-        webhook_secret: Secret::new("vapi-webhook-secret"),
+        webhook_secret: Some(Secret::new("vapi-webhook-secret")),
         credential_id: None,
     };
     let addresses = Addresses { vapi: vapi.url.clone(), ..Addresses::default() };

@@ -21,6 +21,8 @@ use bytes::Bytes;
 use futures_util::future::BoxFuture;
 use serde_json::{Value, json};
 
+use crate::permissions;
+
 /// A call to DynamoDB.
 #[derive(Clone, Debug)]
 pub struct RecordedCall {
@@ -185,6 +187,7 @@ impl HttpConnector for InterceptingConnector {
         let body =
             request.body().bytes().and_then(|body| serde_json::from_slice(body).ok()).unwrap_or_default();
         assert_valid_transaction(&body);
+        permissions::check(&operation, &body);
         let fault = self.interceptor.faults.lock().expect("no poison").clone()(&operation, &body);
         let replacement = fault.as_ref().and_then(|fault| faulty_response(fault, &body));
         let before = self
@@ -196,7 +199,7 @@ impl HttpConnector for InterceptingConnector {
         let (inner, interceptor) = (self.inner.clone(), self.interceptor.clone());
         HttpConnectorFuture::new(async move {
             if let Some((_, action)) = before {
-                action.await;
+                permissions::run_unchecked(action).await;
             }
             let clock_blocker = replacement.is_none().then(|| interceptor.block_clock());
             let response = replacement.unwrap_or_else(|| inner.call(request));

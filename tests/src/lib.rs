@@ -20,6 +20,7 @@ pub mod generated;
 pub mod interceptor;
 pub mod oauth;
 pub mod openapi;
+pub mod permissions;
 mod project;
 
 use std::collections::{BTreeMap, HashMap};
@@ -50,7 +51,6 @@ use shared::model::{Day, Mode, Role, Scopes, Tenant};
 use shared::providers::Providers;
 use shared::providers::client_document::ClientDocuments;
 use shared::random::Random;
-use shared::secret::Secret;
 use shared::store::{Holder, Store, Transaction};
 use shared::token_encryption::EncryptionKeys;
 use tokio::net::TcpListener;
@@ -151,7 +151,7 @@ impl TestApi {
                 ..Edge::default()
             },
             dynamodb_endpoint: None,
-            signing_key: Secret::new(demo::SIGNING_KEY),
+            signing_keys: demo::signing_keys().expect("keys"),
             credential_keys: demo::credential_keys().expect("keys"),
             services: Services {
                 resumes: Some(LocalBucket::access(&loopback)),
@@ -241,7 +241,9 @@ impl TestApi {
 
     /// Runs the background tasks that are due.
     pub async fn run_tasks(&self) -> tasks::Summary {
-        tasks::run(self.environment.clone()).await.expect("tasks")
+        Box::pin(permissions::run_as("TasksFunction", tasks::run(self.environment.clone())))
+            .await
+            .expect("tasks")
     }
 
     /// Stores roles directly in Acme's live mode, fifty per transaction.
@@ -379,7 +381,12 @@ fn gateway(environment: &Environment, monitor: &ContractMonitor) -> Arc<Gateway>
     let functions = functions::answering(environment).into_iter();
     let gateway = Gateway::new(
         &TEMPLATE.routes,
-        &functions.map(|(name, function)| (name, monitor.wrap(function))).collect(),
+        &functions
+            .map(|(name, function)| {
+                let function = permissions::wrap(&name, monitor.wrap(function));
+                (name, function)
+            })
+            .collect(),
         environment.clock.clone(),
         environment.random.clone(),
     );

@@ -8,12 +8,13 @@ use jiff::{SignedDuration, Timestamp};
 use sha2::{Digest, Sha256};
 use shared::http::RequestContext;
 use shared::model::ResumeFile;
-use subtle::ConstantTimeEq;
 
 use crate::job_page::PostedJob;
 
 /// The lifetime of a ticket.
 const LIFETIME: SignedDuration = SignedDuration::from_hours(1);
+/// The length of a ticket's MAC, in bytes.
+const MAC_LENGTH: usize = 16;
 /// The length of a ticket's random part.
 const RANDOM_LENGTH: usize = 24;
 
@@ -30,7 +31,9 @@ impl UploadTicket {
     pub(crate) fn new(context: &RequestContext, job: &PostedJob) -> Self {
         let random = context.random().token(RANDOM_LENGTH);
         let expires_at = context.now().saturating_add(LIFETIME).unwrap_or(Timestamp::MAX);
-        Self::signed(context, job, random, expires_at)
+        let parts = signed_parts(job, &random, expires_at);
+        let mac = context.signing_keys().mac(&parts.each_ref().map(String::as_str)).unwrap_or_default();
+        Self { random, expires_at, signature: URL_SAFE_NO_PAD.encode(&mac[..MAC_LENGTH]) }
     }
 
     /// Parses a ticket; `None` unless its signature is valid for this posting and it has not expired.
@@ -38,16 +41,11 @@ impl UploadTicket {
         let mut parts = text.split('.');
         let (random, expires_at, signature) = (parts.next()?, parts.next()?, parts.next()?);
         let expires_at = Timestamp::from_second(expires_at.parse().ok()?).ok()?;
-        let ticket = Self::signed(context, job, random.to_owned(), expires_at);
-        let is_authentic = bool::from(ticket.signature.as_bytes().ct_eq(signature.as_bytes()));
+        let mac: [u8; MAC_LENGTH] = URL_SAFE_NO_PAD.decode(signature).ok()?.try_into().ok()?;
+        let parts = signed_parts(job, random, expires_at);
+        let is_authentic = context.signing_keys().verify(&parts.each_ref().map(String::as_str), mac);
+        let ticket = Self { random: random.to_owned(), expires_at, signature: signature.to_owned() };
         (is_authentic && context.now() < expires_at).then_some(ticket)
-    }
-
-    fn signed(context: &RequestContext, job: &PostedJob, random: String, expires_at: Timestamp) -> Self {
-        let (tenant, expiry) = (job.site.career.tenant().to_string(), expires_at.as_second().to_string());
-        let parts = ["upload ticket", &tenant, job.posting.slug.as_str(), &random, &expiry];
-        let signature = URL_SAFE_NO_PAD.encode(&context.signing_key().mac(&parts)[..16]);
-        Self { random, expires_at, signature }
     }
 
     /// Returns the hash under which the upload is stored.
@@ -64,6 +62,17 @@ impl UploadTicket {
     pub(crate) fn upload_key(&self, job: &PostedJob) -> String {
         ResumeFile::incoming_key(&job.site.career.slug, &self.random)
     }
+}
+
+/// What the MAC of a ticket covers.
+fn signed_parts(job: &PostedJob, random: &str, expires_at: Timestamp) -> [String; 5] {
+    [
+        "upload ticket".to_owned(),
+        job.site.career.tenant().to_string(),
+        job.posting.slug.to_string(),
+        random.to_owned(),
+        expires_at.as_second().to_string(),
+    ]
 }
 
 impl fmt::Display for UploadTicket {

@@ -16,7 +16,6 @@ use shared::providers::{WhatsAppPort, XPort};
 use shared::secret::Secret;
 use shared::services::accounts;
 use shared::services::calls::codes;
-use subtle::ConstantTimeEq;
 
 use crate::dates::minute;
 use crate::form::problem;
@@ -171,8 +170,8 @@ pub(crate) async fn connect_x(request: Arc<MemberRequest>) -> Result<Reply<Html>
         return Err(Error::NotFound);
     };
     let authorization = Authorization::begin(&request);
-    let verifier = authorization.verifier(&request);
     let state = authorization.state(&request);
+    let verifier = authorization.verifier(&request, &state).ok_or(Error::NotFound)?;
     Ok(Reply::see_other(&x.authorize_url(&callback(&request), &state, &challenge(verifier.expose()))))
 }
 
@@ -183,11 +182,11 @@ pub(crate) async fn return_from_x(request: Arc<MemberRequest>) -> Result<Reply<H
         return Err(Error::NotFound);
     };
     let query = context.query();
-    let Some(authorization) = Authorization::from_state(&request, query.get("state")) else {
+    let Some(verifier) = Authorization::verifier_of_state(&request, query.get("state")) else {
         return Ok(Alert::XStale.redirect_to(PATH));
     };
     let Some(code) = query.non_empty("code") else { return Ok(Alert::XDeclined.redirect_to(PATH)) };
-    match fetch(&request, &x, code, &authorization.verifier(&request)).await {
+    match fetch(&request, &x, code, &verifier).await {
         Err(reason) => {
             tracing::warn!(tenant = %request.tenant(), %reason, "X did not connect an account");
             Ok(Alert::XFailed.redirect_to(PATH))
@@ -281,6 +280,9 @@ pub(crate) async fn disconnect_whatsapp(request: Arc<MemberRequest>) -> Result<R
     Ok(Notice::WhatsAppDisconnected.redirect_to(PATH))
 }
 
+/// The purpose of the signature in a `state`.
+const X_STATE: &str = "x state";
+
 /// An authorization in progress, between the redirect to X and the callback: a random string, the start time and the
 /// mode, joined by dots.
 struct Authorization(String);
@@ -292,30 +294,30 @@ impl Authorization {
         Self(format!("{random}.{started_at}.{}", request.tenant().mode.as_str()))
     }
 
-    /// Returns the `state` that X sends back: the authorization and a MAC that depends on the session cookie.
+    /// Returns the `state` that X sends back: the authorization and a signature that depends on the session cookie.
     fn state(&self, request: &MemberRequest) -> String {
-        format!("{}.{}", self.0, self.mac(request, "x state"))
+        let keys = request.context.signing_keys();
+        format!("{}.{}", self.0, keys.sign(&[X_STATE, request.page.cookie(), &self.0]))
     }
 
-    /// Returns the PKCE verifier (RFC 7636, section 4.1).
-    fn verifier(&self, request: &MemberRequest) -> Secret {
-        Secret::new(self.mac(request, "x verifier"))
+    /// Returns the PKCE verifier (RFC 7636, section 4.1) for a state, under the key that signed the state. `None` unless
+    /// the state belongs to this authorization and session.
+    fn verifier(&self, request: &MemberRequest, state: &str) -> Option<Secret> {
+        let (cookie, keys) = (request.page.cookie(), request.context.signing_keys());
+        let (_, signature) = state.rsplit_once('.')?;
+        let key = keys.signer_of(&[X_STATE, cookie, &self.0], signature)?;
+        Some(Secret::new(URL_SAFE_NO_PAD.encode(key.mac(&["x verifier", cookie, &self.0]))))
     }
 
-    /// Returns the authorization in a state if it belongs to this session and mode and has not expired.
-    fn from_state(request: &MemberRequest, state: &str) -> Option<Self> {
+    /// Returns the PKCE verifier for a state if it belongs to this session and mode and has not expired.
+    fn verifier_of_state(request: &MemberRequest, state: &str) -> Option<Secret> {
         let authorization = Self(state.rsplit_once('.')?.0.to_owned());
-        let is_genuine: bool = authorization.state(request).as_bytes().ct_eq(state.as_bytes()).into();
+        let verifier = authorization.verifier(request, state)?;
         let mut parts = authorization.0.split('.').skip(1);
         let started_at: i64 = parts.next()?.parse().ok()?;
         let elapsed = request.context.now().as_second().checked_sub(started_at)?;
         let is_in_time = (0..MAX_AUTHORIZATION).contains(&elapsed);
         let is_same_mode = parts.next() == Some(request.tenant().mode.as_str());
-        (is_genuine && is_in_time && is_same_mode).then_some(authorization)
-    }
-
-    fn mac(&self, request: &MemberRequest, purpose: &str) -> String {
-        let key = request.context.signing_key();
-        URL_SAFE_NO_PAD.encode(key.mac(&[purpose, request.page.cookie(), &self.0]))
+        (is_in_time && is_same_mode).then_some(verifier)
     }
 }

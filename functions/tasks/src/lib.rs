@@ -70,6 +70,12 @@ enum TaskError {
 
 /// Processes all due tasks. If a task fails, the run continues with the others and returns an error at the end.
 pub async fn run(environment: Environment) -> Result<Summary, lambda_http::Error> {
+    if environment.config.signing_keys.are_missing() {
+        return Err("the environment variable SIGNING_KEYS is not set".into());
+    }
+    if environment.config.services.vapi.as_ref().is_some_and(|vapi| vapi.api_key.is_none()) {
+        return Err("the environment variable VAPI_API_KEY is not set".into());
+    }
     let now = to_second(environment.clock.now());
     let ids = Ids::new(environment.clock.clone(), environment.random.clone());
     let origin = AuditOrigin::inside(AuditActor::system(), environment.clock.clone(), ids.clone());
@@ -279,7 +285,7 @@ impl Job {
         if let Err(error) = check_number(phone, allowed) {
             return Ok(Err(format!("No call was made: the phone number {error}")));
         }
-        let counted = CountedCall::count(store, &config.signing_key, organization, phone, call_at).await?;
+        let counted = CountedCall::count(store, &config.signing_keys, organization, phone, call_at).await?;
         Ok(counted.map_err(|limit| format!("No call was made: {limit}")))
     }
 

@@ -47,6 +47,8 @@ pub(crate) enum CommandError {
         /// The person.
         id: Id,
     },
+    /// None of the keys decrypts these secrets.
+    Unreadable(Vec<String>),
     /// An export could not be written.
     Unwritten(io::Error),
 }

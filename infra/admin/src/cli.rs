@@ -93,6 +93,14 @@ pub(crate) enum Command {
     /// Show the number of requests that an organization made
     #[command(subcommand)]
     Usage(UsageCommand),
+    /// Encrypt the stored secrets of all organizations with the newest key: tokens of accounts and second factors
+    ///
+    /// Run it after the sealing key was rotated, before its previous value is removed. The service stays in use. A run
+    /// that was interrupted can be repeated.
+    #[command(after_help = "\
+Example:
+  SEALING_KEYS=2:NEW,1:OLD rolecall-admin reseal --preview")]
+    Reseal(Resealing),
     /// Print an organization's audit log: who did what, from where and when, newest first
     ///
     /// With --json, each line is a JSON document. Times are in UTC. The live log also has the sign-ins and the changes to
@@ -103,6 +111,16 @@ Examples:
   rolecall-admin audit 243619432448124 --actor member:243619436539905
   rolecall-admin audit 243619432448124 --action candidate.exported --json")]
     Audit(Audit),
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Resealing {
+    /// The keys that encrypt stored secrets, the newest first and the previous ones after it
+    #[arg(long, value_name = "ID:KEY", env = "SEALING_KEYS", hide_env_values = true, value_parser = EncryptionKeys::parse)]
+    pub(crate) sealing_keys: EncryptionKeys,
+    /// Only count the secrets, and change nothing
+    #[arg(long)]
+    pub(crate) preview: bool,
 }
 
 #[derive(Debug, Args)]

@@ -14,6 +14,7 @@ mod members;
 mod organizations;
 mod output;
 mod people;
+mod resealing;
 mod table;
 mod usage;
 
@@ -78,6 +79,9 @@ pub async fn run(
             mode.as_str()
         ),
         CommandError::Bucket(error) => format!("The bucket failed: {error}."),
+        CommandError::Unreadable(secrets) => {
+            format!("None of the keys decrypts these secrets; all others are done: {}.", secrets.join(", "))
+        }
         CommandError::Unwritten(error) => format!("The export could not be written: {error}."),
     })?;
     let written = out.write_all(output.as_bytes()).and_then(|()| out.flush());
@@ -126,6 +130,7 @@ async fn execute(
         Command::Organization(Organization::Delete(deletion)) => {
             render(json, &organizations::delete(admin, &deletion).await?)
         }
+        Command::Reseal(arguments) => render(json, &resealing::reseal(admin, &arguments).await?),
         Command::Member(MemberCommand::Create(new)) => render(json, &members::create(admin, new).await?),
         Command::Member(MemberCommand::List { organization }) => {
             render(json, &members::list(admin, organization).await?)

@@ -1,6 +1,7 @@
 //! Tests of the command line, with an embedded DynamoDB.
 
 mod personal_data;
+mod resealing;
 
 use std::collections::BTreeSet;
 use std::sync::Arc;

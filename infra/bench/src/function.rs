@@ -229,7 +229,7 @@ fn environment<'a>(runtime_api: &'a str, dynamodb: &'a str) -> [(&'static str, &
         ("AWS_SECRET_ACCESS_KEY", "local"),
         ("TABLE_NAME", "rolecall"),
         ("BASE_URL", "https://api.rolecall.example"),
-        ("SIGNING_KEY", "0123456789abcdef0123456789abcdef"),
+        ("SIGNING_KEYS", "0123456789abcdef0123456789abcdef"),
         ("CREDENTIAL_KEYS", "credentials-0123456789abcdef0123"),
         ("SEALING_KEYS", "1:the local service seals for itself"),
         ("LIVE_SERVICES", "simulated"),

@@ -15,12 +15,16 @@ use shared::model::{Member, MemberRole, Mode, Password, PasswordHash, Plan, Scop
 use shared::store::{Store, Transaction};
 
 /// The key that signs the local service's cursors and forms. It need not be secret.
-pub const SIGNING_KEY: &str = "0123456789abcdef0123456789abcdef";
-
+pub const SIGNING_KEYS: &str = "0123456789abcdef0123456789abcdef";
 /// The key that authenticates the local service's credentials. It need not be secret.
 pub const CREDENTIAL_KEYS: &str = "credentials-0123456789abcdef0123";
 /// The key that encrypts the stored secrets of the local service. It need not be secret.
 pub const SEALING_KEYS: &str = "1:the local service seals for itself";
+
+/// The keys that sign the local service's cursors and forms.
+pub fn signing_keys() -> Result<MacKeys, String> {
+    MacKeys::parse(SIGNING_KEYS)
+}
 
 /// The keys that authenticate the local service's credentials.
 pub fn credential_keys() -> Result<MacKeys, String> {

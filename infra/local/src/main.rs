@@ -23,7 +23,6 @@ use shared::http::{Environment, KnownHolders};
 use shared::model::{Day, Mode, Slug};
 use shared::providers::Providers;
 use shared::random::Random;
-use shared::secret::Secret;
 use shared::store::Store;
 use shared::token_encryption::EncryptionKeys;
 use tokio::net::TcpListener;
@@ -112,7 +111,7 @@ async fn run(arguments: Arguments) -> Result<(), String> {
         client_address_header: None,
         edge: Edge { security_contact: Some("mailto:security@example.com".to_owned()), ..Edge::default() },
         dynamodb_endpoint: None,
-        signing_key: Secret::new(demo::SIGNING_KEY),
+        signing_keys: demo::signing_keys()?,
         credential_keys: demo::credential_keys()?,
         services: Services {
             simulated: true,

@@ -56,6 +56,8 @@ const QUERY: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'.').remove(b'_'
 const PATH: &AsciiSet = &QUERY.remove(b'/');
 
 impl<F: Input> Input for Listing<F> {
+    const IS_LIST: bool = true;
+
     fn read(fields: &mut impl Fields) -> Option<Self> {
         let filter = F::read(fields);
         let limit = fields.optional("limit").map_or(DEFAULT_LIMIT, |Limit(limit)| limit);
@@ -198,7 +200,7 @@ impl<F: Input> ApiRequest<Listing<F>> {
     pub fn listing(&self) -> Result<(F, Paging), Error> {
         let Listing { filter, limit, cursor } = self.input()?;
         let open = |cursor: String| {
-            cursor::open(self.context.signing_key(), &self.admitted.list(), &cursor)
+            cursor::open(self.context.signing_keys(), &self.admitted.list(), &cursor)
                 .ok_or_else(|| Error::BadRequest("The cursor is not valid for this list".to_owned()))
         };
         Ok((filter, Paging { limit, before: cursor.map(open).transpose()? }))
@@ -211,7 +213,7 @@ impl<F: Input> ApiRequest<Listing<F>> {
         show: impl Fn(T) -> O,
     ) -> Result<Reply<Collection<O>>, Error> {
         let seal =
-            |position: &String| cursor::seal(self.context.signing_key(), &self.admitted.list(), position);
+            |position: &String| cursor::seal(self.context.signing_keys(), &self.admitted.list(), position);
         let next_cursor = listed.next.as_ref().map(seal);
         let link = next_cursor.as_ref().map(|cursor| self.next_link(cursor));
         let shown = listed.items.len();

@@ -17,7 +17,6 @@ use crate::mac_keys::MacKeys;
 use crate::model::{AuditActor, Device, SecurityEvent, SecurityNotice};
 use crate::providers::Providers;
 use crate::random::Random;
-use crate::secret::Secret;
 use crate::store::{AuditOrigin, Store};
 use crate::token_encryption::EncryptionKeys;
 
@@ -177,9 +176,9 @@ impl RequestContext {
         &self.environment.random
     }
 
-    /// The key for signatures that only this service verifies.
-    pub fn signing_key(&self) -> &Secret {
-        &self.environment.config.signing_key
+    /// The keys for signatures that only this service verifies.
+    pub fn signing_keys(&self) -> &MacKeys {
+        &self.environment.config.signing_keys
     }
 
     /// The keys that authenticate credentials.

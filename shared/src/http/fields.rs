@@ -18,6 +18,9 @@ use crate::model::{Scalar, Value};
 
 /// The input of a route.
 pub trait Input: Sized {
+    /// Whether this is the query of a list, which has a cursor.
+    const IS_LIST: bool = false;
+
     /// Takes all fields before it checks any of them. Returns `None` only after a message was added.
     fn read(fields: &mut impl Fields) -> Option<Self>;
 }

@@ -12,7 +12,6 @@ use std::sync::Arc;
 use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use sha2::{Digest, Sha256};
-use subtle::ConstantTimeEq;
 use url::{Host, Url};
 
 use super::context::RequestContext;
@@ -98,13 +97,14 @@ impl PageRequest {
         let cookie = known.unwrap_or_else(|| context.random().token(ANONYMOUS_LENGTH));
         let form = if is_post { context.form_within(MAX_FORM)? } else { Parameters::default() };
         let request = Self { context, form, cookie, is_new };
-        let is_own: bool = request.form.get(FORM_TOKEN).as_bytes().ct_eq(request.csrf().as_bytes()).into();
+        let keys = request.context.signing_keys();
+        let is_own = keys.verify_signature(&["form", &request.cookie], request.form.get(FORM_TOKEN));
         if is_own || !is_post { Ok(request) } else { Err(Error::ForeignForm) }
     }
 
     /// The MAC that the browser's forms carry as `csrf`.
     pub fn csrf(&self) -> String {
-        URL_SAFE_NO_PAD.encode(self.context.signing_key().mac(&["form", &self.cookie]))
+        self.context.signing_keys().sign(&["form", &self.cookie])
     }
 
     /// The submitted form; empty for a GET.
@@ -128,14 +128,14 @@ impl PageRequest {
         let account = email.folded();
         let name = Cookie::of(self.context.base_url()).known_browser(&account);
         let value = headers::cookie(self.context.headers(), &name)?;
-        let (browser, _) = value.split_once('.')?;
-        let is_genuine: bool = self.known_value(browser, &account).as_bytes().ct_eq(value.as_bytes()).into();
+        let (browser, signature) = value.split_once('.')?;
+        let keys = self.context.signing_keys();
+        let is_genuine = keys.verify_signature(&["known browser", browser, &account], signature);
         is_genuine.then(|| browser.to_owned())
     }
 
     fn known_value(&self, browser: &str, account: &str) -> String {
-        let mac = self.context.signing_key().mac(&["known browser", browser, account]);
-        format!("{browser}.{}", URL_SAFE_NO_PAD.encode(mac))
+        format!("{browser}.{}", self.context.signing_keys().sign(&["known browser", browser, account]))
     }
 
     /// Adds a notice to the member about a sign-in from a browser that is not known.

@@ -76,6 +76,8 @@ pub struct Route {
     /// The gateway's route key: `"GET /api/v1/roles/{id}"`, or `"$default"`.
     pub key: &'static str,
     pub(super) handler: Handler,
+    /// Whether the reply is a page of a list, with a cursor.
+    is_list: bool,
     /// How the audit log calls the read, if the reply has the data of people.
     pub reading: Option<AuditAction>,
 }
@@ -126,7 +128,7 @@ impl Row for Route {
         F: Future<Output = Result<Reply<O>, Error>> + Send + 'static,
     {
         let handler = erased(move |admitted| handler(ApiRequest::new(admitted)));
-        Self::with_handler(key, Handler::Api(scopes.into(), handler))
+        Self { is_list: I::IS_LIST, ..Self::with_handler(key, Handler::Api(scopes.into(), handler)) }
     }
 
     fn open<P, O, H, F>(key: &'static str, access: Access, format: ReplyFormat, handler: H) -> Self
@@ -151,8 +153,17 @@ impl Route {
         matches!(self.handler, Handler::Api(..) | Handler::Page(_) | Handler::MemberPage(..))
     }
 
+    /// Whether the route signs values or verifies them, such as cursors, forms and callbacks.
+    pub(crate) const fn signs(&self) -> bool {
+        match self.handler {
+            Handler::Api(..) => self.is_list,
+            Handler::Public(..) | Handler::Page(_) | Handler::MemberPage(..) => true,
+            Handler::Document(..) => false,
+        }
+    }
+
     const fn with_handler(key: &'static str, handler: Handler) -> Self {
-        Self { key, handler, reading: None }
+        Self { key, handler, is_list: false, reading: None }
     }
 
     /// A public route with content negotiation: a page for a browser, JSON for a program.

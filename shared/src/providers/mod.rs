@@ -18,8 +18,6 @@ use std::sync::{Arc, OnceLock};
 
 use aws_credential_types::Credentials;
 use aws_credential_types::provider::SharedCredentialsProvider;
-use base64::Engine;
-use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 
 use crate::config::{Config, Services};
 use crate::model::{Country, Mode};
@@ -42,7 +40,7 @@ struct Inner {
     client_documents: OnceLock<Option<ClientDocuments>>,
     resumes: OnceLock<Option<Bucket>>,
     services: Services,
-    simulator_secret: Secret,
+    simulator_secrets: Vec<Secret>,
 }
 
 /// The X adapter of a tenant.
@@ -89,9 +87,12 @@ impl Providers {
             client_documents,
             resumes: OnceLock::new(),
             services: config.services.clone(),
-            simulator_secret: Secret::new(
-                URL_SAFE_NO_PAD.encode(config.signing_key.mac(&["voice simulator"])),
-            ),
+            simulator_secrets: config
+                .signing_keys
+                .signatures(&["voice simulator"])
+                .into_iter()
+                .map(Secret::new)
+                .collect(),
         }))
     }
 

@@ -27,8 +27,12 @@ pub fn serve(routes: Vec<Route>) -> Result<(), Error> {
 pub fn serve_over(http: SharedHttpClient, routes: Vec<Route>) -> Result<(), Error> {
     start(async {
         let environment = environment(http).await?;
-        if routes.iter().any(Route::checks_credentials) && environment.config.credential_keys.are_missing() {
+        let config = &environment.config;
+        if routes.iter().any(Route::checks_credentials) && config.credential_keys.are_missing() {
             return Err("the environment variable CREDENTIAL_KEYS is not set".into());
+        }
+        if routes.iter().any(Route::signs) && config.signing_keys.are_missing() {
+            return Err("the environment variable SIGNING_KEYS is not set".into());
         }
         environment.store.connect().await;
         let app = App::new(environment, routes);

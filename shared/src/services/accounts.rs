@@ -41,6 +41,11 @@ pub enum AccountError {
     Store(#[from] StoreError),
 }
 
+/// The names of the tokens in the contexts that they are bound to.
+const X_ACCESS: &str = "x access";
+const X_REFRESH: &str = "x refresh";
+const WHATSAPP: &str = "whatsapp";
+
 /// A tenant's X account, and the dependencies for using it.
 pub struct XAccount<'a> {
     /// The tenant.
@@ -67,8 +72,8 @@ pub fn connect_x(
 ) -> Result<XConnection, DecryptionError> {
     Ok(XConnection {
         username,
-        access: keys.encrypt(&tokens.access, &context(tenant, "x access"), random.bytes())?,
-        refresh: keys.encrypt(&tokens.refresh, &context(tenant, "x refresh"), random.bytes())?,
+        access: keys.encrypt(&tokens.access, &context(tenant, X_ACCESS), random.bytes())?,
+        refresh: keys.encrypt(&tokens.refresh, &context(tenant, X_REFRESH), random.bytes())?,
         expires_at: tokens.expires_at,
         standing: ConnectionStatus::NEW,
         leased_until: None,
@@ -84,7 +89,7 @@ pub fn connect_whatsapp(
     keys: &EncryptionKeys,
     random: &Random,
 ) -> Result<WhatsAppConnection, DecryptionError> {
-    let token = keys.encrypt(token, &context(tenant, "whatsapp"), random.bytes())?;
+    let token = keys.encrypt(token, &context(tenant, WHATSAPP), random.bytes())?;
     Ok(WhatsAppConnection {
         phone_number_id,
         token,
@@ -94,13 +99,41 @@ pub fn connect_whatsapp(
     })
 }
 
+/// The connection to an X account with its tokens encrypted with the newest key; `None` if they already are.
+pub fn reseal_x(
+    tenant: Tenant,
+    connection: &XConnection,
+    keys: &EncryptionKeys,
+    random: &Random,
+) -> Result<Option<XConnection>, DecryptionError> {
+    let access = keys.reencrypt(&connection.access, &context(tenant, X_ACCESS), random.bytes())?;
+    let refresh = keys.reencrypt(&connection.refresh, &context(tenant, X_REFRESH), random.bytes())?;
+    Ok((access.is_some() || refresh.is_some()).then(|| XConnection {
+        access: access.unwrap_or_else(|| connection.access.clone()),
+        refresh: refresh.unwrap_or_else(|| connection.refresh.clone()),
+        version: connection.version + 1,
+        ..connection.clone()
+    }))
+}
+
+/// The connection to a `WhatsApp` number with its token encrypted with the newest key; `None` if it already is.
+pub fn reseal_whatsapp(
+    tenant: Tenant,
+    connection: &WhatsAppConnection,
+    keys: &EncryptionKeys,
+    random: &Random,
+) -> Result<Option<WhatsAppConnection>, DecryptionError> {
+    let token = keys.reencrypt(&connection.token, &context(tenant, WHATSAPP), random.bytes())?;
+    Ok(token.map(|token| WhatsAppConnection { token, version: connection.version + 1, ..connection.clone() }))
+}
+
 /// Decrypts the token of a `WhatsApp` number.
 pub fn whatsapp_token(
     tenant: Tenant,
     connection: &WhatsAppConnection,
     keys: &EncryptionKeys,
 ) -> Result<Secret, DecryptionError> {
-    keys.decrypt(&connection.token, &context(tenant, "whatsapp"))
+    keys.decrypt(&connection.token, &context(tenant, WHATSAPP))
 }
 
 /// The context that an encrypted token is bound to.
@@ -128,7 +161,7 @@ impl XAccount<'_> {
     pub async fn renew(&self, old: XConnection) -> Result<(XConnection, Secret), AccountError> {
         let mut connection = old.clone();
         for _ in 0..MAX_CHECKS {
-            if connection.access != old.access {
+            if !self.keys.are_same(&connection.access, &old.access, &context(self.tenant, X_ACCESS)) {
                 let access = self.access(&connection)?;
                 return Ok((connection, access));
             }
@@ -152,7 +185,7 @@ impl XAccount<'_> {
 
     /// Fetches new tokens, and stores them before they are used.
     async fn refresh(&self, leased: XConnection) -> Result<(XConnection, Secret), AccountError> {
-        let refresh = self.keys.decrypt(&leased.refresh, &context(self.tenant, "x refresh"))?;
+        let refresh = self.keys.decrypt(&leased.refresh, &context(self.tenant, X_REFRESH))?;
         match self.x.refresh(&refresh, self.now).await {
             Ok(tokens) => {
                 let fresh = connect_x(self.tenant, leased.username.clone(), &tokens, self.keys, self.random)?;
@@ -200,7 +233,7 @@ impl XAccount<'_> {
                 // The result was stored, and only the response was lost.
                 return Ok(stored);
             }
-            if stored.refresh != leased.refresh {
+            if !self.keys.are_same(&stored.refresh, &leased.refresh, &context(self.tenant, X_REFRESH)) {
                 return Err(StoreError::Unavailable("the account's tokens have changed".to_owned()));
             }
             result.version = stored.version + 1;
@@ -215,7 +248,7 @@ impl XAccount<'_> {
     }
 
     fn access(&self, connection: &XConnection) -> Result<Secret, DecryptionError> {
-        self.keys.decrypt(&connection.access, &context(self.tenant, "x access"))
+        self.keys.decrypt(&connection.access, &context(self.tenant, X_ACCESS))
     }
 }
 

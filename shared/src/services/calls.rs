@@ -4,13 +4,13 @@
 //! numbers that cost more than an ordinary call are never called, and neither is anybody outside the countries that the
 //! organization has allowed.
 
-use base64::Engine;
-use base64::engine::general_purpose::URL_SAFE_NO_PAD;
+use std::iter::once;
+
 use jiff::{SignedDuration, Timestamp};
 use rlibphonenumber::{PhoneNumber, PhoneNumberType as Type};
 
+use crate::mac_keys::MacKeys;
 use crate::model::{Country, Organization, Phone};
-use crate::secret::Secret;
 use crate::store::{Store, StoreError};
 
 /// The maximum number of calls to one phone number on a day, from all organizations together.
@@ -80,31 +80,36 @@ pub enum CallLimit {
 /// organization do not conflict.
 #[derive(Debug)]
 pub struct CountedCall {
-    subjects: [String; 2],
+    subjects: Vec<String>,
     call_at: Timestamp,
 }
 
 impl CountedCall {
     /// Counts a call on the UTC day of `call_at`, unless a limit is reached. The counters do not contain the number
-    /// itself, but a MAC of it under `key`.
+    /// itself, but a MAC of it under one of the `keys`. While a key is being replaced, a call counts under both, so the
+    /// limit also holds on that day.
     pub async fn count(
         store: &Store,
-        key: &Secret,
+        keys: &MacKeys,
         organization: &Organization,
         phone: &Phone,
         call_at: Timestamp,
     ) -> Result<Result<Self, CallLimit>, StoreError> {
-        let number = URL_SAFE_NO_PAD.encode(key.mac(&["called number", phone.as_str()]));
-        let subjects = [format!("calls of {}", organization.id), format!("calls to {number}")];
         let limit = organization.plan.calls_per_day();
-        if store.count_attempt(&subjects[0], limit, DAY, call_at).await?.is_some() {
-            return Ok(Err(CallLimit::Organization(limit)));
+        let of_organization =
+            (format!("calls of {}", organization.id), limit, CallLimit::Organization(limit));
+        let to_number = keys.signatures(&["called number", phone.as_str()]).into_iter();
+        let to_number =
+            to_number.map(|number| (format!("calls to {number}"), MAX_CALLS_TO_A_NUMBER, CallLimit::Number));
+        let mut counted = Self { subjects: Vec::new(), call_at };
+        for (subject, limit, error) in once(of_organization).chain(to_number) {
+            if store.count_attempt(&subject, limit, DAY, call_at).await?.is_some() {
+                counted.uncount(store).await?;
+                return Ok(Err(error));
+            }
+            counted.subjects.push(subject);
         }
-        if store.count_attempt(&subjects[1], MAX_CALLS_TO_A_NUMBER, DAY, call_at).await?.is_some() {
-            store.uncount_attempt(&subjects[0], DAY, call_at).await?;
-            return Ok(Err(CallLimit::Number));
-        }
-        Ok(Ok(Self { subjects, call_at }))
+        Ok(Ok(counted))
     }
 
     /// Subtracts a call that was not ordered.

@@ -151,6 +151,14 @@ impl Store {
         read(self.read(keys::x_connection(tenant)).await?)
     }
 
+    /// The tenant's `WhatsApp` number.
+    pub async fn find_whatsapp_connection(
+        &self,
+        tenant: Tenant,
+    ) -> Result<Option<WhatsAppConnection>, StoreError> {
+        read(self.read(keys::whatsapp_connection(tenant)).await?)
+    }
+
     /// A page of the tenant's posts to X, newest first.
     pub async fn list_posts(&self, tenant: Tenant, page: &Paging) -> Result<Listed<Post>, StoreError> {
         self.read_page(&keys::posts(tenant), page).await

@@ -7,7 +7,7 @@
 //! | shard of the gate's counter, for a Pro tenant above one item's write rate | `{tenant}#GATE#{shard}` | `GATE` | |
 //! | API key, as members see it | `{tenant}#KEY` | id | |
 //! | requests of a finished day | `{tenant}#USAGE` | date | |
-//! | receipt of an idempotent request | `{tenant}#RECEIPT#{idempotency key}` | route | |
+//! | receipt of an idempotent request | `{tenant}#RECEIPT#{hash of the idempotency key}` | route | |
 //! | role | `{tenant}#ROLE` | id | `{tenant}#ROLE#{status}` |
 //! | role's counters | `{tenant}#ROLE_STATS` | role id | |
 //! | job posting | `{tenant}#POSTING` | id | `{tenant}#POSTING#{published or unpublished}` |
@@ -26,12 +26,12 @@
 //! | application in lists | `{tenant}#APPLICATION` | id | `{tenant}#APPLICATION#{stage}` |
 //! | role's application in lists | `{tenant}#ROLE_APPLICATION#{role id}` | id | `{tenant}#ROLE_APPLICATION#{role id}#{stage}` |
 //! | applicant of a role | `{tenant}#APPLICANT#{role id}` | candidate id | `{tenant}#APPLICANT#{role id}#{stage}` |
-//! | candidate's e-mail address | `{tenant}#EMAIL#{lower-cased address}` | `EMAIL` | |
+//! | candidate's e-mail address | `{tenant}#EMAIL#{hash of the lower-cased address}` | `EMAIL` | |
 //! | word of a candidate in the search index | `{tenant}#WORD` | word, then newest candidate first | |
-//! | candidate with a phone number | `{tenant}#PHONE#{phone number}` | candidate id | |
-//! | candidate from a source | `{tenant}#CANDIDATE_SOURCE#{case-folded source}` | candidate id | |
-//! | candidate with a tag | `{tenant}#TAG#{case-folded tag}` | candidate id | |
-//! | candidate's external id | `{tenant}#EXTERNAL_ID#{external id}` | `EXTERNAL_ID` | |
+//! | candidate with a phone number | `{tenant}#PHONE#{hash of the phone number}` | candidate id | |
+//! | candidate from a source | `{tenant}#CANDIDATE_SOURCE#{hash of the case-folded source}` | candidate id | |
+//! | candidate with a tag | `{tenant}#TAG#{hash of the case-folded tag}` | candidate id | |
+//! | candidate's external id | `{tenant}#EXTERNAL_ID#{hash of the external id}` | `EXTERNAL_ID` | |
 //! | start of a candidate's retention period | `{tenant}#RETENTION#{hired or others}` | start, then candidate id | |
 //! | expected upload of a resume | `{tenant}#UPLOAD#{ticket's hash}` | `UPLOAD` | |
 //! | voice screen's record: screen, highlights, red flags, call | `{tenant}#SCREEN#{id}` | `~FILE` | |
@@ -53,15 +53,16 @@
 //! | member | `{organization}#live#MEMBER` | id | |
 //! | session of a member | `{organization}#live#SESSION#{member id}` | hash | |
 //! | security notice for a member | `{organization}#live#NOTICE#{member id}` | id | |
-//! | e-mail address of a member who has accepted the invitation | `MEMBER_EMAIL#{lower-cased address}` | `EMAIL` | |
-//! | attempts to sign in, to register, to apply or to call in a time window | `ATTEMPTS#{subject}` | end of the window | |
+//! | e-mail address of a member who has accepted the invitation | `MEMBER_EMAIL#{hash of the lower-cased address}` | `EMAIL` | |
+//! | attempts to sign in, to register, to apply or to call in a time window | `ATTEMPTS#{hash of the subject}` | end of the window | |
 //! | grant to an application | `{tenant}#GRANT` | id | |
-//! | registered OAuth client | `OAUTH_CLIENT#{client id}` | `CLIENT` | |
-//! | OAuth client with a metadata document | `OAUTH_DOCUMENT#{URL}` | `DOCUMENT` | |
+//! | registered OAuth client | `OAUTH_CLIENT#{hash of the client id}` | `CLIENT` | |
+//! | OAuth client with a metadata document | `OAUTH_DOCUMENT#{hash of the URL}` | `DOCUMENT` | |
 //! | task, of all tenants | `TASK` | due time, then tenant, kind and id | |
 //!
 //! `{tenant}` is `{organization id}#{live or test}`, so the keys of different tenants differ. Ids are padded to 16
-//! digits, so they sort by time. `~` sorts after all letters, so the record comes first when its partition is read
+//! digits, so they sort by time. A partition key contains no text that somebody chose, only a hash of it: the functions'
+//! permissions are patterns of partition keys, such as `*#GATE`, and no chosen text can match one of another kind. `~` sorts after all letters, so the record comes first when its partition is read
 //! backwards.
 //!
 //! The index `filtered` (hash key `filter`, range key `sk`, all attributes) contains the lists of items in one state.
@@ -73,7 +74,10 @@
 use std::collections::HashMap;
 
 use aws_sdk_dynamodb::types::AttributeValue;
+use base64::Engine;
+use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use jiff::Timestamp;
+use sha2::{Digest, Sha256};
 
 use crate::id::Id;
 use crate::model::{
@@ -177,6 +181,11 @@ pub(super) fn padded(id: Id) -> String {
     format!("{:016}", id.get())
 }
 
+/// The hash that stands for a chosen text in a partition key: 128 bits of SHA-256 in base64url.
+fn hashed(text: &str) -> String {
+    URL_SAFE_NO_PAD.encode(&Sha256::digest(text)[..16])
+}
+
 pub(super) fn gate(tenant: Tenant) -> Key {
     Key { pk: format!("{tenant}#GATE"), sk: "GATE".to_owned() }
 }
@@ -206,7 +215,7 @@ pub(super) fn usage_day(tenant: Tenant, day: Day) -> Key {
 }
 
 pub(super) fn receipt(tenant: Tenant, route: &str, idempotency_key: &str) -> Key {
-    Key { pk: format!("{tenant}#RECEIPT#{idempotency_key}"), sk: route.to_owned() }
+    Key { pk: format!("{tenant}#RECEIPT#{}", hashed(idempotency_key)), sk: route.to_owned() }
 }
 
 pub(super) fn roles(tenant: Tenant, status: Option<RoleStatus>) -> Partition {
@@ -421,7 +430,7 @@ pub(super) fn candidate_screens(tenant: Tenant, candidate: Id) -> Partition {
 }
 
 pub(super) fn email(tenant: Tenant, email: &Email) -> Key {
-    Key { pk: format!("{tenant}#EMAIL#{}", email.folded()), sk: "EMAIL".to_owned() }
+    Key { pk: format!("{tenant}#EMAIL#{}", hashed(&email.folded())), sk: "EMAIL".to_owned() }
 }
 
 /// The search index of all candidates.
@@ -439,15 +448,15 @@ pub(super) struct CandidateGroup(String);
 
 impl CandidateGroup {
     pub(super) fn of_phone(tenant: Tenant, phone: &Phone) -> Self {
-        Self(format!("{tenant}#PHONE#{}", phone.as_str()))
+        Self(format!("{tenant}#PHONE#{}", hashed(phone.as_str())))
     }
 
     pub(super) fn of_source(tenant: Tenant, source: &CaseFolded) -> Self {
-        Self(format!("{tenant}#CANDIDATE_SOURCE#{}", source.as_str()))
+        Self(format!("{tenant}#CANDIDATE_SOURCE#{}", hashed(source.as_str())))
     }
 
     pub(super) fn of_tag(tenant: Tenant, tag: &CaseFolded) -> Self {
-        Self(format!("{tenant}#TAG#{}", tag.as_str()))
+        Self(format!("{tenant}#TAG#{}", hashed(tag.as_str())))
     }
 
     pub(super) fn partition(self) -> Partition {
@@ -460,7 +469,7 @@ impl CandidateGroup {
 }
 
 pub(super) fn external_id(tenant: Tenant, id: &ExternalId) -> Key {
-    Key { pk: format!("{tenant}#EXTERNAL_ID#{}", id.as_str()), sk: "EXTERNAL_ID".to_owned() }
+    Key { pk: format!("{tenant}#EXTERNAL_ID#{}", hashed(id.as_str())), sk: "EXTERNAL_ID".to_owned() }
 }
 
 /// The candidates who were ever hired, or all others, by the start of their retention period.
@@ -643,11 +652,11 @@ const fn live(organization: Id) -> Tenant {
 }
 
 pub(super) fn member_email(email: &Email) -> Key {
-    Key { pk: format!("MEMBER_EMAIL#{}", email.folded()), sk: "EMAIL".to_owned() }
+    Key { pk: format!("MEMBER_EMAIL#{}", hashed(&email.folded())), sk: "EMAIL".to_owned() }
 }
 
 pub(super) fn attempts(subject: &str, ends_at: i64) -> Key {
-    Key { pk: format!("ATTEMPTS#{subject}"), sk: ends_at.to_string() }
+    Key { pk: format!("ATTEMPTS#{}", hashed(subject)), sk: ends_at.to_string() }
 }
 
 pub(super) fn grants(tenant: Tenant) -> Partition {
@@ -659,11 +668,11 @@ pub(super) fn grant(tenant: Tenant, id: Id) -> Key {
 }
 
 pub(super) fn client(id: &str) -> Key {
-    Key { pk: format!("OAUTH_CLIENT#{id}"), sk: "CLIENT".to_owned() }
+    Key { pk: format!("OAUTH_CLIENT#{}", hashed(id)), sk: "CLIENT".to_owned() }
 }
 
 pub(super) fn client_document(url: &str) -> Key {
-    Key { pk: format!("OAUTH_DOCUMENT#{url}"), sk: "DOCUMENT".to_owned() }
+    Key { pk: format!("OAUTH_DOCUMENT#{}", hashed(url)), sk: "DOCUMENT".to_owned() }
 }
 
 pub(super) fn registry(shard: u64) -> Partition {

@@ -36,7 +36,7 @@ impl Providers {
     pub fn voice_provider(&self, provider: VoiceProvider) -> Option<Box<dyn VoicePort + '_>> {
         let adapter: Box<dyn VoicePort + '_> = match provider {
             VoiceProvider::Vapi => Box::new(Vapi::configured(&self.0.services)?),
-            VoiceProvider::Simulator => Box::new(Simulator::new(&self.0.simulator_secret)),
+            VoiceProvider::Simulator => Box::new(Simulator::new(&self.0.simulator_secrets)),
         };
         Some(adapter)
     }

@@ -42,8 +42,8 @@ pub trait VoicePort: Send + Sync {
     /// What conducts and assesses the conversations, as recorded with each screen.
     fn assessment(&self) -> Assessment;
 
-    /// The key that the provider signs its callbacks with.
-    fn webhook_secret(&self) -> &Secret;
+    /// The keys that the provider may sign its callbacks with, the newest first.
+    fn webhook_secrets(&self) -> &[Secret];
 
     /// Orders a call. Returns the provider's id of the call, or `None` if only the callbacks contain it.
     fn start<'p>(
@@ -74,7 +74,9 @@ pub trait VoicePort: Send + Sync {
     /// lower-case name.
     fn verify<'h>(&self, header: &dyn Fn(&str) -> Option<&'h str>, body: &[u8], now: Timestamp) -> bool {
         let value = |name| header(name).unwrap_or_default();
-        signature::verify(self.webhook_secret(), value("x-signature"), value("x-timestamp"), body, now)
+        let (signature, timestamp) = (value("x-signature"), value("x-timestamp"));
+        let mut secrets = self.webhook_secrets().iter();
+        secrets.any(|secret| signature::verify(secret, signature, timestamp, body, now))
     }
 
     /// Parses a callback's body. Returns `None` for broken JSON, and for JSON without a message or a reference.

@@ -21,19 +21,20 @@ const DOES_NOT_ANSWER: &str = "+15005550192";
 /// The time to wait for missing callbacks before they are sent again.
 const REPORT_TIMEOUT: SignedDuration = SignedDuration::from_secs(30);
 
-/// The simulator, with the secret that it signs its callbacks with.
+/// The simulator, with the secrets of its callbacks. The first one signs.
 pub(super) struct Simulator<'p> {
-    secret: &'p Secret,
+    secrets: &'p [Secret],
 }
 
 impl<'p> Simulator<'p> {
-    /// A simulator that signs with this secret.
-    pub(super) fn new(secret: &'p Secret) -> Self {
-        Self { secret }
+    /// A simulator that signs with the first of these secrets.
+    pub(super) const fn new(secrets: &'p [Secret]) -> Self {
+        Self { secrets }
     }
 
     /// Sends the callbacks one after the other and stops when one fails.
     async fn send_callbacks(&self, client: &HttpClient, order: &CallOrder) {
+        let Some(secret) = self.secrets.first() else { return };
         let seed = order.candidate_id.get() ^ order.role_id.get().rotate_left(32);
         let callbacks = if order.phone.as_deref() == Some(DOES_NOT_ANSWER) {
             vec![missed_call(order)]
@@ -47,7 +48,7 @@ impl<'p> Simulator<'p> {
                 .post(&order.callback_url)
                 .header("content-type", "application/json")
                 .header("x-timestamp", sent_at)
-                .header("x-signature", signature::sign(self.secret, sent_at, body.as_bytes()))
+                .header("x-signature", signature::sign(secret, sent_at, body.as_bytes()))
                 .body(body);
             let tenant = order.tenant;
             match client.send(request).await {
@@ -108,8 +109,8 @@ impl VoicePort for Simulator<'_> {
         }
     }
 
-    fn webhook_secret(&self) -> &Secret {
-        self.secret
+    fn webhook_secrets(&self) -> &[Secret] {
+        self.secrets
     }
 
     fn start<'p>(
