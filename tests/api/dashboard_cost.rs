@@ -163,8 +163,17 @@ pub(crate) const CALLS: &[(&str, &[&str])] = &[
     ("POST /dashboard/settings/account/second-factor", &["BatchGetItem", "GetItem", "TransactWriteItems"]),
     ("POST /dashboard/settings/account/second-factor/recovery-codes", &["BatchGetItem", "GetItem"]),
     ("POST /dashboard/settings/account/second-factor/remove", &["BatchGetItem", "GetItem"]),
+    (
+        "POST /dashboard/settings/account/passkeys/{id}/remove",
+        &["BatchGetItem", "GetItem", "TransactWriteItems"],
+    ),
     ("GET /dashboard/settings/account/notices", &["BatchGetItem", "Query"]),
     ("POST /dashboard/settings/account/notices", &["BatchGetItem", "Query", "TransactWriteItems"]),
+    ("GET /dashboard/sign-in/passkey", &["UpdateItem", "PutItem"]),
+    // The form is not from a ceremony that has begun.
+    ("POST /dashboard/sign-in/passkey", &[]),
+    ("GET /dashboard/settings/account/passkeys", &["BatchGetItem", "PutItem"]),
+    ("POST /dashboard/settings/account/passkeys", &["BatchGetItem"]),
 ];
 
 fn operations(calls: &[RecordedCall]) -> Vec<&str> {
@@ -202,7 +211,9 @@ async fn every_route_makes_exactly_these_dynamodb_calls() {
         let calls_made = api.dynamodb.take_calls();
         assert!(response.status < 400, "{key}: {}", response.text);
         assert_eq!(operations(&calls_made), *calls, "{key}");
-        used.extend(calls_made.iter().flat_map(needed));
+        if route.function == "DashboardFunction" {
+            used.extend(calls_made.iter().flat_map(needed));
+        }
         for call in &calls_made {
             assert!(call.request.get("FilterExpression").is_none(), "{key}");
             assert_eq!(call.response["ScannedCount"], call.response["Count"], "{key}");

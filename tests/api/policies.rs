@@ -301,10 +301,11 @@ async fn policies_allow_exactly_the_actions_used() {
     add_calls_of_webhook_and_tasks(&mut calls_by_function).await;
     add_calls_of_channels(&mut calls_by_function).await;
     calls_by_function.extend(calls_of_an_application(&api).await);
-    for function in ["oauth", "dashboard", "careers"] {
+    for function in ["oauth", "dashboard", "careers", "sign_in"] {
         calls_by_function.push((function.to_owned(), super::events::calls_of(function).await));
     }
     calls_by_function.push(("careers".to_owned(), super::careers_resumes::calls_of_an_upload(&api).await));
+    calls_by_function.push(("sign_in".to_owned(), super::passkeys::calls_of_a_sign_in(&api).await));
     for (function, calls) in calls_by_function {
         let actions = used.entry(logical_id(&function)).or_default();
         actions.extend(calls.iter().flat_map(needed));

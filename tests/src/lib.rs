@@ -20,6 +20,7 @@ pub mod generated;
 pub mod interceptor;
 pub mod oauth;
 pub mod openapi;
+pub mod passkeys;
 mod project;
 
 use std::collections::{BTreeMap, HashMap};
