@@ -20,6 +20,7 @@ import * as keyboard from "./keyboard.mjs";
 import * as members from "./members.mjs";
 import * as otherSites from "./other_sites.mjs";
 import * as pages from "./pages.mjs";
+import * as passkeys from "./passkeys.mjs";
 import { start } from "./service.mjs";
 import * as signIn from "./sign_in.mjs";
 import { Visitor } from "./visitor.mjs";
@@ -46,6 +47,8 @@ const SUBJECTS = [
   ["sign-in without scripts", (world) => signIn.visit(world, WITHOUT_SCRIPTS)],
   ["account", account.visit],
   ["account without scripts", (world) => account.visit(world, WITHOUT_SCRIPTS)],
+  ["passkeys", passkeys.visit],
+  ["passkeys without scripts", passkeys.withoutScripts],
   ["keyboard", keyboard.visit],
   ["connected apps", connectedApps.visit],
   ["API keys", apiKeys.visit],

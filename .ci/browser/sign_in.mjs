@@ -97,7 +97,7 @@ export async function visit({ service, open, step }, options) {
 /** Sets a cookie in the visitor's browser, as an attacker with access to it could. */
 async function plant(visitor, value) {
   const session = await visitor.context.newCDPSession(visitor.page);
-  const url = visitor.service.base;
+  const url = visitor.base;
   await session.send("Network.setCookie", { name: COOKIE, value, url, path: "/", httpOnly: true });
   assert.equal((await visitor.cookie()).value, value);
 }

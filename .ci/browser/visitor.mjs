@@ -31,6 +31,17 @@ const HEADERS = {
   "cross-origin-opener-policy": /^same-origin$/,
 };
 
+/** The paths of the only pages with a script. */
+const WITH_SCRIPT = ["/dashboard/sign-in/passkey", "/dashboard/settings/account/passkeys"];
+
+/** The headers of pages with a script. */
+const SCRIPT_HEADERS = {
+  ...HEADERS,
+  "content-security-policy": new RegExp(
+    `^${POLICY.join("; ")}$`.replace("( \\S+)?; ", "; (script-src 'self'; )?"),
+  ),
+};
+
 /** The headers of career pages, which may have a theme and a logo, are cacheable for 30 seconds, and set no cookie. */
 const CAREERS_HEADERS = {
   ...HEADERS,
@@ -54,7 +65,7 @@ export class Visitor {
   /** Opens a browser context with these options. */
   static async open(browser, service, options) {
     const visitor = new Visitor();
-    visitor.service = service;
+    visitor.base = options?.baseURL ?? service.base;
     visitor.context = await browser.newContext({ baseURL: service.base, ...options });
     visitor.context.setDefaultTimeout(10_000);
     visitor.context.on("console", (message) => visitor.#checkConsole(message));
@@ -84,7 +95,7 @@ export class Visitor {
     if (request.isNavigationRequest()) {
       this.#navigations.add(request.url());
     }
-    if (origin !== this.service.base && !this.elsewhere.has(origin)) {
+    if (origin !== this.base && !this.elsewhere.has(origin)) {
       this.complaints.push(`a request goes to ${request.url()}`);
     }
   }
@@ -92,11 +103,12 @@ export class Visitor {
   #checkResponse(response) {
     const request = response.request();
     const { origin, pathname } = new URL(response.url());
-    if (!request.isNavigationRequest() || origin !== this.service.base || pathname.startsWith(BUCKET)) {
+    if (!request.isNavigationRequest() || origin !== this.base || pathname.startsWith(BUCKET)) {
       return;
     }
     const what = `${request.method()} ${response.url()} (${response.status()})`;
-    for (const [name, pattern] of Object.entries(pathname.startsWith("/careers/") ? CAREERS_HEADERS : HEADERS)) {
+    const of = WITH_SCRIPT.includes(pathname) ? SCRIPT_HEADERS : HEADERS;
+    for (const [name, pattern] of Object.entries(pathname.startsWith("/careers/") ? CAREERS_HEADERS : of)) {
       const value = response.headers()[name];
       if (!pattern.test(value ?? "")) {
         this.complaints.push(`${what} has ${name}: ${value}`);
@@ -165,7 +177,7 @@ export class Visitor {
 
   /** Returns the session's cookie with its attributes. The others are those of known browsers. */
   async cookie() {
-    const all = await this.context.cookies(this.service.base);
+    const all = await this.context.cookies(this.base);
     const cookies = all.filter(({ name }) => !name.startsWith(`${COOKIE}-known-`));
     assert.deepEqual(cookies.map(({ name }) => name), [COOKIE]);
     return cookies[0];

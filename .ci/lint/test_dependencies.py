@@ -174,9 +174,9 @@ class Crates(unittest.TestCase):
         self.assertIn("folder 1.0.0 is a folder", found[1])
 
     def test_banned(self):
-        found = list(dependencies.check_banned([{"name": "fine"}, {"name": "bad"}], {"bad": "it is bad", "worse": ""}))
+        found = list(dependencies.check_banned({"fine", "bad"}, {"bad": "it is bad", "worse": ""}))
         self.assertEqual(len(found), 1, found)
-        self.assertIn("contains bad, but it is bad;", found[0])
+        self.assertIn("needs bad, but it is bad;", found[0])
 
     def test_banned_in_functions(self):
         def node(name, *edges):

@@ -24,6 +24,7 @@ LOCATION = {
     "dashboard_account_password": "/dashboard/settings/account?done=password-changed",
     "dashboard_account_notices_dismiss": "/dashboard/settings/account/notices?done=notices-dismissed",
     "dashboard_account_second_factor_remove": "/dashboard/settings/account?done=second-factor-removed",
+    "dashboard_account_remove_passkey": "/dashboard/settings/account?done=passkey-removed",
     "dashboard_account_second_factor_set_up": "/dashboard/settings/account/second-factor",
     "dashboard_account_sessions_end": "/dashboard/settings/account?done=session-ended",
     "dashboard_account_sessions_end_others": "/dashboard/settings/account?done=other-sessions-ended",
@@ -52,6 +53,8 @@ LOCATION = {
     "dashboard_sign_in": "/dashboard",
     "dashboard_sign_out": "/dashboard/sign-in?done=signed-out",
     "dashboard_sign_out_everywhere": "/dashboard/sign-in?done=signed-out",
+    "sign_in_add_create": "/dashboard/settings/account/passkeys?failed=expired",
+    "sign_in_passkey_sign_in": "/dashboard/sign-in/passkey?failed=expired&return_to=%2Fdashboard",
     "oauth_authorize_decide": "http://127.0.0.1:8765/callback"
     "?code=rc_ac_L*&state=recorded&iss=https%3A%2F%2Fapi.rolecall.example",
 }
@@ -90,6 +93,8 @@ PAGES = {
     "dashboard_roles": ("Roles – Rolecall", '<a href="/dashboard/roles/1700000000000011">Recorded</a>'),
     "dashboard_sign_in_form": ("Sign in – Rolecall", 'name="return_to" value="/dashboard"'),
     "docs_show_page": ("Rolecall API", '<script src="/docs/viewer.js">'),
+    "sign_in_add_show": ("Add a passkey – Rolecall", 'data-task="create"'),
+    "sign_in_passkey_show": ("Sign in with a passkey – Rolecall", 'data-task="use"'),
     "oauth_authorize_ask": ("Allow access – Rolecall", "<h1>Allow <q>Recorded</q> access to Acme?</h1>"),
 }
 # Results of jobs. The run for the stream's event leaves no tasks for the schedule's run.

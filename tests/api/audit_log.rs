@@ -27,7 +27,8 @@ enum Decision {
     Read(AuditAction),
     /// These acts.
     Acts(&'static [AuditAction]),
-    /// Acts that need several requests: `dashboard_second_factor::second_factors_are_recorded_in_the_audit_log` and
+    /// Acts that need several requests: `dashboard_second_factor::second_factors_are_recorded_in_the_audit_log`,
+    /// `passkeys::passkeys_are_recorded_in_the_audit_log` and
     /// `dashboard_channels::an_x_account_is_connected_used_and_disconnected`.
     Steps,
     /// Nothing: the change is in the candidate's history.
@@ -70,6 +71,7 @@ const DECISIONS: &[(&str, Decision)] = &[
     ("GET /dashboard/roles/{id}", Read(CandidatesListed)),
     ("GET /dashboard/settings/account", Nothing),
     ("GET /dashboard/settings/account/notices", Nothing),
+    ("GET /dashboard/settings/account/passkeys", Nothing),
     ("GET /dashboard/settings/account/second-factor", Nothing),
     ("GET /dashboard/settings/audit-log", Nothing),
     ("GET /dashboard/settings/career-page", Nothing),
@@ -111,6 +113,8 @@ const DECISIONS: &[(&str, Decision)] = &[
     ("POST /dashboard/password", Acts(&[PasswordChanged, SessionCreated])),
     ("POST /dashboard/second-factor", Steps),
     ("POST /dashboard/settings/account/notices", Nothing),
+    ("POST /dashboard/settings/account/passkeys", Steps),
+    ("POST /dashboard/settings/account/passkeys/{id}/remove", Acts(&[PasskeyRemoved])),
     ("POST /dashboard/settings/account/password", Acts(&[PasswordChanged, SessionCreated])),
     ("POST /dashboard/settings/account/second-factor", Steps),
     ("POST /dashboard/settings/account/second-factor/recovery-codes", Nothing),
@@ -136,6 +140,7 @@ const DECISIONS: &[(&str, Decision)] = &[
     ("POST /dashboard/settings/privacy", Acts(&[SettingsChanged])),
     ("POST /dashboard/settings/retention", Acts(&[SettingsChanged])),
     ("POST /dashboard/sign-in", Acts(&[SessionCreated])),
+    ("POST /dashboard/sign-in/passkey", Steps),
     ("POST /dashboard/sign-out", Acts(&[SessionEnded])),
     ("POST /dashboard/sign-out-everywhere", Acts(&[GrantRevoked, SessionsEnded, SessionEnded])),
     // The consent creates the grant, and a repeated code or token ends it: `oauth_grants_are_recorded`.
@@ -292,7 +297,7 @@ async fn every_page_of_the_dashboard_records_what_it_should() {
                 MemberRemoved | MemberRoleChanged | MemberLinkCreated => {
                     Some(AuditTarget::of(AuditTargetKind::Member, fixtures.member))
                 }
-                SessionCreated | SessionEnded | SessionsEnded | PasswordChanged => {
+                SessionCreated | SessionEnded | SessionsEnded | PasswordChanged | PasskeyRemoved => {
                     Some(AuditTarget::of(AuditTargetKind::Member, actor))
                 }
                 _ => entry.target,

@@ -4,12 +4,12 @@ use std::collections::BTreeSet;
 
 use http::Method;
 use rolecall_local::demo::DEMOS;
-use rolecall_local::functions::tables;
+use rolecall_local::functions::{Tables, tables};
 use serde_json::json;
 use shared::auth::{Claims, Credential, Kind};
 use shared::http::Access;
 use shared::id::Id;
-use shared::model::{MemberRole, Mode, Scopes};
+use shared::model::{MemberRole, Mode, Name, Passkey, Scopes};
 use shared::random::Random;
 use shared::services::membership;
 use shared::store::Transaction;
@@ -23,6 +23,7 @@ use crate::fake_x::services;
 /// A route of the dashboard.
 #[derive(Clone, Copy)]
 pub(crate) struct PageRoute {
+    pub(crate) function: &'static str,
     pub(crate) key: &'static str,
     /// The role that the route requires; `None` if it requires no session.
     pub(crate) role: Option<MemberRole>,
@@ -44,15 +45,18 @@ impl PageRoute {
 
 /// Returns the routes that respond with pages.
 pub(crate) fn page_routes() -> Vec<PageRoute> {
-    let tables = tables().into_iter().find(|tables| tables.function == "DashboardFunction").unwrap();
-    let page_route = |route: &shared::http::Route| match route.access() {
-        Access::Member(role) => Some(PageRoute { key: route.key, role: Some(role) }),
+    let page_route = |function, route: &shared::http::Route| match route.access() {
+        Access::Member(role) => Some(PageRoute { function, key: route.key, role: Some(role) }),
         _ if route.format() == shared::http::ReplyFormat::Page => {
-            Some(PageRoute { key: route.key, role: None })
+            Some(PageRoute { function, key: route.key, role: None })
         }
         _ => None,
     };
-    tables.pages.iter().filter_map(page_route).collect()
+    let of_dashboard = |tables: &Tables| ["DashboardFunction", "SignInFunction"].contains(&tables.function);
+    let pages = tables().into_iter().filter(of_dashboard).map(|tables| (tables.function, tables.pages));
+    pages
+        .flat_map(|(function, pages)| pages.into_iter().filter_map(move |route| page_route(function, &route)))
+        .collect()
 }
 
 /// One resource of each type that a route of the dashboard requires, in one tenant.
@@ -64,6 +68,8 @@ pub(crate) struct DashboardFixtures {
     pub(crate) key: Id,
     pub(crate) grant: Id,
     pub(crate) member: Id,
+    /// A passkey of the owner, which nobody can use.
+    pub(crate) passkey: Id,
     /// The token of the member's invitation link.
     pub(crate) link: String,
 }
@@ -79,11 +85,21 @@ impl DashboardFixtures {
         let key = credential.api_key("Stock key".to_owned(), now);
         api.store().insert_api_key(Transaction::new(acme), &key).await.unwrap();
         let owner = owner(api, ACME).await;
+        let passkey = Passkey {
+            id: Id::new(4_712).unwrap(),
+            name: Name::parse("Stock passkey").unwrap().unwrap(),
+            credential: "{}".to_owned(),
+            added_at: now,
+            used_at: None,
+        };
+        let with_passkey = owner.clone().with_passkeys(owner.passkeys.clone().with(passkey.clone()).unwrap());
+        let mut transaction = Transaction::new(acme);
+        transaction.replace_member(&owner, &with_passkey).unwrap();
+        let passkey = passkey.id;
         let (grant, _) = connect_app(&api.environment, acme, owner.id, "Stock app").await;
         let new = add_member(api, ACME, "Stock", MemberRole::Member).await;
         let (member, link) =
             membership::create_link(acme.organization, new.clone(), BASE_URL, keys, random, now);
-        let mut transaction = Transaction::new(acme);
         transaction.replace_member(&new, &member).unwrap();
         api.store().commit(transaction).await.unwrap();
         let link = link.split_once("token=").unwrap().1.to_owned();
@@ -91,7 +107,7 @@ impl DashboardFixtures {
         let role = api.post("/api/v1/quick_post", role).await.expect(201).number("/role/id");
         let candidate = json!({ "name": "Stock", "email": "stock@example.com", "role_id": role });
         let candidate = api.post("/api/v1/candidates", candidate).await.expect(201).number("/id");
-        Self { role, candidate, key: credential.id(), grant: grant.id, member: member.id, link }
+        Self { role, candidate, key: credential.id(), grant: grant.id, member: member.id, passkey, link }
     }
 
     /// Returns the identifier for a route's path.
@@ -100,6 +116,7 @@ impl DashboardFixtures {
             path if path.contains("/roles/") => self.role,
             path if path.contains("/candidates/") => self.candidate,
             path if path.contains("/api-keys/") => self.key.get(),
+            path if path.contains("/passkeys/") => self.passkey.get(),
             path if path.contains("/connected-apps/") => self.grant.get(),
             _ => self.member.get(),
         }
@@ -124,6 +141,7 @@ impl DashboardFixtures {
             "/dashboard/settings/account/second-factor" => {
                 vec![("secret", "GEZDGNBVGY3TQOJQGEZDGNBVGY3TQOJQ"), ("code", "290818")]
             }
+            "/dashboard/settings/account/passkeys" => vec![("name", "Phone")],
             "/dashboard/settings/members/second-factor" => vec![("required", "no")],
             "/dashboard/settings/account/sessions/end" => vec![("session", "another")],
             "/dashboard/settings/account/notices" => vec![("newest", "17")],
@@ -331,8 +349,8 @@ async fn a_foreign_id_gets_the_same_response_as_an_unknown_id() {
         browser.post("/dashboard/mode", &[("mode", mode.as_str())]).await.expect(303);
         let mut count = 0;
         for route in page_routes().into_iter().filter(|route| route.path().contains("{id}")) {
-            // Members belong to the organization in both modes.
-            if demo == ACME && route.path().contains("/members/") {
+            // Members and their passkeys belong to the organization in both modes.
+            if demo == ACME && ["/members/", "/passkeys/"].iter().any(|part| route.path().contains(part)) {
                 continue;
             }
             count += 1;
@@ -363,7 +381,7 @@ async fn a_foreign_id_gets_the_same_response_as_an_unknown_id() {
                 assert_eq!(request(malformed).await.0, unknown.0, "{} {malformed}", route.key);
             }
         }
-        assert_eq!(count, if demo == ACME { 5 } else { 9 });
+        assert_eq!(count, if demo == ACME { 5 } else { 10 });
         for page in ["/dashboard/roles", "/dashboard/postings", "/dashboard/candidates", "/dashboard"] {
             let response = browser.get(page).await.expect(200);
             assert_eq!(links(&response, "/dashboard/roles/"), [""; 0], "{page}");
@@ -411,9 +429,15 @@ fn assert_protected(response: &Response, policy: &str, context: &str) {
         assert_eq!(response.header(name), value, "{context}: {name}");
     }
     assert!(!response.header("x-request-id").is_empty(), "{context}");
+    let own_script = "<script src=\"/dashboard/passkeys.js?v=";
+    let text = if policy.contains("script-src 'self'") {
+        response.text.replace(own_script, "")
+    } else {
+        response.text.clone()
+    };
     // The policy blocks these, and browsers show no error for them.
     for forbidden in ["<script", "<style", " style=", " onclick=", "javascript:", "src=\"http"] {
-        assert!(!response.text.contains(forbidden), "{context}: {forbidden}");
+        assert!(!text.contains(forbidden), "{context}: {forbidden}");
     }
 }
 
@@ -437,8 +461,12 @@ async fn every_page_and_error_has_the_security_headers() {
             let response = browser.request(route.method(), &path).body(FORM, body).send().await;
             let allows_x =
                 route.path() == "/dashboard/settings/integrations/channels" && response.status == 200;
+            let runs_script =
+                route.function == "SignInFunction" && !route.is_post() && response.status == 200;
             let policy = if allows_x {
                 POLICY.replace("form-action 'self'", "form-action 'self' https://x.com")
+            } else if runs_script {
+                POLICY.replace("form-action 'self'", "form-action 'self'; script-src 'self'")
             } else {
                 POLICY.to_owned()
             };

@@ -162,8 +162,17 @@ pub(crate) const CALLS: &[(&str, &[&str])] = &[
     ("POST /dashboard/settings/account/second-factor", &["BatchGetItem", "GetItem", "TransactWriteItems"]),
     ("POST /dashboard/settings/account/second-factor/recovery-codes", &["BatchGetItem", "GetItem"]),
     ("POST /dashboard/settings/account/second-factor/remove", &["BatchGetItem", "GetItem"]),
+    (
+        "POST /dashboard/settings/account/passkeys/{id}/remove",
+        &["BatchGetItem", "GetItem", "TransactWriteItems"],
+    ),
     ("GET /dashboard/settings/account/notices", &["BatchGetItem", "Query"]),
     ("POST /dashboard/settings/account/notices", &["BatchGetItem", "Query", "TransactWriteItems"]),
+    ("GET /dashboard/sign-in/passkey", &["UpdateItem", "PutItem"]),
+    // The form is not from a ceremony that has begun.
+    ("POST /dashboard/sign-in/passkey", &[]),
+    ("GET /dashboard/settings/account/passkeys", &["BatchGetItem", "PutItem"]),
+    ("POST /dashboard/settings/account/passkeys", &["BatchGetItem"]),
 ];
 
 fn operations(calls: &[RecordedCall]) -> Vec<&str> {

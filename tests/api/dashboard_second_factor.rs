@@ -270,7 +270,7 @@ async fn owners_reset_the_second_factor_of_others_but_not_with_a_password_link()
     assert!(ada.follow(&response).await.expect(200).text.contains("Second factor removed."));
     ada.post(&reset, &[]).await.expect(303);
     let page = browser.get("/dashboard/settings/account/notices").await.expect(200).text;
-    assert_eq!(page.matches("Ada removed your second factor.").count(), 1, "{page}");
+    assert_eq!(page.matches("Ada removed your second factor and your passkeys.").count(), 1, "{page}");
     browser.submit_sign_in("jo@members.example", password).await.expect(303);
     let own = ada.post(&format!("{MEMBERS}/{}/second-factor", owner(&api, ACME).await.id), &[]).await;
     assert_eq!(own.expect(303).header("location"), PATH);
@@ -292,7 +292,7 @@ async fn an_organization_can_require_a_second_factor() {
     ada.post(RULE, &[("required", "yes")]).await.expect(303);
 
     // Whoever has no second factor can only set one up, confirm the password, or sign out.
-    let allowed = ["/dashboard/confirm", PATH];
+    let allowed = ["/dashboard/confirm", PATH, "/dashboard/settings/account/passkeys"];
     for route in page_routes().into_iter().filter(|route| route.role == Some(MemberRole::Member)) {
         if route.path().contains("sign-out") || allowed.contains(&route.path()) {
             continue;

@@ -16,6 +16,7 @@ use crate::dashboard_access::{DashboardFixtures, is_write, page_routes};
 const ACCOUNT: &str = "/dashboard/settings/account";
 const CONFIRM: &str = "/dashboard/confirm";
 const END: &str = "/dashboard/settings/account/sessions/end";
+const PASSKEYS: &str = "/dashboard/settings/account/passkeys";
 const SECOND_FACTOR: &str = "/dashboard/settings/account/second-factor";
 const PASSWORD: &str = "a longer pass phrase";
 
@@ -134,12 +135,15 @@ const DANGEROUS: &[(&str, &str)] = &[
     ("POST /dashboard/settings/account/second-factor", SECOND_FACTOR),
     ("POST /dashboard/settings/account/second-factor/recovery-codes", SECOND_FACTOR),
     ("POST /dashboard/settings/account/second-factor/remove", SECOND_FACTOR),
+    ("POST /dashboard/settings/account/passkeys/{id}/remove", ACCOUNT),
+    ("GET /dashboard/settings/account/passkeys", PASSKEYS),
+    ("POST /dashboard/settings/account/passkeys", PASSKEYS),
 ];
 
 #[tokio::test]
 async fn dangerous_changes_need_a_password_that_was_given_in_the_last_15_minutes() {
-    let dashboard = tables().into_iter().find(|tables| tables.function == "DashboardFunction").unwrap();
-    let fresh = dashboard.pages.iter().filter_map(|route| Some((route.key, route.fresh_sign_in_for()?)));
+    let pages = tables().into_iter().flat_map(|tables| tables.pages);
+    let fresh = pages.filter_map(|route| Some((route.key, route.fresh_sign_in_for()?)));
     assert_eq!(fresh.collect::<Vec<_>>(), DANGEROUS);
     for (key, form_page) in DANGEROUS {
         let api = TestApi::new().await;

@@ -27,11 +27,12 @@ const LAYERS: [&str; 16] = [
 ];
 
 /// The items of `model` that `http` may use: request senders and values, but no resources.
-const MODEL_IN_HTTP: [&str; 22] = [
+const MODEL_IN_HTTP: [&str; 24] = [
     "Actor",
     "AuditAction",
     "AuditActor",
     "AuditTarget",
+    "AuditTargetKind",
     "Day",
     "Device",
     "Email",
@@ -46,6 +47,7 @@ const MODEL_IN_HTTP: [&str; 22] = [
     "SecurityEvent",
     "SecurityNotice",
     "Session",
+    "SignInMethod",
     "Slug",
     "Tenant",
     "Value",

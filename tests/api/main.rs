@@ -71,6 +71,7 @@ mod oauth_token;
 mod openapi;
 mod organization;
 mod paging;
+mod passkeys;
 mod pipeline;
 mod policies;
 mod quick_post;

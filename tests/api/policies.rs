@@ -344,10 +344,11 @@ async fn used() -> BTreeMap<String, BTreeSet<Access>> {
     add_calls_of_webhook_and_tasks(&mut calls_by_function).await;
     add_calls_of_channels(&mut calls_by_function).await;
     calls_by_function.extend(calls_of_an_application(&mut api).await);
-    for function in ["oauth", "dashboard", "careers"] {
+    for function in ["oauth", "dashboard", "careers", "sign_in"] {
         calls_by_function.push((function.to_owned(), super::events::calls_of(function).await));
     }
     calls_by_function.push(("careers".to_owned(), super::careers_resumes::calls_of_an_upload(&api).await));
+    calls_by_function.push(("sign_in".to_owned(), super::passkeys::calls_of_a_sign_in(&api).await));
     api.clock.set("2026-11-21T00:00:00Z");
     Box::pin(run_as("UsageResetFunction", usage_reset::run(api.environment.clone()))).await.unwrap();
     calls_by_function.push(("usage_reset".to_owned(), api.dynamodb.take_calls()));
@@ -491,11 +492,12 @@ fn functions_are_denied_the_secrets_of_others() {
         "DashboardFunction",
         "OauthFunction",
         "OrganizationFunction",
+        "SignInFunction",
         "TasksFunction",
         "VoiceScreensFunction",
     ];
     for (keys, functions) in [
-        (&members as &[_], &["DashboardFunction", "OauthFunction"] as &[_]),
+        (&members as &[_], &["DashboardFunction", "OauthFunction", "SignInFunction"] as &[_]),
         (&registry, &["UsageResetFunction"]),
         (&clients, &["OauthFunction"]),
         (&accounts, &["ChannelsFunction", "DashboardFunction"]),

@@ -20,6 +20,7 @@ pub mod generated;
 pub mod interceptor;
 pub mod oauth;
 pub mod openapi;
+pub mod passkeys;
 pub mod permissions;
 mod project;
 

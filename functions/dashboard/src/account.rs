@@ -1,4 +1,4 @@
-//! Settings > Account: the password, the sessions, and the choice between live and test data.
+//! Settings > Account: the password, the passkeys, the sessions, and the choice between live and test data.
 
 use std::sync::Arc;
 
@@ -10,24 +10,39 @@ use shared::services::membership;
 
 use crate::attempts::too_many_passwords;
 use crate::confirm::PasswordCheck;
-use crate::dates::minute;
+use crate::dates::{day, minute};
 use crate::form::problem;
 use crate::layout::{Layout, Section};
-use crate::messages::Notice;
+use crate::messages::{Alert, Notice};
 use crate::sign_in::new_password;
 
-const PATH: &str = "/dashboard/settings/account";
+pub(crate) const PATH: &str = "/dashboard/settings/account";
 
 #[derive(Template)]
 #[template(path = "account.html")]
 struct AccountPage<'p> {
     layout: Layout<'p>,
     email: &'p str,
+    /// Whether the member has an authenticator app.
     has_second_factor: bool,
+    /// Whether the service offers passkeys at this address.
+    offers_passkeys: bool,
+    /// Whether there is room for another passkey.
+    has_room: bool,
+    /// The passkeys, oldest first.
+    passkeys: Vec<PasskeyRow<'p>>,
     /// The valid sessions, newest first.
     sessions: Vec<SessionRow<'p>>,
     /// Problems with the fields `current`, `password` and `repeated`.
     problems: Vec<Problem>,
+}
+
+struct PasskeyRow<'p> {
+    id: u64,
+    name: &'p str,
+    added: String,
+    /// When the member last signed in with it.
+    used: Option<String>,
 }
 
 struct SessionRow<'p> {
@@ -55,10 +70,20 @@ async fn page(request: &MemberRequest, problems: Vec<Problem>) -> Result<Reply<H
         seen: minute(session.seen_at),
         is_current: hash == request.session_hash(),
     });
+    let member = request.member();
+    let passkeys = member.passkeys.iter().map(|passkey| PasskeyRow {
+        id: passkey.id.get(),
+        name: passkey.name.as_str(),
+        added: day(passkey.added_at),
+        used: passkey.used_at.map(minute),
+    });
     Reply::page(&AccountPage {
         layout: Layout::of(request, Section::Account),
-        email: request.member().email.as_str(),
-        has_second_factor: request.member().second_factor.is_some(),
+        email: member.email.as_str(),
+        has_second_factor: member.second_factor.is_some(),
+        offers_passkeys: request.page.passkey_origin().is_some(),
+        has_room: !member.passkeys.is_full(),
+        passkeys: passkeys.collect(),
         sessions: rows.collect(),
         problems,
     })
@@ -88,9 +113,28 @@ pub(crate) async fn change_password(request: Arc<MemberRequest>) -> Result<Reply
             transaction.replace_member(&member, &changed)?;
             transaction.insert_notice(member.id, &request.context.notice(SecurityEvent::PasswordChanged))?;
             let reply = Notice::PasswordChanged.redirect_to(PATH);
-            request.page.sign_in(organization, &changed, transaction, reply).await
+            let method = request.session().method;
+            request.page.sign_in(organization, &changed, method, transaction, reply).await
         }
     }
+}
+
+/// Removes a passkey, unless it is the only second factor and the organization requires one.
+pub(crate) async fn remove_passkey(request: Arc<MemberRequest>) -> Result<Reply<Html>, Error> {
+    let (organization, store, id) =
+        (request.tenant().organization, request.context.store(), request.context.id()?);
+    let member = store.find_member(organization, request.member().id).await?.ok_or(Error::NotFound)?;
+    let name = member.passkeys.find(id).ok_or(Error::NotFound)?.name.clone();
+    let after = member.clone().with_passkeys(member.passkeys.clone().without(id));
+    if request.requires_second_factor() && !after.has_second_factor() {
+        return Ok(Alert::SecondFactorRequired.redirect_to(PATH));
+    }
+    let mut transaction = request.transaction();
+    transaction.replace_member(&member, &after)?;
+    let notice = request.context.notice(SecurityEvent::PasskeyRemoved { name });
+    transaction.insert_notice(member.id, &notice)?;
+    store.commit(transaction).await?;
+    Ok(Notice::PasskeyRemoved.redirect_to(PATH))
 }
 
 /// Ends one session of the member.

@@ -1,9 +1,6 @@
-//! Wrong passwords and codes: their limits, and their record in the audit log.
+//! The limits on wrong passwords and codes.
 
 use jiff::SignedDuration;
-use shared::http::{Error, PageRequest};
-use shared::id::Id;
-use shared::model::{AuditAction, AuditActor, AuditTarget, AuditTargetKind, Mode, Tenant};
 
 /// The maximum number of wrong passwords for an account, or from a browser that is known for the account, within
 /// [`WINDOW`].
@@ -28,14 +25,4 @@ fn minutes(seconds: i64) -> String {
         1 => "1 minute".to_owned(),
         minutes => format!("{minutes} minutes"),
     }
-}
-
-/// Records a wrong password or code in the audit log of the member's organization. An unknown address also takes a write, so
-/// that the response time does not reveal whether it is known: the entry of an organization that never exists.
-pub(crate) async fn record_failure(request: &PageRequest, account: Option<(Id, Id)>) -> Result<(), Error> {
-    request.context.identify(AuditActor::unknown());
-    let (organization, member) = account.unwrap_or((Id::LAST, Id::LAST));
-    let (tenant, target) =
-        (Tenant { organization, mode: Mode::Live }, AuditTarget::of(AuditTargetKind::Member, member));
-    Ok(request.context.store().record(tenant, AuditAction::SignInFailed, Some(target), None).await?)
 }

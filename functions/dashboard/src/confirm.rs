@@ -1,15 +1,14 @@
-//! The page that asks for the password again before a change that needs a fresh sign-in.
+//! The page that asks for the password or a passkey again before a change that needs a fresh sign-in.
 
 use std::sync::Arc;
 
 use askama::Template;
 use shared::http::page::{Problem, problem_of, style_version};
-use shared::http::{Error, Html, MemberRequest, Reply};
+use shared::http::{Error, Html, MemberRequest, Reply, return_to};
 use shared::model::{AuditAction, AuditTarget, AuditTargetKind, Member};
 
 use crate::attempts::{ACCOUNT_LIMIT, WINDOW, too_many_passwords};
 use crate::form::problem;
-use crate::return_path::return_to;
 
 #[derive(Template)]
 #[template(path = "confirm.html")]
@@ -19,6 +18,8 @@ struct ConfirmPage<'p> {
     email: &'p str,
     /// The path to continue with.
     return_to: &'p str,
+    /// The link to the page that asks for a passkey, if the member has one.
+    passkey_link: Option<String>,
     /// Problems with the field `password`.
     problems: Vec<Problem>,
 }
@@ -81,11 +82,13 @@ pub(crate) async fn confirm(request: Arc<MemberRequest>) -> Result<Reply<Html>, 
 }
 
 fn page(request: &MemberRequest, return_to: &str, problems: Vec<Problem>) -> Result<Reply<Html>, Error> {
+    let passkey_link = request.page.passkey_link(return_to);
     Reply::page(&ConfirmPage {
         style_version: style_version(),
         csrf: request.page.csrf(),
         email: request.member().email.as_str(),
         return_to,
+        passkey_link: passkey_link.filter(|_| !request.member().passkeys.is_empty()),
         problems,
     })
 }

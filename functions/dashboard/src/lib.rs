@@ -56,6 +56,7 @@
 //! | POST | `/dashboard/settings/account/second-factor` | set up the second factor, and show the recovery codes once |
 //! | POST | `/dashboard/settings/account/second-factor/recovery-codes` | replace the recovery codes, and show the new ones once |
 //! | POST | `/dashboard/settings/account/second-factor/remove` | turn the second factor off |
+//! | POST | `/dashboard/settings/account/passkeys/{id}/remove` | remove a passkey |
 //! | GET | `/dashboard/settings/account/notices` | the security notices that the member has not dismissed |
 //! | POST | `/dashboard/settings/account/notices` | dismiss the notices that the page has shown |
 
@@ -79,7 +80,6 @@ mod overview;
 mod postings;
 mod privacy;
 mod retention;
-mod return_path;
 mod roles;
 mod second_factor;
 mod sign_in;
@@ -261,6 +261,11 @@ fn account() -> Vec<Route> {
             "POST /dashboard/settings/account/second-factor/remove",
             MemberAccess::fresh(Member, second_factor::PATH),
             second_factor::remove,
+        ),
+        Route::member(
+            "POST /dashboard/settings/account/passkeys/{id}/remove",
+            MemberAccess::fresh(Member, account::PATH),
+            account::remove_passkey,
         ),
         Route::member("GET /dashboard/settings/account/notices", Member, notices::list),
         Route::member("POST /dashboard/settings/account/notices", Member, notices::dismiss),

@@ -188,15 +188,15 @@ pub(crate) async fn remove(request: Arc<MemberRequest>) -> Result<Reply<Html>, E
     Ok(Notice::MemberRemoved.redirect_to(PATH))
 }
 
-/// Removes another member's second factor, which the member has lost.
+/// Removes another member's second factor and passkeys, which the member has lost.
 pub(crate) async fn reset_second_factor(request: Arc<MemberRequest>) -> Result<Reply<Html>, Error> {
     let (owner, member) = (acting_owner(&request).await?, find(&request).await?);
     if owner.id == member.id {
         return Ok(Reply::see_other(second_factor::PATH));
     }
-    if member.second_factor.is_some() {
+    if member.has_second_factor() {
         let mut transaction = request.transaction();
-        transaction.replace_member(&member, &member.clone().with_second_factor(None))?;
+        transaction.replace_member(&member, &member.clone().without_second_factor())?;
         transaction.require_member(&owner);
         let event = SecurityEvent::SecondFactorReset { by: Some(owner.name.clone()) };
         transaction.insert_notice(member.id, &request.context.notice(event))?;
@@ -277,7 +277,7 @@ async fn page(
             role: member.role,
             state: if member.is_invited() { MemberState::Invited } else { MemberState::Active },
             invited_until: invitation.map(|link| minute(link.expires_at)),
-            has_second_factor: member.second_factor.is_some(),
+            has_second_factor: member.has_second_factor(),
             keys: keys_of(member.id),
             is_self: member.id == request.member().id,
         }

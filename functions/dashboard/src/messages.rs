@@ -41,6 +41,10 @@ pub(crate) enum Notice {
     NoticesDismissed,
     /// The member's own second factor was turned off.
     SecondFactorRemoved,
+    /// A passkey was added to the member's own account.
+    PasskeyAdded,
+    /// A passkey was removed from the member's own account.
+    PasskeyRemoved,
     /// Another member's second factor was removed.
     SecondFactorReset,
     /// The organization's rule about second factors was changed.
@@ -57,7 +61,7 @@ pub(crate) enum Notice {
 }
 
 impl Notice {
-    const ALL: [Self; 24] = [
+    const ALL: [Self; 26] = [
         Self::KeyRevoked,
         Self::AppRevoked,
         Self::XConnected,
@@ -76,6 +80,8 @@ impl Notice {
         Self::OtherSessionsEnded,
         Self::NoticesDismissed,
         Self::SecondFactorRemoved,
+        Self::PasskeyAdded,
+        Self::PasskeyRemoved,
         Self::SecondFactorReset,
         Self::SecondFactorRuleSaved,
         Self::PasswordSet,
@@ -104,6 +110,8 @@ impl Notice {
             Self::OtherSessionsEnded => "other-sessions-ended",
             Self::NoticesDismissed => "notices-dismissed",
             Self::SecondFactorRemoved => "second-factor-removed",
+            Self::PasskeyAdded => "passkey-added",
+            Self::PasskeyRemoved => "passkey-removed",
             Self::SecondFactorReset => "second-factor-reset",
             Self::SecondFactorRuleSaved => "second-factor-rule-saved",
             Self::PasswordSet => "password-set",
@@ -136,6 +144,10 @@ impl Notice {
             Self::OtherSessionsEnded => "You are signed out everywhere else.",
             Self::NoticesDismissed => "Notices dismissed.",
             Self::SecondFactorRemoved => "Second factor turned off.",
+            Self::PasskeyAdded => "Passkey added. You can sign in with it.",
+            Self::PasskeyRemoved => {
+                "Passkey removed. You can also delete it from your device or your password manager."
+            }
             Self::SecondFactorReset => {
                 "Second factor removed. The member now signs in with the password alone."
             }
@@ -176,11 +188,19 @@ pub(crate) enum Alert {
     OwnRole,
     /// The member tried to turn off a second factor that the organization requires.
     SecondFactorRequired,
+    /// The member has as many passkeys as possible.
+    TooManyPasskeys,
 }
 
 impl Alert {
-    const ALL: [Self; 5] =
-        [Self::XDeclined, Self::XStale, Self::XFailed, Self::OwnRole, Self::SecondFactorRequired];
+    const ALL: [Self; 6] = [
+        Self::XDeclined,
+        Self::XStale,
+        Self::XFailed,
+        Self::OwnRole,
+        Self::SecondFactorRequired,
+        Self::TooManyPasskeys,
+    ];
 
     const fn word(self) -> &'static str {
         match self {
@@ -189,6 +209,7 @@ impl Alert {
             Self::XFailed => "x-failed",
             Self::OwnRole => "own-role",
             Self::SecondFactorRequired => "second-factor-required",
+            Self::TooManyPasskeys => "too-many-passkeys",
         }
     }
 
@@ -204,6 +225,7 @@ impl Alert {
             Self::SecondFactorRequired => {
                 "Your organization requires a second factor, so you can't turn it off."
             }
+            Self::TooManyPasskeys => "You have ten passkeys. Remove one before you add another.",
         }
     }
 

@@ -7,18 +7,19 @@ use jiff::SignedDuration;
 use qrcode::{Color, EcLevel, QrCode};
 use shared::clock::later;
 use shared::http::page::{Problem, problem_of, style_version};
-use shared::http::{Error, Html, MemberRequest, PageRequest, Reply, RequestContext};
+use shared::http::{Error, Html, MemberRequest, PageRequest, Reply, RequestContext, return_to};
 use shared::id::Id;
-use shared::model::{AcceptedCode, Member, Mode, SecondFactor, SecurityEvent, Tenant, TotpSecret};
+use shared::model::{
+    AcceptedCode, Member, Mode, SecondFactor, SecurityEvent, SignInMethod, Tenant, TotpSecret,
+};
 use shared::services::second_factor;
 use shared::store::{StoreError, Transaction};
 use shared::token_encryption::{DecryptionError, EncryptionKeys};
 
-use crate::attempts::{CODE_LIMIT, WINDOW, record_failure, too_many_codes};
+use crate::attempts::{CODE_LIMIT, WINDOW, too_many_codes};
 use crate::dates::day;
 use crate::layout::{Layout, Section};
 use crate::messages::{Alert, Notice};
-use crate::return_path::return_to;
 
 pub(crate) const PATH: &str = "/dashboard/settings/account/second-factor";
 /// The time between the password and the code.
@@ -45,6 +46,8 @@ struct SecondFactorPage<'p> {
     layout: Layout<'p>,
     /// Whether the organization requires a second factor.
     is_required: bool,
+    /// Whether the service offers passkeys at this address.
+    offers_passkeys: bool,
     state: State,
     /// Problems with the field `code`.
     problems: Vec<Problem>,
@@ -160,7 +163,7 @@ pub(crate) async fn sign_in(request: Arc<PageRequest>) -> Result<Reply<Html>, Er
     let secret = second_factor::decrypt(sealing_keys(context)?, organization, member.id, &factor.secret)
         .map_err(unusable)?;
     let Some(accepted) = factor.accept(&secret, form.get("code"), now) else {
-        record_failure(&request, Some((organization, member.id))).await?;
+        request.record_failed_sign_in(Some((organization, member.id))).await?;
         return Ok(step_page(&request, proof_text, next, Some(WRONG.to_owned()))?.with_status(401));
     };
     store.uncount_attempt(&subject, WINDOW, now).await?;
@@ -172,7 +175,8 @@ pub(crate) async fn sign_in(request: Arc<PageRequest>) -> Result<Reply<Html>, Er
         transaction.insert_notice(member.id, &context.notice(event))?;
     }
     request.report_new_browser(&member, &mut transaction)?;
-    request.sign_in(organization, &after, transaction, Reply::see_other(next)).await
+    let method = SignInMethod::Password;
+    request.sign_in(organization, &after, method, transaction, Reply::see_other(next)).await
 }
 
 fn sealing_keys(context: &RequestContext) -> Result<&EncryptionKeys, Error> {
@@ -201,7 +205,8 @@ fn set_up_state(request: &MemberRequest, secret: &TotpSecret) -> Result<State, E
 fn page(request: &MemberRequest, state: State, problems: Vec<Problem>) -> Result<Reply<Html>, Error> {
     let is_required = request.requires_second_factor();
     let layout = Layout::of(request, Section::Account);
-    Reply::page(&SecondFactorPage { layout, is_required, state, problems })
+    let offers_passkeys = request.page.passkey_origin().is_some();
+    Reply::page(&SecondFactorPage { layout, is_required, offers_passkeys, state, problems })
 }
 
 /// Sets up the second factor with the first code from the app, and shows the recovery codes once.

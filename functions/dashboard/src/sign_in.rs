@@ -5,18 +5,19 @@ use std::sync::Arc;
 use askama::Template;
 use shared::auth::{Credential, Kind, hash};
 use shared::http::page::{Problem, problem_of, style_version};
-use shared::http::{Error, Html, MemberRequest, PageRequest, Reply};
+use shared::http::{Error, Html, MemberRequest, PageRequest, Reply, return_to};
 use shared::id::Id;
-use shared::model::{AuditActor, Email, Member, Mode, Name, Password, PasswordHash, SecurityEvent, Tenant};
+use shared::model::{
+    AuditActor, Email, Member, Mode, Name, Password, PasswordHash, SecurityEvent, SignInMethod, Tenant,
+};
 use shared::random::Random;
 use shared::services::membership;
 use shared::store::Transaction;
 use subtle::ConstantTimeEq;
 
-use crate::attempts::{ACCOUNT_LIMIT, WINDOW, record_failure, too_many_passwords};
+use crate::attempts::{ACCOUNT_LIMIT, WINDOW, too_many_passwords};
 use crate::form::{collect, problem, required};
 use crate::messages::Notice;
-use crate::return_path::return_to;
 use crate::second_factor;
 
 /// The maximum number of wrong passwords from a network within [`WINDOW`].
@@ -36,6 +37,8 @@ struct SignInPage<'p> {
     /// The path to continue with after sign-in.
     return_to: &'p str,
     email: &'p str,
+    /// The link to the sign-in with a passkey, if the service offers it.
+    passkey_link: Option<String>,
     /// Why sign-in failed.
     error: Option<String>,
     notice: Option<Notice>,
@@ -44,7 +47,8 @@ struct SignInPage<'p> {
 impl<'p> SignInPage<'p> {
     fn of(request: &PageRequest, return_to: &'p str, email: &'p str) -> Self {
         let (style_version, csrf) = (style_version(), request.csrf());
-        Self { style_version, csrf, return_to, email, error: None, notice: None }
+        let passkey_link = request.passkey_link(return_to);
+        Self { style_version, csrf, return_to, email, passkey_link, error: None, notice: None }
     }
 
     fn with_error(self, error: String) -> Self {
@@ -108,7 +112,7 @@ pub(crate) async fn sign_in(request: Arc<PageRequest>) -> Result<Reply<Html>, Er
     };
     let account = found.as_ref().map(|(organization, member)| (*organization, member.id));
     let Some((organization, member)) = verified(found, password) else {
-        record_failure(&request, account).await?;
+        request.record_failed_sign_in(account).await?;
         return Ok(Reply::page(&page.with_error(WRONG.to_owned()))?.with_status(401));
     };
     for (subject, _) in &subjects {
@@ -125,7 +129,8 @@ pub(crate) async fn sign_in(request: Arc<PageRequest>) -> Result<Reply<Html>, Er
         return second_factor::ask(&request, organization, &member, page.return_to);
     }
     request.report_new_browser(&member, &mut transaction)?;
-    request.sign_in(organization, &member, transaction, Reply::see_other(page.return_to)).await
+    let reply = Reply::see_other(page.return_to);
+    request.sign_in(organization, &member, SignInMethod::Password, transaction, reply).await
 }
 
 /// Returns the member if the password is correct. Takes the same time if there is no member.
@@ -189,7 +194,8 @@ pub(crate) async fn set_password(request: Arc<PageRequest>) -> Result<Reply<Html
     let reply = Notice::PasswordSet.redirect_to("/dashboard");
     if link.member.is_invited() {
         transaction.claim_email(&member)?;
-        return match request.sign_in(organization, &member, transaction, reply).await {
+        return match request.sign_in(organization, &member, SignInMethod::Password, transaction, reply).await
+        {
             Err(Error::Duplicate { .. }) => {
                 let problems = vec![Problem { field: "email", sentence: EMAIL_TAKEN.to_owned() }];
                 Ok(link.page(&request, Some(form.get("name")), problems)?.with_status(422))
@@ -205,7 +211,7 @@ pub(crate) async fn set_password(request: Arc<PageRequest>) -> Result<Reply<Html
         context.store().commit(transaction).await?;
         Notice::PasswordReset.redirect_to("/dashboard/sign-in")
     } else {
-        request.sign_in(organization, &member, transaction, reply).await?
+        request.sign_in(organization, &member, SignInMethod::Password, transaction, reply).await?
     };
     // Somebody else may have connected an application in between.
     revoke().await?;

@@ -127,7 +127,7 @@ fn authorization_parameters(parameters: &Parameters) -> Vec<(String, String)> {
 /// Redirects to what the member must do before giving consent: set up a required second factor, or give the password
 /// again.
 fn before_consent(member: &MemberRequest, return_to: &str) -> Option<Reply<Html>> {
-    member.second_factor_set_up().or_else(|| member.confirmation(return_to))
+    member.second_factor_step(false).or_else(|| member.confirmation(return_to))
 }
 
 /// Returns the path and query of this authorization request.

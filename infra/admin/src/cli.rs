@@ -271,6 +271,8 @@ Example:
     Link(NewLink),
     /// Remove a member's second factor, so that the password alone is enough to sign in
     ///
+    /// This removes the authenticator app, the recovery codes and all passkeys.
+    ///
     /// Owners do this for other members in the dashboard. Make sure that the request really comes from the member, who
     /// gets a notice at the next sign-in.
     ResetSecondFactor {

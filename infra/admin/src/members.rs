@@ -116,10 +116,10 @@ pub(crate) async fn reset_second_factor(
     id: Id,
 ) -> Result<ResetSecondFactor, OrganizationError> {
     let member = find(admin, organization, id).await?;
-    let had_one = member.second_factor.is_some();
+    let had_one = member.has_second_factor();
     if had_one {
         let mut transaction = Transaction::new(Tenant { organization, mode: Mode::Live });
-        transaction.replace_member(&member, &member.clone().with_second_factor(None))?;
+        transaction.replace_member(&member, &member.clone().without_second_factor())?;
         let event = SecurityEvent::SecondFactorReset { by: None };
         transaction.insert_notice(id, &SecurityNotice { id: admin.ids.next(), at: admin.now, event })?;
         admin.store.commit(transaction).await.map_err(organization_error)?;

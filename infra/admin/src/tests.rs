@@ -935,7 +935,7 @@ async fn the_second_factor_of_a_last_owner_is_reset_with_a_notice() {
     assert!(stored.second_factor.is_none());
     let notices = admin.store.list_notices(organization, member).await.unwrap();
     let sentences: Vec<_> = notices.iter().map(|notice| notice.event.sentence()).collect();
-    assert_eq!(sentences, ["The operator of this service removed your second factor."]);
+    assert_eq!(sentences, ["The operator of this service removed your second factor and your passkeys."]);
     assert!(admin.error(&format!("member reset-second-factor {id} 17")).await.contains("no such member"));
 }
 

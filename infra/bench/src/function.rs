@@ -37,6 +37,8 @@ pub(crate) enum Kind {
     Database,
     /// With the database, and with pages or calls to external services.
     Wide,
+    /// With the database, pages, and the cryptography of passkeys.
+    Passkeys,
 }
 
 /// The floor, which every function is compared with.
@@ -59,6 +61,7 @@ const FUNCTIONS: &[Function] = &[
     Function::new("quick_post", "quick_post_create", Kind::Database),
     Function::new("roles", "roles_show", Kind::Database),
     Function::new("roles_tls", "roles_show", Kind::Database),
+    Function::new("sign_in", "sign_in_passkey_show", Kind::Passkeys),
     Function::new("tasks", "tasks_schedule", Kind::Wide),
     Function::new("usage_reset", "usage_reset_schedule", Kind::Database),
     Function::new("voice_screens", "voice_screens_show", Kind::Database),
@@ -117,7 +120,7 @@ impl Function {
     /// Whether the event leads to a database call. (The webhook rejects its event earlier, because the callback is too
     /// old.)
     pub(crate) fn uses_database(&self) -> bool {
-        matches!(self.kind, Kind::Database | Kind::Wide) && self.name != "voice_webhook"
+        matches!(self.kind, Kind::Database | Kind::Wide | Kind::Passkeys) && self.name != "voice_webhook"
     }
 
     /// The functions with these names, or all functions if `names` is empty.

@@ -11,9 +11,9 @@ use shared::clock::to_second;
 use shared::id::Id;
 use shared::model::{
     Actor, CandidateRecord, Client, ClientCredential, Code, Device, Email, GateHash, Grant, Invitation,
-    LegalHold, Link, Member, MemberRole, Mode, Move, Note, OpenScreen, Posting, PostingContent, Profile,
-    Role, RoleContent, Scopes, ScreenRecord, SecondFactor, Session, Slug, Source, Tenant, Text, TokenSet,
-    VoiceProvider, challenge,
+    LegalHold, Link, Member, MemberRole, Mode, Move, Note, OpenScreen, Passkey, Posting, PostingContent,
+    Profile, Role, RoleContent, Scopes, ScreenRecord, SecondFactor, Session, Slug, Source, Tenant, Text,
+    TokenSet, VoiceProvider, challenge,
 };
 use shared::secret::Secret;
 use shared::store::{Store, Transaction};
@@ -56,6 +56,12 @@ fn second_factor(now: Timestamp) -> Outcome<SecondFactor> {
     let secret =
         EncryptionKeys::parse(SEALING_KEYS)?.encrypt(&Secret::new("recorded"), "recorded", [7; 24])?;
     Ok(SecondFactor { secret, last_step: 0, recovery_codes: Vec::new(), added_at: now })
+}
+
+/// A passkey that nobody can use.
+fn passkey(now: Timestamp) -> Outcome<Passkey> {
+    let credential = "{}".to_owned();
+    Ok(Passkey { id: id(91)?, name: text("Recorded")?, credential, added_at: now, used_at: None })
 }
 
 struct EventFixtures<'s> {
@@ -166,6 +172,11 @@ impl EventFixtures<'_> {
         for session in ["RecordedSession", "RecordedSwitch", "RecordedSignOut"] {
             self.create_session(&owner, session).await?;
         }
+        let passkeys =
+            owner.passkeys.clone().with(passkey(self.now)?).ok_or("the owner has too many passkeys")?;
+        let mut transaction = Transaction::new(self.tenant);
+        transaction.replace_member(&owner, &owner.clone().with_passkeys(passkeys))?;
+        self.store.commit(transaction).await?;
         for number in [6, 61, 62, 63, 64, 65, 66, 67, 68, 69] {
             let email: Email = format!("recorded-{number}@acme.example").parse()?;
             let member = Member::invited(id(number)?, email, text("Recorded")?, MemberRole::Member, self.now);

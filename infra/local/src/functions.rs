@@ -28,7 +28,7 @@ impl Tables {
 }
 
 /// The routes of every function that answers requests.
-pub fn tables() -> [Tables; 14] {
+pub fn tables() -> [Tables; 15] {
     [
         Tables { function: "ApplicationsFunction", routes: applications::routes(), pages: Vec::new() },
         Tables { function: "CandidatesFunction", routes: candidates::routes(), pages: Vec::new() },
@@ -42,6 +42,7 @@ pub fn tables() -> [Tables; 14] {
         Tables { function: "OrganizationFunction", routes: organization::routes(), pages: Vec::new() },
         Tables { function: "QuickPostFunction", routes: quick_post::routes(), pages: Vec::new() },
         Tables { function: "RolesFunction", routes: roles::routes(), pages: Vec::new() },
+        Tables { function: "SignInFunction", routes: Vec::new(), pages: sign_in::pages() },
         Tables { function: "VoiceScreensFunction", routes: voice_screens::routes(), pages: Vec::new() },
         Tables { function: "VoiceWebhookFunction", routes: voice_webhook::routes(), pages: Vec::new() },
     ]

@@ -24,7 +24,6 @@ use shared::http::{App, Environment, KnownHolders, Route};
 use shared::providers::Providers;
 use shared::providers::client::{self, HttpClient, RequestError};
 use shared::random::Random;
-use shared::secret::Secret;
 use shared::store::Store;
 use shared::token_encryption::EncryptionKeys;
 use tokio::time::{Instant, sleep};
@@ -278,7 +277,7 @@ fn config() -> Config {
         client_address_header: None,
         edge: Edge::default(),
         dynamodb_endpoint: None,
-        signing_key: Secret::new(demo::SIGNING_KEY),
+        signing_keys: demo::signing_keys().expect("keys"),
         credential_keys: demo::credential_keys().expect("keys"),
         services: Services {
             simulated: true,

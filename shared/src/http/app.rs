@@ -108,9 +108,7 @@ impl App {
                 {
                     tracing::warn!(%error, "the session's last use was not stored");
                 }
-                if !access.before_second_factor
-                    && let Some(reply) = request.second_factor_set_up()
-                {
+                if let Some(reply) = request.second_factor_step(access.before_second_factor) {
                     return Ok(reply.untyped());
                 }
                 if let Some(form) = access.fresh_sign_in_for

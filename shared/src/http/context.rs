@@ -143,6 +143,11 @@ impl RequestContext {
         &self.base_url
     }
 
+    /// The base URL that the operator has configured.
+    pub(super) fn configured_base_url(&self) -> Option<&str> {
+        self.environment.config.base_url.as_deref()
+    }
+
     /// The table.
     pub const fn store(&self) -> &Store {
         &self.store

@@ -3,9 +3,11 @@
 use std::sync::Arc;
 
 use super::context::RequestContext;
-use super::page_request::PageRequest;
+use super::page_request::{PASSKEY_SIGN_IN, PageRequest};
 use super::{Error, Html, Reply};
-use crate::model::{AuditActor, Member, MemberRole, NamedOrganization, Organization, Session, Tenant};
+use crate::model::{
+    AuditActor, Member, MemberRole, NamedOrganization, Organization, Session, SignInMethod, Tenant,
+};
 use crate::store::{SignedIn, Transaction};
 
 /// A request from a signed-in member's browser.
@@ -73,8 +75,8 @@ impl MemberRequest {
         }
     }
 
-    /// Redirects to the page that asks for the password, which then redirects to `return_to`. Returns `None` if the
-    /// member has given the password in the last 15 minutes.
+    /// Redirects to the page that asks for the password or a passkey, which then redirects to `return_to`. Returns `None`
+    /// if the member has given one of them in the last 15 minutes.
     pub fn confirmation(&self, return_to: &str) -> Option<Reply<Html>> {
         let is_fresh = self.session().is_fresh(self.context.now());
         (!is_fresh).then(|| PageRequest::redirect("/dashboard/confirm", return_to))
@@ -85,10 +87,19 @@ impl MemberRequest {
         self.signed_in.requires_second_factor
     }
 
-    /// Redirects to the set-up of a second factor if the organization requires one and the member has none.
-    pub fn second_factor_set_up(&self) -> Option<Reply<Html>> {
-        let is_missing = self.requires_second_factor() && self.member().second_factor.is_none();
-        is_missing.then(|| Reply::see_other("/dashboard/settings/account/second-factor"))
+    /// Redirects a member who has signed in with the password alone although the organization requires a second factor:
+    /// to the sign-in with a passkey if the member has one, otherwise to the set-up. `during_set_up` says that this page is
+    /// part of the set-up.
+    pub fn second_factor_step(&self, during_set_up: bool) -> Option<Reply<Html>> {
+        let (member, method) = (self.member(), self.session().method);
+        let is_given = member.second_factor.is_some() || method == SignInMethod::Passkey;
+        if is_given || !self.requires_second_factor() {
+            None
+        } else if member.has_second_factor() {
+            Some(PageRequest::redirect(PASSKEY_SIGN_IN, "/dashboard"))
+        } else {
+            (!during_set_up).then(|| Reply::see_other("/dashboard/settings/account/second-factor"))
+        }
     }
 
     /// The hash that identifies the session.

@@ -23,6 +23,7 @@ mod page_request;
 mod parameters;
 mod public_request;
 mod reply;
+mod return_path;
 mod route;
 mod route_table;
 
@@ -42,4 +43,5 @@ pub use public_request::{Payload, PublicRequest};
 pub use reply::{
     Accepted, Added, Collection, Created, CreatedTogether, Html, Output, Reply, ReplyFormat, Unversioned,
 };
+pub use return_path::return_to;
 pub use route::{Access, MemberAccess, Route, Row};

@@ -82,7 +82,7 @@ pub fn problem_of<'p>(problems: &'p [Problem], field: &str) -> Option<&'p str> {
     problems.iter().find(|problem| problem.field == field).map(|problem| problem.sentence.as_str())
 }
 
-/// The sources outside this origin that a page may load from or submit to.
+/// What a page may use besides the stylesheets, the images and the forms of this origin.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Sources<'s> {
     /// The exact text of an inline stylesheet.
@@ -91,10 +91,12 @@ pub struct Sources<'s> {
     pub image: Option<&'s str>,
     /// The origin that a form may submit or redirect to.
     pub form: Option<&'s str>,
+    /// Whether the page runs the scripts of this origin.
+    pub script: bool,
 }
 
-/// The content security policy of a page. Except for these sources, it allows nothing from other origins, nothing
-/// inline, no frames, and forms only to this origin.
+/// The content security policy of a page. Except for these sources, it allows nothing from other origins, no scripts,
+/// nothing inline, no frames, and forms only to this origin.
 pub(super) fn content_security_policy(sources: &Sources<'_>) -> String {
     let style = sources.style.map(|style| format!("'sha256-{}'", STANDARD.encode(Sha256::digest(style))));
     let directive = |name: &str, source: Option<&str>| match source {
@@ -102,10 +104,11 @@ pub(super) fn content_security_policy(sources: &Sources<'_>) -> String {
         None => format!("{name} 'self'; "),
     };
     format!(
-        "default-src 'none'; {}{}{}frame-ancestors 'none'; base-uri 'none'",
+        "default-src 'none'; {}{}{}{}frame-ancestors 'none'; base-uri 'none'",
         directive("style-src", style.as_deref()),
         directive("img-src", sources.image),
         directive("form-action", sources.form),
+        if sources.script { "script-src 'self'; " } else { "" },
     )
 }
 

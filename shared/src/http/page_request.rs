@@ -19,7 +19,10 @@ use super::parameters::Parameters;
 use super::{Error, Html, Reply, headers};
 use crate::auth::{Claims, Credential, Kind};
 use crate::id::Id;
-use crate::model::{AuditActor, Email, Member, Mode, SecurityEvent, Session, Tenant};
+use crate::model::{
+    AuditAction, AuditActor, AuditTarget, AuditTargetKind, Email, Member, Mode, SecurityEvent, Session,
+    SignInMethod, Tenant,
+};
 use crate::store::Transaction;
 
 /// The form field that holds the MAC.
@@ -32,6 +35,9 @@ const ANONYMOUS_LENGTH: usize = 27;
 const BROWSER_LENGTH: usize = 22;
 /// The lifetime of the cookie of a known browser: 400 days, the most that browsers allow.
 const BROWSER_SECONDS: i64 = 400 * 24 * 60 * 60;
+
+/// The page on which members sign in with a passkey.
+pub(super) const PASSKEY_SIGN_IN: &str = "/dashboard/sign-in/passkey";
 
 /// The form of the cookie.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -152,6 +158,7 @@ impl PageRequest {
         &self,
         organization: Id,
         member: &Member,
+        method: SignInMethod,
         mut transaction: Transaction,
         reply: Reply<Html>,
     ) -> Result<Reply<Html>, Error> {
@@ -162,6 +169,7 @@ impl PageRequest {
         let (keys, random) = (context.credential_keys(), context.random());
         let session = Credential::generate(Kind::Session, tenant, member.id, Claims::default(), keys, random);
         let begun = Session::begin(member, context.device(), has_notices, context.now());
+        let begun = Session { method, ..begun };
         transaction.insert_session(&session.hash(), &begun)?;
         if let Some(previous) = self.session() {
             transaction.delete_session(previous.tenant().organization, previous.id(), &previous.hash());
@@ -172,6 +180,33 @@ impl PageRequest {
         let (name, value) = (cookie.known_browser(&account), self.known_value(&browser, &account));
         let reply = self.set_cookie(reply, session.reveal(), Session::LONGEST.as_secs());
         Ok(reply.with("set-cookie", cookie.header(&name, &value, BROWSER_SECONDS)))
+    }
+
+    /// Records a failed sign-in in the audit log of the member's organization. An unknown account also takes a write, so
+    /// that the response time does not reveal whether it is known: the entry of an organization that never exists.
+    pub async fn record_failed_sign_in(&self, account: Option<(Id, Id)>) -> Result<(), Error> {
+        self.context.identify(AuditActor::unknown());
+        let (organization, member) = account.unwrap_or((Id::LAST, Id::LAST));
+        let (tenant, target) =
+            (Tenant { organization, mode: Mode::Live }, AuditTarget::of(AuditTargetKind::Member, member));
+        Ok(self.context.store().record(tenant, AuditAction::SignInFailed, Some(target), None).await?)
+    }
+
+    /// The origin that passkeys are bound to: the configured base URL, if its host is a domain name, because an IP address
+    /// cannot have passkeys. The local service therefore has them at `http://localhost` with its port. Without a
+    /// configured base URL, the name may change, so there are no passkeys.
+    pub fn passkey_origin(&self) -> Option<Url> {
+        passkey_origin(self.context.configured_base_url()?, self.context.header("host"))
+    }
+
+    /// The link to the sign-in with a password.
+    pub fn password_link(return_to: &str) -> String {
+        Self::path("/dashboard/sign-in", return_to)
+    }
+
+    /// The link to the sign-in with a passkey, if the service offers it.
+    pub fn passkey_link(&self, return_to: &str) -> Option<String> {
+        self.passkey_origin().map(|_| Self::path(PASSKEY_SIGN_IN, return_to))
     }
 
     /// Sets the cookie of a new browser.
@@ -199,20 +234,60 @@ impl PageRequest {
 
     /// Redirects to the sign-in page, which then redirects to this path and query.
     pub fn redirect_to_sign_in(return_to: &str) -> Reply<Html> {
-        Self::redirect("/dashboard/sign-in", return_to)
+        Reply::see_other(&Self::password_link(return_to))
     }
 
     /// Redirects to a page that then redirects to `return_to`.
     pub(super) fn redirect(page: &str, return_to: &str) -> Reply<Html> {
+        Reply::see_other(&Self::path(page, return_to))
+    }
+
+    /// The path of a page that then redirects to `return_to`.
+    fn path(page: &str, return_to: &str) -> String {
         let mut query = url::form_urlencoded::Serializer::new(String::new());
         query.append_pair("return_to", return_to);
-        Reply::see_other(&format!("{page}?{}", query.finish()))
+        format!("{page}?{}", query.finish())
+    }
+}
+
+/// The origin of a service with this base URL to which passkeys are bound. `host` is the header of the request.
+fn passkey_origin(base_url: &str, host: Option<&str>) -> Option<Url> {
+    let url = Url::parse(base_url).ok()?;
+    let is_local = Cookie::of(base_url) == Cookie::Loopback;
+    match url.host()? {
+        Host::Domain(_) => Some(url).filter(|url| is_local || url.scheme() == "https"),
+        Host::Ipv4(_) | Host::Ipv6(_) => {
+            let local = Url::parse(&format!("http://localhost:{}", url.port_or_known_default()?)).ok()?;
+            let is_visited = host == Some(local.authority());
+            (is_local && is_visited).then_some(local)
+        }
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn passkeys_are_bound_to_a_domain_name() {
+        let origin = |base_url, host| passkey_origin(base_url, host).map(|url| url.to_string());
+        for (base_url, host, expected) in [
+            ("https://jobs.example", None, Some("https://jobs.example/")),
+            ("https://jobs.example", Some("other.example"), Some("https://jobs.example/")),
+            ("http://localhost:3000", Some("localhost:3000"), Some("http://localhost:3000/")),
+            ("http://127.0.0.1:3000", Some("localhost:3000"), Some("http://localhost:3000/")),
+            ("http://[::1]:3000", Some("localhost:3000"), Some("http://localhost:3000/")),
+            ("http://127.0.0.1:3000", Some("127.0.0.1:3000"), None),
+            ("http://127.0.0.1:3000", Some("localhost:4000"), None),
+            ("http://127.0.0.1:3000", None, None),
+            ("https://127.0.0.1:3000", Some("localhost:3000"), None),
+            ("https://192.0.2.1", Some("192.0.2.1"), None),
+            ("http://jobs.example", Some("jobs.example"), None),
+            ("", None, None),
+        ] {
+            assert_eq!(origin(base_url, host).as_deref(), expected, "{base_url} {host:?}");
+        }
+    }
 
     #[test]
     fn only_plain_http_on_loopback_has_a_cookie_without_tls() {

@@ -32,8 +32,8 @@ pub enum Access {
 pub struct MemberAccess {
     /// The member has this role or a higher one.
     pub role: MemberRole,
-    /// The member has given the password in the last 15 minutes. Otherwise the member is asked for it, and is then
-    /// redirected to this page, which has the form.
+    /// The member has given the password or a passkey in the last 15 minutes. Otherwise the member is asked for it, and is
+    /// then redirected to this page, which has the form.
     pub fresh_sign_in_for: Option<&'static str>,
     /// The page is also for members who have yet to set up the second factor that their organization requires.
     pub before_second_factor: bool,

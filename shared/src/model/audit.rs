@@ -38,6 +38,10 @@ string_enum! {
         SecondFactorAdded = "second_factor.added",
         /// A member's second factor was removed.
         SecondFactorRemoved = "second_factor.removed",
+        /// A member added a passkey.
+        PasskeyAdded = "passkey.added",
+        /// A passkey of a member was removed.
+        PasskeyRemoved = "passkey.removed",
         /// An API key was created.
         ApiKeyCreated = "api_key.created",
         /// A new API key replaced an API key.
@@ -198,6 +202,8 @@ impl AuditAction {
                 | Self::SignInFailed
                 | Self::SecondFactorAdded
                 | Self::SecondFactorRemoved
+                | Self::PasskeyAdded
+                | Self::PasskeyRemoved
                 | Self::PasswordChanged
                 | Self::MemberInvited
                 | Self::MemberLinkCreated

@@ -4,7 +4,7 @@ use jiff::{SignedDuration, Timestamp};
 use serde::{Deserialize, Serialize};
 
 use super::string_enum::string_enum;
-use super::{Email, Name, PasswordHash, SecondFactor};
+use super::{Email, Name, Passkeys, PasswordHash, SecondFactor};
 use crate::id::Id;
 
 string_enum! {
@@ -34,6 +34,9 @@ pub struct Member {
     pub password: Option<PasswordHash>,
     /// The second factor, which is asked for after the password.
     pub second_factor: Option<SecondFactor>,
+    /// The passkeys, each of which signs the member in without a password.
+    #[serde(default)]
+    pub passkeys: Passkeys,
     /// The link for setting a password, if there is one.
     pub link: Option<Link>,
     /// A counter. Incrementing it ends all of the member's sessions.
@@ -70,6 +73,7 @@ impl Member {
             role,
             password: None,
             second_factor: None,
+            passkeys: Passkeys::none(),
             link: None,
             epoch: 0,
             created_at: now,
@@ -94,6 +98,23 @@ impl Member {
     #[must_use]
     pub fn with_second_factor(self, second_factor: Option<SecondFactor>) -> Self {
         Self { second_factor, version: self.version + 1, ..self }
+    }
+
+    /// Replaces the passkeys.
+    #[must_use]
+    pub fn with_passkeys(self, passkeys: Passkeys) -> Self {
+        Self { passkeys, version: self.version + 1, ..self }
+    }
+
+    /// Whether the member can prove more than the password: with a code from an app, or with a passkey.
+    pub const fn has_second_factor(&self) -> bool {
+        self.second_factor.is_some() || !self.passkeys.is_empty()
+    }
+
+    /// Removes the second factor and the passkeys, so that the password alone is enough to sign in.
+    #[must_use]
+    pub fn without_second_factor(self) -> Self {
+        Self { second_factor: None, passkeys: Passkeys::none(), version: self.version + 1, ..self }
     }
 
     /// Replaces the role.

@@ -36,10 +36,20 @@ pub enum SecurityEvent {
     SecondFactorAdded,
     /// The member turned the second factor off.
     SecondFactorRemoved,
-    /// An owner or the operator of the service removed the second factor.
+    /// An owner or the operator of the service removed the second factor and the passkeys.
     SecondFactorReset {
         /// The owner's name; `None` for the operator.
         by: Option<Name>,
+    },
+    /// The member added a passkey.
+    PasskeyAdded {
+        /// The passkey's name.
+        name: Name,
+    },
+    /// The member removed a passkey.
+    PasskeyRemoved {
+        /// The passkey's name.
+        name: Name,
     },
     /// The member replaced the recovery codes.
     RecoveryCodesRenewed,
@@ -88,7 +98,11 @@ impl SecurityEvent {
             }
             Self::SecondFactorAdded => "You turned on a second factor.".to_owned(),
             Self::SecondFactorRemoved => "You turned off your second factor.".to_owned(),
-            Self::SecondFactorReset { by: owner } => format!("{} removed your second factor.", by(owner)),
+            Self::SecondFactorReset { by: owner } => {
+                format!("{} removed your second factor and your passkeys.", by(owner))
+            }
+            Self::PasskeyAdded { name } => format!("You added the passkey \u{201c}{}\u{201d}.", name.as_str()),
+            Self::PasskeyRemoved { name } => format!("You removed the passkey \u{201c}{}\u{201d}.", name.as_str()),
             Self::RecoveryCodesRenewed => "You created new recovery codes.".to_owned(),
             Self::RecoveryCodeUsed { left } => format!("You signed in with a recovery code. Codes left: {left}."),
             Self::RoleChanged { role, by } => format!("{} changed your role to {}.", by.as_str(), role.as_str()),

@@ -16,6 +16,17 @@ pub struct Device {
     pub network: String,
 }
 
+/// What a member has signed in with.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum SignInMethod {
+    /// The password, and a code if the member has an authenticator app.
+    #[default]
+    Password,
+    /// A passkey. The device has verified the member, so it counts as two factors.
+    Passkey,
+}
+
 /// The session of a signed-in browser.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Session {
@@ -23,6 +34,9 @@ pub struct Session {
     pub member: Id,
     /// The member's epoch at sign-in. The session ends when the member's epoch increases.
     pub epoch: u64,
+    /// What the member has signed in with.
+    #[serde(default)]
+    pub method: SignInMethod,
     /// The mode that the dashboard shows.
     pub mode: Mode,
     /// The browser and the network at sign-in.
@@ -31,7 +45,7 @@ pub struct Session {
     pub has_notices: bool,
     /// When the member signed in.
     pub created_at: Timestamp,
-    /// When the member last gave the password.
+    /// When the member last gave the password or a passkey.
     pub confirmed_at: Timestamp,
     /// When the session was last used, to within 5 minutes.
     pub seen_at: Timestamp,
@@ -44,16 +58,17 @@ impl Session {
     pub const LONGEST: SignedDuration = SignedDuration::from_hours(24);
     /// The time after which an unused session ends.
     pub const IDLE: SignedDuration = SignedDuration::from_hours(2);
-    /// The time for which a password allows changes that need a fresh sign-in.
+    /// The time for which a password or a passkey allows changes that need a fresh sign-in.
     pub const FRESH: SignedDuration = SignedDuration::from_mins(15);
     /// The precision of `seen_at`.
     const PRECISION: SignedDuration = SignedDuration::from_mins(5);
 
-    /// A session that begins now.
+    /// A session that begins now, with a password.
     pub fn begin(member: &Member, device: Device, has_notices: bool, now: Timestamp) -> Self {
         Self {
             member: member.id,
             epoch: member.epoch,
+            method: SignInMethod::Password,
             mode: Mode::Live,
             device,
             has_notices,
@@ -72,7 +87,7 @@ impl Session {
             && now.duration_since(self.seen_at) < Self::IDLE
     }
 
-    /// Whether the member has given the password recently enough for a change that needs a fresh sign-in.
+    /// Whether the member has given the password or a passkey recently enough for a change that needs a fresh sign-in.
     pub fn is_fresh(&self, now: Timestamp) -> bool {
         now.duration_since(self.confirmed_at) < Self::FRESH
     }
@@ -81,6 +96,12 @@ impl Session {
     #[must_use]
     pub fn confirmed(self, now: Timestamp) -> Self {
         Self { confirmed_at: now, seen_at: now, ..self }
+    }
+
+    /// The session of a member who has just given a passkey.
+    #[must_use]
+    pub fn confirmed_with_passkey(self, now: Timestamp) -> Self {
+        Self { method: SignInMethod::Passkey, ..self.confirmed(now) }
     }
 
     /// The session with an updated `seen_at`; `None` while the stored one is precise enough.

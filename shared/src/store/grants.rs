@@ -278,7 +278,7 @@ impl Store {
         self.put_item(item::write(&document, keys::client_document(&client.id), None)?).await
     }
 
-    async fn put_item(&self, item: Item) -> Result<(), StoreError> {
+    pub(super) async fn put_item(&self, item: Item) -> Result<(), StoreError> {
         let call = self.client.put_item().table_name(&*self.table).set_item(Some(item));
         self.count(call.send()).await.map(|_| ()).map_err(|error| StoreError::of(&error))
     }

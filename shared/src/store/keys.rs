@@ -54,6 +54,7 @@
 //! | session of a member | `{organization}#live#SESSION#{member id}` | hash | |
 //! | security notice for a member | `{organization}#live#NOTICE#{member id}` | id | |
 //! | e-mail address of a member who has accepted the invitation | `MEMBER_EMAIL#{hash of the lower-cased address}` | `EMAIL` | |
+//! | ceremony of a passkey: the challenge that a browser has yet to answer | `PASSKEY_CEREMONY#{hash}` | `CEREMONY` | |
 //! | attempts to sign in, to register, to apply or to call in a time window | `ATTEMPTS#{hash of the subject}` | end of the window | |
 //! | grant to an application | `{tenant}#GRANT` | id | |
 //! | registered OAuth client | `OAUTH_CLIENT#{hash of the client id}` | `CLIENT` | |
@@ -653,6 +654,10 @@ const fn live(organization: Id) -> Tenant {
 
 pub(super) fn member_email(email: &Email) -> Key {
     Key { pk: format!("MEMBER_EMAIL#{}", hashed(&email.folded())), sk: "EMAIL".to_owned() }
+}
+
+pub(super) fn passkey_ceremony(hash: &str) -> Key {
+    Key { pk: format!("PASSKEY_CEREMONY#{hash}"), sk: "CEREMONY".to_owned() }
 }
 
 pub(super) fn attempts(subject: &str, ends_at: i64) -> Key {

@@ -85,6 +85,8 @@ impl Transaction {
                 AuditAction::SecondFactorRemoved,
                 after.second_factor.is_none() && before.second_factor.is_some(),
             ),
+            (AuditAction::PasskeyAdded, has_more_passkeys(after, before)),
+            (AuditAction::PasskeyRemoved, has_more_passkeys(before, after)),
         ];
         for (action, _) in acts.into_iter().filter(|(_, done)| *done) {
             self.audit(action, Some(target(after)));
@@ -165,6 +167,11 @@ impl Transaction {
     pub fn delete_notice(&mut self, member: Id, notice: Id) {
         self.delete(keys::notice(self.tenant.organization, member, notice));
     }
+}
+
+/// Whether `one` has a passkey that `other` does not have.
+fn has_more_passkeys(one: &Member, other: &Member) -> bool {
+    one.passkeys.iter().any(|passkey| other.passkeys.find(passkey.id).is_none())
 }
 
 fn target(member: &Member) -> AuditTarget {

@@ -26,6 +26,7 @@ mod members;
 mod notes;
 mod openings;
 mod organizations;
+mod passkeys;
 mod postings;
 mod privacy;
 mod retention;

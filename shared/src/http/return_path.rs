@@ -1,10 +1,10 @@
-//! The path to continue with after a sign-in or a confirmation.
+//! The path that a page continues with after a sign-in or a confirmation.
 
 /// The maximum length of `return_to`, in bytes.
 const MAX_RETURN: usize = 8 * 1024;
 
 /// Returns `path` if it is a page of the dashboard or an authorization request, otherwise `/dashboard`.
-pub(crate) fn return_to(path: &str) -> &str {
+pub fn return_to(path: &str) -> &str {
     let is_allowed = ["/dashboard", "/oauth/authorize"].iter().any(|prefix| {
         path.strip_prefix(prefix).is_some_and(|rest| rest.is_empty() || rest.starts_with(['/', '?']))
     });
@@ -18,7 +18,7 @@ pub(crate) fn return_to(path: &str) -> &str {
 
 #[cfg(test)]
 mod tests {
-    use super::return_to;
+    use super::*;
 
     #[test]
     fn return_to_accepts_only_paths_of_the_dashboard_and_the_authorization_endpoint() {
