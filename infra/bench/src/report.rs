@@ -28,7 +28,7 @@ impl Limits {
             Kind::Static => (2_500_000, 1.3),
             Kind::Database => (6_000_000, 2.0),
             Kind::Wide => (9_000_000, 2.0),
-            Kind::Passkeys => (8_000_000, 2.0),
+            Kind::Passkeys => (6_500_000, 2.0),
         };
         let limits = Self { size, start, faults: 2.5, memory: 2.5, first: 1.5 };
         Some(match function.name {
