@@ -1,6 +1,7 @@
 //! Clients of several organizations that use the API at random, and repeat what failed.
 
 use std::collections::BTreeMap;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
@@ -64,7 +65,7 @@ pub(crate) struct Clients {
     pub(crate) tenants: Vec<Arc<Tenant>>,
     pub(crate) first_day: Day,
     seed: u64,
-    requests: Mutex<u64>,
+    requests: AtomicU64,
 }
 
 const WORDS: [[&str; 2]; 2] = [["Quokka", "Wombat"], ["Numbat", "Bilby"]];
@@ -100,11 +101,17 @@ impl Clients {
                 tenants.push(Arc::new(Tenant { word, key, is_free, known: Mutex::default() }));
             }
         }
-        Self { first_day: Day::of(deployment.now()), deployment, tenants, seed, requests: Mutex::default() }
+        Self {
+            first_day: Day::of(deployment.now()),
+            deployment,
+            tenants,
+            seed,
+            requests: AtomicU64::default(),
+        }
     }
 
     pub(crate) fn requests(&self) -> u64 {
-        *self.requests.lock().unwrap_or_else(PoisonError::into_inner)
+        self.requests.load(Ordering::Relaxed)
     }
 
     /// Lets all clients and the schedules work at the same time.
@@ -166,7 +173,7 @@ impl Clients {
         idempotency_key: &str,
         body: &Value,
     ) -> Answer {
-        *self.requests.lock().unwrap_or_else(PoisonError::into_inner) += 1;
+        self.requests.fetch_add(1, Ordering::Relaxed);
         let line = format!("{} {method} {path} {idempotency_key}", tenant.word);
         self.deployment.cloud.note(line.clone());
         let answer = self.deployment.send(method, path, &tenant.key, idempotency_key, body).await;

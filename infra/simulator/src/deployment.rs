@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::net::{IpAddr, Ipv4Addr};
 use std::path::Path;
+use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 use std::sync::{Arc, LazyLock, Mutex, OnceLock, PoisonError, Weak};
 use std::time::Duration;
 
@@ -81,19 +82,19 @@ impl Time {
 struct Chaos {
     random: Mutex<fastrand::Rng>,
     /// How many of a thousand invocations are killed.
-    kills_per_mille: Mutex<u32>,
-    kills: Mutex<u64>,
+    kills_per_mille: AtomicU32,
+    kills: AtomicU64,
 }
 
 impl Chaos {
     /// The time after which this invocation is killed, if it is.
     fn kill(&self) -> Option<Duration> {
-        let per_mille = *self.kills_per_mille.lock().unwrap_or_else(PoisonError::into_inner);
+        let per_mille = self.kills_per_mille.load(Ordering::Relaxed);
         let mut random = self.random.lock().unwrap_or_else(PoisonError::into_inner);
         if per_mille == 0 || random.u32(0..1_000) >= per_mille {
             return None;
         }
-        *self.kills.lock().unwrap_or_else(PoisonError::into_inner) += 1;
+        self.kills.fetch_add(1, Ordering::Relaxed);
         Some(Duration::from_millis(random.u64(0..LIFE)))
     }
 }
@@ -139,8 +140,8 @@ impl Deployment {
         demo::create(&operator.store, time.now()).await.expect("demo organizations");
         let chaos = Arc::new(Chaos {
             random: Mutex::new(random.fork()),
-            kills_per_mille: Mutex::default(),
-            kills: Mutex::default(),
+            kills_per_mille: AtomicU32::default(),
+            kills: AtomicU64::default(),
         });
         let functions: BTreeMap<_, _> = tables()
             .into_iter()
@@ -160,12 +161,12 @@ impl Deployment {
     /// Sets how many of a thousand calls to the table have a fault, and how many of a thousand invocations are killed.
     pub fn set_chaos(&self, faults_per_mille: u32, kills_per_mille: u32) {
         self.cloud.set_faults(faults_per_mille);
-        *self.chaos.kills_per_mille.lock().unwrap_or_else(PoisonError::into_inner) = kills_per_mille;
+        self.chaos.kills_per_mille.store(kills_per_mille, Ordering::Relaxed);
     }
 
     /// The number of invocations that were killed.
     pub fn kills(&self) -> u64 {
-        *self.chaos.kills.lock().unwrap_or_else(PoisonError::into_inner)
+        self.chaos.kills.load(Ordering::Relaxed)
     }
 
     /// The current time.
