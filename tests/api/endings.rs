@@ -9,6 +9,7 @@ use shared::store::{TaskKind, Transaction};
 use tests::browser::Browser;
 use tests::dashboard::{add_member, owner, shown_once};
 use tests::oauth::OAuthApp;
+use tests::passkeys::Device;
 use tests::{ACME, BASE_URL, TestApi, read_credential, tenant};
 
 use crate::dashboard_retention::{owner_browser, set};
@@ -43,6 +44,7 @@ struct Holder<'w> {
     /// The application with the tokens, and the one with the unspent code.
     apps: [OAuthApp<'w>; 2],
     credentials: Vec<(Kind, String)>,
+    passkey: Device,
 }
 
 impl<'w> Holder<'w> {
@@ -57,6 +59,8 @@ impl<'w> Holder<'w> {
         let apps = [OAuthApp::register(api, "none").await, OAuthApp::register(api, "none").await];
         let tokens = apps[0].connect(&browser).await;
         let unspent = apps[1].code(&browser, &apps[1].authorization_request(), "live").await;
+        let passkey = crate::passkeys::add(&browser, 1).await;
+        let member = api.store().find_member(acme, member.id).await.unwrap().unwrap();
         let (member, link) = add_link(api, member).await;
         let credential = |kind| match kind {
             Kind::ApiKey => key.clone(),
@@ -67,11 +71,17 @@ impl<'w> Holder<'w> {
             Kind::Link => link.clone(),
         };
         let credentials = Kind::ALL.map(|kind| (kind, credential(kind))).to_vec();
-        Self { api, member, apps, credentials }
+        Self { api, member, apps, credentials, passkey }
     }
 
     fn link(&self) -> &str {
         &self.credentials.iter().find(|(kind, _)| *kind == Kind::Link).unwrap().1
+    }
+
+    /// Whether the member can sign in with the passkey.
+    async fn has_passkey(&mut self) -> bool {
+        let response = crate::passkeys::sign_in(&Browser::new(self.api), &mut self.passkey).await.expect(303);
+        response.header("location") == "/dashboard"
     }
 
     /// The kinds of the credentials that are valid. Spends those that can be used once.
@@ -131,8 +141,8 @@ async fn a_removal_a_recovery_and_a_suspension_end_the_right_credentials() {
     for event in [Event::Removal, Event::Recovery, Event::Suspension] {
         let api = TestApi::new().await;
         let ada = owner(&api, ACME).await;
-        let jo = Holder::new(&api, "Jo").await;
-        let sam = Holder::new(&api, "Sam").await;
+        let mut jo = Holder::new(&api, "Jo").await;
+        let mut sam = Holder::new(&api, "Sam").await;
         match event {
             Event::Removal => {
                 let path = format!("/dashboard/settings/members/{}/remove", jo.member.id);
@@ -145,6 +155,9 @@ async fn a_removal_a_recovery_and_a_suspension_end_the_right_credentials() {
         assert_eq!(jo.valid().await, remaining(event), "{event:?}");
         let others = if event == Event::Suspension { remaining(event) } else { Kind::ALL.to_vec() };
         assert_eq!(sam.valid().await, others, "{event:?}");
+        // A new password keeps the passkeys, as it keeps the second factor.
+        assert_eq!(jo.has_passkey().await, event != Event::Removal, "{event:?}");
+        assert!(sam.has_passkey().await, "{event:?}");
     }
 }
 

@@ -30,7 +30,7 @@ async fn submit_new(browser: &Browser<'_>, page: &Response, name: &str, answer: 
 }
 
 /// Adds a passkey to the signed-in member's account.
-async fn add(browser: &Browser<'_>, seed: u8) -> Device {
+pub(crate) async fn add(browser: &Browser<'_>, seed: u8) -> Device {
     let mut device = Device::new(seed);
     let page = browser.get(ADD).await.expect(200);
     let answer = device.create(&page);
@@ -45,7 +45,7 @@ async fn submit(browser: &Browser<'_>, page: &Response, answer: &Value) -> Respo
 }
 
 /// Signs in with a device's passkey.
-async fn sign_in(browser: &Browser<'_>, device: &mut Device) -> Response {
+pub(crate) async fn sign_in(browser: &Browser<'_>, device: &mut Device) -> Response {
     let page = browser.get(ASK).await.expect(200);
     submit(browser, &page, &device.sign(&page)).await
 }
