@@ -4,7 +4,7 @@ use futures_util::future::join_all;
 use http::Method;
 use rolecall_local::demo::DEMOS;
 use serde_json::json;
-use shared::model::{Member, MemberRole, Mode, PasswordHash};
+use shared::model::{Member, MemberRole, Mode, PasswordCost, PasswordHash};
 use shared::store::Transaction;
 use tests::browser::{Browser, COOKIE, FORM, form, input};
 use tests::dashboard::{add_member, owner};
@@ -482,7 +482,7 @@ async fn sign_in_rehashes_a_password_with_outdated_parameters() {
     let other = Browser::with_session(&api, ACME, &member).await;
     Browser::signed_in(&api, ACME).await.get("/dashboard").await.expect(200);
     let after = owner(&api, ACME).await;
-    assert!(after.password.as_ref().is_some_and(|password| !password.needs_rehash()));
+    assert!(after.password.as_ref().is_some_and(|password| !password.needs_rehash(PasswordCost::CURRENT)));
     assert_eq!((after.version, after.epoch), (member.version + 1, member.epoch));
     other.get("/dashboard").await.expect(200);
     Browser::signed_in(&api, ACME).await;

@@ -48,7 +48,7 @@ use shared::clock::Clock;
 use shared::config::{Config, Edge, Services};
 use shared::http::{Environment, KnownHolders};
 use shared::id::Id;
-use shared::model::{Day, Mode, Role, Scopes, Tenant};
+use shared::model::{Day, Mode, PasswordCost, Role, Scopes, Tenant};
 use shared::providers::Providers;
 use shared::providers::client_document::ClientDocuments;
 use shared::random::Random;
@@ -170,11 +170,12 @@ impl TestApi {
             random: Random::seeded(42),
             providers: providers(&config),
             config,
+            password_cost: PasswordCost::CURRENT,
             known_holders: KnownHolders::default(),
         };
         environment.store.create_table().await.expect("a table");
         let temporary_table = is_shared.then(|| TemporaryTable { endpoint: endpoint.clone(), table });
-        demo::create(&environment.store, environment.clock.now()).await.expect("demo organizations");
+        demo::create(&environment).await.expect("demo organizations");
         // The functions have served requests of the demo keys before, on the same day.
         for (demo, mode) in DEMOS.iter().flat_map(|demo| Mode::ALL.map(|mode| (demo, mode))) {
             let key = demo.key(mode).expect("a key");

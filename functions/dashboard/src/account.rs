@@ -104,8 +104,7 @@ pub(crate) async fn change_password(request: Arc<MemberRequest>) -> Result<Reply
         }
         PasswordCheck::Correct(member) => member,
     };
-    let random = request.context.random();
-    match new_password(random, form.get("password"), form.get("repeated"), &member.email) {
+    match new_password(&request.context, form.get("password"), form.get("repeated"), &member.email) {
         Err(problem) => Ok(page(&request, vec![problem]).await?.with_status(422)),
         Ok(password) => {
             let changed = member.clone().with_password(password);

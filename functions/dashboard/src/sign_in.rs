@@ -5,12 +5,11 @@ use std::sync::Arc;
 use askama::Template;
 use shared::auth::{Credential, Kind, hash};
 use shared::http::page::{Problem, problem_of, style_version};
-use shared::http::{Error, Html, MemberRequest, PageRequest, Reply, return_to};
+use shared::http::{Error, Html, MemberRequest, PageRequest, Reply, RequestContext, return_to};
 use shared::id::Id;
 use shared::model::{
     AuditActor, Email, Member, Mode, Name, Password, PasswordHash, SecurityEvent, SignInMethod, Tenant,
 };
-use shared::random::Random;
 use shared::services::membership;
 use shared::store::Transaction;
 use subtle::ConstantTimeEq;
@@ -111,7 +110,7 @@ pub(crate) async fn sign_in(request: Arc<PageRequest>) -> Result<Reply<Html>, Er
         None => None,
     };
     let account = found.as_ref().map(|(organization, member)| (*organization, member.id));
-    let Some((organization, member)) = verified(found, password) else {
+    let Some((organization, member)) = verified(&request.context, found, password) else {
         request.record_failed_sign_in(account).await?;
         return Ok(Reply::page(&page.with_error(WRONG.to_owned()))?.with_status(401));
     };
@@ -119,7 +118,7 @@ pub(crate) async fn sign_in(request: Arc<PageRequest>) -> Result<Reply<Html>, Er
         store.uncount_attempt(subject, WINDOW, now).await?;
     }
     let mut transaction = Transaction::new(Tenant { organization, mode: Mode::Live });
-    if let Some(rehashed) = rehashed(request.context.random(), &member, password) {
+    if let Some(rehashed) = rehashed(&request.context, &member, password) {
         transaction.replace_member(&member, &rehashed)?;
     }
     if member.second_factor.is_some() {
@@ -134,19 +133,20 @@ pub(crate) async fn sign_in(request: Arc<PageRequest>) -> Result<Reply<Html>, Er
 }
 
 /// Returns the member if the password is correct. Takes the same time if there is no member.
-fn verified(found: Option<(Id, Member)>, password: &str) -> Option<(Id, Member)> {
+fn verified(context: &RequestContext, found: Option<(Id, Member)>, password: &str) -> Option<(Id, Member)> {
     let is_genuine = match found.as_ref().and_then(|(_, member)| member.password.as_ref()) {
         Some(hash) => hash.verify(password),
-        None => PasswordHash::verify_dummy(password),
+        None => PasswordHash::verify_dummy(password, context.password_cost()),
     };
     found.filter(|_| is_genuine)
 }
 
-/// Returns the member with a new hash if the stored hash has outdated parameters.
-fn rehashed(random: &Random, member: &Member, password: &str) -> Option<Member> {
-    member.password.as_ref().filter(|hash| hash.needs_rehash())?;
+/// Returns the member with a new hash if the stored hash was made at another cost.
+fn rehashed(context: &RequestContext, member: &Member, password: &str) -> Option<Member> {
+    let cost = context.password_cost();
+    member.password.as_ref().filter(|hash| hash.needs_rehash(cost))?;
     let password = Password::parse(password, &member.email).ok()?;
-    let hash = PasswordHash::of(&password, random.bytes()).ok()?;
+    let hash = PasswordHash::of(&password, context.random().bytes(), cost).ok()?;
     Some(Member { password: Some(hash), version: member.version + 1, ..member.clone() })
 }
 
@@ -182,8 +182,7 @@ pub(crate) async fn set_password(request: Arc<PageRequest>) -> Result<Reply<Html
             member.name = name;
         }
     }
-    let random = request.context.random();
-    let password = new_password(random, form.get("password"), form.get("repeated"), &member.email);
+    let password = new_password(&request.context, form.get("password"), form.get("repeated"), &member.email);
     let (Some(password), true) = (collect(password, &mut problems), problems.is_empty()) else {
         return Ok(link.page(&request, Some(form.get("name")), problems)?.with_status(422));
     };
@@ -220,7 +219,7 @@ pub(crate) async fn set_password(request: Arc<PageRequest>) -> Result<Reply<Html
 
 /// Returns the hash of a new password that was entered twice, or the problem with it.
 pub(crate) fn new_password(
-    random: &Random,
+    context: &RequestContext,
     password: &str,
     repeated: &str,
     email: &Email,
@@ -230,7 +229,7 @@ pub(crate) fn new_password(
     if password != repeated {
         return Err(Problem { field: "repeated", sentence: "The passwords do not match.".to_owned() });
     }
-    PasswordHash::of(&parsed, random.bytes())
+    PasswordHash::of(&parsed, context.random().bytes(), context.password_cost())
         .map_err(|_| problem("password", "The password", "could not be stored; try another one"))
 }
 

@@ -16,7 +16,9 @@ use shared::auth::Credential;
 use shared::clock::Clock;
 use shared::id::Id;
 use shared::mac_keys::MacKeys;
-use shared::model::{Day, Mode, Password, PasswordHash, Plan, Scope, Scopes, SecondFactor, Tenant, Text};
+use shared::model::{
+    Day, Mode, Password, PasswordCost, PasswordHash, Plan, Scope, Scopes, SecondFactor, Tenant, Text,
+};
 use shared::providers::resumes::Bucket;
 use shared::random::Random;
 use shared::secret::Secret;
@@ -905,7 +907,8 @@ async fn a_new_link_replaces_the_previous_one_and_expires_sooner_if_a_password_i
     assert_eq!(stored.link.as_ref().unwrap().hash, hash(&again["link"]), "only the newest link works");
 
     let password = Password::parse("a longer pass phrase", &stored.email).unwrap();
-    let active = stored.clone().with_password(PasswordHash::of(&password, [1; 16]).unwrap());
+    let active =
+        stored.clone().with_password(PasswordHash::of(&password, [1; 16], PasswordCost::CURRENT).unwrap());
     let mut transaction = Transaction::new(tenant(id, Mode::Live));
     transaction.replace_member(&stored, &active).unwrap();
     admin.store.commit(transaction).await.unwrap();

@@ -9,10 +9,13 @@ use std::sync::{Mutex, PoisonError};
 use jiff::Timestamp;
 use shared::auth::{Claims, Credential, Kind};
 use shared::clock::to_second;
+use shared::http::Environment;
 use shared::id::Id;
 use shared::mac_keys::MacKeys;
-use shared::model::{Member, MemberRole, Mode, Password, PasswordHash, Plan, Scopes, Tenant, Text};
-use shared::store::{Store, Transaction};
+use shared::model::{
+    Member, MemberRole, Mode, Password, PasswordCost, PasswordHash, Plan, Scopes, Tenant, Text,
+};
+use shared::store::Transaction;
 
 /// The key that signs the local service's cursors and forms. It need not be secret.
 pub const SIGNING_KEYS: &str = "0123456789abcdef0123456789abcdef";
@@ -91,7 +94,8 @@ impl Demo {
     }
 
     /// Creates the organization, its keys and its member, unless they already exist.
-    async fn create(&self, store: &Store, now: Timestamp) -> Result<(), String> {
+    async fn create(&self, environment: &Environment) -> Result<(), String> {
+        let (store, now) = (&environment.store, to_second(environment.clock.now()));
         let live = self.tenant(Mode::Live)?;
         if store.find_organization(live).await.map_err(|error| error.to_string())?.is_none() {
             let name = Text::parse(self.name)?.ok_or("a demo organization needs a name")?;
@@ -110,34 +114,36 @@ impl Demo {
         let id = live.organization;
         if store.find_member(id, id).await.map_err(|error| error.to_string())?.is_none() {
             let mut transaction = Transaction::new(live);
-            transaction.insert_member(&self.member(id, now)?).map_err(|error| error.to_string())?;
+            transaction
+                .insert_member(&self.member(id, now, environment.password_cost)?)
+                .map_err(|error| error.to_string())?;
             store.commit(transaction).await.map_err(|error| error.to_string())?;
         }
         Ok(())
     }
 
     /// The member, who has the same id as the organization.
-    fn member(&self, id: Id, now: Timestamp) -> Result<Member, String> {
+    fn member(&self, id: Id, now: Timestamp, cost: PasswordCost) -> Result<Member, String> {
         // A public password needs no secret salt. The hash is slow to compute, so it is computed only once.
-        static HASHES: Mutex<BTreeMap<u64, PasswordHash>> = Mutex::new(BTreeMap::new());
+        static HASHES: Mutex<BTreeMap<(u64, PasswordCost), PasswordHash>> = Mutex::new(BTreeMap::new());
         let (name, _) = self.email.split_once('@').unwrap_or((self.email, ""));
         let name = Text::parse(&(name[..1].to_uppercase() + &name[1..]))?.ok_or("a member needs a name")?;
         let member = Member::invited(id, self.email.parse()?, name, MemberRole::Owner, now);
         let password = Password::parse(self.password, &member.email)?;
         let mut hashes = HASHES.lock().unwrap_or_else(PoisonError::into_inner);
-        let hash = match hashes.get(&id.get()) {
+        let hash = match hashes.get(&(id.get(), cost)) {
             Some(hash) => hash.clone(),
-            None => PasswordHash::of(&password, [7; 16])?,
+            None => PasswordHash::of(&password, [7; 16], cost)?,
         };
-        hashes.insert(id.get(), hash.clone());
+        hashes.insert((id.get(), cost), hash.clone());
         Ok(Member { password: Some(hash), ..member })
     }
 }
 
 /// Creates the demo organizations with their keys and members, unless they already exist.
-pub async fn create(store: &Store, now: Timestamp) -> Result<(), String> {
+pub async fn create(environment: &Environment) -> Result<(), String> {
     for demo in &DEMOS {
-        demo.create(store, to_second(now)).await?;
+        demo.create(environment).await?;
     }
     Ok(())
 }

@@ -20,7 +20,7 @@ use rolecall_local::template::Template;
 use shared::clock::Clock;
 use shared::config::{Config, Edge, Services};
 use shared::http::{Environment, KnownHolders};
-use shared::model::{Day, Mode, Slug};
+use shared::model::{Day, Mode, PasswordCost, Slug};
 use shared::providers::Providers;
 use shared::random::Random;
 use shared::store::Store;
@@ -126,15 +126,14 @@ async fn run(arguments: Arguments) -> Result<(), String> {
         random: Random::system()?,
         providers: Providers::new(&config),
         config,
+        password_cost: PasswordCost::CURRENT,
         known_holders: KnownHolders::default(),
     };
     store
         .create_table()
         .await
         .map_err(|error| format!("The table cannot be created at {endpoint}: {error}."))?;
-    demo::create(&store, environment.clock.now())
-        .await
-        .map_err(|error| format!("The demo data cannot be created: {error}."))?;
+    demo::create(&environment).await.map_err(|error| format!("The demo data cannot be created: {error}."))?;
     if arguments.recorded {
         event_fixtures::create(&store, environment.clock.now())
             .await

@@ -6,6 +6,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use futures_util::future::join_all;
+use futures_util::stream::{FuturesUnordered, StreamExt};
 use http::Method;
 use jiff::SignedDuration;
 use rolecall_local::demo::DEMOS;
@@ -14,11 +15,12 @@ use shared::model::{Day, Mode};
 use tokio::time::sleep;
 
 use crate::deployment::{Answer, Deployment};
+use crate::people::People;
 
 /// The number of clients of each tenant.
 const CLIENTS: usize = 2;
 /// How often a client repeats a failed request before it gives up.
-const ATTEMPTS: u32 = 4;
+pub(crate) const ATTEMPTS: u32 = 4;
 /// How many of a thousand requests are sent twice at the same time.
 const TWINS: u32 = 80;
 
@@ -51,8 +53,12 @@ pub(crate) struct Known {
     pub(crate) acts: Vec<(Act, Option<Answer>)>,
     /// Successful answers to two requests at the same time that differ.
     pub(crate) unequal_twins: Vec<String>,
-    /// Answers with another tenant's word.
-    pub(crate) leaks: Vec<String>,
+    /// The other invariants that did not hold.
+    pub(crate) broken: Vec<String>,
+    /// The addresses of people whose application was received.
+    pub(crate) applicants: Vec<String>,
+    /// How often something was done that the audit log must contain.
+    pub(crate) audited: BTreeMap<&'static str, usize>,
     /// The number of answers that count against the quota, and of answers that may count.
     pub(crate) admitted: u64,
     pub(crate) uncertain: u64,
@@ -77,6 +83,10 @@ impl Tenant {
 }
 
 impl Known {
+    pub(crate) fn audited(&mut self, action: &'static str) {
+        *self.audited.entry(action).or_default() += 1;
+    }
+
     pub(crate) fn all(&self, kind: &'static str) -> Vec<u64> {
         self.ids.get(kind).cloned().unwrap_or_default()
     }
@@ -85,7 +95,7 @@ impl Known {
         random.choice(self.ids.get(kind)?).copied()
     }
 
-    fn next(&mut self) -> u64 {
+    pub(crate) fn next(&mut self) -> u64 {
         self.numbers += 1;
         self.numbers
     }
@@ -117,14 +127,28 @@ impl Clients {
     /// Lets all clients and the schedules work at the same time.
     pub(crate) async fn work(&self, steps: u32) {
         let mut random = fastrand::Rng::with_seed(self.seed ^ 0xc11e);
+        let people: Vec<_> = People::of(self).collect();
         let mut clients = Vec::new();
         for tenant in &self.tenants {
             for _ in 0..CLIENTS {
                 clients.push(self.client(tenant, random.fork(), steps));
             }
         }
+        let (mut visitors, mut members, mut apps) = (Vec::new(), Vec::new(), Vec::new());
+        for people in &people {
+            visitors.push(people.visit(random.fork(), steps.div_ceil(2)));
+            members.push(people.work(random.fork(), steps));
+            apps.push(people.connect(random.fork(), steps));
+        }
         let jobs = self.jobs(random.fork(), steps);
-        tokio::join!(join_all(clients), jobs);
+        let all = async {
+            tokio::join!(join_all(clients), join_all(visitors), join_all(members), join_all(apps), jobs);
+        };
+        tokio::select! {
+            biased;
+            () = all => {}
+            () = self.stream(random.fork()) => {}
+        }
     }
 
     async fn client(&self, tenant: &Tenant, mut random: fastrand::Rng, steps: u32) {
@@ -173,24 +197,67 @@ impl Clients {
         idempotency_key: &str,
         body: &Value,
     ) -> Answer {
+        self.send_as(&tenant.key, tenant, method, path, idempotency_key, body).await
+    }
+
+    /// Sends a request with this credential.
+    pub(crate) async fn send_as(
+        &self,
+        credential: &str,
+        tenant: &Tenant,
+        method: Method,
+        path: &str,
+        idempotency_key: &str,
+        body: &Value,
+    ) -> Answer {
         self.requests.fetch_add(1, Ordering::Relaxed);
         let line = format!("{} {method} {path} {idempotency_key}", tenant.word);
         self.deployment.cloud.note(line.clone());
-        let answer = self.deployment.send(method, path, &tenant.key, idempotency_key, body).await;
+        let answer = self.deployment.send(method, path, credential, idempotency_key, body).await;
         self.deployment.cloud.note(format!("{line} -> {} {}", answer.status, answer.text));
         let mut known = tenant.known();
         match answer.status {
-            429 => {}
+            401 | 429 => {}
             500.. => known.uncertain += 1,
             _ => known.admitted += 1,
         }
         let foreign = WORDS.as_flattened().iter().filter(|word| **word != tenant.word);
         for word in foreign {
             if answer.text.contains(word) {
-                known.leaks.push(format!("{line}: {}", answer.text));
+                known.broken.push(format!("{line}: {}", answer.text));
             }
         }
         answer
+    }
+
+    /// Checks that a page of an organization contains nothing of another one.
+    pub(crate) fn check_words(&self, organization: usize, url: &str, text: &str) {
+        let foreign = &WORDS[1 - organization];
+        if foreign.iter().any(|word| text.contains(word)) {
+            self.tenants[2 * organization].known().broken.push(format!("{url}: {text}"));
+        }
+    }
+
+    /// Runs the tasks after each write of one, as the table's stream does: late, and sometimes twice or not at all.
+    async fn stream(&self, mut random: fastrand::Rng) {
+        let written = self.deployment.cloud.task_written();
+        let mut runs = FuturesUnordered::new();
+        loop {
+            tokio::select! {
+                biased;
+                () = written.notified() => {
+                    for _ in 0..[0, 1, 1, 2][random.usize(0..4)] {
+                        let late = Duration::from_millis(random.u64(0..2_000));
+                        runs.push(async move {
+                            sleep(late).await;
+                            // A failed run is repeated by the next one.
+                            let _ = self.deployment.run_tasks().await;
+                        });
+                    }
+                }
+                Some(()) = runs.next() => {}
+            }
+        }
     }
 
     /// Runs the jobs at random times. Runs may overlap.
@@ -234,7 +301,9 @@ impl Clients {
     /// Runs the tasks until those are done that need several runs.
     pub(crate) async fn run_tasks(&self) {
         for _ in 0..4 {
-            self.deployment.skip(SignedDuration::from_mins(2));
+            // The calls end and are reported, and then the time of the next check comes.
+            sleep(Duration::from_mins(1)).await;
+            self.deployment.skip(SignedDuration::from_mins(11));
             let run = self.deployment.run_tasks().await;
             self.deployment.cloud.note(format!("tasks: {run:?}"));
         }
@@ -253,7 +322,7 @@ fn is_success(answer: &Answer) -> bool {
 }
 
 /// Whether a repetition would not help.
-fn is_final(answer: &Answer) -> bool {
+pub(crate) fn is_final(answer: &Answer) -> bool {
     answer.status < 500 && answer.status != 409
 }
 
@@ -294,14 +363,14 @@ fn choose(tenant: &Tenant, random: &mut fastrand::Rng) -> Step {
     };
     let post = |kind, path: String, body| act(kind, Method::POST, path, body);
     let new_role = || json!({ "title": name, "description": "d".repeat(random_length(number)) });
-    match (random.u32(0..30), role, candidate) {
+    match (random.u32(0..31), role, candidate) {
         (0..3, ..) | (_, None, _) => post("quick_post", "quick_post".into(), json!({ "role": new_role() })),
         (3..5, ..) => post("roles", "roles".into(), new_role()),
         (5..10, role, _) | (_, role, None) => {
             // Some addresses are taken.
             let owner = if random.u32(0..5) == 0 { random.u64(1..=number) } else { number };
             let email = format!("{word}.{owner}@example.com");
-            let mut body = json!({ "name": name, "email": email, "phone": format!("+1415555{number:04}") });
+            let mut body = json!({ "name": name, "email": email, "phone": format!("+1415200{number:04}") });
             if random.bool() {
                 body["role_id"] = json!(role);
             }
@@ -340,7 +409,9 @@ fn choose(tenant: &Tenant, random: &mut fastrand::Rng) -> Step {
             post("", format!("candidates/{candidate}/{step}"), body)
         }
         (23..25, Some(role), Some(candidate)) => {
-            post("voice_screens", format!("candidates/{candidate}/invite_screen"), json!({ "role_id": role }))
+            let consent = json!({ "obtained_at": "2026-11-01T09:00:00Z", "wording": "I agree." });
+            let body = json!({ "role_id": role, "consent": consent });
+            post("voice_screens", format!("candidates/{candidate}/invite_screen"), body)
         }
         (25, Some(_), Some(candidate)) => match screen {
             Some(screen) => post("", format!("voice_screens/{screen}/cancel"), json!({})),
@@ -353,6 +424,14 @@ fn choose(tenant: &Tenant, random: &mut fastrand::Rng) -> Step {
             format!("candidates/{candidate}"),
             json!({ "name": format!("{word} {number}") }),
         ),
+        (28, Some(_), Some(_)) if posting.is_some() => {
+            post("", "channels/x/post".into(), json!({ "job_posting_id": posting, "style": "casual" }))
+        }
+        (28, Some(_), Some(candidate)) => {
+            let (purpose, obtained_at) = ("recording", "2026-11-02T09:00:00Z");
+            let body = json!({ "purpose": purpose, "granted": random.bool(), "obtained_at": obtained_at, "wording": word });
+            post("", format!("candidates/{candidate}/consents"), body)
+        }
         (_, Some(role), Some(candidate)) => Step::Read(match random.u32(0..6) {
             0 => "/api/v1/candidates?limit=3".to_owned(),
             1 => format!("/api/v1/candidates/{candidate}"),

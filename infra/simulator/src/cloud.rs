@@ -3,7 +3,7 @@
 //! A call takes a random time before and after it takes effect, so calls of several functions interleave. Reads that are
 //! not consistent, and reads of the index, come from a replica that is some writes behind.
 
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::{BTreeMap, HashMap, VecDeque};
 use std::fmt;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
@@ -19,7 +19,10 @@ use dynoxide::{Database, DynoxideError};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
-use tokio::time::sleep;
+use tokio::sync::Notify;
+use tokio::time::{Instant, sleep};
+
+use crate::faults::Faults;
 
 /// The maximum time that a call takes before it takes effect, and the time that its response takes, in milliseconds.
 const LATENCY: u64 = 10;
@@ -29,6 +32,10 @@ const SLOW: u64 = 1_200;
 const NEVER: Duration = Duration::from_mins(1);
 /// The field of a shortened batch with the keys that are left out.
 const UNPROCESSED: &str = "Unprocessed";
+/// How long DynamoDB remembers the token of a transaction.
+const TOKEN_WINDOW: Duration = Duration::from_mins(10);
+/// The partition key of tasks, in a request.
+const TASK: &str = r#"{"S":"TASK"}"#;
 /// The maximum number of writes that the replica is behind.
 const MAX_LAG: usize = 6;
 
@@ -55,7 +62,7 @@ pub enum Fault {
 
 /// The table, as all functions share it.
 #[derive(Clone)]
-pub struct Cloud(Arc<Mutex<State>>);
+pub(crate) struct Cloud(Arc<Mutex<State>>);
 
 struct State {
     table: Database,
@@ -68,6 +75,11 @@ struct State {
     counts: BTreeMap<Fault, u64>,
     calls: u64,
     trace: Vec<String>,
+    faults: Faults,
+    /// The transactions of the last ten minutes by their tokens.
+    tokens: HashMap<String, (Instant, String, Answer)>,
+    /// Woken by every write of a task.
+    task_written: Arc<Notify>,
 }
 
 /// The result of a call: the status and the body.
@@ -75,7 +87,7 @@ type Answer = (u16, String);
 
 impl Cloud {
     /// An empty database.
-    pub fn new(seed: u64) -> Self {
+    pub(crate) fn new(seed: u64, faults: Faults) -> Self {
         Self(Arc::new(Mutex::new(State {
             table: Database::memory().expect("a database"),
             replica: Database::memory().expect("a database"),
@@ -85,32 +97,40 @@ impl Cloud {
             counts: BTreeMap::new(),
             calls: 0,
             trace: Vec::new(),
+            faults,
+            tokens: HashMap::new(),
+            task_written: Arc::default(),
         })))
     }
 
     /// Sets how many of a thousand calls have a fault. With 0, the replica is never behind.
-    pub fn set_faults(&self, per_mille: u32) {
+    pub(crate) fn set_faults(&self, per_mille: u32) {
         self.state().faults_per_mille = per_mille;
     }
 
     /// The number of calls, and of faults of each kind.
-    pub fn counts(&self) -> (u64, BTreeMap<Fault, u64>) {
+    pub(crate) fn counts(&self) -> (u64, BTreeMap<Fault, u64>) {
         let state = self.state();
         (state.calls, state.counts.clone())
     }
 
     /// Adds a line to the trace.
-    pub fn note(&self, line: String) {
+    pub(crate) fn note(&self, line: String) {
         self.state().trace.push(line);
     }
 
     /// The calls and notes so far.
-    pub fn trace(&self) -> Vec<String> {
+    pub(crate) fn trace(&self) -> Vec<String> {
         self.state().trace.clone()
     }
 
+    /// Is woken by every write of a task, as the table's stream wakes the function.
+    pub(crate) fn task_written(&self) -> Arc<Notify> {
+        self.state().task_written.clone()
+    }
+
     /// All items of the table.
-    pub fn items(&self, table: &str) -> Vec<Value> {
+    pub(crate) fn items(&self, table: &str) -> Vec<Value> {
         let (mut items, mut start) = (Vec::new(), Value::Null);
         loop {
             let mut request = json!({ "TableName": table });
@@ -187,7 +207,7 @@ impl State {
         } else {
             return None;
         };
-        if fault == Fault::Partial && !self.shorten(operation, body) {
+        if !self.faults.admits() || fault == Fault::Partial && !self.shorten(operation, body) {
             return None;
         }
         *self.counts.entry(fault).or_default() += 1;
@@ -217,13 +237,36 @@ impl State {
         }
     }
 
+    /// The answer to a transaction that was carried out in the last ten minutes.
+    fn repeated(&self, token: &str, text: &str) -> Option<Answer> {
+        let (_, known, answer) = self.tokens.get(token).filter(|(at, ..)| at.elapsed() < TOKEN_WINDOW)?;
+        Some(if known == text {
+            answer.clone()
+        } else {
+            refusal("IdempotentParameterMismatchException", 400)
+        })
+    }
+
     fn answer(&mut self, operation: &str, body: &Value, is_stale: bool) -> Answer {
         let text = body.to_string();
         let is_write = !matches!(operation, "GetItem" | "Query" | "BatchGetItem");
         if is_write {
+            let mut body = body.clone();
+            let token = body.as_object_mut().and_then(|body| body.remove("ClientRequestToken"));
+            let text = body.to_string();
+            let token = token.as_ref().and_then(Value::as_str).unwrap_or_default();
+            if let Some(answer) = self.repeated(token, &text) {
+                return answer;
+            }
             let answer = execute(&self.table, operation, &text);
             if answer.0 == 200 {
-                self.behind.push_back((operation.to_owned(), body.clone()));
+                if text.contains(TASK) {
+                    self.task_written.notify_one();
+                }
+                if !token.is_empty() {
+                    self.tokens.insert(token.to_owned(), (Instant::now(), text, answer.clone()));
+                }
+                self.behind.push_back((operation.to_owned(), body));
             }
             return answer;
         }

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::net::{IpAddr, Ipv4Addr};
 use std::path::Path;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
-use std::sync::{Arc, LazyLock, Mutex, OnceLock, PoisonError, Weak};
+use std::sync::{Arc, LazyLock, Mutex, PoisonError};
 use std::time::Duration;
 
 use aws_sdk_dynamodb::config::{BehaviorVersion, Builder, Credentials, Region, SharedHttpClient};
@@ -14,26 +14,31 @@ use futures_util::FutureExt;
 use http::{Method, Request};
 use jiff::{SignedDuration, Timestamp};
 use lambda_http::{Body, Response};
-use rolecall_local::demo;
+use rolecall_local::demo::{self, DEMOS};
 use rolecall_local::functions::tables;
 use rolecall_local::gateway::{Function, Gateway};
 use rolecall_local::template::Template;
 use serde_json::Value;
 use shared::clock::Clock;
-use shared::config::{Config, Edge, Services};
+use shared::config::{Config, Edge};
 use shared::http::{App, Environment, KnownHolders, Route};
+use shared::model::{Mode, PasswordCost};
 use shared::providers::Providers;
-use shared::providers::client::{self, HttpClient, RequestError};
+use shared::providers::client::HttpClient;
+use shared::providers::x::Tokens;
 use shared::random::Random;
-use shared::store::Store;
-use shared::token_encryption::EncryptionKeys;
-use tokio::time::{Instant, sleep};
+use shared::secret::Secret;
+use shared::services::accounts;
+use shared::store::{Store, Transaction};
+use tokio::time::Instant;
 
 use crate::cloud::Cloud;
+use crate::faults::Faults;
+use crate::outside::{self, Outside};
 
 /// The table's name.
-pub const TABLE: &str = "rolecall";
-const BASE_URL: &str = "https://api.rolecall.test";
+pub(crate) const TABLE: &str = "rolecall";
+pub(crate) const BASE_URL: &str = "https://api.rolecall.test";
 /// The times when simulations begin: at 9:30, or a minute before midnight.
 const STARTS: [Timestamp; 2] = [Timestamp::constant(1_795_167_000, 0), Timestamp::constant(1_795_219_140, 0)];
 /// The maximum difference between the clocks of functions, in milliseconds.
@@ -47,10 +52,12 @@ static TEMPLATE: LazyLock<Template> = LazyLock::new(|| {
 });
 
 /// The deployment.
-pub struct Deployment {
+pub(crate) struct Deployment {
     gateway: Arc<Gateway>,
     /// The table and its faults.
-    pub cloud: Cloud,
+    pub(crate) cloud: Cloud,
+    /// The external services.
+    pub(crate) outside: Arc<Outside>,
     time: Time,
     chaos: Arc<Chaos>,
     /// The environment of the jobs and of the operator.
@@ -59,7 +66,7 @@ pub struct Deployment {
 
 /// The common time: that of the paused runtime, and what was added to it.
 #[derive(Clone)]
-struct Time {
+pub(crate) struct Time {
     start: Timestamp,
     since: Instant,
     added: Arc<Mutex<SignedDuration>>,
@@ -72,7 +79,7 @@ impl Time {
         Clock::from_fn(move || time.now() + skew)
     }
 
-    fn now(&self) -> Timestamp {
+    pub(crate) fn now(&self) -> Timestamp {
         let elapsed = SignedDuration::try_from(self.since.elapsed()).expect("a short simulation");
         self.start + elapsed + *self.added.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -84,6 +91,7 @@ struct Chaos {
     /// How many of a thousand invocations are killed.
     kills_per_mille: AtomicU32,
     kills: AtomicU64,
+    faults: Faults,
 }
 
 impl Chaos {
@@ -94,54 +102,73 @@ impl Chaos {
         if per_mille == 0 || random.u32(0..1_000) >= per_mille {
             return None;
         }
-        self.kills.fetch_add(1, Ordering::Relaxed);
-        Some(Duration::from_millis(random.u64(0..LIFE)))
+        let life = Duration::from_millis(random.u64(0..LIFE));
+        let is_killed = self.faults.admits();
+        self.kills.fetch_add(u64::from(is_killed), Ordering::Relaxed);
+        is_killed.then_some(life)
     }
 }
 
 /// A response.
 #[derive(Clone, Debug)]
-pub struct Answer {
+pub(crate) struct Answer {
     /// The status.
-    pub status: u16,
+    pub(crate) status: u16,
     /// The body, or `null` if it is not JSON.
-    pub body: Value,
+    pub(crate) body: Value,
     /// The body as text.
-    pub text: String,
+    pub(crate) text: String,
+}
+
+impl Answer {
+    pub(crate) fn of(response: &http::Response<Bytes>) -> Self {
+        let text = String::from_utf8_lossy(response.body()).into_owned();
+        let body = serde_json::from_str(&text).unwrap_or_default();
+        Self { status: response.status().as_u16(), body, text }
+    }
 }
 
 impl Deployment {
     /// A deployment with the demo organizations and without faults.
-    pub async fn new(seed: u64) -> Self {
-        let cloud = Cloud::new(seed);
+    pub(crate) async fn new(seed: u64, faults: Faults) -> Self {
+        let cloud = Cloud::new(seed, faults.clone());
         let time = Time {
             start: STARTS[usize::from(seed.is_multiple_of(2))],
             since: Instant::now(),
             added: Arc::default(),
         };
         let mut random = fastrand::Rng::with_seed(seed ^ 0x5eed);
-        let outside = Arc::new(OnceLock::new());
-        let http = HttpClient::through(transport(outside.clone())).expect("a client");
+        let outside = Outside::new(random.fork(), time.clone(), faults.clone());
+        let http = HttpClient::through(outside.clone().transport()).expect("a client");
+        // Half of the seeds use the built-in simulators also in live mode.
+        let is_simulated = (seed / 2).is_multiple_of(2);
         let instance = |random: &mut fastrand::Rng| {
             let skew = SignedDuration::from_millis(random.i64(-SKEW..=SKEW));
-            let config = config();
+            let config = config(is_simulated);
             Environment {
                 store: store(&cloud, random.u64(..)),
                 clock: time.clock(skew),
                 random: Random::seeded(random.u64(..)),
                 providers: Providers::with_http_client(&config, http.clone()),
                 config,
+                password_cost: PasswordCost::LOWEST,
                 known_holders: KnownHolders::default(),
             }
         };
         let operator = instance(&mut random);
         let operator = Environment { clock: time.clock(SignedDuration::ZERO), ..operator };
         operator.store.create_table().await.expect("a table");
-        demo::create(&operator.store, time.now()).await.expect("demo organizations");
+        demo::create(&operator).await.expect("demo organizations");
+        // The organizations are older than every act, whichever clock it has.
+        *time.added.lock().unwrap_or_else(PoisonError::into_inner) += SignedDuration::from_secs(5);
+        if !is_simulated {
+            connect_x(&operator).await;
+        }
         let chaos = Arc::new(Chaos {
             random: Mutex::new(random.fork()),
             kills_per_mille: AtomicU32::default(),
             kills: AtomicU64::default(),
+            faults,
         });
         let functions: BTreeMap<_, _> = tables()
             .into_iter()
@@ -154,33 +181,39 @@ impl Deployment {
         let random = Random::seeded(random.u64(..));
         let gateway = Gateway::new(&TEMPLATE.routes, &functions, clock, random);
         let gateway = Arc::new(gateway.expect("a function for every route"));
-        outside.set(Arc::downgrade(&gateway)).expect("the only deployment");
-        Self { gateway, cloud, time, chaos, operator }
+        outside.set_gateway(&gateway);
+        Self { gateway, cloud, outside, time, chaos, operator }
     }
 
     /// Sets how many of a thousand calls to the table have a fault, and how many of a thousand invocations are killed.
-    pub fn set_chaos(&self, faults_per_mille: u32, kills_per_mille: u32) {
+    pub(crate) fn set_chaos(&self, faults_per_mille: u32, kills_per_mille: u32) {
         self.cloud.set_faults(faults_per_mille);
+        self.outside.set_faults(faults_per_mille);
         self.chaos.kills_per_mille.store(kills_per_mille, Ordering::Relaxed);
     }
 
     /// The number of invocations that were killed.
-    pub fn kills(&self) -> u64 {
+    pub(crate) fn kills(&self) -> u64 {
         self.chaos.kills.load(Ordering::Relaxed)
     }
 
     /// The current time.
-    pub fn now(&self) -> Timestamp {
+    pub(crate) fn now(&self) -> Timestamp {
         self.time.now()
     }
 
     /// Lets time pass at once.
-    pub fn skip(&self, duration: SignedDuration) {
+    pub(crate) fn skip(&self, duration: SignedDuration) {
         *self.time.added.lock().unwrap_or_else(PoisonError::into_inner) += duration;
     }
 
-    /// Sends a request.
-    pub async fn send(
+    /// Sends a request to the gateway.
+    pub(crate) async fn request(&self, request: Request<Bytes>, source: IpAddr) -> http::Response<Bytes> {
+        self.gateway.send(request, source).await
+    }
+
+    /// Sends a request to the API.
+    pub(crate) async fn send(
         &self,
         method: Method,
         path: &str,
@@ -198,20 +231,18 @@ impl Deployment {
         }
         let body = if body.is_null() { Bytes::new() } else { Bytes::from(body.to_string()) };
         let request = request.header("content-type", "application/json").body(body).expect("a request");
-        let response = self.gateway.send(request, IpAddr::V4(Ipv4Addr::new(192, 0, 2, 1))).await;
-        let text = String::from_utf8_lossy(response.body()).into_owned();
-        let body = serde_json::from_str(&text).unwrap_or_default();
-        Answer { status: response.status().as_u16(), body, text }
+        let response = self.request(request, IpAddr::V4(Ipv4Addr::new(192, 0, 2, 1))).await;
+        Answer::of(&response)
     }
 
     /// Runs the tasks that are due. The run may be killed.
-    pub async fn run_tasks(&self) -> Result<(), String> {
+    pub(crate) async fn run_tasks(&self) -> Result<(), String> {
         let run = Box::pin(tasks::run(self.operator.clone()));
         self.survive(async { run.await.map(drop).map_err(|error| error.to_string()) }).await
     }
 
     /// Resets the usage of finished days. The run may be killed.
-    pub async fn reset_usage(&self) -> Result<(), String> {
+    pub(crate) async fn reset_usage(&self) -> Result<(), String> {
         let run = Box::pin(usage_reset::run(self.operator.clone()));
         self.survive(async { run.await.map(drop).map_err(|error| error.to_string()) }).await
     }
@@ -248,30 +279,22 @@ fn function(environment: Environment, routes: Vec<Route>, chaos: Arc<Chaos>) -> 
     })
 }
 
-/// The way of requests to external services: callbacks reach the gateway, and nothing else answers.
-fn transport(gateway: Arc<OnceLock<Weak<Gateway>>>) -> client::Transport {
-    Arc::new(move |request| {
-        let gateway = gateway.clone();
-        async move {
-            sleep(Duration::from_millis(fastrand::u64(1..50))).await;
-            let gateway = gateway.get().and_then(Weak::upgrade).ok_or(RequestError::Unreached)?;
-            let path = request.url().as_str().strip_prefix(BASE_URL).ok_or(RequestError::Unreached)?;
-            let mut sent =
-                Request::builder().method(request.method()).uri(path).header("host", "api.rolecall.test");
-            for (name, value) in request.headers() {
-                sent = sent.header(name, value);
-            }
-            let body = request.body().and_then(|body| body.as_bytes()).unwrap_or_default().to_vec();
-            let sent = sent.body(Bytes::from(body)).map_err(|_| RequestError::Unreached)?;
-            let response = gateway.send(sent, IpAddr::V4(Ipv4Addr::new(192, 0, 2, 2))).await;
-            let (parts, body) = response.into_parts();
-            Ok(client::Response { status: parts.status, headers: parts.headers, body })
-        }
-        .boxed()
-    })
+/// Connects an account on X to each organization's live mode.
+async fn connect_x(operator: &Environment) {
+    let keys = operator.config.services.sealing_keys.as_ref().expect("keys");
+    for demo in &DEMOS {
+        let tenant = demo.tenant(Mode::Live).expect("a tenant");
+        let expires_at = operator.clock.now() + SignedDuration::from_hours(2);
+        let (access, refresh) = (Secret::new("access-1"), Secret::new("refresh-1"));
+        let tokens = Tokens { access, refresh, expires_at };
+        let account = accounts::connect_x(tenant, "jobs".to_owned(), &tokens, keys, &operator.random);
+        let mut transaction = Transaction::new(tenant);
+        transaction.put_x_connection(&account.expect("an account")).expect("an account");
+        operator.store.commit(transaction).await.expect("an account");
+    }
 }
 
-fn config() -> Config {
+fn config(is_simulated: bool) -> Config {
     Config {
         table: TABLE.to_owned(),
         base_url: Some(BASE_URL.to_owned()),
@@ -280,12 +303,7 @@ fn config() -> Config {
         dynamodb_endpoint: None,
         signing_keys: demo::signing_keys().expect("keys"),
         credential_keys: demo::credential_keys().expect("keys"),
-        services: Services {
-            simulated: true,
-            callback_url: Some(BASE_URL.to_owned()),
-            sealing_keys: Some(EncryptionKeys::parse(demo::SEALING_KEYS).expect("a key")),
-            ..Services::default()
-        },
+        services: outside::services(is_simulated),
     }
 }
 

@@ -9,6 +9,7 @@ use shared::model::Day;
 
 use crate::clients::{Act, Clients, Tenant};
 use crate::deployment::{Answer, Deployment, TABLE};
+use crate::people::People;
 
 /// A check of one tenant's data.
 struct Check<'c> {
@@ -40,13 +41,36 @@ pub(crate) async fn broken(deployment: &Deployment, clients: &Clients) -> Vec<St
     }
     clients.run_tasks().await;
     broken.extend(leftovers(deployment, clients));
+    broken.extend(outside_calls(deployment, clients));
+    for people in People::of(clients) {
+        broken.extend(people.failing_pages().await);
+        let openings = people.openings().await;
+        let mut check = Check { clients, tenant: people.live(), broken: Vec::new() };
+        check.openings(openings).await;
+        check.applicants().await;
+        broken.append(&mut check.broken);
+    }
     for tenant in &clients.tenants {
         let mut check = Check { clients, tenant, broken: Vec::new() };
         check.roles().await;
         check.candidates().await;
         check.screens().await;
+        check.audit_log().await;
         check.erased_addresses().await;
         broken.append(&mut check.broken);
+    }
+    broken
+}
+
+/// Nobody is called twice for a screen, and nothing is posted more often than it was requested.
+fn outside_calls(deployment: &Deployment, clients: &Clients) -> Vec<String> {
+    let called = deployment.outside.repeated_calls();
+    let mut broken: Vec<_> = called.iter().map(|screen| format!("{screen} was called twice")).collect();
+    let posts: u32 = deployment.outside.posts().values().sum();
+    let acts = clients.tenants.iter().flat_map(|tenant| tenant.known().acts.clone());
+    let requested = acts.filter(|(act, _)| act.path.ends_with("/x/post")).count();
+    if posts as usize > requested {
+        broken.push(format!("there are {posts} posts on X, but {requested} were requested"));
     }
     broken
 }
@@ -65,20 +89,14 @@ fn leftovers(deployment: &Deployment, clients: &Clients) -> Vec<String> {
             }
         }
     }
+    let texts: Vec<_> = items.iter().map(|item| item.to_string().to_lowercase()).collect();
     for tenant in &clients.tenants {
-        let known = tenant.known();
-        let erased = known.acts.iter().filter(|(act, answer)| {
-            act.path.ends_with("/erase") && answer.as_ref().is_some_and(|answer| answer.status == 202)
-        });
-        for (erased, _) in erased {
-            let id = erased.path.split('/').nth(4).and_then(|id| id.parse::<u64>().ok());
-            let created = known.acts.iter().find(|(act, answer)| {
-                act.path.ends_with("/candidates")
-                    && answer.as_ref().is_some_and(|answer| answer.body["id"].as_u64() == id)
-            });
-            let Some((created, _)) = created else { continue };
-            let email = created.body["email"].as_str().unwrap_or_default().to_lowercase();
-            let left = items.iter().filter(|item| item.to_string().to_lowercase().contains(&email));
+        let check = Check { clients, tenant, broken: Vec::new() };
+        for email in check.erased() {
+            if check.is_known_again(&email) {
+                continue;
+            }
+            let left = texts.iter().filter(|item| item.contains(&email.to_lowercase()));
             broken.extend(left.map(|item| format!("{email} was erased, but is in {item}")));
         }
     }
@@ -145,7 +163,7 @@ impl Check<'_> {
     fn answers(&mut self) {
         let known = self.tenant.known().clone();
         self.broken.extend(known.unequal_twins);
-        self.broken.extend(known.leaks);
+        self.broken.extend(known.broken);
         for (act, answer) in &known.acts {
             match answer {
                 Some(answer) if answer.status < 500 => {}
@@ -297,6 +315,91 @@ impl Check<'_> {
         }
         if filtered != listed.len() {
             self.fail(&format!("the stages have {filtered} candidates, and the list has {}", listed.len()));
+        }
+    }
+
+    /// The career page shows the published postings of open roles.
+    async fn openings(&mut self, mut shown: Vec<String>) {
+        let roles = self.list("roles?status=open").await;
+        let postings = self.list("job_postings").await;
+        let open = |posting: &&Value| {
+            posting["published"] == true && roles.iter().any(|role| role["id"] == posting["role_id"])
+        };
+        let titles =
+            postings.iter().filter(open).map(|posting| posting["title"].as_str().unwrap_or_default());
+        let mut expected: Vec<_> = titles.map(str::to_owned).collect();
+        expected.sort_unstable();
+        shown.sort_unstable();
+        if shown != expected {
+            self.fail(&format!("the career page shows {shown:?} instead of {expected:?}"));
+        }
+    }
+
+    /// Whoever got a confirmation is a candidate, or was erased.
+    async fn applicants(&mut self) {
+        let applicants = self.tenant.known().applicants.clone();
+        let listed = self.list("candidates").await;
+        for email in applicants {
+            let is_same =
+                |other: &Value| other.as_str().is_some_and(|other| other.eq_ignore_ascii_case(&email));
+            let is_listed = listed.iter().any(|candidate| is_same(&candidate["email"]));
+            if !is_listed && !self.erased().iter().any(|erased| erased.eq_ignore_ascii_case(&email)) {
+                self.fail(&format!("{email} applied, but is no candidate"));
+            }
+        }
+    }
+
+    /// The addresses of the people who were erased.
+    fn erased(&self) -> Vec<String> {
+        let known = self.tenant.known();
+        let acts = known.acts.iter();
+        let erased = acts.filter(|(act, answer)| {
+            act.path.ends_with("/erase") && answer.as_ref().is_some_and(|answer| answer.status == 202)
+        });
+        let email = |id: Option<u64>| {
+            let mut created = known.acts.iter().filter(|(act, answer)| {
+                act.path.ends_with("/candidates")
+                    && answer.as_ref().is_some_and(|answer| answer.body["id"].as_u64() == id)
+            });
+            Some(created.next()?.0.body["email"].as_str()?.to_owned())
+        };
+        erased.filter_map(|(act, _)| email(act.path.split('/').nth(4)?.parse().ok())).collect()
+    }
+
+    /// Whether somebody with the address of an erased person has applied or was added once more.
+    fn is_known_again(&self, email: &str) -> bool {
+        let erased = self.erased().iter().filter(|erased| erased.eq_ignore_ascii_case(email)).count();
+        let known = self.tenant.known();
+        let added = known.acts.iter().filter(|(act, answer)| {
+            act.path.ends_with("/candidates")
+                && answer.as_ref().is_some_and(|answer| answer.status == 201)
+                && act.body["email"].as_str().is_some_and(|other| other.eq_ignore_ascii_case(email))
+        });
+        added.count() > erased || known.applicants.iter().any(|other| other.eq_ignore_ascii_case(email))
+    }
+
+    /// Every act that is audited has its entries.
+    async fn audit_log(&mut self) {
+        let entries = self.list("audit_log").await;
+        let recorded = |action: &str| entries.iter().filter(|entry| entry["action"] == action).count();
+        let acts = self.tenant.known().audited.clone();
+        for (action, count) in acts {
+            if recorded(action) < count {
+                self.fail(&format!("{count} times {action}, but {} entries", recorded(action)));
+            }
+        }
+        let erased = self.tenant.known().acts.clone().into_iter().filter(|(act, answer)| {
+            act.path.ends_with("/erase") && answer.as_ref().is_some_and(|answer| answer.status == 202)
+        });
+        let ids: BTreeSet<_> =
+            erased.filter_map(|(act, _)| act.path.split('/').nth(4)?.parse::<u64>().ok()).collect();
+        for id in ids {
+            let of = entries.iter().filter(|entry| {
+                entry["action"] == "candidate.erased" && entry["target"]["id"].as_u64() == Some(id)
+            });
+            if of.count() != 1 {
+                self.fail(&format!("the erasure of {id} is not in the audit log once"));
+            }
         }
     }
 

@@ -12,17 +12,28 @@
     reason = "a panic is a finding, and ends the run"
 )]
 
+mod browser;
 mod clients;
-pub mod cloud;
-pub mod deployment;
+mod cloud;
+mod deployment;
+mod faults;
 mod invariants;
+mod outside;
+mod people;
+mod shrink;
 
-use std::collections::BTreeMap;
+use std::any::Any;
+use std::collections::{BTreeMap, BTreeSet};
 use std::hash::{DefaultHasher, Hash, Hasher};
 
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::Arc;
+
 use clients::Clients;
-use cloud::Fault;
+pub use cloud::Fault;
 use deployment::Deployment;
+use faults::Faults;
+pub use shrink::shrink;
 
 /// A run of the simulator.
 #[derive(Clone, Debug)]
@@ -35,25 +46,32 @@ pub struct Run {
     pub faults: u32,
     /// How many of a thousand invocations are killed.
     pub kills: u32,
+    /// The numbers of the only faults that happen; all if there are none.
+    pub only: Option<BTreeSet<u64>>,
 }
 
 impl Run {
     /// A run with the usual number of steps and faults.
     pub fn new(seed: u64) -> Self {
-        Self { seed, steps: 6, faults: 150, kills: 100 }
+        Self { seed, steps: 6, faults: 150, kills: 100, only: None }
     }
 
     /// The command that repeats this run.
     pub fn command(&self) -> String {
-        let Self { seed, steps, faults, kills } = self;
+        let Self { seed, steps, faults, kills, only } = self;
+        let only = only.iter().map(|only| {
+            let numbers: Vec<_> = only.iter().map(u64::to_string).collect();
+            format!(" --only={}", numbers.join(","))
+        });
+        let only: String = only.collect();
         format!(
-            "cargo run --bin simulate -- --seed {seed} --steps {steps} --faults {faults} --kills {kills} --trace"
+            "cargo run --bin simulate -- --seed {seed} --steps {steps} --faults {faults} --kills {kills}{only} --trace"
         )
     }
 }
 
 /// What happened in a run.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub struct Report {
     /// The invariants that did not hold.
     pub broken: Vec<String>,
@@ -65,6 +83,8 @@ pub struct Report {
     pub faults: BTreeMap<Fault, u64>,
     /// The number of killed invocations.
     pub kills: u64,
+    /// The number of faults that were chosen, those included that did not happen.
+    pub chosen_faults: u64,
     /// Every call and every request, in order.
     pub trace: Vec<String>,
 }
@@ -78,16 +98,25 @@ impl Report {
     }
 }
 
-/// Carries out a run.
+/// Carries out a run. A panic breaks an invariant, too.
 pub fn simulate(run: &Run) -> Report {
     // The SDK draws the jitter of its retries and its idempotency tokens from this generator.
     fastrand::seed(run.seed);
     let runtime = tokio::runtime::Builder::new_current_thread().enable_time().start_paused(true).build();
-    runtime.expect("a runtime").block_on(Box::pin(play(run)))
+    let runtime = runtime.expect("a runtime");
+    let played = catch_unwind(AssertUnwindSafe(|| runtime.block_on(Box::pin(play(run)))));
+    played.unwrap_or_else(|panic| Report { broken: vec![sentence(panic.as_ref())], ..Report::default() })
+}
+
+fn sentence(panic: &(dyn Any + Send)) -> String {
+    let text = panic.downcast_ref::<String>().map(String::as_str);
+    let text = text.or_else(|| panic.downcast_ref::<&str>().copied());
+    format!("a panic: {}", text.unwrap_or("without a message"))
 }
 
 async fn play(run: &Run) -> Report {
-    let deployment = std::sync::Arc::new(Deployment::new(run.seed).await);
+    let chosen = Faults::new(run.only.as_ref());
+    let deployment = Arc::new(Deployment::new(run.seed, chosen.clone()).await);
     deployment.set_chaos(run.faults, run.kills);
     let clients = Clients::new(deployment.clone(), run.seed);
     clients.work(run.steps).await;
@@ -102,6 +131,7 @@ async fn play(run: &Run) -> Report {
         calls,
         faults,
         kills: deployment.kills(),
+        chosen_faults: chosen.chosen(),
         trace: deployment.cloud.trace(),
     }
 }

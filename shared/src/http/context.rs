@@ -14,7 +14,7 @@ use super::{Environment, Error, headers};
 use crate::clock::to_second;
 use crate::id::{Id, Ids};
 use crate::mac_keys::MacKeys;
-use crate::model::{AuditActor, Device, SecurityEvent, SecurityNotice};
+use crate::model::{AuditActor, Device, PasswordCost, SecurityEvent, SecurityNotice};
 use crate::providers::Providers;
 use crate::random::Random;
 use crate::store::{AuditOrigin, Store};
@@ -179,6 +179,11 @@ impl RequestContext {
     /// Generates random values.
     pub fn random(&self) -> &Random {
         &self.environment.random
+    }
+
+    /// The cost of hashing a password.
+    pub fn password_cost(&self) -> PasswordCost {
+        self.environment.password_cost
     }
 
     /// The keys for signatures that only this service verifies.

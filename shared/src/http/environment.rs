@@ -3,6 +3,7 @@
 use super::known_holders::KnownHolders;
 use crate::clock::Clock;
 use crate::config::Config;
+use crate::model::PasswordCost;
 use crate::providers::Providers;
 use crate::random::Random;
 use crate::store::Store;
@@ -20,6 +21,8 @@ pub struct Environment {
     pub config: Config,
     /// The external services.
     pub providers: Providers,
+    /// The cost of hashing a password.
+    pub password_cost: PasswordCost,
     /// The holders of credentials that this instance has seen.
     pub known_holders: KnownHolders,
 }

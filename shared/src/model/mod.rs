@@ -83,7 +83,7 @@ pub use note::{Note, NoteText};
 pub use opening::{Opening, RoleAndPosting, Visibility};
 pub use organization::{Mode, NamedOrganization, Organization, Plan, Scope, Scopes, Tenant};
 pub use passkey::{Passkey, Passkeys};
-pub use password::{Password, PasswordHash};
+pub use password::{Password, PasswordCost, PasswordHash};
 pub use posting::{Posting, PostingContent, PublicContent, PublishError};
 pub use redirect_uri::RedirectUri;
 pub use resume::{Resume, ResumeFile};

@@ -24,14 +24,8 @@ const ROWS: [&str; 3] = ["0123456789", "abcdefghijklmnopqrstuvwxyz", "qwertyuiop
 /// The most common passwords, one a line, without trailing digits and signs. Its first lines name the source.
 const COMMON_PASSWORDS: &str = include_str!("common_passwords.txt");
 
-/// The current parameters of Argon2.
-const MEMORY_KIB: u32 = 19_456;
-const PASSES: u32 = 2;
 const LANES: u32 = 1;
 const OUTPUT_BYTES: usize = 32;
-/// A hash of an unknown password with the current parameters.
-const DUMMY: &str = "$argon2id$v=19$m=19456,t=2,p=1$6/wKr/wiYxGYrwzdFJcRfw\
-                       $dSecVOBGFe6Lgnrt4I8sqX5cd0xY5gF+AHxFlMLZQL0";
 
 /// A valid new password: 12 to 128 characters in Unicode's composed form (NFC).
 #[derive(Clone, Debug)]
@@ -94,10 +88,23 @@ fn contains_name(lower: &str, email: &Email) -> bool {
     name.chars().count() >= MIN_NAME && lower.contains(&name)
 }
 
-/// Argon2id with the current parameters.
-fn current_argon2() -> password_hash::Result<Argon2<'static>> {
-    let params = Params::new(MEMORY_KIB, PASSES, LANES, Some(OUTPUT_BYTES))?;
-    Ok(Argon2::new(Algorithm::Argon2id, Version::V0x13, params))
+/// The cost of hashing a password with Argon2id.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct PasswordCost {
+    memory_kib: u32,
+    passes: u32,
+}
+
+impl PasswordCost {
+    /// The cost of new hashes.
+    pub const CURRENT: Self = Self { memory_kib: 19_456, passes: 2 };
+    /// The lowest cost, for simulations only.
+    pub const LOWEST: Self = Self { memory_kib: 8, passes: 1 };
+
+    fn argon2(self) -> password_hash::Result<Argon2<'static>> {
+        let params = Params::new(self.memory_kib, self.passes, LANES, Some(OUTPUT_BYTES))?;
+        Ok(Argon2::new(Algorithm::Argon2id, Version::V0x13, params))
+    }
 }
 
 /// The hash of a password in the PHC string format: argon2id, parameters, salt and output.
@@ -106,10 +113,10 @@ fn current_argon2() -> password_hash::Result<Argon2<'static>> {
 pub struct PasswordHash(String);
 
 impl PasswordHash {
-    /// Hashes a password with the current parameters. This takes about 20 ms and 19 MiB.
-    pub fn of(password: &Password, salt: [u8; 16]) -> Result<Self, String> {
+    /// Hashes a password. At the current cost, this takes about 20 ms and 19 MiB.
+    pub fn of(password: &Password, salt: [u8; 16], cost: PasswordCost) -> Result<Self, String> {
         let typed = password.0.expose().as_bytes();
-        let hash = current_argon2().and_then(|argon2| argon2.hash_password_with_salt(typed, &salt));
+        let hash = cost.argon2().and_then(|argon2| argon2.hash_password_with_salt(typed, &salt));
         hash.map(|hash| Self(hash.to_string()))
             .map_err(|error| format!("the password cannot be hashed: {error}"))
     }
@@ -123,17 +130,18 @@ impl PasswordHash {
         })
     }
 
-    /// Takes the same time as `verify` and returns false. It is used for unknown members, so that the response time
-    /// does not reveal whether a member exists.
-    pub fn verify_dummy(typed: &str) -> bool {
+    /// Hashes the input, which takes the same time as `verify`, and returns false. It is used for unknown members, so that
+    /// the response time does not reveal whether a member exists.
+    pub fn verify_dummy(typed: &str, cost: PasswordCost) -> bool {
+        let hash = |typed: String| cost.argon2()?.hash_password_with_salt(typed.as_bytes(), &[0; 16]);
         // `black_box` keeps the compiler from removing the work because its result is unused.
-        black_box(Self(DUMMY.to_owned()).verify(typed));
+        black_box(composed(typed).map(hash).is_some_and(|hash| hash.is_ok()));
         false
     }
 
-    /// Whether the hash was made with parameters other than the current ones. The next sign-in should replace it.
-    pub fn needs_rehash(&self) -> bool {
-        let (Ok(hash), Ok(argon2)) = (phc::PasswordHash::new(&self.0), current_argon2()) else { return true };
+    /// Whether the hash was made at another cost. The next sign-in should replace it.
+    pub fn needs_rehash(&self, cost: PasswordCost) -> bool {
+        let (Ok(hash), Ok(argon2)) = (phc::PasswordHash::new(&self.0), cost.argon2()) else { return true };
         hash.algorithm != Algorithm::Argon2id.ident()
             || hash.version != Some(Version::V0x13.into())
             || Params::try_from(&hash).as_ref() != Ok(argon2.params())
@@ -154,13 +162,14 @@ mod tests {
     use serde::de::value::StrDeserializer;
 
     const GOOD: &str = "crab-apple jam 7";
+    const CURRENT: PasswordCost = PasswordCost::CURRENT;
 
     fn parse(typed: &str) -> Result<Password, String> {
         Password::parse(typed, &"Jane.Doe@example.com".parse().unwrap())
     }
 
     fn hash(typed: &str, salt: u8) -> PasswordHash {
-        PasswordHash::of(&parse(typed).unwrap(), [salt; 16]).unwrap()
+        PasswordHash::of(&parse(typed).unwrap(), [salt; 16], CURRENT).unwrap()
     }
 
     #[test]
@@ -232,7 +241,7 @@ mod tests {
         let stored = hash(GOOD, 1);
         let output = stored.0.strip_prefix("$argon2id$v=19$m=19456,t=2,p=1$AQEBAQEBAQEBAQEBAQEBAQ$").unwrap();
         assert_eq!(output.len(), 43, "32 bytes in base64");
-        assert!(stored.verify(GOOD) && !stored.needs_rehash());
+        assert!(stored.verify(GOOD) && !stored.needs_rehash(CURRENT));
         for wrong in ["", "crab-apple jam 8", "Crab-apple jam 7", "crab-apple jam 7 ", "crab-apple jam", "\0"]
         {
             assert!(!stored.verify(wrong), "{wrong:?}");
@@ -253,7 +262,7 @@ mod tests {
     #[test]
     fn too_long_inputs_are_rejected() {
         let long = "x".repeat(1_025);
-        let argon2 = current_argon2().unwrap();
+        let argon2 = CURRENT.argon2().unwrap();
         let stored =
             PasswordHash(argon2.hash_password_with_salt(long.as_bytes(), &[1; 16]).unwrap().to_string());
         assert!(!stored.verify(&long));
@@ -281,17 +290,24 @@ mod tests {
             made(Algorithm::Argon2i, v19, 19_456, 2, 1, 32),
             made(id, Version::V0x10, 19_456, 2, 1, 32),
         ] {
-            assert!(other.needs_rehash() && other.verify(GOOD) && !other.verify("x"), "{}", other.0);
+            assert!(other.needs_rehash(CURRENT) && other.verify(GOOD) && !other.verify("x"), "{}", other.0);
         }
     }
 
     #[test]
-    fn the_dummy_hash_has_the_current_parameters_and_no_known_password() {
-        let dummy = PasswordHash(DUMMY.to_owned());
-        assert!(!dummy.needs_rehash());
+    fn the_dummy_verification_accepts_no_password() {
         for typed in [GOOD, "", "nobody"] {
-            assert!(!PasswordHash::verify_dummy(typed) && !dummy.verify(typed));
+            assert!(!PasswordHash::verify_dummy(typed, CURRENT));
         }
+    }
+
+    #[test]
+    fn a_hash_at_another_cost_is_valid_and_needs_a_rehash() {
+        let lowest = PasswordCost::LOWEST;
+        let cheap = PasswordHash::of(&parse(GOOD).unwrap(), [1; 16], lowest).unwrap();
+        assert!(cheap.verify(GOOD) && !cheap.verify("another password"));
+        assert!(cheap.needs_rehash(CURRENT) && !cheap.needs_rehash(lowest));
+        assert!(!PasswordHash::verify_dummy(GOOD, lowest));
     }
 
     #[test]
@@ -317,7 +333,7 @@ mod tests {
         #[test]
         fn verifying_any_stored_text_never_panics(stored in "(?s).{0,40}|\\$argon2id\\$[$a-zA-Z0-9=,]{0,40}") {
             let stored = PasswordHash(stored);
-            prop_assert!(!stored.verify(GOOD) && stored.needs_rehash());
+            prop_assert!(!stored.verify(GOOD) && stored.needs_rehash(CURRENT));
         }
     }
 }

@@ -14,6 +14,7 @@ use tracing_subscriber::layer::SubscriberExt;
 use crate::clock::Clock;
 use crate::config::{Config, Edge};
 use crate::http::{App, Document, DocumentApp, Environment, KnownHolders, Route};
+use crate::model::PasswordCost;
 use crate::providers::Providers;
 use crate::random::Random;
 use crate::store::{self, Store};
@@ -80,6 +81,7 @@ async fn environment(http: SharedHttpClient) -> Result<Environment, Error> {
         random: Random::system()?,
         config,
         providers,
+        password_cost: PasswordCost::CURRENT,
         known_holders: KnownHolders::default(),
     })
 }

@@ -72,8 +72,10 @@ pub(super) fn counter_keys(tenant: Tenant) -> impl Iterator<Item = Key> {
 
 fn finished_days(item: &Item, today: Day) -> Vec<(Day, u64)> {
     let day = |name: &String| name.strip_prefix(DAY_PREFIX)?.parse().ok();
-    let days = item.keys().filter_map(day).filter(|day| *day < today);
-    days.map(|day| (day, item::count(item, &day_attribute(day)))).collect()
+    // The order of an item's attributes is random, and the days are archived in order.
+    let mut days: Vec<_> = item.keys().filter_map(day).filter(|day| *day < today).collect();
+    days.sort_unstable();
+    days.into_iter().map(|day| (day, item::count(item, &day_attribute(day)))).collect()
 }
 
 fn archive(tenant: Tenant, counter: &Item, day: Day, requests: u64) -> Result<Transaction, StoreError> {
