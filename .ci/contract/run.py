@@ -23,12 +23,11 @@ SCALE = float(os.environ.get("CONTRACT_SCALE", 1))
 # each with its own seed.
 RUNS = [
     ("examples,coverage,fuzzing", 50, []),
-    ("fuzzing", 40, []),
     *[("stateful", 150, [])] * 3,
     ("stateful", 100, ["location-headers", "dependency-analysis"]),
 ]
 CONCURRENT_RUNS = 4
-MIN_CASES = 10_000
+MIN_CASES = 7_000
 # The minimum share of the document's links that must be followed. Links are chosen at random.
 MIN_LINKS = 0.5
 

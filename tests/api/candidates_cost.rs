@@ -15,6 +15,8 @@ use shared::store::{Task, Transaction};
 use tests::interceptor::{Fault, RecordedCall};
 use tests::{ACME, Response, TestApi, tenant};
 
+use crate::budget::pages_scale;
+
 const CANDIDATES: &str = "/api/v1/candidates";
 /// The maximum number of applications of one candidate.
 const MAX_APPLICATIONS: u64 = 200;
@@ -346,10 +348,10 @@ async fn write_candidates(api: &TestApi, from: u64, to: u64) {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
-async fn every_page_costs_the_same_with_ten_and_ten_thousand_candidates() {
+async fn every_page_costs_the_same_with_ten_and_a_thousand_candidates() {
     let api = TestApi::new().await;
     write_roles(&api, 1).await;
-    let count = 10_000;
+    let count = 1_000 * pages_scale();
     let lists = [
         ("", count),
         ("&stage=offer", count / 5),

@@ -53,7 +53,7 @@ pub struct Run {
 impl Run {
     /// A run with the usual number of steps and faults.
     pub fn new(seed: u64) -> Self {
-        Self { seed, steps: 6, faults: 150, kills: 100, only: None }
+        Self { seed, steps: 4, faults: 150, kills: 100, only: None }
     }
 
     /// The command that repeats this run.
