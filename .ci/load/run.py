@@ -34,7 +34,10 @@ def drive(base, key, seconds, users, folder):
     options = ["--headless", "--users", users, "--spawn-rate", users, "--run-time", f"{seconds}s", "--host", base]
     options += ["--csv", f"{folder}/load", "--only-summary", "--reset-stats", "--loglevel", "ERROR", "--key", key]
     command = [locust, "--locustfile", HERE / "day.py", *options]
-    subprocess.run(command, check=True, stdout=subprocess.DEVNULL)
+    run = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+    # The generator fails if a response has another status than 2xx.
+    if run.returncode:
+        sys.exit(run.stdout)
 
 
 def report(file):
