@@ -1,6 +1,8 @@
-//! Whole requests to all functions: none fails, each response is documented, and only a credential opens the API.
+//! Whole requests to all functions: none fails, each response is documented, and only a credential opens the API, for the
+//! data of its own tenant.
 
 use std::net::{IpAddr, Ipv4Addr};
+use std::ops::RangeInclusive;
 use std::sync::LazyLock;
 
 use base64::Engine;
@@ -8,7 +10,10 @@ use base64::engine::general_purpose::STANDARD;
 use bytes::Bytes;
 use http::{HeaderMap, Method, Request, Response};
 use lambda_http::request::LambdaRequest;
+use rolecall_local::demo::{DEMOS, credential_keys};
 use serde_json::Value;
+use shared::auth::Caller;
+use shared::model::Mode;
 use tests::contract::ContractMonitor;
 
 use crate::deployment::Deployment;
@@ -20,6 +25,9 @@ const SLOW: [&str; 4] =
     ["/dashboard/sign-in", "/dashboard/password", "/dashboard/confirm", "/dashboard/account"];
 /// The only document of the API that anyone may read.
 const PUBLIC: &str = "/api/v1/openapi.json";
+
+/// The ids of the records of the sample events. All of them belong to one tenant.
+const RECORDED: RangeInclusive<u64> = 1_700_000_000_000_000..=1_700_000_000_000_999;
 
 static UNCHECKED: LazyLock<Deployment> = LazyLock::new(|| Deployment::new(|function| function));
 static MONITOR: LazyLock<ContractMonitor> = LazyLock::new(ContractMonitor::default);
@@ -59,7 +67,12 @@ pub fn requests(input: &[u8]) {
     if is_slow(&path) {
         return;
     }
-    let has_credential = request.headers().contains_key("authorization");
+    let authorization = request.headers().get("authorization").map(|value| text(value.as_bytes()));
+    let keys = credential_keys().expect("keys");
+    let credential = match Caller::read(authorization.as_deref(), &keys) {
+        Caller::Presented(credential) => Some(credential),
+        Caller::Anonymous | Caller::Rejected(_) => None,
+    };
     let response = CHECKED.run(|gateway| gateway.send(request, SOURCE));
     let violations = MONITOR.take_violations();
     assert!(violations.is_empty(), "{violations:#?}");
@@ -67,7 +80,13 @@ pub fn requests(input: &[u8]) {
         assert_ordinary(&response);
     }
     if response.status().is_success() && path.starts_with("/api/v1/") && path != PUBLIC {
-        assert!(has_credential, "{method} {path}");
+        assert!(credential.is_some(), "{method} {path}");
+    }
+    let owner = DEMOS[0].tenant(Mode::Live).expect("a tenant");
+    if credential.is_some_and(|credential| credential.tenant() != owner)
+        && let Ok(body) = serde_json::from_slice(response.body())
+    {
+        assert!(!has_recorded_id(&body), "{method} {path}: {body}");
     }
 }
 
@@ -94,6 +113,16 @@ fn parse(input: &[u8]) -> Option<Request<Bytes>> {
         request = request.header(name, value);
     }
     request.body(Bytes::copy_from_slice(rest)).ok()
+}
+
+/// Whether a response has the id of a record of the sample events.
+fn has_recorded_id(body: &Value) -> bool {
+    match body {
+        Value::Number(number) => number.as_u64().is_some_and(|number| RECORDED.contains(&number)),
+        Value::Array(items) => items.iter().any(has_recorded_id),
+        Value::Object(fields) => fields.values().any(has_recorded_id),
+        Value::Null | Value::Bool(_) | Value::String(_) => false,
+    }
 }
 
 /// Checks what all responses of functions have in common.
