@@ -2,6 +2,7 @@
 
 use std::sync::LazyLock;
 
+use ::tests::contract::{CONTRACT, trimmed};
 use serde_json::Value;
 use serde_json::value::RawValue;
 use shared::http::{
@@ -9,7 +10,6 @@ use shared::http::{
     read_query,
 };
 use shared::model::{AuditAction, Scopes};
-use tests::contract::{CONTRACT, trimmed};
 use url::form_urlencoded;
 
 use crate::input::{first_line, text};
@@ -110,5 +110,20 @@ fn assert_described(key: &str, body: &str) {
         assert!(mismatches.is_empty(), "{key} {body}: {mismatches:?}");
     } else {
         assert_eq!(value, Value::Object(serde_json::Map::new()), "{key}");
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use rolecall_local::functions::tables;
+    use std::collections::BTreeSet;
+
+    #[test]
+    fn every_route_for_credentials_is_a_choice() {
+        let routes = tables().into_iter().flat_map(|tables| tables.routes);
+        let routes = routes.filter(|route| matches!(route.access(), Access::Scopes(_)));
+        let keys: BTreeSet<_> = routes.map(|route| route.key).collect();
+        assert_eq!(PARSERS.iter().map(|parser| parser.key).collect::<BTreeSet<_>>(), keys);
     }
 }
