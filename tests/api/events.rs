@@ -323,3 +323,16 @@ fn csrf_token(event: &Value) -> Option<String> {
 fn encoded<'f>(fields: impl IntoIterator<Item = (&'f str, &'f str)>) -> String {
     form_urlencoded::Serializer::new(String::new()).extend_pairs(fields).finish()
 }
+
+/// A client may send such characters without an escape, and the gateway passes the query on as it was sent.
+#[tokio::test]
+async fn a_query_may_contain_characters_that_no_uri_can_contain() {
+    let api = api_with_fixtures(Services { simulated: true, ..Services::default() }, |_| ()).await;
+    let query = "q=<b>\"é\" #";
+    for (name, status) in [("careers_list", 200), ("docs_show_page", 200), ("roles_list", 422)] {
+        let mut event = events()[name].clone();
+        event["rawQueryString"] = query.into();
+        let response = Response::read(api.gateway.invoke_event(event).await.unwrap());
+        assert_eq!(response.status, status, "{name}: {}", response.text);
+    }
+}

@@ -456,7 +456,7 @@ fn media_type(value: &HeaderValue) -> String {
 }
 
 /// Trims all strings of a request body. The API trims strings before it validates them.
-fn trimmed(value: Value) -> Value {
+pub fn trimmed(value: Value) -> Value {
     match value {
         Value::String(text) => text.trim().into(),
         Value::Array(items) => items.into_iter().map(trimmed).collect(),

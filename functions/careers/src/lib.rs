@@ -25,7 +25,7 @@ mod formatting;
 mod html_tag;
 mod job_page;
 mod json_ld;
-mod markdown;
+pub mod markdown;
 mod openings;
 mod pages;
 mod position;

@@ -53,7 +53,7 @@ static ALLOWED: LazyLock<Builder<'static>> = LazyLock::new(|| {
 /// Converts a description to safe HTML of at most 64,000 bytes.
 ///
 /// HTML tags with the same effect as Markdown become part of it. All other HTML is shown as text.
-pub(crate) fn html(text: &str) -> String {
+pub fn html(text: &str) -> String {
     let mut html = String::with_capacity(text.len() + text.len() / 2);
     push_html(&mut html, elements(text, MAX_DEPTH).into_iter());
     shortened(&ALLOWED.clean(&html).to_string(), MAX_HTML)
@@ -61,7 +61,7 @@ pub(crate) fn html(text: &str) -> String {
 
 /// Converts a description to plain text: one line for each paragraph, list item and line break, with single spaces
 /// between words.
-pub(crate) fn plain(text: &str) -> String {
+pub fn plain(text: &str) -> String {
     let mut plain = String::with_capacity(text.len());
     for event in elements(text, usize::MAX) {
         match event {
@@ -76,7 +76,7 @@ pub(crate) fn plain(text: &str) -> String {
 }
 
 /// Shortens safe HTML to at most `max` bytes, which must be at least a few hundred. The result is also safe HTML.
-pub(crate) fn shortened(html: &str, max: usize) -> String {
+pub fn shortened(html: &str, max: usize) -> String {
     /// The number of bytes reserved for closing open elements.
     const ROOM: usize = 256;
     if html.len() <= max {

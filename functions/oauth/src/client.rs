@@ -50,7 +50,7 @@ pub(crate) async fn find(context: &RequestContext, id: &str) -> Result<Option<Cl
 }
 
 /// Parses a metadata document. Returns `None` if it names another URL or does not describe a public client.
-fn parse_document(id: &str, document: &str, now: Timestamp) -> Option<Client> {
+pub fn parse_document(id: &str, document: &str, now: Timestamp) -> Option<Client> {
     let value: serde_json::Value = serde_json::from_str(document).ok()?;
     if value.get("client_id")?.as_str()? != id || value.get("client_secret").is_some() {
         return None;

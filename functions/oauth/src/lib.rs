@@ -22,7 +22,7 @@
 //! stays valid for a minute. Access tokens are checked by the same gate as API keys.
 
 mod authorize;
-mod client;
+pub mod client;
 mod metadata;
 mod pages;
 mod register;

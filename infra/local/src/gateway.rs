@@ -22,6 +22,7 @@ use percent_encoding::percent_decode_str;
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
 use shared::clock::Clock;
+use shared::http::with_escaped_query;
 use shared::random::Random;
 use tokio::sync::Semaphore;
 use url::Url;
@@ -285,7 +286,8 @@ async fn invoke(function: &Function, event: Value) -> Response<Bytes> {
             async move { Ok::<_, serde_json::Error>(response.await) }
         };
         let mut adapter = Adapter::from(lambda_http::service_fn(service));
-        let response = adapter.call(LambdaEvent::new(request, Context::default())).await?;
+        let event = LambdaEvent::new(with_escaped_query(request), Context::default());
+        let response = adapter.call(event).await?;
         serde_json::to_value(response)
     });
     match tokio::time::timeout(TIMEOUT, invocation).await {

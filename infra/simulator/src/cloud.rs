@@ -83,7 +83,7 @@ struct State {
 }
 
 /// The result of a call: the status and the body.
-type Answer = (u16, String);
+pub type Answer = (u16, String);
 
 impl Cloud {
     /// An empty database.
@@ -323,7 +323,7 @@ fn conflict(body: &Value) -> Answer {
 }
 
 /// Carries out a call.
-fn execute(database: &Database, operation: &str, body: &str) -> Answer {
+pub fn execute(database: &Database, operation: &str, body: &str) -> Answer {
     fn run<Q: DeserializeOwned, R: Serialize>(
         body: &str,
         method: impl FnOnce(Q) -> dynoxide::Result<R>,

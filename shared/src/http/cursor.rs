@@ -12,7 +12,7 @@ pub(super) const MIN_LENGTH: usize = 23;
 pub(super) const MAX_LENGTH: usize = 1_024;
 
 /// Returns the cursor for `position` in `list`, a string with the tenant, the path and the filters.
-pub(super) fn seal(keys: &MacKeys, list: &str, position: &str) -> String {
+pub fn seal(keys: &MacKeys, list: &str, position: &str) -> String {
     let mac = keys.mac(&["cursor", list, position]).unwrap_or_default();
     let mut bytes = mac[..MAC_LENGTH].to_vec();
     bytes.extend_from_slice(position.as_bytes());
@@ -20,7 +20,7 @@ pub(super) fn seal(keys: &MacKeys, list: &str, position: &str) -> String {
 }
 
 /// Returns the position if the cursor is valid for this list.
-pub(super) fn open(keys: &MacKeys, list: &str, cursor: &str) -> Option<String> {
+pub fn open(keys: &MacKeys, list: &str, cursor: &str) -> Option<String> {
     if cursor.len() > MAX_LENGTH {
         return None;
     }

@@ -153,7 +153,7 @@ const MAX_MESSAGES: usize = 100;
 const NOT_UNICODE: &str = "must be valid Unicode, without unpaired surrogates";
 
 /// Reads a well-formed JSON body. An empty body counts as an object without fields. The query must be empty.
-pub(super) fn read_body<'q, I: Input>(
+pub fn read_body<'q, I: Input>(
     body: &str,
     query: impl Iterator<Item = (&'q str, &'q str)>,
 ) -> Result<I, Error> {
@@ -171,7 +171,7 @@ pub(super) fn read_body<'q, I: Input>(
 }
 
 /// Reads decoded query parameters.
-pub(super) fn read_query<'q, I: Input>(query: impl Iterator<Item = (&'q str, &'q str)>) -> Result<I, Error> {
+pub fn read_query<'q, I: Input>(query: impl Iterator<Item = (&'q str, &'q str)>) -> Result<I, Error> {
     let mut messages = Vec::new();
     let value = query_reader(query, &mut messages).read();
     result(value, messages)

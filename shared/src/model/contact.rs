@@ -114,8 +114,9 @@ impl FromStr for WebAddress {
         if given.chars().count() > Self::MAX {
             return Err(format!("must be at most {} characters", Self::MAX));
         }
-        let begins_with =
-            |scheme: &str| given.split_once(':').is_some_and(|(given, _)| given.eq_ignore_ascii_case(scheme));
+        let begins_with = |scheme: &str| {
+            given.split_once("://").is_some_and(|(given, _)| given.eq_ignore_ascii_case(scheme))
+        };
         let problem = if !begins_with("http") && !begins_with("https") {
             "must be a URL that begins with http:// or https://"
         } else if given.chars().any(|c| c.is_whitespace() || c.is_control()) {
@@ -220,7 +221,9 @@ mod tests {
             ("https://", "a well-formed host"),
             ("HTTPS://example.com:99999/", "a well-formed host"),
             ("https://a b.com", "without spaces"),
-            ("https:\n//a.com", "without spaces"),
+            ("https:\n//a.com", "begins with http"),
+            ("https:a.com/cv.pdf", "begins with http"),
+            ("https:/a.com/cv.pdf", "begins with http"),
         ] {
             let error = bad.parse::<WebAddress>().unwrap_err();
             assert!(error.contains(problem), "{bad}: {error}");

@@ -5,7 +5,7 @@
 
 pub mod client;
 pub mod client_document;
-mod public_address;
+pub mod public_address;
 pub mod resumes;
 #[cfg(test)]
 mod test_server;

@@ -46,7 +46,7 @@ const SPECIAL_V6: [(Ipv6Addr, u32); 5] = [
 ];
 
 /// Whether an IP address is public.
-pub(super) fn is_public(address: IpAddr) -> bool {
+pub fn is_public(address: IpAddr) -> bool {
     match address {
         IpAddr::V4(address) => {
             let within = |(block, length): &(Ipv4Addr, u32)| {

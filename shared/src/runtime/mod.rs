@@ -3,7 +3,8 @@
 use std::future::{Future, ready};
 
 use aws_smithy_runtime_api::client::http::SharedHttpClient;
-use lambda_http::{Body, Error, Request, Response};
+use lambda_http::request::LambdaRequest;
+use lambda_http::{Adapter, Body, Error, Request, Response, Service, service_fn};
 use lambda_runtime::LambdaEvent;
 use serde::Serialize;
 use tracing::Level;
@@ -13,7 +14,7 @@ use tracing_subscriber::layer::SubscriberExt;
 
 use crate::clock::Clock;
 use crate::config::{Config, Edge};
-use crate::http::{App, Document, DocumentApp, Environment, KnownHolders, Route};
+use crate::http::{App, Document, DocumentApp, Environment, KnownHolders, Route, with_escaped_query};
 use crate::model::PasswordCost;
 use crate::providers::Providers;
 use crate::random::Random;
@@ -38,7 +39,7 @@ pub fn serve_over(http: SharedHttpClient, routes: Vec<Route>) -> Result<(), Erro
         environment.store.connect().await;
         let app = App::new(environment, routes);
         let handle = |request: Request| async { Ok::<Response<Body>, Error>(app.handle(request).await) };
-        lambda_http::run(lambda_http::service_fn(handle)).await
+        answer(handle).await
     })
 }
 
@@ -48,8 +49,20 @@ pub fn serve_documents(rows: Vec<Document>) -> Result<(), Error> {
         let (base_url, edge) = (Config::read_base_url(variable)?, Edge::read(variable)?);
         let app = DocumentApp::new(Clock::system(), base_url, edge, rows);
         let handle = |request: Request| ready(Ok::<Response<Body>, Error>(app.handle(&request)));
-        lambda_http::run(lambda_http::service_fn(handle)).await
+        answer(handle).await
     })
+}
+
+/// Passes every event of the gateway to `handle`.
+async fn answer<F>(handle: impl Fn(Request) -> F) -> Result<(), Error>
+where
+    F: Future<Output = Result<Response<Body>, Error>> + Send,
+{
+    let mut adapter = Adapter::from(service_fn(handle));
+    let run = |LambdaEvent { payload, context }: LambdaEvent<LambdaRequest>| {
+        adapter.call(LambdaEvent::new(with_escaped_query(payload), context))
+    };
+    lambda_runtime::run(service_fn(run)).await
 }
 
 /// Runs a function that performs `job` for each event of a schedule or stream. The event's content is ignored.
@@ -62,7 +75,7 @@ where
         let environment = environment(store::https_client()).await?;
         environment.store.connect().await;
         let run = |_: LambdaEvent<serde_json::Value>| job(environment.clone());
-        lambda_runtime::run(lambda_runtime::service_fn(run)).await
+        lambda_runtime::run(service_fn(run)).await
     })
 }
 

@@ -6,8 +6,7 @@
 
 #[cfg(test)]
 mod tests;
-#[cfg(test)]
-mod weighted_length;
+pub mod weighted_length;
 
 use unicode_normalization::UnicodeNormalization;
 use unicode_segmentation::UnicodeSegmentation;

@@ -1,5 +1,6 @@
-//! twitter-text's rule for the weighted length of a post (configuration v3), implemented only for the tests.
+//! twitter-text's rule for the weighted length of a post (configuration v3). Only tests and the fuzz targets use it.
 
+#[cfg(test)]
 mod tests;
 
 use unicode_normalization::UnicodeNormalization;
@@ -15,7 +16,7 @@ const MAX_LABEL: usize = 63;
 /// The weighted length of the text.
 ///
 /// The text is normalized to NFC; a URL weighs 23, an emoji 2, and any other character 1 or 2.
-pub(super) fn weighted_length(text: &str) -> usize {
+pub fn weighted_length(text: &str) -> usize {
     let text: String = text.nfc().collect();
     let mut total = 0;
     let mut uncounted = text.as_str();

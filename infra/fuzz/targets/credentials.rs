@@ -1,0 +1,5 @@
+//! Fuzzes `credentials`.
+
+#![no_main]
+
+libfuzzer_sys::fuzz_target!(|input: &[u8]| fuzz::credentials(input));

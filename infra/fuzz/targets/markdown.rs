@@ -1,0 +1,5 @@
+//! Fuzzes `markdown`.
+
+#![no_main]
+
+libfuzzer_sys::fuzz_target!(|input: &[u8]| fuzz::markdown(input));
