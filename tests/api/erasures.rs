@@ -660,7 +660,11 @@ async fn an_erasure_at_the_provider_is_retried_and_raises_an_alarm() {
     erase(api, candidate).await.expect(202);
     setup.run_tasks_at(&["09:30:00", "09:30:59", "09:31:00"]).await;
     assert_eq!(erasures(&setup, screen), 2, "every minute");
+    api.dynamodb.take_calls();
     setup.run_tasks_at(&["09:40:00"]).await;
+    let writes = api.dynamodb.take_calls().into_iter().filter(|call| call.operation == "TransactWriteItems");
+    let screens = writes.filter(|call| call.request.to_string().contains("#SCREEN")).count();
+    assert_eq!(screens, 0, "a screen that is already empty is not written again");
     client.get(&format!("voice_screens/{screen}")).await.expect(404);
     for (place, content) in everything(api).await {
         let texts = ["ran the clusters", "ada lovelace", "a conversation of 84"];
