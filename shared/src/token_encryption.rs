@@ -278,6 +278,7 @@ mod tests {
             assert!(!message.contains(&good[..8]), "{message}");
         }
         assert!(EncryptionKeys::parse(&format!(" a:{good} , b-2_C:{good}\n")).is_ok());
+        assert!(EncryptionKeys::parse(&format!("{}:{good}", "a".repeat(31))).is_ok());
     }
 
     #[test]

@@ -656,12 +656,22 @@ async fn owners_see_the_log_in_plain_words() {
     browser.get("/dashboard/candidates").await.expect(200);
     browser.post("/dashboard/settings/privacy", &[("text", "x")]).await.expect(303);
     api.get(&format!("{path}/export")).await.expect(200);
+    let fields = [("name", "Backup"), ("scope", "roles:read"), ("mode", "live")];
+    browser.post("/dashboard/settings/integrations/api-keys", &fields).await.expect(200);
+    let (unused, _) = connect_app(&api.environment, acme, ada.id, "Notes").await;
+    let revoke = format!("/dashboard/settings/integrations/connected-apps/{}/revoke", unused.id);
+    browser.post(&revoke, &[("mode", "live")]).await.expect(303);
+    let jo = add_member(&api, ACME, "Jo", MemberRole::Member).await;
+    browser.post(&format!("/dashboard/settings/members/{}/link", jo.id), &[]).await.expect(200);
     let page = browser.get("/dashboard/settings/audit-log").await.expect(200);
     let text = words(&page.text);
     for sentence in [
         "20 Nov 2026, 09:30 UTC Ada signed in 127.0.0.1".to_owned(),
         "Ada read a list of candidates (1 on the page)".to_owned(),
         "Ada changed the privacy text".to_owned(),
+        "Ada created the API key “Backup”".to_owned(),
+        "Ada created a password link for Jo".to_owned(),
+        "Ada revoked the access of the application “Notes”".to_owned(),
         format!(
             "The API key “Acme demonstration” exported everything about candidate {}",
             fixtures.candidate
@@ -678,7 +688,7 @@ async fn owners_see_the_log_in_plain_words() {
         (page.status, page.text.matches("data-label=\"What happened\"").count(), words(&page.text))
     };
     assert_eq!(filtered(&format!("actor=app:{}", grant.id)).await.1, 1);
-    assert_eq!(filtered("actor=member:1").await.1, 3);
+    assert_eq!(filtered("actor=member:1").await.1, 6);
     assert_eq!(filtered("action=session.created&from=2026-11-20&to=2026-11-20").await.1, 1);
     assert_eq!(filtered("from=2026-11-19&to=2026-11-19").await.1, 0);
     let (status, _, text) = filtered("actor=member:1&action=session.created").await;
@@ -686,7 +696,6 @@ async fn owners_see_the_log_in_plain_words() {
     assert_eq!(filtered("from=soon").await.0, 422);
     assert_eq!(filtered("from=2026-11-20&to=2026-11-19").await.0, 422);
     assert_eq!(filtered("actor=%3Cscript%3E&action=x&before=%00").await.0, 422);
-    let jo = add_member(&api, ACME, "Jo", MemberRole::Member).await;
     let jo = Browser::with_session(&api, ACME, &jo).await;
     jo.get("/dashboard/settings/audit-log").await.expect(403);
 }

@@ -1,5 +1,6 @@
 //! Security notices: what has happened to a member's account is shown from the next sign-in until it is dismissed.
 
+use rolecall_local::demo::DEMOS;
 use shared::model::{MemberRole, Mode, PasswordHash};
 use shared::store::Transaction;
 use tests::browser::Browser;
@@ -52,6 +53,17 @@ async fn notices_are_shown_from_the_next_sign_in_until_they_are_dismissed() {
     assert!(!first.get("/dashboard").await.expect(200).text.contains(BAND));
     for invalid in ["", "x", "0", "-1"] {
         first.post(PATH, &[("newest", invalid)]).await.expect(400);
+    }
+}
+
+#[tokio::test]
+async fn a_browser_is_known_to_each_account_that_has_signed_in() {
+    let api = TestApi::new().await;
+    let browser = Browser::new(&api);
+    let accounts = [0, 1].map(|demo| (DEMOS[demo].email, DEMOS[demo].password));
+    for (email, password) in accounts.into_iter().chain(accounts) {
+        browser.submit_sign_in(email, password).await.expect(303);
+        assert_eq!(notices(&browser).await.len(), 1, "{email}");
     }
 }
 

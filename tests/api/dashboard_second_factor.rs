@@ -2,8 +2,12 @@
 
 use jiff::Timestamp;
 use rolecall_local::demo::DEMOS;
+use shared::id::Id;
 use shared::model::{Member, MemberRole, Mode, TotpSecret};
+use shared::random::Random;
+use shared::services::second_factor;
 use shared::store::Transaction;
+use shared::token_encryption::{DecryptionError, EncryptionKeys};
 use tests::browser::{Browser, Form, input};
 use tests::dashboard::{add_member, owner, shown_once};
 use tests::oauth::{OAuthApp, authorize_url};
@@ -18,6 +22,20 @@ const MEMBERS: &str = "/dashboard/settings/members";
 const RULE: &str = "/dashboard/settings/members/second-factor";
 const SIGN_IN: &str = "/dashboard/sign-in";
 const WRONG: &str = "Incorrect code.";
+
+#[test]
+fn the_secret_of_another_member_cannot_be_decrypted() {
+    let (random, keys) =
+        (Random::seeded(1), EncryptionKeys::parse(&format!("k:{}", "s".repeat(32))).unwrap());
+    let [one, other] = [1, 2].map(|id| Id::new(id).unwrap());
+    let secret = TotpSecret::generate(&random);
+    let encrypted = second_factor::encrypt(&keys, one, one, &secret, &random).unwrap();
+    assert_eq!(second_factor::decrypt(&keys, one, one, &encrypted).unwrap().base32(), secret.base32());
+    for (organization, member) in [(one, other), (other, one), (other, other)] {
+        let error = second_factor::decrypt(&keys, organization, member, &encrypted).unwrap_err();
+        assert_eq!(error, DecryptionError::Broken);
+    }
+}
 
 fn now(api: &TestApi) -> Timestamp {
     api.environment.clock.now()

@@ -230,6 +230,9 @@ async fn the_cookie_is_host_only_and_http_only() {
     let stranger = browser.get(PATH).await.expect(200);
     let signed_in = browser.submit_sign_in(ada().0, ada().1).await.expect(303);
     let signed_out = browser.post("/dashboard/sign-out", &[]).await.expect(303);
+    let known_browser = signed_in.headers.get_all("set-cookie").iter().nth(1).unwrap().to_str().unwrap();
+    let attributes = "; Path=/; Max-Age=34560000; Secure; HttpOnly; SameSite=Lax";
+    assert!(known_browser.ends_with(attributes), "400 days: {known_browser}");
     for (response, life) in [(stranger, 86_400), (signed_in, 86_400), (signed_out, 0)] {
         let cookies: Vec<_> = response.headers.get_all("set-cookie").iter().collect();
         let (value, attributes) = cookies[0].to_str().unwrap().split_once("; ").unwrap();

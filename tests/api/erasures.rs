@@ -15,7 +15,7 @@ use shared::providers::voice;
 use tests::browser::{Browser, FORM, Form};
 use tests::fake::{FakeResponse, NOWHERE};
 use tests::interceptor::Fault;
-use tests::{ACME, BASE_URL, GLOBEX, Response, TestApi, key_actor, tenant};
+use tests::{ACME, BASE_URL, Fixtures, GLOBEX, Response, TestApi, key_actor, tenant};
 
 use crate::careers_applications::{Job, form};
 use crate::careers_resumes::{attach, send};
@@ -660,6 +660,11 @@ async fn an_erasure_at_the_provider_is_retried_and_raises_an_alarm() {
     erase(api, candidate).await.expect(202);
     setup.run_tasks_at(&["09:30:00", "09:30:59", "09:31:00"]).await;
     assert_eq!(erasures(&setup, screen), 2, "every minute");
+    api.dynamodb.take_calls();
+    setup.run_tasks_at(&["09:40:00"]).await;
+    let writes = api.dynamodb.take_calls().into_iter().filter(|call| call.operation == "TransactWriteItems");
+    let screens = writes.filter(|call| call.request.to_string().contains("#SCREEN")).count();
+    assert_eq!(screens, 0, "a screen that is already empty is not written again");
     client.get(&format!("voice_screens/{screen}")).await.expect(404);
     for (place, content) in everything(api).await {
         let texts = ["ran the clusters", "ada lovelace", "a conversation of 84"];
@@ -672,10 +677,27 @@ async fn an_erasure_at_the_provider_is_retried_and_raises_an_alarm() {
     );
     setup.vapi.reply_with(in_state(json!({ "status": "ended" })));
     setup.run_tasks_at(&["09:42:00"]).await;
-    assert_eq!(erasures(&setup, screen), 4);
+    assert_eq!(erasures(&setup, screen), 5);
     setup.run_tasks_at(&["09:43:00", "12:00:00"]).await;
-    assert_eq!(erasures(&setup, screen), 4, "finished");
+    assert_eq!(erasures(&setup, screen), 5, "finished");
     assert_eq!(client.stats(role).await["screens_completed"], 1, "statistics stay");
+    assert!(!api.stored_items().await.keys().any(|(pk, _)| pk.contains("#SCREEN")));
+}
+
+#[tokio::test]
+async fn an_erasure_whose_data_keeps_changing_raises_an_alarm() {
+    let api = TestApi::new().await;
+    let candidate = Fixtures::new(&api).await.candidate;
+    erase(&api, candidate).await.expect(202);
+    api.dynamodb.inject_faults(|operation, _| (operation == "TransactWriteItems").then_some(Fault::Conflict));
+    for (time, succeeds) in [("09:30:00", true), ("09:40:00", true), ("09:40:01", false), ("10:30:00", false)]
+    {
+        api.clock.set(&format!("2026-11-20T{time}Z"));
+        let run = tasks::run(api.environment.clone()).await;
+        assert_eq!(run.is_ok(), succeeds, "{time}: an alarm after ten minutes");
+    }
+    api.dynamodb.inject_faults(|_, _| None);
+    finish(&api).await;
     assert!(!api.stored_items().await.keys().any(|(pk, _)| pk.contains("#SCREEN")));
 }
 

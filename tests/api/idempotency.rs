@@ -127,6 +127,9 @@ async fn a_write_conflict_is_409_with_a_key_and_503_without_one() {
     api.dynamodb.inject_faults(|operation, _| (operation == "TransactWriteItems").then_some(Fault::Conflict));
     let response = post(&api, "/api/v1/roles", "k", &json!({ "title": "x" })).await.expect(409);
     assert_eq!(response.string("/code"), "conflict");
+    let calls = api.dynamodb.take_calls();
+    let attempts = calls.iter().filter(|call| call.operation == "TransactWriteItems").count();
+    assert_eq!(attempts, 10, "write conflicts are retried");
     for (path, body) in [
         ("roles", json!({ "title": "x" })),
         ("quick_post", json!({ "role": { "title": "x" } })),

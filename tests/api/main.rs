@@ -45,6 +45,7 @@ mod engine;
 mod erasure_show;
 mod erasures;
 mod events;
+mod expiry;
 mod exports;
 mod fake_x;
 mod faults;

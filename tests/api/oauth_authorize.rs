@@ -260,6 +260,16 @@ async fn every_other_error_is_sent_to_the_application_only_if_a_member_is_signed
         }
         assert!(api.dynamodb.take_calls().iter().all(|call| call.operation.contains("Get")), "{query:?}");
     }
+    for (query, description) in [
+        (valid.clone().without("response_type"), "response_type is missing."),
+        (valid.clone().set("response_type", "token"), "response_type must be code."),
+        (valid.clone().without("code_challenge"), "code_challenge is missing: PKCE is required."),
+        (valid.clone().set("code_challenge_method", "plain"), "code_challenge_method must be S256."),
+        (valid.clone().set("code_challenge", &short), "code_challenge must be a SHA-256 hash in base64url."),
+    ] {
+        let (_, params) = Form::of_location(&browser.get(&authorize_url(&query)).await);
+        assert_eq!(params.get("error_description"), description, "{query:?}");
+    }
     let without_state = valid.clone().without("state").set("response_type", "token");
     let (_, params) = Form::of_location(&browser.get(&authorize_url(&without_state)).await);
     assert_eq!(params.names(), ["error", "error_description", "iss"], "a missing state is not returned");

@@ -164,6 +164,20 @@ async fn an_invalid_document_gets_an_error_page() {
 }
 
 #[tokio::test]
+async fn the_url_of_a_document_has_at_most_500_characters() {
+    let web = Web::default();
+    let api = web.api().await;
+    for (length, status) in [(500, 303), (501, 400), (502, 400)] {
+        let id = format!("{CLIENT_ID:x<length$}");
+        let mut long = document();
+        long["client_id"] = json!(id);
+        web.put(&id, Ok(long.to_string()));
+        assert_eq!(request(&api, &id, "127.0.0.1").await.status, status, "{length}");
+    }
+    assert_eq!(web.fetched(), 1);
+}
+
+#[tokio::test]
 async fn a_document_is_cached_for_a_day() {
     let web = Web::default();
     web.put(CLIENT_ID, Ok(document().to_string()));

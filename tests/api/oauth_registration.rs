@@ -171,7 +171,8 @@ async fn registration_validates_the_client_metadata() {
 async fn a_body_that_is_not_metadata_gets_an_oauth_error() {
     let api = TestApi::new().await;
     let valid = json!({ "redirect_uris": [REDIRECT] }).to_string();
-    let padded = format!("{valid}{}", " ".repeat(64 * 1024));
+    let largest = format!("{valid}{}", " ".repeat(64 * 1024 - valid.len()));
+    let padded = format!("{largest} ");
     let deep = format!("{}{}", "[".repeat(30_000), "]".repeat(30_000));
     let unknown_deep = format!("{{\"x\":{deep}}}");
     let twice = format!("{{\"redirect_uris\":[],{}", &valid[1..]);
@@ -217,6 +218,7 @@ async fn a_body_that_is_not_metadata_gets_an_oauth_error() {
     {
         assert_eq!(send(content_type, valid.as_bytes()).await.status, 201, "{content_type}");
     }
+    assert_eq!(send("application/json", largest.as_bytes()).await.status, 201, "64 KB");
 }
 
 #[tokio::test]

@@ -1,10 +1,12 @@
 //! OAuth: revocation (RFC 7009).
 
 use http::Method;
+use shared::auth::Kind;
 use shared::model::Mode;
+use shared::random::Random;
 use tests::browser::{Browser, FORM, Form};
 use tests::oauth::{OAuthApp, Tokens, basic_auth, oauth_error, token_status};
-use tests::{ACME, TestApi, key};
+use tests::{ACME, TestApi, key, new_credential, read_credential};
 
 #[tokio::test]
 async fn revoking_a_refresh_token_ends_the_grant_but_revoking_an_access_token_does_not() {
@@ -47,8 +49,13 @@ async fn revoking_an_unknown_token_succeeds_without_effect() {
     let code = app.code(&browser, &app.authorization_request(), "live").await;
     let altered = format!("{}A", &last.refresh[..last.refresh.len() - 1]);
     let (key, long) = (key(ACME, Mode::Live), "x".repeat(10_000));
+    app.revoke(&tokens.access).await.expect(200);
+    assert_eq!(token_status(&api, &old.access).await, 200, "only the token itself is revoked");
+    let refresh = read_credential(&last.refresh);
+    let forged = new_credential(Kind::RefreshToken, refresh.tenant(), refresh.id(), &Random::seeded(5));
     for unknown in [
         &altered,
+        forged.reveal(),
         &tokens.access,
         &old.access,
         &key,

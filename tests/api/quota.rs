@@ -1,5 +1,6 @@
 //! The daily quota: exact, per mode, reset at midnight UTC.
 
+use std::collections::HashSet;
 use std::sync::atomic::AtomicUsize;
 
 use futures_util::future::join_all;
@@ -174,6 +175,21 @@ async fn a_request_on_a_shard_is_counted_at_most_once() {
         let after = api.get("/api/v1/organization").await.expect(200).number("/usage/requests_today");
         assert_eq!(after - before, 2, "this request and the one on the shard");
     }
+}
+
+#[tokio::test]
+async fn a_request_is_counted_on_one_of_four_shards() {
+    let api = TestApi::new().await;
+    api.dynamodb.inject_faults(|operation, request| {
+        let is_gate = request["Key"]["pk"]["S"].as_str().is_some_and(|pk| pk.contains("#GATE"));
+        (operation == "UpdateItem" && is_gate).then_some(Fault::Throttled)
+    });
+    api.dynamodb.take_calls();
+    api.get("/api/v1/roles").await.expect(503);
+    let calls = api.dynamodb.take_calls();
+    let tried = calls.iter().filter_map(|call| call.request["Key"]["pk"]["S"].as_str());
+    let tried: Vec<_> = tried.filter(|pk| pk.contains("#GATE#")).collect();
+    assert_eq!((tried.len(), tried.iter().collect::<HashSet<_>>().len()), (4, 4), "{tried:?}");
 }
 
 /// The transactions of the usage reset job may conflict with the first requests of a new day.

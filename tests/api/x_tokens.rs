@@ -1,5 +1,6 @@
 //! The tokens of an account on X: refreshed once, stored before use, and always encrypted at rest.
 
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::mpsc;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
@@ -9,7 +10,7 @@ use serde_json::{Value, json};
 use shared::config::Services;
 use shared::model::{Mode, XConnection};
 use shared::secret::Secret;
-use shared::services::accounts::connect_whatsapp;
+use shared::services::accounts::{connect_whatsapp, reseal_x};
 use shared::store::Transaction;
 use tests::fake::FakeResponse;
 use tests::interceptor::Fault;
@@ -209,6 +210,21 @@ async fn a_lost_response_when_storing_tokens_loses_no_tokens() {
 }
 
 #[tokio::test]
+async fn storing_tokens_is_tried_five_times() {
+    for (conflicts, status) in [(4, 201), (5, 503)] {
+        let (api, x) = connected_until("2026-11-20T09:30:00Z").await;
+        let posting = live_posting(&api).await;
+        let attempts = AtomicUsize::new(0);
+        api.dynamodb.inject_faults(move |operation, request| {
+            let is_attempt = stores_refreshed_tokens(operation, request);
+            (is_attempt && attempts.fetch_add(1, Ordering::Relaxed) < conflicts).then_some(Fault::Conflict)
+        });
+        post(&api, posting).await.expect(status);
+        assert_eq!(x.count(TOKEN), 1);
+    }
+}
+
+#[tokio::test]
 async fn tokens_are_never_stored_in_plain_text() {
     let (api, x) = connected().await;
     let tenant = tenant(ACME, Mode::Live);
@@ -271,6 +287,25 @@ async fn a_new_key_encrypts_while_the_old_one_still_decrypts() {
             "POST /2/tweets access-2"
         ]
     );
+}
+
+#[tokio::test]
+async fn a_connection_is_encrypted_again_if_only_one_of_its_tokens_has_an_older_key() {
+    let api = TestApi::new().await;
+    let (both, random) = (keys(&["k2", "k1"]), &api.environment.random);
+    let [older, newer] =
+        [&keys(&["k1"]), &both].map(|keys| account(&api, Mode::Live, keys, "2026-11-20T11:30:00Z"));
+    for (connection, is_encrypted_again) in [
+        (older.clone(), true),
+        (XConnection { access: newer.access.clone(), ..older.clone() }, true),
+        (XConnection { refresh: newer.refresh.clone(), ..older }, true),
+        (newer, false),
+    ] {
+        let again = reseal_x(tenant(ACME, Mode::Live), &connection, &both, random).unwrap();
+        let keys = again.as_ref().map(|again| (again.access.key.as_str(), again.refresh.key.as_str()));
+        assert_eq!(keys, is_encrypted_again.then_some(("k2", "k2")));
+        assert!(again.is_none_or(|again| again.version == connection.version + 1));
+    }
 }
 
 #[tokio::test]

@@ -456,6 +456,25 @@ mod tests {
     }
 
     #[test]
+    fn a_text_of_another_length_or_with_other_characters_is_no_credential() {
+        for kind in Kind::ALL {
+            let made = generate(kind, Mode::Live, 1);
+            let text = made.reveal();
+            let prefix = kind.prefix(Mode::Live);
+            let umlauts = format!("{prefix}{}", "ü".repeat((text.len() - prefix.len()) / 2));
+            let padded = format!("{umlauts}{}", "x".repeat(text.len() - umlauts.len()));
+            for wrong in [&text[1..], &text[..text.len() - 1], &format!("{text}0"), prefix, &umlauts, &padded]
+            {
+                assert_eq!(
+                    Credential::read(wrong, &keys()).unwrap_err(),
+                    CredentialError::Malformed,
+                    "{wrong}"
+                );
+            }
+        }
+    }
+
+    #[test]
     fn the_header_is_parsed_as_in_rfc_6750() {
         let key = generate(Kind::ApiKey, Mode::Test, 1);
         let key = key.reveal();

@@ -223,7 +223,7 @@ impl App {
         if admission.organization.suspended {
             return Err(Error::Suspended);
         }
-        if !details.networks.are_unrestricted() && !details.networks.allow(context.address()) {
+        if !details.networks.allow(context.address()) {
             return Err(Error::NetworkNotAllowed(context.address()));
         }
         if !required.are_within(claims.scopes) {

@@ -238,6 +238,7 @@ mod tests {
         for scope in Scope::ALL {
             assert_eq!(scope.as_str().parse(), Ok(scope));
             assert_eq!(Scopes::from_iter([scope]).iter().collect::<Vec<_>>(), [scope]);
+            assert_eq!(Scopes::from_iter([scope, scope]), scope.into(), "a scope that is named twice");
             assert!(Scopes::all().contains(scope));
         }
         assert!("roles:delete".parse::<Scope>().unwrap_err().contains("roles:read"));

@@ -145,7 +145,7 @@ fn recovery_code(random: &Random) -> String {
 
 /// A code without spaces and hyphens, in lower case.
 fn plain(typed: &str) -> String {
-    let kept = typed.chars().filter(|c| !c.is_whitespace() && *c != '-').take(2 * RECOVERY_LENGTH);
+    let kept = typed.chars().filter(|c| !c.is_whitespace() && *c != '-').take(RECOVERY_LENGTH + 1);
     kept.flat_map(char::to_lowercase).collect()
 }
 
@@ -156,6 +156,8 @@ fn hash(code: &str) -> String {
 
 #[cfg(test)]
 mod tests {
+    use std::collections::BTreeSet;
+
     use super::*;
     use crate::secret::Secret;
     use crate::token_encryption::EncryptionKeys;
@@ -213,6 +215,9 @@ mod tests {
     fn each_recovery_code_is_accepted_once_in_any_form() {
         let (mut factor, codes) = factor(0);
         assert_eq!(codes.len(), 10);
+        let letters: BTreeSet<_> = codes.concat().chars().collect();
+        assert!(letters.len() > 28, "almost all 32 letters and digits, and the hyphen: {letters:?}");
+        assert!(factor.accept(&secret(), &format!("{}x", codes[0]), at(60)).is_none(), "too long");
         for (number, code) in codes.iter().enumerate() {
             assert_eq!(code.len(), 19, "{code}");
             let typed = match number % 3 {

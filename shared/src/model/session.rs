@@ -151,6 +151,8 @@ mod tests {
         let late = at("2026-11-20T09:15:00Z");
         assert!(!session.is_fresh(late));
         assert!(!session.seen(late).unwrap().is_fresh(late), "use alone does not count");
-        assert!(session.confirmed(late).is_fresh(at("2026-11-20T09:29:59Z")));
+        let confirmed = session.confirmed(late);
+        assert!(confirmed.is_fresh(at("2026-11-20T09:29:59Z")));
+        assert_eq!(confirmed.seen_at, late, "a confirmation is a use");
     }
 }

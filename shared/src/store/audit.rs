@@ -420,5 +420,14 @@ mod tests {
         assert_eq!(name(action, second), "2026-03");
         assert_eq!(name(action, second - 1), "2026-02");
         assert_eq!(Period::of(action, second + 40 * DAY).start, second + 31 * DAY);
+        assert_eq!(Period::of(AuditSelection::All, second + DAY - 1).start, second);
+    }
+
+    #[test]
+    fn a_position_has_28_digits() {
+        assert!(is_audit_position(&"0".repeat(28)));
+        for wrong in [String::new(), "0".repeat(27), "0".repeat(29), "-".repeat(28), "ü".repeat(14)] {
+            assert!(!is_audit_position(&wrong), "{wrong}");
+        }
     }
 }
