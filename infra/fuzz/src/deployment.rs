@@ -8,6 +8,7 @@ use rolecall_local::{demo, event_fixtures};
 use shared::clock::Clock;
 use shared::config::{Config, Edge, Services};
 use shared::http::{Environment, KnownHolders};
+use shared::model::PasswordCost;
 use shared::providers::Providers;
 use shared::providers::client_document::{ClientDocuments, FetchError};
 use shared::random::Random;
@@ -56,11 +57,12 @@ impl Deployment {
             random: Random::seeded(42),
             providers: Providers::with_client_documents(&config, documents),
             config,
+            password_cost: PasswordCost::LOWEST,
             known_holders: KnownHolders::default(),
         };
         runtime.block_on(async {
             environment.store.create_table().await.expect("a table");
-            demo::create(&environment.store, NOW).await.expect("demo organizations");
+            demo::create(&environment).await.expect("demo organizations");
             event_fixtures::create(&environment.store, NOW).await.expect("records");
         });
         table.freeze();

@@ -323,7 +323,8 @@ fn is_success(answer: &Answer) -> bool {
 
 /// Whether a repetition would not help.
 pub(crate) fn is_final(answer: &Answer) -> bool {
-    answer.status < 500 && answer.status != 409
+    // X may or may not have published a post, so it is not repeated.
+    answer.status < 500 && answer.status != 409 || answer.status == 502
 }
 
 fn record(tenant: &Tenant, kind: &'static str, act: Act, answer: Option<Answer>) {

@@ -14,7 +14,7 @@
 
 mod browser;
 mod clients;
-mod cloud;
+pub mod cloud;
 mod deployment;
 mod faults;
 mod invariants;
@@ -30,7 +30,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 
 use clients::Clients;
-pub use cloud::Fault;
+use cloud::Fault;
 use deployment::Deployment;
 use faults::Faults;
 pub use shrink::shrink;
