@@ -27,7 +27,7 @@ const LAYERS: [&str; 16] = [
 ];
 
 /// The items of `model` that `http` may use: request senders and values, but no resources.
-const MODEL_IN_HTTP: [&str; 24] = [
+const MODEL_IN_HTTP: [&str; 25] = [
     "Actor",
     "AuditAction",
     "AuditActor",
@@ -41,6 +41,7 @@ const MODEL_IN_HTTP: [&str; 24] = [
     "Mode",
     "NamedOrganization",
     "Organization",
+    "PasswordCost",
     "Scalar",
     "Scope",
     "Scopes",

@@ -8,7 +8,8 @@ use bytes::Bytes;
 use http::header::{COOKIE, LOCATION, SET_COOKIE};
 use http::{Method, Request};
 
-use crate::deployment::{BASE_URL, Deployment};
+use crate::deployment::Deployment;
+use crate::outside::BASE_URL;
 
 const FORM: &str = "application/x-www-form-urlencoded";
 const MULTIPART: &str = "multipart/form-data";

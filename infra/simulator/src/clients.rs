@@ -5,8 +5,6 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use futures_util::future::join_all;
-use futures_util::stream::{FuturesUnordered, StreamExt};
 use http::Method;
 use jiff::SignedDuration;
 use rolecall_local::demo::DEMOS;
@@ -15,10 +13,7 @@ use shared::model::{Day, Mode};
 use tokio::time::sleep;
 
 use crate::deployment::{Answer, Deployment};
-use crate::people::People;
 
-/// The number of clients of each tenant.
-const CLIENTS: usize = 2;
 /// How often a client repeats a failed request before it gives up.
 pub(crate) const ATTEMPTS: u32 = 4;
 /// How many of a thousand requests are sent twice at the same time.
@@ -70,7 +65,6 @@ pub(crate) struct Clients {
     pub(crate) deployment: Arc<Deployment>,
     pub(crate) tenants: Vec<Arc<Tenant>>,
     pub(crate) first_day: Day,
-    seed: u64,
     requests: AtomicU64,
 }
 
@@ -102,7 +96,7 @@ impl Known {
 }
 
 impl Clients {
-    pub(crate) fn new(deployment: Arc<Deployment>, seed: u64) -> Self {
+    pub(crate) fn new(deployment: Arc<Deployment>) -> Self {
         let mut tenants = Vec::new();
         for (demo, words) in DEMOS.iter().zip(WORDS) {
             for (mode, word) in Mode::ALL.into_iter().zip(words) {
@@ -111,47 +105,15 @@ impl Clients {
                 tenants.push(Arc::new(Tenant { word, key, is_free, known: Mutex::default() }));
             }
         }
-        Self {
-            first_day: Day::of(deployment.now()),
-            deployment,
-            tenants,
-            seed,
-            requests: AtomicU64::default(),
-        }
+        Self { first_day: Day::of(deployment.now()), deployment, tenants, requests: AtomicU64::default() }
     }
 
     pub(crate) fn requests(&self) -> u64 {
         self.requests.load(Ordering::Relaxed)
     }
 
-    /// Lets all clients and the schedules work at the same time.
-    pub(crate) async fn work(&self, steps: u32) {
-        let mut random = fastrand::Rng::with_seed(self.seed ^ 0xc11e);
-        let people: Vec<_> = People::of(self).collect();
-        let mut clients = Vec::new();
-        for tenant in &self.tenants {
-            for _ in 0..CLIENTS {
-                clients.push(self.client(tenant, random.fork(), steps));
-            }
-        }
-        let (mut visitors, mut members, mut apps) = (Vec::new(), Vec::new(), Vec::new());
-        for people in &people {
-            visitors.push(people.visit(random.fork(), steps.div_ceil(2)));
-            members.push(people.work(random.fork(), steps));
-            apps.push(people.connect(random.fork(), steps));
-        }
-        let jobs = self.jobs(random.fork(), steps);
-        let all = async {
-            tokio::join!(join_all(clients), join_all(visitors), join_all(members), join_all(apps), jobs);
-        };
-        tokio::select! {
-            biased;
-            () = all => {}
-            () = self.stream(random.fork()) => {}
-        }
-    }
-
-    async fn client(&self, tenant: &Tenant, mut random: fastrand::Rng, steps: u32) {
+    /// Acts at random.
+    pub(crate) async fn client(&self, tenant: &Tenant, mut random: fastrand::Rng, steps: u32) {
         for _ in 0..steps {
             sleep(Duration::from_millis(random.u64(0..500))).await;
             let chosen = choose(tenant, &mut random);
@@ -236,45 +198,6 @@ impl Clients {
         if foreign.iter().any(|word| text.contains(word)) {
             self.tenants[2 * organization].known().broken.push(format!("{url}: {text}"));
         }
-    }
-
-    /// Runs the tasks after each write of one, as the table's stream does: late, and sometimes twice or not at all.
-    async fn stream(&self, mut random: fastrand::Rng) {
-        let written = self.deployment.cloud.task_written();
-        let mut runs = FuturesUnordered::new();
-        loop {
-            tokio::select! {
-                biased;
-                () = written.notified() => {
-                    for _ in 0..[0, 1, 1, 2][random.usize(0..4)] {
-                        let late = Duration::from_millis(random.u64(0..2_000));
-                        runs.push(async move {
-                            sleep(late).await;
-                            // A failed run is repeated by the next one.
-                            let _ = self.deployment.run_tasks().await;
-                        });
-                    }
-                }
-                Some(()) = runs.next() => {}
-            }
-        }
-    }
-
-    /// Runs the jobs at random times. Runs may overlap.
-    async fn jobs(&self, mut random: fastrand::Rng, steps: u32) {
-        let runs = (0..steps).map(|_| {
-            let (start, is_reset) = (random.u64(0..u64::from(steps) * 700), random.u32(0..5) == 0);
-            async move {
-                sleep(Duration::from_millis(start)).await;
-                // A failed run is repeated by the next one.
-                let _ = if is_reset {
-                    self.deployment.reset_usage().await
-                } else {
-                    self.deployment.run_tasks().await
-                };
-            }
-        });
-        join_all(runs.collect::<Vec<_>>()).await;
     }
 
     /// Repeats what has no final answer, and lets the jobs finish.

@@ -19,7 +19,6 @@ use rolecall_local::functions::tables;
 use rolecall_local::gateway::{Function, Gateway};
 use rolecall_local::template::Template;
 use serde_json::Value;
-use shared::clock::Clock;
 use shared::config::{Config, Edge};
 use shared::http::{App, Environment, KnownHolders, Route};
 use shared::model::{Mode, PasswordCost};
@@ -30,15 +29,14 @@ use shared::random::Random;
 use shared::secret::Secret;
 use shared::services::accounts;
 use shared::store::{Store, Transaction};
-use tokio::time::Instant;
 
 use crate::cloud::Cloud;
 use crate::faults::Faults;
-use crate::outside::{self, Outside};
+use crate::outside::{self, BASE_URL, Outside};
+use crate::time::Time;
 
 /// The table's name.
 pub(crate) const TABLE: &str = "rolecall";
-pub(crate) const BASE_URL: &str = "https://api.rolecall.test";
 /// The times when simulations begin: at 9:30, or a minute before midnight.
 const STARTS: [Timestamp; 2] = [Timestamp::constant(1_795_167_000, 0), Timestamp::constant(1_795_219_140, 0)];
 /// The maximum difference between the clocks of functions, in milliseconds.
@@ -62,27 +60,6 @@ pub(crate) struct Deployment {
     chaos: Arc<Chaos>,
     /// The environment of the jobs and of the operator.
     operator: Environment,
-}
-
-/// The common time: that of the paused runtime, and what was added to it.
-#[derive(Clone)]
-pub(crate) struct Time {
-    start: Timestamp,
-    since: Instant,
-    added: Arc<Mutex<SignedDuration>>,
-}
-
-impl Time {
-    /// A clock that differs from the common time by `skew`.
-    fn clock(&self, skew: SignedDuration) -> Clock {
-        let time = self.clone();
-        Clock::from_fn(move || time.now() + skew)
-    }
-
-    pub(crate) fn now(&self) -> Timestamp {
-        let elapsed = SignedDuration::try_from(self.since.elapsed()).expect("a short simulation");
-        self.start + elapsed + *self.added.lock().unwrap_or_else(PoisonError::into_inner)
-    }
 }
 
 /// What happens to function instances.
@@ -132,11 +109,7 @@ impl Deployment {
     /// A deployment with the demo organizations and without faults.
     pub(crate) async fn new(seed: u64, faults: Faults) -> Self {
         let cloud = Cloud::new(seed, faults.clone());
-        let time = Time {
-            start: STARTS[usize::from(seed.is_multiple_of(2))],
-            since: Instant::now(),
-            added: Arc::default(),
-        };
+        let time = Time::starting_at(STARTS[usize::from(seed.is_multiple_of(2))]);
         let mut random = fastrand::Rng::with_seed(seed ^ 0x5eed);
         let outside = Outside::new(random.fork(), time.clone(), faults.clone());
         let http = HttpClient::through(outside.clone().transport()).expect("a client");
@@ -160,7 +133,7 @@ impl Deployment {
         operator.store.create_table().await.expect("a table");
         demo::create(&operator).await.expect("demo organizations");
         // The organizations are older than every act, whichever clock it has.
-        *time.added.lock().unwrap_or_else(PoisonError::into_inner) += SignedDuration::from_secs(5);
+        time.skip(SignedDuration::from_secs(5));
         if !is_simulated {
             connect_x(&operator).await;
         }
@@ -204,7 +177,7 @@ impl Deployment {
 
     /// Lets time pass at once.
     pub(crate) fn skip(&self, duration: SignedDuration) {
-        *self.time.added.lock().unwrap_or_else(PoisonError::into_inner) += duration;
+        self.time.skip(duration);
     }
 
     /// Sends a request to the gateway.

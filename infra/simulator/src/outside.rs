@@ -20,9 +20,11 @@ use shared::secret::Secret;
 use shared::token_encryption::EncryptionKeys;
 use tokio::time::sleep;
 
-use crate::deployment::{BASE_URL, Time};
 use crate::faults::Faults;
+use crate::time::Time;
 
+/// The base URL of the service.
+pub(crate) const BASE_URL: &str = "https://api.rolecall.test";
 const BUCKET_URL: &str = "https://bucket.test";
 const VAPI_URL: &str = "https://vapi.test";
 const X_URL: &str = "https://x.test";

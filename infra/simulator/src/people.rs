@@ -15,7 +15,8 @@ use url::form_urlencoded::Serializer;
 
 use crate::browser::{Browser, Form, Page};
 use crate::clients::{ATTEMPTS, Clients, Tenant};
-use crate::deployment::{Answer, BASE_URL};
+use crate::deployment::Answer;
+use crate::outside::BASE_URL;
 
 const REDIRECT: &str = "https://app.example/callback";
 const VERIFIER: &str = "dBjftJeZ4CVP-mB92K27uhbUJU1p1r_wW1gFWFOEjXk";

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use crate::{Run, simulate};
+use crate::run::{Run, simulate};
 
 /// The maximum number of runs.
 const RUNS: u32 = 400;

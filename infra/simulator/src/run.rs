@@ -1,0 +1,115 @@
+//! A run, and what happened in it.
+
+use std::any::Any;
+use std::collections::{BTreeMap, BTreeSet};
+use std::hash::{DefaultHasher, Hash, Hasher};
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::Arc;
+
+use crate::clients::Clients;
+use crate::cloud::Fault;
+use crate::deployment::Deployment;
+use crate::faults::Faults;
+use crate::invariants;
+use crate::work::work;
+
+/// A run of the simulator.
+#[derive(Clone, Debug)]
+pub struct Run {
+    /// The seed, which chooses everything.
+    pub seed: u64,
+    /// The number of steps of each client.
+    pub steps: u32,
+    /// How many of a thousand calls to the table have a fault.
+    pub faults: u32,
+    /// How many of a thousand invocations are killed.
+    pub kills: u32,
+    /// The numbers of the only faults that happen; all if there are none.
+    pub only: Option<BTreeSet<u64>>,
+}
+
+impl Run {
+    /// A run with the usual number of steps and faults.
+    pub fn new(seed: u64) -> Self {
+        Self { seed, steps: 4, faults: 150, kills: 100, only: None }
+    }
+
+    /// The command that repeats this run.
+    pub fn command(&self) -> String {
+        let Self { seed, steps, faults, kills, only } = self;
+        let only = only.iter().map(|only| {
+            let numbers: Vec<_> = only.iter().map(u64::to_string).collect();
+            format!(" --only={}", numbers.join(","))
+        });
+        let only: String = only.collect();
+        format!(
+            "cargo run --bin simulate -- --seed {seed} --steps {steps} --faults {faults} --kills {kills}{only} --trace"
+        )
+    }
+}
+
+/// What happened in a run.
+#[derive(Debug, Default)]
+pub struct Report {
+    /// The invariants that did not hold.
+    pub broken: Vec<String>,
+    /// The number of requests of clients.
+    pub requests: u64,
+    /// The number of calls to the table.
+    pub calls: u64,
+    /// The number of faults of each kind.
+    pub faults: BTreeMap<Fault, u64>,
+    /// The number of killed invocations.
+    pub kills: u64,
+    /// The number of faults that were chosen, those included that did not happen.
+    pub chosen_faults: u64,
+    /// Every call and every request, in order.
+    pub trace: Vec<String>,
+}
+
+impl Report {
+    /// A number that is equal for equal traces.
+    pub fn fingerprint(&self) -> u64 {
+        let mut hasher = DefaultHasher::new();
+        self.trace.hash(&mut hasher);
+        hasher.finish()
+    }
+}
+
+/// Carries out a run. A panic breaks an invariant, too.
+pub fn simulate(run: &Run) -> Report {
+    // The SDK draws the jitter of its retries and its idempotency tokens from this generator.
+    fastrand::seed(run.seed);
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_time().start_paused(true).build();
+    let runtime = runtime.expect("a runtime");
+    let played = catch_unwind(AssertUnwindSafe(|| runtime.block_on(Box::pin(play(run)))));
+    played.unwrap_or_else(|panic| Report { broken: vec![sentence(panic.as_ref())], ..Report::default() })
+}
+
+fn sentence(panic: &(dyn Any + Send)) -> String {
+    let text = panic.downcast_ref::<String>().map(String::as_str);
+    let text = text.or_else(|| panic.downcast_ref::<&str>().copied());
+    format!("a panic: {}", text.unwrap_or("without a message"))
+}
+
+async fn play(run: &Run) -> Report {
+    let chosen = Faults::new(run.only.as_ref());
+    let deployment = Arc::new(Deployment::new(run.seed, chosen.clone()).await);
+    deployment.set_chaos(run.faults, run.kills);
+    let clients = Clients::new(deployment.clone());
+    work(&clients, fastrand::Rng::with_seed(run.seed ^ 0xc11e), run.steps).await;
+    deployment.set_chaos(0, 0);
+    let mut broken = invariants::broken_quotas(&deployment, &clients).await;
+    clients.settle().await;
+    broken.extend(invariants::broken(&deployment, &clients).await);
+    let (calls, faults) = deployment.cloud.counts();
+    Report {
+        broken,
+        requests: clients.requests(),
+        calls,
+        faults,
+        kills: deployment.kills(),
+        chosen_faults: chosen.chosen(),
+        trace: deployment.cloud.trace(),
+    }
+}
