@@ -105,6 +105,11 @@ fn leftovers(deployment: &Deployment, clients: &Clients) -> Vec<String> {
     broken
 }
 
+/// Whether the act erased somebody.
+fn is_erasure((act, answer): &(Act, Option<Answer>)) -> bool {
+    act.path.ends_with("/erase") && answer.as_ref().is_some_and(|answer| answer.status == 202)
+}
+
 impl Check<'_> {
     fn fail(&mut self, sentence: &str) {
         self.broken.push(format!("{}: {sentence}", self.tenant.word));
@@ -264,11 +269,7 @@ impl Check<'_> {
 
     /// The number of people who were erased.
     fn erasures(&self) -> u64 {
-        let known = self.tenant.known();
-        let is_erasure = |(act, answer): &&(Act, Option<Answer>)| {
-            act.path.ends_with("/erase") && answer.as_ref().is_some_and(|answer| answer.status == 202)
-        };
-        known.acts.iter().filter(is_erasure).count() as u64
+        self.tenant.known().acts.iter().filter(|act| is_erasure(act)).count() as u64
     }
 
     /// Each creation has one candidate, erased people stay erased, and histories are complete.
@@ -355,9 +356,7 @@ impl Check<'_> {
     fn erased(&self) -> Vec<String> {
         let known = self.tenant.known();
         let acts = known.acts.iter();
-        let erased = acts.filter(|(act, answer)| {
-            act.path.ends_with("/erase") && answer.as_ref().is_some_and(|answer| answer.status == 202)
-        });
+        let erased = acts.filter(|act| is_erasure(act));
         let email = |id: Option<u64>| {
             let mut created = known.acts.iter().filter(|(act, answer)| {
                 act.path.ends_with("/candidates")
@@ -392,9 +391,7 @@ impl Check<'_> {
                 self.fail(&format!("{count} times {action}, but {} entries", recorded(action)));
             }
         }
-        let erased = self.tenant.known().acts.clone().into_iter().filter(|(act, answer)| {
-            act.path.ends_with("/erase") && answer.as_ref().is_some_and(|answer| answer.status == 202)
-        });
+        let erased = self.tenant.known().acts.clone().into_iter().filter(is_erasure);
         let ids: BTreeSet<_> =
             erased.filter_map(|(act, _)| act.path.split('/').nth(4)?.parse::<u64>().ok()).collect();
         for id in ids {

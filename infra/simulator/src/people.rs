@@ -74,7 +74,7 @@ impl<'c> People<'c> {
         format!("/careers/{}", self.demo.name.to_lowercase())
     }
 
-    /// A page must not contain anything of another organization, and a quiet service must not fail.
+    /// Notes a page in the trace. It must not contain anything of another organization.
     fn check(&self, page: Page) -> Page {
         let note = format!("{} {} -> {} {} bytes", self.demo.name, page.url, page.status, page.text.len());
         self.clients.deployment.cloud.note(note);
