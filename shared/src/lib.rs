@@ -3,6 +3,7 @@
 //! The modules are layers. A module uses only modules below it in this list. A test checks this.
 //!
 //! - `runtime`: the start-up of a function, the log, and Lambda's event loop
+//! - `hiring`: the rules of hiring, for the API and the dashboard
 //! - `resources`: response types that several functions return
 //! - `http`: requests, replies, errors, dispatch, idempotency, cursors and entity tags
 //! - `services`: operations that several functions share, such as applying for a role
@@ -17,6 +18,7 @@ pub mod auth;
 mod base62;
 pub mod clock;
 pub mod config;
+pub mod hiring;
 pub mod http;
 pub mod id;
 pub mod mac_keys;

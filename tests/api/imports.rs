@@ -7,7 +7,7 @@ use syn::buffer::{Cursor, TokenBuffer};
 use tests::{project, sources};
 
 /// The modules of `shared`, lowest first. A module uses only itself and those before it.
-const LAYERS: [&str; 16] = [
+const LAYERS: [&str; 17] = [
     "base62",
     "clock",
     "random",
@@ -23,12 +23,14 @@ const LAYERS: [&str; 16] = [
     "services",
     "http",
     "resources",
+    "hiring",
     "runtime",
 ];
 
 /// The items of `model` that `http` may use: request senders and values, but no resources.
-const MODEL_IN_HTTP: [&str; 25] = [
+const MODEL_IN_HTTP: [&str; 26] = [
     "Actor",
+    "ActorKind",
     "AuditAction",
     "AuditActor",
     "AuditTarget",

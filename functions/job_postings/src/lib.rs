@@ -9,9 +9,9 @@
 //! | POST | `/api/v1/job_postings/{id}/publish` | put on the career page |
 //! | POST | `/api/v1/job_postings/{id}/unpublish` | take off the career page |
 
-use shared::http::{ApiRequest, Change, Collection, Created, Error, Fields, Input, Listing, Reply, Row};
-use shared::id::Id;
-use shared::model::{self, LongText, PostingContent, PublicContent, RoleAndPosting, Scope, Slug, Title};
+use shared::hiring::postings::{self, present};
+use shared::http::{ApiRequest, Collection, Error, Fields, Input, Listing, Reply, Row};
+use shared::model::{self, Scope};
 use shared::resources::posting::Posting;
 use shared::store::{Listed, StoreError};
 
@@ -19,11 +19,11 @@ use shared::store::{Listed, StoreError};
 pub fn routes<R: Row>() -> Vec<R> {
     vec![
         R::new("GET /api/v1/job_postings", Scope::RolesRead, list),
-        R::new("POST /api/v1/job_postings", Scope::RolesWrite, create),
+        R::new("POST /api/v1/job_postings", Scope::RolesWrite, postings::create),
         R::new("GET /api/v1/job_postings/{id}", Scope::RolesRead, show),
-        R::new("PATCH /api/v1/job_postings/{id}", Scope::RolesWrite, update),
-        R::new("POST /api/v1/job_postings/{id}/publish", Scope::RolesWrite, publish),
-        R::new("POST /api/v1/job_postings/{id}/unpublish", Scope::RolesWrite, unpublish),
+        R::new("PATCH /api/v1/job_postings/{id}", Scope::RolesWrite, postings::update),
+        R::new("POST /api/v1/job_postings/{id}/publish", Scope::RolesWrite, postings::publish),
+        R::new("POST /api/v1/job_postings/{id}/unpublish", Scope::RolesWrite, postings::unpublish),
     ]
 }
 
@@ -36,42 +36,6 @@ pub struct PostingFilter {
 impl Input for PostingFilter {
     fn read(fields: &mut impl Fields) -> Option<Self> {
         Some(Self { published: fields.optional("published") })
-    }
-}
-
-/// A job posting to create for a role.
-pub struct RolePosting {
-    role_id: Id,
-    /// The content of the posting. A missing `title` or `public_description` follows the role.
-    job_posting: PostingContent,
-}
-
-impl Input for RolePosting {
-    fn read(fields: &mut impl Fields) -> Option<Self> {
-        let role_id = fields.required("role_id");
-        let job_posting = fields.object("job_posting");
-        Some(Self { role_id: role_id?, job_posting: job_posting? })
-    }
-}
-
-/// Changes to a job posting. The slug never changes, so links stay valid.
-pub struct PostingPatch {
-    /// The posting's own title. `null` makes the posting follow the role's title.
-    title: Change<Title>,
-    /// The posting's own description. `null` makes the posting follow the role's description. Markdown: CommonMark with
-    /// tables. The HTML tags a, b, br, em, h1 to h6, i, li, ol, p, strong and ul work; other HTML is shown as text, and
-    /// an image is replaced by its alternative text.
-    public_description: Change<LongText>,
-    requirements: Change<LongText>,
-}
-
-impl Input for PostingPatch {
-    fn read(fields: &mut impl Fields) -> Option<Self> {
-        Some(Self {
-            title: fields.change("title"),
-            public_description: fields.change("public_description"),
-            requirements: fields.change("requirements"),
-        })
     }
 }
 
@@ -88,40 +52,10 @@ async fn list(request: ApiRequest<Listing<PostingFilter>>) -> Result<Reply<Colle
     request.reply(Listed { items, next }, |posting| posting)
 }
 
-/// Creates an unpublished job posting for a role. A missing `title` or `public_description` follows the role, also when
-/// the role changes later.
-async fn create(request: ApiRequest<RolePosting>) -> Result<Reply<Created<Posting>>, Error> {
-    let RolePosting { role_id, job_posting } = request.input()?;
-    let role = request.context.store().find_role(request.tenant(), role_id).await?;
-    let role = role.ok_or_else(|| invalid("role_id must be the id of a role"))?;
-    if role.posting.is_some() {
-        return Err(invalid("role_id already has a job posting"));
-    }
-    let base = Slug::of_posting(job_posting.shown(&role.content).title.as_str());
-    let id = request.context.ids().next();
-    request
-        .commit_with_slug(&base, |number| {
-            let posting = model::Posting::draft(
-                id,
-                &role,
-                base.numbered(number),
-                job_posting.clone(),
-                request.context.now(),
-            );
-            let mut transaction = request.transaction();
-            let linked = role.clone().link(posting.link(), request.context.now());
-            transaction.insert_posting(&role, &linked, &posting, &base, number)?;
-            let address = request.address("job_postings", id);
-            let content = posting.content.shown(&role.content);
-            Ok((transaction, Reply::resource(&present(&request, &posting, content))?.created(address)))
-        })
-        .await
-}
-
 /// Returns a job posting. Its `ETag` also changes when the posting follows its role and the role's title or description
 /// changes.
 async fn show(request: ApiRequest<()>) -> Result<Reply<Posting>, Error> {
-    let posting = find(&request).await?;
+    let posting = postings::find(&request).await?;
     request.input()?;
     let store = request.context.store();
     let roles = store.find_followed_roles(request.tenant(), std::slice::from_ref(&posting)).await?;
@@ -129,85 +63,6 @@ async fn show(request: ApiRequest<()>) -> Result<Reply<Posting>, Error> {
     Reply::resource(&present(&request, &posting, content))
 }
 
-/// Updates the fields that are sent. A value sets a field, `null` clears it, and an absent field stays unchanged. A
-/// cleared `title` or `public_description` follows the role. A no-op PATCH writes nothing.
-async fn update(request: ApiRequest<PostingPatch>) -> Result<Reply<Posting>, Error> {
-    let posting = find(&request).await?;
-    let PostingPatch { title, public_description, requirements } = request.input()?;
-    let role = find_role(&request, &posting).await?;
-    let shown = present(&request, &posting, posting.content.shown(&role.content));
-    request.check_precondition(&shown)?;
-    let current = posting.content.clone();
-    let content = PostingContent {
-        title: title.apply(current.title),
-        public_description: public_description.apply(current.public_description),
-        requirements: requirements.apply(current.requirements),
-    };
-    if content == posting.content {
-        return Reply::resource(&shown);
-    }
-    let after = posting.clone().edit(content, request.context.now());
-    replace(&request, role, posting, after).await
-}
-
-/// Publishes a job posting on the career page. Publishing it again changes nothing.
-///
-/// # Errors
-///
-/// - `invalid_transition`: the role is closed.
-async fn publish(request: ApiRequest<()>) -> Result<Reply<Posting>, Error> {
-    let posting = find(&request).await?;
-    request.input()?;
-    let role = find_role(&request, &posting).await?;
-    let published = posting.clone().publish(role.status, request.context.now())?;
-    replace(&request, role, posting, published).await
-}
-
-/// Removes a job posting from the career page. Unpublishing it again changes nothing.
-async fn unpublish(request: ApiRequest<()>) -> Result<Reply<Posting>, Error> {
-    let posting = find(&request).await?;
-    request.input()?;
-    let role = find_role(&request, &posting).await?;
-    let after = posting.clone().unpublish(request.context.now());
-    replace(&request, role, posting, after).await
-}
-
-async fn find<I>(request: &ApiRequest<I>) -> Result<model::Posting, Error> {
-    request
-        .context
-        .store()
-        .find_posting(request.tenant(), request.context.id()?)
-        .await?
-        .ok_or(Error::NotFound)
-}
-
-async fn find_role<I>(request: &ApiRequest<I>, posting: &model::Posting) -> Result<model::Role, Error> {
-    request.context.store().find_role(request.tenant(), posting.role_id).await?.ok_or(Error::NotFound)
-}
-
-/// Replaces `before` with `posting`, or writes nothing if they are equal.
-async fn replace<I>(
-    request: &ApiRequest<I>,
-    role: model::Role,
-    before: model::Posting,
-    posting: model::Posting,
-) -> Result<Reply<Posting>, Error> {
-    let mut transaction = request.transaction();
-    let reply = Reply::resource(&present(request, &posting, posting.content.shown(&role.content)))?;
-    let before = RoleAndPosting { role, posting: Some(before) };
-    let after = RoleAndPosting { posting: Some(posting), ..before.clone() };
-    transaction.replace_role(&before, &after)?;
-    request.commit(transaction, reply).await
-}
-
-fn present<I>(request: &ApiRequest<I>, posting: &model::Posting, content: PublicContent<'_>) -> Posting {
-    Posting::of(posting, content, request.organization(), request.context.base_url())
-}
-
 fn without_role(posting: &model::Posting) -> Error {
     StoreError::Internal(format!("the role of the job posting {} is missing", posting.id)).into()
-}
-
-fn invalid(message: &str) -> Error {
-    Error::Validation(vec![message.to_owned()])
 }

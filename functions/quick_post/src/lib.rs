@@ -4,79 +4,11 @@
 //! |---|---|---|
 //! | POST | `/api/v1/quick_post` | create a role and its job posting, and publish both |
 
-use serde::Serialize;
-use shared::http::{ApiRequest, CreatedTogether, Error, Fields, Input, Reply, Row};
-use shared::model::{Posting, PostingContent, Role, RoleContent, Scope, Slug};
-use shared::resources::posting::career_portal_url;
-use shared::resources::{posting, role};
-use utoipa::ToSchema;
+use shared::hiring::quick_post;
+use shared::http::Row;
+use shared::model::Scope;
 
 /// The function's routes.
 pub fn routes<R: Row>() -> Vec<R> {
-    vec![R::new("POST /api/v1/quick_post", Scope::RolesWrite, create)]
-}
-
-/// A role and a job posting to create together.
-pub struct QuickPost {
-    /// The role.
-    role: RoleContent,
-    /// The content of the posting. A missing `title` or `public_description` follows the role.
-    job_posting: PostingContent,
-    /// Whether to publish both. The default is `true`; `false` creates a draft role with an unpublished posting.
-    publish: bool,
-}
-
-impl Input for QuickPost {
-    fn read(fields: &mut impl Fields) -> Option<Self> {
-        let role = fields.object("role");
-        let job_posting = fields.object("job_posting");
-        let publish = fields.optional("publish").unwrap_or(true);
-        Some(Self { role: role?, job_posting: job_posting?, publish })
-    }
-}
-
-/// A role and a job posting that were created together.
-#[derive(Debug, Serialize, ToSchema)]
-pub struct Posted {
-    /// The role.
-    role: role::Role,
-    /// The role's job posting.
-    job_posting: posting::Posting,
-    /// The URL of the organization's career page.
-    #[schema(format = "uri")]
-    career_portal_url: String,
-}
-
-/// Creates a role and its job posting, and publishes both unless `publish` is `false`. Either both are created or
-/// neither is. To publish both later, send `{"job_posting": true}` to `POST /roles/{id}/publish`.
-async fn create(request: ApiRequest<QuickPost>) -> Result<Reply<CreatedTogether<Posted>>, Error> {
-    let QuickPost { role, job_posting, publish } = request.input()?;
-    let now = request.context.now();
-    let base = Slug::of_posting(job_posting.shown(&role).title.as_str());
-    let draft = Role::draft(request.context.ids().next(), role, now);
-    let posting_id = request.context.ids().next();
-    request
-        .commit_with_slug(&base, |number| {
-            let posting = Posting::draft(posting_id, &draft, base.numbered(number), job_posting.clone(), now);
-            let role = draft.clone().link(posting.link(), now);
-            let (role, posting) = if publish {
-                let role = role.publish(now)?;
-                let posting = posting.publish(role.status, now)?;
-                (role, posting)
-            } else {
-                (role, posting)
-            };
-            let mut transaction = request.transaction();
-            transaction.insert_role_and_posting(&role, &posting, &base, number)?;
-            let address = request.address("roles", role.id);
-            let (organization, base_url) = (request.organization(), request.context.base_url());
-            let content = posting.content.shown(&role.content);
-            let posted = Posted {
-                job_posting: posting::Posting::of(&posting, content, organization, base_url),
-                role: role::Role::of(role, organization, base_url),
-                career_portal_url: career_portal_url(base_url, organization),
-            };
-            Ok((transaction, Reply::ok(&posted)?.created_together(address)))
-        })
-        .await
+    vec![R::new("POST /api/v1/quick_post", Scope::RolesWrite, quick_post::create)]
 }

@@ -15,13 +15,13 @@
 
 use std::collections::HashMap;
 
-use jiff::Timestamp;
 use serde::Serialize;
-use shared::http::{ApiRequest, Collection, Created, Error, Fields, Input, Listing, Reply, Row};
+use shared::hiring::roles;
+use shared::http::{ApiRequest, Collection, Error, Fields, Input, Listing, Reply, Row};
 use shared::id::Id;
 use shared::model::schema::string;
-use shared::model::{self, RoleAndPosting, RoleContent, RoleStatus, Scalar, Scope, Stage, Value};
-use shared::resources::role::{Role, RolePatch};
+use shared::model::{self, RoleStatus, Scalar, Scope, Stage, Value};
+use shared::resources::role::Role;
 use utoipa::ToSchema;
 use utoipa::openapi::RefOr;
 use utoipa::openapi::schema::Schema;
@@ -30,14 +30,14 @@ use utoipa::openapi::schema::Schema;
 pub fn routes<R: Row>() -> Vec<R> {
     vec![
         R::new("GET /api/v1/roles", Scope::RolesRead, list),
-        R::new("POST /api/v1/roles", Scope::RolesWrite, create),
+        R::new("POST /api/v1/roles", Scope::RolesWrite, roles::create),
         R::new("GET /api/v1/roles/{id}", Scope::RolesRead, show),
-        R::new("PATCH /api/v1/roles/{id}", Scope::RolesWrite, update),
-        R::new("POST /api/v1/roles/{id}/publish", Scope::RolesWrite, publish),
-        R::new("POST /api/v1/roles/{id}/pause", Scope::RolesWrite, pause),
-        R::new("POST /api/v1/roles/{id}/resume", Scope::RolesWrite, resume),
-        R::new("DELETE /api/v1/roles/{id}", Scope::RolesWrite, close),
-        R::new("POST /api/v1/roles/{id}/reopen", Scope::RolesWrite, reopen),
+        R::new("PATCH /api/v1/roles/{id}", Scope::RolesWrite, roles::update),
+        R::new("POST /api/v1/roles/{id}/publish", Scope::RolesWrite, roles::publish),
+        R::new("POST /api/v1/roles/{id}/pause", Scope::RolesWrite, roles::pause),
+        R::new("POST /api/v1/roles/{id}/resume", Scope::RolesWrite, roles::resume),
+        R::new("DELETE /api/v1/roles/{id}", Scope::RolesWrite, roles::close),
+        R::new("POST /api/v1/roles/{id}/reopen", Scope::RolesWrite, roles::reopen),
         R::new("GET /api/v1/roles/{id}/stats", Scope::RolesRead, show_role_stats),
     ]
 }
@@ -53,18 +53,6 @@ pub struct RoleFilter {
 impl Input for RoleFilter {
     fn read(fields: &mut impl Fields) -> Option<Self> {
         Some(Self { status: fields.optional("status"), include: fields.optional("include") })
-    }
-}
-
-/// What to publish with a role.
-pub struct Publication {
-    /// Whether to publish the role's job posting, too. The default is `false`: the posting stays as it is.
-    job_posting: bool,
-}
-
-impl Input for Publication {
-    fn read(fields: &mut impl Fields) -> Option<Self> {
-        Some(Self { job_posting: fields.optional("job_posting").unwrap_or(false) })
     }
 }
 
@@ -151,53 +139,6 @@ pub struct Statistics {
     average_score: Option<f64>,
 }
 
-/// An action that changes a role's status.
-#[derive(Clone, Copy)]
-enum Action {
-    Publish,
-    Pause,
-    Resume,
-    Reopen,
-}
-
-impl Action {
-    fn apply(self, role: &model::Role, now: Timestamp) -> Result<model::Role, Error> {
-        let changed = match self {
-            Self::Publish => role.clone().publish(now),
-            Self::Pause => role.clone().pause(now),
-            Self::Resume => role.clone().resume(now),
-            Self::Reopen => role.clone().reopen(now),
-        };
-        changed.map_err(|error| {
-            Error::InvalidTransition(format!("{error} with {}; {}", self.name(), self.advice(role.status)))
-        })
-    }
-
-    const fn name(self) -> &'static str {
-        match self {
-            Self::Publish => "publish",
-            Self::Pause => "pause",
-            Self::Resume => "resume",
-            Self::Reopen => "reopen",
-        }
-    }
-
-    /// How a role in this status, in which the action is not allowed, gets where the action leads.
-    const fn advice(self, status: RoleStatus) -> &'static str {
-        match (status, self) {
-            (RoleStatus::Draft, Self::Reopen) => "it is a draft already",
-            (RoleStatus::Draft, _) => "publish the draft with POST /api/v1/roles/{id}/publish",
-            (RoleStatus::Open | RoleStatus::Paused, Self::Reopen) => {
-                "only a closed role can be reopened, and DELETE /api/v1/roles/{id} closes it"
-            }
-            (RoleStatus::Open, _) => "it is open already",
-            (RoleStatus::Paused, Self::Pause) => "it is paused already",
-            (RoleStatus::Paused, _) => "resume it with POST /api/v1/roles/{id}/resume",
-            (RoleStatus::Closed, _) => "reopen it as a draft first, with POST /api/v1/roles/{id}/reopen",
-        }
-    }
-}
-
 /// Lists roles, newest first. `status` narrows the list, and `include=stats` adds each role's statistics.
 async fn list(request: ApiRequest<Listing<RoleFilter>>) -> Result<Reply<Collection<ListedRole>>, Error> {
     let (filter, page) = request.listing()?;
@@ -217,100 +158,11 @@ async fn list(request: ApiRequest<Listing<RoleFilter>>) -> Result<Reply<Collecti
     })
 }
 
-/// Creates a role as a draft.
-async fn create(request: ApiRequest<RoleContent>) -> Result<Reply<Created<Role>>, Error> {
-    let role = model::Role::draft(request.context.ids().next(), request.input()?, request.context.now());
-    let mut transaction = request.transaction();
-    transaction.insert_role(&role)?;
-    let address = request.address("roles", role.id);
-    request.commit(transaction, Reply::resource(&present(&request, role))?.created(address)).await
-}
-
 /// Returns a role.
 async fn show(request: ApiRequest<()>) -> Result<Reply<Role>, Error> {
     let role = find(&request).await?;
     request.input()?;
     Reply::resource(&present(&request, role))
-}
-
-/// Updates the fields that are sent. A value sets a field, `null` clears it, and an absent field stays unchanged. A
-/// no-op PATCH writes nothing.
-async fn update(request: ApiRequest<RolePatch>) -> Result<Reply<Role>, Error> {
-    let before = find_with_posting(&request).await?;
-    let role = &before.role;
-    let content = request
-        .input()?
-        .apply(role.content.clone())
-        .ok_or_else(|| invalid("salary_min must be at most salary_max"))?;
-    request.check_precondition(&present(&request, role.clone()))?;
-    if content == role.content {
-        return Reply::resource(&present(&request, before.role));
-    }
-    let after = role.clone().edit(content, request.context.now());
-    change(&request, &before, after).await
-}
-
-/// Opens a draft role, so that it accepts applications. With `job_posting`, also publishes its job posting; either both
-/// are published or neither is. Otherwise the posting stays as it is: an unpublished one stays off the career page.
-///
-/// # Errors
-///
-/// - `invalid_transition`: the role is not a draft.
-async fn publish(request: ApiRequest<Publication>) -> Result<Reply<Role>, Error> {
-    let before = find_with_posting(&request).await?;
-    let Publication { job_posting } = request.input()?;
-    if job_posting && before.role.posting.is_none() {
-        return Err(invalid("job_posting cannot be published, because the role has none"));
-    }
-    let now = request.context.now();
-    let after = Action::Publish.apply(&before.role, now)?;
-    let posting = match before.posting.clone() {
-        Some(posting) if job_posting => Some(posting.publish(after.status, now)?),
-        posting => posting,
-    };
-    replace(&request, &before, RoleAndPosting { role: after, posting }).await
-}
-
-/// Pauses an open role, so that it stops accepting applications.
-///
-/// # Errors
-///
-/// - `invalid_transition`: the role is not open.
-async fn pause(request: ApiRequest<()>) -> Result<Reply<Role>, Error> {
-    change_status(request, Action::Pause).await
-}
-
-/// Resumes a paused role, so that it accepts applications again.
-///
-/// # Errors
-///
-/// - `invalid_transition`: the role is not paused.
-async fn resume(request: ApiRequest<()>) -> Result<Reply<Role>, Error> {
-    change_status(request, Action::Resume).await
-}
-
-/// Closes a role in any status and unpublishes its job posting. Closing a closed role changes nothing.
-async fn close(request: ApiRequest<()>) -> Result<Reply<Role>, Error> {
-    let before = find_with_posting(&request).await?;
-    request.input()?;
-    if before.role.status == RoleStatus::Closed {
-        return Reply::resource(&present(&request, before.role));
-    }
-    let now = request.context.now();
-    let after = RoleAndPosting {
-        role: before.role.clone().close(now),
-        posting: before.posting.clone().map(|posting| posting.unpublish(now)),
-    };
-    replace(&request, &before, after).await
-}
-
-/// Reopens a closed role as a draft.
-///
-/// # Errors
-///
-/// - `invalid_transition`: the role is not closed.
-async fn reopen(request: ApiRequest<()>) -> Result<Reply<Role>, Error> {
-    change_status(request, Action::Reopen).await
 }
 
 /// Returns a role's statistics: applicants, voice screens, pass rate, average score and stages.
@@ -330,46 +182,8 @@ async fn find<I>(request: &ApiRequest<I>) -> Result<model::Role, Error> {
     request.context.store().find_role(request.tenant(), request.context.id()?).await?.ok_or(Error::NotFound)
 }
 
-/// Loads the role with its posting, because a change to the role may show or hide the posting on the career page.
-async fn find_with_posting<I>(request: &ApiRequest<I>) -> Result<RoleAndPosting, Error> {
-    let found =
-        request.context.store().find_role_and_posting(request.tenant(), request.context.id()?).await?;
-    found.ok_or(Error::NotFound)
-}
-
-async fn change_status(request: ApiRequest<()>, action: Action) -> Result<Reply<Role>, Error> {
-    let before = find_with_posting(&request).await?;
-    request.input()?;
-    let after = action.apply(&before.role, request.context.now())?;
-    change(&request, &before, after).await
-}
-
-/// Replaces a role and leaves its posting unchanged.
-async fn change<I>(
-    request: &ApiRequest<I>,
-    before: &RoleAndPosting,
-    after: model::Role,
-) -> Result<Reply<Role>, Error> {
-    let after = RoleAndPosting { role: after, posting: before.posting.clone() };
-    replace(request, before, after).await
-}
-
-async fn replace<I>(
-    request: &ApiRequest<I>,
-    before: &RoleAndPosting,
-    after: RoleAndPosting,
-) -> Result<Reply<Role>, Error> {
-    let mut transaction = request.transaction();
-    transaction.replace_role(before, &after)?;
-    request.commit(transaction, Reply::resource(&present(request, after.role))?).await
-}
-
 fn present<I>(request: &ApiRequest<I>, role: model::Role) -> Role {
     Role::of(role, request.organization(), request.context.base_url())
-}
-
-fn invalid(message: &str) -> Error {
-    Error::Validation(vec![message.to_owned()])
 }
 
 impl From<&model::RoleStats> for Statistics {

@@ -7,14 +7,12 @@
 //! | POST | `/api/v1/voice_screens/{id}/cancel` | queued or scheduled -> cancelled |
 
 use serde::Serialize;
+use shared::hiring::screens;
 use shared::http::{ApiRequest, Collection, Error, Fields, Input, Listing, Reply, Row};
 use shared::id::Id;
-use shared::model::{
-    Assessment, AuditAction, CancelReason, Excerpt, Scope, ScreenResult, ScreenStatus, Turn,
-};
+use shared::model::{Assessment, AuditAction, Excerpt, Scope, ScreenResult, ScreenStatus, Turn};
 use shared::resources::screen::{Screen, ScreenAccess};
-use shared::services::screening;
-use shared::store::{MaybeErased, StatusOrResult};
+use shared::store::StatusOrResult;
 use utoipa::ToSchema;
 
 /// The function's routes.
@@ -24,7 +22,7 @@ pub fn routes<R: Row>() -> Vec<R> {
             .reading(AuditAction::VoiceScreensListed),
         R::new("GET /api/v1/voice_screens/{id}", Scope::VoiceScreensRead, show)
             .reading(AuditAction::VoiceScreenRead),
-        R::new("POST /api/v1/voice_screens/{id}/cancel", Scope::CandidatesWrite, cancel),
+        R::new("POST /api/v1/voice_screens/{id}/cancel", Scope::CandidatesWrite, screens::cancel),
     ]
 }
 
@@ -95,29 +93,6 @@ async fn show(request: ApiRequest<()>) -> Result<Reply<ScreenDetail>, Error> {
         red_flags: record.red_flags,
         assessment: record.assessment,
     })
-}
-
-/// Cancels a voice screen whose conversation has not begun.
-///
-/// The candidate is not called. If the provider has the call already, it is cancelled there shortly afterwards.
-///
-/// # Errors
-///
-/// - `invalid_transition`: the conversation has begun, or the screen has ended.
-/// - `erased`: an earlier request with the same idempotency key cancelled a screen of a candidate who was erased.
-async fn cancel(request: ApiRequest<()>) -> Result<Reply<Screen>, Error> {
-    let (store, tenant) = (request.context.store(), request.tenant());
-    let before = store.find_screen(tenant, request.context.id()?).await?.ok_or(Error::NotFound)?;
-    let candidate = store.find_candidate(tenant, before.screen.candidate_id).await?;
-    let candidate = candidate.and_then(MaybeErased::present).ok_or(Error::NotFound)?;
-    request.input()?;
-    let reason = CancelReason::Requested;
-    let after = before.clone().cancel(reason, request.context.now())?;
-    let mut transaction = request.transaction();
-    let author = request.author();
-    screening::cancel(&mut transaction, &before, &after, &candidate, reason, &author)?;
-    let screen = ScreenAccess::of(request.scopes()).screen(after.screen);
-    request.commit(transaction, Reply::resource(&screen)?).await
 }
 
 /// Fails with 422 if filters cannot be combined.

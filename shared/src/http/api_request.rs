@@ -9,27 +9,41 @@ use utoipa::openapi::RefOr;
 use utoipa::openapi::schema::Schema;
 
 use super::context::RequestContext;
-use super::fields::{read_body, read_query};
+use super::fields::{read_body, read_form, read_query};
 use super::idempotency::IdempotencyKey;
 use super::reply::{List, etag, json};
-use super::{Collection, Error, Fields, Input, Reply, cursor, headers};
+use super::{Collection, Error, Fields, Input, Parameters, Reply, cursor, headers};
 use crate::id::Id;
 use crate::model::schema::{integer, string};
 use crate::model::{Actor, AuditAction, AuditTarget, Organization, Scalar, Scopes, Slug, Tenant, Value};
 use crate::services::Author;
 use crate::store::{CommitError, Listed, Paging, StoreError, Transaction};
 
-/// A request that the gate admitted.
+/// A request that the gate admitted, or a form of a member.
 pub(super) struct AdmittedRequest {
     pub(super) context: Arc<RequestContext>,
     pub(super) organization: Organization,
-    /// The holder of the credential.
+    /// The holder of the credential, or the member.
     pub(super) actor: Actor,
-    /// The scopes of the credential.
+    /// The scopes of the credential; all scopes, if a member sent a form.
     pub(super) scopes: Scopes,
     pub(super) idempotency_key: Option<IdempotencyKey>,
-    /// The JSON body; empty if there is none.
-    pub(super) body: String,
+    /// The resource that the request is about.
+    pub(super) id: Option<Id>,
+    pub(super) body: SentBody,
+}
+
+/// The input as it was sent.
+pub(super) enum SentBody {
+    /// A JSON body; empty if there is none.
+    Json(String),
+    /// A member's form.
+    Form {
+        /// The fields of the input.
+        fields: Parameters,
+        /// The version of the resource that the member saw: its entity tag, or its stage.
+        seen: Option<String>,
+    },
 }
 
 /// A request with an API credential, for a route that takes an `I`.
@@ -100,6 +114,15 @@ impl Value for Cursor {
     }
 }
 
+impl SentBody {
+    fn seen(&self) -> Option<&str> {
+        match self {
+            Self::Json(_) => None,
+            Self::Form { seen, .. } => seen.as_deref(),
+        }
+    }
+}
+
 impl AdmittedRequest {
     /// The list that a cursor is bound to: tenant, path and filters.
     fn list(&self) -> String {
@@ -155,9 +178,24 @@ impl<I> ApiRequest<I> {
         Transaction::new(self.tenant())
     }
 
-    /// Fails with 412 if `If-Match` does not match the stored resource, `current`.
+    /// The resource that the request is about. Fails with 404 if the path has no identifier.
+    pub fn id(&self) -> Result<Id, Error> {
+        self.admitted.id.ok_or(Error::NotFound)
+    }
+
+    /// Fails with 412 if `If-Match`, or the version that a member saw, does not match the stored resource, `current`.
     pub fn check_precondition(&self, current: &impl Serialize) -> Result<(), Error> {
-        let matches = headers::if_match(self.context.headers(), &etag(&json(current)?))?;
+        let tag = etag(&json(current)?);
+        let matches = match self.admitted.body.seen() {
+            Some(seen) => seen == tag,
+            None => headers::if_match(self.context.headers(), &tag)?,
+        };
+        if matches { Ok(()) } else { Err(Error::PreconditionFailed) }
+    }
+
+    /// Fails with 412 if a member saw another stage than `current`.
+    pub fn check_stage(&self, current: &str) -> Result<(), Error> {
+        let matches = self.admitted.body.seen().is_none_or(|seen| seen == current);
         if matches { Ok(()) } else { Err(Error::PreconditionFailed) }
     }
 
@@ -181,16 +219,16 @@ impl<I> ApiRequest<I> {
 }
 
 impl<I: Input> ApiRequest<I> {
-    /// Reads the input from the query of a GET, or from the body of any other method, which must have no query. Reports
-    /// all mistakes at once.
+    /// Reads the input from the query of a GET, from a member's form, or from the body of any other method, which must have
+    /// no query. Reports all mistakes at once.
     ///
     /// Every handler calls this, even one without input, so that unknown fields are rejected.
     pub fn input(&self) -> Result<I, Error> {
         let query = self.context.query_parameters();
-        if self.context.route.starts_with("GET ") {
-            read_query(query)
-        } else {
-            read_body(&self.admitted.body, query)
+        match &self.admitted.body {
+            SentBody::Form { fields, .. } => read_form(fields),
+            SentBody::Json(_) if self.context.route.starts_with("GET ") => read_query(query),
+            SentBody::Json(body) => read_body(body, query),
         }
     }
 }

@@ -10,7 +10,7 @@ use serde_json::value::RawValue;
 use tracing::Instrument;
 use tracing::field::Empty;
 
-use super::api_request::AdmittedRequest;
+use super::api_request::{AdmittedRequest, SentBody};
 use super::context::RequestContext;
 use super::document::DocumentRequest;
 use super::envelope::{Envelope, Quota, Trace};
@@ -21,7 +21,7 @@ use super::{Environment, Error, MemberRequest, PageRequest, Reply, ReplyFormat, 
 use crate::auth::{Caller, CredentialError};
 use crate::id::Ids;
 use crate::model::{AuditAction, AuditActor, AuditTarget, Day, Organization, Scopes, Tenant};
-use crate::store::{CommitError, Holder, HolderDetails, Store, StoreError, Verdict};
+use crate::store::{Holder, HolderDetails, Store, StoreError, Verdict};
 
 /// A function: its routes and its environment.
 #[derive(Clone)]
@@ -134,7 +134,8 @@ impl App {
                     actor: admitted.details.actor.clone(),
                     scopes: admitted.scopes,
                     idempotency_key: IdempotencyKey::of(&context, admitted.scopes)?,
-                    body: json_body(&context)?,
+                    id: context.id().ok(),
+                    body: SentBody::Json(json_body(&context)?),
                     context,
                 });
                 let handled = async {
@@ -155,9 +156,7 @@ impl App {
         let mut attempt = 1;
         loop {
             match handler().await {
-                Err(Error::Commit(CommitError::Stale | CommitError::RoleChanged | CommitError::InFlight))
-                    if attempt < MAX_ATTEMPTS =>
-                {
+                Err(error) if error.is_conflict() && attempt < MAX_ATTEMPTS => {
                     let pause = self.environment.random.below(10 << attempt.min(6));
                     tokio::time::sleep(Duration::from_millis(pause)).await;
                     attempt += 1;

@@ -159,6 +159,11 @@ pub struct OAuthError {
 }
 
 impl Error {
+    /// Whether a write conflicted with another one, so that the request may succeed if it is handled again.
+    pub(super) const fn is_conflict(&self) -> bool {
+        matches!(self, Self::Commit(CommitError::Stale | CommitError::RoleChanged | CommitError::InFlight))
+    }
+
     /// 405 for a path with these methods, or 404 for a path without any. HEAD is allowed wherever GET is.
     pub fn of_unknown_route<'m>(methods: impl Iterator<Item = &'m str>) -> Self {
         let mut methods: BTreeSet<_> = methods.collect();

@@ -1,6 +1,6 @@
 //! Reading the input of a request and reporting all mistakes at once.
 //!
-//! An input takes its fields one by one from a JSON body or a query string. Each invalid field adds a message with the
+//! An input takes its fields one by one from a JSON body, a query string or a form. Each invalid field adds a message with the
 //! field's path, and so does each field that was not taken. The input is valid only if no messages were added.
 //!
 //! An input reads its fields through the trait [`Fields`]. The OpenAPI generator has another implementation, which
@@ -13,7 +13,7 @@ use serde::Deserialize;
 use serde::de::{Deserializer, MapAccess, Visitor};
 use serde_json::value::RawValue;
 
-use super::Error;
+use super::{Error, Parameters};
 use crate::model::{Scalar, Value};
 
 /// The input of a route.
@@ -131,11 +131,16 @@ impl<'de> Deserialize<'de> for Members<'de> {
     }
 }
 
-/// What the fields of an object or of a query string are called in messages.
-#[derive(Clone, Copy)]
+/// Where fields come from.
+#[derive(Clone, Copy, PartialEq, Eq)]
 enum Kind {
+    /// A JSON object.
     Field,
+    /// A query string.
     QueryParameter,
+    /// A form. The members of an object have names such as `role.title`, and commas separate the values of a list. A field
+    /// that was left empty is blank.
+    FormField,
 }
 
 /// The fields that a client sent.
@@ -167,6 +172,15 @@ pub fn read_body<'q, I: Input>(
         None
     };
     query_reader(query, &mut messages).read::<()>();
+    result(value, messages)
+}
+
+/// Reads the fields of a form.
+pub(super) fn read_form<I: Input>(form: &Parameters) -> Result<I, Error> {
+    let mut messages = Vec::new();
+    let fields = form.iter().map(|(name, value)| (Cow::Borrowed(name), RawField::Word(value))).collect();
+    let reader = Reader { kind: Kind::FormField, prefix: String::new(), fields, messages: &mut messages };
+    let value = reader.read();
     result(value, messages)
 }
 
@@ -240,11 +254,18 @@ impl Fields for Reader<'_, '_> {
             Field::Blank => return Change::Clear,
             Field::Value(raw) => raw,
         };
-        let items: Option<Vec<&RawValue>> = match raw {
+        let items: Option<Vec<RawField<'_>>> = match raw {
             RawField::Json(raw) if scalar(raw).is_some_and(|scalar| scalar.is_blank()) => {
                 return Change::Clear;
             }
-            RawField::Json(raw) => serde_json::from_str(raw.get()).ok(),
+            RawField::Json(raw) => {
+                let items: Option<Vec<&RawValue>> = serde_json::from_str(raw.get()).ok();
+                items.map(|items| items.into_iter().map(RawField::Json).collect())
+            }
+            RawField::Word(words) if self.kind == Kind::FormField => {
+                let words = words.split(',').filter(|word| !word.trim().is_empty());
+                Some(words.map(RawField::Word).collect())
+            }
             RawField::Word(_) => None,
         };
         let Some(items) = items else {
@@ -257,7 +278,7 @@ impl Fields for Reader<'_, '_> {
         let mut values = Vec::new();
         for (index, item) in items.into_iter().enumerate() {
             let name = format!("{name}[{index}]");
-            match self.value(&name, &RawField::Json(item)) {
+            match self.value(&name, &item) {
                 Field::Value(value) => values.push(value),
                 Field::Invalid => {}
                 Field::Absent | Field::Blank => drop(self.fail::<()>(&name, "can't be blank")),
@@ -267,14 +288,23 @@ impl Fields for Reader<'_, '_> {
     }
 
     fn object<T: Input>(&mut self, name: &str) -> Option<T> {
+        if self.kind == Kind::FormField {
+            let members = self.take_members(name);
+            return self.read_object(name, members);
+        }
         match self.take(name) {
-            Field::Absent | Field::Blank => self.read_object(name, Members(Vec::new())),
+            Field::Absent | Field::Blank => self.read_object(name, Vec::new()),
             Field::Invalid => None,
             Field::Value(raw) => self.read_members(name, &raw),
         }
     }
 
     fn optional_object<T: Input>(&mut self, name: &str) -> Option<T> {
+        if self.kind == Kind::FormField {
+            let members = self.take_members(name);
+            let is_blank = |(_, value): &(_, RawField<'_>)| matches!(value, RawField::Word(word) if word.trim().is_empty());
+            return if members.iter().all(is_blank) { None } else { self.read_object(name, members) };
+        }
         match self.take(name) {
             Field::Absent | Field::Blank | Field::Invalid => None,
             Field::Value(raw) => self.read_members(name, &raw),
@@ -293,7 +323,7 @@ impl<'v> Reader<'_, 'v> {
         for (name, _) in std::mem::take(&mut self.fields) {
             let name: String = name.chars().take(100).collect();
             let problem = match self.kind {
-                Kind::Field => "is not a known field",
+                Kind::Field | Kind::FormField => "is not a known field",
                 Kind::QueryParameter => "is not a known query parameter",
             };
             self.fail::<T>(&name, problem);
@@ -304,15 +334,28 @@ impl<'v> Reader<'_, 'v> {
     fn read_members<T: Input>(&mut self, name: &str, raw: &RawField<'v>) -> Option<T> {
         let RawField::Json(raw) = raw else { return self.fail(name, "must be an object") };
         match serde_json::from_str(raw.get()) {
-            Ok(members) => self.read_object(name, members),
+            Ok(Members(members)) => {
+                let members = members.into_iter().map(|(name, value)| (name, RawField::Json(value)));
+                self.read_object(name, members.collect())
+            }
             Err(_) => self.fail(name, unreadable(raw.get(), "must be an object")),
         }
     }
 
-    fn read_object<T: Input>(&mut self, name: &str, Members(members): Members<'v>) -> Option<T> {
-        let fields = members.into_iter().map(|(name, value)| (name, RawField::Json(value))).collect();
+    /// Takes the fields of a form whose names begin with the name of an object.
+    fn take_members(&mut self, name: &str) -> Vec<(Cow<'v, str>, RawField<'v>)> {
+        let prefix = format!("{name}.");
+        let is_member = |field: &(Cow<'v, str>, RawField<'v>)| field.0.starts_with(&prefix);
+        let (members, others) = std::mem::take(&mut self.fields).into_iter().partition(is_member);
+        self.fields = others;
+        let members: Vec<(Cow<'v, str>, RawField<'v>)> = members;
+        members.into_iter().map(|(field, value)| (field[prefix.len()..].to_owned().into(), value)).collect()
+    }
+
+    fn read_object<T: Input>(&mut self, name: &str, fields: Vec<(Cow<'v, str>, RawField<'v>)>) -> Option<T> {
+        let kind = if self.kind == Kind::FormField { Kind::FormField } else { Kind::Field };
         let prefix = format!("{}{name}.", self.prefix);
-        Reader { kind: Kind::Field, prefix, fields, messages: self.messages }.read()
+        Reader { kind, prefix, fields, messages: self.messages }.read()
     }
 
     fn field<T: Value>(&mut self, name: &str) -> Field<T> {
@@ -358,6 +401,7 @@ impl<'v> Reader<'_, 'v> {
                 Field::Invalid
             }
             RawField::Json(raw) if raw.get() == "null" => Field::Blank,
+            RawField::Word(word) if self.kind == Kind::FormField && word.trim().is_empty() => Field::Blank,
             value => Field::Value(value),
         }
     }

@@ -8,7 +8,8 @@ use jiff::{Timestamp, ToSpan};
 use sha2::{Digest, Sha256};
 
 use super::context::RequestContext;
-use super::{Error, Reply, headers};
+use super::{Error, Parameters, Reply, headers};
+use crate::id::Id;
 use crate::model::Scopes;
 use crate::store::{CommitError, Pending, Receipt, ReceiptSlot};
 
@@ -32,10 +33,32 @@ impl IdempotencyKey {
         digest.update(context.path());
         digest.update("\n");
         digest.update(context.body());
+        Ok(Some(Self::new(context, idempotency_key, digest)))
+    }
+
+    /// The key of a member's form. The fields are part of the key, because a browser can go back to a form and send it with
+    /// other values.
+    pub(super) fn of_form(
+        context: &RequestContext,
+        member: Id,
+        form_key: &str,
+        id: Option<Id>,
+        fields: &Parameters,
+    ) -> Self {
+        let mut digest = Sha256::new();
+        digest.update(format!("{member} {} {id:?} {form_key:?}", context.path()));
+        for (name, value) in fields.iter() {
+            digest.update(format!(" {name:?} {value:?}"));
+        }
+        let idempotency_key = format!("form {}", URL_SAFE_NO_PAD.encode(digest.clone().finalize()));
+        Self::new(context, idempotency_key, digest)
+    }
+
+    fn new(context: &RequestContext, idempotency_key: String, digest: Sha256) -> Self {
         let now = context.received_at;
         let expires_at = now.checked_add(24.hours()).unwrap_or(Timestamp::MAX);
         let slot = ReceiptSlot { route: context.route, idempotency_key, now, expires_at };
-        Ok(Some(Self { slot, fingerprint: URL_SAFE_NO_PAD.encode(digest.finalize()) }))
+        Self { slot, fingerprint: URL_SAFE_NO_PAD.encode(digest.finalize()) }
     }
 
     pub(super) fn receipt<O>(&self, reply: &Reply<O>) -> Receipt {

@@ -38,7 +38,7 @@ pub use fields::{Change, Fields, Input, read_body, read_query};
 pub use gateway_event::with_escaped_query;
 pub use headers::FORM;
 pub use known_holders::KnownHolders;
-pub use member_request::MemberRequest;
+pub use member_request::{Command, MemberRequest};
 pub use page_request::PageRequest;
 pub use parameters::Parameters;
 pub use public_request::{Payload, PublicRequest};

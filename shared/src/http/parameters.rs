@@ -19,6 +19,11 @@ impl Parameters {
         self.all(name).next().unwrap_or_default()
     }
 
+    /// All names and values.
+    pub fn iter(&self) -> impl Iterator<Item = (&str, &str)> {
+        self.0.iter().map(|(name, value)| (name.as_str(), value.as_str()))
+    }
+
     /// All values with this name.
     pub fn all<'p>(&'p self, name: &str) -> impl Iterator<Item = &'p str> {
         self.0.iter().filter(move |(key, _)| key == name).map(|(_, value)| value.as_str())
@@ -46,6 +51,12 @@ impl Parameters {
     /// The first of these names that was sent more than once.
     pub fn repeated<'n>(&self, names: &[&'n str]) -> Option<&'n str> {
         names.iter().copied().find(|name| self.all(name).nth(1).is_some())
+    }
+}
+
+impl FromIterator<(String, String)> for Parameters {
+    fn from_iter<P: IntoIterator<Item = (String, String)>>(pairs: P) -> Self {
+        Self(pairs.into_iter().collect())
     }
 }
 

@@ -4,9 +4,16 @@ use jiff::Timestamp;
 use serde::Serialize;
 use utoipa::ToSchema;
 
+use super::application::Application;
+use super::consent::Consent;
 use super::resume::ResumeLinks;
+use super::screen::{Screen, ScreenAccess};
 use crate::id::Id;
-use crate::model::{self, Email, ExternalId, Name, Phone, Profile, Source, Stage, Tags, WebAddress};
+use crate::model::{
+    self, ConsentPurpose, Email, ExternalId, LegalHold, Name, Phone, Profile, Source, Stage, Tags,
+    Touchpoint, WebAddress,
+};
+use crate::store::CandidatePage;
 
 /// A candidate.
 #[derive(Debug, Serialize, ToSchema)]
@@ -54,6 +61,53 @@ impl Candidate {
             external_id,
             created_at: candidate.created_at,
             updated_at: candidate.updated_at,
+        }
+    }
+}
+
+/// A candidate with applications, voice screens and history.
+#[derive(Debug, Serialize, ToSchema)]
+pub struct CandidateDetail {
+    #[serde(flatten)]
+    candidate: Candidate,
+    /// The legal hold, which forbids an erasure; `null` if there is none.
+    #[schema(value_type = Option<LegalHold>)]
+    legal_hold: Option<LegalHold>,
+    /// The applications, newest first.
+    applications: Vec<Application>,
+    /// The voice screens, newest first.
+    voice_screens: Vec<Screen>,
+    /// The consents that count: for each purpose, the one with the latest `obtained_at`.
+    consents: Vec<Consent>,
+    /// The candidate's history, newest first; with the parameter `touchpoints`, only the newest part of it.
+    touchpoints: Vec<Touchpoint>,
+}
+
+impl CandidateDetail {
+    /// The part of a detail that determines its `ETag`. The newest touchpoint stands for the whole history, because
+    /// touchpoints never change.
+    pub fn identity(page: &CandidatePage, access: ScreenAccess) -> Self {
+        let CandidatePage { record, screens, touchpoints } = page;
+        let touchpoints = touchpoints.first().cloned().into_iter().collect();
+        let page = CandidatePage { record: record.clone(), screens: screens.clone(), touchpoints };
+        Self::of(page, &ResumeLinks::Keys, access)
+    }
+
+    /// The detail of a candidate.
+    pub fn of(page: CandidatePage, links: &ResumeLinks, access: ScreenAccess) -> Self {
+        let CandidatePage { record, screens, touchpoints } = page;
+        let (id, applications) = (record.candidate.id, record.applications.iter().rev());
+        let consents = ConsentPurpose::ALL.into_iter().filter_map(|purpose| record.consent(purpose).cloned());
+        Self {
+            applications: applications.map(|application| Application::of(id, application)).collect(),
+            consents: consents.map(|consent| Consent::of(id, consent)).collect(),
+            candidate: Candidate::of(record.candidate, links),
+            legal_hold: record.legal_hold,
+            voice_screens: screens.into_iter().map(|screen| access.screen(screen)).collect(),
+            touchpoints: touchpoints
+                .into_iter()
+                .map(|touchpoint| links.touchpoint(touchpoint, access))
+                .collect(),
         }
     }
 }

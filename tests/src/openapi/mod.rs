@@ -33,21 +33,24 @@ const VERSION: &str = "3.1.1";
 
 /// The operations of all route tables, in the order of the document.
 pub fn operations() -> Vec<Operation> {
-    [
-        quick_post::routes(),
-        roles::routes(),
-        job_postings::routes(),
-        candidates::routes(),
-        applications::routes(),
-        voice_screens::routes(),
-        channels::routes(),
-        organization::routes(),
-        oauth::routes(),
-        voice_webhook::routes(),
-        careers::routes(),
-        docs::routes(),
-    ]
-    .concat()
+    let tables = [
+        ("quick_post", quick_post::routes()),
+        ("roles", roles::routes()),
+        ("job_postings", job_postings::routes()),
+        ("candidates", candidates::routes()),
+        ("applications", applications::routes()),
+        ("voice_screens", voice_screens::routes()),
+        ("channels", channels::routes()),
+        ("organization", organization::routes()),
+        ("oauth", oauth::routes()),
+        ("voice_webhook", voice_webhook::routes()),
+        ("careers", careers::routes()),
+        ("docs", docs::routes()),
+    ];
+    let of = |(function, routes): (_, Vec<Operation>)| {
+        routes.into_iter().map(move |operation| Operation { function, ..operation })
+    };
+    tables.into_iter().flat_map(of).collect()
 }
 
 /// Generates the document. `examples` has one example for each route.
@@ -62,7 +65,7 @@ pub fn document(examples: &BTreeMap<&str, Example>) -> Value {
     for operation in &operations {
         let tag = operation.tag();
         if !tags.iter().any(|known: &Value| known["name"] == *tag) {
-            tags.push(json!({ "name": tag, "description": source.module(operation.function()) }));
+            tags.push(json!({ "name": tag, "description": source.module(operation.function) }));
         }
         let described = paths::describe(operation, &operations, &source, &schemas, examples, &mut responses);
         paths::insert(&mut paths, operation.key, described);

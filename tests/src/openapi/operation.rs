@@ -23,6 +23,8 @@ pub struct Operation {
     pub access: Access,
     /// The format of the responses.
     pub format: ReplyFormat,
+    /// The package of the function.
+    pub(super) function: &'static str,
     /// The handler's path in the code, such as `roles::list`.
     pub(super) handler: String,
     pub(super) content: RequestContent,
@@ -94,6 +96,7 @@ impl Operation {
             key,
             access,
             format,
+            function: "",
             handler: type_name::<H>().to_owned(),
             content,
             status: O::STATUS,
@@ -163,26 +166,21 @@ impl Operation {
         self.headers.contains(&"link")
     }
 
-    /// The package of the function.
-    pub(super) fn function(&self) -> &str {
-        self.handler.split_once("::").expect("a handler in a package").0
-    }
-
     /// The singular name of the function's resource, such as `job_posting`.
     pub(super) fn noun(&self) -> &str {
-        self.function().trim_end_matches('s')
+        self.function.trim_end_matches('s')
     }
 
     /// The display name of the package.
     pub(super) fn tag(&self) -> String {
-        in_words(self.function())
+        in_words(self.function)
     }
 
     /// The operation id: verb and noun. If the handler's name is only a verb, the noun comes from the function.
     pub(super) fn id(&self) -> String {
         match self.handler.rsplit("::").next().unwrap_or_default() {
             both if both.contains('_') => both.to_owned(),
-            "list" => format!("list_{}", self.function()),
+            "list" => format!("list_{}", self.function),
             verb => format!("{verb}_{}", self.noun()),
         }
     }

@@ -1,27 +1,27 @@
 //! Moves of candidates and their applications between the stages of the pipeline.
 
-use jiff::civil::Date;
-use serde::Serialize;
-use shared::http::{ApiRequest, Error, Fields, Input, Reply};
-use shared::id::Id;
-use shared::model::schema::string;
-use shared::model::{
+use crate::http::{ApiRequest, Error, Fields, Input, Reply};
+use crate::id::Id;
+use crate::model::schema::string;
+use crate::model::{
     self, ApplicationStatus, CandidateRecord, Followed, Move, Moved, Notes, Reason, Role, Scalar, Stage,
     Step, TouchpointKind, Value,
 };
-use shared::resources::application::Application;
-use shared::resources::candidate::Candidate;
-use shared::resources::resume::ResumeLinks;
-use shared::store::CommitError;
+use crate::resources::application::Application;
+use crate::resources::candidate::Candidate;
+use crate::resources::resume::ResumeLinks;
+use crate::store::CommitError;
+use jiff::civil::Date;
+use serde::Serialize;
 use utoipa::ToSchema;
 use utoipa::openapi::RefOr;
 use utoipa::openapi::schema::Schema;
 
-use crate::candidate::{find, find_with_role};
+use super::candidate::{find, find_with_role};
 
 /// A candidate after a move.
 #[derive(Debug, Serialize, ToSchema)]
-pub(crate) struct MovedCandidate {
+pub struct MovedCandidate {
     #[serde(flatten)]
     candidate: Candidate,
     /// The applications that the move changed, newest first.
@@ -29,7 +29,7 @@ pub(crate) struct MovedCandidate {
 }
 
 /// A move to another stage.
-pub(crate) struct Advance {
+pub struct Advance {
     /// The new stage, which must differ from the current one.
     stage: Stage,
     /// The role of the application to move. By default, all active applications in other stages move.
@@ -63,7 +63,7 @@ impl Value for OpenStage {
 }
 
 /// A rejection.
-pub(crate) struct Rejection {
+pub struct Rejection {
     /// The reason.
     reason: Option<Reason>,
     /// Further notes.
@@ -83,7 +83,7 @@ impl Input for Rejection {
 }
 
 /// A hire.
-pub(crate) struct Hire {
+pub struct Hire {
     /// The first day of work.
     start_date: Option<Date>,
     /// The role that the candidate is hired for. By default, it is the role of the active application in the furthest
@@ -98,7 +98,7 @@ impl Input for Hire {
 }
 
 /// An undo of a rejection or a hire.
-pub(crate) struct Undo {
+pub struct Undo {
     /// The role of the application. By default, the applications that the latest such move ended return.
     role_id: Option<Id>,
 }
@@ -117,7 +117,7 @@ impl Input for Undo {
 /// # Errors
 ///
 /// - `invalid_transition`: no application can make this move, or its role is closed.
-pub(crate) async fn advance(request: ApiRequest<Advance>) -> Result<Reply<MovedCandidate>, Error> {
+pub async fn advance(request: ApiRequest<Advance>) -> Result<Reply<MovedCandidate>, Error> {
     make(&request, |input| (Move::Advance(input.stage), input.role_id)).await
 }
 
@@ -127,7 +127,7 @@ pub(crate) async fn advance(request: ApiRequest<Advance>) -> Result<Reply<MovedC
 /// # Errors
 ///
 /// - `invalid_transition`: no application can make this move, or its role is closed.
-pub(crate) async fn reject(request: ApiRequest<Rejection>) -> Result<Reply<MovedCandidate>, Error> {
+pub async fn reject(request: ApiRequest<Rejection>) -> Result<Reply<MovedCandidate>, Error> {
     make(&request, |input| (Move::Reject { reason: input.reason, notes: input.notes }, input.role_id)).await
 }
 
@@ -137,7 +137,7 @@ pub(crate) async fn reject(request: ApiRequest<Rejection>) -> Result<Reply<Moved
 /// # Errors
 ///
 /// - `invalid_transition`: no application is rejected.
-pub(crate) async fn unreject(request: ApiRequest<Undo>) -> Result<Reply<MovedCandidate>, Error> {
+pub async fn unreject(request: ApiRequest<Undo>) -> Result<Reply<MovedCandidate>, Error> {
     make(&request, |input| (Move::Unreject, input.role_id)).await
 }
 
@@ -146,7 +146,7 @@ pub(crate) async fn unreject(request: ApiRequest<Undo>) -> Result<Reply<MovedCan
 /// # Errors
 ///
 /// - `invalid_transition`: no application can make this move, or its role is closed.
-pub(crate) async fn hire(request: ApiRequest<Hire>) -> Result<Reply<MovedCandidate>, Error> {
+pub async fn hire(request: ApiRequest<Hire>) -> Result<Reply<MovedCandidate>, Error> {
     make(&request, |input| (Move::Hire { start_date: input.start_date }, input.role_id)).await
 }
 
@@ -155,7 +155,7 @@ pub(crate) async fn hire(request: ApiRequest<Hire>) -> Result<Reply<MovedCandida
 /// # Errors
 ///
 /// - `invalid_transition`: no application is hired.
-pub(crate) async fn unhire(request: ApiRequest<Undo>) -> Result<Reply<MovedCandidate>, Error> {
+pub async fn unhire(request: ApiRequest<Undo>) -> Result<Reply<MovedCandidate>, Error> {
     make(&request, |input| (Move::Unhire, input.role_id)).await
 }
 
@@ -204,6 +204,8 @@ async fn attempt<'r, I>(
     let followed = before.clone().follow(roles, now);
     let Followed { record, statuses } =
         followed.unwrap_or_else(|| Followed { record: before.clone(), statuses: Vec::new() });
+    let stage = role_id.and_then(|role| record.application(role)).map(|application| application.stage);
+    request.check_stage(stage.unwrap_or(record.candidate.stage).as_str())?;
     let Moved { record, steps } = record.make(step, role_id, now)?;
     let mut history: Vec<_> = statuses.iter().map(TouchpointKind::of_status).collect();
     history.extend(steps.iter().map(|made| TouchpointKind::of(step, *made)));

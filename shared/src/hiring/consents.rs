@@ -1,15 +1,15 @@
 //! Consents of candidates.
 
+use crate::http::{Added, ApiRequest, Error, Fields, Input, Reply};
+use crate::model::{self, ConsentPurpose, ConsentWording, TouchpointKind};
+use crate::resources::consent::Consent;
+use crate::services::Author;
 use jiff::Timestamp;
-use shared::http::{Added, ApiRequest, Error, Fields, Input, Reply};
-use shared::model::{self, ConsentPurpose, ConsentWording, TouchpointKind};
-use shared::resources::consent::Consent;
-use shared::services::Author;
 
-use crate::candidate::find;
+use super::candidate::find;
 
 /// A consent to record.
-pub(crate) struct NewConsent {
+pub struct NewConsent {
     /// What the consent is for.
     purpose: ConsentPurpose,
     /// Whether the candidate gave the consent; `false` if the candidate refused or withdrew it.
@@ -30,7 +30,7 @@ impl Input for NewConsent {
 
 /// A consent to AI calls and to their recording.
 #[derive(Clone)]
-pub(crate) struct CallConsent {
+pub struct CallConsent {
     /// When the candidate gave the consent, not in the future.
     obtained_at: Timestamp,
     /// The text that the candidate agreed to. It must cover both AI calls and their recording.
@@ -46,12 +46,12 @@ impl Input for CallConsent {
 
 impl CallConsent {
     /// Returns a validation message if the time is in the future.
-    pub(crate) fn check(&self, now: Timestamp) -> Option<&'static str> {
+    pub fn check(&self, now: Timestamp) -> Option<&'static str> {
         (self.obtained_at > now).then_some("consent.obtained_at must not be in the future")
     }
 
     /// The consents to record, one for each purpose.
-    pub(crate) fn records(self, author: &Author<'_>) -> [model::Consent; 2] {
+    pub fn records(self, author: &Author<'_>) -> [model::Consent; 2] {
         let Self { obtained_at, wording } = self;
         ConsentPurpose::FOR_CALLS.map(|purpose| {
             record(NewConsent { purpose, granted: true, obtained_at, wording: wording.clone() }, author)
@@ -64,7 +64,7 @@ impl CallConsent {
 /// For each purpose, the consent with the latest `obtained_at` counts. If it withdraws or refuses `voice_screen` or
 /// `recording`, the candidate's unfinished voice screens are cancelled. A candidate has at most 100 consents; after that,
 /// only the withdrawal of a consent in force is recorded.
-pub(crate) async fn create_consent(request: ApiRequest<NewConsent>) -> Result<Reply<Added<Consent>>, Error> {
+pub async fn create_consent(request: ApiRequest<NewConsent>) -> Result<Reply<Added<Consent>>, Error> {
     let before = find(&request).await?;
     let new = request.input()?;
     let (candidate_id, author) = (before.candidate.id, request.author());

@@ -1,16 +1,16 @@
 //! Erasures of candidates, and legal holds, which forbid them.
 
+use crate::http::{Accepted, ApiRequest, Error, Fields, Input, Reply, Unversioned};
+use crate::model::{CandidateRecord, Erasure, ErasureReason, HoldReason, LegalHold};
+use crate::services::erasure::{self, EraseError, Tombstone};
+use crate::store::MaybeErased;
 use serde::Serialize;
-use shared::http::{Accepted, ApiRequest, Error, Fields, Input, Reply, Unversioned};
-use shared::model::{CandidateRecord, Erasure, ErasureReason, HoldReason, LegalHold};
-use shared::services::erasure::{self, EraseError, Tombstone};
-use shared::store::MaybeErased;
 use utoipa::ToSchema;
 
-use crate::candidate::find;
+use super::candidate::find;
 
 /// An erasure.
-pub(crate) struct Erase {
+pub struct Erase {
     /// Why the candidate is erased; `request` by default.
     reason: Option<ErasureReason>,
 }
@@ -22,7 +22,7 @@ impl Input for Erase {
 }
 
 /// A legal hold to set.
-pub(crate) struct SetLegalHold {
+pub struct SetLegalHold {
     /// The reason.
     reason: HoldReason,
 }
@@ -36,7 +36,7 @@ impl Input for SetLegalHold {
 
 /// The state of the legal hold on a candidate.
 #[derive(Debug, Serialize, ToSchema)]
-pub(crate) struct LegalHoldState {
+pub struct LegalHoldState {
     /// The legal hold; `null` if there is none.
     legal_hold: Option<LegalHold>,
 }
@@ -52,9 +52,9 @@ pub(crate) struct LegalHoldState {
 /// # Errors
 ///
 /// - `legal_hold`: a legal hold on the candidate forbids the erasure.
-pub(crate) async fn erase(request: ApiRequest<Erase>) -> Result<Reply<Accepted<Erasure>>, Error> {
+pub async fn erase(request: ApiRequest<Erase>) -> Result<Reply<Accepted<Erasure>>, Error> {
     let (context, tenant) = (&request.context, request.tenant());
-    let (id, now) = (context.id()?, context.now());
+    let (id, now) = (request.id()?, context.now());
     let found = context.store().find_candidate(tenant, id).await?.ok_or(Error::NotFound)?;
     let Erase { reason } = request.input()?;
     let bucket = context.providers().resumes();
@@ -75,7 +75,7 @@ pub(crate) async fn erase(request: ApiRequest<Erase>) -> Result<Reply<Accepted<E
 
 /// Sets a legal hold on a candidate, or replaces it. While it is set, nobody can erase the candidate, and the
 /// organization cannot be deleted.
-pub(crate) async fn set_legal_hold(
+pub async fn set_legal_hold(
     request: ApiRequest<SetLegalHold>,
 ) -> Result<Reply<Unversioned<LegalHoldState>>, Error> {
     let before = find(&request).await?;
@@ -90,9 +90,7 @@ pub(crate) async fn set_legal_hold(
 }
 
 /// Lifts the legal hold on a candidate, if there is one.
-pub(crate) async fn lift_legal_hold(
-    request: ApiRequest<()>,
-) -> Result<Reply<Unversioned<LegalHoldState>>, Error> {
+pub async fn lift_legal_hold(request: ApiRequest<()>) -> Result<Reply<Unversioned<LegalHoldState>>, Error> {
     let before = find(&request).await?;
     request.input()?;
     if before.legal_hold.is_none() {

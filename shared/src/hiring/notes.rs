@@ -1,13 +1,13 @@
 //! Notes about candidates.
 
-use shared::http::{Added, ApiRequest, Collection, Error, Fields, Input, Listing, Reply, Unversioned};
-use shared::model::{self, NoteText, TouchpointKind};
-use shared::resources::note::Note;
+use crate::http::{Added, ApiRequest, Collection, Error, Fields, Input, Listing, Reply, Unversioned};
+use crate::model::{self, NoteText, TouchpointKind};
+use crate::resources::note::Note;
 
-use crate::candidate::find;
+use super::candidate::find;
 
 /// A note to add.
-pub(crate) struct NewNote {
+pub struct NewNote {
     /// The text.
     text: NoteText,
 }
@@ -20,7 +20,7 @@ impl Input for NewNote {
 }
 
 /// Lists the notes about a candidate, newest first.
-pub(crate) async fn list_notes(request: ApiRequest<Listing<()>>) -> Result<Reply<Collection<Note>>, Error> {
+pub async fn list_notes(request: ApiRequest<Listing<()>>) -> Result<Reply<Collection<Note>>, Error> {
     let candidate_id = find(&request).await?.candidate.id;
     let ((), page) = request.listing()?;
     let notes = request.context.store().list_notes(request.tenant(), candidate_id, &page).await?;
@@ -28,7 +28,7 @@ pub(crate) async fn list_notes(request: ApiRequest<Listing<()>>) -> Result<Reply
 }
 
 /// Adds a note about a candidate.
-pub(crate) async fn create_note(request: ApiRequest<NewNote>) -> Result<Reply<Added<Note>>, Error> {
+pub async fn create_note(request: ApiRequest<NewNote>) -> Result<Reply<Added<Note>>, Error> {
     let before = find(&request).await?;
     let NewNote { text } = request.input()?;
     let (candidate_id, author) = (before.candidate.id, request.author());
@@ -43,7 +43,7 @@ pub(crate) async fn create_note(request: ApiRequest<NewNote>) -> Result<Reply<Ad
 }
 
 /// Deletes a note about a candidate, and returns it.
-pub(crate) async fn delete_note(request: ApiRequest<()>) -> Result<Reply<Unversioned<Note>>, Error> {
+pub async fn delete_note(request: ApiRequest<()>) -> Result<Reply<Unversioned<Note>>, Error> {
     let before = find(&request).await?;
     let candidate_id = before.candidate.id;
     let id = request.context.path_parameter("note_id").parse().map_err(|_| Error::NotFound)?;

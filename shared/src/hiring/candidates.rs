@@ -1,0 +1,236 @@
+//! Creating and editing candidates, and applying for roles.
+
+use crate::http::{ApiRequest, Change, Created, Error, Fields, Input, Reply};
+use crate::id::Id;
+use crate::model::schema::string;
+use crate::model::{
+    self, AuditAction, CandidateRecord, Email, ExternalId, Name, Phone, Profile, Resume, Scalar, Source,
+    Tags, TouchpointKind, Value, WebAddress,
+};
+use crate::resources::application::Application;
+use crate::resources::candidate::{Candidate, CandidateDetail};
+use crate::resources::resume::ResumeLinks;
+use crate::resources::screen::ScreenAccess;
+use crate::services::applying::{Applicant, apply_for};
+use utoipa::openapi::RefOr;
+use utoipa::openapi::schema::{AnyOfBuilder, Schema};
+
+use super::candidate::{find, find_with_role, unknown_role, with_current_roles};
+
+/// A candidate to create, optionally with a first application.
+pub struct NewCandidate {
+    profile: Profile,
+    /// An open role that the candidate applies for.
+    role_id: Option<Id>,
+}
+
+impl Input for NewCandidate {
+    fn read(fields: &mut impl Fields) -> Option<Self> {
+        let (name, email) = (fields.required("name"), fields.required("email"));
+        let (phone, resume_url) = (fields.optional("phone"), fields.optional("resume_url"));
+        let (source, tags) = (fields.optional("source"), fields.list("tags", Tags::MAX));
+        let (external_id, role_id) = (fields.optional("external_id"), fields.optional("role_id"));
+        let resume = resume_url.map(Resume::Address);
+        let tags = tags.map(Tags::of).apply(None).unwrap_or_default();
+        let profile = Profile { phone, resume, source, tags, external_id, ..Profile::new(name?, email?) };
+        Some(Self { profile, role_id })
+    }
+}
+
+/// Changes to a candidate.
+pub struct CandidatePatch {
+    name: Option<Name>,
+    email: Option<Email>,
+    phone: Change<Phone>,
+    resume_url: Change<ResumeAddress>,
+    source: Change<Source>,
+    tags: Change<Tags>,
+    external_id: Change<ExternalId>,
+}
+
+/// A resume URL in a PATCH. A client may send back one of our own signed links, which exceed the maximum length of a
+/// `WebAddress`, so a signed link is validated only if it is not the link to the candidate's current file.
+struct ResumeAddress(WebAddress);
+
+/// The form of signed links, on S3 or the local service.
+const SIGNED_LINK: &str = concat!(
+    r"^https?://(?:(?:[a-z0-9]+[.-])*[a-z]+|127\.0\.0\.1:(?:[1-9][0-9]{3}|[1-5][0-9]{4}|60[0-9]{3}))",
+    r"/[A-Za-z0-9/._-]*\?[A-Za-z0-9%&=._~+*-]*X-Amz-Signature=[0-9a-f]*$",
+);
+
+impl Value for ResumeAddress {
+    fn read(scalar: &Scalar<'_>) -> Result<Option<Self>, String> {
+        let address = match scalar {
+            Scalar::Text(text) if text.contains("X-Amz-Signature=") => {
+                Some(WebAddress::made(text.trim().to_owned()))
+            }
+            scalar => WebAddress::read(scalar)?,
+        };
+        Ok(address.map(Self))
+    }
+
+    fn schema() -> RefOr<Schema> {
+        let link = string().pattern(Some(SIGNED_LINK));
+        let link = link.description(Some("The link to the candidate's file from an earlier response."));
+        AnyOfBuilder::new().item(WebAddress::schema()).item(link).into()
+    }
+}
+
+impl Input for CandidatePatch {
+    fn read(fields: &mut impl Fields) -> Option<Self> {
+        Some(Self {
+            name: fields.replacement("name"),
+            email: fields.replacement("email"),
+            phone: fields.change("phone"),
+            resume_url: fields.change("resume_url"),
+            source: fields.change("source"),
+            tags: fields.list("tags", Tags::MAX).map(Tags::of),
+            external_id: fields.change("external_id"),
+        })
+    }
+}
+
+/// An application to create.
+pub struct NewApplication {
+    /// An open role that the candidate has not applied for yet.
+    role_id: Id,
+    /// Where the application came from; `api` by default.
+    source: Option<Source>,
+}
+
+impl Input for NewApplication {
+    fn read(fields: &mut impl Fields) -> Option<Self> {
+        let (role_id, source) = (fields.required("role_id"), fields.optional("source"));
+        Some(Self { role_id: role_id?, source })
+    }
+}
+
+/// Creates a candidate. With `role_id`, the candidate also applies for that role, and the application has the same
+/// `source`, or `manual`.
+///
+/// # Errors
+///
+/// - `duplicate`: another candidate has the e-mail address or the external id; `existing` is that candidate.
+/// - `erased`: an earlier request with the same idempotency key created a candidate who was erased.
+pub async fn create(request: ApiRequest<NewCandidate>) -> Result<Reply<Created<Candidate>>, Error> {
+    let NewCandidate { profile, role_id } = request.input()?;
+    let mut record = CandidateRecord::new(request.context.ids().next(), profile, request.context.now());
+    let address = request.address("candidates", record.candidate.id);
+    let source = record.candidate.profile.source.clone().unwrap_or(Source::MANUAL);
+    let mut transaction = request.transaction();
+    if let Some(role_id) = role_id {
+        let role =
+            request.context.store().find_role(request.tenant(), role_id).await?.ok_or_else(unknown_role)?;
+        let (applicant, author) = (Applicant::New(record), request.author());
+        (record, _) = apply_for(&mut transaction, applicant, &role, source, None, &author)?;
+    } else {
+        let created = TouchpointKind::Created { source };
+        transaction.insert_candidate(record.clone(), &request.author().touchpoints([created]))?;
+    }
+    request.commit(transaction, reply(&request, record.candidate).await?.created(address)).await
+}
+
+/// Updates the fields that are sent. A value sets a field, `null` clears it, and an absent field stays unchanged. A
+/// no-op PATCH writes nothing.
+///
+/// # Errors
+///
+/// - `duplicate`: another candidate has the e-mail address or the external id; `existing` is that candidate.
+pub async fn update(request: ApiRequest<CandidatePatch>) -> Result<Reply<Candidate>, Error> {
+    let before = find(&request).await?;
+    let patch = request.input()?;
+    // `If-Match` may contain the ETag of the candidate, or of the candidate's detail with or without touchpoints.
+    if request.check_precondition(&Candidate::of(before.candidate.clone(), &ResumeLinks::Keys)).is_err() {
+        let store = request.context.store();
+        let page = store.find_candidate_page(request.tenant(), before.candidate.id, Some(1)).await?;
+        let mut page = with_current_roles(&request, Error::unless_missing(page)?).await?;
+        let access = ScreenAccess::of(request.scopes());
+        if request.check_precondition(&CandidateDetail::identity(&page, access)).is_err() {
+            page.touchpoints.clear();
+            request.check_precondition(&CandidateDetail::identity(&page, access))?;
+        }
+    }
+    let links =
+        ResumeLinks::of_candidates(request.context.providers(), request.context.now(), [&before.candidate])
+            .await;
+    let current = before.candidate.profile.clone();
+    let profile = Profile {
+        name: patch.name.unwrap_or(current.name),
+        email: patch.email.unwrap_or(current.email),
+        phone: patch.phone.apply(current.phone),
+        resume: match patch.resume_url {
+            // If the client sends back the link from a response, the current file is kept.
+            Change::Set(ResumeAddress(address)) if !links.lead_to(current.resume.as_ref(), &address) => {
+                let address = address.as_str().parse();
+                Some(Resume::Address(
+                    address.map_err(|wrong| Error::Validation(vec![format!("resume_url {wrong}")]))?,
+                ))
+            }
+            Change::Clear => None,
+            Change::Set(_) | Change::Keep => current.resume,
+        },
+        source: patch.source.apply(current.source),
+        tags: patch.tags.apply(Some(current.tags)).unwrap_or_default(),
+        external_id: patch.external_id.apply(current.external_id),
+    };
+    let fields = changed_fields(&before.candidate.profile, &profile);
+    if fields.is_empty() {
+        // The history has no trace of this request, but its response has the candidate.
+        request.record_reading(AuditAction::CandidateRead, before.candidate.id).await?;
+        return reply(&request, before.candidate).await;
+    }
+    let after = before.clone().edit(profile, request.context.now());
+    replace(&request, &before, after, TouchpointKind::Updated { fields, resume: None }).await
+}
+
+/// Creates an application for an open role. A candidate can apply for a role only once, and for at most 200 roles.
+///
+/// # Errors
+///
+/// - `duplicate`: the candidate has already applied for the role; `existing` is the application.
+pub async fn apply(request: ApiRequest<NewApplication>) -> Result<Reply<Created<Application>>, Error> {
+    let (before, role) = find_with_role(&request, |input: &NewApplication| input.role_id).await?;
+    let NewApplication { source, .. } = request.input()?;
+    let role = role.ok_or_else(unknown_role)?;
+    let candidate_id = before.candidate.id;
+    let mut transaction = request.transaction();
+    let (applicant, author) = (Applicant::Known(before), request.author());
+    let source = source.unwrap_or(Source::API);
+    let (_, application) = apply_for(&mut transaction, applicant, &role, source, None, &author)?;
+    let address = request.address("applications", application.id);
+    let reply = Reply::resource(&Application::of(candidate_id, &application))?.created(address);
+    request.commit(transaction, reply).await
+}
+
+/// Replaces a candidate and records the change as a touchpoint.
+async fn replace<I>(
+    request: &ApiRequest<I>,
+    before: &CandidateRecord,
+    after: CandidateRecord,
+    kind: TouchpointKind,
+) -> Result<Reply<Candidate>, Error> {
+    let mut transaction = request.transaction();
+    transaction.replace_candidate(before, &after, &request.author().touchpoints([kind]))?;
+    request.commit(transaction, reply(request, after.candidate).await?).await
+}
+
+/// Returns the response with a candidate. Its `ETag` does not depend on resume links, because they expire.
+async fn reply<I>(request: &ApiRequest<I>, candidate: model::Candidate) -> Result<Reply<Candidate>, Error> {
+    let links =
+        ResumeLinks::of_candidates(request.context.providers(), request.context.now(), [&candidate]).await;
+    let identity = Candidate::of(candidate.clone(), &ResumeLinks::Keys);
+    Reply::resource_as(&Candidate::of(candidate, &links), &identity)
+}
+
+fn changed_fields(before: &Profile, after: &Profile) -> Vec<String> {
+    let fields = [
+        ("name", before.name != after.name),
+        ("email", before.email != after.email),
+        ("phone", before.phone != after.phone),
+        ("resume_url", before.resume != after.resume),
+        ("source", before.source != after.source),
+        ("tags", before.tags != after.tags),
+        ("external_id", before.external_id != after.external_id),
+    ];
+    fields.into_iter().filter(|(_, changed)| *changed).map(|(name, _)| name.to_owned()).collect()
+}

@@ -1,0 +1,143 @@
+//! Inviting candidates to voice screens, and cancelling voice screens.
+
+use jiff::Timestamp;
+
+use crate::http::{ApiRequest, Created, Error, Fields, Input, Reply};
+use crate::id::Id;
+use crate::model::{
+    CancelReason, ConsentPurpose, Invitation, OpenScreen, ScreenRecord, Step, TouchpointKind,
+};
+use crate::resources::screen::{Screen, ScreenAccess};
+use crate::services::calls::check_number;
+use crate::services::screening;
+use crate::store::MaybeErased;
+
+use super::candidate::{UNKNOWN_ROLE, find_with_role, with_roles};
+use super::consents::CallConsent;
+
+/// A voice screen to create.
+pub struct NewScreen {
+    /// An open or paused role.
+    role_id: Id,
+    /// When to call, at most 90 days ahead. If absent, the call is made immediately.
+    scheduled_at: Option<Timestamp>,
+    /// The candidate's consent to AI calls and to their recording, which is recorded for both purposes. A provider that
+    /// makes real calls requires it, unless it has been recorded before.
+    consent: Option<CallConsent>,
+}
+
+impl Input for NewScreen {
+    fn read(fields: &mut impl Fields) -> Option<Self> {
+        let role_id = fields.required("role_id");
+        let scheduled_at = fields.optional("scheduled_at");
+        let consent = fields.optional_object("consent");
+        Some(Self { role_id: role_id?, scheduled_at, consent })
+    }
+}
+
+/// Invites a candidate to a voice screen for a role. The call is made immediately or at `scheduled_at`.
+///
+/// # Errors
+///
+/// - `invalid_transition`: the candidate is hired or rejected.
+/// - `channel_not_connected`: no voice provider is set up.
+/// - `consent_required`: the provider makes real calls, and the candidate has not agreed to them and to their recording.
+pub async fn invite_screen(request: ApiRequest<NewScreen>) -> Result<Reply<Created<Screen>>, Error> {
+    let mode = request.organization().mode;
+    let (before, role) = find_with_role(&request, |input: &NewScreen| input.role_id).await?;
+    let NewScreen { role_id, scheduled_at, consent } = request.input()?;
+    let now = request.context.now();
+    let voice = request.context.providers().voice(mode);
+    let mut messages = Vec::new();
+    match &role {
+        None => messages.push(UNKNOWN_ROLE.to_owned()),
+        Some(role) => {
+            let error = before.check_invitation(role).err();
+            messages.extend(error.map(|error| error.to_string()));
+        }
+    }
+    messages.extend(check_schedule(scheduled_at, now).map(str::to_owned));
+    messages.extend(consent.as_ref().and_then(|consent| consent.check(now)).map(str::to_owned));
+    if voice.as_ref().is_some_and(|voice| voice.needs_phone()) {
+        match &before.candidate.profile.phone {
+            None => messages.push("phone can't be blank: the candidate has no number to call".to_owned()),
+            Some(phone) => {
+                let (store, providers) = (request.context.store(), request.context.providers());
+                let chosen = store.find_call_countries(request.tenant()).await?;
+                let allowed = chosen.as_deref().unwrap_or(providers.default_call_countries());
+                messages.extend(check_number(phone, allowed).err().map(|error| format!("phone {error}")));
+            }
+        }
+    }
+    let (Some(role), true) = (role, messages.is_empty()) else { return Err(Error::Validation(messages)) };
+    let voice = voice.ok_or_else(|| {
+        Error::ChannelNotConnected("voice calls are not set up: no voice provider is configured".to_owned())
+    })?;
+    let (id, candidate_id) = (request.context.ids().next(), before.candidate.id);
+    let (author, mut transaction, mut kinds) = (request.author(), request.transaction(), Vec::new());
+    let mut current = with_roles(before.clone(), [&role], now);
+    for consent in consent.map(|consent| consent.records(&author)).into_iter().flatten() {
+        transaction.insert_consent(candidate_id, &consent)?;
+        kinds.push(TouchpointKind::of_consent(&consent));
+        current = current.record_consent(consent)?;
+    }
+    let missing: Vec<_> = current.missing_consents().map(ConsentPurpose::as_str).collect();
+    let invited = current.invite(OpenScreen::new(id, &role), now)?;
+    if voice.needs_consent() && !missing.is_empty() {
+        return Err(Error::ConsentRequired(format!(
+            "consent must be given by the candidate to {} before the call, and not be withdrawn later",
+            missing.join(" and ")
+        )));
+    }
+    let invitation = Invitation { id, candidate_id, role_id, scheduled_at };
+    let order_at = voice.order_at(scheduled_at, now);
+    let screen = ScreenRecord::invited(
+        invitation,
+        voice.provider(),
+        order_at,
+        request.context.base_url().to_owned(),
+        now,
+    );
+
+    transaction.require_role(&role);
+    transaction.insert_screen(&screen)?;
+    kinds.push(TouchpointKind::ScreenInvited { screen_id: id, role_id, scheduled_at });
+    let moved = |Step { role_id, from, to }| TouchpointKind::StageChanged { role_id, from, to };
+    kinds.extend(invited.steps.into_iter().map(moved));
+    transaction.replace_candidate(&before, &invited.record, &author.touchpoints(kinds))?;
+    let address = request.address("voice_screens", id);
+    let screen = ScreenAccess::of(request.scopes()).screen(screen.screen);
+    request.commit(transaction, Reply::resource(&screen)?.created(address)).await
+}
+
+/// Returns a validation message if no screen can be scheduled at this time.
+fn check_schedule(scheduled_at: Option<Timestamp>, now: Timestamp) -> Option<&'static str> {
+    let lead_time = scheduled_at?.duration_since(now);
+    if !lead_time.is_positive() {
+        return Some("scheduled_at must be in the future");
+    }
+    (lead_time > screening::MAX_LEAD_TIME).then_some("scheduled_at must be within 90 days")
+}
+
+/// Cancels a voice screen whose conversation has not begun.
+///
+/// The candidate is not called. If the provider has the call already, it is cancelled there shortly afterwards.
+///
+/// # Errors
+///
+/// - `invalid_transition`: the conversation has begun, or the screen has ended.
+/// - `erased`: an earlier request with the same idempotency key cancelled a screen of a candidate who was erased.
+pub async fn cancel(request: ApiRequest<()>) -> Result<Reply<Screen>, Error> {
+    let (store, tenant) = (request.context.store(), request.tenant());
+    let before = store.find_screen(tenant, request.id()?).await?.ok_or(Error::NotFound)?;
+    let candidate = store.find_candidate(tenant, before.screen.candidate_id).await?;
+    let candidate = candidate.and_then(MaybeErased::present).ok_or(Error::NotFound)?;
+    request.input()?;
+    let reason = CancelReason::Requested;
+    let after = before.clone().cancel(reason, request.context.now())?;
+    let mut transaction = request.transaction();
+    let author = request.author();
+    screening::cancel(&mut transaction, &before, &after, &candidate, reason, &author)?;
+    let screen = ScreenAccess::of(request.scopes()).screen(after.screen);
+    request.commit(transaction, Reply::resource(&screen)?).await
+}

@@ -1,0 +1,330 @@
+//! Posting jobs to X.
+
+use std::collections::HashMap;
+
+use jiff::{SignedDuration, Timestamp};
+use serde::Serialize;
+use utoipa::ToSchema;
+
+use crate::http::{Added, ApiRequest, Collection, Error, Fields, Input, Listing, Reply};
+use crate::id::Id;
+use crate::model::{self, Metrics, RoleStatus, Style, XConnection, x_text};
+use crate::providers::x::{X, XError};
+use crate::providers::{XPort, x_simulator};
+use crate::resources::posting::public_url;
+use crate::services::accounts::{AccountError, XAccount};
+use crate::store::Paging;
+use crate::token_encryption::EncryptionKeys;
+
+use super::invalid;
+
+/// The time a post's metrics are reused before X is queried again.
+const METRICS_AGE: SignedDuration = SignedDuration::from_mins(15);
+/// The wait after a failed query for metrics.
+const METRICS_RETRY: SignedDuration = SignedDuration::from_mins(1);
+/// The number of posts in which the simulator looks for a repeated text.
+const SIMULATED_HISTORY: u32 = 100;
+
+/// A job posted to X.
+#[derive(Debug, Serialize, ToSchema)]
+pub struct Post {
+    /// The identifier.
+    id: Id,
+    /// The job posting.
+    job_posting_id: Id,
+    /// The tone.
+    style: Style,
+    /// The text of the post.
+    text: String,
+    /// The post's id on X, or `null` if X has not confirmed the post.
+    external_id: Option<String>,
+    /// The post's URL on X.
+    #[schema(format = "uri")]
+    url: Option<String>,
+    /// When X confirmed the post.
+    posted_at: Option<Timestamp>,
+    /// The number of likes.
+    likes: Option<u64>,
+    /// The number of reposts.
+    reposts: Option<u64>,
+    /// The number of replies.
+    replies: Option<u64>,
+    /// The number of clicks on the link, if X reports it.
+    link_clicks: Option<u64>,
+    /// When the metrics were measured.
+    metrics_at: Option<Timestamp>,
+}
+
+/// A job to post to X.
+pub struct NewPost {
+    /// A published posting of an open role.
+    job_posting_id: Id,
+    /// The tone. The default is `professional`.
+    style: Style,
+}
+
+impl Input for NewPost {
+    fn read(fields: &mut impl Fields) -> Option<Self> {
+        let job_posting_id = fields.required("job_posting_id");
+        let style = fields.optional("style").unwrap_or(Style::Professional);
+        Some(Self { job_posting_id: job_posting_id?, style })
+    }
+}
+
+/// Posts a job to X in the requested style. The post is stored before X is called, so a retry with the same idempotency
+/// key never posts twice. If X's response was lost, the retry returns `upstream_failed`.
+///
+/// # Errors
+///
+/// - `channel_not_connected`: no X account is connected, or the account must be reconnected.
+/// - `upstream_failed`: X failed or did not confirm the post. An unconfirmed post may or may not have been published.
+pub async fn post_job(request: ApiRequest<NewPost>) -> Result<Reply<Added<Post>>, Error> {
+    let NewPost { job_posting_id, style } = request.input()?;
+    let text = compose_text(&request, job_posting_id, style).await?;
+    let (id, now) = (request.context.ids().next(), request.context.now());
+    let draft = model::Post::unconfirmed(id, job_posting_id, style, text);
+    let mut transaction = request.transaction();
+    match request.context.providers().x(request.organization().mode) {
+        XPort::Missing => Err(not_connected("x is not set up on this service")),
+        XPort::Simulated => {
+            let history = Paging { limit: SIMULATED_HISTORY, before: None };
+            let history = request.context.store().list_posts(request.tenant(), &history).await?;
+            let external_id = x_simulator::post(id.get(), &draft.text, &history.items)
+                .map_err(|error| post_error(error, now).unwrap_or_else(unconfirmed))?;
+            let url = x_simulator::post_url(&external_id);
+            let posted = simulate_metrics(draft.confirmed(external_id, url, now), now);
+            transaction.insert_post(&posted, now)?;
+            request.commit(transaction, Reply::ok(&Post::from(posted))?.created_without_address()).await
+        }
+        XPort::Real(x, keys) => {
+            let connection = request.context.store().find_x_connection(request.tenant()).await?;
+            let connection = connection.ok_or_else(|| not_connected("x has no connected account"))?;
+            let username = connection.username.clone();
+            transaction.insert_post(&draft, now)?;
+            if let Some(reply) = request.begin(transaction, UNCONFIRMED).await? {
+                return Ok(reply);
+            }
+            match publish(&account(&request, x, keys), connection, &draft.text).await {
+                Ok(external_id) => {
+                    let url = X::post_url(&username, &external_id);
+                    let posted = draft.confirmed(external_id, url, now);
+                    let mut transaction = request.transaction();
+                    transaction.put_post(&posted)?;
+                    let reply = Reply::ok(&Post::from(posted))?.created_without_address();
+                    request.complete(transaction, reply).await
+                }
+                Err(Some(error)) => {
+                    let mut transaction = request.transaction();
+                    transaction.delete_post(id, now);
+                    request.abandon(transaction).await?;
+                    Err(error)
+                }
+                Err(None) => {
+                    request.leave_unknown(UNCONFIRMED).await?;
+                    Err(unconfirmed())
+                }
+            }
+        }
+    }
+}
+
+/// Lists the posts to X, newest first. Their metrics are at most 15 minutes old. If X does not respond, the last known
+/// metrics are returned.
+pub async fn list_posts(request: ApiRequest<Listing<()>>) -> Result<Reply<Collection<Post>>, Error> {
+    let ((), page) = request.listing()?;
+    let mut posts = request.context.store().list_posts(request.tenant(), &page).await?;
+    match request.context.providers().x(request.organization().mode) {
+        XPort::Missing => {}
+        XPort::Simulated => {
+            let now = request.context.now();
+            posts.items = posts.items.into_iter().map(|post| simulate_metrics(post, now)).collect();
+        }
+        XPort::Real(x, keys) => {
+            if let Err(sentence) =
+                refresh_metrics(&request, &account(&request, x, keys), &mut posts.items).await
+            {
+                tracing::warn!(sentence, "metrics were not refreshed");
+            }
+        }
+    }
+    request.reply(posts, Post::from)
+}
+
+/// The error for a post that X may or may not have published.
+const UNCONFIRMED: &str = "X did not confirm the post: it may or may not have been published. Check the account before \
+                           posting again";
+
+/// The error for such a post.
+fn unconfirmed() -> Error {
+    Error::Upstream { sentence: UNCONFIRMED.to_owned(), retry_after: None }
+}
+
+/// Composes the text of a post for a published posting of an open role.
+async fn compose_text<I>(request: &ApiRequest<I>, job_posting_id: Id, style: Style) -> Result<String, Error> {
+    let posting = request.context.store().find_posting(request.tenant(), job_posting_id).await?;
+    let posting = posting.ok_or_else(|| invalid("job_posting_id must be the id of a job posting"))?;
+    let role =
+        request.context.store().find_role(request.tenant(), posting.role_id).await?.ok_or(Error::NotFound)?;
+    if !posting.published {
+        return Err(invalid("job_posting_id must be the id of a published job posting"));
+    }
+    if role.status != RoleStatus::Open {
+        let status = role.status.as_str();
+        return Err(invalid(&format!(
+            "job_posting_id must belong to an open role, but this one is {status}"
+        )));
+    }
+    let url = public_url(request.context.base_url(), request.organization(), &posting.slug);
+    let advert = x_text::Advert {
+        title: posting.content.shown(&role.content).title.as_str(),
+        location: role.content.location.as_ref().map(model::Text::as_str),
+        remote_policy: role.content.remote_policy(),
+        salary: role.content.salary,
+        url: &url,
+    };
+    Ok(x_text::compose(&advert, style))
+}
+
+/// Publishes `text` on X and returns the post's id on X. The error is `None` if X may have published the post.
+pub async fn publish(
+    account: &XAccount<'_>,
+    connection: XConnection,
+    text: &str,
+) -> Result<String, Option<Error>> {
+    let account_error = |error| Some(account_error(error, account.now));
+    let (connection, access) = account.usable(connection).await.map_err(account_error)?;
+    let result = match account.x.post(&access, text).await {
+        // The token was revoked or expired early, so nothing was posted. Try again with a new token.
+        Err(XError::Unauthorized) => {
+            let (_, access) = account.renew(connection).await.map_err(account_error)?;
+            account.x.post(&access, text).await
+        }
+        result => result,
+    };
+    result.map_err(|error| post_error(error, account.now))
+}
+
+/// The account on X of the request's tenant.
+pub fn account<'c, I>(request: &'c ApiRequest<I>, x: X, keys: &'c EncryptionKeys) -> XAccount<'c> {
+    let (tenant, store, random, now) =
+        (request.tenant(), request.context.store(), request.context.random(), request.context.now());
+    XAccount { tenant, x, keys, store, random, now }
+}
+
+/// Converts an error from posting. Returns `None` if X may have published the post.
+fn post_error(error: XError, now: Timestamp) -> Option<Error> {
+    match error {
+        XError::Unknown(_) => None,
+        XError::Unauthorized => Some(not_connected(RECONNECT)),
+        XError::Duplicate => {
+            Some(invalid("job_posting_id was already posted with this text, and X rejects duplicates"))
+        }
+        error => Some(upstream(&error, now)),
+    }
+}
+
+fn account_error(error: AccountError, now: Timestamp) -> Error {
+    match error {
+        AccountError::Expired => not_connected(RECONNECT),
+        AccountError::X(error) => upstream(&error, now),
+        AccountError::Decryption(_) => {
+            not_connected("x has an account whose tokens can no longer be decrypted: reconnect the account")
+        }
+        AccountError::Store(error) => error.into(),
+    }
+}
+
+/// The error for an account whose tokens were revoked or have expired.
+const RECONNECT: &str = "x no longer accepts the account's tokens: reconnect the account";
+
+/// Refreshes all outdated metrics with one call to X.
+async fn refresh_metrics<I>(
+    request: &ApiRequest<I>,
+    account: &XAccount<'_>,
+    posts: &mut [model::Post],
+) -> Result<(), String> {
+    let now = request.context.now();
+    let is_stale =
+        |post: &model::Post| post.asked_at.is_none_or(|asked| now.duration_since(asked) > METRICS_AGE);
+    let stale: Vec<_> =
+        posts.iter_mut().filter(|post| post.external_id.is_some() && is_stale(post)).collect();
+    if stale.is_empty() {
+        return Ok(());
+    }
+    let ids: Vec<_> = stale.iter().filter_map(|post| post.external_id.clone()).collect();
+    let result = fetch_metrics(account, &ids).await;
+    let asked_at = match &result {
+        Ok(_) => now,
+        // X is queried again soon, but not by every request.
+        Err(_) => now.saturating_sub(METRICS_AGE - METRICS_RETRY).unwrap_or(now),
+    };
+    let mut transaction = request.transaction();
+    for post in stale {
+        let metrics = result.as_ref().ok().zip(post.external_id.as_ref());
+        let metrics = metrics.and_then(|(metrics, id)| metrics.get(id)).copied();
+        *post = model::Post { asked_at: Some(asked_at), ..post.clone().measured(metrics, now) };
+        transaction.put_post(post).map_err(|error| error.to_string())?;
+    }
+    request.context.store().commit(transaction).await.map_err(|error| error.to_string())?;
+    result.map(|_| ())
+}
+
+/// Fetches metrics from X. If the token has expired early, tries again with a new token.
+async fn fetch_metrics(account: &XAccount<'_>, ids: &[String]) -> Result<HashMap<String, Metrics>, String> {
+    let connection = account.store.find_x_connection(account.tenant).await;
+    let connection = connection.map_err(|error| error.to_string())?.ok_or("no account is connected")?;
+    let message = |error: AccountError| error.to_string();
+    let (connection, access) = account.usable(connection).await.map_err(message)?;
+    let result = match account.x.metrics(&access, ids).await {
+        Err(XError::Unauthorized) => {
+            let (_, access) = account.renew(connection).await.map_err(message)?;
+            account.x.metrics(&access, ids).await
+        }
+        result => result,
+    };
+    result.map_err(|error| error.to_string())
+}
+
+/// Adds simulated metrics to a post. They change every 15 minutes.
+fn simulate_metrics(post: model::Post, now: Timestamp) -> model::Post {
+    let Some(posted_at) = post.posted_at else { return post };
+    let age = now.duration_since(posted_at).as_secs().max(0);
+    let measured_at = posted_at.saturating_add(SignedDuration::from_secs(age - age % METRICS_AGE.as_secs()));
+    let measured_at = measured_at.unwrap_or(posted_at);
+    let metrics = x_simulator::metrics(post.id.get(), posted_at, measured_at);
+    post.measured(Some(metrics), measured_at)
+}
+
+fn upstream(error: &XError, now: Timestamp) -> Error {
+    let retry_after = match error {
+        XError::Limited { until: Some(until) } => {
+            Some(u64::try_from(until.duration_since(now).as_secs()).unwrap_or(0).max(1))
+        }
+        _ => None,
+    };
+    Error::Upstream { sentence: error.sentence(), retry_after }
+}
+
+fn not_connected(message: &str) -> Error {
+    Error::ChannelNotConnected(message.to_owned())
+}
+
+impl From<model::Post> for Post {
+    fn from(post: model::Post) -> Self {
+        let Metrics { likes, reposts, replies, link_clicks } = post.metrics;
+        Self {
+            id: post.id,
+            job_posting_id: post.job_posting_id,
+            style: post.style,
+            text: post.text,
+            external_id: post.external_id,
+            url: post.url,
+            posted_at: post.posted_at,
+            likes,
+            reposts,
+            replies,
+            link_clicks,
+            metrics_at: post.metrics_at,
+        }
+    }
+}
