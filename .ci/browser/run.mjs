@@ -24,6 +24,7 @@ import * as passkeys from "./passkeys.mjs";
 import { start } from "./service.mjs";
 import * as signIn from "./sign_in.mjs";
 import { Visitor } from "./visitor.mjs";
+import * as work from "./work.mjs";
 
 const WITHOUT_SCRIPTS = { javaScriptEnabled: false };
 /** The subjects, longest first. */
@@ -31,6 +32,8 @@ const SUBJECTS = [
   ["careers, hostile customers", careersXss.byCustomers],
   ["careers, hostile applicants and members", careersXss.byOthers],
   ["pages of an organization in use", pages.ofOrganizationInUse],
+  ["work", work.visit],
+  ["work without scripts", (world) => work.visit(world, WITHOUT_SCRIPTS)],
   ["pages of a new organization", pages.ofNewOrganization],
   ["pages without a session", pages.withoutSession],
   ["careers pages", careersPages.forCandidates],

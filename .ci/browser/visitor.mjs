@@ -32,7 +32,7 @@ const HEADERS = {
 };
 
 /** The paths of the only pages with a script. */
-const WITH_SCRIPT = ["/dashboard/sign-in/passkey", "/dashboard/settings/account/passkeys"];
+const WITH_SCRIPT = /^\/dashboard\/(sign-in\/passkey|settings\/account\/passkeys|roles\/\d+)$/;
 
 /** The headers of pages with a script. */
 const SCRIPT_HEADERS = {
@@ -107,7 +107,7 @@ export class Visitor {
       return;
     }
     const what = `${request.method()} ${response.url()} (${response.status()})`;
-    const of = WITH_SCRIPT.includes(pathname) ? SCRIPT_HEADERS : HEADERS;
+    const of = WITH_SCRIPT.test(pathname) ? SCRIPT_HEADERS : HEADERS;
     for (const [name, pattern] of Object.entries(pathname.startsWith("/careers/") ? CAREERS_HEADERS : of)) {
       const value = response.headers()[name];
       if (!pattern.test(value ?? "")) {

@@ -17,8 +17,8 @@ use tests::oauth::{OAuthApp, REDIRECT, authorize_url};
 use tests::{ACME, Fixtures, GLOBEX, TestApi, key, project, tenant};
 
 use crate::dashboard_access::{DashboardFixtures, PageRoute, page_routes};
-use crate::dashboard_cost::request_path;
-use crate::fake_x::{FakeX, services};
+use crate::dashboard_cost::{api_for, request_path};
+use crate::fake_x::FakeX;
 
 /// What the audit log has of a successful request to a route.
 #[derive(Clone, Copy)]
@@ -64,11 +64,25 @@ const DECISIONS: &[(&str, Decision)] = &[
     ("GET /api/v1/voice_screens/{id}", Read(VoiceScreenRead)),
     ("GET /dashboard", Read(CandidatesListed)),
     ("GET /dashboard/candidates", Read(CandidatesListed)),
+    ("GET /dashboard/candidates/new", Nothing),
     ("GET /dashboard/candidates/{id}", Read(CandidateRead)),
+    ("GET /dashboard/candidates/{id}/applications", Nothing),
+    ("GET /dashboard/candidates/{id}/edit", Read(CandidateRead)),
+    ("GET /dashboard/candidates/{id}/erase", Nothing),
+    ("GET /dashboard/candidates/{id}/export", Read(CandidateExported)),
+    ("GET /dashboard/candidates/{id}/invite", Nothing),
+    ("GET /dashboard/candidates/{id}/legal-hold", Nothing),
+    ("GET /dashboard/candidates/{id}/move", Nothing),
     ("GET /dashboard/confirm", Nothing),
     ("GET /dashboard/postings", Nothing),
+    ("GET /dashboard/postings/{id}/x", Nothing),
+    ("GET /dashboard/quick-post", Nothing),
     ("GET /dashboard/roles", Nothing),
     ("GET /dashboard/roles/{id}", Read(CandidatesListed)),
+    ("GET /dashboard/roles/{id}/bulk", Read(CandidatesListed)),
+    ("GET /dashboard/roles/{id}/edit", Nothing),
+    ("GET /dashboard/roles/{id}/posting", Nothing),
+    ("GET /dashboard/screens/{id}", Read(VoiceScreenRead)),
     ("GET /dashboard/settings/account", Nothing),
     ("GET /dashboard/settings/account/notices", Nothing),
     ("GET /dashboard/settings/account/passkeys", Nothing),
@@ -108,9 +122,27 @@ const DECISIONS: &[(&str, Decision)] = &[
     ("POST /api/v1/roles/{id}/resume", Nothing),
     ("POST /api/v1/voice_screens/{id}/cancel", History),
     ("POST /careers/{org}/{slug}/apply", History),
+    ("POST /dashboard/candidates/new", History),
+    ("POST /dashboard/candidates/{id}/applications", History),
+    ("POST /dashboard/candidates/{id}/edit", History),
+    ("POST /dashboard/candidates/{id}/erase", Acts(&[CandidateErased])),
+    ("POST /dashboard/candidates/{id}/invite", History),
+    ("POST /dashboard/candidates/{id}/legal-hold", Acts(&[LegalHoldSet])),
+    ("POST /dashboard/candidates/{id}/move", History),
+    ("POST /dashboard/candidates/{id}/notes", History),
+    ("POST /dashboard/candidates/{id}/notes/{note_id}/delete", History),
     ("POST /dashboard/confirm", Nothing),
     ("POST /dashboard/mode", Nothing),
     ("POST /dashboard/password", Acts(&[PasswordChanged, SessionCreated])),
+    ("POST /dashboard/postings/{id}/status", Nothing),
+    ("POST /dashboard/postings/{id}/x", Nothing),
+    ("POST /dashboard/quick-post", Nothing),
+    ("POST /dashboard/roles/{id}/bulk", History),
+    ("POST /dashboard/roles/{id}/edit", Nothing),
+    ("POST /dashboard/roles/{id}/move", History),
+    ("POST /dashboard/roles/{id}/posting", Nothing),
+    ("POST /dashboard/roles/{id}/status", Nothing),
+    ("POST /dashboard/screens/{id}/cancel", History),
     ("POST /dashboard/second-factor", Steps),
     ("POST /dashboard/settings/account/notices", Nothing),
     ("POST /dashboard/settings/account/passkeys", Steps),
@@ -274,7 +306,7 @@ async fn every_page_of_the_dashboard_records_what_it_should() {
             Some((_, Acts(actions))) => actions,
             Some((_, History | Nothing)) | None => &[],
         };
-        let api = TestApi::with_services(services(&x.fake.url)).await;
+        let api = api_for(route, &x).await;
         let fixtures = DashboardFixtures::new(&api).await;
         let ada = owner(&api, ACME).await;
         let browser = match route.role {
@@ -392,8 +424,12 @@ async fn a_read_without_its_entry_returns_no_data() {
             let path = fixtures.path(key.trim_start_matches("GET "));
             let response = if path.starts_with("/dashboard") {
                 let path = path.replace(&fixtures.role.to_string(), &fixtures.candidate.to_string());
-                let path = if path.contains("/roles/") {
+                let path = if path.ends_with("/bulk") {
+                    format!("/dashboard/roles/{}/bulk?to=interview&id={}", fixtures.role, fixtures.candidate)
+                } else if path.contains("/roles/") {
                     format!("/dashboard/roles/{}", fixtures.role)
+                } else if path.contains("/screens/") {
+                    format!("/dashboard/screens/{}", fixtures.screen)
                 } else {
                     path
                 };

@@ -9,7 +9,7 @@ use serde_json::json;
 use shared::auth::{Claims, Credential, Kind};
 use shared::http::Access;
 use shared::id::Id;
-use shared::model::{MemberRole, Mode, Name, Passkey, Scopes};
+use shared::model::{Invitation, MemberRole, Mode, Name, Passkey, Scopes, ScreenRecord, VoiceProvider};
 use shared::random::Random;
 use shared::services::membership;
 use shared::store::Transaction;
@@ -72,6 +72,20 @@ pub(crate) struct DashboardFixtures {
     pub(crate) passkey: Id,
     /// The token of the member's invitation link.
     pub(crate) link: String,
+    /// The role's posting.
+    pub(crate) posting: u64,
+    /// An open role that the candidate has not applied for.
+    pub(crate) other_role: String,
+    /// A note about the candidate.
+    pub(crate) note: u64,
+    /// A scheduled voice screen of another candidate.
+    pub(crate) screen: u64,
+    /// A move of the candidate on the role's board.
+    pub(crate) board_move: String,
+    /// The candidate and the stage in a move of several candidates.
+    pub(crate) chosen: String,
+    /// The role, as the value of a form's field.
+    pub(crate) role_id: String,
 }
 
 impl DashboardFixtures {
@@ -104,10 +118,34 @@ impl DashboardFixtures {
         api.store().commit(transaction).await.unwrap();
         let link = link.split_once("token=").unwrap().1.to_owned();
         let role = json!({ "role": { "title": "Stock role" } });
-        let role = api.post("/api/v1/quick_post", role).await.expect(201).number("/role/id");
+        let posted = api.post("/api/v1/quick_post", role).await.expect(201);
+        let (role, posting) = (posted.number("/role/id"), posted.number("/job_posting/id"));
+        let other_role = json!({ "role": { "title": "Other stock role" } });
+        let other_role = api.post("/api/v1/quick_post", other_role).await.expect(201).number("/role/id");
+        let other = json!({ "name": "Screened", "email": "screened@example.com", "role_id": other_role });
+        let other = api.post("/api/v1/candidates", other).await.expect(201).number("/id");
+        let screen = insert_screen(api, other, other_role).await;
         let candidate = json!({ "name": "Stock", "email": "stock@example.com", "role_id": role });
         let candidate = api.post("/api/v1/candidates", candidate).await.expect(201).number("/id");
-        Self { role, candidate, key: credential.id(), grant: grant.id, member: member.id, passkey, link }
+        let note = json!({ "text": "Stock note" });
+        let notes = format!("/api/v1/candidates/{candidate}/notes");
+        let note = api.post(&notes, note).await.expect(201).number("/id");
+        Self {
+            role,
+            candidate,
+            key: credential.id(),
+            grant: grant.id,
+            member: member.id,
+            passkey,
+            link,
+            posting,
+            other_role: other_role.to_string(),
+            note,
+            screen,
+            board_move: format!("{candidate}.applied.interview"),
+            chosen: format!("{candidate}.applied"),
+            role_id: role.to_string(),
+        }
     }
 
     /// Returns the identifier for a route's path.
@@ -115,6 +153,8 @@ impl DashboardFixtures {
         match route.path() {
             path if path.contains("/roles/") => self.role,
             path if path.contains("/candidates/") => self.candidate,
+            path if path.contains("/postings/") => self.posting,
+            path if path.contains("/screens/") => self.screen,
             path if path.contains("/api-keys/") => self.key.get(),
             path if path.contains("/passkeys/") => self.passkey.get(),
             path if path.contains("/connected-apps/") => self.grant.get(),
@@ -123,13 +163,29 @@ impl DashboardFixtures {
     }
 
     pub(crate) fn path(&self, route: PageRoute) -> String {
-        route.path().replace("{id}", &self.id(route).to_string())
+        let path = route.path().replace("{id}", &self.id(route).to_string());
+        path.replace("{note_id}", &self.note.to_string())
     }
 
     /// Returns valid form fields for a route.
     pub(crate) fn fields(&self, route: PageRoute) -> Vec<(&'static str, &str)> {
         const PASSWORD: &str = "a longer pass phrase";
         match route.path() {
+            "/dashboard/quick-post" => vec![("role.title", "New role"), ("publish", "true")],
+            "/dashboard/roles/{id}/edit" => vec![("title", "Another title")],
+            "/dashboard/roles/{id}/status" => vec![("action", "pause")],
+            "/dashboard/roles/{id}/posting" => vec![("title", "Public title")],
+            "/dashboard/roles/{id}/move" => vec![("move", &self.board_move)],
+            "/dashboard/roles/{id}/bulk" => vec![("to", "interview"), ("candidate", &self.chosen)],
+            "/dashboard/postings/{id}/status" => vec![("action", "unpublish")],
+            "/dashboard/postings/{id}/x" => vec![("style", "casual")],
+            "/dashboard/candidates/new" => vec![("name", "New"), ("email", "new@people.example")],
+            "/dashboard/candidates/{id}/edit" => vec![("name", "Another name")],
+            "/dashboard/candidates/{id}/applications" => vec![("role_id", &self.other_role)],
+            "/dashboard/candidates/{id}/notes" => vec![("text", "New note")],
+            "/dashboard/candidates/{id}/move" => vec![("seen", "applied"), ("to", "interview")],
+            "/dashboard/candidates/{id}/invite" => vec![("role_id", &self.role_id)],
+            "/dashboard/candidates/{id}/legal-hold" => vec![("reason", "A dispute")],
             "/dashboard/sign-in" => vec![("email", DEMOS[ACME].email), ("password", DEMOS[ACME].password)],
             "/dashboard/password" => {
                 vec![("token", &self.link), ("name", "New"), ("password", PASSWORD), ("repeated", PASSWORD)]
@@ -164,6 +220,19 @@ impl DashboardFixtures {
             _ => Vec::new(),
         }
     }
+}
+
+/// Inserts a queued voice screen, also where no provider is configured, and returns its identifier.
+async fn insert_screen(api: &TestApi, candidate: u64, role: u64) -> u64 {
+    let id = |number| Id::new(number).unwrap();
+    let invitation =
+        Invitation { id: id(4_713), candidate_id: id(candidate), role_id: id(role), scheduled_at: None };
+    let now = api.environment.clock.now();
+    let screen = ScreenRecord::invited(invitation, VoiceProvider::Simulator, now, String::new(), now);
+    let mut transaction = Transaction::new(tenant(ACME, Mode::Live));
+    transaction.insert_screen(&screen).unwrap();
+    api.store().commit(transaction).await.unwrap();
+    screen.screen.id.get()
 }
 
 /// Returns whether a DynamoDB call writes.
@@ -311,8 +380,9 @@ async fn members_cannot_use_owner_routes() {
         }
     }
     assert_eq!(
-        rejected, 10,
-        "countries, privacy, retention, audit log, invite, link, role, remove, and two for second factors"
+        rejected, 15,
+        "countries, privacy, retention, audit log, invite, link, role, remove, two for second factors, export, two for \
+         erasures, and two for legal holds"
     );
     let members = "/dashboard/settings/members";
     let plain = api.store().find_member(plain.0, plain.1).await.unwrap().unwrap();
@@ -355,7 +425,7 @@ async fn a_foreign_id_gets_the_same_response_as_an_unknown_id() {
             }
             count += 1;
             let request = async |id: &str| {
-                let path = route.path().replace("{id}", id);
+                let path = route.path().replace("{id}", id).replace("{note_id}", &fixtures.note.to_string());
                 api.dynamodb.take_calls();
                 let response = if route.is_post() {
                     browser.post(&path, &fixtures.fields(route)).await
@@ -364,7 +434,13 @@ async fn a_foreign_id_gets_the_same_response_as_an_unknown_id() {
                 };
                 let calls = api.dynamodb.take_calls();
                 // The entry in the audit log is written beside the read.
-                let is_read = route.key == "GET /dashboard/candidates/{id}";
+                let is_read = [
+                    "GET /dashboard/candidates/{id}",
+                    "GET /dashboard/candidates/{id}/edit",
+                    "GET /dashboard/candidates/{id}/export",
+                    "GET /dashboard/screens/{id}",
+                ]
+                .contains(&route.key);
                 let entries = usize::from(is_read && id.parse::<Id>().is_ok());
                 assert_eq!(calls.iter().filter(|call| is_write(call)).count(), entries, "{}", route.key);
                 (without_request_id(&response), calls.len())
@@ -381,11 +457,13 @@ async fn a_foreign_id_gets_the_same_response_as_an_unknown_id() {
                 assert_eq!(request(malformed).await.0, unknown.0, "{} {malformed}", route.key);
             }
         }
-        assert_eq!(count, if demo == ACME { 5 } else { 10 });
+        assert_eq!(count, if demo == ACME { 33 } else { 38 });
         for page in ["/dashboard/roles", "/dashboard/postings", "/dashboard/candidates", "/dashboard"] {
             let response = browser.get(page).await.expect(200);
             assert_eq!(links(&response, "/dashboard/roles/"), [""; 0], "{page}");
-            assert_eq!(links(&response, "/dashboard/candidates/"), [""; 0], "{page}");
+            let form = "/dashboard/candidates/new".to_owned();
+            let people = links(&response, "/dashboard/candidates/").into_iter().filter(|link| *link != form);
+            assert_eq!(people.collect::<Vec<_>>(), [""; 0], "{page}");
         }
         let role = format!("/dashboard/candidates?role_id={}", fixtures.role);
         browser.get(&role).await.expect(404);
@@ -429,9 +507,9 @@ fn assert_protected(response: &Response, policy: &str, context: &str) {
         assert_eq!(response.header(name), value, "{context}: {name}");
     }
     assert!(!response.header("x-request-id").is_empty(), "{context}");
-    let own_script = "<script src=\"/dashboard/passkeys.js?v=";
+    let own_scripts = ["<script src=\"/dashboard/passkeys.js?v=", "<script src=\"/dashboard/board.js?v="];
     let text = if policy.contains("script-src 'self'") {
-        response.text.replace(own_script, "")
+        own_scripts.iter().fold(response.text.clone(), |text, script| text.replace(script, ""))
     } else {
         response.text.clone()
     };
@@ -461,8 +539,14 @@ async fn every_page_and_error_has_the_security_headers() {
             let response = browser.request(route.method(), &path).body(FORM, body).send().await;
             let allows_x =
                 route.path() == "/dashboard/settings/integrations/channels" && response.status == 200;
-            let runs_script =
-                route.function == "SignInFunction" && !route.is_post() && response.status == 200;
+            let has_script = route.function == "SignInFunction" && !route.is_post()
+                || route.key == "GET /dashboard/roles/{id}";
+            let runs_script = has_script && response.status == 200;
+            if route.path().ends_with("/export") && response.status == 200 {
+                assert_eq!(response.header("content-type"), "application/json");
+                assert_eq!(response.header("cache-control"), "no-store");
+                continue;
+            }
             let policy = if allows_x {
                 POLICY.replace("form-action 'self'", "form-action 'self' https://x.com")
             } else if runs_script {
@@ -491,7 +575,7 @@ async fn every_page_and_error_has_the_security_headers() {
         assert_protected(&response, POLICY, &response.status.to_string());
         statuses.insert(response.status);
     }
-    let all = [200, 303, 400, 401, 403, 404, 413, 415, 422, 429, 503];
+    let all = [200, 303, 400, 401, 403, 404, 410, 413, 415, 422, 429, 503];
     assert_eq!(statuses.into_iter().collect::<Vec<_>>(), all);
 }
 

@@ -8,7 +8,7 @@ use tests::dashboard::owner;
 use tests::interceptor::Fault;
 use tests::{ACME, Response, TestApi};
 
-use crate::dashboard_access::{DashboardFixtures, page_routes};
+use crate::dashboard_access::{DashboardFixtures, PageRoute, page_routes};
 use crate::dashboard_cost::{CALLS, request_path};
 use crate::fake_x::services;
 
@@ -39,7 +39,11 @@ async fn every_failing_dynamodb_call_gets_a_503_page() {
         let (signed_out_csrf, member_csrf) = (signed_out.csrf().await, signed_in.csrf().await);
         api.dynamodb.inject_faults(move |operation, _| (operation == failing).then(|| fault.clone()));
         let fixtures = &fixtures;
-        let failed = page_routes().into_iter().zip(CALLS).filter(|(_, (_, calls))| calls.contains(&failing));
+        // No voice provider and no account on X is connected, so these forms end before their transactions.
+        let ends_early = |route: PageRoute| route.is_post() && ["/invite", "/x"].iter().any(|end| route.path().ends_with(end));
+        let failed = page_routes().into_iter().zip(CALLS).filter(|(route, (_, calls))| {
+            calls.contains(&failing) && !(failing == "TransactWriteItems" && ends_early(*route))
+        });
         let responses = failed.map(|(route, _)| {
             let is_public = [SIGN_IN, PASSWORD].contains(&route.path());
             let (browser, csrf) =

@@ -38,6 +38,7 @@ mod dashboard_retention;
 mod dashboard_second_factor;
 mod dashboard_sessions;
 mod dashboard_sign_in;
+mod dashboard_work;
 mod delivery;
 mod edge;
 mod endings;

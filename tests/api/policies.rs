@@ -304,11 +304,10 @@ const RARE: [(&str, &[&str], &str); 6] = [
         "DashboardFunction",
         &[
             "dynamodb:Query",
-            "*#APPLICANT#*",
+            "index *#APPLICANT#*",
             "index *#AUDIT_ACTION#*",
             "index *#AUDIT_ACTOR#*",
             "index *#CANDIDATE#*",
-            "*#RETENTION#*",
         ],
         "audit_log.rs, dashboard_pages.rs, dashboard_retention.rs",
     ),
@@ -331,7 +330,11 @@ const RARE: [(&str, &[&str], &str); 6] = [
         ],
         "calls.rs, dashboard_keys.rs, erasures.rs, retention.rs",
     ),
-    ("VoiceWebhookFunction", &["*#RETENTION#*"], "pipeline.rs"),
+    (
+        "VoiceWebhookFunction",
+        &["*#APPLICANT#*", "*#APPLICATION", "*#RETENTION#*", "*#ROLE_APPLICATION#*"],
+        "pipeline.rs, voice_webhook.rs",
+    ),
 ];
 
 /// Above 1,000 requests a second, every function of the API counts an organization's requests on shards.
@@ -347,6 +350,7 @@ async fn used() -> BTreeMap<String, BTreeSet<Access>> {
     for function in ["oauth", "dashboard", "careers", "sign_in"] {
         calls_by_function.push((function.to_owned(), super::events::calls_of(function).await));
     }
+    calls_by_function.push(("dashboard".to_owned(), super::dashboard_work::calls_of_a_day().await));
     calls_by_function.push(("careers".to_owned(), super::careers_resumes::calls_of_an_upload(&api).await));
     calls_by_function.push(("sign_in".to_owned(), super::passkeys::calls_of_a_sign_in(&api).await));
     api.clock.set("2026-11-21T00:00:00Z");

@@ -156,7 +156,7 @@ async fn check_x<I>(request: &ApiRequest<I>, connection: Option<XConnection>) ->
     };
     let Some(connection) = connection else { return Checked::missing("No account is connected.") };
     let username = Some(format!("@{}", connection.username));
-    let account = account(request, x, keys);
+    let account = account(&request.context, request.tenant(), x, keys);
     let old = connection.standing.clone();
     // X is queried only with a valid token, because a renewal may take longer than the timeout or may already be in
     // progress.

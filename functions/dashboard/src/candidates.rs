@@ -1,19 +1,25 @@
-//! Candidates and their histories, read-only. Changes are made through the API.
+//! The list of candidates with its filters and the search, and the page of a candidate.
 
 use std::sync::Arc;
 
 use askama::Template;
-use shared::http::{Error, Html, MemberRequest, Reply};
+use shared::http::{Error, Html, MemberRequest, Reply, cursor};
 use shared::id::Id;
 use shared::model::{
-    Actor, ActorKind, ApplicationStatus, Candidate, ConsentPurpose, Phone, Resume, ScreenResult,
-    ScreenStatus, Source, Stage, Text, Touchpoint, TouchpointKind, WebAddress,
+    Actor, ActorKind, ApplicationStatus, Candidate, ConsentPurpose, LegalHold, MemberRole, Note, Phone,
+    Resume, Scalar, ScreenResult, ScreenStatus, SearchQuery, Source, Stage, Tag, Text, Touchpoint,
+    TouchpointKind, Value, WebAddress,
 };
 use shared::resources::resume::ResumeLinks;
+use shared::store::{CandidateSearch, Listed, Paging};
 
 use crate::dates::{day, minute};
 use crate::layout::{Layout, Section};
-use crate::lists::{FilterLink, filter, next, page};
+use crate::lists::{FilterLink, PAGE_SIZE, filter, next, page};
+use crate::sources::source;
+
+/// The maximum number of notes on a candidate's page.
+const NOTES: u32 = 25;
 
 #[derive(Template)]
 #[template(path = "candidates.html")]
@@ -24,6 +30,12 @@ struct CandidatesPage<'p> {
     filters: [FilterLink; 6],
     /// The role that the list is filtered by.
     role: Option<RoleFilter<'p>>,
+    /// What the list is searched by: empty for the name, the e-mail address and the phone number; `source` or `tag`.
+    by: &'p str,
+    /// What is searched for.
+    search: &'p str,
+    /// Whether the boxes of all candidates are ticked.
+    all: bool,
     candidates: Vec<CandidateRow<'p>>,
     /// The URL of the next page.
     next: Option<String>,
@@ -46,6 +58,8 @@ pub(crate) struct CandidateRow<'p> {
     pub(crate) stage: Stage,
     /// The day when the candidate was added.
     pub(crate) added: String,
+    /// The tags.
+    pub(crate) tags: Vec<&'p str>,
 }
 
 impl<'p> CandidateRow<'p> {
@@ -57,6 +71,7 @@ impl<'p> CandidateRow<'p> {
             email: candidate.profile.email.as_str(),
             stage: candidate.stage,
             added: day(candidate.created_at),
+            tags: candidate.profile.tags.iter().map(Text::as_str).collect(),
         }
     }
 }
@@ -65,6 +80,14 @@ impl<'p> CandidateRow<'p> {
 #[template(path = "candidate.html")]
 struct CandidatePage<'p> {
     layout: Layout<'p>,
+    id: u64,
+    is_owner: bool,
+    source: Option<&'p str>,
+    tags: Vec<&'p str>,
+    external_id: Option<&'p str>,
+    hold: Option<&'p LegalHold>,
+    /// Newest first.
+    notes: Vec<NoteRow<'p>>,
     name: &'p str,
     email: &'p str,
     phone: Option<&'p str>,
@@ -84,7 +107,17 @@ struct CandidatePage<'p> {
     history: Vec<TouchpointRow<'p>>,
 }
 
+struct NoteRow<'p> {
+    id: u64,
+    text: &'p str,
+    at: String,
+    author: String,
+}
+
 struct ApplicationRow<'p> {
+    reason: Option<&'p str>,
+    start_date: Option<String>,
+    score: Option<u8>,
     role_id: u64,
     role_title: &'p str,
     stage: Stage,
@@ -95,6 +128,9 @@ struct ApplicationRow<'p> {
 }
 
 struct ScreenRow<'p> {
+    id: u64,
+    /// Whether the conversation has not begun.
+    can_be_cancelled: bool,
     role_id: u64,
     role_title: &'p str,
     status: ScreenStatus,
@@ -136,28 +172,105 @@ pub(crate) async fn list(request: Arc<MemberRequest>) -> Result<Reply<Html>, Err
         Some(id) => Some(store.find_role(tenant, id).await?.ok_or(Error::NotFound)?),
     };
     let role_id = role.as_ref().map(|role| role.id);
-    let mut listed = store.list_candidates(tenant, role_id, stage, &page(&request)).await?;
-    let number = role_id.map(|id| id.to_string());
-    let filters = [("role_id", number.as_deref()), ("stage", stage.map(Stage::as_str))];
-    let filters: Vec<_> = filters.into_iter().filter_map(|(name, value)| Some((name, value?))).collect();
-    let next = next("/dashboard/candidates", &filters, &mut listed, |(candidate, _)| candidate.id);
+    let (by, search) = (by(query.get("by")), query.get("search").trim());
+    let (listed, next) = if search.is_empty() {
+        let mut listed = store.list_candidates(tenant, role_id, stage, &page(&request)).await?;
+        let number = role_id.map(|id| id.to_string());
+        let filters = [("role_id", number.as_deref()), ("stage", stage.map(Stage::as_str))];
+        let filters: Vec<_> = filters.into_iter().filter_map(|(name, value)| Some((name, value?))).collect();
+        let next = next("/dashboard/candidates", &filters, &mut listed, |(candidate, _)| candidate.id);
+        (listed, next)
+    } else {
+        find(&request, by, search).await?
+    };
     let page = CandidatesPage {
         layout: Layout::of(&request, Section::Candidates),
         stage,
         filters: Stage::ALL
             .map(|known| FilterLink { word: known.as_str(), is_current: stage == Some(known) }),
         role: role.as_ref().map(|role| RoleFilter { id: role.id.get(), title: role.content.title.as_str() }),
+        by,
+        search,
+        all: query.non_empty("all").is_some(),
         candidates: listed.items.iter().map(|(candidate, _)| CandidateRow::of(candidate)).collect(),
         next,
     };
-    Ok(Reply::page(&page)?.showing(page.candidates.len()))
+    let reply = Reply::page(&page)?.showing(page.candidates.len());
+    Ok(if search.is_empty() { reply } else { reply.found_by_search() })
+}
+
+/// What a search looks for.
+fn by(word: &str) -> &'static str {
+    match word {
+        "source" => "source",
+        "tag" => "tag",
+        _ => "",
+    }
+}
+
+/// Candidates as the store lists them, and the URL of the next page.
+type Found<A> = (Listed<(Candidate, Option<A>)>, Option<String>);
+
+/// Finds candidates. Where the text looks like an e-mail address or a phone number and finds nobody, it is also looked for
+/// in names.
+async fn find<A>(request: &MemberRequest, by: &str, text: &str) -> Result<Found<A>, Error> {
+    let (store, tenant, keys) = (request.context.store(), request.tenant(), request.context.signing_keys());
+    let list = format!("dashboard candidates {tenant} {by} {text}");
+    let before = request.context.query().non_empty("after").map(|after| cursor::open(keys, &list, after));
+    let Some(before) = before.map_or(Some(None), |position| position.map(Some)) else {
+        return Err(Error::BadRequest("This page of the search is not valid".to_owned()));
+    };
+    let page = Paging { limit: PAGE_SIZE, before };
+    let mut found = Listed { items: Vec::new(), next: None };
+    for search in searches(by, text) {
+        found = store.search_candidates(tenant, &search, &page).await?;
+        if !found.items.is_empty() || found.next.is_some() {
+            break;
+        }
+    }
+    let next = found.next.as_ref().map(|position| {
+        let pairs = [("by", by), ("search", text), ("after", &*cursor::seal(keys, &list, position))];
+        format!("/dashboard/candidates?{}", encoded(&pairs))
+    });
+    let items = found.items.into_iter().map(|candidate| (candidate, None)).collect();
+    Ok((Listed { items, next: None }, next))
+}
+
+/// The searches that a text stands for, in the order in which they are tried.
+fn searches(by: &str, text: &str) -> Vec<CandidateSearch> {
+    let source = || Source::read(&Scalar::Word(text)).ok().flatten().map(CandidateSearch::Source);
+    let tag = || Tag::parse(text).ok().flatten().map(CandidateSearch::Tag);
+    let words = |text: &str| text.parse::<SearchQuery>().ok().map(CandidateSearch::Words);
+    let is_phone = text.chars().all(|c| c.is_ascii_digit() || " +-().\u{a0}/".contains(c));
+    let first = match by {
+        "source" => return source().into_iter().collect(),
+        "tag" => return tag().into_iter().collect(),
+        _ if text.contains('@') => text.parse().ok().map(CandidateSearch::Email),
+        _ if is_phone && text.contains('+') => text.parse().ok().map(CandidateSearch::Phone),
+        _ if is_phone => {
+            let digits: String = text.chars().filter(char::is_ascii_digit).collect();
+            words(digits.trim_start_matches('0'))
+        }
+        _ => None,
+    };
+    first.into_iter().chain(words(text)).collect()
+}
+
+/// A query string with these names and values.
+fn encoded(pairs: &[(&str, &str)]) -> String {
+    let encode = |value: &str| {
+        percent_encoding::utf8_percent_encode(value, percent_encoding::NON_ALPHANUMERIC).to_string()
+    };
+    pairs.iter().map(|(name, value)| format!("{name}={}", encode(value))).collect::<Vec<_>>().join("&")
 }
 
 /// Shows a candidate with applications, voice screens and history.
 pub(crate) async fn show(request: Arc<MemberRequest>) -> Result<Reply<Html>, Error> {
     let (tenant, context) = (request.tenant(), &request.context);
     let store = context.store();
-    let found = Error::unless_missing(store.find_candidate_page(tenant, context.id()?, None).await?)?;
+    let id = context.id()?;
+    let found = Error::unless_missing(store.find_candidate_page(tenant, id, None).await?)?;
+    let notes = store.list_notes(tenant, id, &Paging { limit: NOTES, before: None }).await?.items;
     let (candidate, touchpoints) = (&found.record.candidate, &found.touchpoints);
     let links = ResumeLinks::of_history(
         context.providers().resumes(),
@@ -176,6 +289,9 @@ pub(crate) async fn show(request: Arc<MemberRequest>) -> Result<Reply<Html>, Err
         None => record,
     };
     let applications = record.applications.iter().rev().map(|application| ApplicationRow {
+        reason: application.rejection_reason.as_ref().map(Text::as_str),
+        start_date: application.start_date.map(|date| date.strftime("%-d %b %Y").to_string()),
+        score: application.score,
         role_id: application.role.id.get(),
         role_title: application.role.title.as_str(),
         stage: application.stage,
@@ -184,6 +300,8 @@ pub(crate) async fn show(request: Arc<MemberRequest>) -> Result<Reply<Html>, Err
         applied: day(application.applied_at),
     });
     let screens = found.screens.iter().map(|screen| ScreenRow {
+        id: screen.id.get(),
+        can_be_cancelled: matches!(screen.status, ScreenStatus::Queued | ScreenStatus::Scheduled),
         role_id: screen.role_id.get(),
         role_title: title(screen.role_id),
         status: screen.status,
@@ -209,6 +327,13 @@ pub(crate) async fn show(request: Arc<MemberRequest>) -> Result<Reply<Html>, Err
     let resume_url = profile.resume.as_ref().and_then(|resume| links.address(resume));
     Reply::page(&CandidatePage {
         layout: Layout::of(&request, Section::Candidates),
+        id: id.get(),
+        is_owner: request.member().role == MemberRole::Owner,
+        source: profile.source.as_ref().map(Source::as_str),
+        tags: profile.tags.iter().map(Text::as_str).collect(),
+        external_id: profile.external_id.as_ref().map(Text::as_str),
+        hold: record.legal_hold.as_ref(),
+        notes: notes.iter().map(note_row).collect(),
         name: profile.name.as_str(),
         email: profile.email.as_str(),
         phone: profile.phone.as_ref().map(Phone::as_str),
@@ -223,16 +348,6 @@ pub(crate) async fn show(request: Arc<MemberRequest>) -> Result<Reply<Html>, Err
     })
 }
 
-/// Returns the source of an application, as text that follows its date.
-fn source(source: &Source) -> &str {
-    match source.as_str() {
-        "manual" => "added manually",
-        "career_page" => "via the career page",
-        "api" => "via the API",
-        other => other,
-    }
-}
-
 /// Returns the applicant's message.
 fn note(touchpoint: &Touchpoint) -> Option<&str> {
     match &touchpoint.kind {
@@ -241,8 +356,17 @@ fn note(touchpoint: &Touchpoint) -> Option<&str> {
     }
 }
 
+fn note_row(note: &Note) -> NoteRow<'_> {
+    NoteRow {
+        id: note.id.get(),
+        text: note.text.as_str(),
+        at: minute(note.created_at),
+        author: actor(&note.actor),
+    }
+}
+
 /// Describes an actor. Keys, applications and members have names of their own choice, so their type follows the name.
-fn actor(actor: &Actor) -> String {
+pub(crate) fn actor(actor: &Actor) -> String {
     let kind = match actor.kind {
         ActorKind::ApiKey => "API key",
         ActorKind::App => "connected app",

@@ -5,6 +5,10 @@ use shared::http::page::style_version;
 use shared::model::Mode;
 
 use crate::messages::{Alert, Notice};
+use crate::undo::Undo;
+
+/// The length of the random key of a page's forms.
+const KEY_LENGTH: usize = 22;
 
 /// The parts of a page around its content.
 pub(crate) struct Layout<'p> {
@@ -12,6 +16,8 @@ pub(crate) struct Layout<'p> {
     pub(crate) style_version: &'static str,
     /// The CSRF token of every form.
     pub(crate) csrf: String,
+    /// The random key of every form.
+    pub(crate) key: String,
     /// The organization's name.
     pub(crate) organization: &'p str,
     /// The member's name.
@@ -26,6 +32,8 @@ pub(crate) struct Layout<'p> {
     pub(crate) notice: Option<Notice>,
     /// Why the last action failed.
     pub(crate) alert: Option<Alert>,
+    /// How the last action is undone.
+    pub(crate) undo: Option<Undo>,
 }
 
 impl<'p> Layout<'p> {
@@ -35,6 +43,7 @@ impl<'p> Layout<'p> {
         Self {
             style_version: style_version(),
             csrf: request.page.csrf(),
+            key: request.context.random().token(KEY_LENGTH),
             organization: request.organization_name(),
             member: request.member().name.as_str(),
             is_test: request.organization().mode == Mode::Test,
@@ -43,6 +52,7 @@ impl<'p> Layout<'p> {
             // Only the sign-in page shows the others.
             notice: Notice::from_word(query.get("done")).filter(|notice| !notice.is_for_sign_in()),
             alert: Alert::from_word(query.get("failed")),
+            undo: Undo::of(&query),
         }
     }
 }

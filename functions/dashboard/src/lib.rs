@@ -1,5 +1,5 @@
-//! The dashboard, where the members of an organization sign in, follow their hiring, and manage API keys, connected
-//! apps, channels and members. The server renders every page. No page needs a script.
+//! The dashboard, where the members of an organization sign in, do their hiring, and manage API keys, connected apps,
+//! channels and members. The server renders every page. No page needs a script.
 //!
 //! | Method | Path | Description |
 //! |---|---|---|
@@ -21,6 +21,39 @@
 //! | GET | `/dashboard/postings` | job postings |
 //! | GET | `/dashboard/candidates` | candidates |
 //! | GET | `/dashboard/candidates/{id}` | a candidate with the full history |
+//! | GET | `/dashboard/board.js` | the script of a role's board |
+//! | GET | `/dashboard/quick-post` | the form that creates a role with its posting |
+//! | POST | `/dashboard/quick-post` | create a role with its posting, and publish both or save a draft |
+//! | GET | `/dashboard/roles/{id}/edit` | the form that edits a role |
+//! | POST | `/dashboard/roles/{id}/edit` | save a role |
+//! | POST | `/dashboard/roles/{id}/status` | publish, pause, resume, close or reopen a role |
+//! | GET | `/dashboard/roles/{id}/posting` | the form of a role's posting |
+//! | POST | `/dashboard/roles/{id}/posting` | create or save a role's posting |
+//! | POST | `/dashboard/roles/{id}/move` | move a candidate on the board |
+//! | GET | `/dashboard/roles/{id}/bulk` | who would be moved at once |
+//! | POST | `/dashboard/roles/{id}/bulk` | move several candidates |
+//! | POST | `/dashboard/postings/{id}/status` | publish or unpublish a posting |
+//! | GET | `/dashboard/postings/{id}/x` | the texts of a job for X, and its posts |
+//! | POST | `/dashboard/postings/{id}/x` | post a job to X |
+//! | GET | `/dashboard/candidates/new` | the form that adds a candidate |
+//! | POST | `/dashboard/candidates/new` | add a candidate |
+//! | GET | `/dashboard/candidates/{id}/edit` | the form that edits a candidate |
+//! | POST | `/dashboard/candidates/{id}/edit` | save a candidate |
+//! | GET | `/dashboard/candidates/{id}/applications` | the form that adds an application |
+//! | POST | `/dashboard/candidates/{id}/applications` | add an application |
+//! | POST | `/dashboard/candidates/{id}/notes` | add a note |
+//! | POST | `/dashboard/candidates/{id}/notes/{note_id}/delete` | delete a note |
+//! | GET | `/dashboard/candidates/{id}/move` | the form that asks for the reason of a rejection or the date of a hire |
+//! | POST | `/dashboard/candidates/{id}/move` | move a candidate, or undo a move |
+//! | GET | `/dashboard/candidates/{id}/invite` | the form that invites a candidate to a voice screen |
+//! | POST | `/dashboard/candidates/{id}/invite` | invite a candidate to a voice screen |
+//! | GET | `/dashboard/screens/{id}` | a voice screen with its transcript |
+//! | POST | `/dashboard/screens/{id}/cancel` | cancel a voice screen |
+//! | GET | `/dashboard/candidates/{id}/export` | download everything that is stored about a candidate |
+//! | GET | `/dashboard/candidates/{id}/erase` | the page that asks for the confirmation of an erasure |
+//! | POST | `/dashboard/candidates/{id}/erase` | erase a candidate for good |
+//! | GET | `/dashboard/candidates/{id}/legal-hold` | the form that sets a legal hold |
+//! | POST | `/dashboard/candidates/{id}/legal-hold` | set or lift a legal hold |
 //! | GET | `/dashboard/settings/integrations/api-keys` | API keys |
 //! | POST | `/dashboard/settings/integrations/api-keys` | create a key and show it once |
 //! | POST | `/dashboard/settings/integrations/api-keys/{id}/rotate` | create a key that replaces another one, and show it once |
@@ -64,6 +97,8 @@ mod account;
 mod api_keys;
 mod attempts;
 mod audit_log;
+mod bulk;
+mod candidate_forms;
 mod candidates;
 mod career_page;
 mod channels;
@@ -71,23 +106,31 @@ mod confirm;
 mod connected_apps;
 mod dates;
 mod form;
+mod form_page;
 mod layout;
 mod lists;
 mod members;
 mod messages;
+mod moves;
 mod notices;
 mod overview;
+mod personal_data;
 mod postings;
 mod privacy;
 mod retention;
+mod role_forms;
 mod roles;
+mod screens;
 mod second_factor;
 mod sign_in;
+mod sources;
+mod undo;
+mod x_posts;
 
 use std::future::{Ready, ready};
 
 use shared::http::{Error, Html, MemberAccess, PublicRequest, Reply, Route, Row, page};
-use shared::model::AuditAction::{CandidateRead, CandidatesListed};
+use shared::model::AuditAction::{CandidateExported, CandidateRead, CandidatesListed, VoiceScreenRead};
 use shared::model::MemberRole::{Member, Owner};
 
 /// The route table of the dashboard's pages.
@@ -123,11 +166,68 @@ pub fn pages() -> Vec<Route> {
         Route::member("GET /dashboard/postings", Member, postings::list),
         Route::member("GET /dashboard/candidates", Member, candidates::list).reading(CandidatesListed),
         Route::member("GET /dashboard/candidates/{id}", Member, candidates::show).reading(CandidateRead),
+        Route::public("GET /dashboard/board.js", board_script),
     ]
     .into_iter()
+    .chain(role_work())
+    .chain(candidate_work())
     .chain(settings())
     .chain(account())
     .collect()
+}
+
+/// What members do with roles and postings.
+fn role_work() -> Vec<Route> {
+    vec![
+        Route::member("GET /dashboard/quick-post", Member, role_forms::quick_post),
+        Route::member("POST /dashboard/quick-post", Member, role_forms::post),
+        Route::member("GET /dashboard/roles/{id}/edit", Member, role_forms::edit_role),
+        Route::member("POST /dashboard/roles/{id}/edit", Member, role_forms::save_role),
+        Route::member("POST /dashboard/roles/{id}/status", Member, roles::change_status),
+        Route::member("GET /dashboard/roles/{id}/posting", Member, role_forms::edit_posting),
+        Route::member("POST /dashboard/roles/{id}/posting", Member, role_forms::save_posting),
+        Route::member("POST /dashboard/roles/{id}/move", Member, moves::move_on_board),
+        Route::member("GET /dashboard/roles/{id}/bulk", Member, bulk::review).reading(CandidatesListed),
+        Route::member("POST /dashboard/roles/{id}/bulk", Member, bulk::carry_out),
+        Route::member("POST /dashboard/postings/{id}/status", Member, roles::change_posting_status),
+        Route::member("GET /dashboard/postings/{id}/x", Member, x_posts::show),
+        Route::member("POST /dashboard/postings/{id}/x", Member, x_posts::post),
+    ]
+}
+
+/// What members do with candidates.
+fn candidate_work() -> Vec<Route> {
+    vec![
+        Route::member("GET /dashboard/candidates/new", Member, candidate_forms::new),
+        Route::member("POST /dashboard/candidates/new", Member, candidate_forms::create),
+        Route::member("GET /dashboard/candidates/{id}/edit", Member, candidate_forms::edit)
+            .reading(CandidateRead),
+        Route::member("POST /dashboard/candidates/{id}/edit", Member, candidate_forms::save),
+        Route::member(
+            "GET /dashboard/candidates/{id}/applications",
+            Member,
+            candidate_forms::new_application,
+        ),
+        Route::member("POST /dashboard/candidates/{id}/applications", Member, candidate_forms::apply),
+        Route::member("POST /dashboard/candidates/{id}/notes", Member, candidate_forms::add_note),
+        Route::member(
+            "POST /dashboard/candidates/{id}/notes/{note_id}/delete",
+            Member,
+            candidate_forms::delete_note,
+        ),
+        Route::member("GET /dashboard/candidates/{id}/move", Member, moves::ask),
+        Route::member("POST /dashboard/candidates/{id}/move", Member, moves::make),
+        Route::member("GET /dashboard/candidates/{id}/invite", Member, screens::ask),
+        Route::member("POST /dashboard/candidates/{id}/invite", Member, screens::invite),
+        Route::member("GET /dashboard/screens/{id}", Member, screens::show).reading(VoiceScreenRead),
+        Route::member("POST /dashboard/screens/{id}/cancel", Member, screens::cancel),
+        Route::member("GET /dashboard/candidates/{id}/export", Owner, personal_data::download)
+            .reading(CandidateExported),
+        Route::member("GET /dashboard/candidates/{id}/erase", Owner, personal_data::ask_to_erase),
+        Route::member("POST /dashboard/candidates/{id}/erase", Owner, personal_data::erase),
+        Route::member("GET /dashboard/candidates/{id}/legal-hold", Owner, personal_data::ask_to_hold),
+        Route::member("POST /dashboard/candidates/{id}/legal-hold", Owner, personal_data::hold),
+    ]
 }
 
 /// The pages under "Settings".
@@ -274,6 +374,10 @@ fn account() -> Vec<Route> {
 
 fn style(_: PublicRequest) -> Ready<Result<Reply<Html>, Error>> {
     ready(Ok(Reply::file("text/css; charset=utf-8", page::STYLE)))
+}
+
+fn board_script(_: PublicRequest) -> Ready<Result<Reply<Html>, Error>> {
+    ready(Ok(Reply::file("text/javascript; charset=utf-8", roles::BOARD_SCRIPT)))
 }
 
 fn icon(_: PublicRequest) -> Ready<Result<Reply<Html>, Error>> {

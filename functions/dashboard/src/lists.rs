@@ -7,7 +7,7 @@ use shared::id::Id;
 use shared::store::{Listed, Paging};
 
 /// The number of items on a page.
-const PAGE_SIZE: u32 = 25;
+pub(crate) const PAGE_SIZE: u32 = 25;
 
 /// A link that filters a list by one status or stage.
 pub(crate) struct FilterLink {

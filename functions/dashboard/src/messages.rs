@@ -2,240 +2,189 @@
 
 use shared::http::{Html, Reply};
 
-/// The result of an action; `done` in the query.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Notice {
-    /// An API key was revoked.
-    KeyRevoked,
-    /// A connected application's access was revoked.
-    AppRevoked,
-    /// An X account was connected.
-    XConnected,
-    /// The X account was disconnected.
-    XDisconnected,
-    /// A WhatsApp number was connected.
-    WhatsAppConnected,
-    /// The WhatsApp number was disconnected.
-    WhatsAppDisconnected,
-    /// The countries that may be called were changed.
-    CallCountriesChanged,
-    /// The career page was changed.
-    CareerPageChanged,
-    /// The privacy text was changed.
-    PrivacyChanged,
-    /// The retention rule was set.
-    RetentionSet,
-    /// The retention rule was switched off.
-    RetentionOff,
-    /// A member's role was changed.
-    RoleChanged,
-    /// A member was removed.
-    MemberRemoved,
-    /// The member's own password was changed.
-    PasswordChanged,
-    /// One of the member's sessions was ended.
-    SessionEnded,
-    /// The member's other sessions were ended.
-    OtherSessionsEnded,
-    /// Security notices were dismissed.
-    NoticesDismissed,
-    /// The member's own second factor was turned off.
-    SecondFactorRemoved,
-    /// A passkey was added to the member's own account.
-    PasskeyAdded,
-    /// A passkey was removed from the member's own account.
-    PasskeyRemoved,
-    /// Another member's second factor was removed.
-    SecondFactorReset,
-    /// The organization's rule about second factors was changed.
-    SecondFactorRuleSaved,
-    /// A password was set with a single-use link.
-    PasswordSet,
-    /// A password was set with a single-use link, and the member signs in with it and the second factor. Only the sign-in
-    /// page shows this.
-    PasswordReset,
-    /// The member took too long to enter the code. Only the sign-in page shows this.
-    SignInExpired,
-    /// The session has ended. Only the sign-in page shows this.
-    SignedOut,
+/// Defines messages: their keywords and sentences.
+macro_rules! messages {
+    ($(#[$docs:meta])* $name:ident in $parameter:literal {
+        $($(#[$about:meta])* $message:ident = $word:literal: $sentence:literal,)*
+    }) => {
+        $(#[$docs])*
+        #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+        pub(crate) enum $name {
+            $($(#[$about])* $message,)*
+        }
+
+        impl $name {
+            const fn word(self) -> &'static str {
+                match self {
+                    $(Self::$message => $word,)*
+                }
+            }
+
+            /// Returns the text of the message.
+            pub(crate) const fn sentence(self) -> &'static str {
+                match self {
+                    $(Self::$message => $sentence,)*
+                }
+            }
+
+            /// Returns the message with this keyword, if any.
+            pub(crate) fn from_word(word: &str) -> Option<Self> {
+                [$(Self::$message),*].into_iter().find(|message| message.word() == word)
+            }
+
+            /// Redirects to `path`, which shows the message.
+            pub(crate) fn redirect_to(self, path: &str) -> Reply<Html> {
+                let separator = if path.contains('?') { '&' } else { '?' };
+                Reply::see_other(&format!("{path}{separator}{}={}", $parameter, self.word()))
+            }
+        }
+    };
+}
+
+messages! {
+    /// The result of an action; `done` in the query.
+    Notice in "done" {
+        /// An API key was revoked.
+        KeyRevoked = "key-revoked": "API key revoked.",
+        /// A connected application's access was revoked.
+        AppRevoked = "app-revoked": "App disconnected. It no longer has access.",
+        /// An X account was connected.
+        XConnected = "x-connected": "X account connected.",
+        /// The X account was disconnected.
+        XDisconnected = "x-disconnected": "X account disconnected.",
+        /// A WhatsApp number was connected.
+        WhatsAppConnected = "whatsapp-connected": "WhatsApp number connected.",
+        /// The WhatsApp number was disconnected.
+        WhatsAppDisconnected = "whatsapp-disconnected": "WhatsApp number disconnected.",
+        /// The countries that may be called were changed.
+        CallCountriesChanged = "call-countries-changed": "Countries saved. Other countries are no longer called.",
+        /// The career page was changed.
+        CareerPageChanged = "career-page-changed": "Career page saved.",
+        /// The privacy text was changed.
+        PrivacyChanged = "privacy-changed": "Privacy text saved.",
+        /// The retention rule was set.
+        RetentionSet = "retention-set": "Retention rule saved. Nobody is erased before the next run.",
+        /// The retention rule was switched off.
+        RetentionOff = "retention-off": "Retention switched off. Nobody is erased automatically.",
+        /// A member's role was changed.
+        RoleChanged = "role-changed": "Member role changed.",
+        /// A member was removed.
+        MemberRemoved = "member-removed": "Member removed. Their sessions have ended, and the apps that they connected no longer have access.",
+        /// The member's own password was changed.
+        PasswordChanged = "password-changed": "Password changed. Your other sessions have ended.",
+        /// One of the member's sessions was ended.
+        SessionEnded = "session-ended": "Session ended.",
+        /// The member's other sessions were ended.
+        OtherSessionsEnded = "other-sessions-ended": "You are signed out everywhere else.",
+        /// Security notices were dismissed.
+        NoticesDismissed = "notices-dismissed": "Notices dismissed.",
+        /// The member's own second factor was turned off.
+        SecondFactorRemoved = "second-factor-removed": "Second factor turned off.",
+        /// A passkey was added to the member's own account.
+        PasskeyAdded = "passkey-added": "Passkey added. You can sign in with it.",
+        /// A passkey was removed from the member's own account.
+        PasskeyRemoved = "passkey-removed": "Passkey removed. You can also delete it from your device or your password manager.",
+        /// Another member's second factor was removed.
+        SecondFactorReset = "second-factor-reset": "Second factor removed. The member now signs in with the password alone.",
+        /// The organization's rule about second factors was changed.
+        SecondFactorRuleSaved = "second-factor-rule-saved": "Rule for second factors saved.",
+        /// A password was set with a single-use link.
+        PasswordSet = "password-set": "Password set. You are signed in.",
+        /// A password was set with a single-use link, and the member signs in with it and the second factor. Only the sign-in
+        /// page shows this.
+        PasswordReset = "password-reset": "Password set. Sign in with it and your second factor.",
+        /// The member took too long to enter the code. Only the sign-in page shows this.
+        SignInExpired = "sign-in-expired": "The sign-in took too long. Enter your password again.",
+        /// The session has ended. Only the sign-in page shows this.
+        SignedOut = "signed-out": "You are signed out.",
+        /// The role was created and published with its posting.
+        Posted = "posted": "Published. The job is on your career page.",
+        /// The role was created as a draft.
+        DraftSaved = "draft-saved": "Draft saved. Publish it when it is ready.",
+        /// The role was published.
+        RolePublished = "role-published": "Role published. It accepts applications.",
+        /// The role was paused.
+        RolePaused = "role-paused": "Role paused. It accepts no applications.",
+        /// The role was resumed.
+        RoleResumed = "role-resumed": "Role resumed. It accepts applications again.",
+        /// The role was closed.
+        RoleClosed = "role-closed": "Role closed. Its posting is no longer on the career page.",
+        /// The role was reopened.
+        RoleReopened = "role-reopened": "Role reopened as a draft.",
+        /// The role was edited.
+        RoleSaved = "role-saved": "Role saved.",
+        /// The posting was created or edited.
+        PostingSaved = "posting-saved": "Posting saved.",
+        /// The posting was published.
+        PostingPublished = "posting-published": "Posting published. It is on your career page while the role is open or paused.",
+        /// The posting was unpublished.
+        PostingUnpublished = "posting-unpublished": "Posting unpublished. It is no longer on your career page.",
+        /// A job was posted to X.
+        PostedToX = "posted-to-x": "Posted to X.",
+        /// A candidate was added.
+        CandidateAdded = "candidate-added": "Candidate added.",
+        /// A candidate was edited.
+        CandidateSaved = "candidate-saved": "Candidate saved.",
+        /// A candidate applied for another role.
+        Applied = "applied": "Application added.",
+        /// A note was added.
+        NoteAdded = "note-added": "Note added.",
+        /// A note was deleted.
+        NoteDeleted = "note-deleted": "Note deleted.",
+        /// A candidate was moved to another open stage.
+        Moved = "moved": "Candidate moved.",
+        /// A candidate was rejected.
+        Rejected = "rejected": "Candidate rejected.",
+        /// A candidate was hired.
+        Hired = "hired": "Candidate hired.",
+        /// A move was undone.
+        Undone = "undone": "Undone. The candidate is back in the stage before.",
+        /// A candidate was invited to a voice screen.
+        Invited = "invited": "Invited to a voice screen.",
+        /// A voice screen was cancelled.
+        ScreenCancelled = "screen-cancelled": "Voice screen cancelled. The candidate is not called.",
+        /// A resume file was attached.
+        ResumeAttached = "resume-attached": "Resume attached.",
+        /// A legal hold was set.
+        HoldSet = "hold-set": "Legal hold set. The candidate cannot be erased.",
+        /// A legal hold was lifted.
+        HoldLifted = "hold-lifted": "Legal hold lifted.",
+        /// A candidate was erased.
+        Erased = "erased": "Candidate erased. What is stored about them is removed within minutes.",
+    }
+}
+
+messages! {
+    /// Why an action failed; `failed` in the query.
+    Alert in "failed" {
+        /// The member declined on X.
+        XDeclined = "x-declined": "X account not connected: access was declined on X.",
+        /// The callback from X came too late or belongs to another browser.
+        XStale = "x-stale": "The connection to X took too long or was started in another browser. Connect the account again.",
+        /// X reported an error or did not respond.
+        XFailed = "x-failed": "The X account could not be connected. Try again in a moment.",
+        /// The member tried to change their own role or to remove themselves.
+        OwnRole = "own-role": "You can't change your own role or remove yourself. Ask another owner to do it.",
+        /// The member tried to turn off a second factor that the organization requires.
+        SecondFactorRequired = "second-factor-required": "Your organization requires a second factor, so you can't turn it off.",
+        /// The member has as many passkeys as possible.
+        TooManyPasskeys = "too-many-passkeys": "You have ten passkeys. Remove one before you add another.",
+        /// The role or the posting had another status than the page showed.
+        StatusChanged = "status-changed": "Nothing was done, because somebody changed the status in the meantime. This is the current state.",
+        /// A candidate was in another stage than the page showed.
+        MovedMeanwhile = "moved-meanwhile": "Nothing was done, because somebody moved this candidate in the meantime. This is the current state.",
+        /// A move was not possible.
+        MoveRefused = "move-refused": "This move is not possible, because the application has ended or its role is closed.",
+        /// The legal hold forbids an erasure.
+        OnHold = "on-hold": "A legal hold on this candidate forbids the erasure. Lift it first.",
+        /// Nobody was selected.
+        NobodySelected = "nobody-selected": "Select at least one candidate first.",
+    }
 }
 
 impl Notice {
-    const ALL: [Self; 26] = [
-        Self::KeyRevoked,
-        Self::AppRevoked,
-        Self::XConnected,
-        Self::XDisconnected,
-        Self::WhatsAppConnected,
-        Self::WhatsAppDisconnected,
-        Self::CallCountriesChanged,
-        Self::CareerPageChanged,
-        Self::PrivacyChanged,
-        Self::RetentionSet,
-        Self::RetentionOff,
-        Self::RoleChanged,
-        Self::MemberRemoved,
-        Self::PasswordChanged,
-        Self::SessionEnded,
-        Self::OtherSessionsEnded,
-        Self::NoticesDismissed,
-        Self::SecondFactorRemoved,
-        Self::PasskeyAdded,
-        Self::PasskeyRemoved,
-        Self::SecondFactorReset,
-        Self::SecondFactorRuleSaved,
-        Self::PasswordSet,
-        Self::PasswordReset,
-        Self::SignInExpired,
-        Self::SignedOut,
-    ];
-
-    const fn word(self) -> &'static str {
-        match self {
-            Self::KeyRevoked => "key-revoked",
-            Self::AppRevoked => "app-revoked",
-            Self::XConnected => "x-connected",
-            Self::XDisconnected => "x-disconnected",
-            Self::WhatsAppConnected => "whatsapp-connected",
-            Self::WhatsAppDisconnected => "whatsapp-disconnected",
-            Self::CallCountriesChanged => "call-countries-changed",
-            Self::CareerPageChanged => "career-page-changed",
-            Self::PrivacyChanged => "privacy-changed",
-            Self::RetentionSet => "retention-set",
-            Self::RetentionOff => "retention-off",
-            Self::RoleChanged => "role-changed",
-            Self::MemberRemoved => "member-removed",
-            Self::PasswordChanged => "password-changed",
-            Self::SessionEnded => "session-ended",
-            Self::OtherSessionsEnded => "other-sessions-ended",
-            Self::NoticesDismissed => "notices-dismissed",
-            Self::SecondFactorRemoved => "second-factor-removed",
-            Self::PasskeyAdded => "passkey-added",
-            Self::PasskeyRemoved => "passkey-removed",
-            Self::SecondFactorReset => "second-factor-reset",
-            Self::SecondFactorRuleSaved => "second-factor-rule-saved",
-            Self::PasswordSet => "password-set",
-            Self::PasswordReset => "password-reset",
-            Self::SignInExpired => "sign-in-expired",
-            Self::SignedOut => "signed-out",
-        }
-    }
-
-    /// Returns the text of the message.
-    pub(crate) const fn sentence(self) -> &'static str {
-        match self {
-            Self::KeyRevoked => "API key revoked.",
-            Self::AppRevoked => "App disconnected. It no longer has access.",
-            Self::XConnected => "X account connected.",
-            Self::XDisconnected => "X account disconnected.",
-            Self::WhatsAppConnected => "WhatsApp number connected.",
-            Self::WhatsAppDisconnected => "WhatsApp number disconnected.",
-            Self::CallCountriesChanged => "Countries saved. Other countries are no longer called.",
-            Self::CareerPageChanged => "Career page saved.",
-            Self::PrivacyChanged => "Privacy text saved.",
-            Self::RetentionSet => "Retention rule saved. Nobody is erased before the next run.",
-            Self::RetentionOff => "Retention switched off. Nobody is erased automatically.",
-            Self::RoleChanged => "Member role changed.",
-            Self::MemberRemoved => {
-                "Member removed. Their sessions have ended, and the apps that they connected no longer have access."
-            }
-            Self::PasswordChanged => "Password changed. Your other sessions have ended.",
-            Self::SessionEnded => "Session ended.",
-            Self::OtherSessionsEnded => "You are signed out everywhere else.",
-            Self::NoticesDismissed => "Notices dismissed.",
-            Self::SecondFactorRemoved => "Second factor turned off.",
-            Self::PasskeyAdded => "Passkey added. You can sign in with it.",
-            Self::PasskeyRemoved => {
-                "Passkey removed. You can also delete it from your device or your password manager."
-            }
-            Self::SecondFactorReset => {
-                "Second factor removed. The member now signs in with the password alone."
-            }
-            Self::SecondFactorRuleSaved => "Rule for second factors saved.",
-            Self::PasswordSet => "Password set. You are signed in.",
-            Self::PasswordReset => "Password set. Sign in with it and your second factor.",
-            Self::SignInExpired => "The sign-in took too long. Enter your password again.",
-            Self::SignedOut => "You are signed out.",
-        }
-    }
-
     /// Whether only the sign-in page shows the message.
     pub(crate) const fn is_for_sign_in(self) -> bool {
         matches!(self, Self::SignedOut | Self::PasswordReset | Self::SignInExpired)
-    }
-
-    /// Returns the notice with this keyword, if any.
-    pub(crate) fn from_word(word: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|notice| notice.word() == word)
-    }
-
-    /// Redirects to `path`, which shows the notice.
-    pub(crate) fn redirect_to(self, path: &str) -> Reply<Html> {
-        Reply::see_other(&format!("{path}?done={}", self.word()))
-    }
-}
-
-/// Why an action failed; `failed` in the query.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Alert {
-    /// The member declined on X.
-    XDeclined,
-    /// The callback from X came too late or belongs to another browser.
-    XStale,
-    /// X reported an error or did not respond.
-    XFailed,
-    /// The member tried to change their own role or to remove themselves.
-    OwnRole,
-    /// The member tried to turn off a second factor that the organization requires.
-    SecondFactorRequired,
-    /// The member has as many passkeys as possible.
-    TooManyPasskeys,
-}
-
-impl Alert {
-    const ALL: [Self; 6] = [
-        Self::XDeclined,
-        Self::XStale,
-        Self::XFailed,
-        Self::OwnRole,
-        Self::SecondFactorRequired,
-        Self::TooManyPasskeys,
-    ];
-
-    const fn word(self) -> &'static str {
-        match self {
-            Self::XDeclined => "x-declined",
-            Self::XStale => "x-stale",
-            Self::XFailed => "x-failed",
-            Self::OwnRole => "own-role",
-            Self::SecondFactorRequired => "second-factor-required",
-            Self::TooManyPasskeys => "too-many-passkeys",
-        }
-    }
-
-    /// Returns the text of the message.
-    pub(crate) const fn sentence(self) -> &'static str {
-        match self {
-            Self::XDeclined => "X account not connected: access was declined on X.",
-            Self::XStale => {
-                "The connection to X took too long or was started in another browser. Connect the account again."
-            }
-            Self::XFailed => "The X account could not be connected. Try again in a moment.",
-            Self::OwnRole => "You can't change your own role or remove yourself. Ask another owner to do it.",
-            Self::SecondFactorRequired => {
-                "Your organization requires a second factor, so you can't turn it off."
-            }
-            Self::TooManyPasskeys => "You have ten passkeys. Remove one before you add another.",
-        }
-    }
-
-    /// Returns the alert with this keyword, if any.
-    pub(crate) fn from_word(word: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|alert| alert.word() == word)
-    }
-
-    /// Redirects to `path`, which shows the alert.
-    pub(crate) fn redirect_to(self, path: &str) -> Reply<Html> {
-        Reply::see_other(&format!("{path}?failed={}", self.word()))
     }
 }

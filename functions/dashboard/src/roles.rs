@@ -1,18 +1,28 @@
-//! Roles and their pipelines, read-only. Changes are made through the API.
+//! Roles, their statuses, and their pipelines as boards.
 
 use std::sync::Arc;
 
 use askama::Template;
+use jiff::Timestamp;
+use shared::hiring::{postings, roles};
+use shared::http::page::{Sources, version_of};
 use shared::http::{Error, Html, MemberRequest, Reply};
-use shared::model::{Candidate, Country, EmploymentType, RemotePolicy, RoleStatus, Stage, Text, grouped};
+use shared::model::{
+    ApplicationStatus, Country, EmploymentType, RemotePolicy, RoleStatus, Stage, Text, grouped,
+};
 use shared::resources::posting::public_url;
-use shared::store::Paging;
+use shared::store::CandidateApplication;
 
+use crate::form_page::fields_of;
 use crate::layout::{Layout, Section};
 use crate::lists::{FilterLink, filter, next, page};
+use crate::messages::{Alert, Notice};
+use crate::sources::source;
 
-/// The maximum number of candidates per stage on a role's page.
-const IN_STAGE: u32 = 10;
+/// The script of the board.
+pub(crate) const BOARD_SCRIPT: &str = include_str!("board.js");
+/// The maximum number of candidates in a column of a board.
+const IN_COLUMN: u32 = 25;
 /// The statuses in the order of the filter links.
 const STATUSES: [RoleStatus; 4] =
     [RoleStatus::Open, RoleStatus::Draft, RoleStatus::Paused, RoleStatus::Closed];
@@ -67,26 +77,65 @@ struct RolePage<'p> {
     pass_rate: Option<String>,
     /// The average overall score from 0 to 100; `None` if there are no scores.
     average_score: Option<String>,
-    pipeline: Vec<StageColumn>,
+    columns: Vec<Column>,
+    hired: u64,
+    rejected: u64,
+    /// The version in the script's URL.
+    script_version: String,
+    /// What the status allows, as the value and the label of a button.
+    actions: &'static [(&'static str, &'static str)],
 }
 
 struct PostingLink<'p> {
+    id: u64,
     /// The public URL. It shows the posting only while it is published.
     url: &'p str,
     is_published: bool,
 }
 
-/// A stage of the pipeline with its newest candidates.
-struct StageColumn {
-    stage: &'static str,
-    candidates: Vec<PipelineCandidate>,
-    /// Whether the stage may have more candidates.
-    has_more: bool,
+/// An open stage with its newest candidates.
+struct Column {
+    stage: Stage,
+    /// The number of applications in the stage.
+    count: u64,
+    cards: Vec<Card>,
 }
 
-struct PipelineCandidate {
-    id: u64,
+/// An application on the board.
+struct Card {
+    candidate: u64,
     name: String,
+    /// The overall score of the latest voice screen.
+    score: Option<u8>,
+    /// The time in the stage: `today` or `12 days`.
+    age: String,
+    source: String,
+    /// The stages that the candidate can be moved to.
+    targets: Vec<Stage>,
+}
+
+impl Card {
+    fn of(entry: &CandidateApplication, now: Timestamp) -> Self {
+        let CandidateApplication { application, candidate } = entry;
+        let days = now.duration_since(application.stage_changed_at).as_hours() / 24;
+        let targets = Stage::ALL.into_iter().filter(|stage| *stage != application.stage);
+        Self {
+            candidate: candidate.id.get(),
+            name: candidate.profile.name.as_str().to_owned(),
+            score: application.score,
+            age: match days {
+                ..=0 => "today".to_owned(),
+                1 => "1 day".to_owned(),
+                days => format!("{days} days"),
+            },
+            source: source(&application.source).to_owned(),
+            targets: if application.status() == ApplicationStatus::Active {
+                targets.collect()
+            } else {
+                Vec::new()
+            },
+        }
+    }
 }
 
 /// Shows the list of roles.
@@ -119,7 +168,7 @@ pub(crate) async fn list(request: Arc<MemberRequest>) -> Result<Reply<Html>, Err
     })
 }
 
-/// Shows a role and its pipeline.
+/// Shows a role and its board.
 pub(crate) async fn show(request: Arc<MemberRequest>) -> Result<Reply<Html>, Error> {
     let (tenant, store, id) = (request.tenant(), request.context.store(), request.context.id()?);
     let (role, stats) = store.find_role_and_stats(tenant, id).await?.ok_or(Error::NotFound)?;
@@ -127,24 +176,22 @@ pub(crate) async fn show(request: Arc<MemberRequest>) -> Result<Reply<Html>, Err
         Some(link) => store.find_posting(tenant, link.id).await?,
         None => None,
     };
-    let mut pipeline = Vec::new();
-    for stage in Stage::ALL {
-        let first = Paging { limit: IN_STAGE, before: None };
-        let listed = store.list_candidates(tenant, Some(id), Some(stage), &first).await?;
-        let candidate = |(candidate, _): &(Candidate, _)| PipelineCandidate {
-            id: candidate.id.get(),
-            name: candidate.profile.name.as_str().to_owned(),
-        };
-        pipeline.push(StageColumn {
-            stage: stage.as_str(),
-            candidates: listed.items.iter().map(candidate).collect(),
-            has_more: listed.next.is_some(),
-        });
-    }
+    let is_closed = role.status == RoleStatus::Closed;
+    let applications = store.list_open_applications(tenant, &role, IN_COLUMN).await?;
+    let count = |stage: Stage| stats.stages[stage.rank()].now;
+    let columns: Vec<_> = Stage::OPEN
+        .into_iter()
+        .zip(&applications)
+        .map(|(stage, entries)| Column {
+            stage,
+            count: if is_closed { 0 } else { count(stage) },
+            cards: entries.iter().map(|entry| Card::of(entry, request.context.now())).collect(),
+        })
+        .collect();
     let (base_url, organization) = (request.context.base_url(), request.organization());
-    let posting =
-        posting.map(|posting| (public_url(base_url, organization, &posting.slug), posting.published));
-    let shown = pipeline.iter().map(|column| column.candidates.len()).sum();
+    let posting = posting
+        .map(|posting| (posting.id, public_url(base_url, organization, &posting.slug), posting.published));
+    let shown = columns.iter().map(|column| column.cards.len()).sum();
     let page = RolePage {
         layout: Layout::of(&request, Section::Roles),
         id: id.get(),
@@ -156,13 +203,80 @@ pub(crate) async fn show(request: Arc<MemberRequest>) -> Result<Reply<Html>, Err
         remote_policy: role.content.remote_policy().map(RemotePolicy::as_str),
         employment_type: role.content.employment_type.map(EmploymentType::words),
         salary: role.content.salary.words(),
-        posting: posting.as_ref().map(|(url, is_published)| PostingLink { url, is_published: *is_published }),
+        posting: posting.as_ref().map(|(id, url, is_published)| PostingLink {
+            id: id.get(),
+            url,
+            is_published: *is_published,
+        }),
         applicants: stats.applicants,
         screens: stats.screens,
         completed: stats.screens_completed,
         pass_rate: stats.pass_rate().map(|rate| format!("{:.0}%", rate * 100.0)),
         average_score: stats.average_score().map(|score| format!("{score:.0}")),
-        pipeline,
+        columns,
+        hired: count(Stage::Hired),
+        rejected: count(Stage::Rejected),
+        script_version: version_of(BOARD_SCRIPT),
+        actions: actions(role.status),
     };
-    Ok(Reply::page(&page)?.showing(shown))
+    let sources = Sources { script: true, ..Sources::default() };
+    Ok(Reply::page(&page)?.showing(shown).using(&sources))
+}
+
+/// What members can do with a role in this status.
+const fn actions(status: RoleStatus) -> &'static [(&'static str, &'static str)] {
+    match status {
+        RoleStatus::Draft => &[("publish", "Publish"), ("close", "Close")],
+        RoleStatus::Open => &[("pause", "Pause"), ("close", "Close")],
+        RoleStatus::Paused => &[("resume", "Resume"), ("close", "Close")],
+        RoleStatus::Closed => &[("reopen", "Reopen")],
+    }
+}
+
+/// Changes a role's status. A draft is published together with its posting, if it has one.
+pub(crate) async fn change_status(request: Arc<MemberRequest>) -> Result<Reply<Html>, Error> {
+    let path = format!("/dashboard/roles/{}", request.context.id()?);
+    let mut command = request.command();
+    let action = command.fields.get("action").to_owned();
+    let job_posting = command.fields.get("job_posting").to_owned();
+    command.fields = fields_of(&[]);
+    let (done, notice) = match action.as_str() {
+        "publish" => {
+            command.fields = fields_of(&[("job_posting", &job_posting)]);
+            (request.carry_out(command, roles::publish).await, Notice::RolePublished)
+        }
+        "pause" => (request.carry_out(command, roles::pause).await, Notice::RolePaused),
+        "resume" => (request.carry_out(command, roles::resume).await, Notice::RoleResumed),
+        "close" => (request.carry_out(command, roles::close).await, Notice::RoleClosed),
+        "reopen" => (request.carry_out(command, roles::reopen).await, Notice::RoleReopened),
+        _ => return Err(unknown_action()),
+    };
+    redirect(done.map(drop), notice, &path)
+}
+
+/// Publishes or unpublishes a posting.
+pub(crate) async fn change_posting_status(request: Arc<MemberRequest>) -> Result<Reply<Html>, Error> {
+    let mut command = request.command();
+    let (action, role) = (command.fields.get("action").to_owned(), command.fields.get("role").parse::<u64>());
+    let path =
+        role.map_or_else(|_| "/dashboard/postings".to_owned(), |role| format!("/dashboard/roles/{role}"));
+    command.fields = fields_of(&[]);
+    let (done, notice) = match action.as_str() {
+        "publish" => (request.carry_out(command, postings::publish).await, Notice::PostingPublished),
+        "unpublish" => (request.carry_out(command, postings::unpublish).await, Notice::PostingUnpublished),
+        _ => return Err(unknown_action()),
+    };
+    redirect(done.map(drop), notice, &path)
+}
+
+fn redirect(done: Result<(), Error>, notice: Notice, path: &str) -> Result<Reply<Html>, Error> {
+    match done {
+        Ok(()) => Ok(notice.redirect_to(path)),
+        Err(Error::InvalidTransition(_) | Error::Validation(_)) => Ok(Alert::StatusChanged.redirect_to(path)),
+        Err(error) => Err(error),
+    }
+}
+
+fn unknown_action() -> Error {
+    Error::BadRequest("The form must name an action that the page offers".to_owned())
 }

@@ -85,6 +85,7 @@ impl EventFixtures<'_> {
         self.create_role(role(14)?.publish(now)?, None).await?;
         self.create_role(role(15)?.close(now), None).await?;
         self.create_role(role(16)?, Some((24, "recorded-to-open", false))).await?;
+        self.create_role(role(17)?.publish(now)?, None).await?;
 
         let candidate = |number| -> Outcome<CandidateRecord> {
             let email = format!("recorded-{number}@example.com").parse()?;
@@ -108,8 +109,19 @@ impl EventFixtures<'_> {
         transaction.insert_note(id(3)?, &note)?;
         self.store.commit(transaction).await?;
         self.create_screen(candidate(36)?, 41, None).await?;
-        // One candidate to erase, and two for legal holds.
-        for number in [43, 44] {
+        // For the forms of the dashboard: candidates with and without applications, a note and a screen.
+        for (number, application) in [(52, 53), (58, 59)] {
+            let role = role(17)?.publish(now)?;
+            let applicant = candidate(number)?.apply(id(application)?, &role, Source::MANUAL, now)?;
+            self.create_candidate(applicant).await?;
+        }
+        let note = Note { id: id(81)?, ..note };
+        let mut transaction = Transaction::new(self.tenant);
+        transaction.insert_note(id(51)?, &note)?;
+        self.store.commit(transaction).await?;
+        self.create_screen(candidate(54)?, 55, Some(tomorrow)).await?;
+        // Two candidates to erase, and two for legal holds.
+        for number in [43, 44, 51, 56, 57] {
             self.create_candidate(candidate(number)?).await?;
         }
         let hold = LegalHold { reason: text("Recorded")?, set_at: now, actor: Actor::system() };

@@ -6,14 +6,14 @@ use jiff::{SignedDuration, Timestamp};
 use serde::Serialize;
 use utoipa::ToSchema;
 
-use crate::http::{Added, ApiRequest, Collection, Error, Fields, Input, Listing, Reply};
+use crate::http::{Added, ApiRequest, Collection, Error, Fields, Input, Listing, Reply, RequestContext};
 use crate::id::Id;
-use crate::model::{self, Metrics, RoleStatus, Style, XConnection, x_text};
+use crate::model::{self, Metrics, Organization, RoleStatus, Style, Tenant, XConnection, x_text};
 use crate::providers::x::{X, XError};
 use crate::providers::{XPort, x_simulator};
 use crate::resources::posting::public_url;
 use crate::services::accounts::{AccountError, XAccount};
-use crate::store::Paging;
+use crate::store::{Listed, Paging, Transaction};
 use crate::token_encryption::EncryptionKeys;
 
 use super::invalid;
@@ -80,7 +80,9 @@ impl Input for NewPost {
 /// - `upstream_failed`: X failed or did not confirm the post. An unconfirmed post may or may not have been published.
 pub async fn post_job(request: ApiRequest<NewPost>) -> Result<Reply<Added<Post>>, Error> {
     let NewPost { job_posting_id, style } = request.input()?;
-    let text = compose_text(&request, job_posting_id, style).await?;
+    let texts = compose_texts(&request.context, request.organization(), job_posting_id).await?;
+    let text =
+        texts.into_iter().find_map(|(known, text)| (known == style).then_some(text)).unwrap_or_default();
     let (id, now) = (request.context.ids().next(), request.context.now());
     let draft = model::Post::unconfirmed(id, job_posting_id, style, text);
     let mut transaction = request.transaction();
@@ -104,7 +106,9 @@ pub async fn post_job(request: ApiRequest<NewPost>) -> Result<Reply<Added<Post>>
             if let Some(reply) = request.begin(transaction, UNCONFIRMED).await? {
                 return Ok(reply);
             }
-            match publish(&account(&request, x, keys), connection, &draft.text).await {
+            match publish(&account(&request.context, request.tenant(), x, keys), connection, &draft.text)
+                .await
+            {
                 Ok(external_id) => {
                     let url = X::post_url(&username, &external_id);
                     let posted = draft.confirmed(external_id, url, now);
@@ -132,22 +136,31 @@ pub async fn post_job(request: ApiRequest<NewPost>) -> Result<Reply<Added<Post>>
 /// metrics are returned.
 pub async fn list_posts(request: ApiRequest<Listing<()>>) -> Result<Reply<Collection<Post>>, Error> {
     let ((), page) = request.listing()?;
-    let mut posts = request.context.store().list_posts(request.tenant(), &page).await?;
-    match request.context.providers().x(request.organization().mode) {
+    let posts = find_posts(&request.context, request.organization(), &page).await?;
+    request.reply(posts, Post::from)
+}
+
+/// A page of the posts to X with their metrics.
+pub async fn find_posts(
+    context: &RequestContext,
+    organization: &Organization,
+    page: &Paging,
+) -> Result<Listed<model::Post>, Error> {
+    let mut posts = context.store().list_posts(organization.tenant(), page).await?;
+    match context.providers().x(organization.mode) {
         XPort::Missing => {}
         XPort::Simulated => {
-            let now = request.context.now();
+            let now = context.now();
             posts.items = posts.items.into_iter().map(|post| simulate_metrics(post, now)).collect();
         }
         XPort::Real(x, keys) => {
-            if let Err(sentence) =
-                refresh_metrics(&request, &account(&request, x, keys), &mut posts.items).await
-            {
+            let account = account(context, organization.tenant(), x, keys);
+            if let Err(sentence) = refresh_metrics(&account, &mut posts.items).await {
                 tracing::warn!(sentence, "metrics were not refreshed");
             }
         }
     }
-    request.reply(posts, Post::from)
+    Ok(posts)
 }
 
 /// The error for a post that X may or may not have published.
@@ -159,12 +172,16 @@ fn unconfirmed() -> Error {
     Error::Upstream { sentence: UNCONFIRMED.to_owned(), retry_after: None }
 }
 
-/// Composes the text of a post for a published posting of an open role.
-async fn compose_text<I>(request: &ApiRequest<I>, job_posting_id: Id, style: Style) -> Result<String, Error> {
-    let posting = request.context.store().find_posting(request.tenant(), job_posting_id).await?;
+/// The text of a post in each style, for a published posting of an open role.
+pub async fn compose_texts(
+    context: &RequestContext,
+    organization: &Organization,
+    job_posting_id: Id,
+) -> Result<[(Style, String); 3], Error> {
+    let (store, tenant) = (context.store(), organization.tenant());
+    let posting = store.find_posting(tenant, job_posting_id).await?;
     let posting = posting.ok_or_else(|| invalid("job_posting_id must be the id of a job posting"))?;
-    let role =
-        request.context.store().find_role(request.tenant(), posting.role_id).await?.ok_or(Error::NotFound)?;
+    let role = store.find_role(tenant, posting.role_id).await?.ok_or(Error::NotFound)?;
     if !posting.published {
         return Err(invalid("job_posting_id must be the id of a published job posting"));
     }
@@ -174,7 +191,7 @@ async fn compose_text<I>(request: &ApiRequest<I>, job_posting_id: Id, style: Sty
             "job_posting_id must belong to an open role, but this one is {status}"
         )));
     }
-    let url = public_url(request.context.base_url(), request.organization(), &posting.slug);
+    let url = public_url(context.base_url(), organization, &posting.slug);
     let advert = x_text::Advert {
         title: posting.content.shown(&role.content).title.as_str(),
         location: role.content.location.as_ref().map(model::Text::as_str),
@@ -182,11 +199,11 @@ async fn compose_text<I>(request: &ApiRequest<I>, job_posting_id: Id, style: Sty
         salary: role.content.salary,
         url: &url,
     };
-    Ok(x_text::compose(&advert, style))
+    Ok(Style::ALL.map(|style| (style, x_text::compose(&advert, style))))
 }
 
 /// Publishes `text` on X and returns the post's id on X. The error is `None` if X may have published the post.
-pub async fn publish(
+async fn publish(
     account: &XAccount<'_>,
     connection: XConnection,
     text: &str,
@@ -204,10 +221,14 @@ pub async fn publish(
     result.map_err(|error| post_error(error, account.now))
 }
 
-/// The account on X of the request's tenant.
-pub fn account<'c, I>(request: &'c ApiRequest<I>, x: X, keys: &'c EncryptionKeys) -> XAccount<'c> {
-    let (tenant, store, random, now) =
-        (request.tenant(), request.context.store(), request.context.random(), request.context.now());
+/// The tenant's account on X.
+pub fn account<'c>(
+    context: &'c RequestContext,
+    tenant: Tenant,
+    x: X,
+    keys: &'c EncryptionKeys,
+) -> XAccount<'c> {
+    let (store, random, now) = (context.store(), context.random(), context.now());
     XAccount { tenant, x, keys, store, random, now }
 }
 
@@ -238,12 +259,8 @@ fn account_error(error: AccountError, now: Timestamp) -> Error {
 const RECONNECT: &str = "x no longer accepts the account's tokens: reconnect the account";
 
 /// Refreshes all outdated metrics with one call to X.
-async fn refresh_metrics<I>(
-    request: &ApiRequest<I>,
-    account: &XAccount<'_>,
-    posts: &mut [model::Post],
-) -> Result<(), String> {
-    let now = request.context.now();
+async fn refresh_metrics(account: &XAccount<'_>, posts: &mut [model::Post]) -> Result<(), String> {
+    let now = account.now;
     let is_stale =
         |post: &model::Post| post.asked_at.is_none_or(|asked| now.duration_since(asked) > METRICS_AGE);
     let stale: Vec<_> =
@@ -258,14 +275,14 @@ async fn refresh_metrics<I>(
         // X is queried again soon, but not by every request.
         Err(_) => now.saturating_sub(METRICS_AGE - METRICS_RETRY).unwrap_or(now),
     };
-    let mut transaction = request.transaction();
+    let mut transaction = Transaction::new(account.tenant);
     for post in stale {
         let metrics = result.as_ref().ok().zip(post.external_id.as_ref());
         let metrics = metrics.and_then(|(metrics, id)| metrics.get(id)).copied();
         *post = model::Post { asked_at: Some(asked_at), ..post.clone().measured(metrics, now) };
         transaction.put_post(post).map_err(|error| error.to_string())?;
     }
-    request.context.store().commit(transaction).await.map_err(|error| error.to_string())?;
+    account.store.commit(transaction).await.map_err(|error| error.to_string())?;
     result.map(|_| ())
 }
 

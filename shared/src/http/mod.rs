@@ -44,6 +44,7 @@ pub use parameters::Parameters;
 pub use public_request::{Payload, PublicRequest};
 pub use reply::{
     Accepted, Added, Collection, Created, CreatedTogether, Html, Output, Reply, ReplyFormat, Unversioned,
+    entity_tag,
 };
 pub use return_path::return_to;
 pub use route::{Access, MemberAccess, Route, Row};

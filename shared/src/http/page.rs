@@ -16,8 +16,13 @@ pub const ICON: &str = include_str!("../../style/icon.svg");
 
 /// The version in the stylesheet's URL. It changes with the content, so browsers may cache the stylesheet.
 pub fn style_version() -> &'static str {
-    static VERSION: LazyLock<String> = LazyLock::new(|| URL_SAFE_NO_PAD.encode(&Sha256::digest(STYLE)[..9]));
+    static VERSION: LazyLock<String> = LazyLock::new(|| version_of(STYLE));
     &VERSION
+}
+
+/// The version in a file's URL, which changes with its content.
+pub fn version_of(content: &str) -> String {
+    URL_SAFE_NO_PAD.encode(&Sha256::digest(content)[..9])
 }
 
 /// The error page.

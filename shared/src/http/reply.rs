@@ -12,6 +12,7 @@ use utoipa::openapi::schema::Schema;
 
 use super::page::Sources;
 use super::{Error, page};
+use crate::id::Id;
 use crate::store::{Receipt, StoreError};
 
 /// A successful reply, as the OpenAPI document describes it. A type with a schema represents one resource with its
@@ -208,6 +209,13 @@ impl<O> Reply<O> {
         self.with("cache-control", "public, max-age=30".to_owned()).with("etag", tag)
     }
 
+    /// The same body as a file with this name, for browsers.
+    pub fn download(self, name: &str) -> Reply<Html> {
+        let disposition = format!("attachment; filename=\"{name}\"");
+        let reply = self.with("content-type", "application/json".to_owned());
+        reply.with("content-disposition", disposition).typed()
+    }
+
     /// Any status with a JSON body, for protocols with their own errors.
     pub fn status(status: u16, body: &impl Serialize) -> Result<Self, Error> {
         Ok(Self::new(status, json(body)?))
@@ -266,6 +274,12 @@ impl<O> Reply<O> {
         self
     }
 
+    /// The identifier at the end of the URL of a created resource.
+    pub fn created_id(&self) -> Option<Id> {
+        let (_, url) = self.headers.iter().find(|(name, _)| name == "location")?;
+        url.rsplit('/').next()?.parse().ok()
+    }
+
     pub(super) fn sets(&self, name: &str) -> bool {
         self.headers.iter().any(|(known, _)| known == name)
     }
@@ -307,6 +321,11 @@ impl<O> Reply<O> {
         Self { headers: receipt.headers, ..Self::new(receipt.status, receipt.body) }
             .with("idempotency-replayed", "true".to_owned())
     }
+}
+
+/// The strong entity tag of a resource.
+pub fn entity_tag(resource: &impl Serialize) -> Result<String, Error> {
+    Ok(etag(&json(resource)?))
 }
 
 /// The strong entity tag of a body: a digest that changes exactly when the body changes.

@@ -100,6 +100,9 @@ pub struct Application {
     pub end: Option<End>,
     /// The stages in which the application has ever been.
     pub visited: Vec<Stage>,
+    /// The overall score of the latest completed voice screen that has one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub score: Option<u8>,
 }
 
 /// A move of one application or, without applications, of a person.
@@ -204,6 +207,7 @@ impl Application {
             since: version,
             end: None,
             visited: vec![Stage::Applied],
+            score: None,
         }
     }
 

@@ -494,6 +494,15 @@ impl CandidateRecord {
         screen.cancel.or(screen.outlived(role).then_some(CancelReason::RoleClosed))
     }
 
+    /// Copies the overall score of a completed voice screen to the application for its role.
+    #[must_use]
+    pub fn score(mut self, role: Id, score: u8) -> Self {
+        for application in self.applications.iter_mut().filter(|application| application.role.id == role) {
+            application.score = Some(score);
+        }
+        self
+    }
+
     /// Removes a screen that has ended. `updated_at` stays.
     #[must_use]
     pub fn close_screen(mut self, screen: Id) -> Self {

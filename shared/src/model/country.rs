@@ -18,6 +18,11 @@ impl Country {
         self.code
     }
 
+    /// All countries, in the order of their codes.
+    pub fn all() -> impl Iterator<Item = Self> {
+        COUNTRIES.iter().map(|(code, name)| Self { code, name })
+    }
+
     /// Parses a list of different countries, separated by commas or spaces. A list has at least one country.
     pub fn list(codes: &str) -> Result<Vec<Self>, String> {
         let mut countries = Vec::new();

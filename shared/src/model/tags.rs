@@ -28,6 +28,11 @@ impl Tags {
         tags
     }
 
+    /// The tags.
+    pub fn iter(&self) -> impl Iterator<Item = &Tag> {
+        self.0.iter()
+    }
+
     /// The number of tags.
     pub fn count(&self) -> usize {
         self.0.len()

@@ -184,6 +184,57 @@ impl Store {
         Ok(Listed { items: items.collect(), next })
     }
 
+    /// The candidates with these identifiers who have applied for a role, each with the application.
+    pub async fn find_applicants(
+        &self,
+        tenant: Tenant,
+        role: Id,
+        ids: &[Id],
+    ) -> Result<Vec<(Candidate, Applicant)>, StoreError> {
+        let candidates = ids.iter().map(|id| keys::candidate(tenant, *id));
+        let keys: Vec<_> =
+            candidates.chain(ids.iter().map(|id| keys::applicant(tenant, role, *id))).collect();
+        let mut found = Vec::new();
+        for batch in keys.chunks(MAX_BATCH) {
+            found.extend(self.read_many(batch.iter().cloned()).await?);
+        }
+        let candidates: HashMap<Id, Candidate> =
+            take(&mut found, ids.iter().copied(), |id| keys::candidate(tenant, id))?;
+        let applicants: HashMap<Id, Applicant> =
+            take(&mut found, ids.iter().copied(), |id| keys::applicant(tenant, role, id))?;
+        let both = |id: &Id| Some((candidates.get(id)?.clone(), *applicants.get(id)?));
+        Ok(ids.iter().filter_map(both).collect())
+    }
+
+    /// The newest applications for a role in each open stage, at most `limit` of each.
+    pub async fn list_open_applications(
+        &self,
+        tenant: Tenant,
+        role: &Role,
+        limit: u32,
+    ) -> Result<[Vec<CandidateApplication>; 4], StoreError> {
+        let first = Paging { limit, before: None };
+        let partitions = Stage::OPEN
+            .map(|stage| keys::applications(tenant, Some(role.id), Some(StageOrStatus::Stage(stage))));
+        let [applied, screening, interview, offer] =
+            partitions.each_ref().map(|partition| Box::pin(self.read_page::<Entry>(partition, &first)));
+        let (applied, screening, interview, offer) = tokio::try_join!(applied, screening, interview, offer)?;
+        let stages = [applied, screening, interview, offer].map(|listed| listed.items);
+        let candidates: BTreeSet<_> = stages.iter().flatten().map(|entry| entry.candidate_id).collect();
+        let keys: Vec<_> = candidates.iter().map(|id| keys::candidate(tenant, *id)).collect();
+        let mut found = Vec::new();
+        for batch in keys.chunks(MAX_BATCH) {
+            found.extend(self.read_many(batch.iter().cloned()).await?);
+        }
+        let candidates: HashMap<Id, Candidate> =
+            take(&mut found, candidates, |id| keys::candidate(tenant, id))?;
+        let with_candidate = |Entry { candidate_id, application }| {
+            let candidate = candidates.get(&candidate_id)?.clone();
+            Some(CandidateApplication { application: with_role(application, Some(role)), candidate })
+        };
+        Ok(stages.map(|entries| entries.into_iter().filter_map(with_candidate).collect()))
+    }
+
     /// A page of a candidate's applications, newest first.
     pub async fn list_applications_of(
         &self,

@@ -1,0 +1,205 @@
+//! The forms that add and edit candidates, their applications and their notes.
+
+use std::sync::Arc;
+
+use shared::hiring::{candidates, notes};
+use shared::http::{Error, Html, MemberRequest, Parameters, Reply, entity_tag};
+use shared::model::{Phone, Profile, Resume, RoleStatus, Source, Text};
+use shared::resources;
+use shared::resources::resume::ResumeLinks;
+use shared::store::Paging;
+
+use crate::form_page::{Field, FieldKind, Form};
+use crate::layout::Section;
+use crate::messages::Notice;
+
+/// The maximum number of roles to choose from. Candidates apply for the newest open roles.
+const ROLES: u32 = 100;
+
+/// Shows the form that adds a candidate.
+pub(crate) async fn new(request: Arc<MemberRequest>) -> Result<Reply<Html>, Error> {
+    let role = request.context.query().get("role_id").to_owned();
+    new_form(&request, &role).await?.show(&request)
+}
+
+/// Adds a candidate.
+pub(crate) async fn create(request: Arc<MemberRequest>) -> Result<Reply<Html>, Error> {
+    match request.carry_out(request.command(), candidates::create).await {
+        Ok(reply) => {
+            let id = reply.created_id().ok_or(Error::NotFound)?;
+            Ok(Notice::CandidateAdded.redirect_to(&format!("/dashboard/candidates/{id}")))
+        }
+        Err(error) => new_form(&request, "").await?.show_again(&request, error),
+    }
+}
+
+async fn new_form(request: &MemberRequest, role: &str) -> Result<Form, Error> {
+    let mut fields = profile_fields(None);
+    fields.insert(
+        3,
+        Field::line("role_id", "Applies for").of(open_roles(request, "No role yet").await?).with(role),
+    );
+    Ok(Form {
+        section: Section::Candidates,
+        title: "Add a candidate".to_owned(),
+        back: ("/dashboard/candidates".to_owned(), "Candidates".to_owned()),
+        lead: "The candidate gets no message.",
+        fields,
+        seen: String::new(),
+        hidden: Vec::new(),
+        action: "/dashboard/candidates/new".to_owned(),
+        submit: "Add candidate",
+        is_grave: false,
+    })
+}
+
+/// Shows the form that edits a candidate.
+pub(crate) async fn edit(request: Arc<MemberRequest>) -> Result<Reply<Html>, Error> {
+    edit_form(&request).await?.show(&request)
+}
+
+/// Saves a candidate.
+pub(crate) async fn save(request: Arc<MemberRequest>) -> Result<Reply<Html>, Error> {
+    let mut command = request.command();
+    // A form that shows no link to a resume file leaves the file as it is.
+    if command.fields.get("resume_url").is_empty() && command.fields.get("resume") == "file" {
+        command.fields = without(&command.fields, &["resume", "resume_url"]);
+    } else {
+        command.fields = without(&command.fields, &["resume"]);
+    }
+    match request.carry_out(command, candidates::update).await {
+        Ok(_) => {
+            Ok(Notice::CandidateSaved
+                .redirect_to(&format!("/dashboard/candidates/{}", request.context.id()?)))
+        }
+        Err(error) => edit_form(&request).await?.show_again(&request, error),
+    }
+}
+
+/// The same fields without these.
+fn without(fields: &Parameters, names: &[&str]) -> Parameters {
+    let kept = fields.iter().filter(|(name, _)| !names.contains(name));
+    kept.map(|(name, value)| (name.to_owned(), value.to_owned())).collect()
+}
+
+async fn edit_form(request: &MemberRequest) -> Result<Form, Error> {
+    let id = request.context.id()?;
+    let found = request.context.store().find_candidate(request.tenant(), id).await?;
+    let candidate = Error::unless_missing(found)?.candidate;
+    let seen = entity_tag(&resources::candidate::Candidate::of(candidate.clone(), &ResumeLinks::Keys))?;
+    let profile = &candidate.profile;
+    let has_file = matches!(profile.resume, Some(Resume::File(_)));
+    Ok(Form {
+        section: Section::Candidates,
+        title: format!("Edit {}", profile.name.as_str()),
+        back: (format!("/dashboard/candidates/{id}"), profile.name.as_str().to_owned()),
+        lead: "",
+        fields: profile_fields(Some(profile)),
+        seen,
+        hidden: if has_file { vec![("resume", "file".to_owned())] } else { Vec::new() },
+        action: format!("/dashboard/candidates/{id}/edit"),
+        submit: "Save",
+        is_grave: false,
+    })
+}
+
+fn profile_fields(profile: Option<&Profile>) -> Vec<Field> {
+    let tags = profile.map(|profile| profile.tags.iter().map(Text::as_str).collect::<Vec<_>>().join(", "));
+    let resume = profile.and_then(|profile| match &profile.resume {
+        Some(Resume::Address(address)) => Some(address.as_str()),
+        Some(Resume::File(_)) | None => None,
+    });
+    vec![
+        Field::line("name", "Name").with(profile.map_or("", |profile| profile.name.as_str())),
+        Field::line("email", "E-mail address")
+            .of(FieldKind::Line("email"))
+            .with(profile.map_or("", |profile| profile.email.as_str())),
+        Field::line("phone", "Phone number")
+            .of(FieldKind::Line("tel"))
+            .hint("Optional, with the country code: +1 212 555 0123.")
+            .with(profile.and_then(|profile| profile.phone.as_ref()).map_or("", Phone::as_str)),
+        Field::line("resume_url", "Link to a resume")
+            .of(FieldKind::Line("url"))
+            .hint("Optional. A file that the candidate uploaded stays if this is empty.")
+            .with(resume.unwrap_or_default()),
+        Field::line("source", "Source")
+            .hint("Optional: where the candidate came from, such as referral.")
+            .with(profile.and_then(|profile| profile.source.as_ref()).map_or("", Source::as_str)),
+        Field::line("tags", "Tags").hint("Optional, separated by commas.").with(&tags.unwrap_or_default()),
+        Field::line("external_id", "Identifier in another system")
+            .hint("Optional.")
+            .with(profile.and_then(|profile| profile.external_id.as_ref()).map_or("", Text::as_str)),
+    ]
+}
+
+/// Shows the form that adds an application.
+pub(crate) async fn new_application(request: Arc<MemberRequest>) -> Result<Reply<Html>, Error> {
+    application_form(&request).await?.show(&request)
+}
+
+/// Adds an application for another role.
+pub(crate) async fn apply(request: Arc<MemberRequest>) -> Result<Reply<Html>, Error> {
+    match request.carry_out(request.command(), candidates::apply).await {
+        Ok(_) => Ok(Notice::Applied.redirect_to(&format!("/dashboard/candidates/{}", request.context.id()?))),
+        Err(error) => application_form(&request).await?.show_again(&request, error),
+    }
+}
+
+async fn application_form(request: &MemberRequest) -> Result<Form, Error> {
+    let id = request.context.id()?;
+    let found = request.context.store().find_candidate(request.tenant(), id).await?;
+    let name = Error::unless_missing(found)?.candidate.profile.name.as_str().to_owned();
+    Ok(Form {
+        section: Section::Candidates,
+        title: format!("Add an application of {name}"),
+        back: (format!("/dashboard/candidates/{id}"), name),
+        lead: "A candidate can apply for each open role once.",
+        fields: vec![
+            Field::line("role_id", "Role").of(open_roles(request, "Choose a role").await?),
+            Field::line("source", "Source").hint("Optional: where the application came from.").with("manual"),
+        ],
+        seen: String::new(),
+        hidden: Vec::new(),
+        action: format!("/dashboard/candidates/{id}/applications"),
+        submit: "Add application",
+        is_grave: false,
+    })
+}
+
+/// A choice of the newest open roles. `none` is the label of no role.
+async fn open_roles(request: &MemberRequest, none: &str) -> Result<FieldKind, Error> {
+    let first = Paging { limit: ROLES, before: None };
+    let roles = request.context.store().list_roles(request.tenant(), Some(RoleStatus::Open), &first).await?;
+    let choices =
+        roles.items.iter().map(|role| (role.id.to_string(), role.content.title.as_str().to_owned()));
+    Ok(FieldKind::Choice([(String::new(), none.to_owned())].into_iter().chain(choices).collect()))
+}
+
+/// Adds a note.
+pub(crate) async fn add_note(request: Arc<MemberRequest>) -> Result<Reply<Html>, Error> {
+    let id = request.context.id()?;
+    match request.carry_out(request.command(), notes::create_note).await {
+        Ok(_) => Ok(Notice::NoteAdded.redirect_to(&format!("/dashboard/candidates/{id}"))),
+        Err(error) => {
+            let form = Form {
+                section: Section::Candidates,
+                title: "Add a note".to_owned(),
+                back: (format!("/dashboard/candidates/{id}"), "Back to the candidate".to_owned()),
+                lead: "Notes are for your team.",
+                fields: vec![Field::line("text", "Note").of(FieldKind::Lines(5))],
+                seen: String::new(),
+                hidden: Vec::new(),
+                action: format!("/dashboard/candidates/{id}/notes"),
+                submit: "Add note",
+                is_grave: false,
+            };
+            form.show_again(&request, error)
+        }
+    }
+}
+
+/// Deletes a note.
+pub(crate) async fn delete_note(request: Arc<MemberRequest>) -> Result<Reply<Html>, Error> {
+    request.carry_out(request.command(), notes::delete_note).await?;
+    Ok(Notice::NoteDeleted.redirect_to(&format!("/dashboard/candidates/{}", request.context.id()?)))
+}

@@ -1,0 +1,256 @@
+//! Pages with one form: the fields, what is wrong with them, and what has changed since the page was opened.
+
+use askama::Template;
+use shared::http::{Error, Html, MemberRequest, Parameters, Reply};
+
+use crate::layout::{Layout, Section};
+
+/// A page with one form.
+#[derive(Template)]
+#[template(path = "form.html")]
+pub(crate) struct FormPage<'p> {
+    layout: Layout<'p>,
+    title: String,
+    /// The path and the name of the page above.
+    back: (String, String),
+    lead: &'static str,
+    /// Why the form was not carried out, apart from the problems of fields.
+    alert: Option<String>,
+    /// The path and the text of a link that helps.
+    help: Option<(String, &'static str)>,
+    fields: Vec<Field>,
+    hidden: Vec<(&'static str, String)>,
+    action: String,
+    submit: &'static str,
+    /// Whether the change cannot be undone.
+    is_grave: bool,
+}
+
+impl FormPage<'_> {
+    fn has_problems(&self) -> bool {
+        self.fields.iter().any(|field| field.problem.is_some())
+    }
+}
+
+/// A field of a form.
+pub(crate) struct Field {
+    name: String,
+    label: &'static str,
+    hint: &'static str,
+    kind: FieldKind,
+    value: String,
+    problem: Option<String>,
+    /// The stored value, if it has changed since the page was opened and differs from `value`.
+    stored: Option<String>,
+}
+
+/// How a field is filled in.
+pub(crate) enum FieldKind {
+    /// A line of text, with the type of the input.
+    Line(&'static str),
+    /// Several lines of text.
+    Lines(u32),
+    /// One of several values, with their labels.
+    Choice(Vec<(String, String)>),
+    /// A heading of the fields below.
+    Heading,
+}
+
+impl Field {
+    /// A field with one line.
+    pub(crate) fn line(name: impl Into<String>, label: &'static str) -> Self {
+        let (name, value, problem, stored) = (name.into(), String::new(), None, None);
+        Self { name, label, hint: "", kind: FieldKind::Line("text"), value, problem, stored }
+    }
+
+    /// A heading of the fields below.
+    pub(crate) fn heading(label: &'static str) -> Self {
+        Self::line("", label).of(FieldKind::Heading)
+    }
+
+    /// The same field, filled in in this way.
+    pub(crate) fn of(self, kind: FieldKind) -> Self {
+        Self { kind, ..self }
+    }
+
+    /// The same field with a hint.
+    pub(crate) fn hint(self, hint: &'static str) -> Self {
+        Self { hint, ..self }
+    }
+
+    /// The same field with this value.
+    pub(crate) fn with(self, value: &str) -> Self {
+        Self { value: value.to_owned(), ..self }
+    }
+
+    /// The label of a choice.
+    fn label_of(&self, value: &str) -> String {
+        match &self.kind {
+            FieldKind::Choice(choices) => {
+                choices.iter().find(|(known, _)| known == value).map_or(value, |(_, label)| label).to_owned()
+            }
+            _ => value.to_owned(),
+        }
+    }
+}
+
+/// A form before it is filled in by its page.
+pub(crate) struct Form {
+    /// The page's section in the menu.
+    pub(crate) section: Section,
+    /// The title of the page.
+    pub(crate) title: String,
+    /// The path and the name of the page above.
+    pub(crate) back: (String, String),
+    /// What the form is for.
+    pub(crate) lead: &'static str,
+    /// The fields, with their stored values.
+    pub(crate) fields: Vec<Field>,
+    /// The version of the resource that the page shows.
+    pub(crate) seen: String,
+    /// Other values that the form sends.
+    pub(crate) hidden: Vec<(&'static str, String)>,
+    /// The path that the form is sent to.
+    pub(crate) action: String,
+    /// The label of the button.
+    pub(crate) submit: &'static str,
+    /// Whether the change cannot be undone.
+    pub(crate) is_grave: bool,
+}
+
+impl Form {
+    /// Shows the form.
+    pub(crate) fn show(self, request: &MemberRequest) -> Result<Reply<Html>, Error> {
+        self.page(request, None, None)
+    }
+
+    /// Shows the form as it was sent, with what is wrong. Fails if the error is not about the form.
+    pub(crate) fn show_again(mut self, request: &MemberRequest, error: Error) -> Result<Reply<Html>, Error> {
+        let refusal = Refusal::of(error)?;
+        let sent = request.page.form();
+        let is_stale = matches!(refusal, Refusal::Stale);
+        for field in self.fields.iter_mut().filter(|field| !field.name.is_empty()) {
+            let value = sent.get(&field.name).replace("\r\n", "\n");
+            let stored = std::mem::replace(&mut field.value, value);
+            if is_stale && stored != field.value {
+                field.stored = Some(field.label_of(&stored));
+            }
+        }
+        let (status, alert, help) = match refusal {
+            Refusal::Stale => (
+                412,
+                Some(
+                    "Somebody changed this in the meantime. Nothing was saved. Compare your version with the current one, \
+                     and save again."
+                        .to_owned(),
+                ),
+                None,
+            ),
+            Refusal::Sentence(sentence) => (422, Some(sentence), None),
+            Refusal::Problems { messages, help } => {
+                let others = self.take_problems(messages);
+                (422, (!others.is_empty()).then(|| others.join(" ")), help)
+            }
+        };
+        Ok(self.page(request, alert, help)?.with_status(status))
+    }
+
+    /// Shows each message at its field. Returns the others as sentences.
+    fn take_problems(&mut self, messages: Vec<String>) -> Vec<String> {
+        let mut others = Vec::new();
+        for message in messages {
+            let (path, problem) = message.split_once(' ').unwrap_or((&message, "is invalid"));
+            let field = self.fields.iter_mut().find(|field| {
+                !field.name.is_empty()
+                    && path
+                        .strip_prefix(&field.name)
+                        .is_some_and(|rest| rest.is_empty() || rest.starts_with('['))
+            });
+            match field {
+                Some(field) => {
+                    field.problem.get_or_insert(format!("{} {}.", field.label, in_words(problem)));
+                }
+                None => others.push(sentence(&message)),
+            }
+        }
+        others
+    }
+
+    fn page(
+        self,
+        request: &MemberRequest,
+        alert: Option<String>,
+        help: Option<(String, &'static str)>,
+    ) -> Result<Reply<Html>, Error> {
+        let mut hidden = self.hidden;
+        if !self.seen.is_empty() {
+            hidden.push(("seen", self.seen));
+        }
+        Reply::page(&FormPage {
+            layout: Layout::of(request, self.section),
+            title: self.title,
+            back: self.back,
+            lead: self.lead,
+            alert,
+            help,
+            fields: self.fields,
+            hidden,
+            action: self.action,
+            submit: self.submit,
+            is_grave: self.is_grave,
+        })
+    }
+}
+
+/// Why a change was not made, as far as the member can do something about it.
+pub(crate) enum Refusal {
+    /// Fields are invalid, with the path and the text of a link that helps.
+    Problems { messages: Vec<String>, help: Option<(String, &'static str)> },
+    /// The resource is another one than the member saw.
+    Stale,
+    /// The change is not possible.
+    Sentence(String),
+}
+
+impl Refusal {
+    /// Returns the refusal, or the error if it is of another kind.
+    pub(crate) fn of(error: Error) -> Result<Self, Error> {
+        match error {
+            Error::Validation(messages) => Ok(Self::Problems { messages, help: None }),
+            Error::Duplicate { messages, existing } => {
+                let existing = existing.filter(|existing| existing.kind == "candidate");
+                let path = existing.map(|existing| format!("/dashboard/candidates/{}", existing.id));
+                Ok(Self::Problems { messages, help: path.map(|path| (path, "Open the existing candidate")) })
+            }
+            Error::PreconditionFailed => Ok(Self::Stale),
+            Error::InvalidTransition(text)
+            | Error::ChannelNotConnected(text)
+            | Error::ConsentRequired(text) => Ok(Self::Sentence(sentence(&text))),
+            Error::Upstream { sentence, .. } => Ok(Self::Sentence(format!("{sentence}."))),
+            error => Err(error),
+        }
+    }
+}
+
+/// The names of fields in a problem, such as `salary_max`, as words.
+fn in_words(problem: &str) -> String {
+    let words = problem.split(' ').map(|word| {
+        let is_name =
+            word.contains('_') && word.bytes().all(|byte| byte.is_ascii_lowercase() || byte == b'_');
+        if is_name { word.replace('_', " ") } else { word.to_owned() }
+    });
+    words.collect::<Vec<_>>().join(" ")
+}
+
+/// A message of the API as a sentence.
+fn sentence(message: &str) -> String {
+    let message = in_words(message);
+    let mut letters = message.chars();
+    let first: String = letters.next().into_iter().flat_map(char::to_uppercase).collect();
+    format!("{first}{}.", letters.as_str().trim_end_matches('.'))
+}
+
+/// The same fields with these values.
+pub(crate) fn fields_of(pairs: &[(&str, &str)]) -> Parameters {
+    pairs.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect()
+}

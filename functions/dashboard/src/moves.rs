@@ -1,0 +1,229 @@
+//! Moves of candidates between the stages: from the board, from the candidate's page, and back again.
+
+use std::sync::Arc;
+
+use shared::hiring::moves;
+use shared::http::{Command, Error, Html, MemberRequest, Reply};
+use shared::id::Id;
+use shared::model::{CandidateRecord, Stage};
+
+use crate::form_page::{Field, FieldKind, Form, fields_of};
+use crate::layout::Section;
+use crate::messages::{Alert, Notice};
+use crate::undo::{self, Undo};
+
+/// A move that a form requests.
+struct Requested {
+    candidate: Id,
+    role: Option<Id>,
+    /// The stage that the member saw.
+    seen: Stage,
+    to: Stage,
+    /// The page to return to: `board`, or empty for the candidate's page.
+    page: &'static str,
+}
+
+impl Requested {
+    /// The path of the page to return to.
+    fn return_to(&self) -> String {
+        match (self.page, self.role) {
+            ("board", Some(role)) => format!("/dashboard/roles/{role}"),
+            _ => format!("/dashboard/candidates/{}", self.candidate),
+        }
+    }
+
+    /// The path of the page that asks for the reason or the date.
+    fn step(&self) -> String {
+        let role = self.role.map(|role| format!("&role_id={role}")).unwrap_or_default();
+        format!(
+            "/dashboard/candidates/{}/move?to={}&seen={}&from={}{role}",
+            self.candidate,
+            self.to.as_str(),
+            self.seen.as_str(),
+            self.page
+        )
+    }
+
+    /// Makes the move, with a reason or a date if the form has one.
+    async fn make(&self, request: &MemberRequest, details: &[(&str, &str)]) -> Result<(), Error> {
+        let role = self.role.map(|role| role.to_string());
+        let mut fields: Vec<_> = details.to_vec();
+        fields.extend(role.as_deref().map(|role| ("role_id", role)));
+        let is_undo = self.seen.is_end();
+        if !is_undo && !self.to.is_end() {
+            fields.push(("stage", self.to.as_str()));
+        }
+        let command = Command {
+            id: Some(self.candidate),
+            seen: Some(self.seen.as_str().to_owned()),
+            fields: fields_of(&fields),
+            ..request.command()
+        };
+        match (self.seen, self.to) {
+            (Stage::Rejected, _) => request.carry_out(command, moves::unreject).await.map(drop),
+            (Stage::Hired, _) => request.carry_out(command, moves::unhire).await.map(drop),
+            (_, Stage::Rejected) => request.carry_out(command, moves::reject).await.map(drop),
+            (_, Stage::Hired) => request.carry_out(command, moves::hire).await.map(drop),
+            _ => request.carry_out(command, moves::advance).await.map(drop),
+        }
+    }
+
+    /// Redirects to the page with the message about the move, which offers to undo it.
+    fn redirect(&self) -> Reply<Html> {
+        let path = self.return_to();
+        if self.seen.is_end() {
+            return Notice::Undone.redirect_to(&path);
+        }
+        let notice = match self.to {
+            Stage::Rejected => Notice::Rejected,
+            Stage::Hired => Notice::Hired,
+            _ => Notice::Moved,
+        };
+        let undo = Undo {
+            candidate: self.candidate,
+            role: self.role,
+            from: self.seen,
+            to: self.to,
+            page: self.page,
+        };
+        notice.redirect_to(&format!("{path}?{}", undo.query()))
+    }
+}
+
+/// Moves a candidate on a role's board. A rejection and a hire first ask for the reason or the date.
+pub(crate) async fn move_on_board(request: Arc<MemberRequest>) -> Result<Reply<Html>, Error> {
+    let role = request.context.id()?;
+    let chosen = request.page.form().get("move");
+    let mut parts = chosen.split('.');
+    let (candidate, seen, to) = (parts.next(), parts.next(), parts.next());
+    let parsed = candidate.and_then(|id| id.parse().ok()).zip(seen.and_then(|stage| stage.parse().ok()));
+    let Some(((candidate, seen), to)) = parsed.zip(to.and_then(|stage| stage.parse().ok())) else {
+        return Err(Error::BadRequest("The form must name a candidate and two stages".to_owned()));
+    };
+    let requested = Requested { candidate, role: Some(role), seen, to, page: "board" };
+    if to.is_end() {
+        return Ok(Reply::see_other(&requested.step()));
+    }
+    match requested.make(&request, &[]).await {
+        Ok(()) => Ok(requested.redirect()),
+        Err(Error::PreconditionFailed) => Ok(Alert::MovedMeanwhile.redirect_to(&requested.return_to())),
+        Err(Error::InvalidTransition(_)) => Ok(Alert::MoveRefused.redirect_to(&requested.return_to())),
+        Err(error) => Err(error),
+    }
+}
+
+/// Asks for the reason of a rejection, or the first day of a hire.
+pub(crate) async fn ask(request: Arc<MemberRequest>) -> Result<Reply<Html>, Error> {
+    let query = request.context.query();
+    let requested = Requested {
+        candidate: request.context.id()?,
+        role: query.get("role_id").parse().ok(),
+        seen: query.get("seen").parse().map_err(|_| Error::NotFound)?,
+        to: query.get("to").parse().map_err(|_| Error::NotFound)?,
+        page: undo::page(query.get("from")),
+    };
+    let record = find(&request, requested.candidate).await?;
+    step_form(&requested, &record)?.show(&request)
+}
+
+/// Moves a candidate, or takes a move back.
+pub(crate) async fn make(request: Arc<MemberRequest>) -> Result<Reply<Html>, Error> {
+    let form = request.page.form();
+    let invalid = |_| Error::BadRequest("The form must name the stage before and after the move".to_owned());
+    let requested = Requested {
+        candidate: request.context.id()?,
+        role: form.get("role_id").parse().ok(),
+        seen: form.get("seen").parse().map_err(invalid)?,
+        to: form.get("to").parse().map_err(invalid)?,
+        page: undo::page(form.get("from")),
+    };
+    let names: &[&str] = match (requested.seen.is_end(), requested.to) {
+        (false, Stage::Rejected) => &["reason", "notes"],
+        (false, Stage::Hired) => &["start_date"],
+        _ => &[],
+    };
+    let details: Vec<_> = names.iter().map(|name| (*name, form.get(name))).collect();
+    let error = match requested.make(&request, &details).await {
+        Ok(()) => return Ok(requested.redirect()),
+        Err(error) => error,
+    };
+    if names.is_empty() {
+        return match error {
+            Error::PreconditionFailed => Ok(Alert::MovedMeanwhile.redirect_to(&requested.return_to())),
+            Error::InvalidTransition(_) => Ok(Alert::MoveRefused.redirect_to(&requested.return_to())),
+            error => Err(error),
+        };
+    }
+    let record = find(&request, requested.candidate).await?;
+    // A repetition is about the stage that the page now shows.
+    let seen = stage_of(&record, requested.role);
+    if seen.is_end() {
+        return Ok(Alert::MovedMeanwhile.redirect_to(&requested.return_to()));
+    }
+    let is_stale = matches!(error, Error::PreconditionFailed);
+    let error = if is_stale {
+        Error::InvalidTransition(format!(
+            "somebody moved this candidate from {} to {} in the meantime; nothing was done, and you can confirm now",
+            requested.seen.as_str(),
+            seen.as_str()
+        ))
+    } else {
+        error
+    };
+    step_form(&Requested { seen, ..requested }, &record)?.show_again(&request, error)
+}
+
+/// The form that asks for the reason of a rejection, or the first day of a hire.
+fn step_form(requested: &Requested, record: &CandidateRecord) -> Result<Form, Error> {
+    let name = record.candidate.profile.name.as_str();
+    let (title, lead, fields, submit, is_grave) = match requested.to {
+        Stage::Rejected => (
+            format!("Reject {name}"),
+            "The reason and the notes are for your team. The candidate gets no message.",
+            vec![
+                Field::line("reason", "Reason")
+                    .of(FieldKind::Lines(2))
+                    .hint("Optional, up to 500 characters."),
+                Field::line("notes", "Notes")
+                    .of(FieldKind::Lines(4))
+                    .hint("Optional. Only the history keeps them."),
+            ],
+            "Reject",
+            true,
+        ),
+        Stage::Hired => (
+            format!("Hire {name}"),
+            "Unfinished voice screens of this candidate are cancelled.",
+            vec![
+                Field::line("start_date", "First day of work").of(FieldKind::Line("date")).hint("Optional."),
+            ],
+            "Hire",
+            false,
+        ),
+        _ => return Err(Error::NotFound),
+    };
+    let mut hidden = vec![("to", requested.to.as_str().to_owned()), ("from", requested.page.to_owned())];
+    hidden.extend(requested.role.map(|role| ("role_id", role.to_string())));
+    Ok(Form {
+        section: Section::Candidates,
+        title,
+        back: (requested.return_to(), "Back".to_owned()),
+        lead,
+        fields,
+        seen: requested.seen.as_str().to_owned(),
+        hidden,
+        action: format!("/dashboard/candidates/{}/move", requested.candidate),
+        submit,
+        is_grave,
+    })
+}
+
+async fn find(request: &MemberRequest, candidate: Id) -> Result<CandidateRecord, Error> {
+    Error::unless_missing(request.context.store().find_candidate(request.tenant(), candidate).await?)
+}
+
+/// The stage of the application for this role, or else of the candidate.
+fn stage_of(record: &CandidateRecord, role: Option<Id>) -> Stage {
+    let application = role.and_then(|role| record.application(role));
+    application.map_or(record.candidate.stage, |application| application.stage)
+}

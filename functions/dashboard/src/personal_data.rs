@@ -1,0 +1,95 @@
+//! What owners do with a person's data: the export, the legal hold, and the erasure.
+
+use std::sync::Arc;
+
+use shared::hiring::{erasure, export};
+use shared::http::{Command, Error, Html, MemberRequest, Reply};
+use shared::model::CandidateRecord;
+
+use crate::form_page::{Field, FieldKind, Form, fields_of};
+use crate::layout::Section;
+use crate::messages::{Alert, Notice};
+
+/// Sends everything that is stored about a candidate as a file.
+pub(crate) async fn download(request: Arc<MemberRequest>) -> Result<Reply<Html>, Error> {
+    let id = request.context.id()?;
+    let command = Command { id: Some(id), key: String::new(), seen: None, fields: fields_of(&[]) };
+    let reply = request.carry_out(command, export::export).await?;
+    Ok(reply.download(&format!("candidate-{id}.json")))
+}
+
+/// Asks for the confirmation of an erasure.
+pub(crate) async fn ask_to_erase(request: Arc<MemberRequest>) -> Result<Reply<Html>, Error> {
+    erase_form(&find(&request).await?).show(&request)
+}
+
+/// Erases a candidate.
+pub(crate) async fn erase(request: Arc<MemberRequest>) -> Result<Reply<Html>, Error> {
+    let mut command = request.command();
+    command.fields = fields_of(&[]);
+    match request.carry_out(command, erasure::erase).await {
+        Ok(_) => Ok(Notice::Erased.redirect_to("/dashboard/candidates")),
+        Err(Error::LegalHold) => {
+            Ok(Alert::OnHold.redirect_to(&format!("/dashboard/candidates/{}", request.context.id()?)))
+        }
+        Err(error) => Err(error),
+    }
+}
+
+fn erase_form(record: &CandidateRecord) -> Form {
+    let (id, name) = (record.candidate.id, record.candidate.profile.name.as_str().to_owned());
+    Form {
+        section: Section::Candidates,
+        title: format!("Erase {name}"),
+        back: (format!("/dashboard/candidates/{id}"), name),
+        lead: "Everything that is stored about this person is removed for good: profile, applications, voice screens, notes \
+               and files. Statistics stay. This cannot be undone.",
+        fields: Vec::new(),
+        seen: String::new(),
+        hidden: Vec::new(),
+        action: format!("/dashboard/candidates/{id}/erase"),
+        submit: "Erase for good",
+        is_grave: true,
+    }
+}
+
+/// Asks for the reason of a legal hold.
+pub(crate) async fn ask_to_hold(request: Arc<MemberRequest>) -> Result<Reply<Html>, Error> {
+    hold_form(&find(&request).await?).show(&request)
+}
+
+/// Sets or lifts a legal hold.
+pub(crate) async fn hold(request: Arc<MemberRequest>) -> Result<Reply<Html>, Error> {
+    let path = format!("/dashboard/candidates/{}", request.context.id()?);
+    let mut command = request.command();
+    if command.fields.get("action") == "lift" {
+        command.fields = fields_of(&[]);
+        request.carry_out(command, erasure::lift_legal_hold).await?;
+        return Ok(Notice::HoldLifted.redirect_to(&path));
+    }
+    match request.carry_out(command, erasure::set_legal_hold).await {
+        Ok(_) => Ok(Notice::HoldSet.redirect_to(&path)),
+        Err(error) => hold_form(&find(&request).await?).show_again(&request, error),
+    }
+}
+
+fn hold_form(record: &CandidateRecord) -> Form {
+    let (id, name) = (record.candidate.id, record.candidate.profile.name.as_str().to_owned());
+    Form {
+        section: Section::Candidates,
+        title: format!("Legal hold on {name}"),
+        back: (format!("/dashboard/candidates/{id}"), name),
+        lead: "While a legal hold is set, nobody can erase this person, and no retention rule does.",
+        fields: vec![Field::line("reason", "Reason").of(FieldKind::Lines(3))],
+        seen: String::new(),
+        hidden: Vec::new(),
+        action: format!("/dashboard/candidates/{id}/legal-hold"),
+        submit: "Set legal hold",
+        is_grave: false,
+    }
+}
+
+async fn find(request: &MemberRequest) -> Result<CandidateRecord, Error> {
+    let found = request.context.store().find_candidate(request.tenant(), request.context.id()?).await?;
+    Error::unless_missing(found)
+}

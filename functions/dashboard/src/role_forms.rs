@@ -1,0 +1,222 @@
+//! The forms of quick post, roles and postings.
+
+use std::sync::Arc;
+
+use shared::hiring::{postings, quick_post, roles};
+use shared::http::{Command, Error, Html, MemberRequest, Parameters, Reply, entity_tag};
+use shared::model::{self, Country, EmploymentType, PostingContent, RemotePolicy, Role, Text};
+use shared::resources;
+
+use crate::form_page::{Field, FieldKind, Form};
+use crate::layout::Section;
+use crate::messages::Notice;
+
+/// Shows the form that creates a role with its posting.
+pub(crate) async fn quick_post(request: Arc<MemberRequest>) -> Result<Reply<Html>, Error> {
+    quick_post_form().show(&request)
+}
+
+/// Creates a role with its posting, and publishes both unless they are saved as a draft.
+pub(crate) async fn post(request: Arc<MemberRequest>) -> Result<Reply<Html>, Error> {
+    let command = request.command();
+    let is_draft = command.fields.get("publish") == "false";
+    match request.carry_out(command, quick_post::create).await {
+        Ok(reply) => {
+            let path = reply
+                .created_id()
+                .map_or_else(|| "/dashboard/roles".to_owned(), |id| format!("/dashboard/roles/{id}"));
+            Ok(if is_draft { Notice::DraftSaved } else { Notice::Posted }.redirect_to(&path))
+        }
+        Err(error) => quick_post_form().show_again(&request, error),
+    }
+}
+
+fn quick_post_form() -> Form {
+    let mut fields = role_fields("role.", None);
+    fields.push(
+        Field::line("job_posting.requirements", "Requirements")
+            .of(FieldKind::Lines(5))
+            .hint("Optional. Shown below the description. Markdown."),
+    );
+    let publish = [("true", "Publish it now on the career page"), ("false", "Save it as a draft")];
+    fields.push(Field::line("publish", "When you save").of(choices(publish)).with("true"));
+    Form {
+        section: Section::Roles,
+        title: "Post a job".to_owned(),
+        back: ("/dashboard/roles".to_owned(), "Roles".to_owned()),
+        lead: "Only the title is required. You can change everything later.",
+        fields,
+        seen: String::new(),
+        hidden: Vec::new(),
+        action: "/dashboard/quick-post".to_owned(),
+        submit: "Save",
+        is_grave: false,
+    }
+}
+
+/// Shows the form that edits a role.
+pub(crate) async fn edit_role(request: Arc<MemberRequest>) -> Result<Reply<Html>, Error> {
+    role_form(&request, &find_role(&request).await?)?.show(&request)
+}
+
+/// Saves a role.
+pub(crate) async fn save_role(request: Arc<MemberRequest>) -> Result<Reply<Html>, Error> {
+    match request.carry_out(request.command(), roles::update).await {
+        Ok(_) => Ok(Notice::RoleSaved.redirect_to(&format!("/dashboard/roles/{}", request.context.id()?))),
+        Err(error) => role_form(&request, &find_role(&request).await?)?.show_again(&request, error),
+    }
+}
+
+fn role_form(request: &MemberRequest, role: &Role) -> Result<Form, Error> {
+    let shown = resources::role::Role::of(role.clone(), request.organization(), request.context.base_url());
+    Ok(Form {
+        section: Section::Roles,
+        title: format!("Edit {}", role.content.title.as_str()),
+        back: (format!("/dashboard/roles/{}", role.id), role.content.title.as_str().to_owned()),
+        lead: "",
+        fields: role_fields("", Some(role)),
+        seen: entity_tag(&shown)?,
+        hidden: Vec::new(),
+        action: format!("/dashboard/roles/{}/edit", role.id),
+        submit: "Save",
+        is_grave: false,
+    })
+}
+
+/// The fields of a role. `prefix` precedes their names.
+fn role_fields(prefix: &str, role: Option<&Role>) -> Vec<Field> {
+    let name = |field: &str| format!("{prefix}{field}");
+    let content = role.map(|role| &role.content);
+    let text = |value: Option<&str>| value.unwrap_or_default().to_owned();
+    let amount =
+        |salary: Option<model::Salary>| salary.map(|salary| salary.amount().to_string()).unwrap_or_default();
+    let salary = content.map(|content| content.salary);
+    let none = [("", "Not given")];
+    let workplaces = [
+        (RemotePolicy::Onsite.as_str(), "On site"),
+        (RemotePolicy::Hybrid.as_str(), "Hybrid"),
+        (RemotePolicy::Remote.as_str(), "Remote"),
+    ];
+    let employment = EmploymentType::ALL.map(|kind| (kind.as_str(), kind.words()));
+    let countries = Country::all().map(|country| (country.code(), country.name()));
+    vec![
+        Field::line(name("title"), "Title").with(content.map_or("", |content| content.title.as_str())),
+        Field::line(name("department"), "Department")
+            .with(&text(content.and_then(|content| content.department.as_ref()).map(Text::as_str))),
+        Field::line(name("location"), "Location")
+            .hint("A city or a region, or the word Remote.")
+            .with(&text(content.and_then(|content| content.location.as_ref()).map(Text::as_str))),
+        Field::line(name("country"), "Country")
+            .of(choices(none.into_iter().chain(countries)))
+            .with(&text(content.and_then(|content| content.country).map(Country::code))),
+        Field::line(name("remote_policy"), "Workplace")
+            .of(choices(none.into_iter().chain(workplaces)))
+            .with(&text(content.and_then(model::RoleContent::remote_policy).map(RemotePolicy::as_str))),
+        Field::line(name("employment_type"), "Employment")
+            .of(choices(none.into_iter().chain(employment)))
+            .with(&text(content.and_then(|content| content.employment_type).map(EmploymentType::as_str))),
+        Field::line(name("salary_min"), "Annual salary from")
+            .hint("A whole number.")
+            .with(&amount(salary.and_then(model::SalaryRange::min))),
+        Field::line(name("salary_max"), "Annual salary to")
+            .hint("A whole number.")
+            .with(&amount(salary.and_then(model::SalaryRange::max))),
+        Field::line(name("salary_currency"), "Currency")
+            .hint("A code such as EUR. Without one, the salary is in US dollars.")
+            .with(&text(salary.and_then(model::SalaryRange::given_currency).map(model::Currency::code))),
+        Field::line(name("description"), "Description")
+            .of(FieldKind::Lines(10))
+            .hint("Markdown: headings, lists, bold, links and tables.")
+            .with(&text(content.and_then(|content| content.description.as_ref()).map(Text::as_str))),
+    ]
+}
+
+/// Shows the form of a role's posting.
+pub(crate) async fn edit_posting(request: Arc<MemberRequest>) -> Result<Reply<Html>, Error> {
+    posting_form(&request).await?.show(&request)
+}
+
+/// Creates or saves a role's posting.
+pub(crate) async fn save_posting(request: Arc<MemberRequest>) -> Result<Reply<Html>, Error> {
+    let role = find_role(&request).await?;
+    let command = request.command();
+    let saved = if let Some(link) = &role.posting {
+        let command = Command { id: Some(link.id), ..command };
+        request.carry_out(command, postings::update).await.map(drop)
+    } else {
+        let in_object = |(name, value): (&str, &str)| (format!("job_posting.{name}"), value.to_owned());
+        let role_id = ("role_id".to_owned(), role.id.to_string());
+        let fields: Parameters = command.fields.iter().map(in_object).chain([role_id]).collect();
+        request.carry_out(Command { fields, ..command }, postings::create).await.map(drop)
+    };
+    match saved {
+        Ok(()) => Ok(Notice::PostingSaved.redirect_to(&format!("/dashboard/roles/{}", role.id))),
+        Err(error) => posting_form(&request).await?.show_again(&request, with_short_paths(error)),
+    }
+}
+
+/// The messages of a new posting begin with the path in the API's request, which has the fields in an object.
+fn with_short_paths(error: Error) -> Error {
+    match error {
+        Error::Validation(messages) => {
+            let short = |message: String| message.strip_prefix("job_posting.").unwrap_or(&message).to_owned();
+            Error::Validation(messages.into_iter().map(short).collect())
+        }
+        error => error,
+    }
+}
+
+async fn posting_form(request: &MemberRequest) -> Result<Form, Error> {
+    let role = find_role(request).await?;
+    let store = request.context.store();
+    let posting = match &role.posting {
+        Some(link) => store.find_posting(request.tenant(), link.id).await?,
+        None => None,
+    };
+    let empty = PostingContent { title: None, public_description: None, requirements: None };
+    let content = posting.as_ref().map_or(&empty, |posting| &posting.content);
+    let seen = match &posting {
+        Some(posting) => entity_tag(&resources::posting::Posting::of(
+            posting,
+            posting.content.shown(&role.content),
+            request.organization(),
+            request.context.base_url(),
+        ))?,
+        None => String::new(),
+    };
+    let text = |value: Option<&model::LongText>| value.map_or("", Text::as_str).to_owned();
+    Ok(Form {
+        section: Section::Roles,
+        title: format!("Posting of {}", role.content.title.as_str()),
+        back: (format!("/dashboard/roles/{}", role.id), role.content.title.as_str().to_owned()),
+        lead: "What candidates see on the career page. An empty title or description follows the role.",
+        fields: vec![
+            Field::line("title", "Public title")
+                .hint("Optional. Without one, the posting has the title of the role.")
+                .with(content.title.as_ref().map_or("", Text::as_str)),
+            Field::line("public_description", "Public description")
+                .of(FieldKind::Lines(12))
+                .hint("Optional. Without one, the posting has the description of the role. Markdown.")
+                .with(&text(content.public_description.as_ref())),
+            Field::line("requirements", "Requirements")
+                .of(FieldKind::Lines(6))
+                .hint("Optional. Markdown.")
+                .with(&text(content.requirements.as_ref())),
+        ],
+        seen,
+        hidden: Vec::new(),
+        action: format!("/dashboard/roles/{}/posting", role.id),
+        submit: "Save",
+        is_grave: false,
+    })
+}
+
+async fn find_role(request: &MemberRequest) -> Result<Role, Error> {
+    let found = request.context.store().find_role(request.tenant(), request.context.id()?).await?;
+    found.ok_or(Error::NotFound)
+}
+
+/// A choice of these values, with their labels.
+fn choices<'c>(values: impl IntoIterator<Item = (&'c str, &'c str)>) -> FieldKind {
+    FieldKind::Choice(values.into_iter().map(|(value, label)| (value.to_owned(), label.to_owned())).collect())
+}

@@ -1,0 +1,183 @@
+//! Voice screens: the invitation, the page with the transcript, and the cancellation.
+
+use std::sync::Arc;
+
+use askama::Template;
+use shared::hiring::screens;
+use shared::http::{Command, Error, Html, MemberRequest, Parameters, Reply};
+use shared::model::{CandidateRecord, Excerpt, Screen, ScreenRecord, ScreenStatus, Speaker, Turn};
+
+use crate::dates::minute;
+use crate::form_page::{Field, FieldKind, Form, fields_of};
+use crate::layout::{Layout, Section};
+use crate::messages::{Alert, Notice};
+
+/// The fields with a time, which browsers send without a time zone.
+const TIMES: [&str; 2] = ["scheduled_at", "consent.obtained_at"];
+
+#[derive(Template)]
+#[template(path = "screen.html")]
+struct ScreenPage<'p> {
+    layout: Layout<'p>,
+    id: u64,
+    candidate: u64,
+    name: String,
+    role: u64,
+    title: String,
+    status: ScreenStatus,
+    screen: &'p Screen,
+    /// The names of the scores and their values.
+    scores: Vec<(&'static str, u8)>,
+    at: String,
+    turns: Vec<TurnRow<'p>>,
+    /// What supports no turn of the transcript.
+    others: Vec<Remark<'p>>,
+    can_be_cancelled: bool,
+}
+
+/// A turn of the transcript, with what the assessment says about it.
+struct TurnRow<'p> {
+    speaker: &'static str,
+    is_agent: bool,
+    /// Minutes and seconds since the call began: `2:05`.
+    at: String,
+    text: &'p str,
+    remarks: Vec<Remark<'p>>,
+}
+
+/// A highlight or a red flag.
+struct Remark<'p> {
+    is_red_flag: bool,
+    text: &'p str,
+}
+
+/// Shows a voice screen with its transcript. Highlights and red flags are beside the turns that they are about.
+pub(crate) async fn show(request: Arc<MemberRequest>) -> Result<Reply<Html>, Error> {
+    let (store, tenant) = (request.context.store(), request.tenant());
+    let found = store.find_screen_page(tenant, request.context.id()?).await?.ok_or(Error::NotFound)?;
+    let (record, transcript): (ScreenRecord, Vec<Turn>) = found;
+    let screen = &record.screen;
+    let (candidate, role) =
+        store.find_candidate_and_role(tenant, screen.candidate_id, screen.role_id).await?;
+    let candidate = Error::unless_missing(candidate)?.candidate;
+    let remarks = |turn: Option<u32>| {
+        let of = |excerpts: &'_ [Excerpt]| -> Vec<usize> {
+            let found = excerpts.iter().enumerate().filter(|(_, excerpt)| {
+                excerpt.turn.filter(|turn| (*turn as usize) < transcript.len()) == turn
+            });
+            found.map(|(index, _)| index).collect()
+        };
+        let good = of(&record.highlights)
+            .into_iter()
+            .map(|index| Remark { is_red_flag: false, text: &record.highlights[index].text });
+        let bad = of(&record.red_flags)
+            .into_iter()
+            .map(|index| Remark { is_red_flag: true, text: &record.red_flags[index].text });
+        good.chain(bad).collect::<Vec<_>>()
+    };
+    let turns = transcript.iter().zip(0u32..).map(|(turn, index)| TurnRow {
+        speaker: match turn.speaker {
+            Speaker::Agent => "Interviewer",
+            Speaker::Candidate => "Candidate",
+        },
+        is_agent: turn.speaker == Speaker::Agent,
+        at: format!("{}:{:02}", turn.at_seconds / 60, turn.at_seconds % 60),
+        text: &turn.text,
+        remarks: remarks(Some(index)),
+    });
+    let scores = [
+        ("Communication", screen.scores.communication),
+        ("Experience", screen.scores.experience),
+        ("Motivation", screen.scores.motivation),
+    ];
+    Reply::page(&ScreenPage {
+        layout: Layout::of(&request, Section::Candidates),
+        id: screen.id.get(),
+        candidate: candidate.id.get(),
+        name: candidate.profile.name.as_str().to_owned(),
+        role: screen.role_id.get(),
+        title: role.map_or(String::new(), |role| role.content.title.as_str().to_owned()),
+        status: screen.status,
+        screen,
+        scores: scores.into_iter().filter_map(|(name, score)| Some((name, score?))).collect(),
+        at: minute(screen.started_at.or(screen.scheduled_at).unwrap_or(screen.created_at)),
+        turns: turns.collect(),
+        others: remarks(None),
+        can_be_cancelled: matches!(screen.status, ScreenStatus::Queued | ScreenStatus::Scheduled),
+    })
+}
+
+/// Shows the form that invites a candidate.
+pub(crate) async fn ask(request: Arc<MemberRequest>) -> Result<Reply<Html>, Error> {
+    form(&request).await?.show(&request)
+}
+
+/// Invites a candidate.
+pub(crate) async fn invite(request: Arc<MemberRequest>) -> Result<Reply<Html>, Error> {
+    let command = request.command();
+    let in_utc = |(name, value): (&str, &str)| {
+        let is_time = TIMES.contains(&name) && value.len() == "2026-11-20T09:30".len();
+        (name.to_owned(), if is_time { format!("{value}:00Z") } else { value.to_owned() })
+    };
+    let fields: Parameters = command.fields.iter().map(in_utc).collect();
+    match request.carry_out(Command { fields, ..command }, screens::invite_screen).await {
+        Ok(_) => Ok(Notice::Invited.redirect_to(&format!("/dashboard/candidates/{}", request.context.id()?))),
+        Err(error) => form(&request).await?.show_again(&request, error),
+    }
+}
+
+async fn form(request: &MemberRequest) -> Result<Form, Error> {
+    let (store, id) = (request.context.store(), request.context.id()?);
+    let record: CandidateRecord = Error::unless_missing(store.find_candidate(request.tenant(), id).await?)?;
+    let name = record.candidate.profile.name.as_str().to_owned();
+    let roles = record
+        .applications
+        .iter()
+        .rev()
+        .filter(|application| !application.stage.is_end() && !application.role.is_closed);
+    let roles: Vec<_> = roles
+        .map(|application| (application.role.id.to_string(), application.role.title.as_str().to_owned()))
+        .collect();
+    let asked = request.context.query().get("role_id").to_owned();
+    let first = roles.iter().find(|(id, _)| *id == asked).or(roles.first());
+    let first = first.map_or(String::new(), |(id, _)| id.clone());
+    Ok(Form {
+        section: Section::Candidates,
+        title: format!("Invite {name} to a voice screen"),
+        back: (format!("/dashboard/candidates/{id}"), name),
+        lead: "An AI interviewer calls the candidate, and you get the transcript with scores.",
+        fields: vec![
+            Field::line("role_id", "Role").of(FieldKind::Choice(roles)).with(&first),
+            Field::line("scheduled_at", "Time of the call (UTC)")
+                .of(FieldKind::Line("datetime-local"))
+                .hint("Optional. Without a time, the candidate is called immediately."),
+            Field::heading("Consent"),
+            Field::line("consent.obtained_at", "Given at (UTC)").of(FieldKind::Line("datetime-local")).hint(
+                "Leave both fields empty if the candidate has already agreed to the call and its recording.",
+            ),
+            Field::line("consent.wording", "What the candidate agreed to")
+                .of(FieldKind::Lines(3))
+                .hint("The text must cover AI calls and their recording."),
+        ],
+        seen: String::new(),
+        hidden: Vec::new(),
+        action: format!("/dashboard/candidates/{id}/invite"),
+        submit: "Invite",
+        is_grave: false,
+    })
+}
+
+/// Cancels a voice screen whose conversation has not begun.
+pub(crate) async fn cancel(request: Arc<MemberRequest>) -> Result<Reply<Html>, Error> {
+    let mut command = request.command();
+    let path = match command.fields.get("candidate").parse::<u64>() {
+        Ok(candidate) => format!("/dashboard/candidates/{candidate}"),
+        Err(_) => format!("/dashboard/screens/{}", request.context.id()?),
+    };
+    command.fields = fields_of(&[]);
+    match request.carry_out(command, screens::cancel).await {
+        Ok(_) => Ok(Notice::ScreenCancelled.redirect_to(&path)),
+        Err(Error::InvalidTransition(_)) => Ok(Alert::StatusChanged.redirect_to(&path)),
+        Err(error) => Err(error),
+    }
+}

@@ -1,0 +1,50 @@
+//! How a move is undone from the message about it. The address of the page has what was moved.
+
+use shared::http::Parameters;
+use shared::id::Id;
+use shared::model::Stage;
+
+/// A move that can be undone.
+pub(crate) struct Undo {
+    /// The candidate.
+    pub(crate) candidate: Id,
+    /// The role of the application; `None` for a candidate without applications.
+    pub(crate) role: Option<Id>,
+    /// The stage before the move.
+    pub(crate) from: Stage,
+    /// The stage after the move.
+    pub(crate) to: Stage,
+    /// The page to return to: `board`, or empty for the candidate's page.
+    pub(crate) page: &'static str,
+}
+
+impl Undo {
+    /// Returns the move that the address of a page names, if any.
+    pub(crate) fn of(query: &Parameters) -> Option<Self> {
+        Some(Self {
+            candidate: query.get("moved").parse().ok()?,
+            role: query.get("moved_for").parse().ok(),
+            from: query.get("moved_from").parse().ok()?,
+            to: query.get("moved_to").parse().ok()?,
+            page: page(query.get("moved_on")),
+        })
+    }
+
+    /// The part of an address that names the move.
+    pub(crate) fn query(&self) -> String {
+        let Self { candidate, role, from, to, page } = self;
+        let role = role.map(|role| format!("&moved_for={role}")).unwrap_or_default();
+        let (from, to) = (from.as_str(), to.as_str());
+        format!("moved={candidate}{role}&moved_from={from}&moved_to={to}&moved_on={page}")
+    }
+
+    /// The role as the value of a form's field.
+    pub(crate) fn role_id(&self) -> String {
+        self.role.map(|role| role.to_string()).unwrap_or_default()
+    }
+}
+
+/// The page to return to after a move.
+pub(crate) fn page(word: &str) -> &'static str {
+    if word == "board" { "board" } else { "" }
+}
