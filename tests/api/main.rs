@@ -39,6 +39,7 @@ mod dashboard_second_factor;
 mod dashboard_sessions;
 mod dashboard_sign_in;
 mod delivery;
+mod docs;
 mod edge;
 mod endings;
 mod engine;
