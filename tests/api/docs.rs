@@ -294,6 +294,8 @@ async fn pages_have_a_strict_policy_and_nothing_inline() {
             "{path}"
         );
         assert_eq!(select(root, "h1").len(), 1, "{path}");
+        let headings = select(root, "h2, h3");
+        assert_eq!(headings.len(), select(root, "h2[id] > a[href], h3[id] > a[href]").len(), "{path}");
     }
 }
 

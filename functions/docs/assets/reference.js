@@ -167,7 +167,7 @@ function highlighted(text) {
 function confirmed(method, path) {
   const dialog = element("dialog", { className: "question", "aria-labelledby": "question" },
     element("h2", { id: "question", textContent: "Change live data?" }),
-    element("p", {}, "The key is not a test key. ", element("code", { textContent: `${method} ${path}` }),
+    element("p", {}, key.startsWith("rc_live_") ? "This is a live key. " : "This key may be for live data. ", element("code", { textContent: `${method} ${path}` }),
       " changes the live data of the organization, and may contact people."));
   const cancel = element("button", { type: "button", className: "button", textContent: "Cancel" });
   const send = element("button", { type: "button", className: "button is-first", textContent: "Send" });
@@ -259,7 +259,7 @@ function build(place, details) {
   const labelled = (label, input) => form.append(element("label", {}, label, input));
   if (needsKey) {
     const input = element("input", {
-      type: "password", className: "key", required: true, autocomplete: "off", spellcheck: false,
+      type: "text", className: "key", required: true, autocomplete: "off", spellcheck: false,
       placeholder: "rc_test_...", value: key,
     });
     input.addEventListener("input", () => {

@@ -64,6 +64,7 @@ struct Operation {
     path: String,
     /// HTML.
     description: String,
+    is_deprecated: bool,
     scopes: Vec<String>,
     authentication: Authentication,
     inputs: Vec<Inputs>,
@@ -283,6 +284,7 @@ fn operation<'d>(schemas: &Schemas<'d>, endpoint: &Endpoint<'d>) -> Result<Opera
         method: endpoint.method.to_uppercase(),
         path: endpoint.path.to_owned(),
         description: schemas.description(&endpoint.value["description"])?,
+        is_deprecated: endpoint.value["deprecated"] == true,
         scopes: scopes.map(|scope| text(scope).to_owned()).collect(),
         authentication,
         inputs,

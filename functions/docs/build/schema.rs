@@ -12,7 +12,7 @@ use crate::markdown::{Links, description};
 /// The largest integer that JSON numbers can represent exactly, which limits identifiers.
 const MAX_SAFE_INTEGER: u64 = 9_007_199_254_740_991;
 /// The longest pattern that a page shows. Longer ones only exclude invisible characters.
-const MAX_PATTERN: usize = 32;
+const MAX_PATTERN: usize = 24;
 
 /// A field, or a parameter of a request.
 #[derive(Default)]
