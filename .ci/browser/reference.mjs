@@ -1,8 +1,13 @@
 // The API reference: its pages, the search, the samples and the forms that send requests.
 
 import assert from "node:assert/strict";
+import { execFile } from "node:child_process";
+import { promisify } from "node:util";
+import { Script } from "node:vm";
 
 import { looking, PHONE } from "./looks.mjs";
+
+const run = promisify(execFile);
 
 /** The maximum size of the first page with all its files, in bytes over the wire. */
 const MAX_SIZE = 40_000;
@@ -63,7 +68,7 @@ export async function visit({ service, open, step }) {
   });
 
   await step("the search finds operations, fields and the guide, by keyboard", async () => {
-    await page.keyboard.press("/");
+    await page.keyboard.press("Control+k");
     const search = page.getByRole("searchbox");
     const first = page.locator(".results a").first();
     const finds = async (words, title) => {
@@ -94,6 +99,30 @@ export async function visit({ service, open, step }) {
     await page.locator("label[for=list_roles-3]").click();
     assert.match(await page.locator(".samples pre:visible").last().innerText(), /await fetch\(/);
     assert.deepEqual(await stored(page), [[LANGUAGE, "TypeScript"]]);
+  });
+
+  await step("samples in curl and TypeScript run as shown, and those of all operations have the right syntax", async () => {
+    for (const [name, operation] of [["organization", "show_organization"], ["quick-post", "create_quick_post"]]) {
+      await visitor.go(`/docs/${name}`);
+      const codes = page.locator("section", { has: page.locator(`#${operation}`) }).locator(".samples pre");
+      const [curl, , typescript] = await codes.evaluateAll((codes) => codes.map(({ textContent }) => textContent));
+      const options = { env: { ...process.env, ROLECALL_KEY: acme.test, no_proxy: "*" } };
+      for (const [command, ...words] of [
+        ["bash", "-c", curl],
+        [process.execPath, "--input-type=module", "--eval", typescript],
+      ]) {
+        const { stdout } = await run(command, words, options);
+        assert.match(stdout, operation === "show_organization" ? /Acme/ : /careers\/acme-test/, command);
+      }
+    }
+    const samples = await page.evaluate(async () => {
+      const pages = new Set([...document.querySelectorAll("nav details a")].map(({ pathname }) => pathname));
+      const texts = await Promise.all([...pages].map(async (path) => (await fetch(path)).text()));
+      const parsed = texts.map((text) => new DOMParser().parseFromString(text, "text/html"));
+      return parsed.flatMap((page) => [...page.querySelectorAll(".samples pre:nth-of-type(3)")].map((code) => code.textContent));
+    });
+    samples.forEach((code) => new Script(`(async () => {${code}\n})`));
+    assert.ok(samples.length >= 50, `${samples.length} samples`);
   });
 
   await step("a form reads with a key and without the session", async () => {
@@ -165,6 +194,7 @@ export async function visit({ service, open, step }) {
     await output.getByText("304 Not Modified").waitFor();
     const listed = await tried(page, "list_roles");
     const list = page.locator("section", { has: page.locator("#list_roles") });
+    await list.getByLabel("status (optional)").selectOption("open");
     await list.getByLabel("limit (optional)").fill("101");
     await list.getByRole("button", { name: "Send GET" }).click();
     await listed.getByText("422 Unprocessable Entity").waitFor();

@@ -102,12 +102,12 @@ document.addEventListener("click", (event) => {
   if (!search.contains(event.target)) results.hidden = true;
 });
 document.addEventListener("keydown", (event) => {
-  const isTyping = event.target.closest("input, textarea, select");
-  if (event.key === "/" && !isTyping && !event.ctrlKey && !event.metaKey && !event.altKey) {
+  if (event.key === "k" && (event.ctrlKey || event.metaKey) && !event.altKey && !event.shiftKey) {
     event.preventDefault();
-    query.focus();
+    query.select();
   }
 });
+if (/^(Mac|iP)/.test(navigator.platform)) search.querySelector("kbd").textContent = "⌘K";
 
 // The samples
 
@@ -269,9 +269,13 @@ function build(place, details) {
     labelled("API key, kept only until you leave this page", input);
   }
   const rows = [...(place.closest(".operation")?.querySelectorAll("li[data-in]") ?? [])];
-  const inputs = rows.map(({ dataset }) => {
+  const inputs = rows.map((row) => {
+    const { dataset } = row;
     const required = "required" in dataset;
-    const input = element("input", { type: "text", required, spellcheck: false });
+    const values = [...row.querySelectorAll(":scope > .values code")].map(({ textContent }) => textContent);
+    const input = values.length > 0
+      ? element("select", { required }, ...["", ...values].map((value) => element("option", { value }, value)))
+      : element("input", { type: "text", required, spellcheck: false });
     labelled(required ? dataset.name : `${dataset.name} (optional)`, input);
     return { place: dataset.in, name: dataset.name, input };
   });
@@ -318,6 +322,6 @@ function mark() {
 menu.addEventListener("click", (event) => {
   if (event.target.closest("a") && menu.matches(":popover-open")) menu.hidePopover();
 });
-menu.querySelector("[aria-current], [open]")?.scrollIntoView({ block: "center", behavior: "instant" });
+menu.querySelector("[aria-current], [open]")?.scrollIntoView({ block: "nearest", behavior: "instant" });
 addEventListener("scroll", mark, { passive: true });
 mark();
