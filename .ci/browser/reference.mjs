@@ -49,7 +49,7 @@ export async function visit({ service, open, step }) {
   const visitor = await open();
   const { page } = visitor;
 
-  await step("the first page is small, and usable on a slow phone", async () => {
+  await step("the first page is small, and nothing moves on a slow phone", async () => {
     const session = await visitor.context.newCDPSession(page);
     await session.send("Network.enable");
     await session.send("Network.emulateNetworkConditions", CONNECTION);
@@ -62,6 +62,24 @@ export async function visit({ service, open, step }) {
     const time = performance.now() - started;
     assert.ok(size > 5_000 && size < MAX_SIZE, `${size} bytes`);
     console.log(`      ${size} bytes; the search was usable after ${Math.round(time)} ms on this machine`);
+    await session.send("Network.setCacheDisabled", { cacheDisabled: true });
+    await page.setViewportSize(PHONE);
+    await page.addInitScript(() => {
+      window.shift = 0;
+      const add = (entries) => entries.forEach(({ value }) => (window.shift += value));
+      const observer = new PerformanceObserver((list) => add(list.getEntries()));
+      window.shifted = () => add(observer.takeRecords()) ?? window.shift;
+      observer.observe({ type: "layout-shift", buffered: true });
+    });
+    await visitor.go("/docs/candidates#hire_candidate");
+    await page.getByText("Try it").first().waitFor();
+    const shift = await page.evaluate(async () => {
+      for (let frame = 0; frame < 3; frame += 1) await new Promise(requestAnimationFrame);
+      return window.shifted();
+    });
+    assert.equal(shift, 0, "the page moves when the script starts");
+    await page.setViewportSize({ width: 1280, height: 900 });
+    await session.send("Network.setCacheDisabled", { cacheDisabled: false });
     await session.send("Network.emulateNetworkConditions", { ...CONNECTION, latency: 0, downloadThroughput: -1 });
     await session.send("Emulation.setCPUThrottlingRate", { rate: 1 });
     await session.detach();
