@@ -21,6 +21,7 @@ import * as members from "./members.mjs";
 import * as otherSites from "./other_sites.mjs";
 import * as pages from "./pages.mjs";
 import * as passkeys from "./passkeys.mjs";
+import * as reference from "./reference.mjs";
 import { start } from "./service.mjs";
 import * as signIn from "./sign_in.mjs";
 import { Visitor } from "./visitor.mjs";
@@ -40,6 +41,9 @@ const SUBJECTS = [
   ["careers pages with branding", careersPages.withBranding],
   ["careers", careers.visit],
   ["careers without scripts", (world) => careers.visit(world, WITHOUT_SCRIPTS)],
+  ["API reference", reference.visit],
+  ["API reference, pages", reference.pages],
+  ["API reference without scripts", reference.withoutScripts],
   ["careers, feeds", careersFeeds.visit],
   ["careers, markup", jobPosting.visit],
   ["careers, facts", careersFacts.visit],

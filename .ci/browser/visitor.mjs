@@ -31,7 +31,7 @@ const HEADERS = {
   "cross-origin-opener-policy": /^same-origin$/,
 };
 
-/** The paths of the only pages with a script. */
+/** The paths of the only pages with a script, except for the API reference. */
 const WITH_SCRIPT = /^\/dashboard\/(sign-in\/passkey|settings\/account\/passkeys|roles\/\d+)$/;
 
 /** The headers of pages with a script. */
@@ -54,12 +54,42 @@ const CAREERS_HEADERS = {
   "set-cookie": /^$/,
 };
 
+/** The headers of the API reference, whose script sends requests to this origin. It is cacheable for 30 seconds. */
+const REFERENCE_HEADERS = {
+  ...HEADERS,
+  "content-security-policy": new RegExp(
+    `^${[
+      "default-src 'none'",
+      "script-src 'self'",
+      "style-src 'self'",
+      "img-src 'self'",
+      "connect-src 'self'",
+      "frame-ancestors 'none'",
+      "base-uri 'none'",
+      "form-action 'none'",
+    ].join("; ")}$`,
+  ),
+  "cache-control": /^public, max-age=30$/,
+  "set-cookie": /^$/,
+};
+
+/** Returns the headers of the page with this path. */
+function headersOf(pathname) {
+  if (pathname.startsWith("/careers/")) {
+    return CAREERS_HEADERS;
+  }
+  if (pathname === "/docs" || pathname.startsWith("/docs/")) {
+    return REFERENCE_HEADERS;
+  }
+  return WITH_SCRIPT.test(pathname) ? SCRIPT_HEADERS : HEADERS;
+}
+
 export class Visitor {
   /** The recorded violations, as sentences. */
   complaints = [];
   /** Other origins that the visitor may open. */
   elsewhere = new Set();
-  /** The URLs of pages. The console reports the status of each error page, which is not a violation. */
+  /** The URLs of pages and of scripts' requests. The console reports the status of each error, which is no violation. */
   #navigations = new Set();
 
   /** Opens a browser context with these options. */
@@ -92,7 +122,7 @@ export class Visitor {
 
   #checkRequest(request) {
     const { origin } = new URL(request.url());
-    if (request.isNavigationRequest()) {
+    if (request.isNavigationRequest() || request.resourceType() === "fetch") {
       this.#navigations.add(request.url());
     }
     if (origin !== this.base && !this.elsewhere.has(origin)) {
@@ -107,8 +137,7 @@ export class Visitor {
       return;
     }
     const what = `${request.method()} ${response.url()} (${response.status()})`;
-    const of = WITH_SCRIPT.test(pathname) ? SCRIPT_HEADERS : HEADERS;
-    for (const [name, pattern] of Object.entries(pathname.startsWith("/careers/") ? CAREERS_HEADERS : of)) {
+    for (const [name, pattern] of Object.entries(headersOf(pathname))) {
       const value = response.headers()[name];
       if (!pattern.test(value ?? "")) {
         this.complaints.push(`${what} has ${name}: ${value}`);

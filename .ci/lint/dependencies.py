@@ -142,7 +142,9 @@ def sources(package):
     for target in package["targets"]:
         root = Path(target["src_path"])
         if "custom-build" in target["kind"]:
-            build_script[root] = root.read_text()
+            # A build script with modules has a folder of its own.
+            for path in [root] if root.name == "build.rs" else root.parent.rglob("*.rs"):
+                build_script[path] = path.read_text()
             continue
         for path in root.parent.rglob("*.rs"):
             everything[path] = path.read_text()

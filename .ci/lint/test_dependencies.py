@@ -148,6 +148,22 @@ class Usage(unittest.TestCase):
         for message, part in zip(found, expected):
             self.assertIn(part, message)
 
+    def test_build_script_with_modules(self):
+        with tempfile.TemporaryDirectory() as folder:
+            root = Path(folder, "build/main.rs")
+            root.parent.mkdir()
+            root.write_text("mod part;")
+            Path(folder, "build/part.rs").write_text("use built::Name;")
+            scripted = package(
+                "scripted",
+                manifest_path=str(Path(folder, "Cargo.toml")),
+                targets=[{"kind": ["custom-build"], "src_path": str(root)}],
+                dependencies=[{"name": name, "kind": "build", "features": []} for name in ("built", "absent")],
+            )
+            found = list(dependencies.check_usage(scripted, {}, dependencies.sources(scripted)))
+        self.assertEqual(len(found), 1, found)
+        self.assertIn("uses absent;", found[0])
+
     def test_workspace_dependencies(self):
         workspace = {"workspace": {"dependencies": {"a": "1", "b": "1", "c": "1", "d": "1"}}}
         members = [

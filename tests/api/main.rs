@@ -40,6 +40,7 @@ mod dashboard_sessions;
 mod dashboard_sign_in;
 mod dashboard_work;
 mod delivery;
+mod docs;
 mod edge;
 mod endings;
 mod engine;

@@ -568,7 +568,7 @@ fn every_error_code_of_the_guide_is_documented() {
 }
 
 #[tokio::test]
-async fn the_document_and_its_page_are_public() {
+async fn the_document_is_public() {
     let api = TestApi::new().await;
     let get = |path: &str| api.request(Method::GET, path).anonymous();
     let response = get("/api/v1/openapi.json").send().await.expect(200);
@@ -582,18 +582,5 @@ async fn the_document_and_its_page_are_public() {
             get("/api/v1/openapi.json").header("if-none-match", condition).send().await.expect(status);
         assert_eq!(again.text.is_empty(), status == 304);
         assert_eq!((again.header("etag"), again.header("cache-control")), (tag, "public, max-age=30"));
-    }
-    let page = get("/docs").send().await.expect(200);
-    assert!(page.header("content-security-policy").starts_with("sandbox allow-scripts; default-src 'none';"));
-    let (local_files, elsewhere): (Vec<_>, Vec<_>) = page
-        .text
-        .split('"')
-        .filter(|text| text.starts_with('/') || text.contains("://"))
-        .partition(|url| url.starts_with('/'));
-    assert_eq!(elsewhere, [""; 0]);
-    assert!(local_files.len() >= 4);
-    for file in local_files {
-        let response = get(file).send().await.expect(200);
-        assert!(response.text.len() > 100, "{file}");
     }
 }

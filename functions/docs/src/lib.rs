@@ -1,17 +1,16 @@
-//! Docs: the OpenAPI document and a page that displays it.
+//! Docs: the OpenAPI document and the API reference.
 //!
 //! | Method | Path | Description |
 //! |---|---|---|
 //! | GET | `/api/v1/openapi.json` | the OpenAPI document |
-//! | GET | `/docs` | a page that displays it |
-//! | GET | `/docs/viewer.js` | the page's script |
-//! | GET | `/docs/viewer.css` | the page's stylesheet |
+//! | GET | `/docs` | the start page of the API reference |
+//! | GET | `/docs/{page}` | a page of the API reference, or a file that pages use |
 //! | GET | `/.well-known/security.txt` | returns where to report vulnerabilities (RFC 9116) |
 //!
-//! The page is Swagger UI from `utoipa-swagger-ui`. It sends no requests, because API keys don't belong in a browser.
+//! The build script makes the pages from the document and the API guide. They need no scripts. With their script, they
+//! have a search and forms that send requests.
 
 use std::collections::HashMap;
-use std::sync::Arc;
 
 use jiff::SignedDuration;
 use serde_json::Value;
@@ -19,7 +18,8 @@ use shared::clock::later;
 use shared::http::{Document, DocumentRequest, DocumentRow, Error, Html, Reply};
 use shared::model::Day;
 use utoipa::ToSchema;
-use utoipa_swagger_ui::Config;
+
+include!(concat!(env!("OUT_DIR"), "/pages.rs"));
 
 /// The route for programs.
 pub fn routes<R: DocumentRow>() -> Vec<R> {
@@ -29,22 +29,18 @@ pub fn routes<R: DocumentRow>() -> Vec<R> {
 /// The routes for browsers.
 pub fn pages() -> Vec<Document> {
     vec![
-        Document::page("GET /docs", show_page),
-        Document::page("GET /docs/viewer.js", show_script),
-        Document::page("GET /docs/viewer.css", show_style),
+        Document::page("GET /docs", show_start),
+        Document::page("GET /docs/{page}", show_page),
         Document::page("GET /.well-known/security.txt", show_security),
     ]
 }
 
 /// The OpenAPI document. A test generates it from the route tables and checks that it is up to date.
 pub const DOCUMENT: &str = include_str!("../openapi.json");
-const PAGE: &str = include_str!("page.html");
-/// The script that starts the viewer.
-const START: &str = include_str!("start.js");
-/// The content security policy of the page. The page can run its own scripts in a sandbox, isolated from everything
-/// else on this origin. `data:` allows the icons in Swagger UI's stylesheet.
-const POLICY: &str = "sandbox allow-scripts; default-src 'none'; script-src 'self'; style-src 'self'; \
-                      img-src 'self' data:; frame-ancestors 'none'; base-uri 'none'";
+/// The content security policy of the pages. Their script may send requests to this origin only. Forms are never
+/// submitted.
+const POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; \
+                      frame-ancestors 'none'; base-uri 'none'; form-action 'none'";
 
 /// The time for which the contact is valid. RFC 9116 recommends less than a year.
 const CONTACT_LIFE: SignedDuration = SignedDuration::from_hours(180 * 24);
@@ -86,30 +82,31 @@ fn show_openapi(_: &DocumentRequest<'_>) -> Result<Reply<OpenApi>, Error> {
     Ok(Reply::document("application/json", DOCUMENT.to_owned()).cached())
 }
 
-/// Returns the page.
-#[expect(clippy::unnecessary_wraps, reason = "other handlers can fail")]
-fn show_page(_: &DocumentRequest<'_>) -> Result<Reply<Html>, Error> {
-    Ok(page("text/html; charset=utf-8", PAGE.to_owned()))
+/// Returns the start page of the API reference.
+fn show_start(request: &DocumentRequest<'_>) -> Result<Reply<Html>, Error> {
+    page("", request.base_url)
 }
 
-/// Returns the viewer's code, the document, and the code that starts the viewer with the document.
-fn show_script(_: &DocumentRequest<'_>) -> Result<Reply<Html>, Error> {
-    let code = viewer("swagger-ui-bundle.js")?;
-    let script = format!("{code}\nconst DOCUMENT = {DOCUMENT};\n{START}");
-    Ok(page("text/javascript; charset=utf-8", script))
+/// Returns a page of the API reference, or a file that pages use.
+fn show_page(request: &DocumentRequest<'_>) -> Result<Reply<Html>, Error> {
+    let name = request.path.strip_prefix("/docs/").filter(|name| !name.is_empty()).ok_or(Error::NotFound)?;
+    match FILES.iter().find(|(file, ..)| *file == name) {
+        Some((_, media, content)) => Ok(Reply::file(media, content)),
+        None => page(name, request.base_url),
+    }
 }
 
-/// Returns the viewer's stylesheet.
-fn show_style(_: &DocumentRequest<'_>) -> Result<Reply<Html>, Error> {
-    Ok(page("text/css; charset=utf-8", viewer("swagger-ui.css")?))
-}
-
-fn page(media: &str, content: String) -> Reply<Html> {
-    Reply::document(media, content).with("content-security-policy", POLICY.to_owned()).cached()
-}
-
-/// Returns a file of the viewer.
-fn viewer(name: &str) -> Result<String, Error> {
-    let file = utoipa_swagger_ui::serve(name, Arc::new(Config::default())).ok().flatten();
-    file.and_then(|file| String::from_utf8(file.bytes.into_owned()).ok()).ok_or(Error::NotFound)
+/// Returns a page whose samples have the URL of this service.
+fn page(name: &str, base_url: &str) -> Result<Reply<Html>, Error> {
+    let (_, html) = PAGES.iter().find(|(page, _)| *page == name).ok_or(Error::NotFound)?;
+    let base_url = base_url.replace('&', "&amp;").replace('<', "&lt;").replace('"', "&quot;");
+    let html = html.replace(EXAMPLE_URL, &base_url);
+    let security = [
+        ("content-security-policy", POLICY),
+        ("x-frame-options", "DENY"),
+        ("referrer-policy", "no-referrer"),
+        ("cross-origin-opener-policy", "same-origin"),
+    ];
+    let reply = Reply::document("text/html; charset=utf-8", html).cached();
+    Ok(security.into_iter().fold(reply, |reply, (name, value)| reply.with(name, value.to_owned())))
 }
