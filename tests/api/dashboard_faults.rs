@@ -40,7 +40,9 @@ async fn every_failing_dynamodb_call_gets_a_503_page() {
         api.dynamodb.inject_faults(move |operation, _| (operation == failing).then(|| fault.clone()));
         let fixtures = &fixtures;
         // No voice provider and no account on X is connected, so these forms end before their transactions.
-        let ends_early = |route: PageRoute| route.is_post() && ["/invite", "/x"].iter().any(|end| route.path().ends_with(end));
+        let ends_early = |route: PageRoute| {
+            route.is_post() && ["/invite", "/x"].iter().any(|end| route.path().ends_with(end))
+        };
         let failed = page_routes().into_iter().zip(CALLS).filter(|(route, (_, calls))| {
             calls.contains(&failing) && !(failing == "TransactWriteItems" && ends_early(*route))
         });
