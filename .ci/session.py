@@ -45,7 +45,6 @@ def wait_for(url):
     for _ in range(1200):
         try:
             urllib.request.urlopen(url)
-        except urllib.error.HTTPError:
             return
         except OSError:
             time.sleep(0.1)

@@ -92,6 +92,7 @@ PAGES = {
     "dashboard_role": ("Recorded – Rolecall", 'href="https://api.rolecall.example/careers/acme/recorded"'),
     "dashboard_roles": ("Roles – Rolecall", '<a href="/dashboard/roles/1700000000000011">Recorded</a>'),
     "dashboard_sign_in_form": ("Sign in – Rolecall", 'name="return_to" value="/dashboard"'),
+    "default_show_start": ("Start – Rolecall", '<a href="/api/v1/openapi.json">OpenAPI document</a>'),
     "docs_show_page": ("Rolecall API", '<script src="/docs/viewer.js">'),
     "sign_in_add_show": ("Add a passkey – Rolecall", 'data-task="create"'),
     "sign_in_passkey_show": ("Sign in with a passkey – Rolecall", 'data-task="use"'),

@@ -83,6 +83,7 @@ mod roles;
 mod secrets;
 mod shape;
 mod signing_keys;
+mod start_page;
 mod touchpoints;
 mod usage_reset;
 mod vapi;

@@ -9,11 +9,12 @@ use std::sync::{Mutex, PoisonError};
 use jiff::Timestamp;
 use shared::auth::{Claims, Credential, Kind};
 use shared::clock::to_second;
+use shared::config::DemoLogin;
 use shared::http::Environment;
 use shared::id::Id;
 use shared::mac_keys::MacKeys;
 use shared::model::{
-    Member, MemberRole, Mode, Password, PasswordCost, PasswordHash, Plan, Scopes, Tenant, Text,
+    Member, MemberRole, Mode, Password, PasswordCost, PasswordHash, Plan, Scopes, Slug, Tenant, Text,
 };
 use shared::store::Transaction;
 
@@ -91,6 +92,22 @@ impl Demo {
             &credential_keys()?,
             secret,
         ))
+    }
+
+    /// The path of the career page.
+    pub fn careers_path(&self) -> String {
+        format!("/careers/{}", Slug::of(self.name, "organization"))
+    }
+
+    /// The credentials that the page at `/` shows.
+    pub fn login(&self) -> Result<DemoLogin, String> {
+        Ok(DemoLogin {
+            organization: self.name.to_owned(),
+            careers: self.careers_path(),
+            email: self.email.to_owned(),
+            password: self.password.to_owned(),
+            key: self.key(Mode::Live)?.reveal().to_owned(),
+        })
     }
 
     /// Creates the organization, its keys and its member, unless they already exist.

@@ -20,7 +20,7 @@ use rolecall_local::template::Template;
 use shared::clock::Clock;
 use shared::config::{Config, Edge, Services};
 use shared::http::{Environment, KnownHolders};
-use shared::model::{Day, Mode, PasswordCost, Slug};
+use shared::model::{Day, Mode, PasswordCost};
 use shared::providers::Providers;
 use shared::random::Random;
 use shared::store::Store;
@@ -109,7 +109,11 @@ async fn run(arguments: Arguments) -> Result<(), String> {
         table: arguments.table,
         base_url: Some(base_url.clone()),
         client_address_header: None,
-        edge: Edge { security_contact: Some("mailto:security@example.com".to_owned()), ..Edge::default() },
+        edge: Edge {
+            security_contact: Some("mailto:security@example.com".to_owned()),
+            demo_login: Some(DEMOS[0].login()?),
+            ..Edge::default()
+        },
         dynamodb_endpoint: None,
         signing_keys: demo::signing_keys()?,
         credential_keys: demo::credential_keys()?,
@@ -256,7 +260,7 @@ fn interrupted() -> impl Future<Output = Result<(), String>> {
 async fn run_tasks_every_second(environment: Environment) {
     loop {
         tokio::time::sleep(Duration::from_secs(1)).await;
-        if let Err(error) = tasks::run(environment.clone()).await {
+        if let Err(error) = Box::pin(tasks::run(environment.clone())).await {
             eprintln!("TasksFunction failed: {error}");
         }
     }
@@ -301,11 +305,7 @@ fn print_urls_and_logins(base_url: &str, endpoint: &str) -> Result<(), String> {
         );
     }
     for demo in &DEMOS {
-        println!(
-            "{:<16}{base_url}/careers/{}",
-            format!("{} careers", demo.name),
-            Slug::of(demo.name, "organization")
-        );
+        println!("{:<16}{base_url}{}", format!("{} careers", demo.name), demo.careers_path());
     }
     println!("DynamoDB        {endpoint}");
     let key = DEMOS[0].key(Mode::Live)?;

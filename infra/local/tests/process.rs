@@ -208,6 +208,19 @@ async fn a_crash_under_load_leaves_no_partial_or_duplicate_quick_posts() {
 }
 
 #[tokio::test]
+async fn the_start_page_has_the_demo_login() {
+    let service = Service::start(&["--memory"]);
+    let page =
+        client().get(&service.base_url).header("accept", "text/html").send().await.expect("a response");
+    let page = page.text().await.expect("a page");
+    let (_, login) = service.printed["Acme sign-in"].split_once("  ").expect("an address and a login");
+    let (email, password) = login.split_once("  ").expect("an e-mail address and a password");
+    for text in [service.key(), email, password] {
+        assert!(page.contains(text), "{text} is missing in {page}");
+    }
+}
+
+#[tokio::test]
 async fn data_survives_a_restart_except_in_memory() {
     let data = tempfile::tempdir().expect("a folder");
     let client = client();
