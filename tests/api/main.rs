@@ -39,6 +39,7 @@ mod dashboard_second_factor;
 mod dashboard_sessions;
 mod dashboard_sign_in;
 mod delivery;
+mod demo_company;
 mod edge;
 mod endings;
 mod engine;

@@ -18,6 +18,8 @@ use shared::model::{
 };
 use shared::store::Transaction;
 
+use crate::company;
+
 /// The key that signs the local service's cursors and forms. It need not be secret.
 pub const SIGNING_KEYS: &str = "0123456789abcdef0123456789abcdef";
 /// The key that authenticates the local service's credentials. It need not be secret.
@@ -110,8 +112,20 @@ impl Demo {
         })
     }
 
-    /// Creates the organization, its keys and its member, unless they already exist.
-    async fn create(&self, environment: &Environment) -> Result<(), String> {
+    /// The name of the API keys.
+    pub(crate) fn key_name(&self) -> String {
+        format!("{} demonstration", self.name)
+    }
+
+    /// The name of the member.
+    pub(crate) fn member_name(&self) -> String {
+        let (name, _) = self.email.split_once('@').unwrap_or((self.email, ""));
+        name[..1].to_uppercase() + &name[1..]
+    }
+
+    /// Creates the organization, its keys and its member, unless they already exist. With `has_company`, a new
+    /// organization begins with the demo company. If that was interrupted, it begins again.
+    async fn create(&self, environment: &Environment, has_company: bool) -> Result<(), String> {
         let (store, now) = (&environment.store, to_second(environment.clock.now()));
         let live = self.tenant(Mode::Live)?;
         if store.find_organization(live).await.map_err(|error| error.to_string())?.is_none() {
@@ -119,11 +133,19 @@ impl Demo {
             let created = store.create_organization(live.organization, &name, None, self.plan, now).await;
             created.map_err(|error| error.to_string())?;
         }
+        // The keys are created after the company, so they exist only if it is complete.
+        let key = self.key(Mode::Live)?;
+        let has_key = store.find_api_key(live, key.id()).await.map_err(|error| error.to_string())?.is_some();
+        if has_company && !has_key {
+            let deleted = Box::pin(store.delete_organization_data(live.organization, now)).await;
+            deleted.map_err(|error| error.to_string())?;
+            Box::pin(company::create(environment, self)).await?;
+        }
         for mode in Mode::ALL {
             let (tenant, credential) = (self.tenant(mode)?, self.key(mode)?);
             if store.find_api_key(tenant, credential.id()).await.map_err(|error| error.to_string())?.is_none()
             {
-                let key = credential.api_key(format!("{} demonstration", self.name), now);
+                let key = credential.api_key(self.key_name(), now);
                 let transaction = Transaction::new(tenant);
                 store.insert_api_key(transaction, &key).await.map_err(|error| error.to_string())?;
             }
@@ -143,8 +165,7 @@ impl Demo {
     fn member(&self, id: Id, now: Timestamp, cost: PasswordCost) -> Result<Member, String> {
         // A public password needs no secret salt. The hash is slow to compute, so it is computed only once.
         static HASHES: Mutex<BTreeMap<(u64, PasswordCost), PasswordHash>> = Mutex::new(BTreeMap::new());
-        let (name, _) = self.email.split_once('@').unwrap_or((self.email, ""));
-        let name = Text::parse(&(name[..1].to_uppercase() + &name[1..]))?.ok_or("a member needs a name")?;
+        let name = Text::parse(&self.member_name())?.ok_or("a member needs a name")?;
         let member = Member::invited(id, self.email.parse()?, name, MemberRole::Owner, now);
         let password = Password::parse(self.password, &member.email)?;
         let mut hashes = HASHES.lock().unwrap_or_else(PoisonError::into_inner);
@@ -160,7 +181,17 @@ impl Demo {
 /// Creates the demo organizations with their keys and members, unless they already exist.
 pub async fn create(environment: &Environment) -> Result<(), String> {
     for demo in &DEMOS {
-        demo.create(environment).await?;
+        demo.create(environment, false).await?;
+    }
+    Ok(())
+}
+
+/// Like [`create`], and gives the first organization the demo company if it is new.
+pub async fn create_with_company(environment: &Environment) -> Result<(), String> {
+    let [first, others @ ..] = &DEMOS;
+    first.create(environment, true).await?;
+    for demo in others {
+        demo.create(environment, false).await?;
     }
     Ok(())
 }

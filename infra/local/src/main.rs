@@ -42,9 +42,11 @@ struct Arguments {
     /// Port of the API; 0 picks a free one
     #[arg(long, default_value_t = 3000)]
     port: u16,
-    /// Use an in-memory database and bucket
+    /// Use an in-memory database and bucket; they are empty without --demo
     #[arg(long, conflicts_with_all = ["data", "endpoint"])]
     memory: bool,
+    #[command(flatten)]
+    company: CompanyOptions,
     /// Folder for the embedded database and the uploaded files [default: .rolecall in the project]
     #[arg(long, value_name = "DIR")]
     data: Option<PathBuf>,
@@ -66,6 +68,17 @@ struct Arguments {
     /// SAM template with the routes and schedules [default: template.yaml in the project]
     #[arg(long, value_name = "FILE")]
     template: Option<PathBuf>,
+}
+
+/// Whether a new database begins with the demo company.
+#[derive(clap::Args)]
+struct CompanyOptions {
+    /// Begin with the demo company, which is the default in a new data folder
+    #[arg(long, conflicts_with_all = ["empty", "recorded"])]
+    demo: bool,
+    /// Begin without the demo company
+    #[arg(long)]
+    empty: bool,
 }
 
 #[tokio::main]
@@ -104,6 +117,8 @@ async fn run(arguments: Arguments) -> Result<(), String> {
         (endpoint, Some(tokio::spawn(database.serve(listener, changed(database_stopped)))))
     };
 
+    let is_in_folder = database.is_some() && !arguments.memory;
+    let has_company = arguments.company.demo || (is_in_folder && !arguments.company.empty);
     let store = Store::at_endpoint(&endpoint, &arguments.table);
     let config = Config {
         table: arguments.table,
@@ -137,7 +152,12 @@ async fn run(arguments: Arguments) -> Result<(), String> {
         .create_table()
         .await
         .map_err(|error| format!("The table cannot be created at {endpoint}: {error}."))?;
-    demo::create(&environment).await.map_err(|error| format!("The demo data cannot be created: {error}."))?;
+    let created = if has_company {
+        demo::create_with_company(&environment).await
+    } else {
+        demo::create(&environment).await
+    };
+    created.map_err(|error| format!("The demo data cannot be created: {error}."))?;
     if arguments.recorded {
         event_fixtures::create(&store, environment.clock.now())
             .await
