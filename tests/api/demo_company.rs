@@ -27,7 +27,7 @@ const DAY: i64 = 24 * 60 * 60;
 /// The API with the demo company.
 async fn with_company() -> TestApi {
     let api = TestApi::new().await;
-    company::create(&api.environment, &DEMOS[ACME]).await.unwrap();
+    company::create(&api.environment, &DEMOS[ACME].staff().unwrap()).await.unwrap();
     api
 }
 

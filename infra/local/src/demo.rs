@@ -14,11 +14,12 @@ use shared::http::Environment;
 use shared::id::Id;
 use shared::mac_keys::MacKeys;
 use shared::model::{
-    Member, MemberRole, Mode, Password, PasswordCost, PasswordHash, Plan, Scopes, Slug, Tenant, Text,
+    Actor, ActorKind, Member, MemberRole, Mode, Password, PasswordCost, PasswordHash, Plan, Scopes, Slug,
+    Tenant, Text,
 };
 use shared::store::Transaction;
 
-use crate::company;
+use crate::company::{self, Staff};
 
 /// The key that signs the local service's cursors and forms. It need not be secret.
 pub const SIGNING_KEYS: &str = "0123456789abcdef0123456789abcdef";
@@ -112,13 +113,22 @@ impl Demo {
         })
     }
 
-    /// The name of the API keys.
-    pub(crate) fn key_name(&self) -> String {
+    /// Who works in the organization: the member, and a program with the API key.
+    pub fn staff(&self) -> Result<Staff, String> {
+        let organization = self.tenant(Mode::Live)?.organization;
+        let actor = |kind, name| Actor { kind, id: Some(organization), name };
+        Ok(Staff {
+            organization,
+            recruiter: actor(ActorKind::Member, self.member_name()),
+            program: actor(ActorKind::ApiKey, self.key_name()),
+        })
+    }
+
+    fn key_name(&self) -> String {
         format!("{} demonstration", self.name)
     }
 
-    /// The name of the member.
-    pub(crate) fn member_name(&self) -> String {
+    fn member_name(&self) -> String {
         let (name, _) = self.email.split_once('@').unwrap_or((self.email, ""));
         name[..1].to_uppercase() + &name[1..]
     }
@@ -139,7 +149,7 @@ impl Demo {
         if has_company && !has_key {
             let deleted = Box::pin(store.delete_organization_data(live.organization, now)).await;
             deleted.map_err(|error| error.to_string())?;
-            Box::pin(company::create(environment, self)).await?;
+            Box::pin(company::create(environment, &self.staff()?)).await?;
         }
         for mode in Mode::ALL {
             let (tenant, credential) = (self.tenant(mode)?, self.key(mode)?);

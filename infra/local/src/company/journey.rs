@@ -20,7 +20,7 @@ use shared::store::Transaction;
 
 use super::people::Person;
 use super::roles::PlannedRole;
-use super::{Company, Outcome, text};
+use super::setting::{Company, Outcome, text};
 
 const HOUR: u64 = 60;
 const DAY: u64 = 24 * HOUR;
@@ -89,7 +89,7 @@ enum Screened {
 
 /// A person's way so far. Each step is a version of the record with its touchpoints.
 pub(super) struct Journey<'c> {
-    company: &'c Company,
+    company: &'c Company<'c>,
     clock: Arc<AtomicI64>,
     /// The end of what can have happened.
     until: Timestamp,
@@ -102,7 +102,7 @@ pub(super) struct Journey<'c> {
 impl<'c> Journey<'c> {
     /// Begins with an application.
     pub(super) fn begin(
-        company: &'c Company,
+        company: &'c Company<'c>,
         person: Person,
         role: &PlannedRole,
         applied_at: Timestamp,
@@ -115,10 +115,10 @@ impl<'c> Journey<'c> {
         let ids = Ids::new(Clock::from_fn(time), dice.random());
         let (source, actor) = match dice.below(100) {
             0..45 => (Source::CAREER_PAGE, Actor::career_page()),
-            45..65 => (company.sources.linkedin.clone(), company.program.clone()),
-            65..80 => (company.sources.referral.clone(), company.recruiter.clone()),
-            80..92 => (company.sources.x.clone(), company.program.clone()),
-            _ => (Source::MANUAL, company.recruiter.clone()),
+            45..65 => (company.sources.linkedin.clone(), company.staff.program.clone()),
+            65..80 => (company.sources.referral.clone(), company.staff.recruiter.clone()),
+            80..92 => (company.sources.x.clone(), company.staff.program.clone()),
+            _ => (Source::MANUAL, company.staff.recruiter.clone()),
         };
         let tags: Result<Vec<_>, _> = (0..dice.below(3)).map(|_| text(dice.pick(&TAGS))).collect();
         let Person { name, email, phone } = person;
@@ -193,7 +193,7 @@ impl<'c> Journey<'c> {
             return Ok(false);
         }
         let applied = self.application(role, Source::API, None)?;
-        self.step(self.company.program.clone(), vec![applied]);
+        self.step(self.company.staff.program.clone(), vec![applied]);
         Ok(true)
     }
 
@@ -282,7 +282,7 @@ impl<'c> Journey<'c> {
         let Moved { record, steps } = self.record.clone().make(step, Some(role.open.id), self.now())?;
         self.record = record;
         let kinds = steps.into_iter().map(|made| TouchpointKind::of(step, made)).collect();
-        self.step(self.company.recruiter.clone(), kinds);
+        self.step(self.company.staff.recruiter.clone(), kinds);
         Ok(())
     }
 
@@ -301,7 +301,7 @@ impl<'c> Journey<'c> {
     }
 
     fn note(&mut self) -> Outcome<()> {
-        let (id, actor) = (self.ids.next(), self.company.recruiter.clone());
+        let (id, actor) = (self.ids.next(), self.company.staff.recruiter.clone());
         let note = text(self.company.dice.pick(&NOTES))?;
         let note = Note { id, text: note, actor: actor.clone(), created_at: self.now() };
         self.transaction.insert_note(self.record.candidate.id, &note)?;
@@ -370,7 +370,7 @@ impl<'c> Journey<'c> {
         let mut kinds = vec![TouchpointKind::ScreenInvited { screen_id: id, role_id, scheduled_at }];
         let moved = |Step { role_id, from, to }| TouchpointKind::StageChanged { role_id, from, to };
         kinds.extend(invited.steps.into_iter().map(moved));
-        self.step(self.company.recruiter.clone(), kinds);
+        self.step(self.company.staff.recruiter.clone(), kinds);
         let invitation = Invitation { id, candidate_id: self.record.candidate.id, role_id, scheduled_at };
         let call_at = scheduled_at.unwrap_or(now);
         let base_url = self.company.base_url.clone();
@@ -446,7 +446,7 @@ impl<'c> Journey<'c> {
         self.transaction.insert_screen(&invited.clone().cancel(reason, self.now())?)?;
         self.record = self.record.clone().close_screen(screen_id);
         let cancelled = TouchpointKind::ScreenCancelled { screen_id, role_id, reason };
-        self.step(self.company.recruiter.clone(), vec![cancelled]);
+        self.step(self.company.staff.recruiter.clone(), vec![cancelled]);
         Ok(())
     }
 }

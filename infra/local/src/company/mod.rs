@@ -9,61 +9,36 @@ mod dice;
 mod journey;
 mod people;
 mod roles;
-
-use std::error::Error;
+mod setting;
 
 use futures_util::future::try_join;
-use jiff::{SignedDuration, Timestamp};
-use shared::clock::{Clock, later, to_second};
+use jiff::SignedDuration;
+use shared::clock::{later, to_second};
 use shared::http::Environment;
-use shared::id::Ids;
-use shared::model::{
-    Actor, ActorKind, Mode, NamedOrganization, Post, Scalar, Source, Style, Tenant, Text, Value, x_text,
-};
+use shared::model::{Branding, Mode, Post, Style, Tenant, Text, x_text};
 use shared::providers::x_simulator;
 use shared::resources::posting::public_url;
 use shared::store::{Store, Transaction};
 
-use crate::demo::Demo;
 use dice::Dice;
 use journey::Journey;
 use people::People;
 use roles::{PlannedRole, ROLES};
-
-type Outcome<T> = Result<T, Box<dyn Error>>;
+pub use setting::Staff;
+use setting::{Company, Outcome, Sources, hours, text};
 
 /// The number of roles that the company has posted to X.
 const POSTS: usize = 6;
 
-/// The company in one mode.
-struct Company {
-    tenant: Tenant,
-    organization: NamedOrganization,
-    base_url: String,
-    now: Timestamp,
-    dice: Dice,
-    recruiter: Actor,
-    program: Actor,
-    sources: Sources,
-}
-
-/// Where people come from, besides the career page.
-struct Sources {
-    linkedin: Source,
-    referral: Source,
-    x: Source,
-}
-
 /// Creates the company in both modes of an organization without any data.
-pub async fn create(environment: &Environment, demo: &Demo) -> Result<(), String> {
-    let [live, test] = Mode::ALL.map(|mode| create_in(environment, demo, mode));
+pub async fn create(environment: &Environment, staff: &Staff) -> Result<(), String> {
+    let [live, test] = Mode::ALL.map(|mode| create_in(environment, staff, mode));
     Box::pin(try_join(live, test)).await.map(|_| ()).map_err(|error| error.to_string())
 }
 
-async fn create_in(environment: &Environment, demo: &Demo, mode: Mode) -> Outcome<()> {
-    let (store, tenant) = (&environment.store, demo.tenant(mode)?);
+async fn create_in(environment: &Environment, staff: &Staff, mode: Mode) -> Outcome<()> {
+    let (store, tenant) = (&environment.store, Tenant { organization: staff.organization, mode });
     let organization = store.find_organization(tenant).await?.ok_or("the organization is missing")?;
-    let key = demo.key(mode)?.api_key(String::new(), organization.created_at);
     let company = Company {
         tenant,
         organization,
@@ -73,9 +48,8 @@ async fn create_in(environment: &Environment, demo: &Demo, mode: Mode) -> Outcom
             Mode::Live => 1,
             Mode::Test => 2,
         }),
-        recruiter: Actor { kind: ActorKind::Member, id: Some(tenant.organization), name: demo.member_name() },
-        program: Actor { kind: ActorKind::ApiKey, id: Some(key.id), name: demo.key_name() },
-        sources: Sources { linkedin: source("LinkedIn")?, referral: source("referral")?, x: source("X")? },
+        staff,
+        sources: Sources::new()?,
     };
     let mut roles = Vec::new();
     for plan in &ROLES {
@@ -85,6 +59,15 @@ async fn create_in(environment: &Environment, demo: &Demo, mode: Mode) -> Outcom
         store.commit(transaction).await?;
         roles.push(role);
     }
+    let introduction = "We plan the routes of cargo bikes and electric vans in 40 cities, so that parcels arrive on time and \
+                        streets stay quiet. We are 120 people in Berlin, London and New York.";
+    let branding = Branding {
+        name: company.organization.name.clone(),
+        introduction: Some(text(introduction)?),
+        accent: Some("#0b6e4f".parse()?),
+        logo_url: None,
+    };
+    store.set_branding(&company.organization.organization, &branding).await?;
     company.post(store, &roles).await?;
     for transaction in company.people(&roles)? {
         store.commit(transaction).await?;
@@ -92,12 +75,7 @@ async fn create_in(environment: &Environment, demo: &Demo, mode: Mode) -> Outcom
     Ok(())
 }
 
-impl Company {
-    /// Identifiers of this time.
-    fn ids_at(&self, time: Timestamp) -> Ids {
-        Ids::new(Clock::from_fn(move || time), self.dice.random())
-    }
-
+impl Company<'_> {
     /// Posts the first open roles to X.
     async fn post(&self, store: &Store, roles: &[PlannedRole]) -> Outcome<()> {
         let open = roles.iter().filter(|role| role.is_open());
@@ -160,22 +138,4 @@ impl Company {
         }
         Ok(transactions)
     }
-}
-
-fn source(word: &str) -> Outcome<Source> {
-    Ok(Source::read(&Scalar::Text(word.to_owned()))?.ok_or("a source must not be blank")?)
-}
-
-fn text<const MAX: usize, const MULTILINE: bool>(text: &str) -> Outcome<Text<MAX, MULTILINE>> {
-    Ok(Text::parse(text)?.ok_or("the text must not be blank")?)
-}
-
-/// The time this number of days before `time`.
-fn days(time: Timestamp, ago: i64) -> Timestamp {
-    hours(time, -24 * ago)
-}
-
-/// The time this number of hours after `time`.
-fn hours(time: Timestamp, after: i64) -> Timestamp {
-    later(time, SignedDuration::from_hours(after))
 }

@@ -5,7 +5,7 @@ use std::collections::HashSet;
 use shared::model::{Email, Name, Phone, Slug};
 
 use super::dice::Dice;
-use super::{Outcome, text};
+use super::setting::{Outcome, text};
 
 /// First names and family names that occur together, and where the people's telephone numbers are.
 #[derive(Clone, Copy)]

@@ -7,7 +7,7 @@ use shared::model::{
 };
 use shared::store::Transaction;
 
-use super::{Company, Outcome, days, hours, text};
+use super::setting::{Company, Outcome, days, hours, text};
 
 /// A role as the company planned it.
 pub(super) struct RolePlan {
@@ -74,7 +74,7 @@ impl PlannedRole {
 
 impl RolePlan {
     /// Carries out the plan.
-    pub(super) fn carry_out(&'static self, company: &Company) -> Outcome<PlannedRole> {
+    pub(super) fn carry_out(&'static self, company: &Company<'_>) -> Outcome<PlannedRole> {
         let opened_at = days(company.now, self.opened);
         let created_at = hours(opened_at, -26);
         let mut ids = company.ids_at(created_at);
