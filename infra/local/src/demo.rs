@@ -138,7 +138,8 @@ impl Demo {
     async fn create(&self, environment: &Environment, has_company: bool) -> Result<(), String> {
         let (store, now) = (&environment.store, to_second(environment.clock.now()));
         let live = self.tenant(Mode::Live)?;
-        if store.find_organization(live).await.map_err(|error| error.to_string())?.is_none() {
+        let is_new = store.find_organization(live).await.map_err(|error| error.to_string())?.is_none();
+        if is_new {
             let name = Text::parse(self.name)?.ok_or("a demo organization needs a name")?;
             let created = store.create_organization(live.organization, &name, None, self.plan, now).await;
             created.map_err(|error| error.to_string())?;
@@ -147,8 +148,10 @@ impl Demo {
         let key = self.key(Mode::Live)?;
         let has_key = store.find_api_key(live, key.id()).await.map_err(|error| error.to_string())?.is_some();
         if has_company && !has_key {
-            let deleted = Box::pin(store.delete_organization_data(live.organization, now)).await;
-            deleted.map_err(|error| error.to_string())?;
+            if !is_new {
+                let deleted = Box::pin(store.delete_organization_data(live.organization, now)).await;
+                deleted.map_err(|error| error.to_string())?;
+            }
             Box::pin(company::create(environment, &self.staff()?)).await?;
         }
         for mode in Mode::ALL {
