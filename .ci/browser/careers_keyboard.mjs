@@ -31,7 +31,7 @@ export async function visit({ service, open, step }) {
     await keyboard.type("mus");
     await tabTo(page, "Search");
     await enter();
-    assert.equal(visitor.path(), "/careers/acme?q=player&department=mus&location=&remote_policy=");
+    assert.equal(visitor.path(), "/careers/acme?q=player&department=Music&location=&remote_policy=");
     await tabTo(page, "Show all openings");
     await enter();
   });

@@ -31,6 +31,7 @@ const LISTS = {
 export async function withoutSession(world) {
   const visitor = await world.open();
   const { look, show } = looking(world, visitor);
+  await show("start", "/");
   await show("sign-in", LISTS.overview);
   await look("sign-in-rejected", async () => {
     assert.equal(await visitor.fillSignIn({ email: "nobody@acme.example", password: "not the password" }), 401);

@@ -128,6 +128,7 @@ PAGES = {
     "dashboard_role": ("Recorded – Rolecall", 'href="https://api.rolecall.example/careers/acme/recorded"'),
     "dashboard_roles": ("Roles – Rolecall", '<a href="/dashboard/roles/1700000000000011">Recorded</a>'),
     "dashboard_sign_in_form": ("Sign in – Rolecall", 'name="return_to" value="/dashboard"'),
+    "default_show_start": ("Start – Rolecall", '<a href="/api/v1/openapi.json">OpenAPI document</a>'),
     "docs_show_page": ("Roles – Rolecall API", '<h2 id="create_role"><a href="#create_role">Create role</a></h2>'),
     "docs_show_start": ("Introduction – Rolecall API", "<code>https://api.rolecall.example/api/v1</code>"),
     "sign_in_add_show": ("Add a passkey – Rolecall", 'data-task="create"'),

@@ -40,6 +40,23 @@ pub struct Edge {
     pub security_contact: Option<String>,
     /// The URL of the policy for such reports (`SECURITY_POLICY`).
     pub security_policy: Option<String>,
+    /// The demo login of the local service. No variable sets it, so a deployed service has none.
+    pub demo_login: Option<DemoLogin>,
+}
+
+/// The credentials of a demo organization, which the page at `/` shows. They are public.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct DemoLogin {
+    /// The organization's name.
+    pub organization: String,
+    /// The path of its career page.
+    pub careers: String,
+    /// The member's e-mail address.
+    pub email: String,
+    /// The member's password.
+    pub password: String,
+    /// The API key for live mode.
+    pub key: String,
 }
 
 impl Edge {
@@ -56,6 +73,7 @@ impl Edge {
             origin_secrets: OriginSecrets::parse(&variable("ORIGIN_SECRETS").unwrap_or_default())?,
             security_contact,
             security_policy: optional_url(variable, "SECURITY_POLICY")?,
+            demo_login: None,
         })
     }
 }
@@ -319,6 +337,19 @@ mod tests {
             assert!(OriginSecrets::parse(&invalid).is_err(), "{invalid}");
         }
         assert_eq!(format!("{both:?}"), "OriginSecrets([***, ***])");
+    }
+
+    #[test]
+    fn no_variable_sets_a_demo_login() {
+        let every_variable = |name: &str| {
+            Some(match name {
+                "ORIGIN_SECRETS" => "s".repeat(32),
+                _ => "https://demo.example".to_owned(),
+            })
+        };
+        let edge = Edge::read(every_variable).unwrap();
+        assert!(edge.security_contact.is_some() && edge.security_policy.is_some());
+        assert_eq!(edge.demo_login, None);
     }
 
     #[test]

@@ -325,7 +325,7 @@ async fn a_suspended_organization_gets_403_and_its_requests_count() {
 async fn an_unknown_path_gets_404_and_a_wrong_method_405() {
     let api = TestApi::new().await;
     for (method, path, status, allow) in [
-        (Method::GET, "/", 404, ""),
+        (Method::POST, "/", 405, "GET, HEAD"),
         (Method::GET, "/api/v1", 404, ""),
         (Method::GET, "/api/v1/roles/", 404, ""),
         (Method::GET, "/api/v1/candidates/1/nothing", 404, ""),

@@ -73,7 +73,12 @@ async fn assert_listed(api: &TestApi, context: &str) -> Vec<Value> {
     let stored: Vec<_> = stored.iter().map(|opening| serde_json::to_value(opening).unwrap()).collect();
     assert_eq!(stored, expected, "{context}");
     let list = read(api, LIST).await.expect(200);
-    assert_eq!(cards(&list), expected.iter().map(expected_card).collect::<Vec<_>>(), "{context}");
+    let mut shown: Vec<_> = expected.iter().collect();
+    if shown.len() >= 6 {
+        // By department, and those without one at the end.
+        shown.sort_by_key(|opening| (opening["department"].is_null(), opening["department"].as_str()));
+    }
+    assert_eq!(cards(&list), shown.into_iter().map(expected_card).collect::<Vec<_>>(), "{context}");
     expected
 }
 
@@ -163,7 +168,8 @@ async fn the_list_contains_exactly_the_published_postings_of_open_roles() {
     );
     assert_eq!(next(&list), None);
     for mark in &marks[..3] {
-        let link = list.text.split("<a href=\"").find(|link| words(link).contains(&words(mark)));
+        let openings = list.text.split_once("<ul class=\"cards\">").unwrap().1;
+        let link = openings.split("<a href=\"").find(|link| words(link).contains(&words(mark)));
         let path = link.and_then(|link| link.split('"').next()).unwrap();
         assert!(path.contains('?'), "{mark}: {path}");
         assert_eq!(titles(&read(&api, path).await.expect(200)), ["Cook & <Chef>"], "{path}");
@@ -310,9 +316,57 @@ async fn a_search_ignores_case_accents_and_the_order_of_keywords() {
     }
     let typed = "q=%22%3E%3Cb%3E&department=D%26D&location=L%27L&remote_policy=hybrid";
     let page = read(&api, &format!("{LIST}?{typed}")).await.expect(200);
-    let kept = ["q", "department", "location"].map(|name| tests::browser::input(&page, name));
-    assert_eq!(kept, ["\"><b>", "D&D", "L'L"]);
-    assert!(page.text.contains("<option value=\"hybrid\" selected>") && page.text.contains("<details open>"));
+    assert_eq!(tests::browser::input(&page, "q"), "\"><b>");
+    for chosen in ["D&#38;D", "L&#39;L", "hybrid"] {
+        assert!(page.text.contains(&format!("<option value=\"{chosen}\" selected>")), "{chosen}");
+    }
+    assert!(page.text.contains("<details open>"));
+}
+
+#[tokio::test]
+async fn openings_are_grouped_by_department_and_visitors_choose_from_what_exists() {
+    let api = TestApi::new().await;
+    let headings = |page: &tests::Response| -> Vec<String> {
+        let found = page.text.split("<h2 class=\"group\">").skip(1);
+        found
+            .filter_map(|rest| Some(rest.split_once("</span>")?.0.replace("<span class=\"quiet\">", "")))
+            .collect()
+    };
+    let open = async |title: &str, department: Value| {
+        Vacancy::open(&api, json!({ "title": title, "department": department, "location": "Bern" })).await;
+    };
+    for title in ["Cook", "Baker", "Butcher", "Waiter", "Brewer", "Grocer"] {
+        open(title, json!("Kitchen")).await;
+    }
+    let page = read(&api, LIST).await.expect(200);
+    assert_eq!((headings(&page), cards(&page).len()), (Vec::new(), 6), "one department needs no heading");
+    open("Poet", Value::Null).await;
+    let clerk = json!({ "title": "Clerk", "department": "Accounts", "location": "Rome" });
+    Vacancy::open(&api, clerk).await;
+    let page = read(&api, LIST).await.expect(200);
+    assert_eq!(headings(&page), ["Accounts 1 opening", "Kitchen 6 openings", "Other 1 opening"]);
+    let titles: Vec<_> = cards(&page).into_iter().map(|card| card.title).collect();
+    let by_age = ["Grocer", "Brewer", "Waiter", "Butcher", "Baker", "Cook"];
+    assert_eq!(titles, [&["Clerk"][..], &by_age, &["Poet"]].concat());
+    // A search does not change the choices, and shows its results in one list.
+    let found = read(&api, &format!("{LIST}?department=Kitchen&location=Switzerland")).await.expect(200);
+    let found_cook = read(&api, &format!("{LIST}?department=Kitchen&q=cook")).await.expect(200);
+    assert_eq!((headings(&found_cook), cards(&found_cook).len()), (Vec::new(), 1));
+    for page in [&page, &found, &found_cook] {
+        for choice in ["Accounts", "Kitchen", "Bern", "Rome"] {
+            assert!(page.text.contains(&format!("<option value=\"{choice}\"")), "{choice}");
+        }
+    }
+    assert!(found.text.contains("<option value=\"Switzerland\" selected>"));
+    assert!(found_cook.text.contains("<option value=\"Kitchen\" selected>"));
+    // With more openings than fit on a page, visitors type.
+    let start: Timestamp = "2026-11-01T00:00:00Z".parse().unwrap();
+    let more: Vec<_> = (0..43).map(|number| published(number, "Runner", start)).collect();
+    insert(&api, ACME, &more).await;
+    for query in ["", "?q=cook"] {
+        let page = read(&api, &format!("{LIST}{query}")).await.expect(200);
+        assert!(page.text.contains("<input id=\"department\"") && headings(&page).is_empty(), "{query}");
+    }
 }
 
 #[tokio::test]

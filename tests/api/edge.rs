@@ -17,7 +17,7 @@ async fn every_route_requires_the_origin_secret_before_anything_else() {
     api.restart();
     let keys: Vec<_> = operations().into_iter().map(|operation| operation.key.to_owned()).collect();
     let pages = page_routes().into_iter().map(|route| route.key.to_owned());
-    let others = ["GET /docs", "GET /docs/roles", "GET /.well-known/security.txt", "GET /nowhere"];
+    let others = ["GET /", "GET /docs", "GET /docs/roles", "GET /.well-known/security.txt", "GET /nowhere"];
     let mut count = 0;
     for key in keys.into_iter().chain(pages).chain(others.map(str::to_owned)) {
         let (method, path) = key.split_once(' ').unwrap();

@@ -116,7 +116,7 @@ pub struct Card {
 pub fn cards(page: &Response) -> Vec<Card> {
     let cards = page.text.split("<li class=\"card\">").skip(1);
     let card = |card: &str| {
-        let (link, rest) = card.split_once("<a href=\"")?.1.split_once("</h2>")?;
+        let (link, rest) = card.split_once("<a href=\"")?.1.split_once("</h")?;
         let (path, title) = link.strip_suffix("</a>")?.split_once("\">")?;
         let (marks, time) = rest.split_once("</ul>")?;
         let marks = marks.split("<li>").skip(1).map(|mark| words(mark.split("</li>").next().unwrap_or(mark)));

@@ -1,13 +1,14 @@
 //! The list of openings and its search.
 
 use std::collections::BTreeSet;
+use std::sync::{Mutex, PoisonError};
 
 use shared::http::{Error, Html, Parameters, PublicRequest, Reply, RequestContext};
 use shared::model::{Country, Day, EmploymentType, Opening, RemotePolicy, Text};
 use shared::store::{self, Listed, Search};
 
 use crate::formatting::age;
-use crate::pages::{Card, OpeningsPage, SearchForm};
+use crate::pages::{Card, Group, Offers, OpeningsPage, SearchForm};
 use crate::position;
 use crate::site::{Site, unknown_organization};
 
@@ -79,6 +80,52 @@ impl Query {
     }
 }
 
+/// What visitors can choose from: the departments and locations of the openings that were read.
+#[derive(Default)]
+struct Choices {
+    openings: usize,
+    departments: BTreeSet<String>,
+    locations: BTreeSet<String>,
+}
+
+impl Choices {
+    fn add_all(&mut self, openings: &[Opening]) {
+        for opening in openings {
+            self.add(opening);
+        }
+    }
+
+    fn add(&mut self, opening: &Opening) {
+        self.openings += 1;
+        // With more openings than fit on a page, visitors type.
+        if self.openings <= PAGE_SIZE as usize {
+            self.departments.extend(opening.department.as_ref().map(|text| text.as_str().to_owned()));
+            self.locations.extend(opening.location.as_ref().map(|text| text.as_str().to_owned()));
+        }
+    }
+}
+
+/// The department of an opening that has none, in a list by department.
+const OTHER: &str = "Other";
+
+/// The number of openings from which a list has headings.
+const MIN_GROUPED: usize = 6;
+
+/// Groups all openings by department, in alphabetical order. A short list and one with a single department have no
+/// headings.
+fn by_department<'p>(items: &'p [Opening], card: impl Fn(&'p Opening) -> Card<'p>) -> Vec<Group<'p>> {
+    let of = |opening: &'p Opening| opening.department.as_ref().map_or(OTHER, Text::as_str);
+    let departments: BTreeSet<_> = items.iter().map(|opening| (of(opening) == OTHER, of(opening))).collect();
+    if items.len() < MIN_GROUPED || departments.len() < 2 {
+        return vec![Group { heading: None, cards: items.iter().map(card).collect() }];
+    }
+    let group = |(_, department)| Group {
+        heading: Some(department),
+        cards: items.iter().filter(|opening| of(opening) == department).map(&card).collect(),
+    };
+    departments.into_iter().map(group).collect()
+}
+
 /// Folds case and accents for comparison.
 fn folded(text: &str) -> String {
     deunicode::deunicode(text).to_lowercase()
@@ -94,21 +141,42 @@ pub(crate) async fn list(request: PublicRequest) -> Result<Reply<Html>, Error> {
     let is_first = before.is_none();
     let tenant = site.career.tenant();
     let is_search = !query.is_empty();
+    let mut choices = Choices::default();
     let Listed { items, next } = if is_search {
         let search = Search { before: before.clone(), limit: PAGE_SIZE as usize, megabytes: MAX_MEGABYTES };
-        context.store().search_openings(tenant, search, query.matcher()).await?
+        let (read, matches) = (Mutex::new(&mut choices), query.matcher());
+        let matches = |opening: &Opening| {
+            read.lock().unwrap_or_else(PoisonError::into_inner).add(opening);
+            matches(opening)
+        };
+        context.store().search_openings(tenant, search, matches).await?
     } else {
         let page = store::Paging { limit: PAGE_SIZE, before: before.clone() };
-        context.store().list_openings(tenant, &page).await?
+        let listed: Listed<Opening> = context.store().list_openings(tenant, &page).await?;
+        choices.add_all(&listed.items);
+        listed
     };
+    let has_choices = is_first && next.is_none() && choices.openings <= PAGE_SIZE as usize;
+    if !has_choices {
+        choices = Choices::default();
+        choices.add_all(&items);
+    }
+    // A choice that fits no department or location, such as a country, is still shown.
+    for (typed, known) in
+        [(&query.department, &mut choices.departments), (&query.location, &mut choices.locations)]
+    {
+        known.extend(Some(typed.clone()).filter(|typed| has_choices && !typed.is_empty()));
+    }
     let path = match &before {
         None => site.portal().to_owned(),
         Some(before) => query.path_from(site.portal(), before),
     };
-    let departments: BTreeSet<_> =
-        items.iter().filter_map(|opening| opening.department.as_ref()).map(Text::as_str).collect();
-    let locations: BTreeSet<_> =
-        items.iter().filter_map(|opening| opening.location.as_ref()).map(Text::as_str).collect();
+    let card = |opening| card(&site, context, opening);
+    let groups = if is_search || !has_choices {
+        vec![Group { heading: None, cards: items.iter().map(card).collect() }]
+    } else {
+        by_department(&items, card)
+    };
     let page = OpeningsPage {
         layout: site.layout(Some(path.as_str()).filter(|_| !is_search)),
         introduction: site.career.branding.introduction.as_ref().map(Text::as_str),
@@ -119,9 +187,12 @@ pub(crate) async fn list(request: PublicRequest) -> Result<Reply<Html>, Error> {
             remote_policy: query.remote_policy.map(RemotePolicy::as_str),
         },
         is_search,
-        departments: departments.into_iter().collect(),
-        locations: locations.into_iter().collect(),
-        cards: items.iter().map(|opening| card(&site, context, opening)).collect(),
+        offers: Offers {
+            departments: choices.departments.iter().map(String::as_str).collect(),
+            locations: choices.locations.iter().map(String::as_str).collect(),
+            are_complete: has_choices,
+        },
+        groups,
         is_first,
         is_partial: is_search && next.is_some() && items.len() < PAGE_SIZE as usize,
         next: next.map(|next| query.path_from(site.portal(), &next)),

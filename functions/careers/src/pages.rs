@@ -39,12 +39,10 @@ pub(crate) struct OpeningsPage<'p> {
     pub(crate) search: SearchForm<'p>,
     /// Whether the list is filtered by a search.
     pub(crate) is_search: bool,
-    /// Suggested departments.
-    pub(crate) departments: Vec<&'p str>,
-    /// Suggested locations.
-    pub(crate) locations: Vec<&'p str>,
-    /// A page of openings, newest first.
-    pub(crate) cards: Vec<Card<'p>>,
+    /// What the search form offers.
+    pub(crate) offers: Offers<'p>,
+    /// The openings of the page, newest first: by department if the page has all openings, otherwise in one group.
+    pub(crate) groups: Vec<Group<'p>>,
     /// The path of the next page.
     pub(crate) next: Option<String>,
     /// Whether this is the first page.
@@ -57,6 +55,11 @@ impl OpeningsPage<'_> {
     /// Whether the page shows all results, so that they can be counted.
     const fn is_complete(&self) -> bool {
         self.is_first && self.next.is_none()
+    }
+
+    /// The number of openings on the page.
+    fn count(&self) -> usize {
+        self.groups.iter().map(|group| group.cards.len()).sum()
     }
 }
 
@@ -72,11 +75,29 @@ pub(crate) struct SearchForm<'p> {
     pub(crate) remote_policy: Option<&'static str>,
 }
 
+/// The departments and locations that the search form offers.
+pub(crate) struct Offers<'p> {
+    /// The departments.
+    pub(crate) departments: Vec<&'p str>,
+    /// The locations.
+    pub(crate) locations: Vec<&'p str>,
+    /// Whether they are those of all openings, so that visitors choose instead of typing. Otherwise they are suggestions.
+    pub(crate) are_complete: bool,
+}
+
 impl SearchForm<'_> {
     /// Whether the search uses filters besides keywords.
     fn has_filters(&self) -> bool {
         !self.department.is_empty() || !self.location.is_empty() || self.remote_policy.is_some()
     }
+}
+
+/// Openings under one heading.
+pub(crate) struct Group<'p> {
+    /// The department, if the openings are grouped.
+    pub(crate) heading: Option<&'p str>,
+    /// The openings, newest first.
+    pub(crate) cards: Vec<Card<'p>>,
 }
 
 /// An opening in the list.

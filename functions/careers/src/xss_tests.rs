@@ -14,8 +14,9 @@ use crate::feed_formats;
 use crate::json_ld::JobPosting;
 use crate::markdown;
 use crate::pages::{
-    ApplicationForm, Applications, Card, ConfirmationPage, ConsentBox, FileForm, GonePage, JobPage, Layout,
-    OpeningsPage, PrivacyPage, SearchForm, TooManyApplicationsPage, UnknownJobPage, UnknownOrganizationPage,
+    ApplicationForm, Applications, Card, ConfirmationPage, ConsentBox, FileForm, GonePage, Group, JobPage,
+    Layout, Offers, OpeningsPage, PrivacyPage, SearchForm, TooManyApplicationsPage, UnknownJobPage,
+    UnknownOrganizationPage,
 };
 
 /// Known XSS payloads, one per line.
@@ -68,9 +69,8 @@ fn openings(text: &str) -> OpeningsPage<'_> {
             remote_policy: Some("remote"),
         },
         is_search: false,
-        departments: vec![text],
-        locations: vec![text],
-        cards: vec![card(), card()],
+        offers: Offers { departments: vec![text], locations: vec![text], are_complete: true },
+        groups: vec![Group { heading: Some(text), cards: vec![card(), card()] }],
         next: Some(path(text)),
         is_first: true,
         is_partial: false,
@@ -151,7 +151,7 @@ fn pages(text: &str) -> Vec<String> {
     [
         openings(text).render(),
         OpeningsPage { is_search: true, is_first: false, ..openings(text) }.render(),
-        OpeningsPage { cards: Vec::new(), ..openings(text) }.render(),
+        OpeningsPage { groups: Vec::new(), ..openings(text) }.render(),
         job(text, "A word.", form(text, Vec::new())).render(),
         job(text, "A word.", form(text, problems(text))).render(),
         job(text, "A word.", Applications::Paused).render(),
@@ -279,7 +279,8 @@ fn payloads_are_shown_as_text() {
         assert_eq!(json_ld["description"], markdown::html(&description));
 
         let list = openings(text).render().unwrap();
-        assert_eq!(read(&list, ".card h2"), text.repeat(2));
+        assert_eq!(read(&list, ".card h3"), text.repeat(2));
+        assert!(read(&list, ".group").starts_with(text));
         assert_eq!(read(&list, ".lead"), text);
         let filter = Selector::parse(".marks a").unwrap();
         for link in Html::parse_document(&list).select(&filter) {

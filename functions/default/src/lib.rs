@@ -1,18 +1,60 @@
-//! The default route handles requests that match no other route.
+//! The start page, and the default route, which handles requests that match no other route.
 //!
 //! | Route | Description |
 //! |---|---|
+//! | `GET /` | the start page: what runs here, and where to go |
 //! | `$default` | 404, or 405 with the methods that the path supports |
 
 mod routes;
 
-use shared::http::{Document, DocumentRequest, Error, Reply};
+use askama::Template;
+use serde::Serialize;
+use shared::config::DemoLogin;
+use shared::http::page::style_version;
+use shared::http::{Document, DocumentRequest, Error, Html, Reply};
 
 use routes::KNOWN_ROUTES;
 
-/// The default route. Browsers get a page, and programs get an API error.
+/// The start page and the default route. Browsers get a page, and programs get JSON.
 pub fn pages() -> Vec<Document> {
-    vec![Document::page("$default", reject)]
+    vec![Document::page("GET /", show_start), Document::page("$default", reject)]
+}
+
+/// The start page.
+#[derive(Template)]
+#[template(path = "start.html")]
+struct StartPage<'p> {
+    style_version: &'p str,
+    base_url: &'p str,
+    /// The demo login, on the local service only.
+    demo: Option<&'p DemoLogin>,
+}
+
+/// The start page for programs.
+#[derive(Serialize)]
+struct Start {
+    name: &'static str,
+    api_url: String,
+    openapi_url: String,
+    docs_url: String,
+    dashboard_url: String,
+}
+
+/// Shows what runs here and where to go. On the local service, the page also has the demo login.
+fn show_start(request: &DocumentRequest<'_>) -> Result<Reply<Html>, Error> {
+    let base_url = request.base_url;
+    if request.accepts_html {
+        let demo = request.edge.demo_login.as_ref();
+        return Reply::page(&StartPage { style_version: style_version(), base_url, demo });
+    }
+    let start = Start {
+        name: "Rolecall",
+        api_url: format!("{base_url}/api/v1"),
+        openapi_url: format!("{base_url}/api/v1/openapi.json"),
+        docs_url: format!("{base_url}/docs"),
+        dashboard_url: format!("{base_url}/dashboard"),
+    };
+    Reply::status(200, &start)
 }
 
 /// Returns 404 for an unknown path, and 405 for a known path with another method.
@@ -44,6 +86,7 @@ mod tests {
     #[test]
     fn a_known_path_returns_405_with_its_methods() {
         for (path, allowed) in [
+            ("/", "GET, HEAD"),
             ("/api/v1/roles", "GET, HEAD, POST"),
             ("/api/v1/roles/17", "DELETE, GET, HEAD, PATCH"),
             ("/api/v1/roles/x/stats", "GET, HEAD"),
@@ -62,8 +105,8 @@ mod tests {
     #[test]
     fn an_unknown_path_returns_404() {
         for path in [
-            "/",
             "",
+            "//",
             "/api/v1",
             "/api/v1/roles/",
             "/api/v1/roles//stats",

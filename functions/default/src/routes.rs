@@ -6,6 +6,7 @@ pub(crate) const KNOWN_ROUTES: &[&str] = &[
     "DELETE /api/v1/candidates/{id}/legal_hold",
     "DELETE /api/v1/candidates/{id}/notes/{note_id}",
     "DELETE /api/v1/roles/{id}",
+    "GET /",
     "GET /.well-known/oauth-authorization-server",
     "GET /.well-known/oauth-protected-resource",
     "GET /.well-known/oauth-protected-resource/api/v1",

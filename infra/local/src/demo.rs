@@ -9,13 +9,17 @@ use std::sync::{Mutex, PoisonError};
 use jiff::Timestamp;
 use shared::auth::{Claims, Credential, Kind};
 use shared::clock::to_second;
+use shared::config::DemoLogin;
 use shared::http::Environment;
 use shared::id::Id;
 use shared::mac_keys::MacKeys;
 use shared::model::{
-    Member, MemberRole, Mode, Password, PasswordCost, PasswordHash, Plan, Scopes, Tenant, Text,
+    Actor, ActorKind, Member, MemberRole, Mode, Password, PasswordCost, PasswordHash, Plan, Scopes, Slug,
+    Tenant, Text,
 };
 use shared::store::Transaction;
+
+use crate::company::{self, Staff};
 
 /// The key that signs the local service's cursors and forms. It need not be secret.
 pub const SIGNING_KEYS: &str = "0123456789abcdef0123456789abcdef";
@@ -93,20 +97,68 @@ impl Demo {
         ))
     }
 
-    /// Creates the organization, its keys and its member, unless they already exist.
-    async fn create(&self, environment: &Environment) -> Result<(), String> {
+    /// The path of the career page.
+    pub fn careers_path(&self) -> String {
+        format!("/careers/{}", Slug::of(self.name, "organization"))
+    }
+
+    /// The credentials that the page at `/` shows.
+    pub fn login(&self) -> Result<DemoLogin, String> {
+        Ok(DemoLogin {
+            organization: self.name.to_owned(),
+            careers: self.careers_path(),
+            email: self.email.to_owned(),
+            password: self.password.to_owned(),
+            key: self.key(Mode::Live)?.reveal().to_owned(),
+        })
+    }
+
+    /// Who works in the organization: the member, and a program with the API key.
+    pub fn staff(&self) -> Result<Staff, String> {
+        let organization = self.tenant(Mode::Live)?.organization;
+        let actor = |kind, name| Actor { kind, id: Some(organization), name };
+        Ok(Staff {
+            organization,
+            recruiter: actor(ActorKind::Member, self.member_name()),
+            program: actor(ActorKind::ApiKey, self.key_name()),
+        })
+    }
+
+    fn key_name(&self) -> String {
+        format!("{} demonstration", self.name)
+    }
+
+    fn member_name(&self) -> String {
+        let (name, _) = self.email.split_once('@').unwrap_or((self.email, ""));
+        name[..1].to_uppercase() + &name[1..]
+    }
+
+    /// Creates the organization, its keys and its member, unless they already exist. With `has_company`, a new
+    /// organization begins with the demo company. If that was interrupted, it begins again.
+    async fn create(&self, environment: &Environment, has_company: bool) -> Result<(), String> {
         let (store, now) = (&environment.store, to_second(environment.clock.now()));
         let live = self.tenant(Mode::Live)?;
-        if store.find_organization(live).await.map_err(|error| error.to_string())?.is_none() {
+        let is_new = store.find_organization(live).await.map_err(|error| error.to_string())?.is_none();
+        if is_new {
             let name = Text::parse(self.name)?.ok_or("a demo organization needs a name")?;
             let created = store.create_organization(live.organization, &name, None, self.plan, now).await;
             created.map_err(|error| error.to_string())?;
+        }
+        // The keys are created after the company, so they exist only if it is complete.
+        let key = self.key(Mode::Live)?;
+        let has_key = store.find_api_key(live, key.id()).await.map_err(|error| error.to_string())?.is_some();
+        if has_company && !has_key {
+            if !is_new {
+                let deleted = Box::pin(store.delete_organization_data(live.organization, now)).await;
+                deleted.map_err(|error| error.to_string())?;
+            }
+            Box::pin(company::create(environment, &self.staff()?)).await?;
         }
         for mode in Mode::ALL {
             let (tenant, credential) = (self.tenant(mode)?, self.key(mode)?);
             if store.find_api_key(tenant, credential.id()).await.map_err(|error| error.to_string())?.is_none()
             {
-                let key = credential.api_key(format!("{} demonstration", self.name), now);
+                let key = credential.api_key(self.key_name(), now);
                 let transaction = Transaction::new(tenant);
                 store.insert_api_key(transaction, &key).await.map_err(|error| error.to_string())?;
             }
@@ -126,8 +178,7 @@ impl Demo {
     fn member(&self, id: Id, now: Timestamp, cost: PasswordCost) -> Result<Member, String> {
         // A public password needs no secret salt. The hash is slow to compute, so it is computed only once.
         static HASHES: Mutex<BTreeMap<(u64, PasswordCost), PasswordHash>> = Mutex::new(BTreeMap::new());
-        let (name, _) = self.email.split_once('@').unwrap_or((self.email, ""));
-        let name = Text::parse(&(name[..1].to_uppercase() + &name[1..]))?.ok_or("a member needs a name")?;
+        let name = Text::parse(&self.member_name())?.ok_or("a member needs a name")?;
         let member = Member::invited(id, self.email.parse()?, name, MemberRole::Owner, now);
         let password = Password::parse(self.password, &member.email)?;
         let mut hashes = HASHES.lock().unwrap_or_else(PoisonError::into_inner);
@@ -143,7 +194,17 @@ impl Demo {
 /// Creates the demo organizations with their keys and members, unless they already exist.
 pub async fn create(environment: &Environment) -> Result<(), String> {
     for demo in &DEMOS {
-        demo.create(environment).await?;
+        demo.create(environment, false).await?;
+    }
+    Ok(())
+}
+
+/// Like [`create`], and gives the first organization the demo company if it is new.
+pub async fn create_with_company(environment: &Environment) -> Result<(), String> {
+    let [first, others @ ..] = &DEMOS;
+    first.create(environment, true).await?;
+    for demo in others {
+        demo.create(environment, false).await?;
     }
     Ok(())
 }

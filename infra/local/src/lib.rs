@@ -1,6 +1,7 @@
 //! The parts of the local service. Tests also use them, to run the real functions behind gateway events.
 
 pub mod bucket;
+pub mod company;
 pub mod database;
 pub mod demo;
 pub mod event_fixtures;

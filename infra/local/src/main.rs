@@ -20,7 +20,7 @@ use rolecall_local::template::Template;
 use shared::clock::Clock;
 use shared::config::{Config, Edge, Services};
 use shared::http::{Environment, KnownHolders};
-use shared::model::{Day, Mode, PasswordCost, Slug};
+use shared::model::{Day, Mode, PasswordCost};
 use shared::providers::Providers;
 use shared::random::Random;
 use shared::store::Store;
@@ -42,9 +42,11 @@ struct Arguments {
     /// Port of the API; 0 picks a free one
     #[arg(long, default_value_t = 3000)]
     port: u16,
-    /// Use an in-memory database and bucket
+    /// Use an in-memory database and bucket; they are empty without --demo
     #[arg(long, conflicts_with_all = ["data", "endpoint"])]
     memory: bool,
+    #[command(flatten)]
+    company: CompanyOptions,
     /// Folder for the embedded database and the uploaded files [default: .rolecall in the project]
     #[arg(long, value_name = "DIR")]
     data: Option<PathBuf>,
@@ -66,6 +68,17 @@ struct Arguments {
     /// SAM template with the routes and schedules [default: template.yaml in the project]
     #[arg(long, value_name = "FILE")]
     template: Option<PathBuf>,
+}
+
+/// Whether a new database begins with the demo company.
+#[derive(clap::Args)]
+struct CompanyOptions {
+    /// Begin with the demo company, which is the default in a new data folder
+    #[arg(long, conflicts_with_all = ["empty", "recorded"])]
+    demo: bool,
+    /// Begin without the demo company
+    #[arg(long)]
+    empty: bool,
 }
 
 #[tokio::main]
@@ -104,12 +117,18 @@ async fn run(arguments: Arguments) -> Result<(), String> {
         (endpoint, Some(tokio::spawn(database.serve(listener, changed(database_stopped)))))
     };
 
+    let is_in_folder = database.is_some() && !arguments.memory;
+    let has_company = arguments.company.demo || (is_in_folder && !arguments.company.empty);
     let store = Store::at_endpoint(&endpoint, &arguments.table);
     let config = Config {
         table: arguments.table,
         base_url: Some(base_url.clone()),
         client_address_header: None,
-        edge: Edge { security_contact: Some("mailto:security@example.com".to_owned()), ..Edge::default() },
+        edge: Edge {
+            security_contact: Some("mailto:security@example.com".to_owned()),
+            demo_login: Some(DEMOS[0].login()?),
+            ..Edge::default()
+        },
         dynamodb_endpoint: None,
         signing_keys: demo::signing_keys()?,
         credential_keys: demo::credential_keys()?,
@@ -133,7 +152,12 @@ async fn run(arguments: Arguments) -> Result<(), String> {
         .create_table()
         .await
         .map_err(|error| format!("The table cannot be created at {endpoint}: {error}."))?;
-    demo::create(&environment).await.map_err(|error| format!("The demo data cannot be created: {error}."))?;
+    let created = if has_company {
+        demo::create_with_company(&environment).await
+    } else {
+        demo::create(&environment).await
+    };
+    created.map_err(|error| format!("The demo data cannot be created: {error}."))?;
     if arguments.recorded {
         event_fixtures::create(&store, environment.clock.now())
             .await
@@ -256,7 +280,7 @@ fn interrupted() -> impl Future<Output = Result<(), String>> {
 async fn run_tasks_every_second(environment: Environment) {
     loop {
         tokio::time::sleep(Duration::from_secs(1)).await;
-        if let Err(error) = tasks::run(environment.clone()).await {
+        if let Err(error) = Box::pin(tasks::run(environment.clone())).await {
             eprintln!("TasksFunction failed: {error}");
         }
     }
@@ -301,11 +325,7 @@ fn print_urls_and_logins(base_url: &str, endpoint: &str) -> Result<(), String> {
         );
     }
     for demo in &DEMOS {
-        println!(
-            "{:<16}{base_url}/careers/{}",
-            format!("{} careers", demo.name),
-            Slug::of(demo.name, "organization")
-        );
+        println!("{:<16}{base_url}{}", format!("{} careers", demo.name), demo.careers_path());
     }
     println!("DynamoDB        {endpoint}");
     let key = DEMOS[0].key(Mode::Live)?;

@@ -115,7 +115,7 @@ fn folder(data: &tempfile::TempDir) -> &str {
 async fn a_scheduled_call_survives_a_crash() {
     let data = tempfile::tempdir().expect("a folder");
     let client = client();
-    let mut service = Service::start(&["--data", folder(&data)]);
+    let mut service = Service::start(&["--data", folder(&data), "--empty"]);
     let post = async |path: &str, key: &str, body: Value| {
         service.post(&client, path, key, &body).await.expect("a response").1
     };
@@ -129,7 +129,7 @@ async fn a_scheduled_call_survives_a_crash() {
     signal("KILL", service.child.id());
     service.child.wait().expect("an exit status");
 
-    let service = Service::start(&["--data", folder(&data)]);
+    let service = Service::start(&["--data", folder(&data), "--empty"]);
     for _ in 0..200 {
         let screens = service.list_all(&client, "/api/v1/voice_screens").await;
         if screens[0]["status"] == "completed" {
@@ -151,7 +151,7 @@ async fn a_crash_under_load_leaves_no_partial_or_duplicate_quick_posts() {
     let body = |n: usize| json!({ "role": { "title": format!("Engineer {}", n % 7) } });
     let mut acknowledged: BTreeMap<usize, Value> = BTreeMap::new();
     for round in 0..3 {
-        let mut service = Service::start(&["--data", folder(&data)]);
+        let mut service = Service::start(&["--data", folder(&data), "--empty"]);
         let pid = service.child.id();
         let answered = AtomicUsize::new(0);
         let quick_post = async |n: usize| {
@@ -173,7 +173,7 @@ async fn a_crash_under_load_leaves_no_partial_or_duplicate_quick_posts() {
         service.child.wait().expect("an exit status");
     }
 
-    let service = Service::start(&["--data", folder(&data)]);
+    let service = Service::start(&["--data", folder(&data), "--empty"]);
     let (roles, postings) = (
         service.list_all(&client, "/api/v1/roles").await,
         service.list_all(&client, "/api/v1/job_postings").await,
@@ -208,10 +208,51 @@ async fn a_crash_under_load_leaves_no_partial_or_duplicate_quick_posts() {
 }
 
 #[tokio::test]
+async fn the_start_page_has_the_demo_login() {
+    let service = Service::start(&["--memory"]);
+    let page =
+        client().get(&service.base_url).header("accept", "text/html").send().await.expect("a response");
+    let page = page.text().await.expect("a page");
+    let (_, login) = service.printed["Acme sign-in"].split_once("  ").expect("an address and a login");
+    let (email, password) = login.split_once("  ").expect("an e-mail address and a password");
+    for text in [service.key(), email, password] {
+        assert!(page.contains(text), "{text} is missing in {page}");
+    }
+}
+
+/// Kills the service while it creates the demo company. The next start begins again, and a third one changes nothing.
+#[tokio::test]
+async fn a_new_data_folder_has_the_demo_company() {
+    let data = tempfile::tempdir().expect("a folder");
+    let client = client();
+    let arguments = ["--data", folder(&data), "--port", "0"];
+    let mut interrupted = command(&arguments).stdout(Stdio::null()).spawn().expect("a process");
+    for _ in 0..1_000 {
+        if data.path().join("dynamodb-6.sqlite-wal").metadata().is_ok_and(|log| log.len() > 500_000) {
+            break;
+        }
+        tokio::time::sleep(Duration::from_millis(5)).await;
+    }
+    interrupted.kill().expect("a process");
+    interrupted.wait().expect("an exit status");
+    let mut people = Vec::new();
+    for arguments in [&["--data", folder(&data)][..], &["--data", folder(&data), "--empty"]] {
+        let mut service = Service::start(arguments);
+        assert_eq!(service.list_all(&client, "/api/v1/roles").await.len(), 12);
+        people.push(ids(&service.list_all(&client, "/api/v1/candidates").await, "id"));
+        signal("INT", service.child.id());
+        service.child.wait().expect("an exit status");
+    }
+    assert!(people[0].len() == 150 && people[0] == people[1]);
+    let memory = Service::start(&["--memory", "--demo"]);
+    assert_eq!(memory.list_all(&client, "/api/v1/candidates").await.len(), 150);
+}
+
+#[tokio::test]
 async fn data_survives_a_restart_except_in_memory() {
     let data = tempfile::tempdir().expect("a folder");
     let client = client();
-    let mut service = Service::start(&["--data", folder(&data)]);
+    let mut service = Service::start(&["--data", folder(&data), "--empty"]);
     let body = json!({ "role": { "title": "Engineer" } });
     let (_, posted) = service.post(&client, "/api/v1/quick_post", "k", &body).await.expect("a response");
     signal("INT", service.child.id());
@@ -220,7 +261,7 @@ async fn data_survives_a_restart_except_in_memory() {
         "the service must exit with status 0 after Ctrl-C"
     );
 
-    let service = Service::start(&["--data", folder(&data)]);
+    let service = Service::start(&["--data", folder(&data), "--empty"]);
     let roles = service.list_all(&client, "/api/v1/roles").await;
     assert_eq!((roles.len(), &roles[0]["id"]), (1, &posted["role"]["id"]));
 
@@ -298,7 +339,7 @@ fn startup_errors_are_explained() {
     let error = error_of(&["--port", "0", "--data", "/proc/nowhere"]);
     assert!(error.starts_with("The data folder /proc/nowhere cannot be used: "), "{error}");
 
-    let running = Service::start(&["--data", folder(&data)]);
+    let running = Service::start(&["--data", folder(&data), "--empty"]);
     let error = error_of(&["--port", "0", "--data", folder(&data)]);
     assert!(error.contains("is in use by another Rolecall"), "{error}");
     drop(running);

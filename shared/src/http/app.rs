@@ -84,6 +84,7 @@ impl App {
                 path: context.path(),
                 base_url: context.base_url(),
                 received_at: context.received_at,
+                accepts_html: headers::accepts_html(context.headers()),
                 edge: &self.environment.config.edge,
             }),
             Handler::Public(_, _, handler) => self.retry_conflicts(|| handler(context.clone())).await,

@@ -20,6 +20,8 @@ pub struct DocumentRequest<'r> {
     pub base_url: &'r str,
     /// When the request arrived.
     pub received_at: Timestamp,
+    /// Whether the client accepts a page.
+    pub accepts_html: bool,
     /// The configuration.
     pub edge: &'r Edge,
 }
@@ -92,6 +94,7 @@ impl DocumentApp {
                 path: request.raw_http_path(),
                 base_url: &envelope.base_url,
                 received_at: envelope.received_at,
+                accepts_html: headers::accepts_html(request.headers()),
                 edge: &self.edge,
             };
             row.and_then(|row| (row.handler)(&document))

@@ -72,17 +72,50 @@ impl Transaction {
                 continue;
             }
             self.put_entries(candidate, application)?;
-            let role = &application.role;
-            let mut counts: Vec<_> = application.counts(old).into_iter().map(counter).collect();
-            if old.is_none() {
-                counts.push(("applicants".to_owned(), 1));
-            }
-            if !counts.is_empty() {
-                self.add(keys::role_stats(self.tenant, role.id), counts);
-                self.require_role_status(keys::role(self.tenant, role.id), role.is_closed);
+            if self.count_application(old, application) {
+                self.require_role_status_of(application);
             }
         }
         Ok(())
+    }
+
+    /// Writes the applications of a new candidate with their past: the list entries of the last version, and the counters
+    /// of all `versions`.
+    pub(super) fn insert_applications<'v>(
+        &mut self,
+        candidate: Id,
+        versions: impl Iterator<Item = &'v [Application]>,
+    ) -> Result<(), StoreError> {
+        let mut last: &[Application] = &[];
+        for version in versions {
+            for (index, application) in version.iter().enumerate() {
+                self.count_application(last.get(index), application);
+            }
+            last = version;
+        }
+        for application in last {
+            self.put_entries(candidate, application)?;
+            self.require_role_status_of(application);
+        }
+        Ok(())
+    }
+
+    /// Adds the change of an application to its role's counters. Returns whether any counter changes.
+    fn count_application(&mut self, before: Option<&Application>, after: &Application) -> bool {
+        let mut counts: Vec<_> = after.counts(before).into_iter().map(counter).collect();
+        if before.is_none() {
+            counts.push(("applicants".to_owned(), 1));
+        }
+        if counts.is_empty() {
+            return false;
+        }
+        self.add(keys::role_stats(self.tenant, after.role.id), counts);
+        true
+    }
+
+    fn require_role_status_of(&mut self, application: &Application) {
+        let role = &application.role;
+        self.require_role_status(keys::role(self.tenant, role.id), role.is_closed);
     }
 
     fn put_entries(&mut self, candidate_id: Id, application: &Application) -> Result<(), StoreError> {

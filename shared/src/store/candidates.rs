@@ -35,16 +35,29 @@ impl Transaction {
         history: &[Touchpoint],
     ) -> Result<(), StoreError> {
         let record = CandidateRecord { version: 1, ..record };
+        self.insert_candidate_with_past(&[(record, history.to_owned())])
+    }
+
+    /// Inserts a candidate with all versions of the record, oldest first, each with its touchpoints. The result is the same
+    /// as if the first version had been inserted and replaced by each of the others.
+    pub fn insert_candidate_with_past(
+        &mut self,
+        past: &[(CandidateRecord, Vec<Touchpoint>)],
+    ) -> Result<(), StoreError> {
+        let Some((record, _)) = past.last() else { return Ok(()) };
         let id = record.candidate.id;
         self.candidate = Some(id);
-        self.insert(item::write(&record, keys::candidate_record(self.tenant, id), None)?);
+        self.insert(item::write(record, keys::candidate_record(self.tenant, id), None)?);
         self.put(list_item(self.tenant, &record.candidate)?);
         let key = keys::email(self.tenant, &record.candidate.profile.email);
         self.insert_claim(UniqueField::Email, item::write(&Reference { id }, key, None)?);
         self.replace_index(None, Some(&record.candidate))?;
         self.replace_retention_start(id, None, record.retention_start())?;
-        self.replace_applications(id, &[], &record.applications)?;
-        self.insert_touchpoints(&record, history)
+        self.insert_applications(id, past.iter().map(|(version, _)| &*version.applications))?;
+        for (version, history) in past {
+            self.insert_touchpoints(version, history)?;
+        }
+        Ok(())
     }
 
     /// Replaces a candidate and inserts `history`, the touchpoints of the change. If the change marks voice screens as to

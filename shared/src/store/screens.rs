@@ -17,12 +17,15 @@ const BYTES: &str = "bytes";
 const MAX_PAGES: usize = 5;
 
 impl Transaction {
-    /// Inserts a screen and its call task, and adds the screen to the role's counters.
+    /// Inserts a screen and its call task, and adds the screen to the role's counters. The screen may have ended already.
     pub fn insert_screen(&mut self, record: &ScreenRecord) -> Result<(), StoreError> {
         self.insert(item::write(record, keys::screen_record(self.tenant, record.screen.id), None)?);
         self.put_list_entries(&record.screen)?;
         self.put_call_task(record)?;
         self.add_to_counters(record.screen.role_id, &[("screens", 1)]);
+        if record.screen.status == ScreenStatus::Completed {
+            self.count_completed(&record.screen);
+        }
         Ok(())
     }
 
@@ -41,18 +44,23 @@ impl Transaction {
             self.put_call_task(after)?;
         }
         if old.status != new.status && new.status == ScreenStatus::Completed {
-            let passed = u8::from(new.result == Some(ScreenResult::Passed));
-            let scored = u8::from(new.scores.overall.is_some());
-            let score = new.scores.overall.unwrap_or(0);
-            let counts = [
-                ("screens_completed", 1),
-                ("screens_passed", passed),
-                ("screens_scored", scored),
-                ("score_total", score),
-            ];
-            self.add_to_counters(new.role_id, &counts);
+            self.count_completed(new);
         }
         Ok(())
+    }
+
+    /// Adds a completed screen to the role's counters.
+    fn count_completed(&mut self, screen: &Screen) {
+        let passed = u8::from(screen.result == Some(ScreenResult::Passed));
+        let scored = u8::from(screen.scores.overall.is_some());
+        let score = screen.scores.overall.unwrap_or(0);
+        let counts = [
+            ("screens_completed", 1),
+            ("screens_passed", passed),
+            ("screens_scored", scored),
+            ("score_total", score),
+        ];
+        self.add_to_counters(screen.role_id, &counts);
     }
 
     /// Writes a screen's transcript. Returns the number of its parts.

@@ -313,16 +313,21 @@ impl Transaction {
 
     /// Adds to the counters of an existing item.
     pub(super) fn add(&mut self, key: Key, counts: Vec<(String, i64)>) {
-        for action in &mut self.actions {
+        let sums = self.actions.iter_mut().find_map(|action| match &mut action.effect {
             // A transaction may contain only one action for each item.
-            if let Effect::Add(other, others) = &mut action.effect
-                && *other == key
-            {
-                others.extend(counts);
-                return;
+            Effect::Add(other, sums) if *other == key => Some(sums),
+            _ => None,
+        });
+        let Some(sums) = sums else {
+            self.plain(Effect::Add(key, counts), Guard::Unchanged, "attribute_exists(pk)");
+            return;
+        };
+        for (name, by) in counts {
+            match sums.iter_mut().find(|(known, _)| *known == name) {
+                Some((_, sum)) => *sum += by,
+                None => sums.push((name, by)),
             }
         }
-        self.plain(Effect::Add(key, counts), Guard::Unchanged, "attribute_exists(pk)");
     }
 
     /// Requires that a role is closed, or that it is not, unless the transaction already requires its version.

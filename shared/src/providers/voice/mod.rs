@@ -20,6 +20,7 @@ use vapi::Vapi;
 pub use message::CallbackBody;
 pub use port::{CallError, CallEvent, CallOrder, Callback, ErasedCall, Pending, StartError, VoicePort};
 pub use signature::sign;
+pub use simulator::simulated_report;
 
 impl Providers {
     /// The voice provider for a tenant in this mode: the simulator, or the first configured provider. Returns `None` if

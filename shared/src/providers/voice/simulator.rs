@@ -7,7 +7,9 @@ use sha2::{Digest, Sha256};
 
 use super::dialogue::{self, Measure, Topic};
 use super::message::{self, DECLINED_PHRASE, DECLINED_REASON, GREETING, STRUCTURED_OUTPUT};
-use super::{CallError, CallOrder, Callback, ErasedCall, Pending, StartError, VoicePort, signature};
+use super::{
+    CallError, CallEvent, CallOrder, Callback, ErasedCall, Pending, StartError, VoicePort, signature,
+};
 use crate::model::{Assessment, CallState, Report, VoiceProvider};
 use crate::providers::client::HttpClient;
 use crate::secret::Secret;
@@ -249,6 +251,15 @@ fn callbacks(order: &CallOrder, seed: u64, started_at: Timestamp) -> [Value; 2] 
         "customer": customer,
     }});
     [status, report]
+}
+
+/// The report on a simulated call, without the callbacks. The same order and seed always give the same conversation.
+pub fn simulated_report(order: &CallOrder, seed: u64, started_at: Timestamp) -> Option<Report> {
+    let [_, report] = callbacks(order, seed, started_at);
+    match message::read_callback(report.to_string().as_bytes())?.event {
+        CallEvent::Ended(report) => Some(report),
+        CallEvent::InProgress | CallEvent::Other => None,
+    }
 }
 
 /// The customer and the call in every callback.
