@@ -6,8 +6,8 @@ import { spawn } from "node:child_process";
 const TIMEOUT = 30_000;
 
 /** Starts the service. Resolves after it has printed its URLs and keys. */
-export async function start(binary) {
-  const child = spawn(binary, ["--memory", "--port", "0"], { stdio: ["ignore", "pipe", "pipe"] });
+export async function start(binary, options = []) {
+  const child = spawn(binary, ["--memory", "--port", "0", ...options], { stdio: ["ignore", "pipe", "pipe"] });
   const kill = () => child.kill();
   process.once("exit", kill);
   const ended = new Promise((resolve) => child.once("exit", resolve));

@@ -53,8 +53,8 @@ fn every_page_serves_html() {
 }
 
 #[test]
-fn the_route_tables_of_the_readme_are_current() {
-    generated::assert_current("README.md", &generated::readme());
+fn the_tables_of_all_routes_are_current() {
+    generated::assert_current("functions/ROUTES.md", &generated::routes());
 }
 
 #[test]

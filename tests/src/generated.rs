@@ -71,10 +71,10 @@ pub fn package(function: &str) -> String {
     package
 }
 
-/// Returns the project's README with current route tables.
-pub fn readme() -> String {
-    let readme = std::fs::read_to_string(project("README.md")).expect("the README");
-    let rows = readme.lines().filter_map(|line| {
+/// Returns `functions/ROUTES.md` with current tables.
+pub fn routes() -> String {
+    let document = std::fs::read_to_string(project("functions/ROUTES.md")).expect("the routes");
+    let rows = document.lines().filter_map(|line| {
         let (key, rest) = line.strip_prefix("| `")?.split_once("` | ")?;
         let (package, text) = rest.strip_suffix(" |")?.split_once(" | ")?;
         Some((key, package, text))
@@ -99,8 +99,8 @@ pub fn readme() -> String {
         routes.extend(tables.routes.iter().map(|route| row(route.key)));
         pages.extend(tables.pages.iter().filter(|route| route.key != DEFAULT).map(|route| row(route.key)));
     }
-    let readme = with_rows(&readme, "| Route | Function |", &routes);
-    with_rows(&readme, "| Page | Function |", &pages)
+    let document = with_rows(&document, "| Route | Function |", &routes);
+    with_rows(&document, "| Page | Function |", &pages)
 }
 
 /// Returns the path and the content of a function's `lib.rs`, with a current route table in its doc comment.

@@ -9,7 +9,7 @@ use super::contact::{Email, Phone};
 use super::legal_hold::LegalHold;
 use super::resume::Resume;
 use super::role::{InvalidTransition, Role, RoleStatus};
-use super::screen::CancelReason;
+use super::screen::{CancelReason, Screen, ScreenStatus};
 use super::{Source, Tags, Text};
 use crate::id::Id;
 
@@ -494,13 +494,17 @@ impl CandidateRecord {
         screen.cancel.or(screen.outlived(role).then_some(CancelReason::RoleClosed))
     }
 
-    /// Copies the overall score of a completed voice screen to the application for its role.
+    /// Removes the mark of a voice screen that has ended. The application for its role keeps the overall score of the latest
+    /// completed one.
     #[must_use]
-    pub fn score(mut self, role: Id, score: u8) -> Self {
-        for application in self.applications.iter_mut().filter(|application| application.role.id == role) {
-            application.score = Some(score);
+    pub fn end_screen(self, screen: &Screen) -> Self {
+        let mut record = self.close_screen(screen.id);
+        let score = screen.scores.overall.filter(|_| screen.status == ScreenStatus::Completed);
+        let applications = record.applications.iter_mut();
+        for application in applications.filter(|application| application.role.id == screen.role_id) {
+            application.score = score.or(application.score);
         }
-        self
+        record
     }
 
     /// Removes a screen that has ended. `updated_at` stays.

@@ -75,12 +75,9 @@ pub async fn end(
     let screen = &record.screen;
     let candidate = store.find_candidate(tenant, screen.candidate_id).await?;
     let Some(candidate) = candidate.and_then(MaybeErased::present) else { return Ok(()) };
-    let mut after = candidate.clone().close_screen(screen.id);
+    let after = candidate.clone().end_screen(screen);
     let mut history = Vec::new();
     if screen.status == ScreenStatus::Completed {
-        if let Some(score) = screen.scores.overall {
-            after = after.score(screen.role_id, score);
-        }
         let (screen_id, role_id, result) = (screen.id, screen.role_id, screen.result);
         let kind = TouchpointKind::ScreenCompleted { screen_id, role_id, result };
         history.push(Touchpoint { id: ids.next(), kind, at: now, actor: Actor::voice_provider() });

@@ -434,7 +434,7 @@ impl<'c> Journey<'c> {
         let completed =
             TouchpointKind::ScreenCompleted { screen_id: id, role_id: screen.role_id, result: screen.result };
         let kinds = if screen.status == ScreenStatus::Completed { vec![completed] } else { Vec::new() };
-        self.record = self.record.clone().close_screen(id);
+        self.record = self.record.clone().end_screen(screen);
         self.step(Actor::voice_provider(), kinds);
         Ok(screen.scores.overall.map_or(Screened::Silent, Screened::Scored))
     }
