@@ -38,7 +38,7 @@ LOCATION = {
     "dashboard_role_status": "/dashboard/roles/1700000000000017?done=role-paused",
     "dashboard_role_posting_form": "/dashboard/roles/1700000000000001?done=posting-saved",
     "dashboard_role_move": "/dashboard/roles/1700000000000017?moved=1700000000000052&moved_for=1700000000000017"
-    "&moved_from=applied&moved_to=interview&moved_on=board&done=moved",
+    "&moved_from=applied&moved_to=interview&moved_on=board&moved_by=*&done=moved",
     "dashboard_posting_status": "/dashboard/postings?done=posting-unpublished",
     "dashboard_candidate_new_form": "/dashboard/candidates/*?done=candidate-added",
     "dashboard_candidate_edit_form": "/dashboard/candidates/1700000000000051?done=candidate-saved",
@@ -46,7 +46,7 @@ LOCATION = {
     "dashboard_candidate_notes": "/dashboard/candidates/1700000000000051?done=note-added",
     "dashboard_candidate_notes_delete": "/dashboard/candidates/1700000000000051?done=note-deleted",
     "dashboard_candidate_move_form": "/dashboard/candidates/1700000000000057?moved=1700000000000057"
-    "&moved_from=applied&moved_to=screening&moved_on=&done=moved",
+    "&moved_from=applied&moved_to=screening&moved_on=&moved_by=*&done=moved",
     "dashboard_screen_cancel": "/dashboard/screens/1700000000000055?done=screen-cancelled",
     "dashboard_candidate_erase_form": "/dashboard/candidates?done=erased",
     "dashboard_candidate_legal_hold_form": "/dashboard/candidates/1700000000000051?done=hold-set",

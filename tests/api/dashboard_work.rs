@@ -176,6 +176,9 @@ async fn hire_and_reject(api: &TestApi, ada: &Browser<'_>, role: u64, zoe: u64) 
     assert!(hired.starts_with(&page), "{hired}");
     let shown = ada.get(&hired).await.expect(200);
     assert!(shown.text.contains("Candidate hired.") && shown.text.contains(">Undo<"), "{}", shown.text);
+    // A link from elsewhere offers nothing.
+    let forged = ada.get(&hired.replace("moved_to=hired", "moved_to=offer")).await.expect(200);
+    assert!(forged.text.contains("Candidate hired.") && !forged.text.contains(">Undo<"), "{}", forged.text);
     assert_eq!(candidate(api, zoe).await["applications"][0]["start_date"], "2027-01-04");
     submit(ada, &format!("{path}/move"), &[("to", "offer"), ("seen", "hired"), ("role_id", &number)]).await;
     let reject = [

@@ -52,7 +52,7 @@ impl<'p> Layout<'p> {
             // Only the sign-in page shows the others.
             notice: Notice::from_word(query.get("done")).filter(|notice| !notice.is_for_sign_in()),
             alert: Alert::from_word(query.get("failed")),
-            undo: Undo::of(&query),
+            undo: Undo::of(request),
         }
     }
 }

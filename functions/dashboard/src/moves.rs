@@ -69,7 +69,7 @@ impl Requested {
     }
 
     /// Redirects to the page with the message about the move, which offers to undo it.
-    fn redirect(&self) -> Reply<Html> {
+    fn redirect(&self, request: &MemberRequest) -> Reply<Html> {
         let path = self.return_to();
         if self.seen.is_end() {
             return Notice::Undone.redirect_to(&path);
@@ -86,7 +86,7 @@ impl Requested {
             to: self.to,
             page: self.page,
         };
-        notice.redirect_to(&format!("{path}?{}", undo.query()))
+        notice.redirect_to(&format!("{path}?{}", undo.query(request)))
     }
 }
 
@@ -105,7 +105,7 @@ pub(crate) async fn move_on_board(request: Arc<MemberRequest>) -> Result<Reply<H
         return Ok(Reply::see_other(&requested.step()));
     }
     match requested.make(&request, &[]).await {
-        Ok(()) => Ok(requested.redirect()),
+        Ok(()) => Ok(requested.redirect(&request)),
         Err(Error::PreconditionFailed) => Ok(Alert::MovedMeanwhile.redirect_to(&requested.return_to())),
         Err(Error::InvalidTransition(_)) => Ok(Alert::MoveRefused.redirect_to(&requested.return_to())),
         Err(error) => Err(error),
@@ -144,7 +144,7 @@ pub(crate) async fn make(request: Arc<MemberRequest>) -> Result<Reply<Html>, Err
     };
     let details: Vec<_> = names.iter().map(|name| (*name, form.get(name))).collect();
     let error = match requested.make(&request, &details).await {
-        Ok(()) => return Ok(requested.redirect()),
+        Ok(()) => return Ok(requested.redirect(&request)),
         Err(error) => error,
     };
     if names.is_empty() {

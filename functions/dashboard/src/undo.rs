@@ -1,6 +1,7 @@
-//! How a move is undone from the message about it. The address of the page has what was moved.
+//! How a move is undone from the message about it. The address of the page has what was moved, signed for the browser, so
+//! that a link from elsewhere cannot offer a move.
 
-use shared::http::Parameters;
+use shared::http::MemberRequest;
 use shared::id::Id;
 use shared::model::Stage;
 
@@ -20,18 +21,27 @@ pub(crate) struct Undo {
 
 impl Undo {
     /// Returns the move that the address of a page names, if any.
-    pub(crate) fn of(query: &Parameters) -> Option<Self> {
-        Some(Self {
+    pub(crate) fn of(request: &MemberRequest) -> Option<Self> {
+        let query = request.context.query();
+        let undo = Self {
             candidate: query.get("moved").parse().ok()?,
             role: query.get("moved_for").parse().ok(),
             from: query.get("moved_from").parse().ok()?,
             to: query.get("moved_to").parse().ok()?,
             page: page(query.get("moved_on")),
-        })
+        };
+        let (keys, cookie, text) = (request.context.signing_keys(), request.page.cookie(), undo.text());
+        keys.verify_signature(&["undo", cookie, &text], query.get("moved_by")).then_some(undo)
     }
 
     /// The part of an address that names the move.
-    pub(crate) fn query(&self) -> String {
+    pub(crate) fn query(&self, request: &MemberRequest) -> String {
+        let text = self.text();
+        let signature = request.context.signing_keys().sign(&["undo", request.page.cookie(), &text]);
+        format!("{text}&moved_by={signature}")
+    }
+
+    fn text(&self) -> String {
         let Self { candidate, role, from, to, page } = self;
         let role = role.map(|role| format!("&moved_for={role}")).unwrap_or_default();
         let (from, to) = (from.as_str(), to.as_str());

@@ -217,13 +217,15 @@ impl Store {
         Ok(Listed { items: items.collect(), next })
     }
 
-    /// The candidates with these identifiers who have applied for a role, each with the application.
+    /// The candidates with these identifiers who have applied for a role, each once with the application, in the order of the
+    /// identifiers.
     pub async fn find_applicants(
         &self,
         tenant: Tenant,
         role: Id,
         ids: &[Id],
     ) -> Result<Vec<(Candidate, Applicant)>, StoreError> {
+        let ids: BTreeSet<_> = ids.iter().copied().collect();
         let candidates = ids.iter().map(|id| keys::candidate(tenant, *id));
         let keys: Vec<_> =
             candidates.chain(ids.iter().map(|id| keys::applicant(tenant, role, *id))).collect();
