@@ -75,7 +75,7 @@ async fn sixty_roles_fill_three_pages_without_duplicates() {
     assert_eq!((postings.len(), pages), (60, 3));
     assert_eq!(postings.iter().collect::<BTreeSet<_>>(), seen.iter().collect());
     let overview = text_of(&browser.get("/dashboard").await.expect(200));
-    assert!(overview.contains("Open roles 30") && overview.contains("Published postings 30"), "{overview}");
+    assert!(overview.contains("Open roles 30") && overview.contains("All 30 open roles"), "{overview}");
 }
 
 #[tokio::test]

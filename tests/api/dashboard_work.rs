@@ -500,6 +500,9 @@ async fn a_board_shows_the_newest_of_each_stage_with_counts_and_scores() {
     for column in ["applied", "screening", "interview", "offer", "hired", "rejected"] {
         assert_eq!(page.text.matches(&format!("data-stage=\"{column}\"")).count(), 1, "{column}");
     }
+    let overview = ada.get("/dashboard").await.expect(200);
+    assert_eq!(overview.text.matches("data-label=\"applied\">27</td>").count(), 1, "{}", overview.text);
+    assert_eq!(overview.text.matches("<strong>27</strong>").count(), 2, "to look at, and of all roles");
     let zoe = add(&ada, "Zoe", role).await;
     let number = role.to_string();
     submit(&ada, &format!("/dashboard/candidates/{zoe}/invite"), &[("role_id", &number)]).await;
@@ -518,4 +521,18 @@ async fn a_board_shows_the_newest_of_each_stage_with_counts_and_scores() {
         "{}",
         shown.text
     );
+}
+
+#[tokio::test]
+async fn the_overview_warns_when_the_quota_is_nearly_used_up() {
+    let api = TestApi::new().await;
+    let grace = Browser::with_session(&api, GLOBEX, &owner(&api, GLOBEX).await).await;
+    for (requests, warning) in [(79, None), (1, Some("80% of today")), (25, Some("100% of today"))] {
+        for _ in 0..requests {
+            api.request(http::Method::GET, "/api/v1/organization").key(GLOBEX, Mode::Live).send().await;
+        }
+        let page = grace.get("/dashboard").await.expect(200);
+        assert_eq!(page.text.contains("of today's requests are used"), warning.is_some(), "{}", page.text);
+        assert!(warning.is_none_or(|warning| page.text.contains(warning)), "{}", page.text);
+    }
 }

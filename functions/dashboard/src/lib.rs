@@ -3,7 +3,7 @@
 //!
 //! | Method | Path | Description |
 //! |---|---|---|
-//! | GET | `/dashboard` | plan, usage and recent activity |
+//! | GET | `/dashboard` | what waits for the team, pipelines, usage |
 //! | GET | `/dashboard/style.css` | the stylesheet of all pages |
 //! | GET | `/dashboard/icon.svg` | the icon of all pages |
 //! | GET | `/dashboard/sign-in` | the sign-in form |

@@ -1,10 +1,10 @@
-//! The overview: the plan, its usage, the numbers of roles and postings, and the newest candidates.
+//! The overview: what waits for the team, the pipelines of the open roles, the newest candidates, and the usage of the plan.
 
 use std::sync::Arc;
 
 use askama::Template;
 use shared::http::{Error, Html, MemberRequest, Reply};
-use shared::model::{Day, Plan, RoleStatus, grouped};
+use shared::model::{Day, Plan, Role, RoleStats, RoleStatus, Stage, StageStats, grouped};
 use shared::store::Paging;
 
 use crate::candidates::CandidateRow;
@@ -15,8 +15,12 @@ use crate::layout::{Layout, Section};
 const DAYS: u32 = 30;
 /// The number of candidates on the page.
 const NEWEST: u32 = 5;
-/// The maximum number of roles or postings that are counted. The page shows a higher number as `100+`.
+/// The maximum number of open roles that are counted. The page shows a higher number as `100+`.
 const COUNTED: u32 = 100;
+/// The maximum number of open roles whose pipelines are shown.
+const SHOWN_ROLES: usize = 10;
+/// The percentage of the day's requests from which the page warns.
+const WARNING: u64 = 80;
 
 #[derive(Template)]
 #[template(path = "overview.html")]
@@ -34,10 +38,48 @@ struct OverviewPage<'p> {
     usage: Chart,
     /// The number of open roles: `12` or `100+`.
     open_roles: String,
-    /// The number of published postings: `12` or `100+`.
-    published_postings: String,
+    /// The percentage of the day's requests that are used, if there is a reason to warn.
+    warning: Option<u64>,
+    /// The pipelines of the newest open roles.
+    pipelines: Vec<Pipeline<'p>>,
+    /// The pipelines of all counted open roles together.
+    all: [String; 5],
+    /// The lower median of the days in each open stage, over the counted open roles.
+    days: [Option<u8>; 4],
     newest: Vec<CandidateRow<'p>>,
     base_url: &'p str,
+}
+
+/// The number of applications in each stage, except the rejected ones.
+struct Pipeline<'p> {
+    role: u64,
+    title: &'p str,
+    stages: [u64; 5],
+}
+
+/// The stages of a pipeline.
+const STAGES: [Stage; 5] = [Stage::Applied, Stage::Screening, Stage::Interview, Stage::Offer, Stage::Hired];
+
+impl<'p> Pipeline<'p> {
+    /// The number of applications in a stage, as text.
+    fn count(&self, stage: usize) -> String {
+        grouped(self.stages[stage])
+    }
+
+    fn of(role: &'p Role, stats: &RoleStats) -> Self {
+        let stages = STAGES.map(|stage| stats.stages[stage.rank()].now);
+        Self { role: role.id.get(), title: role.content.title.as_str(), stages }
+    }
+}
+
+/// The stays of several roles in one stage, together.
+fn merged<'s>(stages: impl Iterator<Item = &'s StageStats>) -> StageStats {
+    stages.fold(StageStats::default(), |mut all, stage| {
+        for (days, count) in &stage.stays {
+            *all.stays.entry(*days).or_default() += count;
+        }
+        all
+    })
 }
 
 /// A bar chart of requests by day. Coordinates are in units of the SVG's view box.
@@ -98,7 +140,7 @@ pub(crate) async fn show(request: Arc<MemberRequest>) -> Result<Reply<Html>, Err
     let requests_today = days.get(&today).copied().unwrap_or(0);
     let archived = store.list_usage(tenant, &first(DAYS)).await?;
     let open = store.list_roles(tenant, Some(RoleStatus::Open), &first(COUNTED)).await?;
-    let published = store.list_postings(tenant, Some(true), &first(COUNTED)).await?;
+    let stats = store.find_roles_stats(tenant, open.items.iter().map(|role| role.id)).await?;
     let candidates = store.list_candidates(tenant, None, None, &first(NEWEST)).await?;
 
     // A request that was counted late can be in the counters after its day was archived.
@@ -110,6 +152,10 @@ pub(crate) async fn show(request: Arc<MemberRequest>) -> Result<Reply<Html>, Err
         (date(day), days.get(&day).copied().unwrap_or(0))
     });
     let plan = request.organization().plan;
+    let limit = plan.requests_per_day();
+    let none = RoleStats::default();
+    let pipelines: Vec<_> =
+        open.items.iter().map(|role| Pipeline::of(role, stats.get(&role.id).unwrap_or(&none))).collect();
     let page = OverviewPage {
         layout: Layout::of(&request, Section::Overview),
         plan: match plan {
@@ -118,10 +164,16 @@ pub(crate) async fn show(request: Arc<MemberRequest>) -> Result<Reply<Html>, Err
         },
         price: plan.price_usd_per_month().into(),
         requests_today,
-        limit: plan.requests_per_day(),
+        limit,
+        warning: limit.map(|limit| requests_today * 100 / limit.max(1)).filter(|used| *used >= WARNING),
         usage: Chart::of(days.collect()),
         open_roles: count(open.items.len(), open.next.is_some()),
-        published_postings: count(published.items.len(), published.next.is_some()),
+        all: std::array::from_fn(|stage| {
+            grouped(pipelines.iter().map(|pipeline| pipeline.stages[stage]).sum())
+        }),
+        days: Stage::OPEN
+            .map(|stage| merged(stats.values().map(|stats| &stats.stages[stage.rank()])).median_days()),
+        pipelines: pipelines.into_iter().take(SHOWN_ROLES).collect(),
         newest: candidates.items.iter().map(|(candidate, _)| CandidateRow::of(candidate)).collect(),
         base_url: request.context.base_url(),
     };

@@ -48,9 +48,9 @@ impl Limits {
     /// functions have become larger or slower, without the 20 minutes that an optimized build takes.
     fn quick(function: &Function) -> Option<Self> {
         match function.name {
-            "default" => Some(Self { size: 10_500_000, start: 1.3, faults: 1.4, memory: 1.4, first: 1.5 }),
+            "default" => Some(Self { size: 11_500_000, start: 1.3, faults: 1.4, memory: 1.4, first: 1.5 }),
             "roles" => Some(Self { size: 28_000_000, start: 3.8, faults: 3.4, memory: 3.4, first: 2.5 }),
-            "dashboard" => Some(Self { size: 38_000_000, start: 3.6, faults: 4.0, memory: 4.4, first: 2.5 }),
+            "dashboard" => Some(Self { size: 54_000_000, start: 3.8, faults: 4.6, memory: 5.6, first: 2.5 }),
             _ => None,
         }
     }

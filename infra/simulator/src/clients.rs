@@ -138,7 +138,8 @@ impl Clients {
                 if is_success(&one) && is_success(&other) && one.body != other.body {
                     tenant.known().unequal_twins.push(format!("{act:?}: {} and {}", one.text, other.text));
                 }
-                if is_final(&one) { one } else { other }
+                // Of two different answers, the one that took effect counts.
+                if is_final(&one) && !is_success(&other) { one } else { other }
             } else {
                 send().await
             };
