@@ -27,7 +27,7 @@ struct BulkPage<'p> {
     key: String,
     reason: String,
     people: Vec<Person>,
-    /// Whether the move was carried out, so that `outcome` says what happened.
+    /// Whether the move was carried out.
     is_done: bool,
     /// The number of candidates who could not be moved.
     refused: usize,
@@ -122,12 +122,11 @@ pub(crate) async fn carry_out(request: Arc<MemberRequest>) -> Result<Reply<Html>
 
 async fn move_one(request: &MemberRequest, role: Id, id: Id, seen: Stage, to: Stage) -> Result<(), Error> {
     let role = role.to_string();
-    let base = [("role_id", role.as_str())];
     let detail = match to {
         Stage::Rejected => ("reason", request.page.form().get("reason")),
         stage => ("stage", stage.as_str()),
     };
-    let fields: Parameters = fields_of(&[base[0], detail]);
+    let fields: Parameters = fields_of(&[("role_id", &role), detail]);
     let command = Command { id: Some(id), seen: Some(seen.as_str().to_owned()), fields, ..request.command() };
     match to {
         Stage::Rejected => request.carry_out(command, moves::reject).await.map(drop),
@@ -143,11 +142,7 @@ fn refusal(error: Error) -> Result<String, Error> {
         Error::Commit(CommitError::Store(error)) => return Err(error.into()),
         Error::Commit(_) => "Somebody changed this candidate at the same time. Repeat the move.".to_owned(),
         Error::InvalidTransition(_) => "The application has ended, or its role is closed.".to_owned(),
-        error => match Refusal::of(error)? {
-            Refusal::Problems { messages, .. } => format!("{}.", messages.join(". ")),
-            Refusal::Sentence(sentence) => sentence,
-            Refusal::Stale => "Somebody moved this candidate in the meantime.".to_owned(),
-        },
+        error => Refusal::of(error)?.text(),
     })
 }
 

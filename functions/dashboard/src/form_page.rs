@@ -213,6 +213,17 @@ pub(crate) enum Refusal {
 }
 
 impl Refusal {
+    /// The refusal as one text, for pages without fields.
+    pub(crate) fn text(self) -> String {
+        match self {
+            Self::Problems { messages, .. } => {
+                messages.iter().map(|message| sentence(message)).collect::<Vec<_>>().join(" ")
+            }
+            Self::Sentence(sentence) => sentence,
+            Self::Stale => "Somebody changed this in the meantime.".to_owned(),
+        }
+    }
+
     /// Returns the refusal, or the error if it is of another kind.
     pub(crate) fn of(error: Error) -> Result<Self, Error> {
         match error {

@@ -60,20 +60,15 @@ pub(crate) async fn show(request: Arc<MemberRequest>) -> Result<Reply<Html>, Err
     let (candidate, role) =
         store.find_candidate_and_role(tenant, screen.candidate_id, screen.role_id).await?;
     let candidate = Error::unless_missing(candidate)?.candidate;
-    let remarks = |turn: Option<u32>| {
-        let of = |excerpts: &'_ [Excerpt]| -> Vec<usize> {
-            let found = excerpts.iter().enumerate().filter(|(_, excerpt)| {
-                excerpt.turn.filter(|turn| (*turn as usize) < transcript.len()) == turn
-            });
-            found.map(|(index, _)| index).collect()
-        };
-        let good = of(&record.highlights)
-            .into_iter()
-            .map(|index| Remark { is_red_flag: false, text: &record.highlights[index].text });
-        let bad = of(&record.red_flags)
-            .into_iter()
-            .map(|index| Remark { is_red_flag: true, text: &record.red_flags[index].text });
-        good.chain(bad).collect::<Vec<_>>()
+    let highlights = record.highlights.iter().map(|excerpt| (false, excerpt));
+    let excerpts: Vec<_> = highlights.chain(record.red_flags.iter().map(|excerpt| (true, excerpt))).collect();
+    // An excerpt about a turn that the transcript does not have is about none.
+    let turn_of = |excerpt: &Excerpt| excerpt.turn.filter(|turn| (*turn as usize) < transcript.len());
+    let remarks = |turn: Option<u32>| -> Vec<_> {
+        let about = excerpts.iter().filter(|(_, excerpt)| turn_of(excerpt) == turn);
+        about
+            .map(|(is_red_flag, excerpt)| Remark { is_red_flag: *is_red_flag, text: &excerpt.text })
+            .collect()
     };
     let turns = transcript.iter().zip(0u32..).map(|(turn, index)| TurnRow {
         speaker: match turn.speaker {

@@ -48,7 +48,7 @@ pub(crate) async fn post(request: Arc<MemberRequest>) -> Result<Reply<Html>, Err
     command.fields = fields.chain([posting]).collect::<Parameters>();
     match request.carry_out(command, x_posts::post_job).await {
         Ok(_) => Ok(Notice::PostedToX.redirect_to(&format!("/dashboard/postings/{id}/x"))),
-        Err(error) => Ok(page(&request, Some(words(Refusal::of(error)?))).await?.with_status(422)),
+        Err(error) => Ok(page(&request, Some(Refusal::of(error)?.text())).await?.with_status(422)),
     }
 }
 
@@ -78,13 +78,4 @@ async fn page(request: &MemberRequest, refused: Option<String>) -> Result<Reply<
         texts,
         posts: posts.collect(),
     })
-}
-
-/// A refusal as one text.
-fn words(refusal: Refusal) -> String {
-    match refusal {
-        Refusal::Problems { messages, .. } => format!("{}.", messages.join(". ")),
-        Refusal::Sentence(sentence) => sentence,
-        Refusal::Stale => "The posting has changed in the meantime.".to_owned(),
-    }
 }
