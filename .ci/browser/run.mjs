@@ -1,7 +1,8 @@
 // Browser tests: they visit the service with Chromium and report every step. Each subject starts its own service.
 //
 // Usage: node run.mjs ROLECALL SCREENSHOTS [WORD]
-// With WORD, runs only the subjects whose name contains it.
+// With WORD, runs only the subjects whose name contains it. `node run.mjs ROLECALL infra/pictures pictures` renews the
+// pictures of the README.
 
 import { mkdir } from "node:fs/promises";
 import { chromium } from "playwright-core";
@@ -14,6 +15,7 @@ import * as careersFeeds from "./careers_feeds.mjs";
 import * as careersKeyboard from "./careers_keyboard.mjs";
 import * as careersPages from "./careers_pages.mjs";
 import * as careersXss from "./careers_xss.mjs";
+import * as clicks from "./clicks.mjs";
 import * as connectedApps from "./connected_apps.mjs";
 import * as jobPosting from "./job_posting.mjs";
 import * as keyboard from "./keyboard.mjs";
@@ -21,6 +23,7 @@ import * as members from "./members.mjs";
 import * as otherSites from "./other_sites.mjs";
 import * as pages from "./pages.mjs";
 import * as passkeys from "./passkeys.mjs";
+import * as pictures from "./pictures.mjs";
 import * as reference from "./reference.mjs";
 import { start } from "./service.mjs";
 import * as signIn from "./sign_in.mjs";
@@ -28,7 +31,7 @@ import { Visitor } from "./visitor.mjs";
 import * as work from "./work.mjs";
 
 const WITHOUT_SCRIPTS = { javaScriptEnabled: false };
-/** The subjects, longest first. */
+/** The subjects, longest first, some with options of the service. */
 const SUBJECTS = [
   ["careers, hostile customers", careersXss.byCustomers],
   ["careers, hostile applicants and members", careersXss.byOthers],
@@ -59,6 +62,9 @@ const SUBJECTS = [
   ["keyboard", keyboard.visit],
   ["connected apps", connectedApps.visit],
   ["API keys", apiKeys.visit],
+  ["clicks", clicks.count],
+  ["clicks without scripts", (world) => clicks.count(world, WITHOUT_SCRIPTS)],
+  ["pictures", pictures.take, pictures.SERVICE],
   ["API keys without scripts", (world) => apiKeys.visit(world, WITHOUT_SCRIPTS)],
 ];
 /** The number of subjects that run at the same time. */
@@ -91,8 +97,8 @@ console.log(`${passed} steps passed, ${failed} failed`);
 process.exitCode = failed ? 1 : 0;
 
 /** Runs a subject. It ends at its first failed step; the other subjects continue. */
-async function subject(name, visit) {
-  const service = await start(binary);
+async function subject(name, visit, options) {
+  const service = await start(binary, options);
   const visitors = [];
   const open = async (options) => {
     const visitor = await Visitor.open(browser, service, options);

@@ -22,9 +22,9 @@ SCALE = float(os.environ.get("CONTRACT_SCALE", 1))
 # the document's. A stateful run ends early if a request gets a different response than before, so there are several,
 # each with its own seed.
 RUNS = [
-    ("examples,coverage,fuzzing", 50, []),
-    *[("stateful", 150, [])] * 3,
-    ("stateful", 100, ["location-headers", "dependency-analysis"]),
+    ("examples,coverage,fuzzing", 30, []),
+    *[("stateful", 100, [])] * 3,
+    ("stateful", 80, ["location-headers", "dependency-analysis"]),
 ]
 CONCURRENT_RUNS = 4
 MIN_CASES = 7_000

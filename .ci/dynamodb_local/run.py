@@ -1,8 +1,10 @@
 """Runs the API tests on AWS's DynamoDB Local.
 
-Usage: run.py
+Usage: run.py CALLS
 
-Skips tests that add nothing to the coverage of DynamoDB, unless DYNAMODB_LOCAL_WHOLE=1 is set.
+CALLS is the folder in which a run of the tests with ROLECALL_TEST_CALLS has recorded the kinds of their database calls. Runs
+the tests that are needed for each kind of call to be made once. Runs all tests if nothing was recorded since the last
+build, or with DYNAMODB_LOCAL_WHOLE=1.
 """
 
 import json
@@ -23,73 +25,51 @@ JAVA += [f"-Djava.library.path={JARS}", "-cp", f"{JARS}/*"]
 SERVER = ["software.amazon.dynamodb.services.local.main.ServerRunner", "-inMemory", "-disableTelemetry"]
 # Builds all tests, as other lanes do, although only the API tests run.
 BUILD = ["cargo", "test", "--locked", "--no-run", "--message-format=json-render-diagnostics"]
-
-# Slow modules and tests. The remaining tests make the same kinds of database calls.
-SKIPPED = {
-    "the same calls, repeated thousands of times or on thousands of items": [
-        "budget::every_page_costs_the_same_with_ten_and_a_thousand_roles",
-        "candidates_cost::a_candidate_with_200_applications_is_moved_in_one_role_with_3_calls",
-        "candidates_cost::every_page_costs_the_same_with_ten_and_a_thousand_candidates",
-        "careers_applications::a_posting_accepts_1000_applications_a_day_and_a_site_5000",
-        "careers_cost",
-        "erasures::a_candidate_with_200_applications_disappears_at_once",
-        "finding_cost",
-        "careers_feeds",
-        "pipeline",
-    ],
-    "the headers of every route, and the checks before its handler": ["access", "bodies", "edge", "policies", "shape"],
-    "the documents, and the samples in them": ["events", "guide", "oauth_documents", "oauth_metadata", "openapi"],
-    "the appearance of pages": [
-        "audit_log::every_page_of_the_dashboard_records_what_it_should",
-        "careers_branding",
-        "careers_jobs",
-        "careers_privacy",
-        "dashboard_access",
-        "dashboard_links",
-        "dashboard_pages",
-    ],
-    "responses of other services": ["dashboard_channels", "vapi", "voice_webhook", "x_metrics", "x_tokens"],
-    "keys and signatures": ["secrets", "signing_keys"],
-    "the state after a simulated failure at each call": [
-        "careers_applications::an_interrupted_application_writes_all_or_nothing_and_can_be_repeated",
-        "dashboard_faults",
-        "erasure_show",
-        "faults",
-        "usage_reset::the_next_run_completes_the_job_after_a_failure_at_any_call",
-    ],
-}
+# The calls that a test could make in the time in which it creates its table and starts.
+STARTUP = 30
 
 
 def main():
     built = subprocess.run(BUILD, stdout=subprocess.PIPE, check=True).stdout
     messages = map(json.loads, built.splitlines())
     [tests] = [one["executable"] for one in messages if one.get("executable") and one["target"]["name"] == "api"]
-    skipped = [] if os.environ.get("DYNAMODB_LOCAL_WHOLE") else skipped_tests(tests)
-    print(f"{len(skipped)} tests are skipped", flush=True)
+    recorded = Path(sys.argv[1])
+    is_current = recorded.exists() and recorded.stat().st_mtime > Path(tests).stat().st_mtime
+    chosen = chosen_tests(tests, recorded) if is_current and not os.environ.get("DYNAMODB_LOCAL_WHOLE") else []
     # If this program is stopped, its processes must end, too.
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
     [port] = free_ports(1)
     endpoint = f"http://127.0.0.1:{port}"
     with running("DynamoDB Local", [*JAVA, *SERVER, "-port", str(port)]) as (process, _):
         wait_for(process, lambda: answers(endpoint), 300)
-        command = [tests, "--exact", *(f"--skip={test}" for test in skipped)]
+        command = [tests, "--exact", *chosen]
         settings = {"QUOTA_ROUNDS": "1", **os.environ, "ROLECALL_TEST_ENDPOINT": endpoint}
         status = subprocess.run(command, env=settings).returncode
         if status:
             raise SystemExit(f"the tests failed with status {status}")
 
 
-def skipped_tests(tests):
-    """Lists the tests to skip. Every name in SKIPPED must exist."""
+def chosen_tests(tests, folder):
+    """Chooses recorded tests that together make every kind of call, those with the most new kinds for their calls first."""
     listed = subprocess.run([tests, "--list", "--format=terse"], stdout=subprocess.PIPE, text=True, check=True).stdout
-    names = [line.removesuffix(": test") for line in listed.splitlines()]
-    skipped = []
-    for entry in sum(SKIPPED.values(), []):
-        found = [name for name in names if name == entry or name.startswith(f"{entry}::")]
-        if not found:
-            raise SystemExit(f"SKIPPED contains the test {entry}, which does not exist")
-        skipped += found
-    return skipped
+    names = {line.removesuffix(": test") for line in listed.splitlines()}
+    kinds, calls = {}, {}
+    for path in sorted(Path(folder).glob("*.jsonl")):
+        lines = [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
+        test = path.stem.replace(".", "::")
+        if test not in names:
+            continue
+        kinds[test] = {kind for line in lines for kind in line["kinds"]}
+        calls[test] = sum(line["calls"] for line in lines)
+    left = set().union(*kinds.values())
+    print(f"{len(kinds)} tests made {sum(calls.values())} calls of {len(left)} kinds", flush=True)
+    chosen = []
+    while left:
+        best = max(kinds, key=lambda test: len(kinds[test] & left) / (calls[test] + STARTUP))
+        chosen.append(best)
+        left -= kinds.pop(best)
+    print(f"{len(chosen)} of them, with {sum(calls[test] for test in chosen)} calls, make all kinds", flush=True)
+    return chosen
 
 
 if __name__ == "__main__":

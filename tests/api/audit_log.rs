@@ -62,7 +62,7 @@ const DECISIONS: &[(&str, Decision)] = &[
     ("GET /api/v1/roles/{id}/stats", Nothing),
     ("GET /api/v1/voice_screens", Read(VoiceScreensListed)),
     ("GET /api/v1/voice_screens/{id}", Read(VoiceScreenRead)),
-    ("GET /dashboard", Read(CandidatesListed)),
+    ("GET /dashboard", Nothing),
     ("GET /dashboard/candidates", Read(CandidatesListed)),
     ("GET /dashboard/candidates/new", Nothing),
     ("GET /dashboard/candidates/{id}", Read(CandidateRead)),

@@ -534,14 +534,8 @@ async fn an_application_of_a_hired_or_rejected_candidate_begins_at_applied() {
 /// Creates a candidate with the maximum number of applications.
 async fn create_candidate_with_max_applications(api: &TestApi, job: &Job, email: &str) {
     job.apply(api, &form("Busy", email)).await.expect(303);
-    let id = find(api, email).await.number("/id");
-    for number in 2..=200 {
-        let role =
-            api.post("/api/v1/roles", json!({ "title": format!("Role {number}") })).await.number("/id");
-        api.post(&format!("/api/v1/roles/{role}/publish"), json!({})).await.expect(200);
-        let path = format!("/api/v1/candidates/{id}/applications");
-        api.post(&path, json!({ "role_id": role })).await.expect(201);
-    }
+    api.write_open_roles(2..=200).await;
+    api.write_applications(find(api, email).await.number("/id"), 2..=200).await;
 }
 
 /// Returns the status, headers and text of a response, with its random values masked.

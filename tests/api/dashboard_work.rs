@@ -502,7 +502,7 @@ async fn a_board_shows_the_newest_of_each_stage_with_counts_and_scores() {
     }
     let overview = ada.get("/dashboard").await.expect(200);
     assert_eq!(overview.text.matches("data-label=\"applied\">27</td>").count(), 1, "{}", overview.text);
-    assert_eq!(overview.text.matches("<strong>27</strong>").count(), 2, "to look at, and of all roles");
+    assert_eq!(overview.text.matches("<strong>27</strong>").count(), 2, "to look at, and new people");
     let zoe = add(&ada, "Zoe", role).await;
     let number = role.to_string();
     submit(&ada, &format!("/dashboard/candidates/{zoe}/invite"), &[("role_id", &number)]).await;
@@ -521,6 +521,83 @@ async fn a_board_shows_the_newest_of_each_stage_with_counts_and_scores() {
         "{}",
         shown.text
     );
+}
+
+/// The numbers of the overview: applications to look at, screened ones to decide on, and open offers.
+async fn waiting(browser: &Browser<'_>) -> [u64; 3] {
+    let page = browser.get("/dashboard").await.expect(200);
+    ["Applications to look at", "Screened, to decide on", "Offers open"].map(|name| {
+        let (_, rest) = page.text.split_once(&format!("<span>{name}</span> <strong>")).unwrap();
+        rest.split_once('<').unwrap().0.parse().unwrap()
+    })
+}
+
+#[tokio::test]
+async fn the_overview_counts_what_waits_for_the_team() {
+    let api = TestApi::new().await;
+    let ada = Browser::with_session(&api, ACME, &owner(&api, ACME).await).await;
+    let role = post_job(&ada, "Cook").await;
+    let other = post_job(&ada, "Baker").await;
+    assert_eq!(waiting(&ada).await, [0, 0, 0]);
+    let zoe = add(&ada, "Zoe", role).await;
+    let ben = add(&ada, "Ben", role).await;
+    add(&ada, "Cleo", other).await;
+    assert_eq!(waiting(&ada).await, [3, 0, 0]);
+
+    let step = async |id: u64, action: &str, body: Value| {
+        api.post(&format!("/api/v1/candidates/{id}/{action}"), body).await.expect(200);
+    };
+    step(zoe, "advance", json!({ "stage": "screening" })).await;
+    let number = role.to_string();
+    submit(&ada, &format!("/dashboard/candidates/{zoe}/invite"), &[("role_id", &number)]).await;
+    assert_eq!(waiting(&ada).await, [2, 0, 0], "the call has not ended");
+    for time in ["09:31", "09:40", "09:50"] {
+        api.clock.set(&format!("2026-11-20T{time}:00Z"));
+        api.run_tasks().await;
+    }
+    assert_eq!(waiting(&ada).await, [2, 1, 0]);
+    step(zoe, "advance", json!({ "stage": "offer" })).await;
+    assert_eq!(waiting(&ada).await, [2, 0, 1]);
+    step(zoe, "advance", json!({ "stage": "screening" })).await;
+    assert_eq!(waiting(&ada).await, [2, 0, 0], "the decision was made");
+    step(ben, "reject", json!({})).await;
+    assert_eq!(waiting(&ada).await, [1, 0, 0]);
+    step(ben, "unreject", json!({})).await;
+    assert_eq!(waiting(&ada).await, [2, 0, 0]);
+
+    api.delete(&format!("/api/v1/roles/{role}")).await.expect(200);
+    api.run_tasks().await;
+    assert_eq!(waiting(&ada).await, [1, 0, 0], "nothing waits in a closed role");
+    api.post(&format!("/api/v1/roles/{role}/reopen"), json!({})).await.expect(200);
+    api.run_tasks().await;
+    assert_eq!(waiting(&ada).await, [2, 0, 0]);
+    api.post(&format!("/api/v1/candidates/{ben}/erase"), json!({ "reason": "request" })).await.expect(202);
+    api.run_tasks().await;
+    assert_eq!(waiting(&ada).await, [1, 0, 0]);
+
+    let page = ada.get("/dashboard").await.expect(200);
+    assert!(page.text.contains("Last 12 weeks: <strong>3</strong>"), "{}", page.text);
+    assert!(page.text.contains("<title>16 Nov 2026: 3</title>"), "{}", page.text);
+    assert!(page.text.contains(">none given</span>"), "{}", page.text);
+    let grace = Browser::with_session(&api, GLOBEX, &owner(&api, GLOBEX).await).await;
+    assert_eq!(waiting(&grace).await, [0, 0, 0]);
+}
+
+#[tokio::test]
+async fn the_overview_shows_twenty_sources_and_counts_the_others() {
+    let api = TestApi::new().await;
+    let ada = Browser::with_session(&api, ACME, &owner(&api, ACME).await).await;
+    for number in 0..23 {
+        let source = if number < 2 { ["Fair", "fair"][number].to_owned() } else { format!("s{number:02}") };
+        let body = json!({ "name": "A", "email": format!("a{number}@example.com"), "source": source });
+        api.post("/api/v1/candidates", body).await.expect(201);
+    }
+    let page = ada.get("/dashboard").await.expect(200);
+    let names: Vec<_> =
+        page.text.split("<bdi>").skip(1).map(|rest| rest.split_once('<').unwrap().0).collect();
+    assert_eq!((names.len(), names[0]), (20, "Fair"), "{names:?}");
+    let (_, others) = page.text.split_once("other</span></th><td class=\"number\">").unwrap();
+    assert!(others.starts_with("2<"), "{others}");
 }
 
 #[tokio::test]

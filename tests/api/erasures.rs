@@ -524,19 +524,14 @@ async fn a_candidate_with_200_applications_disappears_at_once() {
     let api = TestApi::new().await;
     let jane = json!({ "name": "Jane", "email": "jane@example.com" });
     let jane = api.post("/api/v1/candidates", jane).await.expect(201).number("/id");
-    let mut roles = Vec::new();
-    for _ in 0..200 {
-        let role =
-            api.post("/api/v1/quick_post", json!({ "role": { "title": "x" } })).await.number("/role/id");
-        api.post(&format!("{}/applications", path(jane)), json!({ "role_id": role })).await.expect(201);
-        roles.push(role);
-    }
+    api.write_open_roles(1..=200).await;
+    api.write_applications(jane, 1..=200).await;
     erase(&api, jane).await.expect(202);
-    let listed = api.get(&format!("/api/v1/candidates?role_id={}", roles[7])).await.expect(200);
+    let listed = api.get("/api/v1/candidates?role_id=7").await.expect(200);
     assert_eq!(listed.body["data"], json!([]));
     assert_eq!(api.get("/api/v1/applications?limit=100").await.expect(200).body["data"], json!([]));
     api.run_tasks().await;
-    for role in roles {
+    for role in 1..=200 {
         let stats = api.get(&format!("/api/v1/roles/{role}/stats")).await.expect(200);
         assert_eq!((stats.number("/stages/applied/now"), stats.number("/stages/applied/ever")), (0, 1));
         assert_eq!(stats.number("/applicants"), 1);

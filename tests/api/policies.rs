@@ -330,11 +330,7 @@ const RARE: [(&str, &[&str], &str); 6] = [
         ],
         "calls.rs, dashboard_keys.rs, erasures.rs, retention.rs",
     ),
-    (
-        "VoiceWebhookFunction",
-        &["*#APPLICANT#*", "*#APPLICATION", "*#RETENTION#*", "*#ROLE_APPLICATION#*"],
-        "pipeline.rs, voice_webhook.rs",
-    ),
+    ("VoiceWebhookFunction", &["*#RETENTION#*"], "pipeline.rs, voice_webhook.rs"),
 ];
 
 /// Above 1,000 requests a second, every function of the API counts an organization's requests on shards.

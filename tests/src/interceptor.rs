@@ -21,6 +21,7 @@ use bytes::Bytes;
 use futures_util::future::BoxFuture;
 use serde_json::{Value, json};
 
+use crate::call_kinds::CallKinds;
 use crate::permissions;
 
 /// A call to DynamoDB.
@@ -80,6 +81,7 @@ pub struct DynamoDbInterceptor {
     faults: Arc<Mutex<Arc<Faults>>>,
     before: Arc<Mutex<BeforeCall>>,
     clock_blocker: Arc<Mutex<Weak<Sender<()>>>>,
+    kinds: Option<Arc<CallKinds>>,
 }
 
 impl std::fmt::Debug for DynamoDbInterceptor {
@@ -101,6 +103,7 @@ impl DynamoDbInterceptor {
             faults: Arc::new(Mutex::new(Arc::new(|_, _| None))),
             before: Arc::default(),
             clock_blocker: Arc::default(),
+            kinds: CallKinds::of_this_test().map(Arc::new),
         }
     }
 
@@ -203,7 +206,8 @@ impl HttpConnector for InterceptingConnector {
             }
             let clock_blocker = replacement.is_none().then(|| interceptor.block_clock());
             let response = replacement.unwrap_or_else(|| inner.call(request));
-            let call = RawCall { operation, request: body, response: Bytes::new() };
+            let call =
+                RawCall { operation: operation.clone(), request: body.clone(), response: Bytes::new() };
             let index = {
                 let mut calls = interceptor.calls.lock().expect("no poison");
                 calls.push(call);
@@ -211,9 +215,12 @@ impl HttpConnector for InterceptingConnector {
             };
             let response = response.await?;
             let status = response.status();
-            let body = ByteStream::new(response.into_body()).collect().await;
-            let bytes = body.map_err(|error| ConnectorError::io(error.into()))?.into_bytes();
+            let read = ByteStream::new(response.into_body()).collect().await;
+            let bytes = read.map_err(|error| ConnectorError::io(error.into()))?.into_bytes();
             drop(clock_blocker);
+            if let Some(kinds) = &interceptor.kinds {
+                kinds.record(&operation, &body, status.as_u16(), &bytes);
+            }
             if let Some(call) = interceptor.calls.lock().expect("no poison").get_mut(index) {
                 call.response.clone_from(&bytes);
             }

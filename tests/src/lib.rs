@@ -10,6 +10,7 @@
 )]
 
 pub mod browser;
+mod call_kinds;
 pub mod careers;
 mod compression;
 pub mod contract;
@@ -26,6 +27,7 @@ mod project;
 
 use std::collections::{BTreeMap, HashMap};
 use std::net::{IpAddr, Ipv4Addr};
+use std::ops::RangeInclusive;
 use std::sync::atomic::{AtomicI64, AtomicU64, Ordering};
 use std::sync::{Arc, LazyLock};
 
@@ -47,12 +49,12 @@ use shared::auth::{Claims, Credential, Kind};
 use shared::clock::Clock;
 use shared::config::{Config, Edge, Services};
 use shared::http::{Environment, KnownHolders};
-use shared::id::Id;
-use shared::model::{Day, Mode, PasswordCost, Role, Scopes, Tenant};
+use shared::id::{Id, Ids};
+use shared::model::{Day, Mode, PasswordCost, Role, RoleContent, Scopes, Source, Tenant, Text};
 use shared::providers::Providers;
 use shared::providers::client_document::ClientDocuments;
 use shared::random::Random;
-use shared::store::{Holder, Store, Transaction};
+use shared::store::{Holder, MaybeErased, Store, Transaction};
 use shared::token_encryption::EncryptionKeys;
 use tokio::net::TcpListener;
 use tokio::sync::watch;
@@ -256,6 +258,36 @@ impl TestApi {
                 transaction.insert_role(role).expect("an item");
             }
             self.store().commit(transaction).await.expect("roles");
+        }
+    }
+
+    /// Stores open roles of Acme with these ids, without postings.
+    pub async fn write_open_roles(&self, ids: RangeInclusive<u64>) {
+        let now = self.environment.clock.now();
+        let role = |number| {
+            let content = RoleContent::titled(Text::parse("Engineer").expect("text").expect("a title"));
+            Role::draft(Id::new(number).expect("an id"), content, now).publish(now).expect("a draft")
+        };
+        self.write_roles(&ids.map(role).collect::<Vec<_>>()).await;
+    }
+
+    /// Stores applications of one of Acme's candidates for these roles, without a history. Each transaction adds several,
+    /// because a request for each would take a minute for 200 of them.
+    pub async fn write_applications(&self, candidate: u64, roles: RangeInclusive<u64>) {
+        let (tenant, store, now) = (tenant(ACME, Mode::Live), self.store(), self.environment.clock.now());
+        let ids = Ids::new(self.environment.clock.clone(), self.environment.random.clone());
+        let candidate = Id::new(candidate).expect("an id");
+        let roles: Vec<_> = roles.map(|role| Id::new(role).expect("an id")).collect();
+        for chunk in roles.chunks(15) {
+            let found = store.find_roles(tenant, chunk.iter().copied()).await.expect("roles");
+            let before = store.find_candidate(tenant, candidate).await.expect("a read");
+            let before = before.and_then(MaybeErased::present).expect("a candidate");
+            let after = chunk.iter().fold(before.clone(), |record, role| {
+                record.apply(ids.next(), &found[role], Source::API, now).expect("an application")
+            });
+            let mut transaction = Transaction::new(tenant);
+            transaction.replace_candidate(&before, &after, &[]).expect("items");
+            store.commit(transaction).await.expect("applications");
         }
     }
 

@@ -3,7 +3,7 @@
 //!
 //! | Method | Path | Description |
 //! |---|---|---|
-//! | GET | `/dashboard` | what waits for the team, pipelines, usage |
+//! | GET | `/dashboard` | what waits for the team, pipelines, statistics, usage |
 //! | GET | `/dashboard/style.css` | the stylesheet of all pages |
 //! | GET | `/dashboard/icon.svg` | the icon of all pages |
 //! | GET | `/dashboard/sign-in` | the sign-in form |
@@ -102,6 +102,7 @@ mod candidate_forms;
 mod candidates;
 mod career_page;
 mod channels;
+mod chart;
 mod confirm;
 mod connected_apps;
 mod dates;
@@ -136,7 +137,7 @@ use shared::model::MemberRole::{Member, Owner};
 /// The route table of the dashboard's pages.
 pub fn pages() -> Vec<Route> {
     vec![
-        Route::member("GET /dashboard", Member, overview::show).reading(CandidatesListed),
+        Route::member("GET /dashboard", Member, overview::show),
         Route::public("GET /dashboard/style.css", style),
         Route::public("GET /dashboard/icon.svg", icon),
         Route::page("GET /dashboard/sign-in", sign_in::form),

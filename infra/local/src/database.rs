@@ -8,10 +8,16 @@ use dynoxide::Database;
 use tokio::net::TcpListener;
 
 /// The file in the data folder. Its number grows with every incompatible change of the stored data.
-const FILE: &str = "dynamodb-6.sqlite";
+const FILE: &str = "dynamodb-7.sqlite";
 /// The files of earlier versions.
-const PREVIOUS_FILES: [&str; 5] =
-    ["dynamodb.sqlite", "dynamodb-2.sqlite", "dynamodb-3.sqlite", "dynamodb-4.sqlite", "dynamodb-5.sqlite"];
+const PREVIOUS_FILES: [&str; 6] = [
+    "dynamodb.sqlite",
+    "dynamodb-2.sqlite",
+    "dynamodb-3.sqlite",
+    "dynamodb-4.sqlite",
+    "dynamodb-5.sqlite",
+    "dynamodb-6.sqlite",
+];
 
 /// An open embedded database.
 pub struct Embedded {

@@ -43,6 +43,7 @@ pub(crate) async fn broken(deployment: &Deployment, clients: &Clients) -> Vec<St
     }
     clients.run_tasks().await;
     broken.extend(leftovers(deployment, clients));
+    broken.extend(miscounted(&deployment.cloud.items(TABLE)));
     broken.extend(outside_calls(deployment, clients));
     for people in People::of(clients) {
         broken.extend(people.failing_pages().await);
@@ -103,6 +104,34 @@ fn leftovers(deployment: &Deployment, clients: &Clients) -> Vec<String> {
         }
     }
     broken
+}
+
+/// The counters of all roles are the numbers of active applications in the lists, in each tenant.
+fn miscounted(items: &[Value]) -> Vec<String> {
+    let mut left = BTreeMap::<String, i64>::new();
+    for item in items {
+        let text = |name: &str| item[name]["S"].as_str().unwrap_or_default();
+        let is = |name: &str| item[name]["BOOL"] == true;
+        if let Some(tenant) = text("pk").strip_suffix("#HIRING_STATS") {
+            for (name, value) in item.as_object().into_iter().flatten() {
+                if name.starts_with("active_") || name == "screened" {
+                    let count: i64 = value["N"].as_str().and_then(|count| count.parse().ok()).unwrap_or(0);
+                    *left.entry(format!("{tenant} {name}")).or_default() += count;
+                }
+            }
+        } else if let Some(tenant) = text("pk").strip_suffix("#APPLICATION") {
+            let stage = text("stage");
+            if is("role_closed") || stage == "hired" || stage == "rejected" {
+                continue;
+            }
+            *left.entry(format!("{tenant} active_{stage}")).or_default() -= 1;
+            if is("screened") && stage == "screening" {
+                *left.entry(format!("{tenant} screened")).or_default() -= 1;
+            }
+        }
+    }
+    let wrong = left.into_iter().filter(|(_, left)| *left != 0);
+    wrong.map(|(name, left)| format!("{name} differs by {left} from the applications")).collect()
 }
 
 /// Whether the act erased somebody.

@@ -103,6 +103,8 @@ pub struct Application {
     /// The overall score of the latest completed voice screen that has one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub score: Option<u8>,
+    /// Whether a voice screen for the role was completed since the application got to its stage.
+    pub screened: bool,
 }
 
 /// A move of one application or, without applications, of a person.
@@ -128,11 +130,15 @@ pub enum Move {
     Unhire,
 }
 
-/// The changes of a role's counters.
+/// The changes of counters of applications.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum StageCount {
-    /// The number of applications in the stage changes.
+    /// The number of applications in the stage changes, whether their role is closed or not.
     Now(Stage, i64),
+    /// The number of active applications in the stage changes.
+    Active(Stage, i64),
+    /// The number of active applications in screening whose voice screen is completed changes.
+    Screened(i64),
     /// An application has got to the stage for the first time.
     Ever(Stage),
     /// An application has left the open stage after this many whole days. Longer stays count as 60 days.
@@ -208,6 +214,7 @@ impl Application {
             end: None,
             visited: vec![Stage::Applied],
             score: None,
+            screened: false,
         }
     }
 
@@ -247,6 +254,7 @@ impl Application {
             Move::Advance(_) | Move::Unreject | Move::Unhire => (None, None),
         };
         self.stage_changed_at = now.max(self.stage_changed_at);
+        self.screened = false;
         self.updated_at = now.max(self.updated_at);
         if !self.visited.contains(&to) {
             self.visited.push(to);
@@ -254,9 +262,27 @@ impl Application {
         Ok(())
     }
 
-    /// The changes of the role's counters when `before`, if there was such an application, becomes this one.
+    /// Whether the application waits for a decision after a voice screen.
+    pub fn is_screened(&self) -> bool {
+        self.screened && self.stage == Stage::Screening && self.status() == ApplicationStatus::Active
+    }
+
+    /// The changes of the counters when `before`, if there was such an application, becomes this one.
     pub fn counts(&self, before: Option<&Self>) -> Vec<StageCount> {
         let mut counts = Vec::new();
+        let active = |application: &Self| {
+            (application.status() == ApplicationStatus::Active).then_some(application.stage)
+        };
+        let (was_active, is_active) = (before.and_then(active), active(self));
+        if was_active != is_active {
+            counts.extend(was_active.map(|stage| StageCount::Active(stage, -1)));
+            counts.extend(is_active.map(|stage| StageCount::Active(stage, 1)));
+        }
+        match (before.is_some_and(Self::is_screened), self.is_screened()) {
+            (true, false) => counts.push(StageCount::Screened(-1)),
+            (false, true) => counts.push(StageCount::Screened(1)),
+            (true, true) | (false, false) => {}
+        }
         let old = before.map(|before| before.stage);
         if old != Some(self.stage) {
             counts.extend(old.map(|stage| StageCount::Now(stage, -1)));

@@ -495,7 +495,7 @@ impl CandidateRecord {
     }
 
     /// Removes the mark of a voice screen that has ended. The application for its role keeps the overall score of the latest
-    /// completed one.
+    /// completed one, and that one was completed.
     #[must_use]
     pub fn end_screen(self, screen: &Screen) -> Self {
         let mut record = self.close_screen(screen.id);
@@ -503,6 +503,7 @@ impl CandidateRecord {
         let applications = record.applications.iter_mut();
         for application in applications.filter(|application| application.role.id == screen.role_id) {
             application.score = score.or(application.score);
+            application.screened |= screen.status == ScreenStatus::Completed;
         }
         record
     }

@@ -30,6 +30,12 @@ impl Day {
         Self(self.0.saturating_sub(i64::from(days).days()))
     }
 
+    /// The Monday of the day's week.
+    #[must_use]
+    pub fn monday(self) -> Self {
+        Self(self.0.saturating_sub(i64::from(self.0.weekday().to_monday_zero_offset()).days()))
+    }
+
     /// The start of the next day, when the quota resets.
     pub fn end(self) -> Timestamp {
         let next = self.0.checked_add(1.day()).unwrap_or(Date::MAX);
@@ -61,6 +67,15 @@ impl FromStr for Day {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn weeks_begin_on_mondays() {
+        for (day, monday) in
+            [("2026-11-22", "2026-11-16"), ("2026-11-23", "2026-11-23"), ("2027-01-01", "2026-12-28")]
+        {
+            assert_eq!(day.parse::<Day>().unwrap().monday().to_string(), monday);
+        }
+    }
 
     #[test]
     fn the_day_ends_at_midnight_utc_and_seconds_round_up() {

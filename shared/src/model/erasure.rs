@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
 use super::string_enum::string_enum;
-use super::{Actor, ActorId, CandidateRecord, Resume, ResumeFile, Stage};
+use super::{Actor, ActorId, ApplicationStatus, CandidateRecord, Resume, ResumeFile, Stage};
 use crate::id::Id;
 
 string_enum! {
@@ -54,6 +54,10 @@ pub struct ErasedApplication {
     pub role_id: Id,
     /// The stage.
     pub stage: Stage,
+    /// Whether the application is active.
+    pub active: bool,
+    /// Whether the application waits for a decision after a voice screen.
+    pub screened: bool,
 }
 
 /// The record of an erased candidate, with what the erasure task needs to remove everything else.
@@ -82,6 +86,8 @@ impl ErasedCandidate {
             id: application.id,
             role_id: application.role.id,
             stage: application.stage,
+            active: application.status() == ApplicationStatus::Active,
+            screened: application.is_screened(),
         });
         let resume = record.candidate.profile.resume.as_ref();
         Ok(Self {

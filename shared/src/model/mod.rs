@@ -21,6 +21,7 @@ mod erasure;
 mod folding;
 mod gate_hash;
 mod grant;
+mod hiring_stats;
 mod legal_hold;
 mod member;
 mod network;
@@ -76,6 +77,7 @@ pub use grant::{
     Client, ClientAuthentication, ClientCredential, ClientName, Code, CodeVerifier, Grant, GrantType,
     PreviousAccess, Refresh, ResponseType, SecretMethod, TokenSet, challenge,
 };
+pub use hiring_stats::{HiringStats, STAGE_SHARDS, StageTotals, StayLength, WEEKS};
 pub use legal_hold::{HoldReason, LegalHold};
 pub use member::{Link, Member, MemberRole};
 pub use network::Networks;

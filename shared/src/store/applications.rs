@@ -72,7 +72,7 @@ impl Transaction {
                 continue;
             }
             self.put_entries(candidate, application)?;
-            if self.count_application(old, application) {
+            if self.count_application(candidate, old, application) {
                 self.require_role_status_of(application);
             }
         }
@@ -89,7 +89,7 @@ impl Transaction {
         let mut last: &[Application] = &[];
         for version in versions {
             for (index, application) in version.iter().enumerate() {
-                self.count_application(last.get(index), application);
+                self.count_application(candidate, last.get(index), application);
             }
             last = version;
         }
@@ -100,9 +100,17 @@ impl Transaction {
         Ok(())
     }
 
-    /// Adds the change of an application to its role's counters. Returns whether any counter changes.
-    fn count_application(&mut self, before: Option<&Application>, after: &Application) -> bool {
-        let mut counts: Vec<_> = after.counts(before).into_iter().map(counter).collect();
+    /// Adds the change of an application to the counters of its role and of the tenant. Returns whether any counter of the
+    /// role changes.
+    fn count_application(
+        &mut self,
+        candidate: Id,
+        before: Option<&Application>,
+        after: &Application,
+    ) -> bool {
+        let counts = after.counts(before);
+        self.count_stages(candidate, &counts);
+        let mut counts: Vec<_> = counts.into_iter().filter_map(counter).collect();
         if before.is_none() {
             counts.push(("applicants".to_owned(), 1));
         }
@@ -144,12 +152,13 @@ impl Transaction {
     }
 }
 
-/// The attribute of a counter, and the number to add.
-fn counter(count: StageCount) -> (String, i64) {
+/// The attribute of a role's counter, and the number to add; `None` for a count that only tenants have.
+fn counter(count: StageCount) -> Option<(String, i64)> {
     match count {
-        StageCount::Now(stage, by) => (now(stage), by),
-        StageCount::Ever(stage) => (ever(stage), 1),
-        StageCount::Stay(stage, days) => (stays(stage, days), 1),
+        StageCount::Now(stage, by) => Some((now(stage), by)),
+        StageCount::Ever(stage) => Some((ever(stage), 1)),
+        StageCount::Stay(stage, days) => Some((stays(stage, days), 1)),
+        StageCount::Active(..) | StageCount::Screened(_) => None,
     }
 }
 

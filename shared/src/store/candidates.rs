@@ -53,6 +53,7 @@ impl Transaction {
         self.insert_claim(UniqueField::Email, item::write(&Reference { id }, key, None)?);
         self.replace_index(None, Some(&record.candidate))?;
         self.replace_retention_start(id, None, record.retention_start())?;
+        self.count_new_person(&record.candidate);
         self.insert_applications(id, past.iter().map(|(version, _)| &*version.applications))?;
         for (version, history) in past {
             self.insert_touchpoints(version, history)?;

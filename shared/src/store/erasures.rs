@@ -58,7 +58,7 @@ impl Trace {
 /// The time after which uploaded files that were not attached are deleted from the bucket, in seconds. S3 does that at
 /// the end of the next day.
 const UPLOADS_KEPT: i64 = 2 * 24 * 60 * 60;
-/// The number of applications that one transaction removes, with four actions each.
+/// The number of applications that one transaction removes, with four actions each beside one for the tenant's counters.
 const APPLICATIONS: usize = 24;
 /// The number of traces that one transaction removes, with two actions each.
 const TRACES: usize = 40;
@@ -204,6 +204,7 @@ impl Store {
                 transaction.delete(keys::role_application(tenant, role, id));
                 transaction.delete(keys::applicant(tenant, role, erased.erasure.id));
                 transaction.add(keys::role_stats(tenant, role), vec![(now(application.stage), -1)]);
+                transaction.uncount_application(erased.erasure.id, &application);
             }
             let version = erased.version + 1;
             let after = ErasedCandidate { applications: left, version, ..erased.clone() };

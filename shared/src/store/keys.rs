@@ -10,6 +10,8 @@
 //! | receipt of an idempotent request | `{tenant}#RECEIPT#{hash of the idempotency key}` | route | |
 //! | role | `{tenant}#ROLE` | id | `{tenant}#ROLE#{status}` |
 //! | role's counters | `{tenant}#ROLE_STATS` | role id | |
+//! | shard of the counters of stages of all roles | `{tenant}#HIRING_STATS` | `~STAGES#{shard}` | |
+//! | people who were added in a week with a source | `{tenant}#HIRING_STATS` | `WEEK#{Monday}#{shard}#{source}` | |
 //! | job posting | `{tenant}#POSTING` | id | `{tenant}#POSTING#{published or unpublished}` |
 //! | job posting of a role | `{tenant}#ROLE_POSTING` | role id | |
 //! | posting's slug | `{tenant}#SLUG` | slug | |
@@ -121,6 +123,9 @@ const BEFORE_RECORD: &str = "~";
 const END: &str = "~~";
 /// The prefix of the range keys of a transcript's parts.
 pub(super) const TRANSCRIPT: &str = "TRANSCRIPT#";
+
+/// The prefix of the range keys of the counters of new people.
+const NEW_PEOPLE: &str = "WEEK#";
 
 /// The number of shards of a busy Pro tenant's counter.
 pub(super) const GATE_SHARDS: u64 = 8;
@@ -236,6 +241,25 @@ pub(super) fn role_filter(tenant: Tenant, status: RoleStatus) -> String {
 
 pub(super) fn role_stats(tenant: Tenant, role: Id) -> Key {
     Key { pk: format!("{tenant}#ROLE_STATS"), sk: padded(role) }
+}
+
+pub(super) fn hiring_stats(tenant: Tenant) -> Partition {
+    Partition::EventuallyConsistent(format!("{tenant}#HIRING_STATS"))
+}
+
+pub(super) fn stage_counters(tenant: Tenant, shard: u64) -> Key {
+    Key { pk: format!("{tenant}#HIRING_STATS"), sk: format!("~STAGES#{shard}") }
+}
+
+pub(super) fn new_people(tenant: Tenant, monday: Day, shard: u64, source: &str) -> Key {
+    Key { pk: format!("{tenant}#HIRING_STATS"), sk: format!("{NEW_PEOPLE}{monday}#{shard}#{source}") }
+}
+
+/// The Monday and the source of a counter of new people, by its range key; `None` for the other counters.
+pub(super) fn read_new_people(range: &str) -> Option<(Day, &str)> {
+    let (monday, counter) = range.strip_prefix(NEW_PEOPLE)?.split_once('#')?;
+    let (_, source) = counter.split_once('#')?;
+    Some((monday.parse().ok()?, source))
 }
 
 pub(super) fn postings(tenant: Tenant, published: Option<bool>) -> Partition {
@@ -699,6 +723,7 @@ pub(super) fn simple_partitions(tenant: Tenant) -> impl Iterator<Item = Partitio
         "KEY",
         "USAGE",
         "ROLE_STATS",
+        "HIRING_STATS",
         "POSTING",
         "ROLE_POSTING",
         "SLUG",

@@ -18,6 +18,7 @@ mod exports;
 mod finding;
 mod gate;
 mod grants;
+mod hiring_stats;
 mod item;
 mod keys;
 mod list;

@@ -313,13 +313,22 @@ impl Transaction {
 
     /// Adds to the counters of an existing item.
     pub(super) fn add(&mut self, key: Key, counts: Vec<(String, i64)>) {
+        self.add_if(key, counts, "attribute_exists(pk)");
+    }
+
+    /// Adds to the counters of an item, which may not exist yet.
+    pub(super) fn count(&mut self, key: Key, counts: Vec<(String, i64)>) {
+        self.add_if(key, counts, "");
+    }
+
+    fn add_if(&mut self, key: Key, counts: Vec<(String, i64)>, condition: &'static str) {
         let sums = self.actions.iter_mut().find_map(|action| match &mut action.effect {
             // A transaction may contain only one action for each item.
             Effect::Add(other, sums) if *other == key => Some(sums),
             _ => None,
         });
         let Some(sums) = sums else {
-            self.plain(Effect::Add(key, counts), Guard::Unchanged, "attribute_exists(pk)");
+            self.plain(Effect::Add(key, counts), Guard::Unchanged, condition);
             return;
         };
         for (name, by) in counts {

@@ -1,0 +1,93 @@
+//! The kinds of DynamoDB calls that a test makes: operations, expressions, kinds of items and outcomes.
+//!
+//! With `ROLECALL_TEST_CALLS=FOLDER`, each test writes its kinds of calls to a file. `.ci/dynamodb_local/run.py` uses these
+//! files to choose tests that together make every kind of call.
+
+use std::collections::BTreeSet;
+use std::fs::OpenOptions;
+use std::io::Write;
+use std::path::PathBuf;
+use std::sync::Mutex;
+
+use serde_json::{Value, json};
+
+/// The kinds of calls of one test, which are written to a file at its end.
+pub(crate) struct CallKinds {
+    file: PathBuf,
+    seen: Mutex<(u64, BTreeSet<String>)>,
+}
+
+impl CallKinds {
+    /// Records the calls of the current test, if the environment variable names a folder. The harness of Rust names a
+    /// test's thread after the test.
+    pub(crate) fn of_this_test() -> Option<Self> {
+        let folder = PathBuf::from(std::env::var_os("ROLECALL_TEST_CALLS")?);
+        let thread = std::thread::current();
+        let test = thread.name()?.replace("::", ".");
+        std::fs::create_dir_all(&folder).expect("a folder");
+        Some(Self { file: folder.join(format!("{test}.jsonl")), seen: Mutex::default() })
+    }
+
+    /// Records a call and its response.
+    pub(crate) fn record(&self, operation: &str, request: &Value, status: u16, response: &[u8]) {
+        let outcome = outcome(status, response);
+        let mut seen = self.seen.lock().expect("no poison");
+        seen.0 += 1;
+        let actions = request["TransactItems"].as_array().into_iter().flatten();
+        for (name, action) in actions.filter_map(Value::as_object).flatten() {
+            seen.1.insert(format!("{operation} {name} {}", kind(action)));
+        }
+        seen.1.insert(format!("{operation} {} {outcome}", kind(request)));
+    }
+}
+
+impl Drop for CallKinds {
+    fn drop(&mut self) {
+        let Ok((calls, kinds)) = self.seen.get_mut() else { return };
+        let line = json!({ "calls": calls, "kinds": kinds });
+        // A test may use several tables. A missing file only means that the test is not chosen for its calls.
+        let _ = OpenOptions::new()
+            .create(true)
+            .append(true)
+            .open(&self.file)
+            .and_then(|mut file| writeln!(file, "{line}"));
+    }
+}
+
+/// The kind of the item and the expressions of a request or an action.
+fn kind(request: &Value) -> String {
+    const PARTS: [&str; 8] = [
+        "IndexName",
+        "ConsistentRead",
+        "ScanIndexForward",
+        "KeyConditionExpression",
+        "UpdateExpression",
+        "ConditionExpression",
+        "ProjectionExpression",
+        "ReturnValues",
+    ];
+    let values = &request["ExpressionAttributeValues"];
+    let places = [&request["Item"]["pk"], &request["Key"]["pk"], &values[":hash"]];
+    let key = places.iter().find_map(|place| place["S"].as_str()).unwrap_or_default();
+    // What is left are words such as `ROLE_APPLICATION` and `screening`.
+    let is_word = |word: &&str| word.bytes().all(|byte| byte.is_ascii_alphabetic() || byte == b'_');
+    let words = key.split('#').filter(is_word).filter(|word| word.len() < 20).map(str::to_owned);
+    let parts = PARTS.iter().filter_map(|name| Some(format!("{name}={}", request.get(name)?)));
+    let continued = request["ExclusiveStartKey"].is_object().then(|| "continued".to_owned());
+    words.chain(parts).chain(continued).collect::<Vec<_>>().join(" ")
+}
+
+/// The outcome of a call: what is left to read or write, or the error, with the reasons of a cancelled transaction.
+fn outcome(status: u16, response: &[u8]) -> String {
+    let response: Value = serde_json::from_slice(response).unwrap_or_default();
+    if status == 200 {
+        let is_filled = |name: &str| response[name].as_object().is_some_and(|left| !left.is_empty());
+        let left = ["LastEvaluatedKey", "UnprocessedKeys", "UnprocessedItems"]
+            .into_iter()
+            .filter(|name| is_filled(name));
+        return left.collect::<Vec<_>>().join(" ");
+    }
+    let reasons = response["CancellationReasons"].as_array().into_iter().flatten();
+    let reasons: BTreeSet<_> = reasons.filter_map(|reason| reason["Code"].as_str()).collect();
+    format!("{} {reasons:?}", response["__type"])
+}
