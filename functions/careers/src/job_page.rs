@@ -90,6 +90,7 @@ impl PostedJob {
                     name: typed.get("name"),
                     email: typed.get("email"),
                     phone: typed.get("phone"),
+                    takes_file: context.providers().resumes().is_some(),
                     resume_url: typed.get("resume_url"),
                     note: typed.get("note"),
                     consents: consent_boxes(typed),

@@ -188,14 +188,16 @@ pub(crate) struct ApplicationForm<'p> {
     pub(crate) email: &'p str,
     /// The phone number.
     pub(crate) phone: &'p str,
+    /// Whether the form takes a resume file.
+    pub(crate) takes_file: bool,
     /// The link to the resume.
     pub(crate) resume_url: &'p str,
     /// The note.
     pub(crate) note: &'p str,
     /// The consents that the form asks for.
     pub(crate) consents: Vec<ConsentBox>,
-    /// Problems with the fields `name`, `email`, `phone`, `resume_url`, `note` and `consent`, or with the whole form
-    /// (`apply`).
+    /// Problems with the fields `name`, `email`, `phone`, `resume_file`, `resume_url`, `note` and `consent`, or with the
+    /// whole form (`apply`).
     pub(crate) problems: Vec<Problem>,
 }
 

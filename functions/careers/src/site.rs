@@ -83,8 +83,12 @@ impl Site {
     ) -> Result<Reply<Html>, Error> {
         // Without a logo, pages use an empty `data:` icon.
         let logo = self.logo_url().and_then(origin).unwrap_or_else(|| "data:".to_owned());
-        let sources =
-            Sources { style: self.theme.as_deref(), image: Some(&logo), form: form_origin, script: false };
+        let sources = Sources {
+            style: self.theme.as_deref(),
+            image: Some(&logo),
+            form: form_origin,
+            ..Sources::default()
+        };
         Ok(Reply::page(page)?.using(&sources))
     }
 

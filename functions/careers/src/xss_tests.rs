@@ -120,6 +120,7 @@ fn form(text: &str, problems: Vec<Problem>) -> Applications<'_> {
         name: text,
         email: text,
         phone: text,
+        takes_file: true,
         resume_url: text,
         note: text,
         consents: vec![ConsentBox {

@@ -199,10 +199,18 @@ fn role_work() -> Vec<Route> {
 fn candidate_work() -> Vec<Route> {
     vec![
         Route::member("GET /dashboard/candidates/new", Member, candidate_forms::new),
-        Route::member("POST /dashboard/candidates/new", Member, candidate_forms::create),
+        Route::member(
+            "POST /dashboard/candidates/new",
+            MemberAccess::from(Member).with_file(),
+            candidate_forms::create,
+        ),
         Route::member("GET /dashboard/candidates/{id}/edit", Member, candidate_forms::edit)
             .reading(CandidateRead),
-        Route::member("POST /dashboard/candidates/{id}/edit", Member, candidate_forms::save),
+        Route::member(
+            "POST /dashboard/candidates/{id}/edit",
+            MemberAccess::from(Member).with_file(),
+            candidate_forms::save,
+        ),
         Route::member(
             "GET /dashboard/candidates/{id}/applications",
             Member,
