@@ -127,7 +127,7 @@ impl PostedJob {
             date_posted: date,
             organization: self.site.name(),
             organization_url: &self.site.url(self.site.portal()),
-            logo_url: self.site.logo_url(),
+            logo_url: self.site.logo_url().as_deref(),
             place: content.place().map(Text::as_str),
             country: content.country,
             is_remote: content.remote_policy() == Some(RemotePolicy::Remote),

@@ -15,8 +15,10 @@ pub(crate) struct Layout<'p> {
     pub(crate) organization: &'p str,
     /// The path of the list of openings: `/careers/acme`.
     pub(crate) portal: &'p str,
+    /// The path or the URL of the organization's logo.
+    pub(crate) logo_src: Option<&'p str>,
     /// The absolute URL of the organization's logo.
-    pub(crate) logo_url: Option<&'p str>,
+    pub(crate) logo_url: Option<String>,
     /// The organization's colours: an inline stylesheet that sets `--accent` and `--on-accent` for light and dark mode.
     pub(crate) theme: Option<&'p str>,
     /// The page's canonical URL, absolute.

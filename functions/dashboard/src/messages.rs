@@ -60,6 +60,10 @@ messages! {
         CallCountriesChanged = "call-countries-changed": "Countries saved. Other countries are no longer called.",
         /// The career page was changed.
         CareerPageChanged = "career-page-changed": "Career page saved.",
+        /// The logo was uploaded.
+        LogoChanged = "logo-changed": "Logo saved.",
+        /// The logo was removed.
+        LogoRemoved = "logo-removed": "Logo removed.",
         /// The privacy text was changed.
         PrivacyChanged = "privacy-changed": "Privacy text saved.",
         /// The retention rule was set.

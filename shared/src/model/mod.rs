@@ -22,6 +22,7 @@ mod folding;
 mod gate_hash;
 mod grant;
 mod legal_hold;
+mod logo;
 mod member;
 mod network;
 mod note;
@@ -77,6 +78,7 @@ pub use grant::{
     PreviousAccess, Refresh, ResponseType, SecretMethod, TokenSet, challenge,
 };
 pub use legal_hold::{HoldReason, LegalHold};
+pub use logo::{Logo, LogoFormat, LogoHash};
 pub use member::{Link, Member, MemberRole};
 pub use network::Networks;
 pub use note::{Note, NoteText};

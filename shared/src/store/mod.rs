@@ -21,6 +21,7 @@ mod grants;
 mod item;
 mod keys;
 mod list;
+mod logos;
 mod maybe_erased;
 mod members;
 mod notes;
