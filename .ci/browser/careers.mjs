@@ -138,11 +138,24 @@ export async function visit({ service, open, step }, options) {
   await step("a file that is not a resume is rejected, and another can be uploaded", async () => {
     await page.locator("input[type=file]").setInputFiles(NO_RESUME);
     assert.equal(await visitor.press("Upload resume"), 303);
-    assert.match(await page.getByRole("alert").innerText(), /^This is not a PDF/);
+    assert.match(await page.getByRole("alert").innerText(), /^Your resume must be a PDF/);
     await page.locator("input[type=file]").setInputFiles(RESUME);
     assert.equal(await visitor.press("Upload resume"), 303);
     assert.match(await page.getByRole("main").innerText(), /and your resume/);
     assert.equal(await page.locator("input[type=file]").count(), 0);
+  });
+
+  await step("the form itself takes a resume, and asks for it again after a problem", async () => {
+    await visitor.go(visitor.path().replace(/\/apply.*/, ""));
+    await fill({ ...VALID, "E-mail address": "no address" });
+    await page.locator("input[type=file]").setInputFiles(RESUME);
+    await page.getByRole("checkbox").first().check();
+    assert.equal(await visitor.press("Submit application"), 422);
+    assert.ok(await page.getByRole("link", { name: "Choose your resume again." }).isVisible());
+    await page.getByLabel("E-mail address").fill(VALID["E-mail address"]);
+    await page.locator("input[type=file]").setInputFiles(NO_RESUME);
+    assert.equal(await visitor.press("Submit application"), 422);
+    assert.match(await page.getByRole("alert").innerText(), /Your resume must be a PDF/);
   });
 
   await step("the API shows the candidate, the application, the history and the file", async () => {

@@ -172,6 +172,32 @@ export async function withBranding(world) {
     assert.ok(await page.getByText("for one year").isVisible());
   });
   await show("careers-branded-unknown", `${PORTAL}/no-such-job`, 404);
+
+  const buffer = await page.getByRole("heading", { level: 1 }).screenshot();
+  const picture = { name: "logo.png", mimeType: "image/png", buffer };
+  const file = owner.page.locator("input[type=file]");
+  await lookAtSettings("career-page-logo-problem", async () => {
+    await owner.go(SETTINGS);
+    await file.setInputFiles({ ...picture, buffer: Buffer.from(PICTURE) });
+    assert.equal(await owner.press("Upload logo"), 422);
+    await requireLeadsToField(owner.page, owner.page.getByRole("alert").getByRole("link"));
+  });
+  await lookAtSettings("career-page-logo", async () => {
+    await file.setInputFiles(picture);
+    assert.equal(await owner.press("Upload logo"), 303);
+    assert.ok(await owner.page.getByAltText("Current logo").evaluate(({ naturalWidth }) => naturalWidth > 0));
+  });
+  await look("careers-uploaded-logo", async () => {
+    assert.equal(await visitor.go(PORTAL), 200);
+    const logo = page.getByRole("banner").locator("img");
+    assert.match(await logo.getAttribute("src"), /^\/careers\/acme\/logo\.image\//);
+    assert.ok(await logo.evaluate(({ naturalWidth }) => naturalWidth > 0), "the logo is shown");
+  });
+  await step("the logo is removed", async () => {
+    assert.equal(await owner.press("Remove the logo"), 303);
+    await visitor.go(PORTAL);
+    assert.equal(await page.getByRole("banner").locator("img").getAttribute("src"), LOGO);
+  });
 }
 
 /** Applies as a new candidate. Returns the response's status. */

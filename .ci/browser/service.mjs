@@ -40,6 +40,8 @@ export async function start(binary, options = []) {
   };
   return {
     base,
+    /** The origin of the uploaded files. */
+    files: printed(/^Files +(\S+)$/m)[1],
     acme: organization("Acme"),
     globex: organization("Globex"),
     /** Asserts that the log has no credentials, passwords or e-mail addresses. */

@@ -8,9 +8,6 @@ export const COOKIE = "rolecall";
 /** Options of a browser without a cache, because career pages are cacheable for 30 seconds. */
 export const UNCACHED = { extraHTTPHeaders: { "cache-control": "no-cache" } };
 
-/** The path of the local S3 bucket. */
-const BUCKET = "/local-resumes";
-
 /** The content security policy of every page. The consent page may also redirect to the application. */
 const POLICY = [
   "default-src 'none'",
@@ -73,8 +70,22 @@ const REFERENCE_HEADERS = {
   "set-cookie": /^$/,
 };
 
+/** The path of a candidate's page, which may show a PDF of the bucket in a frame. */
+const WITH_FRAME = /^\/dashboard\/candidates\/\d+$/;
+
+/** The headers of a candidate's page. */
+const FRAME_HEADERS = {
+  ...HEADERS,
+  "content-security-policy": new RegExp(
+    `^${POLICY.join("; ")}$`.replace("( \\S+)?; ", "; (frame-src http://127\\.0\\.0\\.1:\\d+; )?"),
+  ),
+};
+
 /** Returns the headers of the page with this path. */
 function headersOf(pathname) {
+  if (WITH_FRAME.test(pathname)) {
+    return FRAME_HEADERS;
+  }
   if (pathname.startsWith("/careers/")) {
     return CAREERS_HEADERS;
   }
@@ -96,6 +107,7 @@ export class Visitor {
   static async open(browser, service, options) {
     const visitor = new Visitor();
     visitor.base = options?.baseURL ?? service.base;
+    visitor.elsewhere.add(service.files);
     visitor.context = await browser.newContext({ baseURL: service.base, ...options });
     visitor.context.setDefaultTimeout(10_000);
     visitor.context.on("console", (message) => visitor.#checkConsole(message));
@@ -133,7 +145,7 @@ export class Visitor {
   #checkResponse(response) {
     const request = response.request();
     const { origin, pathname } = new URL(response.url());
-    if (!request.isNavigationRequest() || origin !== this.base || pathname.startsWith(BUCKET)) {
+    if (!request.isNavigationRequest() || origin !== this.base) {
       return;
     }
     const what = `${request.method()} ${response.url()} (${response.status()})`;

@@ -2,6 +2,7 @@
 
 import assert from "node:assert/strict";
 
+import { NO_RESUME, RESUME } from "./careers_content.mjs";
 import { looking } from "./looks.mjs";
 
 const ZOE = { name: "Zoë Müller", email: "zoe@people.example", phone: "+49 30 90182009" };
@@ -60,6 +61,31 @@ export async function visit(world, options = {}) {
     for (const name of ["Ann", "Bo", "Cy", "محمد علي"]) {
       await add(visitor, role, { name, email: `${encodeURIComponent(name).replaceAll("%", "")}@people.example` });
     }
+  });
+  await look("work-resume-problem", async () => {
+    await visitor.go("/dashboard/candidates/new");
+    await page.getByLabel("Name", { exact: true }).fill("Dee");
+    await page.getByLabel("Resume file").setInputFiles(NO_RESUME);
+    assert.equal(await visitor.press("Add candidate"), 422);
+    assert.ok(await page.getByRole("link", { name: /^Resume file must be a PDF/ }).isVisible());
+    assert.equal(await page.getByLabel("Name", { exact: true }).inputValue(), "Dee");
+  });
+  await look("work-resume", async () => {
+    await page.getByLabel("E-mail address").fill("dee@people.example");
+    await page.getByLabel("Resume file").setInputFiles(RESUME);
+    const shown = page.waitForResponse((response) => response.url().startsWith(service.files));
+    assert.equal(await visitor.press("Add candidate"), 303);
+    await page.getByTitle("Resume of Dee").scrollIntoViewIfNeeded();
+    const headers = await (await shown).allHeaders();
+    assert.equal(headers["content-type"], "application/pdf");
+    assert.equal(headers["content-disposition"], "inline");
+  });
+  await step("another file replaces the resume", async () => {
+    await page.getByRole("link", { name: "Replace the resume" }).click();
+    await page.getByLabel("Resume file").setInputFiles({ ...RESUME, buffer: Buffer.from("Dee, cook") });
+    assert.equal(await visitor.press("Save"), 303);
+    assert.equal(await page.locator("iframe").count(), 0);
+    assert.ok(await page.getByRole("link", { name: "View file", exact: true }).isVisible());
   });
   await look("work-duplicate", async () => {
     await visitor.go("/dashboard/candidates/new");

@@ -33,6 +33,7 @@ LOCATION = {
     "dashboard_account_sessions_end_others": "/dashboard/settings/account?done=other-sessions-ended",
     "dashboard_api_keys_revoke": "/dashboard/settings/integrations/api-keys?done=key-revoked",
     "dashboard_career_page_change": "/dashboard/settings/career-page?done=career-page-changed",
+    "dashboard_career_page_logo": "/dashboard/settings/career-page?done=logo-changed",
     "dashboard_quick_post_form": "/dashboard/roles/*?done=posted",
     "dashboard_role_edit_form": "/dashboard/roles/1700000000000017?done=role-saved",
     "dashboard_role_status": "/dashboard/roles/1700000000000017?done=role-paused",

@@ -26,10 +26,10 @@ def main(folder, rolecall):
     events = sam.events(provider)
     sam.check_environment(provider)
     sam.check_readme(events)
-    api, dynamodb = processes.free_ports(2)
-    os.environ.update(sam.shell(api, dynamodb))
+    api, dynamodb, bucket = processes.free_ports(3)
+    os.environ.update(sam.shell(api, dynamodb, bucket))
     print("to do the same in containers, set up as described in the README:")
-    with processes.local_service(rolecall, sam.SERVICE, api, dynamodb):
+    with processes.local_service(rolecall, sam.SERVICE, api, dynamodb, bucket):
         for function in sorted(provider.get_all(), key=sam.package):
             environment = sam.environment(provider, function)
             with processes.function(f"{folder}/{sam.package(function)}", environment) as running:

@@ -72,9 +72,10 @@ def function(binary, environment):
 
 
 @contextlib.contextmanager
-def local_service(rolecall, options, api, dynamodb):
-    """Runs the local service with its embedded DynamoDB on this port."""
-    command = [rolecall, *options, "--port", str(api), "--dynamodb-port", str(dynamodb)]
+def local_service(rolecall, options, api, dynamodb, bucket):
+    """Runs the local service with its embedded DynamoDB and its bucket on these ports."""
+    ports = {"--port": api, "--dynamodb-port": dynamodb, "--bucket-port": bucket}
+    command = [rolecall, *options, *(str(word) for pair in ports.items() for word in pair)]
     with running("local service", command) as (process, _):
         # It responds, although with a 401, once it has created its data.
         wait_for(process, lambda: answers(f"http://127.0.0.1:{api}/api/v1/organization"))

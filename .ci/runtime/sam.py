@@ -77,12 +77,13 @@ def handles(function, name, event):
     return TRIGGERS.get(trigger) in [source["Type"] for source in sources]
 
 
-def shell(api, dynamodb):
+def shell(api, dynamodb, bucket):
     """The variables that the README exports, for the local service on loopback with these ports."""
     exported = re.findall(r"^export (AWS_ACCESS_KEY_ID.*|DYNAMODB_ENDPOINT.*)$", readme(), re.MULTILINE)
     pairs = [word.split("=", 1) for line in exported for word in shlex.split(line)]
     assert {name for name, _ in pairs} >= {"AWS_ACCESS_KEY_ID", "DYNAMODB_ENDPOINT"}, "the README lacks exports"
-    ports = {"http://host.docker.internal:8000": dynamodb, "http://host.docker.internal:3000": api}
+    host = "http://host.docker.internal"
+    ports = {f"{host}:8000": dynamodb, f"{host}:3000": api, f"{host}:9000": bucket}
     return {name: f"http://127.0.0.1:{ports[value]}" if value in ports else value for name, value in pairs}
 
 

@@ -154,6 +154,7 @@ const DECISIONS: &[(&str, Decision)] = &[
     ("POST /dashboard/settings/account/sessions/end", Acts(&[SessionEnded])),
     ("POST /dashboard/settings/account/sessions/end-others", Acts(&[SessionsEnded])),
     ("POST /dashboard/settings/career-page", Acts(&[SettingsChanged])),
+    ("POST /dashboard/settings/career-page/logo", Acts(&[SettingsChanged])),
     ("POST /dashboard/settings/integrations/api-keys", Acts(&[ApiKeyCreated])),
     ("POST /dashboard/settings/integrations/api-keys/{id}/revoke", Acts(&[ApiKeyRevoked])),
     ("POST /dashboard/settings/integrations/api-keys/{id}/rotate", Acts(&[ApiKeyRotated])),

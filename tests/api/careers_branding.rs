@@ -2,8 +2,8 @@
 
 use shared::model::Name;
 use tests::browser::{Browser, input};
-use tests::dashboard::{escaped, owner};
-use tests::{ACME, GLOBEX, Response, TestApi};
+use tests::dashboard::{PNG, escaped, owner};
+use tests::{ACME, BASE_URL, GLOBEX, Response, TestApi};
 
 use crate::careers_applications::Job;
 use crate::dashboard_access::is_write;
@@ -208,4 +208,115 @@ async fn saved_branding_cannot_inject_markup() {
             "{policy}"
         );
     }
+}
+
+/// The path that the form for the logo is sent to.
+const LOGO: &str = "/dashboard/settings/career-page/logo";
+
+/// Returns the path of the uploaded logo on the settings page.
+fn uploaded(settings: &Response) -> Option<String> {
+    let (_, rest) = settings.text.split_once("<img class=\"logo\" src=\"")?;
+    rest.split('"').next().map(str::to_owned)
+}
+
+#[tokio::test]
+async fn an_uploaded_logo_is_shown_under_a_url_that_changes_with_it() {
+    let api = TestApi::new().await;
+    let (browser, visitor) = (owner_browser(&api, ACME).await, Browser::new(&api));
+    let job = Job::new(&api, "Analyst").await;
+    browser.post(PATH, &VALID).await.expect(303);
+    assert_eq!(uploaded(&browser.get(PATH).await.expect(200)), None);
+    let saved = browser.post_file(LOGO, &[], PNG).await.expect(303);
+    assert_eq!(saved.header("location"), format!("{PATH}?done=logo-changed"));
+    let src = uploaded(&browser.follow(&saved).await.expect(200)).expect("a logo");
+    // Saving the other settings keeps the logo.
+    browser.post(PATH, &with("name", "Acme Boats")).await.expect(303);
+    for path in ["/careers/acme", &job.path, "/careers/acme/unknown"] {
+        let page = visitor.get(path).await;
+        let shown = format!("<img src=\"{src}\" alt=\"\" width=\"40\" height=\"40\">");
+        assert!(page.text.contains(&shown) && page.text.contains("Acme Boats"), "{}", page.text);
+        assert!(!page.text.contains("cdn.example"), "{}", page.text);
+        let policy = page.header("content-security-policy");
+        assert!(policy.contains("img-src 'self'; "), "{policy}");
+    }
+    let page = visitor.get(&job.path).await.expect(200);
+    assert!(
+        page.text.contains(&format!("property=\"og:image\" content=\"{BASE_URL}{src}\"")),
+        "{}",
+        page.text
+    );
+    let picture = visitor.get(&src).await.expect(200);
+    assert_eq!(picture.text, String::from_utf8_lossy(PNG));
+    let headers =
+        ["content-type", "cache-control", "x-content-type-options", "set-cookie", "content-encoding"];
+    assert_eq!(
+        headers.map(|name| picture.header(name)),
+        ["image/png", "public, max-age=31536000, immutable", "nosniff", "", ""]
+    );
+    // Another logo has another URL. The first one is gone.
+    let other = [PNG, b"x"].concat();
+    browser.post_file(LOGO, &[], &other).await.expect(303);
+    let second = uploaded(&browser.get(PATH).await).expect("a logo");
+    assert_ne!(second, src);
+    visitor.get(&src).await.expect(404);
+    assert_eq!(visitor.get(&second).await.expect(200).text, String::from_utf8_lossy(&other));
+    // Without an uploaded logo, the pages show the one at the URL again.
+    let removed = browser.post(LOGO, &[("action", "remove")]).await.expect(303);
+    assert_eq!(removed.header("location"), format!("{PATH}?done=logo-removed"));
+    visitor.get(&second).await.expect(404);
+    assert!(visitor.get("/careers/acme").await.text.contains("https://cdn.example:8443/logo.png?v=1"));
+    assert_eq!(uploaded(&browser.get(PATH).await), None);
+}
+
+#[tokio::test]
+async fn each_organization_and_each_mode_has_its_own_logo() {
+    let api = TestApi::new().await;
+    let (acme, globex, visitor) =
+        (owner_browser(&api, ACME).await, owner_browser(&api, GLOBEX).await, Browser::new(&api));
+    acme.post_file(LOGO, &[], PNG).await.expect(303);
+    let src = uploaded(&acme.get(PATH).await).expect("a logo");
+    for other in ["globex", "acme-test"] {
+        visitor.get(&src.replace("/acme/", &format!("/{other}/"))).await.expect(404);
+        assert!(!visitor.get(&format!("/careers/{other}")).await.text.contains("<img"));
+    }
+    globex.post(LOGO, &[("action", "remove")]).await.expect(303);
+    globex.post_file(LOGO, &[], &[PNG, b"x"].concat()).await.expect(303);
+    let other = uploaded(&globex.get(PATH).await).expect("a logo");
+    assert!(other.starts_with("/careers/globex/"), "{other}");
+    acme.post("/dashboard/mode", &[("mode", "test")]).await.expect(303);
+    acme.post_file(LOGO, &[], &[PNG, b"y"].concat()).await.expect(303);
+    assert_eq!(visitor.get(&src).await.expect(200).text, String::from_utf8_lossy(PNG));
+    for unknown in
+        ["/careers/nobody/logo.image/x", "/careers/acme/logo.image/x", "/careers/acme/logo.image/apply"]
+    {
+        visitor.get(unknown).await.expect(404);
+    }
+}
+
+#[tokio::test]
+async fn a_logo_is_checked_by_its_content() {
+    let api = TestApi::new().await;
+    let browser = owner_browser(&api, ACME).await;
+    browser.post_file(LOGO, &[], PNG).await.expect(303);
+    let src = uploaded(&browser.get(PATH).await);
+    let large = [PNG, &vec![0; 200 * 1024][..]].concat();
+    for (content, sentence) in [
+        (
+            &b"<svg xmlns='http://www.w3.org/2000/svg' onload='alert(1)'/>"[..],
+            "The logo must be a PNG, JPEG or WebP picture.",
+        ),
+        (b"<!doctype html>", "The logo must be a PNG, JPEG or WebP picture."),
+        (b"GIF89a", "The logo must be a PNG, JPEG or WebP picture."),
+        (&PNG[..12], "The logo must be a complete PNG, JPEG or WebP picture."),
+        (&large, "The logo must be at most 200 KB."),
+    ] {
+        api.dynamodb.take_calls();
+        let page = browser.post_file(LOGO, &[], content).await.expect(422);
+        let problem = format!("<p class=\"problem\" id=\"logo-problem\">{sentence}</p>");
+        assert!(page.text.contains(&problem) && page.text.contains("<a href=\"#logo\">"), "{}", page.text);
+        assert_eq!(uploaded(&page), src);
+        assert!(!api.dynamodb.take_calls().iter().any(is_write), "{sentence}");
+    }
+    let page = browser.post(LOGO, &[]).await.expect(422);
+    assert!(page.text.contains("The logo is missing: choose a file."), "{}", page.text);
 }

@@ -103,12 +103,12 @@ pub(crate) async fn calls_of_an_upload(api: &TestApi) -> Vec<RecordedCall> {
     api.dynamodb.take_calls()
 }
 
-async fn download(url: &str) -> Response {
+pub(crate) async fn download(url: &str) -> Response {
     fetch("GET", url, "", b"").await
 }
 
 /// Returns an uncompressed ZIP archive of these files.
-fn zip(files: &[(&str, &str)]) -> Vec<u8> {
+pub(crate) fn zip(files: &[(&str, &str)]) -> Vec<u8> {
     let crc = |bytes: &[u8]| {
         !bytes.iter().fold(!0u32, |crc, byte| {
             (0..8)
@@ -240,7 +240,8 @@ async fn a_file_that_is_not_a_resume_is_rejected_and_another_can_be_uploaded() {
         let page = attach(&api, &applied, &content).await.expect(422);
         let written: Vec<_> = api.dynamodb.take_calls().into_iter().filter(is_write).collect();
         assert!(matches!(&written[..], [counted] if counted.operation == "UpdateItem"), "{description}");
-        let sentence = "This is not a PDF, DOC, DOCX, ODT or plain text file. Please choose another file.";
+        let sentence =
+            "Your resume must be a PDF, DOC, DOCX, ODT or plain text file. Please choose another file.";
         assert!(page.text.contains(sentence) && page.text.contains("aria-invalid=\"true\""), "{description}");
         assert!(
             page.text.contains("Application received") && !page.text.contains("and your resume"),
@@ -262,7 +263,7 @@ async fn a_file_that_is_not_a_resume_is_rejected_and_another_can_be_uploaded() {
         b"%PDF-1.7\n1 0 obj\n<</S/Launch/F(cmd.exe)>>\nendobj\n%%EOF".to_vec(),
     ] {
         let page = attach(&api, &applied, &content).await.expect(422);
-        assert!(page.text.contains("contains macros, scripts, embedded files or links"), "{}", page.text);
+        assert!(page.text.contains("contain macros, scripts, embedded files or links"), "{}", page.text);
     }
     // The bucket itself rejects these files and does not redirect.
     let page = browser.follow(&applied).await.expect(200);
@@ -284,7 +285,7 @@ async fn a_ticket_allows_20_files_to_be_checked() {
     let applied = job.apply(&api, &form("Ada", "ada@example.com")).await.expect(303);
     for _ in 0..20 {
         let page = attach(&api, &applied, b"<html>").await.expect(422);
-        assert!(page.text.contains("This is not a PDF"), "{}", page.text);
+        assert!(page.text.contains("must be a PDF"), "{}", page.text);
     }
     let page = attach(&api, &applied, PDF).await.expect(422);
     assert!(page.text.contains("You have uploaded too many files for this application"), "{}", page.text);
@@ -693,4 +694,164 @@ async fn a_file_can_be_uploaded_while_the_posting_is_visible() {
         ["updated", "applied", "consent_changed", "created"]
     );
     assert_eq!(Form::of_location(&two).0, format!("{}/apply", job.path));
+}
+
+/// Applies with a file in the form.
+async fn apply_with(api: &TestApi, job: &Job, form: &Form, content: &[u8]) -> Response {
+    Browser::new(api).submit_file(&format!("{}/apply", job.path), form, content).await
+}
+
+#[tokio::test]
+async fn the_application_form_takes_the_resume() {
+    let api = TestApi::new().await;
+    let job = Job::new(&api, "Analyst").await;
+    let page = api.get(&job.path).await.expect(200);
+    let opening = format!(
+        "<form class=\"form\" method=\"post\" enctype=\"multipart/form-data\" action=\"{}/apply\"",
+        job.path
+    );
+    assert!(page.text.contains(&opening) && page.text.contains("name=\"resume_file\""), "{}", page.text);
+    let ada = form("Ada Lovelace", "ada@example.com").set("resume_url", "https://example.com/cv");
+    let applied = apply_with(&api, &job, &ada, PDF).await.expect(303);
+    let confirmation = Browser::new(&api).follow(&applied).await.expect(200);
+    assert!(confirmation.text.contains("and your resume") && actions(&confirmation).is_empty());
+    let candidate = find(&api, "ada@example.com").await;
+    assert_eq!(kinds(&candidate), ["updated", "applied", "consent_changed", "created"]);
+    assert_eq!(candidate.string("/touchpoints/0/actor/type"), "career_page");
+    assert_eq!(candidate.string("/touchpoints/1/detail/submission/resume_url"), "https://example.com/cv");
+    let file = download(candidate.string("/resume_url")).await.expect(200);
+    assert_eq!((file.text.as_bytes(), file.header("content-type")), (PDF, "application/octet-stream"));
+    let disposition = "attachment; filename=\"Ada Lovelace resume.pdf\"";
+    assert_eq!(file.header("content-disposition"), disposition);
+    // The ticket is used up.
+    let (link, _) = applied.header("location").split_once("&attached").unwrap();
+    Browser::new(&api).get(&format!("{link}&etag=x")).await.expect(303);
+    assert_eq!(find(&api, "ada@example.com").await.text, candidate.text);
+    // Somebody who applies again, or another person with this address, adds a file to the history only.
+    apply_with(&api, &job, &ada, b"Another resume").await.expect(303);
+    let again = find(&api, "ada@example.com").await;
+    assert_eq!(kinds(&again), ["updated", "updated", "applied", "consent_changed", "created"]);
+    assert_eq!(again.string("/resume_url"), candidate.string("/resume_url"));
+    let other = again.string("/touchpoints/0/detail/resume_url");
+    assert_eq!(download(other).await.expect(200).text, "Another resume");
+}
+
+#[tokio::test]
+async fn a_form_with_a_problem_keeps_what_was_typed_and_asks_for_the_file_again() {
+    let api = TestApi::new().await;
+    let job = Job::new(&api, "Analyst").await;
+    let large = [PDF, &vec![b' '; 4 * 1024 * 1024][..]].concat();
+    let ada = || form("Ada Lovelace", "ada@example.com").set("note", "Typed before");
+    for (form, content, sentence) in [
+        (ada().set("email", "ada at example"), PDF, "Choose your resume again."),
+        (
+            ada(),
+            b"<html>",
+            "Your resume must be a PDF, DOC, DOCX, ODT or plain text file. Please choose another file.",
+        ),
+        (
+            ada(),
+            b"",
+            "Your resume must be a PDF, DOC, DOCX, ODT or plain text file. Please choose another file.",
+        ),
+        (
+            ada().set("name", ""),
+            b"MZ\x90\0",
+            "Your resume must be a PDF, DOC, DOCX, ODT or plain text file. Please choose another file.",
+        ),
+        (
+            ada(),
+            &large,
+            "Your resume must be at most 4 MB here. You can upload a larger file after you have applied.",
+        ),
+    ] {
+        api.dynamodb.take_calls();
+        let page = apply_with(&api, &job, &form, content).await.expect(422);
+        let problem = format!("<a href=\"#resume_file\">{sentence}</a>");
+        assert!(page.text.contains(&problem) && page.text.contains("Typed before"), "{}", page.text);
+        assert!(
+            page.text.contains("aria-describedby=\"resume_file-hint resume_file-problem\""),
+            "{}",
+            page.text
+        );
+        assert!(!api.dynamodb.take_calls().iter().any(is_write));
+    }
+    let page = apply_with(&api, &job, &ada(), &vec![b' '; 4_600_000]).await.expect(413);
+    assert!(page.text.contains("at most 4600000 bytes"), "{}", page.text);
+    assert!(list(&api, "").await.is_empty());
+}
+
+/// Neither the response nor the calls reveal whether somebody has applied before.
+#[tokio::test]
+async fn a_file_of_a_known_candidate_makes_the_same_calls() {
+    let api = TestApi::new().await;
+    let (job, other) = (Job::new(&api, "Analyst").await, Job::new(&api, "Engineer").await);
+    let ada = form("Ada Lovelace", "ada@example.com");
+    let mut seen = Vec::new();
+    for job in [&job, &other, &job] {
+        api.dynamodb.take_calls();
+        let applied = apply_with(&api, job, &ada, PDF).await.expect(303);
+        let calls: Vec<_> = api.dynamodb.take_calls().into_iter().map(|call| call.operation).collect();
+        let (_, result) = applied.header("location").rsplit_once('&').unwrap();
+        seen.push((calls, result.to_owned()));
+    }
+    assert_eq!(seen[0].1, "attached=yes");
+    assert!(seen.iter().all(|one| *one == seen[0]), "{seen:?}");
+    // The career site, the posting's slug, the posting with its role, the three limits, the candidate by e-mail address, the
+    // application, the candidate, and the file.
+    assert_eq!(seen[0].0.len(), 11, "{:?}", seen[0].0);
+}
+
+#[tokio::test]
+async fn an_application_is_received_even_if_its_file_cannot_be_stored() {
+    let nowhere = |access| Some(BucketAccess { endpoint: Some("http://127.0.0.1:1".to_owned()), ..access });
+    let api = with_bucket(nowhere).await;
+    let job = Job::new(&api, "Analyst").await;
+    let applied = apply_with(&api, &job, &form("Ada", "ada@example.com"), PDF).await.expect(303);
+    assert!(applied.header("location").ends_with("&unsaved=yes"));
+    let page = Browser::new(&api).follow(&applied).await.expect(200);
+    let sentence = "Your application has been received; please upload the file again in a minute.";
+    assert!(page.text.contains(sentence) && actions(&page).len() == 1, "{}", page.text);
+    assert_eq!(kinds(&find(&api, "ada@example.com").await), ["applied", "consent_changed", "created"]);
+    let api = with_bucket(|_| None).await;
+    let job = Job::new(&api, "Analyst").await;
+    let page = api.get(&job.path).await.expect(200);
+    assert!(!page.text.contains("type=\"file\"") && !page.text.contains("multipart"), "{}", page.text);
+    apply_with(&api, &job, &form("Ada", "ada@example.com"), PDF).await.expect(303);
+}
+
+/// A function can be killed after any call. The application is stored once, and the file can still be added.
+#[tokio::test]
+async fn an_interrupted_application_with_a_file_can_be_repeated() {
+    let api = TestApi::new().await;
+    let job = Job::new(&api, "Analyst").await;
+    let mut successful_calls = 0;
+    loop {
+        let ada = form("Ada", &format!("ada{successful_calls}@example.com"));
+        let calls = AtomicUsize::new(0);
+        api.dynamodb.inject_faults(move |_, _| {
+            (calls.fetch_add(1, Ordering::Relaxed) >= successful_calls).then_some(Fault::Unreachable)
+        });
+        let response = apply_with(&api, &job, &ada, PDF).await;
+        api.dynamodb.inject_faults(|_, _| None);
+        if response.header("location").ends_with("&attached=yes") {
+            break;
+        }
+        if response.status == 303 {
+            // The application is stored, so the next page offers to upload the file.
+            attach(&api, &response, PDF).await.expect(303);
+        } else {
+            assert_eq!(response.status, 503);
+            apply_with(&api, &job, &ada, PDF).await.expect(303);
+        }
+        let candidate = find(&api, &format!("ada{successful_calls}@example.com")).await;
+        assert_eq!(
+            kinds(&candidate),
+            ["updated", "applied", "consent_changed", "created"],
+            "{successful_calls}"
+        );
+        assert_eq!(download(candidate.string("/resume_url")).await.expect(200).text.as_bytes(), PDF);
+        successful_calls += 1;
+    }
+    assert!(successful_calls >= 9, "{successful_calls}");
 }

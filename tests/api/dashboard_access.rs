@@ -212,6 +212,7 @@ impl DashboardFixtures {
             }
             "/dashboard/settings/retention" => vec![("days", "365"), ("previewed", "yes")],
             "/dashboard/settings/career-page" => vec![("name", "Acme"), ("accent", "#2450d3")],
+            "/dashboard/settings/career-page/logo" => vec![("action", "remove")],
             "/dashboard/settings/privacy" => vec![("text", "We keep your data for a year.")],
             "/dashboard/settings/members/{id}/role" => vec![("role", "owner")],
             "/dashboard/settings/account/password" => {

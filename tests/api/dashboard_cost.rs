@@ -152,6 +152,7 @@ pub(crate) const CALLS: &[(&str, &[&str])] = &[
     ("POST /dashboard/settings/integrations/channels/voice", &["BatchGetItem", "TransactWriteItems"]),
     ("GET /dashboard/settings/career-page", &["BatchGetItem", "GetItem"]),
     ("POST /dashboard/settings/career-page", &["BatchGetItem", "TransactWriteItems"]),
+    ("POST /dashboard/settings/career-page/logo", &["BatchGetItem", "TransactWriteItems"]),
     ("GET /dashboard/settings/privacy", &["BatchGetItem", "GetItem"]),
     ("POST /dashboard/settings/privacy", &["BatchGetItem", "TransactWriteItems"]),
     ("GET /dashboard/settings/retention", &["BatchGetItem", "GetItem"]),

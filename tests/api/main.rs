@@ -29,6 +29,7 @@ mod dashboard_access;
 mod dashboard_channels;
 mod dashboard_cost;
 mod dashboard_faults;
+mod dashboard_files;
 mod dashboard_keys;
 mod dashboard_links;
 mod dashboard_members;

@@ -137,6 +137,19 @@ impl<'w> Browser<'w> {
         self.remember(self.request(Method::POST, path).body(FORM, form.encoded()).send().await)
     }
 
+    /// Submits a form with the CSRF token, these fields and a file, as a browser sends it.
+    pub async fn post_file(&self, path: &str, fields: &[(&str, &str)], file: &[u8]) -> Response {
+        let csrf = self.csrf().await;
+        let fields = Form::new(&[&[("csrf", csrf.as_str())], fields].concat());
+        self.submit_file(path, &fields, file).await
+    }
+
+    /// Submits a form with only these fields and a file.
+    pub async fn submit_file(&self, path: &str, form: &Form, file: &[u8]) -> Response {
+        let (media, body) = form.multipart(file);
+        self.remember(self.request(Method::POST, path).body(&media, body).send().await)
+    }
+
     /// Returns the CSRF token; opens a page with a form if necessary.
     pub async fn csrf(&self) -> String {
         let known = self.state.lock().expect("no poison").csrf.clone();
@@ -235,6 +248,19 @@ impl Form {
     pub fn without(mut self, name: &str) -> Self {
         self.0.retain(|(known, _)| known != name);
         self
+    }
+
+    /// Returns the media type and the body of a form with a file.
+    pub fn multipart(&self, file: &[u8]) -> (String, Vec<u8>) {
+        let part = |disposition: &str, content: &[u8]| {
+            let head = format!("--rolecall\r\ncontent-disposition: form-data; {disposition}\r\n\r\n");
+            [head.as_bytes(), content, b"\r\n"].concat()
+        };
+        let fields = self.0.iter().map(|(name, value)| part(&format!("name=\"{name}\""), value.as_bytes()));
+        let mut body: Vec<u8> = fields.flatten().collect();
+        body.extend(part("name=\"resume_file\"; filename=\"cv.pdf\"", file));
+        body.extend_from_slice(b"--rolecall--\r\n");
+        ("multipart/form-data; boundary=rolecall".to_owned(), body)
     }
 
     /// Returns the URL-encoded form.

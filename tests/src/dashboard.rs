@@ -2,6 +2,7 @@
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
+use rolecall_local::event_fixtures;
 use shared::auth::{Claims, Credential, Kind};
 use shared::clock::to_second;
 use shared::http::{Environment, audience};
@@ -13,6 +14,9 @@ use shared::store::Transaction;
 
 use crate::browser::plain;
 use crate::{BASE_URL, Response, TestApi, tenant};
+
+/// A small picture.
+pub const PNG: &[u8] = event_fixtures::LOGO;
 
 /// Returns the key or link that a page shows only once.
 pub fn shown_once(page: &Response) -> Option<String> {

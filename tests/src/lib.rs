@@ -144,7 +144,9 @@ impl TestApi {
         let clock = TestClock(Arc::default());
         clock.set("2026-11-20T09:30:00Z");
         let callbacks = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).await.expect("a loopback port");
-        let loopback = format!("http://{}", callbacks.local_addr().expect("an address"));
+        let bucket = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).await.expect("a loopback port");
+        let url = |listener: &TcpListener| format!("http://{}", listener.local_addr().expect("an address"));
+        let loopback = url(&callbacks);
         let config = Config {
             table: table.clone(),
             base_url: Some(BASE_URL.to_owned()),
@@ -157,7 +159,7 @@ impl TestApi {
             signing_keys: demo::signing_keys().expect("keys"),
             credential_keys: demo::credential_keys().expect("keys"),
             services: Services {
-                resumes: Some(LocalBucket::access(&loopback)),
+                resumes: Some(LocalBucket::access(&url(&bucket))),
                 callback_url: services.callback_url.or(Some(loopback)),
                 sealing_keys: services.sealing_keys.or_else(|| {
                     let keys = EncryptionKeys::parse(demo::SEALING_KEYS).expect("a key");
@@ -189,9 +191,9 @@ impl TestApi {
         }
         let contract_monitor = ContractMonitor::default();
         let gateway = gateway(&environment, &contract_monitor);
-        let bucket = Arc::new(LocalBucket::in_memory(BUCKET));
-        let host = Host { gateway: gateway.clone(), bucket, clock: clock.as_clock() };
-        tokio::spawn(server::serve(callbacks, host, until(stopped)));
+        let files = Host::Bucket(Arc::new(LocalBucket::in_memory(BUCKET)), clock.as_clock());
+        tokio::spawn(server::serve(bucket, files, until(stopped.clone())));
+        tokio::spawn(server::serve(callbacks, Host::Gateway(gateway.clone()), until(stopped)));
         dynamodb.clear_calls();
         Self {
             gateway,

@@ -1,14 +1,17 @@
 //! The application form: parses and validates what a candidate entered.
 
-use shared::http::Parameters;
 use shared::http::page::Problem;
+use shared::http::{Parameters, SubmittedForm};
 use shared::model::{
     ConsentPurpose, ConsentWording, Email, Name, Notes, Phone, Submission, SubmittedConsent, WebAddress,
     non_blank,
 };
+use shared::services::resumes::{CheckedFile, FileError};
 
 use crate::pages::ConsentBox;
 
+/// The field of the resume file.
+const FILE: &str = "resume_file";
 /// The field of the required consent.
 const CONSENT: &str = "consent";
 /// The consents that the form asks for: purpose, field and wording. A consent is stored with its wording, so the wording
@@ -43,7 +46,8 @@ pub(crate) fn consent_boxes(form: &Parameters) -> Vec<ConsentBox> {
 }
 
 /// Parses a submitted form, or returns every problem with it.
-pub(crate) fn parse(form: &Parameters) -> Result<Submission, Vec<Problem>> {
+pub(crate) fn parse(sent: SubmittedForm) -> Result<(Submission, Option<CheckedFile>), Vec<Problem>> {
+    let form = &sent.fields;
     let mut problems = Vec::new();
     let mut report = |field: &'static str, sentence: String| problems.push(Problem { field, sentence });
     let name = match Name::parse(form.get("name")) {
@@ -68,6 +72,16 @@ pub(crate) fn parse(form: &Parameters) -> Result<Submission, Vec<Problem>> {
         None => None,
         Some(phone) => valid("phone", "Your phone number", phone.parse::<Phone>(), &mut report),
     };
+    let file = sent.file.map(CheckedFile::check).transpose();
+    match &file {
+        Err(FileError::TooLarge) => {
+            let sentence =
+                "Your resume must be at most 4 MB here. You can upload a larger file after you have applied.";
+            report(FILE, sentence.to_owned());
+        }
+        Err(wrong) => report(FILE, format!("Your resume {wrong}. Please choose another file.")),
+        Ok(_) => {}
+    }
     let resume_url = match non_blank(form.get("resume_url")) {
         None => None,
         Some(link) => valid("resume_url", "The link to your resume", parse_link(link), &mut report),
@@ -83,11 +97,17 @@ pub(crate) fn parse(form: &Parameters) -> Result<Submission, Vec<Problem>> {
             consents.extend(wording.map(|wording| SubmittedConsent { purpose, wording }));
         }
     }
-    match (name, email) {
-        (Some(name), Some(email)) if problems.is_empty() => {
-            Ok(Submission { name, email, phone, resume_url, note, consents })
+    match (name, email, file) {
+        (Some(name), Some(email), Ok(file)) if problems.is_empty() => {
+            Ok((Submission { name, email, phone, resume_url, note, consents }, file))
         }
-        _ => Err(problems),
+        (_, _, file) => {
+            // A page cannot contain the file that was chosen.
+            if let Ok(Some(_)) = file {
+                problems.push(Problem { field: FILE, sentence: "Choose your resume again.".to_owned() });
+            }
+            Err(problems)
+        }
     }
 }
 

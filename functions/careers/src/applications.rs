@@ -13,6 +13,7 @@ use crate::application_form;
 use crate::author::author;
 use crate::job_page::PostedJob;
 use crate::pages::TooManyApplicationsPage;
+use crate::resumes::{self, ResumeError};
 use crate::upload_ticket::UploadTicket;
 
 /// The maximum number of applications from one IP address or IPv6 network within [`WINDOW`]. It is high because a whole
@@ -36,14 +37,15 @@ pub(crate) async fn apply(request: PublicRequest) -> Result<Reply<Html>, Error> 
         Ok(job) => job,
         Err(reply) => return Ok(reply),
     };
-    let form = context.form()?;
+    let sent = context.form_with_file().await?;
+    let form = sent.fields.clone();
     if !job.is_open {
         return Ok(job.page(context, &form, Vec::new())?.with_status(422));
     }
     let ticket = UploadTicket::new(context, &job);
     let confirmation = Reply::see_other(&format!("{}/apply?ticket={ticket}", job.path()));
-    let submission = match application_form::parse(&form) {
-        Ok(submission) => submission,
+    let (submission, file) = match application_form::parse(sent) {
+        Ok(parsed) => parsed,
         Err(problems) => return Ok(job.page(context, &form, problems)?.with_status(422)),
     };
     let (subject, now) = (format!("apply {}", context.source()), context.now());
@@ -73,7 +75,19 @@ pub(crate) async fn apply(request: PublicRequest) -> Result<Reply<Html>, Error> 
             context.store().uncount_attempt(subject, DAY, now).await?;
         }
     }
-    submitted.map(|()| confirmation)
+    let (upload, Some(file), Some(bucket)) = (submitted?, file, context.providers().resumes()) else {
+        return Ok(confirmation);
+    };
+    // The application is stored, so the request succeeds without the file, too. The next page offers to upload it.
+    let result = match resumes::attach_sent(context, &job, &ticket, bucket, upload, &file).await {
+        Ok(()) => "attached",
+        Err(ResumeError::Rejected(_)) => "unsaved",
+        Err(ResumeError::Failed(error)) => {
+            tracing::error!(%error, "a resume was not attached");
+            "unsaved"
+        }
+    };
+    Ok(Reply::see_other(&format!("{}/apply?ticket={ticket}&{result}=yes", job.path())))
 }
 
 /// The page that says when applications are accepted again. The limit is one of the applicant's network, or of the job.
@@ -88,13 +102,13 @@ fn too_many(job: &PostedJob, seconds: i64, is_of_network: bool) -> Result<Reply<
     Ok(reply.with("retry-after", seconds.to_string()))
 }
 
-/// Stores an application. Fails with [`CommitError::Stale`] after a conflict with another write to the same candidate.
+/// Stores an application. Returns the upload that its ticket allows. Fails with [`CommitError::Stale`] after a conflict with another write to the same candidate.
 async fn submit(
     context: &RequestContext,
     job: &PostedJob,
     submission: Submission,
     ticket: &UploadTicket,
-) -> Result<(), Error> {
+) -> Result<Upload, Error> {
     let (tenant, now) = (job.site.career.tenant(), context.now());
     let existing = context.store().find_candidate_by_email(tenant, &submission.email).await?;
     let is_new = existing.is_none();
@@ -124,14 +138,14 @@ async fn submit(
         }
         Err(error @ (ApplyError::Consents(_) | ApplyError::Store(_))) => return Err(error.into()),
     }
+    let upload = Upload { candidate_id, is_new };
     if context.providers().resumes().is_some() {
-        let upload = Upload { candidate_id, is_new };
         let key = ticket.upload_key(job);
         transaction.insert_upload(&ticket.hash(), key, upload, ticket.expires_at())?;
     }
     match context.store().commit(transaction).await {
         // Another request created the candidate first. The retry finds it by its e-mail address.
         Err(CommitError::Taken(_)) => Err(CommitError::Stale.into()),
-        result => Ok(result?),
+        result => Ok(result.map(|()| upload)?),
     }
 }

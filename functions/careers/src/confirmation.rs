@@ -1,14 +1,14 @@
-//! The confirmation page after an application, with the form to upload a resume.
+//! The confirmation page after an application, with the form to upload a resume that was not in the application form.
 
 use shared::http::{Error, Html, PublicRequest, Reply};
 use shared::providers::resumes::UploadForm;
 
 use crate::job_page::PostedJob;
 use crate::pages::{ConfirmationPage, FileForm};
-use crate::resumes::{self, ResumeError};
+use crate::resumes::{self, ResumeError, UNSAVED};
 use crate::upload_ticket::UploadTicket;
 
-/// Shows the confirmation page. After an upload, the bucket also redirects here, and the file is attached to the
+/// Shows the confirmation page. It offers an upload for files that are too large for a form. After an upload, the bucket also redirects here, and the file is attached to the
 /// candidate.
 pub(crate) async fn received(request: PublicRequest) -> Result<Reply<Html>, Error> {
     let context = &request.context;
@@ -26,18 +26,21 @@ pub(crate) async fn received(request: PublicRequest) -> Result<Reply<Html>, Erro
     if query.non_empty("attached").is_some() {
         return page(&job, None, true, None);
     }
-    let mut problem = None;
+    let mut status = 200;
+    let mut problem = query.non_empty("unsaved").map(|_| UNSAVED.to_owned());
     // The bucket adds `etag` when it redirects after an upload.
     if query.non_empty("etag").is_some() {
         match resumes::attach(context, &job, &ticket, bucket).await {
             Ok(()) => return Ok(Reply::see_other(&format!("{path}&attached=yes"))),
-            Err(ResumeError::Rejected(sentence)) => problem = Some(sentence.to_owned()),
+            Err(ResumeError::Rejected(sentence)) => {
+                problem = Some(sentence);
+                status = 422;
+            }
             Err(ResumeError::Failed(error)) => return Err(error),
         }
     }
     let form = bucket.upload_form(&ticket.upload_key(&job), &job.site.url(&path), context.now()).await;
     let form = form.map_err(|error| tracing::error!(trouble = %error, "cannot sign an upload form")).ok();
-    let status = if problem.is_some() { 422 } else { 200 };
     Ok(page(&job, form, false, problem)?.with_status(status))
 }
 

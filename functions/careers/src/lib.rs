@@ -1,6 +1,6 @@
 //! The career pages: public pages, feeds and application forms for an organization's open postings. All pages are
 //! rendered on the server. They need no scripts, set no cookies and load nothing from other sites except the
-//! organization's logo.
+//! organization's logo, if it was not uploaded.
 //!
 //! | Method | Path | Description |
 //! |---|---|---|
@@ -10,6 +10,7 @@
 //! | GET | `/careers/style.css` | the stylesheet of the career pages |
 //! | GET | `/careers/{org}` | open postings, with search and filters by department, location and remote policy |
 //! | GET | `/careers/{org}/privacy` | what happens to an applicant's data |
+//! | GET | `/careers/{org}/logo.image/{hash}` | the organization's uploaded logo |
 //! | GET | `/careers/{org}/{slug}` | a posting with the application form |
 //! | POST | `/careers/{org}/{slug}/apply` | submit an application |
 //! | GET | `/careers/{org}/{slug}/apply` | the confirmation, with the form to upload a resume |
@@ -25,6 +26,7 @@ mod formatting;
 mod html_tag;
 mod job_page;
 mod json_ld;
+mod logo;
 pub mod markdown;
 mod openings;
 mod pages;
@@ -56,6 +58,7 @@ pub fn pages() -> Vec<Route> {
         Route::public_page("GET /careers/style.css", stylesheet::style),
         Route::public_page("GET /careers/{org}", openings::list),
         Route::public_page("GET /careers/{org}/privacy", privacy_page::show),
+        Route::public_page("GET /careers/{org}/logo.image/{hash}", logo::show),
         Route::public_page("GET /careers/{org}/{slug}", job_page::show),
         Route::public_page("POST /careers/{org}/{slug}/apply", applications::apply),
         Route::public_page("GET /careers/{org}/{slug}/apply", confirmation::received),

@@ -15,8 +15,10 @@ pub(crate) struct Layout<'p> {
     pub(crate) organization: &'p str,
     /// The path of the list of openings: `/careers/acme`.
     pub(crate) portal: &'p str,
+    /// The path or the URL of the organization's logo.
+    pub(crate) logo_src: Option<&'p str>,
     /// The absolute URL of the organization's logo.
-    pub(crate) logo_url: Option<&'p str>,
+    pub(crate) logo_url: Option<String>,
     /// The organization's colours: an inline stylesheet that sets `--accent` and `--on-accent` for light and dark mode.
     pub(crate) theme: Option<&'p str>,
     /// The page's canonical URL, absolute.
@@ -188,14 +190,16 @@ pub(crate) struct ApplicationForm<'p> {
     pub(crate) email: &'p str,
     /// The phone number.
     pub(crate) phone: &'p str,
+    /// Whether the form takes a resume file.
+    pub(crate) takes_file: bool,
     /// The link to the resume.
     pub(crate) resume_url: &'p str,
     /// The note.
     pub(crate) note: &'p str,
     /// The consents that the form asks for.
     pub(crate) consents: Vec<ConsentBox>,
-    /// Problems with the fields `name`, `email`, `phone`, `resume_url`, `note` and `consent`, or with the whole form
-    /// (`apply`).
+    /// Problems with the fields `name`, `email`, `phone`, `resume_file`, `resume_url`, `note` and `consent`, or with the
+    /// whole form (`apply`).
     pub(crate) problems: Vec<Problem>,
 }
 

@@ -1,19 +1,25 @@
 //! Resume files: checks an uploaded file and attaches it to the candidate.
 
 use shared::http::{Error, RequestContext};
-use shared::model::{Resume, ResumeFile, TouchpointKind};
-use shared::providers::resumes::content::{ContentError, FileKind};
+use shared::model::{CandidateRecord, ResumeFile, Tenant};
+use shared::providers::resumes::content::FileKind;
 use shared::providers::resumes::{Bucket, BucketError, MAX_UPLOAD};
-use shared::store::{MaybeErased, Transaction, Upload, UploadAttempt};
+use shared::services::resumes::{self, CheckedFile, FileError};
+use shared::store::{CommitError, MaybeErased, StoreError, Transaction, Upload, UploadAttempt};
 
 use crate::author::author;
 use crate::job_page::PostedJob;
 use crate::upload_ticket::UploadTicket;
 
+/// The sentence for a file that the bucket did not take.
+pub(crate) const UNSAVED: &str = "We could not save the file. Your application has been received; please upload the file again in a minute.";
+/// The maximum number of attempts to add a file to a candidate whose record changes.
+const ATTEMPTS: u32 = 5;
+
 /// Why a file was not attached.
 pub(crate) enum ResumeError {
     /// The file was rejected. The reason is a sentence for the candidate.
-    Rejected(&'static str),
+    Rejected(String),
     /// The request failed.
     Failed(Error),
 }
@@ -34,12 +40,12 @@ pub(crate) async fn attach(
 ) -> Result<(), ResumeError> {
     let (tenant, now) = (job.site.career.tenant(), context.now());
     // The ticket of a robot, or of a file that was attached already, reads nothing from the bucket.
-    let Upload { candidate_id, is_new } = match context.store().count_upload(tenant, &ticket.hash()).await? {
+    let upload = match context.store().count_upload(tenant, &ticket.hash()).await? {
         UploadAttempt::Allowed(upload) => upload,
         UploadAttempt::Exhausted => {
             let sentence = "You have uploaded too many files for this application. Your application has been \
                             received without a file.";
-            return Err(ResumeError::Rejected(sentence));
+            return Err(ResumeError::Rejected(sentence.to_owned()));
         }
         UploadAttempt::Unexpected => return Ok(()),
     };
@@ -47,51 +53,72 @@ pub(crate) async fn attach(
     let object = match bucket.read(&key, MAX_UPLOAD, now).await {
         Ok(Some(object)) => object,
         Ok(None) => {
-            return Err(ResumeError::Rejected("We did not receive the file. Please upload it again."));
+            let sentence = "We did not receive the file. Please upload it again.";
+            return Err(ResumeError::Rejected(sentence.to_owned()));
         }
         Err(error) => return Err(unavailable(&error)),
     };
     let kind = FileKind::of(&object.bytes).map_err(|error| {
-        ResumeError::Rejected(match error {
-            ContentError::Type => {
-                "This is not a PDF, DOC, DOCX, ODT or plain text file. Please choose another file."
-            }
-            ContentError::Active => {
-                "This file is protected, or contains macros, scripts, embedded files or links to files that are loaded \
-                 by themselves. Please save it as a simple PDF and choose that file."
-            }
-        })
+        let problem = FileError::from(error);
+        ResumeError::Rejected(format!("Your resume {problem}. Please choose another file."))
     })?;
     // A file that is kept while the candidate is being erased is deleted by the task of the erasure.
-    let found = context.store().find_candidate(tenant, candidate_id).await?;
+    let found = context.store().find_candidate(tenant, upload.candidate_id).await?;
     let Some(before) = found.and_then(MaybeErased::present) else { return Ok(()) };
     let file = ResumeFile::new(tenant, &ticket.hash(), kind.extension());
     match bucket.keep(&key, file.key(), &object.etag, kind.media_type(), now).await {
         Ok(()) => {}
         Err(BucketError::Changed) => {
             let sentence = "The file changed while we were checking it. Please upload it again.";
-            return Err(ResumeError::Rejected(sentence));
+            return Err(ResumeError::Rejected(sentence.to_owned()));
         }
         Err(error) => return Err(unavailable(&error)),
     }
-    let resume = Resume::File(file);
-    let mut profile = before.candidate.profile.clone();
-    let mut fields = Vec::new();
-    if is_new {
-        profile.resume = Some(resume.clone());
-        fields.push("resume_url".to_owned());
+    Ok(add(context, tenant, ticket, upload, &before, file).await?)
+}
+
+/// Attaches the file that was sent with an application, after the application was stored.
+pub(crate) async fn attach_sent(
+    context: &RequestContext,
+    job: &PostedJob,
+    ticket: &UploadTicket,
+    bucket: &Bucket,
+    upload: Upload,
+    file: &CheckedFile,
+) -> Result<(), ResumeError> {
+    let (tenant, now) = (job.site.career.tenant(), context.now());
+    let place = file.place(tenant, &ticket.hash());
+    file.keep(bucket, &place, now).await.map_err(|error| unavailable(&error))?;
+    // The request must not run again, because the application is stored, so conflicts are retried here.
+    for _ in 0..ATTEMPTS {
+        let found = context.store().find_candidate(tenant, upload.candidate_id).await?;
+        // The task of the erasure deletes the file.
+        let Some(before) = found.and_then(MaybeErased::present) else { return Ok(()) };
+        match add(context, tenant, ticket, upload, &before, place.clone()).await {
+            Err(CommitError::Stale) => {}
+            result => return Ok(result?),
+        }
     }
-    let after = before.clone().edit(profile, now);
+    Err(StoreError::Unavailable("write conflicts persisted".to_owned()).into())
+}
+
+/// Adds a file in the bucket to the candidate. The ticket is used up.
+async fn add(
+    context: &RequestContext,
+    tenant: Tenant,
+    ticket: &UploadTicket,
+    upload: Upload,
+    before: &CandidateRecord,
+    file: ResumeFile,
+) -> Result<(), CommitError> {
+    let (after, updated) = resumes::attach(before, file, !upload.is_new, context.now());
     let mut transaction = Transaction::new(tenant);
-    let updated = TouchpointKind::Updated { fields, resume: Some(resume) };
-    transaction.replace_candidate(&before, &after, &author(context).touchpoints([updated]))?;
+    transaction.replace_candidate(before, &after, &author(context).touchpoints([updated]))?;
     transaction.delete_upload(&ticket.hash());
-    Ok(context.store().commit(transaction).await?)
+    context.store().commit(transaction).await
 }
 
 fn unavailable(error: &BucketError) -> ResumeError {
     tracing::error!(trouble = %error, "cannot store a resume");
-    ResumeError::Rejected(
-        "We could not save the file. Your application has been received; please upload the file again in a minute.",
-    )
+    ResumeError::Rejected(UNSAVED.to_owned())
 }

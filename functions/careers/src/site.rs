@@ -2,7 +2,8 @@
 
 use shared::http::page::Sources;
 use shared::http::{Error, Html, Reply, RequestContext};
-use shared::model::{Accent, CareerSite, Colour, Mode, Slug, WebAddress};
+use shared::model::{Accent, CareerSite, Colour, Mode, Slug};
+use shared::resources::posting::logo_path;
 use url::Url;
 
 use crate::pages::{Layout, UnknownJobPage, UnknownOrganizationPage};
@@ -13,6 +14,8 @@ pub(crate) struct Site {
     /// The organization's slug, branding and mode.
     pub(crate) career: CareerSite,
     portal: String,
+    /// The path of the uploaded logo, or the URL of another one.
+    logo_src: Option<String>,
     base_url: String,
     theme: Option<String>,
 }
@@ -24,6 +27,10 @@ impl Site {
         let found = context.store().find_career_site(&slug).await?.filter(|career| !career.suspended);
         Ok(found.map(|career| Self {
             portal: format!("/careers/{}", career.slug),
+            logo_src: match (&career.logo, &career.branding.logo_url) {
+                (Some(hash), _) => Some(logo_path(&career.slug, hash)),
+                (None, address) => address.as_ref().map(|address| address.as_str().to_owned()),
+            },
             base_url: context.base_url().to_owned(),
             theme: career.branding.accent.map(theme),
             career,
@@ -55,9 +62,10 @@ impl Site {
         self.career.branding.name.as_str()
     }
 
-    /// Returns the URL of the organization's logo.
-    pub(crate) fn logo_url(&self) -> Option<&str> {
-        self.career.branding.logo_url.as_ref().map(WebAddress::as_str)
+    /// Returns the absolute URL of the organization's logo.
+    pub(crate) fn logo_url(&self) -> Option<String> {
+        let src = self.logo_src.as_deref()?;
+        Some(if src.starts_with('/') { self.url(src) } else { src.to_owned() })
     }
 
     /// Returns the layout of a page. Search engines index the page under `path`; a page without a path is `noindex`.
@@ -67,6 +75,7 @@ impl Site {
             style_version: style_version(),
             organization: self.name(),
             portal: &self.portal,
+            logo_src: self.logo_src.as_deref(),
             logo_url: self.logo_url(),
             theme: self.theme.as_deref(),
             canonical: path.map(|path| self.url(path)),
@@ -82,9 +91,16 @@ impl Site {
         form_origin: Option<&str>,
     ) -> Result<Reply<Html>, Error> {
         // Without a logo, pages use an empty `data:` icon.
-        let logo = self.logo_url().and_then(origin).unwrap_or_else(|| "data:".to_owned());
-        let sources =
-            Sources { style: self.theme.as_deref(), image: Some(&logo), form: form_origin, script: false };
+        let logo = match self.logo_src.as_deref() {
+            Some(src) if src.starts_with('/') => None,
+            src => Some(src.and_then(origin).unwrap_or_else(|| "data:".to_owned())),
+        };
+        let sources = Sources {
+            style: self.theme.as_deref(),
+            image: logo.as_deref(),
+            form: form_origin,
+            ..Sources::default()
+        };
         Ok(Reply::page(page)?.using(&sources))
     }
 

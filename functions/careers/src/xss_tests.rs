@@ -30,7 +30,8 @@ fn layout(text: &str) -> Layout<'_> {
         style_version: text,
         organization: text,
         portal: PORTAL,
-        logo_url: Some(text),
+        logo_src: Some(text),
+        logo_url: Some(text.to_owned()),
         theme: Some(text),
         canonical: Some(https(text)),
         robots: Some("noindex"),
@@ -120,6 +121,7 @@ fn form(text: &str, problems: Vec<Problem>) -> Applications<'_> {
         name: text,
         email: text,
         phone: text,
+        takes_file: true,
         resume_url: text,
         note: text,
         consents: vec![ConsentBox {

@@ -2,17 +2,22 @@
 
 use std::sync::Arc;
 
-use shared::hiring::{candidates, notes};
-use shared::http::{Error, Html, MemberRequest, Parameters, Reply, entity_tag};
+use shared::hiring::candidates::{CandidatePatch, NewCandidate};
+use shared::hiring::{candidates, notes, resumes};
+use shared::http::{ApiRequest, Command, Error, Html, Input, MemberRequest, Parameters, Reply, entity_tag};
+use shared::id::Id;
 use shared::model::{Phone, Profile, Resume, RoleStatus, Source, Text};
 use shared::resources;
 use shared::resources::resume::ResumeLinks;
+use shared::services::resumes::{CheckedFile, FileError};
 use shared::store::Paging;
 
 use crate::form_page::{Field, FieldKind, Form};
 use crate::layout::Section;
-use crate::messages::Notice;
+use crate::messages::{Alert, Notice};
 
+/// The field of the resume file.
+const RESUME_FILE: &str = "resume_file";
 /// The maximum number of roles to choose from. Candidates apply for the newest open roles.
 const ROLES: u32 = 100;
 
@@ -24,17 +29,59 @@ pub(crate) async fn new(request: Arc<MemberRequest>) -> Result<Reply<Html>, Erro
 
 /// Adds a candidate.
 pub(crate) async fn create(request: Arc<MemberRequest>) -> Result<Reply<Html>, Error> {
-    match request.carry_out(request.command(), candidates::create).await {
+    let (command, file) = (request.command(), checked_file(&request));
+    let created = match &file {
+        Err(wrong) => {
+            request.carry_out(command, async |call: ApiRequest<NewCandidate>| refuse(&call, *wrong)).await
+        }
+        Ok(_) => request.carry_out(command, candidates::create).await,
+    };
+    match created {
         Ok(reply) => {
             let id = reply.created_id().ok_or(Error::NotFound)?;
-            Ok(Notice::CandidateAdded.redirect_to(&format!("/dashboard/candidates/{id}")))
+            finish(&request, id, file.ok().flatten(), Notice::CandidateAdded).await
         }
         Err(error) => new_form(&request, "").await?.show_again(&request, error),
     }
 }
 
+/// The resume file in the form, if one was chosen and is accepted.
+fn checked_file(request: &MemberRequest) -> Result<Option<CheckedFile>, FileError> {
+    request.page.file().map(CheckedFile::check).transpose()
+}
+
+/// The error of a form whose file is not accepted, with all other problems of the form.
+fn refuse<I: Input, O>(call: &ApiRequest<I>, wrong: FileError) -> Result<O, Error> {
+    let mut messages = match call.input() {
+        Ok(_) => Vec::new(),
+        Err(Error::Validation(messages)) => messages,
+        Err(error) => return Err(error),
+    };
+    messages.push(format!("{RESUME_FILE} {wrong}"));
+    Err(Error::Validation(messages))
+}
+
+/// Attaches the file of a form that was carried out, and redirects to the candidate.
+async fn finish(
+    request: &MemberRequest,
+    id: Id,
+    file: Option<CheckedFile>,
+    notice: Notice,
+) -> Result<Reply<Html>, Error> {
+    let page = format!("/dashboard/candidates/{id}");
+    let Some(file) = file else { return Ok(notice.redirect_to(&page)) };
+    let form = request.command();
+    let key = if form.key.is_empty() { form.key } else { format!("{} {}", form.key, file.digest()) };
+    let command = Command { id: Some(id), key, seen: None, fields: Parameters::default() };
+    match request.carry_out(command, async |call| resumes::upload(call, &file).await).await {
+        Ok(_) => Ok(notice.redirect_to(&page)),
+        Err(Error::Upstream { .. }) => Ok(Alert::ResumeNotSaved.redirect_to(&page)),
+        Err(error) => Err(error),
+    }
+}
+
 async fn new_form(request: &MemberRequest, role: &str) -> Result<Form, Error> {
-    let mut fields = profile_fields(None);
+    let mut fields = profile_fields(request, None);
     fields.insert(
         3,
         Field::line("role_id", "Applies for").of(open_roles(request, "No role yet").await?).with(role),
@@ -61,17 +108,22 @@ pub(crate) async fn edit(request: Arc<MemberRequest>) -> Result<Reply<Html>, Err
 /// Saves a candidate.
 pub(crate) async fn save(request: Arc<MemberRequest>) -> Result<Reply<Html>, Error> {
     let mut command = request.command();
-    // A form that shows no link to a resume file leaves the file as it is.
-    if command.fields.get("resume_url").is_empty() && command.fields.get("resume") == "file" {
+    let file = checked_file(&request);
+    let has_file = request.page.file().is_some();
+    // A form that shows no link to a resume file leaves the file as it is. A new file replaces the link.
+    if has_file || (command.fields.get("resume_url").is_empty() && command.fields.get("resume") == "file") {
         command.fields = without(&command.fields, &["resume", "resume_url"]);
     } else {
         command.fields = without(&command.fields, &["resume"]);
     }
-    match request.carry_out(command, candidates::update).await {
-        Ok(_) => {
-            Ok(Notice::CandidateSaved
-                .redirect_to(&format!("/dashboard/candidates/{}", request.context.id()?)))
+    let saved = match &file {
+        Err(wrong) => {
+            request.carry_out(command, async |call: ApiRequest<CandidatePatch>| refuse(&call, *wrong)).await
         }
+        Ok(_) => request.carry_out(command, candidates::update).await,
+    };
+    match saved {
+        Ok(_) => finish(&request, request.context.id()?, file.ok().flatten(), Notice::CandidateSaved).await,
         Err(error) => edit_form(&request).await?.show_again(&request, error),
     }
 }
@@ -94,7 +146,7 @@ async fn edit_form(request: &MemberRequest) -> Result<Form, Error> {
         title: format!("Edit {}", profile.name.as_str()),
         back: (format!("/dashboard/candidates/{id}"), profile.name.as_str().to_owned()),
         lead: "",
-        fields: profile_fields(Some(profile)),
+        fields: profile_fields(request, Some(profile)),
         seen,
         hidden: if has_file { vec![("resume", "file".to_owned())] } else { Vec::new() },
         action: format!("/dashboard/candidates/{id}/edit"),
@@ -103,13 +155,18 @@ async fn edit_form(request: &MemberRequest) -> Result<Form, Error> {
     })
 }
 
-fn profile_fields(profile: Option<&Profile>) -> Vec<Field> {
+fn profile_fields(request: &MemberRequest, profile: Option<&Profile>) -> Vec<Field> {
     let tags = profile.map(|profile| profile.tags.iter().map(Text::as_str).collect::<Vec<_>>().join(", "));
     let resume = profile.and_then(|profile| match &profile.resume {
         Some(Resume::Address(address)) => Some(address.as_str()),
         Some(Resume::File(_)) | None => None,
     });
-    vec![
+    let file = Field::line(RESUME_FILE, "Resume file").of(FieldKind::File(".pdf,.doc,.docx,.odt,.txt")).hint(
+        "Optional. PDF, DOC, DOCX, ODT or TXT, up to 4 MB. It replaces the link or the file of this candidate. The history \
+         keeps earlier files.",
+    );
+    let takes_files = request.context.providers().resumes().is_some();
+    let mut fields = vec![
         Field::line("name", "Name").with(profile.map_or("", |profile| profile.name.as_str())),
         Field::line("email", "E-mail address")
             .of(FieldKind::Line("email"))
@@ -129,7 +186,11 @@ fn profile_fields(profile: Option<&Profile>) -> Vec<Field> {
         Field::line("external_id", "Identifier in another system")
             .hint("Optional.")
             .with(profile.and_then(|profile| profile.external_id.as_ref()).map_or("", Text::as_str)),
-    ]
+    ];
+    if takes_files {
+        fields.insert(4, file);
+    }
+    fields
 }
 
 /// Shows the form that adds an application.

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use askama::Template;
+use shared::http::page::Sources;
 use shared::http::{Error, Html, MemberRequest, Reply, cursor};
 use shared::id::Id;
 use shared::model::{
@@ -10,6 +11,7 @@ use shared::model::{
     Resume, Scalar, ScreenResult, ScreenStatus, SearchQuery, Source, Stage, Tag, Text, Touchpoint,
     TouchpointKind, Value, WebAddress,
 };
+use shared::providers::resumes::Bucket;
 use shared::resources::resume::ResumeLinks;
 use shared::store::{CandidateSearch, Listed, Paging};
 
@@ -95,6 +97,10 @@ struct CandidatePage<'p> {
     resume_url: Option<&'p str>,
     /// Whether the resume is a file in our bucket.
     has_resume_file: bool,
+    /// The URL that shows the resume, if it is a PDF in our bucket.
+    preview: Option<String>,
+    /// Whether members can upload a resume.
+    takes_files: bool,
     stage: Stage,
     /// The day when the candidate was added.
     added: String,
@@ -325,7 +331,17 @@ pub(crate) async fn show(request: Arc<MemberRequest>) -> Result<Reply<Html>, Err
     });
     let profile = &record.candidate.profile;
     let resume_url = profile.resume.as_ref().and_then(|resume| links.address(resume));
-    Reply::page(&CandidatePage {
+    let bucket = context.providers().resumes();
+    let preview = match (bucket, &profile.resume) {
+        (Some(bucket), Some(Resume::File(file))) if file.is_pdf() => {
+            let url = bucket.preview_url(file.key(), context.now()).await;
+            url.map_err(|error| tracing::error!(trouble = %error, "a preview could not be signed")).ok()
+        }
+        _ => None,
+    };
+    let origin = bucket.filter(|_| preview.is_some()).map(Bucket::origin);
+    let sources = Sources { frame: origin.as_deref(), ..Sources::default() };
+    let page = Reply::page(&CandidatePage {
         layout: Layout::of(&request, Section::Candidates),
         id: id.get(),
         is_owner: request.member().role == MemberRole::Owner,
@@ -339,13 +355,16 @@ pub(crate) async fn show(request: Arc<MemberRequest>) -> Result<Reply<Html>, Err
         phone: profile.phone.as_ref().map(Phone::as_str),
         resume_url: resume_url.as_ref().map(WebAddress::as_str),
         has_resume_file: matches!(profile.resume, Some(Resume::File(_))),
+        preview,
+        takes_files: bucket.is_some(),
         stage: record.candidate.stage,
         added: day(record.candidate.created_at),
         applications: applications.collect(),
         screens: screens.collect(),
         consents: consents.collect(),
         history: history.collect(),
-    })
+    })?;
+    Ok(page.using(&sources))
 }
 
 /// Returns the applicant's message.

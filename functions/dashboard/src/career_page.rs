@@ -5,8 +5,8 @@ use std::sync::Arc;
 use askama::Template;
 use shared::http::page::{Problem, problem_of};
 use shared::http::{Error, Html, MemberRequest, Reply};
-use shared::model::{Accent, Branding, CareerSite, Introduction, Text, WebAddress, non_blank};
-use shared::resources::posting::career_portal_url;
+use shared::model::{Accent, Branding, CareerSite, Introduction, Logo, Text, WebAddress, non_blank};
+use shared::resources::posting::{career_portal_url, logo_path};
 use shared::store::{OrganizationError, StoreError};
 
 use crate::form::{collect, problem, required};
@@ -25,24 +25,49 @@ struct BrandingPage<'p> {
     introduction: &'p str,
     accent: &'p str,
     logo_url: &'p str,
-    /// Problems with the fields `name`, `introduction`, `accent` and `logo_url`.
+    /// The path of the uploaded logo.
+    logo: Option<String>,
+    /// Problems with the fields `name`, `introduction`, `accent`, `logo_url` and `logo`.
     problems: Vec<Problem>,
 }
 
 /// Shows the current branding.
 pub(crate) async fn show(request: Arc<MemberRequest>) -> Result<Reply<Html>, Error> {
-    let Branding { name, introduction, accent, logo_url } = find(&request).await?.branding;
+    stored(&request, Vec::new()).await
+}
+
+/// The page with the stored values.
+async fn stored(request: &MemberRequest, problems: Vec<Problem>) -> Result<Reply<Html>, Error> {
+    let site = find(request).await?;
+    let Branding { name, introduction, accent, logo_url } = &site.branding;
     let accent = accent.map(|accent| accent.on_light().to_string());
-    page(
-        &request,
-        [
-            name.as_str(),
-            introduction.as_ref().map_or("", Text::as_str),
-            accent.as_deref().unwrap_or_default(),
-            logo_url.as_ref().map_or("", WebAddress::as_str),
-        ],
-        Vec::new(),
-    )
+    let values = [
+        name.as_str(),
+        introduction.as_ref().map_or("", Text::as_str),
+        accent.as_deref().unwrap_or_default(),
+        logo_url.as_ref().map_or("", WebAddress::as_str),
+    ];
+    page(request, &site, values, problems)
+}
+
+/// Replaces the logo by a file, or removes it.
+pub(crate) async fn change_logo(request: Arc<MemberRequest>) -> Result<Reply<Html>, Error> {
+    let refuse = async |message: &str| {
+        let page = stored(&request, vec![problem("logo", "The logo", message)]).await?;
+        Ok(page.with_status(422))
+    };
+    let (logo, notice) = match (request.page.form().get("action"), request.page.file()) {
+        ("remove", _) => (None, Notice::LogoRemoved),
+        (_, None) => return refuse("is missing: choose a file").await,
+        (_, Some(content)) => match Logo::check(&content) {
+            Ok(logo) => (Some(logo), Notice::LogoChanged),
+            Err(message) => return refuse(message).await,
+        },
+    };
+    let mut transaction = request.transaction();
+    transaction.put_logo(request.organization(), logo)?;
+    request.context.store().commit(transaction).await?;
+    Ok(notice.redirect_to(PATH))
 }
 
 /// Changes the branding.
@@ -59,7 +84,7 @@ pub(crate) async fn change(request: Arc<MemberRequest>) -> Result<Reply<Html>, E
     let logo_url = collect(logo_url(form.get("logo_url")), &mut problems).flatten();
     let (Some(name), true) = (name, problems.is_empty()) else {
         let values = ["name", "introduction", "accent", "logo_url"].map(|field| form.get(field));
-        return Ok(page(&request, values, problems)?.with_status(422));
+        return Ok(page(&request, &find(&request).await?, values, problems)?.with_status(422));
     };
     let branding = Branding { name, introduction, accent, logo_url };
     match request.context.store().set_branding(request.organization(), &branding).await {
@@ -88,7 +113,12 @@ async fn find(request: &MemberRequest) -> Result<CareerSite, Error> {
     request.context.store().find_career_site(slug).await?.ok_or(Error::NotFound)
 }
 
-fn page(request: &MemberRequest, values: [&str; 4], problems: Vec<Problem>) -> Result<Reply<Html>, Error> {
+fn page(
+    request: &MemberRequest,
+    site: &CareerSite,
+    values: [&str; 4],
+    problems: Vec<Problem>,
+) -> Result<Reply<Html>, Error> {
     let [name, introduction, accent, logo_url] = values;
     let url = career_portal_url(request.context.base_url(), request.organization());
     Reply::page(&BrandingPage {
@@ -98,6 +128,7 @@ fn page(request: &MemberRequest, values: [&str; 4], problems: Vec<Problem>) -> R
         introduction,
         accent,
         logo_url,
+        logo: site.logo.as_ref().map(|hash| logo_path(&site.slug, hash)),
         problems,
     })
 }

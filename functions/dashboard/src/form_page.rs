@@ -30,6 +30,10 @@ impl FormPage<'_> {
     fn has_problems(&self) -> bool {
         self.fields.iter().any(|field| field.problem.is_some())
     }
+
+    fn takes_file(&self) -> bool {
+        self.fields.iter().any(|field| matches!(field.kind, FieldKind::File(_)))
+    }
 }
 
 /// A field of a form.
@@ -52,6 +56,8 @@ pub(crate) enum FieldKind {
     Lines(u32),
     /// One of several values, with their labels.
     Choice(Vec<(String, String)>),
+    /// A file with one of these extensions.
+    File(&'static str),
     /// A heading of the fields below.
     Heading,
 }
@@ -152,6 +158,12 @@ impl Form {
                 (422, (!others.is_empty()).then(|| others.join(" ")), help)
             }
         };
+        // A page cannot contain the file that was chosen.
+        if request.page.file().is_some() {
+            for field in self.fields.iter_mut().filter(|field| matches!(field.kind, FieldKind::File(_))) {
+                field.problem.get_or_insert("Choose the file again.".to_owned());
+            }
+        }
         Ok(self.page(request, alert, help)?.with_status(status))
     }
 

@@ -69,6 +69,7 @@
 //! | POST | `/dashboard/settings/integrations/channels/voice` | changes the countries that the organization may call |
 //! | GET | `/dashboard/settings/career-page` | the settings of the career page |
 //! | POST | `/dashboard/settings/career-page` | change the settings of the career page |
+//! | POST | `/dashboard/settings/career-page/logo` | upload or remove the logo of the career page |
 //! | GET | `/dashboard/settings/privacy` | the organization's own text on its privacy page |
 //! | POST | `/dashboard/settings/privacy` | change this text |
 //! | GET | `/dashboard/settings/retention` | the retention rule, and who would be erased |
@@ -200,10 +201,18 @@ fn role_work() -> Vec<Route> {
 fn candidate_work() -> Vec<Route> {
     vec![
         Route::member("GET /dashboard/candidates/new", Member, candidate_forms::new),
-        Route::member("POST /dashboard/candidates/new", Member, candidate_forms::create),
+        Route::member(
+            "POST /dashboard/candidates/new",
+            MemberAccess::from(Member).with_file(),
+            candidate_forms::create,
+        ),
         Route::member("GET /dashboard/candidates/{id}/edit", Member, candidate_forms::edit)
             .reading(CandidateRead),
-        Route::member("POST /dashboard/candidates/{id}/edit", Member, candidate_forms::save),
+        Route::member(
+            "POST /dashboard/candidates/{id}/edit",
+            MemberAccess::from(Member).with_file(),
+            candidate_forms::save,
+        ),
         Route::member(
             "GET /dashboard/candidates/{id}/applications",
             Member,
@@ -233,6 +242,7 @@ fn candidate_work() -> Vec<Route> {
 
 /// The pages under "Settings".
 fn settings() -> Vec<Route> {
+    let with_file = MemberAccess::from(Member).with_file();
     vec![
         Route::member("GET /dashboard/settings/integrations/api-keys", Member, api_keys::list),
         Route::member(
@@ -289,6 +299,7 @@ fn settings() -> Vec<Route> {
         ),
         Route::member("GET /dashboard/settings/career-page", Member, career_page::show),
         Route::member("POST /dashboard/settings/career-page", Member, career_page::change),
+        Route::member("POST /dashboard/settings/career-page/logo", with_file, career_page::change_logo),
         Route::member("GET /dashboard/settings/privacy", Member, privacy::show),
         Route::member("POST /dashboard/settings/privacy", Owner, privacy::change),
         Route::member("GET /dashboard/settings/retention", Member, retention::show).reading(CandidatesListed),

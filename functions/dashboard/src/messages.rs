@@ -60,6 +60,10 @@ messages! {
         CallCountriesChanged = "call-countries-changed": "Countries saved. Other countries are no longer called.",
         /// The career page was changed.
         CareerPageChanged = "career-page-changed": "Career page saved.",
+        /// The logo was uploaded.
+        LogoChanged = "logo-changed": "Logo saved.",
+        /// The logo was removed.
+        LogoRemoved = "logo-removed": "Logo removed.",
         /// The privacy text was changed.
         PrivacyChanged = "privacy-changed": "Privacy text saved.",
         /// The retention rule was set.
@@ -143,8 +147,6 @@ messages! {
         Invited = "invited": "Invited to a voice screen.",
         /// A voice screen was cancelled.
         ScreenCancelled = "screen-cancelled": "Voice screen cancelled. The candidate is not called.",
-        /// A resume file was attached.
-        ResumeAttached = "resume-attached": "Resume attached.",
         /// A legal hold was set.
         HoldSet = "hold-set": "Legal hold set. The candidate cannot be erased.",
         /// A legal hold was lifted.
@@ -177,6 +179,8 @@ messages! {
         MoveRefused = "move-refused": "This move is not possible, because the application has ended or its role is closed.",
         /// The legal hold forbids an erasure.
         OnHold = "on-hold": "A legal hold on this candidate forbids the erasure. Lift it first.",
+        /// A candidate was saved, but the bucket did not take the resume.
+        ResumeNotSaved = "resume-not-saved": "The candidate is saved, but the resume could not be stored. Edit the candidate and choose the file again.",
         /// Nobody was selected.
         NobodySelected = "nobody-selected": "Select at least one candidate first.",
     }

@@ -2,8 +2,11 @@
 
 use std::io::Write;
 
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
 use jiff::Timestamp;
 use serde::Serialize;
+use serde_json::json;
 use shared::clock::to_second;
 use shared::id::Id;
 use shared::model::{
@@ -79,6 +82,10 @@ pub(crate) async fn organization(
         }
         if let Some(text) = store.find_privacy_text(tenant).await? {
             lines.write("privacy_text", &text)?;
+        }
+        if let Some(logo) = store.find_logo(tenant).await? {
+            let content = STANDARD.encode(&logo.content);
+            lines.write("logo", &json!({ "format": logo.format, "content": content }))?;
         }
         if let Some(rule) = store.get_retention_setting(tenant).await?.schedule {
             lines.write("retention_rule", &rule)?;

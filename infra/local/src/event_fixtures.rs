@@ -11,9 +11,9 @@ use shared::clock::to_second;
 use shared::id::Id;
 use shared::model::{
     Actor, CandidateRecord, Client, ClientCredential, Code, Device, Email, GateHash, Grant, Invitation,
-    LegalHold, Link, Member, MemberRole, Mode, Move, Note, OpenScreen, Passkey, Posting, PostingContent,
-    Profile, Role, RoleContent, Scopes, ScreenRecord, SecondFactor, Session, Slug, Source, Tenant, Text,
-    TokenSet, VoiceProvider, challenge,
+    LegalHold, Link, Logo, Member, MemberRole, Mode, Move, Note, OpenScreen, Passkey, Posting,
+    PostingContent, Profile, Role, RoleContent, Scopes, ScreenRecord, SecondFactor, Session, Slug, Source,
+    Tenant, Text, TokenSet, VoiceProvider, challenge,
 };
 use shared::secret::Secret;
 use shared::store::{Store, Transaction};
@@ -25,6 +25,8 @@ type Outcome<T> = Result<T, Box<dyn Error>>;
 
 /// The client id of the OAuth application in the events.
 const CLIENT: &str = "rc_client_recorded";
+/// A picture of one grey pixel.
+pub const LOGO: &[u8] = b"\x89PNG\x0d\x0a\x1a\x0a\x00\x00\x00\x0dIHDR\x00\x00\x00\x01\x00\x00\x00\x01\x08\x00\x00\x00\x00:~\x9bU\x00\x00\x00\x0aIDATx\xdach\x00\x00\x00\x82\x00\x81\xdaE\x08;\x00\x00\x00\x00IEND\xaeB`\x82";
 /// The PKCE code verifier of the authorization codes.
 const VERIFIER: &str = "recorded-verifier-of-forty-three-characters-x";
 
@@ -71,8 +73,18 @@ struct EventFixtures<'s> {
 }
 
 impl EventFixtures<'_> {
+    /// Creates the logo of the career page in test mode.
+    async fn create_logo(&self) -> Outcome<()> {
+        let tenant = Tenant { mode: Mode::Test, ..self.tenant };
+        let found = self.store.find_organization(tenant).await?.ok_or("the organization is missing")?;
+        let mut transaction = Transaction::new(tenant);
+        transaction.put_logo(&found.organization, Some(Logo::check(LOGO)?))?;
+        Ok(self.store.commit(transaction).await?)
+    }
+
     /// Creates roles, job postings, candidates and voice screens.
     async fn create_hiring_records(&self) -> Outcome<()> {
+        self.create_logo().await?;
         let now = self.now;
         let role = |number| -> Outcome<Role> {
             Ok(Role::draft(id(number)?, RoleContent::titled(text("Recorded")?), now))

@@ -53,6 +53,9 @@ struct Arguments {
     /// Port of the embedded DynamoDB, for other tools; 0 picks a free one
     #[arg(long, value_name = "PORT", default_value_t = 0, conflicts_with = "endpoint")]
     dynamodb_port: u16,
+    /// Port of the uploaded files; 0 picks a free one
+    #[arg(long, value_name = "PORT", default_value_t = 0)]
+    bucket_port: u16,
     /// Use another DynamoDB instead of the embedded one; it must be on this machine and accept any credentials
     #[arg(long, value_name = "URL", conflicts_with = "data")]
     endpoint: Option<String>,
@@ -99,15 +102,13 @@ async fn run(arguments: Arguments) -> Result<(), String> {
     let address = arguments.host;
     let listener = listen(address, arguments.port, "--port").await?;
     let base_url = url(&listener)?;
+    let bucket_listener = listen(address, arguments.bucket_port, "--bucket-port").await?;
+    let bucket_url = url(&bucket_listener)?;
 
     // The API stops first, so that requests in progress can still use the database.
     let (stop_database, database_stopped) = watch::channel(());
     let data = arguments.data.unwrap_or_else(|| in_project(".rolecall"));
-    let bucket = if arguments.memory {
-        LocalBucket::in_memory(BUCKET)
-    } else {
-        LocalBucket::in_folder(BUCKET, data.join("resumes"))
-    };
+    let files = (!arguments.memory).then(|| data.join("resumes"));
     let (endpoint, database) = if let Some(endpoint) = arguments.endpoint {
         (on_this_machine(endpoint)?, None)
     } else {
@@ -135,7 +136,7 @@ async fn run(arguments: Arguments) -> Result<(), String> {
         services: Services {
             simulated: true,
             sealing_keys: Some(EncryptionKeys::parse(demo::SEALING_KEYS)?),
-            resumes: Some(LocalBucket::access(&base_url)),
+            resumes: Some(LocalBucket::access(&bucket_url)),
             ..Services::default()
         },
     };
@@ -173,15 +174,17 @@ async fn run(arguments: Arguments) -> Result<(), String> {
         environment.clock.clone(),
         environment.random.clone(),
     )?;
-    let host =
-        Host { gateway: Arc::new(gateway), bucket: Arc::new(bucket), clock: environment.clock.clone() };
+    let bucket =
+        files.map_or_else(|| LocalBucket::in_memory(BUCKET), |path| LocalBucket::in_folder(BUCKET, path));
+    let bucket = Host::Bucket(Arc::new(bucket), environment.clock.clone());
     let (stop, stopped) = watch::channel(());
+    let bucket = tokio::spawn(server::serve(bucket_listener, bucket, changed(stopped.clone())));
     let task_runner =
         (!arguments.recorded).then(|| tokio::spawn(run_tasks_every_second(environment.clone())));
     let scheduler = tokio::spawn(run_schedules_at_midnight(template, environment));
-    let server = tokio::spawn(server::serve(listener, host, changed(stopped)));
+    let server = tokio::spawn(server::serve(listener, Host::Gateway(Arc::new(gateway)), changed(stopped)));
     warn_if_exposed(address);
-    print_urls_and_logins(&base_url, &endpoint)?;
+    print_urls_and_logins(&base_url, &endpoint, &bucket_url)?;
 
     interrupted().await?;
     eprintln!("Stopping.");
@@ -190,7 +193,9 @@ async fn run(arguments: Arguments) -> Result<(), String> {
     }
     scheduler.abort();
     drop(stop);
-    server.await.map_err(|error| error.to_string())?.map_err(|error| error.to_string())?;
+    for server in [server, bucket] {
+        server.await.map_err(|error| error.to_string())?.map_err(|error| error.to_string())?;
+    }
     drop(stop_database);
     match database {
         Some(database) => database.await.map_err(|error| error.to_string())?,
@@ -309,7 +314,7 @@ fn report(results: &[Result<String, String>]) {
 }
 
 /// Prints the URLs, the demo API keys and the dashboard logins.
-fn print_urls_and_logins(base_url: &str, endpoint: &str) -> Result<(), String> {
+fn print_urls_and_logins(base_url: &str, endpoint: &str, bucket_url: &str) -> Result<(), String> {
     println!("Rolecall        {base_url}");
     for demo in &DEMOS {
         for mode in Mode::ALL {
@@ -328,6 +333,7 @@ fn print_urls_and_logins(base_url: &str, endpoint: &str) -> Result<(), String> {
         println!("{:<16}{base_url}{}", format!("{} careers", demo.name), demo.careers_path());
     }
     println!("DynamoDB        {endpoint}");
+    println!("Files           {bucket_url}");
     let key = DEMOS[0].key(Mode::Live)?;
     println!(
         "Try             curl {base_url}/api/v1/organization -H 'Authorization: Bearer {}'",

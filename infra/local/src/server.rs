@@ -21,15 +21,14 @@ use tokio::net::{TcpListener, TcpStream};
 use crate::bucket::{self, LocalBucket};
 use crate::gateway::{self, Gateway};
 
-/// The gateway and the bucket that the server serves.
+/// What a server serves. The bucket has a port of its own, so that browsers treat its files as those of another origin, as
+/// with S3.
 #[derive(Clone)]
-pub struct Host {
+pub enum Host {
     /// The API and the pages.
-    pub gateway: Arc<Gateway>,
-    /// The uploaded files.
-    pub bucket: Arc<LocalBucket>,
-    /// The clock that the bucket checks signatures with.
-    pub clock: Clock,
+    Gateway(Arc<Gateway>),
+    /// The uploaded files, and the clock that the bucket checks signatures with.
+    Bucket(Arc<LocalBucket>, Clock),
 }
 
 /// The time limit for requests in progress once the service is stopping.
@@ -78,15 +77,16 @@ fn connect(stream: TcpStream, peer: SocketAddr, host: &Host, connections: &Grace
 
 async fn handle(host: &Host, request: Request<Incoming>, source: IpAddr) -> Response<Full<Bytes>> {
     let (parts, body) = request.into_parts();
-    let is_for_bucket = host.bucket.owns(parts.uri.path());
-    let limit = if is_for_bucket { bucket::MAX_BODY } else { gateway::MAX_BODY };
+    let limit = match host {
+        Host::Gateway(_) => gateway::MAX_BODY,
+        Host::Bucket(..) => bucket::MAX_BODY,
+    };
     let response = match Limited::new(body, limit).collect().await {
         Ok(body) => {
             let request = Request::from_parts(parts, body.to_bytes());
-            if is_for_bucket {
-                host.bucket.handle(request, host.clock.now()).await
-            } else {
-                host.gateway.send(request, source).await
+            match host {
+                Host::Gateway(gateway) => gateway.send(request, source).await,
+                Host::Bucket(bucket, clock) => bucket.handle(request, clock.now()).await,
             }
         }
         Err(error) if error.is::<LengthLimitError>() => {

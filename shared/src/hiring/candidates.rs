@@ -12,6 +12,7 @@ use crate::resources::candidate::{Candidate, CandidateDetail};
 use crate::resources::resume::ResumeLinks;
 use crate::resources::screen::ScreenAccess;
 use crate::services::applying::{Applicant, apply_for};
+use crate::store::Transaction;
 use utoipa::openapi::RefOr;
 use utoipa::openapi::schema::{AnyOfBuilder, Schema};
 
@@ -180,7 +181,8 @@ pub async fn update(request: ApiRequest<CandidatePatch>) -> Result<Reply<Candida
         return reply(&request, before.candidate).await;
     }
     let after = before.clone().edit(profile, request.context.now());
-    replace(&request, &before, after, TouchpointKind::Updated { fields, resume: None }).await
+    let updated = TouchpointKind::Updated { fields, resume: None };
+    replace(&request, request.transaction(), &before, after, updated).await
 }
 
 /// Creates an application for an open role. A candidate can apply for a role only once, and for at most 200 roles.
@@ -202,20 +204,23 @@ pub async fn apply(request: ApiRequest<NewApplication>) -> Result<Reply<Created<
     request.commit(transaction, reply).await
 }
 
-/// Replaces a candidate and records the change as a touchpoint.
-async fn replace<I>(
+/// Replaces a candidate and records the change as a touchpoint, with the other writes of the transaction.
+pub(super) async fn replace<I>(
     request: &ApiRequest<I>,
+    mut transaction: Transaction,
     before: &CandidateRecord,
     after: CandidateRecord,
     kind: TouchpointKind,
 ) -> Result<Reply<Candidate>, Error> {
-    let mut transaction = request.transaction();
     transaction.replace_candidate(before, &after, &request.author().touchpoints([kind]))?;
     request.commit(transaction, reply(request, after.candidate).await?).await
 }
 
 /// Returns the response with a candidate. Its `ETag` does not depend on resume links, because they expire.
-async fn reply<I>(request: &ApiRequest<I>, candidate: model::Candidate) -> Result<Reply<Candidate>, Error> {
+pub(super) async fn reply<I>(
+    request: &ApiRequest<I>,
+    candidate: model::Candidate,
+) -> Result<Reply<Candidate>, Error> {
     let links =
         ResumeLinks::of_candidates(request.context.providers(), request.context.now(), [&candidate]).await;
     let identity = Candidate::of(candidate.clone(), &ResumeLinks::Keys);

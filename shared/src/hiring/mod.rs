@@ -12,6 +12,7 @@ pub mod moves;
 pub mod notes;
 pub mod postings;
 pub mod quick_post;
+pub mod resumes;
 pub mod roles;
 pub mod screens;
 pub mod x_posts;

@@ -89,13 +89,13 @@ impl App {
             }),
             Handler::Public(_, _, handler) => self.retry_conflicts(|| handler(context.clone())).await,
             Handler::Page(handler) => {
-                let page = Arc::new(PageRequest::new(context)?);
+                let page = Arc::new(PageRequest::new(context, false).await?);
                 let reply = self.retry_conflicts(|| handler(page.clone())).await?;
                 Ok(page.set_new_cookie(reply))
             }
             Handler::MemberPage(access, handler) => {
                 // A form from another site comes without the cookie. It fails here and gets no new cookie.
-                let page = Arc::new(PageRequest::new(context)?);
+                let page = Arc::new(PageRequest::new(context, access.takes_file).await?);
                 let Some(request) = MemberRequest::find(&page).await? else {
                     // The path that a form is posted to may have no page.
                     let return_to =

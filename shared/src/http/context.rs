@@ -9,6 +9,7 @@ use lambda_http::http::{HeaderMap, Method};
 use lambda_http::{Request, RequestExt};
 
 use super::envelope::{Envelope, gateway_context};
+use super::multipart::{self, SubmittedForm};
 use super::parameters::Parameters;
 use super::{Environment, Error, headers};
 use crate::clock::to_second;
@@ -123,6 +124,19 @@ impl RequestContext {
             return Err(Error::UnsupportedMediaType(headers::FORM));
         }
         Ok(Parameters::parse(self.body()))
+    }
+
+    /// The submitted form, which may contain a file. Its fields have at most 64 KB.
+    pub async fn form_with_file(&self) -> Result<SubmittedForm, Error> {
+        self.form_with_file_within(MAX_FORM).await
+    }
+
+    /// The submitted form, which may contain a file. Its fields have at most `max` bytes.
+    pub(super) async fn form_with_file_within(&self, max: usize) -> Result<SubmittedForm, Error> {
+        match headers::boundary(self.headers()) {
+            Some(boundary) => multipart::parse(boundary, self.body(), max).await,
+            None => Ok(SubmittedForm { fields: self.form_within(max)?, file: None }),
+        }
     }
 
     /// The client's IP address: the one in the configured header of a CDN, or else the one that connects to the

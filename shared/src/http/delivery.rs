@@ -25,7 +25,7 @@ pub(super) struct Delivery {
 
 /// A response before its delivery.
 pub(super) struct Outgoing {
-    pub(super) response: Response<String>,
+    pub(super) response: Response<Body>,
     /// Whether the entity tag identifies the whole body, so that the response may become a 304.
     pub(super) is_revalidated: bool,
     /// Whether the body may be compressed.
@@ -45,7 +45,8 @@ impl Delivery {
     /// Completes the response.
     pub(super) fn deliver(&self, outgoing: Outgoing) -> Response<Body> {
         let Outgoing { mut response, is_revalidated, is_compressible } = outgoing;
-        let is_compressible = is_compressible && response.body().len() >= MIN_COMPRESSED;
+        let is_text = matches!(response.body(), Body::Text(text) if text.len() >= MIN_COMPRESSED);
+        let is_compressible = is_compressible && is_text;
         if is_compressible {
             response.headers_mut().append(VARY, HeaderValue::from_static("Accept-Encoding"));
         }
@@ -53,8 +54,7 @@ impl Delivery {
             *response.status_mut() = StatusCode::NOT_MODIFIED;
             return response.map(|_| Body::Empty);
         }
-        let (mut parts, text) = response.into_parts();
-        let mut body = Body::Text(text);
+        let (mut parts, mut body) = response.into_parts();
         if is_compressible
             && self.accepts_gzip
             && let Some(compressed) = gzip(&body)
@@ -70,7 +70,7 @@ impl Delivery {
     }
 
     /// Whether the client already has this response (RFC 9110, section 13.1.2).
-    fn has(&self, response: &Response<String>) -> bool {
+    fn has(&self, response: &Response<Body>) -> bool {
         let tag = response.headers().get(ETAG).and_then(|tag| tag.to_str().ok());
         matches!(self.method, Method::GET | Method::HEAD)
             && response.status() == StatusCode::OK
@@ -101,7 +101,7 @@ mod tests {
 
     fn outgoing(status: u16, body: &str) -> Outgoing {
         let response = Response::builder().status(status).header("etag", "\"a\"").header("x-request-id", "x");
-        let response = response.body(body.to_owned()).unwrap();
+        let response = response.body(Body::from(body)).unwrap();
         Outgoing { response, is_revalidated: true, is_compressible: true }
     }
 

@@ -170,7 +170,8 @@ fn respond(
     // the token to somebody who chooses the URL and observes the length (BREACH).
     let is_compressible = format != ReplyFormat::Page || reply.sets("cache-control");
     let is_revalidated = reply.is_revalidated;
-    let mut response = Response::new(reply.body);
+    let body = reply.picture.map_or_else(|| Body::Text(reply.body), Body::Binary);
+    let mut response = Response::new(body);
     let status = StatusCode::from_u16(reply.status).ok();
     let headers = headers.into_iter().map(|(name, value)| (name.to_owned(), value)).chain(reply.headers);
     for (name, value) in headers {

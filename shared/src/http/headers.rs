@@ -102,6 +102,11 @@ pub(super) fn is_form(headers: &HeaderMap) -> bool {
     media.eq_ignore_ascii_case(FORM)
 }
 
+/// The boundary between the parts of a form with a file; `None` for other content types.
+pub(super) fn boundary(headers: &HeaderMap) -> Option<String> {
+    multer::parse_boundary(single(headers, "content-type").ok()??).ok()
+}
+
 /// The header in which a CDN proves that a request comes through it.
 pub(super) const ORIGIN_SECRET: &str = "x-origin-secret";
 /// `CloudFront`'s header with the client's IP address. It always has a port, and IPv6 addresses have no brackets.

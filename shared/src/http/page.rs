@@ -51,9 +51,10 @@ pub(super) fn of_error(error: &Error, request_id: &str, back: Option<&str>) -> S
         403 => ("You are not allowed to do this", "Go back, or ask an owner of your organization."),
         404 | 405 => ("Page not found", "Check the address, or go to the dashboard."),
         410 => ("This candidate was erased", "Nothing else is kept about the candidate."),
-        413 | 415 => {
-            ("This form could not be read", "Go back and try again with less text, or in another browser.")
-        }
+        413 | 415 => (
+            "This form could not be read",
+            "Go back and try again with a smaller file or less text, or in another browser.",
+        ),
         502 | 503 => ("The service is busy", "Nothing was lost. Try again in a moment."),
         500 => (
             "Something went wrong",
@@ -96,6 +97,8 @@ pub struct Sources<'s> {
     pub image: Option<&'s str>,
     /// The origin that a form may submit or redirect to.
     pub form: Option<&'s str>,
+    /// The origin of the documents that the page shows in frames.
+    pub frame: Option<&'s str>,
     /// Whether the page runs the scripts of this origin.
     pub script: bool,
 }
@@ -109,10 +112,11 @@ pub(super) fn content_security_policy(sources: &Sources<'_>) -> String {
         None => format!("{name} 'self'; "),
     };
     format!(
-        "default-src 'none'; {}{}{}{}frame-ancestors 'none'; base-uri 'none'",
+        "default-src 'none'; {}{}{}{}{}frame-ancestors 'none'; base-uri 'none'",
         directive("style-src", style.as_deref()),
         directive("img-src", sources.image),
         directive("form-action", sources.form),
+        sources.frame.map(|origin| format!("frame-src {origin}; ")).unwrap_or_default(),
         if sources.script { "script-src 'self'; " } else { "" },
     )
 }

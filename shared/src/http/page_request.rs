@@ -11,10 +11,12 @@ use std::sync::Arc;
 
 use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
+use bytes::Bytes;
 use sha2::{Digest, Sha256};
 use url::{Host, Url};
 
 use super::context::RequestContext;
+use super::multipart::SubmittedForm;
 use super::parameters::Parameters;
 use super::{Error, Html, Reply, headers};
 use crate::auth::{Claims, Credential, Kind};
@@ -88,23 +90,28 @@ impl Cookie {
 pub struct PageRequest {
     /// The request and its environment.
     pub context: Arc<RequestContext>,
-    form: Parameters,
+    form: SubmittedForm,
     cookie: String,
     is_new: bool,
 }
 
 impl PageRequest {
-    /// Reads the cookie and the form. A POST must come from a form that was issued to this browser.
-    pub(super) fn new(context: Arc<RequestContext>) -> Result<Self, Error> {
+    /// Reads the cookie and the form, which may contain a file if `takes_file`. A POST must come from a form that was issued
+    /// to this browser.
+    pub(super) async fn new(context: Arc<RequestContext>, takes_file: bool) -> Result<Self, Error> {
         let is_post = context.is_post();
         let known = headers::cookie(context.headers(), Cookie::of(context.base_url()).name());
         let known = known.filter(|cookie| (20..=256).contains(&cookie.len())).map(str::to_owned);
         let is_new = known.is_none();
         let cookie = known.unwrap_or_else(|| context.random().token(ANONYMOUS_LENGTH));
-        let form = if is_post { context.form_within(MAX_FORM)? } else { Parameters::default() };
+        let form = match (is_post, takes_file) {
+            (false, _) => SubmittedForm::default(),
+            (true, true) => context.form_with_file_within(MAX_FORM).await?,
+            (true, false) => SubmittedForm { fields: context.form_within(MAX_FORM)?, file: None },
+        };
         let request = Self { context, form, cookie, is_new };
         let keys = request.context.signing_keys();
-        let is_own = keys.verify_signature(&["form", &request.cookie], request.form.get(FORM_TOKEN));
+        let is_own = keys.verify_signature(&["form", &request.cookie], request.form.fields.get(FORM_TOKEN));
         if is_own || !is_post { Ok(request) } else { Err(Error::ForeignForm) }
     }
 
@@ -115,7 +122,12 @@ impl PageRequest {
 
     /// The submitted form; empty for a GET.
     pub const fn form(&self) -> &Parameters {
-        &self.form
+        &self.form.fields
+    }
+
+    /// The content of the file in the submitted form, if one was chosen.
+    pub fn file(&self) -> Option<Bytes> {
+        self.form.file.clone()
     }
 
     /// The cookie's value, which only this browser has.

@@ -134,6 +134,8 @@ pub struct Reply<O> {
     pub(super) status: u16,
     pub(super) headers: Vec<(String, String)>,
     pub(super) body: String,
+    /// A picture, in place of `body`.
+    pub(super) picture: Option<Vec<u8>>,
     /// Whether a client with the same entity tag has this body, so that it need not be sent again.
     pub(super) is_revalidated: bool,
     /// The number of items on the page, if it is a page of a list.
@@ -181,6 +183,11 @@ impl Reply<Html> {
     pub fn file(media: &str, content: &str) -> Self {
         Self::document(media, content.to_owned())
             .with("cache-control", "public, max-age=31536000, immutable".to_owned())
+    }
+
+    /// 200 with a picture that may be cached for a year, because its URL changes with its content.
+    pub fn picture(media: &str, content: Vec<u8>) -> Self {
+        Self { picture: Some(content), ..Self::file(media, "") }
     }
 
     /// The same page with another status, such as the status for an invalid form.
@@ -242,6 +249,7 @@ impl<O> Reply<O> {
             status,
             headers: Vec::new(),
             body,
+            picture: None,
             is_revalidated: true,
             shown: None,
             is_search: false,
@@ -313,8 +321,8 @@ impl<O> Reply<O> {
     }
 
     pub(super) fn typed<P>(self) -> Reply<P> {
-        let Self { status, headers, body, is_revalidated, shown, is_search, output: _ } = self;
-        Reply { status, headers, body, is_revalidated, shown, is_search, output: PhantomData }
+        let Self { status, headers, body, picture, is_revalidated, shown, is_search, output: _ } = self;
+        Reply { status, headers, body, picture, is_revalidated, shown, is_search, output: PhantomData }
     }
 
     pub(super) fn replayed(receipt: Receipt) -> Self {

@@ -37,12 +37,14 @@ pub struct MemberAccess {
     pub fresh_sign_in_for: Option<&'static str>,
     /// The page is also for members who have yet to set up the second factor that their organization requires.
     pub before_second_factor: bool,
+    /// The form may contain a file.
+    pub takes_file: bool,
 }
 
 impl MemberAccess {
     /// A role, and a fresh sign-in before the form of the page `form` has an effect.
     pub const fn fresh(role: MemberRole, form: &'static str) -> Self {
-        Self { role, fresh_sign_in_for: Some(form), before_second_factor: false }
+        Self { role, fresh_sign_in_for: Some(form), before_second_factor: false, takes_file: false }
     }
 
     /// The same access, also for members who have yet to set up a second factor.
@@ -50,11 +52,17 @@ impl MemberAccess {
     pub const fn before_second_factor(self) -> Self {
         Self { before_second_factor: true, ..self }
     }
+
+    /// The same access, with a form that may contain a file.
+    #[must_use]
+    pub const fn with_file(self) -> Self {
+        Self { takes_file: true, ..self }
+    }
 }
 
 impl From<MemberRole> for MemberAccess {
     fn from(role: MemberRole) -> Self {
-        Self { role, fresh_sign_in_for: None, before_second_factor: false }
+        Self { role, fresh_sign_in_for: None, before_second_factor: false, takes_file: false }
     }
 }
 

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::{Accent, Lines, Mode, Slug, Tenant, Text, WebAddress};
+use super::{Accent, Lines, LogoHash, Mode, Slug, Tenant, Text, WebAddress};
 use crate::id::Id;
 
 /// A paragraph about the organization.
@@ -38,6 +38,9 @@ pub struct CareerSite {
     pub suspended: bool,
     /// The branding.
     pub branding: Branding,
+    /// The uploaded logo, which takes the place of the one at `logo_url`.
+    #[serde(default)]
+    pub logo: Option<LogoHash>,
 }
 
 impl CareerSite {

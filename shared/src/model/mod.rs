@@ -23,6 +23,7 @@ mod gate_hash;
 mod grant;
 mod hiring_stats;
 mod legal_hold;
+mod logo;
 mod member;
 mod network;
 mod note;
@@ -79,6 +80,7 @@ pub use grant::{
 };
 pub use hiring_stats::{HiringStats, STAGE_SHARDS, StageTotals, StayLength, WEEKS};
 pub use legal_hold::{HoldReason, LegalHold};
+pub use logo::{Logo, LogoFormat, LogoHash};
 pub use member::{Link, Member, MemberRole};
 pub use network::Networks;
 pub use note::{Note, NoteText};

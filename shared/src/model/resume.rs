@@ -65,10 +65,18 @@ impl ResumeFile {
         &self.0
     }
 
+    /// Whether the file is a PDF. The extension is that of the checked content, not of the uploader's file name.
+    pub fn is_pdf(&self) -> bool {
+        self.extension() == "pdf"
+    }
+
     /// The file name for downloads, which contains the candidate's name.
     pub fn file_name(&self, candidate: &str) -> String {
-        let extension = self.0.rsplit_once('.').map_or("", |(_, extension)| extension);
-        format!("{candidate} resume.{extension}")
+        format!("{candidate} resume.{}", self.extension())
+    }
+
+    fn extension(&self) -> &str {
+        self.0.rsplit_once('.').map_or("", |(_, extension)| extension)
     }
 }
 

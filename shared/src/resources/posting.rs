@@ -6,7 +6,7 @@ use utoipa::ToSchema;
 
 use crate::http::{Fields, Input};
 use crate::id::Id;
-use crate::model::{self, LongText, Organization, PostingContent, PublicContent, Slug, Title};
+use crate::model::{self, LogoHash, LongText, Organization, PostingContent, PublicContent, Slug, Title};
 
 /// A job posting: the public page of a role on the career site.
 #[derive(Debug, Serialize, ToSchema)]
@@ -58,6 +58,11 @@ impl Posting {
             updated_at: posting.updated_at,
         }
     }
+}
+
+/// The path of the uploaded logo of the career site with this slug.
+pub fn logo_path(slug: &Slug, hash: &LogoHash) -> String {
+    format!("/careers/{slug}/logo.image/{hash}")
 }
 
 /// The URL of the organization's career page.

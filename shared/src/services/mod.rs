@@ -10,6 +10,7 @@ pub mod applying;
 pub mod calls;
 pub mod erasure;
 pub mod membership;
+pub mod resumes;
 pub mod screening;
 pub mod second_factor;
 

@@ -24,7 +24,7 @@ use crate::model::{
     ScreenRecord, Tenant, Touchpoint,
 };
 
-/// What an erasure has to know about an expected upload.
+/// What an erasure has to know about an expected upload, or about a member's file before the candidate has it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct UploadTrace {
     /// The hash of the upload's ticket.
@@ -106,18 +106,29 @@ impl Transaction {
     pub(super) fn put_receipt_trace(&mut self, candidate: Id, slot: &ReceiptSlot) -> Result<(), StoreError> {
         let (route, idempotency_key) = (slot.route.to_owned(), slot.idempotency_key.clone());
         let key = keys::receipt_trace(self.tenant, candidate, &route, &idempotency_key);
-        self.put_trace(&Trace::Receipt { route, idempotency_key }, key, slot.expires_at.as_second())
+        let trace = Trace::Receipt { route, idempotency_key };
+        self.put_trace(&trace, key, Some(slot.expires_at.as_second()))
     }
 
     pub(super) fn put_upload_trace(&mut self, candidate: Id, upload: UploadTrace) -> Result<(), StoreError> {
         let key = keys::upload_trace(self.tenant, candidate, &upload.hash);
         let expires_at = upload.until.as_second() + UPLOADS_KEPT;
-        self.put_trace(&Trace::Upload(upload), key, expires_at)
+        self.put_trace(&Trace::Upload(upload), key, Some(expires_at))
     }
 
-    fn put_trace(&mut self, trace: &Trace, key: Key, expires_at: i64) -> Result<(), StoreError> {
+    /// A trace that does not expire, because S3 does not delete the file.
+    pub(super) fn put_lasting_upload_trace(
+        &mut self,
+        candidate: Id,
+        upload: UploadTrace,
+    ) -> Result<(), StoreError> {
+        let key = keys::upload_trace(self.tenant, candidate, &upload.hash);
+        self.put_trace(&Trace::Upload(upload), key, None)
+    }
+
+    fn put_trace(&mut self, trace: &Trace, key: Key, expires_at: Option<i64>) -> Result<(), StoreError> {
         let mut item = item::write(trace, key, None)?;
-        item.insert(EXPIRES_AT.to_owned(), number(expires_at));
+        item.extend(expires_at.map(|seconds| (EXPIRES_AT.to_owned(), number(seconds))));
         self.put(item);
         Ok(())
     }

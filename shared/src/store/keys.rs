@@ -42,6 +42,7 @@
 //! | role's voice screen in lists | `{tenant}#ROLE_SCREEN#{role id}` | id | `{tenant}#ROLE_SCREEN#{role id}#{status}` |
 //! | voice screen on the candidate's page | `{tenant}#CANDIDATE#{candidate id}` | `SCREEN#{id}` | |
 //! | organization's own text on its privacy page | `{tenant}#PRIVACY` | `PRIVACY` | |
+//! | logo of the career site | `{tenant}#LOGO` | `LOGO` | |
 //! | connection of a channel | `{tenant}#CHANNEL` | `x` or `whatsapp` | |
 //! | number of posts on a day | `{tenant}#CHANNEL` | `x#{date}` | |
 //! | post to X | `{tenant}#POST` | id | |
@@ -609,6 +610,10 @@ pub(super) fn privacy_text(tenant: Tenant) -> Key {
     Key { pk: format!("{tenant}#PRIVACY"), sk: "PRIVACY".to_owned() }
 }
 
+pub(super) fn logo(tenant: Tenant) -> Key {
+    Key { pk: format!("{tenant}#LOGO"), sk: "LOGO".to_owned() }
+}
+
 pub(super) fn x_connection(tenant: Tenant) -> Key {
     Key { pk: format!("{tenant}#CHANNEL"), sk: "x".to_owned() }
 }
@@ -730,6 +735,7 @@ pub(super) fn simple_partitions(tenant: Tenant) -> impl Iterator<Item = Partitio
         "OPENING",
         "APPLICATION",
         "PRIVACY",
+        "LOGO",
         "CHANNEL",
         "POST",
         "GRANT",

@@ -22,6 +22,7 @@ mod hiring_stats;
 mod item;
 mod keys;
 mod list;
+mod logos;
 mod maybe_erased;
 mod members;
 mod notes;

@@ -304,7 +304,7 @@ fn organization_writes(modes: &[NamedOrganization; 2]) -> Result<Transaction, St
         transaction.insert(item::write(&profile, keys::profile(organization.tenant()), None)?);
         let branding = Branding { name: name.clone(), introduction: None, accent: None, logo_url: None };
         let (mode, slug) = (organization.mode, organization.slug.clone());
-        let site = CareerSite { id, mode, slug, suspended: organization.suspended, branding };
+        let site = CareerSite { id, mode, slug, suspended: organization.suspended, branding, logo: None };
         transaction.insert_slug(item::write(&site, keys::organization_slug(&site.slug), None)?, 1);
     }
     Ok(transaction)

@@ -36,6 +36,17 @@ impl Transaction {
         self.put_upload_trace(upload.candidate_id, UploadTrace { hash: hash.to_owned(), key, until })
     }
 
+    /// Records that a member's file is about to be kept for the candidate under `upload.key`, so that an erasure finds the
+    /// file even if the candidate never gets it.
+    pub fn expect_file(&mut self, candidate: Id, upload: UploadTrace) -> Result<(), StoreError> {
+        self.put_lasting_upload_trace(candidate, upload)
+    }
+
+    /// Deletes the record of [`Self::expect_file`], because the candidate has the file.
+    pub fn forget_expected_file(&mut self, candidate: Id, hash: &str) {
+        self.delete(keys::upload_trace(self.tenant, candidate, hash));
+    }
+
     /// Deletes the expected upload of the ticket with this hash. The upload must exist.
     pub fn delete_upload(&mut self, hash: &str) {
         self.delete_existing(keys::upload(self.tenant, hash));

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use ::tests::browser::{Browser, Form};
+use ::tests::dashboard::PNG;
 use ::tests::interceptor::Fault;
 use ::tests::oauth::OAuthApp;
 use ::tests::{ACME, BASE_URL, GLOBEX, RequestBuilder, TestApi, key, project, tenant};
@@ -132,6 +133,7 @@ async fn populate(api: &TestApi, demo: usize) -> u64 {
 /// Creates the data that members create in the dashboard.
 async fn configure(api: &TestApi, demo: usize) {
     let browser = Box::pin(Browser::signed_in(api, demo)).await;
+    browser.post_file("/dashboard/settings/career-page/logo", &[], PNG).await.expect(303);
     browser.post("/dashboard/settings/privacy", &[("text", "We keep data for a year.")]).await.expect(303);
     let rule = [("days", "365"), ("previewed", "yes")];
     Box::pin(browser.post("/dashboard/settings/retention", &rule)).await.expect(303);
@@ -447,12 +449,13 @@ async fn an_organization_is_exported_line_by_line_without_secrets() {
     }
     let expected = [
         ("live", "api_key", 1),
-        ("live", "audit_entry", 9),
+        ("live", "audit_entry", 10),
         ("live", "candidate", 2),
         ("live", "career_site", 1),
         ("live", "channels", 1),
         ("live", "connected_app", 1),
         ("live", "job_posting", 2),
+        ("live", "logo", 1),
         ("live", "member", 1),
         ("live", "organization", 1),
         ("live", "privacy_text", 1),

@@ -193,7 +193,10 @@ impl LocalBucket {
             return Err(S3Error::not_implemented("PUT supports only encrypted objects."));
         }
         let content_type = header("content-type").unwrap_or(DEFAULT_CONTENT_TYPE);
-        let metadata = Metadata { content_type: content_type.to_owned(), content_disposition: None };
+        let metadata = Metadata {
+            content_type: content_type.to_owned(),
+            content_disposition: header("content-disposition").map(str::to_owned),
+        };
         self.storage.write(key, &metadata, request.body()).await?;
         let mut response = Response::new(Bytes::new());
         let etag = HeaderValue::try_from(etag(request.body())).ok();

@@ -36,8 +36,8 @@ pub const UPLOAD_TIME: SignedDuration = SignedDuration::from_mins(15);
 /// The lifetime of a download URL, counted from the start of the current quarter-hour.
 const DOWNLOAD_TIME: Duration = Duration::from_hours(1);
 const QUARTER: i64 = 15 * 60;
-/// The time limit for reading a file.
-const READ_TIMEOUT: Duration = Duration::from_secs(20);
+/// The time limit for reading or writing a file.
+const TRANSFER_TIMEOUT: Duration = Duration::from_secs(20);
 /// The size limit of a response that is not a file, in bytes.
 const MAX_RESPONSE: usize = 64 * 1024;
 /// The maximum number of keys in a list.
@@ -46,6 +46,7 @@ const ALGORITHM: &str = "AWS4-HMAC-SHA256";
 const SERVICE: &str = "s3";
 /// The content type of downloads. Browsers save files of this type instead of displaying them.
 const OCTET_STREAM: &str = "application/octet-stream";
+const PDF: &str = "application/pdf";
 /// The characters that stay unescaped in a signed query string.
 const UNRESERVED: AsciiSet = NON_ALPHANUMERIC.remove(b'-').remove(b'.').remove(b'_').remove(b'~');
 const INVALID_KEY: BucketError = BucketError::Unsigned("the key is invalid");
@@ -174,11 +175,7 @@ impl Bucket {
             STANDARD.encode(json!({ "expiration": expiration, "conditions": conditions }).to_string());
         let signature = signature(&credentials, &self.region, &policy, now);
         fields.extend([("policy".to_owned(), policy), ("x-amz-signature".to_owned(), signature)]);
-        Ok(UploadForm {
-            action: self.url.to_string(),
-            fields,
-            origin: self.url.origin().ascii_serialization(),
-        })
+        Ok(UploadForm { action: self.url.to_string(), fields, origin: self.origin() })
     }
 
     /// Creates a URL that downloads `key` as a file called `file_name`. Browsers save this file instead of showing it.
@@ -189,8 +186,28 @@ impl Bucket {
         file_name: &str,
         now: Timestamp,
     ) -> Result<String, BucketError> {
+        self.signed_url(key, &attachment(file_name), OCTET_STREAM, now).await
+    }
+
+    /// Creates a URL that displays the PDF at `key` in a browser. It is valid as long as a download URL.
+    pub async fn preview_url(&self, key: &str, now: Timestamp) -> Result<String, BucketError> {
+        self.signed_url(key, "inline", PDF, now).await
+    }
+
+    /// The origin of the bucket's URLs, for a content security policy.
+    pub fn origin(&self) -> String {
+        self.url.origin().ascii_serialization()
+    }
+
+    async fn signed_url(
+        &self,
+        key: &str,
+        disposition: &str,
+        media_type: &str,
+        now: Timestamp,
+    ) -> Result<String, BucketError> {
         let encoded = |text: &str| utf8_percent_encode(text, &UNRESERVED).to_string();
-        let (disposition, media_type) = (encoded(&attachment(file_name)), encoded(OCTET_STREAM));
+        let (disposition, media_type) = (encoded(disposition), encoded(media_type));
         let url = format!(
             "{}?response-content-disposition={disposition}&response-content-type={media_type}",
             self.object_url(key)?
@@ -209,7 +226,7 @@ impl Bucket {
     /// bytes.
     pub async fn read(&self, key: &str, limit: usize, now: Timestamp) -> Result<Option<Object>, BucketError> {
         let url = self.object_url(key)?;
-        let request = self.http.get(&url).timeout(READ_TIMEOUT);
+        let request = self.http.get(&url).timeout(TRANSFER_TIMEOUT);
         let request = self.signed("GET", &url, request, &[], now).await?;
         let response = match self.http.send_up_to(request, limit.max(MAX_RESPONSE)).await {
             Err(RequestError::TooLong) => return Err(BucketError::TooLarge),
@@ -265,12 +282,35 @@ impl Bucket {
         media_type: &str,
         now: Timestamp,
     ) -> Result<(), BucketError> {
+        self.put(key, content.into(), &[("content-type", media_type)], now).await
+    }
+
+    /// Stores an object with this content and media type, as an attachment, so browsers do not display it.
+    pub async fn write_attachment(
+        &self,
+        key: &str,
+        content: Bytes,
+        media_type: &str,
+        now: Timestamp,
+    ) -> Result<(), BucketError> {
+        let headers = [("content-disposition", "attachment"), ("content-type", media_type)];
+        self.put(key, content, &headers, now).await
+    }
+
+    async fn put(
+        &self,
+        key: &str,
+        content: Bytes,
+        headers: &[(&str, &str)],
+        now: Timestamp,
+    ) -> Result<(), BucketError> {
         let url = self.object_url(key)?;
-        let headers = [("content-type", media_type), ("x-amz-server-side-encryption", "AES256")];
+        let headers = [headers, &[("x-amz-server-side-encryption", "AES256")]].concat();
         let body = SignableBody::Bytes(&content);
-        let request = self.signed_with("PUT", &url, self.http.put(&url), &headers, body, now).await?;
+        let request = self.http.put(&url).timeout(TRANSFER_TIMEOUT);
+        let request = self.signed_with("PUT", &url, request, &headers, body, now).await?;
         let response =
-            self.http.send_up_to(request.body(content), MAX_RESPONSE).await.map_err(unavailable)?;
+            self.http.send_up_to(request.body(content.clone()), MAX_RESPONSE).await.map_err(unavailable)?;
         if response.status == StatusCode::OK { Ok(()) } else { Err(bucket_error(&response)) }
     }
 
