@@ -291,11 +291,19 @@ async fn filtered_lists_make_exactly_these_dynamodb_calls() {
         ("/dashboard/candidates?stage=screening".to_owned(), vec!["BatchGetItem", "Query"]),
         (
             format!("/dashboard/candidates?role_id={role}"),
-            vec!["BatchGetItem", "GetItem", "Query", "BatchGetItem", "PutItem"],
+            vec!["BatchGetItem", "BatchGetItem", "Query", "BatchGetItem", "PutItem"],
         ),
         (
             format!("/dashboard/candidates?role_id={role}&stage=hired"),
-            vec!["BatchGetItem", "GetItem", "Query"],
+            vec!["BatchGetItem", "BatchGetItem", "Query"],
+        ),
+        (
+            format!("/dashboard/candidates?role_id={role}&stage=applied&order=score"),
+            vec!["BatchGetItem", "BatchGetItem", "Query"],
+        ),
+        (
+            format!("/dashboard/candidates/{}?list=role_id%3D{role}%26stage%3Dapplied", fixtures.candidate),
+            vec!["BatchGetItem", "Query", "PutItem", "Query", "Query", "BatchGetItem"],
         ),
     ] {
         api.dynamodb.take_calls();

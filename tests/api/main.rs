@@ -31,6 +31,7 @@ mod dashboard_cost;
 mod dashboard_faults;
 mod dashboard_keys;
 mod dashboard_links;
+mod dashboard_lists;
 mod dashboard_members;
 mod dashboard_notices;
 mod dashboard_pages;

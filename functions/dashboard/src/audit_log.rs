@@ -18,6 +18,7 @@ use shared::store::{AuditNames, AuditSelection, Paging, is_audit_position};
 
 use crate::dates::minute;
 use crate::layout::{Layout, Section};
+use crate::lists::{Pager, Place};
 
 const PATH: &str = "/dashboard/settings/audit-log";
 /// The number of entries on a page.
@@ -36,8 +37,7 @@ struct AuditLogPage<'p> {
     is_filtered: bool,
     /// Problems with the fields `actor`, `action`, `from` and `to`.
     problems: Vec<Problem>,
-    /// The URL of the next page.
-    next: Option<String>,
+    pager: Pager,
 }
 
 /// An entry of the log, as a sentence.
@@ -109,17 +109,18 @@ impl Filter {
         if problems.is_empty() { Ok(Self { selection, from, to }) } else { Err(problems) }
     }
 
-    /// The URL of the page of the filtered list that begins at this place.
-    fn url(&self, before: &str) -> String {
+    /// The links to the pages of the filtered list around this place.
+    fn pager(&self, place: &Place, next: Option<String>) -> Pager {
         let selection = match self.selection {
             AuditSelection::All => None,
-            AuditSelection::Actor(actor) => Some(format!("actor={actor}")),
-            AuditSelection::Action(action) => Some(format!("action={}", action.as_str())),
+            AuditSelection::Actor(actor) => Some(("actor", actor.to_string())),
+            AuditSelection::Action(action) => Some(("action", action.as_str().to_owned())),
         };
-        let (from, to) = (self.from.map(|day| format!("from={day}")), self.to.map(|day| format!("to={day}")));
-        let before = Some(format!("before={before}"));
-        let query: Vec<_> = [selection, from, to, before].into_iter().flatten().collect();
-        format!("{PATH}?{}", query.join("&"))
+        let (from, to) =
+            (self.from.map(|day| ("from", day.to_string())), self.to.map(|day| ("to", day.to_string())));
+        let filters: Vec<_> = [selection, from, to].into_iter().flatten().collect();
+        let filters: Vec<_> = filters.iter().map(|(name, value)| (*name, value.as_str())).collect();
+        Pager::new(PATH, &filters, place, next)
     }
 }
 
@@ -136,12 +137,12 @@ pub(crate) async fn show(request: Arc<MemberRequest>) -> Result<Reply<Html>, Err
     let filter = match Filter::parse(&query) {
         Ok(filter) => filter,
         Err(problems) => {
-            let page = page(&request, &query, &members, Vec::new(), problems, None);
+            let page = page(&request, &query, &members, Vec::new(), problems, Pager::default());
             return Ok(Reply::page(&page)?.with_status(422));
         }
     };
-    let before = query.non_empty("before").filter(|before| is_audit_position(before));
-    let paging = Paging { limit: PAGE, before: before.map(str::to_owned) };
+    let place = Place::read(&query, is_audit_position);
+    let paging = Paging { limit: PAGE, before: place.before().map(str::to_owned) };
     let from = filter.from.and_then(midnight);
     let to = filter.to.and_then(|day| midnight(day.tomorrow().ok()?));
     let listed = store
@@ -149,8 +150,8 @@ pub(crate) async fn show(request: Arc<MemberRequest>) -> Result<Reply<Html>, Err
         .await?;
     let names = store.find_audit_names(tenant, &listed.items).await?;
     let entries = listed.items.iter().map(|entry| EntryRow::of(entry, &names)).collect();
-    let next = listed.next.map(|next| filter.url(&next));
-    Reply::page(&page(&request, &query, &members, entries, Vec::new(), next))
+    let pager = filter.pager(&place, listed.next);
+    Reply::page(&page(&request, &query, &members, entries, Vec::new(), pager))
 }
 
 fn page<'p>(
@@ -159,7 +160,7 @@ fn page<'p>(
     members: &[Member],
     entries: Vec<EntryRow>,
     problems: Vec<Problem>,
-    next: Option<String>,
+    pager: Pager,
 ) -> AuditLogPage<'p> {
     let chosen = query.get("actor").trim();
     let mut actors: Vec<_> = members
@@ -193,7 +194,7 @@ fn page<'p>(
             .iter()
             .any(|name| non_blank(query.get(name)).is_some()),
         problems,
-        next,
+        pager,
     }
 }
 

@@ -4,6 +4,7 @@ use shared::http::MemberRequest;
 use shared::http::page::style_version;
 use shared::model::Mode;
 
+use crate::candidate_list::in_list;
 use crate::messages::{Alert, Notice};
 use crate::undo::Undo;
 
@@ -34,6 +35,8 @@ pub(crate) struct Layout<'p> {
     pub(crate) alert: Option<Alert>,
     /// How the last action is undone.
     pub(crate) undo: Option<Undo>,
+    /// The query that keeps the list of candidates that the page was opened from; empty if there is none.
+    pub(crate) in_list: String,
 }
 
 impl<'p> Layout<'p> {
@@ -53,7 +56,13 @@ impl<'p> Layout<'p> {
             notice: Notice::from_word(query.get("done")).filter(|notice| !notice.is_for_sign_in()),
             alert: Alert::from_word(query.get("failed")),
             undo: Undo::of(request),
+            in_list: in_list(request),
         }
+    }
+
+    /// The beginning of a query that keeps the list and has other parameters.
+    pub(crate) fn in_list_and(&self) -> String {
+        if self.in_list.is_empty() { "?".to_owned() } else { format!("{}&", self.in_list) }
     }
 }
 

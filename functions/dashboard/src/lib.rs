@@ -99,6 +99,7 @@ mod attempts;
 mod audit_log;
 mod bulk;
 mod candidate_forms;
+mod candidate_list;
 mod candidates;
 mod career_page;
 mod channels;

@@ -7,6 +7,7 @@ use shared::hiring::screens;
 use shared::http::{Command, Error, Html, MemberRequest, Parameters, Reply};
 use shared::model::{CandidateRecord, Excerpt, Screen, ScreenRecord, ScreenStatus, Speaker, Turn};
 
+use crate::candidate_list::{candidate_path, in_list};
 use crate::dates::minute;
 use crate::form_page::{Field, FieldKind, Form, fields_of};
 use crate::layout::{Layout, Section};
@@ -116,7 +117,7 @@ pub(crate) async fn invite(request: Arc<MemberRequest>) -> Result<Reply<Html>, E
     };
     let fields: Parameters = command.fields.iter().map(in_utc).collect();
     match request.carry_out(Command { fields, ..command }, screens::invite_screen).await {
-        Ok(_) => Ok(Notice::Invited.redirect_to(&format!("/dashboard/candidates/{}", request.context.id()?))),
+        Ok(_) => Ok(Notice::Invited.redirect_to(&candidate_path(&request, request.context.id()?))),
         Err(error) => form(&request).await?.show_again(&request, error),
     }
 }
@@ -139,7 +140,7 @@ async fn form(request: &MemberRequest) -> Result<Form, Error> {
     Ok(Form {
         section: Section::Candidates,
         title: format!("Invite {name} to a voice screen"),
-        back: (format!("/dashboard/candidates/{id}"), name),
+        back: (candidate_path(request, id), name),
         lead: "An AI interviewer calls the candidate, and you get the transcript with scores.",
         fields: vec![
             Field::line("role_id", "Role").of(FieldKind::Choice(roles)).with(&first),
@@ -156,7 +157,7 @@ async fn form(request: &MemberRequest) -> Result<Form, Error> {
         ],
         seen: String::new(),
         hidden: Vec::new(),
-        action: format!("/dashboard/candidates/{id}/invite"),
+        action: format!("/dashboard/candidates/{id}/invite{}", in_list(request)),
         submit: "Invite",
         is_grave: false,
     })
@@ -165,8 +166,8 @@ async fn form(request: &MemberRequest) -> Result<Form, Error> {
 /// Cancels a voice screen whose conversation has not begun.
 pub(crate) async fn cancel(request: Arc<MemberRequest>) -> Result<Reply<Html>, Error> {
     let mut command = request.command();
-    let path = match command.fields.get("candidate").parse::<u64>() {
-        Ok(candidate) => format!("/dashboard/candidates/{candidate}"),
+    let path = match command.fields.get("candidate").parse() {
+        Ok(candidate) => candidate_path(&request, candidate),
         Err(_) => format!("/dashboard/screens/{}", request.context.id()?),
     };
     command.fields = fields_of(&[]);

@@ -54,6 +54,9 @@ pub struct ErasedApplication {
     pub role_id: Id,
     /// The stage.
     pub stage: Stage,
+    /// The score, with which the application is listed.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub score: Option<u8>,
 }
 
 /// The record of an erased candidate, with what the erasure task needs to remove everything else.
@@ -82,6 +85,7 @@ impl ErasedCandidate {
             id: application.id,
             role_id: application.role.id,
             stage: application.stage,
+            score: application.score,
         });
         let resume = record.candidate.profile.resume.as_ref();
         Ok(Self {

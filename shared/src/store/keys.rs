@@ -26,6 +26,7 @@
 //! | application in lists | `{tenant}#APPLICATION` | id | `{tenant}#APPLICATION#{stage}` |
 //! | role's application in lists | `{tenant}#ROLE_APPLICATION#{role id}` | id | `{tenant}#ROLE_APPLICATION#{role id}#{stage}` |
 //! | applicant of a role | `{tenant}#APPLICANT#{role id}` | candidate id | `{tenant}#APPLICANT#{role id}#{stage}` |
+//! | applicant of a role with a score, in a stage | `{tenant}#SCORED#{role id}#{stage}` | score, then application id | |
 //! | candidate's e-mail address | `{tenant}#EMAIL#{hash of the lower-cased address}` | `EMAIL` | |
 //! | word of a candidate in the search index | `{tenant}#WORD` | word, then newest candidate first | |
 //! | candidate with a phone number | `{tenant}#PHONE#{hash of the phone number}` | candidate id | |
@@ -325,6 +326,29 @@ pub(super) fn applicant(tenant: Tenant, role: Id, candidate: Id) -> Key {
 
 pub(super) fn applicant_filter(tenant: Tenant, role: Id, stage: Stage) -> String {
     format!("{tenant}#APPLICANT#{}#{}", padded(role), stage.as_str())
+}
+
+/// The applicants of a role in a stage who have a score.
+pub(super) fn scored_applicants(tenant: Tenant, role: Id, stage: Stage) -> Partition {
+    Partition::Table(scored_list(tenant, role, stage))
+}
+
+pub(super) fn scored_applicant(tenant: Tenant, role: Id, stage: Stage, score: u8, application: Id) -> Key {
+    Key { pk: scored_list(tenant, role, stage), sk: score_position(score, application) }
+}
+
+/// The place of an application in the lists by score.
+pub fn score_position(score: u8, application: Id) -> String {
+    format!("{}#{}", least_score(score), padded(application))
+}
+
+/// A range key that sorts before all applications with at least this score, and after all others.
+pub(super) fn least_score(score: u8) -> String {
+    format!("{score:03}")
+}
+
+fn scored_list(tenant: Tenant, role: Id, stage: Stage) -> String {
+    format!("{tenant}#SCORED#{}#{}", padded(role), stage.as_str())
 }
 
 /// The partition with everything about a candidate.
