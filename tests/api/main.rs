@@ -35,6 +35,7 @@ mod dashboard_lists;
 mod dashboard_members;
 mod dashboard_notices;
 mod dashboard_pages;
+mod dashboard_person;
 mod dashboard_retention;
 mod dashboard_second_factor;
 mod dashboard_sessions;

@@ -4,9 +4,7 @@
 use std::sync::Arc;
 
 use askama::Template;
-use jiff::Timestamp;
 use jiff::civil::Date;
-use jiff::tz::TimeZone;
 use shared::http::page::{Problem, problem_of};
 use shared::http::{Error, Html, MemberRequest, Parameters, Reply};
 use shared::id::Id;
@@ -16,7 +14,7 @@ use shared::model::{
 };
 use shared::store::{AuditNames, AuditSelection, Paging, is_audit_position};
 
-use crate::dates::minute;
+use crate::dates::{self, Time, Zone};
 use crate::layout::{Layout, Section};
 use crate::lists::{Pager, Place};
 
@@ -42,7 +40,7 @@ struct AuditLogPage<'p> {
 
 /// An entry of the log, as a sentence.
 struct EntryRow {
-    at: String,
+    at: Time,
     actor: String,
     /// The URL of the actor's entries.
     actor_url: String,
@@ -124,11 +122,6 @@ impl Filter {
     }
 }
 
-/// Returns the time when a day begins; `None` if it is out of range.
-fn midnight(day: Date) -> Option<Timestamp> {
-    day.to_zoned(TimeZone::UTC).ok().map(|day| day.timestamp())
-}
-
 /// Shows a page of the log.
 pub(crate) async fn show(request: Arc<MemberRequest>) -> Result<Reply<Html>, Error> {
     let (tenant, store, now) = (request.tenant(), request.context.store(), request.context.now());
@@ -143,13 +136,14 @@ pub(crate) async fn show(request: Arc<MemberRequest>) -> Result<Reply<Html>, Err
     };
     let place = Place::read(&query, is_audit_position);
     let paging = Paging { limit: PAGE, before: place.before().map(str::to_owned) };
-    let from = filter.from.and_then(midnight);
-    let to = filter.to.and_then(|day| midnight(day.tomorrow().ok()?));
+    let zone = dates::zone(&request);
+    let from = filter.from.and_then(|day| zone.bounds(day)[0]);
+    let to = filter.to.and_then(|day| zone.bounds(day)[1]);
     let listed = store
         .list_audit_log(request.named_organization(), filter.selection, [from, to], now, &paging)
         .await?;
     let names = store.find_audit_names(tenant, &listed.items).await?;
-    let entries = listed.items.iter().map(|entry| EntryRow::of(entry, &names)).collect();
+    let entries = listed.items.iter().map(|entry| EntryRow::of(entry, &names, &zone)).collect();
     let pager = filter.pager(&place, listed.next);
     Reply::page(&page(&request, &query, &members, entries, Vec::new(), pager))
 }
@@ -199,7 +193,7 @@ fn page<'p>(
 }
 
 impl EntryRow {
-    fn of(entry: &AuditEntry, names: &AuditNames) -> Self {
+    fn of(entry: &AuditEntry, names: &AuditNames, zone: &Zone) -> Self {
         let term = entry.actor.term().to_string();
         let is_own = entry.actor.kind == AuditActorKind::Member
             && entry.target == entry.actor.id.map(|id| AuditTarget::of(AuditTargetKind::Member, id));
@@ -210,7 +204,7 @@ impl EntryRow {
             (None, None) => (None, None),
         };
         Self {
-            at: minute(entry.at),
+            at: zone.minute(entry.at),
             actor: actor_name(entry.actor, names),
             actor_url: format!("{PATH}?actor={term}"),
             verb: verb(entry.action),

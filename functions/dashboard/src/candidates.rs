@@ -6,18 +6,19 @@ use askama::Template;
 use shared::http::{Error, Html, MemberRequest, Reply, cursor};
 use shared::id::Id;
 use shared::model::{
-    Actor, ActorKind, ApplicationStatus, Candidate, ConsentPurpose, LegalHold, MemberRole, Note, Phone,
-    Resume, Scalar, ScreenResult, ScreenStatus, SearchQuery, Source, Stage, Tag, Text, Touchpoint,
-    TouchpointKind, Value, WebAddress, grouped,
+    ApplicationStatus, Candidate, LegalHold, MemberRole, Note, Phone, Resume, Scalar, ScreenResult,
+    ScreenStatus, SearchQuery, Source, Stage, Tag, Text, Touchpoint, TouchpointKind, Value, WebAddress,
+    grouped,
 };
 use shared::resources::resume::ResumeLinks;
 use shared::store::{CandidateList, CandidateSearch, Listed, Paging};
 
 use crate::candidate_list::{ListLinks, ListPage, Listing, least_score};
-use crate::dates::{day, minute};
+use crate::consents::{self, ConsentRow};
+use crate::dates::{self, Time, Zone};
 use crate::layout::{Layout, Section};
 use crate::lists::{FilterLink, PAGE_SIZE, Pager, Place, id_position, next};
-use crate::sources::source;
+use crate::sources::{actor, source};
 
 /// The maximum number of notes on a candidate's page.
 const NOTES: u32 = 25;
@@ -69,7 +70,7 @@ pub(crate) struct CandidateRow<'p> {
     /// The stage.
     pub(crate) stage: Stage,
     /// The day when the candidate was added.
-    pub(crate) added: String,
+    pub(crate) added: Time,
     /// The tags.
     pub(crate) tags: Vec<&'p str>,
     /// The score, in a list by score.
@@ -78,13 +79,13 @@ pub(crate) struct CandidateRow<'p> {
 
 impl<'p> CandidateRow<'p> {
     /// Returns the row of a candidate.
-    pub(crate) fn of(candidate: &'p Candidate) -> Self {
+    pub(crate) fn of(candidate: &'p Candidate, zone: &Zone) -> Self {
         Self {
             id: candidate.id.get(),
             name: candidate.profile.name.as_str(),
             email: candidate.profile.email.as_str(),
             stage: candidate.stage,
-            added: day(candidate.created_at),
+            added: zone.day(candidate.created_at),
             tags: candidate.profile.tags.iter().map(Text::as_str).collect(),
             score: None,
         }
@@ -114,11 +115,12 @@ struct CandidatePage<'p> {
     has_resume_file: bool,
     stage: Stage,
     /// The day when the candidate was added.
-    added: String,
+    added: Time,
     /// Newest first.
     applications: Vec<ApplicationRow<'p>>,
     /// Newest first.
     screens: Vec<ScreenRow<'p>>,
+    /// Everything that was recorded about consents, the latest first.
     consents: Vec<ConsentRow>,
     /// Newest first.
     history: Vec<TouchpointRow<'p>>,
@@ -127,7 +129,7 @@ struct CandidatePage<'p> {
 struct NoteRow<'p> {
     id: u64,
     text: &'p str,
-    at: String,
+    at: Time,
     author: String,
 }
 
@@ -141,7 +143,7 @@ struct ApplicationRow<'p> {
     /// Whether the role is closed.
     is_closed: bool,
     source: &'p str,
-    applied: String,
+    applied: Time,
 }
 
 struct ScreenRow<'p> {
@@ -156,21 +158,12 @@ struct ScreenRow<'p> {
     score: Option<u8>,
     summary: Option<&'p str>,
     /// The time when it started, or is scheduled to start, or was requested: the first of these that is known.
-    at: String,
-}
-
-/// A consent that counts.
-struct ConsentRow {
-    /// What it is for, after the words "consent to".
-    purpose: &'static str,
-    granted: bool,
-    /// The time when the candidate gave, refused or withdrew it.
-    obtained: String,
+    at: Time,
 }
 
 /// An entry in the history.
 struct TouchpointRow<'p> {
-    at: String,
+    at: Time,
     /// Who made the change, with the type of actors that choose their own names.
     actor: String,
     sentence: String,
@@ -225,9 +218,10 @@ pub(crate) async fn list(request: Arc<MemberRequest>) -> Result<Reply<Html>, Err
     };
     let role =
         role.as_ref().map(|(role, _)| RoleFilter { id: role.id.get(), title: role.content.title.as_str() });
+    let zone = dates::zone(&request);
     let rows = candidates.iter().enumerate().map(|(index, candidate)| {
         let score = scores.get(index).copied();
-        CandidateRow { score, ..CandidateRow::of(candidate) }
+        CandidateRow { score, ..CandidateRow::of(candidate, &zone) }
     });
     let page = CandidatesPage {
         layout: Layout::of(&request, Section::Candidates),
@@ -322,6 +316,7 @@ pub(crate) async fn show(request: Arc<MemberRequest>) -> Result<Reply<Html>, Err
         touchpoints,
     )
     .await;
+    let zone = dates::zone(&request);
     let applied = found.record.applications.iter().map(|application| application.role.id);
     let screened = found.screens.iter().map(|screen| screen.role_id);
     let roles = store.find_roles(tenant, applied.chain(screened)).await?;
@@ -340,7 +335,7 @@ pub(crate) async fn show(request: Arc<MemberRequest>) -> Result<Reply<Html>, Err
         stage: application.stage,
         is_closed: application.status() == ApplicationStatus::Closed,
         source: source(&application.source),
-        applied: day(application.applied_at),
+        applied: zone.day(application.applied_at),
     });
     let screens = found.screens.iter().map(|screen| ScreenRow {
         id: screen.id.get(),
@@ -351,21 +346,16 @@ pub(crate) async fn show(request: Arc<MemberRequest>) -> Result<Reply<Html>, Err
         result: screen.result,
         score: screen.scores.overall.filter(|_| screen.status == ScreenStatus::Completed),
         summary: screen.summary.as_deref(),
-        at: minute(screen.started_at.or(screen.scheduled_at).unwrap_or(screen.created_at)),
+        at: zone.minute(screen.started_at.or(screen.scheduled_at).unwrap_or(screen.created_at)),
     });
     let history = found.touchpoints.iter().map(|touchpoint| TouchpointRow {
-        at: minute(touchpoint.at),
+        at: zone.minute(touchpoint.at),
         actor: actor(&touchpoint.actor),
         sentence: sentence(touchpoint, &title),
         note: note(touchpoint),
         resume_url: touchpoint.resume().and_then(|resume| links.address(resume)),
     });
-    let consents = ConsentPurpose::ALL.into_iter().filter_map(|purpose| record.consent(purpose));
-    let consents = consents.map(|consent| ConsentRow {
-        purpose: consent.purpose.words(),
-        granted: consent.granted,
-        obtained: minute(consent.obtained_at),
-    });
+    let consents = consents::rows(&request, &record).await?;
     let profile = &record.candidate.profile;
     let resume_url = profile.resume.as_ref().and_then(|resume| links.address(resume));
     Reply::page(&CandidatePage {
@@ -377,17 +367,17 @@ pub(crate) async fn show(request: Arc<MemberRequest>) -> Result<Reply<Html>, Err
         tags: profile.tags.iter().map(Text::as_str).collect(),
         external_id: profile.external_id.as_ref().map(Text::as_str),
         hold: record.legal_hold.as_ref(),
-        notes: notes.iter().map(note_row).collect(),
+        notes: notes.iter().map(|note| note_row(note, &zone)).collect(),
         name: profile.name.as_str(),
         email: profile.email.as_str(),
         phone: profile.phone.as_ref().map(Phone::as_str),
         resume_url: resume_url.as_ref().map(WebAddress::as_str),
         has_resume_file: matches!(profile.resume, Some(Resume::File(_))),
         stage: record.candidate.stage,
-        added: day(record.candidate.created_at),
+        added: zone.day(record.candidate.created_at),
         applications: applications.collect(),
         screens: screens.collect(),
-        consents: consents.collect(),
+        consents,
         history: history.collect(),
     })
 }
@@ -400,24 +390,13 @@ fn note(touchpoint: &Touchpoint) -> Option<&str> {
     }
 }
 
-fn note_row(note: &Note) -> NoteRow<'_> {
+fn note_row<'n>(note: &'n Note, zone: &Zone) -> NoteRow<'n> {
     NoteRow {
         id: note.id.get(),
         text: note.text.as_str(),
-        at: minute(note.created_at),
+        at: zone.minute(note.created_at),
         author: actor(&note.actor),
     }
-}
-
-/// Describes an actor. Keys, applications and members have names of their own choice, so their type follows the name.
-pub(crate) fn actor(actor: &Actor) -> String {
-    let kind = match actor.kind {
-        ActorKind::ApiKey => "API key",
-        ActorKind::App => "connected app",
-        ActorKind::Member => "member",
-        ActorKind::CareerPage | ActorKind::VoiceProvider | ActorKind::System => return actor.name.clone(),
-    };
-    format!("{} ({kind})", actor.name)
 }
 
 /// Describes a touchpoint.

@@ -5,6 +5,7 @@ use shared::http::page::style_version;
 use shared::model::Mode;
 
 use crate::candidate_list::in_list;
+use crate::dates::zone_name;
 use crate::messages::{Alert, Notice};
 use crate::undo::Undo;
 
@@ -23,6 +24,8 @@ pub(crate) struct Layout<'p> {
     pub(crate) organization: &'p str,
     /// The member's name.
     pub(crate) member: &'p str,
+    /// The name of the member's time zone.
+    pub(crate) time_zone: &'p str,
     /// Whether the page shows test data.
     pub(crate) is_test: bool,
     /// Whether the member has security notices to read.
@@ -49,6 +52,7 @@ impl<'p> Layout<'p> {
             key: request.context.random().token(KEY_LENGTH),
             organization: request.organization_name(),
             member: request.member().name.as_str(),
+            time_zone: zone_name(request),
             is_test: request.organization().mode == Mode::Test,
             has_notices: request.session().has_notices,
             section,

@@ -8,7 +8,7 @@ use shared::model::{Day, Plan, Role, RoleStats, RoleStatus, Stage, StageStats, g
 use shared::store::Paging;
 
 use crate::candidates::CandidateRow;
-use crate::dates::date;
+use crate::dates::{self, date};
 use crate::layout::{Layout, Section};
 
 /// The number of days on the chart, including today.
@@ -156,6 +156,7 @@ pub(crate) async fn show(request: Arc<MemberRequest>) -> Result<Reply<Html>, Err
     let none = RoleStats::default();
     let pipelines: Vec<_> =
         open.items.iter().map(|role| Pipeline::of(role, stats.get(&role.id).unwrap_or(&none))).collect();
+    let zone = dates::zone(&request);
     let page = OverviewPage {
         layout: Layout::of(&request, Section::Overview),
         plan: match plan {
@@ -174,7 +175,7 @@ pub(crate) async fn show(request: Arc<MemberRequest>) -> Result<Reply<Html>, Err
         days: Stage::OPEN
             .map(|stage| merged(stats.values().map(|stats| &stats.stages[stage.rank()])).median_days()),
         pipelines: pipelines.into_iter().take(SHOWN_ROLES).collect(),
-        newest: candidates.items.iter().map(|(candidate, _)| CandidateRow::of(candidate)).collect(),
+        newest: candidates.items.iter().map(|(candidate, _)| CandidateRow::of(candidate, &zone)).collect(),
         base_url: request.context.base_url(),
     };
     Ok(Reply::page(&page)?.showing(page.newest.len()))

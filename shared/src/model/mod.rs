@@ -77,7 +77,7 @@ pub use grant::{
     PreviousAccess, Refresh, ResponseType, SecretMethod, TokenSet, challenge,
 };
 pub use legal_hold::{HoldReason, LegalHold};
-pub use member::{Link, Member, MemberRole};
+pub use member::{Link, Member, MemberRole, TimeZoneName};
 pub use network::Networks;
 pub use note::{Note, NoteText};
 pub use opening::{Opening, RoleAndPosting, Visibility};

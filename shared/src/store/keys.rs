@@ -106,6 +106,8 @@ pub(super) const EXPIRES_AT: &str = "expires_at";
 pub(super) const RECORD: &str = "~FILE";
 /// The prefix of the range keys of consents. It sorts before everything that a candidate's page shows.
 pub(super) const CONSENT: &str = "CONSENT#";
+/// A range key that sorts after all consents.
+const CONSENT_END: &str = "CONSENT#~";
 /// The prefix of the range keys of touchpoints.
 pub(super) const HISTORY: &str = "HISTORY#";
 /// A range key that sorts after all touchpoints.
@@ -384,6 +386,11 @@ pub(super) fn touchpoint(tenant: Tenant, candidate: Id, version: u64, number: us
 /// A range key that sorts after all touchpoints of this version of the record and before all later ones.
 pub(super) fn history_after(version: u64) -> String {
     format!("{HISTORY}{version:012}~")
+}
+
+/// The part of a candidate's partition with the consents.
+pub(super) fn candidate_consents(tenant: Tenant, candidate: Id) -> Partition {
+    Partition::Section { pk: candidate_record(tenant, candidate).pk, from: CONSENT, to: CONSENT_END }
 }
 
 pub(super) fn consent(tenant: Tenant, candidate: Id, id: Id) -> Key {
