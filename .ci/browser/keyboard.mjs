@@ -50,7 +50,8 @@ export async function visit({ service, open, step }) {
       if (stop === "Expires after (days)") {
         break;
       }
-      if (/:(read|write)$/.test(stop) && !stop.endsWith("roles:read")) {
+      // At first, the permissions that only read are ticked.
+      if (/(candidates|voice_screens|channels|organization):read$/.test(stop)) {
         await keyboard.press("Space");
       }
     }

@@ -103,6 +103,15 @@ export async function ofOrganizationInUse(world) {
   await show("role-long", `/dashboard/roles/${full.longRole}`);
   await show("role-unknown", "/dashboard/roles/1", 404);
   await show("candidates-of-role", `/dashboard/candidates?role_id=${full.longRole}&stage=screening`);
+  await show("candidates-by-score", `/dashboard/candidates?role_id=${full.role}&stage=interview&order=score`);
+  await look("candidate-in-list", async () => {
+    await visitor.go(`/dashboard/candidates?role_id=${full.role}&stage=applied`);
+    await page.getByRole("link", { name: "Applicant 12" }).click();
+    await page.waitForURL(/list=/);
+    await page.getByRole("link", { name: "Next candidate" }).click();
+    await page.getByRole("heading", { level: 1, name: "Applicant 11" }).waitFor();
+  });
+  await show("candidate-consent", `/dashboard/candidates/${full.hired}/consents`);
   await show("candidate", `/dashboard/candidates/${full.hired}`);
   await show("candidate-long", `/dashboard/candidates/${full.candidate}`);
   await show("candidate-odd", `/dashboard/candidates/${full.rejected}`);

@@ -29,6 +29,7 @@ LOCATION = {
     "dashboard_account_second_factor_remove": "/dashboard/settings/account?done=second-factor-removed",
     "dashboard_account_remove_passkey": "/dashboard/settings/account?done=passkey-removed",
     "dashboard_account_second_factor_set_up": "/dashboard/settings/account/second-factor",
+    "dashboard_account_time_zone": "/dashboard/settings/account?done=time-zone-saved",
     "dashboard_account_sessions_end": "/dashboard/settings/account?done=session-ended",
     "dashboard_account_sessions_end_others": "/dashboard/settings/account?done=other-sessions-ended",
     "dashboard_api_keys_revoke": "/dashboard/settings/integrations/api-keys?done=key-revoked",
@@ -46,6 +47,7 @@ LOCATION = {
     "dashboard_candidate_applications_form": "/dashboard/candidates/1700000000000051?done=applied",
     "dashboard_candidate_notes": "/dashboard/candidates/1700000000000051?done=note-added",
     "dashboard_candidate_notes_delete": "/dashboard/candidates/1700000000000051?done=note-deleted",
+    "dashboard_candidate_consents_form": "/dashboard/candidates/1700000000000051?done=consent-recorded",
     "dashboard_candidate_move_form": "/dashboard/candidates/1700000000000057?moved=1700000000000057"
     "&moved_from=applied&moved_to=screening&moved_on=&moved_by=*&done=moved",
     "dashboard_screen_cancel": "/dashboard/screens/1700000000000055?done=screen-cancelled",
@@ -107,6 +109,7 @@ PAGES = {
     "dashboard_candidate_new": ("Add a candidate – Rolecall", 'name="external_id"'),
     "dashboard_candidate_edit": ("Edit Recorded – Rolecall", 'value="recorded-51@example.com"'),
     "dashboard_candidate_applications": ("Add an application of Recorded – Rolecall", 'name="role_id"'),
+    "dashboard_candidate_consents": ("Record a consent of Recorded – Rolecall", 'name="wording"'),
     "dashboard_candidate_move": ("Reject Recorded – Rolecall", 'name="reason"'),
     "dashboard_candidate_invite": ("Invite Recorded to a voice screen – Rolecall", 'name="consent.wording"'),
     "dashboard_candidate_invite_form": ("Invite Recorded to a voice screen – Rolecall", 'role="alert"'),

@@ -94,6 +94,39 @@ async fn saved_branding_appears_in_the_form_and_on_the_pages_of_the_same_mode() 
 }
 
 #[tokio::test]
+async fn the_colour_is_typed_or_picked() {
+    let api = TestApi::new().await;
+    let browser = owner_browser(&api, ACME).await;
+    let page = browser.get(PATH).await.expect(200);
+    assert!(page.text.contains("name=\"accent_picker\" type=\"color\" value=\"#2450d3\""), "{}", page.text);
+    // What the picker was opened with, what it says, what was typed, and what is saved.
+    for (opened, picked, typed, saved) in [
+        ("#2450d3", "#2450d3", "", ""),
+        ("#2450d3", "#aa0000", "", "#aa0000"),
+        ("#aa0000", "#aa0000", "#00663a", "#00663a"),
+        ("#00663A", "#00663a", "#00663a", "#00663a"),
+        ("#00663a", "#9b1c4a", "#00663a", "#9b1c4a"),
+        ("", "", "#00663a", "#00663a"),
+    ] {
+        let fields =
+            [("name", "Acme"), ("accent", typed), ("accent_picker", picked), ("accent_opened", opened)];
+        browser.post(PATH, &fields).await.expect(303);
+        let page = browser.get(PATH).await.expect(200);
+        assert_eq!(input(&page, "accent"), saved, "{opened} {picked} {typed}");
+        let expected = if saved.is_empty() { "#2450d3" } else { saved };
+        assert_eq!(
+            (input(&page, "accent_picker"), input(&page, "accent_opened")),
+            (expected.into(), expected.into())
+        );
+    }
+    // A colour that is too light is refused, and the form keeps it.
+    let fields =
+        [("name", "Acme"), ("accent", ""), ("accent_picker", "#ffff00"), ("accent_opened", "#2450d3")];
+    let page = browser.post(PATH, &fields).await.expect(422);
+    assert_eq!(input(&page, "accent"), "#ffff00");
+}
+
+#[tokio::test]
 async fn problems_are_shown_beside_their_fields_and_typed_values_are_kept() {
     let api = TestApi::new().await;
     let (browser, visitor) = (owner_browser(&api, ACME).await, Browser::new(&api));

@@ -183,6 +183,13 @@ impl DashboardFixtures {
             "/dashboard/candidates/{id}/edit" => vec![("name", "Another name")],
             "/dashboard/candidates/{id}/applications" => vec![("role_id", &self.other_role)],
             "/dashboard/candidates/{id}/notes" => vec![("text", "New note")],
+            "/dashboard/candidates/{id}/consents" => vec![
+                ("purpose", "recording"),
+                ("granted", "true"),
+                ("obtained_at", "2026-11-20T09:00"),
+                ("wording", "Record my calls."),
+            ],
+            "/dashboard/settings/account/time-zone" => vec![("time_zone", "Europe/Berlin")],
             "/dashboard/candidates/{id}/move" => vec![("seen", "applied"), ("to", "interview")],
             "/dashboard/candidates/{id}/invite" => vec![("role_id", &self.role_id)],
             "/dashboard/candidates/{id}/legal-hold" => vec![("reason", "A dispute")],
@@ -458,7 +465,7 @@ async fn a_foreign_id_gets_the_same_response_as_an_unknown_id() {
                 assert_eq!(request(malformed).await.0, unknown.0, "{} {malformed}", route.key);
             }
         }
-        assert_eq!(count, if demo == ACME { 33 } else { 38 });
+        assert_eq!(count, if demo == ACME { 35 } else { 40 });
         for page in ["/dashboard/roles", "/dashboard/postings", "/dashboard/candidates", "/dashboard"] {
             let response = browser.get(page).await.expect(200);
             assert_eq!(links(&response, "/dashboard/roles/"), [""; 0], "{page}");

@@ -346,5 +346,11 @@ async fn the_page_shows_the_stored_status_and_calls_no_provider() {
     let channels: Value = api.get("/api/v1/channels").await.expect(200).body;
     assert_eq!(channels["x"]["status"], "connected");
     let page = browser.get(PATH).await.expect(200);
-    assert!(page.text.contains("<dt>Checked</dt><dd>20 Nov 2026, 09:30 UTC</dd>"), "{}", page.text);
+    assert!(
+        page.text.contains(
+            "<dt>Checked</dt><dd><time datetime=\"2026-11-20T09:30:00Z\">20 Nov 2026, 09:30 UTC</time></dd>"
+        ),
+        "{}",
+        page.text
+    );
 }

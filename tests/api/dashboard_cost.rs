@@ -71,7 +71,11 @@ pub(crate) const CALLS: &[(&str, &[&str])] = &[
     ),
     ("GET /dashboard/postings", &["BatchGetItem", "Query", "BatchGetItem"]),
     ("GET /dashboard/candidates", &["BatchGetItem", "Query", "PutItem"]),
-    ("GET /dashboard/candidates/{id}", &["BatchGetItem", "Query", "PutItem", "Query", "BatchGetItem"]),
+    // The session, the candidate, the entry in the audit log, the notes, the roles and the consents.
+    (
+        "GET /dashboard/candidates/{id}",
+        &["BatchGetItem", "Query", "PutItem", "Query", "BatchGetItem", "Query"],
+    ),
     ("GET /dashboard/quick-post", &["BatchGetItem"]),
     ("POST /dashboard/quick-post", &["BatchGetItem", "TransactWriteItems"]),
     ("GET /dashboard/roles/{id}/edit", &["BatchGetItem", "GetItem"]),
@@ -105,6 +109,8 @@ pub(crate) const CALLS: &[(&str, &[&str])] = &[
         "POST /dashboard/candidates/{id}/notes/{note_id}/delete",
         &["BatchGetItem", "GetItem", "GetItem", "TransactWriteItems"],
     ),
+    ("GET /dashboard/candidates/{id}/consents", &["BatchGetItem", "GetItem"]),
+    ("POST /dashboard/candidates/{id}/consents", &["BatchGetItem", "GetItem", "TransactWriteItems"]),
     ("GET /dashboard/candidates/{id}/move", &["BatchGetItem", "GetItem"]),
     ("POST /dashboard/candidates/{id}/move", &["BatchGetItem", "GetItem", "TransactWriteItems"]),
     ("GET /dashboard/candidates/{id}/invite", &["BatchGetItem", "GetItem"]),
@@ -200,6 +206,7 @@ pub(crate) const CALLS: &[(&str, &[&str])] = &[
         "POST /dashboard/settings/account/password",
         &["BatchGetItem", "UpdateItem", "GetItem", "UpdateItem", "Query", "TransactWriteItems"],
     ),
+    ("POST /dashboard/settings/account/time-zone", &["BatchGetItem", "GetItem", "TransactWriteItems"]),
     ("POST /dashboard/settings/account/sessions/end", &["BatchGetItem", "TransactWriteItems"]),
     (
         "POST /dashboard/settings/account/sessions/end-others",
@@ -288,11 +295,19 @@ async fn filtered_lists_make_exactly_these_dynamodb_calls() {
         ("/dashboard/candidates?stage=screening".to_owned(), vec!["BatchGetItem", "Query"]),
         (
             format!("/dashboard/candidates?role_id={role}"),
-            vec!["BatchGetItem", "GetItem", "Query", "BatchGetItem", "PutItem"],
+            vec!["BatchGetItem", "BatchGetItem", "Query", "BatchGetItem", "PutItem"],
         ),
         (
             format!("/dashboard/candidates?role_id={role}&stage=hired"),
-            vec!["BatchGetItem", "GetItem", "Query"],
+            vec!["BatchGetItem", "BatchGetItem", "Query"],
+        ),
+        (
+            format!("/dashboard/candidates?role_id={role}&stage=applied&order=score"),
+            vec!["BatchGetItem", "BatchGetItem", "Query"],
+        ),
+        (
+            format!("/dashboard/candidates/{}?list=role_id%3D{role}%26stage%3Dapplied", fixtures.candidate),
+            vec!["BatchGetItem", "Query", "PutItem", "Query", "Query", "BatchGetItem", "Query"],
         ),
     ] {
         api.dynamodb.take_calls();

@@ -5,7 +5,7 @@ use shared::auth::Kind;
 use shared::id::Id;
 use shared::model::{Grant, MemberRole, Mode, Scope, Scopes};
 use shared::store::Transaction;
-use tests::browser::{Browser, input};
+use tests::browser::{Browser, input, plain};
 use tests::dashboard::{actions, add_member, connect_app, escaped, owner, shown_once};
 use tests::{ACME, Response, TestApi, new_credential, read_credential, tenant};
 
@@ -67,6 +67,65 @@ async fn a_new_key_works_immediately_for_its_scopes_and_mode_only() {
         assert_eq!(call(&api, &key, "/api/v1/organization").await.string("/mode"), mode.as_str());
         let listed = browser.get(PATH).await.expect(200);
         assert!(listed.text.contains(&format!("value=\"{}\" checked", mode.as_str())));
+    }
+}
+
+#[tokio::test]
+async fn the_form_begins_with_the_permissions_for_a_purpose() {
+    let api = TestApi::new().await;
+    let owner = acme(&api).await;
+    let member = add_member(&api, ACME, "Bob", MemberRole::Member).await;
+    let member = Browser::with_session(&api, ACME, &member).await;
+    let ticked = |page: &Response| -> Vec<&str> {
+        let names = Scope::ALL.into_iter().map(Scope::as_str);
+        names.filter(|name| page.text.contains(&format!("value=\"{name}\" checked"))).collect()
+    };
+    let read = ["roles:read", "candidates:read", "voice_screens:read", "channels:read", "organization:read"]
+        .to_vec();
+    let recruiting =
+        ["roles:read", "roles:write", "candidates:read", "candidates:write", "voice_screens:read"].to_vec();
+    let all: Vec<_> = Scope::ALL.into_iter().map(Scope::as_str).collect();
+    for (query, expected, label) in [
+        ("", read.clone(), "Read only"),
+        ("?preset=read", read.clone(), "Read only"),
+        ("?preset=nonsense", read, "Read only"),
+        ("?preset=recruiting", recruiting, "Recruiting tool"),
+        ("?preset=job-board", vec!["roles:read", "candidates:write"], "Job board"),
+        ("?preset=everything", all, "Everything"),
+    ] {
+        let page = owner.get(&format!("{PATH}{query}")).await.expect(200);
+        assert_eq!(ticked(&page), expected, "{query}");
+        assert!(page.text.contains(&format!("aria-current=\"true\">{label}</a>")), "{query}: {}", page.text);
+        // Only owners may give a key the audit log.
+        let page = member.get(&format!("{PATH}{query}")).await.expect(200);
+        let expected: Vec<_> = expected.into_iter().filter(|name| *name != "audit:read").collect();
+        assert_eq!(ticked(&page), expected, "{query}");
+    }
+}
+
+#[tokio::test]
+async fn the_command_for_a_new_key_is_one_that_the_key_may_run() {
+    let api = TestApi::new().await;
+    let browser = acme(&api).await;
+    for scope in Scope::ALL {
+        let page = browser.post(PATH, &[("name", "Some"), ("scope", scope.as_str())]).await.expect(200);
+        let key = shown_once(&page).unwrap();
+        let Some(command) = page.text.split("<code>curl ").nth(1) else {
+            assert!(matches!(scope, Scope::ChannelsWrite | Scope::CandidatesErase), "{scope:?}");
+            continue;
+        };
+        let command = plain(command.split("</code>").next().unwrap());
+        let path = &command[command.find("/api/").unwrap()..];
+        let path = path.split(' ').next().unwrap();
+        let body = command.split("-d '").nth(1).map(|rest| rest.split('\'').next().unwrap());
+        let method = if body.is_some() { Method::POST } else { Method::GET };
+        let request = api.request(method, path).bearer(&key);
+        let request = match body {
+            Some(body) => request.json(&serde_json::from_str(body).unwrap()),
+            None => request,
+        };
+        let status = request.send().await.status;
+        assert!(status == 200 || status == 201, "{scope:?}: {status} for {command}");
     }
 }
 
@@ -146,8 +205,8 @@ async fn an_invalid_form_keeps_its_values_and_creates_no_key() {
     let fresh = browser.get(PATH).await.expect(200);
     assert_eq!(
         fresh.text.matches("checked").count(),
-        Scopes::by_default().iter().count() + 1,
-        "the default scopes and one mode are selected"
+        5 + 1,
+        "the scopes that only read and one mode are selected"
     );
     assert!(
         fresh.text.contains("value=\"candidates:erase\"")
@@ -204,7 +263,7 @@ async fn a_key_shows_its_creator_and_a_year_is_proposed_as_its_lifetime() {
     create(&browser, "Jo's key", &["roles:read"], "365").await;
     let listed = acme(&api).await.get(PATH).await;
     let row = row(&listed, &escaped("Jo's key"));
-    assert!(row.contains("20 Nov 2026<br>by Jo<") && row.contains("20 Nov 2027"), "{row}");
+    assert!(row.contains(">20 Nov 2026</time><br>by Jo<") && row.contains("20 Nov 2027"), "{row}");
 }
 
 #[tokio::test]

@@ -49,7 +49,11 @@ async fn members_are_listed_with_role_and_state() {
         assert!(shown_once(&page).is_none(), "a link is shown only once");
         let jo = row(&page.text, "jo@acme.example");
         assert!(jo.contains("is-owner") && jo.contains("is-invited"), "{jo}");
-        assert_eq!(jo.contains("until 27 Nov 2026, 09:30 UTC"), shows_expiry, "{jo}");
+        assert_eq!(
+            jo.contains("until <time datetime=\"2026-11-27T09:30:00Z\">27 Nov 2026, 09:30 UTC<"),
+            shows_expiry,
+            "{jo}"
+        );
         let own = row(&page.text, "ada@acme.example");
         assert!(own.contains("is-active") && own.contains("you") && !own.contains("<form"), "{own}");
         assert!(!page.text.contains("globex"));

@@ -36,6 +36,7 @@ async fn walk(browser: &Browser<'_>, list: &str, under: &str) -> (Vec<String>, u
         seen.extend(
             links(&page, under)
                 .into_iter()
+                .map(|link| link.split('?').next().unwrap().to_owned())
                 .filter(|link| !link[under.len()..].contains(|c: char| !c.is_ascii_digit())),
         );
         let next = page.text.split("rel=\"next\" href=\"").nth(1).and_then(|rest| rest.split('"').next());

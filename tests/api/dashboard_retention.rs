@@ -92,7 +92,7 @@ async fn a_rule_is_previewed_and_confirmed_before_it_is_saved() {
 
     let page = browser.get(&preview("300", false)).await.expect(200);
     assert!(
-        page.text.contains("on 21 Nov 2026, 09:30 UTC, would erase <strong>1 person</strong>"),
+        page.text.contains(">21 Nov 2026, 09:30 UTC</time>, would erase <strong>1 person</strong>"),
         "{}",
         page.text
     );
@@ -108,8 +108,8 @@ async fn a_rule_is_previewed_and_confirmed_before_it_is_saved() {
         "Retention rule saved. Nobody is erased before the next run.",
         "People are erased 300 days after",
         "ever hired are kept.",
-        "<dt>Set</dt><dd>20 Nov 2026, 09:30 UTC</dd>",
-        "<dt>Next run</dt><dd>21 Nov 2026, 09:30 UTC</dd>",
+        "<dt>Set</dt><dd><time datetime=\"2026-11-20T09:30:00Z\">20 Nov 2026, 09:30 UTC</time></dd>",
+        "<dt>Next run</dt><dd><time datetime=\"2026-11-21T09:30:00Z\">21 Nov 2026, 09:30 UTC</time></dd>",
         "The next run erases <strong>1 person</strong>",
     ] {
         assert!(page.text.contains(text), "{text}: {}", page.text);

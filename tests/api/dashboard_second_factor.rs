@@ -89,7 +89,7 @@ async fn a_second_factor_is_set_up_with_the_first_code_of_the_app() {
     let page = browser.post(PATH, &[("secret", &secret.base32()), ("code", &before)]).await.expect(200);
     assert!(page.text.contains("Save your recovery codes"));
     let page = browser.get(PATH).await.expect(200);
-    assert!(page.text.contains("On since 20 Nov 2026. 10 recovery codes left."), "{}", page.text);
+    assert!(page.text.contains(">20 Nov 2026</time>. 10 recovery codes left."), "{}", page.text);
     assert!(!page.text.contains(&secret.base32()) && shown_once(&page).is_none());
     let again = TotpSecret::parse("GEZDGNBVGY3TQOJQGEZDGNBVGY3TQOJQ").unwrap();
     let fields = [("secret", again.base32()), ("code", again.code_at(now(&api)))];

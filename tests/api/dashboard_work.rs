@@ -225,7 +225,7 @@ async fn export_and_erase(ada: &Browser<'_>, zoe: u64) {
 
 /// Finds the candidate by everything that the search box accepts.
 async fn find_everywhere(ada: &Browser<'_>, zoe: u64) {
-    let link = format!("/dashboard/candidates/{zoe}\"");
+    let link = format!("/dashboard/candidates/{zoe}?list=");
     for (query, is_found) in [
         ("search=zoe%40new.example", true),
         ("search=ZOE%40NEW.example", true),
@@ -243,7 +243,7 @@ async fn find_everywhere(ada: &Browser<'_>, zoe: u64) {
         let page = ada.get(&format!("/dashboard/candidates?{query}")).await.expect(200);
         assert_eq!(page.text.contains(&link), is_found, "{query}");
     }
-    ada.get("/dashboard/candidates?search=zoe&after=forged").await.expect(400);
+    ada.get("/dashboard/candidates?search=zoe&before=forged").await.expect(400);
 }
 
 #[tokio::test]

@@ -7,9 +7,10 @@ use std::collections::{BTreeMap, BTreeSet};
 use futures_util::future::join_all;
 use http::Method;
 use serde_json::{Value, json};
-use shared::model::{Mode, Retention, RetentionDays};
+use shared::id::Id;
+use shared::model::{self, CandidateRecord, Mode, Retention, RetentionDays, Stage};
 use shared::random::Random;
-use shared::store::Paging;
+use shared::store::{CandidateList, MaybeErased, Paging, score_position};
 use tests::{ACME, TestApi, tenant};
 
 const STAGES: [&str; 4] = ["applied", "screening", "interview", "offer"];
@@ -534,6 +535,39 @@ impl Run<'_> {
         }
     }
 
+    /// Compares the lists by score with the candidates' records.
+    async fn compare_scores(&self) {
+        let (store, tenant) = (self.api.store(), tenant(ACME, Mode::Live));
+        let (mut expected, mut listed) = (BTreeSet::new(), BTreeSet::new());
+        for candidate in self.earlier.iter().chain(&self.candidates) {
+            let found = store.find_candidate(tenant, Id::new(candidate.id).unwrap()).await.unwrap();
+            let record: CandidateRecord = found.and_then(MaybeErased::present).unwrap();
+            let is_current = |application: &model::Application| {
+                self.roles.iter().any(|role| role.id == application.role.id.get())
+            };
+            for application in record.applications.into_iter().filter(is_current) {
+                let Some(score) = application.score else { continue };
+                let position = score_position(score, application.id);
+                expected.insert((
+                    application.role.id.get(),
+                    application.stage.as_str(),
+                    position,
+                    candidate.id,
+                ));
+            }
+        }
+        let page = Paging { limit: 10_000, before: None };
+        for role in &self.roles {
+            for stage in Stage::ALL {
+                let list = CandidateList::Scored { role: Id::new(role.id).unwrap(), stage, least: 0 };
+                let read = store.list_candidate_places(tenant, list, &page).await.unwrap();
+                let entries = read.items.into_iter();
+                listed.extend(entries.map(|place| (role.id, stage.as_str(), place.position, place.id.get())));
+            }
+        }
+        assert_eq!(listed, expected, "after {:#?}", self.history);
+    }
+
     /// Compares the lists of retention periods with the candidates.
     async fn compare_retention(&self) {
         self.api.run_tasks().await;
@@ -635,6 +669,7 @@ async fn random_sequences_agree_with_the_model() {
                 run.compare_stats(&scores).await;
                 run.compare_searches().await;
                 run.compare_retention().await;
+                run.compare_scores().await;
             }
         }
     };

@@ -298,7 +298,7 @@ fn logical_id(function: &str) -> String {
 
 /// Actions and patterns that the sample requests below do not use, and the files whose tests fail without them.
 const RARE: [(&str, &[&str], &str); 6] = [
-    ("CandidatesFunction", &["*#SETTING"], "calls.rs"),
+    ("CandidatesFunction", &["*#SCORED#*", "*#SETTING"], "calls.rs, dashboard_lists.rs"),
     ("CareersFunction", &["*#PHONE#*", "*#RETENTION#*"], "careers_applications.rs"),
     (
         "DashboardFunction",
@@ -308,8 +308,9 @@ const RARE: [(&str, &[&str], &str); 6] = [
             "index *#AUDIT_ACTION#*",
             "index *#AUDIT_ACTOR#*",
             "index *#CANDIDATE#*",
+            "*#SCORED#*",
         ],
-        "audit_log.rs, dashboard_pages.rs, dashboard_retention.rs",
+        "audit_log.rs, dashboard_lists.rs, dashboard_pages.rs, dashboard_retention.rs",
     ),
     ("OauthFunction", &["dynamodb:Query", "*#KEY", "OAUTH_DOCUMENT#*"], "gate.rs, oauth_documents.rs"),
     (
@@ -322,15 +323,16 @@ const RARE: [(&str, &[&str], &str); 6] = [
             "*#KEY",
             "*#PHONE#*",
             "*#RECEIPT#*",
+            "*#SCORED#*",
             "*#SETTING",
             "*#TAG#*",
             "*#UPLOAD#*",
             "*#WORD",
             "ATTEMPTS#*",
         ],
-        "calls.rs, dashboard_keys.rs, erasures.rs, retention.rs",
+        "calls.rs, dashboard_keys.rs, dashboard_lists.rs, erasures.rs, retention.rs",
     ),
-    ("VoiceWebhookFunction", &["*#RETENTION#*"], "pipeline.rs, voice_webhook.rs"),
+    ("VoiceWebhookFunction", &["*#RETENTION#*", "*#SCORED#*"], "pipeline.rs, voice_webhook.rs"),
 ];
 
 /// Above 1,000 requests a second, every function of the API counts an organization's requests on shards.

@@ -10,7 +10,7 @@ use shared::services::membership;
 
 use crate::attempts::too_many_passwords;
 use crate::confirm::PasswordCheck;
-use crate::dates::{day, minute};
+use crate::dates::{self, Time, UTC};
 use crate::form::problem;
 use crate::layout::{Layout, Section};
 use crate::messages::{Alert, Notice};
@@ -33,6 +33,10 @@ struct AccountPage<'p> {
     passkeys: Vec<PasskeyRow<'p>>,
     /// The valid sessions, newest first.
     sessions: Vec<SessionRow<'p>>,
+    /// The name of the member's time zone.
+    time_zone: &'p str,
+    /// The names of the other time zones to choose from.
+    time_zones: Vec<String>,
     /// Problems with the fields `current`, `password` and `repeated`.
     problems: Vec<Problem>,
 }
@@ -40,17 +44,17 @@ struct AccountPage<'p> {
 struct PasskeyRow<'p> {
     id: u64,
     name: &'p str,
-    added: String,
+    added: Time,
     /// When the member last signed in with it.
-    used: Option<String>,
+    used: Option<Time>,
 }
 
 struct SessionRow<'p> {
     hash: &'p str,
     browser: &'p str,
     network: &'p str,
-    created: String,
-    seen: String,
+    created: Time,
+    seen: Time,
     is_current: bool,
 }
 
@@ -62,20 +66,21 @@ pub(crate) async fn show(request: Arc<MemberRequest>) -> Result<Reply<Html>, Err
 async fn page(request: &MemberRequest, problems: Vec<Problem>) -> Result<Reply<Html>, Error> {
     let (organization, store) = (request.tenant().organization, request.context.store());
     let sessions = store.list_sessions(organization, request.member(), request.context.now()).await?;
+    let zone = dates::zone(request);
     let rows = sessions.iter().map(|(hash, session)| SessionRow {
         hash,
         browser: &session.device.browser,
         network: &session.device.network,
-        created: minute(session.created_at),
-        seen: minute(session.seen_at),
+        created: zone.minute(session.created_at),
+        seen: zone.minute(session.seen_at),
         is_current: hash == request.session_hash(),
     });
     let member = request.member();
     let passkeys = member.passkeys.iter().map(|passkey| PasskeyRow {
         id: passkey.id.get(),
         name: passkey.name.as_str(),
-        added: day(passkey.added_at),
-        used: passkey.used_at.map(minute),
+        added: zone.day(passkey.added_at),
+        used: passkey.used_at.map(|used| zone.minute(used)),
     });
     Reply::page(&AccountPage {
         layout: Layout::of(request, Section::Account),
@@ -85,6 +90,8 @@ async fn page(request: &MemberRequest, problems: Vec<Problem>) -> Result<Reply<H
         has_room: !member.passkeys.is_full(),
         passkeys: passkeys.collect(),
         sessions: rows.collect(),
+        time_zone: dates::zone_name(request),
+        time_zones: dates::places(),
         problems,
     })
 }
@@ -134,6 +141,25 @@ pub(crate) async fn remove_passkey(request: Arc<MemberRequest>) -> Result<Reply<
     transaction.insert_notice(member.id, &notice)?;
     store.commit(transaction).await?;
     Ok(Notice::PasskeyRemoved.redirect_to(PATH))
+}
+
+/// Changes the time zone of all times on the pages.
+pub(crate) async fn change_time_zone(request: Arc<MemberRequest>) -> Result<Reply<Html>, Error> {
+    let name = request.page.form().get("time_zone");
+    let time_zone = match name {
+        UTC => None,
+        name => Some(dates::parse_name(name).ok_or_else(|| {
+            Error::BadRequest(
+                "The form must name a time zone that the page offers, such as Europe/Berlin".to_owned(),
+            )
+        })?),
+    };
+    let (organization, store) = (request.tenant().organization, request.context.store());
+    let member = store.find_member(organization, request.member().id).await?.ok_or(Error::NotFound)?;
+    let mut transaction = request.transaction();
+    transaction.replace_member(&member, &member.clone().in_time_zone(time_zone))?;
+    store.commit(transaction).await?;
+    Ok(Notice::TimeZoneSaved.redirect_to(PATH))
 }
 
 /// Ends one session of the member.

@@ -12,7 +12,7 @@ use shared::id::Id;
 use shared::model::{Member, MemberRole, Mode, Networks, Scope, Scopes, SecurityEvent, Tenant, Text};
 use shared::store::{ApiKey, OrganizationError, Paging, Transaction};
 
-use crate::dates::{date, day, minute};
+use crate::dates::{self, Time, date};
 use crate::form::{collect, problem, required};
 use crate::layout::{Layout, Section};
 use crate::messages::Notice;
@@ -27,6 +27,67 @@ const OVERLAPS: [i64; 3] = [1, 24, 168];
 /// The maximum lifetime of a key, in days.
 const MAX_DAYS: i64 = 3_660;
 
+/// A set of permissions for a purpose, which the form begins with.
+struct Preset {
+    /// The value in the address.
+    word: &'static str,
+    label: &'static str,
+    scopes: &'static [Scope],
+}
+
+/// The sets of permissions to begin with. The form begins with the first one.
+const PRESETS: [Preset; 4] = [
+    Preset {
+        word: "read",
+        label: "Read only",
+        scopes: &[
+            Scope::RolesRead,
+            Scope::CandidatesRead,
+            Scope::VoiceScreensRead,
+            Scope::ChannelsRead,
+            Scope::OrganizationRead,
+        ],
+    },
+    Preset {
+        word: "recruiting",
+        label: "Recruiting tool",
+        scopes: &[
+            Scope::RolesRead,
+            Scope::RolesWrite,
+            Scope::CandidatesRead,
+            Scope::CandidatesWrite,
+            Scope::VoiceScreensRead,
+        ],
+    },
+    Preset { word: "job-board", label: "Job board", scopes: &[Scope::RolesRead, Scope::CandidatesWrite] },
+    Preset { word: "everything", label: "Everything", scopes: &Scope::ALL },
+];
+
+/// A request that a key with a scope can make.
+struct Example {
+    scope: Scope,
+    path: &'static str,
+    /// The JSON body of a POST.
+    body: Option<&'static str>,
+}
+
+/// Requests for new keys. A page shows the first one that the key can make. The other scopes only allow requests about
+/// something that exists.
+const EXAMPLES: [Example; 8] = [
+    Example { scope: Scope::OrganizationRead, path: "/api/v1/organization", body: None },
+    Example { scope: Scope::RolesRead, path: "/api/v1/roles", body: None },
+    Example { scope: Scope::CandidatesRead, path: "/api/v1/candidates", body: None },
+    Example { scope: Scope::VoiceScreensRead, path: "/api/v1/voice_screens", body: None },
+    Example { scope: Scope::ChannelsRead, path: "/api/v1/channels", body: None },
+    Example { scope: Scope::AuditRead, path: "/api/v1/audit_log", body: None },
+    Example { scope: Scope::RolesWrite, path: "/api/v1/roles", body: Some(r#"{"title": "Line Cook"}"#) },
+    Example {
+        scope: Scope::CandidatesWrite,
+        path: "/api/v1/candidates",
+        body: Some(r#"{"name": "Ada Byron", "email": "ada@example.com"}"#),
+    },
+];
+
 #[derive(Template)]
 #[template(path = "api_keys.html")]
 struct ApiKeysPage<'p> {
@@ -38,6 +99,8 @@ struct ApiKeysPage<'p> {
     name: &'p str,
     mode: Mode,
     scopes: Vec<ScopeChoice>,
+    /// The preset whose permissions are ticked.
+    preset: &'p str,
     expires_in_days: &'p str,
     networks: &'p str,
     /// Problems with the fields `name`, `scope`, `expires_in_days` and `networks`, and with a `rotation`.
@@ -51,15 +114,15 @@ struct KeyRow<'p> {
     /// The prefix and the last four characters of the key.
     key: String,
     scopes: Vec<&'static str>,
-    created: String,
+    created: Time,
     /// The name of the member who created it.
     created_by: Option<&'p str>,
     /// The networks from which it may be used, if they are restricted.
     networks: Option<String>,
     last_used: Option<String>,
-    expires: Option<String>,
+    expires: Option<Time>,
     /// When it ends, because another key replaces it.
-    ends: Option<String>,
+    ends: Option<Time>,
     state: KeyState,
     /// Whether the member may replace it by a new key.
     may_be_rotated: bool,
@@ -79,6 +142,8 @@ struct CreatedKey<'p> {
     /// Whether the list on the page contains it. The list contains only keys of the current mode.
     is_listed: bool,
     secret: &'p str,
+    /// A request that the key can make.
+    example: Option<&'static Example>,
 }
 
 /// A checkbox in the form.
@@ -116,12 +181,12 @@ struct FormValues {
 }
 
 impl FormValues {
-    /// Returns the initial values: a key of the current mode with the default scopes that expires in a year.
+    /// Returns the initial values: a key of the current mode with the scopes of a preset that expires in a year.
     fn initial(request: &MemberRequest) -> Self {
         Self {
             name: String::new(),
             mode: request.tenant().mode,
-            scopes: Scopes::by_default(),
+            scopes: preset(request).filter(|scope| may_have(request, Scopes::from(*scope))).collect(),
             expires_in_days: PROPOSED_DAYS.to_owned(),
             networks: String::new(),
         }
@@ -148,6 +213,18 @@ impl FormValues {
         let sentence = format!("Enter a whole number of days from 1 to {MAX_DAYS}, or leave it blank.");
         days.map(Some).ok_or(Problem { field: "expires_in_days", sentence })
     }
+}
+
+/// The scopes of the preset that the address names, or of the first one.
+fn preset(request: &MemberRequest) -> impl Iterator<Item = Scope> {
+    let word = request.context.query().get("preset").to_owned();
+    let preset = PRESETS.iter().find(|preset| preset.word == word).unwrap_or(&PRESETS[0]);
+    preset.scopes.iter().copied()
+}
+
+/// A request that a key with these scopes can make.
+fn example(scopes: Scopes) -> Option<&'static Example> {
+    EXAMPLES.iter().find(|example| scopes.contains(example.scope))
 }
 
 /// Whether the member may get a key with these scopes.
@@ -210,7 +287,13 @@ pub(crate) async fn create(request: Arc<MemberRequest>) -> Result<Reply<Html>, E
     if is_listed {
         listed.keys.insert(0, key.clone());
     }
-    let created = CreatedKey { name: &key.name, mode: tenant.mode, is_listed, secret: credential.reveal() };
+    let created = CreatedKey {
+        name: &key.name,
+        mode: tenant.mode,
+        is_listed,
+        secret: credential.reveal(),
+        example: example(key.scopes),
+    };
     page(&request, &listed, Some(created), &FormValues::initial(&request), Vec::new())
 }
 
@@ -249,7 +332,8 @@ pub(crate) async fn rotate(request: Arc<MemberRequest>) -> Result<Reply<Html>, E
     }
     listed.keys.insert(0, key.clone());
     let secret = credential.reveal();
-    let created = CreatedKey { name: &key.name, mode: tenant.mode, is_listed: true, secret };
+    let example = example(key.scopes);
+    let created = CreatedKey { name: &key.name, mode: tenant.mode, is_listed: true, secret, example };
     page(&request, &listed, Some(created), &initial, Vec::new())
 }
 
@@ -302,6 +386,7 @@ fn page(
         let member = listed.members.iter().find(|member| member.id == id);
         member.map_or("a former member", |member| member.name.as_str())
     };
+    let zone = dates::zone(request);
     let keys = listed.keys.iter().map(|key| {
         let state = KeyState::of(key, now);
         KeyRow {
@@ -309,18 +394,22 @@ fn page(
             name: &key.name,
             key: format!("rc_{mode}_…{}", key.ending),
             scopes: key.scopes.iter().map(Scope::as_str).collect(),
-            created: day(key.created_at),
+            created: zone.day(key.created_at),
             created_by: key.created_by.map(creator),
             networks: (!key.networks.are_unrestricted()).then(|| key.networks.to_string()),
             last_used: key.last_used_on.map(date),
-            expires: key.expires_at.map(day),
-            ends: key.ends_at.filter(|_| key.revoked_at.is_none()).map(minute),
+            expires: key.expires_at.map(|time| zone.day(time)),
+            ends: key.ends_at.filter(|_| key.revoked_at.is_none()).map(|time| zone.minute(time)),
             state,
             may_be_rotated: state == KeyState::Active
                 && key.ends_at.is_none()
                 && may_have(request, key.scopes),
         }
     });
+    let is_ticked = |preset: &&Preset| {
+        let scopes = preset.scopes.iter().copied().filter(|scope| may_have(request, Scopes::from(*scope)));
+        scopes.collect::<Scopes>() == values.scopes
+    };
     let scopes = Scope::ALL.into_iter().map(|scope| ScopeChoice {
         value: scope.as_str(),
         description: scope.description(),
@@ -333,6 +422,7 @@ fn page(
         name: &values.name,
         mode: values.mode,
         scopes: scopes.collect(),
+        preset: PRESETS.iter().find(is_ticked).map_or("", |preset| preset.word),
         expires_in_days: &values.expires_in_days,
         networks: &values.networks,
         problems,

@@ -4,9 +4,7 @@
 use std::sync::Arc;
 
 use askama::Template;
-use jiff::Timestamp;
 use jiff::civil::Date;
-use jiff::tz::TimeZone;
 use shared::http::page::{Problem, problem_of};
 use shared::http::{Error, Html, MemberRequest, Parameters, Reply};
 use shared::id::Id;
@@ -16,8 +14,9 @@ use shared::model::{
 };
 use shared::store::{AuditNames, AuditSelection, Paging, is_audit_position};
 
-use crate::dates::minute;
+use crate::dates::{self, Time, Zone};
 use crate::layout::{Layout, Section};
+use crate::lists::{Pager, Place};
 
 const PATH: &str = "/dashboard/settings/audit-log";
 /// The number of entries on a page.
@@ -36,13 +35,12 @@ struct AuditLogPage<'p> {
     is_filtered: bool,
     /// Problems with the fields `actor`, `action`, `from` and `to`.
     problems: Vec<Problem>,
-    /// The URL of the next page.
-    next: Option<String>,
+    pager: Pager,
 }
 
 /// An entry of the log, as a sentence.
 struct EntryRow {
-    at: String,
+    at: Time,
     actor: String,
     /// The URL of the actor's entries.
     actor_url: String,
@@ -109,23 +107,19 @@ impl Filter {
         if problems.is_empty() { Ok(Self { selection, from, to }) } else { Err(problems) }
     }
 
-    /// The URL of the page of the filtered list that begins at this place.
-    fn url(&self, before: &str) -> String {
+    /// The links to the pages of the filtered list around this place.
+    fn pager(&self, place: &Place, next: Option<String>) -> Pager {
         let selection = match self.selection {
             AuditSelection::All => None,
-            AuditSelection::Actor(actor) => Some(format!("actor={actor}")),
-            AuditSelection::Action(action) => Some(format!("action={}", action.as_str())),
+            AuditSelection::Actor(actor) => Some(("actor", actor.to_string())),
+            AuditSelection::Action(action) => Some(("action", action.as_str().to_owned())),
         };
-        let (from, to) = (self.from.map(|day| format!("from={day}")), self.to.map(|day| format!("to={day}")));
-        let before = Some(format!("before={before}"));
-        let query: Vec<_> = [selection, from, to, before].into_iter().flatten().collect();
-        format!("{PATH}?{}", query.join("&"))
+        let (from, to) =
+            (self.from.map(|day| ("from", day.to_string())), self.to.map(|day| ("to", day.to_string())));
+        let filters: Vec<_> = [selection, from, to].into_iter().flatten().collect();
+        let filters: Vec<_> = filters.iter().map(|(name, value)| (*name, value.as_str())).collect();
+        Pager::new(PATH, &filters, place, next)
     }
-}
-
-/// Returns the time when a day begins; `None` if it is out of range.
-fn midnight(day: Date) -> Option<Timestamp> {
-    day.to_zoned(TimeZone::UTC).ok().map(|day| day.timestamp())
 }
 
 /// Shows a page of the log.
@@ -136,21 +130,22 @@ pub(crate) async fn show(request: Arc<MemberRequest>) -> Result<Reply<Html>, Err
     let filter = match Filter::parse(&query) {
         Ok(filter) => filter,
         Err(problems) => {
-            let page = page(&request, &query, &members, Vec::new(), problems, None);
+            let page = page(&request, &query, &members, Vec::new(), problems, Pager::default());
             return Ok(Reply::page(&page)?.with_status(422));
         }
     };
-    let before = query.non_empty("before").filter(|before| is_audit_position(before));
-    let paging = Paging { limit: PAGE, before: before.map(str::to_owned) };
-    let from = filter.from.and_then(midnight);
-    let to = filter.to.and_then(|day| midnight(day.tomorrow().ok()?));
+    let place = Place::read(&query, is_audit_position);
+    let paging = Paging { limit: PAGE, before: place.before().map(str::to_owned) };
+    let zone = dates::zone(&request);
+    let from = filter.from.and_then(|day| zone.bounds(day)[0]);
+    let to = filter.to.and_then(|day| zone.bounds(day)[1]);
     let listed = store
         .list_audit_log(request.named_organization(), filter.selection, [from, to], now, &paging)
         .await?;
     let names = store.find_audit_names(tenant, &listed.items).await?;
-    let entries = listed.items.iter().map(|entry| EntryRow::of(entry, &names)).collect();
-    let next = listed.next.map(|next| filter.url(&next));
-    Reply::page(&page(&request, &query, &members, entries, Vec::new(), next))
+    let entries = listed.items.iter().map(|entry| EntryRow::of(entry, &names, &zone)).collect();
+    let pager = filter.pager(&place, listed.next);
+    Reply::page(&page(&request, &query, &members, entries, Vec::new(), pager))
 }
 
 fn page<'p>(
@@ -159,7 +154,7 @@ fn page<'p>(
     members: &[Member],
     entries: Vec<EntryRow>,
     problems: Vec<Problem>,
-    next: Option<String>,
+    pager: Pager,
 ) -> AuditLogPage<'p> {
     let chosen = query.get("actor").trim();
     let mut actors: Vec<_> = members
@@ -193,12 +188,12 @@ fn page<'p>(
             .iter()
             .any(|name| non_blank(query.get(name)).is_some()),
         problems,
-        next,
+        pager,
     }
 }
 
 impl EntryRow {
-    fn of(entry: &AuditEntry, names: &AuditNames) -> Self {
+    fn of(entry: &AuditEntry, names: &AuditNames, zone: &Zone) -> Self {
         let term = entry.actor.term().to_string();
         let is_own = entry.actor.kind == AuditActorKind::Member
             && entry.target == entry.actor.id.map(|id| AuditTarget::of(AuditTargetKind::Member, id));
@@ -209,7 +204,7 @@ impl EntryRow {
             (None, None) => (None, None),
         };
         Self {
-            at: minute(entry.at),
+            at: zone.minute(entry.at),
             actor: actor_name(entry.actor, names),
             actor_url: format!("{PATH}?actor={term}"),
             verb: verb(entry.action),

@@ -12,6 +12,7 @@ use shared::resources::resume::ResumeLinks;
 use shared::services::resumes::{CheckedFile, FileError};
 use shared::store::Paging;
 
+use crate::candidate_list::{candidate_path, in_list};
 use crate::form_page::{Field, FieldKind, Form};
 use crate::layout::Section;
 use crate::messages::{Alert, Notice};
@@ -68,7 +69,7 @@ async fn finish(
     file: Option<CheckedFile>,
     notice: Notice,
 ) -> Result<Reply<Html>, Error> {
-    let page = format!("/dashboard/candidates/{id}");
+    let page = candidate_path(request, id);
     let Some(file) = file else { return Ok(notice.redirect_to(&page)) };
     let form = request.command();
     let key = if form.key.is_empty() { form.key } else { format!("{} {}", form.key, file.digest()) };
@@ -144,12 +145,12 @@ async fn edit_form(request: &MemberRequest) -> Result<Form, Error> {
     Ok(Form {
         section: Section::Candidates,
         title: format!("Edit {}", profile.name.as_str()),
-        back: (format!("/dashboard/candidates/{id}"), profile.name.as_str().to_owned()),
+        back: (candidate_path(request, id), profile.name.as_str().to_owned()),
         lead: "",
         fields: profile_fields(request, Some(profile)),
         seen,
         hidden: if has_file { vec![("resume", "file".to_owned())] } else { Vec::new() },
-        action: format!("/dashboard/candidates/{id}/edit"),
+        action: format!("/dashboard/candidates/{id}/edit{}", in_list(request)),
         submit: "Save",
         is_grave: false,
     })
@@ -201,7 +202,7 @@ pub(crate) async fn new_application(request: Arc<MemberRequest>) -> Result<Reply
 /// Adds an application for another role.
 pub(crate) async fn apply(request: Arc<MemberRequest>) -> Result<Reply<Html>, Error> {
     match request.carry_out(request.command(), candidates::apply).await {
-        Ok(_) => Ok(Notice::Applied.redirect_to(&format!("/dashboard/candidates/{}", request.context.id()?))),
+        Ok(_) => Ok(Notice::Applied.redirect_to(&candidate_path(&request, request.context.id()?))),
         Err(error) => application_form(&request).await?.show_again(&request, error),
     }
 }
@@ -213,7 +214,7 @@ async fn application_form(request: &MemberRequest) -> Result<Form, Error> {
     Ok(Form {
         section: Section::Candidates,
         title: format!("Add an application of {name}"),
-        back: (format!("/dashboard/candidates/{id}"), name),
+        back: (candidate_path(request, id), name),
         lead: "A candidate can apply for each open role once.",
         fields: vec![
             Field::line("role_id", "Role").of(open_roles(request, "Choose a role").await?),
@@ -221,7 +222,7 @@ async fn application_form(request: &MemberRequest) -> Result<Form, Error> {
         ],
         seen: String::new(),
         hidden: Vec::new(),
-        action: format!("/dashboard/candidates/{id}/applications"),
+        action: format!("/dashboard/candidates/{id}/applications{}", in_list(request)),
         submit: "Add application",
         is_grave: false,
     })
@@ -240,17 +241,17 @@ async fn open_roles(request: &MemberRequest, none: &str) -> Result<FieldKind, Er
 pub(crate) async fn add_note(request: Arc<MemberRequest>) -> Result<Reply<Html>, Error> {
     let id = request.context.id()?;
     match request.carry_out(request.command(), notes::create_note).await {
-        Ok(_) => Ok(Notice::NoteAdded.redirect_to(&format!("/dashboard/candidates/{id}"))),
+        Ok(_) => Ok(Notice::NoteAdded.redirect_to(&candidate_path(&request, id))),
         Err(error) => {
             let form = Form {
                 section: Section::Candidates,
                 title: "Add a note".to_owned(),
-                back: (format!("/dashboard/candidates/{id}"), "Back to the candidate".to_owned()),
+                back: (candidate_path(&request, id), "Back to the candidate".to_owned()),
                 lead: "Notes are for your team.",
                 fields: vec![Field::line("text", "Note").of(FieldKind::Lines(5))],
                 seen: String::new(),
                 hidden: Vec::new(),
-                action: format!("/dashboard/candidates/{id}/notes"),
+                action: format!("/dashboard/candidates/{id}/notes{}", in_list(&request)),
                 submit: "Add note",
                 is_grave: false,
             };
@@ -262,5 +263,5 @@ pub(crate) async fn add_note(request: Arc<MemberRequest>) -> Result<Reply<Html>,
 /// Deletes a note.
 pub(crate) async fn delete_note(request: Arc<MemberRequest>) -> Result<Reply<Html>, Error> {
     request.carry_out(request.command(), notes::delete_note).await?;
-    Ok(Notice::NoteDeleted.redirect_to(&format!("/dashboard/candidates/{}", request.context.id()?)))
+    Ok(Notice::NoteDeleted.redirect_to(&candidate_path(&request, request.context.id()?)))
 }

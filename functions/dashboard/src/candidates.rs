@@ -7,18 +7,20 @@ use shared::http::page::Sources;
 use shared::http::{Error, Html, MemberRequest, Reply, cursor};
 use shared::id::Id;
 use shared::model::{
-    Actor, ActorKind, ApplicationStatus, Candidate, ConsentPurpose, LegalHold, MemberRole, Note, Phone,
-    Resume, Scalar, ScreenResult, ScreenStatus, SearchQuery, Source, Stage, Tag, Text, Touchpoint,
-    TouchpointKind, Value, WebAddress,
+    ApplicationStatus, Candidate, LegalHold, MemberRole, Note, Phone, Resume, Scalar, ScreenResult,
+    ScreenStatus, SearchQuery, Source, Stage, Tag, Text, Touchpoint, TouchpointKind, Value, WebAddress,
+    grouped,
 };
 use shared::providers::resumes::Bucket;
 use shared::resources::resume::ResumeLinks;
-use shared::store::{CandidateSearch, Listed, Paging};
+use shared::store::{CandidateList, CandidateSearch, Listed, Paging};
 
-use crate::dates::{day, minute};
+use crate::candidate_list::{ListLinks, ListPage, Listing, least_score};
+use crate::consents::{self, ConsentRow};
+use crate::dates::{self, Time, Zone};
 use crate::layout::{Layout, Section};
-use crate::lists::{FilterLink, PAGE_SIZE, filter, next, page};
-use crate::sources::source;
+use crate::lists::{FilterLink, PAGE_SIZE, Pager, Place, id_position, next};
+use crate::sources::{actor, source};
 
 /// The maximum number of notes on a candidate's page.
 const NOTES: u32 = 25;
@@ -36,11 +38,22 @@ struct CandidatesPage<'p> {
     by: &'p str,
     /// What is searched for.
     search: &'p str,
+    /// Whether the list is in the order of the scores.
+    by_score: bool,
+    /// The least score as it was typed.
+    least: &'p str,
+    /// What is wrong with the least score.
+    problem: Option<&'static str>,
     /// Whether the boxes of all candidates are ticked.
     all: bool,
     candidates: Vec<CandidateRow<'p>>,
-    /// The URL of the next page.
-    next: Option<String>,
+    /// The number of candidates in the list, where a counter has it.
+    total: Option<String>,
+    /// The parameter that names this list in the addresses of candidates.
+    list: String,
+    /// The query of this page.
+    query: String,
+    pager: Pager,
 }
 
 struct RoleFilter<'p> {
@@ -59,21 +72,24 @@ pub(crate) struct CandidateRow<'p> {
     /// The stage.
     pub(crate) stage: Stage,
     /// The day when the candidate was added.
-    pub(crate) added: String,
+    pub(crate) added: Time,
     /// The tags.
     pub(crate) tags: Vec<&'p str>,
+    /// The score, in a list by score.
+    pub(crate) score: Option<u8>,
 }
 
 impl<'p> CandidateRow<'p> {
     /// Returns the row of a candidate.
-    pub(crate) fn of(candidate: &'p Candidate) -> Self {
+    pub(crate) fn of(candidate: &'p Candidate, zone: &Zone) -> Self {
         Self {
             id: candidate.id.get(),
             name: candidate.profile.name.as_str(),
             email: candidate.profile.email.as_str(),
             stage: candidate.stage,
-            added: day(candidate.created_at),
+            added: zone.day(candidate.created_at),
             tags: candidate.profile.tags.iter().map(Text::as_str).collect(),
+            score: None,
         }
     }
 }
@@ -83,6 +99,8 @@ impl<'p> CandidateRow<'p> {
 struct CandidatePage<'p> {
     layout: Layout<'p>,
     id: u64,
+    /// The links into the list that the page was opened from.
+    list: Option<ListLinks>,
     is_owner: bool,
     source: Option<&'p str>,
     tags: Vec<&'p str>,
@@ -103,11 +121,12 @@ struct CandidatePage<'p> {
     takes_files: bool,
     stage: Stage,
     /// The day when the candidate was added.
-    added: String,
+    added: Time,
     /// Newest first.
     applications: Vec<ApplicationRow<'p>>,
     /// Newest first.
     screens: Vec<ScreenRow<'p>>,
+    /// Everything that was recorded about consents, the latest first.
     consents: Vec<ConsentRow>,
     /// Newest first.
     history: Vec<TouchpointRow<'p>>,
@@ -116,7 +135,7 @@ struct CandidatePage<'p> {
 struct NoteRow<'p> {
     id: u64,
     text: &'p str,
-    at: String,
+    at: Time,
     author: String,
 }
 
@@ -130,7 +149,7 @@ struct ApplicationRow<'p> {
     /// Whether the role is closed.
     is_closed: bool,
     source: &'p str,
-    applied: String,
+    applied: Time,
 }
 
 struct ScreenRow<'p> {
@@ -145,21 +164,12 @@ struct ScreenRow<'p> {
     score: Option<u8>,
     summary: Option<&'p str>,
     /// The time when it started, or is scheduled to start, or was requested: the first of these that is known.
-    at: String,
-}
-
-/// A consent that counts.
-struct ConsentRow {
-    /// What it is for, after the words "consent to".
-    purpose: &'static str,
-    granted: bool,
-    /// The time when the candidate gave, refused or withdrew it.
-    obtained: String,
+    at: Time,
 }
 
 /// An entry in the history.
 struct TouchpointRow<'p> {
-    at: String,
+    at: Time,
     /// Who made the change, with the type of actors that choose their own names.
     actor: String,
     sentence: String,
@@ -172,58 +182,93 @@ struct TouchpointRow<'p> {
 /// Shows the list of candidates.
 pub(crate) async fn list(request: Arc<MemberRequest>) -> Result<Reply<Html>, Error> {
     let (tenant, store, query) = (request.tenant(), request.context.store(), request.context.query());
-    let stage = filter::<Stage>(query.get("stage"))?;
-    let role = match filter::<Id>(query.get("role_id"))? {
+    let shown = ListPage::read(&query)?;
+    let (role_id, stage) = shown.role_and_stage();
+    let role = match role_id {
         None => None,
-        Some(id) => Some(store.find_role(tenant, id).await?.ok_or(Error::NotFound)?),
+        Some(id) => Some(store.find_role_and_stats(tenant, id).await?.ok_or(Error::NotFound)?),
     };
-    let role_id = role.as_ref().map(|role| role.id);
-    let (by, search) = (by(query.get("by")), query.get("search").trim());
-    let (listed, next) = if search.is_empty() {
-        let mut listed = store.list_candidates(tenant, role_id, stage, &page(&request)).await?;
-        let number = role_id.map(|id| id.to_string());
-        let filters = [("role_id", number.as_deref()), ("stage", stage.map(Stage::as_str))];
-        let filters: Vec<_> = filters.into_iter().filter_map(|(name, value)| Some((name, value?))).collect();
-        let next = next("/dashboard/candidates", &filters, &mut listed, |(candidate, _)| candidate.id);
-        (listed, next)
-    } else {
-        find(&request, by, search).await?
+    let least = query.get("least").trim();
+    let problem = if least_score(least).is_none() { Some("Enter a score from 0 to 100.") } else { None };
+    let paging = shown.place.paging();
+    let (mut by_score, mut scores) = (false, Vec::new());
+    let (candidates, next): (Vec<Candidate>, _) = match &shown.list {
+        Listing::Stored(CandidateList::Newest { role, stage }) => {
+            let mut listed = store.list_candidates(tenant, *role, *stage, &paging).await?;
+            let next = next(&mut listed, |(candidate, _)| id_position(candidate.id));
+            (listed.items.into_iter().map(|(candidate, _)| candidate).collect(), next)
+        }
+        Listing::Stored(CandidateList::Scored { role, stage, least }) => {
+            let mut listed = store.list_scored_candidates(tenant, *role, *stage, *least, &paging).await?;
+            let next = next(&mut listed, |(_, applicant)| applicant.position());
+            by_score = true;
+            scores.extend(listed.items.iter().map(|(_, applicant)| applicant.score));
+            (listed.items.into_iter().map(|(candidate, _)| candidate).collect(), next)
+        }
+        Listing::Found { by, text } => find(&request, &shown.place, by, text).await?,
     };
+    let (by, search) = match &shown.list {
+        Listing::Found { by, text } => (*by, text.as_str()),
+        Listing::Stored(_) => ("", ""),
+    };
+    let count = |stage: Stage| Some(role.as_ref()?.1.stages[stage.rank()].now);
+    let filters = Stage::ALL.map(|known| FilterLink {
+        word: known.as_str(),
+        is_current: stage == Some(known),
+        count: count(known).map(grouped),
+    });
+    let total: Option<u64> = match stage {
+        _ if by_score => None,
+        Some(stage) => count(stage),
+        None => Stage::ALL.map(count).into_iter().sum(),
+    };
+    let role =
+        role.as_ref().map(|(role, _)| RoleFilter { id: role.id.get(), title: role.content.title.as_str() });
+    let zone = dates::zone(&request);
+    let rows = candidates.iter().enumerate().map(|(index, candidate)| {
+        let score = scores.get(index).copied();
+        CandidateRow { score, ..CandidateRow::of(candidate, &zone) }
+    });
     let page = CandidatesPage {
         layout: Layout::of(&request, Section::Candidates),
         stage,
-        filters: Stage::ALL
-            .map(|known| FilterLink { word: known.as_str(), is_current: stage == Some(known) }),
-        role: role.as_ref().map(|role| RoleFilter { id: role.id.get(), title: role.content.title.as_str() }),
+        filters,
+        role,
         by,
         search,
-        all: query.non_empty("all").is_some(),
-        candidates: listed.items.iter().map(|(candidate, _)| CandidateRow::of(candidate)).collect(),
-        next,
+        by_score,
+        least,
+        problem,
+        // People are never selected by score.
+        all: query.non_empty("all").is_some() && !by_score,
+        candidates: rows.collect(),
+        // The list is read from an index, which may be ahead of the counter that was read before.
+        total: total.map(|total| grouped(total.max(candidates.len() as u64))),
+        list: shown.parameter(),
+        query: shown.query(),
+        pager: shown.pager(next),
     };
     let reply = Reply::page(&page)?.showing(page.candidates.len());
+    let reply = if problem.is_some() { reply.with_status(422) } else { reply };
     Ok(if search.is_empty() { reply } else { reply.found_by_search() })
 }
 
-/// What a search looks for.
-fn by(word: &str) -> &'static str {
-    match word {
-        "source" => "source",
-        "tag" => "tag",
-        _ => "",
-    }
-}
-
-/// Candidates as the store lists them, and the URL of the next page.
-type Found<A> = (Listed<(Candidate, Option<A>)>, Option<String>);
-
-/// Finds candidates. Where the text looks like an e-mail address or a phone number and finds nobody, it is also looked for
-/// in names.
-async fn find<A>(request: &MemberRequest, by: &str, text: &str) -> Result<Found<A>, Error> {
+/// Finds candidates, and returns them with the signed position where the next page begins. Where the text looks like an
+/// e-mail address or a phone number and finds nobody, it is also looked for in names.
+async fn find(
+    request: &MemberRequest,
+    place: &Place,
+    by: &str,
+    text: &str,
+) -> Result<(Vec<Candidate>, Option<String>), Error> {
     let (store, tenant, keys) = (request.context.store(), request.tenant(), request.context.signing_keys());
     let list = format!("dashboard candidates {tenant} {by} {text}");
-    let before = request.context.query().non_empty("after").map(|after| cursor::open(keys, &list, after));
-    let Some(before) = before.map_or(Some(None), |position| position.map(Some)) else {
+    let query = request.context.query();
+    let before = match (place.before(), query.non_empty("before")) {
+        (None, None) => Some(None),
+        (before, _) => before.and_then(|before| cursor::open(keys, &list, before)).map(Some),
+    };
+    let Some(before) = before else {
         return Err(Error::BadRequest("This page of the search is not valid".to_owned()));
     };
     let page = Paging { limit: PAGE_SIZE, before };
@@ -234,12 +279,8 @@ async fn find<A>(request: &MemberRequest, by: &str, text: &str) -> Result<Found<
             break;
         }
     }
-    let next = found.next.as_ref().map(|position| {
-        let pairs = [("by", by), ("search", text), ("after", &*cursor::seal(keys, &list, position))];
-        format!("/dashboard/candidates?{}", encoded(&pairs))
-    });
-    let items = found.items.into_iter().map(|candidate| (candidate, None)).collect();
-    Ok((Listed { items, next: None }, next))
+    let next = found.next.as_ref().map(|position| cursor::seal(keys, &list, position));
+    Ok((found.items, next))
 }
 
 /// The searches that a text stands for, in the order in which they are tried.
@@ -262,14 +303,6 @@ fn searches(by: &str, text: &str) -> Vec<CandidateSearch> {
     first.into_iter().chain(words(text)).collect()
 }
 
-/// A query string with these names and values.
-fn encoded(pairs: &[(&str, &str)]) -> String {
-    let encode = |value: &str| {
-        percent_encoding::utf8_percent_encode(value, percent_encoding::NON_ALPHANUMERIC).to_string()
-    };
-    pairs.iter().map(|(name, value)| format!("{name}={}", encode(value))).collect::<Vec<_>>().join("&")
-}
-
 /// Shows a candidate with applications, voice screens and history.
 pub(crate) async fn show(request: Arc<MemberRequest>) -> Result<Reply<Html>, Error> {
     let (tenant, context) = (request.tenant(), &request.context);
@@ -277,6 +310,10 @@ pub(crate) async fn show(request: Arc<MemberRequest>) -> Result<Reply<Html>, Err
     let id = context.id()?;
     let found = Error::unless_missing(store.find_candidate_page(tenant, id, None).await?)?;
     let notes = store.list_notes(tenant, id, &Paging { limit: NOTES, before: None }).await?.items;
+    let list = match ListPage::opened_from(&request) {
+        Some(list) => Some(list.links(&request, &found.record).await?),
+        None => None,
+    };
     let (candidate, touchpoints) = (&found.record.candidate, &found.touchpoints);
     let links = ResumeLinks::of_history(
         context.providers().resumes(),
@@ -285,6 +322,7 @@ pub(crate) async fn show(request: Arc<MemberRequest>) -> Result<Reply<Html>, Err
         touchpoints,
     )
     .await;
+    let zone = dates::zone(&request);
     let applied = found.record.applications.iter().map(|application| application.role.id);
     let screened = found.screens.iter().map(|screen| screen.role_id);
     let roles = store.find_roles(tenant, applied.chain(screened)).await?;
@@ -303,7 +341,7 @@ pub(crate) async fn show(request: Arc<MemberRequest>) -> Result<Reply<Html>, Err
         stage: application.stage,
         is_closed: application.status() == ApplicationStatus::Closed,
         source: source(&application.source),
-        applied: day(application.applied_at),
+        applied: zone.day(application.applied_at),
     });
     let screens = found.screens.iter().map(|screen| ScreenRow {
         id: screen.id.get(),
@@ -314,21 +352,16 @@ pub(crate) async fn show(request: Arc<MemberRequest>) -> Result<Reply<Html>, Err
         result: screen.result,
         score: screen.scores.overall.filter(|_| screen.status == ScreenStatus::Completed),
         summary: screen.summary.as_deref(),
-        at: minute(screen.started_at.or(screen.scheduled_at).unwrap_or(screen.created_at)),
+        at: zone.minute(screen.started_at.or(screen.scheduled_at).unwrap_or(screen.created_at)),
     });
     let history = found.touchpoints.iter().map(|touchpoint| TouchpointRow {
-        at: minute(touchpoint.at),
+        at: zone.minute(touchpoint.at),
         actor: actor(&touchpoint.actor),
         sentence: sentence(touchpoint, &title),
         note: note(touchpoint),
         resume_url: touchpoint.resume().and_then(|resume| links.address(resume)),
     });
-    let consents = ConsentPurpose::ALL.into_iter().filter_map(|purpose| record.consent(purpose));
-    let consents = consents.map(|consent| ConsentRow {
-        purpose: consent.purpose.words(),
-        granted: consent.granted,
-        obtained: minute(consent.obtained_at),
-    });
+    let consents = consents::rows(&request, &record).await?;
     let profile = &record.candidate.profile;
     let resume_url = profile.resume.as_ref().and_then(|resume| links.address(resume));
     let bucket = context.providers().resumes();
@@ -344,12 +377,13 @@ pub(crate) async fn show(request: Arc<MemberRequest>) -> Result<Reply<Html>, Err
     let page = Reply::page(&CandidatePage {
         layout: Layout::of(&request, Section::Candidates),
         id: id.get(),
+        list,
         is_owner: request.member().role == MemberRole::Owner,
         source: profile.source.as_ref().map(Source::as_str),
         tags: profile.tags.iter().map(Text::as_str).collect(),
         external_id: profile.external_id.as_ref().map(Text::as_str),
         hold: record.legal_hold.as_ref(),
-        notes: notes.iter().map(note_row).collect(),
+        notes: notes.iter().map(|note| note_row(note, &zone)).collect(),
         name: profile.name.as_str(),
         email: profile.email.as_str(),
         phone: profile.phone.as_ref().map(Phone::as_str),
@@ -358,10 +392,10 @@ pub(crate) async fn show(request: Arc<MemberRequest>) -> Result<Reply<Html>, Err
         preview,
         takes_files: bucket.is_some(),
         stage: record.candidate.stage,
-        added: day(record.candidate.created_at),
+        added: zone.day(record.candidate.created_at),
         applications: applications.collect(),
         screens: screens.collect(),
-        consents: consents.collect(),
+        consents,
         history: history.collect(),
     })?;
     Ok(page.using(&sources))
@@ -375,24 +409,13 @@ fn note(touchpoint: &Touchpoint) -> Option<&str> {
     }
 }
 
-fn note_row(note: &Note) -> NoteRow<'_> {
+fn note_row<'n>(note: &'n Note, zone: &Zone) -> NoteRow<'n> {
     NoteRow {
         id: note.id.get(),
         text: note.text.as_str(),
-        at: minute(note.created_at),
+        at: zone.minute(note.created_at),
         author: actor(&note.actor),
     }
-}
-
-/// Describes an actor. Keys, applications and members have names of their own choice, so their type follows the name.
-pub(crate) fn actor(actor: &Actor) -> String {
-    let kind = match actor.kind {
-        ActorKind::ApiKey => "API key",
-        ActorKind::App => "connected app",
-        ActorKind::Member => "member",
-        ActorKind::CareerPage | ActorKind::VoiceProvider | ActorKind::System => return actor.name.clone(),
-    };
-    format!("{} ({kind})", actor.name)
 }
 
 /// Describes a touchpoint.

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use askama::Template;
 use shared::http::page::{Problem, problem_of};
-use shared::http::{Error, Html, MemberRequest, Reply};
+use shared::http::{Error, Html, MemberRequest, Parameters, Reply};
 use shared::model::{Accent, Branding, CareerSite, Introduction, Logo, Text, WebAddress, non_blank};
 use shared::resources::posting::{career_portal_url, logo_path};
 use shared::store::{OrganizationError, StoreError};
@@ -14,6 +14,8 @@ use crate::layout::{Layout, Section};
 use crate::messages::Notice;
 
 const PATH: &str = "/dashboard/settings/career-page";
+/// The colour with which the picker opens if the career page has the service's own colour.
+const DEFAULT_ACCENT: &str = "#2450d3";
 
 #[derive(Template)]
 #[template(path = "career_page.html")]
@@ -24,6 +26,8 @@ struct BrandingPage<'p> {
     name: &'p str,
     introduction: &'p str,
     accent: &'p str,
+    /// The colour with which the picker opens, and which the form was opened with.
+    picked: &'p str,
     logo_url: &'p str,
     /// The path of the uploaded logo.
     logo: Option<String>,
@@ -80,10 +84,11 @@ pub(crate) async fn change(request: Arc<MemberRequest>) -> Result<Reply<Html>, E
     let introduction = Introduction::parse(&introduction)
         .map_err(|message| problem("introduction", "The introduction", &message));
     let introduction = collect(introduction, &mut problems).flatten();
-    let accent = collect(accent(form.get("accent")), &mut problems).flatten();
+    let accent = collect(accent(chosen_accent(form)), &mut problems).flatten();
     let logo_url = collect(logo_url(form.get("logo_url")), &mut problems).flatten();
     let (Some(name), true) = (name, problems.is_empty()) else {
-        let values = ["name", "introduction", "accent", "logo_url"].map(|field| form.get(field));
+        let mut values = ["name", "introduction", "accent", "logo_url"].map(|field| form.get(field));
+        values[2] = chosen_accent(form);
         return Ok(page(&request, &find(&request).await?, values, problems)?.with_status(422));
     };
     let branding = Branding { name, introduction, accent, logo_url };
@@ -91,6 +96,15 @@ pub(crate) async fn change(request: Arc<MemberRequest>) -> Result<Reply<Html>, E
         Ok(()) => Ok(Notice::CareerPageChanged.redirect_to(PATH)),
         Err(OrganizationError::Store(error)) => Err(error.into()),
         Err(error) => Err(StoreError::Internal(error.to_string()).into()),
+    }
+}
+
+/// The colour as text: of the picker if that was changed, otherwise of the text field. The picker always has a colour, so
+/// the form also has the one that it was opened with.
+fn chosen_accent(form: &Parameters) -> &str {
+    match (form.non_empty("accent_picker"), form.get("accent_opened")) {
+        (Some(picked), opened) if !picked.eq_ignore_ascii_case(opened) => picked,
+        _ => form.get("accent"),
     }
 }
 
@@ -127,6 +141,11 @@ fn page(
         name,
         introduction,
         accent,
+        picked: if accent.parse::<Accent>().is_ok() && accent.len() == DEFAULT_ACCENT.len() {
+            accent
+        } else {
+            DEFAULT_ACCENT
+        },
         logo_url,
         logo: site.logo.as_ref().map(|hash| logo_path(&site.slug, hash)),
         problems,

@@ -17,7 +17,7 @@ use shared::secret::Secret;
 use shared::services::accounts;
 use shared::services::calls::codes;
 
-use crate::dates::minute;
+use crate::dates::{self, Time, Zone};
 use crate::form::problem;
 use crate::layout::{Layout, Section};
 use crate::messages::{Alert, Notice};
@@ -73,20 +73,20 @@ struct ChannelPanel {
     /// The provider's message.
     detail: Option<String>,
     /// The time of the provider's last response.
-    checked_at: Option<String>,
+    checked_at: Option<Time>,
     /// Why no account can be connected, as a sentence; `None` if one can.
     unavailable: Option<&'static str>,
 }
 
 impl ChannelPanel {
     /// Returns an account with its stored status, or a disconnected account if no status is stored.
-    fn stored(status: Option<&ConnectionStatus>, account: Option<String>) -> Self {
+    fn stored(status: Option<&ConnectionStatus>, account: Option<String>, zone: &Zone) -> Self {
         let connection = status.cloned().unwrap_or(ConnectionStatus::NONE);
         Self {
             status: connection.status,
             account,
             detail: connection.detail,
-            checked_at: connection.checked_at.map(minute),
+            checked_at: connection.checked_at.map(|time| zone.minute(time)),
             unavailable: None,
         }
     }
@@ -116,13 +116,14 @@ async fn page(
 ) -> Result<Reply<Html>, Error> {
     let (tenant, providers) = (request.tenant(), request.context.providers());
     let found = request.context.store().get_channels(tenant, Day::of(request.context.now())).await?;
+    let zone = dates::zone(request);
     let x_port = providers.x(tenant.mode);
     let x = match &x_port {
         XPort::Simulated => ChannelPanel::simulated(),
         XPort::Missing => ChannelPanel::unavailable(X_MISSING),
         XPort::Real(..) => {
             let account = found.x.as_ref().map(|connection| format!("@{}", connection.username));
-            ChannelPanel::stored(found.x.as_ref().map(|connection| &connection.standing), account)
+            ChannelPanel::stored(found.x.as_ref().map(|connection| &connection.standing), account, &zone)
         }
     };
     let whatsapp = match providers.whatsapp(tenant.mode) {
@@ -133,7 +134,7 @@ async fn page(
                 connection.account.clone().unwrap_or_else(|| connection.phone_number_id.clone())
             };
             let status = found.whatsapp.as_ref().map(|connection| &connection.standing);
-            ChannelPanel::stored(status, found.whatsapp.as_ref().map(name))
+            ChannelPanel::stored(status, found.whatsapp.as_ref().map(name), &zone)
         }
     };
     let stored = codes(found.call_countries.as_deref().unwrap_or(providers.default_call_countries()));

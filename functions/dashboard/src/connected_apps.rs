@@ -8,7 +8,7 @@ use shared::http::{Error, Html, MemberRequest, Reply};
 use shared::model::{Mode, Scope};
 use shared::store::Paging;
 
-use crate::dates::{date, day};
+use crate::dates::{self, Time, date};
 use crate::layout::{Layout, Section};
 use crate::messages::Notice;
 
@@ -36,7 +36,7 @@ struct AppRow<'p> {
     member: &'p str,
     mode: Mode,
     scopes: Vec<&'static str>,
-    connected: String,
+    connected: Time,
     last_used: Option<String>,
 }
 
@@ -55,6 +55,7 @@ pub(crate) async fn list(request: Arc<MemberRequest>) -> Result<Reply<Html>, Err
     }
     let members = store.list_members(tenant.organization).await?;
     let names: HashMap<_, _> = members.iter().map(|member| (member.id, member.name.as_str())).collect();
+    let zone = dates::zone(&request);
     let apps = grants.iter().map(|grant| AppRow {
         id: grant.id.get(),
         name: grant.client_name.as_str(),
@@ -62,7 +63,7 @@ pub(crate) async fn list(request: Arc<MemberRequest>) -> Result<Reply<Html>, Err
         member: names.get(&grant.member).copied().unwrap_or("a former member"),
         mode: tenant.mode,
         scopes: grant.scopes.iter().map(Scope::description).collect(),
-        connected: day(grant.created_at),
+        connected: zone.day(grant.created_at),
         last_used: grant.last_used_on.map(date),
     });
     Reply::page(&ConnectedAppsPage {

@@ -1,19 +1,204 @@
-//! Formats dates and times for the pages. All times are UTC.
+//! Dates and times on the pages, in the time zone of the member.
 
-use jiff::Timestamp;
-use shared::model::Day;
+use std::fmt::{self, Display, Formatter};
+use std::sync::LazyLock;
+
+use askama::filters::HtmlSafe;
+use jiff::civil::DateTime;
+use jiff::tz::{TimeZone, TimeZoneDatabase};
+use jiff::{Timestamp, ToSpan, Zoned};
+use shared::http::{MemberRequest, Parameters};
+use shared::model::{Day, Text, TimeZoneName};
+
+/// The database of time zones. It is part of the program, because the machines of the functions have none.
+static ZONES: LazyLock<TimeZoneDatabase> = LazyLock::new(TimeZoneDatabase::bundled);
+
+/// The name of the time zone of members who have not chosen one.
+pub(crate) const UTC: &str = "UTC";
+/// The length of the value of an input for a date and a time: `2026-11-20T09:30`.
+const INPUT_LENGTH: usize = 16;
+
+/// A time zone.
+pub(crate) struct Zone(TimeZone);
+
+/// A time on a page: an element with the time in UTC, whose text is in the member's time zone.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Time {
+    at: Timestamp,
+    text: String,
+}
+
+impl Display for Time {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        let Self { at, text } = self;
+        write!(f, "<time datetime=\"{}\">{text}</time>", at.strftime("%Y-%m-%dT%H:%M:%SZ"))
+    }
+}
+
+// The text consists of letters, digits and a few signs without a meaning in HTML.
+impl HtmlSafe for Time {}
 
 /// Formats a day: `20 Nov 2026`.
 pub(crate) fn date(day: Day) -> String {
     day.date().strftime("%-d %b %Y").to_string()
 }
 
-/// Formats the day of a time.
-pub(crate) fn day(time: Timestamp) -> String {
-    date(Day::of(time))
+/// The name of the member's time zone.
+pub(crate) fn zone_name(request: &MemberRequest) -> &str {
+    request.member().time_zone.as_ref().map_or(UTC, Text::as_str)
 }
 
-/// Formats a time to the minute: `20 Nov 2026, 09:30 UTC`.
-pub(crate) fn minute(time: Timestamp) -> String {
-    time.strftime("%-d %b %Y, %H:%M UTC").to_string()
+/// The member's time zone.
+pub(crate) fn zone(request: &MemberRequest) -> Zone {
+    // A later version of the database may not have the name any more.
+    Zone(ZONES.get(zone_name(request)).unwrap_or(TimeZone::UTC))
+}
+
+/// The names of all places that members choose from, such as `Europe/Berlin`.
+pub(crate) fn places() -> Vec<String> {
+    let names = ZONES.available().map(|name| name.to_string());
+    let mut names: Vec<_> = names.filter(|name| name.contains('/') && !name.starts_with("Etc/")).collect();
+    names.sort_unstable();
+    names
+}
+
+/// Returns the name of a time zone as the database writes it; `None` if it has no such zone.
+pub(crate) fn parse_name(name: &str) -> Option<TimeZoneName> {
+    let zone = ZONES.get(name).ok()?;
+    Text::parse(zone.iana_name()?).ok().flatten()
+}
+
+impl Zone {
+    /// UTC.
+    #[cfg(test)]
+    pub(crate) const UTC: Self = Self(TimeZone::UTC);
+
+    fn local(&self, time: Timestamp) -> Zoned {
+        time.to_zoned(self.0.clone())
+    }
+
+    /// Formats the day of a time: `20 Nov 2026`.
+    pub(crate) fn day(&self, time: Timestamp) -> Time {
+        Time { at: time, text: self.local(time).strftime("%-d %b %Y").to_string() }
+    }
+
+    /// Formats a time to the minute, with the abbreviation of the zone or its distance from UTC:
+    /// `20 Nov 2026, 10:30 CET`.
+    pub(crate) fn minute(&self, time: Timestamp) -> Time {
+        let local = self.local(time);
+        let abbreviation = local.strftime("%Z").to_string();
+        let sign = if abbreviation.starts_with(['+', '-']) { UTC } else { "" };
+        Time { at: time, text: format!("{} {sign}{abbreviation}", local.strftime("%-d %b %Y, %H:%M")) }
+    }
+
+    /// When a day begins, and when the next one does; `None` if the time is out of range.
+    pub(crate) fn bounds(&self, day: jiff::civil::Date) -> [Option<Timestamp>; 2] {
+        let begins = |day: jiff::civil::Date| Some(day.to_zoned(self.0.clone()).ok()?.timestamp());
+        [begins(day), day.checked_add(1.day()).ok().and_then(begins)]
+    }
+
+    /// The same fields with these times in UTC. Other texts stay as they are, so that the message about them quotes them.
+    pub(crate) fn in_utc(&self, fields: &Parameters, times: &[&str]) -> Parameters {
+        let time = |value: &str| {
+            let local = (value.len() == INPUT_LENGTH).then(|| value.parse::<DateTime>().ok()).flatten()?;
+            // A time that the clocks skip means the same distance after the change.
+            let time = self.0.to_ambiguous_timestamp(local).compatible().ok()?;
+            Some(time.strftime("%Y-%m-%dT%H:%M:%SZ").to_string())
+        };
+        let field = |(name, value): (&str, &str)| {
+            let converted = if times.contains(&name) { time(value) } else { None };
+            (name.to_owned(), converted.unwrap_or_else(|| value.to_owned()))
+        };
+        fields.iter().map(field).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use jiff::civil::date;
+    use proptest::prelude::*;
+
+    fn zone(name: &str) -> Zone {
+        Zone(ZONES.get(name).unwrap())
+    }
+
+    fn in_utc(zone: &Zone, value: &str) -> String {
+        let fields: Parameters = [("at".to_owned(), value.to_owned())].into_iter().collect();
+        zone.in_utc(&fields, &["at"]).get("at").to_owned()
+    }
+
+    #[test]
+    fn times_have_the_zone_and_the_time_in_utc() {
+        let time: Timestamp = "2026-11-20T23:30:00Z".parse().unwrap();
+        for (name, text) in [
+            ("UTC", "20 Nov 2026, 23:30 UTC"),
+            ("Europe/Berlin", "21 Nov 2026, 00:30 CET"),
+            ("America/New_York", "20 Nov 2026, 18:30 EST"),
+            ("America/Sao_Paulo", "20 Nov 2026, 20:30 UTC-03"),
+            ("Asia/Kolkata", "21 Nov 2026, 05:00 IST"),
+        ] {
+            let shown = format!("<time datetime=\"2026-11-20T23:30:00Z\">{text}</time>");
+            assert_eq!(zone(name).minute(time).to_string(), shown);
+        }
+        let day = "<time datetime=\"2026-11-20T23:30:00Z\">21 Nov 2026</time>";
+        assert_eq!(zone("Europe/Berlin").day(time).to_string(), day);
+        let summer = zone("Europe/Berlin").minute("2026-07-01T00:00:00Z".parse().unwrap()).to_string();
+        assert!(summer.contains("02:00 CEST"), "{summer}");
+    }
+
+    #[test]
+    fn typed_times_are_in_the_members_zone() {
+        let berlin = zone("Europe/Berlin");
+        for (typed, expected) in [
+            ("2026-11-20T10:30", "2026-11-20T09:30:00Z"),
+            ("2026-07-01T10:30", "2026-07-01T08:30:00Z"),
+            // The clocks skip 02:30 in March, and show it twice in October.
+            ("2026-03-29T02:30", "2026-03-29T01:30:00Z"),
+            ("2026-10-25T02:30", "2026-10-25T00:30:00Z"),
+            ("2026-11-20T10:30:00Z", "2026-11-20T10:30:00Z"),
+            ("tomorrow", "tomorrow"),
+            ("2026-13-20T10:30", "2026-13-20T10:30"),
+            ("", ""),
+        ] {
+            assert_eq!(in_utc(&berlin, typed), expected, "{typed}");
+        }
+        assert_eq!(in_utc(&Zone::UTC, "2026-11-20T10:30"), "2026-11-20T10:30:00Z");
+        let [from, to] = berlin.bounds(date(2026, 3, 29)).map(|time| time.unwrap().to_string());
+        assert_eq!((&*from, &*to), ("2026-03-28T23:00:00Z", "2026-03-29T22:00:00Z"));
+        assert_eq!(berlin.bounds(jiff::civil::Date::MAX)[1], None);
+    }
+
+    #[test]
+    fn members_choose_among_the_places_of_the_database() {
+        let places = places();
+        for place in ["Europe/Berlin", "America/Argentina/Buenos_Aires", "Asia/Kolkata", "Pacific/Auckland"] {
+            assert!(places.iter().any(|known| known == place), "{place}");
+        }
+        for place in &places {
+            assert_eq!(parse_name(place).unwrap().as_str(), place);
+        }
+        for (typed, name) in
+            [("europe/berlin", Some("Europe/Berlin")), ("Berlin", None), ("../etc/passwd", None)]
+        {
+            assert_eq!(parse_name(typed).as_ref().map(Text::as_str), name, "{typed}");
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn a_time_contains_no_markup(seconds in -377_705_023_201i64..=253_402_207_200, index in 0usize..400) {
+            let (time, places) = (Timestamp::from_second(seconds).unwrap(), places());
+            let zone = zone(&places[index % places.len()]);
+            for text in [zone.minute(time).text, zone.day(time).text] {
+                prop_assert!(!text.contains(['<', '>', '&', '"', '\'']), "{text}");
+            }
+        }
+
+        #[test]
+        fn any_text_may_be_typed(typed in "\\PC{0,20}", index in 0usize..400) {
+            let places = places();
+            in_utc(&zone(&places[index % places.len()]), &typed);
+        }
+    }
 }

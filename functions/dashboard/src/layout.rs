@@ -4,6 +4,8 @@ use shared::http::MemberRequest;
 use shared::http::page::style_version;
 use shared::model::Mode;
 
+use crate::candidate_list::in_list;
+use crate::dates::zone_name;
 use crate::messages::{Alert, Notice};
 use crate::undo::Undo;
 
@@ -22,6 +24,8 @@ pub(crate) struct Layout<'p> {
     pub(crate) organization: &'p str,
     /// The member's name.
     pub(crate) member: &'p str,
+    /// The name of the member's time zone.
+    pub(crate) time_zone: &'p str,
     /// Whether the page shows test data.
     pub(crate) is_test: bool,
     /// Whether the member has security notices to read.
@@ -34,6 +38,8 @@ pub(crate) struct Layout<'p> {
     pub(crate) alert: Option<Alert>,
     /// How the last action is undone.
     pub(crate) undo: Option<Undo>,
+    /// The query that keeps the list of candidates that the page was opened from; empty if there is none.
+    pub(crate) in_list: String,
 }
 
 impl<'p> Layout<'p> {
@@ -46,6 +52,7 @@ impl<'p> Layout<'p> {
             key: request.context.random().token(KEY_LENGTH),
             organization: request.organization_name(),
             member: request.member().name.as_str(),
+            time_zone: zone_name(request),
             is_test: request.organization().mode == Mode::Test,
             has_notices: request.session().has_notices,
             section,
@@ -53,7 +60,13 @@ impl<'p> Layout<'p> {
             notice: Notice::from_word(query.get("done")).filter(|notice| !notice.is_for_sign_in()),
             alert: Alert::from_word(query.get("failed")),
             undo: Undo::of(request),
+            in_list: in_list(request),
         }
+    }
+
+    /// The beginning of a query that keeps the list and has other parameters.
+    pub(crate) fn in_list_and(&self) -> String {
+        if self.in_list.is_empty() { "?".to_owned() } else { format!("{}&", self.in_list) }
     }
 }
 

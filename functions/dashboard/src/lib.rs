@@ -43,6 +43,8 @@
 //! | POST | `/dashboard/candidates/{id}/applications` | add an application |
 //! | POST | `/dashboard/candidates/{id}/notes` | add a note |
 //! | POST | `/dashboard/candidates/{id}/notes/{note_id}/delete` | delete a note |
+//! | GET | `/dashboard/candidates/{id}/consents` | the form that records a consent |
+//! | POST | `/dashboard/candidates/{id}/consents` | record that a candidate gave, refused or withdrew a consent |
 //! | GET | `/dashboard/candidates/{id}/move` | the form that asks for the reason of a rejection or the date of a hire |
 //! | POST | `/dashboard/candidates/{id}/move` | move a candidate, or undo a move |
 //! | GET | `/dashboard/candidates/{id}/invite` | the form that invites a candidate to a voice screen |
@@ -84,6 +86,7 @@
 //! | POST | `/dashboard/settings/members/second-factor` | require a second factor of all members, or not |
 //! | GET | `/dashboard/settings/account` | the member's own account |
 //! | POST | `/dashboard/settings/account/password` | change the password |
+//! | POST | `/dashboard/settings/account/time-zone` | change the time zone of all times on the pages |
 //! | POST | `/dashboard/settings/account/sessions/end` | end one session of the member |
 //! | POST | `/dashboard/settings/account/sessions/end-others` | end all other sessions of the member |
 //! | GET | `/dashboard/settings/account/second-factor` | the second factor, or a new secret to set one up |
@@ -100,12 +103,14 @@ mod attempts;
 mod audit_log;
 mod bulk;
 mod candidate_forms;
+mod candidate_list;
 mod candidates;
 mod career_page;
 mod channels;
 mod chart;
 mod confirm;
 mod connected_apps;
+mod consents;
 mod dates;
 mod form;
 mod form_page;
@@ -225,6 +230,8 @@ fn candidate_work() -> Vec<Route> {
             Member,
             candidate_forms::delete_note,
         ),
+        Route::member("GET /dashboard/candidates/{id}/consents", Member, consents::ask),
+        Route::member("POST /dashboard/candidates/{id}/consents", Member, consents::record),
         Route::member("GET /dashboard/candidates/{id}/move", Member, moves::ask),
         Route::member("POST /dashboard/candidates/{id}/move", Member, moves::make),
         Route::member("GET /dashboard/candidates/{id}/invite", Member, screens::ask),
@@ -348,6 +355,7 @@ fn account() -> Vec<Route> {
     vec![
         Route::member("GET /dashboard/settings/account", Member, account::show),
         Route::member("POST /dashboard/settings/account/password", Member, account::change_password),
+        Route::member("POST /dashboard/settings/account/time-zone", Member, account::change_time_zone),
         Route::member("POST /dashboard/settings/account/sessions/end", Member, account::end_session),
         Route::member(
             "POST /dashboard/settings/account/sessions/end-others",

@@ -10,7 +10,7 @@ use shared::model::{Email, Member, MemberRole, Mode, Name, SecurityEvent, Tenant
 use shared::services::membership::{self, KeyDecision};
 use shared::store::CommitError;
 
-use crate::dates::minute;
+use crate::dates::{self, Time};
 use crate::form::{collect, problem, required};
 use crate::layout::{Layout, Section};
 use crate::messages::{Alert, Notice};
@@ -42,7 +42,7 @@ struct MemberRow<'p> {
     role: MemberRole,
     state: MemberState,
     /// When the invitation expires; `None` if no invitation is valid.
-    invited_until: Option<String>,
+    invited_until: Option<Time>,
     has_second_factor: bool,
     /// The API keys that the member created. Only owners see them.
     keys: Vec<KeyOfMember<'p>>,
@@ -81,7 +81,7 @@ struct NewLink<'p> {
     /// The member's e-mail address.
     email: &'p str,
     /// When the link expires.
-    until: String,
+    until: Option<Time>,
 }
 
 /// The values in the form.
@@ -268,6 +268,7 @@ async fn page(
         });
         keys.collect()
     };
+    let zone = dates::zone(request);
     let rows = members.iter().map(|member| {
         let invitation = member.link.as_ref().filter(|link| member.is_invited() && now < link.expires_at);
         MemberRow {
@@ -276,7 +277,7 @@ async fn page(
             email: member.email.as_str(),
             role: member.role,
             state: if member.is_invited() { MemberState::Invited } else { MemberState::Active },
-            invited_until: invitation.map(|link| minute(link.expires_at)),
+            invited_until: invitation.map(|link| zone.minute(link.expires_at)),
             has_second_factor: member.has_second_factor(),
             keys: keys_of(member.id),
             is_self: member.id == request.member().id,
@@ -286,7 +287,7 @@ async fn page(
         url,
         name: member.name.as_str(),
         email: member.email.as_str(),
-        until: member.link.as_ref().map(|link| minute(link.expires_at)).unwrap_or_default(),
+        until: member.link.as_ref().map(|link| zone.minute(link.expires_at)),
     });
     Reply::page(&MembersPage {
         layout: Layout::of(request, Section::Members),

@@ -141,6 +141,10 @@ messages! {
         Rejected = "rejected": "Candidate rejected.",
         /// A candidate was hired.
         Hired = "hired": "Candidate hired.",
+        /// A consent was recorded.
+        ConsentRecorded = "consent-recorded": "Consent recorded.",
+        /// The time zone was changed.
+        TimeZoneSaved = "time-zone-saved": "Time zone saved. All times are shown in it.",
         /// A move was undone.
         Undone = "undone": "Undone. The candidate is back in the stage before.",
         /// A candidate was invited to a voice screen.

@@ -7,6 +7,7 @@ use shared::http::{Command, Error, Html, MemberRequest, Reply};
 use shared::id::Id;
 use shared::model::{CandidateRecord, Stage};
 
+use crate::candidate_list::in_list;
 use crate::form_page::{Field, FieldKind, Form, fields_of};
 use crate::layout::Section;
 use crate::messages::{Alert, Notice};
@@ -21,6 +22,8 @@ struct Requested {
     to: Stage,
     /// The page to return to: `board`, or empty for the candidate's page.
     page: &'static str,
+    /// The query that keeps the list that the candidate's page was opened from.
+    in_list: String,
 }
 
 impl Requested {
@@ -28,7 +31,7 @@ impl Requested {
     fn return_to(&self) -> String {
         match (self.page, self.role) {
             ("board", Some(role)) => format!("/dashboard/roles/{role}"),
-            _ => format!("/dashboard/candidates/{}", self.candidate),
+            _ => format!("/dashboard/candidates/{}{}", self.candidate, self.in_list),
         }
     }
 
@@ -86,7 +89,8 @@ impl Requested {
             to: self.to,
             page: self.page,
         };
-        notice.redirect_to(&format!("{path}?{}", undo.query(request)))
+        let separator = if path.contains('?') { '&' } else { '?' };
+        notice.redirect_to(&format!("{path}{separator}{}", undo.query(request)))
     }
 }
 
@@ -100,7 +104,8 @@ pub(crate) async fn move_on_board(request: Arc<MemberRequest>) -> Result<Reply<H
     let Some(((candidate, seen), to)) = parsed.zip(to.and_then(|stage| stage.parse().ok())) else {
         return Err(Error::BadRequest("The form must name a candidate and two stages".to_owned()));
     };
-    let requested = Requested { candidate, role: Some(role), seen, to, page: "board" };
+    let requested =
+        Requested { candidate, role: Some(role), seen, to, page: "board", in_list: String::new() };
     if to.is_end() {
         return Ok(Reply::see_other(&requested.step()));
     }
@@ -121,6 +126,7 @@ pub(crate) async fn ask(request: Arc<MemberRequest>) -> Result<Reply<Html>, Erro
         seen: query.get("seen").parse().map_err(|_| Error::NotFound)?,
         to: query.get("to").parse().map_err(|_| Error::NotFound)?,
         page: undo::page(query.get("from")),
+        in_list: in_list(&request),
     };
     let record = find(&request, requested.candidate).await?;
     step_form(&requested, &record)?.show(&request)
@@ -136,6 +142,7 @@ pub(crate) async fn make(request: Arc<MemberRequest>) -> Result<Reply<Html>, Err
         seen: form.get("seen").parse().map_err(invalid)?,
         to: form.get("to").parse().map_err(invalid)?,
         page: undo::page(form.get("from")),
+        in_list: in_list(&request),
     };
     let names: &[&str] = match (requested.seen.is_end(), requested.to) {
         (false, Stage::Rejected) => &["reason", "notes"],
@@ -212,7 +219,7 @@ fn step_form(requested: &Requested, record: &CandidateRecord) -> Result<Form, Er
         fields,
         seen: requested.seen.as_str().to_owned(),
         hidden,
-        action: format!("/dashboard/candidates/{}/move", requested.candidate),
+        action: format!("/dashboard/candidates/{}/move{}", requested.candidate, requested.in_list),
         submit,
         is_grave,
     })

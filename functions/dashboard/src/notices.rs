@@ -7,7 +7,7 @@ use shared::http::{Error, Html, MemberRequest, Reply};
 use shared::id::Id;
 use shared::model::Session;
 
-use crate::dates::minute;
+use crate::dates::{self, Time};
 use crate::layout::{Layout, Section};
 use crate::messages::Notice;
 
@@ -24,7 +24,7 @@ struct NoticesPage<'p> {
 }
 
 struct NoticeRow {
-    at: String,
+    at: Time,
     sentence: String,
 }
 
@@ -32,12 +32,13 @@ struct NoticeRow {
 pub(crate) async fn list(request: Arc<MemberRequest>) -> Result<Reply<Html>, Error> {
     let (organization, member) = (request.tenant().organization, request.member().id);
     let notices = request.context.store().list_notices(organization, member).await?;
+    let zone = dates::zone(&request);
     Reply::page(&NoticesPage {
         layout: Layout::of(&request, Section::Account),
         newest: notices.first().map(|notice| notice.id.get()),
         notices: notices
             .iter()
-            .map(|notice| NoticeRow { at: minute(notice.at), sentence: notice.event.sentence() })
+            .map(|notice| NoticeRow { at: zone.minute(notice.at), sentence: notice.event.sentence() })
             .collect(),
     })
 }

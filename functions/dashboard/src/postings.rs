@@ -7,15 +7,14 @@ use shared::http::{Error, Html, MemberRequest, Reply};
 use shared::resources::posting::public_url;
 
 use crate::layout::{Layout, Section};
-use crate::lists::{next, page};
+use crate::lists::{Pager, Place, id_position, is_id_position, next};
 
 #[derive(Template)]
 #[template(path = "postings.html")]
 struct PostingsPage<'p> {
     layout: Layout<'p>,
     postings: Vec<PostingRow<'p>>,
-    /// The URL of the next page.
-    next: Option<String>,
+    pager: Pager,
 }
 
 struct PostingRow<'p> {
@@ -29,8 +28,10 @@ struct PostingRow<'p> {
 /// Shows the list of job postings.
 pub(crate) async fn list(request: Arc<MemberRequest>) -> Result<Reply<Html>, Error> {
     let (store, tenant) = (request.context.store(), request.tenant());
-    let mut listed = store.list_postings(tenant, None, &page(&request)).await?;
-    let next = next("/dashboard/postings", &[], &mut listed, |posting| posting.id);
+    let place = Place::read(&request.context.query(), is_id_position);
+    let mut listed = store.list_postings(tenant, None, &place.paging()).await?;
+    let next = next(&mut listed, |posting| id_position(posting.id));
+    let pager = Pager::new("/dashboard/postings", &[], &place, next);
     let roles = store.find_followed_roles(tenant, &listed.items).await?;
     let postings = listed.items.iter().filter_map(|posting| {
         Some(PostingRow {
@@ -43,6 +44,6 @@ pub(crate) async fn list(request: Arc<MemberRequest>) -> Result<Reply<Html>, Err
     Reply::page(&PostingsPage {
         layout: Layout::of(&request, Section::Postings),
         postings: postings.collect(),
-        next,
+        pager,
     })
 }

@@ -13,7 +13,7 @@ use shared::model::{
 };
 use shared::store::Paging;
 
-use crate::dates::{day, minute};
+use crate::dates::{self, Time, Zone};
 use crate::form::problem;
 use crate::layout::{Layout, Section};
 use crate::members::acting_owner;
@@ -43,8 +43,8 @@ struct RetentionPage<'p> {
 /// The rule that is switched on.
 struct CurrentRule {
     rule: Retention,
-    set: String,
-    next_run: String,
+    set: Time,
+    next_run: Time,
     /// The people whom the next run erases. They are not shown beside a proposal.
     due: Option<DuePeople>,
 }
@@ -54,7 +54,7 @@ struct Proposal {
     rule: Retention,
     /// The days without a thousands separator.
     days: u16,
-    first_run: String,
+    first_run: Time,
     due: DuePeople,
 }
 
@@ -72,7 +72,7 @@ struct PersonRow {
     email: String,
     stage: Stage,
     /// The day on which the retention period began.
-    since: String,
+    since: Time,
 }
 
 /// The values in the form, as they were typed.
@@ -163,12 +163,13 @@ async fn page(
     values: FormValues<'_>,
     problems: Vec<Problem>,
 ) -> Result<Reply<Html>, Error> {
+    let zone = dates::zone(request);
     let proposal = match proposed {
         None => None,
         Some(rule) => {
             let first_run = RetentionSetting::first_run(request.context.now());
             let due = due_people(request, rule, first_run).await?;
-            Some(Proposal { rule, days: rule.days.into(), first_run: minute(first_run), due })
+            Some(Proposal { rule, days: rule.days.into(), first_run: zone.minute(first_run), due })
         }
     };
     let current = match &setting.schedule {
@@ -178,7 +179,7 @@ async fn page(
                 None => Some(due_people(request, schedule.retention, schedule.next_run).await?),
                 Some(_) => None,
             };
-            let (set, next_run) = (minute(schedule.set_at), minute(schedule.next_run));
+            let (set, next_run) = (zone.minute(schedule.set_at), zone.minute(schedule.next_run));
             Some(CurrentRule { rule: schedule.retention, set, next_run, due })
         }
     };
@@ -212,16 +213,17 @@ async fn due_people(request: &MemberRequest, rule: Retention, at: Timestamp) -> 
     let ids: Vec<Id> = people.iter().map(|person| person.id).collect();
     let candidates = store.find_candidates(tenant, &ids).await?;
     let start = |candidate: &Candidate| people.iter().find(|person| person.id == candidate.id);
-    let rows = candidates.iter().filter_map(|candidate| Some(row(candidate, start(candidate)?.start)));
+    let zone = dates::zone(request);
+    let rows = candidates.iter().filter_map(|candidate| Some(row(candidate, start(candidate)?.start, &zone)));
     Ok(DuePeople { count, is_minimum, shown: rows.collect() })
 }
 
-fn row(candidate: &Candidate, start: RetentionStart) -> PersonRow {
+fn row(candidate: &Candidate, start: RetentionStart, zone: &Zone) -> PersonRow {
     PersonRow {
         id: candidate.id.get(),
         name: candidate.profile.name.as_str().to_owned(),
         email: candidate.profile.email.as_str().to_owned(),
         stage: candidate.stage,
-        since: day(start.since),
+        since: zone.day(start.since),
     }
 }

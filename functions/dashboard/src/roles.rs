@@ -15,7 +15,7 @@ use shared::store::CandidateApplication;
 
 use crate::form_page::fields_of;
 use crate::layout::{Layout, Section};
-use crate::lists::{FilterLink, filter, next, page};
+use crate::lists::{FilterLink, Pager, Place, filter, id_position, is_id_position, next};
 use crate::messages::{Alert, Notice};
 use crate::sources::source;
 
@@ -35,8 +35,7 @@ struct RolesPage<'p> {
     status: Option<RoleStatus>,
     filters: [FilterLink; 4],
     roles: Vec<RoleRow<'p>>,
-    /// The URL of the next page.
-    next: Option<String>,
+    pager: Pager,
     base_url: &'p str,
 }
 
@@ -141,10 +140,12 @@ impl Card {
 /// Shows the list of roles.
 pub(crate) async fn list(request: Arc<MemberRequest>) -> Result<Reply<Html>, Error> {
     let (tenant, store) = (request.tenant(), request.context.store());
-    let status = filter::<RoleStatus>(request.context.query().get("status"))?;
-    let mut listed = store.list_roles(tenant, status, &page(&request)).await?;
-    let query: Vec<_> = status.iter().map(|status| ("status", status.as_str())).collect();
-    let next = next("/dashboard/roles", &query, &mut listed, |role| role.id);
+    let query = request.context.query();
+    let (status, place) = (filter::<RoleStatus>(query.get("status"))?, Place::read(&query, is_id_position));
+    let mut listed = store.list_roles(tenant, status, &place.paging()).await?;
+    let filters: Vec<_> = status.iter().map(|status| ("status", status.as_str())).collect();
+    let next = next(&mut listed, |role| id_position(role.id));
+    let pager = Pager::new("/dashboard/roles", &filters, &place, next);
     let stats = store.find_roles_stats(tenant, listed.items.iter().map(|role| role.id)).await?;
     let roles = listed.items.iter().map(|role| {
         let stats = stats.get(&role.id).cloned().unwrap_or_default();
@@ -161,9 +162,13 @@ pub(crate) async fn list(request: Arc<MemberRequest>) -> Result<Reply<Html>, Err
     Reply::page(&RolesPage {
         layout: Layout::of(&request, Section::Roles),
         status,
-        filters: STATUSES.map(|known| FilterLink { word: known.as_str(), is_current: status == Some(known) }),
+        filters: STATUSES.map(|known| FilterLink {
+            word: known.as_str(),
+            is_current: status == Some(known),
+            count: None,
+        }),
         roles: roles.collect(),
-        next,
+        pager,
         base_url: request.context.base_url(),
     })
 }

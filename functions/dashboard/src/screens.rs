@@ -4,10 +4,11 @@ use std::sync::Arc;
 
 use askama::Template;
 use shared::hiring::screens;
-use shared::http::{Command, Error, Html, MemberRequest, Parameters, Reply};
+use shared::http::{Command, Error, Html, MemberRequest, Reply};
 use shared::model::{CandidateRecord, Excerpt, Screen, ScreenRecord, ScreenStatus, Speaker, Turn};
 
-use crate::dates::minute;
+use crate::candidate_list::{candidate_path, in_list};
+use crate::dates::{self, Time};
 use crate::form_page::{Field, FieldKind, Form, fields_of};
 use crate::layout::{Layout, Section};
 use crate::messages::{Alert, Notice};
@@ -28,7 +29,7 @@ struct ScreenPage<'p> {
     screen: &'p Screen,
     /// The names of the scores and their values.
     scores: Vec<(&'static str, u8)>,
-    at: String,
+    at: Time,
     turns: Vec<TurnRow<'p>>,
     /// What supports no turn of the transcript.
     others: Vec<Remark<'p>>,
@@ -95,7 +96,8 @@ pub(crate) async fn show(request: Arc<MemberRequest>) -> Result<Reply<Html>, Err
         status: screen.status,
         screen,
         scores: scores.into_iter().filter_map(|(name, score)| Some((name, score?))).collect(),
-        at: minute(screen.started_at.or(screen.scheduled_at).unwrap_or(screen.created_at)),
+        at: dates::zone(&request)
+            .minute(screen.started_at.or(screen.scheduled_at).unwrap_or(screen.created_at)),
         turns: turns.collect(),
         others: remarks(None),
         can_be_cancelled: matches!(screen.status, ScreenStatus::Queued | ScreenStatus::Scheduled),
@@ -110,13 +112,9 @@ pub(crate) async fn ask(request: Arc<MemberRequest>) -> Result<Reply<Html>, Erro
 /// Invites a candidate.
 pub(crate) async fn invite(request: Arc<MemberRequest>) -> Result<Reply<Html>, Error> {
     let command = request.command();
-    let in_utc = |(name, value): (&str, &str)| {
-        let is_time = TIMES.contains(&name) && value.len() == "2026-11-20T09:30".len();
-        (name.to_owned(), if is_time { format!("{value}:00Z") } else { value.to_owned() })
-    };
-    let fields: Parameters = command.fields.iter().map(in_utc).collect();
+    let fields = dates::zone(&request).in_utc(&command.fields, &TIMES);
     match request.carry_out(Command { fields, ..command }, screens::invite_screen).await {
-        Ok(_) => Ok(Notice::Invited.redirect_to(&format!("/dashboard/candidates/{}", request.context.id()?))),
+        Ok(_) => Ok(Notice::Invited.redirect_to(&candidate_path(&request, request.context.id()?))),
         Err(error) => form(&request).await?.show_again(&request, error),
     }
 }
@@ -139,15 +137,15 @@ async fn form(request: &MemberRequest) -> Result<Form, Error> {
     Ok(Form {
         section: Section::Candidates,
         title: format!("Invite {name} to a voice screen"),
-        back: (format!("/dashboard/candidates/{id}"), name),
+        back: (candidate_path(request, id), name),
         lead: "An AI interviewer calls the candidate, and you get the transcript with scores.",
         fields: vec![
             Field::line("role_id", "Role").of(FieldKind::Choice(roles)).with(&first),
-            Field::line("scheduled_at", "Time of the call (UTC)")
+            Field::line("scheduled_at", "Time of the call")
                 .of(FieldKind::Line("datetime-local"))
                 .hint("Optional. Without a time, the candidate is called immediately."),
             Field::heading("Consent"),
-            Field::line("consent.obtained_at", "Given at (UTC)").of(FieldKind::Line("datetime-local")).hint(
+            Field::line("consent.obtained_at", "Given at").of(FieldKind::Line("datetime-local")).hint(
                 "Leave both fields empty if the candidate has already agreed to the call and its recording.",
             ),
             Field::line("consent.wording", "What the candidate agreed to")
@@ -156,7 +154,7 @@ async fn form(request: &MemberRequest) -> Result<Form, Error> {
         ],
         seen: String::new(),
         hidden: Vec::new(),
-        action: format!("/dashboard/candidates/{id}/invite"),
+        action: format!("/dashboard/candidates/{id}/invite{}", in_list(request)),
         submit: "Invite",
         is_grave: false,
     })
@@ -165,8 +163,8 @@ async fn form(request: &MemberRequest) -> Result<Form, Error> {
 /// Cancels a voice screen whose conversation has not begun.
 pub(crate) async fn cancel(request: Arc<MemberRequest>) -> Result<Reply<Html>, Error> {
     let mut command = request.command();
-    let path = match command.fields.get("candidate").parse::<u64>() {
-        Ok(candidate) => format!("/dashboard/candidates/{candidate}"),
+    let path = match command.fields.get("candidate").parse() {
+        Ok(candidate) => candidate_path(&request, candidate),
         Err(_) => format!("/dashboard/screens/{}", request.context.id()?),
     };
     command.fields = fields_of(&[]);

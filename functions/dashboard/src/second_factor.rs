@@ -17,7 +17,7 @@ use shared::store::{StoreError, Transaction};
 use shared::token_encryption::{DecryptionError, EncryptionKeys};
 
 use crate::attempts::{CODE_LIMIT, WINDOW, too_many_codes};
-use crate::dates::day;
+use crate::dates::{self, Time};
 use crate::layout::{Layout, Section};
 use crate::messages::{Alert, Notice};
 
@@ -57,7 +57,7 @@ enum State {
     /// The member has no second factor yet. The page shows the secret for the app.
     SetUp { secret: String, qr_code: DrawnCode },
     /// The member has a second factor.
-    On { since: String, codes_left: usize },
+    On { since: Time, codes_left: usize },
     /// The recovery codes were just created, and are shown once.
     NewCodes(Vec<String>),
 }
@@ -191,7 +191,10 @@ fn unusable(error: DecryptionError) -> StoreError {
 /// Shows the second factor, or a new secret to set one up.
 pub(crate) async fn show(request: Arc<MemberRequest>) -> Result<Reply<Html>, Error> {
     let state = match &request.member().second_factor {
-        Some(factor) => State::On { since: day(factor.added_at), codes_left: factor.recovery_codes.len() },
+        Some(factor) => {
+            let since = dates::zone(&request).day(factor.added_at);
+            State::On { since, codes_left: factor.recovery_codes.len() }
+        }
         None => set_up_state(&request, &TotpSecret::generate(request.context.random()))?,
     };
     page(&request, state, Vec::new())

@@ -8,7 +8,7 @@ use shared::http::{Error, Html, MemberRequest, Parameters, Reply};
 use shared::model::{Metrics, Post, Style};
 use shared::store::Paging;
 
-use crate::dates::minute;
+use crate::dates::{self, Time};
 use crate::form_page::Refusal;
 use crate::layout::{Layout, Section};
 use crate::messages::Notice;
@@ -30,7 +30,7 @@ struct XPostPage<'p> {
 struct PostRow<'p> {
     text: &'p str,
     url: Option<&'p str>,
-    at: Option<String>,
+    at: Option<Time>,
     metrics: Metrics,
 }
 
@@ -65,10 +65,11 @@ async fn page(request: &MemberRequest, refused: Option<String>) -> Result<Reply<
     };
     let first = Paging { limit: POSTS, before: None };
     let posts = x_posts::find_posts(context, request.organization(), &first).await?.items;
+    let zone = dates::zone(request);
     let posts = posts.iter().filter(|post| post.job_posting_id == id).map(|post: &Post| PostRow {
         text: &post.text,
         url: post.url.as_deref(),
-        at: post.posted_at.map(minute),
+        at: post.posted_at.map(|time| zone.minute(time)),
         metrics: post.metrics,
     });
     Reply::page(&XPostPage {

@@ -58,6 +58,9 @@ pub struct ErasedApplication {
     pub active: bool,
     /// Whether the application waits for a decision after a voice screen.
     pub screened: bool,
+    /// The score, with which the application is listed.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub score: Option<u8>,
 }
 
 /// The record of an erased candidate, with what the erasure task needs to remove everything else.
@@ -88,6 +91,7 @@ impl ErasedCandidate {
             stage: application.stage,
             active: application.status() == ApplicationStatus::Active,
             screened: application.is_screened(),
+            score: application.score,
         });
         let resume = record.candidate.profile.resume.as_ref();
         Ok(Self {

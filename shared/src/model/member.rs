@@ -4,7 +4,7 @@ use jiff::{SignedDuration, Timestamp};
 use serde::{Deserialize, Serialize};
 
 use super::string_enum::string_enum;
-use super::{Email, Name, Passkeys, PasswordHash, SecondFactor};
+use super::{Email, Name, Passkeys, PasswordHash, SecondFactor, Text};
 use crate::id::Id;
 
 string_enum! {
@@ -16,6 +16,9 @@ string_enum! {
         Member = "member",
     }
 }
+
+/// The name of a time zone in the IANA database, such as `Europe/Berlin`.
+pub type TimeZoneName = Text<64>;
 
 /// A person in an organization.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -41,6 +44,9 @@ pub struct Member {
     pub link: Option<Link>,
     /// A counter. Incrementing it ends all of the member's sessions.
     pub epoch: u64,
+    /// The time zone in which the dashboard shows times; `None` for UTC.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub time_zone: Option<TimeZoneName>,
     /// When the member was invited.
     pub created_at: Timestamp,
     /// The version, which increases with every write. A write fails if the stored version has changed since it was read.
@@ -76,6 +82,7 @@ impl Member {
             passkeys: Passkeys::none(),
             link: None,
             epoch: 0,
+            time_zone: None,
             created_at: now,
             version: 1,
         }
@@ -115,6 +122,12 @@ impl Member {
     #[must_use]
     pub fn without_second_factor(self) -> Self {
         Self { second_factor: None, passkeys: Passkeys::none(), version: self.version + 1, ..self }
+    }
+
+    /// Replaces the time zone.
+    #[must_use]
+    pub fn in_time_zone(self, time_zone: Option<TimeZoneName>) -> Self {
+        Self { time_zone, version: self.version + 1, ..self }
     }
 
     /// Replaces the role.

@@ -81,7 +81,7 @@ pub use grant::{
 pub use hiring_stats::{HiringStats, STAGE_SHARDS, StageTotals, StayLength, WEEKS};
 pub use legal_hold::{HoldReason, LegalHold};
 pub use logo::{Logo, LogoFormat, LogoHash};
-pub use member::{Link, Member, MemberRole};
+pub use member::{Link, Member, MemberRole, TimeZoneName};
 pub use network::Networks;
 pub use note::{Note, NoteText};
 pub use opening::{Opening, RoleAndPosting, Visibility};

@@ -9,7 +9,8 @@ use aws_sdk_dynamodb::types::AttributeValue;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
-use super::keys::{Key, STATUS_FILTER, StageOrStatus};
+use super::keys::{Key, Partition, STATUS_FILTER, StageOrStatus};
+use super::list::Range;
 use super::maybe_erased::MaybeErased;
 use super::tasks::Task;
 use super::{Item, Listed, MAX_BATCH, Paging, Store, StoreError, Transaction, item, keys};
@@ -37,6 +38,56 @@ pub struct Applicant {
     pub stage: Stage,
     /// The status of the application.
     pub status: ApplicationStatus,
+}
+
+/// A candidate's entry in a role's list by score.
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
+pub struct ScoredApplicant {
+    /// The candidate.
+    id: Id,
+    /// The application.
+    application_id: Id,
+    /// The overall score of the application.
+    pub score: u8,
+}
+
+impl ScoredApplicant {
+    /// The place in the list.
+    pub fn position(&self) -> String {
+        keys::score_position(self.score, self.application_id)
+    }
+}
+
+/// A list of candidates.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum CandidateList {
+    /// All candidates, those with an application for the role, those in the stage, or those whose application for the role
+    /// is in the stage, newest first.
+    Newest {
+        /// The role.
+        role: Option<Id>,
+        /// The stage.
+        stage: Option<Stage>,
+    },
+    /// The candidates whose application for the role is in the stage and has at least this score, highest first.
+    Scored {
+        /// The role.
+        role: Id,
+        /// The stage.
+        stage: Stage,
+        /// The least score.
+        least: u8,
+    },
+}
+
+/// A candidate's place in a list.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+pub struct CandidatePlace {
+    /// The position in the list.
+    #[serde(rename = "sk")]
+    pub position: String,
+    /// The candidate.
+    pub id: Id,
 }
 
 /// An application with its candidate.
@@ -72,6 +123,7 @@ impl Transaction {
                 continue;
             }
             self.put_entries(candidate, application)?;
+            self.replace_scored(candidate, old, application)?;
             if self.count_application(candidate, old, application) {
                 self.require_role_status_of(application);
             }
@@ -95,6 +147,7 @@ impl Transaction {
         }
         for application in last {
             self.put_entries(candidate, application)?;
+            self.replace_scored(candidate, None, application)?;
             self.require_role_status_of(application);
         }
         Ok(())
@@ -142,6 +195,31 @@ impl Transaction {
         let applicant = Applicant { id: candidate_id, application_id: id, stage, status };
         let filter = keys::applicant_filter(tenant, role, stage);
         self.put(item::write(&applicant, keys::applicant(tenant, role, candidate_id), Some(filter))?);
+        Ok(())
+    }
+
+    /// Moves an application to its place in the lists by score. An application without a score has none.
+    fn replace_scored(
+        &mut self,
+        candidate: Id,
+        before: Option<&Application>,
+        after: &Application,
+    ) -> Result<(), StoreError> {
+        let key = |application: &Application| {
+            let (role, stage, score) = (application.role.id, application.stage, application.score?);
+            Some(keys::scored_applicant(self.tenant, role, stage, score, application.id))
+        };
+        let (old, new) = (before.and_then(key), key(after));
+        if old == new {
+            return Ok(());
+        }
+        if let Some(old) = old {
+            self.delete(old);
+        }
+        if let Some((new, score)) = new.zip(after.score) {
+            let entry = ScoredApplicant { id: candidate, application_id: after.id, score };
+            self.put(item::write(&entry, new, None)?);
+        }
         Ok(())
     }
 
@@ -224,6 +302,63 @@ impl Store {
             Some(CandidateApplication { application: with_role(application, role), candidate })
         });
         Ok(Listed { items: items.collect(), next })
+    }
+
+    /// A page of the candidates whose application for the role is in the stage and has at least the score `least`, the
+    /// highest score first.
+    pub async fn list_scored_candidates(
+        &self,
+        tenant: Tenant,
+        role: Id,
+        stage: Stage,
+        least: u8,
+        page: &Paging,
+    ) -> Result<Listed<(Candidate, ScoredApplicant)>, StoreError> {
+        let partition = keys::scored_applicants(tenant, role, stage);
+        let scored: Listed<ScoredApplicant> = self.read_scored(&partition, least, page).await?;
+        let ids: Vec<_> = scored.items.iter().map(|applicant| applicant.id).collect();
+        let mut candidates: HashMap<_, _> = self
+            .find_candidates(tenant, &ids)
+            .await?
+            .into_iter()
+            .map(|candidate| (candidate.id, candidate))
+            .collect();
+        let items = scored.items.into_iter();
+        let items = items.filter_map(|applicant| Some((candidates.remove(&applicant.id)?, applicant)));
+        Ok(Listed { items: items.collect(), next: scored.next })
+    }
+
+    /// A page of a list of candidates: only who is on it, which takes one query.
+    pub async fn list_candidate_places(
+        &self,
+        tenant: Tenant,
+        list: CandidateList,
+        page: &Paging,
+    ) -> Result<Listed<CandidatePlace>, StoreError> {
+        match list {
+            CandidateList::Newest { role, stage } => {
+                self.read_page(&keys::candidates(tenant, role, stage), page).await
+            }
+            CandidateList::Scored { role, stage, least } => {
+                self.read_scored(&keys::scored_applicants(tenant, role, stage), least, page).await
+            }
+        }
+    }
+
+    /// Reads a page of a list by score. The entries are small, so a page takes one query.
+    async fn read_scored<T: DeserializeOwned>(
+        &self,
+        partition: &Partition,
+        least: u8,
+        page: &Paging,
+    ) -> Result<Listed<T>, StoreError> {
+        let (from, before) = (keys::least_score(least), page.before.as_deref());
+        if before.is_some_and(|before| before <= from.as_str()) {
+            return Ok(Listed { items: Vec::new(), next: None });
+        }
+        let (items, next) = self.query(partition, page.limit, Range::From { from: &from, before }).await?;
+        let items = items.into_iter().map(item::read).collect::<Result<_, _>>()?;
+        Ok(Listed { items, next })
     }
 
     /// The candidates with these identifiers who have applied for a role, each once with the application, in the order of the

@@ -213,6 +213,16 @@ impl Store {
         self.read_page(&keys::candidate_history(tenant, id), page).await
     }
 
+    /// A page of everything that was recorded about the candidate's consents, last recorded first.
+    pub async fn list_consents(
+        &self,
+        tenant: Tenant,
+        id: Id,
+        page: &Paging,
+    ) -> Result<Listed<Consent>, StoreError> {
+        self.read_page(&keys::candidate_consents(tenant, id), page).await
+    }
+
     /// A page of the tenant's candidates, newest first: all, those with an application for the role, those in the stage,
     /// or those whose application for the role is in the stage. With a role, each candidate comes with that application.
     pub async fn list_candidates(

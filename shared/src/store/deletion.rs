@@ -14,7 +14,7 @@ use super::list::Range;
 use super::tasks::Task;
 use super::{CommitError, Item, Paging, Store, StoreError, Transaction, item};
 use crate::id::Id;
-use crate::model::{Candidate, Member, Mode, NamedOrganization, Role, Screen, Tenant};
+use crate::model::{Candidate, Member, Mode, NamedOrganization, Role, Screen, Stage, Tenant};
 
 /// What is kept of a deleted organization.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -138,6 +138,9 @@ impl Deletion<'_> {
                     keys::screens(tenant, Some(role.id), None),
                 ] {
                     self.delete_partition(&partition).await?;
+                }
+                for stage in Stage::ALL {
+                    self.delete_partition(&keys::scored_applicants(tenant, role.id, stage)).await?;
                 }
             }
             self.delete_items(&items).await?;

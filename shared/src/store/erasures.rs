@@ -58,8 +58,9 @@ impl Trace {
 /// The time after which uploaded files that were not attached are deleted from the bucket, in seconds. S3 does that at
 /// the end of the next day.
 const UPLOADS_KEPT: i64 = 2 * 24 * 60 * 60;
-/// The number of applications that one transaction removes, with four actions each beside one for the tenant's counters.
-const APPLICATIONS: usize = 24;
+/// The number of applications that one transaction removes, with at most five actions each beside one for the tenant's
+/// counters.
+const APPLICATIONS: usize = 19;
 /// The number of traces that one transaction removes, with two actions each.
 const TRACES: usize = 40;
 
@@ -210,11 +211,14 @@ impl Store {
             let mut transaction = Transaction::new(tenant);
             let mut left = erased.applications.clone();
             for application in left.drain(..left.len().min(APPLICATIONS)) {
-                let (id, role) = (application.id, application.role_id);
+                let (id, role, stage) = (application.id, application.role_id, application.stage);
                 transaction.delete(keys::application(tenant, id));
                 transaction.delete(keys::role_application(tenant, role, id));
                 transaction.delete(keys::applicant(tenant, role, erased.erasure.id));
-                transaction.add(keys::role_stats(tenant, role), vec![(now(application.stage), -1)]);
+                if let Some(score) = application.score {
+                    transaction.delete(keys::scored_applicant(tenant, role, stage, score, id));
+                }
+                transaction.add(keys::role_stats(tenant, role), vec![(now(stage), -1)]);
                 transaction.uncount_application(erased.erasure.id, &application);
             }
             let version = erased.version + 1;

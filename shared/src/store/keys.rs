@@ -28,6 +28,7 @@
 //! | application in lists | `{tenant}#APPLICATION` | id | `{tenant}#APPLICATION#{stage}` |
 //! | role's application in lists | `{tenant}#ROLE_APPLICATION#{role id}` | id | `{tenant}#ROLE_APPLICATION#{role id}#{stage}` |
 //! | applicant of a role | `{tenant}#APPLICANT#{role id}` | candidate id | `{tenant}#APPLICANT#{role id}#{stage}` |
+//! | applicant of a role with a score, in a stage | `{tenant}#SCORED#{role id}#{stage}` | score, then application id | |
 //! | candidate's e-mail address | `{tenant}#EMAIL#{hash of the lower-cased address}` | `EMAIL` | |
 //! | word of a candidate in the search index | `{tenant}#WORD` | word, then newest candidate first | |
 //! | candidate with a phone number | `{tenant}#PHONE#{hash of the phone number}` | candidate id | |
@@ -108,6 +109,8 @@ pub(super) const EXPIRES_AT: &str = "expires_at";
 pub(super) const RECORD: &str = "~FILE";
 /// The prefix of the range keys of consents. It sorts before everything that a candidate's page shows.
 pub(super) const CONSENT: &str = "CONSENT#";
+/// A range key that sorts after all consents.
+const CONSENT_END: &str = "CONSENT#~";
 /// The prefix of the range keys of touchpoints.
 pub(super) const HISTORY: &str = "HISTORY#";
 /// A range key that sorts after all touchpoints.
@@ -352,6 +355,29 @@ pub(super) fn applicant_filter(tenant: Tenant, role: Id, stage: Stage) -> String
     format!("{tenant}#APPLICANT#{}#{}", padded(role), stage.as_str())
 }
 
+/// The applicants of a role in a stage who have a score.
+pub(super) fn scored_applicants(tenant: Tenant, role: Id, stage: Stage) -> Partition {
+    Partition::Table(scored_list(tenant, role, stage))
+}
+
+pub(super) fn scored_applicant(tenant: Tenant, role: Id, stage: Stage, score: u8, application: Id) -> Key {
+    Key { pk: scored_list(tenant, role, stage), sk: score_position(score, application) }
+}
+
+/// The place of an application in the lists by score.
+pub fn score_position(score: u8, application: Id) -> String {
+    format!("{}#{}", least_score(score), padded(application))
+}
+
+/// A range key that sorts before all applications with at least this score, and after all others.
+pub(super) fn least_score(score: u8) -> String {
+    format!("{score:03}")
+}
+
+fn scored_list(tenant: Tenant, role: Id, stage: Stage) -> String {
+    format!("{tenant}#SCORED#{}#{}", padded(role), stage.as_str())
+}
+
 /// The partition with everything about a candidate.
 pub(super) fn candidate_partition(tenant: Tenant, id: Id) -> Partition {
     Partition::Table(format!("{tenant}#CANDIDATE#{}", padded(id)))
@@ -385,6 +411,11 @@ pub(super) fn touchpoint(tenant: Tenant, candidate: Id, version: u64, number: us
 /// A range key that sorts after all touchpoints of this version of the record and before all later ones.
 pub(super) fn history_after(version: u64) -> String {
     format!("{HISTORY}{version:012}~")
+}
+
+/// The part of a candidate's partition with the consents.
+pub(super) fn candidate_consents(tenant: Tenant, candidate: Id) -> Partition {
+    Partition::Section { pk: candidate_record(tenant, candidate).pk, from: CONSENT, to: CONSENT_END }
 }
 
 pub(super) fn consent(tenant: Tenant, candidate: Id, id: Id) -> Key {

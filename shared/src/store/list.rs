@@ -24,6 +24,8 @@ pub(super) enum Range<'r> {
     Prefix { prefix: &'r str, after: Option<&'r str> },
     /// The items from one range key to another, in descending order.
     Between { from: &'r str, to: &'r str },
+    /// The items of a partition of the table from a range key on that sort before another one, in descending order.
+    From { from: &'r str, before: Option<&'r str> },
 }
 
 /// A page of a list.
@@ -122,6 +124,13 @@ impl Store {
                 .expression_attribute_names("#range", SK)
                 .expression_attribute_values(":from", AttributeValue::S(from.to_owned()))
                 .expression_attribute_values(":to", AttributeValue::S(to.to_owned())),
+            (_, Range::From { from, before }) => call
+                .key_condition_expression("#hash = :hash AND #range >= :from")
+                .expression_attribute_names("#range", SK)
+                .expression_attribute_values(":from", AttributeValue::S(from.to_owned()))
+                .set_exclusive_start_key(
+                    before.map(|before| Key { pk: value.clone(), sk: before.to_owned() }.attributes()),
+                ),
             (_, Range::Before(None)) => call.key_condition_expression("#hash = :hash"),
             (_, Range::Before(Some(before))) => call
                 .key_condition_expression("#hash = :hash AND #range < :before")

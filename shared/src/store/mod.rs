@@ -58,7 +58,9 @@ use aws_sdk_dynamodb::error::SdkError;
 use aws_sdk_dynamodb::types::KeysAndAttributes;
 
 pub use api_keys::ApiKey;
-pub use applications::{Applicant, ApplicationFilter, CandidateApplication};
+pub use applications::{
+    Applicant, ApplicationFilter, CandidateApplication, CandidateList, CandidatePlace, ScoredApplicant,
+};
 pub use audit::{AuditNames, AuditSelection, is_audit_position};
 pub use audit_origin::AuditOrigin;
 pub use candidates::CandidatePage;
@@ -71,7 +73,7 @@ pub use exports::{CandidateData, ScreenData};
 pub use finding::CandidateSearch;
 pub use gate::{Admission, Holder, HolderDetails, PresentedCredential, Verdict};
 pub use grants::AccessTokens;
-pub use keys::{REGISTRY_SHARDS, StageOrStatus, StatusOrResult};
+pub use keys::{REGISTRY_SHARDS, StageOrStatus, StatusOrResult, score_position};
 pub use list::{Listed, Paging};
 pub use maybe_erased::MaybeErased;
 pub use members::SignedIn;
