@@ -47,6 +47,12 @@ export async function visit(world, options = {}) {
     await page.getByRole("link", { name: "Title can't be blank." }).click();
     assert.equal(await page.locator(":focus").getAttribute("name"), "role.title");
   });
+  await look("work-quick-post-preview", async () => {
+    await page.getByLabel("Title").fill("Line Cook");
+    await page.getByLabel("Description").fill("Cook **well**.");
+    assert.equal(await visitor.press("Preview"), 200);
+    assert.equal(await page.getByRole("region", { name: "Line Cook" }).locator("strong").innerText(), "well");
+  });
   await step("a job is posted", async () => {
     await page.getByLabel("Title").fill("Line Cook");
     await page.getByLabel("Department").fill("Kitchen");

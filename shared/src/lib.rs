@@ -18,6 +18,7 @@ pub mod auth;
 mod base62;
 pub mod clock;
 pub mod config;
+pub mod descriptions;
 pub mod hiring;
 pub mod http;
 pub mod id;

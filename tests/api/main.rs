@@ -37,6 +37,7 @@ mod dashboard_members;
 mod dashboard_notices;
 mod dashboard_pages;
 mod dashboard_person;
+mod dashboard_previews;
 mod dashboard_retention;
 mod dashboard_second_factor;
 mod dashboard_sessions;

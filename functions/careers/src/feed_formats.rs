@@ -113,7 +113,7 @@ pub(crate) struct Formatted {
 impl Formatted {
     /// Converts Markdown to both formats.
     pub(crate) fn of(text: &str) -> Self {
-        Self { html: crate::markdown::html(text), plain: crate::markdown::plain(text) }
+        Self { html: shared::descriptions::html(text), plain: shared::descriptions::plain(text) }
     }
 }
 

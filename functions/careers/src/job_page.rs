@@ -10,9 +10,9 @@ use shared::model::{
 use crate::application_form::consent_boxes;
 use crate::formatting::{age, excerpt};
 use crate::json_ld::JobPosting;
-use crate::markdown;
 use crate::pages::{ApplicationForm, Applications, GonePage, JobPage};
 use crate::site::{Site, unknown_organization};
+use shared::descriptions;
 
 /// A posting that candidates can see.
 pub(crate) struct PostedJob {
@@ -65,7 +65,7 @@ impl PostedJob {
         let PublicContent { title, description, requirements } = self.content();
         let (description, requirements) = (description.map(Text::as_str), requirements.map(Text::as_str));
         let (description_html, requirements_html) =
-            (description.map(markdown::html), requirements.map(markdown::html));
+            (description.map(descriptions::html), requirements.map(descriptions::html));
         let since = Opening::since(&self.role, &self.posting);
         let (path, date) = (self.path(), Day::of(since).to_string());
         let json_ld = self.json_ld(&path, &date, description_html.as_deref(), requirements_html.as_deref());
@@ -80,7 +80,7 @@ impl PostedJob {
             salary: content.salary.words(),
             age: age(Day::of(since).date(), Day::of(context.now()).date()),
             date,
-            description_text: excerpt(&markdown::plain(description.unwrap_or_default())),
+            description_text: excerpt(&descriptions::plain(description.unwrap_or_default())),
             description: description_html,
             requirements: requirements_html,
             json_ld,

@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 use shared::model::{Country, EmploymentType, Salary, SalaryRange};
 
-use crate::markdown::shortened;
+use shared::descriptions::shortened;
 
 /// The maximum length of a description, in bytes. Longer descriptions are shortened; the page shows them in full.
 const MAX_DESCRIPTION: usize = 12_000;
@@ -12,7 +12,7 @@ const MAX_DESCRIPTION: usize = 12_000;
 pub(crate) struct JobPosting<'p> {
     /// The title.
     pub(crate) title: &'p str,
-    /// The description and requirements: HTML from [`crate::markdown::html`].
+    /// The description and requirements: HTML from [`shared::descriptions::html`].
     pub(crate) description_html: &'p str,
     /// The date on which it opened: `2026-11-20`.
     pub(crate) date_posted: &'p str,

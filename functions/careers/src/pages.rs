@@ -150,9 +150,9 @@ pub(crate) struct JobPage<'p> {
     pub(crate) age: String,
     /// The date on which it opened: `2026-11-20`.
     pub(crate) date: String,
-    /// The description: HTML from [`crate::markdown::html`].
+    /// The description: HTML from [`shared::descriptions::html`].
     pub(crate) description: Option<String>,
-    /// The requirements: HTML from [`crate::markdown::html`].
+    /// The requirements: HTML from [`shared::descriptions::html`].
     pub(crate) requirements: Option<String>,
     /// Structured data for search engines: JSON from [`crate::json_ld`].
     pub(crate) json_ld: Option<String>,
@@ -247,7 +247,7 @@ pub(crate) struct FileForm {
 pub(crate) struct PrivacyPage<'p> {
     /// The layout.
     pub(crate) layout: Layout<'p>,
-    /// The organization's own text: HTML from [`crate::markdown::html`].
+    /// The organization's own text: HTML from [`shared::descriptions::html`].
     pub(crate) text: Option<String>,
 }
 

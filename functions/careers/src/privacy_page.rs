@@ -2,9 +2,9 @@
 
 use shared::http::{Error, Html, PublicRequest, Reply};
 
-use crate::markdown;
 use crate::pages::PrivacyPage;
 use crate::site::{Site, unknown_organization};
+use shared::descriptions;
 
 /// Shows what happens to an applicant's data.
 pub(crate) async fn show(request: PublicRequest) -> Result<Reply<Html>, Error> {
@@ -13,6 +13,6 @@ pub(crate) async fn show(request: PublicRequest) -> Result<Reply<Html>, Error> {
     let text = context.store().find_privacy_text(site.career.tenant()).await?;
     let path = site.privacy_path();
     let layout = site.layout(Some(path.as_str()));
-    let page = PrivacyPage { layout, text: text.map(|text| markdown::html(text.as_str())) };
+    let page = PrivacyPage { layout, text: text.map(|text| descriptions::html(text.as_str())) };
     Ok(site.page(&page, None)?.cached())
 }

@@ -12,12 +12,12 @@ use shared::model::{EmploymentType, Salary, SalaryRange};
 
 use crate::feed_formats;
 use crate::json_ld::JobPosting;
-use crate::markdown;
 use crate::pages::{
     ApplicationForm, Applications, Card, ConfirmationPage, ConsentBox, FileForm, GonePage, Group, JobPage,
     Layout, Offers, OpeningsPage, PrivacyPage, SearchForm, TooManyApplicationsPage, UnknownJobPage,
     UnknownOrganizationPage,
 };
+use shared::descriptions;
 
 /// Known XSS payloads, one per line.
 const PAYLOADS: &str = include_str!("../../../tests/xss.txt");
@@ -79,7 +79,7 @@ fn openings(text: &str) -> OpeningsPage<'_> {
 }
 
 fn job<'p>(text: &'p str, description: &str, applications: Applications<'p>) -> JobPage<'p> {
-    let description_html = markdown::html(description);
+    let description_html = descriptions::html(description);
     let url = https(text);
     let posting = JobPosting {
         title: text,
@@ -109,7 +109,7 @@ fn job<'p>(text: &'p str, description: &str, applications: Applications<'p>) -> 
         date: text.to_owned(),
         json_ld: posting.json_ld(),
         description_text: text.to_owned(),
-        requirements: Some(markdown::html(description)),
+        requirements: Some(descriptions::html(description)),
         description: Some(description_html),
         applications,
     }
@@ -161,7 +161,7 @@ fn pages(text: &str) -> Vec<String> {
         ConfirmationPage { upload: None, ..confirmation() }.render(),
         GonePage { layout: layout(text), title: Some(text) }.render(),
         PrivacyPage { layout: layout(text), text: None }.render(),
-        PrivacyPage { layout: layout(text), text: Some(markdown::html(text)) }.render(),
+        PrivacyPage { layout: layout(text), text: Some(descriptions::html(text)) }.render(),
         UnknownJobPage { layout: layout(text) }.render(),
         TooManyApplicationsPage { layout: layout(text), minutes: 2, is_of_network: true, job_path: PORTAL }
             .render(),
@@ -278,7 +278,7 @@ fn payloads_are_shown_as_text() {
         let json_ld: Value = serde_json::from_str(&read(&page, "script")).unwrap();
         assert_eq!(json_ld["title"], text);
         assert_eq!(json_ld["hiringOrganization"]["name"], text);
-        assert_eq!(json_ld["description"], markdown::html(&description));
+        assert_eq!(json_ld["description"], descriptions::html(&description));
 
         let list = openings(text).render().unwrap();
         assert_eq!(read(&list, ".card h3"), text.repeat(2));
@@ -300,7 +300,7 @@ fn payloads_are_shown_as_text() {
 fn feeds_escape_payloads() {
     let now = jiff::Timestamp::UNIX_EPOCH;
     for text in PAYLOADS.lines() {
-        let plain = markdown::plain(text);
+        let plain = descriptions::plain(text);
         assert!(!plain.contains("  ") && plain.lines().all(|line| line == line.trim()), "{plain}");
         let formatted = serde_json::to_string(&feed_formats::Formatted::of(text)).unwrap();
         assert_eq!(serde_json::from_str::<Value>(&formatted).unwrap()["plain"], plain);

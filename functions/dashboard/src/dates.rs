@@ -136,7 +136,7 @@ mod tests {
             ("Europe/Berlin", "21 Nov 2026, 00:30 CET"),
             ("America/New_York", "20 Nov 2026, 18:30 EST"),
             ("America/Sao_Paulo", "20 Nov 2026, 20:30 UTC-03"),
-            ("Asia/Kolkata", "21 Nov 2026, 05:00 IST"),
+            ("Asia/Kathmandu", "21 Nov 2026, 05:15 UTC+0545"),
         ] {
             let shown = format!("<time datetime=\"2026-11-20T23:30:00Z\">{text}</time>");
             assert_eq!(zone(name).minute(time).to_string(), shown);

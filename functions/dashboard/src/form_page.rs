@@ -4,6 +4,7 @@ use askama::Template;
 use shared::http::{Error, Html, MemberRequest, Parameters, Reply};
 
 use crate::layout::{Layout, Section};
+use crate::preview::JobPreview;
 
 /// A page with one form.
 #[derive(Template)]
@@ -24,6 +25,9 @@ pub(crate) struct FormPage<'p> {
     submit: &'static str,
     /// Whether the change cannot be undone.
     is_grave: bool,
+    /// Whether the form has a button that shows a preview.
+    has_preview: bool,
+    preview: Option<JobPreview>,
 }
 
 impl FormPage<'_> {
@@ -127,7 +131,21 @@ pub(crate) struct Form {
 impl Form {
     /// Shows the form.
     pub(crate) fn show(self, request: &MemberRequest) -> Result<Reply<Html>, Error> {
-        self.page(request, None, None)
+        self.page(request, None, None, None)
+    }
+
+    /// Shows the form as it was sent, below a preview of the job. The version that the member saw stays the same.
+    pub(crate) fn show_preview(
+        mut self,
+        request: &MemberRequest,
+        preview: JobPreview,
+    ) -> Result<Reply<Html>, Error> {
+        let sent = request.page.form();
+        sent.get("seen").clone_into(&mut self.seen);
+        for field in self.fields.iter_mut().filter(|field| !field.name.is_empty()) {
+            field.value = sent.get(&field.name).replace("\r\n", "\n");
+        }
+        self.page(request, None, None, Some(preview))
     }
 
     /// Shows the form as it was sent, with what is wrong. Fails if the error is not about the form.
@@ -164,7 +182,7 @@ impl Form {
                 field.problem.get_or_insert("Choose the file again.".to_owned());
             }
         }
-        Ok(self.page(request, alert, help)?.with_status(status))
+        Ok(self.page(request, alert, help, None)?.with_status(status))
     }
 
     /// Shows each message at its field. Returns the others as sentences.
@@ -193,6 +211,7 @@ impl Form {
         request: &MemberRequest,
         alert: Option<String>,
         help: Option<(String, &'static str)>,
+        preview: Option<JobPreview>,
     ) -> Result<Reply<Html>, Error> {
         let mut hidden = self.hidden;
         if !self.seen.is_empty() {
@@ -210,6 +229,9 @@ impl Form {
             action: self.action,
             submit: self.submit,
             is_grave: self.is_grave,
+            // The forms of this section are about jobs.
+            has_preview: self.section == Section::Roles,
+            preview,
         })
     }
 }

@@ -123,6 +123,7 @@ mod notices;
 mod overview;
 mod personal_data;
 mod postings;
+mod preview;
 mod privacy;
 mod retention;
 mod role_forms;

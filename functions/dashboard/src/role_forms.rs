@@ -4,12 +4,17 @@ use std::sync::Arc;
 
 use shared::hiring::{postings, quick_post, roles};
 use shared::http::{Command, Error, Html, MemberRequest, Parameters, Reply, entity_tag};
-use shared::model::{self, Country, EmploymentType, PostingContent, RemotePolicy, Role, Text};
+use shared::model::{self, Country, EmploymentType, Posting, PostingContent, RemotePolicy, Role, Text};
 use shared::resources;
+use shared::resources::role::RolePatch;
 
 use crate::form_page::{Field, FieldKind, Form};
 use crate::layout::Section;
 use crate::messages::Notice;
+use crate::preview::JobPreview;
+
+/// The content of a posting that follows its role in everything.
+const EMPTY: PostingContent = PostingContent { title: None, public_description: None, requirements: None };
 
 /// Shows the form that creates a role with its posting.
 pub(crate) async fn quick_post(request: Arc<MemberRequest>) -> Result<Reply<Html>, Error> {
@@ -19,6 +24,12 @@ pub(crate) async fn quick_post(request: Arc<MemberRequest>) -> Result<Reply<Html
 /// Creates a role with its posting, and publishes both unless they are saved as a draft.
 pub(crate) async fn post(request: Arc<MemberRequest>) -> Result<Reply<Html>, Error> {
     let command = request.command();
+    if is_preview(&request) {
+        return match command.input::<quick_post::QuickPost>() {
+            Ok(job) => quick_post_form().show_preview(&request, JobPreview::of(&job.role, &job.job_posting)),
+            Err(error) => quick_post_form().show_again(&request, error),
+        };
+    }
     let is_draft = command.fields.get("publish") == "false";
     match request.carry_out(command, quick_post::create).await {
         Ok(reply) => {
@@ -61,6 +72,18 @@ pub(crate) async fn edit_role(request: Arc<MemberRequest>) -> Result<Reply<Html>
 
 /// Saves a role.
 pub(crate) async fn save_role(request: Arc<MemberRequest>) -> Result<Reply<Html>, Error> {
+    if is_preview(&request) {
+        let (role, posting) = find_role_and_posting(&request).await?;
+        let form = role_form(&request, &role)?;
+        let edited = request.command().input::<RolePatch>().and_then(|patch| {
+            let mistake = || Error::Validation(vec!["salary_min must be at most salary_max".to_owned()]);
+            patch.apply(role.content).ok_or_else(mistake)
+        });
+        return match edited {
+            Ok(content) => form.show_preview(&request, JobPreview::of(&content, &posting)),
+            Err(error) => form.show_again(&request, error),
+        };
+    }
     match request.carry_out(request.command(), roles::update).await {
         Ok(_) => Ok(Notice::RoleSaved.redirect_to(&format!("/dashboard/roles/{}", request.context.id()?))),
         Err(error) => role_form(&request, &find_role(&request).await?)?.show_again(&request, error),
@@ -140,6 +163,13 @@ pub(crate) async fn edit_posting(request: Arc<MemberRequest>) -> Result<Reply<Ht
 pub(crate) async fn save_posting(request: Arc<MemberRequest>) -> Result<Reply<Html>, Error> {
     let role = find_role(&request).await?;
     let command = request.command();
+    if is_preview(&request) {
+        let form = posting_form(&request).await?;
+        return match command.input::<PostingContent>() {
+            Ok(posting) => form.show_preview(&request, JobPreview::of(&role.content, &posting)),
+            Err(error) => form.show_again(&request, error),
+        };
+    }
     let saved = if let Some(link) = &role.posting {
         let command = Command { id: Some(link.id), ..command };
         request.carry_out(command, postings::update).await.map(drop)
@@ -168,13 +198,8 @@ fn with_short_paths(error: Error) -> Error {
 
 async fn posting_form(request: &MemberRequest) -> Result<Form, Error> {
     let role = find_role(request).await?;
-    let store = request.context.store();
-    let posting = match &role.posting {
-        Some(link) => store.find_posting(request.tenant(), link.id).await?,
-        None => None,
-    };
-    let empty = PostingContent { title: None, public_description: None, requirements: None };
-    let content = posting.as_ref().map_or(&empty, |posting| &posting.content);
+    let posting = find_posting(request, &role).await?;
+    let content = posting.as_ref().map_or(&EMPTY, |posting| &posting.content);
     let seen = match &posting {
         Some(posting) => entity_tag(&resources::posting::Posting::of(
             posting,
@@ -209,6 +234,25 @@ async fn posting_form(request: &MemberRequest) -> Result<Form, Error> {
         submit: "Save",
         is_grave: false,
     })
+}
+
+/// Whether the member asks for a preview.
+fn is_preview(request: &MemberRequest) -> bool {
+    request.page.form().non_empty("preview").is_some()
+}
+
+/// The role with the content of its posting, which is empty if the role has none.
+async fn find_role_and_posting(request: &MemberRequest) -> Result<(Role, PostingContent), Error> {
+    let role = find_role(request).await?;
+    let posting = find_posting(request, &role).await?;
+    Ok((role, posting.map_or(EMPTY, |posting| posting.content)))
+}
+
+async fn find_posting(request: &MemberRequest, role: &Role) -> Result<Option<Posting>, Error> {
+    match &role.posting {
+        Some(link) => Ok(request.context.store().find_posting(request.tenant(), link.id).await?),
+        None => Ok(None),
+    }
 }
 
 async fn find_role(request: &MemberRequest) -> Result<Role, Error> {

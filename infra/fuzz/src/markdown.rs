@@ -1,6 +1,6 @@
 //! Descriptions: their HTML has only harmless elements, correctly nested, and only harmless links.
 
-use careers::markdown::{html, plain, shortened};
+use shared::descriptions::{html, plain, shortened};
 
 use crate::input::text;
 

@@ -11,9 +11,9 @@ use crate::resources::{posting, role};
 /// A role and a job posting to create together.
 pub struct QuickPost {
     /// The role.
-    role: RoleContent,
+    pub role: RoleContent,
     /// The content of the posting. A missing `title` or `public_description` follows the role.
-    job_posting: PostingContent,
+    pub job_posting: PostingContent,
     /// Whether to publish both. The default is `true`; `false` creates a draft role with an unpublished posting.
     publish: bool,
 }

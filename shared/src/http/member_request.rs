@@ -4,9 +4,10 @@ use std::sync::Arc;
 
 use super::api_request::{AdmittedRequest, SentBody};
 use super::context::RequestContext;
+use super::fields::read_form;
 use super::idempotency::IdempotencyKey;
 use super::page_request::{PASSKEY_SIGN_IN, PageRequest};
-use super::{ApiRequest, Error, Html, Parameters, Reply};
+use super::{ApiRequest, Error, Html, Input, Parameters, Reply};
 use crate::id::Id;
 use crate::model::{
     Actor, ActorKind, AuditActor, Member, MemberRole, NamedOrganization, Organization, Scopes, Session,
@@ -40,7 +41,12 @@ pub struct Command {
 
 impl Command {
     /// The fields that are not part of an input.
-    const OTHERS: [&str; 4] = ["csrf", "key", "seen", "from"];
+    const OTHERS: [&str; 5] = ["csrf", "key", "seen", "from", "preview"];
+
+    /// Reads the input of the API route, without carrying anything out.
+    pub fn input<I: Input>(&self) -> Result<I, Error> {
+        read_form(&self.fields)
+    }
 }
 
 impl MemberRequest {

@@ -1,12 +1,15 @@
 //! Converts customers' descriptions, written in Markdown, HTML or plain text, to safe HTML or to plain text.
 
+mod elements;
+mod html_tag;
+
 use std::collections::{HashMap, HashSet};
 use std::sync::LazyLock;
 
 use ammonia::{Builder, UrlRelative};
 use pulldown_cmark::{Event, TagEnd, html::push_html};
 
-use crate::elements::elements;
+use elements::elements;
 
 /// The maximum size of the HTML, in bytes. Any ordinary text of 20,000 characters fits; text that is only markup is
 /// cut.

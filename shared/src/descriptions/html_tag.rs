@@ -4,7 +4,7 @@ use pulldown_cmark::{Event, HeadingLevel, LinkType, Parser, Tag};
 
 /// A tag in a description.
 #[derive(Debug)]
-pub(crate) enum HtmlTag {
+pub(super) enum HtmlTag {
     /// `<br>`.
     Break,
     /// The start of an element, as Markdown calls it.
@@ -16,7 +16,7 @@ pub(crate) enum HtmlTag {
 impl HtmlTag {
     /// Parses the tag at the beginning of `html`. Returns it with the text that follows. Returns `None` if it is not one
     /// of these tags. All attributes except the address of a link are ignored.
-    pub(crate) fn parse(html: &str) -> Option<(Self, &str)> {
+    pub(super) fn parse(html: &str) -> Option<(Self, &str)> {
         let rest = html.strip_prefix('<')?;
         let (is_end, rest) = rest.strip_prefix('/').map_or((false, rest), |rest| (true, rest));
         let (name, rest) = split(rest, |c| !c.is_ascii_alphanumeric());
@@ -81,7 +81,7 @@ fn split(text: &str, is_end: impl Fn(char) -> bool) -> (&str, &str) {
 }
 
 /// Decodes the character references in HTML, such as `&amp;`.
-pub(crate) fn decoded(html: &str) -> String {
+pub(super) fn decoded(html: &str) -> String {
     let mut decoded = String::with_capacity(html.len());
     let mut rest = html;
     while let Some((before, after)) = rest.split_once('&') {

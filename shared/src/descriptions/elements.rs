@@ -4,14 +4,14 @@ use std::mem;
 
 use pulldown_cmark::{Event, HeadingLevel, Options, Parser, Tag, TagEnd};
 
-use crate::html_tag::{HtmlTag, decoded};
+use super::html_tag::{HtmlTag, decoded};
 
 /// Parses a description. In the result, elements are nested correctly and at most `max_depth` deep; deeper elements keep
 /// their text and lose their markup.
 ///
 /// Line breaks are kept, as in plain text. Headings begin at the third level and do not skip levels. An image is replaced
 /// by its alternative text, and any other HTML is text.
-pub(crate) fn elements(description: &str, max_depth: usize) -> Vec<Event<'_>> {
+pub(super) fn elements(description: &str, max_depth: usize) -> Vec<Event<'_>> {
     let mut builder = Builder { max_depth, ..Builder::default() };
     for event in Parser::new_ext(description, Options::ENABLE_TABLES) {
         builder.add(event);
