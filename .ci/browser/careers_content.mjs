@@ -132,7 +132,17 @@ export async function post(service, key, role, job_posting = {}) {
 export const RESUME = {
   name: "resume.pdf",
   mimeType: "application/pdf",
-  buffer: Buffer.from("%PDF-1.4\n1 0 obj<<>>endobj\ntrailer<<>>\n%%EOF\n"),
+  buffer: Buffer.from(`%PDF-1.4
+1 0 obj<</Type/Catalog/Pages 2 0 R>>endobj
+2 0 obj<</Type/Pages/Kids[3 0 R]/Count 1>>endobj
+3 0 obj<</Type/Page/Parent 2 0 R/MediaBox[0 0 300 200]/Contents 4 0 R/Resources<</Font<</F 5 0 R>>>>>>endobj
+4 0 obj<</Length 42>>stream
+BT /F 18 Tf 40 100 Td (A resume) Tj ET    
+endstream endobj
+5 0 obj<</Type/Font/Subtype/Type1/BaseFont/Helvetica>>endobj
+trailer<</Root 1 0 R/Size 6>>
+%%EOF
+`),
 };
 /** An HTML file with the name of a PDF. */
 export const NO_RESUME = { ...RESUME, buffer: Buffer.from("<!doctype html><script>alert(1)</script>") };

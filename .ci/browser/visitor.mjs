@@ -133,7 +133,11 @@ export class Visitor {
   }
 
   #checkRequest(request) {
-    const { origin } = new URL(request.url());
+    const { origin, protocol } = new URL(request.url());
+    // The browser's own viewer for PDFs.
+    if (["chrome-extension:", "chrome:"].includes(protocol)) {
+      return;
+    }
     if (request.isNavigationRequest() || request.resourceType() === "fetch") {
       this.#navigations.add(request.url());
     }

@@ -278,7 +278,10 @@ async fn an_uploaded_logo_is_shown_under_a_url_that_changes_with_it() {
         "{}",
         page.text
     );
+    api.dynamodb.take_calls();
     let picture = visitor.get(&src).await.expect(200);
+    let calls: Vec<_> = api.dynamodb.take_calls().into_iter().map(|call| call.operation).collect();
+    assert_eq!(calls, ["GetItem", "GetItem"], "the career site and the logo");
     assert_eq!(picture.text, String::from_utf8_lossy(PNG));
     let headers =
         ["content-type", "cache-control", "x-content-type-options", "set-cookie", "content-encoding"];

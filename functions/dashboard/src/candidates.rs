@@ -427,7 +427,7 @@ fn sentence<'t>(touchpoint: &Touchpoint, title: &impl Fn(Id) -> &'t str) -> Stri
     match &touchpoint.kind {
         TouchpointKind::Created { .. } => "Added".to_owned(),
         TouchpointKind::Applied { role_id, .. } => format!("Applied for {}", title(*role_id)),
-        TouchpointKind::Updated { fields, .. } if fields.is_empty() => "Uploaded a resume file".to_owned(),
+        TouchpointKind::Updated { resume: Some(_), .. } => "Uploaded a resume file".to_owned(),
         TouchpointKind::Updated { fields, .. } => format!("Changed {}", fields.join(", ").replace('_', " ")),
         TouchpointKind::StageChanged { role_id, from, to } => {
             format!("Moved from {} to {}{}", from.as_str(), to.as_str(), of_role(role_id))

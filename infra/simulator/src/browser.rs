@@ -14,6 +14,8 @@ use crate::outside::BASE_URL;
 const FORM: &str = "application/x-www-form-urlencoded";
 const MULTIPART: &str = "multipart/form-data";
 const BOUNDARY: &str = "----simulated";
+/// The content of a resume.
+pub(crate) const PDF: &str = "%PDF-1.7\n1 0 obj\n<<>>\nendobj\n%%EOF\n";
 /// The maximum number of redirects that the browser follows.
 const REDIRECTS: usize = 4;
 
@@ -66,11 +68,11 @@ impl Browser {
 
     pub(crate) async fn submit(&self, form: &Form) -> Page {
         let fields = form.fields.iter().filter(|field| field.is_sent && !field.name.is_empty());
-        let pairs: Vec<_> = fields.map(|field| (field.name.as_str(), field.value.as_str())).collect();
         if form.is_multipart {
             let media = format!("{MULTIPART}; boundary={BOUNDARY}");
-            return self.load(Method::POST, form.action.clone(), Some((media, multipart(&pairs)))).await;
+            return self.load(Method::POST, form.action.clone(), Some((media, multipart(fields)))).await;
         }
+        let pairs = fields.map(|field| (field.name.as_str(), field.value.as_str()));
         let encoded = url::form_urlencoded::Serializer::new(String::new()).extend_pairs(pairs).finish();
         if form.is_post {
             return self
@@ -209,15 +211,14 @@ fn plain(written: &str) -> String {
     pairs.iter().fold(written.to_owned(), |text, (written, plain)| text.replace(written, plain))
 }
 
-/// A form with a file.
-fn multipart(pairs: &[(&str, &str)]) -> Bytes {
-    let fields = pairs.iter().filter(|(name, _)| *name != "file");
-    let fields = fields.map(|(name, value)| part(&format!("name=\"{name}\""), value));
-    let file = part(
-        "name=\"file\"; filename=\"x.pdf\"\r\ncontent-type: application/pdf",
-        "%PDF-1.7\n1 0 obj\n<<>>\nendobj\n%%EOF\n",
-    );
-    format!("{}{file}--{BOUNDARY}--\r\n", fields.collect::<String>()).into()
+/// A form with files. A file without a value was not chosen.
+fn multipart<'f>(fields: impl Iterator<Item = &'f Field>) -> Bytes {
+    let parts = fields.map(|Field { name, kind, value, .. }| match (kind.as_str(), value.as_str()) {
+        ("file", "") => part(&format!("name=\"{name}\"; filename=\"\""), ""),
+        ("file", content) => part(&format!("name=\"{name}\"; filename=\"x.pdf\""), content),
+        (_, text) => part(&format!("name=\"{name}\""), text),
+    });
+    format!("{}--{BOUNDARY}--\r\n", parts.collect::<String>()).into()
 }
 
 fn part(disposition: &str, value: &str) -> String {

@@ -13,7 +13,7 @@ use tokio::time::sleep;
 use url::Url;
 use url::form_urlencoded::Serializer;
 
-use crate::browser::{Browser, Form, Page};
+use crate::browser::{Browser, Form, PDF, Page};
 use crate::clients::{ATTEMPTS, Clients, Tenant};
 use crate::deployment::Answer;
 use crate::outside::BASE_URL;
@@ -118,6 +118,9 @@ impl<'c> People<'c> {
             form.set("consent_voice_screen", "yes");
             form.set("consent_recording", "yes");
         }
+        if random.bool() {
+            form.set("resume_file", PDF);
+        }
         for _ in 0..ATTEMPTS {
             let page = self.submit(browser, &form).await;
             if page.status >= 500 {
@@ -129,7 +132,8 @@ impl<'c> People<'c> {
                 self.live().known().applicants.push(email);
             }
             let upload = page.forms().into_iter().find(|form| form.action.starts_with("https://bucket.test"));
-            if let Some(upload) = upload.filter(|_| is_received && random.bool()) {
+            if let Some(mut upload) = upload.filter(|_| is_received && random.bool()) {
+                upload.set("file", PDF);
                 self.submit(browser, &upload).await;
             }
             return;
@@ -192,6 +196,7 @@ impl<'c> People<'c> {
                     }
                 }
                 "text" | "textarea" if field.value.is_empty() => field.value = format!("{word} {number}."),
+                "file" if random.bool() => PDF.clone_into(&mut field.value),
                 "number" => field.value = random.u32(1..1_000).to_string(),
                 _ => {}
             }
