@@ -37,6 +37,18 @@ export async function visit({ service, open, step }, options) {
     return page.getByLabel("API key", { exact: true }).inputValue();
   });
 
+  await step(options ? "without scripts, there is no button that copies" : "the key is copied", async () => {
+    const copy = page.locator("[data-copy]");
+    if (options) {
+      assert.ok(await copy.isHidden());
+      return;
+    }
+    await visitor.context.grantPermissions(["clipboard-read", "clipboard-write"]);
+    await copy.click();
+    await page.getByText("Copied", { exact: true }).waitFor();
+    assert.equal(await page.evaluate(() => navigator.clipboard.readText()), secret);
+  });
+
   await step("the key works only for its scopes", async () => {
     assert.match(secret, /^rc_live_[0-9A-Za-z]+$/);
     assert.equal((await service.call(secret, "GET", "/api/v1/roles")).status, 200);

@@ -7,6 +7,7 @@ use tests::{ACME, TestApi};
 
 use crate::dashboard_access::{DashboardFixtures, PageRoute, page_routes};
 use crate::fake_x::{FakeX, services};
+use crate::finding_cost;
 
 /// The DynamoDB calls of a successful request to each route, in order.
 pub(crate) const CALLS: &[(&str, &[&str])] = &[
@@ -316,6 +317,50 @@ async fn filtered_lists_make_exactly_these_dynamodb_calls() {
         assert_eq!(operations(&calls_made), calls, "{page}");
         assert!(calls_made.iter().all(|call| call.request.get("FilterExpression").is_none()));
     }
+}
+
+/// `FINDING_SCALE=40` makes it 100,000 candidates and 5,000 roles.
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn pages_make_the_same_calls_among_many_items() {
+    const ROLES: u64 = 125;
+    let api = TestApi::new().await;
+    let fixtures = DashboardFixtures::new(&api).await;
+    let browser = Browser::with_session(&api, ACME, &owner(&api, ACME).await).await;
+    let (role, candidate) = (fixtures.role, fixtures.candidate);
+    let pages = [
+        "/dashboard".to_owned(),
+        "/dashboard/roles".to_owned(),
+        "/dashboard/roles?status=open".to_owned(),
+        format!("/dashboard/roles/{role}"),
+        "/dashboard/postings".to_owned(),
+        "/dashboard/candidates".to_owned(),
+        format!("/dashboard/candidates?role_id={role}"),
+        "/dashboard/candidates?search=person17".to_owned(),
+        format!("/dashboard/candidates/{candidate}"),
+        "/dashboard/candidates/new".to_owned(),
+        "/dashboard/settings/audit-log".to_owned(),
+    ];
+    let visit = async || {
+        let mut calls = Vec::new();
+        for page in &pages {
+            api.dynamodb.take_calls();
+            browser.get(page).await.expect(200);
+            let made = api.dynamodb.take_calls();
+            calls.push(operations(&made).into_iter().map(str::to_owned).collect::<Vec<_>>());
+        }
+        calls
+    };
+    finding_cost::write(&api, 0..25).await;
+    visit().await;
+    let few = visit().await;
+    finding_cost::write(&api, 25..finding_cost::COUNT * finding_cost::scale()).await;
+    api.write_open_roles(1..=ROLES * finding_cost::scale()).await;
+    let many = visit().await;
+    for (page, (few, many)) in pages.iter().zip(few.iter().zip(&many)) {
+        assert_eq!(few, many, "{page}");
+        println!("{page}: {} calls", many.len());
+    }
+    assert!(many[0].len() <= 6, "the overview: {:?}", many[0]);
 }
 
 #[tokio::test]

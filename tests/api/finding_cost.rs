@@ -1,6 +1,7 @@
 //! The cost of finding candidates: calls, read units, and items that are read without being shown.
 
 use std::collections::BTreeSet;
+use std::ops::Range;
 
 use futures_util::stream::{self, StreamExt};
 use shared::id::Id;
@@ -12,11 +13,16 @@ use url::form_urlencoded::byte_serialize;
 
 const CANDIDATES: &str = "/api/v1/candidates";
 /// The number of candidates. `FINDING_SCALE=40` stores 40 times as many.
-const COUNT: u64 = 2_500;
+pub(crate) const COUNT: u64 = 2_500;
 const FIRST_NAMES: [&str; 10] =
     ["Jane", "José", "Anna", "Anna-Maria", "Jörg", "Łukasz", "Семён", "أحمد", "Grace", "Li"];
 const LAST_NAMES: [&str; 10] =
     ["Doe", "Müller", "O’Brien", "Hopper", "Щукин", "محمد", "Nguyễn", "García Márquez", "Annan", "太郎"];
+
+/// The factor for the number of items.
+pub(crate) fn scale() -> u64 {
+    std::env::var("FINDING_SCALE").map_or(1, |scale| scale.parse().expect("a number"))
+}
 
 /// The fields of the candidate with this number. Everything but the e-mail address is shared with others.
 fn profile(number: u64) -> Profile {
@@ -32,7 +38,8 @@ fn profile(number: u64) -> Profile {
     }
 }
 
-async fn write(api: &TestApi, count: u64) {
+/// Stores the candidates with these numbers, whose number is a multiple of five.
+pub(crate) async fn write(api: &TestApi, numbers: Range<u64>) {
     const PER_TRANSACTION: u64 = 5;
     let now = api.environment.clock.now();
     let insert = async |from: u64| {
@@ -45,7 +52,7 @@ async fn write(api: &TestApi, count: u64) {
         // The test does not read these calls.
         api.dynamodb.clear_calls();
     };
-    let starts = (0..count / PER_TRANSACTION).map(|index| index * PER_TRANSACTION);
+    let starts = numbers.step_by(usize::try_from(PER_TRANSACTION).unwrap());
     stream::iter(starts).for_each_concurrent(8, insert).await;
 }
 
@@ -125,10 +132,9 @@ fn matching(count: u64, matches: impl Fn(u64, &str) -> bool) -> BTreeSet<u64> {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
 async fn finding_candidates_costs_the_same_among_many() {
-    let scale: u64 = std::env::var("FINDING_SCALE").map_or(1, |scale| scale.parse().expect("a number"));
     let api = TestApi::new().await;
-    let count = COUNT * scale;
-    write(&api, count).await;
+    let count = COUNT * scale();
+    write(&api, 0..count).await;
     let named = |text: &'static str| matching(count, move |_, name| name.contains(text));
     for (query, limit, expected) in [
         ("jane", 100, named("Jane")),

@@ -102,7 +102,8 @@ fn too_many(job: &PostedJob, seconds: i64, is_of_network: bool) -> Result<Reply<
     Ok(reply.with("retry-after", seconds.to_string()))
 }
 
-/// Stores an application. Returns the upload that its ticket allows. Fails with [`CommitError::Stale`] after a conflict with another write to the same candidate.
+/// Stores an application. Returns the upload that its ticket allows. Fails with [`CommitError::Stale`] after a conflict
+/// with another write to the same candidate.
 async fn submit(
     context: &RequestContext,
     job: &PostedJob,

@@ -6,7 +6,7 @@ use askama::Template;
 use jiff::{SignedDuration, Timestamp, ToSpan};
 use shared::auth::{Claims, Credential, Kind};
 use shared::clock::later;
-use shared::http::page::{Problem, problem_of};
+use shared::http::page::{Problem, Sources, problem_of, version_of};
 use shared::http::{Error, Html, MemberRequest, Reply};
 use shared::id::Id;
 use shared::model::{Member, MemberRole, Mode, Networks, Scope, Scopes, SecurityEvent, Tenant, Text};
@@ -14,7 +14,7 @@ use shared::store::{ApiKey, OrganizationError, Paging, Transaction};
 
 use crate::dates::{self, Time, date};
 use crate::form::{collect, problem, required};
-use crate::layout::{Layout, Section};
+use crate::layout::{Layout, SCRIPT, Section};
 use crate::messages::Notice;
 
 pub(crate) const PATH: &str = "/dashboard/settings/integrations/api-keys";
@@ -106,6 +106,8 @@ struct ApiKeysPage<'p> {
     /// Problems with the fields `name`, `scope`, `expires_in_days` and `networks`, and with a `rotation`.
     problems: Vec<Problem>,
     base_url: &'p str,
+    /// The version in the script's URL.
+    script_version: String,
 }
 
 struct KeyRow<'p> {
@@ -415,7 +417,8 @@ fn page(
         description: scope.description(),
         is_checked: values.scopes.contains(scope),
     });
-    Reply::page(&ApiKeysPage {
+    let sources = Sources { script: created.is_some(), ..Sources::default() };
+    let page = Reply::page(&ApiKeysPage {
         layout: Layout::of(request, Section::ApiKeys),
         keys: keys.collect(),
         created,
@@ -427,5 +430,7 @@ fn page(
         networks: &values.networks,
         problems,
         base_url: request.context.base_url(),
-    })
+        script_version: version_of(SCRIPT),
+    })?;
+    Ok(page.using(&sources))
 }

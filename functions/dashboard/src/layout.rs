@@ -9,6 +9,9 @@ use crate::dates::zone_name;
 use crate::messages::{Alert, Notice};
 use crate::undo::Undo;
 
+/// The script of the pages with a board or a text to copy.
+pub(crate) const SCRIPT: &str = include_str!("script.js");
+
 /// The length of the random key of a page's forms.
 const KEY_LENGTH: usize = 22;
 

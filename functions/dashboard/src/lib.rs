@@ -21,7 +21,7 @@
 //! | GET | `/dashboard/postings` | job postings |
 //! | GET | `/dashboard/candidates` | candidates |
 //! | GET | `/dashboard/candidates/{id}` | a candidate with the full history |
-//! | GET | `/dashboard/board.js` | the script of a role's board |
+//! | GET | `/dashboard/script.js` | the script of the pages with a board or a text to copy |
 //! | GET | `/dashboard/quick-post` | the form that creates a role with its posting |
 //! | POST | `/dashboard/quick-post` | create a role with its posting, and publish both or save a draft |
 //! | GET | `/dashboard/roles/{id}/edit` | the form that edits a role |
@@ -174,7 +174,7 @@ pub fn pages() -> Vec<Route> {
         Route::member("GET /dashboard/postings", Member, postings::list),
         Route::member("GET /dashboard/candidates", Member, candidates::list).reading(CandidatesListed),
         Route::member("GET /dashboard/candidates/{id}", Member, candidates::show).reading(CandidateRead),
-        Route::public("GET /dashboard/board.js", board_script),
+        Route::public("GET /dashboard/script.js", script),
     ]
     .into_iter()
     .chain(role_work())
@@ -397,8 +397,8 @@ fn style(_: PublicRequest) -> Ready<Result<Reply<Html>, Error>> {
     ready(Ok(Reply::file("text/css; charset=utf-8", page::STYLE)))
 }
 
-fn board_script(_: PublicRequest) -> Ready<Result<Reply<Html>, Error>> {
-    ready(Ok(Reply::file("text/javascript; charset=utf-8", roles::BOARD_SCRIPT)))
+fn script(_: PublicRequest) -> Ready<Result<Reply<Html>, Error>> {
+    ready(Ok(Reply::file("text/javascript; charset=utf-8", layout::SCRIPT)))
 }
 
 fn icon(_: PublicRequest) -> Ready<Result<Reply<Html>, Error>> {

@@ -14,13 +14,11 @@ use shared::resources::posting::public_url;
 use shared::store::CandidateApplication;
 
 use crate::form_page::fields_of;
-use crate::layout::{Layout, Section};
+use crate::layout::{Layout, SCRIPT, Section};
 use crate::lists::{FilterLink, Pager, Place, filter, id_position, is_id_position, next};
 use crate::messages::{Alert, Notice};
 use crate::sources::source;
 
-/// The script of the board.
-pub(crate) const BOARD_SCRIPT: &str = include_str!("board.js");
 /// The maximum number of candidates in a column of a board.
 const IN_COLUMN: u32 = 25;
 /// The statuses in the order of the filter links.
@@ -221,7 +219,7 @@ pub(crate) async fn show(request: Arc<MemberRequest>) -> Result<Reply<Html>, Err
         columns,
         hired: count(Stage::Hired),
         rejected: count(Stage::Rejected),
-        script_version: version_of(BOARD_SCRIPT),
+        script_version: version_of(SCRIPT),
         actions: actions(role.status),
     };
     let sources = Sources { script: true, ..Sources::default() };

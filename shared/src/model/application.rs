@@ -270,19 +270,6 @@ impl Application {
     /// The changes of the counters when `before`, if there was such an application, becomes this one.
     pub fn counts(&self, before: Option<&Self>) -> Vec<StageCount> {
         let mut counts = Vec::new();
-        let active = |application: &Self| {
-            (application.status() == ApplicationStatus::Active).then_some(application.stage)
-        };
-        let (was_active, is_active) = (before.and_then(active), active(self));
-        if was_active != is_active {
-            counts.extend(was_active.map(|stage| StageCount::Active(stage, -1)));
-            counts.extend(is_active.map(|stage| StageCount::Active(stage, 1)));
-        }
-        match (before.is_some_and(Self::is_screened), self.is_screened()) {
-            (true, false) => counts.push(StageCount::Screened(-1)),
-            (false, true) => counts.push(StageCount::Screened(1)),
-            (true, true) | (false, false) => {}
-        }
         let old = before.map(|before| before.stage);
         if old != Some(self.stage) {
             counts.extend(old.map(|stage| StageCount::Now(stage, -1)));
@@ -295,6 +282,19 @@ impl Application {
             let hours = self.stage_changed_at.duration_since(before.stage_changed_at).as_hours();
             let days = u8::try_from(hours / 24).unwrap_or(StageCount::MAX_DAYS).min(StageCount::MAX_DAYS);
             counts.push(StageCount::Stay(before.stage, days));
+        }
+        let active = |application: &Self| {
+            (application.status() == ApplicationStatus::Active).then_some(application.stage)
+        };
+        let (was_active, is_active) = (before.and_then(active), active(self));
+        if was_active != is_active {
+            counts.extend(was_active.map(|stage| StageCount::Active(stage, -1)));
+            counts.extend(is_active.map(|stage| StageCount::Active(stage, 1)));
+        }
+        match (before.is_some_and(Self::is_screened), self.is_screened()) {
+            (true, false) => counts.push(StageCount::Screened(-1)),
+            (false, true) => counts.push(StageCount::Screened(1)),
+            (true, true) | (false, false) => {}
         }
         counts
     }

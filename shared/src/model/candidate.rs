@@ -739,9 +739,10 @@ mod tests {
 
     #[test]
     fn counters_follow_the_moves() {
-        use StageCount::{Ever, Now, Stay};
+        use StageCount::{Active, Ever, Now, Screened, Stay};
         let before = applicant(1).applications[0].clone();
-        assert_eq!(before.counts(None), [Now(Stage::Applied, 1), Ever(Stage::Applied)]);
+        let new = [Now(Stage::Applied, 1), Ever(Stage::Applied), Active(Stage::Applied, 1)];
+        assert_eq!(before.counts(None), new);
         let step = |before: &Application, step: &Move, at| {
             let mut after = before.clone();
             after.make(step, 9, at).unwrap();
@@ -754,13 +755,25 @@ mod tests {
             Now(Stage::Interview, 1),
             Ever(Stage::Interview),
             Stay(Stage::Applied, 3),
+            Active(Stage::Applied, -1),
+            Active(Stage::Interview, 1),
         ];
         assert_eq!(counts, moved);
         let (rejected, counts) = step(&interview, &REJECT, later(100));
         assert_eq!(counts[3], Stay(Stage::Interview, 60));
         let (back, counts) = step(&rejected, &Move::Unreject, later(200));
-        assert_eq!(counts, [Now(Stage::Rejected, -1), Now(Stage::Interview, 1)], "counted once, and no stay");
+        let undone = [Now(Stage::Rejected, -1), Now(Stage::Interview, 1), Active(Stage::Interview, 1)];
+        assert_eq!(counts, undone, "counted once, and no stay");
         let (_, counts) = step(&back, &Move::Advance(Stage::Applied), later(201));
         assert_eq!(counts[2], Stay(Stage::Interview, 1), "an undo begins a new stay");
+
+        let (screening, _) = step(&before, &Move::Advance(Stage::Screening), later(1));
+        let screened = Application { screened: true, ..screening.clone() };
+        assert_eq!(screened.counts(Some(&screening)), [Screened(1)]);
+        let mut closed = screened.clone();
+        closed.role.is_closed = true;
+        assert_eq!(closed.counts(Some(&screened)), [Active(Stage::Screening, -1), Screened(-1)]);
+        let (decided, counts) = step(&screened, &Move::Advance(Stage::Offer), later(2));
+        assert_eq!((decided.screened, counts.last()), (false, Some(&Screened(-1))));
     }
 }
