@@ -124,7 +124,7 @@ PAGES = {
     "dashboard_members": ("Members – Rolecall", '<td data-label="E-mail">recorded-6@acme.example</td>'),
     "dashboard_members_invite": ("Members – Rolecall", "<strong>new@acme.example</strong>"),
     "dashboard_members_link": ("Members – Rolecall", "<strong>recorded-61@acme.example</strong>"),
-    "dashboard_overview": ("Overview – Rolecall", "<span>Plan</span> <strong>Pro</strong>"),
+    "dashboard_overview": ("Overview – Rolecall", "Pro plan, $99 a month"),
     "dashboard_password_form": ("Accept your invitation – Rolecall", 'value="recorded-62@acme.example"'),
     "dashboard_postings": ("Postings – Rolecall", "https://api.rolecall.example/careers/acme/recorded-to-publish"),
     "dashboard_privacy": ("Privacy – Rolecall", 'href="https://api.rolecall.example/careers/acme/privacy"'),
