@@ -3,8 +3,8 @@
 import assert from "node:assert/strict";
 import { stat } from "node:fs/promises";
 
-/** The options of a service with the demo company. */
-export const SERVICE = ["--demo"];
+/** The options of a service with the demo company, whose data and so whose pictures depend on the time. */
+export const SERVICE = ["--demo", "--now", "2026-09-15T10:00:00Z"];
 
 const SIZE = { width: 1280, height: 1000 };
 /** The folder with the pictures that the README shows. */
@@ -12,7 +12,7 @@ const SHOWN = "infra/pictures";
 /** The maximum size of a picture in bytes. */
 const MAX_BYTES = 150_000;
 
-/** Takes the pictures. Each must exist in the README's folder, too, but may differ, because the demo company is dated. */
+/** Takes the pictures. Each must exist in the README's folder, too, but may differ in fonts and the port. */
 export async function take({ service, open, step, screenshots }) {
   const visitor = await open({ viewport: SIZE, colorScheme: "light" });
   const { page } = visitor;

@@ -39,7 +39,7 @@ async function first(list, pattern) {
 }
 
 const role = await first("/dashboard/roles?status=open", /^\/dashboard\/roles\/\d+$/);
-const candidate = await first("/dashboard/candidates?stage=offer", /^\/dashboard\/candidates\/\d+$/);
+const candidate = await first("/dashboard/candidates?stage=offer", /^\/dashboard\/candidates\/\d+/);
 const opening = await first("/careers/acme", /^\/careers\/acme\/.+/);
 const paths = [
   "/",

@@ -15,6 +15,13 @@ impl Clock {
         Self::from_fn(Timestamp::now)
     }
 
+    /// A clock that shows `start` now, and runs on from there as fast as the system clock.
+    pub fn starting_at(start: Timestamp) -> Self {
+        let system = Self::system();
+        let began = system.now();
+        Self::from_fn(move || later(start, system.now().duration_since(began)))
+    }
+
     /// A clock that returns the result of `now`.
     pub fn from_fn(now: impl Fn() -> Timestamp + Send + Sync + 'static) -> Self {
         Self(Arc::new(now))

@@ -235,7 +235,8 @@ async fn a_candidates_page_leads_through_the_list_that_it_was_opened_from() {
         add(&api, role, number, (number % 5 == 0).then_some(90)).await;
     }
     let filtered = format!("/dashboard/candidates?role_id={role}&stage=applied");
-    for list in ["/dashboard/candidates".to_owned(), filtered.clone(), format!("{filtered}&order=score")] {
+    let (all, found) = ("/dashboard/candidates".to_owned(), "/dashboard/candidates?by=&search=p".to_owned());
+    for list in [all, filtered.clone(), format!("{filtered}&order=score"), found] {
         let (mut expected, mut next) = (Vec::new(), Some(list.clone()));
         while let Some(path) = next {
             let page = ada.get(&path).await.expect(200);
@@ -305,8 +306,12 @@ async fn a_list_in_an_address_leads_nowhere_else() {
     }
     let page = ada.get(&format!("{path}?list=stage%3Dnonsense")).await.expect(200);
     assert!(!page.text.contains("class=\"around\""), "a list that does not exist is ignored");
-    // Without a list, the page makes no other call; with one, it makes one more. A search takes none.
-    for (query, queries) in [("", 3), ("?list=", 4), ("?list=stage%3Dapplied", 4), ("?list=search%3Dp1", 3)] {
+    for list in ["search%3Dp%26before%3Dx", "search%3Dp%26before%3Dabcdefghijklmnopqrstuvwxyz"] {
+        let page = ada.get(&format!("{path}?list={list}")).await.expect(200);
+        assert_eq!((related(&page, "prev"), related(&page, "next")), (None, None), "{list}");
+    }
+    // Without a list, the page makes no other call; with one, it makes one more.
+    for (query, queries) in [("", 3), ("?list=", 4), ("?list=stage%3Dapplied", 4), ("?list=search%3Dp", 4)] {
         api.dynamodb.take_calls();
         ada.get(&format!("{path}{query}")).await.expect(200);
         let calls = api.dynamodb.take_calls();

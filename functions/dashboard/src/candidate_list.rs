@@ -6,6 +6,7 @@ use shared::id::Id;
 use shared::model::{CandidateRecord, Stage};
 use shared::store::{CandidateList, CandidatePlace, Paging, score_position};
 
+use crate::candidate_search::{find, unknown_page};
 use crate::lists::{PAGE_SIZE, Pager, Place, encoded, filter, id_position, is_id_position};
 
 /// The path of the lists.
@@ -48,7 +49,7 @@ pub(crate) struct ListLinks {
 }
 
 impl ListPage {
-    /// Reads the page from a query. An unknown role or stage returns 404.
+    /// Reads the page from a query. An unknown role or stage returns 404, and an unknown page of a search returns 400.
     pub(crate) fn read(query: &Parameters) -> Result<Self, Error> {
         let text = query.get("search").trim();
         if !text.is_empty() {
@@ -59,7 +60,11 @@ impl ListPage {
             };
             let is_cursor = |text: &str| text.len() > 16 && text.len() <= MAX_CURSOR && is_base64(text);
             let list = Listing::Found { by, text: text.to_owned() };
-            return Ok(Self { list, place: Place::read(query, is_cursor) });
+            let place = Place::read(query, is_cursor);
+            if place.before().is_none() && query.non_empty("before").is_some() {
+                return Err(unknown_page());
+            }
+            return Ok(Self { list, place });
         }
         let (stage, role) = (filter::<Stage>(query.get("stage"))?, filter::<Id>(query.get("role_id"))?);
         let least = query.get("least").trim();
@@ -129,8 +134,7 @@ impl ListPage {
         encoded([("list", self.query().as_str())])
     }
 
-    /// The links into the list around a candidate, who need not be in the list any more. A search has only the link back,
-    /// because it takes more than one query.
+    /// The links into the list around a candidate, who need not be in the list any more.
     pub(crate) async fn links(
         &self,
         request: &MemberRequest,
@@ -138,23 +142,71 @@ impl ListPage {
     ) -> Result<ListLinks, Error> {
         let query = self.query();
         let path = if query.is_empty() { PATH.to_owned() } else { format!("{PATH}?{query}") };
-        let own = match &self.list {
-            Listing::Stored(CandidateList::Newest { .. }) => Some(id_position(record.candidate.id)),
-            Listing::Stored(CandidateList::Scored { role, .. }) => record
-                .application(*role)
+        let [previous, next] = match &self.list {
+            Listing::Stored(stored) => self.around_in_list(request, record, *stored).await?,
+            Listing::Found { by, text } => {
+                match self.around_in_search(request, record.candidate.id, by, text).await {
+                    Err(Error::BadRequest(_)) => [None, None],
+                    around => around?,
+                }
+            }
+        };
+        let link = |(id, page): (Id, Self)| format!("{PATH}/{id}?{}", page.parameter());
+        Ok(ListLinks { path, previous: previous.map(link), next: next.map(link) })
+    }
+
+    /// The candidates before and after a candidate in a list of the store, each with the page that has the candidate.
+    async fn around_in_list(
+        &self,
+        request: &MemberRequest,
+        record: &CandidateRecord,
+        list: CandidateList,
+    ) -> Result<[Option<(Id, Self)>; 2], Error> {
+        let own = match list {
+            CandidateList::Newest { .. } => Some(id_position(record.candidate.id)),
+            CandidateList::Scored { role, .. } => record
+                .application(role)
                 .and_then(|application| Some(score_position(application.score?, application.id))),
-            Listing::Found { .. } => None,
         };
-        let (Listing::Stored(stored), Some(own)) = (&self.list, own) else {
-            return Ok(ListLinks { path, previous: None, next: None });
-        };
+        let Some(own) = own else { return Ok([None, None]) };
         // The page, the item before it and the item after it. `~` sorts after all characters of positions.
         let before = self.place.before().map(|before| format!("{before}~"));
         let page = Paging { limit: PAGE_SIZE + 2, before };
-        let read = request.context.store().list_candidate_places(request.tenant(), *stored, &page).await?;
-        let [previous, next] = self.around(&own, &read.items);
-        let link = |(id, page): (Id, Self)| format!("{PATH}/{id}?{}", page.parameter());
-        Ok(ListLinks { path, previous: previous.map(link), next: next.map(link) })
+        let read = request.context.store().list_candidate_places(request.tenant(), list, &page).await?;
+        Ok(self.around(&own, &read.items))
+    }
+
+    /// The candidates before and after a candidate in a search, each with the page that has the candidate. Reads another
+    /// page only if the candidate is the first or the last one of this page.
+    async fn around_in_search(
+        &self,
+        request: &MemberRequest,
+        id: Id,
+        by: &str,
+        text: &str,
+    ) -> Result<[Option<(Id, Self)>; 2], Error> {
+        let (found, following) = find(request, by, text, &self.place).await?;
+        let Some(index) = found.iter().position(|candidate| candidate.id == id) else {
+            return Ok([None, None]);
+        };
+        let previous = match (index.checked_sub(1), self.place.previous()) {
+            (Some(index), _) => Some((found[index].id, self.clone())),
+            (None, Some(place)) => {
+                let (before, _) = find(request, by, text, &place).await?;
+                before.last().map(|candidate| (candidate.id, self.at(place)))
+            }
+            (None, None) => None,
+        };
+        let next = match (found.get(index + 1), following) {
+            (Some(candidate), _) => Some((candidate.id, self.clone())),
+            (None, Some(position)) => {
+                let place = self.place.next(position);
+                let (after, _) = find(request, by, text, &place).await?;
+                after.first().map(|candidate| (candidate.id, self.at(place)))
+            }
+            (None, None) => None,
+        };
+        Ok([previous, next])
     }
 
     /// The candidates before and after a position, each with the page that has the candidate. `read` has the candidates of

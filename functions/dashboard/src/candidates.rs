@@ -4,22 +4,22 @@ use std::sync::Arc;
 
 use askama::Template;
 use shared::http::page::Sources;
-use shared::http::{Error, Html, MemberRequest, Reply, cursor};
+use shared::http::{Error, Html, MemberRequest, Reply};
 use shared::id::Id;
 use shared::model::{
-    ApplicationStatus, Candidate, LegalHold, MemberRole, Note, Phone, Resume, Scalar, ScreenResult,
-    ScreenStatus, SearchQuery, Source, Stage, Tag, Text, Touchpoint, TouchpointKind, Value, WebAddress,
-    grouped,
+    ApplicationStatus, Candidate, LegalHold, MemberRole, Note, Phone, Resume, ScreenResult, ScreenStatus,
+    Source, Stage, Text, Touchpoint, TouchpointKind, WebAddress, grouped,
 };
 use shared::providers::resumes::Bucket;
 use shared::resources::resume::ResumeLinks;
-use shared::store::{CandidateList, CandidateSearch, Listed, Paging};
+use shared::store::{CandidateList, Paging};
 
 use crate::candidate_list::{ListLinks, ListPage, Listing, least_score};
+use crate::candidate_search::find;
 use crate::consents::{self, ConsentRow};
 use crate::dates::{self, Time, Zone};
 use crate::layout::{Layout, Section};
-use crate::lists::{FilterLink, PAGE_SIZE, Pager, Place, id_position, next};
+use crate::lists::{FilterLink, Pager, id_position, next};
 use crate::sources::{actor, source};
 
 /// The maximum number of notes on a candidate's page.
@@ -205,7 +205,7 @@ pub(crate) async fn list(request: Arc<MemberRequest>) -> Result<Reply<Html>, Err
             scores.extend(listed.items.iter().map(|(_, applicant)| applicant.score));
             (listed.items.into_iter().map(|(candidate, _)| candidate).collect(), next)
         }
-        Listing::Found { by, text } => find(&request, &shown.place, by, text).await?,
+        Listing::Found { by, text } => find(&request, by, text, &shown.place).await?,
     };
     let (by, search) = match &shown.list {
         Listing::Found { by, text } => (*by, text.as_str()),
@@ -251,56 +251,6 @@ pub(crate) async fn list(request: Arc<MemberRequest>) -> Result<Reply<Html>, Err
     let reply = Reply::page(&page)?.showing(page.candidates.len());
     let reply = if problem.is_some() { reply.with_status(422) } else { reply };
     Ok(if search.is_empty() { reply } else { reply.found_by_search() })
-}
-
-/// Finds candidates, and returns them with the signed position where the next page begins. Where the text looks like an
-/// e-mail address or a phone number and finds nobody, it is also looked for in names.
-async fn find(
-    request: &MemberRequest,
-    place: &Place,
-    by: &str,
-    text: &str,
-) -> Result<(Vec<Candidate>, Option<String>), Error> {
-    let (store, tenant, keys) = (request.context.store(), request.tenant(), request.context.signing_keys());
-    let list = format!("dashboard candidates {tenant} {by} {text}");
-    let query = request.context.query();
-    let before = match (place.before(), query.non_empty("before")) {
-        (None, None) => Some(None),
-        (before, _) => before.and_then(|before| cursor::open(keys, &list, before)).map(Some),
-    };
-    let Some(before) = before else {
-        return Err(Error::BadRequest("This page of the search is not valid".to_owned()));
-    };
-    let page = Paging { limit: PAGE_SIZE, before };
-    let mut found = Listed { items: Vec::new(), next: None };
-    for search in searches(by, text) {
-        found = store.search_candidates(tenant, &search, &page).await?;
-        if !found.items.is_empty() || found.next.is_some() {
-            break;
-        }
-    }
-    let next = found.next.as_ref().map(|position| cursor::seal(keys, &list, position));
-    Ok((found.items, next))
-}
-
-/// The searches that a text stands for, in the order in which they are tried.
-fn searches(by: &str, text: &str) -> Vec<CandidateSearch> {
-    let source = || Source::read(&Scalar::Word(text)).ok().flatten().map(CandidateSearch::Source);
-    let tag = || Tag::parse(text).ok().flatten().map(CandidateSearch::Tag);
-    let words = |text: &str| text.parse::<SearchQuery>().ok().map(CandidateSearch::Words);
-    let is_phone = text.chars().all(|c| c.is_ascii_digit() || " +-().\u{a0}/".contains(c));
-    let first = match by {
-        "source" => return source().into_iter().collect(),
-        "tag" => return tag().into_iter().collect(),
-        _ if text.contains('@') => text.parse().ok().map(CandidateSearch::Email),
-        _ if is_phone && text.contains('+') => text.parse().ok().map(CandidateSearch::Phone),
-        _ if is_phone => {
-            let digits: String = text.chars().filter(char::is_ascii_digit).collect();
-            words(digits.trim_start_matches('0'))
-        }
-        _ => None,
-    };
-    first.into_iter().chain(words(text)).collect()
 }
 
 /// Shows a candidate with applications, voice screens and history.

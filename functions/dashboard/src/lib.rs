@@ -104,6 +104,7 @@ mod audit_log;
 mod bulk;
 mod candidate_forms;
 mod candidate_list;
+mod candidate_search;
 mod candidates;
 mod career_page;
 mod channels;

@@ -9,6 +9,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use clap::Parser;
+use jiff::Timestamp;
 use rolecall_local::bucket::{BUCKET, LocalBucket};
 use rolecall_local::database::Embedded;
 use rolecall_local::demo::{self, DEMOS};
@@ -65,6 +66,9 @@ struct Arguments {
     /// Also create the records for the sample events in events/, and run no background tasks
     #[arg(long, requires = "memory")]
     recorded: bool,
+    /// Begin at this time, such as 2026-09-15T10:00:00Z, instead of the current one; the clock runs on from there
+    #[arg(long, value_name = "TIME", requires = "memory")]
+    now: Option<Timestamp>,
     /// Run the scheduled functions once before serving
     #[arg(long)]
     run_schedules: bool,
@@ -142,7 +146,7 @@ async fn run(arguments: Arguments) -> Result<(), String> {
     };
     let environment = Environment {
         store: store.clone(),
-        clock: Clock::system(),
+        clock: arguments.now.map_or_else(Clock::system, Clock::starting_at),
         random: Random::system()?,
         providers: Providers::new(&config),
         config,
