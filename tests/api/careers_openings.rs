@@ -35,7 +35,7 @@ async fn expected(api: &TestApi) -> Vec<Value> {
         openings.push(json!({
             "id": posting["id"], "role_id": role["id"], "slug": posting["slug"], "title": posting["title"],
             "department": role["department"], "location": role["location"],
-            "remote_policy": role["remote_policy"],
+            "country": null, "remote_policy": role["remote_policy"], "employment_type": null,
             "salary": { "min": role["salary_min"], "max": role["salary_max"] },
             "since": opened_at.max(published_at), "updated_at": updated_at,
         }));

@@ -510,7 +510,7 @@ fn index_actions(api: &TestApi) -> (usize, usize) {
     let kinds = ["#WORD", "#PHONE#", "#CANDIDATE_SOURCE#", "#TAG#", "#EXTERNAL_ID#"];
     let is_index = |key: &str| kinds.iter().any(|kind| key.contains(kind));
     let count = |effect: &str| actions.iter().filter(|(made, key)| made == effect && is_index(key)).count();
-    (count("Put"), count("Delete"))
+    (count("Put") + count("Update"), count("Delete"))
 }
 
 #[tokio::test]

@@ -318,3 +318,22 @@ fn error(status: u16, body: &Value) -> HttpConnectorFuture {
     let status = status.try_into().expect("a status");
     HttpConnectorFuture::ready(Ok(HttpResponse::new(status, SdkBody::from(body.to_string()))))
 }
+
+/// The key and the top-level attributes that an action of a transaction puts or sets.
+pub fn written(action: &Value) -> Value {
+    if action["Put"].is_object() {
+        return action["Put"]["Item"].clone();
+    }
+    let update = &action["Update"];
+    let mut attributes = update["Key"].clone();
+    let expression = update["UpdateExpression"].as_str().unwrap_or_default();
+    let set = expression.split(" REMOVE ").next().and_then(|set| set.strip_prefix("SET "));
+    for (name, value) in
+        set.into_iter().flat_map(|set| set.split(", ")).filter_map(|one| one.split_once(" = "))
+    {
+        if let Some(name) = update["ExpressionAttributeNames"][name].as_str() {
+            attributes[name] = update["ExpressionAttributeValues"][value].clone();
+        }
+    }
+    attributes
+}

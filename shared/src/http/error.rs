@@ -215,6 +215,8 @@ impl Error {
             Self::RateLimited { .. } => (429, "rate_limited"),
             Self::Store(StoreError::Internal(_))
             | Self::Commit(CommitError::Store(StoreError::Internal(_))) => (500, "internal_error"),
+            Self::Store(StoreError::Unreadable(_))
+            | Self::Commit(CommitError::Store(StoreError::Unreadable(_))) => (500, "unreadable"),
             Self::Store(StoreError::Unavailable(_)) | Self::Commit(_) => (503, "unavailable"),
         }
     }

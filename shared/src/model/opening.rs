@@ -35,12 +35,12 @@ pub struct Opening {
     /// The location.
     pub location: Option<Location>,
     /// The country.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(default)]
     pub country: Option<Country>,
     /// Where the work is done.
     pub remote_policy: Option<RemotePolicy>,
     /// The kind of employment.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(default)]
     pub employment_type: Option<EmploymentType>,
     /// The annual salary.
     pub salary: SalaryRange,

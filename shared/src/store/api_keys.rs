@@ -63,8 +63,7 @@ impl Transaction {
             vec![("#ends", "ends_at".to_owned()), ("#revoked", "revoked_at".to_owned())],
             vec![(":ends", AttributeValue::S(ends_at.to_string()))],
         );
-        self.put(Task::new(self.tenant, TaskKind::KeyEnd, replaced, ends_at).item()?);
-        Ok(())
+        self.put(Task::new(self.tenant, TaskKind::KeyEnd, replaced, ends_at).item()?)
     }
 
     /// Adds a key to the gate item, if there is room.

@@ -190,12 +190,11 @@ impl Transaction {
             let mut item = item::write(&entry, key, Some(filter))?;
             let filter = keys::application_filter(tenant, role, status.as_str());
             item.insert(STATUS_FILTER.to_owned(), AttributeValue::S(filter));
-            self.put(item);
+            self.put(item)?;
         }
         let applicant = Applicant { id: candidate_id, application_id: id, stage, status };
         let filter = keys::applicant_filter(tenant, role, stage);
-        self.put(item::write(&applicant, keys::applicant(tenant, role, candidate_id), Some(filter))?);
-        Ok(())
+        self.put(item::write(&applicant, keys::applicant(tenant, role, candidate_id), Some(filter))?)
     }
 
     /// Moves an application to its place in the lists by score. An application without a score has none.
@@ -218,7 +217,7 @@ impl Transaction {
         }
         if let Some((new, score)) = new.zip(after.score) {
             let entry = ScoredApplicant { id: candidate, application_id: after.id, score };
-            self.put(item::write(&entry, new, None)?);
+            self.put(item::write(&entry, new, None)?)?;
         }
         Ok(())
     }
@@ -294,8 +293,8 @@ impl Store {
             found.extend(self.read_many(batch.iter().cloned()).await?);
         }
         let candidates: HashMap<Id, Candidate> =
-            take(&mut found, candidates, |id| keys::candidate(tenant, id))?;
-        let roles: HashMap<Id, Role> = take(&mut found, roles, |id| keys::role(tenant, id))?;
+            take(&mut found, candidates, |id| keys::candidate(tenant, id));
+        let roles: HashMap<Id, Role> = take(&mut found, roles, |id| keys::role(tenant, id));
         let items = items.into_iter().filter_map(|Entry { candidate_id, application }| {
             let candidate = candidates.get(&candidate_id)?.clone();
             let role = roles.get(&application.role.id);
@@ -357,8 +356,7 @@ impl Store {
             return Ok(Listed { items: Vec::new(), next: None });
         }
         let (items, next) = self.query(partition, page.limit, Range::From { from: &from, before }).await?;
-        let items = items.into_iter().map(item::read).collect::<Result<_, _>>()?;
-        Ok(Listed { items, next })
+        Ok(Listed { items: items.into_iter().filter_map(item::read_listed).collect(), next })
     }
 
     /// The candidates with these identifiers who have applied for a role, each once with the application, in the order of the
@@ -378,9 +376,9 @@ impl Store {
             found.extend(self.read_many(batch.iter().cloned()).await?);
         }
         let candidates: HashMap<Id, Candidate> =
-            take(&mut found, ids.iter().copied(), |id| keys::candidate(tenant, id))?;
+            take(&mut found, ids.iter().copied(), |id| keys::candidate(tenant, id));
         let applicants: HashMap<Id, Applicant> =
-            take(&mut found, ids.iter().copied(), |id| keys::applicant(tenant, role, id))?;
+            take(&mut found, ids.iter().copied(), |id| keys::applicant(tenant, role, id));
         let both = |id: &Id| Some((candidates.get(id)?.clone(), *applicants.get(id)?));
         Ok(ids.iter().filter_map(both).collect())
     }
@@ -406,7 +404,7 @@ impl Store {
             found.extend(self.read_many(batch.iter().cloned()).await?);
         }
         let candidates: HashMap<Id, Candidate> =
-            take(&mut found, candidates, |id| keys::candidate(tenant, id))?;
+            take(&mut found, candidates, |id| keys::candidate(tenant, id));
         let with_candidate = |Entry { candidate_id, application }| {
             let candidate = candidates.get(&candidate_id)?.clone();
             Some(CandidateApplication { application: with_role(application, Some(role)), candidate })
@@ -458,14 +456,14 @@ impl Store {
     }
 }
 
-/// Removes the items with these identifiers from `items`.
+/// Removes the items with these identifiers from `items`. Leaves out those that cannot be read.
 fn take<T: DeserializeOwned>(
     items: &mut Vec<Item>,
     ids: impl IntoIterator<Item = Id>,
     key: impl Fn(Id) -> Key,
-) -> Result<HashMap<Id, T>, StoreError> {
+) -> HashMap<Id, T> {
     let taken = ids.into_iter().filter_map(|id| Some((id, key(id).take_from(items)?)));
-    taken.map(|(id, item)| Ok((id, item::read(item)?))).collect()
+    taken.filter_map(|(id, item)| Some((id, item::read_listed(item)?))).collect()
 }
 
 /// Updates the copy of the role.

@@ -277,7 +277,7 @@ impl Store {
                     before = Position::parse(key)?;
                 }
                 item.remove(EXPIRES_AT);
-                items.push(item::read(item)?);
+                items.extend(item::read_listed::<AuditEntry>(item));
             }
             if !has_more {
                 before = start;

@@ -48,7 +48,7 @@ impl Transaction {
         let id = record.candidate.id;
         self.candidate = Some(id);
         self.insert(item::write(record, keys::candidate_record(self.tenant, id), None)?);
-        self.put(list_item(self.tenant, &record.candidate)?);
+        self.put(list_item(self.tenant, &record.candidate)?)?;
         let key = keys::email(self.tenant, &record.candidate.profile.email);
         self.insert_claim(UniqueField::Email, item::write(&Reference { id }, key, None)?);
         self.replace_index(None, Some(&record.candidate))?;
@@ -71,10 +71,10 @@ impl Transaction {
     ) -> Result<(), StoreError> {
         let (old, new) = (&before.candidate, &after.candidate);
         self.candidate = Some(new.id);
-        let item = item::write(after, keys::candidate_record(self.tenant, new.id), None)?;
-        self.replace(item, before.version, after.version)?;
+        let item = |record| item::write(record, keys::candidate_record(self.tenant, new.id), None);
+        self.replace(&item(before)?, &item(after)?)?;
         if old != new {
-            self.put(list_item(self.tenant, new)?);
+            self.put(list_item(self.tenant, new)?)?;
         }
         if old.profile.email.folded() != new.profile.email.folded() {
             let (claim, key) = (Reference { id: new.id }, keys::email(self.tenant, &new.profile.email));
@@ -85,7 +85,7 @@ impl Transaction {
         self.replace_retention_start(new.id, before.retention_start(), after.retention_start())?;
         self.replace_applications(new.id, &before.applications, &after.applications)?;
         if after.screens_to_cancel().any(|(screen, _)| !before.open_screens.contains(screen)) {
-            self.put(Task::new(self.tenant, TaskKind::Cancellation, new.id, new.updated_at).item()?);
+            self.put(Task::new(self.tenant, TaskKind::Cancellation, new.id, new.updated_at).item()?)?;
         }
         let hold = match (&before.legal_hold, &after.legal_hold) {
             (Some(_), None) => Some(AuditAction::LegalHoldLifted),
@@ -98,7 +98,7 @@ impl Transaction {
         match (&before.legal_hold, &after.legal_hold) {
             (None, Some(_)) => {
                 let hold = Reference { id: new.id };
-                self.put(item::write(&hold, keys::legal_hold(self.tenant, new.id), None)?);
+                self.put(item::write(&hold, keys::legal_hold(self.tenant, new.id), None)?)?;
             }
             (Some(_), None) => self.delete(keys::legal_hold(self.tenant, new.id)),
             (None, None) | (Some(_), Some(_)) => {}
@@ -183,9 +183,9 @@ impl Store {
         };
         for (range, item) in self.read_partition(&partition, MAX_PAGES).await? {
             if range.starts_with(keys::HISTORY) {
-                touchpoints.push(item::read(item)?);
+                touchpoints.extend(item::read_listed::<Touchpoint>(item));
             } else if range.starts_with(keys::SCREEN) {
-                screens.push(item::read(item)?);
+                screens.extend(item::read_listed::<Screen>(item));
             } else {
                 record = Some(read_record(item)?);
             }
@@ -244,7 +244,7 @@ impl Store {
         let keys = applicants.items.iter().map(|applicant| keys::candidate(tenant, applicant.id));
         let mut candidates = HashMap::new();
         if !applicants.items.is_empty() {
-            candidates = by_id(self.read_many(keys).await?)?;
+            candidates = by_id(self.read_many(keys).await?);
         }
         let items = applicants.items.into_iter();
         let items = items.filter_map(|applicant| Some((candidates.remove(&applicant.id)?, Some(applicant))));

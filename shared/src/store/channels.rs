@@ -38,7 +38,7 @@ const POSTS: &str = "posts";
 impl Transaction {
     /// Stores the X account, replacing any other.
     pub fn put_x_connection(&mut self, connection: &XConnection) -> Result<(), StoreError> {
-        self.put(item::write(connection, keys::x_connection(self.tenant), None)?);
+        self.overwrite(item::write(connection, keys::x_connection(self.tenant), None)?);
         self.audit(AuditAction::ChannelConnected, Some(AuditTarget::only(AuditTargetKind::X)));
         Ok(())
     }
@@ -49,13 +49,13 @@ impl Transaction {
         before: &XConnection,
         after: &XConnection,
     ) -> Result<(), StoreError> {
-        let item = item::write(after, keys::x_connection(self.tenant), None)?;
-        self.replace(item, before.version, after.version)
+        let item = |connection| item::write(connection, keys::x_connection(self.tenant), None);
+        self.replace(&item(before)?, &item(after)?)
     }
 
     /// Stores the `WhatsApp` number, replacing any other.
     pub fn put_whatsapp_connection(&mut self, connection: &WhatsAppConnection) -> Result<(), StoreError> {
-        self.put(item::write(connection, keys::whatsapp_connection(self.tenant), None)?);
+        self.overwrite(item::write(connection, keys::whatsapp_connection(self.tenant), None)?);
         self.audit(AuditAction::ChannelConnected, Some(AuditTarget::only(AuditTargetKind::WhatsApp)));
         Ok(())
     }
@@ -66,8 +66,8 @@ impl Transaction {
         before: &WhatsAppConnection,
         after: &WhatsAppConnection,
     ) -> Result<(), StoreError> {
-        let item = item::write(after, keys::whatsapp_connection(self.tenant), None)?;
-        self.replace(item, before.version, after.version)
+        let item = |connection| item::write(connection, keys::whatsapp_connection(self.tenant), None);
+        self.replace(&item(before)?, &item(after)?)
     }
 
     /// Deletes the X account.
@@ -85,7 +85,7 @@ impl Transaction {
     /// Sets the countries that the tenant may call.
     pub fn put_call_countries(&mut self, countries: &[Country]) -> Result<(), StoreError> {
         let setting = CallSetting { countries: countries.to_owned() };
-        self.put(item::write(&setting, keys::call_setting(self.tenant), None)?);
+        self.put(item::write(&setting, keys::call_setting(self.tenant), None)?)?;
         self.audit(AuditAction::SettingsChanged, Some(AuditTarget::only(AuditTargetKind::CallCountries)));
         Ok(())
     }
@@ -99,8 +99,7 @@ impl Transaction {
 
     /// Stores a post, replacing its earlier state.
     pub fn put_post(&mut self, post: &Post) -> Result<(), StoreError> {
-        self.put(item::write(post, keys::post(self.tenant, post.id), None)?);
-        Ok(())
+        self.put(item::write(post, keys::post(self.tenant, post.id), None)?)
     }
 
     /// Deletes a post that was not published and subtracts it from the number of today's posts.

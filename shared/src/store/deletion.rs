@@ -72,7 +72,7 @@ impl Store {
         }
         transaction.delete(keys::registered(id));
         let tombstone = DeletedOrganization { id, deleted_at: now };
-        transaction.put(item::write(&tombstone, keys::deleted_organization(id), None)?);
+        transaction.put(item::write(&tombstone, keys::deleted_organization(id), None)?)?;
         self.commit_deletion(&transaction).await
     }
 

@@ -74,17 +74,13 @@ impl Transaction {
     ) -> Result<(), StoreError> {
         let (tenant, id) = (self.tenant, before.candidate.id);
         self.audit(AuditAction::CandidateErased, Some(AuditTarget::of(AuditTargetKind::Candidate, id)));
-        self.replace(
-            item::write(erased, keys::candidate_record(tenant, id), None)?,
-            before.version,
-            erased.version,
-        )?;
+        self.forget(before.version, item::write(erased, keys::candidate_record(tenant, id), None)?)?;
         self.delete(keys::candidate(tenant, id));
         self.delete(keys::email(tenant, &before.candidate.profile.email));
         self.replace_index(Some(&before.candidate), None)?;
         self.replace_retention_start(id, before.retention_start(), None)?;
-        self.put(item::write(&erased.erasure, keys::erased_candidate(tenant, id), None)?);
-        self.put(item::write(&Reference { id }, keys::unfinished_erasure(tenant, id), None)?);
+        self.put(item::write(&erased.erasure, keys::erased_candidate(tenant, id), None)?)?;
+        self.put(item::write(&Reference { id }, keys::unfinished_erasure(tenant, id), None)?)?;
         self.put_erasure_task(erased)
     }
 
@@ -94,12 +90,12 @@ impl Transaction {
         after: &ErasedCandidate,
     ) -> Result<(), StoreError> {
         let key = keys::candidate_record(self.tenant, after.erasure.id);
-        self.replace(item::write(after, key, None)?, before.version, after.version)
+        self.forget(before.version, item::write(after, key, None)?)
     }
 
     fn put_erasure_task(&mut self, erased: &ErasedCandidate) -> Result<(), StoreError> {
         if let Some(due) = erased.task_due {
-            self.put(Task::new(self.tenant, TaskKind::Erasure, erased.erasure.id, due).item()?);
+            self.put(Task::new(self.tenant, TaskKind::Erasure, erased.erasure.id, due).item()?)?;
         }
         Ok(())
     }
@@ -130,8 +126,7 @@ impl Transaction {
     fn put_trace(&mut self, trace: &Trace, key: Key, expires_at: Option<i64>) -> Result<(), StoreError> {
         let mut item = item::write(trace, key, None)?;
         item.extend(expires_at.map(|seconds| (EXPIRES_AT.to_owned(), number(seconds))));
-        self.put(item);
-        Ok(())
+        self.put(item)
     }
 
     /// Removes the response from a receipt. Its idempotency key stays used.
@@ -307,12 +302,9 @@ impl Store {
         let Screen { id, candidate_id, .. } = after.screen;
         self.remove_all(tenant, [keys::screen_extras(tenant, id)]).await?;
         let mut transaction = Transaction::new(tenant);
-        transaction.replace(
-            item::write(after, keys::screen_record(tenant, id), None)?,
-            before.version,
-            after.version,
-        )?;
-        transaction.put(item::write(&after.screen, keys::candidate_screen(tenant, candidate_id, id), None)?);
+        transaction.forget(before.version, item::write(after, keys::screen_record(tenant, id), None)?)?;
+        let entry = keys::candidate_screen(tenant, candidate_id, id);
+        transaction.overwrite(item::write(&after.screen, entry, None)?);
         transaction.delete_from_lists(before);
         self.commit(transaction).await
     }

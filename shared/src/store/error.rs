@@ -8,9 +8,12 @@ pub enum StoreError {
     /// DynamoDB throttles, is slow or cannot be reached. The same call may succeed later.
     #[error("DynamoDB is unavailable: {0}")]
     Unavailable(String),
-    /// An error on our side: an invalid call, a missing table or permission, or an item that cannot be read.
+    /// An error on our side: an invalid call, or a missing table or permission.
     #[error("{0}")]
     Internal(String),
+    /// An item cannot be read: it is damaged, or a newer release wrote it.
+    #[error("an item cannot be read: {0}")]
+    Unreadable(String),
 }
 
 /// The codes of transient errors, for any operation.
@@ -27,6 +30,12 @@ const TRANSIENT: [&str; 9] = [
 ];
 
 impl StoreError {
+    /// Reports an item that cannot be read. An operator has to mend it.
+    pub(super) fn unreadable(key: &str, problem: &str) -> Self {
+        tracing::error!(item = key, problem, "an item cannot be read");
+        Self::Unreadable(format!("{key}: {problem}"))
+    }
+
     /// Converts an error that needs no special handling. Keeps only its kind, its code and DynamoDB's message, and
     /// never an item.
     pub(super) fn of<E: ProvideErrorMetadata>(error: &SdkError<E>) -> Self {

@@ -92,7 +92,7 @@ impl Transaction {
         }
         for entry in new_entries {
             if !old_entries.contains(&entry) {
-                self.put(entry.1);
+                self.put(entry.1)?;
             }
         }
         let (old, new) =
@@ -141,10 +141,10 @@ fn folded(source: &Source) -> CaseFolded {
     CaseFolded::of(source.as_str())
 }
 
-/// Reads items of candidates in lists.
-pub(super) fn by_id(items: Vec<Item>) -> Result<HashMap<Id, Candidate>, StoreError> {
-    let candidates = items.into_iter().map(item::read::<Candidate>);
-    candidates.map(|candidate| candidate.map(|candidate| (candidate.id, candidate))).collect()
+/// Reads items of candidates in lists. Leaves out those that cannot be read.
+pub(super) fn by_id(items: Vec<Item>) -> HashMap<Id, Candidate> {
+    let candidates = items.into_iter().filter_map(item::read_listed::<Candidate>);
+    candidates.map(|candidate| (candidate.id, candidate)).collect()
 }
 
 impl Store {
@@ -192,7 +192,7 @@ impl Store {
             return Ok(Vec::new());
         }
         let keys = ids.iter().map(|id| keys::candidate(tenant, *id));
-        let mut candidates = by_id(self.read_many_eventually(keys).await?)?;
+        let mut candidates = by_id(self.read_many_eventually(keys).await?);
         Ok(ids.iter().filter_map(|id| candidates.remove(id)).collect())
     }
 
@@ -226,7 +226,7 @@ impl Store {
             let range = Range::Prefix { prefix, after: after_in_prefix };
             let (items, last) = self.query(&index, u32::try_from(count).unwrap_or(u32::MAX), range).await?;
             for item in items {
-                let entry: WordEntry = item::read(item)?;
+                let Some(entry) = item::read_listed::<WordEntry>(item) else { continue };
                 (entries, bytes) = (entries + 1, bytes + entry.size());
                 let position = IndexPosition::parse(&entry.sk)
                     .ok_or_else(|| StoreError::Internal("an index entry has no position".to_owned()))?;

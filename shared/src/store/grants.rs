@@ -111,8 +111,8 @@ impl Transaction {
 
     /// Replaces a grant.
     pub fn replace_grant(&mut self, before: &Grant, after: &Grant) -> Result<(), StoreError> {
-        let item = self.grant_item(after)?;
-        self.replace(item, before.version, after.version)
+        let (before, after) = (self.grant_item(before)?, self.grant_item(after)?);
+        self.replace(&before, &after)
     }
 
     /// Revokes a grant and its access token.

@@ -1,4 +1,7 @@
 //! Items: the conversion between model values and DynamoDB's attributes.
+//!
+//! Every item has a form, a number that grows when a release changes what attributes mean. A release reads its own form and
+//! earlier ones. A new attribute is no new form, because updates keep the attributes that they do not know.
 
 use std::collections::HashMap;
 
@@ -12,19 +15,42 @@ use super::keys::{FILTER, Key, PK, SK};
 /// The attributes of an item.
 pub(super) type Item = HashMap<String, AttributeValue>;
 
+/// The attribute with the item's form. Items without it have the first form.
+pub(super) const FORM: &str = "form";
+/// The form of the items that this release writes, and the latest form that it reads.
+const LATEST_FORM: u64 = 1;
+
 /// Converts `entity` to an item with this key. With a `filter`, the item is also in the index.
 pub(super) fn write<T: Serialize>(entity: &T, key: Key, filter: Option<String>) -> Result<Item, StoreError> {
     let mut item: Item = serde_dynamo::to_item(entity)
         .map_err(|error| StoreError::Internal(format!("an item cannot be written: {error}")))?;
     item.extend(key.attributes());
+    item.insert(FORM.to_owned(), number(LATEST_FORM));
     item.extend(filter.map(|filter| (FILTER.to_owned(), AttributeValue::S(filter))));
     Ok(item)
 }
 
-/// Converts an item to a model value.
+/// Converts an item to a model value. An item that cannot be read is reported.
 pub(super) fn read<T: DeserializeOwned>(item: Item) -> Result<T, StoreError> {
-    serde_dynamo::from_item(item)
-        .map_err(|error| StoreError::Internal(format!("an item cannot be read: {error}")))
+    let key = name(&item);
+    let form = count(&item, FORM);
+    if form > LATEST_FORM {
+        let problem = format!("its form is {form}, and this release reads forms up to {LATEST_FORM}");
+        return Err(StoreError::unreadable(&key, &problem));
+    }
+    serde_dynamo::from_item(item).map_err(|error| StoreError::unreadable(&key, &error.to_string()))
+}
+
+/// Converts an item of a list to a model value; `None` if it cannot be read, which is reported. The rest of the list stays
+/// usable.
+pub(super) fn read_listed<T: DeserializeOwned>(item: Item) -> Option<T> {
+    read(item).ok()
+}
+
+/// The key of an item, for messages.
+fn name(item: &Item) -> String {
+    let text = |name| item.get(name).and_then(|value| value.as_s().ok()).map_or("?", String::as_str);
+    format!("{} {}", text(PK), text(SK))
 }
 
 /// Returns an attribute's whole number, or 0 if the item does not have the attribute.

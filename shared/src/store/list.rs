@@ -38,7 +38,7 @@ pub struct Listed<T> {
 }
 
 impl Store {
-    /// Reads one page. DynamoDB returns at most 1 MB per call, so a page of very large items takes two calls. Such a
+    /// Reads one page, without the items that cannot be read. DynamoDB returns at most 1 MB per call, so a page of very large items takes two calls. Such a
     /// page may still have fewer items than its limit, but then it has a `next`.
     pub(super) async fn read_page<T: DeserializeOwned>(
         &self,
@@ -59,8 +59,7 @@ impl Store {
                 break;
             }
         }
-        let items = items.into_iter().map(item::read).collect::<Result<_, _>>()?;
-        Ok(Listed { items, next: before })
+        Ok(Listed { items: items.into_iter().filter_map(item::read_listed).collect(), next: before })
     }
 
     /// Reads a partition backwards and returns each item with its range key. Stops after `pages` pages of 1 MB.

@@ -30,7 +30,7 @@ impl Transaction {
             Some(Logo { format, content }) => {
                 let mut item = item::write(&Stored { format }, key, None)?;
                 item.insert(CONTENT.to_owned(), AttributeValue::B(Blob::new(content)));
-                self.put(item);
+                self.overwrite(item);
             }
             None => self.delete(key),
         }

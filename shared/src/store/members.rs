@@ -91,8 +91,8 @@ impl Transaction {
         for (action, _) in acts.into_iter().filter(|(_, done)| *done) {
             self.audit(action, Some(target(after)));
         }
-        let key = keys::member(self.tenant.organization, after.id);
-        self.replace(item::write(after, key, None)?, before.version, after.version)
+        let item = |member| item::write(member, keys::member(self.tenant.organization, after.id), None);
+        self.replace(&item(before)?, &item(after)?)
     }
 
     /// Deletes a member. [`Store::delete_member_items`] deletes the member's sessions and notices.
@@ -123,8 +123,7 @@ impl Transaction {
     /// Replaces a session. The commit fails if the session was deleted.
     pub fn replace_session(&mut self, hash: &str, session: &Session) -> Result<(), StoreError> {
         let item = self.session_item(hash, session)?;
-        self.replace_existing(item);
-        Ok(())
+        self.replace_existing(item)
     }
 
     fn session_item(&self, hash: &str, session: &Session) -> Result<Item, StoreError> {
@@ -148,7 +147,7 @@ impl Transaction {
     /// Sets whether the organization requires a second factor of its members.
     pub fn put_second_factor_setting(&mut self, required: bool) -> Result<(), StoreError> {
         let key = keys::second_factor_setting(self.tenant.organization);
-        self.put(item::write(&SecondFactorSetting { required }, key, None)?);
+        self.put(item::write(&SecondFactorSetting { required }, key, None)?)?;
         let rule = AuditTarget::only(AuditTargetKind::SecondFactorRule);
         self.audit(AuditAction::SettingsChanged, Some(rule));
         Ok(())
@@ -196,7 +195,7 @@ impl Store {
     /// All of an organization's members, newest first.
     pub async fn list_members(&self, organization: Id) -> Result<Vec<Member>, StoreError> {
         let members = self.read_partition(&keys::members(organization), MAX_PAGES).await?;
-        members.into_iter().map(|(_, member)| item::read(member)).collect()
+        Ok(members.into_iter().filter_map(|(_, member)| item::read_listed(member)).collect())
     }
 
     /// The session with this hash, if it belongs to the member and is still valid. The same call also reads the
@@ -238,8 +237,9 @@ impl Store {
         now: Timestamp,
     ) -> Result<Vec<(String, Session)>, StoreError> {
         let stored = self.read_partition(&keys::sessions(organization, member.id), MAX_PAGES).await?;
-        let sessions = stored.into_iter().map(|(hash, item)| Ok((hash, item::read::<Session>(item)?)));
-        let mut sessions = sessions.collect::<Result<Vec<_>, StoreError>>()?;
+        let sessions =
+            stored.into_iter().filter_map(|(hash, item)| Some((hash, item::read_listed::<Session>(item)?)));
+        let mut sessions: Vec<_> = sessions.collect();
         // Sessions that have ended stay in the table for up to a day.
         sessions.retain(|(_, session)| session.is_good(member, now));
         sessions.sort_by_key(|(_, session)| Reverse(session.created_at));

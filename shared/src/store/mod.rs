@@ -9,6 +9,7 @@ mod applications;
 mod audit;
 mod audit_origin;
 mod candidates;
+mod changes;
 mod channels;
 mod connection;
 mod deletion;

@@ -51,8 +51,7 @@ impl Transaction {
     /// Adds an opening to the career page's list. The methods that write roles and postings already do this.
     pub fn put_opening(&mut self, opening: &Opening) -> Result<(), StoreError> {
         let key = keys::opening(self.tenant, opening.since, opening.id);
-        self.put(item::write(opening, key, None)?);
-        Ok(())
+        self.put(item::write(opening, key, None)?)
     }
 }
 
@@ -92,7 +91,7 @@ impl Store {
         let mut pairs = HashMap::new();
         for (id, posting, role) in keys {
             if let (Some(posting), Some(role)) = (posting.take_from(&mut items), role.take_from(&mut items)) {
-                pairs.insert(id, (item::read(posting)?, item::read(role)?));
+                pairs.extend(item::read_listed(posting).zip(item::read_listed(role)).map(|pair| (id, pair)));
             }
         }
         Ok(pairs)
@@ -117,7 +116,7 @@ impl Store {
             let (read, next) =
                 self.query(&keys::openings(tenant), u32::MAX, Range::Before(before.as_deref())).await?;
             for opening in read {
-                let opening: Opening = item::read(opening)?;
+                let Some(opening) = item::read_listed::<Opening>(opening) else { continue };
                 if !matches(&opening) {
                     continue;
                 }

@@ -243,7 +243,7 @@ impl Store {
             let mut transaction = Transaction::new(tenant);
             transaction.audit(act.0, act.1);
             for task in tasks {
-                transaction.put(task.item()?);
+                transaction.put(task.item()?)?;
             }
             for key in keys {
                 let (names, values) = (vec![("#name", name.to_owned())], vec![(":value", value.clone())]);

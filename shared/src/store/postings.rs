@@ -28,14 +28,13 @@ impl Transaction {
         before: &Posting,
         after: &Posting,
     ) -> Result<(), StoreError> {
-        self.replace(posting_item(self.tenant, after)?, before.version, after.version)?;
+        self.replace(&posting_item(self.tenant, before)?, &posting_item(self.tenant, after)?)?;
         self.put_role_posting(after)
     }
 
     /// Writes the posting's copy that is read together with its role.
     fn put_role_posting(&mut self, posting: &Posting) -> Result<(), StoreError> {
-        self.put(item::write(posting, keys::role_posting(self.tenant, posting.role_id), None)?);
-        Ok(())
+        self.put(item::write(posting, keys::role_posting(self.tenant, posting.role_id), None)?)
     }
 
     /// Requires that the posting does not change before the commit.

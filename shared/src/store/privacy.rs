@@ -17,7 +17,7 @@ impl Transaction {
         self.audit(AuditAction::SettingsChanged, Some(AuditTarget::only(AuditTargetKind::PrivacyText)));
         let key = keys::privacy_text(self.tenant);
         match text {
-            Some(text) => self.put(item::write(&Privacy { text }, key, None)?),
+            Some(text) => self.put(item::write(&Privacy { text }, key, None)?)?,
             None => self.delete(key),
         }
         Ok(())

@@ -27,10 +27,10 @@ impl Transaction {
         before: &RetentionSetting,
         after: &RetentionSetting,
     ) -> Result<(), StoreError> {
-        let item = item::write(after, keys::retention_setting(self.tenant), None)?;
+        let item = |setting| item::write(setting, keys::retention_setting(self.tenant), None);
         match before.version {
-            0 => self.insert(item),
-            version => self.replace(item, version, after.version)?,
+            0 => self.insert(item(after)?),
+            _ => self.replace(&item(before)?, &item(after)?)?,
         }
         let rule = |setting: &RetentionSetting| setting.schedule.map(|schedule| schedule.retention);
         if rule(before) != rule(after) {
@@ -46,7 +46,7 @@ impl Transaction {
                 self.delete_task(&old);
             }
             if let Some(new) = new {
-                self.put(new.item()?);
+                self.put(new.item()?)?;
             }
         }
         Ok(())
@@ -73,7 +73,7 @@ impl Transaction {
             self.delete(old);
         }
         if let (Some(start), Some(key)) = (after, new) {
-            self.put(item::write(&DuePerson { id, start }, key, None)?);
+            self.put(item::write(&DuePerson { id, start }, key, None)?)?;
         }
         Ok(())
     }

@@ -42,7 +42,7 @@ impl Transaction {
         base: &Slug,
         number: u64,
     ) -> Result<(), StoreError> {
-        self.replace(role_item(self.tenant, role)?, before.version, role.version)?;
+        self.replace(&role_item(self.tenant, before)?, &role_item(self.tenant, role)?)?;
         self.insert_posting_item(posting, base, number)?;
         self.replace_opening(None, Opening::of(role, posting).as_ref())
     }
@@ -60,8 +60,7 @@ impl Transaction {
         if after.role == before.role {
             self.require_role(&before.role);
         } else {
-            let item = role_item(self.tenant, &after.role)?;
-            self.replace(item, before.role.version, after.role.version)?;
+            self.replace(&role_item(self.tenant, &before.role)?, &role_item(self.tenant, &after.role)?)?;
             self.put_role_task(&before.role, &after.role)?;
         }
         match (&before.posting, &after.posting) {
@@ -77,7 +76,7 @@ impl Transaction {
     fn put_role_task(&mut self, before: &Role, after: &Role) -> Result<(), StoreError> {
         let is_closed = |role: &Role| role.status == RoleStatus::Closed;
         if is_closed(before) != is_closed(after) || before.content.title != after.content.title {
-            self.put(Task::new(self.tenant, TaskKind::Role, after.id, after.updated_at).item()?);
+            self.put(Task::new(self.tenant, TaskKind::Role, after.id, after.updated_at).item()?)?;
         }
         Ok(())
     }
@@ -137,7 +136,8 @@ impl Store {
         Ok(Some((item::read(role)?, stats)))
     }
 
-    /// The counters of up to 100 roles, by the role's identifier. Omits roles that the tenant does not have.
+    /// The counters of up to 100 roles, by the role's identifier. Omits roles that the tenant does not have, and counters
+    /// that cannot be read.
     pub async fn find_roles_stats(
         &self,
         tenant: Tenant,
@@ -149,10 +149,10 @@ impl Store {
         }
         let mut items = self.read_many(keys.iter().map(|(_, key)| key.clone())).await?;
         let stats = keys.into_iter().filter_map(|(id, key)| Some((id, key.take_from(&mut items)?)));
-        stats.map(|(id, stats)| Ok((id, read_stats(stats)?))).collect()
+        Ok(stats.filter_map(|(id, stats)| Some((id, read_stats(stats).ok()?))).collect())
     }
 
-    /// The roles with these identifiers. Omits roles that the tenant does not have.
+    /// The roles with these identifiers. Omits roles that the tenant does not have, and those that cannot be read.
     pub async fn find_roles(
         &self,
         tenant: Tenant,
@@ -164,8 +164,7 @@ impl Store {
         let mut roles = HashMap::new();
         for batch in keys.chunks(MAX_BATCH) {
             for role in self.read_many(batch.iter().cloned()).await? {
-                let role: Role = item::read(role)?;
-                roles.insert(role.id, role);
+                roles.extend(item::read_listed::<Role>(role).map(|role| (role.id, role)));
             }
         }
         Ok(roles)

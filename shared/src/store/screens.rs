@@ -32,8 +32,8 @@ impl Transaction {
     /// Replaces a screen. If the change completes the screen, adds it to the role's counters.
     pub fn replace_screen(&mut self, before: &ScreenRecord, after: &ScreenRecord) -> Result<(), StoreError> {
         let (old, new) = (&before.screen, &after.screen);
-        let item = item::write(after, keys::screen_record(self.tenant, new.id), None)?;
-        self.replace(item, before.version, after.version)?;
+        let item = |record| item::write(record, keys::screen_record(self.tenant, new.id), None);
+        self.replace(&item(before)?, &item(after)?)?;
         if old != new {
             self.put_list_entries(new)?;
         }
@@ -72,7 +72,7 @@ impl Transaction {
         for (part, bytes) in parts.enumerate() {
             let mut item = keys::transcript_part(self.tenant, screen, part).attributes();
             item.insert(BYTES.to_owned(), AttributeValue::B(Blob::new(bytes)));
-            self.put(item);
+            self.overwrite(item);
         }
         Ok(count)
     }
@@ -96,15 +96,14 @@ impl Transaction {
                 let filter = keys::screen_filter(self.tenant, role, result.as_str());
                 item.insert(STATUS_FILTER.to_owned(), AttributeValue::S(filter));
             }
-            self.put(item);
+            self.put(item)?;
         }
-        self.put(item::write(screen, keys::candidate_screen(self.tenant, candidate_id, id), None)?);
-        Ok(())
+        self.put(item::write(screen, keys::candidate_screen(self.tenant, candidate_id, id), None)?)
     }
 
     fn put_call_task(&mut self, record: &ScreenRecord) -> Result<(), StoreError> {
         if let Some(task) = call_task(self.tenant, record) {
-            self.put(task.item()?);
+            self.put(task.item()?)?;
         }
         Ok(())
     }

@@ -16,6 +16,7 @@ use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
 use super::audit::ENTRY_ATTEMPTS;
+use super::changes::Changes;
 use super::item::number;
 use super::keys::{self, EXPIRES_AT, Key};
 use super::{Item, Store, StoreError, item};
@@ -142,6 +143,7 @@ enum Guard {
 #[derive(Clone, Debug)]
 enum Effect {
     Put(Item),
+    Change(Key, Changes),
     Update(Key, Cow<'static, str>),
     /// Adds to counters, which are all different.
     Add(Key, Vec<(String, i64)>),
@@ -178,6 +180,8 @@ pub(super) struct SlugClaim {
 }
 const VACANT: &str = "attribute_not_exists(pk)";
 const SAME_VERSION: &str = "#version = :version";
+/// The attribute with the version of an item, which grows with every write.
+const VERSION: &str = "version";
 
 impl Transaction {
     /// An empty transaction.
@@ -216,7 +220,7 @@ impl Transaction {
     /// Replaces the pending receipt of the request.
     pub fn replace_receipt(&mut self, slot: &ReceiptSlot, receipt: &Receipt) -> Result<(), StoreError> {
         let item = self.receipt_item(slot, receipt)?;
-        self.put(item);
+        self.overwrite(item);
         Ok(())
     }
 
@@ -237,14 +241,24 @@ impl Transaction {
         self.plain(Effect::Put(item), Guard::Unchanged, VACANT);
     }
 
-    /// Writes an item unconditionally. If the item needs a guard, another action of the transaction has it.
-    pub(super) fn put(&mut self, item: Item) {
+    /// Writes the attributes of an item, which may exist. Keeps the attributes that this release does not know. If the item
+    /// needs a guard, another action of the transaction has it.
+    pub(super) fn put(&mut self, item: Item) -> Result<(), StoreError> {
+        let key = Key::of(&item)?;
+        self.plain(Effect::Change(key, Changes::to(item)), Guard::Unchanged, "");
+        Ok(())
+    }
+
+    /// Writes an item without keeping anything of an existing one: bytes, or what must be forgotten.
+    pub(super) fn overwrite(&mut self, item: Item) {
         self.plain(Effect::Put(item), Guard::Unchanged, "");
     }
 
-    /// Replaces an item, which must exist.
-    pub(super) fn replace_existing(&mut self, item: Item) {
-        self.plain(Effect::Put(item), Guard::Unchanged, "attribute_exists(pk)");
+    /// Like [`Self::put`], but the item must exist.
+    pub(super) fn replace_existing(&mut self, item: Item) -> Result<(), StoreError> {
+        let key = Key::of(&item)?;
+        self.plain(Effect::Change(key, Changes::to(item)), Guard::Unchanged, "attribute_exists(pk)");
+        Ok(())
     }
 
     /// Deletes an item, which must exist.
@@ -267,13 +281,19 @@ impl Transaction {
         self.plain(Effect::Put(item), Guard::Slug { number }, VACANT);
     }
 
-    /// Replaces the item with the version `before`. Fails if `after`, the version of `item`, is not a later one,
-    /// because a concurrent update could then be lost.
-    pub(super) fn replace(&mut self, item: Item, before: u64, after: u64) -> Result<(), StoreError> {
-        if after <= before {
-            return Err(StoreError::Internal(format!("version {after} cannot replace version {before}")));
-        }
-        self.versioned(Effect::Put(item), before);
+    /// Turns an item into its next version. Keeps the attributes that this release does not know. Fails if the version of
+    /// `after` is not a later one, because a concurrent update could then be lost.
+    pub(super) fn replace(&mut self, before: &Item, after: &Item) -> Result<(), StoreError> {
+        let version = later_version(before, after)?;
+        let changes = Changes::between(before, after);
+        self.versioned(Effect::Change(Key::of(after)?, changes), version);
+        Ok(())
+    }
+
+    /// Like [`Self::replace`], without keeping anything else: what is erased must be forgotten.
+    pub(super) fn forget(&mut self, before: u64, after: Item) -> Result<(), StoreError> {
+        let version = later_version(&Item::from([(VERSION.to_owned(), number(before))]), &after)?;
+        self.versioned(Effect::Put(after), version);
         Ok(())
     }
 
@@ -365,7 +385,7 @@ impl Transaction {
     }
 
     fn versioned(&mut self, effect: Effect, version: u64) {
-        let names = vec![("#version", "version".to_owned())];
+        let names = vec![("#version", VERSION.to_owned())];
         let values = vec![(":version", number(version))];
         let condition = SAME_VERSION.into();
         self.actions.push(Action { effect, guard: Guard::Unchanged, condition, names, values });
@@ -375,6 +395,15 @@ impl Transaction {
         let condition = condition.into();
         self.actions.push(Action { effect, guard, condition, names: Vec::new(), values: Vec::new() });
     }
+}
+
+/// The version of `before`, if the one of `after` is a later one.
+fn later_version(before: &Item, after: &Item) -> Result<u64, StoreError> {
+    let (before, after) = (item::count(before, VERSION), item::count(after, VERSION));
+    if after <= before {
+        return Err(StoreError::Internal(format!("version {after} cannot replace version {before}")));
+    }
+    Ok(before)
 }
 
 impl Action {
@@ -399,6 +428,22 @@ impl Action {
                     .return_values_on_condition_check_failure(OLD)
                     .build()?,
             ),
+            Effect::Change(key, changes) => {
+                let (mut names, mut values) = (names.unwrap_or_default(), values.unwrap_or_default());
+                names.extend(changes.names);
+                values.extend(changes.values);
+                action.update(
+                    Update::builder()
+                        .table_name(table)
+                        .set_key(Some(key.attributes()))
+                        .update_expression(changes.expression)
+                        .set_condition_expression(condition)
+                        .set_expression_attribute_names(Some(names))
+                        .set_expression_attribute_values(Some(values))
+                        .return_values_on_condition_check_failure(OLD)
+                        .build()?,
+                )
+            }
             Effect::Update(key, expression) => action.update(
                 Update::builder()
                     .table_name(table)
