@@ -62,7 +62,7 @@ async fn listed(api: &TestApi, role: u64, stage: &str) -> (Vec<u64>, Vec<u64>) {
 
 async fn tasks(api: &TestApi) -> Vec<Task> {
     let end = "2030-01-01T00:00:00Z".parse().unwrap();
-    api.store().list_due_tasks(end, 100, None).await.unwrap().items
+    api.due_tasks(end).await
 }
 
 /// Lets this many transactions succeed and all later ones fail.

@@ -68,13 +68,13 @@ fn shown(page: &Response) -> Vec<u64> {
 /// Returns the times and tenants of the stored retention tasks.
 async fn tasks(api: &TestApi) -> Vec<String> {
     let items = api.stored_items().await.into_keys();
-    items.filter(|(pk, sk)| pk == "TASK" && sk.contains("#retention#")).map(|(_, sk)| sk).collect()
+    items.filter(|(pk, sk)| pk.starts_with("TASK#") && sk.contains("#retention#")).map(|(_, sk)| sk).collect()
 }
 
 /// The task of Acme's live mode that is due at this time.
 fn task_at(time: &str) -> String {
     let seconds = time.parse::<jiff::Timestamp>().unwrap().as_second();
-    format!("{seconds:012}#1#live#retention#{:016}", 1)
+    format!("{:012}#1#live#{seconds:012}#retention#{:016}", seconds / 3_600 * 3_600, 1)
 }
 
 #[tokio::test]

@@ -203,8 +203,8 @@ const fn works_during_suspension(kind: TaskKind) -> bool {
 async fn stored_tasks(api: &TestApi) -> Vec<String> {
     let items = api.stored_items().await.into_keys();
     let mut names: Vec<_> = items
-        .filter(|(pk, _)| pk == "TASK")
-        .map(|(_, sk)| sk.split('#').nth(3).unwrap().to_owned())
+        .filter(|(pk, _)| pk.starts_with("TASK#"))
+        .map(|(_, sk)| sk.split('#').nth(4).unwrap().to_owned())
         .collect();
     names.sort_unstable();
     names.dedup();

@@ -91,6 +91,7 @@ mod secrets;
 mod shape;
 mod signing_keys;
 mod start_page;
+mod tasks;
 mod touchpoints;
 mod usage_reset;
 mod vapi;

@@ -322,7 +322,6 @@ const RARE: [(&str, &[&str], &str); 6] = [
             "*#EXTERNAL_ID#*",
             "*#KEY",
             "*#PHONE#*",
-            "*#RECEIPT#*",
             "*#SCORED#*",
             "*#SETTING",
             "*#TAG#*",
@@ -351,6 +350,10 @@ async fn used() -> BTreeMap<String, BTreeSet<Access>> {
     calls_by_function.push(("dashboard".to_owned(), super::dashboard_work::calls_of_a_day().await));
     calls_by_function.push(("careers".to_owned(), super::careers_resumes::calls_of_an_upload(&api).await));
     calls_by_function.push(("sign_in".to_owned(), super::passkeys::calls_of_a_sign_in(&api).await));
+    super::tasks::write_poison(&api).await;
+    api.dynamodb.take_calls();
+    assert_eq!(api.run_tasks().await.quarantined, 1);
+    calls_by_function.push(("tasks".to_owned(), api.dynamodb.take_calls()));
     api.clock.set("2026-11-21T00:00:00Z");
     Box::pin(run_as("UsageResetFunction", usage_reset::run(api.environment.clone()))).await.unwrap();
     calls_by_function.push(("usage_reset".to_owned(), api.dynamodb.take_calls()));
@@ -519,7 +522,7 @@ fn functions_are_denied_the_secrets_of_others() {
 #[tokio::test]
 async fn hostile_values_never_match_a_pattern_of_another_kind() {
     let api = TestApi::new().await;
-    let hostile = ["x#GATE", "*#GATE", "1#live#MEMBER", "#KEY#", "TASK", "*"];
+    let hostile = ["x#GATE", "*#GATE", "1#live#MEMBER", "#KEY#", "TASK#00#0", "*"];
     let posted = api.post("/api/v1/quick_post", json!({ "role": { "title": "*#GATE" } })).await.expect(201);
     let role = posted.number("/role/id");
     for (number, value) in hostile.iter().enumerate() {

@@ -54,7 +54,7 @@ use shared::model::{Day, Mode, PasswordCost, Role, RoleContent, Scopes, Source, 
 use shared::providers::Providers;
 use shared::providers::client_document::ClientDocuments;
 use shared::random::Random;
-use shared::store::{Holder, MaybeErased, Store, Transaction};
+use shared::store::{Holder, MaybeErased, Store, Task, TaskPartition, Transaction};
 use shared::token_encryption::EncryptionKeys;
 use tokio::net::TcpListener;
 use tokio::sync::watch;
@@ -250,6 +250,15 @@ impl TestApi {
         Box::pin(permissions::run_as("TasksFunction", tasks::run(self.environment.clone())))
             .await
             .expect("tasks")
+    }
+
+    /// The tasks of all tenants that are due at this time.
+    pub async fn due_tasks(&self, now: Timestamp) -> Vec<Task> {
+        let mut tasks = Vec::new();
+        for partition in TaskPartition::all() {
+            tasks.extend(self.store().list_due_tasks(partition, now, usize::MAX).await.expect("tasks").tasks);
+        }
+        tasks
     }
 
     /// Stores roles directly in Acme's live mode, fifty per transaction.

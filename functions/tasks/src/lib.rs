@@ -9,11 +9,13 @@ mod erasures;
 mod retention;
 mod role_copies;
 
+use std::collections::{BTreeSet, HashSet};
 use std::sync::Arc;
 
 use futures_util::stream::{self, StreamExt};
 use jiff::{SignedDuration, Timestamp};
 use serde::Serialize;
+use serde_json::Value;
 use shared::clock::{later, to_second};
 use shared::http::Environment;
 use shared::id::Ids;
@@ -26,7 +28,10 @@ use shared::providers::resumes::BucketError;
 use shared::providers::voice::{CallError, CallOrder, StartError, VoicePort};
 use shared::services::calls::{CountedCall, check_number};
 use shared::services::screening::{self, Reference};
-use shared::store::{AuditOrigin, CommitError, MaybeErased, OrganizationError, Task, TaskKind, Transaction};
+use shared::store::{
+    AuditOrigin, CommitError, MaybeErased, OrganizationError, Task, TaskKind, TaskPartition, Transaction,
+    Unreadable,
+};
 use tracing::Instrument;
 
 /// The results of a run.
@@ -36,10 +41,19 @@ pub struct Summary {
     pub tasks: usize,
     /// The number of tasks that failed. The next run retries them.
     pub failed: usize,
+    /// The number of items that could not be read and were moved to the quarantine.
+    pub quarantined: usize,
+    /// For how many seconds the oldest task had been due.
+    pub oldest: u64,
 }
 
-/// The number of tasks read at a time.
+/// The number of items of a list read at a time.
 const PAGE: u32 = 100;
+/// The share of a tenant's due tasks in one partition that each round of a run has. Each round lists the failed tasks of the
+/// rounds before again, so it has a larger share.
+const SHARES: [usize; 6] = [25, 50, 100, 200, 400, 800];
+/// The time after which a run begins no further round. A run may take two minutes, and another one begins every minute.
+const ENOUGH: SignedDuration = SignedDuration::from_secs(40);
 /// The number of tasks processed at a time.
 const CONCURRENCY: usize = 8;
 /// The maximum duration of a call, including the time before and after the conversation.
@@ -68,8 +82,34 @@ enum TaskError {
     Bucket(#[from] BucketError),
 }
 
+/// Answers an event: those of the table's stream name the partitions of new tasks, and the schedule's are for all.
+pub async fn answer(event: Value, environment: Environment) -> Result<Summary, lambda_http::Error> {
+    let records = event["Records"].as_array().into_iter().flatten();
+    let named: BTreeSet<_> = records
+        .filter_map(|record| TaskPartition::parse(record["dynamodb"]["Keys"]["pk"]["S"].as_str()?))
+        .collect();
+    if event["Records"].is_array() {
+        Box::pin(run_for(environment, named.into_iter().collect())).await
+    } else {
+        Box::pin(run(environment)).await
+    }
+}
+
 /// Processes all due tasks. If a task fails, the run continues with the others and returns an error at the end.
 pub async fn run(environment: Environment) -> Result<Summary, lambda_http::Error> {
+    // Releases before this one wrote all tasks to one partition. The next release no longer has to look there.
+    let moved = environment.store.move_tasks_from_one_partition().await?;
+    if moved > 0 {
+        tracing::info!(moved, "tasks of an earlier release");
+    }
+    run_for(environment, TaskPartition::all().collect()).await
+}
+
+/// Processes the due tasks of these partitions.
+pub async fn run_for(
+    environment: Environment,
+    partitions: Vec<TaskPartition>,
+) -> Result<Summary, lambda_http::Error> {
     if environment.config.signing_keys.are_missing() {
         return Err("the environment variable SIGNING_KEYS is not set".into());
     }
@@ -83,8 +123,9 @@ pub async fn run(environment: Environment) -> Result<Summary, lambda_http::Error
         Environment { store: environment.store.clone().with_origin(Arc::new(origin)), ..environment };
     let job = Job { environment, ids, now };
     let span = tracing::error_span!("job", actor = %AuditActor::system().term());
-    job.run().instrument(span).await
+    job.run(&partitions).instrument(span).await
 }
+
 struct Job {
     environment: Environment,
     ids: Ids,
@@ -92,30 +133,70 @@ struct Job {
 }
 
 impl Job {
-    /// Processes all due tasks.
-    async fn run(&self) -> Result<Summary, lambda_http::Error> {
-        let mut summary = Summary::default();
-        let mut start = None;
-        loop {
-            let page = self.environment.store.list_due_tasks(self.now, PAGE, start).await?;
-            let results = page.items.into_iter().map(|task| self.work(task));
-            let mut results = stream::iter(results).buffer_unordered(CONCURRENCY);
+    /// Processes the due tasks of these partitions, each tenant's oldest first. A tenant with very many delays nobody else:
+    /// in each round, a partition has at most a share of every tenant's tasks.
+    async fn run(&self, partitions: &[TaskPartition]) -> Result<Summary, lambda_http::Error> {
+        let (store, clock) = (&self.environment.store, &self.environment.clock);
+        let started = clock.now();
+        let (mut summary, mut tried, mut unlisted) = (Summary::default(), HashSet::new(), 0);
+        for share in SHARES {
+            let lists =
+                partitions.iter().copied().map(|partition| store.list_due_tasks(partition, self.now, share));
+            let mut lists = stream::iter(lists).buffer_unordered(CONCURRENCY);
+            let (mut tasks, mut has_more) = (Vec::new(), false);
+            while let Some(listed) = lists.next().await {
+                match listed {
+                    Ok(due) => {
+                        has_more |= due.has_more;
+                        tasks.extend(due.tasks.into_iter().filter(|task| tried.insert(*task)));
+                        for unreadable in due.unreadable {
+                            summary.quarantined += usize::from(self.set_aside(&unreadable).await);
+                        }
+                    }
+                    // The other partitions have their tasks, and the next run reads this one again.
+                    Err(error) => {
+                        tracing::error!(failure = %error, "tasks could not be listed");
+                        unlisted += 1;
+                    }
+                }
+            }
+            tasks.sort_by_key(|task| task.due);
+            summary.oldest = summary.oldest.max(tasks.first().map_or(0, |task| self.age(task)));
+            let mut results =
+                stream::iter(tasks.into_iter().map(|task| self.work(task))).buffer_unordered(CONCURRENCY);
             while let Some(done) = results.next().await {
                 summary.tasks += 1;
                 summary.failed += usize::from(!done);
             }
-            start = page.next;
-            if start.is_none() {
+            if !has_more || clock.now().duration_since(started) > ENOUGH {
                 break;
             }
         }
-        if summary.tasks > 0 {
-            tracing::info!(tasks = summary.tasks, failed = summary.failed, "tasks");
+        if summary != Summary::default() {
+            let Summary { tasks, failed, quarantined, oldest } = summary;
+            tracing::info!(tasks, failed, quarantined, oldest, "tasks");
         }
-        if summary.failed > 0 {
-            return Err(format!("{} tasks failed", summary.failed).into());
+        if summary.failed + unlisted > 0 {
+            let failed = summary.failed;
+            return Err(format!("{failed} tasks failed, and {unlisted} partitions could not be read").into());
         }
         Ok(summary)
+    }
+
+    /// The number of seconds for which a task has been due.
+    fn age(&self, task: &Task) -> u64 {
+        u64::try_from(self.now.duration_since(task.due).as_secs()).unwrap_or(0)
+    }
+
+    /// Moves an item that is no task to the quarantine, so that no later run reads it again. Returns whether it was moved.
+    async fn set_aside(&self, unreadable: &Unreadable) -> bool {
+        match self.environment.store.quarantine(unreadable, self.now).await {
+            Ok(moved) => moved,
+            Err(error) => {
+                tracing::error!(failure = %error, "an unreadable task was not moved");
+                false
+            }
+        }
     }
 
     /// Processes a task. Returns whether it succeeded.

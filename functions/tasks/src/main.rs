@@ -1,4 +1,4 @@
 //! The Lambda entry point of the `tasks` function.
 fn main() -> Result<(), lambda_http::Error> {
-    shared::runtime::schedule(tasks::run)
+    shared::runtime::schedule(tasks::answer)
 }

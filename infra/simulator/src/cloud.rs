@@ -3,7 +3,7 @@
 //! A call takes a random time before and after it takes effect, so calls of several functions interleave. Reads that are
 //! not consistent, and reads of the index, come from a replica that is some writes behind.
 
-use std::collections::{BTreeMap, HashMap, VecDeque};
+use std::collections::{BTreeMap, BTreeSet, HashMap, VecDeque};
 use std::fmt;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
@@ -19,6 +19,7 @@ use dynoxide::{Database, DynoxideError};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
+use shared::store::TaskPartition;
 use tokio::sync::Notify;
 use tokio::time::{Instant, sleep};
 
@@ -34,8 +35,8 @@ const NEVER: Duration = Duration::from_mins(1);
 const UNPROCESSED: &str = "Unprocessed";
 /// How long DynamoDB remembers the token of a transaction.
 const TOKEN_WINDOW: Duration = Duration::from_mins(10);
-/// The partition key of tasks, in a request.
-const TASK: &str = r#"{"S":"TASK"}"#;
+/// The beginning of a partition key of tasks, in a request.
+const TASK: &str = r#"{"S":"TASK#"#;
 /// The maximum number of writes that the replica is behind.
 const MAX_LAG: usize = 6;
 
@@ -80,6 +81,8 @@ struct State {
     tokens: HashMap<String, (Instant, String, Answer)>,
     /// Woken by every write of a task.
     task_written: Arc<Notify>,
+    /// The partitions of the tasks that were written since they were last taken.
+    written: BTreeSet<TaskPartition>,
 }
 
 /// The result of a call: the status and the body.
@@ -100,6 +103,7 @@ impl Cloud {
             faults,
             tokens: HashMap::new(),
             task_written: Arc::default(),
+            written: BTreeSet::new(),
         })))
     }
 
@@ -127,6 +131,11 @@ impl Cloud {
     /// Is woken by every write of a task, as the table's stream wakes the function.
     pub(crate) fn task_written(&self) -> Arc<Notify> {
         self.state().task_written.clone()
+    }
+
+    /// The partitions of the tasks that were written since the last call.
+    pub(crate) fn take_written(&self) -> Vec<TaskPartition> {
+        std::mem::take(&mut self.state().written).into_iter().collect()
     }
 
     /// All items of the table.
@@ -260,7 +269,11 @@ impl State {
             }
             let answer = execute(&self.table, operation, &text);
             if answer.0 == 200 {
-                if text.contains(TASK) {
+                let keys = text.split(TASK).skip(1).filter_map(|rest| rest.split('"').next());
+                let written = keys.filter_map(|rest| TaskPartition::parse(&format!("TASK#{rest}")));
+                let before = self.written.len();
+                self.written.extend(written);
+                if self.written.len() > before {
                     self.task_written.notify_one();
                 }
                 if !token.is_empty() {

@@ -28,7 +28,7 @@ use shared::providers::x::Tokens;
 use shared::random::Random;
 use shared::secret::Secret;
 use shared::services::accounts;
-use shared::store::{Store, Transaction};
+use shared::store::{Store, TaskPartition, Transaction};
 
 use crate::cloud::Cloud;
 use crate::faults::Faults;
@@ -211,6 +211,12 @@ impl Deployment {
     /// Runs the tasks that are due. The run may be killed.
     pub(crate) async fn run_tasks(&self) -> Result<(), String> {
         let run = Box::pin(tasks::run(self.operator.clone()));
+        self.survive(async { run.await.map(drop).map_err(|error| error.to_string()) }).await
+    }
+
+    /// Runs the due tasks of these partitions. The run may be killed.
+    pub(crate) async fn run_tasks_of(&self, partitions: Vec<TaskPartition>) -> Result<(), String> {
+        let run = Box::pin(tasks::run_for(self.operator.clone(), partitions));
         self.survive(async { run.await.map(drop).map_err(|error| error.to_string()) }).await
     }
 

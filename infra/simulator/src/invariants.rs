@@ -85,8 +85,8 @@ fn leftovers(deployment: &Deployment, clients: &Clients) -> Vec<String> {
     let now = deployment.now().as_second();
     for item in &items {
         let text = |name: &str| item[name]["S"].as_str().unwrap_or_default();
-        if text("pk") == "TASK" {
-            let due: i64 = text("sk").split('#').next().and_then(|due| due.parse().ok()).unwrap_or(0);
+        if text("pk").starts_with("TASK#") {
+            let due: i64 = text("sk").split('#').nth(3).and_then(|due| due.parse().ok()).unwrap_or(0);
             if due < now - 60 {
                 broken.push(format!("the task {} was not done", text("sk")));
             }

@@ -47,12 +47,14 @@ async fn stream(deployment: &Deployment, mut random: fastrand::Rng) {
         tokio::select! {
             biased;
             () = written.notified() => {
+                let partitions = deployment.cloud.take_written();
                 for _ in 0..[0, 1, 1, 2][random.usize(0..4)] {
                     let late = Duration::from_millis(random.u64(0..2_000));
+                    let partitions = partitions.clone();
                     runs.push(async move {
                         sleep(late).await;
                         // A failed run is repeated by the next one.
-                        let _ = deployment.run_tasks().await;
+                        let _ = deployment.run_tasks_of(partitions).await;
                     });
                 }
             }

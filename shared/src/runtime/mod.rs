@@ -65,8 +65,8 @@ where
     lambda_runtime::run(service_fn(run)).await
 }
 
-/// Runs a function that performs `job` for each event of a schedule or stream. The event's content is ignored.
-pub fn schedule<T, F>(job: impl Fn(Environment) -> F) -> Result<(), Error>
+/// Runs a function that performs `job` for each event of a schedule or stream.
+pub fn schedule<T, F>(job: impl Fn(serde_json::Value, Environment) -> F) -> Result<(), Error>
 where
     T: Serialize,
     F: Future<Output = Result<T, Error>>,
@@ -74,7 +74,7 @@ where
     start(async {
         let environment = environment(store::https_client()).await?;
         environment.store.connect().await;
-        let run = |_: LambdaEvent<serde_json::Value>| job(environment.clone());
+        let run = |event: LambdaEvent<serde_json::Value>| job(event.payload, environment.clone());
         lambda_runtime::run(service_fn(run)).await
     })
 }

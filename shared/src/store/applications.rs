@@ -21,7 +21,7 @@ use crate::model::{
 
 /// An application in a list.
 #[derive(Serialize, Deserialize)]
-struct Entry {
+pub(super) struct Entry {
     candidate_id: Id,
     #[serde(flatten)]
     application: Application,

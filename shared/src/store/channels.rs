@@ -28,7 +28,7 @@ pub struct Channels {
 
 /// The countries that a tenant may call, as stored.
 #[derive(Serialize, Deserialize)]
-struct CallSetting {
+pub(super) struct CallSetting {
     countries: Vec<Country>,
 }
 

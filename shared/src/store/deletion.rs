@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 
 use super::audit;
 use super::finding::{Reference, index_keys};
-use super::keys::{self, GATE_SHARDS, Key, Partition};
+use super::keys::{self, GATE_SHARDS, Key, Partition, TaskPartition};
 use super::list::Range;
 use super::tasks::Task;
 use super::{CommitError, Item, Paging, Store, StoreError, Transaction, item};
@@ -202,16 +202,21 @@ impl Deletion<'_> {
         self.delete_partition(&keys::notices(organization, member)).await
     }
 
-    /// Deletes the tenant's tasks. One partition has the tasks of all tenants.
+    /// Deletes the tenant's tasks, which are among those of other tenants.
     async fn delete_tasks(&mut self) -> Result<(), StoreError> {
-        let mut page = Paging { limit: BATCH, before: None };
-        loop {
-            let listed = self.store.read_page::<Task>(&keys::tasks(), &page).await?;
-            let tasks = listed.items.into_iter().filter(|task| task.tenant() == self.tenant);
-            self.delete_keys(tasks.map(|task| task.key()).collect()).await?;
-            let Some(next) = listed.next else { return Ok(()) };
-            page.before = Some(next);
+        for partition in TaskPartition::of(self.tenant) {
+            let mut page = Paging { limit: BATCH, before: None };
+            loop {
+                let listed = self.store.read_page::<Task>(&partition.tasks(), &page).await?;
+                let tasks = listed.items.into_iter().filter(|task| task.tenant() == self.tenant);
+                self.delete_keys(tasks.map(|task| task.key()).collect()).await?;
+                page.before = listed.next;
+                if page.before.is_none() {
+                    break;
+                }
+            }
         }
+        self.store.forget_quarantined(self.tenant, None).await
     }
 
     pub(super) async fn delete_partition(&mut self, partition: &Partition) -> Result<(), StoreError> {

@@ -38,7 +38,7 @@ pub struct UploadTrace {
 /// An item that leads from a candidate to another item, whose key does not contain the candidate.
 #[derive(Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "snake_case")]
-enum Trace {
+pub(super) enum Trace {
     /// A receipt whose response may contain the candidate's data.
     Receipt { route: String, idempotency_key: String },
     /// An expected upload.
@@ -348,6 +348,9 @@ impl Store {
         erased: &ErasedCandidate,
         due: Option<Timestamp>,
     ) -> Result<(), CommitError> {
+        if due.is_none() {
+            self.forget_quarantined(task.tenant(), Some(erased.erasure.id)).await?;
+        }
         let after = erased.clone().due(due);
         let mut transaction = Transaction::new(task.tenant());
         transaction.delete_task(task);

@@ -41,7 +41,7 @@ pub(super) struct Reference {
 
 /// An entry of the search index.
 #[derive(Serialize, Deserialize)]
-struct WordEntry {
+pub(super) struct WordEntry {
     /// The text of the [`IndexPosition`].
     sk: String,
     /// All words of the candidate.

@@ -32,7 +32,7 @@ pub struct AccessTokens {
 
 /// A cached metadata document.
 #[derive(Serialize, Deserialize)]
-struct Document {
+pub(super) struct Document {
     client: Client,
     expires_at: i64,
 }

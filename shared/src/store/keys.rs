@@ -63,7 +63,8 @@
 //! | grant to an application | `{tenant}#GRANT` | id | |
 //! | registered OAuth client | `OAUTH_CLIENT#{hash of the client id}` | `CLIENT` | |
 //! | OAuth client with a metadata document | `OAUTH_DOCUMENT#{hash of the URL}` | `DOCUMENT` | |
-//! | task, of all tenants | `TASK` | due time, then tenant, kind and id | |
+//! | task, 256 partitions: the tenant's group, and a part of its tasks | `TASK#{group}#{part}` | hour when it is due, then tenant, due time, kind and id | |
+//! | item that could not be read, with its old key | `QUARANTINE#{pk}` | `sk` | `QUARANTINE` |
 //!
 //! `{tenant}` is `{organization id}#{live or test}`, so the keys of different tenants differ. Ids are padded to 16
 //! digits, so they sort by time. A partition key contains no text that somebody chose, only a hash of it: the functions'
@@ -128,6 +129,8 @@ const END: &str = "~~";
 /// The prefix of the range keys of a transcript's parts.
 pub(super) const TRANSCRIPT: &str = "TRANSCRIPT#";
 
+/// The filter of all items in quarantine.
+pub(super) const QUARANTINE: &str = "QUARANTINE";
 /// The prefix of the range keys of the counters of new people.
 const NEW_PEOPLE: &str = "WEEK#";
 
@@ -135,6 +138,10 @@ const NEW_PEOPLE: &str = "WEEK#";
 pub(super) const GATE_SHARDS: u64 = 8;
 /// The number of shards of a day of the audit log. Each takes 1,000 entries a second.
 pub(super) const AUDIT_SHARDS: u64 = 4;
+/// The number of groups of tenants whose tasks are in the same partitions.
+const TASK_GROUPS: u8 = 64;
+/// The number of partitions of a group's tasks. Each takes 1,000 tasks a second.
+const TASK_PARTS: u8 = 4;
 /// The number of partitions of the organization registry.
 pub const REGISTRY_SHARDS: u64 = 16;
 
@@ -665,17 +672,95 @@ pub(super) fn post(tenant: Tenant, id: Id) -> Key {
     Key { pk: format!("{tenant}#POST"), sk: padded(id) }
 }
 
-pub(super) fn tasks() -> Partition {
+/// A partition of the tasks of all tenants.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct TaskPartition {
+    group: u8,
+    part: u8,
+}
+
+impl TaskPartition {
+    /// All partitions.
+    pub fn all() -> impl Iterator<Item = Self> {
+        (0..TASK_GROUPS).flat_map(|group| (0..TASK_PARTS).map(move |part| Self { group, part }))
+    }
+
+    /// The partition with this key.
+    pub fn parse(pk: &str) -> Option<Self> {
+        Self::all().find(|partition| partition.key() == pk)
+    }
+
+    /// The partitions of a tenant's tasks.
+    pub(super) fn of(tenant: Tenant) -> impl Iterator<Item = Self> {
+        let group = group_of(tenant);
+        (0..TASK_PARTS).map(move |part| Self { group, part })
+    }
+
+    /// The partition of a task about something with this identifier.
+    fn of_task(tenant: Tenant, id: Id) -> Self {
+        let [part, ..] = id.get().to_le_bytes();
+        Self { group: group_of(tenant), part: part % TASK_PARTS }
+    }
+
+    pub(super) fn key(self) -> String {
+        format!("TASK#{:02}#{}", self.group, self.part)
+    }
+
+    pub(super) fn tasks(self) -> Partition {
+        Partition::Table(self.key())
+    }
+}
+
+fn group_of(tenant: Tenant) -> u8 {
+    Sha256::digest(tenant.to_string())[0] % TASK_GROUPS
+}
+
+/// The tasks of releases that had all of them in one partition.
+pub(super) fn tasks_in_one_partition() -> Partition {
     Partition::Table("TASK".to_owned())
 }
 
-pub(super) fn task(due: Timestamp, tenant: Tenant, kind: &str, id: Id) -> Key {
+/// The key of a task in that partition.
+pub(super) fn task_in_one_partition(due: Timestamp, tenant: Tenant, kind: &str, id: Id) -> Key {
     Key { pk: "TASK".to_owned(), sk: format!("{}#{tenant}#{kind}#{}", sortable(due), padded(id)) }
 }
 
-/// A range key that sorts after all tasks that are due at `time` and before all later tasks.
-pub(super) fn tasks_after(time: Timestamp) -> String {
-    format!("{}~", sortable(time))
+/// The tasks of an hour are sorted by tenant, so that a reader can skip the rest of one tenant's tasks.
+pub(super) fn task(due: Timestamp, tenant: Tenant, kind: &str, id: Id) -> Key {
+    let sk = format!("{}#{}#{kind}#{}", tasks_of(due, tenant), sortable(due), padded(id));
+    Key { pk: TaskPartition::of_task(tenant, id).key(), sk }
+}
+
+/// The beginning of the range keys of a tenant's tasks that are due in the same hour as `due`.
+fn tasks_of(due: Timestamp, tenant: Tenant) -> String {
+    format!("{:012}#{tenant}", due.as_second().max(0) / 3_600 * 3_600)
+}
+
+/// A range key that sorts after the tasks of a tenant in the same hour, and before those of all other tenants after it.
+pub(super) fn tasks_after(due: Timestamp, tenant: Tenant) -> String {
+    format!("{}$", tasks_of(due, tenant))
+}
+
+/// A range key that sorts after all tasks that are due in the hour of `time`, and before all later ones.
+pub(super) fn tasks_until(time: Timestamp) -> String {
+    format!("{:012}~", time.as_second().max(0) / 3_600 * 3_600)
+}
+
+/// The place of an item that could not be read.
+pub(super) fn quarantined(old: &Key) -> Key {
+    Key { pk: format!("QUARANTINE#{}", old.pk), sk: old.sk.clone() }
+}
+
+/// All items that could not be read, or those of a tenant.
+pub(super) fn quarantine(tenant: Option<Tenant>) -> Partition {
+    match tenant {
+        None => Partition::Filtered(QUARANTINE.to_owned()),
+        Some(tenant) => Partition::ByStatus(quarantine_of(tenant)),
+    }
+}
+
+pub(super) fn quarantine_of(tenant: Tenant) -> String {
+    format!("{tenant}#QUARANTINE")
 }
 
 /// Formats a time as a string that sorts by time.

@@ -22,6 +22,8 @@ pub(super) enum Range<'r> {
     Before(Option<&'r str>),
     /// The items whose range key begins with `prefix` and sorts after `after`, in ascending order.
     Prefix { prefix: &'r str, after: Option<&'r str> },
+    /// The items after one range key and up to another, in ascending order.
+    Ascending { after: &'r str, to: &'r str },
     /// The items from one range key to another, in descending order.
     Between { from: &'r str, to: &'r str },
     /// The items of a partition of the table from a range key on that sort before another one, in descending order.
@@ -106,7 +108,7 @@ impl Store {
             .set_index_name(index)
             .expression_attribute_names("#hash", hash)
             .expression_attribute_values(":hash", AttributeValue::S(value.clone()))
-            .scan_index_forward(matches!(range, Range::Prefix { .. }))
+            .scan_index_forward(matches!(range, Range::Prefix { .. } | Range::Ascending { .. }))
             .limit(i32::try_from(limit).unwrap_or(i32::MAX));
         call = match (partition, range) {
             // A key condition can have only one comparison of the range key.
@@ -122,6 +124,12 @@ impl Store {
                 .key_condition_expression("#hash = :hash AND #range BETWEEN :from AND :to")
                 .expression_attribute_names("#range", SK)
                 .expression_attribute_values(":from", AttributeValue::S(from.to_owned()))
+                .expression_attribute_values(":to", AttributeValue::S(to.to_owned())),
+            (_, Range::Ascending { after, to }) => call
+                .key_condition_expression("#hash = :hash AND #range BETWEEN :from AND :to")
+                .expression_attribute_names("#range", SK)
+                // The first string after `after`.
+                .expression_attribute_values(":from", AttributeValue::S(format!("{after}\0")))
                 .expression_attribute_values(":to", AttributeValue::S(to.to_owned())),
             (_, Range::From { from, before }) => call
                 .key_condition_expression("#hash = :hash AND #range >= :from")

@@ -13,7 +13,7 @@ use crate::model::{AuditAction, AuditTarget, AuditTargetKind, Logo, LogoFormat, 
 const CONTENT: &str = "content";
 
 #[derive(Serialize, Deserialize)]
-struct Stored {
+pub(super) struct Stored {
     format: LogoFormat,
 }
 

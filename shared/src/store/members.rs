@@ -32,14 +32,14 @@ pub struct SignedIn {
 
 /// A claim on an e-mail address. It identifies the member who signs in with the address.
 #[derive(Serialize, Deserialize)]
-struct MemberEmail {
+pub(super) struct MemberEmail {
     organization: Id,
     id: Id,
 }
 
 /// Whether an organization requires a second factor of its members.
 #[derive(Serialize, Deserialize)]
-struct SecondFactorSetting {
+pub(super) struct SecondFactorSetting {
     required: bool,
 }
 

@@ -17,7 +17,7 @@ use crate::model::{
 
 /// The values of an organization that requests do not need.
 #[derive(Clone, Debug, Serialize, Deserialize)]
-struct Profile {
+pub(super) struct Profile {
     name: Text<200>,
     created_at: Timestamp,
 }
@@ -79,7 +79,7 @@ const SUSPENDED: &str = "suspended";
 pub(super) const EXISTS: &str = "attribute_exists(pk)";
 
 #[derive(Serialize, Deserialize)]
-struct Registered {
+pub(super) struct Registered {
     id: Id,
 }
 

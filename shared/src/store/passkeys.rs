@@ -10,7 +10,7 @@ use super::{Store, StoreError, item};
 
 /// A challenge that a browser has yet to answer.
 #[derive(Serialize, Deserialize)]
-struct Ceremony {
+pub(super) struct Ceremony {
     /// The challenge and its conditions, as the `WebAuthn` library writes them.
     state: String,
     /// When the answer comes too late.

@@ -7,7 +7,7 @@ use super::{Store, StoreError, Transaction, item, keys};
 use crate::model::{AuditAction, AuditTarget, AuditTargetKind, PrivacyText, Tenant};
 
 #[derive(Serialize, Deserialize)]
-struct Privacy {
+pub(super) struct Privacy {
     text: PrivacyText,
 }
 

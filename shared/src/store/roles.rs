@@ -87,7 +87,7 @@ impl Transaction {
     }
 }
 
-fn read_stats(item: Item) -> Result<RoleStats, StoreError> {
+pub(super) fn read_stats(item: Item) -> Result<RoleStats, StoreError> {
     let stages = Stage::ALL.map(|stage| {
         let stays = (0..=StageCount::MAX_DAYS).map(|days| (days, item::count(&item, &stays(stage, days))));
         StageStats {

@@ -1,14 +1,25 @@
-//! Tasks: work that a request leaves to a job. One partition holds the tasks of all tenants, ordered by due time.
+//! Tasks: work that a request leaves to a job. 256 partitions hold the tasks of all tenants, ordered by the hour when they
+//! are due, then by tenant.
+
+use std::collections::HashMap;
 
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
-use super::{Item, Listed, Paging, Store, StoreError, Transaction, item, keys};
+use super::keys::{Key, TaskPartition};
+use super::list::Range;
+use super::unreadable::Unreadable;
+use super::{Item, Paging, Store, StoreError, Transaction, item, keys};
 use crate::id::Id;
 use crate::model::{Mode, Tenant};
 
+/// The number of items that one query reads.
+const PAGE: u32 = 100;
+/// The number of tasks after which a partition is left to the next run.
+const MOST: usize = 2_000;
+
 /// The kind of a task.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum TaskKind {
     /// Start or check the call of a voice screen.
@@ -27,8 +38,23 @@ pub enum TaskKind {
     KeyEnd,
 }
 
+impl TaskKind {
+    /// The kind as it is stored.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Call => "call",
+            Self::Role => "role",
+            Self::Cancellation => "cancellation",
+            Self::Suspension => "suspension",
+            Self::Erasure => "erasure",
+            Self::Retention => "retention",
+            Self::KeyEnd => "key_end",
+        }
+    }
+}
+
 /// A task.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Task {
     organization: Id,
     mode: Mode,
@@ -50,17 +76,8 @@ impl Task {
         Tenant { organization: self.organization, mode: self.mode }
     }
 
-    pub(super) fn key(&self) -> keys::Key {
-        let kind = match self.kind {
-            TaskKind::Call => "call",
-            TaskKind::Role => "role",
-            TaskKind::Cancellation => "cancellation",
-            TaskKind::Suspension => "suspension",
-            TaskKind::Erasure => "erasure",
-            TaskKind::Retention => "retention",
-            TaskKind::KeyEnd => "key_end",
-        };
-        keys::task(self.due, self.tenant(), kind, self.id)
+    pub(super) fn key(&self) -> Key {
+        keys::task(self.due, self.tenant(), self.kind.as_str(), self.id)
     }
 
     pub(super) fn item(&self) -> Result<Item, StoreError> {
@@ -75,15 +92,76 @@ impl Transaction {
     }
 }
 
+/// What one partition has to do.
+#[derive(Debug, Default)]
+pub struct DueTasks {
+    /// The due tasks, each tenant's oldest first, and at most a share of each tenant.
+    pub tasks: Vec<Task>,
+    /// The keys of the items that cannot be read.
+    pub unreadable: Vec<Unreadable>,
+    /// Whether more tasks are due.
+    pub has_more: bool,
+}
+
 impl Store {
-    /// A page of the tasks that are due at `now`, latest first. `before` is the previous page's `next`.
+    /// The due tasks in a partition, each tenant's oldest first. After `share` tasks of a tenant in an hour, the tenant's
+    /// other tasks of the hour are skipped, so that a tenant with very many delays nobody else's.
     pub async fn list_due_tasks(
         &self,
+        partition: TaskPartition,
         now: Timestamp,
-        limit: u32,
-        before: Option<String>,
-    ) -> Result<Listed<Task>, StoreError> {
-        let before = before.unwrap_or_else(|| keys::tasks_after(now));
-        self.read_page(&keys::tasks(), &Paging { limit, before: Some(before) }).await
+        share: usize,
+    ) -> Result<DueTasks, StoreError> {
+        let (mut due, mut taken) = (DueTasks::default(), HashMap::new());
+        let (to, mut after) = (keys::tasks_until(now), String::new());
+        loop {
+            let range = Range::Ascending { after: &after, to: &to };
+            let (items, next) = self.query(&partition.tasks(), PAGE, range).await?;
+            let (read, mut skip_to) = (items.len(), None);
+            for item in items {
+                let key = Key::of(&item)?;
+                if skip_to.as_ref().is_some_and(|skipped| key.sk < *skipped) {
+                    continue;
+                }
+                let task: Task = match item::read(item) {
+                    Ok(task) => task,
+                    Err(error) => {
+                        due.unreadable.push(Unreadable { key, problem: error.to_string() });
+                        continue;
+                    }
+                };
+                let taken = taken.entry(task.tenant()).or_insert(0);
+                if task.due > now || *taken >= share {
+                    due.has_more |= task.due <= now;
+                    skip_to = Some(keys::tasks_after(task.due, task.tenant()));
+                    continue;
+                }
+                *taken += 1;
+                due.tasks.push(task);
+            }
+            match (next, skip_to) {
+                (None, _) => return Ok(due),
+                (Some(next), skip_to) => after = skip_to.filter(|skipped| *skipped > next).unwrap_or(next),
+            }
+            if due.tasks.len() >= MOST || read == 0 {
+                due.has_more = true;
+                return Ok(due);
+            }
+        }
+    }
+
+    /// Moves tasks of earlier releases, which had all of them in one partition, to today's partitions. Returns the number of
+    /// tasks that were moved, at most 100.
+    pub async fn move_tasks_from_one_partition(&self) -> Result<usize, StoreError> {
+        let first = Paging { limit: PAGE, before: None };
+        let tasks: Vec<Task> = self.read_page(&keys::tasks_in_one_partition(), &first).await?.items;
+        for task in &tasks {
+            let mut transaction = Transaction::new(task.tenant());
+            transaction.put(task.item()?)?;
+            let old = keys::task_in_one_partition(task.due, task.tenant(), task.kind.as_str(), task.id);
+            transaction.delete(old);
+            self.commit_any(transaction).await?;
+        }
+        Ok(tasks.len())
     }
 }

@@ -150,7 +150,7 @@ fn is_of<V: Debug>(organization: u64, (pk, sk): &(String, String), item: &HashMa
     let names_it = || format!("{:?}", item["organization"]) == format!("N({:?})", organization.to_string());
     let is_registered = pk.starts_with("ORGANIZATION#") && *sk == format!("{organization:016}");
     pk.starts_with(&format!("{organization}#"))
-        || (pk == "TASK" && sk.contains(&format!("#{organization}#")))
+        || (pk.starts_with("TASK#") && sk.contains(&format!("#{organization}#")))
         || is_registered
         || pk.starts_with(&format!("ORGANIZATION_SLUG#{slug}"))
         || (pk.starts_with("MEMBER_EMAIL#") && names_it())
