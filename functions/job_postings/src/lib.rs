@@ -45,10 +45,9 @@ async fn list(request: ApiRequest<Listing<PostingFilter>>) -> Result<Reply<Colle
     let (store, tenant) = (request.context.store(), request.tenant());
     let Listed { items, next } = store.list_postings(tenant, filter.published, &page).await?;
     let roles = store.find_followed_roles(tenant, &items).await?;
-    let shown = |posting: &model::Posting| {
-        Ok(present(&request, posting, posting.shown(&roles).ok_or_else(|| without_role(posting))?))
-    };
-    let items = items.iter().map(shown).collect::<Result<_, Error>>()?;
+    // A posting whose role cannot be read is left out, like the role in the list of roles.
+    let shown = |posting: &model::Posting| Some(present(&request, posting, posting.shown(&roles)?));
+    let items = items.iter().filter_map(shown).collect();
     request.reply(Listed { items, next }, |posting| posting)
 }
 
@@ -64,5 +63,5 @@ async fn show(request: ApiRequest<()>) -> Result<Reply<Posting>, Error> {
 }
 
 fn without_role(posting: &model::Posting) -> Error {
-    StoreError::Internal(format!("the role of the job posting {} is missing", posting.id)).into()
+    StoreError::Unreadable(format!("the job posting {} has no role that can be read", posting.id)).into()
 }

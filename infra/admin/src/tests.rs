@@ -1,5 +1,6 @@
 //! Tests of the command line, with an embedded DynamoDB.
 
+mod forms;
 mod personal_data;
 mod resealing;
 

@@ -115,7 +115,8 @@ pub enum Error {
     /// A transaction failed. Few of these errors reach a client, because conflicts are retried.
     #[error("The request could not be carried out")]
     Commit(CommitError),
-    /// 500, or 503 if DynamoDB is not available.
+    /// 500, or 503 if DynamoDB is not available. The code is `unreadable` if an item is damaged or was written by a newer
+    /// release.
     #[error("The request could not be carried out")]
     Store(#[from] StoreError),
 }
@@ -275,6 +276,7 @@ impl Error {
     pub fn sentence(&self) -> String {
         match self.kind() {
             (503, _) => "The service is busy; try again in a moment".to_owned(),
+            (_, "unreadable") => "A stored item cannot be read; the operator has been notified".to_owned(),
             (_, "conflict") => "A request with this idempotency key is still in progress".to_owned(),
             _ => self.to_string(),
         }

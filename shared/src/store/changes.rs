@@ -58,6 +58,17 @@ impl Changes {
         Self::of(set.chain(removed).collect())
     }
 
+    /// What sets one attribute.
+    pub(super) fn set(name: &str, value: AttributeValue) -> Self {
+        Self::of(vec![(vec![Step::Attribute(name.to_owned())], Some(value))])
+    }
+
+    /// What sets these attributes in a map, which exists.
+    pub(super) fn within(map: &str, attributes: Item) -> Self {
+        let path = |name| vec![Step::Attribute(map.to_owned()), Step::Attribute(name)];
+        Self::of(attributes.into_iter().map(|(name, value)| (path(name), Some(value))).collect())
+    }
+
     fn of(mut changes: Vec<Change>) -> Self {
         // The order of a map's attributes is random.
         changes.sort_by_cached_key(|(path, _)| format!("{path:?}"));

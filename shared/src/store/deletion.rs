@@ -216,7 +216,7 @@ impl Deletion<'_> {
                 }
             }
         }
-        self.store.forget_quarantined(self.tenant, None).await
+        Box::pin(self.store.forget_quarantined(self.tenant, None)).await
     }
 
     pub(super) async fn delete_partition(&mut self, partition: &Partition) -> Result<(), StoreError> {

@@ -349,7 +349,7 @@ impl Store {
         due: Option<Timestamp>,
     ) -> Result<(), CommitError> {
         if due.is_none() {
-            self.forget_quarantined(task.tenant(), Some(erased.erasure.id)).await?;
+            Box::pin(self.forget_quarantined(task.tenant(), Some(erased.erasure.id))).await?;
         }
         let after = erased.clone().due(due);
         let mut transaction = Transaction::new(task.tenant());

@@ -4,6 +4,7 @@ use aws_sdk_dynamodb::types::AttributeValue;
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
+use super::changes::Changes;
 use super::gate::day_attribute;
 use super::keys::{self, Key};
 use super::tasks::{Task, TaskKind};
@@ -187,8 +188,7 @@ impl Store {
         self.set(
             tenants[0],
             &tenants.map(keys::gate),
-            "plan",
-            &AttributeValue::S(plan.as_str().to_owned()),
+            &Changes::set("plan", AttributeValue::S(plan.as_str().to_owned())),
             &[],
             (AuditAction::SettingsChanged, Some(AuditTarget::only(AuditTargetKind::Plan))),
         )
@@ -213,7 +213,14 @@ impl Store {
         let tasks = if suspended { &tasks[..] } else { &[] };
         let action =
             if suspended { AuditAction::OrganizationSuspended } else { AuditAction::OrganizationResumed };
-        self.set(tenants[0], &keys, SUSPENDED, &AttributeValue::Bool(suspended), tasks, (action, None)).await
+        self.set(
+            tenants[0],
+            &keys,
+            &Changes::set(SUSPENDED, AttributeValue::Bool(suspended)),
+            tasks,
+            (action, None),
+        )
+        .await
     }
 
     /// Sets the branding of a career site.
@@ -222,20 +229,19 @@ impl Store {
         organization: &Organization,
         branding: &Branding,
     ) -> Result<(), OrganizationError> {
-        let branding: AttributeValue = serde_dynamo::to_attribute_value(branding)
+        let branding: Item = serde_dynamo::to_item(branding)
             .map_err(|error| StoreError::Internal(format!("a branding cannot be written: {error}")))?;
         let key = keys::organization_slug(&organization.slug);
         let act = (AuditAction::SettingsChanged, Some(AuditTarget::only(AuditTargetKind::CareerPage)));
-        self.set(organization.tenant(), &[key], "branding", &branding, &[], act).await
+        self.set(organization.tenant(), &[key], &Changes::within("branding", branding), &[], act).await
     }
 
-    /// Sets one attribute of several items, which must all exist, adds tasks, and records the act.
+    /// Changes several items in the same way, which must all exist, adds tasks, and records the act.
     async fn set(
         &self,
         tenant: Tenant,
         keys: &[Key],
-        name: &str,
-        value: &AttributeValue,
+        changes: &Changes,
         tasks: &[Task],
         act: (AuditAction, Option<AuditTarget>),
     ) -> Result<(), OrganizationError> {
@@ -246,8 +252,7 @@ impl Store {
                 transaction.put(task.item()?)?;
             }
             for key in keys {
-                let (names, values) = (vec![("#name", name.to_owned())], vec![(":value", value.clone())]);
-                transaction.update(key.clone(), "SET #name = :value", EXISTS, names, values);
+                transaction.change_existing(key.clone(), changes.clone());
             }
             if self.attempt(transaction).await? {
                 return Ok(());

@@ -257,8 +257,13 @@ impl Transaction {
     /// Like [`Self::put`], but the item must exist.
     pub(super) fn replace_existing(&mut self, item: Item) -> Result<(), StoreError> {
         let key = Key::of(&item)?;
-        self.plain(Effect::Change(key, Changes::to(item)), Guard::Unchanged, "attribute_exists(pk)");
+        self.change_existing(key, Changes::to(item));
         Ok(())
+    }
+
+    /// Changes an item, which must exist.
+    pub(super) fn change_existing(&mut self, key: Key, changes: Changes) {
+        self.plain(Effect::Change(key, changes), Guard::Unchanged, "attribute_exists(pk)");
     }
 
     /// Deletes an item, which must exist.

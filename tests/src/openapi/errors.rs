@@ -53,6 +53,7 @@ fn samples() -> Vec<(&'static str, Error)> {
         ("idempotency_mismatch", Error::IdempotencyMismatch),
         ("rate_limited", Error::RateLimited { limit: 100, retry_after: 52_200 }),
         ("internal_error", Error::Store(StoreError::Internal(String::new()))),
+        ("unreadable", Error::Store(StoreError::Unreadable(String::new()))),
         (
             "upstream_failed",
             Error::Upstream { sentence: "X did not answer".to_owned(), retry_after: Some(60) },

@@ -82,7 +82,7 @@ async fn hold_and_erase(api: &TestApi, demo: usize, mode: Mode, held: u64, role:
 }
 
 /// Creates data of every kind in both modes of an organization. Returns a candidate in live mode.
-async fn populate(api: &TestApi, demo: usize) -> u64 {
+pub(super) async fn populate(api: &TestApi, demo: usize) -> u64 {
     let mut candidates = Vec::new();
     for mode in Mode::ALL {
         let post = async |path: &str, body: Value| {
