@@ -4,8 +4,8 @@
 use http::Method;
 use serde_json::json;
 use shared::auth::Kind;
-use shared::model::{Member, MemberRole, Mode};
-use shared::store::{TaskKind, Transaction};
+use shared::model::{Member, MemberRole, Mode, TaskKind};
+use shared::store::Transaction;
 use tests::browser::Browser;
 use tests::dashboard::{add_member, owner, shown_once};
 use tests::oauth::OAuthApp;

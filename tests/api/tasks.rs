@@ -5,8 +5,8 @@ use aws_sdk_dynamodb::types::{PutRequest, WriteRequest};
 use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
 use shared::id::Id;
-use shared::model::{Mode, Tenant};
-use shared::store::{Paging, TaskKind, TaskPartition};
+use shared::model::{Mode, TaskKind, Tenant};
+use shared::store::{Paging, TaskPartition};
 use tests::engine::client;
 use tests::{ACME, TestApi, tenant};
 

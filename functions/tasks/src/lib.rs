@@ -21,7 +21,7 @@ use shared::http::Environment;
 use shared::id::Ids;
 use shared::model::{
     AuditActor, CallState, CancelReason, Candidate, NamedOrganization, Organization, Outcome, Phone, Report,
-    Role, ScreenRecord, ScreenStatus, Tenant,
+    Role, ScreenRecord, ScreenStatus, TaskKind, Tenant,
 };
 use shared::providers::client::HttpClient;
 use shared::providers::resumes::BucketError;
@@ -29,8 +29,7 @@ use shared::providers::voice::{CallError, CallOrder, StartError, VoicePort};
 use shared::services::calls::{CountedCall, check_number};
 use shared::services::screening::{self, Reference};
 use shared::store::{
-    AuditOrigin, CommitError, MaybeErased, OrganizationError, Task, TaskKind, TaskPartition, Transaction,
-    Unreadable,
+    AuditOrigin, CommitError, MaybeErased, OrganizationError, Task, TaskPartition, Transaction, Unreadable,
 };
 use tracing::Instrument;
 

@@ -9,7 +9,7 @@ use shared::mac_keys::MacKeys;
 use shared::model::Mode;
 use shared::providers::resumes::{Bucket, BucketError};
 use shared::random::Random;
-use shared::store::{OrganizationError, Store};
+use shared::store::{CommitError, OrganizationError, RestoreError, Store, StoreError};
 
 /// The store, the time, and the sources of ids and secrets.
 pub(crate) struct Admin {
@@ -49,6 +49,14 @@ pub(crate) enum CommandError {
     },
     /// None of the keys decrypts these secrets.
     Unreadable(Vec<String>),
+    /// An item was not moved out of the quarantine.
+    Restore(RestoreError),
+    /// An item that this release can read, or none, was to be moved to the quarantine.
+    Readable,
+    /// There is no such task.
+    NoSuchTask,
+    /// There is no such connected application.
+    NoSuchApp,
     /// An export could not be written.
     Unwritten(io::Error),
 }
@@ -56,6 +64,16 @@ pub(crate) enum CommandError {
 impl<E: Into<OrganizationError>> From<E> for CommandError {
     fn from(error: E) -> Self {
         Self::Organization(error.into())
+    }
+}
+
+impl CommandError {
+    /// The error of a transaction that nothing else can refuse than a concurrent change.
+    pub(crate) fn of_commit(error: CommitError) -> Self {
+        match error {
+            CommitError::Store(error) => error.into(),
+            _ => StoreError::Unavailable("another change was made at the same time".to_owned()).into(),
+        }
     }
 }
 

@@ -1,7 +1,13 @@
 //! The command line: commands, arguments and help. This module parses arguments into domain values, so the commands
 //! receive only valid ones.
 
+mod operations;
+mod tenant;
+
 use std::fmt;
+
+pub(crate) use operations::{AppCommand, QuarantineCommand, StoredItem, TaskCommand};
+pub(crate) use tenant::OneMode;
 
 use aws_config::BehaviorVersion;
 use aws_sdk_secretsmanager::error::DisplayErrorContext;
@@ -11,8 +17,8 @@ use jiff::Timestamp;
 use shared::id::Id;
 use shared::mac_keys::MacKeys;
 use shared::model::{
-    AuditAction, AuditActorTerm, Email, ErasureReason, HoldReason, MemberRole, Mode, Name, Networks, Plan,
-    Scope, Slug, Tenant, Text,
+    AuditAction, AuditActorTerm, Email, ErasureReason, HoldReason, MemberRole, Name, Networks, Plan, Scope,
+    Slug, Text,
 };
 use shared::providers::resumes::Bucket;
 use shared::secret::Secret;
@@ -90,6 +96,15 @@ pub(crate) enum Command {
     /// Repeat erasures after the table was restored from a backup: replay
     #[command(subcommand)]
     Erasures(ErasuresCommand),
+    /// Handle items that cannot be read: list, show, move, restore, drop
+    #[command(subcommand)]
+    Quarantine(QuarantineCommand),
+    /// Handle background tasks: list, drop
+    #[command(subcommand)]
+    Task(TaskCommand),
+    /// Handle the applications that members have connected: list, revoke
+    #[command(subcommand)]
+    App(AppCommand),
     /// Show the number of requests that an organization made
     #[command(subcommand)]
     Usage(UsageCommand),
@@ -571,22 +586,6 @@ Example:
     },
 }
 
-#[derive(Debug, Args)]
-pub(crate) struct OneMode {
-    /// The organization's identifier
-    #[arg(value_name = "ORGANIZATION_ID")]
-    organization: Id,
-    /// The organization's mode
-    #[arg(long, value_parser = mode(), default_value = "live")]
-    mode: Mode,
-}
-
-impl OneMode {
-    pub(crate) const fn tenant(&self) -> Tenant {
-        Tenant { organization: self.organization, mode: self.mode }
-    }
-}
-
 impl Cli {
     /// The bucket that the arguments select.
     pub async fn bucket(&self) -> Result<Option<Bucket>, String> {
@@ -707,10 +706,4 @@ fn plan() -> impl TypedValueParser<Value = Plan> {
 
 fn scope() -> impl TypedValueParser<Value = Scope> {
     PossibleValuesParser::new(Scope::ALL.map(Scope::as_str)).try_map(|name| name.parse::<Scope>())
-}
-
-fn mode() -> impl TypedValueParser<Value = Mode> {
-    PossibleValuesParser::new(Mode::ALL.map(Mode::as_str)).try_map(|name| {
-        Mode::ALL.into_iter().find(|mode| mode.as_str() == name).ok_or("must be live or test")
-    })
 }

@@ -5,6 +5,7 @@
 //! as text. This module calls the functions, prints the results, and explains errors.
 
 mod admin;
+mod apps;
 mod audit;
 mod channels;
 mod cli;
@@ -14,8 +15,10 @@ mod members;
 mod organizations;
 mod output;
 mod people;
+mod quarantine;
 mod resealing;
 mod table;
+mod tasks;
 mod usage;
 
 #[cfg(test)]
@@ -37,8 +40,8 @@ use shared::store::{AuditOrigin, OrganizationError, Store, StoreError};
 use admin::{Admin, CommandError};
 pub use cli::Cli;
 use cli::{
-    ChannelCommand, Command, ErasuresCommand, KeyCommand, MemberCommand, OrganizationCommand, PersonCommand,
-    TableCommand, UsageCommand,
+    AppCommand, ChannelCommand, Command, ErasuresCommand, KeyCommand, MemberCommand, OrganizationCommand,
+    PersonCommand, QuarantineCommand, TableCommand, TaskCommand, UsageCommand,
 };
 
 /// Runs a command and writes its result to `out`. Returns an error as a sentence.
@@ -81,6 +84,18 @@ pub async fn run(
         CommandError::Bucket(error) => format!("The bucket failed: {error}."),
         CommandError::Unreadable(secrets) => {
             format!("None of the keys decrypts these secrets; all others are done: {}.", secrets.join(", "))
+        }
+        CommandError::Restore(error) => sentence(&error.to_string()),
+        CommandError::Readable => {
+            "Only an item that exists and cannot be read is moved to the quarantine.".to_owned()
+        }
+        CommandError::NoSuchTask => {
+            "The organization has no such task in this mode; list all with `rolecall-admin task list --all`."
+                .to_owned()
+        }
+        CommandError::NoSuchApp => {
+            "The organization has no such application in this mode; list all with `rolecall-admin app list`."
+                .to_owned()
         }
         CommandError::Unwritten(error) => format!("The export could not be written: {error}."),
     })?;
@@ -130,6 +145,15 @@ async fn execute(
         Command::Organization(Organization::Delete(deletion)) => {
             render(json, &organizations::delete(admin, &deletion).await?)
         }
+        Command::Quarantine(command) => return quarantined(command, json, admin).await,
+        Command::Task(TaskCommand::List { all }) => render(json, &tasks::list(admin, all).await?),
+        Command::Task(TaskCommand::Drop { tenant, kind, id, yes }) => {
+            render(json, &tasks::discard(admin, tenant.tenant(), kind, id, yes).await?)
+        }
+        Command::App(AppCommand::List { tenant }) => render(json, &apps::list(admin, tenant.tenant()).await?),
+        Command::App(AppCommand::Revoke { tenant, id }) => {
+            render(json, &apps::revoke(admin, tenant.tenant(), id).await?)
+        }
         Command::Reseal(arguments) => render(json, &resealing::reseal(admin, &arguments).await?),
         Command::Member(MemberCommand::Create(new)) => render(json, &members::create(admin, new).await?),
         Command::Member(MemberCommand::List { organization }) => {
@@ -166,6 +190,20 @@ async fn execute(
         }
     };
     Ok(output?)
+}
+
+/// Runs a command on the quarantine.
+async fn quarantined(command: QuarantineCommand, json: bool, admin: &Admin) -> Result<String, CommandError> {
+    use QuarantineCommand as Quarantine;
+    Ok(match command {
+        Quarantine::List => render(json, &quarantine::list(admin).await?)?,
+        Quarantine::Show(item) => render(json, &quarantine::show(admin, item).await?)?,
+        Quarantine::Move(item) => render(json, &quarantine::set_aside(admin, item).await?)?,
+        Quarantine::Restore { item, set, remove } => {
+            render(json, &quarantine::restore(admin, item, set, remove).await?)?
+        }
+        Quarantine::Drop { item, yes } => render(json, &quarantine::discard(admin, item, yes).await?)?,
+    })
 }
 
 fn render(json: bool, result: &(impl Serialize + Display)) -> Result<String, OrganizationError> {
@@ -217,10 +255,14 @@ fn explain(error: &OrganizationError, table: &str, endpoint: Option<&str>) -> St
         | OrganizationError::KeyOverlaps
         | OrganizationError::EmailTaken
         | OrganizationError::Store(_) => {
-            let text = error.to_string();
-            let mut letters = text.chars();
-            let first = letters.next().map(|letter| letter.to_ascii_uppercase());
-            first.into_iter().chain(letters).chain(['.']).collect()
+            sentence(&error.to_string())
         }
     }
+}
+
+/// A message as a sentence.
+fn sentence(text: &str) -> String {
+    let mut letters = text.chars();
+    let first = letters.next().map(|letter| letter.to_ascii_uppercase());
+    first.into_iter().chain(letters).chain(['.']).collect()
 }

@@ -1,6 +1,7 @@
 //! Tests of the command line, with an embedded DynamoDB.
 
 mod forms;
+mod operations;
 mod personal_data;
 mod resealing;
 
@@ -69,7 +70,11 @@ impl TestAdmin {
 
     /// Runs a command line. Spaces separate its words; `_` stands for a space within a word.
     async fn run(&self, line: &str) -> Result<String, String> {
-        let words = line.split(' ').map(|word| word.replace('_', " "));
+        self.run_words(line.split(' ').map(|word| word.replace('_', " "))).await
+    }
+
+    /// Runs a command line of these words.
+    async fn run_words(&self, words: impl Iterator<Item = String>) -> Result<String, String> {
         let cli = Cli::try_parse_from(std::iter::once("rolecall-admin".to_owned()).chain(words));
         let cli = cli.map_err(|error| error.to_string())?;
         let (now, mut out) = (self.now, Vec::new());

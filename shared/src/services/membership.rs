@@ -168,7 +168,7 @@ pub async fn revoke_grants(
 }
 
 /// Revokes a grant, even if it changes at the same time. After the member is deleted, nothing would retry this.
-async fn revoke_grant(
+pub async fn revoke_grant(
     store: &Store,
     tenant: Tenant,
     grant: Grant,

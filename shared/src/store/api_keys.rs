@@ -7,10 +7,12 @@ use serde::{Deserialize, Serialize};
 use super::gate::{ALIVE, element, set_of};
 use super::item::number;
 use super::organizations::{ATTEMPTS, EXISTS, MAX_API_KEYS, contended};
-use super::tasks::{Task, TaskKind};
+use super::tasks::Task;
 use super::{Listed, OrganizationError, Paging, Store, StoreError, Transaction, item, keys};
 use crate::id::Id;
-use crate::model::{AuditAction, AuditTarget, AuditTargetKind, Day, GateHash, Networks, Scopes, Tenant};
+use crate::model::{
+    AuditAction, AuditTarget, AuditTargetKind, Day, GateHash, Networks, Scopes, TaskKind, Tenant,
+};
 
 /// An API key as members see it. The secret is not stored anywhere.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]

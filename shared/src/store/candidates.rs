@@ -5,12 +5,12 @@ use std::collections::HashMap;
 use super::applications::Applicant;
 use super::finding::{Reference, by_id};
 use super::maybe_erased::{MaybeErased, read_record};
-use super::tasks::{Task, TaskKind};
+use super::tasks::Task;
 use super::{Item, Listed, Paging, Store, StoreError, Transaction, UniqueField, item, keys};
 use crate::id::Id;
 use crate::model::{
     AuditAction, AuditTarget, AuditTargetKind, Candidate, CandidateRecord, Consent, Email, Role, Screen,
-    Stage, Tenant, Touchpoint,
+    Stage, TaskKind, Tenant, Touchpoint,
 };
 
 /// Everything about one candidate.

@@ -15,13 +15,13 @@ use super::keys::{self, EXPIRES_AT, Key};
 use super::list::Range;
 use super::maybe_erased::is_erased;
 use super::screens::call_task;
-use super::tasks::{Task, TaskKind};
+use super::tasks::Task;
 use super::transaction::Receipt;
 use super::{CommitError, ReceiptSlot, Store, StoreError, Transaction, item};
 use crate::id::Id;
 use crate::model::{
     AuditAction, AuditTarget, AuditTargetKind, CandidateRecord, ErasedCandidate, Mode, ResumeFile, Screen,
-    ScreenRecord, Tenant, Touchpoint,
+    ScreenRecord, TaskKind, Tenant, Touchpoint,
 };
 
 /// What an erasure has to know about an expected upload, or about a member's file before the candidate has it.

@@ -691,7 +691,7 @@ impl TaskPartition {
     }
 
     /// The partitions of a tenant's tasks.
-    pub(super) fn of(tenant: Tenant) -> impl Iterator<Item = Self> {
+    pub fn of(tenant: Tenant) -> impl Iterator<Item = Self> {
         let group = group_of(tenant);
         (0..TASK_PARTS).map(move |part| Self { group, part })
     }

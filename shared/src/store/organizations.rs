@@ -7,13 +7,13 @@ use serde::{Deserialize, Serialize};
 use super::changes::Changes;
 use super::gate::day_attribute;
 use super::keys::{self, Key};
-use super::tasks::{Task, TaskKind};
+use super::tasks::Task;
 use super::usage::counter_keys;
 use super::{CommitError, Item, Listed, Paging, Store, StoreError, Transaction, item};
 use crate::id::Id;
 use crate::model::{
     AuditAction, AuditTarget, AuditTargetKind, Branding, CareerSite, Day, Mode, NamedOrganization,
-    Organization, Plan, Slug, Tenant, Text,
+    Organization, Plan, Slug, TaskKind, Tenant, Text,
 };
 
 /// The values of an organization that requests do not need.
@@ -176,7 +176,8 @@ impl Store {
         let mut found = self.read_many(keys).await?;
         let mut items = Vec::new();
         for tenant in tenants {
-            items.extend(NamedOrganization::take_from(&mut found, tenant)?);
+            // One that cannot be read is reported and left out.
+            items.extend(NamedOrganization::take_from(&mut found, tenant).ok().flatten());
         }
         items.sort_by_key(|named: &NamedOrganization| std::cmp::Reverse(named.organization.id));
         Ok(Listed { items, next })

@@ -61,6 +61,16 @@ impl Store {
         Box::pin(self.attempt(transaction)).await
     }
 
+    /// The item with this key, if this release cannot read it.
+    pub async fn find_unreadable(&self, pk: String, sk: String) -> Result<Option<Unreadable>, StoreError> {
+        let Some(item) = self.read(Key { pk: pk.clone(), sk: sk.clone() }).await? else { return Ok(None) };
+        let problem = match Kind::of(&item) {
+            Some(kind) => kind.check(item).err().map(|error| error.to_string()),
+            None => Some("no kind of items has such a key".to_owned()),
+        };
+        Ok(problem.map(|problem| Unreadable::new(pk, sk, problem)))
+    }
+
     /// A page of the items in quarantine, of a tenant or of all.
     pub async fn list_quarantined(
         &self,

@@ -3,11 +3,11 @@
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
-use super::tasks::{Task, TaskKind};
+use super::tasks::Task;
 use super::{Listed, Paging, Store, StoreError, Transaction, item, keys};
 use crate::id::Id;
 use crate::model::{
-    AuditAction, AuditTarget, AuditTargetKind, Retention, RetentionSetting, RetentionStart, Tenant,
+    AuditAction, AuditTarget, AuditTargetKind, Retention, RetentionSetting, RetentionStart, TaskKind, Tenant,
 };
 
 /// A person whose retention period has begun.

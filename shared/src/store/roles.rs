@@ -3,12 +3,12 @@
 use std::collections::{BTreeSet, HashMap};
 
 use super::applications::{ever, now, stays};
-use super::tasks::{Task, TaskKind};
+use super::tasks::Task;
 use super::{Item, Listed, MAX_BATCH, Paging, Store, StoreError, Transaction, item, keys};
 use crate::id::Id;
 use crate::model::{
     Opening, Posting, Role, RoleAndPosting, RoleStats, RoleStatus, Slug, Stage, StageCount, StageStats,
-    Tenant,
+    TaskKind, Tenant,
 };
 
 impl Transaction {

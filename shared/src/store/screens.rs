@@ -4,10 +4,10 @@ use aws_sdk_dynamodb::primitives::Blob;
 use aws_sdk_dynamodb::types::AttributeValue;
 
 use super::keys::{Partition, STATUS_FILTER, StatusOrResult};
-use super::tasks::{Task, TaskKind};
+use super::tasks::Task;
 use super::{Item, Listed, Paging, Store, StoreError, Transaction, item, keys};
 use crate::id::Id;
-use crate::model::{Screen, ScreenRecord, ScreenResult, ScreenStatus, Tenant, Turn};
+use crate::model::{Screen, ScreenRecord, ScreenResult, ScreenStatus, TaskKind, Tenant, Turn};
 
 /// The maximum number of bytes of a transcript in one item. DynamoDB allows 400 KB.
 const PART: usize = 350 * 1024;

@@ -11,47 +11,12 @@ use super::list::Range;
 use super::unreadable::Unreadable;
 use super::{Item, Paging, Store, StoreError, Transaction, item, keys};
 use crate::id::Id;
-use crate::model::{Mode, Tenant};
+use crate::model::{Mode, TaskKind, Tenant};
 
 /// The number of items that one query reads.
 const PAGE: u32 = 100;
 /// The number of tasks after which a partition is left to the next run.
 const MOST: usize = 2_000;
-
-/// The kind of a task.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum TaskKind {
-    /// Start or check the call of a voice screen.
-    Call,
-    /// Update the applications' copies of a role.
-    Role,
-    /// Cancel the voice screens of a candidate that are marked so.
-    Cancellation,
-    /// Cancel the voice screens of a suspended organization.
-    Suspension,
-    /// Remove what is left of an erased candidate.
-    Erasure,
-    /// Erase the people whose retention period is over.
-    Retention,
-    /// Revoke an API key that another one replaces.
-    KeyEnd,
-}
-
-impl TaskKind {
-    /// The kind as it is stored.
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::Call => "call",
-            Self::Role => "role",
-            Self::Cancellation => "cancellation",
-            Self::Suspension => "suspension",
-            Self::Erasure => "erasure",
-            Self::Retention => "retention",
-            Self::KeyEnd => "key_end",
-        }
-    }
-}
 
 /// A task.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]

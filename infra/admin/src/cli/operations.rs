@@ -1,0 +1,113 @@
+//! Commands for operators: the quarantine, tasks, connected applications and the state of stored data.
+
+use clap::builder::{PossibleValuesParser, TypedValueParser};
+use clap::{Args, Subcommand};
+use shared::id::Id;
+use shared::model::TaskKind;
+
+use super::tenant::OneMode;
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum QuarantineCommand {
+    /// List the items in quarantine
+    List,
+    /// Print an item with all of its attributes as JSON
+    Show(StoredItem),
+    /// Move an item to the quarantine, if this release cannot read it
+    ///
+    /// Jobs move unreadable tasks by themselves. Other unreadable items stay where they are, so that a newer release can
+    /// still read them. Move one if nobody needs it there, for example because it is damaged.
+    Move(StoredItem),
+    /// Move an item back to its place, with corrections if it needs any
+    ///
+    /// The item must be readable then. Nothing is changed if another item has the key meanwhile.
+    #[command(after_help = "\
+Examples:
+  rolecall-admin quarantine restore 'TASK#04#1' '001795165200#1#live#001795167000#call#1700000000000041'
+  rolecall-admin quarantine restore '1#live#ROLE' 1700000000000011 --set status='\"open\"' --remove colour")]
+    Restore {
+        #[command(flatten)]
+        item: StoredItem,
+        /// A new value of an attribute, as JSON; repeat the option for several
+        #[arg(long, value_name = "NAME=JSON", value_parser = assignment)]
+        set: Vec<(String, serde_json::Value)>,
+        /// An attribute to remove; repeat the option for several
+        #[arg(long, value_name = "NAME")]
+        remove: Vec<String>,
+    },
+    /// Delete an item in quarantine for ever
+    Drop {
+        #[command(flatten)]
+        item: StoredItem,
+        /// Delete it; without this option, the command only shows it
+        #[arg(long)]
+        yes: bool,
+    },
+}
+
+/// The key that an item has, or had before it was moved.
+#[derive(Debug, Args)]
+pub(crate) struct StoredItem {
+    /// The partition key
+    #[arg(value_name = "PK")]
+    pub(crate) pk: String,
+    /// The range key
+    #[arg(value_name = "SK")]
+    pub(crate) sk: String,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum TaskCommand {
+    /// List the tasks that are due, of all organizations, oldest first
+    ///
+    /// The tasks function works on due tasks every minute, so a task that stays here fails each time. Its log has the reason.
+    List {
+        /// Also list the tasks that are due later
+        #[arg(long)]
+        all: bool,
+    },
+    /// Delete a task that can never succeed
+    ///
+    /// What the task was for is not done: a call is not made, a person is not erased. Find out why it fails first.
+    Drop {
+        #[command(flatten)]
+        tenant: OneMode,
+        /// The kind
+        #[arg(value_name = "KIND", value_parser = task_kind())]
+        kind: TaskKind,
+        /// The identifier of what the task is about
+        #[arg(value_name = "ID")]
+        id: Id,
+        /// Delete it; without this option, the command only shows it
+        #[arg(long)]
+        yes: bool,
+    },
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum AppCommand {
+    /// List the applications that members have connected, newest first
+    List {
+        #[command(flatten)]
+        tenant: OneMode,
+    },
+    /// Disconnect an application, effective with its next request
+    Revoke {
+        #[command(flatten)]
+        tenant: OneMode,
+        /// The identifier in the list
+        #[arg(value_name = "ID")]
+        id: Id,
+    },
+}
+
+fn task_kind() -> impl TypedValueParser<Value = TaskKind> {
+    PossibleValuesParser::new(TaskKind::ALL.map(TaskKind::as_str)).try_map(|word| word.parse::<TaskKind>())
+}
+
+fn assignment(argument: &str) -> Result<(String, serde_json::Value), String> {
+    let (name, value) = argument.split_once('=').ok_or("must be NAME=JSON, such as status='\"open\"'")?;
+    let value = serde_json::from_str(value)
+        .map_err(|error| format!("the value of {name} is not JSON: {error}; put text in double quotes"))?;
+    Ok((name.to_owned(), value))
+}

@@ -1,0 +1,126 @@
+//! The quarantine, tasks and connected applications.
+
+use ::tests::browser::Browser;
+use ::tests::oauth::{OAuthApp, token_status};
+use ::tests::{ACME, TestApi};
+use aws_sdk_dynamodb::types::AttributeValue;
+use serde_json::json;
+use shared::store::{Kind, TaskPartition};
+
+use super::TestAdmin;
+
+fn text(text: &str) -> AttributeValue {
+    AttributeValue::S(text.to_owned())
+}
+
+/// A role of an unknown status stays where it is, so that a newer release can read it. The operator moves it, corrects it
+/// and moves it back.
+#[tokio::test]
+async fn a_damaged_role_is_mended() {
+    let api = TestApi::new().await;
+    let admin = TestAdmin::of(&api);
+    let created = api.post("/api/v1/roles", json!({ "title": "Cook" })).await.expect(201);
+    let id = created.number("/id");
+    let key = ("1#live#ROLE".to_owned(), format!("{id:016}"));
+    let mut role = api.stored_items().await[&key].clone();
+    role.insert("status".to_owned(), text("hibernating"));
+    api.write_items([role.clone()]).await;
+    let path = format!("/api/v1/roles/{id}");
+    assert_eq!(api.get(&path).await.expect(500).string("/code"), "unreadable");
+    assert_eq!(api.get("/api/v1/roles").await.expect(200).body["data"], json!([]));
+    assert_eq!(admin.output("quarantine list").await, "The quarantine is empty.\n");
+    assert_eq!(
+        admin.error(&format!("quarantine restore {} {}", key.0, key.1)).await,
+        "No item with this key is in quarantine."
+    );
+    let moved = admin.output(&format!("quarantine move {} {}", key.0, key.1)).await;
+    assert_eq!(moved, format!("The item {} {} is moved to the quarantine.\n", key.0, key.1));
+    api.get(&path).await.expect(404);
+    let listed = admin.json("quarantine list").await;
+    assert_eq!((&listed[0]["old_pk"], &listed[0]["old_sk"]), (&json!(key.0), &json!(key.1)));
+    assert!(listed[0]["problem"].as_str().unwrap().contains("hibernating"), "{listed}");
+    let shown = admin.json(&format!("quarantine show {} {}", key.0, key.1)).await;
+    assert_eq!(shown["item"]["title"], "Cook");
+    let restore = format!("quarantine restore {} {}", key.0, key.1);
+    let refused = admin.error(&restore).await;
+    assert!(refused.starts_with("The item still cannot be read: "), "{refused}");
+    for wrong in ["--set status=open", "--set status"] {
+        assert!(admin.run(&format!("{restore} {wrong}")).await.is_err(), "{wrong}");
+    }
+    admin.output(&format!("{restore} --set status=\"draft\" --remove nothing")).await;
+    let mended = api.get(&path).await.expect(200);
+    assert_eq!(mended.body, created.body);
+    assert_eq!(admin.output("quarantine list").await, "The quarantine is empty.\n");
+    assert_eq!(
+        admin.error(&format!("quarantine move {} {}", key.0, key.1)).await,
+        "Only an item that exists and cannot be read is moved to the quarantine."
+    );
+}
+
+#[tokio::test]
+async fn an_item_in_quarantine_is_deleted_only_with_yes() {
+    let api = TestApi::new().await;
+    let admin = TestAdmin::of(&api);
+    let item = [("pk".to_owned(), text("1#live#NOTHING")), ("sk".to_owned(), text("1"))];
+    api.write_items([item.into()]).await;
+    admin.output("quarantine move 1#live#NOTHING 1").await;
+    let asked = admin.output("quarantine drop 1#live#NOTHING 1").await;
+    assert_eq!(asked, "The item 1#live#NOTHING 1 is in quarantine; add --yes to delete it for ever.\n");
+    assert!(
+        admin.error("quarantine restore 1#live#NOTHING 1").await.contains("no kind of items has such a key")
+    );
+    let item = [("pk".to_owned(), text("1#live#NOTHING")), ("sk".to_owned(), text("1"))];
+    api.write_items([item.into()]).await;
+    admin.output("quarantine drop 1#live#NOTHING 1 --yes").await;
+    assert_eq!(admin.output("quarantine list").await, "The quarantine is empty.\n");
+    assert_eq!(
+        admin.error("quarantine drop 1#live#NOTHING 1 --yes").await,
+        "No item with this key is in quarantine."
+    );
+}
+
+#[tokio::test]
+async fn tasks_are_listed_and_dropped() {
+    let api = TestApi::new().await;
+    let admin = TestAdmin::of(&api);
+    assert_eq!(admin.output("task list").await, "No tasks.\n");
+    let key = admin.json("key list 1").await[0]["id"].clone();
+    admin.output(&format!("key rotate 1 {key} --overlap-hours 2")).await;
+    assert_eq!(admin.output("task list").await, "No tasks.\n", "it is due later");
+    let listed = admin.json("task list --all").await;
+    assert_eq!(
+        listed,
+        json!([{ "due": "2026-11-20T11:30:00Z", "organization_id": 1, "mode": "live", "kind": "key_end", "id": key }])
+    );
+    let discard = async |of: &str, yes: bool| {
+        let words = ["task", "drop"].into_iter().chain(of.split(' ')).chain(yes.then_some("--yes"));
+        admin.run_words(words.map(str::to_owned)).await
+    };
+    let asked = discard(&format!("1 key_end {key}"), false).await.unwrap();
+    assert!(asked.ends_with("exists; add --yes to delete it.\n"), "{asked}");
+    for wrong in [format!("1 call {key}"), "1 key_end 17".to_owned(), format!("2 key_end {key}")] {
+        let error = discard(&wrong, true).await.unwrap_err();
+        assert!(error.contains("has no such task"), "{wrong}: {error}");
+    }
+    discard(&format!("1 key_end {key}"), true).await.unwrap();
+    assert_eq!(admin.output("task list --all").await, "No tasks.\n");
+    assert_eq!(TaskPartition::all().count(), 256);
+}
+
+#[tokio::test]
+async fn a_connected_application_is_disconnected() {
+    let api = TestApi::new().await;
+    let admin = TestAdmin::of(&api);
+    let browser = Box::pin(Browser::signed_in(&api, ACME)).await;
+    let app = OAuthApp::register(&api, "none").await;
+    let tokens = Box::pin(app.connect(&browser)).await;
+    assert_eq!(token_status(&api, &tokens.access).await, 200);
+    let id = admin.json("app list 1").await[0]["id"].clone();
+    assert_eq!(admin.json("app list 1 --mode test").await, json!([]));
+    assert!(admin.error(&format!("app revoke 2 {id}")).await.contains("has no such application"));
+    admin.output(&format!("app revoke 1 {id}")).await;
+    assert_eq!(token_status(&api, &tokens.access).await, 401);
+    assert_eq!(admin.json("app list 1").await[0]["revoked_at"], "2026-11-20T09:30:00Z");
+    let stored = api.stored_items().await;
+    assert!(stored.values().all(|item| Kind::of(item).is_some()));
+}

@@ -1,0 +1,23 @@
+//! The kinds of background tasks.
+
+use super::string_enum::string_enum;
+
+string_enum! {
+    /// The kind of a task.
+    pub enum TaskKind {
+        /// Start or check the call of a voice screen.
+        Call = "call",
+        /// Update the applications' copies of a role.
+        Role = "role",
+        /// Cancel the voice screens of a candidate that are marked so.
+        Cancellation = "cancellation",
+        /// Cancel the voice screens of a suspended organization.
+        Suspension = "suspension",
+        /// Remove what is left of an erased candidate.
+        Erasure = "erasure",
+        /// Erase the people whose retention period is over.
+        Retention = "retention",
+        /// Revoke an API key that another one replaces.
+        KeyEnd = "key_end",
+    }
+}
