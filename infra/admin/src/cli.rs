@@ -6,7 +6,9 @@ mod tenant;
 
 use std::fmt;
 
-pub(crate) use operations::{AppCommand, QuarantineCommand, StoredItem, TaskCommand};
+pub(crate) use operations::{
+    AppCommand, Maintenance, Operation, QuarantineCommand, Selection, StoredItem, TaskCommand,
+};
 pub(crate) use tenant::OneMode;
 
 use aws_config::BehaviorVersion;
@@ -96,15 +98,8 @@ pub(crate) enum Command {
     /// Repeat erasures after the table was restored from a backup: replay
     #[command(subcommand)]
     Erasures(ErasuresCommand),
-    /// Handle items that cannot be read: list, show, move, restore, drop
-    #[command(subcommand)]
-    Quarantine(QuarantineCommand),
-    /// Handle background tasks: list, drop
-    #[command(subcommand)]
-    Task(TaskCommand),
-    /// Handle the applications that members have connected: list, revoke
-    #[command(subcommand)]
-    App(AppCommand),
+    #[command(flatten)]
+    Operation(Operation),
     /// Show the number of requests that an organization made
     #[command(subcommand)]
     Usage(UsageCommand),

@@ -11,6 +11,7 @@ mod channels;
 mod cli;
 mod exports;
 mod keys;
+mod maintenance;
 mod members;
 mod organizations;
 mod output;
@@ -35,13 +36,13 @@ use shared::mac_keys::MacKeys;
 use shared::model::AuditActor;
 use shared::providers::resumes::Bucket;
 use shared::random::Random;
-use shared::store::{AuditOrigin, OrganizationError, Store, StoreError};
+use shared::store::{AuditOrigin, OrganizationError, Repair, Store, StoreError};
 
 use admin::{Admin, CommandError};
 pub use cli::Cli;
 use cli::{
-    AppCommand, ChannelCommand, Command, ErasuresCommand, KeyCommand, MemberCommand, OrganizationCommand,
-    PersonCommand, QuarantineCommand, TableCommand, TaskCommand, UsageCommand,
+    AppCommand, ChannelCommand, Command, ErasuresCommand, KeyCommand, Maintenance, MemberCommand, Operation,
+    OrganizationCommand, PersonCommand, QuarantineCommand, TableCommand, TaskCommand, UsageCommand,
 };
 
 /// Runs a command and writes its result to `out`. Returns an error as a sentence.
@@ -151,17 +152,7 @@ async fn execute(
         Command::Organization(Organization::Delete(deletion)) => {
             render(json, &Box::pin(organizations::delete(admin, &deletion)).await?)
         }
-        Command::Quarantine(command) => return Box::pin(quarantined(command, json, admin)).await,
-        Command::Task(TaskCommand::List { all }) => render(json, &Box::pin(tasks::list(admin, all)).await?),
-        Command::Task(TaskCommand::Drop { tenant, kind, id, yes }) => {
-            render(json, &Box::pin(tasks::discard(admin, tenant.tenant(), kind, id, yes)).await?)
-        }
-        Command::App(AppCommand::List { tenant }) => {
-            render(json, &Box::pin(apps::list(admin, tenant.tenant())).await?)
-        }
-        Command::App(AppCommand::Revoke { tenant, id }) => {
-            render(json, &Box::pin(apps::revoke(admin, tenant.tenant(), id)).await?)
-        }
+        Command::Operation(operation) => return Box::pin(operate(operation, json, admin)).await,
         Command::Reseal(arguments) => render(json, &Box::pin(resealing::reseal(admin, &arguments)).await?),
         Command::Member(MemberCommand::Create(new)) => {
             render(json, &Box::pin(members::create(admin, new)).await?)
@@ -208,6 +199,34 @@ async fn execute(
         }
     };
     Ok(output?)
+}
+
+/// Runs a command for operators.
+async fn operate(operation: Operation, json: bool, admin: &Admin) -> Result<String, CommandError> {
+    Ok(match operation {
+        Operation::Verify(selection) => {
+            render(json, &Box::pin(maintenance::run(admin, &selection, Repair::Nothing)).await?)
+        }
+        Operation::Rebuild(Maintenance { selection, preview }) => {
+            let repair = if preview { Repair::Nothing } else { Repair::Copies };
+            render(json, &Box::pin(maintenance::run(admin, &selection, repair)).await?)
+        }
+        Operation::Migrate(Maintenance { selection, preview }) => {
+            let repair = if preview { Repair::Nothing } else { Repair::Forms };
+            render(json, &Box::pin(maintenance::run(admin, &selection, repair)).await?)
+        }
+        Operation::Quarantine(command) => return quarantined(command, json, admin).await,
+        Operation::Task(TaskCommand::List { all }) => render(json, &Box::pin(tasks::list(admin, all)).await?),
+        Operation::Task(TaskCommand::Drop { tenant, kind, id, yes }) => {
+            render(json, &Box::pin(tasks::discard(admin, tenant.tenant(), kind, id, yes)).await?)
+        }
+        Operation::App(AppCommand::List { tenant }) => {
+            render(json, &Box::pin(apps::list(admin, tenant.tenant())).await?)
+        }
+        Operation::App(AppCommand::Revoke { tenant, id }) => {
+            render(json, &Box::pin(apps::revoke(admin, tenant.tenant(), id)).await?)
+        }
+    }?)
 }
 
 /// Runs a command on the quarantine.

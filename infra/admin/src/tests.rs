@@ -1,6 +1,7 @@
 //! Tests of the command line, with an embedded DynamoDB.
 
 mod forms;
+mod maintenance;
 mod operations;
 mod personal_data;
 mod resealing;

@@ -18,7 +18,7 @@ pub(super) type Item = HashMap<String, AttributeValue>;
 /// The attribute with the item's form. Items without it have the first form.
 pub(super) const FORM: &str = "form";
 /// The form of the items that this release writes, and the latest form that it reads.
-const LATEST_FORM: u64 = 1;
+pub(super) const LATEST_FORM: u64 = 1;
 
 /// Converts `entity` to an item with this key. With a `filter`, the item is also in the index.
 pub(super) fn write<T: Serialize>(entity: &T, key: Key, filter: Option<String>) -> Result<Item, StoreError> {

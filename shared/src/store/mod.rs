@@ -43,6 +43,7 @@ mod transaction;
 mod unreadable;
 mod uploads;
 mod usage;
+mod verification;
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -91,6 +92,7 @@ pub use transaction::{CommitError, Pending, Receipt, ReceiptSlot, Taken, Transac
 pub use unreadable::{Quarantined, Unreadable};
 pub use uploads::{Upload, UploadAttempt};
 pub use usage::UsageDay;
+pub use verification::{Finding, Repair};
 
 use item::Item;
 use keys::Key;

@@ -33,7 +33,7 @@ impl Transaction {
     }
 
     /// Writes the posting's copy that is read together with its role.
-    fn put_role_posting(&mut self, posting: &Posting) -> Result<(), StoreError> {
+    pub(super) fn put_role_posting(&mut self, posting: &Posting) -> Result<(), StoreError> {
         self.put(item::write(posting, keys::role_posting(self.tenant, posting.role_id), None)?)
     }
 

@@ -84,7 +84,7 @@ impl Transaction {
         }
     }
 
-    fn put_list_entries(&mut self, screen: &Screen) -> Result<(), StoreError> {
+    pub(super) fn put_list_entries(&mut self, screen: &Screen) -> Result<(), StoreError> {
         let Screen { id, role_id, candidate_id, status, result, .. } = *screen;
         for (key, role) in [
             (keys::screen(self.tenant, id), None),

@@ -143,6 +143,8 @@ enum Guard {
 #[derive(Clone, Debug)]
 enum Effect {
     Put(Item),
+    /// Writes all attributes of an item, which may exist.
+    Write(Key, Item),
     Change(Key, Changes),
     Update(Key, Cow<'static, str>),
     /// Adds to counters, which are all different.
@@ -192,6 +194,14 @@ impl Transaction {
     /// Whether the transaction has no writes.
     pub fn is_empty(&self) -> bool {
         self.actions.is_empty()
+    }
+
+    /// The items that the transaction writes as a whole.
+    pub(super) fn items(self) -> impl Iterator<Item = Item> {
+        self.actions.into_iter().filter_map(|action| match action.effect {
+            Effect::Put(item) | Effect::Write(_, item) => Some(item),
+            _ => None,
+        })
     }
 
     /// Records an act in the audit log. The commit adds who did it, from where and when.
@@ -245,7 +255,7 @@ impl Transaction {
     /// needs a guard, another action of the transaction has it.
     pub(super) fn put(&mut self, item: Item) -> Result<(), StoreError> {
         let key = Key::of(&item)?;
-        self.plain(Effect::Change(key, Changes::to(item)), Guard::Unchanged, "");
+        self.plain(Effect::Write(key, item), Guard::Unchanged, "");
         Ok(())
     }
 
@@ -411,6 +421,29 @@ fn later_version(before: &Item, after: &Item) -> Result<u64, StoreError> {
     Ok(before)
 }
 
+impl Changes {
+    fn update(
+        self,
+        table: &str,
+        key: Key,
+        condition: Option<String>,
+        names: Option<HashMap<String, String>>,
+        values: Option<HashMap<String, AttributeValue>>,
+    ) -> Result<Update, BuildError> {
+        let names = names.into_iter().flatten().chain(self.names).collect();
+        let values: HashMap<_, _> = values.into_iter().flatten().chain(self.values).collect();
+        Update::builder()
+            .table_name(table)
+            .set_key(Some(key.attributes()))
+            .update_expression(self.expression)
+            .set_condition_expression(condition)
+            .set_expression_attribute_names(Some(names))
+            .set_expression_attribute_values(Some(values).filter(|values| !values.is_empty()))
+            .return_values_on_condition_check_failure(ReturnValuesOnConditionCheckFailure::AllOld)
+            .build()
+    }
+}
+
 impl Action {
     fn build(self, table: &str) -> Result<TransactWriteItem, BuildError> {
         const OLD: ReturnValuesOnConditionCheckFailure = ReturnValuesOnConditionCheckFailure::AllOld;
@@ -433,21 +466,11 @@ impl Action {
                     .return_values_on_condition_check_failure(OLD)
                     .build()?,
             ),
+            Effect::Write(key, item) => {
+                action.update(Changes::to(item).update(table, key, condition, names, values)?)
+            }
             Effect::Change(key, changes) => {
-                let (mut names, mut values) = (names.unwrap_or_default(), values.unwrap_or_default());
-                names.extend(changes.names);
-                values.extend(changes.values);
-                action.update(
-                    Update::builder()
-                        .table_name(table)
-                        .set_key(Some(key.attributes()))
-                        .update_expression(changes.expression)
-                        .set_condition_expression(condition)
-                        .set_expression_attribute_names(Some(names))
-                        .set_expression_attribute_values(Some(values))
-                        .return_values_on_condition_check_failure(OLD)
-                        .build()?,
-                )
+                action.update(changes.update(table, key, condition, names, values)?)
             }
             Effect::Update(key, expression) => action.update(
                 Update::builder()

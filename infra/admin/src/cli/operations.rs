@@ -8,6 +8,36 @@ use shared::model::TaskKind;
 use super::tenant::OneMode;
 
 #[derive(Debug, Subcommand)]
+pub(crate) enum Operation {
+    /// Handle items that cannot be read: list, show, move, restore, drop
+    #[command(subcommand)]
+    Quarantine(QuarantineCommand),
+    /// Handle background tasks: list, drop
+    #[command(subcommand)]
+    Task(TaskCommand),
+    /// Handle the applications that members have connected: list, revoke
+    #[command(subcommand)]
+    App(AppCommand),
+    /// Check that everything stored can be read, and that copies and counters agree with their records
+    ///
+    /// It changes nothing. The audit log and what expires within days are not checked.
+    #[command(after_help = "\
+Examples:
+  rolecall-admin verify 243619432448124
+  rolecall-admin verify --all --items-per-second 500 --json | jq .findings")]
+    Verify(Selection),
+    /// Write missing and different copies and counters again
+    ///
+    /// Copies are entries in lists, searches and career pages. The service stays in use, and a run that was interrupted can
+    /// be repeated.
+    Rebuild(Maintenance),
+    /// Write items of earlier forms in the latest one
+    ///
+    /// Run it when a release says so. The service stays in use, and a run that was interrupted can be repeated.
+    Migrate(Maintenance),
+}
+
+#[derive(Debug, Subcommand)]
 pub(crate) enum QuarantineCommand {
     /// List the items in quarantine
     List,
@@ -99,6 +129,33 @@ pub(crate) enum AppCommand {
         #[arg(value_name = "ID")]
         id: Id,
     },
+}
+
+/// What a maintenance command reads, and how fast.
+#[derive(Debug, Args)]
+pub(crate) struct Selection {
+    /// The organization's identifier
+    #[arg(value_name = "ORGANIZATION_ID", required_unless_present = "all", conflicts_with = "all")]
+    pub(crate) organization: Option<Id>,
+    /// All organizations
+    #[arg(long)]
+    pub(crate) all: bool,
+    /// Continue an interrupted run after this organization, the last one that it named
+    #[arg(long, value_name = "ORGANIZATION_ID", requires = "all")]
+    pub(crate) after: Option<Id>,
+    /// The average number of items to read in a second, so that the service has the rest of the table's capacity
+    #[arg(long, value_name = "N", default_value = "1000", value_parser = clap::value_parser!(u32).range(1..))]
+    pub(crate) items_per_second: u32,
+}
+
+/// A maintenance command that can repair something.
+#[derive(Debug, Args)]
+pub(crate) struct Maintenance {
+    #[command(flatten)]
+    pub(crate) selection: Selection,
+    /// Only report what would be written
+    #[arg(long)]
+    pub(crate) preview: bool,
 }
 
 fn task_kind() -> impl TypedValueParser<Value = TaskKind> {
