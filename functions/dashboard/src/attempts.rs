@@ -1,14 +1,10 @@
 //! The limits on wrong passwords and codes.
 
-use jiff::SignedDuration;
-
 /// The maximum number of wrong passwords for an account, or from a browser that is known for the account, within
-/// [`WINDOW`].
+/// [`WINDOW`](shared::services::sign_in_limits::WINDOW).
 pub(crate) const ACCOUNT_LIMIT: u64 = 10;
-/// The maximum number of wrong codes of a member within [`WINDOW`].
+/// The maximum number of wrong codes of a member within [`WINDOW`](shared::services::sign_in_limits::WINDOW).
 pub(crate) const CODE_LIMIT: u64 = 5;
-/// The period in which wrong passwords and codes are counted.
-pub(crate) const WINDOW: SignedDuration = SignedDuration::from_mins(15);
 
 /// Returns the message after too many wrong passwords, with the number of minutes until the next attempt.
 pub(crate) fn too_many_passwords(seconds: i64) -> String {

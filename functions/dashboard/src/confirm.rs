@@ -6,8 +6,9 @@ use askama::Template;
 use shared::http::page::{Problem, problem_of, style_version};
 use shared::http::{Error, Html, MemberRequest, Reply, return_to};
 use shared::model::{AuditAction, AuditTarget, AuditTargetKind, Member};
+use shared::services::sign_in_limits::{self, WINDOW};
 
-use crate::attempts::{ACCOUNT_LIMIT, WINDOW, too_many_passwords};
+use crate::attempts::{ACCOUNT_LIMIT, too_many_passwords};
 use crate::form::problem;
 
 #[derive(Template)]
@@ -39,7 +40,7 @@ impl PasswordCheck {
     pub(crate) async fn of(request: &MemberRequest, password: &str) -> Result<Self, Error> {
         let (store, now) = (request.context.store(), request.context.now());
         let (organization, id) = (request.tenant().organization, request.member().id);
-        let subject = format!("password of {organization} {id}");
+        let subject = sign_in_limits::password(organization, id);
         if let Some(seconds) = store.count_attempt(&subject, ACCOUNT_LIMIT, WINDOW, now).await? {
             return Ok(Self::TooMany(seconds));
         }

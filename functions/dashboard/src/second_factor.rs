@@ -13,10 +13,11 @@ use shared::model::{
     AcceptedCode, Member, Mode, SecondFactor, SecurityEvent, SignInMethod, Tenant, TotpSecret,
 };
 use shared::services::second_factor;
+use shared::services::sign_in_limits::{self, WINDOW};
 use shared::store::{StoreError, Transaction};
 use shared::token_encryption::{DecryptionError, EncryptionKeys};
 
-use crate::attempts::{CODE_LIMIT, WINDOW, too_many_codes};
+use crate::attempts::{CODE_LIMIT, too_many_codes};
 use crate::dates::{self, Time};
 use crate::layout::{Layout, Section};
 use crate::messages::{Alert, Notice};
@@ -148,7 +149,7 @@ pub(crate) async fn sign_in(request: Arc<PageRequest>) -> Result<Reply<Html>, Er
     let expired = || Ok(Notice::SignInExpired.redirect_to("/dashboard/sign-in"));
     let Some(proof) = PasswordProof::parse(&request, proof_text) else { return expired() };
     let (store, now, organization) = (context.store(), context.now(), proof.organization);
-    let subject = format!("second factor of {organization} {}", proof.member);
+    let subject = sign_in_limits::second_factor(organization, proof.member);
     if let Some(seconds) = store.count_attempt(&subject, CODE_LIMIT, WINDOW, now).await? {
         let reply = step_page(&request, proof_text, next, Some(too_many_codes(seconds)))?;
         return Ok(reply.with_status(429).with("retry-after", seconds.to_string()));

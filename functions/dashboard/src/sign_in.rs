@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use askama::Template;
-use shared::auth::{Credential, Kind, hash};
+use shared::auth::{Credential, Kind};
 use shared::http::page::{Problem, problem_of, style_version};
 use shared::http::{Error, Html, MemberRequest, PageRequest, Reply, RequestContext, return_to};
 use shared::id::Id;
@@ -11,10 +11,11 @@ use shared::model::{
     AuditActor, Email, Member, Mode, Name, Password, PasswordHash, SecurityEvent, SignInMethod, Tenant,
 };
 use shared::services::membership;
+use shared::services::sign_in_limits::{self, WINDOW};
 use shared::store::Transaction;
 use subtle::ConstantTimeEq;
 
-use crate::attempts::{ACCOUNT_LIMIT, WINDOW, too_many_passwords};
+use crate::attempts::{ACCOUNT_LIMIT, too_many_passwords};
 use crate::form::{collect, problem, required};
 use crate::messages::Notice;
 use crate::second_factor;
@@ -87,16 +88,17 @@ pub(crate) async fn sign_in(request: Arc<PageRequest>) -> Result<Reply<Html>, Er
     let (address, password) = (form.get("email").trim(), form.get("password"));
     let page = SignInPage::of(&request, return_to(form.get("return_to")), address);
     let email = address.parse::<Email>().ok();
-    let account = hash(&email.as_ref().map_or_else(|| address.to_lowercase(), Email::folded));
+    let account = email.as_ref().map_or_else(|| address.to_lowercase(), Email::folded);
+    let account = sign_in_limits::sign_in(&account);
     let (store, now) = (request.context.store(), request.context.now());
     let known_browser = email.as_ref().and_then(|email| request.known_browser(email));
     let subjects = match &known_browser {
         // Nobody else's wrong passwords lock out a member's own browser.
-        Some(browser) => vec![(format!("sign-in to {account} in {browser}"), ACCOUNT_LIMIT)],
+        Some(browser) => vec![(format!("{account} in {browser}"), ACCOUNT_LIMIT)],
         // The network counts first, so that a blocked one cannot lock out more members.
         None => vec![
             (format!("sign-in from {}", request.context.source()), NETWORK_LIMIT),
-            (format!("sign-in to {account}"), ACCOUNT_LIMIT),
+            (account, ACCOUNT_LIMIT),
         ],
     };
     for (subject, limit) in &subjects {

@@ -53,6 +53,8 @@ pub(crate) enum CommandError {
     Restore(RestoreError),
     /// An item that this release can read, or none, was to be moved to the quarantine.
     Readable,
+    /// A deployment does not answer as it should.
+    Smoke(String),
     /// There is no such task.
     NoSuchTask,
     /// There is no such connected application.

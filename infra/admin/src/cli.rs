@@ -3,13 +3,15 @@
 
 mod operations;
 mod tenant;
+mod values;
 
 use std::fmt;
 
 pub(crate) use operations::{
-    AppCommand, Maintenance, Operation, QuarantineCommand, Selection, StoredItem, TaskCommand,
+    AppCommand, Maintenance, Operation, QuarantineCommand, Selection, Smoke, StoredItem, TaskCommand,
 };
 pub(crate) use tenant::OneMode;
+use values::{base_url, endpoint, token};
 
 use aws_config::BehaviorVersion;
 use aws_sdk_secretsmanager::error::DisplayErrorContext;
@@ -83,7 +85,7 @@ pub(crate) enum Command {
     /// Manage organizations: create, list, show, plan, suspend, resume, export, delete
     #[command(subcommand)]
     Organization(OrganizationCommand),
-    /// Manage members, who sign in to the dashboard: create, list, link, reset-second-factor, remove
+    /// Manage members, who sign in to the dashboard: create, list, link, reset-second-factor, unlock, remove
     #[command(subcommand)]
     Member(MemberCommand),
     /// Manage API keys: create, list, rotate, revoke
@@ -157,6 +159,14 @@ pub(crate) struct Audit {
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum TableCommand {
+    /// Switch on what a restored table lacks, and check it
+    ///
+    /// A table that DynamoDB restores from a backup has no stream, no expiry, no recovery and no protection. The output has
+    /// the ARN of the stream, which a deployment with this table needs. It can be repeated.
+    #[command(after_help = "\
+Example:
+  rolecall-admin --table rolecall-restored table adopt")]
+    Adopt,
     /// Create the table if it does not exist
     ///
     /// A deployment of template.yaml already has a table. This command is for other DynamoDB endpoints.
@@ -286,6 +296,17 @@ Example:
     /// Owners do this for other members in the dashboard. Make sure that the request really comes from the member, who
     /// gets a notice at the next sign-in.
     ResetSecondFactor {
+        /// The organization's identifier
+        #[arg(value_name = "ORGANIZATION_ID")]
+        organization: Id,
+        /// The member's identifier
+        #[arg(value_name = "MEMBER_ID")]
+        id: Id,
+    },
+    /// Allow further attempts to sign in after too many wrong passwords or codes
+    ///
+    /// The limits end by themselves after 15 minutes. Make sure that the request really comes from the member.
+    Unlock {
         /// The organization's identifier
         #[arg(value_name = "ORGANIZATION_ID")]
         organization: Id,
@@ -566,6 +587,12 @@ pub(crate) struct OnePerson {
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum UsageCommand {
+    /// List today's requests of all organizations, the busiest first
+    Fleet {
+        /// The maximum number of rows
+        #[arg(long, value_name = "N", default_value = "20")]
+        top: usize,
+    },
     /// Show the number of requests that an organization made today and on earlier days
     ///
     /// Days are UTC dates. A day appears in the history once the nightly usage job has run.
@@ -625,18 +652,6 @@ async fn read_secret(name: &str) -> Result<String, String> {
     answer.secret_string.ok_or_else(|| failed(&"it is not text"))
 }
 
-fn endpoint(argument: &str) -> Result<String, String> {
-    let rest = argument.strip_prefix("http://").or_else(|| argument.strip_prefix("https://"));
-    match rest {
-        Some(rest) if !rest.is_empty() => Ok(argument.to_owned()),
-        _ => Err("must begin with http:// or https://".to_owned()),
-    }
-}
-
-fn base_url(argument: &str) -> Result<String, String> {
-    endpoint(argument.trim_end_matches('/'))
-}
-
 fn text<const MAX: usize>(argument: &str) -> Result<Text<MAX>, String> {
     Text::parse(argument)?.ok_or_else(|| "can't be blank".to_owned())
 }
@@ -667,13 +682,6 @@ fn digits(argument: &str) -> Result<String, String> {
     } else {
         Err("must be 1 to 20 digits".to_owned())
     }
-}
-
-fn token(argument: &str) -> Result<Secret, String> {
-    if argument.is_empty() || !argument.bytes().all(|byte| byte.is_ascii_graphic()) {
-        return Err("must be visible ASCII without spaces".to_owned());
-    }
-    Ok(Secret::new(argument))
 }
 
 fn member_role() -> impl TypedValueParser<Value = MemberRole> {

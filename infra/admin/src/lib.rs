@@ -18,6 +18,7 @@ mod output;
 mod people;
 mod quarantine;
 mod resealing;
+mod smoke;
 mod table;
 mod tasks;
 mod usage;
@@ -86,6 +87,7 @@ pub async fn run(
         CommandError::Unreadable(secrets) => {
             format!("None of the keys decrypts these secrets; all others are done: {}.", secrets.join(", "))
         }
+        CommandError::Smoke(problems) => format!("The deployment does not answer as it should. {problems}."),
         CommandError::Restore(error) => sentence(&error.to_string()),
         CommandError::Readable => {
             "Only an item that exists and cannot be read is moved to the quarantine.".to_owned()
@@ -115,6 +117,7 @@ async fn execute(
     use {ChannelCommand as Channel, KeyCommand as Key, OrganizationCommand as Organization};
     let output = match command {
         Command::Table(TableCommand::Create) => render(json, &Box::pin(table::create(admin, table)).await?),
+        Command::Table(TableCommand::Adopt) => render(json, &Box::pin(table::adopt(admin, table)).await?),
         Command::Organization(Organization::Create(new)) => {
             render(json, &Box::pin(organizations::create(admin, new)).await?)
         }
@@ -166,6 +169,9 @@ async fn execute(
         Command::Member(MemberCommand::ResetSecondFactor { organization, id }) => {
             render(json, &Box::pin(members::reset_second_factor(admin, organization, id)).await?)
         }
+        Command::Member(MemberCommand::Unlock { organization, id }) => {
+            render(json, &Box::pin(members::unlock(admin, organization, id)).await?)
+        }
         Command::Member(MemberCommand::Remove { organization, id, keep_keys }) => {
             render(json, &Box::pin(members::remove(admin, organization, id, keep_keys)).await?)
         }
@@ -194,6 +200,9 @@ async fn execute(
         Command::Audit(log) => {
             return Box::pin(audit::print(admin, &log, json, out)).await.map(|()| String::new());
         }
+        Command::Usage(UsageCommand::Fleet { top }) => {
+            render(json, &Box::pin(usage::fleet(admin, top)).await?)
+        }
         Command::Usage(UsageCommand::Show { tenant, days }) => {
             render(json, &Box::pin(usage::show(admin, tenant.tenant(), days)).await?)
         }
@@ -204,6 +213,7 @@ async fn execute(
 /// Runs a command for operators.
 async fn operate(operation: Operation, json: bool, admin: &Admin) -> Result<String, CommandError> {
     Ok(match operation {
+        Operation::Smoke(smoke) => render(json, &smoke::run(&smoke).await?),
         Operation::Verify(selection) => {
             render(json, &Box::pin(maintenance::run(admin, &selection, Repair::Nothing)).await?)
         }

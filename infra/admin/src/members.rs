@@ -7,6 +7,7 @@ use serde::Serialize;
 use shared::id::Id;
 use shared::model::{Member, Mode, SecurityEvent, SecurityNotice, Tenant};
 use shared::services::membership::{self, KeyDecision};
+use shared::services::sign_in_limits;
 use shared::store::{CommitError, OrganizationError, StoreError, Transaction};
 
 use crate::admin::{Admin, CommandError};
@@ -97,6 +98,13 @@ pub(crate) async fn list(admin: &Admin, organization: Id) -> Result<Summaries, O
     Ok(Summaries(members.collect()))
 }
 
+/// A member who can try to sign in again.
+#[derive(Serialize)]
+pub(crate) struct Unlocked {
+    id: Id,
+    email: String,
+}
+
 pub(crate) async fn remove(
     admin: &Admin,
     organization: Id,
@@ -125,6 +133,13 @@ pub(crate) async fn reset_second_factor(
         admin.store.commit(transaction).await.map_err(organization_error)?;
     }
     Ok(ResetSecondFactor { id, email: member.email.as_str().to_owned(), had_one })
+}
+
+/// Allows further attempts after too many wrong passwords or codes.
+pub(crate) async fn unlock(admin: &Admin, organization: Id, id: Id) -> Result<Unlocked, OrganizationError> {
+    let member = find(admin, organization, id).await?;
+    sign_in_limits::unlock(&admin.store, organization, &member, admin.now).await?;
+    Ok(Unlocked { id, email: member.email.as_str().to_owned() })
 }
 
 async fn find(admin: &Admin, organization: Id, id: Id) -> Result<Member, OrganizationError> {
@@ -203,6 +218,12 @@ impl fmt::Display for ResetSecondFactor {
         } else {
             write!(f, "{email} had no second factor.")
         }
+    }
+}
+
+impl fmt::Display for Unlocked {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} can try to sign in again.", self.email)
     }
 }
 

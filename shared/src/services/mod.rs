@@ -13,6 +13,7 @@ pub mod membership;
 pub mod resumes;
 pub mod screening;
 pub mod second_factor;
+pub mod sign_in_limits;
 
 /// The author and the time of a change, which all its touchpoints share.
 pub struct Author<'i> {

@@ -294,6 +294,18 @@ impl Store {
         }
     }
 
+    /// Forgets the attempts by `subject` in this window.
+    pub async fn forget_attempts(
+        &self,
+        subject: &str,
+        window: SignedDuration,
+        now: Timestamp,
+    ) -> Result<(), StoreError> {
+        let key = keys::attempts(subject, window_end(window, now)).attributes();
+        let call = self.client.delete_item().table_name(&*self.table).set_key(Some(key));
+        self.count(call.send()).await.map(|_| ()).map_err(|error| StoreError::of(&error))
+    }
+
     /// Subtracts an attempt that was counted in this window, because it succeeded.
     pub async fn uncount_attempt(
         &self,

@@ -87,6 +87,7 @@ pub use openings::{Search, opening_position};
 pub use organizations::OrganizationError;
 pub use quarantine::{Correction, RestoreError};
 pub use retention::DuePerson;
+pub use table::TableFeatures;
 pub use tasks::{DueTasks, Task};
 pub use transaction::{CommitError, Pending, Receipt, ReceiptSlot, Taken, Transaction, UniqueField};
 pub use unreadable::{Quarantined, Unreadable};

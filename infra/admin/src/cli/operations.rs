@@ -4,11 +4,18 @@ use clap::builder::{PossibleValuesParser, TypedValueParser};
 use clap::{Args, Subcommand};
 use shared::id::Id;
 use shared::model::TaskKind;
+use shared::secret::Secret;
 
 use super::tenant::OneMode;
+use super::values::{base_url, token};
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum Operation {
+    /// Check a deployment through its gateway: one request for each group of routes
+    #[command(after_help = "\
+Example:
+  rolecall-admin smoke https://api.example.com")]
+    Smoke(Smoke),
     /// Handle items that cannot be read: list, show, move, restore, drop
     #[command(subcommand)]
     Quarantine(QuarantineCommand),
@@ -129,6 +136,17 @@ pub(crate) enum AppCommand {
         #[arg(value_name = "ID")]
         id: Id,
     },
+}
+
+/// The deployment to check.
+#[derive(Debug, Args)]
+pub(crate) struct Smoke {
+    /// The service's base URL
+    #[arg(value_name = "URL", value_parser = base_url)]
+    pub(crate) url: String,
+    /// An API key of any organization, for one more request, which counts against its quota
+    #[arg(long, value_name = "KEY", env = "ROLECALL_KEY", hide_env_values = true, value_parser = token)]
+    pub(crate) key: Option<Secret>,
 }
 
 /// What a maintenance command reads, and how fast.

@@ -124,3 +124,62 @@ async fn a_connected_application_is_disconnected() {
     let stored = api.stored_items().await;
     assert!(stored.values().all(|item| Kind::of(item).is_some()));
 }
+
+#[tokio::test]
+async fn a_restored_table_is_adopted() {
+    let api = TestApi::new().await;
+    let admin = TestAdmin::of(&api);
+    let first = admin.json("table adopt").await;
+    assert!(first["stream_arn"].as_str().unwrap().starts_with("arn:aws:dynamodb:"), "{first}");
+    assert_eq!(first["recovery"], false, "the embedded database has none");
+    assert_eq!(admin.json("table adopt").await, first, "it can be repeated");
+    let text = admin.output("table adopt").await;
+    assert!(text.contains("ExistingTableStreamArn=arn:aws:dynamodb:"), "{text}");
+}
+
+#[tokio::test]
+async fn a_member_who_forgot_the_password_is_unlocked() {
+    let api = TestApi::new().await;
+    let admin = TestAdmin::of(&api);
+    let member = admin.json("member list 1").await[0].clone();
+    let (id, email) = (&member["id"], member["email"].as_str().unwrap());
+    let browser = Browser::new(&api);
+    for status in [401; 10].into_iter().chain([429]) {
+        browser.submit_sign_in(email, "wrong").await.expect(status);
+    }
+    assert_eq!(
+        admin.output(&format!("member unlock 1 {id}")).await,
+        format!("{email} can try to sign in again.\n")
+    );
+    browser.submit_sign_in(email, "wrong").await.expect(401);
+    assert!(admin.error("member unlock 1 17").await.contains("no such member"));
+}
+
+#[tokio::test]
+async fn the_fleets_requests_are_listed_from_the_busiest_organization() {
+    let api = TestApi::new().await;
+    let admin = TestAdmin::of(&api);
+    for _ in 0..3 {
+        api.get("/api/v1/roles").await.expect(200);
+    }
+    let fleet = admin.json("usage fleet --top 3").await;
+    assert_eq!(fleet.as_array().unwrap().len(), 3);
+    assert_eq!(fleet[0], json!({ "organization_id": 1, "mode": "live", "plan": "pro", "requests": 3 }));
+    assert_eq!(fleet[1]["requests"], 0);
+}
+
+#[tokio::test]
+async fn a_deployment_that_answers_wrongly_is_noticed() {
+    let api = TestApi::new().await;
+    let admin = TestAdmin::of(&api);
+    let error = admin.error("smoke http://127.0.0.1:9").await;
+    assert!(error.contains("/api/v1/roles: The service could not be reached"), "{error}");
+    let url = api.environment.config.services.callback_url.clone().unwrap();
+    let output = admin.output(&format!("smoke {url}")).await;
+    assert_eq!(output.lines().count(), 10, "{output}");
+    let wrong = admin.error(&format!("smoke {url} --key wrong")).await;
+    assert_eq!(
+        wrong,
+        "The deployment does not answer as it should. /api/v1/organization: The status is 401, not 200."
+    );
+}
