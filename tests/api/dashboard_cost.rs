@@ -78,7 +78,7 @@ pub(crate) const CALLS: &[(&str, &[&str])] = &[
         &["BatchGetItem", "Query", "PutItem", "Query", "BatchGetItem", "Query"],
     ),
     ("GET /dashboard/quick-post", &["BatchGetItem"]),
-    ("POST /dashboard/quick-post", &["BatchGetItem", "TransactWriteItems"]),
+    ("POST /dashboard/quick-post", &["BatchGetItem", "GetItem", "TransactWriteItems"]),
     ("GET /dashboard/roles/{id}/edit", &["BatchGetItem", "GetItem"]),
     ("POST /dashboard/roles/{id}/edit", &["BatchGetItem", "BatchGetItem", "TransactWriteItems"]),
     ("POST /dashboard/roles/{id}/status", &["BatchGetItem", "BatchGetItem", "TransactWriteItems"]),

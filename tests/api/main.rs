@@ -25,6 +25,7 @@ mod careers_privacy;
 mod careers_resumes;
 mod channels;
 mod consents;
+mod cost;
 mod dashboard_access;
 mod dashboard_channels;
 mod dashboard_cost;

@@ -199,14 +199,15 @@ impl<I> ApiRequest<I> {
         if matches { Ok(()) } else { Err(Error::PreconditionFailed) }
     }
 
-    /// Commits the transaction that `attempt` creates for a numbered slug. The first number is 1, which means the plain
-    /// slug. If a number is taken, the next attempt uses the number after the last one that was assigned.
+    /// Commits the transaction that `attempt` creates for a numbered slug. Number 1 means the plain slug. The first number is
+    /// the one after the last that was assigned, because a transaction that fails costs as much as one that succeeds. If a
+    /// number is taken meanwhile, the next attempt uses a later one.
     pub async fn commit_with_slug<O>(
         &self,
         base: &Slug,
         attempt: impl Fn(u64) -> Result<(Transaction, Reply<O>), Error>,
     ) -> Result<Reply<O>, Error> {
-        let mut number = 1;
+        let mut number = self.context.store().find_last_slug_number(self.tenant(), base).await? + 1;
         for _ in 0..20 {
             let (transaction, reply) = attempt(number)?;
             match self.commit(transaction, reply).await {

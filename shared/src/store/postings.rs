@@ -49,6 +49,12 @@ fn posting_item(tenant: Tenant, posting: &Posting) -> Result<super::Item, StoreE
 }
 
 impl Store {
+    /// The last number that was assigned to a posting's slug; 0 if the slug is not taken.
+    pub async fn find_last_slug_number(&self, tenant: Tenant, slug: &Slug) -> Result<u64, StoreError> {
+        let claim = self.read(keys::posting_slug(tenant, slug)).await?;
+        Ok(claim.map_or(0, |claim| item::count(&claim, "last")))
+    }
+
     /// The posting, if the tenant has it.
     pub async fn find_posting(&self, tenant: Tenant, id: Id) -> Result<Option<Posting>, StoreError> {
         self.read(keys::posting(tenant, id)).await?.map(item::read).transpose()
