@@ -22,9 +22,8 @@ PSEUDO = {"AccountId", "NoValue", "NotificationARNs", "Partition", "Region", "St
 # The attributes of the kinds of resources that the templates ask for attributes.
 ATTRIBUTES = {
     "AWS::ApiGatewayV2::Api": {"ApiEndpoint", "ApiId"},
-    "AWS::ApiGatewayV2::DomainName": {"RegionalDomainName", "RegionalHostedZoneId"},
-    "AWS::Backup::BackupVault": {"BackupVaultArn", "BackupVaultName"},
     "AWS::CloudFront::Distribution": {"DomainName", "Id"},
+    "AWS::CloudFront::Function": {"FunctionARN"},
     "AWS::DynamoDB::Table": {"Arn", "StreamArn"},
     "AWS::IAM::Role": {"Arn", "RoleId"},
     "AWS::KMS::Key": {"Arn", "KeyId"},

@@ -1,6 +1,7 @@
 """Tests of check.py, of infra/deploy.py and of the hook in infra/shift.yaml."""
 
 import copy
+import fnmatch
 import io
 import json
 import tempfile
@@ -98,6 +99,35 @@ class Environments(unittest.TestCase):
             template = check.translated(TEMPLATE, parameters)
             self.assertEqual(list(check.problems(template, check.loader(check.ROOT))), [], name)
         self.assertEqual(names, ["default", "dev", "stage", "prod"])
+
+    def test_the_templates_of_their_own(self):
+        for path in ("infra/deployment_role.yaml", "infra/edge.yaml", "infra/backups.yaml"):
+            template = check.read(path)
+            self.assertEqual(list(check.problems(template, check.loader(check.ROOT / "infra"))), [], path)
+            for name, resource in template["Resources"].items():
+                if resource["Type"] == "AWS::IAM::ManagedPolicy":
+                    document = json.dumps(resource["Properties"]["PolicyDocument"], separators=(",", ":"))
+                    self.assertLess(len(document), 6144, f"{path}, {name}: IAM's limit of a managed policy")
+
+    def test_every_function_has_the_boundary(self):
+        for name, resource in TEMPLATE["Resources"].items():
+            if resource["Type"] == "AWS::Serverless::Function":
+                role = PROD["Resources"][f"{name}Role"]["Properties"]
+                boundary = {"Fn::If": ["HasBoundary", {"Ref": "BoundaryArn"}, {"Ref": "FunctionBoundary"}]}
+                self.assertEqual(role["PermissionsBoundary"], boundary, name)
+        for boundary in (PROD["Resources"]["FunctionBoundary"], check.read("infra/deployment_role.yaml")["Resources"]["Boundary"]):
+            self.check_actions(boundary["Properties"]["PolicyDocument"]["Statement"])
+
+    def check_actions(self, allowed):
+        """Checks that a boundary allows every action of the functions' own policies."""
+        actions = [a for one in allowed for a in ([one["Action"]] if isinstance(one["Action"], str) else one["Action"])]
+        for name, resource in TEMPLATE["Resources"].items():
+            if resource["Type"] == "AWS::Serverless::Function":
+                for policy in PROD["Resources"][f"{name}Role"]["Properties"].get("Policies", []):
+                    for one in policy["PolicyDocument"]["Statement"]:
+                        for action in [one["Action"]] if isinstance(one["Action"], str) else one["Action"]:
+                            known = any(fnmatch.fnmatchcase(action, pattern) for pattern in actions)
+                            self.assertTrue(known, f"{name}: the boundary lacks {action}")
 
     def test_the_excuses_are_needed(self):
         excused = {f"{name}: " for name in check.TOO_MANY_PERMISSIONS}
