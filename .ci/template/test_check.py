@@ -207,20 +207,77 @@ class Deployment(unittest.TestCase):
                 self.assertIn(key, printed.call_args.args[0])
 
     def test_the_quotas(self):
-        def check_with(environment="prod", concurrent=1000, free=10, **parameters):
+        def check_with(environment="prod", concurrent=1000, free=DEPLOY.RELEASE_SIZE, **parameters):
             limit = {"ConcurrentExecutions": concurrent, "TotalCodeSize": 100 + free}
-            DEPLOY.check_quotas(environment, parameters, {"AccountLimit": limit, "AccountUsage": {"TotalCodeSize": 100}}, 10)
+            DEPLOY.check_quotas(environment, parameters, {"AccountLimit": limit, "AccountUsage": {"TotalCodeSize": 100}})
 
         check_with()
         check_with("dev", concurrent=10)
         check_with(concurrent=1000, OauthConcurrency="500", CareersConcurrency="400")
         for refused in [
             {"concurrent": 999},
-            {"free": 9},
+            {"free": DEPLOY.RELEASE_SIZE - 1},
             {"concurrent": 1000, "OauthConcurrency": "500", "CareersConcurrency": "401"},
         ]:
             with self.assertRaises(DEPLOY.Refused, msg=refused):
                 check_with(**refused)
+
+    def play(self, before, overrides, concurrent=1000, fails=None):
+        """Deploys prod with fake commands. Returns the commands that it runs."""
+        commands = []
+        secret = dict.fromkeys(DEPLOY.SERVICES["Vapi"], "v") | {"x_client_id": "v", "x_client_secret": ""}
+
+        def aws(service, command, *rest):
+            match command:
+                case "describe-stacks":
+                    parameters = [{"ParameterKey": key, "ParameterValue": value} for key, value in before.items()]
+                    outputs = {"ApiUrl": "https://x.example", **{name: name.lower() for name in DEPLOY.OWN_SECRETS}}
+                    outputs = [{"OutputKey": key, "OutputValue": value} for key, value in outputs.items()]
+                    return {"Stacks": [{"Parameters": parameters, "Outputs": outputs}]}
+                case "get-account-settings":
+                    limit = {"ConcurrentExecutions": concurrent, "TotalCodeSize": 80_000_000_000}
+                    return {"AccountLimit": limit, "AccountUsage": {"TotalCodeSize": 0}}
+                case "get-secret-value":
+                    return {"SecretString": json.dumps(secret)}
+                case "describe-secret":
+                    return {"VersionIdsToStages": {f"{rest[1]}-2": ["AWSCURRENT"], f"{rest[1]}-1": ["AWSPREVIOUS"]}}
+
+        def run(*command):
+            commands.append(command)
+            if command[:2] == fails:
+                raise DEPLOY.Refused("failed")
+
+        with mock.patch.multiple(DEPLOY, aws=aws, run=run, digest=lambda folder: "build"), mock.patch("builtins.print"):
+            try:
+                DEPLOY.deploy("prod", overrides)
+            except DEPLOY.Refused as error:
+                commands.append(str(error))
+        return commands
+
+    def test_a_deployment(self):
+        before = {"Environment": "prod", "Release": "0" * 10, "AlarmEmail": "a@b.example", "Removed": "x"}
+        build, deploy, smoke = self.play(before, {"ServicesSecretArn": "arn", "CallCountries": "DE"})
+        self.assertEqual(build, ("sam", "build", "--config-env", "prod"))
+        self.assertEqual(deploy[:5], ("sam", "deploy", "--config-env", "prod", "--parameter-overrides"))
+        given = dict(item.split("=", 1) for item in deploy[5:])
+        self.assertRegex(given.pop("Release"), "^[0-9a-f]{10}$")
+        expected = {"ServicesSecretArn": "arn", "CallCountries": "DE", "Vapi": "true", "X": "false"}
+        self.assertEqual(given, {**expected, "PreviousRelease": "0" * 10})
+        self.assertEqual(smoke[-2:], ("smoke", "https://x.example"))
+        for values in (given, expected):
+            self.assertLessEqual(set(values), set(TEMPLATE["Parameters"]))
+
+    def test_a_deployment_that_is_refused_or_fails(self):
+        (refused,) = self.play({}, {}, concurrent=10)
+        self.assertIn("10 concurrent executions", refused)
+        self.assertEqual(len(self.play({}, {}, fails=("sam", "build"))), 2, "nothing is deployed")
+        self.assertEqual(len(self.play({}, {}, fails=("sam", "deploy"))), 3, "nothing is smoked")
+
+    def test_the_same_release_keeps_the_one_before(self):
+        first = self.play({}, {})[1]
+        release = dict(item.split("=", 1) for item in first[5:])["Release"]
+        before = {"Environment": "prod", "Release": release, "PreviousRelease": "1" * 10}
+        self.assertEqual(self.play(before, {})[1], ("sam", "deploy", "--config-env", "prod"), "nothing has changed")
 
     def test_the_build_is_its_files(self):
         with tempfile.TemporaryDirectory() as name:
