@@ -4,8 +4,9 @@ import copy
 import fnmatch
 import io
 import json
-import tempfile
 import pathlib
+import tempfile
+import tomllib
 import unittest
 from unittest import mock
 
@@ -134,6 +135,16 @@ class Environments(unittest.TestCase):
         with mock.patch.object(check, "TOO_MANY_PERMISSIONS", set()):
             found = list(check.limits(PROD))
         self.assertEqual({f"{problem.split(' are more')[0].split()[-1]}: " for problem in found}, excused)
+
+    def test_a_deployment_asks_nothing_and_has_a_stack_of_its_own(self):
+        config = tomllib.loads((check.ROOT / "samconfig.toml").read_text())
+        expected = {"capabilities": "CAPABILITY_IAM", "resolve_s3": True, "confirm_changeset": False}
+        for name in ("dev", "stage", "prod"):
+            parameters = config[name]["deploy"]["parameters"]
+            self.assertLessEqual((expected | {"fail_on_empty_changeset": False}).items(), parameters.items(), name)
+            self.assertIn(f"Environment={name}", parameters["parameter_overrides"])
+            # No name begins with another one's, so that the role of one environment has no power over another.
+            self.assertEqual(config[name]["global"]["parameters"]["stack_name"], f"rolecall-{name}")
 
     def test_prod_needs_an_address_for_alarms(self):
         rule = TEMPLATE["Rules"]["ProdHasAlarmEmail"]
@@ -334,7 +345,7 @@ class Deployment(unittest.TestCase):
                 DEPLOY.roll_back("prod")
 
     def test_an_environment_is_in_samconfig(self):
-        self.assertEqual(DEPLOY.configuration("prod"), ("rolecall", {"Environment": "prod"}))
+        self.assertEqual(DEPLOY.configuration("prod"), ("rolecall-prod", {"Environment": "prod"}))
         for unknown in ("local", "production"):
             with self.assertRaisesRegex(DEPLOY.Refused, "has no environment"):
                 DEPLOY.configuration(unknown)
