@@ -131,8 +131,19 @@ pub struct Services {
     /// `AWS_ACCESS_KEY_ID`, `AWS_SECRET_ACCESS_KEY` and `AWS_SESSION_TOKEN`. Without a bucket, a resume can only be a
     /// link.
     pub resumes: Option<BucketAccess>,
+    /// The services that are off because only some of their variables have a value.
+    pub half_filled: Vec<HalfFilled>,
     /// The URLs of the services.
     pub addresses: Addresses,
+}
+
+/// A service of which only some variables have a value. It is off.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct HalfFilled {
+    /// The service's name.
+    pub service: &'static str,
+    /// The variables without a value, separated by commas.
+    pub missing: String,
 }
 
 /// Access to an S3 bucket.
@@ -221,13 +232,14 @@ impl Config {
             dynamodb_endpoint: variable("DYNAMODB_ENDPOINT"),
             signing_keys: keys("SIGNING_KEYS")?,
             credential_keys: keys("CREDENTIAL_KEYS")?,
-            services: Services::read(&variable, &url)?,
+            services: Services::read(&lookup, &variable, &url)?,
         })
     }
 }
 
 impl Services {
     fn read(
+        lookup: &impl Fn(&str) -> Option<String>,
         variable: &impl Fn(&str) -> Option<String>,
         url: &impl Fn(&str) -> Result<Option<String>, String>,
     ) -> Result<Self, String> {
@@ -237,17 +249,11 @@ impl Services {
             Some(other) => return Err(format!("LIVE_SERVICES must be real or simulated, but is {other}")),
         };
         let required = |name: &str| required(variable, name);
-        // A service can be left out, but setting only some of its variables is a mistake.
-        let all_or_none = |names: &[&str]| {
-            let values: Vec<_> = names.iter().filter_map(|name| variable(name)).collect();
-            match values.len() {
-                0 => Ok(None),
-                n if n == names.len() => Ok(Some(values)),
-                _ => Err(format!("either all or none of {} must be set", names.join(", "))),
-            }
-        };
-        let vapi = VapiAccess::read(variable)?;
-        let x = all_or_none(&["X_CLIENT_ID", "X_CLIENT_SECRET"])?;
+        let half_filled: Vec<_> =
+            SERVICES.iter().filter_map(|(service, names)| HalfFilled::find(service, names, lookup)).collect();
+        let is_off = |service| half_filled.iter().any(|off| off.service == service);
+        let vapi = VapiAccess::read(variable).filter(|_| !is_off(VAPI));
+        let x = XAccess::read(variable).filter(|_| !is_off(X));
         let resumes = match variable("RESUME_BUCKET") {
             None => None,
             Some(name) => Some(BucketAccess {
@@ -268,10 +274,10 @@ impl Services {
             callback_url: url("CALLBACK_URL")?,
             vapi,
             call_countries: call_countries.map_err(|error| format!("CALL_COUNTRIES {error}"))?,
-            x: x.and_then(|values| <[String; 2]>::try_from(values).ok())
-                .map(|[client_id, secret]| XAccess { client_id, client_secret: Secret::new(secret) }),
+            x,
             sealing_keys: keys.map_err(|error| format!("SEALING_KEYS is invalid: {error}"))?,
             resumes,
+            half_filled,
             addresses: Addresses {
                 vapi: url("VAPI_URL")?.unwrap_or(default.vapi),
                 x: url("X_URL")?.unwrap_or(default.x),
@@ -282,20 +288,46 @@ impl Services {
     }
 }
 
+/// The services whose variables are filled together, with these variables.
+const SERVICES: [(&str, &[&str]); 2] = [
+    (VAPI, &["VAPI_API_KEY", "VAPI_PHONE_NUMBER_ID", "VAPI_WEBHOOK_SECRET", "VAPI_CREDENTIAL_ID"]),
+    (X, &["X_CLIENT_ID", "X_CLIENT_SECRET"]),
+];
+const VAPI: &str = "Vapi";
+const X: &str = "X";
+
+impl HalfFilled {
+    /// Finds out whether only some of these variables have a value. A function has only the variables that it uses, and a
+    /// variable of a service that is not used is empty.
+    fn find(
+        service: &'static str,
+        names: &[&'static str],
+        lookup: &impl Fn(&str) -> Option<String>,
+    ) -> Option<Self> {
+        let used = names.iter().filter_map(|name| Some((*name, lookup(name)?)));
+        let (empty, filled): (Vec<_>, Vec<_>) = used.partition(|(_, value)| value.is_empty());
+        let missing: Vec<_> = empty.into_iter().map(|(name, _)| name).collect();
+        let is_half = !missing.is_empty() && !filled.is_empty();
+        is_half.then(|| Self { service, missing: missing.join(", ") })
+    }
+}
+
 impl VapiAccess {
-    fn read(variable: &impl Fn(&str) -> Option<String>) -> Result<Option<Self>, String> {
+    fn read(variable: &impl Fn(&str) -> Option<String>) -> Option<Self> {
         let secret = |name: &str| variable(name).map(Secret::new);
-        let (api_key, webhook_secret) = (secret("VAPI_API_KEY"), secret("VAPI_WEBHOOK_SECRET"));
-        let credential_id = variable("VAPI_CREDENTIAL_ID");
-        match variable("VAPI_PHONE_NUMBER_ID") {
-            Some(phone_number_id) => {
-                Ok(Some(Self { api_key, phone_number_id, webhook_secret, credential_id }))
-            }
-            None if api_key.is_none() && webhook_secret.is_none() => Ok(None),
-            None => {
-                Err("VAPI_PHONE_NUMBER_ID must be set if VAPI_API_KEY or VAPI_WEBHOOK_SECRET is".to_owned())
-            }
-        }
+        Some(Self {
+            api_key: secret("VAPI_API_KEY"),
+            phone_number_id: variable("VAPI_PHONE_NUMBER_ID")?,
+            webhook_secret: secret("VAPI_WEBHOOK_SECRET"),
+            credential_id: variable("VAPI_CREDENTIAL_ID"),
+        })
+    }
+}
+
+impl XAccess {
+    fn read(variable: &impl Fn(&str) -> Option<String>) -> Option<Self> {
+        let client_secret = Secret::new(variable("X_CLIENT_SECRET")?);
+        Some(Self { client_id: variable("X_CLIENT_ID")?, client_secret })
     }
 }
 
@@ -372,8 +404,6 @@ mod tests {
             ("BASE_URL", "jobs.example"),
             ("SIGNING_KEYS", "short"),
             ("LIVE_SERVICES", "none"),
-            ("VAPI_API_KEY", "alone"),
-            ("X_CLIENT_SECRET", "alone"),
             ("RESUME_BUCKET", "alone"),
             ("X_URL", "api.x.com"),
             ("X_AUTHORIZE_URL", "x.com/authorize"),
@@ -390,5 +420,42 @@ mod tests {
         let services = with("LIVE_SERVICES", "simulated").unwrap().services;
         assert!(services.simulated && services.vapi.is_none() && services.x.is_none());
         assert_eq!(format!("{:?}", with("", "").unwrap().signing_keys), "MacKeys(1)");
+    }
+
+    #[test]
+    fn a_half_filled_service_is_off_and_the_others_stay_on() {
+        let with = |variables: &[(&'static str, &'static str)]| {
+            let find =
+                |name: &str| variables.iter().find(|(known, _)| *known == name).map(|(_, value)| *value);
+            let read = Config::read(|name| {
+                (name == "TABLE_NAME").then_some("t").or_else(|| find(name)).map(str::to_owned)
+            });
+            let services = read.unwrap().services;
+            let off: Vec<_> =
+                services.half_filled.into_iter().map(|off| (off.service, off.missing)).collect();
+            (services.vapi.is_some(), services.x.is_some(), off)
+        };
+        let x = [("X_CLIENT_ID", "id"), ("X_CLIENT_SECRET", "secret")];
+        // Each function has these variables of Vapi.
+        let functions = [
+            vec!["VAPI_PHONE_NUMBER_ID"],
+            vec!["VAPI_PHONE_NUMBER_ID", "VAPI_WEBHOOK_SECRET"],
+            vec!["VAPI_API_KEY", "VAPI_PHONE_NUMBER_ID", "VAPI_CREDENTIAL_ID"],
+        ];
+        for names in &functions {
+            let filled: Vec<_> = names.iter().map(|name| (*name, "value")).chain(x).collect();
+            assert_eq!(with(&filled), (true, true, vec![]), "{names:?}");
+            let empty: Vec<_> = names.iter().map(|name| (*name, "")).chain(x).collect();
+            assert_eq!(with(&empty), (false, true, vec![]), "{names:?}");
+            for missing in names.iter().filter(|_| names.len() > 1) {
+                let value = |name| if name == *missing { "" } else { "value" };
+                let half: Vec<_> = names.iter().map(|name| (*name, value(*name))).chain(x).collect();
+                assert_eq!(with(&half), (false, true, vec![("Vapi", (*missing).to_owned())]));
+            }
+        }
+        for (missing, filled) in [("X_CLIENT_ID", "X_CLIENT_SECRET"), ("X_CLIENT_SECRET", "X_CLIENT_ID")] {
+            let variables = [(missing, ""), (filled, "value"), ("VAPI_PHONE_NUMBER_ID", "number")];
+            assert_eq!(with(&variables), (true, false, vec![("X", missing.to_owned())]));
+        }
     }
 }

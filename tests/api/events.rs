@@ -16,7 +16,7 @@ use shared::token_encryption::EncryptionKeys;
 use tests::browser::FORM;
 use tests::contract::CONTRACT;
 use tests::interceptor::RecordedCall;
-use tests::{Response, TestApi, generated, project};
+use tests::{Response, TEMPLATE, TestApi, generated, project};
 use url::form_urlencoded;
 
 /// Returns the sample events by name.
@@ -109,6 +109,30 @@ async fn every_sample_event_succeeds_in_any_order() {
             assert!(!response.header("location").starts_with("/dashboard/sign-in?return_to"), "{name}");
         }
     }
+}
+
+/// Before a new version of a function gets requests, the hook in `infra/shift.yaml` sends it this one.
+#[tokio::test]
+async fn every_function_answers_the_hook() {
+    let text = std::fs::read_to_string(project("infra/shift.yaml")).unwrap();
+    let template: serde_yaml_ng::Value = serde_yaml_ng::from_str(&text).unwrap();
+    let code = template["Resources"]["Hook"]["Properties"]["Code"]["ZipFile"].as_str().unwrap();
+    let request = code.split("\"\"\"").nth(1).expect("the request between triple quotes");
+    let request: Value = serde_json::from_str(request).unwrap();
+    let api = api_with_fixtures(Services::default(), |_| ()).await;
+    // The gateway finds the function by the outer key, and the function its route by the inner one.
+    let functions: BTreeMap<_, _> =
+        TEMPLATE.routes.iter().map(|route| (&route.function, &route.key)).collect();
+    assert_eq!(functions.len(), tables().len());
+    for (function, key) in functions {
+        let mut event = request.clone();
+        event["routeKey"] = key.as_str().into();
+        let response = Response::read(api.gateway.invoke_event(event).await.unwrap());
+        assert_eq!(response.status, 404, "{function}: {}", response.text);
+        assert!(api.dynamodb.take_calls().is_empty(), "{function}");
+    }
+    // The document does not have this route.
+    api.contract_monitor.take_violations();
 }
 
 /// Returns the sample events of GET requests after a change.

@@ -86,6 +86,9 @@ fn variable(name: &str) -> Option<String> {
 /// Creates the configuration and the clients. This happens before the first event, while the CPU is not throttled.
 async fn environment(http: SharedHttpClient) -> Result<Environment, Error> {
     let config = Config::read(variable)?;
+    for off in &config.services.half_filled {
+        tracing::warn!(service = off.service, missing = off.missing, "a half-filled service is off");
+    }
     let store = Store::in_lambda(http, &config.table, config.dynamodb_endpoint.clone()).await;
     let providers = Providers::new(&config);
     Ok(Environment {

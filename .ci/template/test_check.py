@@ -1,0 +1,402 @@
+"""Tests of check.py, of infra/deploy.py and of the hook in infra/shift.yaml."""
+
+import copy
+import fnmatch
+import io
+import json
+import pathlib
+import tempfile
+import tomllib
+import unittest
+from unittest import mock
+
+import check
+
+TEMPLATE = check.read("template.yaml")
+DEPLOY = check.deploy_module()
+PROD = check.translated(TEMPLATE, {"Environment": "prod"})
+
+
+def function(release, **parameters):
+    return check.versions(TEMPLATE, {"Environment": "prod", "Release": release, **parameters})
+
+
+class Versions(unittest.TestCase):
+    """A change of the build, of any parameter or of any secret publishes a new version of every function."""
+
+    def test_every_change_is_a_new_version_of_every_function(self):
+        parameters = {name: str(value.get("Default", "x")) for name, value in TEMPLATE["Parameters"].items()}
+        secrets = {"signing": ["1", None], "credential": ["1", "0"], "services": ["1", None]}
+        base = DEPLOY.release("build", parameters, secrets)
+        changed = {"build": DEPLOY.release("other", parameters, secrets)}
+        for name in parameters.keys() - {"Release", "PreviousRelease"}:
+            changed[name] = DEPLOY.release("build", {**parameters, name: "changed"}, secrets)
+        for name, (current, previous) in secrets.items():
+            changed[name] = DEPLOY.release("build", parameters, {**secrets, name: ["2", previous]})
+            changed[f"{name}, previous"] = DEPLOY.release("build", parameters, {**secrets, name: [current, "2"]})
+        for what, release in changed.items():
+            self.assertNotEqual(release, base, what)
+        self.assertEqual(len(set(changed.values())), len(changed))
+        own = {"Release": "0" * 10, "PreviousRelease": "1" * 10}
+        self.assertEqual(DEPLOY.release("build", {**parameters, **own}, secrets), base, "a release has no own name in it")
+
+        functions = {n for n, r in TEMPLATE["Resources"].items() if r["Type"] == "AWS::Serverless::Function"}
+        before, after = function(base), function(changed["build"])
+        self.assertEqual(len(before), len(functions))
+        self.assertFalse(before & after)
+        self.assertEqual(before, function(base), "the same release is the same version")
+        pattern = TEMPLATE["Parameters"]["Release"]["AllowedPattern"]
+        for release in [base, *changed.values()]:
+            self.assertRegex(release, pattern)
+            self.assertRegex(f"RolesFunctionVersion{release}", r"^[A-Za-z0-9]+$")
+
+    def test_a_parameter_alone_publishes_nothing_without_a_release(self):
+        self.assertEqual(function("", CallCountries="US"), function("", CallCountries="DE"))
+
+    def test_everything_invokes_the_alias(self):
+        resources = PROD["Resources"]
+        kinds = {"AWS::Lambda::Permission": "FunctionName", "AWS::Lambda::EventSourceMapping": "FunctionName"}
+        for name, resource in resources.items():
+            if key := kinds.get(resource["Type"]):
+                self.assertTrue(resource["Properties"][key]["Ref"].endswith("Aliaslive"), name)
+            elif resource["Type"] == "AWS::Scheduler::Schedule":
+                self.assertTrue(resource["Properties"]["Target"]["Arn"]["Ref"].endswith("Aliaslive"), name)
+        api = next(r for r in resources.values() if r["Type"] == "AWS::ApiGatewayV2::Api")
+        paths = api["Properties"]["Body"]["paths"]
+        for methods in paths.values():
+            for method in methods.values():
+                self.assertIn("Aliaslive", json.dumps(method["x-amazon-apigateway-integration"]))
+
+    def test_every_function_with_requests_has_an_alarm_and_the_hook(self):
+        resources = PROD["Resources"]
+        shift = check.read("infra/shift.yaml")["Resources"]
+        groups = 0
+        for name, resource in TEMPLATE["Resources"].items():
+            if resource["Type"] != "AWS::Serverless::Function" or name == "UsageResetFunction":
+                continue
+            groups += 1
+            short = name.removesuffix("Function")
+            group = resources[f"{name}DeploymentGroup"]["Properties"]
+            self.assertEqual(group["AlarmConfiguration"]["Alarms"], [{"Name": {"Fn::GetAtt": ["Shift", f"Outputs.{short}Alarm"]}}])
+            alarm = shift[short]["Properties"]
+            self.assertEqual(alarm["TreatMissingData"], "notBreaching")
+            dimensions = {item["Name"]: item["Value"] for item in alarm["Dimensions"]}
+            alias = {"Fn::Sub": f"${{{name}}}:live"}
+            version = {"Ref": f"{short}Version"}
+            self.assertEqual(dimensions, {"FunctionName": {"Ref": name}, "Resource": alias, "ExecutedVersion": version})
+            update = resources[f"{name}Aliaslive"]["UpdatePolicy"]["CodeDeployLambdaAliasUpdate"]
+            self.assertEqual(update["BeforeAllowTrafficHook"], {"Fn::GetAtt": ["Shift", "Outputs.Hook"]})
+        self.assertEqual(groups, sum(r["Type"] == "AWS::CodeDeploy::DeploymentGroup" for r in resources.values()))
+
+
+class Environments(unittest.TestCase):
+    """Every environment of samconfig.toml that is deployed has a valid template."""
+
+    def test_the_templates(self):
+        names = []
+        for name, parameters in check.environments():
+            names.append(name)
+            self.assertEqual(set(parameters) - set(TEMPLATE["Parameters"]), set(), name)
+            template = check.translated(TEMPLATE, parameters)
+            self.assertEqual(list(check.problems(template, check.loader(check.ROOT))), [], name)
+        self.assertEqual(names, ["default", "dev", "stage", "prod"])
+
+    def test_the_templates_of_their_own(self):
+        for path in ("infra/deployment_role.yaml", "infra/edge.yaml", "infra/backups.yaml"):
+            template = check.read(path)
+            self.assertEqual(list(check.problems(template, check.loader(check.ROOT / "infra"))), [], path)
+            for name, resource in template["Resources"].items():
+                if resource["Type"] == "AWS::IAM::ManagedPolicy":
+                    document = json.dumps(resource["Properties"]["PolicyDocument"], separators=(",", ":"))
+                    self.assertLess(len(document), 6144, f"{path}, {name}: IAM's limit of a managed policy")
+
+    def test_every_function_has_the_boundary(self):
+        for name, resource in TEMPLATE["Resources"].items():
+            if resource["Type"] == "AWS::Serverless::Function":
+                role = PROD["Resources"][f"{name}Role"]["Properties"]
+                boundary = {"Fn::If": ["HasBoundary", {"Ref": "BoundaryArn"}, {"Ref": "FunctionBoundary"}]}
+                self.assertEqual(role["PermissionsBoundary"], boundary, name)
+        for boundary in (PROD["Resources"]["FunctionBoundary"], check.read("infra/deployment_role.yaml")["Resources"]["Boundary"]):
+            self.check_actions(boundary["Properties"]["PolicyDocument"]["Statement"])
+
+    def check_actions(self, allowed):
+        """Checks that a boundary allows every action of the functions' own policies."""
+        actions = [a for one in allowed for a in ([one["Action"]] if isinstance(one["Action"], str) else one["Action"])]
+        for name, resource in TEMPLATE["Resources"].items():
+            if resource["Type"] == "AWS::Serverless::Function":
+                for policy in PROD["Resources"][f"{name}Role"]["Properties"].get("Policies", []):
+                    for one in policy["PolicyDocument"]["Statement"]:
+                        for action in [one["Action"]] if isinstance(one["Action"], str) else one["Action"]:
+                            known = any(fnmatch.fnmatchcase(action, pattern) for pattern in actions)
+                            self.assertTrue(known, f"{name}: the boundary lacks {action}")
+
+    def test_the_excuses_are_needed(self):
+        excused = {f"{name}: " for name in check.TOO_MANY_PERMISSIONS}
+        with mock.patch.object(check, "TOO_MANY_PERMISSIONS", set()):
+            found = list(check.limits(PROD))
+        self.assertEqual({f"{problem.split(' are more')[0].split()[-1]}: " for problem in found}, excused)
+
+    def test_a_deployment_asks_nothing_and_has_a_stack_of_its_own(self):
+        config = tomllib.loads((check.ROOT / "samconfig.toml").read_text())
+        expected = {"capabilities": "CAPABILITY_IAM", "resolve_s3": True, "confirm_changeset": False}
+        for name in ("dev", "stage", "prod"):
+            parameters = config[name]["deploy"]["parameters"]
+            self.assertLessEqual((expected | {"fail_on_empty_changeset": False}).items(), parameters.items(), name)
+            self.assertIn(f"Environment={name}", parameters["parameter_overrides"])
+            # No name begins with another one's, so that the role of one environment has no power over another.
+            self.assertEqual(config[name]["global"]["parameters"]["stack_name"], f"rolecall-{name}")
+
+    def test_prod_needs_an_address_for_alarms(self):
+        rule = TEMPLATE["Rules"]["ProdHasAlarmEmail"]
+        self.assertEqual(rule["RuleCondition"], {"Fn::Equals": [{"Ref": "Environment"}, "prod"]})
+        empty = {"Fn::Equals": [{"Ref": "AlarmEmail"}, ""]}
+        self.assertEqual(rule["Assertions"][0]["Assert"], {"Fn::Not": [empty]})
+        self.assertEqual(PROD["Rules"], TEMPLATE["Rules"], "SAM keeps it")
+
+
+class Faults(unittest.TestCase):
+    """Planted faults are found."""
+
+    def problems(self, change):
+        template = copy.deepcopy(PROD)
+        change(template)
+        return list(check.problems(template, check.loader(check.ROOT)))
+
+    def test_faults(self):
+        def shift(template):
+            return template["Resources"]["Shift"]["Properties"]["Parameters"]
+
+        def logs(template):
+            return template["Resources"]["RolesLogs"]["Properties"]
+
+        faults = {
+            "NoSuch is not a resource or a parameter": lambda t: logs(t).update(RetentionInDays={"Ref": "NoSuch"}),
+            "Missing is not a resource": lambda t: logs(t).update(KmsKeyId={"Fn::GetAtt": ["Missing", "Arn"]}),
+            "Table (AWS::DynamoDB::Table) has no attribute Nothing": lambda t: logs(t).update(
+                KmsKeyId={"Fn::Sub": "${Table.Nothing}"}
+            ),
+            "Shift (AWS::CloudFormation::Stack) has no attribute Outputs.Other": lambda t: logs(t).update(
+                KmsKeyId={"Fn::GetAtt": "Shift.Outputs.Other"}
+            ),
+            "AWS::Nothing does not exist": lambda t: logs(t).update(KmsKeyId={"Ref": "AWS::Nothing"}),
+            "the condition Never does not exist": lambda t: logs(t).update(KmsKeyId={"Fn::If": ["Never", 1, 2]}),
+            "depend on each other in a circle": lambda t: shift(t).update(LogRetentionDays={"Ref": "Api"}),
+            "Shift lacks the parameter RolesVersion": lambda t: shift(t).pop("RolesVersion"),
+            "Shift has no parameter Other": lambda t: shift(t).update(Other="x"),
+            "resources are more than 500": lambda t: t["Resources"].update(
+                {f"Queue{i}": {"Type": "AWS::SQS::Queue"} for i in range(300)}
+            ),
+            "bytes are more than 1000000": lambda t: t["Resources"]["Table"].update(Metadata={"x": "x" * 1_000_000}),
+            "managed policies of RolesFunctionRole are more than 10": lambda t: t["Resources"]["RolesFunctionRole"][
+                "Properties"
+            ].update(ManagedPolicyArns=["arn"] * 11),
+            "bytes in the policies of RolesFunctionRole": lambda t: t["Resources"]["RolesFunctionRole"]["Properties"].update(
+                Policies=[{"PolicyDocument": "x" * 11_000}]
+            ),
+            "bytes of permissions of OauthFunctionAliaslive": lambda t: t["Resources"].update(
+                {f"Permission{i}": copy.deepcopy(t["Resources"]["OauthFunctionDoTokenPermission"]) for i in range(50)}
+            ),
+        }
+        before = self.problems(lambda template: None)
+        self.assertEqual(before, [])
+        for expected, fault in faults.items():
+            with self.subTest(expected):
+                self.assertTrue([problem for problem in self.problems(fault) if expected in problem])
+
+
+class Deployment(unittest.TestCase):
+    def test_a_half_filled_service_is_off(self):
+        keys = DEPLOY.SERVICES["Vapi"] + DEPLOY.SERVICES["X"]
+        whole = dict.fromkeys(keys, "value")
+        with mock.patch("builtins.print") as printed:
+            self.assertEqual(DEPLOY.whole_services(whole), {"Vapi": "true", "X": "true"})
+            empty = {**whole, **dict.fromkeys(DEPLOY.SERVICES["X"], "")}
+            self.assertEqual(DEPLOY.whole_services(empty), {"Vapi": "true", "X": "false"})
+            printed.assert_not_called()
+            for key in DEPLOY.SERVICES["Vapi"]:
+                self.assertEqual(DEPLOY.whole_services({**whole, key: ""}), {"Vapi": "false", "X": "true"}, key)
+                self.assertIn(key, printed.call_args.args[0])
+
+    def test_the_quotas(self):
+        def check_with(environment="prod", concurrent=1000, free=DEPLOY.RELEASE_SIZE, **parameters):
+            limit = {"ConcurrentExecutions": concurrent, "TotalCodeSize": 100 + free}
+            DEPLOY.check_quotas(environment, parameters, {"AccountLimit": limit, "AccountUsage": {"TotalCodeSize": 100}})
+
+        check_with()
+        check_with("dev", concurrent=10)
+        check_with(concurrent=1000, OauthConcurrency="500", CareersConcurrency="400")
+        for refused in [
+            {"concurrent": 999},
+            {"free": DEPLOY.RELEASE_SIZE - 1},
+            {"concurrent": 1000, "OauthConcurrency": "500", "CareersConcurrency": "401"},
+        ]:
+            with self.assertRaises(DEPLOY.Refused, msg=refused):
+                check_with(**refused)
+
+    def play(self, before, overrides, concurrent=1000, fails=None):
+        """Deploys prod with fake commands. Returns the commands that it runs."""
+        commands = []
+        secret = dict.fromkeys(DEPLOY.SERVICES["Vapi"], "v") | {"x_client_id": "v", "x_client_secret": ""}
+
+        def aws(service, command, *rest):
+            match command:
+                case "describe-stacks":
+                    parameters = [{"ParameterKey": key, "ParameterValue": value} for key, value in before.items()]
+                    outputs = {"ApiUrl": "https://x.example", **{name: name.lower() for name in DEPLOY.OWN_SECRETS}}
+                    outputs = [{"OutputKey": key, "OutputValue": value} for key, value in outputs.items()]
+                    return {"Stacks": [{"Parameters": parameters, "Outputs": outputs}]}
+                case "get-account-settings":
+                    limit = {"ConcurrentExecutions": concurrent, "TotalCodeSize": 80_000_000_000}
+                    return {"AccountLimit": limit, "AccountUsage": {"TotalCodeSize": 0}}
+                case "get-secret-value":
+                    return {"SecretString": json.dumps(secret)}
+                case "describe-secret":
+                    return {"VersionIdsToStages": {f"{rest[1]}-2": ["AWSCURRENT"], f"{rest[1]}-1": ["AWSPREVIOUS"]}}
+
+        def run(*command):
+            commands.append(command)
+            if command[:2] == fails:
+                raise DEPLOY.Refused("failed")
+
+        with mock.patch.multiple(DEPLOY, aws=aws, run=run, digest=lambda folder: "build"), mock.patch("builtins.print"):
+            try:
+                DEPLOY.deploy("prod", overrides)
+            except DEPLOY.Refused as error:
+                commands.append(str(error))
+        return commands
+
+    def test_a_deployment(self):
+        before = {"Environment": "prod", "Release": "0" * 10, "AlarmEmail": "a@b.example", "Removed": "x"}
+        build, deploy, smoke = self.play(before, {"ServicesSecretArn": "arn", "CallCountries": "DE"})
+        self.assertEqual(build, ("sam", "build", "--config-env", "prod"))
+        self.assertEqual(deploy[:5], ("sam", "deploy", "--config-env", "prod", "--parameter-overrides"))
+        given = dict(item.split("=", 1) for item in deploy[5:])
+        self.assertRegex(given.pop("Release"), "^[0-9a-f]{10}$")
+        expected = {"ServicesSecretArn": "arn", "CallCountries": "DE", "Vapi": "true", "X": "false"}
+        self.assertEqual(given, {**expected, "PreviousRelease": "0" * 10})
+        self.assertEqual(smoke[-2:], ("smoke", "https://x.example"))
+        for values in (given, expected):
+            self.assertLessEqual(set(values), set(TEMPLATE["Parameters"]))
+
+    def test_a_deployment_that_is_refused_or_fails(self):
+        (refused,) = self.play({}, {}, concurrent=10)
+        self.assertIn("10 concurrent executions", refused)
+        self.assertEqual(len(self.play({}, {}, fails=("sam", "build"))), 2, "nothing is deployed")
+        self.assertEqual(len(self.play({}, {}, fails=("sam", "deploy"))), 3, "nothing is smoked")
+
+    def test_the_same_release_keeps_the_one_before(self):
+        first = self.play({}, {})[1]
+        release = dict(item.split("=", 1) for item in first[5:])["Release"]
+        before = {"Environment": "prod", "Release": release, "PreviousRelease": "1" * 10}
+        self.assertEqual(self.play(before, {})[1], ("sam", "deploy", "--config-env", "prod"), "nothing has changed")
+
+    def test_the_build_is_its_files(self):
+        with tempfile.TemporaryDirectory() as name:
+            folder = pathlib.Path(name)
+            (folder / "RolesFunction").mkdir()
+            file = folder / "RolesFunction/bootstrap"
+            file.write_bytes(b"one")
+            one = DEPLOY.digest(folder)
+            self.assertEqual(one, DEPLOY.digest(folder))
+            file.write_bytes(b"two")
+            self.assertNotEqual(one, DEPLOY.digest(folder))
+            file.write_bytes(b"one")
+            file.rename(folder / "RolesFunction/other")
+            self.assertNotEqual(one, DEPLOY.digest(folder))
+
+    def test_a_rollback_moves_all_aliases_or_none(self):
+        new, old, never = "b" * 10, "a" * 10, "c" * 10
+        versions = [
+            {"Version": "$LATEST", "Description": f"Roles. {old}"},
+            {"Version": "7", "Description": f"Roles. {old}"},
+            {"Version": "8", "Description": f"Roles. {never}"},
+            {"Version": "9", "Description": f"Roles. {new}"},
+        ]
+        updates = []
+
+        def aws(service, command, *rest):
+            match command:
+                case "describe-stacks":
+                    parameters = [{"ParameterKey": "PreviousRelease", "ParameterValue": previous}]
+                    return {"Stacks": [{"Parameters": parameters}]}
+                case "list-stack-resources":
+                    arns = [f"arn:aws:lambda:r:1:function:{name}:live" for name in ("one", "two")]
+                    return {
+                        "StackResourceSummaries": [
+                            {"ResourceType": "AWS::Lambda::Alias", "PhysicalResourceId": arn} for arn in arns
+                        ]
+                    }
+                case "list-versions-by-function":
+                    return {"Versions": versions if rest[1].endswith("one") else second}
+                case "update-alias":
+                    updates.append((rest[1].rsplit(":", 1)[1], rest[3], rest[5]))
+            return None
+
+        with mock.patch.object(DEPLOY, "aws", aws), mock.patch("builtins.print"):
+            previous, second = old, versions[-1:]
+            with self.assertRaisesRegex(DEPLOY.Refused, "No version of release a+ is left of .*two"):
+                DEPLOY.roll_back("prod")
+            self.assertEqual(updates, [])
+            second = versions
+            DEPLOY.roll_back("prod")
+            self.assertEqual(updates, [("one", "live", "7"), ("two", "live", "7")])
+            previous = ""
+            with self.assertRaisesRegex(DEPLOY.Refused, "no release before"):
+                DEPLOY.roll_back("prod")
+
+    def test_an_environment_is_in_samconfig(self):
+        self.assertEqual(DEPLOY.configuration("prod"), ("rolecall-prod", {"Environment": "prod"}))
+        for unknown in ("local", "production"):
+            with self.assertRaisesRegex(DEPLOY.Refused, "has no environment"):
+                DEPLOY.configuration(unknown)
+
+
+class Hook(unittest.TestCase):
+    """The hook's code is in infra/shift.yaml."""
+
+    def setUp(self):
+        code = check.read("infra/shift.yaml")["Resources"]["Hook"]["Properties"]["Code"]["ZipFile"]
+        self.module = {}
+        exec(compile(code, "hook", "exec"), self.module)  # noqa: S102
+
+    def status(self, function, answer, error=False):
+        codedeploy, client = mock.Mock(), mock.Mock()
+        codedeploy.list_deployment_targets.return_value = {"targetIds": ["t"]}
+        info = {"functionName": function, "targetVersion": "8", "currentVersion": "7", "functionAlias": "live"}
+        target = {"lambdaTarget": {"lambdaFunctionInfo": info}}
+        codedeploy.batch_get_deployment_targets.return_value = {"deploymentTargets": [target] if function else []}
+        result = {"Payload": io.BytesIO(json.dumps(answer).encode()), **({"FunctionError": "Unhandled"} if error else {})}
+        client.invoke.return_value = result
+        clients = {"codedeploy": codedeploy, "lambda": client}
+        with mock.patch.object(self.module["boto3"], "client", clients.get), mock.patch("builtins.print"):
+            try:
+                self.module["handle"]({"DeploymentId": "d-1", "LifecycleEventHookExecutionId": "e-1"}, None)
+            except Exception:
+                pass
+        call = codedeploy.put_lifecycle_event_hook_execution_status.call_args.kwargs
+        self.assertEqual((call["deploymentId"], call["lifecycleEventHookExecutionId"]), ("d-1", "e-1"))
+        return call["status"], client.invoke.call_args
+
+    def test_the_new_version_is_invoked(self):
+        status, invoked = self.status("rolecall-RolesFunction-1", {"statusCode": 404})
+        self.assertEqual((status, invoked.kwargs["Qualifier"]), ("Succeeded", "8"))
+        self.assertEqual(json.loads(invoked.kwargs["Payload"])["requestContext"]["routeKey"], "GET /health")
+        status, invoked = self.status("rolecall-TasksFunction-1", {"tasks": 0, "failed": 0})
+        self.assertEqual((status, json.loads(invoked.kwargs["Payload"])), ("Succeeded", {"Records": []}))
+
+    def test_any_other_answer_fails(self):
+        roles, tasks = "rolecall-RolesFunction-1", "rolecall-TasksFunction-1"
+        for function, answer, error in [
+            (roles, {"statusCode": 500}, False),
+            (roles, {"statusCode": 404}, True),
+            (roles, {"errorMessage": "x"}, False),
+            (roles, [], False),
+            (tasks, {"failed": 1}, False),
+            (tasks, {"statusCode": 404}, False),
+            (None, {}, False),
+        ]:
+            self.assertEqual(self.status(function, answer, error)[0], "Failed", (function, answer))
+
+
+if __name__ == "__main__":
+    unittest.main()
