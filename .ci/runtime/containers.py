@@ -30,7 +30,7 @@ SECTION = "### Functions in containers\n"
 ARCHITECTURE = {"aarch64": "arm64"}.get(platform.machine(), "x86_64")
 ACME = "rc_live_000000001000000001ZCG7000000DemoKeyOfAcmeLiveNotASecretJPF42F2mh9z0N3tAZ"
 # In the README, no earlier event leaves a task.
-DONE = {"tasks_stream": {"tasks": 1, "failed": 0}}
+DONE = {"tasks_stream": {"tasks": 1, "failed": 0}, "tasks_schedule": {"tasks": 0, "failed": 0}}
 API = "http://127.0.0.1:3001"
 START_LAMBDA = "sam local start-lambda --port 3002 --warm-containers LAZY --no-watch --config-env local"
 

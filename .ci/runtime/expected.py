@@ -145,6 +145,8 @@ DONE = {
     "tasks_schedule": {"tasks": 5, "failed": 0},
     "usage_reset_schedule": {"organizations": 2, "failed": 0},
 }
+# Results of another event after those.
+REPEATED = {"tasks_schedule": {"tasks": 0, "failed": 0}}
 
 
 def check(name, event, response):

@@ -22,9 +22,9 @@ TRIGGERS = {"schedule": "ScheduleV2", "stream": "DynamoDB"}
 
 
 def functions():
-    """The functions of the template, as read by SAM."""
+    """The functions of the template, as read by SAM. Nested stacks have only the hook, which CodeDeploy calls."""
     stacks, _ = SamLocalStackProvider.get_stacks(str(ROOT / "template.yaml"))
-    return SamFunctionProvider(stacks, use_raw_codeuri=True)
+    return SamFunctionProvider([stack for stack in stacks if stack.is_root_stack], use_raw_codeuri=True)
 
 
 def package(function):
