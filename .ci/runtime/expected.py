@@ -140,9 +140,10 @@ PAGES = {
     "oauth_authorize_ask": ("Allow access – Rolecall", "<h1>Allow <q>Recorded</q> access to Acme?</h1>"),
 }
 # Results of jobs. The run for the stream's event works on the partition in the event, and the schedule's run on the others.
+# How many tasks these are depends on the random identifiers of what earlier events have created.
 DONE = {
-    "tasks_stream": {"tasks": 1, "failed": 0},
-    "tasks_schedule": {"tasks": 5, "failed": 0},
+    "tasks_stream": {"failed": 0},
+    "tasks_schedule": {"failed": 0},
     "usage_reset_schedule": {"organizations": 2, "failed": 0},
 }
 # Results of another event after those.

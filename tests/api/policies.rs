@@ -352,7 +352,7 @@ async fn used() -> BTreeMap<String, BTreeSet<Access>> {
     calls_by_function.push(("sign_in".to_owned(), super::passkeys::calls_of_a_sign_in(&api).await));
     super::tasks::write_poison(&api).await;
     api.dynamodb.take_calls();
-    assert_eq!(api.run_tasks().await.quarantined, 1);
+    assert_eq!(api.run_all_tasks().await.quarantined, 1);
     calls_by_function.push(("tasks".to_owned(), api.dynamodb.take_calls()));
     api.clock.set("2026-11-21T00:00:00Z");
     Box::pin(run_as("UsageResetFunction", usage_reset::run(api.environment.clone()))).await.unwrap();

@@ -124,7 +124,7 @@ async fn an_event_of_the_stream_is_for_the_partitions_that_it_names() {
 async fn an_idle_minute_makes_257_small_reads() {
     let api = TestApi::new().await;
     api.dynamodb.take_calls();
-    assert_eq!(api.run_tasks().await, tasks::Summary::default());
+    assert_eq!(api.run_all_tasks().await, tasks::Summary::default());
     let calls = api.dynamodb.take_calls();
     assert!(calls.iter().all(|call| call.operation == "Query"));
     let units: f64 = calls.iter().map(tests::interceptor::RecordedCall::units).sum();
@@ -196,10 +196,10 @@ async fn tasks_of_releases_with_one_partition_are_moved() {
         item
     });
     write(&api, old).await;
-    assert_eq!(api.run_tasks().await.tasks, 0);
+    assert_eq!(api.run_all_tasks().await.tasks, 0);
     assert_eq!(left(&api, acme).await, 100);
     api.clock.set("2026-11-20T09:31:00Z");
-    assert_eq!(api.run_tasks().await.tasks, 120);
+    assert_eq!(api.run_all_tasks().await.tasks, 120);
     assert_eq!(left(&api, acme).await, 0);
     assert!(!api.stored_items().await.keys().any(|(pk, _)| pk.starts_with("TASK")));
 }

@@ -3,7 +3,7 @@
 //! Their keys and passwords are public, but they exist only in the local service: a deployed service derives the ids of
 //! its organizations from the time, so it never assigns 1 or 2.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Mutex, PoisonError};
 
 use jiff::Timestamp;
@@ -17,7 +17,7 @@ use shared::model::{
     Actor, ActorKind, Member, MemberRole, Mode, Password, PasswordCost, PasswordHash, Plan, Scopes, Slug,
     Tenant, Text,
 };
-use shared::store::Transaction;
+use shared::store::{TaskPartition, Transaction};
 
 use crate::company::{self, Staff};
 
@@ -71,6 +71,13 @@ pub const DEMOS: [Demo; 2] = [
         secrets: ["DemoKeyOfGlobexLiveNoSecret", "DemoKeyOfGlobexTestNoSecret"],
     },
 ];
+
+/// The partitions with the tasks of the demo organizations.
+pub fn task_partitions() -> Vec<TaskPartition> {
+    let modes = DEMOS.iter().flat_map(|demo| Mode::ALL.map(|mode| demo.tenant(mode)));
+    let partitions: BTreeSet<_> = modes.flatten().flat_map(TaskPartition::of).collect();
+    partitions.into_iter().collect()
+}
 
 impl Demo {
     /// The tenant for one mode.
