@@ -90,7 +90,7 @@ async fn a_request_is_logged_as_one_line_without_client_data() {
     assert_eq!(
         seen,
         [
-            (Some("POST /api/v1/quick_post"), Some("1#live"), Some(201), Some(2)),
+            (Some("POST /api/v1/quick_post"), Some("1#live"), Some(201), Some(3)),
             (Some("POST /api/v1/quick_post"), Some("1#live"), Some(422), Some(1)),
             (Some("GET /api/v1/roles"), None, Some(401), Some(0)),
             (Some("$default"), None, Some(404), Some(0)),
