@@ -130,6 +130,13 @@ class Environments(unittest.TestCase):
                             known = any(fnmatch.fnmatchcase(action, pattern) for pattern in actions)
                             self.assertTrue(known, f"{name}: the boundary lacks {action}")
 
+    def test_every_function_logs_json_without_lambdas_own_lines(self):
+        functions = {n: r for n, r in PROD["Resources"].items() if r["Type"] == "AWS::Lambda::Function"}
+        self.assertGreater(len(functions), 10)
+        for name, resource in functions.items():
+            logging = resource["Properties"]["LoggingConfig"]
+            self.assertEqual((logging["LogFormat"], logging["SystemLogLevel"]), ("JSON", "WARN"), name)
+
     def test_the_excuses_are_needed(self):
         excused = {f"{name}: " for name in check.TOO_MANY_PERMISSIONS}
         with mock.patch.object(check, "TOO_MANY_PERMISSIONS", set()):
