@@ -31,7 +31,7 @@ impl Limits {
             Kind::Passkeys => (6_500_000, 2.0),
         };
         let limits = Self { size, start, faults: 2.5, memory: 2.5, first: 1.5 };
-        Some(match function.name {
+        Some(match function.binary() {
             // The tables of HTML entities contain 300 KB of pointers. The loader relocates them at every start, because
             // the kernel randomizes the address: 75 pages with one fault each. At a fixed address the function would
             // start in 1.8 times the floor's time, but attackers would know where its code is.
