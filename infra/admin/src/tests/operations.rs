@@ -187,6 +187,22 @@ async fn a_deployment_that_answers_wrongly_is_noticed() {
     );
 }
 
+/// The words of a command, as a shell splits them.
+fn words(line: &str) -> Vec<String> {
+    let (mut words, mut word, mut quote) = (Vec::new(), String::new(), None);
+    for c in line.chars().chain([' ']) {
+        match quote {
+            Some(open) if c == open => quote = None,
+            None if c == '"' || c == '\'' => quote = Some(c),
+            None if c.is_whitespace() => {
+                words.extend(Some(std::mem::take(&mut word)).filter(|word| !word.is_empty()))
+            }
+            _ => word.push(c),
+        }
+    }
+    words
+}
+
 /// The documents for operators contain commands that the tool accepts.
 #[test]
 fn the_commands_of_the_runbook_are_valid() {
@@ -195,15 +211,10 @@ fn the_commands_of_the_runbook_are_valid() {
         let text = std::fs::read_to_string(project(path)).unwrap().replace("\\\n", " ");
         for line in text.lines().filter_map(|line| line.strip_prefix("cargo run -p rolecall-admin -- ")) {
             let line = line.split([';', '>', '|']).next().unwrap();
-            let words = line.split(['"', '\'']).enumerate().flat_map(|(n, part)| {
-                if n % 2 == 1 { vec![part] } else { part.split_whitespace().collect() }
-            });
-            let id = |word: &str| match word {
-                "KEY" => "rc_test_0123456789".to_owned(),
-                word if word.ends_with("_ID") => "1700000000000011".to_owned(),
-                word => word.replace('$', ""),
+            let id = |word: String| {
+                if word.ends_with("_ID") { "1700000000000011".to_owned() } else { word.replace('$', "") }
             };
-            let words = std::iter::once("rolecall-admin".to_owned()).chain(words.map(id));
+            let words = std::iter::once("rolecall-admin".to_owned()).chain(words(line).into_iter().map(id));
             match Cli::try_parse_from(words) {
                 Ok(_) => {}
                 Err(error) => assert_eq!(error.kind(), ErrorKind::DisplayHelp, "{path}: {line}: {error}"),
