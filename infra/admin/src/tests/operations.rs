@@ -195,7 +195,7 @@ fn words(line: &str) -> Vec<String> {
             Some(open) if c == open => quote = None,
             None if c == '"' || c == '\'' => quote = Some(c),
             None if c.is_whitespace() => {
-                words.extend(Some(std::mem::take(&mut word)).filter(|word| !word.is_empty()))
+                words.extend(Some(std::mem::take(&mut word)).filter(|word| !word.is_empty()));
             }
             _ => word.push(c),
         }
