@@ -77,6 +77,7 @@ async fn run_tasks_killed_at_every_step(api: &TestApi) -> usize {
         }
         // A run that finishes the other tasks may report a failure.
         let _ = kill_after(steps, tasks::run(api.environment.clone())).await;
+        api.dynamodb.clear_calls();
     }
     panic!("a run must end");
 }
