@@ -9,7 +9,7 @@ use clap::error::ErrorKind;
 use serde_json::json;
 use shared::store::{Kind, TaskPartition};
 
-use super::TestAdmin;
+use super::{KEY, TestAdmin};
 use crate::Cli;
 
 fn text(text: &str) -> AttributeValue {
@@ -211,8 +211,11 @@ fn the_commands_of_the_runbook_are_valid() {
         let text = std::fs::read_to_string(project(path)).unwrap().replace("\\\n", " ");
         for line in text.lines().filter_map(|line| line.strip_prefix("cargo run -p rolecall-admin -- ")) {
             let line = line.split([';', '>', '|']).next().unwrap();
+            // The documents set an environment variable before.
+            let line = &line.replace("reseal", &format!("reseal --sealing-keys 1:{KEY}"));
             let id = |word: String| {
-                if word.ends_with("_ID") { "1700000000000011".to_owned() } else { word.replace('$', "") }
+                let ids = ["ORGANIZATION_ID", "CANDIDATE_ID", "SCREEN_ID", "APP_ID", "KEY_ID"];
+                ids.iter().fold(word.replace('$', ""), |word, id| word.replace(id, "1700000000000011"))
             };
             let words = std::iter::once("rolecall-admin".to_owned()).chain(words(line).into_iter().map(id));
             match Cli::try_parse_from(words) {
