@@ -151,13 +151,6 @@ class Environments(unittest.TestCase):
                             known = any(fnmatch.fnmatchcase(action, pattern) for pattern in actions)
                             self.assertTrue(known, f"{name}: the boundary lacks {action}")
 
-    def test_every_function_logs_json_without_lambdas_own_lines(self):
-        functions = {n: r for n, r in PROD["Resources"].items() if r["Type"] == "AWS::Lambda::Function"}
-        self.assertGreater(len(functions), 10)
-        for name, resource in functions.items():
-            logging = resource["Properties"]["LoggingConfig"]
-            self.assertEqual((logging["LogFormat"], logging["SystemLogLevel"]), ("JSON", "WARN"), name)
-
     def test_a_deployment_asks_nothing_and_has_a_stack_of_its_own(self):
         config = tomllib.loads((check.ROOT / "samconfig.toml").read_text())
         expected = {"capabilities": "CAPABILITY_IAM", "resolve_s3": True, "confirm_changeset": False}
