@@ -271,6 +271,25 @@ impl Transaction {
         Ok(())
     }
 
+    /// Writes the attributes of an item, whose stored form must satisfy `condition`.
+    pub(super) fn change_if(
+        &mut self,
+        item: Item,
+        condition: &'static str,
+        names: Vec<(&'static str, String)>,
+        values: Vec<(&'static str, AttributeValue)>,
+    ) -> Result<(), StoreError> {
+        let effect = Effect::Write(Key::of(&item)?, item);
+        self.actions.push(Action {
+            effect,
+            guard: Guard::Unchanged,
+            condition: condition.into(),
+            names,
+            values,
+        });
+        Ok(())
+    }
+
     /// Changes an item, which must exist.
     pub(super) fn change_existing(&mut self, key: Key, changes: Changes) {
         self.plain(Effect::Change(key, changes), Guard::Unchanged, "attribute_exists(pk)");
