@@ -54,6 +54,7 @@ async fn calls_of_requests(api: &TestApi) -> Vec<(String, Vec<RecordedCall>)> {
         ("GET", "roles?status=open", no_body.clone(), no_ids),
         ("GET", "roles/{live}", no_body.clone(), no_ids),
         ("GET", "roles/{live}/stats", no_body.clone(), no_ids),
+        ("GET", "events", no_body.clone(), no_ids),
         ("PATCH", "roles/{live}", json!({ "title": "z" }), no_ids),
         ("POST", "roles/{live}/pause", no_body.clone(), no_ids),
         ("POST", "roles/{live}/resume", no_body.clone(), no_ids),

@@ -1,6 +1,6 @@
 //! Records what a transaction changes, for the change feed.
 //!
-//! The methods of [`Transaction`] that write records know the state before and after, so they record the change, and no handler
+//! The methods of `Transaction` that write records know the state before and after, so they record the change, and no handler
 //! can forget it. The commit adds one item with all changes of the transaction to the outbox. The item sorts by the time of
 //! the transaction, which each changed item keeps as its stamp. The time is later than the stamps that the items had, so later
 //! versions sort after earlier ones, even if the clocks of the functions differ.
@@ -12,7 +12,7 @@ use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
 use super::keys;
-use super::{Item, Store, StoreError, Transaction, item};
+use super::{Item, Store, StoreError, item};
 use crate::clock::to_second;
 use crate::id::Id;
 use crate::model::{
@@ -97,41 +97,29 @@ fn from_to(from: &'static str, to: &'static str) -> EventData {
     EventData::new().with("from", from).with("to", to)
 }
 
-impl Transaction {
-    /// Records changes by the last action. Its item keeps the time of the transaction.
-    pub(super) fn record(&mut self, changes: impl IntoIterator<Item = Recorded>) {
-        let count = self.changes.len();
-        self.changes.extend(changes);
-        if self.changes.len() > count {
-            self.stamp_last();
+/// The items of the outbox with the changes of a transaction, made at `time` (in milliseconds): one for each tenant.
+pub(super) fn outbox_items(
+    tenant: Tenant,
+    changes: &[Recorded],
+    time: i64,
+    actor: AuditActor,
+) -> Result<Vec<Item>, StoreError> {
+    let at = to_second(Timestamp::from_millisecond(time).unwrap_or_default());
+    let mut items = Vec::new();
+    for mode in Mode::ALL {
+        let own = changes.iter().filter(|change| change.mode.unwrap_or(tenant.mode) == mode);
+        let changes: Vec<_> = own.map(|change| change.clone().at(time)).collect();
+        if changes.len() > MAX_EVENTS {
+            let message =
+                format!("a transaction has {} events, and {MAX_EVENTS} are possible", changes.len());
+            return Err(StoreError::Internal(message));
+        }
+        if let Some(first) = changes.first().map(|change| change.subject) {
+            let key = keys::outbox_item(Tenant { mode, ..tenant }, time, first);
+            items.push(item::write(&OutboxEntry { at, actor: actor.into(), changes }, key, None)?);
         }
     }
-
-    /// The items of the outbox with the changes, made at `time` (in milliseconds): one for each tenant.
-    pub(super) fn outbox_items(
-        &self,
-        changes: &[Recorded],
-        time: i64,
-        actor: AuditActor,
-    ) -> Result<Vec<Item>, StoreError> {
-        let at = to_second(Timestamp::from_millisecond(time).unwrap_or_default());
-        let mut items = Vec::new();
-        for mode in Mode::ALL {
-            let tenant = Tenant { mode, ..self.tenant };
-            let own = changes.iter().filter(|change| change.mode.unwrap_or(self.tenant.mode) == mode);
-            let changes: Vec<_> = own.map(|change| change.clone().at(time)).collect();
-            if changes.len() > MAX_EVENTS {
-                let message =
-                    format!("a transaction has {} events, and {MAX_EVENTS} are possible", changes.len());
-                return Err(StoreError::Internal(message));
-            }
-            if let Some(first) = changes.first().map(|change| change.subject) {
-                let key = keys::outbox_item(tenant, time, first);
-                items.push(item::write(&OutboxEntry { at, actor: actor.into(), changes }, key, None)?);
-            }
-        }
-        Ok(items)
-    }
+    Ok(items)
 }
 
 impl Store {

@@ -19,7 +19,7 @@ use super::audit::ENTRY_ATTEMPTS;
 use super::changes::Changes;
 use super::item::number;
 use super::keys::{self, EXPIRES_AT, Key};
-use super::recording::{Recorded, STAMP};
+use super::recording::{Recorded, STAMP, outbox_items};
 use super::{Item, Store, StoreError, item};
 use crate::id::Id;
 use crate::model::{AuditAction, AuditActor, AuditTarget, RoleStatus, Tenant};
@@ -176,7 +176,7 @@ pub struct Transaction {
     /// What the audit log says about the transaction.
     acts: Vec<(AuditAction, Option<AuditTarget>)>,
     /// What the change feed says about the transaction.
-    pub(super) changes: Vec<Recorded>,
+    changes: Vec<Recorded>,
     /// The positions of the actions whose items keep the time of the transaction.
     stamped: BTreeSet<usize>,
 }
@@ -223,9 +223,13 @@ impl Transaction {
         self.acts.push((action, target));
     }
 
-    /// Lets the item of the last action keep the time of the transaction.
-    pub(super) fn stamp_last(&mut self) {
-        self.stamped.extend(self.actions.len().checked_sub(1));
+    /// Records changes by the last action. Its item keeps the time of the transaction.
+    pub(super) fn record(&mut self, changes: impl IntoIterator<Item = Recorded>) {
+        let count = self.changes.len();
+        self.changes.extend(changes);
+        if self.changes.len() > count {
+            self.stamped.extend(self.actions.len().checked_sub(1));
+        }
     }
 
     /// Inserts the receipt of the request that the transaction carries out. If the transaction writes a candidate, the
@@ -686,7 +690,7 @@ impl Store {
             }
         }
         let actor = origin.actor().unwrap_or_else(AuditActor::unknown);
-        for item in transaction.outbox_items(changes, time, actor)? {
+        for item in outbox_items(transaction.tenant, changes, time, actor)? {
             transaction.insert(item);
         }
         Ok(())
