@@ -30,9 +30,9 @@ def main(folder, rolecall):
     os.environ.update(sam.shell(api, dynamodb, bucket))
     print("to do the same in containers, set up as described in the README:")
     with processes.local_service(rolecall, sam.SERVICE, api, dynamodb, bucket):
-        for function in sorted(provider.get_all(), key=sam.package):
+        for function in sorted(provider.get_all(), key=sam.binary):
             environment = sam.environment(provider, function)
-            with processes.function(f"{folder}/{sam.package(function)}", environment) as running:
+            with processes.function(f"{folder}/{sam.binary(function)}", environment) as running:
                 check(running, function.name, events[function.name], environment)
     print(f"ran {sum(map(len, events.values()))} events in {len(events)} functions")
 
@@ -94,6 +94,6 @@ def check_fresh_signature(function, event, signing_key):
 
 if __name__ == "__main__":
     if sys.argv[1:] == ["--packages"]:
-        print(*[sam.package(function) for function in sam.functions().get_all()])
+        print(*sorted({sam.package(function) for function in sam.functions().get_all()}))
     else:
         main(*sys.argv[1:])
