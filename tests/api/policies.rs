@@ -54,6 +54,7 @@ async fn calls_of_requests(api: &TestApi) -> Vec<(String, Vec<RecordedCall>)> {
         ("GET", "roles?status=open", no_body.clone(), no_ids),
         ("GET", "roles/{live}", no_body.clone(), no_ids),
         ("GET", "roles/{live}/stats", no_body.clone(), no_ids),
+        ("GET", "events", no_body.clone(), no_ids),
         ("PATCH", "roles/{live}", json!({ "title": "z" }), no_ids),
         ("POST", "roles/{live}/pause", no_body.clone(), no_ids),
         ("POST", "roles/{live}/resume", no_body.clone(), no_ids),
@@ -163,6 +164,7 @@ async fn calls_of_an_application(api: &mut TestApi) -> Vec<(String, Vec<Recorded
         ("applications", "applications"),
         ("candidates", "candidates"),
         ("channels", "channels"),
+        ("events", "events"),
         ("job_postings", "job_postings"),
         ("organization", "organization"),
         ("quick_post", "quick_post"),
@@ -354,6 +356,10 @@ async fn used() -> BTreeMap<String, BTreeSet<Access>> {
     add_calls_of_webhook_and_tasks(&mut calls_by_function).await;
     add_calls_of_channels(&mut calls_by_function).await;
     calls_by_function.extend(calls_of_an_application(&mut api).await);
+    super::feed::write_poison(&api).await;
+    api.dynamodb.take_calls();
+    assert_eq!(api.run_whole_feed().await.quarantined, 1);
+    calls_by_function.push(("feed".to_owned(), api.dynamodb.take_calls()));
     let pages = [
         "oauth",
         "careers",

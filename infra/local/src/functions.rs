@@ -28,7 +28,7 @@ impl Tables {
 }
 
 /// The routes of every function that answers requests.
-pub fn tables() -> [Tables; 18] {
+pub fn tables() -> [Tables; 19] {
     [
         Tables { function: "ApplicationsFunction", routes: applications::routes(), pages: Vec::new() },
         Tables { function: "CandidatesFunction", routes: candidates::routes(), pages: Vec::new() },
@@ -44,6 +44,7 @@ pub fn tables() -> [Tables; 18] {
         Tables { function: "DashboardAccountFunction", routes: Vec::new(), pages: dashboard::account() },
         Tables { function: "DefaultFunction", routes: Vec::new(), pages: routes(default::pages()) },
         Tables { function: "DocsFunction", routes: routes(docs::routes()), pages: routes(docs::pages()) },
+        Tables { function: "EventsFunction", routes: events::routes(), pages: Vec::new() },
         Tables { function: "JobPostingsFunction", routes: job_postings::routes(), pages: Vec::new() },
         Tables { function: "OauthFunction", routes: oauth::routes(), pages: oauth::pages() },
         Tables { function: "OrganizationFunction", routes: organization::routes(), pages: Vec::new() },
@@ -87,6 +88,7 @@ pub async fn run_scheduled(template: &Template, environment: &Environment) -> Ve
 
 fn scheduled(name: &str, environment: Environment) -> Option<BoxFuture<'static, Result<String, String>>> {
     Some(match name {
+        "FeedFunction" => summarized(feed::run(environment)),
         "TasksFunction" => summarized(tasks::run(environment)),
         "UsageResetFunction" => summarized(usage_reset::run(environment)),
         _ => return None,

@@ -18,6 +18,7 @@ mod country;
 mod currency;
 mod day;
 mod erasure;
+mod event;
 mod folding;
 mod gate_hash;
 mod grant;
@@ -73,6 +74,7 @@ pub use country::Country;
 pub use currency::Currency;
 pub use day::Day;
 pub use erasure::{ErasedApplication, ErasedCandidate, Erasure, ErasureReason, OnHold};
+pub use event::{Change, Event, EventActor, EventData, EventType, EventValue, Subject, SubjectType};
 pub use folding::CaseFolded;
 pub use gate_hash::GateHash;
 pub use grant::{

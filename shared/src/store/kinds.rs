@@ -8,6 +8,7 @@ use super::applications::{Applicant, Entry, ScoredApplicant};
 use super::channels::CallSetting;
 use super::deletion::DeletedOrganization;
 use super::erasures::Trace;
+use super::events::FeedHead;
 use super::finding::{Reference, WordEntry};
 use super::grants::Document;
 use super::keys::{PK, SK};
@@ -18,6 +19,7 @@ use super::openings::PostingSlug;
 use super::organizations::{Profile, Registered};
 use super::passkeys::Ceremony;
 use super::privacy::Privacy;
+use super::recording::OutboxEntry;
 use super::retention::DuePerson;
 use super::roles::read_stats;
 use super::tasks::Task;
@@ -27,8 +29,8 @@ use super::uploads::Upload;
 use super::usage::UsageDay;
 use super::{Item, StoreError, item};
 use crate::model::{
-    AuditEntry, Candidate, CandidateRecord, CareerSite, Client, Consent, ErasedCandidate, Erasure, Grant,
-    Member, Note, Opening, Organization, Post, Posting, RetentionSetting, Role, Screen, ScreenRecord,
+    AuditEntry, Candidate, CandidateRecord, CareerSite, Client, Consent, ErasedCandidate, Erasure, Event,
+    Grant, Member, Note, Opening, Organization, Post, Posting, RetentionSetting, Role, Screen, ScreenRecord,
     SecurityNotice, Session, Touchpoint, WhatsAppConnection, XConnection,
 };
 
@@ -47,7 +49,7 @@ pub struct Kind {
 }
 
 /// All kinds.
-pub const KINDS: [Kind; 64] = [
+pub const KINDS: [Kind; 67] = [
     of::<Organization>("gate", "{tenant}#GATE", "GATE"),
     of::<Profile>("profile", "{tenant}#PROFILE", "PROFILE"),
     counters("gate_shard", "{tenant}#GATE#*", "GATE"),
@@ -123,6 +125,9 @@ pub const KINDS: [Kind; 64] = [
     of::<Client>("client", "OAUTH_CLIENT#*", "CLIENT"),
     of::<Document>("client_document", "OAUTH_DOCUMENT#*", "DOCUMENT"),
     of::<Task>("task", "TASK#*", "*"),
+    of::<OutboxEntry>("outbox_entry", "OUTBOX#*", "*"),
+    of::<FeedHead>("feed_head", "{tenant}#EVENT_HEAD", "HEAD"),
+    of::<Event>("event", "{tenant}#EVENT", "*"),
     of::<Quarantined>("quarantined", "QUARANTINE#*", "*"),
 ];
 

@@ -15,6 +15,7 @@ mod connection;
 mod deletion;
 mod erasures;
 mod error;
+mod events;
 mod exports;
 mod finding;
 mod gate;
@@ -31,10 +32,12 @@ mod meter;
 mod notes;
 mod openings;
 mod organizations;
+mod outbox;
 mod passkeys;
 mod postings;
 mod privacy;
 mod quarantine;
+mod recording;
 mod retention;
 mod roles;
 mod screens;
@@ -48,6 +51,7 @@ mod verification;
 
 use std::collections::HashMap;
 use std::sync::Arc;
+use std::sync::atomic::AtomicI64;
 use std::time::Duration;
 
 use aws_config::SdkConfig;
@@ -74,11 +78,14 @@ pub use connection::{https_client, https_client_trusting};
 pub use deletion::DeletedOrganization;
 pub use erasures::UploadTrace;
 pub use error::StoreError;
+pub use events::{EventPage, FeedHead, Jump};
 pub use exports::{CandidateData, ScreenData};
 pub use finding::CandidateSearch;
 pub use gate::{Admission, Holder, HolderDetails, PresentedCredential, Verdict};
 pub use grants::AccessTokens;
-pub use keys::{REGISTRY_SHARDS, StageOrStatus, StatusOrResult, TaskPartition, score_position};
+pub use keys::{
+    OutboxPartition, REGISTRY_SHARDS, StageOrStatus, StatusOrResult, TaskPartition, score_position,
+};
 pub use kinds::{KINDS, Kind};
 pub use list::{Listed, Paging};
 pub use maybe_erased::MaybeErased;
@@ -86,6 +93,7 @@ pub use members::SignedIn;
 pub use meter::DatabaseUse;
 pub use openings::{Search, opening_position};
 pub use organizations::OrganizationError;
+pub use outbox::Sequenced;
 pub use quarantine::{Correction, RestoreError};
 pub use retention::DuePerson;
 pub use table::TableFeatures;
@@ -109,6 +117,8 @@ pub struct Store {
     client: Client,
     table: Arc<str>,
     meter: Arc<Meter>,
+    /// The last time of a recorded change, in milliseconds.
+    last_time: Arc<AtomicI64>,
     /// Who writes through this handle. Handles of functions and of the administration tool have it.
     origin: Option<Arc<AuditOrigin>>,
 }
@@ -183,6 +193,7 @@ impl Store {
             client: Client::from_conf(config.build()),
             table: table.into(),
             meter: Arc::default(),
+            last_time: Arc::default(),
             origin: None,
         }
     }
