@@ -13,23 +13,25 @@ sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "runtime"))
 
 import glibc  # noqa: E402
 import main as runtime  # noqa: E402
+import sam  # noqa: E402
 
 # Where Debian has the libraries for aarch64.
 LIBRARIES = "/usr/aarch64-linux-gnu"
 
 
 def main(folder, rolecall, *packages):
-    binaries = {package: pathlib.Path(folder, package, "bootstrap").resolve() for package in packages}
+    names = sorted(sam.binary(one) for one in sam.functions().get_all() if sam.package(one) in packages)
+    binaries = {name: pathlib.Path(folder, name, "bootstrap").resolve() for name in names}
     for binary in binaries.values():
         header = subprocess.run(["readelf", "--file-header", binary], check=True, stdout=subprocess.PIPE, text=True).stdout
         assert "AArch64" in header, f"{binary} is not for aarch64"
     newest = glibc.check(binaries.values())
-    for package, binary in binaries.items():
-        print(f"{package}: {binary.stat().st_size / 1e6:.2f} MB")
+    for name, binary in binaries.items():
+        print(f"{name}: {binary.stat().st_size / 1e6:.2f} MB")
     print(f"{len(binaries)} functions are for aarch64 and need glibc {newest} or older", flush=True)
     with tempfile.TemporaryDirectory() as emulated:
-        for package, binary in binaries.items():
-            script = pathlib.Path(emulated, package)
+        for name, binary in binaries.items():
+            script = pathlib.Path(emulated, name)
             script.write_text(f'#!/bin/sh\nexec qemu-aarch64-static -L {LIBRARIES} "{binary}"\n')
             script.chmod(0o755)
         runtime.main(emulated, rolecall, *packages)

@@ -3,7 +3,7 @@
 Usage: main.py FOLDER ROLECALL [PACKAGE...], with the folder of the functions' binaries and the local service's binary,
 whose embedded DynamoDB the functions use. Without packages, it runs all functions. It needs the package aws-sam-cli,
 which contains the emulator.
-`main.py --packages` prints the functions' packages.
+`main.py --packages` prints the functions' packages, and `main.py --binaries` their binaries.
 """
 
 import base64
@@ -32,9 +32,9 @@ def main(folder, rolecall, *packages):
     print("to do the same in containers, set up as described in the README:")
     with processes.local_service(rolecall, sam.SERVICE, api, dynamodb, bucket):
         functions = [one for one in provider.get_all() if not packages or sam.package(one) in packages]
-        for function in sorted(functions, key=sam.package):
+        for function in sorted(functions, key=sam.binary):
             environment = sam.environment(provider, function)
-            with processes.function(f"{folder}/{sam.package(function)}", environment) as running:
+            with processes.function(f"{folder}/{sam.binary(function)}", environment) as running:
                 check(running, function.name, events[function.name], environment)
     print(f"ran {sum(len(events[one.name]) for one in functions)} events in {len(functions)} functions")
 
@@ -96,6 +96,8 @@ def check_fresh_signature(function, event, signing_key):
 
 if __name__ == "__main__":
     if sys.argv[1:] == ["--packages"]:
-        print(*[sam.package(function) for function in sam.functions().get_all()])
+        print(*sorted({sam.package(function) for function in sam.functions().get_all()}))
+    elif sys.argv[1:] == ["--binaries"]:
+        print(*sorted(sam.binary(function) for function in sam.functions().get_all()))
     else:
         main(*sys.argv[1:])

@@ -137,12 +137,6 @@ class Environments(unittest.TestCase):
             logging = resource["Properties"]["LoggingConfig"]
             self.assertEqual((logging["LogFormat"], logging["SystemLogLevel"]), ("JSON", "WARN"), name)
 
-    def test_the_excuses_are_needed(self):
-        excused = {f"{name}: " for name in check.TOO_MANY_PERMISSIONS}
-        with mock.patch.object(check, "TOO_MANY_PERMISSIONS", set()):
-            found = list(check.limits(PROD))
-        self.assertEqual({f"{problem.split(' are more')[0].split()[-1]}: " for problem in found}, excused)
-
     def test_a_deployment_asks_nothing_and_has_a_stack_of_its_own(self):
         config = tomllib.loads((check.ROOT / "samconfig.toml").read_text())
         expected = {"capabilities": "CAPABILITY_IAM", "resolve_s3": True, "confirm_changeset": False}

@@ -50,7 +50,9 @@ impl Limits {
         match function.name {
             "default" => Some(Self { size: 11_500_000, start: 1.3, faults: 1.4, memory: 1.4, first: 1.5 }),
             "roles" => Some(Self { size: 28_000_000, start: 3.8, faults: 3.4, memory: 3.4, first: 2.5 }),
-            "dashboard" => Some(Self { size: 57_000_000, start: 4.2, faults: 5.2, memory: 5.7, first: 2.5 }),
+            "dashboard_roles" => {
+                Some(Self { size: 57_000_000, start: 4.2, faults: 5.2, memory: 5.7, first: 2.5 })
+            }
             _ => None,
         }
     }
