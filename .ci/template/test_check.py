@@ -89,6 +89,27 @@ class Versions(unittest.TestCase):
         self.assertEqual(groups, sum(r["Type"] == "AWS::CodeDeploy::DeploymentGroup" for r in resources.values()))
 
 
+class Tracing(unittest.TestCase):
+    """One parameter switches X-Ray on for every function, with the permission to send traces."""
+
+    def roles(self, parameters):
+        resources = check.translated(TEMPLATE, parameters)["Resources"]
+        functions = [name for name, resource in resources.items() if resource["Type"] == "AWS::Lambda::Function"]
+        for name in functions:
+            self.assertEqual(resources[name]["Properties"]["TracingConfig"], {"Mode": {"Ref": "Tracing"}}, name)
+        allowed = "XrayWriteOnlyAccess"
+        return {name: allowed in json.dumps(resources[f"{name}Role"]["Properties"]["ManagedPolicyArns"]) for name in functions}
+
+    def test_one_switch(self):
+        prod = next(parameters for name, parameters in check.environments() if name == "prod")
+        self.assertEqual(TEMPLATE["Parameters"]["Tracing"]["Default"], "Disabled")
+        self.assertTrue(all(self.roles({**prod, "Tracing": "Active"}).values()))
+        boundary = json.dumps(TEMPLATE["Resources"]["FunctionBoundary"])
+        role = json.dumps(check.read("infra/deployment_role.yaml")["Resources"]["Boundary"])
+        for policy in (boundary, role):
+            self.assertIn("xray:PutTraceSegments", policy)
+
+
 class Environments(unittest.TestCase):
     """Every environment of samconfig.toml that is deployed has a valid template."""
 
