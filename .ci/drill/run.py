@@ -1,13 +1,15 @@
 """Plays the loss of the table and its restore: export, loss, restore, replay of the erasures, verification.
 
 Usage: run.py FOLDER WORK [MEGABYTES], with the folder of the binaries, an empty folder for the data, and the size of the
-table. The table is in a local service that is only the database. What AWS does is replaced: the export and the restore
-copy the items, so their times say nothing about AWS. All other steps are the runbook's own, and so are their times.
+restored table. The tables are in a local service that is only the database. What AWS does is replaced: the export and the
+restore copy the items, and the export has more copies of people's notes than the lost table, until it has its size. So their
+times say nothing about AWS. All other steps are the runbook's own, and so are their times.
 """
 
 import copy
 import gzip
 import http.client
+import itertools
 import json
 import os
 import pathlib
@@ -46,11 +48,11 @@ class Drill:
 
     def run(self, megabytes):
         with self.service("lost"):
-            people = self.fill(megabytes)
+            people = self.fill()
             held, erased = people[0], people[1:ERASED]
             self.admin("lost", "person", "hold", "1", "--id", held, "--reason", "Case 17")
-            items, size = timed("export", self.export)
-            print(f"the table has {items} items with {size / 1e6:.0f} MB")
+            items, size = self.export(megabytes * 1_000_000)
+            print(f"the export has {items} items with {size / 1e6:.0f} MB", flush=True)
             for person in erased:
                 self.admin("lost", "person", "erase", "1", "--id", person)
             self.admin("lost", "person", "lift-hold", "1", "--id", held)
@@ -109,29 +111,31 @@ class Drill:
         assert status == 201, person
         return person["id"]
 
-    def fill(self, megabytes):
-        """Creates people with the API, and copies of one of their notes until the table has its size."""
+    def fill(self):
+        """Creates people with the API, with a note about each."""
         status, posted = self.request("POST", "quick_post", {"role": {"title": "Engineer"}})
         assert status == 201, posted
         people = [self.create(f"Ada Lovelace {number}", role_id=posted["role"]["id"]) for number in range(PEOPLE)]
         for person in people:
             status, note = self.request("POST", f"candidates/{person}/notes", {"text": NOTE})
             assert status == 201, note
-        notes = [item for item in self.dynamodb.scan("lost") if "#CANDIDATE_NOTE#" in item["pk"]["S"]]
-        copies = megabytes * 1_000_000 // len(json.dumps(notes[0])) // PEOPLE
-        for note in notes:
-            self.dynamodb.put("lost", (renumbered(note, number) for number in range(1, copies)))
         return people
 
-    def export(self):
-        """Writes all items to a file, one in each line, as an export of DynamoDB does. Returns their number and size."""
-        items = size = 0
+    def export(self, wanted):
+        """Writes all items to a file, one in each line, as an export of DynamoDB does, and copies of the notes until it has
+        this size. Returns the number and the size of the items."""
+        items = list(self.dynamodb.scan("lost"))
+        notes = [item for item in items if "#CANDIDATE_NOTE#" in item["pk"]["S"]]
+        missing = wanted - sum(len(json.dumps(item)) for item in items)
+        copies = max(0, missing // len(json.dumps(notes[0])) // PEOPLE)
+        count = size = 0
         with gzip.open(self.work / "export.json.gz", "wt", compresslevel=1, encoding="utf-8") as file:
-            for item in self.dynamodb.scan("lost"):
+            more = (renumbered(note, number) for note in notes for number in range(1, copies + 1))
+            for item in itertools.chain(items, more):
                 line = json.dumps({"Item": item})
                 file.write(line + "\n")
-                items, size = items + 1, size + len(line)
-        return items, size
+                count, size = count + 1, size + len(line)
+        return count, size
 
     def restore(self):
         self.admin("restored", "table", "create")
@@ -150,9 +154,12 @@ class Drill:
             status, _ = self.request("GET", f"candidates/{person}")
             assert status == (410 if person in erased else 200), f"the person {person} gets {status}"
         assert self.request("GET", f"candidates/{later}")[0] == 404, "the later person is not lost"
-        left = [item["pk"]["S"] for item in self.dynamodb.scan("restored") if item["pk"]["S"].rpartition("#")[2] in map(str, erased)]
-        notes = [key for key in left if "#CANDIDATE_NOTE#" in key]
-        assert not notes, f"{len(notes)} notes about erased people remain"
+        for person in erased:
+            notes = {":notes": {"S": f"1#live#CANDIDATE_NOTE#{person:016}"}}
+            left = self.dynamodb.call(
+                "Query", TableName="restored", KeyConditionExpression="pk = :notes", ExpressionAttributeValues=notes
+            )
+            assert left["Count"] == 0, f"{left['Count']} notes about the erased person {person} remain"
         print(f"{len(people) - len(erased)} people are back, and {len(erased)} are erased")
 
 
