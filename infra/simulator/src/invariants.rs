@@ -16,7 +16,7 @@ use crate::people::People;
 use crate::work::Cast;
 
 /// Of so many reads, one is made.
-const SAMPLE: u32 = 4;
+const SAMPLE: u32 = 5;
 
 /// A check of one tenant's data.
 struct Check<'c> {

@@ -232,8 +232,12 @@ impl<'i> Items<'i> {
         }
     }
 
-    /// An application is in its three lists, and its candidate exists.
+    /// An application is in its three lists, its candidate exists, and while it is in an open stage it knows whether its
+    /// role is closed.
     fn applications(&mut self) {
+        let closed: Vec<_> =
+            self.of("ROLE").into_iter().filter(|role| text(role, "status") == "closed").collect();
+        let closed = ids(&closed);
         let places = |items: Vec<&Value>| -> BTreeSet<_> {
             items.iter().map(|item| (number(item, "id"), text(item, "stage").to_owned())).collect()
         };
@@ -248,6 +252,11 @@ impl<'i> Items<'i> {
             applicants.insert(candidate);
             if !candidates.contains(&candidate) {
                 self.fail(&format!("the application {application} has no candidate"));
+            }
+            let is_final = matches!(text(application, "stage"), "hired" | "rejected");
+            let is_closed = closed.contains(&number(application, "role_id"));
+            if !is_final && application["role_closed"]["BOOL"] != is_closed {
+                self.fail(&format!("the role is closed: {is_closed}, but {application}"));
             }
         }
         let listed = ids(&self.below("APPLICANT#"));

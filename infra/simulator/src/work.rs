@@ -109,13 +109,13 @@ async fn stream(deployment: &Deployment, mut random: fastrand::Rng) {
 /// Runs the jobs at random times. Runs may overlap.
 async fn jobs(deployment: &Deployment, mut random: fastrand::Rng, runs: u32) {
     let runs = (0..runs).map(|_| {
-        let (start, job) = (random.u64(0..3_000), random.u32(0..32));
+        let (start, job) = (random.u64(0..3_000), random.u32(0..64));
         async move {
             sleep(Duration::from_millis(start)).await;
             // A failed run is repeated by the next one.
             let _ = match job {
-                0..6 => deployment.reset_usage().await,
-                6 => deployment.run_all_tasks().await,
+                0..8 => deployment.reset_usage().await,
+                8 => deployment.run_all_tasks().await,
                 // Most partitions are empty.
                 _ => deployment.run_tasks_of(deployment.cloud.task_partitions_in_use()).await,
             };
