@@ -299,6 +299,11 @@ enum Step {
     Read(String),
 }
 
+/// Whether the act erased somebody.
+pub(crate) fn is_erasure((act, answer): &(Act, Option<Answer>)) -> bool {
+    act.path.ends_with("/erase") && answer.as_ref().is_some_and(|answer| answer.status == 202)
+}
+
 fn is_success(answer: &Answer) -> bool {
     (200..300).contains(&answer.status)
 }

@@ -33,8 +33,8 @@ use shared::store::{Store, TaskPartition, Transaction};
 
 use crate::cloud::{Cloud, TABLE};
 use crate::faults::Faults;
+use crate::kind::Kind;
 use crate::outside::{self, BASE_URL, Outside};
-use crate::setup::Kind;
 use crate::time::Time;
 
 /// The maximum difference between the clocks of functions, in milliseconds.
