@@ -81,6 +81,28 @@ impl Session {
         self.send_with("GET /api/v1/audit_log", 0, "?actor=api_key:1", Value::Null).await;
     }
 
+    /// Adds a webhook endpoint, and does everything with it.
+    async fn manage_webhook_endpoint(&mut self) {
+        let endpoint = json!({
+            "url": "https://hooks.example.com/rolecall",
+            "description": "Our data warehouse",
+            "types": ["candidate.created", "application.stage_changed"],
+        });
+        let endpoint = self.send("POST /api/v1/webhook_endpoints", 0, endpoint).await;
+        let changes = json!({ "types": [], "hmac": false });
+        self.send("PATCH /api/v1/webhook_endpoints/{id}", endpoint, changes).await;
+        self.send("POST /api/v1/webhook_endpoints/{id}/rotate_secret", endpoint, Value::Null).await;
+        let delivery = self.send("POST /api/v1/webhook_endpoints/{id}/ping", endpoint, Value::Null).await;
+        let redeliver = "POST /api/v1/webhook_endpoints/{id}/deliveries/{delivery_id}/redeliver";
+        let path = format!("/api/v1/webhook_endpoints/{endpoint}/deliveries/{delivery}/redeliver");
+        self.send_to(redeliver, &path, Value::Null).await;
+        self.send("POST /api/v1/webhook_endpoints/{id}/replay", endpoint, json!({ "after": 0 })).await;
+        self.send("GET /api/v1/webhook_endpoints/{id}/deliveries", endpoint, Value::Null).await;
+        self.send("GET /api/v1/webhook_endpoints", 0, Value::Null).await;
+        self.send("GET /api/v1/webhook_endpoints/{id}", endpoint, Value::Null).await;
+        self.send("DELETE /api/v1/webhook_endpoints/{id}", endpoint, Value::Null).await;
+    }
+
     /// Deletes a candidate's note.
     async fn delete_note(&mut self, candidate: u64, note: u64) {
         let path = format!("/api/v1/candidates/{candidate}/notes/{note}");
@@ -173,6 +195,7 @@ impl Session {
         }
         session.cancel_screen(role).await;
         session.erase_candidate().await;
+        session.manage_webhook_endpoint().await;
         session.delete_note(candidate, note).await;
         session.send("DELETE /api/v1/roles/{id}", draft, none()).await;
         session.send("POST /api/v1/roles/{id}/reopen", draft, none()).await;

@@ -58,7 +58,10 @@ fn credentials_of_external_services_are_given_only_to_the_functions_that_use_the
         ("VAPI_API_KEY", &["TasksFunction"] as &[_]),
         ("VAPI_WEBHOOK_SECRET", &["VoiceWebhookFunction"]),
         ("X_CLIENT_SECRET", &["ChannelsFunction", "DashboardFunction"]),
-        ("SEALING_KEYS", &["ChannelsFunction", "DashboardFunction"]),
+        (
+            "SEALING_KEYS",
+            &["ChannelsFunction", "DashboardFunction", "DeliverFunction", "WebhookEndpointsFunction"],
+        ),
     ] {
         let with =
             given.iter().filter(|(_, secrets)| secrets.contains(secret)).map(|(name, _)| name.as_str());

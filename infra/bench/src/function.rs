@@ -54,6 +54,7 @@ const FUNCTIONS: &[Function] = &[
     Function::new("channels", "channels_show", Kind::Wide),
     Function::new("dashboard", "dashboard_overview", Kind::Wide),
     Function::new("default", "default_not_found", Kind::Static),
+    Function::new("deliver", "deliver_schedule", Kind::Wide),
     Function::new("docs", "docs_show_openapi", Kind::Static),
     Function::new("job_postings", "job_postings_show", Kind::Database),
     Function::new("oauth", "oauth_authorize_ask", Kind::Wide),
@@ -66,6 +67,7 @@ const FUNCTIONS: &[Function] = &[
     Function::new("usage_reset", "usage_reset_schedule", Kind::Database),
     Function::new("voice_screens", "voice_screens_show", Kind::Database),
     Function::new("voice_webhook", "voice_webhook_receive", Kind::Wide),
+    Function::new("webhook_endpoints", "webhook_endpoints_show", Kind::Wide),
 ];
 
 /// The measurements of one start.

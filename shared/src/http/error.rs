@@ -64,6 +64,9 @@ pub enum Error {
     /// 410: the candidate was erased.
     #[error("The candidate was erased")]
     Erased,
+    /// 410: the feed no longer has what follows this position, or does not reach it.
+    #[error("The position is not in the feed: it is older than 30 days, or beyond the end")]
+    CursorExpired,
     /// 412: the `If-Match` header names another version.
     #[error("The resource has changed since it was read")]
     PreconditionFailed,
@@ -203,6 +206,7 @@ impl Error {
             Self::Commit(CommitError::InFlight) => (409, "conflict"),
             Self::LegalHold => (409, "legal_hold"),
             Self::Erased => (410, "erased"),
+            Self::CursorExpired => (410, "cursor_expired"),
             Self::PreconditionFailed => (412, "precondition_failed"),
             Self::PayloadTooLarge(_) => (413, "payload_too_large"),
             Self::UnsupportedMediaType(_) => (415, "unsupported_media_type"),

@@ -39,6 +39,7 @@ fn samples() -> Vec<(&'static str, Error)> {
         ("conflict", Error::Commit(CommitError::InFlight)),
         ("legal_hold", Error::LegalHold),
         ("erased", Error::Erased),
+        ("cursor_expired", Error::CursorExpired),
         ("precondition_failed", Error::PreconditionFailed),
         ("payload_too_large", Error::PayloadTooLarge(256 * 1024)),
         ("unsupported_media_type", Error::UnsupportedMediaType("application/json")),
@@ -83,6 +84,7 @@ fn can_happen(name: &str, error: &Error, operation: &Operation, named: &BTreeMap
         | Error::InvalidTransition(_)
         | Error::ChannelNotConnected(_)
         | Error::ConsentRequired(_)
+        | Error::CursorExpired
         | Error::LegalHold
         | Error::Upstream { .. } => named.contains_key(error.kind().1),
         Error::Erased => named.contains_key("erased") || operation.is_about_candidate(),
