@@ -103,6 +103,12 @@ impl Session {
         self.send("DELETE /api/v1/webhook_endpoints/{id}", endpoint, Value::Null).await;
     }
 
+    /// Runs the background tasks at this time.
+    async fn run_tasks_at(&self, time: &str) {
+        self.api.clock.set(time);
+        self.api.run_tasks().await;
+    }
+
     /// Deletes a candidate's note.
     async fn delete_note(&mut self, candidate: u64, note: u64) {
         let path = format!("/api/v1/candidates/{candidate}/notes/{note}");
@@ -154,8 +160,7 @@ impl Session {
         session.record_consent(candidate).await;
         let screen = json!({ "role_id": role, "scheduled_at": "2026-11-23T14:00:00Z" });
         let screen = session.send("POST /api/v1/candidates/{id}/invite_screen", candidate, screen).await;
-        session.api.clock.set("2026-11-23T14:20:00Z");
-        session.api.run_tasks().await;
+        session.run_tasks_at("2026-11-23T14:20:00Z").await;
         session
             .send("POST /api/v1/candidates/{id}/advance", candidate, json!({ "stage": "interview" }))
             .await;
@@ -191,14 +196,14 @@ impl Session {
             ("GET /api/v1/channels/x/posts", 0, ""),
             ("GET /api/v1/organization", 0, ""),
         ] {
-            session.send_with(key, id, query, none()).await;
+            session.send_with(key, id, query, Value::Null).await;
         }
         session.cancel_screen(role).await;
         session.erase_candidate().await;
-        session.manage_webhook_endpoint().await;
         session.delete_note(candidate, note).await;
         session.send("DELETE /api/v1/roles/{id}", draft, none()).await;
         session.send("POST /api/v1/roles/{id}/reopen", draft, none()).await;
+        session.manage_webhook_endpoint().await;
         let mut exchanges = documents(&session.api).await;
         exchanges.extend(callbacks(&session.api, screen).await);
         exchanges.extend(oauth_requests(&session.api).await);

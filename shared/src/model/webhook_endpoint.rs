@@ -140,6 +140,29 @@ impl WebhookEndpoint {
         Ok(Self { keys, previous_keys: Some(previous), ..self }.changed(now))
     }
 
+    /// The endpoint with its keys encrypted with the newest sealing key; `None` if they already are.
+    pub fn reseal(
+        &self,
+        tenant: Tenant,
+        sealing: &EncryptionKeys,
+        random: &Random,
+    ) -> Result<Option<Self>, DecryptionError> {
+        let keys = self.keys.reencrypt(tenant, self.id, sealing, random)?;
+        let previous = match &self.previous_keys {
+            Some(previous) => previous.keys.reencrypt(tenant, self.id, sealing, random)?,
+            None => None,
+        };
+        let is_current = keys.is_none() && previous.is_none();
+        let mut resealed = Self { version: self.version + 1, ..self.clone() };
+        if let Some(keys) = keys {
+            resealed.keys = keys;
+        }
+        if let (Some(keys), Some(known)) = (previous, &mut resealed.previous_keys) {
+            known.keys = keys;
+        }
+        Ok((!is_current).then_some(resealed))
+    }
+
     /// The disabled endpoint; `None` if it is disabled already.
     pub fn disable(self, reason: DisabledReason, now: Timestamp) -> Option<Self> {
         let is_enabled = self.disabled_reason.is_none();
@@ -170,8 +193,7 @@ impl StoredKeys {
         WebhookKeys::read(&revealed).ok_or(DecryptionError::Broken)
     }
 
-    /// The same keys, encrypted with the newest sealing key; `None` if they are already.
-    pub fn reencrypt(
+    fn reencrypt(
         &self,
         tenant: Tenant,
         endpoint: Id,

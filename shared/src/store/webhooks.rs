@@ -74,11 +74,20 @@ impl Transaction {
         after: &WebhookEndpoint,
         action: AuditAction,
     ) -> Result<(), StoreError> {
-        let key = || keys::webhook_endpoint(self.tenant, before.id);
-        let (old, new) = (item::write(before, key(), None)?, item::write(after, key(), None)?);
-        self.replace(&old, &new)?;
+        self.reseal_webhook_endpoint(before, after)?;
         self.audit_endpoint(action, after);
         Ok(())
+    }
+
+    /// Replaces an endpoint whose keys were encrypted again. For its organization, nothing has changed.
+    pub fn reseal_webhook_endpoint(
+        &mut self,
+        before: &WebhookEndpoint,
+        after: &WebhookEndpoint,
+    ) -> Result<(), StoreError> {
+        let key = || keys::webhook_endpoint(self.tenant, before.id);
+        let (old, new) = (item::write(before, key(), None)?, item::write(after, key(), None)?);
+        self.replace(&old, &new)
     }
 
     /// Deletes an endpoint. Its deliveries expire.
