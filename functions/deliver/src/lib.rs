@@ -219,5 +219,6 @@ fn is_behind(progress: &EndpointProgress, head: &FeedHead) -> bool {
 }
 
 fn is_due(progress: &EndpointProgress, now: Timestamp) -> bool {
-    progress.due.is_some_and(|due| due <= now)
+    // A run that was killed has not returned the endpoint with the time of the next attempt.
+    progress.leased_until.is_some() || progress.due.is_some_and(|due| due <= now)
 }

@@ -14,7 +14,9 @@ use super::list::Range;
 use super::tasks::Task;
 use super::{CommitError, Item, Paging, Store, StoreError, Transaction, item};
 use crate::id::Id;
-use crate::model::{Candidate, Member, Mode, NamedOrganization, Role, Screen, Stage, Tenant};
+use crate::model::{
+    Candidate, Member, Mode, NamedOrganization, Role, Screen, Stage, Tenant, WebhookEndpoint,
+};
 
 /// What is kept of a deleted organization.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -142,6 +144,15 @@ impl Deletion<'_> {
                 for stage in Stage::ALL {
                     self.delete_partition(&keys::scored_applicants(tenant, role.id, stage)).await?;
                 }
+            }
+            self.delete_items(&items).await?;
+        }
+        let endpoints = keys::webhook_endpoints(tenant);
+        while let Some((found, items)) = self.read_list::<WebhookEndpoint>(&endpoints).await? {
+            for endpoint in found {
+                self.delete_partition(&keys::deliveries(tenant, endpoint.id)).await?;
+                self.delete_partition(&keys::due_deliveries(tenant, endpoint.id)).await?;
+                self.delete_keys(vec![keys::endpoint_progress(tenant, endpoint.id)]).await?;
             }
             self.delete_items(&items).await?;
         }

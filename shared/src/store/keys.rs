@@ -1003,7 +1003,6 @@ pub(super) fn simple_partitions(tenant: Tenant) -> impl Iterator<Item = Partitio
         "RETENTION#hired",
         "RETENTION#others",
         "SETTING",
-        "WEBHOOK",
     ];
     kinds.into_iter().map(move |kind| Partition::Table(format!("{tenant}#{kind}")))
 }

@@ -106,6 +106,9 @@ pub(super) async fn populate(api: &TestApi, demo: usize) -> u64 {
         Box::pin(api.run_tasks()).await;
         post(&format!("{path}/reject"), json!({ "notes": "Would come for more." })).await.expect(200);
         post(&format!("{path}/notes"), json!({ "text": "Knows the team." })).await.expect(201);
+        let hook = json!({ "url": "https://hooks.example.com/" });
+        let hook = post("/api/v1/webhook_endpoints", hook).await.expect(201).number("/id");
+        post(&format!("/api/v1/webhook_endpoints/{hook}/ping"), json!({})).await.expect(202);
         let jane = json!({
             "name": "Jane",
             "email": "jane@example.com",
