@@ -57,6 +57,7 @@ mod expiry;
 mod exports;
 mod fake_x;
 mod faults;
+mod feed;
 mod finding;
 mod finding_cost;
 mod gate;

@@ -78,6 +78,7 @@ async fn calls_of_requests(api: &TestApi) -> Vec<(String, Vec<RecordedCall>)> {
         ("GET", "roles?status=open", no_body.clone(), no_ids),
         ("GET", "roles/{live}", no_body.clone(), no_ids),
         ("GET", "roles/{live}/stats", no_body.clone(), no_ids),
+        ("GET", "events", no_body.clone(), no_ids),
         ("PATCH", "roles/{live}", json!({ "title": "z" }), no_ids),
         ("POST", "roles/{live}/pause", no_body.clone(), no_ids),
         ("POST", "roles/{live}/resume", no_body.clone(), no_ids),
@@ -370,6 +371,10 @@ async fn used() -> BTreeMap<String, BTreeSet<Access>> {
     add_calls_of_webhook_and_tasks(&mut calls_by_function).await;
     add_calls_of_channels(&mut calls_by_function).await;
     calls_by_function.extend(calls_of_an_application(&mut api).await);
+    super::feed::write_poison(&api).await;
+    api.dynamodb.take_calls();
+    assert_eq!(api.run_whole_feed().await.quarantined, 1);
+    calls_by_function.push(("feed".to_owned(), api.dynamodb.take_calls()));
     for function in ["oauth", "dashboard", "careers", "sign_in"] {
         calls_by_function.push((function.to_owned(), super::events::calls_of(function).await));
     }

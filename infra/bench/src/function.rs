@@ -56,6 +56,8 @@ const FUNCTIONS: &[Function] = &[
     Function::new("default", "default_not_found", Kind::Static),
     Function::new("deliver", "deliver_schedule", Kind::Wide),
     Function::new("docs", "docs_show_openapi", Kind::Static),
+    Function::new("events", "events_list", Kind::Database),
+    Function::new("feed", "feed_schedule", Kind::Database),
     Function::new("job_postings", "job_postings_show", Kind::Database),
     Function::new("oauth", "oauth_authorize_ask", Kind::Wide),
     Function::new("organization", "organization_show", Kind::Database),

@@ -28,7 +28,7 @@ impl Tables {
 }
 
 /// The routes of every function that answers requests.
-pub fn tables() -> [Tables; 16] {
+pub fn tables() -> [Tables; 17] {
     [
         Tables { function: "ApplicationsFunction", routes: applications::routes(), pages: Vec::new() },
         Tables { function: "CandidatesFunction", routes: candidates::routes(), pages: Vec::new() },
@@ -37,6 +37,7 @@ pub fn tables() -> [Tables; 16] {
         Tables { function: "DashboardFunction", routes: Vec::new(), pages: dashboard::pages() },
         Tables { function: "DefaultFunction", routes: Vec::new(), pages: routes(default::pages()) },
         Tables { function: "DocsFunction", routes: routes(docs::routes()), pages: routes(docs::pages()) },
+        Tables { function: "EventsFunction", routes: events::routes(), pages: Vec::new() },
         Tables { function: "JobPostingsFunction", routes: job_postings::routes(), pages: Vec::new() },
         Tables { function: "OauthFunction", routes: oauth::routes(), pages: oauth::pages() },
         Tables { function: "OrganizationFunction", routes: organization::routes(), pages: Vec::new() },
@@ -86,6 +87,7 @@ pub async fn run_scheduled(template: &Template, environment: &Environment) -> Ve
 fn scheduled(name: &str, environment: Environment) -> Option<BoxFuture<'static, Result<String, String>>> {
     Some(match name {
         "DeliverFunction" => summarized(deliver::run(environment)),
+        "FeedFunction" => summarized(feed::run(environment)),
         "TasksFunction" => summarized(tasks::run(environment)),
         "UsageResetFunction" => summarized(usage_reset::run(environment)),
         _ => return None,

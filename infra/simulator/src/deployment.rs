@@ -220,6 +220,12 @@ impl Deployment {
         self.survive(async { run.await.map(drop).map_err(|error| error.to_string()) }).await
     }
 
+    /// Moves changes to the change feeds. The run may be killed.
+    pub(crate) async fn run_feed(&self) -> Result<(), String> {
+        let run = Box::pin(feed::run(self.operator.clone()));
+        self.survive(async { run.await.map(drop).map_err(|error| error.to_string()) }).await
+    }
+
     /// Resets the usage of finished days. The run may be killed.
     pub(crate) async fn reset_usage(&self) -> Result<(), String> {
         let run = Box::pin(usage_reset::run(self.operator.clone()));

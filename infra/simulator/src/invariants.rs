@@ -13,6 +13,9 @@ use crate::clients::{Act, Clients, Tenant, is_final};
 use crate::deployment::{Answer, Deployment, TABLE};
 use crate::people::People;
 
+/// The number of runs of the feed job, some of which may be killed, until every change is in the feed.
+const FEED_RUNS: usize = 20;
+
 /// A check of one tenant's data.
 struct Check<'c> {
     clients: &'c Clients,
@@ -42,6 +45,7 @@ pub(crate) async fn broken(deployment: &Deployment, clients: &Clients) -> Vec<St
         broken.append(&mut check.broken);
     }
     clients.run_tasks().await;
+    broken.extend(broken_feeds(deployment).await);
     broken.extend(leftovers(deployment, clients));
     broken.extend(miscounted(&deployment.cloud.items(TABLE)));
     broken.extend(outside_calls(deployment, clients));
@@ -61,6 +65,50 @@ pub(crate) async fn broken(deployment: &Deployment, clients: &Clients) -> Vec<St
         check.audit_log().await;
         check.erased_addresses().await;
         broken.append(&mut check.broken);
+    }
+    broken
+}
+
+/// Every change has one number in its feed, no number is missing, and the last event of each role has its version.
+async fn broken_feeds(deployment: &Deployment) -> Vec<String> {
+    for _ in 0..FEED_RUNS {
+        if deployment.run_feed().await.is_ok() {
+            break;
+        }
+    }
+    let (mut broken, mut feeds) = (Vec::new(), BTreeMap::<String, BTreeMap<u64, (u64, u64)>>::new());
+    let items = deployment.cloud.items(TABLE);
+    let text = |item: &Value, name: &str| item[name]["S"].as_str().unwrap_or_default().to_owned();
+    let number = |value: &Value| value["N"].as_str().and_then(|n| n.parse::<u64>().ok()).unwrap_or(0);
+    for item in &items {
+        let pk = text(item, "pk");
+        if pk.starts_with("OUTBOX#") {
+            broken.push(format!("the change {} is not in the feed", text(item, "sk")));
+        } else if let Some(tenant) = pk.strip_suffix("#EVENT") {
+            let subject = &item["subject"]["M"];
+            let role = if subject["type"]["S"] == "role" { number(&subject["id"]) } else { 0 };
+            let event = (role, number(&subject["version"]));
+            feeds.entry(tenant.to_owned()).or_default().insert(number(&item["seq"]), event);
+        }
+    }
+    for (tenant, events) in feeds {
+        let last = events.keys().next_back().copied().unwrap_or(0);
+        if !events.keys().copied().eq(1..=last) {
+            broken.push(format!("the numbers of the events of {tenant} have a gap"));
+        }
+        let mut versions = BTreeMap::new();
+        for (role, version) in events.into_values().filter(|(role, _)| *role != 0) {
+            if versions.insert(role, version).is_some_and(|earlier| version < earlier) {
+                broken.push(format!("{tenant} has version {version} of role {role} after a later one"));
+            }
+        }
+        for item in items.iter().filter(|item| text(item, "pk") == format!("{tenant}#ROLE")) {
+            let (role, stored) = (number(&item["id"]), number(&item["version"]));
+            // A role that was closed twice has a version without an event.
+            if versions.get(&role).is_some_and(|last| *last > stored || *last + 1 < stored) {
+                broken.push(format!("the last event of role {role} of {tenant} is not its version {stored}"));
+            }
+        }
     }
     broken
 }

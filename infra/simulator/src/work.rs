@@ -66,11 +66,15 @@ async fn stream(deployment: &Deployment, mut random: fastrand::Rng) {
 /// Runs the jobs at random times. Runs may overlap.
 async fn jobs(deployment: &Deployment, mut random: fastrand::Rng, steps: u32) {
     let runs = (0..steps).map(|_| {
-        let (start, is_reset) = (random.u64(0..u64::from(steps) * 700), random.u32(0..5) == 0);
+        let (start, job) = (random.u64(0..u64::from(steps) * 700), random.u32(0..5));
         async move {
             sleep(Duration::from_millis(start)).await;
             // A failed run is repeated by the next one.
-            let _ = if is_reset { deployment.reset_usage().await } else { deployment.run_tasks().await };
+            let _ = match job {
+                0 => deployment.reset_usage().await,
+                1 | 2 => deployment.run_feed().await,
+                _ => deployment.run_tasks().await,
+            };
         }
     });
     join_all(runs.collect::<Vec<_>>()).await;

@@ -64,8 +64,8 @@ pub enum Error {
     /// 410: the candidate was erased.
     #[error("The candidate was erased")]
     Erased,
-    /// 410: the feed no longer has what follows this position, or does not reach it.
-    #[error("The position is not in the feed: it is older than 30 days, or beyond the end")]
+    /// 410: a position in the change feed is too old, or beyond its end.
+    #[error("The cursor has expired; start again without after, and compare the data that you have")]
     CursorExpired,
     /// 412: the `If-Match` header names another version.
     #[error("The resource has changed since it was read")]

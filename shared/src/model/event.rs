@@ -211,6 +211,11 @@ impl From<bool> for EventValue {
 pub struct EventData(BTreeMap<Cow<'static, str>, EventValue>);
 
 impl EventData {
+    /// No data.
+    pub const fn new() -> Self {
+        Self(BTreeMap::new())
+    }
+
     /// Adds a value.
     #[must_use]
     pub fn with(mut self, name: &'static str, value: impl Into<EventValue>) -> Self {
@@ -317,7 +322,7 @@ mod tests {
     #[test]
     fn data_is_written_as_plain_values() {
         let id = Id::new(17).unwrap();
-        let data = EventData::default().with("role_id", id).with("to", "offer").with("granted", true);
+        let data = EventData::new().with("role_id", id).with("to", "offer").with("granted", true);
         let data = data.with_some("reason", None::<&'static str>);
         let json = serde_json::to_value(&data).unwrap();
         assert_eq!(json, serde_json::json!({ "role_id": 17, "to": "offer", "granted": true }));

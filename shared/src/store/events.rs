@@ -10,7 +10,7 @@ use super::item::count;
 use super::keys::{self, EXPIRES_AT};
 use super::list::Range;
 use super::{Item, Store, StoreError, item};
-use crate::model::{Event, Tenant};
+use crate::model::{Event, EventType, Tenant};
 
 /// The maximum number of events that one page reads.
 const MOST: u32 = 1_000;
@@ -59,10 +59,39 @@ impl FeedHead {
             .fold(seq, |seq, jump| if (jump.from..jump.to).contains(&seq) { jump.to } else { seq })
     }
 
+    /// The head after `count` numbers that no event has.
+    pub(super) fn raised(&self, count: u64) -> Self {
+        let (mut after, seq) = (self.clone(), self.seq + count);
+        match after.jumps.last_mut().filter(|last| last.to == self.seq) {
+            Some(last) => last.to = seq,
+            None => after.jumps.push(Jump { from: self.seq, to: seq }),
+        }
+        Self { seq, ..after }
+    }
+
     /// The last event up to this number.
     fn before_jumps(&self, seq: u64) -> u64 {
         let jumps = self.jumps.iter().rev();
         jumps.fold(seq, |seq, jump| if jump.from < seq && seq <= jump.to { jump.from } else { seq })
+    }
+}
+
+impl EventPage {
+    /// The first `limit` events of this type, or of any. The next page begins after the last one that was read.
+    #[must_use]
+    pub fn of_type(self, kind: Option<EventType>, limit: u32) -> Self {
+        let (mut events, limit) = (Vec::new(), usize::try_from(limit).unwrap_or(usize::MAX));
+        for event in self.events {
+            if events.len() == limit {
+                // The page ends with the last event that fits.
+                let next = events.last().and_then(|last: &Event| last.seq).unwrap_or(self.next);
+                return Self { events, next, has_more: true };
+            }
+            if kind.is_none_or(|kind| event.kind == kind) {
+                events.push(event);
+            }
+        }
+        Self { events, next: self.next, has_more: self.has_more }
     }
 }
 
@@ -90,7 +119,7 @@ impl Store {
         }
         let from = keys::event_position(after);
         let range = Range::Ascending { after: &from, to: keys::END };
-        let (items, rest) = self.query(&keys::events(tenant), limit.clamp(1, MOST), range).await?;
+        let (items, _) = self.query(&keys::events(tenant), limit.clamp(1, MOST), range).await?;
         let (mut events, mut next): (Vec<Event>, _) = (Vec::new(), after);
         for item in items {
             let seq = count(&item, SEQ);
@@ -104,7 +133,7 @@ impl Store {
             events.push(item::read(item)?);
             next = seq;
         }
-        let has_more = rest.is_some() || head.past_jumps(next) < head.seq;
+        let has_more = head.past_jumps(next) < head.seq;
         // Every event up to the head is visible, so a missing one has expired.
         Ok((!events.is_empty()).then_some(EventPage { events, next, has_more }))
     }

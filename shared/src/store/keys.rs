@@ -69,7 +69,7 @@
 //! | registered OAuth client | `OAUTH_CLIENT#{hash of the client id}` | `CLIENT` | |
 //! | OAuth client with a metadata document | `OAUTH_DOCUMENT#{hash of the URL}` | `DOCUMENT` | |
 //! | task, 256 partitions: the tenant's group, and a part of its tasks | `TASK#{group}#{part}` | hour when it is due, then tenant, due time, kind and id | |
-//! | changes of a transaction, until the feed has them, 256 partitions | `OUTBOX#{tenant's hash}` | tenant, then time and id | |
+//! | changes of a transaction, until the feed has them, 256 partitions | `OUTBOX#{tenant's hash}` | tenant, then time and first subject | |
 //! | head of the change feed | `{tenant}#EVENT_HEAD` | `HEAD` | |
 //! | event of the change feed | `{tenant}#EVENT` | number in the feed | |
 //! | item that could not be read, with its old key | `QUARANTINE#{pk}` | `sk` | `QUARANTINE` |
@@ -96,7 +96,7 @@ use sha2::{Digest, Sha256};
 use crate::id::Id;
 use crate::model::{
     ApplicationStatus, AuditAction, AuditActorTerm, CaseFolded, Day, Email, ExternalId, IndexPosition, Mode,
-    Phone, RetentionStart, RoleStatus, ScreenResult, ScreenStatus, Slug, Stage, Tenant,
+    Phone, RetentionStart, RoleStatus, ScreenResult, ScreenStatus, Slug, Stage, Subject, Tenant,
 };
 
 /// The attribute of the table's hash key.
@@ -747,13 +747,11 @@ impl OutboxPartition {
     }
 }
 
-/// The changes of a transaction. They sort by the time in milliseconds, which grows with the versions of every subject.
-#[expect(dead_code, reason = "no transaction writes it yet")]
-pub(super) fn outbox_item(tenant: Tenant, time: i64, id: Id) -> Key {
-    Key {
-        pk: OutboxPartition::of(tenant).key(),
-        sk: format!("{}{time:015}#{}", outbox_of(tenant), padded(id)),
-    }
+/// The changes of a transaction. They sort by the time in milliseconds, which grows with the versions of every subject. So no
+/// two transactions in which the same subject comes first have the same key.
+pub(super) fn outbox_item(tenant: Tenant, time: i64, first: Subject) -> Key {
+    let subject = format!("{}#{}", first.kind.as_str(), first.id.map_or(0, Id::get));
+    Key { pk: OutboxPartition::of(tenant).key(), sk: format!("{}{time:015}#{subject}", outbox_of(tenant)) }
 }
 
 /// The beginning of the range keys of a tenant's changes in its partition of the outbox.
@@ -1003,6 +1001,8 @@ pub(super) fn simple_partitions(tenant: Tenant) -> impl Iterator<Item = Partitio
         "RETENTION#hired",
         "RETENTION#others",
         "SETTING",
+        "EVENT",
+        "EVENT_HEAD",
     ];
     kinds.into_iter().map(move |kind| Partition::Table(format!("{tenant}#{kind}")))
 }

@@ -36,6 +36,7 @@ mod passkeys;
 mod postings;
 mod privacy;
 mod quarantine;
+mod recording;
 mod retention;
 mod roles;
 mod screens;
@@ -50,7 +51,7 @@ mod webhooks;
 
 use std::collections::HashMap;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::atomic::{AtomicI64, AtomicU32, Ordering};
 use std::time::Duration;
 
 use aws_config::SdkConfig;
@@ -116,6 +117,8 @@ pub struct Store {
     client: Client,
     table: Arc<str>,
     calls: Arc<AtomicU32>,
+    /// The last time of a recorded change, in milliseconds.
+    last_time: Arc<AtomicI64>,
     /// Who writes through this handle. Handles of functions and of the administration tool have it.
     origin: Option<Arc<AuditOrigin>>,
 }
@@ -186,7 +189,7 @@ impl Store {
         let retries =
             RetryConfig::standard().with_max_attempts(3).with_initial_backoff(Duration::from_millis(50));
         let client = Client::from_conf(config.timeout_config(timeouts).retry_config(retries).build());
-        Self { client, table: table.into(), calls: Arc::default(), origin: None }
+        Self { client, table: table.into(), calls: Arc::default(), last_time: Arc::default(), origin: None }
     }
 
     /// A handle to the same table with its own call counter, which starts at 0.

@@ -11,35 +11,26 @@
 use std::collections::{BTreeMap, HashMap};
 
 use jiff::Timestamp;
-use serde::{Deserialize, Serialize};
 
 use super::events::FeedHead;
 use super::item::number;
 use super::keys::{self, EXPIRES_AT, Key, OutboxPartition};
 use super::list::Range;
+use super::recording::OutboxEntry;
 use super::unreadable::Unreadable;
 use super::{CommitError, Item, Store, StoreError, Transaction, item};
 use crate::clock::later;
 use crate::id::{Id, Ids};
-use crate::model::{Change, Event, EventActor, SubjectType, Tenant};
+use crate::model::{Change, Event, SubjectType, Tenant};
 
 /// The number of items of a tenant that one round reads first.
 const PAGE: u32 = 250;
 /// The number of actions in a transaction.
 const ACTIONS: usize = 100;
+/// The number of events that readers may have seen and a backup lacks, at most.
+const RAISE: u64 = 1_000_000;
 /// The maximum number of attempts at a round, each from the start.
 const ATTEMPTS: usize = 10;
-
-/// The changes of one transaction in one tenant.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub(super) struct OutboxEntry {
-    /// When the transaction was made.
-    pub(super) at: Timestamp,
-    /// Who made it.
-    pub(super) actor: EventActor,
-    /// The changes, in the order of the transaction's writes.
-    pub(super) changes: Vec<Change>,
-}
 
 /// What one round has moved.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -119,6 +110,33 @@ impl Store {
             }
             if !is_stale {
                 return Ok(done);
+            }
+        }
+        Err(CommitError::Stale)
+    }
+
+    /// The first items of a tenant's outbox.
+    pub(super) async fn read_outbox_items(
+        &self,
+        tenant: Tenant,
+        limit: u32,
+    ) -> Result<Vec<Item>, StoreError> {
+        let (from, to) = (keys::outbox_of(tenant), keys::outbox_after(tenant));
+        Ok(self.read_outbox(tenant, &from, &to, limit).await?.0)
+    }
+
+    /// Leaves out numbers of the tenant's feed after the table was restored from a backup. Readers may have seen later events
+    /// than the backup has, so their numbers are not used again. Returns the last number that is left out.
+    pub async fn raise_feed(&self, tenant: Tenant) -> Result<u64, CommitError> {
+        for _ in 0..ATTEMPTS {
+            let head = self.get_feed_head(tenant).await?;
+            let after = head.raised(RAISE);
+            let mut transaction = Transaction::new(tenant);
+            transaction.replace_feed_head(&head, &after)?;
+            match Box::pin(self.commit(transaction)).await {
+                Ok(()) => return Ok(after.seq),
+                Err(CommitError::Store(error)) => return Err(error.into()),
+                Err(_) => {}
             }
         }
         Err(CommitError::Stale)

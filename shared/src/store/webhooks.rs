@@ -9,11 +9,12 @@ use serde::{Deserialize, Serialize};
 use super::item::number;
 use super::keys::{self, EXPIRES_AT, Key, WebhookPartition};
 use super::list::Range;
+use super::recording::{Recorded, names};
 use super::{Item, Listed, Paging, Store, StoreError, Transaction, item};
 use crate::id::Id;
 use crate::model::{
-    AuditAction, AuditTarget, AuditTargetKind, Delivery, DeliveryOrigin, EndpointProgress, Tenant,
-    WebhookEndpoint,
+    AuditAction, AuditTarget, AuditTargetKind, Delivery, DeliveryOrigin, EndpointProgress, EventData,
+    EventType, SubjectType, Tenant, WebhookEndpoint,
 };
 
 /// The number of items that one query reads.
@@ -61,6 +62,7 @@ impl Transaction {
         progress: &EndpointProgress,
     ) -> Result<(), StoreError> {
         self.insert(item::write(endpoint, keys::webhook_endpoint(self.tenant, endpoint.id), None)?);
+        self.record([recorded(EventType::WebhookEndpointCreated, endpoint)]);
         self.insert(item::write(progress, keys::endpoint_progress(self.tenant, endpoint.id), None)?);
         self.count_webhook_endpoints(1, "attribute_not_exists(#count) OR #count < :max");
         self.audit_endpoint(AuditAction::WebhookEndpointCreated, endpoint);
@@ -75,6 +77,7 @@ impl Transaction {
         action: AuditAction,
     ) -> Result<(), StoreError> {
         self.reseal_webhook_endpoint(before, after)?;
+        self.record(changes(before, after));
         self.audit_endpoint(action, after);
         Ok(())
     }
@@ -93,6 +96,8 @@ impl Transaction {
     /// Deletes an endpoint. Its deliveries expire.
     pub fn delete_webhook_endpoint(&mut self, endpoint: &WebhookEndpoint) {
         self.delete_version(keys::webhook_endpoint(self.tenant, endpoint.id), endpoint.version);
+        let deleted = WebhookEndpoint { version: endpoint.version + 1, ..endpoint.clone() };
+        self.record([recorded(EventType::WebhookEndpointDeleted, &deleted)]);
         self.delete(keys::endpoint_progress(self.tenant, endpoint.id));
         self.count_webhook_endpoints(-1, "#count <= :max");
         self.audit_endpoint(AuditAction::WebhookEndpointDeleted, endpoint);
@@ -165,6 +170,36 @@ impl Transaction {
         item.insert(EXPIRES_AT.to_owned(), number(delivery.expires_at().as_second()));
         Ok(item)
     }
+}
+
+fn recorded(kind: EventType, endpoint: &WebhookEndpoint) -> Recorded {
+    Recorded::versioned(kind, SubjectType::WebhookEndpoint, endpoint.id, endpoint.version)
+}
+
+/// What the change feed says about a change of an endpoint.
+fn changes(before: &WebhookEndpoint, after: &WebhookEndpoint) -> Vec<Recorded> {
+    let fields = names([
+        ("url", before.url != after.url),
+        ("description", before.description != after.description),
+        ("types", before.types != after.types),
+        ("hmac", before.hmac != after.hmac),
+    ]);
+    let mut changes = Vec::new();
+    if !fields.is_empty() {
+        changes.push(recorded(EventType::WebhookEndpointUpdated, after).changing(fields));
+    }
+    if before.keys.public_key != after.keys.public_key {
+        changes.push(recorded(EventType::WebhookEndpointSecretRotated, after));
+    }
+    match (before.disabled_reason, after.disabled_reason) {
+        (None, Some(reason)) => {
+            let data = EventData::new().with("reason", reason.as_str());
+            changes.push(recorded(EventType::WebhookEndpointDisabled, after).with(data));
+        }
+        (Some(_), None) => changes.push(recorded(EventType::WebhookEndpointEnabled, after)),
+        _ => {}
+    }
+    changes
 }
 
 impl Store {
