@@ -82,12 +82,12 @@ from generated.rolecall_client.api.voice_webhook import receive_voice_webhook
 from generated.rolecall_client.api.webhook_endpoints import (
     create_webhook_endpoint,
     delete_webhook_endpoint,
-    list_webhook_endpoint_deliveries,
+    list_deliveries,
     list_webhook_endpoints,
     ping_webhook_endpoint,
     redeliver_webhook_endpoint,
     replay_webhook_endpoint,
-    rotate_webhook_endpoint_secret,
+    rotate_secret,
     update_webhook_endpoint,
 )
 from generated.rolecall_client.models import (
@@ -486,11 +486,11 @@ off = WebhookEndpointPatch(status=EndpointStatus.DISABLED)
 assert done(update_webhook_endpoint.sync(hook.id, client=client, body=off)).disabled_reason is DisabledReason.REQUESTED
 on = WebhookEndpointPatch(status=EndpointStatus.ENABLED)
 assert done(update_webhook_endpoint.sync(hook.id, client=client, body=on)).status is EndpointStatus.ENABLED
-assert done(rotate_webhook_endpoint_secret.sync(hook.id, client=client)).secret != hook.secret
+assert done(rotate_secret.sync(hook.id, client=client)).secret != hook.secret
 ping = done(ping_webhook_endpoint.sync(hook.id, client=client))
 assert done(redeliver_webhook_endpoint.sync(hook.id, ping.id, client=client)).id == ping.id
 done(replay_webhook_endpoint.sync(hook.id, client=client, body=ReplayFrom(after=0)))
-assert ping.id in [delivery.id for delivery in done(list_webhook_endpoint_deliveries.sync(hook.id, client=client)).data]
+assert ping.id in [delivery.id for delivery in done(list_deliveries.sync(hook.id, client=client)).data]
 assert done(delete_webhook_endpoint.sync(hook.id, client=client)).id == hook.id
 
 # Send a callback with a wrong signature.
