@@ -69,7 +69,7 @@ const FUNCTIONS: &[Function] = &[
     Function::new("usage_reset", "usage_reset_schedule", Kind::Database),
     Function::new("voice_screens", "voice_screens_show", Kind::Database),
     Function::new("voice_webhook", "voice_webhook_receive", Kind::Wide),
-    Function::new("webhook_endpoints", "webhook_endpoints_show", Kind::Wide),
+    Function::new("webhook_endpoints", "webhook_endpoints_webhooks_show", Kind::Wide),
 ];
 
 /// The measurements of one start.

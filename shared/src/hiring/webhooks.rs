@@ -199,7 +199,8 @@ pub async fn rotate_secret(
         rotated.map_err(|error| Error::InvalidTransition(format!("A third pair is too early: {error}")))?;
     let mut transaction = request.transaction();
     transaction.replace_webhook_endpoint(&before, &after, AuditAction::WebhookEndpointSecretRotated)?;
-    let reply = reply_with_secret(&request, &after, &keys)?.unversioned();
+    let shown = WebhookEndpointWithSecret::of(&after, &keys, request.context.now());
+    let reply = Reply::ok(&shown)?.confidential().unversioned();
     request.commit(transaction, reply).await
 }
 
