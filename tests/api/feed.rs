@@ -45,7 +45,7 @@ async fn events_of(api: &TestApi, method: &str, path: &str, body: Value) -> Vec<
 #[tokio::test]
 async fn changes_are_events_with_ids_and_words() {
     let api = TestApi::new().await;
-    let Fixtures { role, posting, candidate, application, screen, note } = Fixtures::new(&api).await;
+    let Fixtures { role, posting, candidate, application, screen, note, .. } = Fixtures::new(&api).await;
     api.run_feed().await;
     let all = events(&api, "0").await;
     let first = [

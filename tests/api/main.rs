@@ -90,6 +90,7 @@ mod races;
 mod retention;
 mod roles;
 mod secrets;
+mod seeing;
 mod shape;
 mod signing_keys;
 mod start_page;

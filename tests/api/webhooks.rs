@@ -14,7 +14,7 @@ use shared::providers::Providers;
 use shared::providers::webhooks::WebhookReach;
 use standardwebhooks::Webhook;
 use tests::fake::{FakeResponse, FakeServer, NOWHERE, Request};
-use tests::interceptor::Fault;
+use tests::interceptor::{Fault, RecordedCall};
 use tests::{ACME, GLOBEX, TestApi, key, tenant};
 
 const PATH: &str = "/api/v1/webhook_endpoints";
@@ -77,6 +77,19 @@ async fn write_events(api: &TestApi, tenant: Tenant, kinds: &[EventType]) -> Vec
     item.insert("sk".to_owned(), text("HEAD".to_owned()));
     api.write_items([item]).await;
     events
+}
+
+/// The calls of a run that sends events to one endpoint, and disables another one.
+pub(super) async fn calls_of_deliveries() -> Vec<RecordedCall> {
+    let api = local_api().await;
+    let (healthy, gone) = (receiver(200).await, receiver(410).await);
+    for server in [&healthy, &gone] {
+        add(&api, &server.url, &[]).await;
+    }
+    write_events(&api, acme(), &[EventType::RoleCreated]).await;
+    api.dynamodb.take_calls();
+    assert_eq!((api.deliver().await.delivered, gone.requests().len()), (1, 1));
+    api.dynamodb.take_calls()
 }
 
 fn acme() -> Tenant {

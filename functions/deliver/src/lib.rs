@@ -1,4 +1,4 @@
-//! Deliveries: sends the events of the feeds to the webhook endpoints. The function runs when a feed has new events, and
+//! Deliveries: sends the events of the feeds to the webhook endpoints. The function runs
 //! every minute.
 //!
 //! An endpoint is a position in the feed. A transaction moves the position and adds the deliveries of the events that it
@@ -71,7 +71,7 @@ impl From<StoreError> for DeliverError {
     }
 }
 
-/// Answers an event: one that names tenants, whose feeds have new events, or the schedule's, which is for all.
+/// Answers an event: the schedule's, which is for all tenants, or one that names tenants.
 pub async fn answer(event: Value, environment: Environment) -> Result<Summary, lambda_http::Error> {
     let Some(named) = event["tenants"].as_array() else { return Box::pin(run(environment)).await };
     let tenants: Result<Vec<Tenant>, _> =

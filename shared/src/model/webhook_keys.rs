@@ -145,7 +145,7 @@ mod tests {
         let keys = keys(1);
         let sent = WebhookHeaders::sign(std::slice::from_ref(&keys), true, "17", now(), BODY);
         assert!(accepts(&keys, &sent, BODY));
-        assert!(!accepts(&keys, &sent, &BODY.replace("7", "8")));
+        assert!(!accepts(&keys, &sent, &BODY.replace('7', "8")));
         assert!(!accepts(&keys, &WebhookHeaders { id: "18".to_owned(), ..sent.clone() }, BODY));
         let earlier = now().as_second() - 1;
         assert!(!accepts(&keys, &WebhookHeaders { timestamp: earlier.to_string(), ..sent }, BODY));
@@ -160,7 +160,7 @@ mod tests {
         let sent = WebhookHeaders::sign(std::slice::from_ref(&keys), false, "17", now(), BODY);
         assert!(sent.signature.starts_with("v1a,") && !sent.signature.contains(' '));
         assert!(is_signed(&keys.public_key(), &sent, BODY));
-        assert!(!is_signed(&keys.public_key(), &sent, &BODY.replace("7", "8")));
+        assert!(!is_signed(&keys.public_key(), &sent, &BODY.replace('7', "8")));
         assert!(!is_signed(&self::keys(2).public_key(), &sent, BODY));
     }
 

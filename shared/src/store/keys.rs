@@ -111,6 +111,8 @@ pub(super) const FILTERED: &str = "filtered";
 pub(super) const STATUS_FILTER: &str = "status_filter";
 /// The name of the second index.
 pub(super) const BY_STATUS: &str = "by_status";
+/// The attribute with the request that caused a task.
+pub(super) const CAUSED_BY: &str = "caused_by";
 /// The attribute with the time after which DynamoDB deletes an item (TTL, in epoch seconds).
 pub(super) const EXPIRES_AT: &str = "expires_at";
 
@@ -695,7 +697,11 @@ impl TaskPartition {
 
     /// The partition with this key.
     pub fn parse(pk: &str) -> Option<Self> {
-        Self::all().find(|partition| partition.key() == pk)
+        let (group, part) = pk.strip_prefix("TASK#")?.split_once('#')?;
+        let partition = Self { group: group.parse().ok()?, part: part.parse().ok()? };
+        let exists = partition.group < TASK_GROUPS && partition.part < TASK_PARTS;
+        // Other texts have the same numbers, such as with a sign.
+        (exists && partition.key() == pk).then_some(partition)
     }
 
     /// The partitions of a tenant's tasks.
@@ -807,6 +813,13 @@ pub(super) fn task(due: Timestamp, tenant: Tenant, kind: &str, id: Id) -> Key {
 /// The beginning of the range keys of a tenant's tasks that are due in the same hour as `due`.
 fn tasks_of(due: Timestamp, tenant: Tenant) -> String {
     format!("{:012}#{tenant}", due.as_second().max(0) / 3_600 * 3_600)
+}
+
+impl Key {
+    /// Whether this is the key of a task.
+    pub(super) fn is_of_task(&self) -> bool {
+        self.pk.starts_with("TASK#")
+    }
 }
 
 /// A range key that sorts after the tasks of a tenant in the same hour, and before those of all other tenants after it.

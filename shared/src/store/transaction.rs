@@ -16,9 +16,10 @@ use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
 use super::audit::ENTRY_ATTEMPTS;
+use super::audit_origin::AuditOrigin;
 use super::changes::Changes;
 use super::item::number;
-use super::keys::{self, EXPIRES_AT, Key};
+use super::keys::{self, CAUSED_BY, EXPIRES_AT, Key};
 use super::recording::{Recorded, STAMP, outbox_items};
 use super::{Item, Store, StoreError, item};
 use crate::id::Id;
@@ -445,6 +446,18 @@ impl Transaction {
         });
     }
 
+    /// Names the request that causes the tasks which this transaction writes, unless a task names its own.
+    fn name_cause_of_tasks(&mut self, cause: &str) {
+        for action in &mut self.actions {
+            if let Effect::Write(key, item) = &mut action.effect
+                && key.is_of_task()
+            {
+                let cause = || AttributeValue::S(cause.to_owned());
+                item.entry(CAUSED_BY.to_owned()).or_insert_with(cause);
+            }
+        }
+    }
+
     fn versioned(&mut self, effect: Effect, version: u64) {
         let names = vec![("#version", VERSION.to_owned())];
         let values = vec![(":version", number(version))];
@@ -644,6 +657,9 @@ impl Store {
                 transaction.plain(Effect::Put(entry), Guard::AuditEntry, VACANT);
             }
         }
+        if let Some(cause) = self.origin.as_deref().and_then(AuditOrigin::cause) {
+            transaction.name_cause_of_tasks(cause);
+        }
         let guards: Vec<_> = transaction.actions.iter().map(|action| action.guard).collect();
         let sent = transaction.actions.clone();
         let actions: Result<Vec<_>, _> =
@@ -675,7 +691,13 @@ impl Store {
         if let Some(stamp) = too_early(&sent, &reasons) {
             return Err(Refusal::TooEarly(stamp));
         }
-        Err(commit_error(&guards, reasons).into())
+        let error = commit_error(&guards, reasons);
+        match &error {
+            CommitError::Stale | CommitError::InFlight => self.meter.conflicted(),
+            CommitError::Store(StoreError::Unavailable(code)) => self.meter.refused(code),
+            _ => {}
+        }
+        Err(error.into())
     }
 
     /// Adds the changes to the outbox, and the time to the changed items. A handle that belongs to no function has no clock,

@@ -86,7 +86,6 @@ fn can_happen(name: &str, error: &Error, operation: &Operation, named: &BTreeMap
         | Error::ConsentRequired(_)
         | Error::CursorExpired
         | Error::LegalHold
-        | Error::CursorExpired
         | Error::Upstream { .. } => named.contains_key(error.kind().1),
         Error::Erased => named.contains_key("erased") || operation.is_about_candidate(),
         Error::Unauthorized { .. }
