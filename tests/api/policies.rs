@@ -195,6 +195,7 @@ async fn calls_of_an_application(api: &mut TestApi) -> Vec<(String, Vec<Recorded
         ("quick_post", "quick_post"),
         ("roles", "roles"),
         ("voice_screens", "voice_screens"),
+        ("webhook_endpoints", "webhook_endpoints"),
     ] {
         for bearer in [token.reveal(), &tests::key(ACME, Mode::Live)] {
             api.environment.known_holders = KnownHolders::default();

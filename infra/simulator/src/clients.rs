@@ -12,7 +12,8 @@ use serde_json::{Value, json};
 use shared::model::{Day, Mode};
 use tokio::time::sleep;
 
-use crate::deployment::{Answer, Deployment, TABLE};
+use crate::cloud::TABLE;
+use crate::deployment::{Answer, Deployment};
 
 /// How often a client repeats a failed request before it gives up.
 pub(crate) const ATTEMPTS: u32 = 4;

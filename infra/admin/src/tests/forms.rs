@@ -352,7 +352,7 @@ const COPIES: [&str; 8] = [
 ];
 
 /// What is only inserted, deleted, counted or replaced as a whole.
-const NEVER_CHANGED: [&str; 37] = [
+const NEVER_CHANGED: [&str; 45] = [
     "profile",
     "receipt",
     "new_people",
@@ -377,6 +377,11 @@ const NEVER_CHANGED: [&str; 37] = [
     "x_connection",
     "whatsapp_connection",
     "post",
+    "webhook_endpoint_count",
+    "webhook_endpoint",
+    "endpoint_progress",
+    "delivery",
+    "due_delivery",
     "second_factor_setting",
     "audit_entry",
     "session",
@@ -389,6 +394,9 @@ const NEVER_CHANGED: [&str; 37] = [
     "client",
     "client_document",
     "task",
+    "outbox_entry",
+    "feed_head",
+    "event",
     "quarantined",
 ];
 

@@ -175,6 +175,7 @@ async fn an_interrupted_deletion_of_an_organization_can_be_repeated_and_leaves_n
         .await;
     Box::pin(populate(&api, ACME)).await;
     Box::pin(populate(&api, GLOBEX)).await;
+    Box::pin(api.run_feed()).await;
     let before = api.stored_items().await;
     let kind = |pk: &str| pk.split(['#', '`']).nth(2).unwrap_or_default().to_owned();
     let of_acme = before.keys().map(|(pk, _)| pk).filter(|pk| pk.starts_with(&format!("{ACME_ID}#")));
@@ -452,7 +453,7 @@ async fn an_organization_is_exported_line_by_line_without_secrets() {
     }
     let expected = [
         ("live", "api_key", 1),
-        ("live", "audit_entry", 10),
+        ("live", "audit_entry", 11),
         ("live", "candidate", 2),
         ("live", "career_site", 1),
         ("live", "channels", 1),
@@ -467,7 +468,7 @@ async fn an_organization_is_exported_line_by_line_without_secrets() {
         ("live", "usage", 2),
         ("live", "x_post", 1),
         ("test", "api_key", 1),
-        ("test", "audit_entry", 2),
+        ("test", "audit_entry", 3),
         ("test", "candidate", 2),
         ("test", "career_site", 1),
         ("test", "job_posting", 2),
