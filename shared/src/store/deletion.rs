@@ -150,12 +150,13 @@ impl Deletion<'_> {
         }
         let endpoints = keys::webhook_endpoints(tenant);
         while let Some((found, items)) = self.read_list::<WebhookEndpoint>(&endpoints).await? {
+            let mut of_endpoints = items.iter().map(Key::of).collect::<Result<Vec<_>, _>>()?;
             for endpoint in found {
                 self.delete_partition(&keys::deliveries(tenant, endpoint.id)).await?;
                 self.delete_partition(&keys::due_deliveries(tenant, endpoint.id)).await?;
-                self.delete_keys(vec![keys::endpoint_progress(tenant, endpoint.id)]).await?;
+                of_endpoints.push(keys::endpoint_progress(tenant, endpoint.id));
             }
-            self.delete_items(&items).await?;
+            self.delete_keys(of_endpoints).await?;
         }
         if tenant.mode == Mode::Live {
             self.delete_members().await?;
