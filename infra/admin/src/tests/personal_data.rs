@@ -154,6 +154,7 @@ fn is_of<V: Debug>(organization: u64, (pk, sk): &(String, String), item: &HashMa
     let is_registered = pk.starts_with("ORGANIZATION#") && *sk == format!("{organization:016}");
     pk.starts_with(&format!("{organization}#"))
         || (pk.starts_with("TASK#") && sk.contains(&format!("#{organization}#")))
+        || (pk.starts_with("WEBHOOK#") && sk.starts_with(&format!("{organization}#")))
         || is_registered
         || pk.starts_with(&format!("ORGANIZATION_SLUG#{slug}"))
         || (pk.starts_with("MEMBER_EMAIL#") && names_it())
