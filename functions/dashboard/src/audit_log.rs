@@ -261,7 +261,10 @@ fn object(AuditTarget { kind, id }: AuditTarget, names: &AuditNames) -> String {
             Some(name) => format!("“{name}”"),
             None => format!("with the grant {number}"),
         },
-        AuditTargetKind::Candidate | AuditTargetKind::Application | AuditTargetKind::VoiceScreen => number,
+        AuditTargetKind::Candidate
+        | AuditTargetKind::Application
+        | AuditTargetKind::VoiceScreen
+        | AuditTargetKind::WebhookEndpoint => number,
         AuditTargetKind::CareerPage => "the career page".to_owned(),
         AuditTargetKind::PrivacyText => "the privacy text".to_owned(),
         AuditTargetKind::RetentionRule => "the retention rule".to_owned(),
@@ -318,6 +321,10 @@ const fn verb(action: AuditAction) -> &'static str {
         AuditAction::ApplicationsListed => "read a list of applications",
         AuditAction::VoiceScreenRead => "read voice screen",
         AuditAction::VoiceScreensListed => "read a list of voice screens",
+        AuditAction::WebhookEndpointCreated => "added the webhook endpoint",
+        AuditAction::WebhookEndpointUpdated => "changed the webhook endpoint",
+        AuditAction::WebhookEndpointSecretRotated => "replaced the secret of the webhook endpoint",
+        AuditAction::WebhookEndpointDeleted => "deleted the webhook endpoint",
     }
 }
 
@@ -361,5 +368,9 @@ const fn label(action: AuditAction) -> &'static str {
         AuditAction::ApplicationsListed => "List of applications read",
         AuditAction::VoiceScreenRead => "Voice screen read",
         AuditAction::VoiceScreensListed => "List of voice screens read",
+        AuditAction::WebhookEndpointCreated => "Webhook endpoint added",
+        AuditAction::WebhookEndpointUpdated => "Webhook endpoint changed",
+        AuditAction::WebhookEndpointSecretRotated => "Secret of a webhook endpoint replaced",
+        AuditAction::WebhookEndpointDeleted => "Webhook endpoint deleted",
     }
 }

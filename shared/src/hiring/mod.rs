@@ -15,6 +15,7 @@ pub mod quick_post;
 pub mod resumes;
 pub mod roles;
 pub mod screens;
+pub mod webhooks;
 pub mod x_posts;
 
 pub use candidate::{find, with_current_roles};

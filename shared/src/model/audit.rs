@@ -90,6 +90,14 @@ string_enum! {
         VoiceScreenRead = "voice_screen.read",
         /// A page of a list of voice screens was read.
         VoiceScreensListed = "voice_screens.listed",
+        /// A webhook endpoint was created.
+        WebhookEndpointCreated = "webhook_endpoint.created",
+        /// A webhook endpoint was changed, enabled or disabled.
+        WebhookEndpointUpdated = "webhook_endpoint.updated",
+        /// The secret of a webhook endpoint was replaced.
+        WebhookEndpointSecretRotated = "webhook_endpoint.secret_rotated",
+        /// A webhook endpoint was deleted.
+        WebhookEndpointDeleted = "webhook_endpoint.deleted",
     }
 }
 
@@ -124,6 +132,8 @@ string_enum! {
         X = "x",
         /// The `WhatsApp` number.
         WhatsApp = "whatsapp",
+        /// A webhook endpoint.
+        WebhookEndpoint = "webhook_endpoint",
     }
 }
 
