@@ -214,7 +214,7 @@ fn the_commands_of_the_runbook_are_valid() {
             // The documents set an environment variable before.
             let line = &line.replace("reseal", &format!("reseal --sealing-keys 1:{KEY}"));
             let id = |word: String| {
-                let ids = ["ORGANIZATION_ID", "CANDIDATE_ID", "SCREEN_ID", "APP_ID", "KEY_ID"];
+                let ids = ["ORGANIZATION_ID", "CANDIDATE_ID", "SCREEN_ID", "APP_ID", "ENDPOINT_ID", "KEY_ID"];
                 ids.iter().fold(word.replace('$', ""), |word, id| word.replace(id, "1700000000000011"))
             };
             let words = std::iter::once("rolecall-admin".to_owned()).chain(words(line).into_iter().map(id));
