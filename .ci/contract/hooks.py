@@ -79,6 +79,11 @@ def has_unusual_host(case):
     return not all(re.fullmatch(PLAIN_URL, url) for url in urls)
 
 
+def has_unusual_endpoint(case):
+    """Whether a webhook endpoint's URL is more than a plain host and a path of letters."""
+    return not re.fullmatch(r"https://[a-z]+(\.[a-z]{2,})+(/[a-z]*)*", str(case.body.get("url")))
+
+
 def has_unusual_redirect_uri(case):
     return not all(re.fullmatch(PLAIN_REDIRECT_URI, uri) for uri in case.body["redirect_uris"])
 
@@ -137,6 +142,10 @@ def lacks_screen(case):
 STATES = [
     Excuse(404, "Not found", "which ids exist", has_unknown_id),
     Excuse(410, "The candidate was erased", "which candidates were erased"),
+    Excuse(410, "The cursor has expired; .*", "which events the feed has"),
+    Excuse(422, "An organization has at most 20 webhook endpoints", "the number of endpoints"),
+    Excuse(422, "A third pair is too early: .*", "when the keys were rotated"),
+    Excuse(422, "The webhook endpoint is disabled; enable it first", "whether it is enabled"),
     Excuse(409, "A legal hold on the candidate forbids the erasure", "the candidate's legal hold"),
     Excuse(400, "The cursor is not valid for this list", "which cursors the list returned"),
     Excuse(412, "The resource has changed since it was read", "the current version"),
@@ -196,6 +205,12 @@ RULES = [
         "resume_url must be a URL with a well-formed host, such as https://example.com",
         "valid hosts depend on IDNA tables; the schema's pattern covers ordinary hosts",
         has_unusual_host,
+    ),
+    Excuse(
+        422,
+        "url must .*",
+        "valid hosts and normalized URLs would need a long pattern; the short one covers ordinary ones",
+        has_unusual_endpoint,
     ),
     Excuse(
         400,
