@@ -79,6 +79,12 @@ def has_unusual_host(case):
     return not all(re.fullmatch(PLAIN_URL, url) for url in urls)
 
 
+def has_too_large_actor(case):
+    """Whether the actor's id is larger than any id."""
+    digits = re.sub(r"\D", "", str((case.query or {}).get("actor")))
+    return digits != "" and int(digits) > 2**53 - 1
+
+
 def has_unusual_endpoint(case):
     """Whether a webhook endpoint's URL is more than a plain host and a path of letters."""
     return not re.fullmatch(r"https://[a-z]+(\.[a-z]{2,})+(/[a-z]*)*", str(case.body.get("url")))
@@ -198,6 +204,7 @@ RULES = [
         "the list of codes may change, so the schema has only their form",
     ),
     Excuse(422, r"(consent\.)?obtained_at must not be in the future", "a schema has no clock"),
+    Excuse(422, "actor must be .*", "the pattern has the length of ids, but not their maximum", has_too_large_actor),
     Excuse(422, "scheduled_at must be in the future", "a schema has no clock"),
     Excuse(422, "scheduled_at must be within 90 days", "a schema has no clock"),
     Excuse(
