@@ -5,10 +5,10 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use rolecall_local::event_fixtures;
 use shared::auth::{Claims, Credential, Kind};
 use shared::clock::to_second;
-use shared::http::{Environment, audience};
+use shared::http::Environment;
 use shared::id::Id;
 use shared::model::{
-    Code, Email, Grant, Member, MemberRole, Mode, Scopes, Tenant, Text, TokenSet, challenge,
+    Audience, Code, Email, Grant, Member, MemberRole, Mode, Scopes, Tenant, Text, TokenSet, challenge,
 };
 use shared::store::Transaction;
 
@@ -79,7 +79,7 @@ pub async fn connect_app(
     let expires_at = now.saturating_add(TokenSet::REFRESH_LIFE).expect("a time");
     let access = Claims { scopes: Scopes::all(), expires_at: Some(expires_at) };
     let token = Credential::generate(Kind::AccessToken, tenant, id, access, &config.credential_keys, random);
-    let hash = token.gate_hash(&audience(BASE_URL));
+    let hash = token.gate_hash(&Audience::Api.url(BASE_URL));
     let code = Code {
         hash: "code".to_owned(),
         redirect_uri: "https://app.example/callback".to_owned(),

@@ -8,9 +8,9 @@ use std::sync::Arc;
 
 use shared::auth::{Claims, Credential, Kind};
 use shared::http::page::{Sources, style_version};
-use shared::http::{Error, Html, MemberRequest, PageRequest, Parameters, Reply, RequestContext, audience};
+use shared::http::{Error, Html, MemberRequest, PageRequest, Parameters, Reply, RequestContext};
 use shared::model::{
-    Client, Code, Grant, MemberRole, Mode, RedirectUri, Scope, Scopes, SecurityEvent, Tenant,
+    Audience, Client, Code, Grant, MemberRole, Mode, RedirectUri, Scope, Scopes, SecurityEvent, Tenant,
 };
 use shared::store::Transaction;
 use url::Url;
@@ -287,7 +287,7 @@ pub(crate) fn is_resource(base_url: &str, resource: &str) -> bool {
         return true;
     }
     let (Ok(resource), Ok(host), Ok(api)) =
-        (Url::parse(resource), Url::parse(base_url), Url::parse(&audience(base_url)))
+        (Url::parse(resource), Url::parse(base_url), Url::parse(&Audience::Api.url(base_url)))
     else {
         return false;
     };

@@ -4,8 +4,8 @@
 use std::future::{Ready, ready};
 
 use serde::Serialize;
-use shared::http::{Error, PublicRequest, Reply, Unversioned, audience};
-use shared::model::{ClientAuthentication, GrantType, ResponseType, Scope};
+use shared::http::{Error, PublicRequest, Reply, Unversioned};
+use shared::model::{Audience, ClientAuthentication, GrantType, ResponseType, Scope};
 use utoipa::ToSchema;
 
 /// The metadata of the authorization server (RFC 8414).
@@ -103,7 +103,7 @@ pub(crate) fn show_protected_api(
     request: PublicRequest,
 ) -> Ready<Result<Reply<Unversioned<ProtectedResource>>, Error>> {
     let base_url = request.context.base_url();
-    ready(protected_resource(base_url, audience(base_url)))
+    ready(protected_resource(base_url, Audience::Api.url(base_url)))
 }
 
 fn protected_resource(

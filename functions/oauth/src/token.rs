@@ -5,8 +5,10 @@
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Deserializer, Serialize};
 use shared::auth::{Claims, Credential, Kind};
-use shared::http::{Error, FORM, Payload, PublicRequest, Reply, RequestContext, Unversioned, audience};
-use shared::model::{AuditActor, Client, CodeVerifier, Grant, GrantType, Refresh, Scopes, TokenSet};
+use shared::http::{Error, FORM, Payload, PublicRequest, Reply, RequestContext, Unversioned};
+use shared::model::{
+    Audience, AuditActor, Client, CodeVerifier, Grant, GrantType, Refresh, Scopes, TokenSet,
+};
 use shared::store::{AccessTokens, Transaction};
 use subtle::ConstantTimeEq;
 use utoipa::ToSchema;
@@ -212,7 +214,10 @@ fn check_resource(context: &RequestContext, request: &TokenRequest) -> Result<()
     if request.resource.iter().all(|resource| is_resource(base_url, resource)) {
         Ok(())
     } else {
-        Err(OAuthRejection::new("invalid_target", format!("resource must be {}.", audience(base_url))))
+        Err(OAuthRejection::new(
+            "invalid_target",
+            format!("resource must be {}.", Audience::Api.url(base_url)),
+        ))
     }
 }
 
@@ -259,7 +264,7 @@ async fn store_tokens(
     let claims = Claims { scopes, expires_at: Some(expires_at) };
     let (keys, random) = (context.credential_keys(), context.random());
     let access = Credential::generate(Kind::AccessToken, tenant, grant.id, claims, keys, random);
-    let hash = access.gate_hash(&audience(context.base_url()));
+    let hash = access.gate_hash(&Audience::Api.url(context.base_url()));
     let tokens = TokenSet {
         access: hash,
         access_expires_at: expires_at,

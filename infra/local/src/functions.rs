@@ -28,7 +28,7 @@ impl Tables {
 }
 
 /// The routes of every function that answers requests.
-pub fn tables() -> [Tables; 15] {
+pub fn tables() -> [Tables; 16] {
     [
         Tables { function: "ApplicationsFunction", routes: applications::routes(), pages: Vec::new() },
         Tables { function: "CandidatesFunction", routes: candidates::routes(), pages: Vec::new() },
@@ -38,6 +38,7 @@ pub fn tables() -> [Tables; 15] {
         Tables { function: "DefaultFunction", routes: Vec::new(), pages: routes(default::pages()) },
         Tables { function: "DocsFunction", routes: routes(docs::routes()), pages: routes(docs::pages()) },
         Tables { function: "JobPostingsFunction", routes: job_postings::routes(), pages: Vec::new() },
+        Tables { function: "McpFunction", routes: mcp::routes(), pages: Vec::new() },
         Tables { function: "OauthFunction", routes: oauth::routes(), pages: oauth::pages() },
         Tables { function: "OrganizationFunction", routes: organization::routes(), pages: Vec::new() },
         Tables { function: "QuickPostFunction", routes: quick_post::routes(), pages: Vec::new() },

@@ -112,6 +112,8 @@ pub struct List<T> {
 pub enum ReplyFormat {
     /// The API's JSON.
     Api,
+    /// JSON-RPC messages.
+    Rpc,
     /// OAuth's JSON (RFC 6749, section 5.2), for scripts of any origin.
     OAuth,
     /// Documents for programs and search engines; errors are the API's JSON.
@@ -226,6 +228,11 @@ impl<O> Reply<O> {
     /// Any status with a JSON body, for protocols with their own errors.
     pub fn status(status: u16, body: &impl Serialize) -> Result<Self, Error> {
         Ok(Self::new(status, json(body)?))
+    }
+
+    /// The body.
+    pub fn body(&self) -> &str {
+        &self.body
     }
 
     /// The size of the body in bytes, as Lambda counts it: as a JSON string.

@@ -8,6 +8,7 @@
 mod accent;
 mod actor;
 mod application;
+mod audience;
 mod audit;
 mod candidate;
 mod career_site;
@@ -58,6 +59,7 @@ pub use actor::{Actor, ActorId, ActorKind};
 pub use application::{
     Application, ApplicationStatus, End, Move, Notes, Reason, RoleCopy, Stage, StageCount,
 };
+pub use audience::Audience;
 pub use audit::{
     AuditAction, AuditActor, AuditActorKind, AuditActorTerm, AuditEntry, AuditTarget, AuditTargetKind,
 };

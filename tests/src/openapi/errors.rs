@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use serde_json::{Map, Value, json};
 use shared::http::{Error, Existing, ReplyFormat};
 use shared::id::Id;
-use shared::model::{InvalidTransition, Scope};
+use shared::model::{Audience, InvalidTransition, Scope};
 use shared::store::{CommitError, StoreError};
 
 use super::example::Refused;
@@ -97,6 +97,7 @@ fn can_happen(name: &str, error: &Error, operation: &Operation, named: &BTreeMap
         Error::MethodNotAllowed(_)
         | Error::BadSignature
         | Error::ForeignForm
+        | Error::ForeignOrigin
         | Error::NotThroughCdn
         | Error::OwnersOnly => false,
     }
@@ -216,7 +217,7 @@ fn headers(errors: &[(&str, Error)]) -> Map<String, Value> {
 }
 
 fn header_names(error: &Error) -> BTreeSet<String> {
-    error.headers("").into_iter().map(|(name, _)| name.to_owned()).collect()
+    error.headers("", Audience::Api).into_iter().map(|(name, _)| name.to_owned()).collect()
 }
 
 /// Adds the headers that only errors have. A header is required if all errors have it, unless `optional` is set.

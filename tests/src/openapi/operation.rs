@@ -57,6 +57,18 @@ impl Row for Operation {
         Self::described::<O, H>(key, Access::Scopes(scopes.into()), ReplyFormat::Api, content)
     }
 
+    fn rpc<P, O, H, F>(key: &'static str, _: H) -> Self
+    where
+        P: Payload + 'static,
+        O: Output + 'static,
+        H: Fn(ApiRequest<P>) -> F + Send + Sync + 'static,
+        F: Future<Output = Result<Reply<O>, Error>> + Send + 'static,
+    {
+        let body = Described::of::<P::Body>();
+        let content = RequestContent::Payload { media: P::MEDIA, parameters: P::PARAMETERS, body };
+        Self::described::<O, H>(key, Access::Scopes(Scopes::default()), ReplyFormat::Rpc, content)
+    }
+
     fn open<P, O, H, F>(key: &'static str, access: Access, format: ReplyFormat, _: H) -> Self
     where
         P: Payload + 'static,
