@@ -86,7 +86,8 @@ impl McpRequest {
             idempotency_key: idempotency_key.map(str::to_owned),
             reading,
         };
-        let reply = self.request.carry_out(order, handler).await?;
+        // On the heap, because the future has those of the handler and its transaction.
+        let reply = Box::pin(self.request.carry_out(order, handler)).await?;
         Ok(serde_json::from_str(reply.body()).unwrap_or_default())
     }
 

@@ -29,7 +29,9 @@ struct TouchpointLimit(u32);
 impl Value for TouchpointLimit {
     fn read(scalar: &Scalar<'_>) -> Result<Option<Self>, String> {
         let limit = match scalar {
-            Scalar::Word(word) if word.bytes().all(|byte| byte.is_ascii_digit()) => word.parse().ok(),
+            Scalar::Word(word) | Scalar::Number(word) if word.bytes().all(|byte| byte.is_ascii_digit()) => {
+                word.parse().ok()
+            }
             _ => None,
         };
         let limit = limit.filter(|limit| *limit <= 100);

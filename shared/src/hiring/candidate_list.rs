@@ -3,7 +3,7 @@
 use serde::Serialize;
 use utoipa::ToSchema;
 
-use super::candidate_filter::CandidateFilter;
+pub use super::candidate_filter::CandidateFilter;
 use crate::http::{ApiRequest, Collection, Error, Listing, Reply};
 use crate::id::Id;
 use crate::model::{ApplicationStatus, Stage};

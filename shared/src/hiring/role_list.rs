@@ -36,6 +36,7 @@ impl Value for Include {
     fn read(scalar: &Scalar<'_>) -> Result<Option<Self>, String> {
         match scalar {
             Scalar::Word("stats") => Ok(Some(Self)),
+            Scalar::Text(text) if text == "stats" => Ok(Some(Self)),
             _ => Err("must be stats".to_owned()),
         }
     }

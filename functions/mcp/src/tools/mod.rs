@@ -1,6 +1,23 @@
 //! Tools: the jobs that an assistant can do.
 
-mod list_roles;
+mod add_candidate;
+mod add_note;
+mod arguments;
+mod budget;
+mod fence;
+pub(crate) mod get_candidate;
+mod get_screen;
+mod invite_to_screen;
+pub(crate) mod list_roles;
+mod mistakes;
+mod move_candidate;
+mod pipeline_report;
+mod post_to_x;
+mod quick_post;
+mod save_role;
+mod schema;
+mod search_candidates;
+mod set_role_status;
 
 use futures_util::future::BoxFuture;
 use serde_json::{Value, json};
@@ -10,7 +27,21 @@ use shared::model::{Scope, Scopes};
 use crate::request::McpRequest;
 
 /// The tools of this service.
-pub static TABLE: &[Tool] = &[list_roles::TOOL];
+pub static TABLE: &[Tool] = &[
+    search_candidates::TOOL,
+    get_candidate::TOOL,
+    add_candidate::TOOL,
+    move_candidate::TOOL,
+    add_note::TOOL,
+    invite_to_screen::TOOL,
+    get_screen::TOOL,
+    list_roles::TOOL,
+    save_role::TOOL,
+    set_role_status::TOOL,
+    quick_post::TOOL,
+    post_to_x::TOOL,
+    pipeline_report::TOOL,
+];
 
 /// Carries out a call of a tool.
 pub type Call = for<'r> fn(&'r McpRequest) -> BoxFuture<'r, Result<ToolResult, ToolError>>;
@@ -47,6 +78,19 @@ pub struct Annotations {
     pub idempotent: bool,
     /// The tool reaches people or services outside of this one.
     pub open_world: bool,
+}
+
+impl Annotations {
+    /// Reads.
+    const READ: Self = Self { read_only: true, destructive: false, idempotent: true, open_world: false };
+    /// Adds something with each call.
+    const ADD: Self = Self { read_only: false, destructive: false, idempotent: false, open_world: false };
+    /// Ends something, or overwrites it.
+    const DESTRUCTIVE: Self =
+        Self { read_only: false, destructive: true, idempotent: false, open_world: false };
+    /// Reaches people outside of the hiring team.
+    const REACHES_PEOPLE: Self =
+        Self { read_only: false, destructive: true, idempotent: false, open_world: true };
 }
 
 /// The result of a call.
@@ -136,6 +180,9 @@ pub async fn call(tool: &Tool, request: &McpRequest) -> Result<ToolResult, Error
     match (tool.call)(request).await {
         Ok(result) => Ok(result),
         Err(ToolError::Rejected(message)) => Ok(ToolResult::error(&message)),
-        Err(ToolError::Failed(error)) => Err(error),
+        Err(ToolError::Failed(error)) => match mistakes::explain(&error) {
+            Some(message) => Ok(ToolResult::error(&message)),
+            None => Err(error),
+        },
     }
 }
