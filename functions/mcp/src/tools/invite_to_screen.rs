@@ -64,7 +64,7 @@ async fn call(request: &McpRequest) -> Result<ToolResult, ToolError> {
     }
     let when = scheduled_at.map_or_else(|| "now".to_owned(), |at| format!("at {at}"));
     let stage = record.candidate.stage.as_str();
-    let summary = format!("Call candidate {candidate_id} for a voice screen for role {role_id}, {when}");
+    let summary = format!("Call candidate {candidate_id} for a voice screen for role {role_id}, {when}.");
     let confirmed = Some(request.confirm(&summary, &format!("in stage {stage}")).await?);
     let fields = rest(request, &["candidate_id"]);
     let step = Step { id: Some(candidate_id), fields, confirmed, ..Step::default() };

@@ -101,7 +101,7 @@ async fn call(request: &McpRequest) -> Result<ToolResult, ToolError> {
         Action::Reject | Action::Hire => {
             let affected = affected(request, id, role_id).await?;
             let verb = if action == Action::Hire { "Hire" } else { "Reject" };
-            let summary = format!("{verb} candidate {id}: {affected}");
+            let summary = format!("{verb} candidate {id}: {affected}.");
             step.confirmed = Some(request.confirm(&summary, &affected).await?);
             if action == Action::Hire {
                 request.carry_out(step, moves::hire).await?

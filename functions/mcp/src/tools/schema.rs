@@ -16,6 +16,8 @@ const DESCRIPTIONS: &[(&str, &str)] = &[
     ("title", "The job title"),
     ("department", "The team"),
     ("description", "Markdown"),
+    ("public_description", "Markdown"),
+    ("requirements", "Markdown"),
     ("location", "A city, a state or Remote"),
     ("country", "ISO code, such as DE"),
     ("remote_policy", "Where the work is done"),

@@ -76,7 +76,7 @@ async fn call(request: &McpRequest) -> Result<ToolResult, ToolError> {
             let found =
                 request.context().store().find_role(request.tenant(), id).await.map_err(Error::from)?;
             let status = found.ok_or(Error::NotFound)?.status.as_str();
-            let summary = format!("Close role {id}, which is {status}, and all its active applications");
+            let summary = format!("Close role {id}, which is {status}, and all its active applications.");
             step.confirmed = Some(request.confirm(&summary, status).await?);
             request.carry_out(step, roles::close).await?
         }
