@@ -64,6 +64,8 @@ mod guide;
 mod idempotency;
 mod imports;
 mod job_postings;
+mod mcp_confirmations;
+mod mcp_protocol;
 mod notes;
 mod oauth_access;
 mod oauth_authorize;

@@ -102,6 +102,7 @@ pub async fn connect_app(
         redirect_host: "app.example".to_owned(),
         member,
         scopes: Scopes::all(),
+        audience: Audience::Api,
         code,
         tokens: Some(tokens),
         created_at: now,

@@ -1,13 +1,16 @@
 //! Prompts: tasks that a member can start with one command. They carry identifiers, never stored text.
 
-use serde_json::{Map, Value};
+use serde_json::{Value, json};
 use shared::model::{Scope, Scopes};
+
+use crate::request::McpRequest;
+use crate::tools::ToolError;
 
 /// The prompts of this service.
 pub static TABLE: &[Prompt] = &[];
 
-/// Writes the messages of a prompt from its arguments. The error says what would be right.
-pub type Write = fn(&Map<String, Value>) -> Result<Vec<Value>, String>;
+/// Writes the messages of a prompt from the arguments of the request. Required ones are strings.
+pub type Write = fn(&McpRequest) -> Result<Vec<Value>, ToolError>;
 
 /// A prompt.
 pub struct Prompt {
@@ -39,5 +42,19 @@ impl Prompt {
     /// The scopes that the work needs.
     pub fn scopes(&self) -> Scopes {
         self.scopes.iter().copied().collect()
+    }
+
+    /// The prompt, as lists show it.
+    pub fn describe(&self) -> Value {
+        let argument = |argument: &PromptArgument| {
+            let PromptArgument { name, description, required } = argument;
+            json!({ "name": name, "description": description, "required": required })
+        };
+        json!({
+            "name": self.name,
+            "title": self.title,
+            "description": self.description,
+            "arguments": self.arguments.iter().map(argument).collect::<Vec<_>>(),
+        })
     }
 }
