@@ -1,11 +1,15 @@
 //! The tools of the MCP function: right and wrong calls, scopes, other tenants, idempotency, and the audit log.
 
 use serde_json::{Value, json};
-use shared::model::{Mode, Scope, Scopes};
+use shared::model::{Audience, Mode, Scope, Scopes};
 use tests::assistant::Assistant;
+use tests::dashboard::{connect_app_to, owner};
+use tests::fake::NOWHERE;
+use tests::interceptor::RecordedCall;
 use tests::{ACME, Fixtures, GLOBEX, TestApi, key, tenant};
 
 use crate::access::new_key;
+use crate::vapi;
 
 /// A correct call of each tool about these resources.
 pub(super) fn calls(of: &Fixtures) -> Vec<(&'static str, Value)> {
@@ -251,8 +255,6 @@ async fn candidates_are_found_and_shown() {
 
     let again = assistant.refused("add_candidate", ada).await;
     assert_eq!(again, format!("email is already in use. It is candidate {id}."));
-    let erase = format!("/api/v1/candidates/{id}/erase");
-    api.post(&erase, json!({ "reason": "request" })).await;
 }
 
 #[tokio::test]
@@ -350,6 +352,195 @@ async fn a_voice_screen_is_shown_with_its_transcript() {
 }
 
 #[tokio::test]
+async fn what_cannot_be_undone_or_reaches_people_is_confirmed() {
+    let api = TestApi::new().await;
+    let assistant = Assistant::new(&api);
+    let of = Fixtures::new(&api).await;
+    let Fixtures { role, posting, candidate, .. } = of;
+    let open = json!({ "title": "Baker" });
+    let other = assistant.call("quick_post", json!({ "role": open })).await["role_id"].clone();
+    let hired = json!({ "name": "Ada", "email": "ada@example.com", "role_id": other });
+    let hired = assistant.call("add_candidate", hired).await["id"].clone();
+    let cases = [
+        (
+            "invite_to_screen",
+            json!({ "candidate_id": hired, "role_id": other }),
+            format!("Call candidate {hired} for a voice screen for role {other}, now."),
+            "/status",
+            "queued",
+        ),
+        (
+            "move_candidate",
+            json!({ "candidate_id": candidate, "action": "reject", "reason": "No" }),
+            format!("Reject candidate {candidate}: application for role {role} in stage screening."),
+            "/stage",
+            "rejected",
+        ),
+        (
+            "move_candidate",
+            json!({ "candidate_id": hired, "action": "hire", "role_id": other }),
+            format!("Hire candidate {hired}: application for role {other} in stage screening."),
+            "/stage",
+            "hired",
+        ),
+        (
+            "post_to_x",
+            json!({ "job_posting_id": posting }),
+            "Post this to X: ".to_owned(),
+            "/text",
+            "https://api.rolecall.test/careers/",
+        ),
+        (
+            "set_role_status",
+            json!({ "role_id": role, "action": "close" }),
+            format!("Close role {role}, which is open, and all its active applications."),
+            "/status",
+            "closed",
+        ),
+    ];
+    for (tool, arguments, question, pointer, expected) in cases {
+        // A client that cannot ask gets the address of a page, again and again.
+        for _ in 0..2 {
+            let unconfirmed = assistant.refused(tool, arguments.clone()).await;
+            assert!(unconfirmed.contains("/dashboard/confirmations/"), "{tool}: {unconfirmed}");
+        }
+        let (asked, result) = assistant.confirmed(tool, &arguments).await;
+        assert!(asked.starts_with(&question), "{tool}: {asked}");
+        assert_eq!(result["isError"], false, "{tool}: {result}");
+        let value = result["structuredContent"].pointer(pointer).unwrap().as_str().unwrap();
+        assert!(value.contains(expected), "{tool}: {value}");
+    }
+    let back = json!({ "candidate_id": candidate, "action": "unreject" });
+    let back = assistant.refused("move_candidate", back).await;
+    assert!(back.contains("reopen it first with set_role_status, action reopen"), "{back}");
+}
+
+#[tokio::test]
+async fn a_confirmation_is_for_the_stage_that_the_member_saw() {
+    let api = TestApi::new().await;
+    let assistant = Assistant::new(&api);
+    let of = Fixtures::new(&api).await;
+    let reject = json!({ "candidate_id": of.candidate, "action": "reject" });
+    let asked = assistant.ask("move_candidate", &reject, &json!({})).await;
+    let advance = json!({ "candidate_id": of.candidate, "action": "advance", "stage": "offer" });
+    assistant.call("move_candidate", advance).await;
+    let yes = json!({ "action": "accept", "content": { "confirm": true } });
+    let answer = json!({ "inputResponses": { "confirm": yes }, "requestState": asked["requestState"] });
+    let again = assistant.ask("move_candidate", &reject, &answer).await;
+    assert_eq!(again["resultType"], "input_required", "{again}");
+    let stage =
+        assistant.call("get_candidate", json!({ "candidate_id": of.candidate })).await["stage"].clone();
+    assert_eq!(stage, "offer");
+}
+
+#[tokio::test]
+async fn reads_and_calls_are_in_the_audit_log_with_application_and_member() {
+    let api = TestApi::new().await;
+    let of = Fixtures::new(&api).await;
+    let acme = tenant(ACME, Mode::Live);
+    let member = owner(&api, ACME).await;
+    let (grant, token) = connect_app_to(Audience::Mcp, &api.environment, acme, member.id, "Assistant").await;
+    let assistant = Assistant::with(&api, token.reveal());
+    assistant.call("search_candidates", json!({ "role_id": of.role })).await;
+    assistant.call("search_candidates", json!({ "q": "jane" })).await;
+    let detailed = json!({ "candidate_id": of.candidate, "response_format": "detailed" });
+    assistant.call("get_candidate", detailed).await;
+    assistant.call("get_screen", json!({ "screen_id": of.screen })).await;
+    assistant.refused("add_note", json!({ "candidate_id": of.candidate })).await;
+    let log = api.get("/api/v1/audit_log?limit=100").await.expect(200);
+    let entries: Vec<_> = log.body["data"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .filter(|entry| entry["actor"]["type"] == "app")
+        .map(|entry| {
+            assert_eq!(entry["actor"]["id"], json!(grant.id), "{entry}");
+            let (action, shown) = (entry["action"].as_str().unwrap(), &entry["shown"]);
+            let tool = entry["tool"]["name"].as_str().unwrap_or_default();
+            let target = entry["target"]["id"].as_u64().unwrap_or_default();
+            format!("{action} {tool} {target} {shown}")
+        })
+        .rev()
+        .collect();
+    let (candidate, screen) = (of.candidate, of.screen);
+    let expected = [
+        "candidates.listed  0 1".to_owned(),
+        "tool.called search_candidates 0 null".to_owned(),
+        "candidates.searched  0 1".to_owned(),
+        "tool.called search_candidates 0 null".to_owned(),
+        format!("candidate.read  {candidate} null"),
+        format!("notes.listed  {candidate} null"),
+        "tool.called get_candidate 0 null".to_owned(),
+        format!("voice_screen.read  {screen} null"),
+        "tool.called get_screen 0 null".to_owned(),
+        "tool.called add_note 0 null".to_owned(),
+    ];
+    assert_eq!(entries, expected);
+}
+
+/// The calls to DynamoDB of all tools, for `policies`.
+pub(super) async fn calls_of_all_tools() -> Vec<RecordedCall> {
+    let api = TestApi::new().await;
+    let assistant = Assistant::new(&api);
+    let of = Fixtures::new(&api).await;
+    for minute in 31..59 {
+        api.clock.set(&format!("2026-11-20T09:{minute}:00Z"));
+        api.run_tasks().await;
+    }
+    api.dynamodb.take_calls();
+    for (name, arguments) in calls(&of) {
+        assistant.try_call(name, arguments).await.expect(200);
+    }
+    let person = json!({
+        "name": "Eve", "email": "eve@example.com", "phone": "+4915112345678", "external_id": "e", "tags": ["t"],
+        "source": "fair", "role_id": of.role, "idempotency_key": "k",
+    });
+    for search in [
+        json!({ "stage": "applied" }),
+        json!({ "role_id": of.role, "stage": "applied" }),
+        json!({ "q": "jane" }),
+        json!({ "email": "eve@example.com" }),
+        json!({ "phone": "+4915112345678" }),
+        json!({ "external_id": "e" }),
+        json!({ "source": "fair" }),
+        json!({ "tag": "t" }),
+    ] {
+        assistant.try_call("search_candidates", search).await.expect(200);
+    }
+    let eve = assistant.call("add_candidate", person).await["id"].clone();
+    assistant.refused("get_candidate", json!({ "candidate_id": 17 })).await;
+    let detailed = json!({ "candidate_id": eve, "response_format": "detailed" });
+    assistant.call("get_candidate", detailed).await;
+    assistant.call("list_roles", json!({ "status": "open" })).await;
+    assistant.call("save_role", json!({ "title": "Waiter" })).await;
+    assistant.call("set_role_status", json!({ "role_id": of.role, "action": "resume" })).await;
+    for (tool, arguments) in [
+        ("invite_to_screen", json!({ "candidate_id": eve, "role_id": of.role })),
+        ("move_candidate", json!({ "candidate_id": of.candidate, "action": "hire" })),
+        ("move_candidate", json!({ "candidate_id": eve, "action": "reject" })),
+        ("post_to_x", json!({ "job_posting_id": of.posting })),
+        ("set_role_status", json!({ "role_id": of.role, "action": "close" })),
+    ] {
+        let (_, result) = assistant.confirmed(tool, &arguments).await;
+        assert_eq!(result["isError"], false, "{tool}: {result}");
+    }
+    let mut recorded = api.dynamodb.take_calls();
+
+    // A real provider reads which countries may be called.
+    let api = TestApi::with_services(vapi::services(NOWHERE)).await;
+    let assistant = Assistant::new(&api);
+    let role = assistant.call("quick_post", json!({ "role": { "title": "Cook" } })).await["role_id"].clone();
+    let eve =
+        json!({ "name": "Eve", "email": "eve@example.com", "phone": "+4915112345678", "role_id": role });
+    let eve = assistant.call("add_candidate", eve).await["id"].clone();
+    let invite = json!({ "candidate_id": eve, "role_id": role });
+    let page = assistant.refused("invite_to_screen", invite.clone()).await;
+    assert!(page.contains("/dashboard/confirmations/"), "{page}");
+    recorded.extend(api.dynamodb.take_calls());
+    recorded
+}
+
+#[tokio::test]
 async fn a_repeated_call_with_a_key_has_no_second_effect() {
     let api = TestApi::new().await;
     let of = Fixtures::new(&api).await;
@@ -357,6 +548,7 @@ async fn a_repeated_call_with_a_key_has_no_second_effect() {
     for (name, mut arguments) in calls(&of) {
         let tool = mcp::tools::TABLE.iter().find(|tool| tool.name == name).unwrap();
         if tool.annotations.read_only || ["invite_to_screen", "post_to_x"].contains(&name) {
+            // The others are confirmed, which holds for one call.
             continue;
         }
         arguments["idempotency_key"] = format!("key-{name}").into();

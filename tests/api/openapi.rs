@@ -171,6 +171,9 @@ impl Session {
         ] {
             session.send_with(key, id, query, none()).await;
         }
+        let call = json!({ "name": "list_roles", "arguments": {} });
+        let message = json!({ "jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": call });
+        session.send("POST /mcp", 0, message).await;
         session.cancel_screen(role).await;
         session.erase_candidate().await;
         session.delete_note(candidate, note).await;
@@ -223,6 +226,7 @@ async fn documents(api: &TestApi) -> Exchanges {
         ("GET /.well-known/oauth-authorization-server", ""),
         ("GET /.well-known/oauth-protected-resource", ""),
         ("GET /.well-known/oauth-protected-resource/api/v1", ""),
+        ("GET /.well-known/oauth-protected-resource/mcp", ""),
         ("GET /robots.txt", ""),
         ("GET /careers/{org}/jobs.json", "acme"),
         ("GET /careers/{org}/jobs.json", "nobody"),

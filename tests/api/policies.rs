@@ -297,7 +297,7 @@ fn logical_id(function: &str) -> String {
 }
 
 /// Actions and patterns that the sample requests below do not use, and the files whose tests fail without them.
-const RARE: [(&str, &[&str], &str); 6] = [
+const RARE: [(&str, &[&str], &str); 7] = [
     ("CandidatesFunction", &["*#SCORED#*", "*#SETTING"], "calls.rs, dashboard_lists.rs"),
     ("CareersFunction", &["*#PHONE#*", "*#RETENTION#*"], "careers_applications.rs"),
     (
@@ -312,6 +312,7 @@ const RARE: [(&str, &[&str], &str); 6] = [
         ],
         "audit_log.rs, dashboard_lists.rs, dashboard_pages.rs, dashboard_retention.rs",
     ),
+    ("McpFunction", &["*#CHANNEL", "*#SETTING"], "mcp_tools.rs"),
     ("OauthFunction", &["dynamodb:Query", "*#KEY", "OAUTH_DOCUMENT#*"], "gate.rs, oauth_documents.rs"),
     (
         "TasksFunction",
@@ -349,6 +350,7 @@ async fn used() -> BTreeMap<String, BTreeSet<Access>> {
     }
     calls_by_function.push(("dashboard".to_owned(), super::dashboard_work::calls_of_a_day().await));
     calls_by_function.push(("careers".to_owned(), super::careers_resumes::calls_of_an_upload(&api).await));
+    calls_by_function.push(("mcp".to_owned(), super::mcp_tools::calls_of_all_tools().await));
     calls_by_function.push(("sign_in".to_owned(), super::passkeys::calls_of_a_sign_in(&api).await));
     super::tasks::write_poison(&api).await;
     api.dynamodb.take_calls();

@@ -71,6 +71,33 @@ impl<'a> Assistant<'a> {
         }
     }
 
+    /// Calls a tool as a client of the era from 2026-07-28 that can ask the member, and returns its result: the question
+    /// with its state, or the end of the call. `answer` has the member's answer and the state.
+    pub async fn ask(&self, tool: &str, arguments: &Value, answer: &Value) -> Value {
+        let mut params = json!({ "name": tool, "arguments": arguments });
+        for (name, value) in answer.as_object().into_iter().flatten() {
+            params[name] = value.clone();
+        }
+        params["_meta"] = json!({
+            "io.modelcontextprotocol/protocolVersion": "2026-07-28",
+            "io.modelcontextprotocol/clientCapabilities": { "elicitation": {} },
+        });
+        let message = json!({ "jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": params });
+        let request = self.api.request(Method::POST, "/mcp").bearer(&self.credential).json(&message);
+        let request = request.header("mcp-protocol-version", "2026-07-28").header("mcp-method", "tools/call");
+        request.header("mcp-name", tool).send().await.expect(200).body["result"].clone()
+    }
+
+    /// Calls a tool, and confirms the call as the member. Returns the question's text and the result.
+    pub async fn confirmed(&self, tool: &str, arguments: &Value) -> (String, Value) {
+        let asked = self.ask(tool, arguments, &json!({})).await;
+        assert_eq!(asked["resultType"], "input_required", "{tool}: {asked}");
+        let message = asked["inputRequests"]["confirm"]["params"]["message"].as_str().expect("a question");
+        let yes = json!({ "action": "accept", "content": { "confirm": true } });
+        let answer = json!({ "inputResponses": { "confirm": yes }, "requestState": asked["requestState"] });
+        (message.to_owned(), self.ask(tool, arguments, &answer).await)
+    }
+
     /// Calls a tool that must be refused, and returns what it says.
     #[track_caller]
     pub fn refused(&self, tool: &str, arguments: Value) -> impl Future<Output = String> {

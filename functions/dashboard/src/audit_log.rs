@@ -318,6 +318,8 @@ const fn verb(action: AuditAction) -> &'static str {
         AuditAction::ApplicationsListed => "read a list of applications",
         AuditAction::VoiceScreenRead => "read voice screen",
         AuditAction::VoiceScreensListed => "read a list of voice screens",
+        AuditAction::ToolCalled => "called the tool",
+        AuditAction::GrantNarrowed => "narrowed to reading the application",
     }
 }
 
@@ -361,5 +363,7 @@ const fn label(action: AuditAction) -> &'static str {
         AuditAction::ApplicationsListed => "List of applications read",
         AuditAction::VoiceScreenRead => "Voice screen read",
         AuditAction::VoiceScreensListed => "List of voice screens read",
+        AuditAction::ToolCalled => "Tool call",
+        AuditAction::GrantNarrowed => "Application narrowed to reading",
     }
 }

@@ -2,20 +2,32 @@
 
 use std::collections::BTreeMap;
 
+use jiff::Timestamp;
+use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
+use shared::clock::later;
 use shared::http::{ApiRequest, Error, Order, Reply, RequestContext};
 use shared::id::Id;
-use shared::model::{AuditAction, Organization, Scopes, Tenant};
+use shared::model::{Actor, AuditAction, Organization, Scopes, Tenant};
+use shared::secret::Secret;
+use shared::store::{Confirmed, StoreError};
+use shared::token_encryption::EncryptedToken;
 
-use crate::rpc::Message;
+use crate::era::Client;
+use crate::rpc::{Message, RpcError};
 use crate::tools::ToolError;
 
 /// A call of a tool, a prompt or a resource.
 pub struct McpRequest {
     request: ApiRequest<Message>,
-    /// The name of the tool or the resource.
+    client: Client,
+    /// The name of the tool, the prompt or the resource.
     name: &'static str,
     arguments: Map<String, Value>,
+    /// The answers to the questions of an earlier result.
+    responses: Map<String, Value>,
+    /// The state of the earlier result.
+    state: Option<String>,
 }
 
 /// What a tool asks the handler of an API route to do.
@@ -31,22 +43,62 @@ pub struct Step {
     pub confirmed: Option<Confirmed>,
 }
 
-/// Proof that the member has confirmed the call. It is used up by the step's transaction.
-#[derive(Debug)]
-pub struct Confirmed(());
+/// A state that the client carries, with its end.
+#[derive(Serialize, Deserialize)]
+struct Carried {
+    state: Value,
+    until: Timestamp,
+}
+
+/// The time for which a client may carry a state, in minutes.
+const STATE_MINUTES: i64 = 15;
 
 impl McpRequest {
     pub(crate) fn new(
-        request: ApiRequest<Message>,
+        request: &ApiRequest<Message>,
+        client: &Client,
         name: &'static str,
-        arguments: Map<String, Value>,
-    ) -> Self {
-        Self { request, name, arguments }
+        params: &Map<String, Value>,
+    ) -> Result<Self, RpcError> {
+        let object = |name: &str| match params.get(name) {
+            None | Some(Value::Null) => Ok(Map::new()),
+            Some(Value::Object(fields)) => Ok(fields.clone()),
+            Some(_) => Err(RpcError::invalid_params(format!("params.{name} must be an object"))),
+        };
+        let state = params.get("requestState").and_then(Value::as_str).map(str::to_owned);
+        Ok(Self {
+            request: request.clone(),
+            client: client.clone(),
+            name,
+            arguments: object("arguments")?,
+            responses: object("inputResponses")?,
+            state,
+        })
     }
 
     /// The request and its environment.
     pub fn context(&self) -> &RequestContext {
         &self.request.context
+    }
+
+    /// What the request says about its client.
+    pub const fn client(&self) -> &Client {
+        &self.client
+    }
+
+    /// The name of the tool, the prompt or the resource.
+    pub const fn name(&self) -> &'static str {
+        self.name
+    }
+
+    /// The API key or the application that calls.
+    pub fn actor(&self) -> &Actor {
+        self.request.actor()
+    }
+
+    /// The member who connected the application; `None` for an API key.
+    pub fn member(&self) -> Option<Id> {
+        self.request.member()
     }
 
     /// The tenant whose data the call may use.
@@ -69,6 +121,11 @@ impl McpRequest {
         &self.arguments
     }
 
+    /// The client's answer to the question with this name.
+    pub fn response(&self, name: &str) -> Option<&Value> {
+        self.responses.get(name)
+    }
+
     /// Carries out a step with the handler of an API route: the same rules, receipts and entries in the audit log.
     ///
     /// The argument `idempotency_key` is the key of the step. A tool with several changes in one call must not use it.
@@ -77,13 +134,13 @@ impl McpRequest {
         H: FnOnce(ApiRequest<I>) -> F,
         F: Future<Output = Result<Reply<O>, Error>>,
     {
-        let Step { id, fields, reading, confirmed: _ } = step;
-        let idempotency_key = self.arguments.get("idempotency_key").and_then(Value::as_str);
+        let Step { id, fields, reading, confirmed } = step;
         let order = Order {
             tool: self.name,
             id,
             fields,
-            idempotency_key: idempotency_key.map(str::to_owned),
+            idempotency_key: self.idempotency_key()?,
+            confirmed,
             reading,
         };
         // On the heap, because the future has those of the handler and its transaction.
@@ -91,25 +148,78 @@ impl McpRequest {
         Ok(serde_json::from_str(reply.body()).unwrap_or_default())
     }
 
-    /// Asks the member to confirm the call, unless that has happened. The first answer ends the call with the question;
-    /// the same call succeeds, once, after the member has confirmed it.
-    ///
-    /// `summary` says what happens, without any text of a stranger. `action` has everything that the confirmation holds
-    /// for and that can change meanwhile, such as the stage that the application is in now; the tool and its arguments
-    /// are part of it in any case.
-    pub async fn confirm(&self, summary: &str, action: &str) -> Result<Confirmed, ToolError> {
-        let _ = (self.fingerprint(action), summary);
-        std::future::ready(Ok(Confirmed(()))).await
+    fn idempotency_key(&self) -> Result<Option<String>, ToolError> {
+        match self.arguments.get("idempotency_key") {
+            None | Some(Value::Null) => Ok(None),
+            Some(Value::String(key))
+                if (1..=255).contains(&key.len()) && key.bytes().all(|byte| byte.is_ascii_graphic()) =>
+            {
+                Ok(Some(key.clone()))
+            }
+            Some(_) => {
+                let message = "idempotency_key must be 1 to 255 visible ASCII characters";
+                Err(ToolError::Rejected(message.to_owned()))
+            }
+        }
+    }
+
+    /// The result with which the client asks the member these questions, and then repeats the call with the answers and
+    /// the state. Fails if the client has not declared that it can ask them.
+    pub fn ask(&self, questions: &Value, state: Option<&Value>) -> Result<ToolError, ToolError> {
+        let methods = questions.as_object().into_iter().flat_map(Map::values);
+        for method in methods.filter_map(|question| question["method"].as_str()) {
+            let (capability, _) = method.split_once('/').unwrap_or((method, ""));
+            if !self.client.can(capability) {
+                return Err(RpcError::missing_capability(capability).into());
+            }
+        }
+        let mut result = json!({ "resultType": "input_required", "inputRequests": questions });
+        if let Some(state) = state {
+            result["requestState"] = self.sealed(state)?.into();
+        }
+        Ok(ToolError::Ask(result))
+    }
+
+    /// The state of the earlier result. Fails if it was changed, belongs to another caller or another call, or has ended.
+    pub fn state(&self) -> Result<Option<Value>, ToolError> {
+        let Some(sealed) = &self.state else { return Ok(None) };
+        let invalid = || RpcError::invalid_params("requestState is not valid for this call, or has expired");
+        let keys = self.context().sealing_keys().ok_or_else(invalid)?;
+        let token: EncryptedToken = serde_json::from_str(sealed).map_err(|_| invalid())?;
+        let text = keys.decrypt(&token, &self.purpose()).map_err(|_| invalid())?;
+        let carried: Carried = serde_json::from_str(text.expose()).map_err(|_| invalid())?;
+        if carried.until <= self.context().now() {
+            return Err(invalid().into());
+        }
+        Ok(Some(carried.state))
+    }
+
+    fn sealed(&self, state: &Value) -> Result<String, Error> {
+        let missing = || StoreError::Internal("there is no key to encrypt a request's state".to_owned());
+        let keys = self.context().sealing_keys().ok_or_else(missing)?;
+        let until = later(self.context().now(), jiff::SignedDuration::from_mins(STATE_MINUTES));
+        let text = json!(Carried { state: state.clone(), until }).to_string();
+        let nonce = self.context().random().bytes();
+        let token = keys.encrypt(&Secret::new(text), &self.purpose(), nonce);
+        let token = token.map_err(|error| StoreError::Internal(error.to_string()))?;
+        Ok(json!(token).to_string())
+    }
+
+    /// What a state is encrypted for: one caller and one call.
+    fn purpose(&self) -> String {
+        format!("mcp\n{}\n{}", self.caller(), self.fingerprint(""))
+    }
+
+    /// Who calls, as one text.
+    pub(crate) fn caller(&self) -> String {
+        let Actor { kind, id, .. } = self.actor();
+        format!("{} {} {id:?}", self.tenant(), kind.as_str())
     }
 
     /// The tool, its arguments and `action`, as one text that is the same for the same call.
-    fn fingerprint(&self, action: &str) -> String {
-        let arguments: Map<String, Value> = self
-            .arguments
-            .iter()
-            .filter(|(name, _)| !matches!(name.as_str(), "idempotency_key" | "response_format"))
-            .map(|(name, value)| (name.clone(), sorted(value)))
-            .collect();
+    pub(crate) fn fingerprint(&self, action: &str) -> String {
+        let mut arguments = self.arguments.clone();
+        arguments.retain(|name, _| !matches!(name.as_str(), "idempotency_key" | "response_format"));
         json!([self.name, sorted(&Value::Object(arguments)), action]).to_string()
     }
 }

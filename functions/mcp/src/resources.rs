@@ -70,6 +70,31 @@ impl ResourceTemplate {
     pub fn scopes(&self) -> Scopes {
         self.scopes.iter().copied().collect()
     }
+
+    /// Whether the URI has a variable.
+    pub(crate) fn is_template(&self) -> bool {
+        self.uri.contains('{')
+    }
+
+    /// The text in place of the variable in a URI of this kind; `None` for any other URI.
+    pub(crate) fn matches<'u>(&self, uri: &'u str) -> Option<&'u str> {
+        let Some((before, rest)) = self.uri.split_once('{') else { return (uri == self.uri).then_some("") };
+        let (_, after) = rest.split_once('}')?;
+        let variable = uri.strip_prefix(before)?.strip_suffix(after)?;
+        (!variable.is_empty() && !variable.contains('/')).then_some(variable)
+    }
+
+    /// The kind of resource, as lists show it.
+    pub(crate) fn describe(&self) -> Value {
+        let address = if self.is_template() { "uriTemplate" } else { "uri" };
+        json!({
+            address: self.uri,
+            "name": self.name,
+            "title": self.title,
+            "description": self.description,
+            "mimeType": self.mime_type,
+        })
+    }
 }
 
 /// The contents of a resource; `None` if there is no such record.

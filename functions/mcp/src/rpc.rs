@@ -45,18 +45,19 @@ impl Revision {
 
 /// A JSON-RPC message, as a client sends it: a request, or a notification, which has no `id`.
 #[derive(Debug, Serialize, Deserialize, ToSchema)]
+#[schema(as = RpcMessage)]
 pub struct Message {
     /// The version of JSON-RPC: `2.0`.
     pub jsonrpc: String,
     /// The identifier of the request: a string or a whole number. The answer has the same one.
     #[serde(default)]
-    #[schema(value_type = Option<Object>)]
+    #[schema(value_type = Value, required = false)]
     pub id: Option<Value>,
     /// The method, such as `tools/call`.
     pub method: String,
     /// The parameters.
     #[serde(default)]
-    #[schema(value_type = Object)]
+    #[schema(value_type = Value, required = false)]
     pub params: Map<String, Value>,
 }
 
@@ -65,23 +66,43 @@ impl Payload for Message {
     type Body = Self;
 }
 
-/// The answer to a request.
+/// The answer to a request: a result or an error.
 #[derive(Debug, Serialize, ToSchema)]
+#[schema(as = RpcAnswer)]
 pub struct Answer {
     /// The version of JSON-RPC: `2.0`.
     jsonrpc: &'static str,
-    /// The identifier of the request.
-    #[schema(value_type = Object)]
-    id: Value,
+    /// The identifier of the request. Missing if the request could not be read.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = Value, required = false)]
+    id: Option<Value>,
     /// The result.
-    #[schema(value_type = Object)]
-    result: Value,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = Value, required = false)]
+    result: Option<Value>,
+    /// The error.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = RpcFault, required = false)]
+    error: Option<RpcFault>,
+}
+
+/// A JSON-RPC error.
+#[derive(Clone, Debug, PartialEq, Serialize, ToSchema)]
+pub struct RpcFault {
+    /// The code.
+    code: i64,
+    /// What is wrong, and what would be right.
+    message: String,
+    /// Details for programs.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = Value, required = false)]
+    data: Option<Value>,
 }
 
 impl Answer {
     /// A successful answer.
     pub const fn new(id: Value, result: Value) -> Self {
-        Self { jsonrpc: "2.0", id, result }
+        Self { jsonrpc: "2.0", id: Some(id), result: Some(result), error: None }
     }
 }
 
@@ -90,31 +111,71 @@ impl Answer {
 pub struct RpcError {
     /// The HTTP status.
     pub status: u16,
-    /// The code.
-    pub code: i64,
-    /// What is wrong, and what would be right.
-    pub message: String,
-    /// Details for programs.
-    pub data: Option<Value>,
+    fault: RpcFault,
 }
 
 impl RpcError {
+    const fn new(status: u16, code: i64, message: String) -> Self {
+        Self { status, fault: RpcFault { code, message, data: None } }
+    }
+
+    fn with(mut self, data: Value) -> Self {
+        self.fault.data = Some(data);
+        self
+    }
+
+    /// The message is not one that the protocol knows.
+    pub fn invalid_request(message: &str) -> Self {
+        Self::new(400, -32600, message.to_owned())
+    }
+
     /// The method does not exist.
     pub fn unknown_method(method: &str) -> Self {
-        Self { status: 404, code: -32601, message: format!("There is no method {method:?}"), data: None }
+        Self::new(404, -32601, format!("There is no method {method:?}"))
     }
 
-    /// A parameter is wrong.
+    /// A parameter is wrong. The message says what would be right.
     pub fn invalid_params(message: impl Into<String>) -> Self {
-        Self { status: 200, code: -32602, message: message.into(), data: None }
+        Self::new(200, -32602, message.into())
     }
 
-    /// The answer to the request with this identifier.
-    pub fn answer(&self, id: &Value) -> Value {
-        let mut error = json!({ "code": self.code, "message": self.message });
-        if let Some(data) = &self.data {
-            error["data"] = data.clone();
-        }
-        json!({ "jsonrpc": "2.0", "id": id, "error": error })
+    /// There is no resource with this URI.
+    pub fn unknown_resource(uri: &str) -> Self {
+        Self::invalid_params("There is no such resource").with(json!({ "uri": uri }))
+    }
+
+    /// A required field of `_meta` is missing.
+    pub fn missing_meta(name: &str) -> Self {
+        Self::new(400, -32602, format!("params._meta must have {name}"))
+    }
+
+    /// The service failed, or is busy.
+    pub const fn failed(message: String) -> Self {
+        Self::new(200, -32603, message)
+    }
+
+    /// A header is missing, or does not say what the body says.
+    pub fn header_mismatch(name: &str, expected: &str) -> Self {
+        Self::new(400, -32020, format!("The header {name} must be {expected:?}, as in the body"))
+    }
+
+    /// The call needs a capability that the client has not declared.
+    pub fn missing_capability(name: &str) -> Self {
+        let data = json!({ "requiredCapabilities": { name: {} } });
+        let message = format!("The call needs a client with the capability {name}");
+        Self::new(400, -32021, message).with(data)
+    }
+
+    /// The revision is not supported.
+    pub fn unsupported_revision(requested: &str) -> Self {
+        let supported = Revision::ALL.map(Revision::as_str);
+        let data = json!({ "supported": supported, "requested": requested });
+        let message = format!("The protocol version must be one of {}", supported.join(", "));
+        Self::new(400, -32022, message).with(data)
+    }
+
+    /// The answer to the request with this identifier; without one, if it could not be read.
+    pub fn answer(&self, id: Option<&Value>) -> Answer {
+        Answer { jsonrpc: "2.0", id: id.cloned(), result: None, error: Some(self.fault.clone()) }
     }
 }

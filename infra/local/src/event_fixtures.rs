@@ -10,8 +10,8 @@ use shared::auth::{Claims, Credential, Kind};
 use shared::clock::to_second;
 use shared::id::Id;
 use shared::model::{
-    Actor, CandidateRecord, Client, ClientCredential, Code, Device, Email, GateHash, Grant, Invitation,
-    LegalHold, Link, Logo, Member, MemberRole, Mode, Move, Note, OpenScreen, Passkey, Posting,
+    Actor, Audience, CandidateRecord, Client, ClientCredential, Code, Device, Email, GateHash, Grant,
+    Invitation, LegalHold, Link, Logo, Member, MemberRole, Mode, Move, Note, OpenScreen, Passkey, Posting,
     PostingContent, Profile, Role, RoleContent, Scopes, ScreenRecord, SecondFactor, Session, Slug, Source,
     Tenant, Text, TokenSet, VoiceProvider, challenge,
 };
@@ -277,6 +277,7 @@ impl EventFixtures<'_> {
                 redirect_host: "127.0.0.1".to_owned(),
                 member: self.tenant.organization,
                 scopes: Scopes::all(),
+                audience: Audience::Api,
                 code: Code {
                     hash: code.hash(),
                     redirect_uri: "http://127.0.0.1:8765/callback".to_owned(),

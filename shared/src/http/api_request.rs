@@ -18,7 +18,7 @@ use crate::id::Id;
 use crate::model::schema::{integer, string};
 use crate::model::{Actor, AuditAction, AuditTarget, Organization, Scalar, Scopes, Slug, Tenant, Value};
 use crate::services::Author;
-use crate::store::{CommitError, Listed, Paging, StoreError, Transaction};
+use crate::store::{CommitError, Confirmed, Listed, Paging, StoreError, Transaction};
 
 /// A request that the gate admitted, or a form of a member.
 pub(super) struct AdmittedRequest {
@@ -32,6 +32,8 @@ pub(super) struct AdmittedRequest {
     /// The resource that the request is about.
     pub(super) id: Option<Id>,
     pub(super) body: SentBody,
+    /// The member's confirmation of the change, if it needs one.
+    pub(super) confirmed: Option<Confirmed>,
 }
 
 /// The input as it was sent.
@@ -155,6 +157,12 @@ impl AdmittedRequest {
     }
 }
 
+impl<I> Clone for ApiRequest<I> {
+    fn clone(&self) -> Self {
+        Self::new(self.admitted.clone())
+    }
+}
+
 impl<I> ApiRequest<I> {
     pub(super) fn new(admitted: Arc<AdmittedRequest>) -> Self {
         Self { context: admitted.context.clone(), admitted, input: PhantomData }
@@ -173,6 +181,11 @@ impl<I> ApiRequest<I> {
     /// Who sent the request: the holder of the credential, or the member.
     pub fn actor(&self) -> &Actor {
         &self.admitted.actor
+    }
+
+    /// The member who connected the application; `None` for an API key.
+    pub fn member(&self) -> Option<Id> {
+        self.context.origin.actor().and_then(|actor| actor.member)
     }
 
     /// The JSON body as it was sent; empty for other bodies.

@@ -140,6 +140,7 @@ impl App {
                     idempotency_key: IdempotencyKey::of(&context, admitted.scopes)?,
                     id: context.id().ok(),
                     body: SentBody::Json(json_body(&context)?),
+                    confirmed: None,
                     context,
                 });
                 let handled = async {

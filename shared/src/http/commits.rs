@@ -1,4 +1,4 @@
-//! The commits of an API request, each with the receipt of its idempotency key.
+//! The commits of an API request, each with the receipt of its idempotency key and the confirmation that it uses up.
 //!
 //! A request that calls an external service commits a pending receipt first (`begin`), and replaces or deletes it
 //! afterwards (`complete`, `abandon` or `leave_unknown`).
@@ -51,6 +51,9 @@ impl<I> ApiRequest<I> {
         if let Some(key) = &self.admitted.idempotency_key {
             transaction.insert_receipt(&key.slot, key.receipt(&reply))?;
         }
+        if let Some(confirmed) = &self.admitted.confirmed {
+            transaction.use_confirmation(confirmed);
+        }
         if transaction.is_empty() {
             return Ok(reply);
         }
@@ -74,6 +77,9 @@ impl<I> ApiRequest<I> {
         if let Some(key) = &self.admitted.idempotency_key {
             let until = later(self.context.received_at, MAX_WAIT);
             transaction.insert_receipt(&key.slot, key.pending_receipt(until, sentence))?;
+        }
+        if let Some(confirmed) = &self.admitted.confirmed {
+            transaction.use_confirmation(confirmed);
         }
         match self.context.store().commit(transaction).await {
             Ok(()) => Ok(None),

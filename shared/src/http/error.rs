@@ -274,14 +274,7 @@ impl Error {
 
     /// The response's body.
     pub fn body(&self, request_id: &str) -> String {
-        let messages = match self {
-            Self::Validation(messages) | Self::Duplicate { messages, .. } => Some(messages.clone()),
-            Self::InvalidTransition(message)
-            | Self::ChannelNotConnected(message)
-            | Self::ConsentRequired(message) => Some(vec![message.clone()]),
-            Self::IdempotencyMismatch => Some(vec![self.to_string()]),
-            _ => None,
-        };
+        let messages = (self.kind().0 == 422).then(|| self.messages());
         let existing = match self {
             Self::Duplicate { existing, .. } => *existing,
             _ => None,
@@ -289,6 +282,18 @@ impl Error {
         let (_, code) = self.kind();
         let error = self.sentence();
         serde_json::to_string(&ErrorBody { error, code, messages, existing, request_id }).unwrap_or_default()
+    }
+
+    /// One message for each mistake in the request.
+    pub fn messages(&self) -> Vec<String> {
+        match self {
+            Self::Validation(messages) | Self::Duplicate { messages, .. } => messages.clone(),
+            Self::InvalidTransition(message)
+            | Self::ChannelNotConnected(message)
+            | Self::ConsentRequired(message) => vec![message.clone()],
+            Self::IdempotencyMismatch => vec![self.to_string()],
+            _ => Vec::new(),
+        }
     }
 
     /// A human-readable description of the error.
@@ -301,8 +306,8 @@ impl Error {
         }
     }
 
-    /// The body of a JSON-RPC error response, for errors outside the protocol: the message was not read, so its id is not
-    /// known. The handler returns the errors that the protocol defines.
+    /// The body of a JSON-RPC error response, for errors outside the protocol: the message was not read, so there is no
+    /// `id`. The handler returns the errors that the protocol defines.
     pub fn rpc_body(&self, request_id: &str) -> String {
         let (status, kind) = self.kind();
         let code = match (self, status) {
@@ -312,7 +317,7 @@ impl Error {
         };
         let data = serde_json::json!({ "code": kind, "request_id": request_id });
         let error = serde_json::json!({ "code": code, "message": self.sentence(), "data": data });
-        serde_json::json!({ "jsonrpc": "2.0", "id": null, "error": error }).to_string()
+        serde_json::json!({ "jsonrpc": "2.0", "error": error }).to_string()
     }
 
     /// The body of an OAuth error response (RFC 6749, section 5.2), for errors that any route can have. The handlers

@@ -10,6 +10,7 @@ use super::idempotency::IdempotencyKey;
 use super::{ApiRequest, Error, Reply};
 use crate::id::Id;
 use crate::model::AuditAction;
+use crate::store::Confirmed;
 
 /// What a tool call asks the handler of an API route to do.
 pub struct Order {
@@ -21,6 +22,8 @@ pub struct Order {
     pub fields: Map<String, Value>,
     /// The idempotency key, if the order is a change.
     pub idempotency_key: Option<String>,
+    /// The member's confirmation, if the order needs one. The order's transaction uses it up.
+    pub confirmed: Option<Confirmed>,
     /// How the audit log calls the read, if the reply has the data of people.
     pub reading: Option<AuditAction>,
 }
@@ -33,7 +36,7 @@ impl<P> ApiRequest<P> {
         H: FnOnce(ApiRequest<I>) -> F,
         F: Future<Output = Result<Reply<O>, Error>>,
     {
-        let Order { tool, id, fields, idempotency_key, reading } = order;
+        let Order { tool, id, fields, idempotency_key, confirmed, reading } = order;
         let context = self.context.clone();
         let idempotency_key = idempotency_key
             .map(|key| IdempotencyKey::of_order(&context, self.scopes(), tool, id, &fields, key));
@@ -44,6 +47,7 @@ impl<P> ApiRequest<P> {
             idempotency_key,
             id,
             body: SentBody::Order { tool, fields },
+            confirmed,
             context,
         });
         let is_recorded = |action: &AuditAction| {

@@ -251,6 +251,11 @@ impl<O> Reply<O> {
         Self::new(204, String::new())
     }
 
+    /// 202 without a body, for a message that has no answer.
+    pub fn accepted_message() -> Self {
+        Self::new(202, String::new())
+    }
+
     pub(super) fn new(status: u16, body: String) -> Self {
         Self {
             status,

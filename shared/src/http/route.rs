@@ -19,6 +19,8 @@ pub(super) type ReplyFuture = Pin<Box<dyn Future<Output = Result<Reply<()>, Erro
 pub enum Access {
     /// A credential with all of these scopes.
     Scopes(Scopes),
+    /// Any credential; the handler checks its scopes, which depend on the request.
+    Credential,
     /// A signed-in member with this role or a higher one.
     Member(MemberRole),
     /// An external service that signs its requests.
@@ -243,7 +245,8 @@ impl Route {
     /// Who may send requests to this route.
     pub const fn access(&self) -> Access {
         match self.handler {
-            Handler::Api(_, scopes, _) => Access::Scopes(scopes),
+            Handler::Api(Audience::Api, scopes, _) => Access::Scopes(scopes),
+            Handler::Api(Audience::Mcp, ..) => Access::Credential,
             Handler::Public(access, ..) => access,
             Handler::Document(..) | Handler::Page(_) => Access::Public,
             Handler::MemberPage(access, _) => Access::Member(access.role),

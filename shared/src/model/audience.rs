@@ -16,6 +16,12 @@ string_enum! {
 }
 
 impl Audience {
+    /// Whether this is the API.
+    #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde calls it with a reference")]
+    pub(super) const fn is_api(&self) -> bool {
+        matches!(self, Self::Api)
+    }
+
     /// The path of the resource.
     pub const fn path(self) -> &'static str {
         match self {

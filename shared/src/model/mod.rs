@@ -62,6 +62,7 @@ pub use application::{
 pub use audience::Audience;
 pub use audit::{
     AuditAction, AuditActor, AuditActorKind, AuditActorTerm, AuditEntry, AuditTarget, AuditTargetKind,
+    ToolCall, ToolOutcome,
 };
 pub use candidate::{
     ApplicationError, Candidate, CandidateRecord, ExternalId, Followed, InvitationError, MoveError, Moved,

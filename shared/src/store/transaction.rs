@@ -549,7 +549,7 @@ impl Store {
         acts: &[(AuditAction, Option<AuditTarget>)],
     ) -> Result<(), Refusal> {
         for (action, target) in acts {
-            let entry = self.audit_item(transaction.tenant, *action, *target, None);
+            let entry = self.audit_item(transaction.tenant, *action, *target, None, None);
             if let Some(entry) = entry.map_err(CommitError::from)? {
                 transaction.plain(Effect::Put(entry), Guard::AuditEntry, VACANT);
             }

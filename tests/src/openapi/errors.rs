@@ -14,6 +14,7 @@ use super::gateway::or_gateway_response;
 use super::headers::{admitted, always, header_name};
 use super::operation::Operation;
 use super::reference::reference;
+use super::schema::Schemas;
 use super::source::Source;
 
 /// A sample error of each kind with the name of its example.
@@ -231,6 +232,48 @@ fn add_error_headers(headers: &mut Map<String, Value>, sent: &[BTreeSet<String>]
         };
         headers.insert(shown, reference("headers", &component));
     }
+}
+
+/// The other responses of an operation with JSON-RPC messages.
+pub(super) fn rpc_responses(operation: &Operation, schemas: &Schemas) -> Map<String, Value> {
+    let described = [
+        (202, "The message was a notification, which has no answer."),
+        (
+            400,
+            "The message, its revision or its headers are wrong, or the client lacks a capability that the call needs.",
+        ),
+        (
+            401,
+            "The credential is missing or not valid for this endpoint. The header has the URL of the metadata and the scopes to ask for.",
+        ),
+        (
+            403,
+            "The credential lacks the scopes in the header, the organization is suspended, or the request comes from another site's page.",
+        ),
+        (404, "There is no such method."),
+        (413, "The message has more than 256 KB."),
+        (415, "The message is not `application/json`."),
+        (429, "The day's quota is used up."),
+        (500, "The service failed."),
+        (503, "The service is busy."),
+    ];
+    let response = |(status, description): (u16, &str)| {
+        let mut headers = if status == 401 { always(operation.format) } else { admitted() };
+        let own = match status {
+            401 => Some(("WWW-Authenticate", "WWW-Authenticate")),
+            403 => Some(("WWW-Authenticate", "WWW-Authenticate-if-known")),
+            429 | 503 => Some(("Retry-After", "Retry-After")),
+            _ => None,
+        };
+        headers.extend(own.map(|(name, component)| (name.to_owned(), reference("headers", component))));
+        let mut response = json!({ "description": description, "headers": headers });
+        if status != 202 {
+            response["content"] =
+                json!({ "application/json": { "schema": schemas.of_body(&operation.output) } });
+        }
+        (status.to_string(), or_gateway_response(status, response))
+    };
+    described.map(response).into_iter().collect()
 }
 
 /// The error responses of an operation without a scope: the recorded ones, which must match the list in the handler's

@@ -42,6 +42,7 @@ pub fn operations() -> Vec<Operation> {
         ("voice_screens", voice_screens::routes()),
         ("channels", channels::routes()),
         ("organization", organization::routes()),
+        ("mcp", mcp::routes()),
         ("oauth", oauth::routes()),
         ("voice_webhook", voice_webhook::routes()),
         ("careers", careers::routes()),

@@ -66,7 +66,7 @@ impl Row for Operation {
     {
         let body = Described::of::<P::Body>();
         let content = RequestContent::Payload { media: P::MEDIA, parameters: P::PARAMETERS, body };
-        Self::described::<O, H>(key, Access::Scopes(Scopes::default()), ReplyFormat::Rpc, content)
+        Self::described::<O, H>(key, Access::Credential, ReplyFormat::Rpc, content)
     }
 
     fn open<P, O, H, F>(key: &'static str, access: Access, format: ReplyFormat, _: H) -> Self
@@ -146,7 +146,12 @@ impl Operation {
 
     /// Whether the operation requires an API credential.
     pub(super) fn is_scoped(&self) -> bool {
-        matches!(self.access, Access::Scopes(_))
+        matches!(self.access, Access::Scopes(_) | Access::Credential)
+    }
+
+    /// Whether the bodies are JSON-RPC messages, or batches of them.
+    pub(super) fn is_rpc(&self) -> bool {
+        self.format == ReplyFormat::Rpc
     }
 
     /// Whether OAuth clients authenticate, in a header or in the form.

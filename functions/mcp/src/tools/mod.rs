@@ -22,9 +22,11 @@ mod set_role_status;
 use futures_util::future::BoxFuture;
 use serde_json::{Value, json};
 use shared::http::Error;
-use shared::model::{Scope, Scopes};
+use shared::model::{Scope, Scopes, ToolCall, ToolOutcome};
 
 use crate::request::McpRequest;
+use crate::rpc::RpcError;
+use crate::server::Failure;
 
 /// The tools of this service.
 pub static TABLE: &[Tool] = &[
@@ -106,8 +108,34 @@ pub struct ToolResult {
 pub enum ToolError {
     /// The call cannot be carried out. The text says what would be right, and is for the assistant.
     Rejected(String),
+    /// A member has to confirm the call on the page that the text names.
+    Unconfirmed(String),
+    /// The client has to ask the member, and to repeat the call with the answer: the result with the questions.
+    Ask(Value),
+    /// The protocol forbids the call.
+    Rpc(RpcError),
     /// The request failed.
     Failed(Error),
+}
+
+impl ToolError {
+    /// The result, if the client has to ask the member; the failure otherwise.
+    pub(crate) fn ask(self) -> Result<Value, Failure> {
+        match self {
+            Self::Ask(result) => Ok(result),
+            Self::Rejected(message) | Self::Unconfirmed(message) => {
+                Err(RpcError::invalid_params(message).into())
+            }
+            Self::Rpc(error) => Err(error.into()),
+            Self::Failed(error) => Err(error.into()),
+        }
+    }
+}
+
+impl From<RpcError> for ToolError {
+    fn from(error: RpcError) -> Self {
+        Self::Rpc(error)
+    }
 }
 
 impl From<Error> for ToolError {
@@ -175,14 +203,26 @@ pub fn text(text: &str) -> Value {
     json!({ "type": "text", "text": text })
 }
 
-/// Calls a tool.
-pub async fn call(tool: &Tool, request: &McpRequest) -> Result<ToolResult, Error> {
-    match (tool.call)(request).await {
-        Ok(result) => Ok(result),
-        Err(ToolError::Rejected(message)) => Ok(ToolResult::error(&message)),
-        Err(ToolError::Failed(error)) => match mistakes::explain(&error) {
-            Some(message) => Ok(ToolResult::error(&message)),
-            None => Err(error),
-        },
+/// Calls a tool, and records the call in the audit log.
+pub(crate) async fn call(tool: &Tool, request: &McpRequest) -> Result<Value, Failure> {
+    let (outcome, result) = match (tool.call)(request).await {
+        Ok(result) if result.is_error => (ToolOutcome::Rejected, result.to_json()),
+        Ok(result) => (ToolOutcome::Done, result.to_json()),
+        Err(ToolError::Rejected(message)) => (ToolOutcome::Rejected, ToolResult::error(&message).to_json()),
+        Err(ToolError::Unconfirmed(message)) => (ToolOutcome::Asked, ToolResult::error(&message).to_json()),
+        Err(ToolError::Failed(error)) => {
+            let message = mistakes::explain(&error).ok_or(error)?;
+            (ToolOutcome::Rejected, ToolResult::error(&message).to_json())
+        }
+        Err(error) => (ToolOutcome::Asked, error.ask()?),
+    };
+    let call = ToolCall { name: tool.name.to_owned(), outcome };
+    match request.context().store().record_tool_call(request.tenant(), &call).await {
+        // What was done cannot be taken back.
+        Err(error) if !tool.annotations.read_only && outcome == ToolOutcome::Done => {
+            tracing::error!(%error, tool = tool.name, "a call of a tool is not in the audit log");
+        }
+        recorded => recorded.map_err(Error::from)?,
     }
+    Ok(result)
 }
