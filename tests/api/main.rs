@@ -7,7 +7,6 @@
     clippy::large_futures,
     reason = "a panic in a test is a failure, and the stack is large enough"
 )]
-
 mod access;
 mod audit_log;
 mod bodies;

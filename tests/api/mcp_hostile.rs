@@ -196,7 +196,7 @@ async fn what_candidates_wrote_is_only_under_untrusted() {
     let mistakes = [
         ("add_candidate", email),
         ("add_candidate", external_id),
-        ("move_candidate", json!({ "candidate_id": id, "action": "advance", "stage": "applied" })),
+        ("move_candidate", json!({ "candidate_id": id, "action": "advance", "stage": "screening" })),
         ("move_candidate", json!({ "candidate_id": id, "action": "unreject" })),
         (
             "move_candidate",
@@ -211,7 +211,7 @@ async fn what_candidates_wrote_is_only_under_untrusted() {
         check(&refused.into(), false, &mut Vec::new());
     }
     // What was added is not shown again by the tools that change it.
-    let advance = json!({ "candidate_id": id, "action": "advance", "stage": "screening" });
+    let advance = json!({ "candidate_id": id, "action": "advance", "stage": "interview" });
     check(&assistant.call("move_candidate", advance).await, false, &mut Vec::new());
     let note = json!({ "candidate_id": id, "text": format!("{MARK}") });
     check(&assistant.call("add_note", note).await, false, &mut Vec::new());

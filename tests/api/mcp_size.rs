@@ -158,17 +158,17 @@ async fn the_longest_records_have_at_most_8000_tokens() {
         Turn { speaker: Speaker::Candidate, text: dense(number as usize, length), at_seconds: number }
     });
     let turns: Vec<_> = turns.collect();
-    let excerpt = |number| Excerpt { text: dense(number, 3_000), turn: None };
+    let excerpt = |number| Excerpt { text: dense(number, 1_000), turn: None };
     let report = Report {
         outcome: Outcome::Completed,
         started_at: None,
         ended_at: None,
         transcript: turns.clone(),
         analysis: Some(Analysis {
-            summary: Some(dense(0, 20_000)),
+            summary: Some(dense(0, 10_000)),
             scores: Scores::default(),
-            highlights: (0..30).map(excerpt).collect(),
-            red_flags: (0..30).map(excerpt).collect(),
+            highlights: (0..20).map(excerpt).collect(),
+            red_flags: (0..20).map(excerpt).collect(),
         }),
     };
     end_screen(&api, of.screen, report).await;

@@ -297,7 +297,7 @@ fn logical_id(function: &str) -> String {
 }
 
 /// Actions and patterns that the sample requests below do not use, and the files whose tests fail without them.
-const RARE: [(&str, &[&str], &str); 7] = [
+const RARE: [(&str, &[&str], &str); 6] = [
     ("CandidatesFunction", &["*#SCORED#*", "*#SETTING"], "calls.rs, dashboard_lists.rs"),
     ("CareersFunction", &["*#PHONE#*", "*#RETENTION#*"], "careers_applications.rs"),
     (
@@ -312,7 +312,6 @@ const RARE: [(&str, &[&str], &str); 7] = [
         ],
         "audit_log.rs, dashboard_lists.rs, dashboard_pages.rs, dashboard_retention.rs",
     ),
-    ("McpFunction", &["*#CHANNEL", "*#SETTING"], "mcp_tools.rs"),
     ("OauthFunction", &["dynamodb:Query", "*#KEY", "OAUTH_DOCUMENT#*"], "gate.rs, oauth_documents.rs"),
     (
         "TasksFunction",
@@ -492,6 +491,7 @@ fn functions_are_denied_the_secrets_of_others() {
         "CandidatesFunction",
         "CareersFunction",
         "DashboardFunction",
+        "McpFunction",
         "TasksFunction",
         "VoiceScreensFunction",
         "VoiceWebhookFunction",
@@ -500,6 +500,7 @@ fn functions_are_denied_the_secrets_of_others() {
         "ApplicationsFunction",
         "CandidatesFunction",
         "DashboardFunction",
+        "McpFunction",
         "OauthFunction",
         "OrganizationFunction",
         "SignInFunction",
@@ -510,7 +511,7 @@ fn functions_are_denied_the_secrets_of_others() {
         (&members as &[_], &["DashboardFunction", "OauthFunction", "SignInFunction"] as &[_]),
         (&registry, &["UsageResetFunction"]),
         (&clients, &["OauthFunction"]),
-        (&accounts, &["ChannelsFunction", "DashboardFunction"]),
+        (&accounts, &["ChannelsFunction", "DashboardFunction", "McpFunction"]),
         (&uploads, &["CareersFunction", "TasksFunction"]),
         (&people, &of_people),
         (&audit_log, &of_audit_log),

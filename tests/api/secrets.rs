@@ -57,8 +57,8 @@ fn credentials_of_external_services_are_given_only_to_the_functions_that_use_the
     for (secret, functions) in [
         ("VAPI_API_KEY", &["TasksFunction"] as &[_]),
         ("VAPI_WEBHOOK_SECRET", &["VoiceWebhookFunction"]),
-        ("X_CLIENT_SECRET", &["ChannelsFunction", "DashboardFunction"]),
-        ("SEALING_KEYS", &["ChannelsFunction", "DashboardFunction"]),
+        ("X_CLIENT_SECRET", &["ChannelsFunction", "DashboardFunction", "McpFunction"]),
+        ("SEALING_KEYS", &["ChannelsFunction", "DashboardFunction", "McpFunction"]),
     ] {
         let with =
             given.iter().filter(|(_, secrets)| secrets.contains(secret)).map(|(name, _)| name.as_str());

@@ -7,7 +7,7 @@ use super::fence::clean;
 /// The maximum estimate of an answer, without the message around it.
 pub(super) const MAX: usize = 7_600;
 /// The maximum numbers of characters of a text, from which the first that fits is chosen.
-const LENGTHS: [usize; 5] = [4_000, 1_000, 300, 100, 30];
+const LENGTHS: [usize; 6] = [4_000, 1_000, 300, 100, 30, 10];
 
 /// An answer, or how many items fit in one.
 pub(super) enum Page {
@@ -77,8 +77,8 @@ pub(super) fn cost(value: &Value) -> usize {
     tokens(&text) + tokens(&Value::from(text).to_string())
 }
 
-/// An estimate of the number of tokens: half the letters, a third of the digits, half the punctuation of JSON, and every
-/// other character. What is not ASCII counts as its bytes, because rare characters have a token for each.
+/// An estimate of the number of tokens: half the small letters, two thirds of the capital ones, a third of the digits, half
+/// the punctuation of JSON, and every other character, with at least one for each change between them. What is not ASCII counts as its bytes, because rare characters have a token for each.
 fn tokens(text: &str) -> usize {
     let mut tokens = 0;
     let mut run = (Class::Other, 0);
@@ -95,7 +95,8 @@ fn tokens(text: &str) -> usize {
 
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Class {
-    Letter,
+    Small,
+    Capital,
     Digit,
     Json,
     Other,
@@ -104,7 +105,8 @@ enum Class {
 impl Class {
     const fn of(c: char) -> Self {
         match c {
-            'a'..='z' | 'A'..='Z' | ' ' => Self::Letter,
+            'a'..='z' | ' ' => Self::Small,
+            'A'..='Z' => Self::Capital,
             '0'..='9' => Self::Digit,
             '"' | '{' | '}' | '[' | ']' | ':' | ',' | '\\' => Self::Json,
             _ => Self::Other,
@@ -113,7 +115,8 @@ impl Class {
 
     const fn tokens(self, bytes: usize) -> usize {
         match self {
-            Self::Letter | Self::Json => bytes.div_ceil(2),
+            Self::Small | Self::Json => bytes.div_ceil(2),
+            Self::Capital => (2 * bytes).div_ceil(3),
             Self::Digit => bytes.div_ceil(3),
             Self::Other => bytes,
         }

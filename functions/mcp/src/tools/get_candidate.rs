@@ -48,20 +48,22 @@ pub(super) const TOOL: Tool = Tool {
 const NEWEST: usize = 10;
 /// The tokens for the notes, of all tokens of an answer.
 const FOR_NOTES: usize = 4_000;
+/// The tokens below which an answer has no notes, and the next one begins with them.
+const LEAST_FOR_NOTES: usize = 500;
 /// The maximum number of notes in an answer.
 const NOTES: usize = 10;
 
 struct Arguments {
     id: Id,
     format: ResponseFormat,
-    cursor: NotesCursor,
+    cursor: Option<NotesCursor>,
 }
 
 impl Input for Arguments {
     fn read(fields: &mut impl Fields) -> Option<Self> {
         let (id, cursor) = (fields.required("candidate_id"), fields.optional("cursor"));
         let format = ResponseFormat::read(fields);
-        Some(Self { id: id?, format, cursor: cursor.unwrap_or_default() })
+        Some(Self { id: id?, format, cursor })
     }
 }
 
@@ -101,7 +103,7 @@ impl shared::model::Value for NotesCursor {
 
 async fn call(request: &McpRequest) -> Result<ToolResult, ToolError> {
     let Arguments { id, format, cursor } = read(request)?;
-    if cursor.page.is_some() || cursor.shown > 0 {
+    if let Some(cursor) = cursor {
         let (notes, next) = notes_of(request, id, &cursor, budget::MAX - 500).await?;
         let answer = json!({ "id": id, "untrusted": { "notes": notes }, "next_cursor": next });
         return Ok(ToolResult::structured(super::fence::clean(answer, usize::MAX)));
@@ -125,8 +127,12 @@ async fn answer(request: &McpRequest, id: Id, format: ResponseFormat) -> Result<
     }
     let within = budget::MAX - FOR_NOTES;
     let detail = budget::fit_within(within, |max| show(&candidate, format, max));
-    let left = budget::MAX.saturating_sub(budget::cost(&detail));
-    let (notes, next) = notes_of(request, id, &NotesCursor::default(), left.max(FOR_NOTES)).await?;
+    let left = budget::MAX.saturating_sub(budget::cost(&detail) + 300);
+    let (notes, next) = if left < LEAST_FOR_NOTES {
+        (Vec::new(), Some(NotesCursor::written(None, 0)))
+    } else {
+        notes_of(request, id, &NotesCursor::default(), left).await?
+    };
     let mut answer = detail;
     answer["untrusted"]["notes"] = notes.into();
     answer["next_cursor"] = next.into();

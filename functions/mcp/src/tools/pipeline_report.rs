@@ -18,8 +18,8 @@ use crate::request::{McpRequest, Step};
 pub(super) const TOOL: Tool = Tool {
     name: "pipeline_report",
     title: "Pipeline report",
-    description: "Counts applicants and voice screens of each role; with role_id also its stages and how long people stay \
-                  in them. Not for names (search_candidates), nor for what happened when (list_changes).",
+    description: "Counts applicants and voice screens of each role; with role_id also its stages and how long people \
+                  stay in them. Not for names (search_candidates).",
     annotations: Annotations::READ,
     scopes: &[Scope::RolesRead],
     input: || {
