@@ -9,6 +9,7 @@
     reason = "a panic in a test is a failure"
 )]
 
+pub mod assistant;
 pub mod browser;
 mod call_kinds;
 pub mod careers;

@@ -104,8 +104,8 @@ static TOOLS: &[Tool] = &[
             }
         })
     }),
-    tool("test_input_required_result_request_state", |request| Box::pin(with_state(request))),
-    tool("test_input_required_result_tampered_state", |request| Box::pin(with_state(request))),
+    tool("test_input_required_result_request_state", |request| Box::pin(async { with_state(request) })),
+    tool("test_input_required_result_tampered_state", |request| Box::pin(async { with_state(request) })),
     tool("test_input_required_result_multiple_inputs", |request| {
         Box::pin(async {
             let names = ["user_name", "greeting", "client_roots"];
@@ -170,7 +170,7 @@ async fn create_role(request: &McpRequest) -> Result<ToolResult, ToolError> {
     Ok(ToolResult::structured(request.carry_out(step, roles::create).await?))
 }
 
-async fn with_state(request: &McpRequest) -> Result<ToolResult, ToolError> {
+fn with_state(request: &McpRequest) -> Result<ToolResult, ToolError> {
     match (request.state()?, request.response("confirm")) {
         (Some(_), Some(_)) => Ok(ToolResult::content(vec![text("state-ok")])),
         _ => Err(request.ask(&json!({ "confirm": form("Please confirm", "ok") }), Some(&json!("asked")))?),
@@ -204,12 +204,12 @@ static PROMPTS: &[Prompt] = &[
     prompt("test_prompt_with_image", &[], |_| {
         Ok(vec![user(&image()), user(&text("Please analyze the image above."))])
     }),
-    prompt("test_input_required_result_prompt", &[], |request| match request.response("user_context") {
-        Some(response) => Ok(vec![user(&text(&response["content"]["context"].to_string()))]),
-        None => {
+    prompt("test_input_required_result_prompt", &[], |request| {
+        let Some(response) = request.response("user_context") else {
             let question = json!({ "user_context": form("What context should the prompt use?", "context") });
-            Err(request.ask(&question, None)?)
-        }
+            return Err(request.ask(&question, None)?);
+        };
+        Ok(vec![user(&text(&response["content"]["context"].to_string()))])
     }),
 ];
 

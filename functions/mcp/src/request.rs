@@ -143,7 +143,8 @@ impl McpRequest {
             confirmed,
             reading,
         };
-        let reply = self.request.carry_out(order, handler).await?;
+        // On the heap, because the future has those of the handler and its transaction.
+        let reply = Box::pin(self.request.carry_out(order, handler)).await?;
         Ok(serde_json::from_str(reply.body()).unwrap_or_default())
     }
 

@@ -96,7 +96,9 @@ struct Limit(u32);
 impl Value for Limit {
     fn read(scalar: &Scalar<'_>) -> Result<Option<Self>, String> {
         let limit = match scalar {
-            Scalar::Word(word) if word.bytes().all(|byte| byte.is_ascii_digit()) => word.parse().ok(),
+            Scalar::Word(word) | Scalar::Number(word) if word.bytes().all(|byte| byte.is_ascii_digit()) => {
+                word.parse().ok()
+            }
             _ => None,
         };
         let limit = limit.filter(|limit| (1..=100).contains(limit));
@@ -114,6 +116,7 @@ impl Value for Cursor {
     fn read(scalar: &Scalar<'_>) -> Result<Option<Self>, String> {
         match scalar {
             Scalar::Word(word) => Ok(Some(Self((*word).to_owned()))),
+            Scalar::Text(text) => Ok(Some(Self(text.clone()))),
             _ => Err("must be a string".to_owned()),
         }
     }

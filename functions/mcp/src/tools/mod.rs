@@ -1,6 +1,23 @@
 //! Tools: the jobs that an assistant can do.
 
-mod list_roles;
+mod add_candidate;
+mod add_note;
+mod arguments;
+mod budget;
+mod fence;
+pub(crate) mod get_candidate;
+mod get_screen;
+mod invite_to_screen;
+pub(crate) mod list_roles;
+mod mistakes;
+mod move_candidate;
+mod pipeline_report;
+mod post_to_x;
+mod quick_post;
+mod save_role;
+mod schema;
+mod search_candidates;
+mod set_role_status;
 
 use futures_util::future::BoxFuture;
 use serde_json::{Value, json};
@@ -12,7 +29,21 @@ use crate::rpc::RpcError;
 use crate::server::Failure;
 
 /// The tools of this service.
-pub static TABLE: &[Tool] = &[list_roles::TOOL];
+pub static TABLE: &[Tool] = &[
+    search_candidates::TOOL,
+    get_candidate::TOOL,
+    add_candidate::TOOL,
+    move_candidate::TOOL,
+    add_note::TOOL,
+    invite_to_screen::TOOL,
+    get_screen::TOOL,
+    list_roles::TOOL,
+    save_role::TOOL,
+    set_role_status::TOOL,
+    quick_post::TOOL,
+    post_to_x::TOOL,
+    pipeline_report::TOOL,
+];
 
 /// Carries out a call of a tool.
 pub type Call = for<'r> fn(&'r McpRequest) -> BoxFuture<'r, Result<ToolResult, ToolError>>;
@@ -49,6 +80,19 @@ pub struct Annotations {
     pub idempotent: bool,
     /// The tool reaches people or services outside of this one.
     pub open_world: bool,
+}
+
+impl Annotations {
+    /// Reads.
+    const READ: Self = Self { read_only: true, destructive: false, idempotent: true, open_world: false };
+    /// Adds something with each call.
+    const ADD: Self = Self { read_only: false, destructive: false, idempotent: false, open_world: false };
+    /// Ends something, or overwrites it.
+    const DESTRUCTIVE: Self =
+        Self { read_only: false, destructive: true, idempotent: false, open_world: false };
+    /// Reaches people outside of the hiring team.
+    const REACHES_PEOPLE: Self =
+        Self { read_only: false, destructive: true, idempotent: false, open_world: true };
 }
 
 /// The result of a call.
@@ -166,8 +210,9 @@ pub(crate) async fn call(tool: &Tool, request: &McpRequest) -> Result<Value, Fai
         Ok(result) => (ToolOutcome::Done, result.to_json()),
         Err(ToolError::Rejected(message)) => (ToolOutcome::Rejected, ToolResult::error(&message).to_json()),
         Err(ToolError::Unconfirmed(message)) => (ToolOutcome::Asked, ToolResult::error(&message).to_json()),
-        Err(ToolError::Failed(error)) if is_for_the_assistant(&error) => {
-            (ToolOutcome::Rejected, ToolResult::error(&explanation(&error)).to_json())
+        Err(ToolError::Failed(error)) => {
+            let message = mistakes::explain(&error).ok_or(error)?;
+            (ToolOutcome::Rejected, ToolResult::error(&message).to_json())
         }
         Err(error) => (ToolOutcome::Asked, error.ask()?),
     };
@@ -180,17 +225,4 @@ pub(crate) async fn call(tool: &Tool, request: &McpRequest) -> Result<Value, Fai
         recorded => recorded.map_err(Error::from)?,
     }
     Ok(result)
-}
-
-/// Whether an error is a mistake that the assistant can correct or report. All others concern the whole request, or go away.
-fn is_for_the_assistant(error: &Error) -> bool {
-    matches!(error.kind().0, 400 | 404 | 410 | 412 | 413 | 422 | 502) || matches!(error, Error::LegalHold)
-}
-
-/// The error's sentence, and what exactly is wrong.
-fn explanation(error: &Error) -> String {
-    match error.messages() {
-        messages if messages.is_empty() => error.sentence(),
-        messages => format!("{}: {}", error.sentence(), messages.join("; ")),
-    }
 }
