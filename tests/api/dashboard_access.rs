@@ -9,10 +9,12 @@ use serde_json::json;
 use shared::auth::{Claims, Credential, Kind};
 use shared::http::Access;
 use shared::id::Id;
-use shared::model::{Invitation, MemberRole, Mode, Name, Passkey, Scopes, ScreenRecord, VoiceProvider};
+use shared::model::{
+    Actor, ActorKind, Invitation, MemberRole, Mode, Name, Passkey, Scopes, ScreenRecord, VoiceProvider,
+};
 use shared::random::Random;
 use shared::services::membership;
-use shared::store::Transaction;
+use shared::store::{Confirmation, Transaction};
 use tests::browser::{Browser, FORM, form};
 use tests::dashboard::{actions, add_member, connect_app, links, owner};
 use tests::interceptor::{Fault, RecordedCall};
@@ -58,6 +60,9 @@ pub(crate) fn page_routes() -> Vec<PageRoute> {
         .flat_map(|(function, pages)| pages.into_iter().filter_map(move |route| page_route(function, &route)))
         .collect()
 }
+
+/// The hash of a call that waits for a confirmation.
+const CALL: &str = "stock-call";
 
 /// One resource of each type that a route of the dashboard requires, in one tenant.
 pub(crate) struct DashboardFixtures {
@@ -117,6 +122,16 @@ impl DashboardFixtures {
         transaction.replace_member(&new, &member).unwrap();
         api.store().commit(transaction).await.unwrap();
         let link = link.split_once("token=").unwrap().1.to_owned();
+        let question = Confirmation {
+            tool: "move_candidate".to_owned(),
+            summary: "Reject a candidate.".to_owned(),
+            actor: Actor { kind: ActorKind::App, id: Some(grant.id), name: "Stock app".to_owned() },
+            member: Some(owner.id),
+            confirmed_by: None,
+            until: "2031-01-01T00:00:00Z".parse().unwrap(),
+            version: 1,
+        };
+        api.store().put_confirmation(acme, CALL, &question).await.unwrap();
         let role = json!({ "role": { "title": "Stock role" } });
         let posted = api.post("/api/v1/quick_post", role).await.expect(201);
         let (role, posting) = (posted.number("/role/id"), posted.number("/job_posting/id"));
@@ -164,7 +179,7 @@ impl DashboardFixtures {
 
     pub(crate) fn path(&self, route: PageRoute) -> String {
         let path = route.path().replace("{id}", &self.id(route).to_string());
-        path.replace("{note_id}", &self.note.to_string())
+        path.replace("{note_id}", &self.note.to_string()).replace("{call}", CALL)
     }
 
     /// Returns valid form fields for a route.
@@ -201,6 +216,7 @@ impl DashboardFixtures {
                 vec![("password", DEMOS[ACME].password), ("return_to", "/dashboard/settings/members")]
             }
             "/dashboard/mode" => vec![("mode", "test")],
+            "/dashboard/confirmations/{call}" => vec![("decision", "confirm")],
             "/dashboard/settings/account/second-factor" => {
                 vec![("secret", "GEZDGNBVGY3TQOJQGEZDGNBVGY3TQOJQ"), ("code", "290818")]
             }

@@ -140,6 +140,17 @@ pub(crate) const CALLS: &[(&str, &[&str])] = &[
         &["BatchGetItem", "GetItem", "TransactWriteItems"],
     ),
     ("GET /dashboard/settings/integrations/connected-apps", &["BatchGetItem", "Query", "Query"]),
+    // The four shards of the month.
+    (
+        "GET /dashboard/settings/integrations/connected-apps/{id}",
+        &["BatchGetItem", "GetItem", "Query", "Query", "Query", "Query"],
+    ),
+    (
+        "POST /dashboard/settings/integrations/connected-apps/{id}/narrow",
+        &["BatchGetItem", "GetItem", "TransactWriteItems"],
+    ),
+    ("GET /dashboard/confirmations/{call}", &["BatchGetItem", "GetItem"]),
+    ("POST /dashboard/confirmations/{call}", &["BatchGetItem", "GetItem", "TransactWriteItems"]),
     (
         "POST /dashboard/settings/integrations/connected-apps/{id}/revoke",
         &["BatchGetItem", "GetItem", "TransactWriteItems"],

@@ -65,6 +65,7 @@ mod imports;
 mod job_postings;
 mod mcp_confirmations;
 mod mcp_hostile;
+mod mcp_oauth;
 mod mcp_protocol;
 mod mcp_size;
 mod mcp_tools;

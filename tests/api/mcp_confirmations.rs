@@ -3,7 +3,9 @@
 use http::Method;
 use serde_json::{Value, json};
 use shared::model::Mode;
-use tests::{ACME, GLOBEX, Response, TestApi};
+use tests::browser::{Browser, Form};
+use tests::dashboard::owner;
+use tests::{ACME, BASE_URL, GLOBEX, Response, TestApi};
 
 use super::mcp_protocol::with_headers;
 
@@ -134,4 +136,38 @@ async fn a_client_that_cannot_ask_gets_the_address_of_a_page() {
     assert_eq!(roles(&api).await, before);
     let log = api.get("/api/v1/audit_log?action=tool.called").await.expect(200);
     assert_eq!(log.body["data"][0]["tool"], json!({ "name": "test_confirmed", "outcome": "asked" }));
+}
+
+#[tokio::test]
+async fn a_member_confirms_on_a_page_and_the_same_call_succeeds_once() {
+    let api = with_fixtures().await;
+    let before = roles(&api).await;
+    let call = |title: &str| {
+        let call = json!({ "name": "test_confirmed", "arguments": { "title": title } });
+        json!({ "jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": call })
+    };
+    let send =
+        async |title: &str| api.request(Method::POST, "/mcp").json(&call(title)).send().await.expect(200);
+    let asked = send("Chef").await;
+    let text = asked.string("/result/content/0/text");
+    let path = text.split_once(BASE_URL).unwrap().1.split(' ').next().unwrap();
+    let browser = Browser::with_session(&api, ACME, &owner(&api, ACME).await).await;
+    let page = browser.get(path).await.expect(200);
+    assert!(page.text.contains("Create a role.") && page.text.contains("test_confirmed"), "{}", page.text);
+    let other = Browser::with_session(&api, GLOBEX, &owner(&api, GLOBEX).await).await;
+    other.get(path).await.expect(404);
+    let form = Form::of(&page, path);
+    browser.submit(path, &form.clone().and("decision", "confirm")).await.expect(303);
+    assert_eq!(roles(&api).await, before, "the page itself does nothing");
+    assert_eq!(send("Cook").await.body["result"]["isError"], true, "another call needs its own confirmation");
+    assert_eq!(send("Chef").await.body["result"]["isError"], false);
+    assert_eq!(roles(&api).await, before + 1);
+    assert_eq!(send("Chef").await.body["result"]["isError"], true, "a confirmation is used up");
+    browser.submit(path, &form.clone().and("decision", "refuse")).await.expect(303);
+    browser.get(path).await.expect(404);
+    send("Chef").await;
+    browser.submit(path, &form.and("decision", "confirm")).await.expect(303);
+    api.clock.set("2026-11-20T09:45:00Z");
+    assert_eq!(send("Chef").await.body["result"]["isError"], true, "a confirmation ends after 15 minutes");
+    assert_eq!(roles(&api).await, before + 1);
 }

@@ -23,7 +23,8 @@ fn modern(method: &str, mut params: Value) -> Value {
     json!({ "jsonrpc": "2.0", "id": 7, "method": method, "params": params })
 }
 
-fn legacy(method: &str, params: Value) -> Value {
+fn legacy(method: &str, params: impl Into<Value>) -> Value {
+    let params = params.into();
     json!({ "jsonrpc": "2.0", "id": "a", "method": method, "params": params })
 }
 
@@ -181,7 +182,7 @@ async fn only_the_oldest_revision_has_batches() {
     assert_eq!((&response.body[1]["id"], &response.body[1]["error"]["code"]), (&json!(2), &json!(-32601)));
     assert_eq!(response.body.as_array().unwrap().len(), 2);
     send(&api, &json!([note])).await.expect(202);
-    for wrong in [json!([]), Value::from_iter((0..11).map(ping))] {
+    for wrong in [json!([]), (0..11).map(ping).collect()] {
         assert_eq!(error(&send(&api, &wrong).await), (400, -32600));
     }
     let request = api.request(Method::POST, "/mcp").json(&batch).header("mcp-protocol-version", "2025-06-18");

@@ -171,9 +171,6 @@ impl Session {
         ] {
             session.send_with(key, id, query, none()).await;
         }
-        let call = json!({ "name": "list_roles", "arguments": {} });
-        let message = json!({ "jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": call });
-        session.send("POST /mcp", 0, message).await;
         session.cancel_screen(role).await;
         session.erase_candidate().await;
         session.delete_note(candidate, note).await;
@@ -237,6 +234,9 @@ async fn documents(api: &TestApi) -> Exchanges {
         let path = key.trim_start_matches("GET ").replace("{org}", organization);
         exchanges.push((key, Value::Null, api.request(Method::GET, &path).anonymous().send().await));
     }
+    let call = json!({ "name": "list_roles", "arguments": {} });
+    let message = json!({ "jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": call });
+    exchanges.push(("POST /mcp", message.clone(), api.post("/mcp", message).await));
     exchanges
 }
 

@@ -344,7 +344,7 @@ async fn used() -> BTreeMap<String, BTreeSet<Access>> {
     add_calls_of_webhook_and_tasks(&mut calls_by_function).await;
     add_calls_of_channels(&mut calls_by_function).await;
     calls_by_function.extend(calls_of_an_application(&mut api).await);
-    for function in ["oauth", "dashboard", "careers", "sign_in"] {
+    for function in ["mcp", "oauth", "dashboard", "careers", "sign_in"] {
         calls_by_function.push((function.to_owned(), super::events::calls_of(function).await));
     }
     calls_by_function.push(("dashboard".to_owned(), super::dashboard_work::calls_of_a_day().await));

@@ -104,12 +104,8 @@ static TOOLS: &[Tool] = &[
             }
         })
     }),
-    tool("test_input_required_result_request_state", |request| {
-        Box::pin(std::future::ready(with_state(request)))
-    }),
-    tool("test_input_required_result_tampered_state", |request| {
-        Box::pin(std::future::ready(with_state(request)))
-    }),
+    tool("test_input_required_result_request_state", |request| Box::pin(async { with_state(request) })),
+    tool("test_input_required_result_tampered_state", |request| Box::pin(async { with_state(request) })),
     tool("test_input_required_result_multiple_inputs", |request| {
         Box::pin(async {
             let names = ["user_name", "greeting", "client_roots"];
@@ -209,11 +205,11 @@ static PROMPTS: &[Prompt] = &[
         Ok(vec![user(&image()), user(&text("Please analyze the image above."))])
     }),
     prompt("test_input_required_result_prompt", &[], |request| {
-        if let Some(response) = request.response("user_context") {
-            return Ok(vec![user(&text(&response["content"]["context"].to_string()))]);
-        }
-        let question = json!({ "user_context": form("What context should the prompt use?", "context") });
-        Err(request.ask(&question, None)?)
+        let Some(response) = request.response("user_context") else {
+            let question = json!({ "user_context": form("What context should the prompt use?", "context") });
+            return Err(request.ask(&question, None)?);
+        };
+        Ok(vec![user(&text(&response["content"]["context"].to_string()))])
     }),
 ];
 

@@ -61,6 +61,10 @@
 //! | POST | `/dashboard/settings/integrations/api-keys/{id}/rotate` | create a key that replaces another one, and show it once |
 //! | POST | `/dashboard/settings/integrations/api-keys/{id}/revoke` | revoke a key |
 //! | GET | `/dashboard/settings/integrations/connected-apps` | connected applications |
+//! | GET | `/dashboard/settings/integrations/connected-apps/{id}` | what an application may do, and its calls |
+//! | POST | `/dashboard/settings/integrations/connected-apps/{id}/narrow` | narrow an application to reading |
+//! | GET | `/dashboard/confirmations/{call}` | what an assistant wants to do |
+//! | POST | `/dashboard/confirmations/{call}` | confirm or refuse it |
 //! | POST | `/dashboard/settings/integrations/connected-apps/{id}/revoke` | revoke an application's access |
 //! | GET | `/dashboard/settings/integrations/channels` | X, WhatsApp and the voice provider |
 //! | POST | `/dashboard/settings/integrations/channels/x/connect` | redirect to X to connect an account |
@@ -110,6 +114,8 @@ mod career_page;
 mod channels;
 mod chart;
 mod confirm;
+mod confirmations;
+mod connected_app;
 mod connected_apps;
 mod consents;
 mod dates;
@@ -181,6 +187,7 @@ pub fn pages() -> Vec<Route> {
     .chain(role_work())
     .chain(candidate_work())
     .chain(settings())
+    .chain(assistants())
     .chain(account())
     .collect()
 }
@@ -246,6 +253,24 @@ fn candidate_work() -> Vec<Route> {
         Route::member("POST /dashboard/candidates/{id}/erase", Owner, personal_data::erase),
         Route::member("GET /dashboard/candidates/{id}/legal-hold", Owner, personal_data::ask_to_hold),
         Route::member("POST /dashboard/candidates/{id}/legal-hold", Owner, personal_data::hold),
+    ]
+}
+
+/// What connected applications do.
+fn assistants() -> Vec<Route> {
+    vec![
+        Route::member(
+            "GET /dashboard/settings/integrations/connected-apps/{id}",
+            Member,
+            connected_app::show,
+        ),
+        Route::member(
+            "POST /dashboard/settings/integrations/connected-apps/{id}/narrow",
+            Owner,
+            connected_app::narrow,
+        ),
+        Route::member("GET /dashboard/confirmations/{call}", Member, confirmations::show),
+        Route::member("POST /dashboard/confirmations/{call}", Member, confirmations::decide),
     ]
 }
 

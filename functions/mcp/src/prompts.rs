@@ -119,11 +119,9 @@ impl Prompt {
 fn id(request: &McpRequest, name: &str) -> Result<Id, ToolError> {
     let id = match request.arguments().get(name) {
         Some(Value::String(text)) => text.trim().parse().ok(),
-        Some(Value::Number(number)) => number.to_string().parse().ok(),
         _ => None,
     };
-    let message = || format!("{name} must be an identifier, such as 121212121212");
-    id.ok_or_else(|| ToolError::Rejected(message()))
+    id.ok_or_else(|| ToolError::Rejected(format!("{name} must be an identifier, such as 121212121212")))
 }
 
 /// A message of the member.

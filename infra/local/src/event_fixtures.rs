@@ -10,13 +10,13 @@ use shared::auth::{Claims, Credential, Kind};
 use shared::clock::to_second;
 use shared::id::Id;
 use shared::model::{
-    Actor, Audience, CandidateRecord, Client, ClientCredential, Code, Device, Email, GateHash, Grant,
-    Invitation, LegalHold, Link, Logo, Member, MemberRole, Mode, Move, Note, OpenScreen, Passkey, Posting,
-    PostingContent, Profile, Role, RoleContent, Scopes, ScreenRecord, SecondFactor, Session, Slug, Source,
-    Tenant, Text, TokenSet, VoiceProvider, challenge,
+    Actor, ActorKind, Audience, CandidateRecord, Client, ClientCredential, Code, Device, Email, GateHash,
+    Grant, Invitation, LegalHold, Link, Logo, Member, MemberRole, Mode, Move, Note, OpenScreen, Passkey,
+    Posting, PostingContent, Profile, Role, RoleContent, Scopes, ScreenRecord, SecondFactor, Session, Slug,
+    Source, Tenant, Text, TokenSet, VoiceProvider, challenge,
 };
 use shared::secret::Secret;
-use shared::store::{Store, Transaction};
+use shared::store::{Confirmation, Store, Transaction};
 use shared::token_encryption::EncryptionKeys;
 
 use crate::demo::{self, DEMOS, SEALING_KEYS};
@@ -35,7 +35,8 @@ pub async fn create(store: &Store, now: Timestamp) -> Outcome<()> {
     let fixtures = EventFixtures { store, tenant: DEMOS[0].tenant(Mode::Live)?, now: to_second(now) };
     fixtures.create_hiring_records().await?;
     fixtures.create_members_and_keys().await?;
-    fixtures.create_grants().await
+    fixtures.create_grants().await?;
+    fixtures.create_confirmations().await
 }
 
 /// The id with this number. The first digit stands for the type of record, and a second digit for a variant: role 12 is
@@ -240,6 +241,23 @@ impl EventFixtures<'_> {
         let device = Device { browser: "Recorded".to_owned(), network: "127.0.0.1".to_owned() };
         transaction.insert_session(&session.hash(), &Session::begin(member, device, false, self.now))?;
         Ok(self.store.commit(transaction).await?)
+    }
+
+    /// Creates the questions whether calls of an assistant may be carried out.
+    async fn create_confirmations(&self) -> Outcome<()> {
+        let question = Confirmation {
+            tool: "move_candidate".to_owned(),
+            summary: "Reject a candidate.".to_owned(),
+            actor: Actor { kind: ActorKind::App, id: Some(id(51)?), name: "Recorded".to_owned() },
+            member: None,
+            confirmed_by: None,
+            until: self.now.saturating_add(TokenSet::REFRESH_LIFE)?,
+            version: 1,
+        };
+        for call in ["recorded-call", "recorded-decision"] {
+            self.store.put_confirmation(self.tenant, call, &question).await?;
+        }
+        Ok(())
     }
 
     /// Creates one grant whose code has not been exchanged yet, and three with tokens.
