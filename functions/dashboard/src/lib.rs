@@ -61,10 +61,6 @@
 //! | POST | `/dashboard/settings/integrations/api-keys/{id}/rotate` | create a key that replaces another one, and show it once |
 //! | POST | `/dashboard/settings/integrations/api-keys/{id}/revoke` | revoke a key |
 //! | GET | `/dashboard/settings/integrations/connected-apps` | connected applications |
-//! | GET | `/dashboard/settings/integrations/connected-apps/{id}` | what an application may do, and its calls |
-//! | POST | `/dashboard/settings/integrations/connected-apps/{id}/narrow` | narrow an application to reading |
-//! | GET | `/dashboard/confirmations/{call}` | what an assistant wants to do |
-//! | POST | `/dashboard/confirmations/{call}` | confirm or refuse it |
 //! | POST | `/dashboard/settings/integrations/connected-apps/{id}/revoke` | revoke an application's access |
 //! | GET | `/dashboard/settings/integrations/channels` | X, WhatsApp and the voice provider |
 //! | POST | `/dashboard/settings/integrations/channels/x/connect` | redirect to X to connect an account |
@@ -88,6 +84,10 @@
 //! | POST | `/dashboard/settings/members/{id}/remove` | remove a member |
 //! | POST | `/dashboard/settings/members/{id}/second-factor` | remove the second factor of a member who has lost it |
 //! | POST | `/dashboard/settings/members/second-factor` | require a second factor of all members, or not |
+//! | GET | `/dashboard/settings/integrations/connected-apps/{id}` | what an application may do, and its calls |
+//! | POST | `/dashboard/settings/integrations/connected-apps/{id}/narrow` | narrow an application to reading |
+//! | GET | `/dashboard/confirmations/{call}` | what an assistant wants to do |
+//! | POST | `/dashboard/confirmations/{call}` | confirm or refuse it |
 //! | GET | `/dashboard/settings/account` | the member's own account |
 //! | POST | `/dashboard/settings/account/password` | change the password |
 //! | POST | `/dashboard/settings/account/time-zone` | change the time zone of all times on the pages |

@@ -1,5 +1,7 @@
 //! JSON-RPC messages, the revisions of the protocol, and its errors.
 
+use std::collections::HashMap;
+
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 use shared::http::Payload;
@@ -57,7 +59,7 @@ pub struct Message {
     pub method: String,
     /// The parameters.
     #[serde(default)]
-    #[schema(value_type = Value, required = false)]
+    #[schema(value_type = HashMap<String, Value>, required = false)]
     pub params: Map<String, Value>,
 }
 
@@ -78,7 +80,7 @@ pub struct Answer {
     id: Option<Value>,
     /// The result.
     #[serde(skip_serializing_if = "Option::is_none")]
-    #[schema(value_type = Value, required = false)]
+    #[schema(value_type = HashMap<String, Value>, required = false)]
     result: Option<Value>,
     /// The error.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -95,7 +97,7 @@ pub struct RpcFault {
     message: String,
     /// Details for programs.
     #[serde(skip_serializing_if = "Option::is_none")]
-    #[schema(value_type = Value, required = false)]
+    #[schema(value_type = HashMap<String, Value>, required = false)]
     data: Option<Value>,
 }
 
