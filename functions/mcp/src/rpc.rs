@@ -1,7 +1,5 @@
 //! JSON-RPC messages, the revisions of the protocol, and its errors.
 
-use std::collections::HashMap;
-
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 use shared::http::Payload;
