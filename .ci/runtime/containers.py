@@ -57,7 +57,7 @@ def main(folder, rolecall, image):
             invoke(terminal, invocations)
         with local_service(service, rolecall):
             with terminal.running(START_LAMBDA, 3002) as log:
-                for function in sorted(provider.get_all(), key=sam.package):
+                for function in sorted(provider.get_all(), key=sam.binary):
                     endpoint = processes.Endpoint(3002, function.name)
                     for name, event in events[function.name]:
                         print(emulator.answer(endpoint, name, event), sam.command(function.name, name))

@@ -17,9 +17,6 @@ STATUS = {
     "default_not_found": 404,
     # The signature is as old as the event and expires after five minutes. main.py also sends the event with a new one.
     "voice_webhook_receive": 401,
-    # Neither a voice provider nor an account on X is connected.
-    "dashboard_candidate_invite_form": 422,
-    "dashboard_posting_x_form": 422,
 }
 # The targets of redirects. A star stands for a part that differs each time.
 LOCATION = {
@@ -50,6 +47,8 @@ LOCATION = {
     "dashboard_candidate_consents_form": "/dashboard/candidates/1700000000000051?done=consent-recorded",
     "dashboard_candidate_move_form": "/dashboard/candidates/1700000000000057?moved=1700000000000057"
     "&moved_from=applied&moved_to=screening&moved_on=&moved_by=*&done=moved",
+    "dashboard_candidate_invite_form": "/dashboard/candidates/1700000000000051?done=invited",
+    "dashboard_posting_x_form": "/dashboard/postings/1700000000000002/x?done=posted-to-x",
     "dashboard_screen_cancel": "/dashboard/screens/1700000000000055?done=screen-cancelled",
     "dashboard_candidate_erase_form": "/dashboard/candidates?done=erased",
     "dashboard_candidate_legal_hold_form": "/dashboard/candidates/1700000000000051?done=hold-set",
@@ -107,14 +106,12 @@ PAGES = {
     "dashboard_role_bulk": ("Move candidates to interview – Rolecall", 'value="1700000000000058.applied"'),
     "dashboard_role_bulk_form": ("Move candidates to interview – Rolecall", "1 of 1 candidates moved."),
     "dashboard_posting_x": ("Post to X – Rolecall", "Post this text"),
-    "dashboard_posting_x_form": ("Post to X – Rolecall", 'role="alert"'),
     "dashboard_candidate_new": ("Add a candidate – Rolecall", 'name="external_id"'),
     "dashboard_candidate_edit": ("Edit Recorded – Rolecall", 'value="recorded-51@example.com"'),
     "dashboard_candidate_applications": ("Add an application of Recorded – Rolecall", 'name="role_id"'),
     "dashboard_candidate_consents": ("Record a consent of Recorded – Rolecall", 'name="wording"'),
     "dashboard_candidate_move": ("Reject Recorded – Rolecall", 'name="reason"'),
     "dashboard_candidate_invite": ("Invite Recorded to a voice screen – Rolecall", 'name="consent.wording"'),
-    "dashboard_candidate_invite_form": ("Invite Recorded to a voice screen – Rolecall", 'role="alert"'),
     "dashboard_candidate_erase": ("Erase Recorded – Rolecall", "Erase for good"),
     "dashboard_candidate_legal_hold": ("Legal hold on Recorded – Rolecall", 'name="reason"'),
     "dashboard_screen": ("Voice screen of Recorded – Rolecall", "There is no transcript."),
@@ -144,6 +141,8 @@ PAGES = {
 # Results of jobs. The run for the stream's event works on the partition in the event, and the schedule's run on the others.
 # How many tasks these are depends on the random identifiers of what earlier events have created.
 DONE = {
+    "feed_stream": {"failed": 0},
+    "feed_schedule": {"failed": 0},
     "tasks_stream": {"failed": 0},
     "tasks_schedule": {"failed": 0},
     "usage_reset_schedule": {"organizations": 2, "failed": 0},

@@ -1,8 +1,9 @@
 """Runs every function in Lambda's runtime interface emulator with its sample events.
 
-Usage: main.py FOLDER ROLECALL, with the folder of the functions' binaries and the local service's binary, whose
-embedded DynamoDB the functions use. It needs the package aws-sam-cli, which contains the emulator.
-`main.py --packages` prints the functions' packages.
+Usage: main.py FOLDER ROLECALL [PACKAGE...], with the folder of the functions' binaries and the local service's binary,
+whose embedded DynamoDB the functions use. Without packages, it runs all functions. It needs the package aws-sam-cli,
+which contains the emulator.
+`main.py --packages` prints the functions' packages, and `main.py --binaries` their binaries.
 """
 
 import base64
@@ -19,7 +20,7 @@ import processes
 import sam
 
 
-def main(folder, rolecall):
+def main(folder, rolecall, *packages):
     # If this program is stopped, its processes must end, too.
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
     provider = sam.functions()
@@ -30,11 +31,12 @@ def main(folder, rolecall):
     os.environ.update(sam.shell(api, dynamodb, bucket))
     print("to do the same in containers, set up as described in the README:")
     with processes.local_service(rolecall, sam.SERVICE, api, dynamodb, bucket):
-        for function in sorted(provider.get_all(), key=sam.package):
+        functions = [one for one in provider.get_all() if not packages or sam.package(one) in packages]
+        for function in sorted(functions, key=sam.binary):
             environment = sam.environment(provider, function)
-            with processes.function(f"{folder}/{sam.package(function)}", environment) as running:
+            with processes.function(f"{folder}/{sam.binary(function)}", environment) as running:
                 check(running, function.name, events[function.name], environment)
-    print(f"ran {sum(map(len, events.values()))} events in {len(events)} functions")
+    print(f"ran {sum(len(events[one.name]) for one in functions)} events in {len(functions)} functions")
 
 
 def check(function, name, events, environment):
@@ -94,6 +96,8 @@ def check_fresh_signature(function, event, signing_key):
 
 if __name__ == "__main__":
     if sys.argv[1:] == ["--packages"]:
-        print(*[sam.package(function) for function in sam.functions().get_all()])
+        print(*sorted({sam.package(function) for function in sam.functions().get_all()}))
+    elif sys.argv[1:] == ["--binaries"]:
+        print(*sorted(sam.binary(function) for function in sam.functions().get_all()))
     else:
         main(*sys.argv[1:])

@@ -28,8 +28,13 @@ def functions():
 
 
 def package(function):
-    """The name of a function's folder, package and binary."""
+    """The name of a function's folder and package."""
     return pathlib.Path(function.codeuri).name
+
+
+def binary(function):
+    """The name of a function's binary. Only functions that share a package name it in the template."""
+    return function.metadata.get("BuildProperties", {}).get("Binary", package(function))
 
 
 def environment(provider, function):

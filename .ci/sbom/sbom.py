@@ -86,7 +86,7 @@ def main(path):
     crates = sum(1 for component in components.values() if component.purl)
     if crates < 100:
         sys.exit(f"the bill of materials has only {crates} crates of the registry")
-    print(f"{path}: {len(functions)} functions, {crates} crates")
+    print(f"{path}: {len(functions)} packages of functions, {crates} crates")
 
 
 main(sys.argv[1])

@@ -63,6 +63,7 @@ from generated.rolecall_client.api.o_auth import (
     show_protected_api,
     show_protected_host,
 )
+from generated.rolecall_client.api.events import list_events
 from generated.rolecall_client.api.organization import list_audit_log
 from generated.rolecall_client.api.quick_post import create_quick_post
 from generated.rolecall_client.api.roles import (
@@ -426,6 +427,7 @@ assert done(show_application(application.id, client=client)).status is Applicati
 # Compare the plans' limits.
 acme = done(show_organization(client=client))
 done(list_audit_log.sync(client=client, actor="system"))
+done(list_events.sync(client=client, after="latest"))
 assert acme.plan.name is Plan.PRO and acme.limits.requests_per_day is None
 globex = record.client(base, GLOBEX)
 limit = done(show_organization(client=globex)).limits.requests_per_day

@@ -383,6 +383,7 @@ assert.equal(done(await api.GET("/api/v1/applications/{id}", { params: progress 
 // Compare the plans' limits.
 const acme = done(await api.GET("/api/v1/organization"));
 done(await api.GET("/api/v1/audit_log", { params: { query: { action: "candidate.exported" } } }));
+done(await api.GET("/api/v1/events", { params: { query: { type: "role.created" } } }));
 assert.deepEqual([acme.plan.name, acme.limits.requests_per_day], ["pro", null]);
 const globex = client(GLOBEX);
 const { limits } = done(await globex.GET("/api/v1/organization"));

@@ -55,6 +55,7 @@ const DECISIONS: &[(&str, Decision)] = &[
     ("GET /api/v1/candidates/{id}/touchpoints", Read(TouchpointsListed)),
     ("GET /api/v1/channels", Nothing),
     ("GET /api/v1/channels/x/posts", Nothing),
+    ("GET /api/v1/events", Nothing),
     ("GET /api/v1/job_postings", Nothing),
     ("GET /api/v1/job_postings/{id}", Nothing),
     ("GET /api/v1/organization", Nothing),

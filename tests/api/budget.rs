@@ -17,6 +17,7 @@ const BUDGET: &[(&str, usize)] = &[
     ("GET /api/v1/applications/{id}", 3),
     // The four shards of a day.
     ("GET /api/v1/audit_log", 6),
+    ("GET /api/v1/events", 3),
     ("GET /api/v1/candidates", 2),
     ("GET /api/v1/candidates/{id}", 3),
     ("GET /api/v1/candidates/{id}/notes", 3),

@@ -54,7 +54,8 @@ pub(crate) fn page_routes() -> Vec<PageRoute> {
         }
         _ => None,
     };
-    let of_dashboard = |tables: &Tables| ["DashboardFunction", "SignInFunction"].contains(&tables.function);
+    let of_dashboard =
+        |tables: &Tables| tables.function.starts_with("Dashboard") || tables.function == "SignInFunction";
     let pages = tables().into_iter().filter(of_dashboard).map(|tables| (tables.function, tables.pages));
     pages
         .flat_map(|(function, pages)| pages.into_iter().filter_map(move |route| page_route(function, &route)))

@@ -13,46 +13,6 @@ use crate::finding_cost;
 pub(crate) const CALLS: &[(&str, &[&str])] = &[
     // The session, the usage of today and before, the open roles with their statistics, and the statistics of all hiring.
     ("GET /dashboard", &["BatchGetItem", "BatchGetItem", "Query", "Query", "BatchGetItem", "Query"]),
-    ("GET /dashboard/sign-in", &[]),
-    (
-        "POST /dashboard/sign-in",
-        &[
-            "UpdateItem",
-            "UpdateItem",
-            "GetItem",
-            "GetItem",
-            "UpdateItem",
-            "UpdateItem",
-            "Query",
-            "TransactWriteItems",
-        ],
-    ),
-    // The form is not from a sign-in that has begun.
-    ("POST /dashboard/second-factor", &[]),
-    ("POST /dashboard/sign-out", &["BatchGetItem", "TransactWriteItems"]),
-    ("GET /dashboard/confirm", &["BatchGetItem"]),
-    (
-        "POST /dashboard/confirm",
-        &["BatchGetItem", "UpdateItem", "GetItem", "UpdateItem", "TransactWriteItems"],
-    ),
-    (
-        "POST /dashboard/sign-out-everywhere",
-        // The member's grants in both modes are read before and after the sessions end.
-        &[
-            "BatchGetItem",
-            "GetItem",
-            "Query",
-            "TransactWriteItems",
-            "Query",
-            "TransactWriteItems",
-            "Query",
-            "Query",
-            "TransactWriteItems",
-        ],
-    ),
-    ("GET /dashboard/password", &["GetItem", "BatchGetItem"]),
-    ("POST /dashboard/password", &["GetItem", "BatchGetItem", "Query", "TransactWriteItems"]),
-    ("POST /dashboard/mode", &["BatchGetItem", "TransactWriteItems"]),
     ("GET /dashboard/roles", &["BatchGetItem", "Query", "BatchGetItem"]),
     (
         "GET /dashboard/roles/{id}",
@@ -71,12 +31,6 @@ pub(crate) const CALLS: &[(&str, &[&str])] = &[
         ],
     ),
     ("GET /dashboard/postings", &["BatchGetItem", "Query", "BatchGetItem"]),
-    ("GET /dashboard/candidates", &["BatchGetItem", "Query", "PutItem"]),
-    // The session, the candidate, the entry in the audit log, the notes, the roles and the consents.
-    (
-        "GET /dashboard/candidates/{id}",
-        &["BatchGetItem", "Query", "PutItem", "Query", "BatchGetItem", "Query"],
-    ),
     ("GET /dashboard/quick-post", &["BatchGetItem"]),
     ("POST /dashboard/quick-post", &["BatchGetItem", "GetItem", "TransactWriteItems"]),
     ("GET /dashboard/roles/{id}/edit", &["BatchGetItem", "GetItem"]),
@@ -87,17 +41,23 @@ pub(crate) const CALLS: &[(&str, &[&str])] = &[
         "POST /dashboard/roles/{id}/posting",
         &["BatchGetItem", "GetItem", "GetItem", "GetItem", "TransactWriteItems"],
     ),
-    ("POST /dashboard/roles/{id}/move", &["BatchGetItem", "BatchGetItem", "TransactWriteItems"]),
-    ("GET /dashboard/roles/{id}/bulk", &["BatchGetItem", "GetItem", "BatchGetItem", "PutItem"]),
-    (
-        "POST /dashboard/roles/{id}/bulk",
-        &["BatchGetItem", "GetItem", "BatchGetItem", "BatchGetItem", "TransactWriteItems"],
-    ),
     ("POST /dashboard/postings/{id}/status", &["BatchGetItem", "GetItem", "GetItem", "TransactWriteItems"]),
     ("GET /dashboard/postings/{id}/x", &["BatchGetItem", "GetItem", "GetItem", "GetItem", "Query"]),
     (
         "POST /dashboard/postings/{id}/x",
         &["BatchGetItem", "GetItem", "GetItem", "Query", "TransactWriteItems"],
+    ),
+    ("GET /dashboard/candidates", &["BatchGetItem", "Query", "PutItem"]),
+    // The session, the candidate, the entry in the audit log, the notes, the roles and the consents.
+    (
+        "GET /dashboard/candidates/{id}",
+        &["BatchGetItem", "Query", "PutItem", "Query", "BatchGetItem", "Query"],
+    ),
+    ("POST /dashboard/roles/{id}/move", &["BatchGetItem", "BatchGetItem", "TransactWriteItems"]),
+    ("GET /dashboard/roles/{id}/bulk", &["BatchGetItem", "GetItem", "BatchGetItem", "PutItem"]),
+    (
+        "POST /dashboard/roles/{id}/bulk",
+        &["BatchGetItem", "GetItem", "BatchGetItem", "BatchGetItem", "TransactWriteItems"],
     ),
     ("GET /dashboard/candidates/new", &["BatchGetItem", "Query"]),
     ("POST /dashboard/candidates/new", &["BatchGetItem", "TransactWriteItems"]),
@@ -213,6 +173,46 @@ pub(crate) const CALLS: &[(&str, &[&str])] = &[
     ),
     ("POST /dashboard/settings/members/{id}/second-factor", &["BatchGetItem", "GetItem", "GetItem"]),
     ("POST /dashboard/settings/members/second-factor", &["BatchGetItem", "GetItem", "TransactWriteItems"]),
+    ("GET /dashboard/sign-in", &[]),
+    (
+        "POST /dashboard/sign-in",
+        &[
+            "UpdateItem",
+            "UpdateItem",
+            "GetItem",
+            "GetItem",
+            "UpdateItem",
+            "UpdateItem",
+            "Query",
+            "TransactWriteItems",
+        ],
+    ),
+    // The form is not from a sign-in that has begun.
+    ("POST /dashboard/second-factor", &[]),
+    ("POST /dashboard/sign-out", &["BatchGetItem", "TransactWriteItems"]),
+    ("GET /dashboard/confirm", &["BatchGetItem"]),
+    (
+        "POST /dashboard/confirm",
+        &["BatchGetItem", "UpdateItem", "GetItem", "UpdateItem", "TransactWriteItems"],
+    ),
+    (
+        "POST /dashboard/sign-out-everywhere",
+        // The member's grants in both modes are read before and after the sessions end.
+        &[
+            "BatchGetItem",
+            "GetItem",
+            "Query",
+            "TransactWriteItems",
+            "Query",
+            "TransactWriteItems",
+            "Query",
+            "Query",
+            "TransactWriteItems",
+        ],
+    ),
+    ("GET /dashboard/password", &["GetItem", "BatchGetItem"]),
+    ("POST /dashboard/password", &["GetItem", "BatchGetItem", "Query", "TransactWriteItems"]),
+    ("POST /dashboard/mode", &["BatchGetItem", "TransactWriteItems"]),
     ("GET /dashboard/settings/account", &["BatchGetItem", "Query"]),
     (
         "POST /dashboard/settings/account/password",

@@ -111,7 +111,16 @@ async fn the_command_for_a_new_key_is_one_that_the_key_may_run() {
         let page = browser.post(PATH, &[("name", "Some"), ("scope", scope.as_str())]).await.expect(200);
         let key = shown_once(&page).unwrap();
         let Some(command) = page.text.split("<code>curl ").nth(1) else {
-            assert!(matches!(scope, Scope::ChannelsWrite | Scope::CandidatesErase), "{scope:?}");
+            assert!(
+                matches!(
+                    scope,
+                    Scope::ChannelsWrite
+                        | Scope::CandidatesErase
+                        | Scope::WebhooksRead
+                        | Scope::WebhooksWrite
+                ),
+                "{scope:?}"
+            );
             continue;
         };
         let command = plain(command.split("</code>").next().unwrap());

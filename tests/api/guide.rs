@@ -37,6 +37,7 @@ async fn send(api: &TestApi, request: &str) -> Response {
         builder = builder.header(name.parse::<HeaderName>().unwrap(), value);
     }
     api.run_tasks().await;
+    api.run_feed().await;
     builder.send().await
 }
 

@@ -12,7 +12,7 @@ use tests::browser::Browser;
 use tests::oauth::{OAuthApp, Tokens};
 use tests::{ACME, Response, TestApi, new_credential, tenant};
 
-const SCOPES: [&str; 10] = [
+const SCOPES: [&str; 13] = [
     "roles:read",
     "roles:write",
     "candidates:read",
@@ -23,6 +23,9 @@ const SCOPES: [&str; 10] = [
     "organization:read",
     "candidates:erase",
     "audit:read",
+    "events:read",
+    "webhooks:read",
+    "webhooks:write",
 ];
 const CHALLENGE: &str =
     "Bearer resource_metadata=\"https://api.rolecall.test/.well-known/oauth-protected-resource/api/v1\"";

@@ -79,6 +79,8 @@ impl Session {
         self.send("DELETE /api/v1/candidates/{id}/legal_hold", alan, Value::Null).await;
         self.send("POST /api/v1/candidates/{id}/erase", alan, json!({ "reason": "request" })).await;
         self.send_with("GET /api/v1/audit_log", 0, "?actor=api_key:1", Value::Null).await;
+        self.api.run_feed().await;
+        self.send_with("GET /api/v1/events", 0, "?after=0&limit=2", Value::Null).await;
     }
 
     /// Deletes a candidate's note.

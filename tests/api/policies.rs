@@ -54,6 +54,7 @@ async fn calls_of_requests(api: &TestApi) -> Vec<(String, Vec<RecordedCall>)> {
         ("GET", "roles?status=open", no_body.clone(), no_ids),
         ("GET", "roles/{live}", no_body.clone(), no_ids),
         ("GET", "roles/{live}/stats", no_body.clone(), no_ids),
+        ("GET", "events", no_body.clone(), no_ids),
         ("PATCH", "roles/{live}", json!({ "title": "z" }), no_ids),
         ("POST", "roles/{live}/pause", no_body.clone(), no_ids),
         ("POST", "roles/{live}/resume", no_body.clone(), no_ids),
@@ -163,6 +164,7 @@ async fn calls_of_an_application(api: &mut TestApi) -> Vec<(String, Vec<Recorded
         ("applications", "applications"),
         ("candidates", "candidates"),
         ("channels", "channels"),
+        ("events", "events"),
         ("job_postings", "job_postings"),
         ("organization", "organization"),
         ("quick_post", "quick_post"),
@@ -297,20 +299,30 @@ fn logical_id(function: &str) -> String {
 }
 
 /// Actions and patterns that the sample requests below do not use, and the files whose tests fail without them.
-const RARE: [(&str, &[&str], &str); 6] = [
+const RARE: [(&str, &[&str], &str); 8] = [
     ("CandidatesFunction", &["*#SCORED#*", "*#SETTING"], "calls.rs, dashboard_lists.rs"),
     ("CareersFunction", &["*#PHONE#*", "*#RETENTION#*"], "careers_applications.rs"),
     (
-        "DashboardFunction",
+        "DashboardCandidatesFunction",
+        &["index *#APPLICANT#*", "index *#CANDIDATE#*", "*#SCORED#*"],
+        "dashboard_lists.rs, dashboard_pages.rs",
+    ),
+    (
+        "DashboardRolesFunction",
+        &["*#AUDIT#*", "*#CANDIDATE", "*#RECEIPT#*"],
+        "audit_log.rs, dashboard_pages.rs, dashboard_work.rs",
+    ),
+    (
+        "DashboardSettingsFunction",
         &[
             "dynamodb:Query",
-            "index *#APPLICANT#*",
             "index *#AUDIT_ACTION#*",
             "index *#AUDIT_ACTOR#*",
-            "index *#CANDIDATE#*",
-            "*#SCORED#*",
+            "*#CANDIDATE",
+            "*#RETENTION#*",
+            "MEMBER_EMAIL#*",
         ],
-        "audit_log.rs, dashboard_lists.rs, dashboard_pages.rs, dashboard_retention.rs",
+        "audit_log.rs, dashboard_links.rs, dashboard_retention.rs",
     ),
     ("OauthFunction", &["dynamodb:Query", "*#KEY", "OAUTH_DOCUMENT#*"], "gate.rs, oauth_documents.rs"),
     (
@@ -344,10 +356,24 @@ async fn used() -> BTreeMap<String, BTreeSet<Access>> {
     add_calls_of_webhook_and_tasks(&mut calls_by_function).await;
     add_calls_of_channels(&mut calls_by_function).await;
     calls_by_function.extend(calls_of_an_application(&mut api).await);
-    for function in ["mcp", "oauth", "dashboard", "careers", "sign_in"] {
-        calls_by_function.push((function.to_owned(), super::events::calls_of(function).await));
+    super::feed::write_poison(&api).await;
+    api.dynamodb.take_calls();
+    assert_eq!(api.run_whole_feed().await.quarantined, 1);
+    calls_by_function.push(("feed".to_owned(), api.dynamodb.take_calls()));
+    let pages = [
+        "mcp",
+        "oauth",
+        "careers",
+        "dashboard_account",
+        "dashboard_candidates",
+        "dashboard_roles",
+        "dashboard_settings",
+        "sign_in",
+    ];
+    for function in pages {
+        let calls = super::events::calls_of(&logical_id(function)).await;
+        calls_by_function.push((function.to_owned(), calls));
     }
-    calls_by_function.push(("dashboard".to_owned(), super::dashboard_work::calls_of_a_day().await));
     calls_by_function.push(("careers".to_owned(), super::careers_resumes::calls_of_an_upload(&api).await));
     calls_by_function.push(("mcp".to_owned(), super::mcp_tools::calls_of_all_tools().await));
     calls_by_function.push(("sign_in".to_owned(), super::passkeys::calls_of_a_sign_in(&api).await));
@@ -359,6 +385,9 @@ async fn used() -> BTreeMap<String, BTreeSet<Access>> {
     Box::pin(run_as("UsageResetFunction", usage_reset::run(api.environment.clone()))).await.unwrap();
     calls_by_function.push(("usage_reset".to_owned(), api.dynamodb.take_calls()));
     let mut used: BTreeMap<_, BTreeSet<_>> = BTreeMap::new();
+    for call in super::dashboard_work::calls_of_a_day().await {
+        used.entry(call.function).or_default().extend(Access::of(&call.operation, &call.request));
+    }
     for (function, calls) in calls_by_function {
         let accesses = calls.iter().flat_map(|call| Access::of(&call.operation, &call.request));
         used.entry(logical_id(&function)).or_default().extend(accesses);
@@ -486,11 +515,21 @@ fn functions_are_denied_the_secrets_of_others() {
         POLICIES.iter().filter(|(_, policy)| reaches(policy)).map(|(name, _)| name.as_str()).collect()
     };
     let audit_log = ["1#live#AUDIT#2026-11-20#1".to_owned()];
+    let of_members = [
+        "DashboardAccountFunction",
+        "DashboardCandidatesFunction",
+        "DashboardRolesFunction",
+        "DashboardSettingsFunction",
+        "OauthFunction",
+        "SignInFunction",
+    ];
     let of_people = [
         "ApplicationsFunction",
         "CandidatesFunction",
         "CareersFunction",
-        "DashboardFunction",
+        "DashboardCandidatesFunction",
+        "DashboardRolesFunction",
+        "DashboardSettingsFunction",
         "McpFunction",
         "TasksFunction",
         "VoiceScreensFunction",
@@ -499,7 +538,10 @@ fn functions_are_denied_the_secrets_of_others() {
     let of_audit_log = [
         "ApplicationsFunction",
         "CandidatesFunction",
-        "DashboardFunction",
+        "DashboardAccountFunction",
+        "DashboardCandidatesFunction",
+        "DashboardRolesFunction",
+        "DashboardSettingsFunction",
         "McpFunction",
         "OauthFunction",
         "OrganizationFunction",
@@ -508,10 +550,13 @@ fn functions_are_denied_the_secrets_of_others() {
         "VoiceScreensFunction",
     ];
     for (keys, functions) in [
-        (&members as &[_], &["DashboardFunction", "OauthFunction", "SignInFunction"] as &[_]),
+        (&members as &[_], &of_members as &[_]),
         (&registry, &["UsageResetFunction"]),
         (&clients, &["OauthFunction"]),
-        (&accounts, &["ChannelsFunction", "DashboardFunction", "McpFunction"]),
+        (
+            &accounts,
+            &["ChannelsFunction", "DashboardRolesFunction", "DashboardSettingsFunction", "McpFunction"],
+        ),
         (&uploads, &["CareersFunction", "TasksFunction"]),
         (&people, &of_people),
         (&audit_log, &of_audit_log),

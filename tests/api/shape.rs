@@ -4,6 +4,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use rolecall_local::functions::tables;
+use serde_yaml_ng::Value as Yaml;
 use shared::http::ReplyFormat;
 use tests::{TEMPLATE, generated, project, sources};
 
@@ -23,6 +24,21 @@ fn the_template_has_the_routes_of_the_functions() {
     let unknown: Vec<_> = in_template.difference(&in_code).collect();
     assert!(missing.is_empty(), "template.yaml is missing these routes: {missing:#?}");
     assert!(unknown.is_empty(), "template.yaml has routes that no function handles: {unknown:#?}");
+}
+
+#[test]
+fn the_template_builds_the_binary_of_each_function() {
+    let text = std::fs::read_to_string(project("template.yaml")).unwrap();
+    let template: Yaml = serde_yaml_ng::from_str(&text).unwrap();
+    for tables in tables() {
+        let (package, binary) = (generated::package(tables.function), generated::binary(tables.function));
+        let function = &template["Resources"][tables.function];
+        let folder = function["Properties"]["CodeUri"].as_str().unwrap();
+        assert_eq!(folder, format!("functions/{package}/"), "{}", tables.function);
+        let properties = function["Metadata"].get("BuildProperties");
+        let built = properties.map_or(package.as_str(), |properties| properties["Binary"].as_str().unwrap());
+        assert_eq!(built, binary, "{}", tables.function);
+    }
 }
 
 /// A route for any method receives also the methods without a route, and its function knows only its own paths.
@@ -102,7 +118,9 @@ fn every_function_with_tests_runs_them() {
             .collect();
         assert_ne!(manifest.contains("[lib]\ntest = false"), !tested.is_empty(), "{}", folder.display());
         assert!(
-            !tested.contains(&folder.join("src/main.rs")),
+            !tested
+                .iter()
+                .any(|path| path == &folder.join("src/main.rs") || path.starts_with(folder.join("src/bin"))),
             "{}: tests of binaries do not run",
             folder.display()
         );

@@ -1,7 +1,9 @@
 //! The log: one line per request, with what operators need and nothing that a client sent. This is a separate test
 //! binary, because the log level is decided once for all threads of a process.
 
-#![allow(clippy::unwrap_used, reason = "a panic in a test is a failure")]
+#![allow(clippy::unwrap_used, clippy::panic, reason = "a panic in a test is a failure")]
+
+mod metrics;
 
 use std::collections::HashSet;
 use std::io;
@@ -44,7 +46,7 @@ impl<'w> MakeWriter<'w> for Lines {
 async fn a_request_is_logged_as_one_line_without_client_data() {
     let api = TestApi::new().await;
     let lines = Lines::default();
-    let _guard = tracing::subscriber::set_default(shared::runtime::log(lines.clone()));
+    let _guard = tracing::subscriber::set_default(shared::runtime::log(lines.clone(), None));
     let canary = "Canary-4711";
     let body = json!({ "role": { "title": canary, "description": canary }, canary: canary });
     let good = json!({ "role": { "title": canary } });
@@ -127,7 +129,7 @@ async fn the_words_of_a_voice_provider_are_not_logged() {
     let services = Services { vapi: Some(access), call_countries, addresses, ..Services::default() };
     let api = TestApi::with_services(services).await;
     let lines = Lines::default();
-    let _guard = tracing::subscriber::set_default(shared::runtime::log(lines.clone()));
+    let _guard = tracing::subscriber::set_default(shared::runtime::log(lines.clone(), None));
     let role = api.post("/api/v1/roles", json!({ "title": "Cook" })).await.expect(201).number("/id");
     api.post(&format!("/api/v1/roles/{role}/publish"), json!({})).await.expect(200);
     let jane = json!({ "name": "Jane", "email": "jane@example.com", "phone": "+14155552671" });
@@ -145,7 +147,9 @@ async fn the_words_of_a_voice_provider_are_not_logged() {
     let of_job = text.lines().filter(|line| line.contains("\"message\":\"a call was refused\""));
     let actors: Vec<_> =
         of_job.map(|line| serde_json::from_str::<Value>(line).unwrap()["span"].clone()).collect();
-    assert_eq!(actors, [json!({ "name": "job", "actor": "system" })]);
+    let [span] = &actors[..] else { panic!("{actors:?}") };
+    assert_eq!((&span["name"], &span["actor"]), (&json!("task"), &json!("system")));
+    assert_eq!((&span["kind"], &span["id"]), (&json!("call"), &json!(screen)));
     // The alarm on calls counts this line.
     let ordered = "a telephone call is ordered";
     assert_eq!(text.matches(&format!("\"message\":\"{ordered}\"")).count(), 1, "{text}");
@@ -165,7 +169,7 @@ async fn a_request_is_logged_with_its_actor() {
         tests::dashboard::connect_app(&api.environment, tests::tenant(ACME, Mode::Live), owner.id, "App")
             .await;
     let lines = Lines::default();
-    let _guard = tracing::subscriber::set_default(shared::runtime::log(lines.clone()));
+    let _guard = tracing::subscriber::set_default(shared::runtime::log(lines.clone(), None));
     api.get("/api/v1/roles").await.expect(200);
     api.request(Method::GET, "/api/v1/roles").bearer(token.reveal()).send().await.expect(200);
     api.request(Method::GET, "/api/v1/roles").anonymous().send().await.expect(401);
@@ -197,7 +201,7 @@ async fn a_request_is_logged_with_its_actor() {
 async fn the_log_has_the_reason_for_a_rejected_code() {
     let api = TestApi::new().await;
     let lines = Lines::default();
-    let _guard = tracing::subscriber::set_default(shared::runtime::log(lines.clone()));
+    let _guard = tracing::subscriber::set_default(shared::runtime::log(lines.clone(), None));
     let browser = Browser::signed_in(&api, ACME).await;
     let (app, other) = (OAuthApp::register(&api, "none").await, OAuthApp::register(&api, "none").await);
     let code = app.code(&browser, &app.authorization_request(), "live").await;
@@ -233,7 +237,7 @@ async fn the_log_has_the_reason_for_a_rejected_code() {
 async fn no_secret_is_logged() {
     let api = TestApi::new().await;
     let lines = Lines::default();
-    let _guard = tracing::subscriber::set_default(shared::runtime::log(lines.clone()));
+    let _guard = tracing::subscriber::set_default(shared::runtime::log(lines.clone(), None));
     let secrets = secrets(&api).await;
     misuse_secrets(&api, &secrets).await;
     api.dynamodb.inject_faults(|operation, _| {

@@ -2,7 +2,7 @@
 //! `RENEW` set, which makes them write the files.
 
 use std::cell::LazyCell;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;
 
 use rolecall_local::functions::{Tables, tables};
@@ -54,21 +54,31 @@ pub fn known_routes() -> String {
 }
 
 /// Returns the packages of the functions that have their own routes.
-pub fn packages_with_routes() -> Vec<String> {
+pub fn packages_with_routes() -> BTreeSet<String> {
     let functions = tables().into_iter().filter(|tables| tables.function != "DefaultFunction");
     functions.map(|tables| package(tables.function)).collect()
 }
 
-/// Returns the package of a function, such as `job_postings` for `JobPostingsFunction`.
-pub fn package(function: &str) -> String {
-    let mut package = String::new();
+/// Returns the binary of a function, such as `job_postings` for `JobPostingsFunction`.
+pub fn binary(function: &str) -> String {
+    let mut binary = String::new();
     for letter in function.trim_end_matches("Function").chars() {
-        if letter.is_uppercase() && !package.is_empty() {
-            package.push('_');
+        if letter.is_uppercase() && !binary.is_empty() {
+            binary.push('_');
         }
-        package.push(letter.to_ascii_lowercase());
+        binary.push(letter.to_ascii_lowercase());
     }
-    package
+    binary
+}
+
+/// Returns the package of a function. It has the name of the function's binary, or its first word if several functions
+/// share the package: `dashboard` for `DashboardRolesFunction`.
+pub fn package(function: &str) -> String {
+    let binary = binary(function);
+    match binary.split_once('_') {
+        Some((package, _)) if !project("functions").join(&binary).exists() => package.to_owned(),
+        _ => binary,
+    }
 }
 
 /// Returns `functions/TOOLS.md`.
@@ -99,26 +109,26 @@ pub fn routes() -> String {
     let document = std::fs::read_to_string(project("functions/ROUTES.md")).expect("the routes");
     let rows = document.lines().filter_map(|line| {
         let (key, rest) = line.strip_prefix("| `")?.split_once("` | ")?;
-        let (package, text) = rest.strip_suffix(" |")?.split_once(" | ")?;
-        Some((key, package, text))
+        let (binary, text) = rest.strip_suffix(" |")?.split_once(" | ")?;
+        Some((key, binary, text))
     });
-    let (mut packages, mut descriptions) = (Vec::new(), BTreeMap::new());
-    for (key, package, text) in rows {
-        packages.push(package);
+    let (mut binaries, mut descriptions) = (Vec::new(), BTreeMap::new());
+    for (key, binary, text) in rows {
+        binaries.push(binary);
         descriptions.insert(key.to_owned(), text.to_owned());
     }
     // Existing functions keep their order, and new functions come last.
     let position = |function: &str| {
-        let package = package(function);
-        packages.iter().position(|known| *known == package).unwrap_or(usize::MAX)
+        let binary = binary(function);
+        binaries.iter().position(|known| *known == binary).unwrap_or(usize::MAX)
     };
     let mut functions: Vec<_> = tables().into_iter().map(|tables| (tables.function, tables)).collect();
     functions.sort_by_key(|(function, _)| position(function));
     let descriptions = Descriptions::new(descriptions);
     let (mut routes, mut pages) = (Vec::new(), Vec::new());
     for (function, tables) in functions {
-        let package = package(function);
-        let row = |key: &str| format!("| `{key}` | {package} | {} |", descriptions.of(&package, key));
+        let (binary, package) = (binary(function), package(function));
+        let row = |key: &str| format!("| `{key}` | {binary} | {} |", descriptions.of(&package, key));
         routes.extend(tables.routes.iter().map(|route| row(route.key)));
         pages.extend(tables.pages.iter().filter(|route| route.key != DEFAULT).map(|route| row(route.key)));
     }

@@ -27,6 +27,8 @@ use crate::permissions;
 /// A call to DynamoDB.
 #[derive(Clone, Debug)]
 pub struct RecordedCall {
+    /// The logical id of the function that made the call; empty if a test made it.
+    pub function: String,
     /// The operation, such as `UpdateItem`.
     pub operation: String,
     /// The request body.
@@ -47,6 +49,7 @@ impl RecordedCall {
 
 /// A call whose response has not been parsed. Tests do not read most calls, so responses are parsed on demand.
 struct RawCall {
+    function: String,
     operation: String,
     request: Value,
     response: Bytes,
@@ -128,6 +131,7 @@ impl DynamoDbInterceptor {
     /// Returns the calls since the last `take_calls` or `clear_calls`.
     pub fn take_calls(&self) -> Vec<RecordedCall> {
         let parse = |call: RawCall| RecordedCall {
+            function: call.function,
             operation: call.operation,
             request: call.request,
             response: serde_json::from_slice(&call.response).unwrap_or_default(),
@@ -190,7 +194,8 @@ impl HttpConnector for InterceptingConnector {
         let body =
             request.body().bytes().and_then(|body| serde_json::from_slice(body).ok()).unwrap_or_default();
         assert_valid_transaction(&body);
-        permissions::check(&operation, &body);
+        let function = permissions::current();
+        permissions::check(&function, &operation, &body);
         let fault = self.interceptor.faults.lock().expect("no poison").clone()(&operation, &body);
         let replacement = fault.as_ref().and_then(|fault| faulty_response(fault, &body));
         let before = self
@@ -206,8 +211,12 @@ impl HttpConnector for InterceptingConnector {
             }
             let clock_blocker = replacement.is_none().then(|| interceptor.block_clock());
             let response = replacement.unwrap_or_else(|| inner.call(request));
-            let call =
-                RawCall { operation: operation.clone(), request: body.clone(), response: Bytes::new() };
+            let call = RawCall {
+                function,
+                operation: operation.clone(),
+                request: body.clone(),
+                response: Bytes::new(),
+            };
             let index = {
                 let mut calls = interceptor.calls.lock().expect("no poison");
                 calls.push(call);
@@ -224,6 +233,9 @@ impl HttpConnector for InterceptingConnector {
             if let Some(call) = interceptor.calls.lock().expect("no poison").get_mut(index) {
                 call.response.clone_from(&bytes);
             }
+            // The embedded engine answers at once. A database in another process suspends its caller, which can be killed
+            // before it sees the response.
+            tokio::task::yield_now().await;
             if matches!(fault, Some(Fault::ResponseLost)) {
                 return Err(ConnectorError::timeout("the response was lost".into()));
             }

@@ -272,6 +272,18 @@ impl TestApi {
         Box::pin(permissions::run_as("TasksFunction", run)).await.expect("tasks")
     }
 
+    /// Moves the changes of the demo organizations to their feeds.
+    pub async fn run_feed(&self) -> feed::Summary {
+        let run = feed::run_for(self.environment.clone(), demo::tenants());
+        Box::pin(permissions::run_as("FeedFunction", run)).await.expect("the feed")
+    }
+
+    /// Moves the changes of all organizations to their feeds, as the schedule does.
+    pub async fn run_whole_feed(&self) -> feed::Summary {
+        let run = feed::run(self.environment.clone());
+        Box::pin(permissions::run_as("FeedFunction", run)).await.expect("the feed")
+    }
+
     /// The tasks of all tenants that are due at this time.
     pub async fn due_tasks(&self, now: Timestamp) -> Vec<Task> {
         let mut tasks = Vec::new();

@@ -1,26 +1,18 @@
 //! The dashboard, where the members of an organization sign in, do their hiring, and manage API keys, connected apps,
 //! channels and members. The server renders every page. No page needs a script.
 //!
+//! The dashboard consists of four functions, because Lambda limits the number of routes of a function and because each
+//! gets only the permissions and secrets that its pages need. They are four binaries of this package, which share the
+//! layout, the forms and the lists. The linker removes the other functions' pages from a binary.
+//!
 //! | Method | Path | Description |
 //! |---|---|---|
 //! | GET | `/dashboard` | what waits for the team, pipelines, statistics, usage |
 //! | GET | `/dashboard/style.css` | the stylesheet of all pages |
 //! | GET | `/dashboard/icon.svg` | the icon of all pages |
-//! | GET | `/dashboard/sign-in` | the sign-in form |
-//! | POST | `/dashboard/sign-in` | sign in |
-//! | POST | `/dashboard/second-factor` | finish a sign-in with a code |
-//! | POST | `/dashboard/sign-out` | end this session |
-//! | GET | `/dashboard/confirm` | the page that asks for the password again |
-//! | POST | `/dashboard/confirm` | give the password again, and continue |
-//! | POST | `/dashboard/sign-out-everywhere` | end all sessions of the member |
-//! | GET | `/dashboard/password` | the target of single-use links |
-//! | POST | `/dashboard/password` | accept an invitation, or set a new password |
-//! | POST | `/dashboard/mode` | switch between live and test data |
 //! | GET | `/dashboard/roles` | roles |
 //! | GET | `/dashboard/roles/{id}` | a role and its pipeline |
 //! | GET | `/dashboard/postings` | job postings |
-//! | GET | `/dashboard/candidates` | candidates |
-//! | GET | `/dashboard/candidates/{id}` | a candidate with the full history |
 //! | GET | `/dashboard/script.js` | the script of the pages with a board or a text to copy |
 //! | GET | `/dashboard/quick-post` | the form that creates a role with its posting |
 //! | POST | `/dashboard/quick-post` | create a role with its posting, and publish both or save a draft |
@@ -29,12 +21,14 @@
 //! | POST | `/dashboard/roles/{id}/status` | publish, pause, resume, close or reopen a role |
 //! | GET | `/dashboard/roles/{id}/posting` | the form of a role's posting |
 //! | POST | `/dashboard/roles/{id}/posting` | create or save a role's posting |
-//! | POST | `/dashboard/roles/{id}/move` | move a candidate on the board |
-//! | GET | `/dashboard/roles/{id}/bulk` | who would be moved at once |
-//! | POST | `/dashboard/roles/{id}/bulk` | move several candidates |
 //! | POST | `/dashboard/postings/{id}/status` | publish or unpublish a posting |
 //! | GET | `/dashboard/postings/{id}/x` | the texts of a job for X, and its posts |
 //! | POST | `/dashboard/postings/{id}/x` | post a job to X |
+//! | GET | `/dashboard/candidates` | candidates |
+//! | GET | `/dashboard/candidates/{id}` | a candidate with the full history |
+//! | POST | `/dashboard/roles/{id}/move` | move a candidate on the board |
+//! | GET | `/dashboard/roles/{id}/bulk` | who would be moved at once |
+//! | POST | `/dashboard/roles/{id}/bulk` | move several candidates |
 //! | GET | `/dashboard/candidates/new` | the form that adds a candidate |
 //! | POST | `/dashboard/candidates/new` | add a candidate |
 //! | GET | `/dashboard/candidates/{id}/edit` | the form that edits a candidate |
@@ -88,6 +82,16 @@
 //! | POST | `/dashboard/settings/integrations/connected-apps/{id}/narrow` | narrow an application to reading |
 //! | GET | `/dashboard/confirmations/{call}` | what an assistant wants to do |
 //! | POST | `/dashboard/confirmations/{call}` | confirm or refuse it |
+//! | GET | `/dashboard/sign-in` | the sign-in form |
+//! | POST | `/dashboard/sign-in` | sign in |
+//! | POST | `/dashboard/second-factor` | finish a sign-in with a code |
+//! | POST | `/dashboard/sign-out` | end this session |
+//! | GET | `/dashboard/confirm` | the page that asks for the password again |
+//! | POST | `/dashboard/confirm` | give the password again, and continue |
+//! | POST | `/dashboard/sign-out-everywhere` | end all sessions of the member |
+//! | GET | `/dashboard/password` | the target of single-use links |
+//! | POST | `/dashboard/password` | accept an invitation, or set a new password |
+//! | POST | `/dashboard/mode` | switch between live and test data |
 //! | GET | `/dashboard/settings/account` | the member's own account |
 //! | POST | `/dashboard/settings/account/password` | change the password |
 //! | POST | `/dashboard/settings/account/time-zone` | change the time zone of all times on the pages |
@@ -148,53 +152,16 @@ use shared::http::{Error, Html, MemberAccess, PublicRequest, Reply, Route, Row, 
 use shared::model::AuditAction::{CandidateExported, CandidateRead, CandidatesListed, VoiceScreenRead};
 use shared::model::MemberRole::{Member, Owner};
 
-/// The route table of the dashboard's pages.
-pub fn pages() -> Vec<Route> {
+/// The overview, and the pages of roles and postings, in `dashboard_roles`.
+pub fn roles() -> Vec<Route> {
     vec![
         Route::member("GET /dashboard", Member, overview::show),
         Route::public("GET /dashboard/style.css", style),
         Route::public("GET /dashboard/icon.svg", icon),
-        Route::page("GET /dashboard/sign-in", sign_in::form),
-        Route::page("POST /dashboard/sign-in", sign_in::sign_in),
-        Route::page("POST /dashboard/second-factor", second_factor::sign_in),
-        Route::page("POST /dashboard/sign-out", sign_in::sign_out),
-        Route::member(
-            "GET /dashboard/confirm",
-            MemberAccess::from(Member).before_second_factor(),
-            confirm::show,
-        ),
-        Route::member(
-            "POST /dashboard/confirm",
-            MemberAccess::from(Member).before_second_factor(),
-            confirm::confirm,
-        ),
-        Route::member(
-            "POST /dashboard/sign-out-everywhere",
-            MemberAccess::from(Member).before_second_factor(),
-            account::sign_out_everywhere,
-        ),
-        Route::page("GET /dashboard/password", sign_in::password_form),
-        Route::page("POST /dashboard/password", sign_in::set_password),
-        Route::member("POST /dashboard/mode", Member, account::switch_mode),
         Route::member("GET /dashboard/roles", Member, roles::list),
         Route::member("GET /dashboard/roles/{id}", Member, roles::show).reading(CandidatesListed),
         Route::member("GET /dashboard/postings", Member, postings::list),
-        Route::member("GET /dashboard/candidates", Member, candidates::list).reading(CandidatesListed),
-        Route::member("GET /dashboard/candidates/{id}", Member, candidates::show).reading(CandidateRead),
         Route::public("GET /dashboard/script.js", script),
-    ]
-    .into_iter()
-    .chain(role_work())
-    .chain(candidate_work())
-    .chain(settings())
-    .chain(assistants())
-    .chain(account())
-    .collect()
-}
-
-/// What members do with roles and postings.
-fn role_work() -> Vec<Route> {
-    vec![
         Route::member("GET /dashboard/quick-post", Member, role_forms::quick_post),
         Route::member("POST /dashboard/quick-post", Member, role_forms::post),
         Route::member("GET /dashboard/roles/{id}/edit", Member, role_forms::edit_role),
@@ -202,18 +169,20 @@ fn role_work() -> Vec<Route> {
         Route::member("POST /dashboard/roles/{id}/status", Member, roles::change_status),
         Route::member("GET /dashboard/roles/{id}/posting", Member, role_forms::edit_posting),
         Route::member("POST /dashboard/roles/{id}/posting", Member, role_forms::save_posting),
-        Route::member("POST /dashboard/roles/{id}/move", Member, moves::move_on_board),
-        Route::member("GET /dashboard/roles/{id}/bulk", Member, bulk::review).reading(CandidatesListed),
-        Route::member("POST /dashboard/roles/{id}/bulk", Member, bulk::carry_out),
         Route::member("POST /dashboard/postings/{id}/status", Member, roles::change_posting_status),
         Route::member("GET /dashboard/postings/{id}/x", Member, x_posts::show),
         Route::member("POST /dashboard/postings/{id}/x", Member, x_posts::post),
     ]
 }
 
-/// What members do with candidates.
-fn candidate_work() -> Vec<Route> {
+/// The pages of candidates and voice screens, in `dashboard_candidates`.
+pub fn candidates() -> Vec<Route> {
     vec![
+        Route::member("GET /dashboard/candidates", Member, candidates::list).reading(CandidatesListed),
+        Route::member("GET /dashboard/candidates/{id}", Member, candidates::show).reading(CandidateRead),
+        Route::member("POST /dashboard/roles/{id}/move", Member, moves::move_on_board),
+        Route::member("GET /dashboard/roles/{id}/bulk", Member, bulk::review).reading(CandidatesListed),
+        Route::member("POST /dashboard/roles/{id}/bulk", Member, bulk::carry_out),
         Route::member("GET /dashboard/candidates/new", Member, candidate_forms::new),
         Route::member(
             "POST /dashboard/candidates/new",
@@ -256,28 +225,10 @@ fn candidate_work() -> Vec<Route> {
     ]
 }
 
-/// What connected applications do.
-fn assistants() -> Vec<Route> {
-    vec![
-        Route::member(
-            "GET /dashboard/settings/integrations/connected-apps/{id}",
-            Member,
-            connected_app::show,
-        ),
-        Route::member(
-            "POST /dashboard/settings/integrations/connected-apps/{id}/narrow",
-            Owner,
-            connected_app::narrow,
-        ),
-        Route::member("GET /dashboard/confirmations/{call}", Member, confirmations::show),
-        Route::member("POST /dashboard/confirmations/{call}", Member, confirmations::decide),
-    ]
-}
-
-/// The pages under "Settings".
-fn settings() -> Vec<Route> {
+/// The organization's settings, in `dashboard_settings`.
+pub fn settings() -> Vec<Route> {
     let with_file = MemberAccess::from(Member).with_file();
-    vec![
+    let settings = [
         Route::member("GET /dashboard/settings/integrations/api-keys", Member, api_keys::list),
         Route::member(
             "POST /dashboard/settings/integrations/api-keys",
@@ -374,12 +325,53 @@ fn settings() -> Vec<Route> {
             MemberAccess::fresh(Owner, members::PATH),
             members::require_second_factor,
         ),
+    ];
+    settings.into_iter().chain(assistants()).collect()
+}
+
+/// What connected applications do, for [`settings`].
+fn assistants() -> Vec<Route> {
+    vec![
+        Route::member(
+            "GET /dashboard/settings/integrations/connected-apps/{id}",
+            Member,
+            connected_app::show,
+        ),
+        Route::member(
+            "POST /dashboard/settings/integrations/connected-apps/{id}/narrow",
+            Owner,
+            connected_app::narrow,
+        ),
+        Route::member("GET /dashboard/confirmations/{call}", Member, confirmations::show),
+        Route::member("POST /dashboard/confirmations/{call}", Member, confirmations::decide),
     ]
 }
 
-/// The pages under "Settings > Account".
-fn account() -> Vec<Route> {
+/// Sign-in and the member's own account, in `dashboard_account`.
+pub fn account() -> Vec<Route> {
     vec![
+        Route::page("GET /dashboard/sign-in", sign_in::form),
+        Route::page("POST /dashboard/sign-in", sign_in::sign_in),
+        Route::page("POST /dashboard/second-factor", second_factor::sign_in),
+        Route::page("POST /dashboard/sign-out", sign_in::sign_out),
+        Route::member(
+            "GET /dashboard/confirm",
+            MemberAccess::from(Member).before_second_factor(),
+            confirm::show,
+        ),
+        Route::member(
+            "POST /dashboard/confirm",
+            MemberAccess::from(Member).before_second_factor(),
+            confirm::confirm,
+        ),
+        Route::member(
+            "POST /dashboard/sign-out-everywhere",
+            MemberAccess::from(Member).before_second_factor(),
+            account::sign_out_everywhere,
+        ),
+        Route::page("GET /dashboard/password", sign_in::password_form),
+        Route::page("POST /dashboard/password", sign_in::set_password),
+        Route::member("POST /dashboard/mode", Member, account::switch_mode),
         Route::member("GET /dashboard/settings/account", Member, account::show),
         Route::member("POST /dashboard/settings/account/password", Member, account::change_password),
         Route::member("POST /dashboard/settings/account/time-zone", Member, account::change_time_zone),

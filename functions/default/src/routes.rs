@@ -22,6 +22,7 @@ pub(crate) const KNOWN_ROUTES: &[&str] = &[
     "GET /api/v1/candidates/{id}/touchpoints",
     "GET /api/v1/channels",
     "GET /api/v1/channels/x/posts",
+    "GET /api/v1/events",
     "GET /api/v1/job_postings",
     "GET /api/v1/job_postings/{id}",
     "GET /api/v1/openapi.json",

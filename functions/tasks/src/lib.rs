@@ -44,6 +44,8 @@ pub struct Summary {
     pub quarantined: usize,
     /// For how many seconds the oldest task had been due.
     pub oldest: u64,
+    /// The number of partitions that could not be read. The next run reads them again.
+    pub unlisted: usize,
 }
 
 /// The number of items of a list read at a time.
@@ -90,24 +92,42 @@ pub async fn answer(event: Value, environment: Environment) -> Result<Summary, l
     if event["Records"].is_array() {
         Box::pin(run_for(environment, named.into_iter().collect())).await
     } else {
-        Box::pin(run(environment)).await
+        Box::pin(run_all(environment, true)).await
     }
 }
 
 /// Processes all due tasks. If a task fails, the run continues with the others and returns an error at the end.
 pub async fn run(environment: Environment) -> Result<Summary, lambda_http::Error> {
+    run_all(environment, false).await
+}
+
+async fn run_all(environment: Environment, is_scheduled: bool) -> Result<Summary, lambda_http::Error> {
+    let environment = metered(environment);
     // Releases before this one wrote all tasks to one partition. The next release no longer has to look there.
     let moved = environment.store.move_tasks_from_one_partition().await?;
     if moved > 0 {
         tracing::info!(moved, "tasks of an earlier release");
     }
-    run_for(environment, TaskPartition::all().collect()).await
+    run_job(environment, TaskPartition::all().collect(), is_scheduled).await
 }
 
 /// Processes the due tasks of these partitions.
 pub async fn run_for(
     environment: Environment,
     partitions: Vec<TaskPartition>,
+) -> Result<Summary, lambda_http::Error> {
+    run_job(metered(environment), partitions, false).await
+}
+
+/// An environment that measures the calls of one run.
+fn metered(environment: Environment) -> Environment {
+    Environment { store: environment.store.metered(), ..environment }
+}
+
+async fn run_job(
+    environment: Environment,
+    partitions: Vec<TaskPartition>,
+    is_scheduled: bool,
 ) -> Result<Summary, lambda_http::Error> {
     if environment.config.signing_keys.are_missing() {
         return Err("the environment variable SIGNING_KEYS is not set".into());
@@ -117,12 +137,14 @@ pub async fn run_for(
     }
     let now = to_second(environment.clock.now());
     let ids = Ids::new(environment.clock.clone(), environment.random.clone());
-    let origin = AuditOrigin::inside(AuditActor::system(), environment.clock.clone(), ids.clone());
-    let environment =
-        Environment { store: environment.store.clone().with_origin(Arc::new(origin)), ..environment };
     let job = Job { environment, ids, now };
-    let span = tracing::error_span!("job", actor = %AuditActor::system().term());
-    job.run(&partitions).instrument(span).await
+    let summary = job.run(&partitions).await;
+    job.log(&summary, is_scheduled);
+    let Summary { failed, unlisted, .. } = summary;
+    if failed + unlisted > 0 {
+        return Err(format!("{failed} tasks failed, and {unlisted} partitions could not be read").into());
+    }
+    Ok(summary)
 }
 
 struct Job {
@@ -134,10 +156,10 @@ struct Job {
 impl Job {
     /// Processes the due tasks of these partitions, each tenant's oldest first. A tenant with very many delays nobody else:
     /// in each round, a partition has at most a share of every tenant's tasks.
-    async fn run(&self, partitions: &[TaskPartition]) -> Result<Summary, lambda_http::Error> {
+    async fn run(&self, partitions: &[TaskPartition]) -> Summary {
         let (store, clock) = (&self.environment.store, &self.environment.clock);
         let started = clock.now();
-        let (mut summary, mut tried, mut unlisted) = (Summary::default(), HashSet::new(), 0);
+        let (mut summary, mut tried) = (Summary::default(), HashSet::new());
         for share in SHARES {
             let lists =
                 partitions.iter().copied().map(|partition| store.list_due_tasks(partition, self.now, share));
@@ -147,7 +169,7 @@ impl Job {
                 match listed {
                     Ok(due) => {
                         has_more |= due.has_more;
-                        tasks.extend(due.tasks.into_iter().filter(|task| tried.insert(*task)));
+                        tasks.extend(due.tasks.into_iter().filter(|task| tried.insert(task.clone())));
                         for unreadable in due.unreadable {
                             summary.quarantined += usize::from(self.set_aside(&unreadable).await);
                         }
@@ -155,7 +177,7 @@ impl Job {
                     // The other partitions have their tasks, and the next run reads this one again.
                     Err(error) => {
                         tracing::error!(failure = %error, "tasks could not be listed");
-                        unlisted += 1;
+                        summary.unlisted += 1;
                     }
                 }
             }
@@ -171,15 +193,31 @@ impl Job {
                 break;
             }
         }
-        if summary != Summary::default() {
-            let Summary { tasks, failed, quarantined, oldest } = summary;
-            tracing::info!(tasks, failed, quarantined, oldest, "tasks");
+        summary
+    }
+
+    /// Logs a run. The schedule's runs are logged even if nothing was due, because an alarm expects them.
+    fn log(&self, summary: &Summary, is_scheduled: bool) {
+        if !is_scheduled && *summary == Summary::default() {
+            return;
         }
-        if summary.failed + unlisted > 0 {
-            let failed = summary.failed;
-            return Err(format!("{failed} tasks failed, and {unlisted} partitions could not be read").into());
-        }
-        Ok(summary)
+        let Summary { tasks, failed, quarantined, oldest, unlisted } = *summary;
+        let database = self.environment.store.database_use();
+        tracing::info!(
+            queue = "tasks",
+            scheduled = u8::from(is_scheduled),
+            tasks,
+            failed,
+            quarantined,
+            oldest,
+            unlisted,
+            dynamodb_calls = database.calls,
+            dynamodb_milliseconds = database.milliseconds,
+            dynamodb_retries = Some(database.retries).filter(|number| *number > 0),
+            dynamodb_throttled = Some(database.throttled).filter(|number| *number > 0),
+            dynamodb_conflicts = Some(database.conflicts).filter(|number| *number > 0),
+            "tasks"
+        );
     }
 
     /// The number of seconds for which a task has been due.
@@ -198,16 +236,34 @@ impl Job {
         }
     }
 
-    /// Processes a task. Returns whether it succeeded.
+    /// Processes a task. Returns whether it succeeded. Its lines in the log, and the tasks that it writes, name the request
+    /// that caused it.
     async fn work(&self, task: Task) -> bool {
+        let (actor, cause) = (AuditActor::system(), task.caused_by.clone());
+        let span = tracing::error_span!(
+            "task",
+            actor = %actor.term(),
+            kind = task.kind.as_str(),
+            id = task.id.get(),
+            caused_by = cause
+        );
+        let Self { environment, ids, now } = self;
+        let origin = AuditOrigin::inside(actor, environment.clock.clone(), ids.clone()).caused_by(cause);
+        let store = environment.store.clone().with_origin(Arc::new(origin));
+        let environment = Environment { store, ..environment.clone() };
+        let job = Self { environment, ids: ids.clone(), now: *now };
+        job.carry_out(&task).instrument(span).await
+    }
+
+    async fn carry_out(&self, task: &Task) -> bool {
         let result = match task.kind {
-            TaskKind::Role => self.update_copies(&task).await.map_err(TaskError::from),
-            TaskKind::Cancellation => self.cancel_marked(&task).await.map_err(TaskError::from),
-            TaskKind::Suspension => self.cancel_suspended(&task).await.map_err(TaskError::from),
-            TaskKind::Erasure => self.erase(&task).await,
-            TaskKind::Retention => self.apply_retention(&task).await.map_err(TaskError::from),
-            TaskKind::KeyEnd => self.end_key(&task).await,
-            TaskKind::Call => Box::pin(self.follow_up(&task)).await,
+            TaskKind::Role => self.update_copies(task).await.map_err(TaskError::from),
+            TaskKind::Cancellation => self.cancel_marked(task).await.map_err(TaskError::from),
+            TaskKind::Suspension => self.cancel_suspended(task).await.map_err(TaskError::from),
+            TaskKind::Erasure => self.erase(task).await,
+            TaskKind::Retention => self.apply_retention(task).await.map_err(TaskError::from),
+            TaskKind::KeyEnd => self.end_key(task).await,
+            TaskKind::Call => Box::pin(self.follow_up(task)).await,
         };
         match result {
             // Another run processes a stale task, or the next run retries it.

@@ -9,9 +9,8 @@ use futures_util::stream::{self, StreamExt};
 use serde::Serialize;
 use shared::http::Environment;
 use shared::id::Id;
-use shared::model::{AuditActor, Day, Mode, Tenant};
+use shared::model::{Day, Mode, Tenant};
 use shared::store::{Paging, REGISTRY_SHARDS, Store, StoreError};
-use tracing::Instrument;
 
 /// The result of a run.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
@@ -32,11 +31,6 @@ const CONCURRENCY: usize = 16;
 /// Archives the finished days of every organization. If an organization fails, the run continues with the others and
 /// returns an error at the end, so that the schedule retries it.
 pub async fn run(environment: Environment) -> Result<Summary, lambda_http::Error> {
-    let span = tracing::error_span!("job", actor = %AuditActor::system().term());
-    archive_all(environment).instrument(span).await
-}
-
-async fn archive_all(environment: Environment) -> Result<Summary, lambda_http::Error> {
     let today = Day::of(environment.clock.now());
     let mut summary = Summary::default();
     for shard in 0..REGISTRY_SHARDS {

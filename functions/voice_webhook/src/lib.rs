@@ -12,7 +12,7 @@ use serde::Serialize;
 use shared::http::{
     Access, Error, Payload, PublicRequest, Reply, ReplyFormat, RequestContext, Row, Unversioned,
 };
-use shared::model::{CallState, VoiceProvider};
+use shared::model::{AuditActor, CallState, VoiceProvider};
 use shared::providers::voice::{CallEvent, Callback, CallbackBody, VoicePort};
 use shared::services::screening::{self, Reference};
 use shared::store::{MaybeErased, Transaction};
@@ -53,6 +53,7 @@ async fn receive(request: PublicRequest<SignedCallback>) -> Result<Reply<Unversi
     if !voice.verify(&|name| context.header(name), context.body(), context.now()) {
         return Err(Error::BadSignature);
     }
+    context.identify(AuditActor::system());
     if context.body().len() > MAX_BODY {
         return Err(Error::PayloadTooLarge(MAX_BODY));
     }

@@ -17,9 +17,12 @@ const WARM_CALLS: usize = 20;
 /// The maximum time to wait for a function.
 const TIMEOUT: Duration = Duration::from_secs(30);
 
+/// The end of the name of a function that compresses its responses.
+const GZIP: &str = "_gzip";
+
 /// A function, and an event that can be sent repeatedly.
 pub(crate) struct Function {
-    /// The name of the binary.
+    /// The name of the binary, or with `_gzip` for compressed responses.
     pub(crate) name: &'static str,
     event: &'static str,
     /// The kind of function, which determines its limits.
@@ -46,15 +49,21 @@ pub(crate) const FLOOR: Function = Function::new("floor", "default_not_found", K
 /// The floor with a TLS handshake.
 pub(crate) const FLOOR_TLS: Function = Function::new("floor_tls", "default_not_found", Kind::Floor);
 
-/// All deployed functions, and `roles` a second time over TLS.
+/// All deployed functions, `careers` a second time with compressed responses, and `roles` a second time over TLS.
 const FUNCTIONS: &[Function] = &[
     Function::new("applications", "applications_show", Kind::Database),
     Function::new("candidates", "candidates_show", Kind::Wide),
     Function::new("careers", "careers_show", Kind::Wide),
+    Function::new("careers_gzip", "careers_show", Kind::Wide),
     Function::new("channels", "channels_show", Kind::Wide),
-    Function::new("dashboard", "dashboard_overview", Kind::Wide),
+    Function::new("dashboard_account", "dashboard_account", Kind::Wide),
+    Function::new("dashboard_candidates", "dashboard_candidates", Kind::Wide),
+    Function::new("dashboard_roles", "dashboard_overview", Kind::Wide),
+    Function::new("dashboard_settings", "dashboard_members", Kind::Wide),
     Function::new("default", "default_not_found", Kind::Static),
     Function::new("docs", "docs_show_openapi", Kind::Static),
+    Function::new("events", "events_list", Kind::Database),
+    Function::new("feed", "feed_schedule", Kind::Database),
     Function::new("job_postings", "job_postings_show", Kind::Database),
     Function::new("oauth", "oauth_authorize_ask", Kind::Wide),
     Function::new("organization", "organization_show", Kind::Database),
@@ -117,6 +126,11 @@ impl Function {
         self.name.ends_with("_tls")
     }
 
+    /// The name of the binary.
+    pub(crate) fn binary(&self) -> &'static str {
+        self.name.trim_end_matches(GZIP)
+    }
+
     /// Whether the event leads to a database call. (The webhook rejects its event earlier, because the callback is too
     /// old.)
     pub(crate) fn uses_database(&self) -> bool {
@@ -146,7 +160,7 @@ impl Function {
         tls: &Endpoint,
     ) -> Result<Measured, String> {
         let failed = |problem: &str, error: std::io::Error| format!("{}: {problem}: {error}", self.name);
-        let binary = binaries.join(self.name);
+        let binary = binaries.join(self.binary());
         let size = fs::metadata(&binary).map_err(|error| failed("the binary is missing", error))?.len();
         let event = self.event()?;
         let dynamodb = if self.is_over_tls() { &tls.url } else { dynamodb };
@@ -201,6 +215,9 @@ impl Function {
         let mut event: Value = serde_json::from_slice(&text).map_err(|error| format!("{file}: {error}"))?;
         if let Some(headers) = event.get_mut("headers").and_then(Value::as_object_mut) {
             headers.remove("idempotency-key");
+            if self.name.ends_with(GZIP) {
+                headers.insert("accept-encoding".to_owned(), "gzip".into());
+            }
         }
         Ok(Bytes::from(event.to_string()))
     }

@@ -31,7 +31,7 @@ impl Limits {
             Kind::Passkeys => (6_500_000, 2.0),
         };
         let limits = Self { size, start, faults: 2.5, memory: 2.5, first: 1.5 };
-        Some(match function.name {
+        Some(match function.binary() {
             // The tables of HTML entities contain 300 KB of pointers. The loader relocates them at every start, because
             // the kernel randomizes the address: 75 pages with one fault each. At a fixed address the function would
             // start in 1.8 times the floor's time, but attackers would know where its code is.
@@ -50,7 +50,9 @@ impl Limits {
         match function.name {
             "default" => Some(Self { size: 11_500_000, start: 1.3, faults: 1.4, memory: 1.4, first: 1.5 }),
             "roles" => Some(Self { size: 28_000_000, start: 3.8, faults: 3.4, memory: 3.4, first: 2.5 }),
-            "dashboard" => Some(Self { size: 57_000_000, start: 4.2, faults: 5.2, memory: 5.7, first: 2.5 }),
+            "dashboard_roles" => {
+                Some(Self { size: 43_000_000, start: 3.9, faults: 4.8, memory: 4.8, first: 2.5 })
+            }
             _ => None,
         }
     }

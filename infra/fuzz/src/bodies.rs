@@ -73,6 +73,7 @@ static PARSERS: LazyLock<Vec<InputParser>> = LazyLock::new(|| {
         applications::routes(),
         candidates::routes(),
         channels::routes(),
+        events::routes(),
         job_postings::routes(),
         organization::routes(),
         quick_post::routes(),

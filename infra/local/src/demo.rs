@@ -79,6 +79,11 @@ pub fn task_partitions() -> Vec<TaskPartition> {
     partitions.into_iter().collect()
 }
 
+/// The tenants of the demo organizations.
+pub fn tenants() -> Vec<Tenant> {
+    DEMOS.iter().flat_map(|demo| Mode::ALL.map(|mode| demo.tenant(mode))).flatten().collect()
+}
+
 impl Demo {
     /// The tenant for one mode.
     pub fn tenant(&self, mode: Mode) -> Result<Tenant, String> {

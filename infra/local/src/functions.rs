@@ -28,15 +28,23 @@ impl Tables {
 }
 
 /// The routes of every function that answers requests.
-pub fn tables() -> [Tables; 16] {
+pub fn tables() -> [Tables; 20] {
     [
         Tables { function: "ApplicationsFunction", routes: applications::routes(), pages: Vec::new() },
         Tables { function: "CandidatesFunction", routes: candidates::routes(), pages: Vec::new() },
         Tables { function: "CareersFunction", routes: careers::routes(), pages: careers::pages() },
         Tables { function: "ChannelsFunction", routes: channels::routes(), pages: Vec::new() },
-        Tables { function: "DashboardFunction", routes: Vec::new(), pages: dashboard::pages() },
+        Tables { function: "DashboardRolesFunction", routes: Vec::new(), pages: dashboard::roles() },
+        Tables {
+            function: "DashboardCandidatesFunction",
+            routes: Vec::new(),
+            pages: dashboard::candidates(),
+        },
+        Tables { function: "DashboardSettingsFunction", routes: Vec::new(), pages: dashboard::settings() },
+        Tables { function: "DashboardAccountFunction", routes: Vec::new(), pages: dashboard::account() },
         Tables { function: "DefaultFunction", routes: Vec::new(), pages: routes(default::pages()) },
         Tables { function: "DocsFunction", routes: routes(docs::routes()), pages: routes(docs::pages()) },
+        Tables { function: "EventsFunction", routes: events::routes(), pages: Vec::new() },
         Tables { function: "JobPostingsFunction", routes: job_postings::routes(), pages: Vec::new() },
         Tables { function: "McpFunction", routes: mcp::routes(), pages: Vec::new() },
         Tables { function: "OauthFunction", routes: oauth::routes(), pages: oauth::pages() },
@@ -81,6 +89,7 @@ pub async fn run_scheduled(template: &Template, environment: &Environment) -> Ve
 
 fn scheduled(name: &str, environment: Environment) -> Option<BoxFuture<'static, Result<String, String>>> {
     Some(match name {
+        "FeedFunction" => summarized(feed::run(environment)),
         "TasksFunction" => summarized(tasks::run(environment)),
         "UsageResetFunction" => summarized(usage_reset::run(environment)),
         _ => return None,

@@ -285,8 +285,8 @@ fn interrupted() -> impl Future<Output = Result<(), String>> {
     }
 }
 
-/// Runs the tasks that requests have created: those of the demo organizations once a second, and those of others every ten
-/// seconds. In AWS, the table's stream triggers them, and a schedule.
+/// Runs the tasks that requests have created, and moves changes to the feeds: those of the demo organizations once a second,
+/// and those of others every ten seconds. In AWS, the table's stream triggers both, and a schedule.
 async fn run_tasks_every_second(environment: Environment) {
     for second in 1u64.. {
         tokio::time::sleep(Duration::from_secs(1)).await;
@@ -298,6 +298,15 @@ async fn run_tasks_every_second(environment: Environment) {
         };
         if let Err(error) = Box::pin(run).await {
             eprintln!("TasksFunction failed: {error}");
+        }
+        let run = async {
+            match second % 10 {
+                0 => Box::pin(feed::run(environment.clone())).await,
+                _ => Box::pin(feed::run_for(environment.clone(), demo::tenants())).await,
+            }
+        };
+        if let Err(error) = Box::pin(run).await {
+            eprintln!("FeedFunction failed: {error}");
         }
     }
 }

@@ -12,10 +12,12 @@ use serde_json::{Value, json};
 use shared::model::{Day, Mode};
 use tokio::time::sleep;
 
-use crate::deployment::{Answer, Deployment};
+use crate::deployment::{Answer, Deployment, TABLE};
 
 /// How often a client repeats a failed request before it gives up.
 pub(crate) const ATTEMPTS: u32 = 4;
+/// The maximum number of runs of the tasks until all are done.
+const ROUNDS: u32 = 8;
 /// How many of a thousand requests are sent twice at the same time.
 const TWINS: u32 = 80;
 
@@ -35,6 +37,8 @@ pub(crate) struct Act {
 pub(crate) struct Tenant {
     /// A word in every text that its clients send, and in no other tenant's.
     pub(crate) word: &'static str,
+    /// The beginning of the keys of its items.
+    pub(crate) id: String,
     pub(crate) key: String,
     pub(crate) is_free: bool,
     known: Mutex<Known>,
@@ -64,9 +68,13 @@ pub(crate) struct Known {
 pub(crate) struct Clients {
     pub(crate) deployment: Arc<Deployment>,
     pub(crate) tenants: Vec<Arc<Tenant>>,
-    pub(crate) first_day: Day,
     requests: AtomicU64,
 }
+
+/// The number of requests that a tenant with a quota has on a day.
+pub(crate) const DAILY_QUOTA: u64 = 100;
+/// The number of tenants.
+pub(crate) const TENANTS: usize = 4;
 
 const WORDS: [[&str; 2]; 2] = [["Quokka", "Wombat"], ["Numbat", "Bilby"]];
 
@@ -96,20 +104,43 @@ impl Known {
 }
 
 impl Clients {
-    pub(crate) fn new(deployment: Arc<Deployment>) -> Self {
-        let mut tenants = Vec::new();
-        for (demo, words) in DEMOS.iter().zip(WORDS) {
-            for (mode, word) in Mode::ALL.into_iter().zip(words) {
-                let key = demo.key(mode).expect("a key").reveal().to_owned();
-                let is_free = demo.plan.requests_per_day().is_some();
-                tenants.push(Arc::new(Tenant { word, key, is_free, known: Mutex::default() }));
-            }
-        }
-        Self { first_day: Day::of(deployment.now()), deployment, tenants, requests: AtomicU64::default() }
+    /// Clients who know this about each tenant.
+    pub(crate) fn new(deployment: Arc<Deployment>, known: Vec<Known>) -> Self {
+        let modes = DEMOS.iter().flat_map(|demo| Mode::ALL.map(|mode| (demo, mode)));
+        let tenants = modes.zip(WORDS.as_flattened()).zip(known).map(|(((demo, mode), word), known)| {
+            Arc::new(Tenant {
+                word,
+                id: demo.tenant(mode).expect("a tenant").to_string(),
+                key: demo.key(mode).expect("a key").reveal().to_owned(),
+                is_free: demo.plan.requests_per_day().is_some(),
+                known: Mutex::new(known),
+            })
+        });
+        Self { tenants: tenants.collect(), deployment, requests: AtomicU64::default() }
     }
 
     pub(crate) fn requests(&self) -> u64 {
         self.requests.load(Ordering::Relaxed)
+    }
+
+    /// Counts so many requests of some tenants with a quota that few are left on the first day.
+    pub(crate) fn use_up_quota(&self, random: &mut fastrand::Rng) {
+        let today = Day::of(self.deployment.now());
+        for tenant in self.tenants.iter().filter(|tenant| tenant.is_free) {
+            if random.u32(0..4) > 0 {
+                continue;
+            }
+            let counted = random.u64(80..=DAILY_QUOTA);
+            let request = json!({
+                "TableName": TABLE,
+                "Key": { "pk": { "S": format!("{}#GATE", tenant.id) }, "sk": { "S": "GATE" } },
+                "UpdateExpression": "SET #day = :counted",
+                "ExpressionAttributeNames": { "#day": format!("day_{today}") },
+                "ExpressionAttributeValues": { ":counted": { "N": counted.to_string() } },
+            });
+            self.deployment.cloud.execute("UpdateItem", &request);
+            tenant.known().admitted = counted;
+        }
     }
 
     /// Acts at random.
@@ -127,6 +158,22 @@ impl Clients {
                 }
             }
         }
+    }
+
+    /// Creates something, and remembers it.
+    pub(crate) async fn create(
+        &self,
+        tenant: &Tenant,
+        kind: &'static str,
+        body: Value,
+        name: String,
+        random: &mut fastrand::Rng,
+    ) {
+        let path = format!("/api/v1/{kind}");
+        let idempotency_key = name.replace([' ', '.'], "-");
+        let act = Act { method: Method::POST, path, idempotency_key, body, name };
+        let answer = self.act(tenant, &act, random).await;
+        record(tenant, kind, act, answer);
     }
 
     /// Sends a request until its answer is final.
@@ -215,20 +262,30 @@ impl Clients {
                     .collect()
             };
             for (at, act) in open {
-                let answer = self.send(tenant, act.method, &act.path, &act.idempotency_key, &act.body).await;
+                let Act { method, path, idempotency_key, body, .. } = act;
+                let send = || self.send(tenant, method.clone(), &path, &idempotency_key, &body);
+                let mut answer = send().await;
+                if answer.status == 429 {
+                    self.deployment.skip_to_tomorrow();
+                    answer = send().await;
+                }
                 tenant.known().acts[at].1 = Some(answer);
             }
         }
         self.run_tasks().await;
     }
 
-    /// Runs the tasks until those are done that need several runs.
+    /// Runs the tasks until all are done. Some need several runs.
     pub(crate) async fn run_tasks(&self) {
-        for _ in 0..4 {
+        for _ in 0..ROUNDS {
             // The calls end and are reported, and then the time of the next check comes.
             sleep(Duration::from_mins(1)).await;
+            let partitions = self.deployment.cloud.task_partitions_in_use();
+            if partitions.is_empty() {
+                return;
+            }
             self.deployment.skip(SignedDuration::from_mins(11));
-            let run = self.deployment.run_tasks().await;
+            let run = self.deployment.run_tasks_of(partitions).await;
             self.deployment.cloud.note(format!("tasks: {run:?}"));
         }
     }
@@ -247,8 +304,8 @@ fn is_success(answer: &Answer) -> bool {
 
 /// Whether a repetition would not help.
 pub(crate) fn is_final(answer: &Answer) -> bool {
-    // X may or may not have published a post, so it is not repeated.
-    answer.status < 500 && answer.status != 409 || answer.status == 502
+    // X may or may not have published a post, so it is not repeated. A used up quota says nothing about earlier attempts.
+    answer.status < 500 && !matches!(answer.status, 409 | 429) || answer.status == 502
 }
 
 fn record(tenant: &Tenant, kind: &'static str, act: Act, answer: Option<Answer>) {

@@ -23,6 +23,7 @@ use shared::store::TaskPartition;
 use tokio::sync::Notify;
 use tokio::time::{Instant, sleep};
 
+use crate::deployment::TABLE;
 use crate::faults::Faults;
 
 /// The maximum time that a call takes before it takes effect, and the time that its response takes, in milliseconds.
@@ -83,17 +84,19 @@ struct State {
     task_written: Arc<Notify>,
     /// The partitions of the tasks that were written since they were last taken.
     written: BTreeSet<TaskPartition>,
+    /// The partitions of all tasks that were ever written, by their keys.
+    task_partitions: BTreeMap<String, TaskPartition>,
 }
 
 /// The result of a call: the status and the body.
 pub type Answer = (u16, String);
 
 impl Cloud {
-    /// An empty database.
-    pub(crate) fn new(seed: u64, faults: Faults) -> Self {
+    /// A table with its replica, which are equal.
+    pub(crate) fn new(seed: u64, faults: Faults, table: Database, replica: Database) -> Self {
         Self(Arc::new(Mutex::new(State {
-            table: Database::memory().expect("a database"),
-            replica: Database::memory().expect("a database"),
+            table,
+            replica,
             behind: VecDeque::new(),
             random: fastrand::Rng::with_seed(seed),
             faults_per_mille: 0,
@@ -104,6 +107,7 @@ impl Cloud {
             tokens: HashMap::new(),
             task_written: Arc::default(),
             written: BTreeSet::new(),
+            task_partitions: BTreeMap::new(),
         })))
     }
 
@@ -138,17 +142,40 @@ impl Cloud {
         std::mem::take(&mut self.state().written).into_iter().collect()
     }
 
+    /// The partitions that have tasks now.
+    pub(crate) fn task_partitions_in_use(&self) -> Vec<TaskPartition> {
+        let known = self.state().task_partitions.clone();
+        let has_tasks = |key: &String| {
+            let query = json!({
+                "TableName": TABLE,
+                "KeyConditionExpression": "pk = :pk",
+                "ExpressionAttributeValues": { ":pk": { "S": key } },
+                "Limit": 1,
+            });
+            self.execute("Query", &query)["Count"] != 0
+        };
+        known.into_iter().filter(|(key, _)| has_tasks(key)).map(|(_, partition)| partition).collect()
+    }
+
+    /// Carries out a call at once and without faults.
+    pub(crate) fn execute(&self, operation: &str, request: &Value) -> Value {
+        let (status, body) = self.state().answer(operation, request, false);
+        assert!(status == 200, "{body}");
+        serde_json::from_str(&body).expect("JSON")
+    }
+
     /// All items of the table.
-    pub(crate) fn items(&self, table: &str) -> Vec<Value> {
+    pub(crate) fn items(&self) -> Vec<Value> {
         let (mut items, mut start) = (Vec::new(), Value::Null);
         loop {
-            let mut request = json!({ "TableName": table });
+            let mut request = json!({ "TableName": TABLE });
             if !start.is_null() {
                 request["ExclusiveStartKey"] = start;
             }
-            let (_, body) = execute(&self.state().table, "Scan", &request.to_string());
-            let mut page: Value = serde_json::from_str(&body).expect("JSON");
-            items.extend(page["Items"].as_array().cloned().unwrap_or_default());
+            let mut page = self.execute("Scan", &request);
+            if let Value::Array(more) = page["Items"].take() {
+                items.extend(more);
+            }
             start = page["LastEvaluatedKey"].take();
             if start.is_null() {
                 return items;
@@ -258,7 +285,7 @@ impl State {
 
     fn answer(&mut self, operation: &str, body: &Value, is_stale: bool) -> Answer {
         let text = body.to_string();
-        let is_write = !matches!(operation, "GetItem" | "Query" | "BatchGetItem");
+        let is_write = !matches!(operation, "GetItem" | "Query" | "BatchGetItem" | "Scan");
         if is_write {
             let mut body = body.clone();
             let token = body.as_object_mut().and_then(|body| body.remove("ClientRequestToken"));
@@ -270,9 +297,13 @@ impl State {
             let answer = execute(&self.table, operation, &text);
             if answer.0 == 200 {
                 let keys = text.split(TASK).skip(1).filter_map(|rest| rest.split('"').next());
-                let written = keys.filter_map(|rest| TaskPartition::parse(&format!("TASK#{rest}")));
+                let keys = keys.map(|rest| format!("TASK#{rest}"));
+                let written = keys.filter_map(|key| Some((TaskPartition::parse(&key)?, key)));
                 let before = self.written.len();
-                self.written.extend(written);
+                for (partition, key) in written {
+                    self.written.insert(partition);
+                    self.task_partitions.insert(key, partition);
+                }
                 if self.written.len() > before {
                     self.task_written.notify_one();
                 }

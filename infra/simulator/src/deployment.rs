@@ -7,7 +7,8 @@ use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 use std::sync::{Arc, LazyLock, Mutex, PoisonError};
 use std::time::Duration;
 
-use aws_sdk_dynamodb::config::{BehaviorVersion, Builder, Credentials, Region, SharedHttpClient};
+use aws_sdk_dynamodb::config::{BehaviorVersion, Builder, Region, SharedHttpClient};
+use aws_smithy_runtime::client::auth::no_auth::NO_AUTH_SCHEME_ID;
 use aws_smithy_runtime::client::retries::RetryPartition;
 use bytes::Bytes;
 use futures_util::FutureExt;
@@ -33,16 +34,19 @@ use shared::store::{Store, TaskPartition, Transaction};
 use crate::cloud::Cloud;
 use crate::faults::Faults;
 use crate::outside::{self, BASE_URL, Outside};
+use crate::setup::Kind;
 use crate::time::Time;
 
 /// The table's name.
 pub(crate) const TABLE: &str = "rolecall";
-/// The times when simulations begin: at 9:30, or a minute before midnight.
-const STARTS: [Timestamp; 2] = [Timestamp::constant(1_795_167_000, 0), Timestamp::constant(1_795_219_140, 0)];
 /// The maximum difference between the clocks of functions, in milliseconds.
 const SKEW: i64 = 2_000;
 /// The maximum time after which a killed function ends, in milliseconds.
 const LIFE: u64 = 60;
+
+/// The routes of every function.
+static ROUTES: LazyLock<BTreeMap<&str, Vec<Route>>> =
+    LazyLock::new(|| tables().into_iter().map(|tables| (tables.function, tables.rows())).collect());
 
 static TEMPLATE: LazyLock<Template> = LazyLock::new(|| {
     let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../template.yaml");
@@ -106,48 +110,39 @@ impl Answer {
 }
 
 impl Deployment {
-    /// A deployment with the demo organizations and without faults.
-    pub(crate) async fn new(seed: u64, faults: Faults) -> Self {
-        let cloud = Cloud::new(seed, faults.clone());
-        let time = Time::starting_at(STARTS[usize::from(seed.is_multiple_of(2))]);
+    /// A deployment without faults, whose time begins at `start`.
+    pub(crate) fn new(seed: u64, faults: Faults, cloud: Cloud, kind: Kind, start: Timestamp) -> Self {
+        let time = Time::starting_at(start);
         let mut random = fastrand::Rng::with_seed(seed ^ 0x5eed);
         let outside = Outside::new(random.fork(), time.clone(), faults.clone());
         let http = HttpClient::through(outside.clone().transport()).expect("a client");
-        // Half of the seeds use the built-in simulators also in live mode.
-        let is_simulated = (seed / 2).is_multiple_of(2);
-        let instance = |random: &mut fastrand::Rng| {
-            let skew = SignedDuration::from_millis(random.i64(-SKEW..=SKEW));
-            let config = config(is_simulated);
+        let (table, common) = (cloud.clone(), time.clone());
+        let instance = move |skew: i64, seed: u64| {
+            let config = config(kind.is_simulated);
             Environment {
-                store: store(&cloud, random.u64(..)),
-                clock: time.clock(skew),
-                random: Random::seeded(random.u64(..)),
+                store: store(&table, seed),
+                clock: common.clock(SignedDuration::from_millis(skew)),
+                random: Random::seeded(seed),
                 providers: Providers::with_http_client(&config, http.clone()),
                 config,
                 password_cost: PasswordCost::LOWEST,
                 known_holders: KnownHolders::default(),
             }
         };
-        let operator = instance(&mut random);
-        let operator = Environment { clock: time.clock(SignedDuration::ZERO), ..operator };
-        operator.store.create_table().await.expect("a table");
-        demo::create(&operator).await.expect("demo organizations");
-        // The organizations are older than every act, whichever clock it has.
-        time.skip(SignedDuration::from_secs(5));
-        if !is_simulated {
-            connect_x(&operator).await;
-        }
+        let operator = instance(0, random.u64(..));
         let chaos = Arc::new(Chaos {
             random: Mutex::new(random.fork()),
             kills_per_mille: AtomicU32::default(),
             kills: AtomicU64::default(),
             faults,
         });
-        let functions: BTreeMap<_, _> = tables()
-            .into_iter()
-            .map(|tables| {
-                let environment = instance(&mut random);
-                (tables.function.to_owned(), function(environment, tables.rows(), chaos.clone()))
+        let functions: BTreeMap<_, _> = ROUTES
+            .iter()
+            .map(|(name, routes)| {
+                let (instance, skew, seed) = (instance.clone(), random.i64(-SKEW..=SKEW), random.u64(..));
+                // Most runs need only some of the functions.
+                let environment = move || instance(skew, seed);
+                ((*name).to_owned(), function(environment, routes, chaos.clone()))
             })
             .collect();
         let clock = time.clock(SignedDuration::ZERO);
@@ -156,6 +151,17 @@ impl Deployment {
         let gateway = Arc::new(gateway.expect("a function for every route"));
         outside.set_gateway(&gateway);
         Self { gateway, cloud, outside, time, chaos, operator }
+    }
+
+    /// Creates the table and the demo organizations.
+    pub(crate) async fn create_organizations(&self, kind: Kind) {
+        self.operator.store.create_table().await.expect("a table");
+        demo::create(&self.operator).await.expect("demo organizations");
+        // The organizations are older than every act, whichever clock it has.
+        self.skip(SignedDuration::from_secs(5));
+        if !kind.is_simulated {
+            connect_x(&self.operator).await;
+        }
     }
 
     /// Sets how many of a thousand calls to the table have a fault, and how many of a thousand invocations are killed.
@@ -178,6 +184,14 @@ impl Deployment {
     /// Lets time pass at once.
     pub(crate) fn skip(&self, duration: SignedDuration) {
         self.time.skip(duration);
+    }
+
+    /// Lets time pass until the quotas begin again.
+    pub(crate) fn skip_to_tomorrow(&self) {
+        const DAY: i64 = 24 * 60 * 60;
+        let since_midnight = self.now().as_second().rem_euclid(DAY);
+        // The clocks of the functions differ.
+        self.skip(SignedDuration::from_secs(DAY - since_midnight) + SignedDuration::from_millis(2 * SKEW));
     }
 
     /// Sends a request to the gateway.
@@ -208,8 +222,8 @@ impl Deployment {
         Answer::of(&response)
     }
 
-    /// Runs the tasks that are due. The run may be killed.
-    pub(crate) async fn run_tasks(&self) -> Result<(), String> {
+    /// Runs the tasks as the schedule does: in all partitions. The run may be killed.
+    pub(crate) async fn run_all_tasks(&self) -> Result<(), String> {
         let run = Box::pin(tasks::run(self.operator.clone()));
         self.survive(async { run.await.map(drop).map_err(|error| error.to_string()) }).await
     }
@@ -217,6 +231,19 @@ impl Deployment {
     /// Runs the due tasks of these partitions. The run may be killed.
     pub(crate) async fn run_tasks_of(&self, partitions: Vec<TaskPartition>) -> Result<(), String> {
         let run = Box::pin(tasks::run_for(self.operator.clone(), partitions));
+        self.survive(async { run.await.map(drop).map_err(|error| error.to_string()) }).await
+    }
+
+    /// Moves changes of all tenants to the change feeds. The run may be killed.
+    pub(crate) async fn run_feed(&self) -> Result<(), String> {
+        let tenants = DEMOS.iter().flat_map(|demo| [Mode::Live, Mode::Test].map(|mode| demo.tenant(mode)));
+        let run = Box::pin(feed::run_for(self.operator.clone(), tenants.flatten().collect()));
+        self.survive(async { run.await.map(drop).map_err(|error| error.to_string()) }).await
+    }
+
+    /// Moves changes to the change feeds as the schedule does, which reads all partitions. The run may be killed.
+    pub(crate) async fn sweep_feed(&self) -> Result<(), String> {
+        let run = Box::pin(feed::run(self.operator.clone()));
         self.survive(async { run.await.map(drop).map_err(|error| error.to_string()) }).await
     }
 
@@ -235,21 +262,31 @@ impl Deployment {
 }
 
 /// A function whose instance is sometimes killed. A new one knows nothing.
-fn function(environment: Environment, routes: Vec<Route>, chaos: Arc<Chaos>) -> Function {
-    let app = Arc::new(Mutex::new(App::new(environment.clone(), routes.clone())));
+fn function(
+    environment: impl Fn() -> Environment + Send + Sync + 'static,
+    routes: &'static [Route],
+    chaos: Arc<Chaos>,
+) -> Function {
+    let environment = LazyLock::<_, Box<dyn FnOnce() -> Environment + Send>>::new(Box::new(environment));
+    let instance = Arc::new((environment, Mutex::new(None::<App>)));
     Arc::new(move |request| {
-        let app = app.clone();
-        let (environment, routes, chaos) = (environment.clone(), routes.clone(), chaos.clone());
+        let (instance, chaos) = (instance.clone(), chaos.clone());
         async move {
-            let instance = app.lock().unwrap_or_else(PoisonError::into_inner).clone();
+            let (environment, app) = &*instance;
+            let start = || {
+                let environment =
+                    Environment { known_holders: KnownHolders::default(), ..(**environment).clone() };
+                App::new(environment, routes.to_vec())
+            };
+            let running =
+                app.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert_with(start).clone();
             let life = chaos.kill();
-            let answer = Box::pin(instance.handle(request));
+            let answer = Box::pin(running.handle(request));
             let Some(life) = life else { return answer.await };
             if let Ok(response) = tokio::time::timeout(life, answer).await {
                 return response;
             }
-            let environment = Environment { known_holders: KnownHolders::default(), ..environment };
-            *app.lock().unwrap_or_else(PoisonError::into_inner) = App::new(environment, routes);
+            *app.lock().unwrap_or_else(PoisonError::into_inner) = None;
             let mut response = Response::new(Body::Empty);
             *response.status_mut() = http::StatusCode::INTERNAL_SERVER_ERROR;
             response
@@ -293,7 +330,9 @@ fn store(cloud: &Cloud, seed: u64) -> Store {
         .http_client(SharedHttpClient::new(cloud.clone()))
         .endpoint_url("http://dynamodb.test")
         .region(Region::from_static("us-east-1"))
-        .credentials_provider(Credentials::new("simulated", "simulated", None, None, "simulated"))
+        // Nobody checks the signatures, which would take a tenth of the time.
+        .allow_no_auth()
+        .auth_scheme_preference([NO_AUTH_SCHEME_ID])
         .retry_partition(RetryPartition::custom(format!("{seed}")).build());
     Store::from_config(config, TABLE)
 }

@@ -6,12 +6,15 @@ use std::hash::{DefaultHasher, Hash, Hasher};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 
+use tokio::runtime::Runtime;
+
 use crate::clients::Clients;
-use crate::cloud::Fault;
+use crate::cloud::{Cloud, Fault};
 use crate::deployment::Deployment;
 use crate::faults::Faults;
 use crate::invariants;
-use crate::work::work;
+use crate::setup::{Kind, Setup};
+use crate::work::{Cast, work};
 
 /// A run of the simulator.
 #[derive(Clone, Debug)]
@@ -78,11 +81,10 @@ impl Report {
 
 /// Carries out a run. A panic breaks an invariant, too.
 pub fn simulate(run: &Run) -> Report {
+    let setup = Setup::of(Kind::of(run.seed));
     // The SDK draws the jitter of its retries and its idempotency tokens from this generator.
     fastrand::seed(run.seed);
-    let runtime = tokio::runtime::Builder::new_current_thread().enable_time().start_paused(true).build();
-    let runtime = runtime.expect("a runtime");
-    let played = catch_unwind(AssertUnwindSafe(|| runtime.block_on(Box::pin(play(run)))));
+    let played = catch_unwind(AssertUnwindSafe(|| paused_runtime().block_on(Box::pin(play(run, setup)))));
     played.unwrap_or_else(|panic| Report { broken: vec![sentence(panic.as_ref())], ..Report::default() })
 }
 
@@ -92,16 +94,25 @@ fn sentence(panic: &(dyn Any + Send)) -> String {
     format!("a panic: {}", text.unwrap_or("without a message"))
 }
 
-async fn play(run: &Run) -> Report {
-    let chosen = Faults::new(run.only.as_ref());
-    let deployment = Arc::new(Deployment::new(run.seed, chosen.clone()).await);
+/// A runtime whose time passes only while everything waits.
+pub(crate) fn paused_runtime() -> Runtime {
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_time().start_paused(true).build();
+    runtime.expect("a runtime")
+}
+
+async fn play(run: &Run, setup: Arc<Setup>) -> Report {
+    let (chosen, kind) = (Faults::new(run.only.as_ref()), Kind::of(run.seed));
+    let cloud = Cloud::new(run.seed, chosen.clone(), setup.table(), setup.table());
+    let deployment = Arc::new(Deployment::new(run.seed, chosen.clone(), cloud, kind, kind.start()));
+    let clients = Clients::new(deployment.clone(), setup.known());
+    let mut random = fastrand::Rng::with_seed(run.seed ^ 0xc11e);
+    let cast = Cast::choose(&mut random);
+    clients.use_up_quota(&mut random);
     deployment.set_chaos(run.faults, run.kills);
-    let clients = Clients::new(deployment.clone());
-    work(&clients, fastrand::Rng::with_seed(run.seed ^ 0xc11e), run.steps).await;
+    work(&clients, &cast, random.fork(), run.steps).await;
     deployment.set_chaos(0, 0);
-    let mut broken = invariants::broken_quotas(&deployment, &clients).await;
     clients.settle().await;
-    broken.extend(invariants::broken(&deployment, &clients).await);
+    let broken = invariants::broken(&deployment, &clients, &cast, random).await;
     let (calls, faults) = deployment.cloud.counts();
     Report {
         broken,

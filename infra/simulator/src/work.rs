@@ -1,36 +1,79 @@
 //! A busy time: clients, people, jobs and the table's stream work at the same time.
 
+use std::collections::BTreeSet;
 use std::time::Duration;
 
-use futures_util::future::join_all;
+use futures_util::future::{OptionFuture, join_all};
 use futures_util::stream::{FuturesUnordered, StreamExt};
 use tokio::time::sleep;
 
-use crate::clients::Clients;
+use crate::clients::{Clients, TENANTS};
 use crate::deployment::Deployment;
 use crate::people::People;
 
-/// The number of clients of each tenant.
+/// The number of clients of the tenant that has most of them.
 const CLIENTS: usize = 2;
 
-/// Lets everybody take some steps at the same time.
-pub(crate) async fn work(clients: &Clients, mut random: fastrand::Rng, steps: u32) {
-    let people: Vec<_> = People::of(clients).collect();
-    let mut users = Vec::new();
-    for tenant in &clients.tenants {
-        for _ in 0..CLIENTS {
-            users.push(clients.client(tenant, random.fork(), steps));
+/// Who takes part in a run. Most of them have the same tenant or its organization, so that they meet.
+pub(crate) struct Cast {
+    /// The tenants of the clients.
+    clients: Vec<usize>,
+    /// The organization of all others.
+    organization: usize,
+    has_visitor: bool,
+    has_member: bool,
+    has_app: bool,
+}
+
+impl Cast {
+    pub(crate) fn choose(random: &mut fastrand::Rng) -> Self {
+        let tenant = random.usize(0..TENANTS);
+        let mut clients = vec![tenant; CLIENTS];
+        clients.push(random.usize(0..TENANTS));
+        let mut is_there = || random.u32(0..3) == 0;
+        Self {
+            clients,
+            organization: tenant / 2,
+            has_visitor: is_there(),
+            has_member: is_there(),
+            has_app: is_there(),
         }
     }
-    let (mut visitors, mut members, mut apps) = (Vec::new(), Vec::new(), Vec::new());
-    for people in &people {
-        visitors.push(people.visit(random.fork(), steps.div_ceil(2)));
-        members.push(people.work(random.fork(), steps));
-        apps.push(people.connect(random.fork(), steps));
+
+    /// The organization of the people.
+    pub(crate) fn people<'c>(&self, clients: &'c Clients) -> People<'c> {
+        People::of(clients, self.organization)
     }
-    let jobs = jobs(&clients.deployment, random.fork(), steps);
+
+    /// The tenants that somebody changes something of.
+    pub(crate) fn tenants(&self) -> BTreeSet<usize> {
+        let live = 2 * self.organization;
+        let of_people = (self.has_visitor || self.has_member).then_some(live);
+        let of_apps = self.has_app.then_some([live, live + 1]);
+        self.clients.iter().copied().chain(of_people).chain(of_apps.into_iter().flatten()).collect()
+    }
+}
+
+/// Lets everybody take some steps at the same time.
+pub(crate) async fn work(clients: &Clients, cast: &Cast, mut random: fastrand::Rng, steps: u32) {
+    let people = cast.people(clients);
+    let users: Vec<_> = cast
+        .clients
+        .iter()
+        .map(|tenant| Box::pin(clients.client(&clients.tenants[*tenant], random.fork(), steps)))
+        .collect();
+    let visitor = cast.has_visitor.then(|| Box::pin(people.visit(random.fork(), steps.div_ceil(2))));
+    let member = cast.has_member.then(|| Box::pin(people.work(random.fork(), steps)));
+    let app = cast.has_app.then(|| Box::pin(people.connect(random.fork(), steps)));
+    let jobs = Box::pin(jobs(&clients.deployment, random.fork(), steps.div_ceil(2)));
     let all = async {
-        tokio::join!(join_all(users), join_all(visitors), join_all(members), join_all(apps), jobs);
+        tokio::join!(
+            join_all(users),
+            OptionFuture::from(visitor),
+            OptionFuture::from(member),
+            OptionFuture::from(app),
+            jobs
+        );
     };
     tokio::select! {
         biased;
@@ -64,13 +107,20 @@ async fn stream(deployment: &Deployment, mut random: fastrand::Rng) {
 }
 
 /// Runs the jobs at random times. Runs may overlap.
-async fn jobs(deployment: &Deployment, mut random: fastrand::Rng, steps: u32) {
-    let runs = (0..steps).map(|_| {
-        let (start, is_reset) = (random.u64(0..u64::from(steps) * 700), random.u32(0..5) == 0);
+async fn jobs(deployment: &Deployment, mut random: fastrand::Rng, runs: u32) {
+    let runs = (0..runs).map(|_| {
+        let (start, job) = (random.u64(0..3_000), random.u32(0..64));
         async move {
             sleep(Duration::from_millis(start)).await;
             // A failed run is repeated by the next one.
-            let _ = if is_reset { deployment.reset_usage().await } else { deployment.run_tasks().await };
+            let _ = match job {
+                0..8 => deployment.reset_usage().await,
+                8 => deployment.run_all_tasks().await,
+                9 => deployment.sweep_feed().await,
+                10..24 => deployment.run_feed().await,
+                // Most partitions are empty.
+                _ => deployment.run_tasks_of(deployment.cloud.task_partitions_in_use()).await,
+            };
         }
     });
     join_all(runs.collect::<Vec<_>>()).await;

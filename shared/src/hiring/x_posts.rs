@@ -113,7 +113,7 @@ pub async fn post_job(request: ApiRequest<NewPost>) -> Result<Reply<Added<Post>>
                     let url = X::post_url(&username, &external_id);
                     let posted = draft.confirmed(external_id, url, now);
                     let mut transaction = request.transaction();
-                    transaction.put_post(&posted)?;
+                    transaction.confirm_post(&posted)?;
                     let reply = Reply::ok(&Post::from(posted))?.created_without_address();
                     request.complete(transaction, reply).await
                 }
@@ -280,7 +280,7 @@ async fn refresh_metrics(account: &XAccount<'_>, posts: &mut [model::Post]) -> R
         let metrics = result.as_ref().ok().zip(post.external_id.as_ref());
         let metrics = metrics.and_then(|(metrics, id)| metrics.get(id)).copied();
         *post = model::Post { asked_at: Some(asked_at), ..post.clone().measured(metrics, now) };
-        transaction.put_post(post).map_err(|error| error.to_string())?;
+        transaction.put_post_metrics(post).map_err(|error| error.to_string())?;
     }
     account.store.commit(transaction).await.map_err(|error| error.to_string())?;
     result.map(|_| ())

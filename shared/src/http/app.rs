@@ -1,6 +1,7 @@
 //! The app: dispatches the gateway's requests to the routes of a function.
 
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use jiff::Timestamp;
@@ -29,6 +30,7 @@ pub struct App {
     environment: Arc<Environment>,
     ids: Ids,
     routes: Arc<RouteTable<Route>>,
+    has_served: Arc<AtomicBool>,
 }
 
 /// The maximum size of a JSON body, in bytes.
@@ -41,7 +43,7 @@ impl App {
     pub fn new(environment: Environment, routes: Vec<Route>) -> Self {
         let ids = Ids::new(environment.clock.clone(), environment.random.clone());
         let routes = RouteTable::new(routes.into_iter().map(|route| (route.key, route)));
-        Self { environment: Arc::new(environment), ids, routes: Arc::new(routes) }
+        Self { environment: Arc::new(environment), ids, routes: Arc::new(routes), has_served: Arc::default() }
     }
 
     /// Handles one request.
@@ -53,7 +55,8 @@ impl App {
         // The response to an unknown route depends on the client, as on the default route.
         let format =
             route.as_ref().map_or(ReplyFormat::Negotiated, |route| route.format()).negotiated(&request);
-        let mut trace = Trace::default();
+        let is_first = !self.has_served.swap(true, Ordering::Relaxed);
+        let mut trace = Trace { is_first, ..Trace::default() };
         let secret = headers::single(request.headers(), headers::ORIGIN_SECRET).ok().flatten();
         let result = match route {
             _ if !self.environment.config.edge.origin_secrets.admit(secret) => Err(Error::NotThroughCdn),
@@ -63,7 +66,7 @@ impl App {
             }
             Err(error) => Err(error),
         };
-        trace.dynamodb_calls = store.calls();
+        trace.database = store.database_use();
         envelope.close(format, result, &trace, clock.now())
     }
 

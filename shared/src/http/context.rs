@@ -50,7 +50,8 @@ impl RequestContext {
     ) -> Self {
         let (received_at, base_url) = (envelope.received_at, envelope.base_url.clone());
         let network = Some(network(&request, environment.config.client_address_header.as_deref()));
-        let origin = Arc::new(AuditOrigin::new(network, environment.clock.clone(), ids.clone()));
+        let origin = AuditOrigin::new(network, environment.clock.clone(), ids.clone());
+        let origin = Arc::new(origin.caused_by(Some(envelope.request_id.clone())));
         let store = store.with_origin(origin.clone());
         Self { request, route, received_at, base_url, environment, store, ids, origin }
     }

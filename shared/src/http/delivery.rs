@@ -6,7 +6,7 @@ use std::io::Write;
 use flate2::Compression;
 use flate2::write::GzEncoder;
 use lambda_http::http::header::{CONTENT_ENCODING, CONTENT_LENGTH, ETAG, HeaderValue, VARY};
-use lambda_http::http::{Method, StatusCode};
+use lambda_http::http::{HeaderMap, Method, StatusCode};
 use lambda_http::{Body, Request, Response};
 
 use super::headers::{self, KnownTags};
@@ -52,6 +52,9 @@ impl Delivery {
         }
         if is_revalidated && self.has(&response) {
             *response.status_mut() = StatusCode::NOT_MODIFIED;
+            if is_compressible && self.accepts_gzip {
+                tag_compressed(response.headers_mut());
+            }
             return response.map(|_| Body::Empty);
         }
         let (mut parts, mut body) = response.into_parts();
@@ -60,6 +63,7 @@ impl Delivery {
             && let Some(compressed) = gzip(&body)
         {
             parts.headers.insert(CONTENT_ENCODING, HeaderValue::from_static("gzip"));
+            tag_compressed(&mut parts.headers);
             body = Body::Binary(compressed);
         }
         if self.method == Method::HEAD && !body.is_empty() {
@@ -75,6 +79,14 @@ impl Delivery {
         matches!(self.method, Method::GET | Method::HEAD)
             && response.status() == StatusCode::OK
             && tag.is_some_and(|tag| self.known.include(tag))
+    }
+}
+
+/// Replaces the entity tag by that of the compressed response (RFC 9110, section 8.8.3.3).
+fn tag_compressed(headers: &mut HeaderMap) {
+    let tag = headers.get(ETAG).and_then(|tag| tag.to_str().ok()).map(headers::compressed);
+    if let Some(tag) = tag.and_then(|tag| HeaderValue::try_from(tag).ok()) {
+        headers.insert(ETAG, tag);
     }
 }
 
@@ -142,6 +154,7 @@ mod tests {
         let response = delivery(&Method::GET, &gzip).deliver(outgoing(200, &text));
         assert_eq!(header(&response, "content-encoding"), Some("gzip"));
         assert_eq!(header(&response, "vary"), Some("Accept-Encoding"));
+        assert_eq!(header(&response, "etag"), Some("\"a-gzip\""));
         let Body::Binary(compressed) = response.body() else { panic!("the gateway needs base64") };
         let mut read = String::new();
         GzDecoder::new(compressed.as_slice()).read_to_string(&mut read).unwrap();
@@ -157,9 +170,16 @@ mod tests {
             (header(&plain, "content-encoding"), header(&plain, "vary")),
             (None, Some("Accept-Encoding"))
         );
-        let known = delivery(&Method::GET, &[gzip[0], ("if-none-match", "*")]).deliver(outgoing(200, &text));
-        assert_eq!((known.status().as_u16(), header(&known, "vary")), (304, Some("Accept-Encoding")));
-        assert_eq!(header(&known, "content-encoding"), None);
+        assert_eq!(header(&plain, "etag"), Some("\"a\""));
+        // A client may have either form. The tag is that of the form which it would get.
+        for tag in ["*", "\"a\"", "\"a-gzip\"", "W/\"a-gzip\""] {
+            for (accepted, own) in [(&gzip[..], "\"a-gzip\""), (&[], "\"a\"")] {
+                let headers = [accepted, &[("if-none-match", tag)]].concat();
+                let known = delivery(&Method::GET, &headers).deliver(outgoing(200, &text));
+                assert_eq!((known.status().as_u16(), header(&known, "vary")), (304, Some("Accept-Encoding")));
+                assert_eq!((header(&known, "content-encoding"), header(&known, "etag")), (None, Some(own)));
+            }
+        }
         let small = delivery(&Method::GET, &gzip).deliver(outgoing(200, &text[..1_023]));
         assert_eq!((header(&small, "content-encoding"), header(&small, "vary")), (None, None));
         let secret = Outgoing { is_compressible: false, ..outgoing(200, &text) };

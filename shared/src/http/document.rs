@@ -2,6 +2,7 @@
 //! linker leaves the AWS SDK out of their binaries.
 
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use jiff::Timestamp;
 use lambda_http::{Body, Request, RequestExt, Response};
@@ -75,12 +76,14 @@ pub struct DocumentApp {
     base_url: Option<String>,
     edge: Edge,
     rows: RouteTable<Document>,
+    has_served: AtomicBool,
 }
 
 impl DocumentApp {
     /// Creates a function that serves `rows`.
     pub fn new(clock: Clock, base_url: Option<String>, edge: Edge, rows: Vec<Document>) -> Self {
-        Self { clock, base_url, edge, rows: RouteTable::new(rows.into_iter().map(|row| (row.key, row))) }
+        let rows = RouteTable::new(rows.into_iter().map(|row| (row.key, row)));
+        Self { clock, base_url, edge, rows, has_served: AtomicBool::new(false) }
     }
 
     /// Handles one request.
@@ -101,7 +104,9 @@ impl DocumentApp {
         } else {
             Err(Error::NotThroughCdn)
         };
-        envelope.close(format, result, &Trace::default(), self.clock.now())
+        let is_first = !self.has_served.swap(true, Ordering::Relaxed);
+        let trace = Trace { is_first, ..Trace::default() };
+        envelope.close(format, result, &trace, self.clock.now())
     }
 }
 

@@ -7,14 +7,14 @@ use lambda_http::aws_lambda_events::apigw::ApiGatewayV2httpRequestContext;
 use lambda_http::http::StatusCode;
 use lambda_http::http::header::{HeaderName, HeaderValue, SET_COOKIE};
 use lambda_http::request::RequestContext;
-use lambda_http::{Body, Request, RequestExt, Response};
+use lambda_http::{Body, Context, Request, RequestExt, Response};
 use tracing::Level;
 
 use super::delivery::{Delivery, Outgoing};
 use super::{Error, Reply, ReplyFormat, headers, page, route_table};
 use crate::id::Id;
 use crate::model::{Audience, AuditActor, Tenant};
-use crate::store::AuditOrigin;
+use crate::store::{AuditOrigin, DatabaseUse};
 
 /// The metadata of a request, from its arrival to its response.
 pub(super) struct Envelope {
@@ -24,6 +24,8 @@ pub(super) struct Envelope {
     pub(super) base_url: String,
     pub(super) received_at: Timestamp,
     pub(super) request_id: String,
+    /// The identifier of the request's X-Ray trace, if it is recorded.
+    xray_trace_id: Option<String>,
     delivery: Delivery,
 }
 
@@ -36,7 +38,9 @@ pub(super) struct Trace {
     pub(super) quota: Option<Quota>,
     /// Why the request's credential was rejected without a call to the table.
     pub(super) rejected_credential: Option<&'static str>,
-    pub(super) dynamodb_calls: u32,
+    /// Whether this is the first request of the function's instance.
+    pub(super) is_first: bool,
+    pub(super) database: DatabaseUse,
 }
 
 /// The daily quota of a plan.
@@ -63,6 +67,7 @@ impl Envelope {
                 .unwrap_or_else(|| format!("https://{}", context.domain_name.unwrap_or_default())),
             route_key: route_table::key(request.method(), &context.route_key.unwrap_or_default()),
             request_id: context.request_id.unwrap_or_default(),
+            xray_trace_id: request.lambda_context_ref().and_then(xray_trace_id),
             received_at: now,
             delivery: Delivery::of(request),
         }
@@ -79,7 +84,7 @@ impl Envelope {
         let detail = result.as_ref().err().and_then(Error::detail);
         let outgoing = respond(format, result, trace.quota.as_ref(), &self.request_id, &self.base_url);
         let response = self.delivery.deliver(outgoing);
-        let actor = trace.actor();
+        let (actor, database) = (trace.actor(), trace.database);
         let elapsed = now.duration_since(self.received_at);
         macro_rules! log {
             ($level:expr) => {
@@ -91,8 +96,16 @@ impl Envelope {
                     actor = actor.map(|actor| actor.term().to_string()),
                     member = actor.and_then(|actor| actor.member).map(Id::get),
                     status = response.status().as_u16(),
+                    failed = u8::from(response.status().is_server_error()),
                     milliseconds = u64::try_from(elapsed.as_millis()).unwrap_or(0),
-                    dynamodb_calls = trace.dynamodb_calls,
+                    starts = trace.is_first.then_some(1_u8),
+                    dynamodb_calls = database.calls,
+                    dynamodb_milliseconds = database.milliseconds,
+                    dynamodb_retries = Some(database.retries).filter(|number| *number > 0),
+                    dynamodb_throttled = Some(database.throttled).filter(|number| *number > 0),
+                    dynamodb_conflicts = Some(database.conflicts).filter(|number| *number > 0),
+                    gate_shards = Some(database.gate_shards).filter(|number| *number > 0),
+                    xray_trace_id = self.xray_trace_id,
                     rejected_credential = trace.rejected_credential,
                     detail,
                     "request"
@@ -118,6 +131,14 @@ impl ReplyFormat {
             format => format,
         }
     }
+}
+
+/// The identifier of the X-Ray trace of an event, if X-Ray records it.
+pub fn xray_trace_id(context: &Context) -> Option<String> {
+    let header = context.xray_trace_id.as_deref()?;
+    let mut parts = header.split(';').filter_map(|part| part.trim().split_once('='));
+    let is_recorded = parts.clone().any(|part| part == ("Sampled", "1"));
+    parts.find(|(name, _)| *name == "Root").filter(|_| is_recorded).map(|(_, root)| root.to_owned())
 }
 
 pub(super) fn gateway_context(request: &Request) -> ApiGatewayV2httpRequestContext {

@@ -69,6 +69,9 @@ pub enum Error {
     /// 410: the candidate was erased.
     #[error("The candidate was erased")]
     Erased,
+    /// 410: a position in the change feed is too old, or beyond its end.
+    #[error("The cursor has expired; start again without after, and compare the data that you have")]
+    CursorExpired,
     /// 412: the `If-Match` header names another version.
     #[error("The resource has changed since it was read")]
     PreconditionFailed,
@@ -216,6 +219,7 @@ impl Error {
             Self::Commit(CommitError::InFlight) => (409, "conflict"),
             Self::LegalHold => (409, "legal_hold"),
             Self::Erased => (410, "erased"),
+            Self::CursorExpired => (410, "cursor_expired"),
             Self::PreconditionFailed => (412, "precondition_failed"),
             Self::PayloadTooLarge(_) => (413, "payload_too_large"),
             Self::UnsupportedMediaType(_) => (415, "unsupported_media_type"),

@@ -46,9 +46,19 @@ pub(super) fn if_match(headers: &HeaderMap, etag: &str) -> Result<bool, Error> {
         if opaque.len() < 2 || !opaque.starts_with('"') || !opaque.ends_with('"') {
             return Err(invalid("if-match", "must be * or entity tags in double quotes"));
         }
-        matched |= tag == etag;
+        matched |= identifies(tag, etag);
     }
     Ok(matched)
+}
+
+/// The entity tag of a response once it is compressed. A strong tag identifies the bytes of one form.
+pub(super) fn compressed(etag: &str) -> String {
+    format!("{}-gzip\"", etag.trim_end_matches('"'))
+}
+
+/// Whether an entity tag is that of the version with this strong `etag`, compressed or not.
+fn identifies(tag: &str, etag: &str) -> bool {
+    tag == etag || tag == compressed(etag)
 }
 
 /// The entity tags of `If-None-Match` (RFC 9110, section 13.1.2): the versions that the client has. Anything else in the
@@ -61,27 +71,28 @@ impl KnownTags {
         Self(lists.flat_map(|list| list.split(',')).map(|tag| tag.trim().to_owned()).collect())
     }
 
-    /// Whether the client has the version with this strong `etag`. Weak tags count, too.
+    /// Whether the client has the version with this strong `etag`, compressed or not. Weak tags count, too.
     pub(super) fn include(&self, etag: &str) -> bool {
-        self.0.iter().any(|tag| tag == "*" || tag.strip_prefix("W/").unwrap_or(tag) == etag)
+        self.0.iter().any(|tag| tag == "*" || identifies(tag.strip_prefix("W/").unwrap_or(tag), etag))
     }
 }
 
-/// Whether `Accept-Encoding` (RFC 9110, section 12.5.3) allows gzip.
+/// Whether `Accept-Encoding` (RFC 9110, section 12.5.3) allows gzip, and does not prefer a response without compression.
 pub(super) fn accepts_gzip(headers: &HeaderMap) -> bool {
     let lists = headers.get_all("accept-encoding").iter().filter_map(|value| value.to_str().ok());
-    let mut any = None;
+    let (mut gzip, mut any, mut identity) = (None, None, None);
     for coding in lists.flat_map(|list| list.split(',')) {
         let (name, parameter) = coding.split_once(';').unwrap_or((coding, ""));
-        let quality = parameter.trim().strip_prefix("q=").map_or(Ok(1.0), str::parse::<f32>);
-        let is_accepted = quality.is_ok_and(|quality| quality > 0.0);
+        let quality = parameter.trim().strip_prefix("q=").map_or(Ok(1.0), str::parse::<f32>).unwrap_or(0.0);
         match name.trim() {
-            name if name.eq_ignore_ascii_case("gzip") => return is_accepted,
-            "*" => any = Some(is_accepted),
+            name if name.eq_ignore_ascii_case("gzip") => gzip = Some(quality),
+            name if name.eq_ignore_ascii_case("identity") => identity = Some(quality),
+            "*" => any = Some(quality),
             _ => {}
         }
     }
-    any.unwrap_or(false)
+    let gzip = gzip.or(any).unwrap_or(0.0);
+    gzip > 0.0 && gzip >= identity.unwrap_or(0.0)
 }
 
 /// Whether the content type is JSON in UTF-8.
@@ -211,6 +222,13 @@ mod tests {
             |value: &str| if_match(&with("if-match", &[value]), "\"a\"").map_err(|error| error.kind().0);
         for (value, matches) in
             [("*", true), ("\"a\"", true), ("\"b\", \"a\"", true), ("\"b\"", false), ("W/\"a\"", false)]
+                .into_iter()
+                .chain([
+                    ("\"a-gzip\"", true),
+                    ("W/\"a-gzip\"", false),
+                    ("\"b-gzip\"", false),
+                    ("\"-gzip\"", false),
+                ])
         {
             assert_eq!(check(value), Ok(matches), "{value}");
         }
@@ -223,6 +241,8 @@ mod tests {
     fn if_none_match_compares_weakly_and_ignores_everything_else() {
         let known = |values: &[&str]| KnownTags::of(&with("if-none-match", values)).include("\"a\"");
         for values in [&["*"][..], &["\"a\""], &["W/\"a\""], &["\"b\" ,W/\"a\",\"c\""], &["\"b\"", " \"a\" "]]
+            .into_iter()
+            .chain([&["\"a-gzip\""][..], &["W/\"a-gzip\""]])
         {
             assert!(known(values), "{values:?}");
         }
@@ -232,14 +252,20 @@ mod tests {
     }
 
     #[test]
-    fn gzip_is_accepted_by_name_or_by_a_star_unless_its_quality_is_zero() {
+    fn gzip_is_accepted_by_name_or_by_a_star_unless_its_quality_is_lower() {
         let accepted = |value: &str| accepts_gzip(&with("accept-encoding", &[value]));
         for value in
             ["gzip", "deflate, gzip;q=1.0, *;q=0.5", "GZIP", "*", "br;q=1.0,gzip; q=0.001", "gzip, *;q=0"]
+                .into_iter()
+                .chain(["identity;q=0.5, gzip;q=0.5", "gzip;q=0.1, identity;q=0"])
         {
             assert!(accepted(value), "{value}");
         }
-        for value in ["", "br", "identity", "gzip;q=0", "*;q=0", "gzip;q=0.000, *", "gzip;q=x", "xgzip"] {
+        let preferred = ["identity, gzip;q=0.9", "gzip;q=0.5, Identity;q=0.8", "*;q=0.1, identity"];
+        for value in ["", "br", "identity", "gzip;q=0", "*;q=0", "gzip;q=0.000, *", "gzip;q=x", "xgzip"]
+            .into_iter()
+            .chain(preferred)
+        {
             assert!(!accepted(value), "{value}");
         }
         assert!(!accepts_gzip(&HeaderMap::new()));

@@ -34,6 +34,7 @@ pub use api_request::{ApiRequest, Listing};
 pub use app::App;
 pub use context::RequestContext;
 pub use document::{Document, DocumentApp, DocumentRequest, DocumentRow};
+pub use envelope::xray_trace_id;
 pub use environment::Environment;
 pub use error::{Error, ErrorBody, Existing, OAuthError};
 pub use fields::{Change, Fields, Input, read_body, read_query};

@@ -19,6 +19,7 @@ mod country;
 mod currency;
 mod day;
 mod erasure;
+mod event;
 mod folding;
 mod gate_hash;
 mod grant;
@@ -76,6 +77,7 @@ pub use country::Country;
 pub use currency::Currency;
 pub use day::Day;
 pub use erasure::{ErasedApplication, ErasedCandidate, Erasure, ErasureReason, OnHold};
+pub use event::{Change, Event, EventActor, EventData, EventType, EventValue, Subject, SubjectType};
 pub use folding::CaseFolded;
 pub use gate_hash::GateHash;
 pub use grant::{

@@ -129,6 +129,12 @@ string_enum! {
         CandidatesErase = "candidates:erase",
         /// Read the audit log.
         AuditRead = "audit:read",
+        /// Read the change feed.
+        EventsRead = "events:read",
+        /// Read webhook endpoints and their deliveries.
+        WebhooksRead = "webhooks:read",
+        /// Create, change and delete webhook endpoints, and repeat deliveries.
+        WebhooksWrite = "webhooks:write",
     }
 }
 
@@ -153,6 +159,9 @@ impl Scope {
             Self::OrganizationRead => "See the organization, its plan and its usage",
             Self::CandidatesErase => "Erase candidates for good, and set and lift legal holds on them",
             Self::AuditRead => "See in the audit log who did what and when",
+            Self::EventsRead => "See in the change feed which data changes",
+            Self::WebhooksRead => "See webhook endpoints and their deliveries",
+            Self::WebhooksWrite => "Create, change and delete webhook endpoints, and repeat deliveries",
         }
     }
 }
@@ -184,7 +193,13 @@ impl Scopes {
 
     /// The scopes of a credential for which none are chosen. Other scopes must be chosen explicitly.
     pub fn by_default() -> Self {
-        let chosen = [Scope::CandidatesErase, Scope::AuditRead];
+        let chosen = [
+            Scope::CandidatesErase,
+            Scope::AuditRead,
+            Scope::EventsRead,
+            Scope::WebhooksRead,
+            Scope::WebhooksWrite,
+        ];
         Scope::ALL.into_iter().filter(|scope| !chosen.contains(scope)).collect()
     }
 

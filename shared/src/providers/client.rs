@@ -1,5 +1,5 @@
 //! The HTTP client for external services. It has timeouts, follows no redirects, limits the size of responses, and logs
-//! neither requests nor responses.
+//! one line for each call to a provider, with neither the request nor the response.
 
 use std::fmt;
 use std::pin::Pin;
@@ -10,6 +10,7 @@ use bytes::{Bytes, BytesMut};
 use reqwest::header::HeaderMap;
 use reqwest::redirect::Policy;
 use reqwest::{ClientBuilder, RequestBuilder, StatusCode};
+use tokio::time::Instant;
 
 /// The time limit for connecting to a service.
 const CONNECT: Duration = Duration::from_secs(2);
@@ -18,11 +19,40 @@ const TOTAL: Duration = Duration::from_secs(8);
 /// The default size limit of a response body, in bytes.
 const MAX_RESPONSE: usize = 1024 * 1024;
 
+/// An external service whose calls are logged and measured.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Provider {
+    /// X.
+    X,
+    /// `WhatsApp`.
+    WhatsApp,
+    /// The voice provider.
+    Voice,
+    /// The bucket of uploaded files.
+    Bucket,
+}
+
+impl Provider {
+    /// All of them.
+    pub const ALL: [Self; 4] = [Self::X, Self::WhatsApp, Self::Voice, Self::Bucket];
+
+    /// The name in the log and in metrics.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::X => "x",
+            Self::WhatsApp => "whatsapp",
+            Self::Voice => "voice",
+            Self::Bucket => "bucket",
+        }
+    }
+}
+
 /// An HTTP client for external services.
 #[derive(Clone)]
 pub struct HttpClient {
     client: reqwest::Client,
     transport: Option<Transport>,
+    provider: Option<Provider>,
 }
 
 /// Another way of requests than over the network, for simulations.
@@ -81,13 +111,19 @@ impl HttpClient {
         // A connection that stays open while the function is frozen would make the next request fail.
         let client = builder(CONNECT, TOTAL).pool_idle_timeout(Duration::from_secs(15)).build();
         client
-            .map(|client| Self { client, transport: None })
+            .map(|client| Self { client, transport: None, provider: None })
             .map_err(|error| format!("no HTTP client: {error}"))
     }
 
     /// A client that sends its requests through `transport`.
     pub fn through(transport: Transport) -> Result<Self, String> {
         Ok(Self { transport: Some(transport), ..Self::new()? })
+    }
+
+    /// The same client, which logs its calls as calls to `provider`.
+    #[must_use]
+    pub fn of(self, provider: Provider) -> Self {
+        Self { provider: Some(provider), ..self }
     }
 
     /// Builds a GET request.
@@ -117,6 +153,27 @@ impl HttpClient {
 
     /// Sends a request and reads the response. The maximum size of the body is `limit` bytes.
     pub async fn send_up_to(&self, request: RequestBuilder, limit: usize) -> Result<Response, RequestError> {
+        let started = Instant::now();
+        let result = self.transfer(request, limit).await;
+        if let Some(provider) = self.provider {
+            let status = result.as_ref().ok().map(|response| response.status);
+            tracing::info!(
+                provider = provider.as_str(),
+                status = status.map(|status| status.as_u16()),
+                failure = result.as_ref().err().map(tracing::field::display),
+                milliseconds = u64::try_from(started.elapsed().as_millis()).unwrap_or(u64::MAX),
+                // A file that is not there is an answer, not a refusal.
+                refused = status.map_or(0, |status| u8::from(
+                    status.is_client_error() && status != StatusCode::NOT_FOUND
+                )),
+                unanswered = status.map_or(1, |status| u8::from(status.is_server_error())),
+                "a call to a provider"
+            );
+        }
+        result
+    }
+
+    async fn transfer(&self, request: RequestBuilder, limit: usize) -> Result<Response, RequestError> {
         if let Some(transport) = &self.transport {
             return transport(request.build().map_err(|_| RequestError::Unreached)?).await;
         }

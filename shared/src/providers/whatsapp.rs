@@ -5,7 +5,7 @@ use std::time::Duration;
 use reqwest::StatusCode;
 use serde_json::Value;
 
-use super::client::{HttpClient, Response};
+use super::client::{HttpClient, Provider, Response};
 use crate::secret::Secret;
 
 const RATE_LIMITED: Health = Health::Unavailable("WhatsApp's rate limit is reached");
@@ -43,7 +43,7 @@ pub enum Health {
 impl WhatsApp {
     /// Creates a client for the API at `api_url` (without a trailing slash).
     pub fn new(http: HttpClient, api_url: String) -> Self {
-        Self { http, api_url }
+        Self { http: http.of(Provider::WhatsApp), api_url }
     }
 
     /// Checks the status of a number, with this time limit.

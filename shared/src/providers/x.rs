@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 use url::Url;
 use url::form_urlencoded;
 
-use super::client::{HttpClient, RequestError, Response};
+use super::client::{HttpClient, Provider, RequestError, Response};
 use crate::config::Addresses;
 use crate::model::Metrics;
 use crate::secret::Secret;
@@ -95,7 +95,7 @@ impl X {
     /// Creates a client for X at these URLs, with the credentials of an app.
     pub fn new(http: HttpClient, addresses: &Addresses, client_id: String, client_secret: Secret) -> Self {
         let (api_url, authorize_url) = (addresses.x.clone(), addresses.x_authorize.clone());
-        Self { http, api_url, authorize_url, client_id, client_secret }
+        Self { http: http.of(Provider::X), api_url, authorize_url, client_id, client_secret }
     }
 
     /// The URL of X's consent page. X redirects the account's owner back to `redirect_uri` with `state` and a code.

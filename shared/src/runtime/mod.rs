@@ -1,5 +1,9 @@
 //! Runs a function in Lambda: its start-up and its event loop.
 
+pub mod metrics;
+
+mod log;
+
 use std::future::{Future, ready};
 
 use aws_smithy_runtime_api::client::http::SharedHttpClient;
@@ -7,15 +11,16 @@ use lambda_http::request::LambdaRequest;
 use lambda_http::{Adapter, Body, Error, Request, Response, Service, service_fn};
 use lambda_runtime::LambdaEvent;
 use serde::Serialize;
-use tracing::Level;
-use tracing_subscriber::filter::Targets;
-use tracing_subscriber::fmt::MakeWriter;
-use tracing_subscriber::layer::SubscriberExt;
+use tracing::Instrument;
+
+pub use log::{log, log_filter};
 
 use crate::clock::Clock;
 use crate::config::{Config, Edge};
-use crate::http::{App, Document, DocumentApp, Environment, KnownHolders, Route, with_escaped_query};
-use crate::model::PasswordCost;
+use crate::http::{
+    App, Document, DocumentApp, Environment, KnownHolders, Route, with_escaped_query, xray_trace_id,
+};
+use crate::model::{AuditActor, PasswordCost};
 use crate::providers::Providers;
 use crate::random::Random;
 use crate::store::{self, Store};
@@ -74,7 +79,16 @@ where
     start(async {
         let environment = environment(store::https_client()).await?;
         environment.store.connect().await;
-        let run = |event: LambdaEvent<serde_json::Value>| job(event.payload, environment.clone());
+        let run = |LambdaEvent { payload, context }: LambdaEvent<serde_json::Value>| {
+            let (actor, trace) = (AuditActor::system(), xray_trace_id(&context));
+            let span = tracing::error_span!(
+                "job",
+                actor = %actor.term(),
+                request_id = context.request_id,
+                xray_trace_id = trace
+            );
+            job(payload, environment.clone()).instrument(span)
+        };
         lambda_runtime::run(service_fn(run)).await
     })
 }
@@ -102,34 +116,10 @@ async fn environment(http: SharedHttpClient) -> Result<Environment, Error> {
     })
 }
 
-/// The log, as lines of JSON. Each request has one line at its end. Other lines have a `span` with the request's id and
-/// its actor, as far as that is known, or with the job's actor.
-pub fn log<W>(writer: W) -> impl tracing::Subscriber
-where
-    W: for<'w> MakeWriter<'w> + Send + Sync + 'static,
-{
-    let lines = tracing_subscriber::fmt::layer()
-        .json()
-        .flatten_event(true)
-        .with_current_span(true)
-        .with_span_list(false)
-        .with_target(false)
-        .with_writer(writer);
-    tracing_subscriber::registry().with(lines).with(log_filter())
-}
-
-/// The filter for log events: the value of `RUST_LOG` (such as `debug` or `warn,shared=info`), or the default.
-pub fn log_filter() -> Targets {
-    let configured = std::env::var("RUST_LOG").ok().and_then(|names| names.parse().ok());
-    configured.unwrap_or_else(|| {
-        let targets = ["shared", "tasks", "usage_reset", "oauth", "dashboard", "careers"];
-        Targets::new().with_default(Level::WARN).with_targets(targets.map(|target| (target, Level::INFO)))
-    })
-}
-
 /// Starts the log and the async runtime. One thread is enough, because Lambda sends a function one event at a time.
 fn start(run: impl Future<Output = Result<(), Error>>) -> Result<(), Error> {
-    tracing::subscriber::set_global_default(log(std::io::stdout))?;
+    let source = metrics::Source::read(variable);
+    tracing::subscriber::set_global_default(log(std::io::stdout, source))?;
     // The future is on the heap, so that it is not copied between stack frames.
     tokio::runtime::Builder::new_current_thread().enable_all().build()?.block_on(Box::pin(run))
 }

@@ -7,11 +7,13 @@ use serde::{Deserialize, Serialize};
 use super::gate::{ALIVE, element, set_of};
 use super::item::number;
 use super::organizations::{ATTEMPTS, EXISTS, MAX_API_KEYS, contended};
+use super::recording::{Recorded, names};
 use super::tasks::Task;
 use super::{Listed, OrganizationError, Paging, Store, StoreError, Transaction, item, keys};
 use crate::id::Id;
 use crate::model::{
-    AuditAction, AuditTarget, AuditTargetKind, Day, GateHash, Networks, Scopes, TaskKind, Tenant,
+    AuditAction, AuditTarget, AuditTargetKind, Day, EventData, EventType, GateHash, Networks, Scopes,
+    SubjectType, TaskKind, Tenant,
 };
 
 /// An API key as members see it. The secret is not stored anywhere.
@@ -65,6 +67,8 @@ impl Transaction {
             vec![("#ends", "ends_at".to_owned()), ("#revoked", "revoked_at".to_owned())],
             vec![(":ends", AttributeValue::S(ends_at.to_string()))],
         );
+        let change = Recorded::stamped(EventType::ApiKeyUpdated, SubjectType::ApiKey, Some(replaced));
+        self.record([change.changing(names([("ends_at", true)]))]);
         self.put(Task::new(self.tenant, TaskKind::KeyEnd, replaced, ends_at).item()?)
     }
 
@@ -99,6 +103,9 @@ impl Store {
             }
             let mut transaction = together.clone();
             transaction.insert(item::write(key, keys::api_key(tenant, key.id), None)?);
+            let data = EventData::new().with_some("replaces", key.replaces);
+            let created = Recorded::stamped(EventType::ApiKeyCreated, SubjectType::ApiKey, Some(key.id));
+            transaction.record([created.with(data)]);
             transaction.audit(action, Some(target(subject)));
             transaction.admit_key(key);
             if self.attempt(transaction).await? {
@@ -192,6 +199,7 @@ impl Store {
                 vec![("#revoked", "revoked_at".to_owned())],
                 vec![(":now", AttributeValue::S(now.to_string()))],
             );
+            transaction.record([Recorded::stamped(EventType::ApiKeyRevoked, SubjectType::ApiKey, Some(id))]);
             transaction.update(
                 keys::gate(tenant),
                 "DELETE #alive :set ADD #keys :less",

@@ -11,6 +11,7 @@ use crate::model::AuditActor;
 pub struct AuditOrigin {
     actor: OnceLock<AuditActor>,
     pub(super) network: Option<String>,
+    cause: Option<String>,
     pub(super) clock: Clock,
     pub(super) ids: Ids,
 }
@@ -18,12 +19,23 @@ pub struct AuditOrigin {
 impl AuditOrigin {
     /// An origin whose actor is not known yet.
     pub const fn new(network: Option<String>, clock: Clock, ids: Ids) -> Self {
-        Self { actor: OnceLock::new(), network, clock, ids }
+        Self { actor: OnceLock::new(), network, cause: None, clock, ids }
     }
 
     /// An origin with this actor, inside the service.
     pub fn inside(actor: AuditActor, clock: Clock, ids: Ids) -> Self {
-        Self { actor: OnceLock::from(actor), network: None, clock, ids }
+        Self { actor: OnceLock::from(actor), network: None, cause: None, clock, ids }
+    }
+
+    /// Names the request that is the cause of what is written: this one, or the one that wrote the job's task.
+    #[must_use]
+    pub fn caused_by(self, request_id: Option<String>) -> Self {
+        Self { cause: request_id, ..self }
+    }
+
+    /// The identifier of the request that is the cause of what is written.
+    pub fn cause(&self) -> Option<&str> {
+        self.cause.as_deref()
     }
 
     /// The actor, once it is known.

@@ -6,7 +6,7 @@ use super::applications::Applicant;
 use super::finding::{Reference, by_id};
 use super::maybe_erased::{MaybeErased, read_record};
 use super::tasks::Task;
-use super::{Item, Listed, Paging, Store, StoreError, Transaction, UniqueField, item, keys};
+use super::{Item, Listed, Paging, Store, StoreError, Transaction, UniqueField, item, keys, recording};
 use crate::id::Id;
 use crate::model::{
     AuditAction, AuditTarget, AuditTargetKind, Candidate, CandidateRecord, Consent, Email, Role, Screen,
@@ -48,6 +48,7 @@ impl Transaction {
         let id = record.candidate.id;
         self.candidate = Some(id);
         self.insert(item::write(record, keys::candidate_record(self.tenant, id), None)?);
+        self.record(recording::candidate_changes(None, record));
         self.put(list_item(self.tenant, &record.candidate)?)?;
         let key = keys::email(self.tenant, &record.candidate.profile.email);
         self.insert_claim(UniqueField::Email, item::write(&Reference { id }, key, None)?);
@@ -73,6 +74,7 @@ impl Transaction {
         self.candidate = Some(new.id);
         let item = |record| item::write(record, keys::candidate_record(self.tenant, new.id), None);
         self.replace(&item(before)?, &item(after)?)?;
+        self.record(recording::candidate_changes(Some(before), after));
         if old != new {
             self.put(list_item(self.tenant, new)?)?;
         }

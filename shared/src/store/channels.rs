@@ -6,11 +6,13 @@ use serde::{Deserialize, Serialize};
 
 use super::item::number;
 use super::keys::{self, EXPIRES_AT};
+use super::recording::{Recorded, names};
 use super::{Item, Listed, Paging, Store, StoreError, Transaction, item};
 use crate::clock::later;
 use crate::id::Id;
 use crate::model::{
-    AuditAction, AuditTarget, AuditTargetKind, Country, Day, Post, Tenant, WhatsAppConnection, XConnection,
+    AuditAction, AuditTarget, AuditTargetKind, ConnectionStatus, Country, Day, EventData, EventType, Post,
+    SubjectType, Tenant, WhatsAppConnection, XConnection,
 };
 
 /// A tenant's channels.
@@ -39,6 +41,7 @@ impl Transaction {
     /// Stores the X account, replacing any other.
     pub fn put_x_connection(&mut self, connection: &XConnection) -> Result<(), StoreError> {
         self.overwrite(item::write(connection, keys::x_connection(self.tenant), None)?);
+        self.record([of_connection(EventType::ConnectionCreated, SubjectType::X)]);
         self.audit(AuditAction::ChannelConnected, Some(AuditTarget::only(AuditTargetKind::X)));
         Ok(())
     }
@@ -50,12 +53,15 @@ impl Transaction {
         after: &XConnection,
     ) -> Result<(), StoreError> {
         let item = |connection| item::write(connection, keys::x_connection(self.tenant), None);
-        self.replace(&item(before)?, &item(after)?)
+        self.replace(&item(before)?, &item(after)?)?;
+        self.record(status_change(SubjectType::X, &before.standing, &after.standing));
+        Ok(())
     }
 
     /// Stores the `WhatsApp` number, replacing any other.
     pub fn put_whatsapp_connection(&mut self, connection: &WhatsAppConnection) -> Result<(), StoreError> {
         self.overwrite(item::write(connection, keys::whatsapp_connection(self.tenant), None)?);
+        self.record([of_connection(EventType::ConnectionCreated, SubjectType::WhatsApp)]);
         self.audit(AuditAction::ChannelConnected, Some(AuditTarget::only(AuditTargetKind::WhatsApp)));
         Ok(())
     }
@@ -67,18 +73,22 @@ impl Transaction {
         after: &WhatsAppConnection,
     ) -> Result<(), StoreError> {
         let item = |connection| item::write(connection, keys::whatsapp_connection(self.tenant), None);
-        self.replace(&item(before)?, &item(after)?)
+        self.replace(&item(before)?, &item(after)?)?;
+        self.record(status_change(SubjectType::WhatsApp, &before.standing, &after.standing));
+        Ok(())
     }
 
     /// Deletes the X account.
     pub fn delete_x_connection(&mut self) {
         self.delete(keys::x_connection(self.tenant));
+        self.record([of_connection(EventType::ConnectionDeleted, SubjectType::X)]);
         self.audit(AuditAction::ChannelDisconnected, Some(AuditTarget::only(AuditTargetKind::X)));
     }
 
     /// Deletes the `WhatsApp` number.
     pub fn delete_whatsapp_connection(&mut self) {
         self.delete(keys::whatsapp_connection(self.tenant));
+        self.record([of_connection(EventType::ConnectionDeleted, SubjectType::WhatsApp)]);
         self.audit(AuditAction::ChannelDisconnected, Some(AuditTarget::only(AuditTargetKind::WhatsApp)));
     }
 
@@ -86,6 +96,7 @@ impl Transaction {
     pub fn put_call_countries(&mut self, countries: &[Country]) -> Result<(), StoreError> {
         let setting = CallSetting { countries: countries.to_owned() };
         self.put(item::write(&setting, keys::call_setting(self.tenant), None)?)?;
+        self.record([Recorded::setting(SubjectType::CallCountries)]);
         self.audit(AuditAction::SettingsChanged, Some(AuditTarget::only(AuditTargetKind::CallCountries)));
         Ok(())
     }
@@ -93,19 +104,35 @@ impl Transaction {
     /// Inserts a post and adds it to the number of today's posts.
     pub fn insert_post(&mut self, post: &Post, now: Timestamp) -> Result<(), StoreError> {
         self.insert(item::write(post, keys::post(self.tenant, post.id), None)?);
+        let kind = if post.external_id.is_some() { EventType::PostPublished } else { EventType::PostCreated };
+        self.record_post(kind, post.id, Some(post));
         self.count_posts(now, 1);
         Ok(())
     }
 
-    /// Stores a post, replacing its earlier state.
-    pub fn put_post(&mut self, post: &Post) -> Result<(), StoreError> {
+    /// Stores a post that X has confirmed.
+    pub fn confirm_post(&mut self, post: &Post) -> Result<(), StoreError> {
+        self.put_post_metrics(post)?;
+        self.record_post(EventType::PostPublished, post.id, Some(post));
+        Ok(())
+    }
+
+    /// Stores a post with new metrics.
+    pub fn put_post_metrics(&mut self, post: &Post) -> Result<(), StoreError> {
         self.put(item::write(post, keys::post(self.tenant, post.id), None)?)
     }
 
     /// Deletes a post that was not published and subtracts it from the number of today's posts.
     pub fn delete_post(&mut self, id: Id, now: Timestamp) {
         self.delete(keys::post(self.tenant, id));
+        self.record_post(EventType::PostDeleted, id, None);
         self.count_posts(now, -1);
+    }
+
+    fn record_post(&mut self, kind: EventType, id: Id, post: Option<&Post>) {
+        let data = EventData::new().with_some("job_posting_id", post.map(|post| post.job_posting_id));
+        let data = data.with("channel", SubjectType::X.as_str());
+        self.record([Recorded::stamped(kind, SubjectType::Post, Some(id)).with(data)]);
     }
 
     fn count_posts(&mut self, now: Timestamp, by: i64) {
@@ -162,6 +189,22 @@ impl Store {
     pub async fn list_posts(&self, tenant: Tenant, page: &Paging) -> Result<Listed<Post>, StoreError> {
         self.read_page(&keys::posts(tenant), page).await
     }
+}
+
+fn of_connection(kind: EventType, channel: SubjectType) -> Recorded {
+    Recorded::stamped(kind, channel, None).with(EventData::new().with("channel", channel.as_str()))
+}
+
+/// The change of a connection's status, if it has changed. New tokens and answers of the provider are no change.
+fn status_change(
+    channel: SubjectType,
+    before: &ConnectionStatus,
+    after: &ConnectionStatus,
+) -> Option<Recorded> {
+    let (from, to) = (before.status.as_str(), after.status.as_str());
+    let data = EventData::new().with("channel", channel.as_str()).with("from", from).with("to", to);
+    let change = of_connection(EventType::ConnectionUpdated, channel).changing(names([("status", true)]));
+    (from != to).then(|| change.with(data))
 }
 
 fn read<T: DeserializeOwned>(item: Option<Item>) -> Result<Option<T>, StoreError> {

@@ -100,6 +100,7 @@ impl Deletion<'_> {
     async fn delete_all(&mut self) -> Result<(), StoreError> {
         let tenant = self.tenant;
         self.delete_tasks().await?;
+        self.delete_outbox().await?;
         while let Some((candidates, items)) =
             self.read_list::<Candidate>(&keys::candidates(tenant, None, None)).await?
         {
@@ -217,6 +218,17 @@ impl Deletion<'_> {
             }
         }
         Box::pin(self.store.forget_quarantined(self.tenant, None)).await
+    }
+
+    /// Deletes the tenant's changes that are not in the feed yet, which are among those of other tenants.
+    async fn delete_outbox(&mut self) -> Result<(), StoreError> {
+        loop {
+            let items = self.store.read_outbox_items(self.tenant, BATCH).await?;
+            if items.is_empty() {
+                return Ok(());
+            }
+            self.delete_items(&items).await?;
+        }
     }
 
     pub(super) async fn delete_partition(&mut self, partition: &Partition) -> Result<(), StoreError> {

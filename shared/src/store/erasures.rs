@@ -17,7 +17,7 @@ use super::maybe_erased::is_erased;
 use super::screens::call_task;
 use super::tasks::Task;
 use super::transaction::Receipt;
-use super::{CommitError, ReceiptSlot, Store, StoreError, Transaction, item};
+use super::{CommitError, ReceiptSlot, Store, StoreError, Transaction, item, recording};
 use crate::id::Id;
 use crate::model::{
     AuditAction, AuditTarget, AuditTargetKind, CandidateRecord, ErasedCandidate, Mode, ResumeFile, Screen,
@@ -75,6 +75,7 @@ impl Transaction {
         let (tenant, id) = (self.tenant, before.candidate.id);
         self.audit(AuditAction::CandidateErased, Some(AuditTarget::of(AuditTargetKind::Candidate, id)));
         self.forget(before.version, item::write(erased, keys::candidate_record(tenant, id), None)?)?;
+        self.record([recording::erased_candidate(erased)]);
         self.delete(keys::candidate(tenant, id));
         self.delete(keys::email(tenant, &before.candidate.profile.email));
         self.replace_index(Some(&before.candidate), None)?;

@@ -32,7 +32,7 @@ const TRANSIENT: [&str; 9] = [
 impl StoreError {
     /// Reports an item that cannot be read. An operator has to mend it.
     pub(super) fn unreadable(key: &str, problem: &str) -> Self {
-        tracing::error!(item = key, problem, "an item cannot be read");
+        tracing::error!(item = key, problem, unreadable = 1_u8, "an item cannot be read");
         Self::Unreadable(format!("{key}: {problem}"))
     }
 

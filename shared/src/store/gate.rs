@@ -271,6 +271,7 @@ impl Store {
     async fn count_at_shard(&self, tenant: Tenant, today: Day, shard: u64) -> Result<(), StoreError> {
         /// How many further shards are tried.
         const MAX_ATTEMPTS: u64 = 3;
+        self.meter.counted_on_shard();
         let mut attempt = 0;
         loop {
             let shard = shard.wrapping_add(attempt) % GATE_SHARDS;

@@ -66,6 +66,9 @@
 //! | registered OAuth client | `OAUTH_CLIENT#{hash of the client id}` | `CLIENT` | |
 //! | OAuth client with a metadata document | `OAUTH_DOCUMENT#{hash of the URL}` | `DOCUMENT` | |
 //! | task, 256 partitions: the tenant's group, and a part of its tasks | `TASK#{group}#{part}` | hour when it is due, then tenant, due time, kind and id | |
+//! | changes of a transaction, until the feed has them, 256 partitions | `OUTBOX#{tenant's hash}` | tenant, then time and first subject | |
+//! | head of the change feed | `{tenant}#EVENT_HEAD` | `HEAD` | |
+//! | event of the change feed | `{tenant}#EVENT` | number in the feed | |
 //! | item that could not be read, with its old key | `QUARANTINE#{pk}` | `sk` | `QUARANTINE` |
 //!
 //! `{tenant}` is `{organization id}#{live or test}`, so the keys of different tenants differ. Ids are padded to 16
@@ -90,7 +93,7 @@ use sha2::{Digest, Sha256};
 use crate::id::Id;
 use crate::model::{
     ApplicationStatus, AuditAction, AuditActorTerm, CaseFolded, Day, Email, ExternalId, IndexPosition, Mode,
-    Phone, RetentionStart, RoleStatus, ScreenResult, ScreenStatus, Slug, Stage, Tenant,
+    Phone, RetentionStart, RoleStatus, ScreenResult, ScreenStatus, Slug, Stage, Subject, Tenant,
 };
 
 /// The attribute of the table's hash key.
@@ -105,6 +108,8 @@ pub(super) const FILTERED: &str = "filtered";
 pub(super) const STATUS_FILTER: &str = "status_filter";
 /// The name of the second index.
 pub(super) const BY_STATUS: &str = "by_status";
+/// The attribute with the request that caused a task.
+pub(super) const CAUSED_BY: &str = "caused_by";
 /// The attribute with the time after which DynamoDB deletes an item (TTL, in epoch seconds).
 pub(super) const EXPIRES_AT: &str = "expires_at";
 
@@ -127,7 +132,7 @@ const START: &str = "!";
 /// A range key that sorts before records and unfinished erasures, and after everything else.
 const BEFORE_RECORD: &str = "~";
 /// A range key that sorts after all others.
-const END: &str = "~~";
+pub(super) const END: &str = "~~";
 /// The prefix of the range keys of a transcript's parts.
 pub(super) const TRANSCRIPT: &str = "TRANSCRIPT#";
 
@@ -689,7 +694,11 @@ impl TaskPartition {
 
     /// The partition with this key.
     pub fn parse(pk: &str) -> Option<Self> {
-        Self::all().find(|partition| partition.key() == pk)
+        let (group, part) = pk.strip_prefix("TASK#")?.split_once('#')?;
+        let partition = Self { group: group.parse().ok()?, part: part.parse().ok()? };
+        let exists = partition.group < TASK_GROUPS && partition.part < TASK_PARTS;
+        // Other texts have the same numbers, such as with a sign.
+        (exists && partition.key() == pk).then_some(partition)
     }
 
     /// The partitions of a tenant's tasks.
@@ -717,6 +726,71 @@ fn group_of(tenant: Tenant) -> u8 {
     Sha256::digest(tenant.to_string())[0] % TASK_GROUPS
 }
 
+/// A partition of the changes of all tenants that are not in their feeds yet.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct OutboxPartition(u8);
+
+impl OutboxPartition {
+    /// All partitions.
+    pub fn all() -> impl Iterator<Item = Self> {
+        (0..=u8::MAX).map(Self)
+    }
+
+    /// The partition of a tenant's changes.
+    pub fn of(tenant: Tenant) -> Self {
+        Self(Sha256::digest(tenant.to_string())[0])
+    }
+
+    pub(super) fn key(self) -> String {
+        format!("OUTBOX#{:03}", self.0)
+    }
+
+    pub(super) fn items(self) -> Partition {
+        Partition::Table(self.key())
+    }
+}
+
+/// The changes of a transaction. They sort by the time in milliseconds, which grows with the versions of every subject. So no
+/// two transactions in which the same subject comes first have the same key.
+pub(super) fn outbox_item(tenant: Tenant, time: i64, first: Subject) -> Key {
+    let subject = format!("{}#{}", first.kind.as_str(), first.id.map_or(0, Id::get));
+    Key { pk: OutboxPartition::of(tenant).key(), sk: format!("{}{time:015}#{subject}", outbox_of(tenant)) }
+}
+
+/// The beginning of the range keys of a tenant's changes in its partition of the outbox.
+pub(super) fn outbox_of(tenant: Tenant) -> String {
+    format!("{tenant}#")
+}
+
+/// A range key that sorts after all changes of a tenant in its partition of the outbox, and before those of other tenants.
+pub(super) fn outbox_after(tenant: Tenant) -> String {
+    format!("{tenant}#~")
+}
+
+/// The tenant of an item of the outbox, by its range key.
+pub(super) fn outbox_tenant(range: &str) -> Option<Tenant> {
+    let mut parts = range.split('#');
+    let (organization, mode) = (parts.next()?, parts.next()?);
+    Some(Tenant { organization: organization.parse().ok()?, mode: mode.parse().ok()? })
+}
+
+pub(super) fn feed_head(tenant: Tenant) -> Key {
+    Key { pk: format!("{tenant}#EVENT_HEAD"), sk: "HEAD".to_owned() }
+}
+
+pub(super) fn events(tenant: Tenant) -> Partition {
+    Partition::Table(format!("{tenant}#EVENT"))
+}
+
+pub(super) fn event(tenant: Tenant, seq: u64) -> Key {
+    Key { pk: format!("{tenant}#EVENT"), sk: event_position(seq) }
+}
+
+/// The place of an event in the feed.
+pub(super) fn event_position(seq: u64) -> String {
+    format!("{seq:016}")
+}
+
 /// The tasks of releases that had all of them in one partition.
 pub(super) fn tasks_in_one_partition() -> Partition {
     Partition::Table("TASK".to_owned())
@@ -736,6 +810,13 @@ pub(super) fn task(due: Timestamp, tenant: Tenant, kind: &str, id: Id) -> Key {
 /// The beginning of the range keys of a tenant's tasks that are due in the same hour as `due`.
 fn tasks_of(due: Timestamp, tenant: Tenant) -> String {
     format!("{:012}#{tenant}", due.as_second().max(0) / 3_600 * 3_600)
+}
+
+impl Key {
+    /// Whether this is the key of a task.
+    pub(super) fn is_of_task(&self) -> bool {
+        self.pk.starts_with("TASK#")
+    }
 }
 
 /// A range key that sorts after the tasks of a tenant in the same hour, and before those of all other tenants after it.
@@ -869,6 +950,8 @@ pub(super) fn simple_partitions(tenant: Tenant) -> impl Iterator<Item = Partitio
         "RETENTION#hired",
         "RETENTION#others",
         "SETTING",
+        "EVENT",
+        "EVENT_HEAD",
     ];
     kinds.into_iter().map(move |kind| Partition::Table(format!("{tenant}#{kind}")))
 }

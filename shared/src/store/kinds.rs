@@ -9,6 +9,7 @@ use super::channels::CallSetting;
 use super::confirmations::Confirmation;
 use super::deletion::DeletedOrganization;
 use super::erasures::Trace;
+use super::events::FeedHead;
 use super::finding::{Reference, WordEntry};
 use super::grants::Document;
 use super::keys::{PK, SK};
@@ -19,6 +20,7 @@ use super::openings::PostingSlug;
 use super::organizations::{Profile, Registered};
 use super::passkeys::Ceremony;
 use super::privacy::Privacy;
+use super::recording::OutboxEntry;
 use super::retention::DuePerson;
 use super::roles::read_stats;
 use super::tasks::Task;
@@ -28,8 +30,8 @@ use super::uploads::Upload;
 use super::usage::UsageDay;
 use super::{Item, StoreError, item};
 use crate::model::{
-    AuditEntry, Candidate, CandidateRecord, CareerSite, Client, Consent, ErasedCandidate, Erasure, Grant,
-    Member, Note, Opening, Organization, Post, Posting, RetentionSetting, Role, Screen, ScreenRecord,
+    AuditEntry, Candidate, CandidateRecord, CareerSite, Client, Consent, ErasedCandidate, Erasure, Event,
+    Grant, Member, Note, Opening, Organization, Post, Posting, RetentionSetting, Role, Screen, ScreenRecord,
     SecurityNotice, Session, Touchpoint, WhatsAppConnection, XConnection,
 };
 
@@ -48,7 +50,7 @@ pub struct Kind {
 }
 
 /// All kinds.
-pub const KINDS: [Kind; 66] = [
+pub const KINDS: [Kind; 69] = [
     of::<Organization>("gate", "{tenant}#GATE", "GATE"),
     of::<Profile>("profile", "{tenant}#PROFILE", "PROFILE"),
     counters("gate_shard", "{tenant}#GATE#*", "GATE"),
@@ -126,6 +128,9 @@ pub const KINDS: [Kind; 66] = [
     of::<Client>("client", "OAUTH_CLIENT#*", "CLIENT"),
     of::<Document>("client_document", "OAUTH_DOCUMENT#*", "DOCUMENT"),
     of::<Task>("task", "TASK#*", "*"),
+    of::<OutboxEntry>("outbox_entry", "OUTBOX#*", "*"),
+    of::<FeedHead>("feed_head", "{tenant}#EVENT_HEAD", "HEAD"),
+    of::<Event>("event", "{tenant}#EVENT", "*"),
     of::<Quarantined>("quarantined", "QUARANTINE#*", "*"),
 ];
 

@@ -6,8 +6,11 @@ use aws_sdk_dynamodb::types::AttributeValue;
 use serde::{Deserialize, Serialize};
 
 use super::organizations::EXISTS;
+use super::recording::{Recorded, names};
 use super::{Store, StoreError, Transaction, item, keys};
-use crate::model::{AuditAction, AuditTarget, AuditTargetKind, Logo, LogoFormat, Organization, Tenant};
+use crate::model::{
+    AuditAction, AuditTarget, AuditTargetKind, Logo, LogoFormat, Organization, SubjectType, Tenant,
+};
 
 /// The attribute with the picture.
 const CONTENT: &str = "content";
@@ -23,8 +26,15 @@ impl Transaction {
         self.audit(AuditAction::SettingsChanged, Some(AuditTarget::only(AuditTargetKind::CareerPage)));
         let hash = serde_dynamo::to_attribute_value(logo.as_ref().map(Logo::hash))
             .map_err(|error| StoreError::Internal(format!("a logo cannot be written: {error}")))?;
-        let (names, values) = (vec![("#logo", "logo".to_owned())], vec![(":hash", hash)]);
-        self.update(keys::organization_slug(&organization.slug), "SET #logo = :hash", EXISTS, names, values);
+        let (attributes, values) = (vec![("#logo", "logo".to_owned())], vec![(":hash", hash)]);
+        self.update(
+            keys::organization_slug(&organization.slug),
+            "SET #logo = :hash",
+            EXISTS,
+            attributes,
+            values,
+        );
+        self.record([Recorded::setting(SubjectType::CareerPage).changing(names([("logo", true)]))]);
         let key = keys::logo(organization.tenant());
         match logo {
             Some(Logo { format, content }) => {

@@ -9,12 +9,13 @@ use serde::{Deserialize, Serialize};
 use super::deletion::Deletion;
 use super::item::number;
 use super::keys::{self, EXPIRES_AT};
+use super::recording::{self, Recorded};
 use super::{Item, Paging, Store, StoreError, Transaction, UniqueField, item};
 use crate::clock::later;
 use crate::id::Id;
 use crate::model::{
     AuditAction, AuditTarget, AuditTargetKind, Email, Member, Mode, NamedOrganization, SecurityNotice,
-    Session, Tenant,
+    Session, SubjectType, Tenant,
 };
 
 /// A session with its member and organization.
@@ -57,6 +58,7 @@ impl Transaction {
     pub fn insert_member(&mut self, member: &Member) -> Result<(), StoreError> {
         let key = keys::member(self.tenant.organization, member.id);
         self.insert(item::write(member, key, None)?);
+        self.record([recording::new_member(member)]);
         if !member.is_invited() {
             self.claim_email(member)?;
         }
@@ -92,12 +94,15 @@ impl Transaction {
             self.audit(action, Some(target(after)));
         }
         let item = |member| item::write(member, keys::member(self.tenant.organization, after.id), None);
-        self.replace(&item(before)?, &item(after)?)
+        self.replace(&item(before)?, &item(after)?)?;
+        self.record(recording::member_changes(before, after));
+        Ok(())
     }
 
     /// Deletes a member. [`Store::delete_member_items`] deletes the member's sessions and notices.
     pub fn delete_member(&mut self, member: &Member) {
         self.delete_version(keys::member(self.tenant.organization, member.id), member.version);
+        self.record([recording::removed_member(member)]);
         if !member.is_invited() {
             self.delete(keys::member_email(&member.email));
         }
@@ -148,6 +153,7 @@ impl Transaction {
     pub fn put_second_factor_setting(&mut self, required: bool) -> Result<(), StoreError> {
         let key = keys::second_factor_setting(self.tenant.organization);
         self.put(item::write(&SecondFactorSetting { required }, key, None)?)?;
+        self.record([Recorded::setting(SubjectType::SecondFactorRule).in_mode(Mode::Live)]);
         let rule = AuditTarget::only(AuditTargetKind::SecondFactorRule);
         self.audit(AuditAction::SettingsChanged, Some(rule));
         Ok(())

@@ -16,6 +16,7 @@ mod connection;
 mod deletion;
 mod erasures;
 mod error;
+mod events;
 mod exports;
 mod finding;
 mod gate;
@@ -28,13 +29,16 @@ mod list;
 mod logos;
 mod maybe_erased;
 mod members;
+mod meter;
 mod notes;
 mod openings;
 mod organizations;
+mod outbox;
 mod passkeys;
 mod postings;
 mod privacy;
 mod quarantine;
+mod recording;
 mod retention;
 mod roles;
 mod screens;
@@ -48,7 +52,7 @@ mod verification;
 
 use std::collections::HashMap;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::atomic::AtomicI64;
 use std::time::Duration;
 
 use aws_config::SdkConfig;
@@ -60,7 +64,7 @@ use aws_sdk_dynamodb::config::timeout::TimeoutConfig;
 use aws_sdk_dynamodb::config::{
     BehaviorVersion, Credentials, Region, SharedHttpClient, StalledStreamProtectionConfig, retry::RetryConfig,
 };
-use aws_sdk_dynamodb::error::SdkError;
+use aws_sdk_dynamodb::error::{ProvideErrorMetadata, SdkError};
 use aws_sdk_dynamodb::types::KeysAndAttributes;
 
 pub use api_keys::ApiKey;
@@ -76,17 +80,22 @@ pub use connection::{https_client, https_client_trusting};
 pub use deletion::DeletedOrganization;
 pub use erasures::UploadTrace;
 pub use error::StoreError;
+pub use events::{EventPage, FeedHead, Jump};
 pub use exports::{CandidateData, ScreenData};
 pub use finding::CandidateSearch;
 pub use gate::{Admission, Holder, HolderDetails, PresentedCredential, Verdict};
 pub use grants::AccessTokens;
-pub use keys::{REGISTRY_SHARDS, StageOrStatus, StatusOrResult, TaskPartition, score_position};
+pub use keys::{
+    OutboxPartition, REGISTRY_SHARDS, StageOrStatus, StatusOrResult, TaskPartition, score_position,
+};
 pub use kinds::{KINDS, Kind};
 pub use list::{Listed, Paging};
 pub use maybe_erased::MaybeErased;
 pub use members::SignedIn;
+pub use meter::DatabaseUse;
 pub use openings::{Search, opening_position};
 pub use organizations::OrganizationError;
+pub use outbox::Sequenced;
 pub use quarantine::{Correction, RestoreError};
 pub use retention::DuePerson;
 pub use table::TableFeatures;
@@ -99,16 +108,19 @@ pub use verification::{Finding, Repair};
 
 use item::Item;
 use keys::Key;
+use meter::{Attempts, Meter};
 
 /// The maximum number of keys in a batch.
 const MAX_BATCH: usize = 100;
 
-/// A handle to the table. It counts its calls.
+/// A handle to the table. It measures its calls.
 #[derive(Clone)]
 pub struct Store {
     client: Client,
     table: Arc<str>,
-    calls: Arc<AtomicU32>,
+    meter: Arc<Meter>,
+    /// The last time of a recorded change, in milliseconds.
+    last_time: Arc<AtomicI64>,
     /// Who writes through this handle. Handles of functions and of the administration tool have it.
     origin: Option<Arc<AuditOrigin>>,
 }
@@ -178,19 +190,25 @@ impl Store {
     fn build(config: aws_sdk_dynamodb::config::Builder, timeouts: TimeoutConfig, table: &str) -> Self {
         let retries =
             RetryConfig::standard().with_max_attempts(3).with_initial_backoff(Duration::from_millis(50));
-        let client = Client::from_conf(config.timeout_config(timeouts).retry_config(retries).build());
-        Self { client, table: table.into(), calls: Arc::default(), origin: None }
+        let config = config.timeout_config(timeouts).retry_config(retries).interceptor(Attempts);
+        Self {
+            client: Client::from_conf(config.build()),
+            table: table.into(),
+            meter: Arc::default(),
+            last_time: Arc::default(),
+            origin: None,
+        }
     }
 
-    /// A handle to the same table with its own call counter, which starts at 0.
+    /// A handle to the same table with its own meter, which starts at 0.
     #[must_use]
     pub fn metered(&self) -> Self {
-        Self { calls: Arc::default(), ..self.clone() }
+        Self { meter: Arc::default(), ..self.clone() }
     }
 
-    /// The number of calls through this handle and its clones.
-    pub fn calls(&self) -> u32 {
-        self.calls.load(Ordering::Relaxed)
+    /// The calls through this handle and its clones.
+    pub fn database_use(&self) -> DatabaseUse {
+        self.meter.read()
     }
 
     /// Opens the connection, so that the first request does not wait for it.
@@ -201,13 +219,13 @@ impl Store {
         }
     }
 
-    /// Counts a call and awaits it.
-    async fn count<T, E>(
+    /// Measures a call and awaits it.
+    fn count<T, E: ProvideErrorMetadata>(
         &self,
         call: impl Future<Output = Result<T, SdkError<E>>>,
-    ) -> Result<T, SdkError<E>> {
-        self.calls.fetch_add(1, Ordering::Relaxed);
-        call.await
+    ) -> impl Future<Output = Result<T, SdkError<E>>> {
+        // The SDK's futures are large. On the heap, they are not copied between stack frames.
+        self.meter.measure(Box::pin(call))
     }
 
     /// Reads an item consistently.

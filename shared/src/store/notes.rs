@@ -1,19 +1,27 @@
 //! Notes about candidates.
 
+use super::recording::Recorded;
 use super::{Listed, Paging, Store, StoreError, Transaction, item, keys};
 use crate::id::Id;
-use crate::model::{Note, Tenant};
+use crate::model::{EventData, EventType, Note, SubjectType, Tenant};
 
 impl Transaction {
     /// Inserts a note about a candidate. The same transaction replaces the candidate.
     pub fn insert_note(&mut self, candidate: Id, note: &Note) -> Result<(), StoreError> {
         self.insert(item::write(note, keys::note(self.tenant, candidate, note.id), None)?);
+        self.record_note(EventType::NoteCreated, candidate, note.id);
         Ok(())
     }
 
     /// Deletes a note about a candidate. The same transaction replaces the candidate.
     pub fn delete_note(&mut self, candidate: Id, note: Id) {
         self.delete_existing(keys::note(self.tenant, candidate, note));
+        self.record_note(EventType::NoteDeleted, candidate, note);
+    }
+
+    fn record_note(&mut self, kind: EventType, candidate: Id, note: Id) {
+        let data = EventData::new().with("candidate_id", candidate);
+        self.record([Recorded::stamped(kind, SubjectType::Note, Some(note)).with(data)]);
     }
 }
 

@@ -7,13 +7,14 @@ use serde::{Deserialize, Serialize};
 use super::changes::Changes;
 use super::gate::day_attribute;
 use super::keys::{self, Key};
+use super::recording::{Recorded, names};
 use super::tasks::Task;
 use super::usage::counter_keys;
 use super::{CommitError, Item, Listed, Paging, Store, StoreError, Transaction, item};
 use crate::id::Id;
 use crate::model::{
-    AuditAction, AuditTarget, AuditTargetKind, Branding, CareerSite, Day, Mode, NamedOrganization,
-    Organization, Plan, Slug, TaskKind, Tenant, Text,
+    AuditAction, AuditTarget, AuditTargetKind, Branding, CareerSite, Day, EventData, EventType, Mode,
+    NamedOrganization, Organization, Plan, Slug, SubjectType, TaskKind, Tenant, Text,
 };
 
 /// The values of an organization that requests do not need.
@@ -192,6 +193,11 @@ impl Store {
             &Changes::set("plan", AttributeValue::S(plan.as_str().to_owned())),
             &[],
             (AuditAction::SettingsChanged, Some(AuditTarget::only(AuditTargetKind::Plan))),
+            &in_both_modes(
+                organization,
+                EventType::OrganizationPlanChanged,
+                &EventData::new().with("to", plan.as_str()),
+            ),
         )
         .await
     }
@@ -212,14 +218,18 @@ impl Store {
         }
         let tasks = tenants.map(|tenant| Task::new(tenant, TaskKind::Suspension, organization, now));
         let tasks = if suspended { &tasks[..] } else { &[] };
-        let action =
-            if suspended { AuditAction::OrganizationSuspended } else { AuditAction::OrganizationResumed };
+        let (action, kind) = if suspended {
+            (AuditAction::OrganizationSuspended, EventType::OrganizationSuspended)
+        } else {
+            (AuditAction::OrganizationResumed, EventType::OrganizationResumed)
+        };
         self.set(
             tenants[0],
             &keys,
             &Changes::set(SUSPENDED, AttributeValue::Bool(suspended)),
             tasks,
             (action, None),
+            &in_both_modes(organization, kind, &EventData::new()),
         )
         .await
     }
@@ -234,7 +244,10 @@ impl Store {
             .map_err(|error| StoreError::Internal(format!("a branding cannot be written: {error}")))?;
         let key = keys::organization_slug(&organization.slug);
         let act = (AuditAction::SettingsChanged, Some(AuditTarget::only(AuditTargetKind::CareerPage)));
-        self.set(organization.tenant(), &[key], &Changes::within("branding", branding), &[], act).await
+        let change =
+            (key.clone(), Recorded::setting(SubjectType::CareerPage).changing(names([("branding", true)])));
+        self.set(organization.tenant(), &[key], &Changes::within("branding", branding), &[], act, &[change])
+            .await
     }
 
     /// Changes several items in the same way, which must all exist, adds tasks, and records the act.
@@ -245,6 +258,7 @@ impl Store {
         changes: &Changes,
         tasks: &[Task],
         act: (AuditAction, Option<AuditTarget>),
+        recorded: &[(Key, Recorded)],
     ) -> Result<(), OrganizationError> {
         for _ in 0..ATTEMPTS {
             let mut transaction = Transaction::new(tenant);
@@ -254,6 +268,13 @@ impl Store {
             }
             for key in keys {
                 transaction.change_existing(key.clone(), changes.clone());
+                let own = recorded.iter().filter(|(changed, _)| changed == key);
+                transaction.record(own.map(|(_, change)| change.clone()));
+            }
+            // The gate is too small for a stamp, so the organization's name keeps it.
+            for (key, change) in recorded.iter().filter(|(key, _)| !keys.contains(key)) {
+                transaction.change_existing(key.clone(), Changes::default());
+                transaction.record([change.clone()]);
             }
             if self.attempt(transaction).await? {
                 return Ok(());
@@ -298,6 +319,14 @@ impl NamedOrganization {
         let Profile { name, created_at } = item::read(profile)?;
         Ok(Some(Self { organization: item::read(gate)?, name, created_at }))
     }
+}
+
+/// A change of the organization, in the feeds of both modes.
+fn in_both_modes(organization: Id, kind: EventType, data: &EventData) -> [(Key, Recorded); 2] {
+    Mode::ALL.map(|mode| {
+        let change = Recorded::stamped(kind, SubjectType::Organization, Some(organization));
+        (keys::profile(Tenant { organization, mode }), change.with(data.clone()).in_mode(mode))
+    })
 }
 
 fn organization_writes(modes: &[NamedOrganization; 2]) -> Result<Transaction, StoreError> {

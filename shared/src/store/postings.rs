@@ -1,7 +1,7 @@
 //! Job postings and their slugs.
 
 use super::openings::posting_slug;
-use super::{Listed, Paging, Store, StoreError, Transaction, item, keys};
+use super::{Listed, Paging, Store, StoreError, Transaction, item, keys, recording};
 use crate::id::Id;
 use crate::model::{Posting, Slug, Tenant};
 
@@ -14,6 +14,7 @@ impl Transaction {
         number: u64,
     ) -> Result<(), StoreError> {
         self.insert(posting_item(self.tenant, posting)?);
+        self.record([recording::new_posting(posting)]);
         self.put_role_posting(posting)?;
         self.insert_slug(posting_slug(self.tenant, posting)?, number);
         if number > 1 {
@@ -29,6 +30,7 @@ impl Transaction {
         after: &Posting,
     ) -> Result<(), StoreError> {
         self.replace(&posting_item(self.tenant, before)?, &posting_item(self.tenant, after)?)?;
+        self.record(recording::posting_changes(before, after));
         self.put_role_posting(after)
     }
 

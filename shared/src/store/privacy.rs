@@ -3,8 +3,9 @@
 
 use serde::{Deserialize, Serialize};
 
+use super::recording::Recorded;
 use super::{Store, StoreError, Transaction, item, keys};
-use crate::model::{AuditAction, AuditTarget, AuditTargetKind, PrivacyText, Tenant};
+use crate::model::{AuditAction, AuditTarget, AuditTargetKind, PrivacyText, SubjectType, Tenant};
 
 #[derive(Serialize, Deserialize)]
 pub(super) struct Privacy {
@@ -20,6 +21,7 @@ impl Transaction {
             Some(text) => self.put(item::write(&Privacy { text }, key, None)?)?,
             None => self.delete(key),
         }
+        self.record([Recorded::setting(SubjectType::PrivacyText)]);
         Ok(())
     }
 }

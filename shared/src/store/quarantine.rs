@@ -179,6 +179,9 @@ fn is_about(candidate: Id, item: &Item) -> bool {
 
 /// The tenant of an item, by its key.
 fn tenant_of(key: &Key) -> Option<Tenant> {
+    if key.pk.starts_with("OUTBOX#") {
+        return keys::outbox_tenant(&key.sk);
+    }
     // The tenant of a task follows the hour.
     let text = if key.pk.starts_with("TASK#") { key.sk.split_once('#')?.1 } else { &*key.pk };
     let mut parts = text.split('#');

@@ -3,11 +3,13 @@
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
+use super::recording::Recorded;
 use super::tasks::Task;
 use super::{Listed, Paging, Store, StoreError, Transaction, item, keys};
 use crate::id::Id;
 use crate::model::{
-    AuditAction, AuditTarget, AuditTargetKind, Retention, RetentionSetting, RetentionStart, TaskKind, Tenant,
+    AuditAction, AuditTarget, AuditTargetKind, Retention, RetentionSetting, RetentionStart, SubjectType,
+    TaskKind, Tenant,
 };
 
 /// A person whose retention period has begun.
@@ -35,6 +37,7 @@ impl Transaction {
         let rule = |setting: &RetentionSetting| setting.schedule.map(|schedule| schedule.retention);
         if rule(before) != rule(after) {
             self.audit(AuditAction::SettingsChanged, Some(AuditTarget::only(AuditTargetKind::RetentionRule)));
+            self.record([Recorded::setting(SubjectType::RetentionRule)]);
         }
         let task = |setting: &RetentionSetting| {
             let due = setting.schedule?.next_run;

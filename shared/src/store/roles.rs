@@ -4,7 +4,7 @@ use std::collections::{BTreeSet, HashMap};
 
 use super::applications::{ever, now, stays};
 use super::tasks::Task;
-use super::{Item, Listed, MAX_BATCH, Paging, Store, StoreError, Transaction, item, keys};
+use super::{Item, Listed, MAX_BATCH, Paging, Store, StoreError, Transaction, item, keys, recording};
 use crate::id::Id;
 use crate::model::{
     Opening, Posting, Role, RoleAndPosting, RoleStats, RoleStatus, Slug, Stage, StageCount, StageStats,
@@ -15,6 +15,7 @@ impl Transaction {
     /// Inserts a role without a posting, with its counters at 0.
     pub fn insert_role(&mut self, role: &Role) -> Result<(), StoreError> {
         self.insert(role_item(self.tenant, role)?);
+        self.record([recording::new_role(role)]);
         self.insert(item::write(&RoleStats::default(), keys::role_stats(self.tenant, role.id), None)?);
         Ok(())
     }
@@ -43,6 +44,7 @@ impl Transaction {
         number: u64,
     ) -> Result<(), StoreError> {
         self.replace(&role_item(self.tenant, before)?, &role_item(self.tenant, role)?)?;
+        self.record(recording::role_changes(before, role));
         self.insert_posting_item(posting, base, number)?;
         self.replace_opening(None, Opening::of(role, posting).as_ref())
     }
@@ -61,6 +63,7 @@ impl Transaction {
             self.require_role(&before.role);
         } else {
             self.replace(&role_item(self.tenant, &before.role)?, &role_item(self.tenant, &after.role)?)?;
+            self.record(recording::role_changes(&before.role, &after.role));
             self.put_role_task(&before.role, &after.role)?;
         }
         match (&before.posting, &after.posting) {

@@ -5,7 +5,7 @@ use aws_sdk_dynamodb::types::AttributeValue;
 
 use super::keys::{Partition, STATUS_FILTER, StatusOrResult};
 use super::tasks::Task;
-use super::{Item, Listed, Paging, Store, StoreError, Transaction, item, keys};
+use super::{Item, Listed, Paging, Store, StoreError, Transaction, item, keys, recording};
 use crate::id::Id;
 use crate::model::{Screen, ScreenRecord, ScreenResult, ScreenStatus, TaskKind, Tenant, Turn};
 
@@ -20,6 +20,7 @@ impl Transaction {
     /// Inserts a screen and its call task, and adds the screen to the role's counters. The screen may have ended already.
     pub fn insert_screen(&mut self, record: &ScreenRecord) -> Result<(), StoreError> {
         self.insert(item::write(record, keys::screen_record(self.tenant, record.screen.id), None)?);
+        self.record([recording::new_screen(record)]);
         self.put_list_entries(&record.screen)?;
         self.put_call_task(record)?;
         self.add_to_counters(record.screen.role_id, &[("screens", 1)]);
@@ -34,6 +35,7 @@ impl Transaction {
         let (old, new) = (&before.screen, &after.screen);
         let item = |record| item::write(record, keys::screen_record(self.tenant, new.id), None);
         self.replace(&item(before)?, &item(after)?)?;
+        self.record(recording::screen_changes(before, after));
         if old != new {
             self.put_list_entries(new)?;
         }

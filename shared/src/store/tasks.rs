@@ -19,7 +19,7 @@ const PAGE: u32 = 100;
 const MOST: usize = 2_000;
 
 /// A task.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Task {
     organization: Id,
     mode: Mode,
@@ -29,11 +29,14 @@ pub struct Task {
     pub id: Id,
     /// When it is due.
     pub due: Timestamp,
+    /// The identifier of the request that caused the task, maybe through other tasks. A commit adds it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub caused_by: Option<String>,
 }
 
 impl Task {
     pub(super) fn new(tenant: Tenant, kind: TaskKind, id: Id, due: Timestamp) -> Self {
-        Self { organization: tenant.organization, mode: tenant.mode, kind, id, due }
+        Self { organization: tenant.organization, mode: tenant.mode, kind, id, due, caused_by: None }
     }
 
     /// The tenant.

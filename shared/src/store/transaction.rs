@@ -4,7 +4,7 @@
 //! condition failed.
 
 use std::borrow::Cow;
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 
 use aws_sdk_dynamodb::error::BuildError;
 use aws_sdk_dynamodb::operation::transact_write_items::TransactWriteItemsError;
@@ -16,12 +16,14 @@ use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
 use super::audit::ENTRY_ATTEMPTS;
+use super::audit_origin::AuditOrigin;
 use super::changes::Changes;
 use super::item::number;
-use super::keys::{self, EXPIRES_AT, Key};
+use super::keys::{self, CAUSED_BY, EXPIRES_AT, Key};
+use super::recording::{Recorded, STAMP, outbox_items};
 use super::{Item, Store, StoreError, item};
 use crate::id::Id;
-use crate::model::{AuditAction, AuditTarget, RoleStatus, Tenant};
+use crate::model::{AuditAction, AuditActor, AuditTarget, RoleStatus, Tenant};
 
 /// The stored response to a request with an idempotency key. A repeated request gets the same response.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -98,6 +100,8 @@ pub enum CommitError {
 enum Refusal {
     /// Only the identifier of an entry was in use.
     EntryExists,
+    /// Only the time of the transaction was too early: a changed item has this stamp, from a function whose clock is fast.
+    TooEarly(i64),
     Error(CommitError),
 }
 
@@ -172,6 +176,10 @@ pub struct Transaction {
     actions: Vec<Action>,
     /// What the audit log says about the transaction.
     acts: Vec<(AuditAction, Option<AuditTarget>)>,
+    /// What the change feed says about the transaction.
+    changes: Vec<Recorded>,
+    /// The positions of the actions whose items keep the time of the transaction.
+    stamped: BTreeSet<usize>,
 }
 
 /// A taken slug: its owner, and the last number that was assigned to it.
@@ -188,7 +196,14 @@ const VERSION: &str = "version";
 impl Transaction {
     /// An empty transaction.
     pub const fn new(tenant: Tenant) -> Self {
-        Self { tenant, candidate: None, actions: Vec::new(), acts: Vec::new() }
+        Self {
+            tenant,
+            candidate: None,
+            actions: Vec::new(),
+            acts: Vec::new(),
+            changes: Vec::new(),
+            stamped: BTreeSet::new(),
+        }
     }
 
     /// Whether the transaction has no writes.
@@ -207,6 +222,15 @@ impl Transaction {
     /// Records an act in the audit log. The commit adds who did it, from where and when.
     pub(super) fn audit(&mut self, action: AuditAction, target: Option<AuditTarget>) {
         self.acts.push((action, target));
+    }
+
+    /// Records changes by the last action. Its item keeps the time of the transaction.
+    pub(super) fn record(&mut self, changes: impl IntoIterator<Item = Recorded>) {
+        let count = self.changes.len();
+        self.changes.extend(changes);
+        if self.changes.len() > count {
+            self.stamped.extend(self.actions.len().checked_sub(1));
+        }
     }
 
     /// Inserts the receipt of the request that the transaction carries out. If the transaction writes a candidate, the
@@ -268,6 +292,25 @@ impl Transaction {
     pub(super) fn replace_existing(&mut self, item: Item) -> Result<(), StoreError> {
         let key = Key::of(&item)?;
         self.change_existing(key, Changes::to(item));
+        Ok(())
+    }
+
+    /// Writes the attributes of an item, whose stored form must satisfy `condition`.
+    pub(super) fn change_if(
+        &mut self,
+        item: Item,
+        condition: &'static str,
+        names: Vec<(&'static str, String)>,
+        values: Vec<(&'static str, AttributeValue)>,
+    ) -> Result<(), StoreError> {
+        let effect = Effect::Write(Key::of(&item)?, item);
+        self.actions.push(Action {
+            effect,
+            guard: Guard::Unchanged,
+            condition: condition.into(),
+            names,
+            values,
+        });
         Ok(())
     }
 
@@ -399,6 +442,18 @@ impl Transaction {
         });
     }
 
+    /// Names the request that causes the tasks which this transaction writes, unless a task names its own.
+    fn name_cause_of_tasks(&mut self, cause: &str) {
+        for action in &mut self.actions {
+            if let Effect::Write(key, item) = &mut action.effect
+                && key.is_of_task()
+            {
+                let cause = || AttributeValue::S(cause.to_owned());
+                item.entry(CAUSED_BY.to_owned()).or_insert_with(cause);
+            }
+        }
+    }
+
     fn versioned(&mut self, effect: Effect, version: u64) {
         let names = vec![("#version", VERSION.to_owned())];
         let values = vec![(":version", number(version))];
@@ -445,6 +500,33 @@ impl Changes {
 }
 
 impl Action {
+    /// Lets the item keep the time of the transaction, which must be later than the one that it has.
+    fn stamp(&mut self, time: i64) {
+        match &mut self.effect {
+            Effect::Put(item) | Effect::Write(_, item) => _ = item.insert(STAMP.to_owned(), number(time)),
+            Effect::Change(_, Changes { expression, .. }) => *expression = with_stamp(expression),
+            Effect::Update(_, expression) => *expression = with_stamp(expression).into(),
+            Effect::Add(..) | Effect::Delete(_) | Effect::Check(_) => {}
+        }
+        if self.condition == VACANT {
+            return;
+        }
+        let both =
+            if self.condition.is_empty() { String::new() } else { format!("({}) AND ", self.condition) };
+        self.condition = format!("{both}(attribute_not_exists(#stamp) OR #stamp < :stamp)").into();
+        self.names.push(("#stamp", STAMP.to_owned()));
+        self.values.push((":stamp", number(time)));
+    }
+
+    /// The stamp of the item as it is stored, if nothing but the stamp made the condition fail.
+    fn later_stamp(&self, stored: &Item) -> Option<i64> {
+        let value = |name: &str| self.values.iter().find(|(known, _)| *known == name).map(|(_, value)| value);
+        let time = value(":stamp")?.as_n().ok()?.parse::<i64>().ok()?;
+        let stamp = i64::try_from(item::count(stored, STAMP)).ok()?;
+        let is_version = value(":version").is_none_or(|version| stored.get(VERSION) == Some(version));
+        (stamp >= time && is_version).then_some(stamp)
+    }
+
     fn build(self, table: &str) -> Result<TransactWriteItem, BuildError> {
         const OLD: ReturnValuesOnConditionCheckFailure = ReturnValuesOnConditionCheckFailure::AllOld;
         let condition = Some(self.condition.into_owned()).filter(|condition| !condition.is_empty());
@@ -469,6 +551,16 @@ impl Action {
             Effect::Write(key, item) => {
                 action.update(Changes::to(item).update(table, key, condition, names, values)?)
             }
+            // The item only keeps the time of the transaction, and the handle has no clock.
+            Effect::Change(key, changes) if changes.expression.is_empty() => action.condition_check(
+                ConditionCheck::builder()
+                    .table_name(table)
+                    .set_key(Some(key.attributes()))
+                    .set_condition_expression(condition)
+                    .set_expression_attribute_names(names)
+                    .set_expression_attribute_values(values)
+                    .build()?,
+            ),
             Effect::Change(key, changes) => {
                 action.update(changes.update(table, key, condition, names, values)?)
             }
@@ -510,6 +602,7 @@ impl Action {
                     .set_condition_expression(condition)
                     .set_expression_attribute_names(names)
                     .set_expression_attribute_values(values)
+                    .return_values_on_condition_check_failure(OLD)
                     .build()?,
             ),
             Effect::Check(key) => action.condition_check(
@@ -532,10 +625,13 @@ impl Store {
     /// The acts of the transaction get their entries in the audit log here, so whoever commits cannot forget them.
     pub async fn commit(&self, mut transaction: Transaction) -> Result<(), CommitError> {
         let acts = std::mem::take(&mut transaction.acts);
-        // In rare cases the identifier of an entry is in use.
+        let changes = std::mem::take(&mut transaction.changes);
+        let mut after = i64::MIN;
+        // In rare cases the identifier of an entry is in use, or the clock of another function is fast.
         for _ in 0..ENTRY_ATTEMPTS {
-            match Box::pin(self.commit_with_entries(transaction.clone(), &acts)).await {
+            match Box::pin(self.commit_with_entries(transaction.clone(), &acts, &changes, after)).await {
                 Err(Refusal::EntryExists) => {}
+                Err(Refusal::TooEarly(stamp)) => after = stamp,
                 Err(Refusal::Error(error)) => return Err(error),
                 Ok(()) => return Ok(()),
             }
@@ -547,14 +643,21 @@ impl Store {
         &self,
         mut transaction: Transaction,
         acts: &[(AuditAction, Option<AuditTarget>)],
+        changes: &[Recorded],
+        after: i64,
     ) -> Result<(), Refusal> {
+        self.add_to_outbox(&mut transaction, changes, after).map_err(CommitError::from)?;
         for (action, target) in acts {
             let entry = self.audit_item(transaction.tenant, *action, *target, None, None);
             if let Some(entry) = entry.map_err(CommitError::from)? {
                 transaction.plain(Effect::Put(entry), Guard::AuditEntry, VACANT);
             }
         }
+        if let Some(cause) = self.origin.as_deref().and_then(AuditOrigin::cause) {
+            transaction.name_cause_of_tasks(cause);
+        }
         let guards: Vec<_> = transaction.actions.iter().map(|action| action.guard).collect();
+        let sent = transaction.actions.clone();
         let actions: Result<Vec<_>, _> =
             transaction.actions.into_iter().map(|action| action.build(&self.table)).collect();
         let actions = actions
@@ -581,7 +684,38 @@ impl Store {
         if !failed.is_empty() && failed.iter().all(is_entry) {
             return Err(Refusal::EntryExists);
         }
-        Err(commit_error(&guards, reasons).into())
+        if let Some(stamp) = too_early(&sent, &reasons) {
+            return Err(Refusal::TooEarly(stamp));
+        }
+        let error = commit_error(&guards, reasons);
+        match &error {
+            CommitError::Stale | CommitError::InFlight => self.meter.conflicted(),
+            CommitError::Store(StoreError::Unavailable(code)) => self.meter.refused(code),
+            _ => {}
+        }
+        Err(error.into())
+    }
+
+    /// Adds the changes to the outbox, and the time to the changed items. A handle that belongs to no function has no clock,
+    /// and its changes are not in the feed.
+    fn add_to_outbox(
+        &self,
+        transaction: &mut Transaction,
+        changes: &[Recorded],
+        after: i64,
+    ) -> Result<(), StoreError> {
+        let Some(origin) = self.origin.as_ref().filter(|_| !changes.is_empty()) else { return Ok(()) };
+        let time = self.next_time(origin.clock.now()).max(after.saturating_add(1));
+        for index in std::mem::take(&mut transaction.stamped) {
+            if let Some(action) = transaction.actions.get_mut(index) {
+                action.stamp(time);
+            }
+        }
+        let actor = origin.actor().unwrap_or_else(AuditActor::unknown);
+        for item in outbox_items(transaction.tenant, changes, time, actor)? {
+            transaction.insert(item);
+        }
+        Ok(())
     }
 
     /// The receipt of an earlier request, unless it has expired.
@@ -594,6 +728,29 @@ impl Store {
         let now = u64::try_from(slot.now.as_second()).unwrap_or(0);
         receipt.filter(|item| item::count(item, EXPIRES_AT) > now).map(item::read).transpose()
     }
+}
+
+/// An update expression that also sets the stamp.
+fn with_stamp(expression: &str) -> String {
+    match expression.strip_prefix("SET ") {
+        Some(rest) => format!("SET #stamp = :stamp, {rest}"),
+        None => format!("SET #stamp = :stamp {expression}"),
+    }
+}
+
+/// The latest stamp of an item that the transaction was too early for, if it failed for no other reason.
+fn too_early(actions: &[Action], reasons: &[CancellationReason]) -> Option<i64> {
+    let mut latest = None;
+    for (action, reason) in actions.iter().zip(reasons) {
+        match reason.code.as_deref() {
+            None | Some("None") => {}
+            Some("ConditionalCheckFailed") => {
+                latest = latest.max(Some(action.later_stamp(reason.item.as_ref()?)?));
+            }
+            Some(_) => return None,
+        }
+    }
+    latest
 }
 
 /// Returns the error for a cancelled transaction. If several conditions failed, a receipt takes precedence, followed by

@@ -40,6 +40,7 @@ fn samples() -> Vec<(&'static str, Error)> {
         ("conflict", Error::Commit(CommitError::InFlight)),
         ("legal_hold", Error::LegalHold),
         ("erased", Error::Erased),
+        ("cursor_expired", Error::CursorExpired),
         ("precondition_failed", Error::PreconditionFailed),
         ("payload_too_large", Error::PayloadTooLarge(256 * 1024)),
         ("unsupported_media_type", Error::UnsupportedMediaType("application/json")),
@@ -85,6 +86,7 @@ fn can_happen(name: &str, error: &Error, operation: &Operation, named: &BTreeMap
         | Error::ChannelNotConnected(_)
         | Error::ConsentRequired(_)
         | Error::LegalHold
+        | Error::CursorExpired
         | Error::Upstream { .. } => named.contains_key(error.kind().1),
         Error::Erased => named.contains_key("erased") || operation.is_about_candidate(),
         Error::Unauthorized { .. }

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
+use syn::ext::IdentExt;
 use syn::{Attribute, Expr, ExprLit, Fields, Item, Lit, Meta};
 
 use crate::project::project;
@@ -133,7 +134,7 @@ fn read_item(item: &Item, module: &str, comments: &mut BTreeMap<String, String>)
 fn read_fields(fields: &Fields, path: &str, comments: &mut BTreeMap<String, String>) {
     for field in fields {
         if let Some(name) = &field.ident {
-            insert(&format!("{path}::{name}"), &field.attrs, comments);
+            insert(&format!("{path}::{}", name.unraw()), &field.attrs, comments);
         }
     }
 }

@@ -38,6 +38,8 @@ async fn table() -> (TestApi, u64) {
     let mut transaction = Transaction::new(tenant);
     transaction.put_second_factor_setting(false).unwrap();
     Box::pin(api.store().commit(transaction)).await.unwrap();
+    Box::pin(api.run_feed()).await;
+    Box::pin(api.post("/api/v1/roles", json!({ "title": "Not in the feed yet" }))).await.expect(201);
     let mut items: Items = Box::pin(api.stored_items()).await;
     let client = items.values().find(|item| kind(item).name == "client").unwrap();
     let client = Box::pin(api.store().find_client(client["id"].as_s().unwrap())).await.unwrap().unwrap();

@@ -1,13 +1,16 @@
-//! The quarantine, tasks and connected applications.
+//! The quarantine, tasks and connected applications, and the commands in documents for operators.
 
 use ::tests::browser::Browser;
 use ::tests::oauth::{OAuthApp, token_status};
-use ::tests::{ACME, TestApi};
+use ::tests::{ACME, TestApi, project};
 use aws_sdk_dynamodb::types::AttributeValue;
+use clap::Parser;
+use clap::error::ErrorKind;
 use serde_json::json;
 use shared::store::{Kind, TaskPartition};
 
-use super::TestAdmin;
+use super::{KEY, TestAdmin};
+use crate::Cli;
 
 fn text(text: &str) -> AttributeValue {
     AttributeValue::S(text.to_owned())
@@ -182,4 +185,45 @@ async fn a_deployment_that_answers_wrongly_is_noticed() {
         wrong,
         "The deployment does not answer as it should. /api/v1/organization: The status is 401, not 200."
     );
+}
+
+/// The words of a command, as a shell splits them.
+fn words(line: &str) -> Vec<String> {
+    let (mut words, mut word, mut quote) = (Vec::new(), String::new(), None);
+    for c in line.chars().chain([' ']) {
+        match quote {
+            Some(open) if c == open => quote = None,
+            None if c == '"' || c == '\'' => quote = Some(c),
+            None if c.is_whitespace() => {
+                words.extend(Some(std::mem::take(&mut word)).filter(|word| !word.is_empty()));
+            }
+            _ => word.push(c),
+        }
+    }
+    words
+}
+
+/// The documents for operators contain commands that the tool accepts.
+#[test]
+fn the_commands_of_the_runbook_are_valid() {
+    let mut parsed = 0;
+    for path in ["infra/README.md", "infra/runbook.md"] {
+        let text = std::fs::read_to_string(project(path)).unwrap().replace("\\\n", " ");
+        for line in text.lines().filter_map(|line| line.strip_prefix("cargo run -p rolecall-admin -- ")) {
+            let line = line.split([';', '>', '|']).next().unwrap();
+            // The documents set an environment variable before.
+            let line = &line.replace("reseal", &format!("reseal --sealing-keys 1:{KEY}"));
+            let id = |word: String| {
+                let ids = ["ORGANIZATION_ID", "CANDIDATE_ID", "SCREEN_ID", "APP_ID", "KEY_ID"];
+                ids.iter().fold(word.replace('$', ""), |word, id| word.replace(id, "1700000000000011"))
+            };
+            let words = std::iter::once("rolecall-admin".to_owned()).chain(words(line).into_iter().map(id));
+            match Cli::try_parse_from(words) {
+                Ok(_) => {}
+                Err(error) => assert_eq!(error.kind(), ErrorKind::DisplayHelp, "{path}: {line}: {error}"),
+            }
+            parsed += 1;
+        }
+    }
+    assert!(parsed >= 40, "{parsed}");
 }

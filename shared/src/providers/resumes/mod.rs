@@ -26,7 +26,7 @@ use reqwest::{RequestBuilder, StatusCode};
 use serde_json::json;
 use url::Url;
 
-use super::client::{HttpClient, RequestError, Response};
+use super::client::{HttpClient, Provider, RequestError, Response};
 use crate::store::https_client;
 
 /// The maximum size of an uploaded file, in bytes.
@@ -125,9 +125,13 @@ impl Bucket {
         // The request must use exactly the signed URL, so parsing must not change it.
         let is_unchanged = |parsed: &Url| parsed.as_str().trim_end_matches('/') == url;
         match Url::parse(&url) {
-            Ok(parsed) if matches!(parsed.scheme(), "http" | "https") && is_unchanged(&parsed) => {
-                Ok(Self { http, credentials, name: name.to_owned(), region: region.to_owned(), url: parsed })
-            }
+            Ok(parsed) if matches!(parsed.scheme(), "http" | "https") && is_unchanged(&parsed) => Ok(Self {
+                http: http.of(Provider::Bucket),
+                credentials,
+                name: name.to_owned(),
+                region: region.to_owned(),
+                url: parsed,
+            }),
             _ => Err("a bucket's endpoint must be an http or https URL without a query".to_owned()),
         }
     }

@@ -9,7 +9,7 @@ use super::message::{self, DECLINED_PHRASE, GREETING};
 use super::{CallError, CallOrder, Callback, ErasedCall, Pending, StartError, VoicePort};
 use crate::config::{Services, VapiAccess};
 use crate::model::{Assessment, CallState, Report, VoiceProvider};
-use crate::providers::client::{HttpClient, RequestError, Response};
+use crate::providers::client::{HttpClient, Provider, RequestError, Response};
 use crate::secret::Secret;
 
 /// The maximum length of a customer's name at Vapi, in characters.
@@ -216,7 +216,7 @@ impl<'p> Vapi<'p> {
     async fn send(&self, client: &HttpClient, request: RequestBuilder) -> Result<Response, RequestError> {
         // Without a key, Vapi answers 401.
         let api_key = self.access.api_key.as_ref().map_or("", Secret::expose);
-        client.send(request.bearer_auth(api_key)).await
+        client.clone().of(Provider::Voice).send(request.bearer_auth(api_key)).await
     }
 
     /// The request body that orders a call.

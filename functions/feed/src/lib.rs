@@ -1,0 +1,126 @@
+//! The change feed: gives changes that transactions have left in the outbox their numbers. The function runs whenever a
+//! transaction writes to the outbox, and every minute for lost events.
+//!
+//! A run may be late, run twice or concurrently, and be killed at any point: the store moves changes in transactions that
+//! succeed only once, and remembers no position.
+
+use std::collections::HashSet;
+
+use futures_util::stream::{self, StreamExt};
+use jiff::SignedDuration;
+use serde::Serialize;
+use serde_json::Value;
+use shared::http::Environment;
+use shared::id::Ids;
+use shared::model::Tenant;
+use shared::store::{CommitError, OutboxPartition, Sequenced};
+
+/// The results of a run.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct Summary {
+    /// The number of events that got their numbers.
+    pub events: usize,
+    /// The number of items that could not be read and were moved to the quarantine.
+    pub quarantined: usize,
+    /// The number of tenants whose changes were left to the next run because of an error.
+    pub failed: usize,
+    /// The tenants whose feeds have new events.
+    #[serde(skip)]
+    pub advanced: Vec<Tenant>,
+}
+
+/// The number of tenants, and of partitions, processed at a time.
+const CONCURRENCY: usize = 8;
+/// The time after which a run begins no further round for a tenant. A run may take a minute, and another one begins every
+/// minute.
+const ENOUGH: SignedDuration = SignedDuration::from_secs(30);
+
+/// Answers an event: those of the table's stream name the tenants, and the schedule's are for all.
+pub async fn answer(event: Value, environment: Environment) -> Result<Summary, lambda_http::Error> {
+    let Some(records) = event["Records"].as_array() else { return Box::pin(run(environment)).await };
+    let tenant = |record: &Value| {
+        let keys = &record["dynamodb"]["Keys"];
+        OutboxPartition::tenant_of(keys["pk"]["S"].as_str()?, keys["sk"]["S"].as_str()?)
+    };
+    let tenants: HashSet<_> = records.iter().filter_map(tenant).collect();
+    Box::pin(run_for(environment, tenants.into_iter().collect())).await
+}
+
+/// Moves the changes of all tenants to their feeds.
+pub async fn run(environment: Environment) -> Result<Summary, lambda_http::Error> {
+    let store = &environment.store;
+    let lists = OutboxPartition::all().map(|partition| store.list_outbox_tenants(partition));
+    let mut lists = stream::iter(lists).buffer_unordered(CONCURRENCY);
+    let (mut tenants, mut unlisted) = (Vec::new(), 0);
+    while let Some(listed) = lists.next().await {
+        match listed {
+            Ok(found) => tenants.extend(found),
+            Err(error) => {
+                tracing::error!(failure = %error, "a part of the outbox could not be listed");
+                unlisted += 1;
+            }
+        }
+    }
+    drop(lists);
+    let summary = Box::pin(run_for(environment, tenants)).await?;
+    if unlisted > 0 {
+        return Err(format!("{unlisted} partitions of the outbox could not be read").into());
+    }
+    Ok(summary)
+}
+
+/// Moves the changes of these tenants to their feeds. If a tenant fails, the run continues with the others and returns an
+/// error at the end.
+pub async fn run_for(environment: Environment, tenants: Vec<Tenant>) -> Result<Summary, lambda_http::Error> {
+    let ids = Ids::new(environment.clock.clone(), environment.random.clone());
+    let runs = tenants.into_iter().map(|tenant| {
+        let (environment, ids) = (&environment, &ids);
+        async move { (tenant, Box::pin(advance(environment, ids, tenant)).await) }
+    });
+    let mut runs = stream::iter(runs).buffer_unordered(CONCURRENCY);
+    let mut summary = Summary::default();
+    while let Some((tenant, (done, result))) = runs.next().await {
+        summary.events += done.events;
+        summary.quarantined += done.quarantined;
+        if done.events > 0 {
+            summary.advanced.push(tenant);
+        }
+        if let Err(error) = result {
+            tracing::error!(%tenant, refusal = %error, "changes were not moved to the feed");
+            summary.failed += 1;
+        }
+    }
+    if summary != Summary::default() {
+        let Summary { events, quarantined, failed, .. } = summary;
+        tracing::info!(events, quarantined, failed, "feed");
+    }
+    if summary.failed > 0 {
+        return Err(format!("the feeds of {} tenants were not advanced", summary.failed).into());
+    }
+    Ok(summary)
+}
+
+/// Moves the changes of a tenant. Returns also what was moved before an error.
+async fn advance(
+    environment: &Environment,
+    ids: &Ids,
+    tenant: Tenant,
+) -> (Sequenced, Result<(), CommitError>) {
+    let (store, clock) = (&environment.store, &environment.clock);
+    let started = clock.now();
+    let mut total = Sequenced::default();
+    loop {
+        match store.sequence(tenant, ids, clock.now()).await {
+            Ok(done) => {
+                total.events += done.events;
+                total.quarantined += done.quarantined;
+                if !done.has_more || clock.now().duration_since(started) > ENOUGH {
+                    return (total, Ok(()));
+                }
+            }
+            // Another run is moving the same changes.
+            Err(CommitError::Stale) => return (total, Ok(())),
+            Err(error) => return (total, Err(error)),
+        }
+    }
+}

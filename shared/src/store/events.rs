@@ -1,0 +1,173 @@
+//! The change feed of a tenant: its head and its events.
+//!
+//! The head has the number of the last event. A transaction moves the head and writes the events after it, so a reader who
+//! reads the head first sees every event up to it. Events expire in the order of their numbers.
+
+use jiff::Timestamp;
+use serde::{Deserialize, Serialize};
+
+use super::item::count;
+use super::keys::{self, EXPIRES_AT};
+use super::list::Range;
+use super::{Item, Store, StoreError, item};
+use crate::model::{Event, EventType, Tenant};
+
+/// The maximum number of events that one page reads.
+const MOST: u32 = 1_000;
+/// The attribute with an event's number.
+const SEQ: &str = "seq";
+
+/// The end of a tenant's feed.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct FeedHead {
+    /// The number of the last event; 0 before the first one.
+    pub seq: u64,
+    /// The identifier of the last event; 0 before the first one.
+    pub last_id: u64,
+    /// When the last event expires, in epoch seconds. No later event expires earlier.
+    pub last_expiry: i64,
+    /// The numbers that no event has, in ascending order.
+    #[serde(default)]
+    pub jumps: Vec<Jump>,
+}
+
+/// Numbers that no event has, because the table was restored from a backup.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Jump {
+    /// The number before them.
+    pub from: u64,
+    /// The last of them.
+    pub to: u64,
+}
+
+/// A part of the feed.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct EventPage {
+    /// The events, oldest first, without gaps.
+    pub events: Vec<Event>,
+    /// The number after which the next page begins.
+    pub next: u64,
+    /// Whether more events follow.
+    pub has_more: bool,
+}
+
+impl FeedHead {
+    /// The number after which the same events follow as after `seq`: past the numbers that no event has.
+    pub fn past_jumps(&self, seq: u64) -> u64 {
+        self.jumps
+            .iter()
+            .fold(seq, |seq, jump| if (jump.from..jump.to).contains(&seq) { jump.to } else { seq })
+    }
+
+    /// The head after `count` numbers that no event has.
+    pub(super) fn raised(&self, count: u64) -> Self {
+        let (mut after, seq) = (self.clone(), self.seq + count);
+        match after.jumps.last_mut().filter(|last| last.to == self.seq) {
+            Some(last) => last.to = seq,
+            None => after.jumps.push(Jump { from: self.seq, to: seq }),
+        }
+        Self { seq, ..after }
+    }
+
+    /// The last event up to this number.
+    fn before_jumps(&self, seq: u64) -> u64 {
+        let jumps = self.jumps.iter().rev();
+        jumps.fold(seq, |seq, jump| if jump.from < seq && seq <= jump.to { jump.from } else { seq })
+    }
+}
+
+impl EventPage {
+    /// The first `limit` events of this type, or of any. The next page begins after the last one that was read.
+    #[must_use]
+    pub fn of_type(self, kind: Option<EventType>, limit: u32) -> Self {
+        let (mut events, limit) = (Vec::new(), usize::try_from(limit).unwrap_or(usize::MAX));
+        for event in self.events {
+            if events.len() == limit {
+                // The page ends with the last event that fits.
+                let next = events.last().and_then(|last: &Event| last.seq).unwrap_or(self.next);
+                return Self { events, next, has_more: true };
+            }
+            if kind.is_none_or(|kind| event.kind == kind) {
+                events.push(event);
+            }
+        }
+        Self { events, next: self.next, has_more: self.has_more }
+    }
+}
+
+impl Store {
+    /// The head of the tenant's feed.
+    pub async fn get_feed_head(&self, tenant: Tenant) -> Result<FeedHead, StoreError> {
+        let head = self.read(keys::feed_head(tenant)).await?;
+        Ok(head.map(item::read).transpose()?.unwrap_or_default())
+    }
+
+    /// The events after the number `after`, at most `limit` and at most 1,000. The head was read before. Returns `None` if
+    /// the next event has expired, or if the feed does not reach `after`.
+    pub async fn list_events(
+        &self,
+        tenant: Tenant,
+        head: &FeedHead,
+        after: u64,
+        limit: u32,
+        now: Timestamp,
+    ) -> Result<Option<EventPage>, StoreError> {
+        let after = head.past_jumps(after);
+        if after >= head.seq {
+            let page = EventPage { events: Vec::new(), next: after, has_more: false };
+            return Ok((after == head.seq).then_some(page));
+        }
+        let from = keys::event_position(after);
+        let range = Range::Ascending { after: &from, to: keys::END };
+        let (items, _) = self.query(&keys::events(tenant), limit.clamp(1, MOST), range).await?;
+        let (mut events, mut next): (Vec<Event>, _) = (Vec::new(), after);
+        for item in items {
+            let seq = count(&item, SEQ);
+            // The events of a transaction become visible one by one.
+            if seq != head.past_jumps(next) + 1 {
+                break;
+            }
+            if !is_kept(&item, now) {
+                return Ok(None);
+            }
+            events.push(item::read(item)?);
+            next = seq;
+        }
+        let has_more = head.past_jumps(next) < head.seq;
+        // Every event up to the head is visible, so a missing one has expired.
+        Ok((!events.is_empty()).then_some(EventPage { events, next, has_more }))
+    }
+
+    /// The number before the oldest event that is kept. DynamoDB deletes expired events late, and not in their order.
+    pub async fn find_feed_start(
+        &self,
+        tenant: Tenant,
+        head: &FeedHead,
+        now: Timestamp,
+    ) -> Result<u64, StoreError> {
+        let range = Range::Ascending { after: "", to: keys::END };
+        let (items, _) = self.query(&keys::events(tenant), 1, range).await?;
+        let Some(first) = items.first() else { return Ok(head.seq) };
+        let seq = count(first, SEQ);
+        if is_kept(first, now) {
+            return Ok(seq.saturating_sub(1).min(head.seq));
+        }
+        // All events up to `expired` have expired, and none after `last`.
+        let (mut expired, mut last) = (seq, head.seq);
+        while expired < last {
+            let middle = last - (last - expired) / 2;
+            let event = self.read(keys::event(tenant, head.before_jumps(middle))).await?;
+            if event.is_some_and(|event| is_kept(&event, now)) {
+                last = middle - 1;
+            } else {
+                expired = middle;
+            }
+        }
+        Ok(expired)
+    }
+}
+
+/// Whether an event has not expired.
+fn is_kept(event: &Item, now: Timestamp) -> bool {
+    count(event, EXPIRES_AT) > u64::try_from(now.as_second()).unwrap_or(0)
+}

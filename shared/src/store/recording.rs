@@ -1,0 +1,364 @@
+//! Records what a transaction changes, for the change feed.
+//!
+//! The methods of `Transaction` that write records know the state before and after, so they record the change, and no handler
+//! can forget it. The commit adds one item with all changes of the transaction to the outbox. The item sorts by the time of
+//! the transaction, which each changed item keeps as its stamp. The time is later than the stamps that the items had, so later
+//! versions sort after earlier ones, even if the clocks of the functions differ.
+
+use std::borrow::Cow;
+use std::sync::atomic::Ordering;
+
+use jiff::Timestamp;
+use serde::{Deserialize, Serialize};
+
+use super::keys;
+use super::{Item, Store, StoreError, item};
+use crate::clock::to_second;
+use crate::id::Id;
+use crate::model::{
+    ApplicationStatus, AuditActor, CandidateRecord, Change, Consent, ErasedCandidate, EventActor, EventData,
+    EventType, Member, Mode, Posting, Role, RoleStatus, ScreenRecord, ScreenResult, ScreenStatus, Subject,
+    SubjectType, Tenant,
+};
+
+/// The attribute with the time of the last recorded change of an item, in milliseconds.
+pub(super) const STAMP: &str = "stamp";
+/// The maximum number of events of one transaction: the feed writes them in one transaction, too.
+const MAX_EVENTS: usize = 90;
+
+/// A change, before the time of its transaction is known.
+#[derive(Clone, Debug)]
+pub(super) struct Recorded {
+    /// The mode whose feed has the change; `None` for the transaction's own.
+    mode: Option<Mode>,
+    kind: EventType,
+    subject: SubjectType,
+    id: Option<Id>,
+    /// The version of the subject; `None` for the stamp of its item, if the item has no version.
+    version: Option<u64>,
+    changed: Vec<Cow<'static, str>>,
+    data: EventData,
+}
+
+/// The changes of one transaction in one tenant.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) struct OutboxEntry {
+    /// When the transaction was made.
+    pub(super) at: Timestamp,
+    /// Who made it.
+    pub(super) actor: EventActor,
+    /// The changes, in the order of the transaction's writes.
+    pub(super) changes: Vec<Change>,
+}
+
+impl Recorded {
+    /// A change of a subject whose item has no version.
+    pub(super) fn stamped(kind: EventType, subject: SubjectType, id: Option<Id>) -> Self {
+        Self { mode: None, kind, subject, id, version: None, changed: Vec::new(), data: EventData::new() }
+    }
+
+    /// A change that leads to this version of a subject.
+    pub(super) fn versioned(kind: EventType, subject: SubjectType, id: Id, version: u64) -> Self {
+        let change = Self::stamped(kind, subject, Some(id));
+        Self { version: Some(version), ..change }
+    }
+
+    /// A change of a setting.
+    pub(super) fn setting(subject: SubjectType) -> Self {
+        Self::stamped(EventType::SettingsChanged, subject, None)
+    }
+
+    pub(super) fn with(self, data: EventData) -> Self {
+        Self { data, ..self }
+    }
+
+    pub(super) fn changing(self, changed: Vec<Cow<'static, str>>) -> Self {
+        Self { changed, ..self }
+    }
+
+    /// The same change in the feed of a mode.
+    pub(super) fn in_mode(self, mode: Mode) -> Self {
+        Self { mode: Some(mode), ..self }
+    }
+
+    fn at(self, time: i64) -> Change {
+        let version = self.version.unwrap_or_else(|| u64::try_from(time).unwrap_or(0));
+        let subject = Subject { kind: self.subject, id: self.id, version };
+        Change { kind: self.kind, subject, changed: self.changed, data: self.data }
+    }
+}
+
+/// The names of the fields that have changed.
+pub(super) fn names<const N: usize>(fields: [(&'static str, bool); N]) -> Vec<Cow<'static, str>> {
+    fields.into_iter().filter(|(_, has_changed)| *has_changed).map(|(name, _)| Cow::Borrowed(name)).collect()
+}
+
+fn from_to(from: &'static str, to: &'static str) -> EventData {
+    EventData::new().with("from", from).with("to", to)
+}
+
+/// The items of the outbox with the changes of a transaction, made at `time` (in milliseconds): one for each tenant.
+pub(super) fn outbox_items(
+    tenant: Tenant,
+    changes: &[Recorded],
+    time: i64,
+    actor: AuditActor,
+) -> Result<Vec<Item>, StoreError> {
+    let at = to_second(Timestamp::from_millisecond(time).unwrap_or_default());
+    let mut items = Vec::new();
+    for mode in Mode::ALL {
+        let own = changes.iter().filter(|change| change.mode.unwrap_or(tenant.mode) == mode);
+        let changes: Vec<_> = own.map(|change| change.clone().at(time)).collect();
+        if changes.len() > MAX_EVENTS {
+            let message =
+                format!("a transaction has {} events, and {MAX_EVENTS} are possible", changes.len());
+            return Err(StoreError::Internal(message));
+        }
+        if let Some(first) = changes.first().map(|change| change.subject) {
+            let key = keys::outbox_item(Tenant { mode, ..tenant }, time, first);
+            items.push(item::write(&OutboxEntry { at, actor: actor.into(), changes }, key, None)?);
+        }
+    }
+    Ok(items)
+}
+
+impl Store {
+    /// A time in milliseconds that is not before `now` and later than all times that this process has given out.
+    pub(super) fn next_time(&self, now: Timestamp) -> i64 {
+        let after = |last: i64| now.as_millisecond().max(last + 1);
+        after(self.last_time.update(Ordering::Relaxed, Ordering::Relaxed, after))
+    }
+}
+
+pub(super) fn new_role(role: &Role) -> Recorded {
+    let data = EventData::new().with("status", role.status.as_str());
+    Recorded::versioned(EventType::RoleCreated, SubjectType::Role, role.id, role.version).with(data)
+}
+
+pub(super) fn role_changes(before: &Role, after: &Role) -> Vec<Recorded> {
+    let of = |kind| Recorded::versioned(kind, SubjectType::Role, after.id, after.version);
+    let (old, new) = (&before.content, &after.content);
+    let fields = names([
+        ("title", old.title != new.title),
+        ("department", old.department != new.department),
+        ("description", old.description != new.description),
+        ("location", old.location != new.location),
+        ("country", old.country != new.country),
+        ("remote_policy", old.remote_policy() != new.remote_policy()),
+        ("employment_type", old.employment_type != new.employment_type),
+        ("salary_min", old.salary.min() != new.salary.min()),
+        ("salary_max", old.salary.max() != new.salary.max()),
+        ("salary_currency", old.salary.given_currency() != new.salary.given_currency()),
+        ("job_posting_id", before.posting != after.posting),
+    ]);
+    let posting = after.posting.as_ref().filter(|posting| before.posting.as_ref() != Some(*posting));
+    let data = EventData::new().with_some("job_posting_id", posting.map(|posting| posting.id));
+    let updated = (!fields.is_empty()).then(|| of(EventType::RoleUpdated).changing(fields).with(data));
+    let kind = match (before.status, after.status) {
+        (from, to) if from == to => None,
+        (_, RoleStatus::Closed) => Some(EventType::RoleClosed),
+        (_, RoleStatus::Paused) => Some(EventType::RolePaused),
+        (_, RoleStatus::Draft) => Some(EventType::RoleReopened),
+        (RoleStatus::Paused, RoleStatus::Open) => Some(EventType::RoleResumed),
+        (_, RoleStatus::Open) => Some(EventType::RolePublished),
+    };
+    let moved = kind.map(|kind| {
+        of(kind)
+            .changing(names([("status", true)]))
+            .with(from_to(before.status.as_str(), after.status.as_str()))
+    });
+    updated.into_iter().chain(moved).collect()
+}
+
+pub(super) fn new_posting(posting: &Posting) -> Recorded {
+    let data = EventData::new().with("role_id", posting.role_id).with("published", posting.published);
+    Recorded::versioned(EventType::PostingCreated, SubjectType::JobPosting, posting.id, posting.version)
+        .with(data)
+}
+
+pub(super) fn posting_changes(before: &Posting, after: &Posting) -> Vec<Recorded> {
+    let of = |kind| {
+        let data = EventData::new().with("role_id", after.role_id);
+        Recorded::versioned(kind, SubjectType::JobPosting, after.id, after.version).with(data)
+    };
+    let (old, new) = (&before.content, &after.content);
+    let fields = names([
+        ("title", old.title != new.title),
+        ("public_description", old.public_description != new.public_description),
+        ("requirements", old.requirements != new.requirements),
+    ]);
+    let updated = (!fields.is_empty()).then(|| of(EventType::PostingUpdated).changing(fields));
+    let kind = if after.published { EventType::PostingPublished } else { EventType::PostingUnpublished };
+    let published =
+        (before.published != after.published).then(|| of(kind).changing(names([("published", true)])));
+    updated.into_iter().chain(published).collect()
+}
+
+/// The changes from one version of a candidate's record to the next; all of a new candidate without a version before.
+pub(super) fn candidate_changes(before: Option<&CandidateRecord>, after: &CandidateRecord) -> Vec<Recorded> {
+    let (id, version) = (after.candidate.id, after.version);
+    let of = |kind| Recorded::versioned(kind, SubjectType::Candidate, id, version);
+    let mut changes = Vec::new();
+    match before.map(|before| (&before.candidate, &before.candidate.profile)) {
+        None => {
+            let data = EventData::new().with("stage", after.candidate.stage.as_str());
+            changes.push(of(EventType::CandidateCreated).with(data));
+        }
+        Some((candidate, old)) => {
+            let new = &after.candidate.profile;
+            let fields = names([
+                ("name", old.name != new.name),
+                ("email", old.email != new.email),
+                ("phone", old.phone != new.phone),
+                ("resume_url", old.resume != new.resume),
+                ("source", old.source != new.source),
+                ("tags", old.tags != new.tags),
+                ("external_id", old.external_id != new.external_id),
+            ]);
+            changes.extend((!fields.is_empty()).then(|| of(EventType::CandidateUpdated).changing(fields)));
+            let (from, to) = (candidate.stage, after.candidate.stage);
+            changes.extend((from != to).then(|| {
+                let data = from_to(from.as_str(), to.as_str());
+                of(EventType::CandidateStageChanged).changing(names([("stage", true)])).with(data)
+            }));
+        }
+    }
+    for (index, application) in after.applications.iter().enumerate() {
+        let old = before.and_then(|before| before.applications.get(index));
+        let data = EventData::new().with("candidate_id", id).with("role_id", application.role.id);
+        let of = |kind| Recorded::versioned(kind, SubjectType::Application, application.id, version);
+        let stage = application.stage.as_str();
+        let Some(old) = old else {
+            changes.push(of(EventType::ApplicationCreated).with(data.with("stage", stage)));
+            continue;
+        };
+        if old.stage != application.stage {
+            let data = data.clone().with("from", old.stage.as_str()).with("to", stage);
+            changes
+                .push(of(EventType::ApplicationStageChanged).changing(names([("stage", true)])).with(data));
+        }
+        let is_closed = |status| status == ApplicationStatus::Closed;
+        let kind = match (is_closed(old.status()), is_closed(application.status())) {
+            (false, true) => Some(EventType::ApplicationClosed),
+            (true, false) => Some(EventType::ApplicationReopened),
+            _ => None,
+        };
+        changes.extend(kind.map(|kind| {
+            of(kind).changing(names([("status", true)])).with(data.clone().with("stage", stage))
+        }));
+        if old.score != application.score {
+            changes.push(of(EventType::ApplicationScored).changing(names([("score", true)])).with(data));
+        }
+    }
+    let is_new = |consent: &&Consent| {
+        before.is_none_or(|before| before.consents.iter().all(|known| known.id != consent.id))
+    };
+    let consents: Vec<_> = after.consents.iter().filter(is_new).collect();
+    for consent in &consents {
+        let data = EventData::new().with("consent_id", consent.id).with("purpose", consent.purpose.as_str());
+        changes.push(
+            of(EventType::CandidateConsentRecorded)
+                .changing(names([("consents", true)]))
+                .with(data.with("granted", consent.granted)),
+        );
+    }
+    // Another consent may have a later time, so that this one does not count.
+    if consents.is_empty() && before.is_some_and(|before| before.recorded_consents < after.recorded_consents)
+    {
+        changes.push(of(EventType::CandidateConsentRecorded));
+    }
+    let hold = before.and_then(|before| before.legal_hold.as_ref());
+    let kind = match (hold, &after.legal_hold) {
+        (Some(_), None) => Some(EventType::CandidateLegalHoldLifted),
+        (old, Some(new)) if old != Some(new) => Some(EventType::CandidateLegalHoldSet),
+        _ => None,
+    };
+    changes.extend(kind.map(|kind| of(kind).changing(names([("legal_hold", true)]))));
+    changes
+}
+
+pub(super) fn erased_candidate(erased: &ErasedCandidate) -> Recorded {
+    let data = EventData::new().with("reason", erased.erasure.reason.as_str());
+    let id = erased.erasure.id;
+    Recorded::versioned(EventType::CandidateErased, SubjectType::Candidate, id, erased.version).with(data)
+}
+
+pub(super) fn new_screen(record: &ScreenRecord) -> Recorded {
+    let data = screen_data(record).with("status", record.screen.status.as_str());
+    let (id, version) = (record.screen.id, record.version);
+    Recorded::versioned(EventType::ScreenCreated, SubjectType::VoiceScreen, id, version).with(data)
+}
+
+fn screen_data(record: &ScreenRecord) -> EventData {
+    EventData::new().with("candidate_id", record.screen.candidate_id).with("role_id", record.screen.role_id)
+}
+
+pub(super) fn screen_changes(before: &ScreenRecord, after: &ScreenRecord) -> Vec<Recorded> {
+    let of = |kind| Recorded::versioned(kind, SubjectType::VoiceScreen, after.screen.id, after.version);
+    let (old, new) = (&before.screen, &after.screen);
+    let has_moved = old.status != new.status;
+    let fields = names([
+        ("status", has_moved),
+        ("scheduled_at", old.scheduled_at != new.scheduled_at),
+        ("started_at", old.started_at != new.started_at),
+        ("completed_at", old.completed_at != new.completed_at),
+        ("duration_seconds", old.duration_seconds != new.duration_seconds),
+        ("summary", old.summary != new.summary),
+        ("scores", old.scores != new.scores),
+        ("result", old.result != new.result),
+        ("highlights", before.highlights != after.highlights),
+        ("red_flags", before.red_flags != after.red_flags),
+    ]);
+    if fields.is_empty() {
+        return Vec::new();
+    }
+    let kind = match new.status {
+        _ if !has_moved => EventType::ScreenUpdated,
+        ScreenStatus::Queued | ScreenStatus::Scheduled => EventType::ScreenUpdated,
+        ScreenStatus::InProgress => EventType::ScreenStarted,
+        ScreenStatus::Completed => EventType::ScreenCompleted,
+        ScreenStatus::NoAnswer => EventType::ScreenUnanswered,
+        ScreenStatus::Failed => EventType::ScreenFailed,
+        ScreenStatus::Cancelled => EventType::ScreenCancelled,
+        ScreenStatus::Declined => EventType::ScreenDeclined,
+    };
+    let mut data = screen_data(after);
+    if kind != EventType::ScreenUpdated {
+        data = data.with("from", old.status.as_str()).with("to", new.status.as_str());
+    }
+    if kind == EventType::ScreenCompleted {
+        data = data.with_some("result", new.result.map(ScreenResult::as_str));
+    }
+    vec![of(kind).changing(fields).with(data)]
+}
+
+pub(super) fn new_member(member: &Member) -> Recorded {
+    let data = EventData::new().with("role", member.role.as_str());
+    let kind = if member.is_invited() { EventType::MemberInvited } else { EventType::MemberJoined };
+    of_member(kind, member.id, member.version).with(data)
+}
+
+pub(super) fn removed_member(member: &Member) -> Recorded {
+    of_member(EventType::MemberRemoved, member.id, member.version + 1)
+}
+
+pub(super) fn member_changes(before: &Member, after: &Member) -> Vec<Recorded> {
+    let of = |kind| of_member(kind, after.id, after.version);
+    let (old, new) = (before.role.as_str(), after.role.as_str());
+    let fields = names([
+        ("name", before.name != after.name),
+        ("email", before.email != after.email),
+        ("time_zone", before.time_zone != after.time_zone),
+    ]);
+    let joined = (before.is_invited() && !after.is_invited())
+        .then(|| of(EventType::MemberJoined).with(EventData::new().with("role", new)));
+    let updated = (!fields.is_empty()).then(|| of(EventType::MemberUpdated).changing(fields));
+    let changed = (old != new)
+        .then(|| of(EventType::MemberRoleChanged).changing(names([("role", true)])).with(from_to(old, new)));
+    joined.into_iter().chain(updated).chain(changed).collect()
+}
+
+/// Members belong to live mode, even while they look at test data.
+fn of_member(kind: EventType, id: Id, version: u64) -> Recorded {
+    Recorded::versioned(kind, SubjectType::Member, id, version).in_mode(Mode::Live)
+}

@@ -1,0 +1,689 @@
+//! The change feed: what is an event, the order and the numbers of events, and how the feed is read.
+
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+
+use futures_util::future::{join_all, poll_fn};
+use http::Method;
+use jiff::{SignedDuration, Timestamp};
+use serde_json::{Value, json};
+use shared::clock::Clock;
+use shared::http::Environment;
+use shared::id::{Id, Ids};
+use shared::model::{
+    AuditActor, EventType, Mode, Role, RoleAndPosting, RoleContent, RoleStatus, Scope, Scopes, SubjectType,
+    Tenant, Text,
+};
+use shared::random::Random;
+use shared::store::{AuditOrigin, FeedHead, Store, Transaction};
+use tests::interceptor::Fault;
+use tests::{ACME, Fixtures, GLOBEX, TestApi, engine, sources, tenant};
+
+/// The events of Acme's live feed after a position, as the API returns them.
+async fn events(api: &TestApi, after: &str) -> Vec<Value> {
+    let path = format!("/api/v1/events?limit=1000&after={after}");
+    api.get(&path).await.expect(200).body["data"].as_array().unwrap().clone()
+}
+
+fn types(events: &[Value]) -> Vec<&str> {
+    events.iter().map(|event| event["type"].as_str().unwrap()).collect()
+}
+
+/// The types of the events of one request, in the order of the feed.
+async fn events_of(api: &TestApi, method: &str, path: &str, body: Value) -> Vec<Value> {
+    api.run_feed().await;
+    let head = api.get("/api/v1/events?after=latest").await.expect(200).string("/next_cursor").to_owned();
+    let request = api.request(method.parse().unwrap(), path);
+    let request = if body.is_null() { request } else { request.json(&body) };
+    let response = request.send().await;
+    assert!(response.status < 300, "{method} {path}: {}", response.text);
+    api.run_feed().await;
+    events(api, &head).await
+}
+
+#[tokio::test]
+async fn changes_are_events_with_ids_and_words() {
+    let api = TestApi::new().await;
+    let Fixtures { role, posting, candidate, application, screen, note } = Fixtures::new(&api).await;
+    api.run_feed().await;
+    let all = events(&api, "0").await;
+    let first = [
+        "role.created",
+        "posting.created",
+        "candidate.created",
+        "application.created",
+        "screen.created",
+        "candidate.stage_changed",
+        "application.stage_changed",
+        "note.created",
+    ];
+    assert_eq!(types(&all), first);
+    let seqs: Vec<_> = all.iter().map(|event| event["seq"].as_u64().unwrap()).collect();
+    assert_eq!(seqs, (1..=8).collect::<Vec<_>>());
+    let ids: BTreeSet<_> = all.iter().map(|event| event["id"].as_u64().unwrap()).collect();
+    assert_eq!(ids.len(), 8);
+    let [key] = [&all[0]["actor"]["id"]];
+    assert_eq!(
+        all[6],
+        json!({
+            "id": all[6]["id"], "seq": 7, "type": "application.stage_changed", "at": "2026-11-20T09:30:00Z",
+            "mode": "live", "subject": { "type": "application", "id": application, "version": 2 },
+            "actor": { "type": "api_key", "id": key }, "changed": ["stage"],
+            "data": { "candidate_id": candidate, "role_id": role, "from": "applied", "to": "screening" },
+        })
+    );
+    assert_eq!(all[4]["subject"], json!({ "type": "voice_screen", "id": screen, "version": 1 }));
+    assert_eq!(all[7]["subject"]["id"], note);
+
+    let (roles, people) = (format!("/api/v1/roles/{role}"), format!("/api/v1/candidates/{candidate}"));
+    let pause = events_of(&api, "POST", &format!("{roles}/pause"), Value::Null).await;
+    assert_eq!(types(&pause), ["role.paused"]);
+    assert_eq!(pause[0]["data"], json!({ "from": "open", "to": "paused" }));
+    let edit = events_of(&api, "PATCH", &roles, json!({ "title": "y", "location": "Oslo" })).await;
+    assert_eq!((types(&edit), &edit[0]["changed"]), (vec!["role.updated"], &json!(["title", "location"])));
+    let same = events_of(&api, "PATCH", &roles, json!({ "title": "y" })).await;
+    assert!(same.is_empty(), "nothing changed: {same:?}");
+    let named = events_of(&api, "PATCH", &people, json!({ "name": "Ada", "tags": ["x"] })).await;
+    assert_eq!((types(&named), &named[0]["changed"]), (vec!["candidate.updated"], &json!(["name", "tags"])));
+    let hired = events_of(&api, "POST", &format!("{people}/hire"), json!({})).await;
+    assert_eq!(types(&hired), ["candidate.stage_changed", "application.stage_changed"]);
+    assert_eq!(hired[1]["data"]["to"], "hired");
+    let hidden =
+        events_of(&api, "POST", &format!("/api/v1/job_postings/{posting}/unpublish"), Value::Null).await;
+    assert_eq!(types(&hidden), ["posting.unpublished"]);
+    let removed = events_of(&api, "DELETE", &format!("{people}/notes/{note}"), Value::Null).await;
+    assert_eq!(types(&removed), ["note.deleted"]);
+    let erased = events_of(&api, "POST", &format!("{people}/erase"), json!({ "reason": "request" })).await;
+    assert_eq!(types(&erased), ["candidate.erased"]);
+    assert_eq!(erased[0]["data"], json!({ "reason": "request" }));
+}
+
+#[tokio::test]
+async fn jobs_and_the_administration_make_events_too() {
+    let api = TestApi::new().await;
+    let fixtures = Fixtures::new(&api).await;
+    api.delete(&format!("/api/v1/roles/{}", fixtures.role)).await.expect(200);
+    api.run_tasks().await;
+    api.run_tasks().await;
+    api.run_feed().await;
+    let all = events(&api, "0").await;
+    for (kind, actor) in
+        [("role.closed", "api_key"), ("application.closed", "system"), ("screen.cancelled", "system")]
+    {
+        let event = all
+            .iter()
+            .find(|event| event["type"] == kind)
+            .unwrap_or_else(|| panic!("{kind}: {:?}", types(&all)));
+        assert_eq!(event["actor"]["type"], actor, "{kind}");
+    }
+    let origin = AuditOrigin::inside(
+        AuditActor::operator(),
+        api.environment.clock.clone(),
+        Ids::new(api.environment.clock.clone(), Random::seeded(7)),
+    );
+    let operator = api.store().clone().with_origin(Arc::new(origin));
+    let acme = tenant(ACME, Mode::Live).organization;
+    operator.set_plan(acme, shared::model::Plan::Pro).await.unwrap();
+    api.run_feed().await;
+    for mode in Mode::ALL {
+        let response = api.request(Method::GET, "/api/v1/events").key(ACME, mode).send().await.expect(200);
+        let last = response.body["data"].as_array().unwrap().last().unwrap().clone();
+        assert_eq!(
+            (last["type"].as_str(), last["mode"].as_str()),
+            (Some("organization.plan_changed"), Some(mode.as_str()))
+        );
+        assert_eq!(last["actor"], json!({ "type": "operator", "id": null }));
+    }
+}
+
+#[tokio::test]
+async fn the_feed_is_read_in_pages() {
+    let api = TestApi::new().await;
+    let empty = api.get("/api/v1/events").await.expect(200).body;
+    assert_eq!(empty, json!({ "data": [], "next_cursor": "0", "has_more": false }));
+    for number in 0..5 {
+        api.post("/api/v1/roles", json!({ "title": format!("Role {number}") })).await.expect(201);
+    }
+    assert!(events(&api, "0").await.is_empty(), "not before the job has run");
+    assert_eq!(api.run_feed().await.events, 5);
+    assert_eq!(api.run_feed().await, feed::Summary::default());
+    let page = api.get("/api/v1/events?limit=2").await.expect(200).body;
+    assert_eq!((&page["next_cursor"], &page["has_more"]), (&json!("2"), &json!(true)));
+    let page = api.get("/api/v1/events?limit=3&after=2").await.expect(200).body;
+    assert_eq!((page["data"].as_array().unwrap().len(), &page["has_more"]), (3, &json!(false)));
+    assert_eq!(page["next_cursor"], "5");
+    let end = api.get("/api/v1/events?after=5").await.expect(200).body;
+    assert_eq!(end, json!({ "data": [], "next_cursor": "5", "has_more": false }));
+    let latest = api.get("/api/v1/events?after=latest").await.expect(200).body;
+    assert_eq!(latest, end);
+    let beyond = api.get("/api/v1/events?after=6").await.expect(410);
+    assert_eq!(beyond.string("/code"), "cursor_expired");
+    for bad in ["after=x", "after=-1", "after=", "limit=0", "limit=1001", "type=role.exploded", "cursor=1"] {
+        api.get(&format!("/api/v1/events?{bad}")).await.expect(422);
+    }
+    // A filter reads on: the page ends where it is full, or at the end of what was read.
+    let role = api.post("/api/v1/roles", json!({ "title": "Last" })).await.expect(201).number("/id");
+    api.post(&format!("/api/v1/roles/{role}/publish"), json!({})).await.expect(200);
+    api.run_feed().await;
+    let published = api.get("/api/v1/events?type=role.published&limit=1").await.expect(200).body;
+    assert_eq!((&published["data"][0]["seq"], &published["next_cursor"]), (&json!(7), &json!("7")));
+    let created = api.get("/api/v1/events?type=role.created&limit=4").await.expect(200).body;
+    assert_eq!((&created["next_cursor"], &created["has_more"]), (&json!("4"), &json!(true)));
+    let none = api.get("/api/v1/events?type=note.created").await.expect(200).body;
+    assert_eq!(none, json!({ "data": [], "next_cursor": "7", "has_more": false }));
+    // Other tenants have feeds of their own.
+    for (demo, mode) in [(ACME, Mode::Test), (GLOBEX, Mode::Live)] {
+        let other = api.request(Method::GET, "/api/v1/events").key(demo, mode).send().await.expect(200);
+        assert_eq!(other.body["data"], json!([]));
+    }
+}
+
+#[tokio::test]
+async fn events_expire_after_30_days_even_if_they_are_deleted_late_and_in_any_order() {
+    let api = TestApi::new().await;
+    let post = async |count: u64| {
+        for _ in 0..count {
+            api.post("/api/v1/roles", json!({ "title": "x" })).await.expect(201);
+        }
+        api.run_feed().await;
+    };
+    post(5).await;
+    api.clock.set("2026-12-05T09:30:00Z");
+    post(3).await;
+    api.clock.set("2026-12-20T09:29:59Z");
+    assert_eq!(events(&api, "0").await.len(), 8);
+    api.clock.set("2026-12-20T09:30:00Z");
+    // Nothing is deleted yet.
+    let seqs =
+        |events: Vec<Value>| events.iter().map(|event| event["seq"].as_u64().unwrap()).collect::<Vec<_>>();
+    let oldest = async || {
+        let page = api.get("/api/v1/events").await.expect(200);
+        seqs(page.body["data"].as_array().unwrap().clone())
+    };
+    assert_eq!(oldest().await, [6, 7, 8]);
+    for after in 0..5 {
+        api.get(&format!("/api/v1/events?after={after}")).await.expect(410);
+    }
+    assert_eq!(seqs(events(&api, "5").await), [6, 7, 8]);
+    // DynamoDB deletes some of the expired events.
+    let mut items = api.stored_items().await;
+    items.retain(|(pk, sk), _| !(pk.ends_with("#EVENT") && (sk.ends_with('1') || sk.ends_with('4'))));
+    api.restore(&items).await;
+    assert_eq!(oldest().await, [6, 7, 8]);
+    for after in 0..5 {
+        api.get(&format!("/api/v1/events?after={after}")).await.expect(410);
+    }
+    api.clock.set("2027-02-01T00:00:00Z");
+    assert_eq!(oldest().await, [0_u64; 0]);
+    assert_eq!(api.get("/api/v1/events?after=8").await.expect(200).body["data"], json!([]));
+    // A slow clock gives no event a shorter life than its predecessor has.
+    api.clock.set("2026-12-01T00:00:00Z");
+    post(1).await;
+    let items = api.stored_items().await;
+    let expiry = |seq: u64| {
+        let (_, item) = items
+            .iter()
+            .find(|((pk, sk), _)| pk.ends_with("live#EVENT") && *sk == format!("{seq:016}"))
+            .unwrap();
+        item["expires_at"].as_n().unwrap().parse::<i64>().unwrap()
+    };
+    assert_eq!(expiry(9), expiry(8));
+}
+
+#[tokio::test]
+async fn after_a_restore_readers_go_on_a_million_events_later() {
+    let api = TestApi::new().await;
+    let create = async || {
+        api.post("/api/v1/roles", json!({ "title": "x" })).await.expect(201);
+        api.run_feed().await;
+    };
+    create().await;
+    create().await;
+    let backup = api.stored_items().await;
+    create().await;
+    api.restore(&backup).await;
+    let acme = tenant(ACME, Mode::Live);
+    assert_eq!(api.store().raise_feed(acme).await.unwrap(), 1_000_002);
+    for after in ["0", "2", "3", "1000002", "latest"] {
+        let page = api.get(&format!("/api/v1/events?after={after}")).await.expect(200);
+        let expected = if after == "0" { 2 } else { 0 };
+        assert_eq!(page.body["data"].as_array().unwrap().len(), expected, "{after}");
+        assert_eq!(page.body["has_more"], false);
+    }
+    create().await;
+    for (after, first) in [("2", 1_000_003), ("3", 1_000_003), ("1000002", 1_000_003), ("0", 1)] {
+        let found = events(&api, after).await;
+        assert_eq!(found[0]["seq"], first, "{after}");
+        assert_eq!(found.last().unwrap()["seq"], 1_000_003);
+    }
+    api.get("/api/v1/events?after=1000004").await.expect(410);
+    // The oldest event is found among expired ones, past the numbers that no event has.
+    api.clock.set("2026-12-01T09:30:00Z");
+    create().await;
+    api.clock.set("2026-12-20T09:30:00Z");
+    let kept = api.get("/api/v1/events").await.expect(200);
+    assert_eq!(kept.body["data"][0]["seq"], 1_000_004);
+}
+
+/// Methods of [`Transaction`] that write and record no change, each with the reason.
+const NO_EVENT: &[(&str, &str)] = &[
+    ("admit_key", "the key's own item is inserted with the event"),
+    ("claim_email", "the member is replaced with the event"),
+    ("count_completed", "a counter"),
+    ("count_new_person", "a counter"),
+    ("count_posts", "a counter"),
+    ("count_stages", "a counter"),
+    ("uncount_application", "a counter"),
+    ("add_to_counters", "a counter"),
+    ("count_application", "a counter"),
+    ("delete_access_tokens", "credentials of applications are in the audit log"),
+    ("delete_hashes", "credentials of applications are in the audit log"),
+    ("delete_previous_access_token", "credentials of applications are in the audit log"),
+    ("put_access_token", "credentials of applications are in the audit log"),
+    ("insert_grant", "grants are in the audit log"),
+    ("replace_grant", "grants are in the audit log"),
+    ("revoke_grant", "grants are in the audit log"),
+    ("keep_client", "a client belongs to no organization"),
+    ("insert_session", "sessions are no events"),
+    ("replace_session", "sessions are no events"),
+    ("end_session", "sessions are no events"),
+    ("delete_session", "sessions are no events"),
+    ("insert_notice", "notices are copies of acts in the audit log"),
+    ("delete_notice", "notices are copies of acts in the audit log"),
+    ("insert_consent", "the candidate is replaced with the event"),
+    ("insert_touchpoints", "the candidate is replaced with the event"),
+    ("insert_applications", "the candidate is inserted with the events"),
+    ("replace_applications", "the candidate is replaced with the events"),
+    ("put_entries", "list entries of an application"),
+    ("replace_scored", "list entries of an application"),
+    ("put_list_entries", "list entries of a screen"),
+    ("replace_index", "the search index"),
+    ("replace_retention_start", "a list entry of a candidate"),
+    ("put_transcript", "the screen is replaced with the event"),
+    ("delete_transcript", "the screen is replaced with the event"),
+    ("put_call_task", "a task"),
+    ("put_role_task", "a task"),
+    ("put_erasure_task", "a task"),
+    ("delete_task", "a task"),
+    ("finish_role_task", "a task"),
+    ("put_receipt_trace", "a trace"),
+    ("put_upload_trace", "a trace"),
+    ("put_lasting_upload_trace", "a trace"),
+    ("put_trace", "a trace"),
+    ("expect_file", "a trace"),
+    ("forget_expected_file", "a trace"),
+    ("delete_upload", "an expected upload"),
+    ("insert_upload", "an expected upload"),
+    ("empty_receipt", "the erasure was an event"),
+    ("replace_erased", "the erasure was an event"),
+    ("delete_screen", "the erasure was an event"),
+    ("delete_from_lists", "the erasure was an event"),
+    ("put_role_posting", "a copy of the posting"),
+    ("put_opening", "a copy of the role and the posting"),
+    ("replace_opening", "a copy of the role and the posting"),
+    ("put_post_metrics", "metrics are no events"),
+    ("insert_receipt", "receipts are no events"),
+    ("replace_receipt", "receipts are no events"),
+    ("delete_receipt", "receipts are no events"),
+    ("replace_feed_head", "the feed itself"),
+];
+
+/// The names of the methods that write items, in `transaction.rs`.
+const WRITES: [&str; 20] = [
+    "insert",
+    "put",
+    "overwrite",
+    "replace_existing",
+    "change_existing",
+    "change_if",
+    "delete_existing",
+    "delete",
+    "insert_claim",
+    "insert_slug",
+    "replace",
+    "forget",
+    "delete_version",
+    "raise_slug",
+    "update",
+    "add",
+    "count",
+    "put_entries",
+    "put_trace",
+    "delete_screen",
+];
+
+#[test]
+fn every_method_that_writes_records_a_change_or_has_a_reason_not_to() {
+    let mut methods: BTreeMap<String, String> = BTreeMap::new();
+    for (path, code) in sources("shared/src/store") {
+        if path.ends_with("transaction.rs") {
+            continue;
+        }
+        for block in code.split("\nimpl Transaction {\n").skip(1) {
+            let block = block.split("\n}\n").next().unwrap();
+            let mut name = String::new();
+            for line in block.lines() {
+                let is_signature = line.starts_with("    ") && !line.starts_with("     ");
+                if let Some((_, rest)) =
+                    line.split_once("fn ").filter(|_| is_signature && !line.contains("//"))
+                {
+                    name = rest.split(['(', '<']).next().unwrap().to_owned();
+                }
+                let body = methods.entry(name.clone()).or_default();
+                body.push_str(line.trim());
+            }
+        }
+    }
+    methods.remove("");
+    let calls = |body: &str, name: &str| body.contains(&format!("self.{name}("));
+    let mut recording: BTreeSet<String> = BTreeSet::from(["record".to_owned()]);
+    loop {
+        let more: Vec<_> = methods
+            .iter()
+            .filter(|(name, body)| {
+                !recording.contains(*name) && recording.iter().any(|known| calls(body, known))
+            })
+            .map(|(name, _)| name.clone())
+            .collect();
+        if more.is_empty() {
+            break;
+        }
+        recording.extend(more);
+    }
+    let mut silent = BTreeSet::new();
+    for (name, body) in &methods {
+        if WRITES.iter().any(|write| calls(body, write)) && !recording.contains(name) {
+            silent.insert(name.as_str());
+        }
+    }
+    let excused: BTreeSet<_> = NO_EVENT.iter().map(|(name, _)| *name).collect();
+    let unexplained: Vec<_> = silent.difference(&excused).collect();
+    assert!(unexplained.is_empty(), "record a change, or give a reason: {unexplained:?}");
+    let recording: Vec<_> = excused.iter().filter(|name| recording.contains(**name)).collect();
+    assert!(recording.is_empty(), "these record a change: {recording:?}");
+    assert!(methods.len() > 60, "{}", methods.len());
+}
+
+#[tokio::test]
+async fn events_contain_nothing_that_somebody_wrote() {
+    const SECRET: &str = "Xylophon";
+    let api = TestApi::new().await;
+    let text = |what: &str| format!("{SECRET} {what}");
+    let role = json!({
+        "role": { "title": text("title"), "description": text("description"), "department": text("department"), "location": text("city") },
+        "job_posting": { "requirements": text("requirements") },
+    });
+    let role = api.post("/api/v1/quick_post", role).await.expect(201).number("/role/id");
+    let ada = json!({
+        "name": text("name"), "email": format!("{SECRET}@example.com"), "phone": "+4915112345678", "source": SECRET,
+        "tags": [SECRET], "external_id": SECRET, "role_id": role,
+    });
+    let id = api.post("/api/v1/candidates", ada).await.expect(201).number("/id");
+    let path = format!("/api/v1/candidates/{id}");
+    api.patch(&path, json!({ "name": text("other"), "tags": [text("tag")] })).await.expect(200);
+    api.post(&format!("{path}/notes"), json!({ "text": text("note") })).await.expect(201);
+    let consent = json!({
+        "purpose": "recording", "granted": true, "obtained_at": "2026-11-20T09:00:00Z", "wording": text("wording"),
+    });
+    api.post(&format!("{path}/consents"), consent).await.expect(201);
+    api.post(&format!("{path}/reject"), json!({ "reason": text("reason"), "notes": text("notes") }))
+        .await
+        .expect(200);
+    api.request(Method::PUT, &format!("{path}/legal_hold"))
+        .json(&json!({ "reason": text("hold") }))
+        .send()
+        .await
+        .expect(200);
+    let texts = |items: BTreeMap<(String, String), HashMap<String, _>>, part: &str| {
+        let own: Vec<_> = items.into_iter().filter(|((pk, _), _)| pk.contains(part)).collect();
+        assert!(!own.is_empty(), "{part}");
+        format!("{own:?}")
+    };
+    for part in ["OUTBOX", "#EVENT"] {
+        let stored = texts(api.stored_items().await, part);
+        assert!(!stored.to_lowercase().contains(&SECRET.to_lowercase()), "{part}: {stored}");
+        assert!(!stored.contains("15112345678"), "{part}: {stored}");
+        api.run_feed().await;
+    }
+}
+
+#[tokio::test]
+async fn a_key_has_the_feed_only_if_it_was_asked_for() {
+    let by_default = Scopes::by_default();
+    for scope in [Scope::EventsRead, Scope::WebhooksRead, Scope::WebhooksWrite] {
+        assert!(!by_default.contains(scope));
+    }
+}
+
+/// Writes two changes of Acme, of which the first cannot be read.
+pub(crate) async fn write_poison(api: &TestApi) {
+    api.run_feed().await;
+    for _ in 0..2 {
+        api.post("/api/v1/roles", json!({ "title": "x" })).await.expect(201);
+    }
+    let mut items = api.stored_items().await;
+    let (_, item) = items.iter_mut().find(|((pk, _), _)| pk.starts_with("OUTBOX#")).unwrap();
+    item.remove("changes");
+    api.restore(&items).await;
+}
+
+#[tokio::test]
+async fn an_unreadable_change_is_set_aside_and_the_others_go_on() {
+    let api = TestApi::new().await;
+    write_poison(&api).await;
+    let run = api.run_whole_feed().await;
+    assert_eq!((run.events, run.quarantined), (1, 1));
+    assert_eq!(events(&api, "0").await.len(), 1);
+}
+
+#[tokio::test]
+async fn a_deleted_organization_leaves_nothing_of_its_feed() {
+    let api = TestApi::new().await;
+    api.post("/api/v1/roles", json!({ "title": "x" })).await.expect(201);
+    api.run_feed().await;
+    api.post("/api/v1/roles", json!({ "title": "y" })).await.expect(201);
+    let acme = tenant(ACME, Mode::Live);
+    let now = api.environment.clock.now();
+    while api.store().delete_organization_data(acme.organization, now).await.unwrap() > 0 {}
+    let own = |(pk, sk): &(String, String)| {
+        (pk.starts_with("OUTBOX#") && sk.starts_with("1#")) || (pk.starts_with("1#") && pk.contains("#EVENT"))
+    };
+    let left: Vec<_> = api.stored_items().await.into_keys().filter(own).collect();
+    assert!(left.is_empty(), "{left:?}");
+}
+
+/// An event costs 8 write units at most: 2 each for the outbox, the event, the deletion from the outbox and the head.
+#[tokio::test]
+async fn an_event_costs_eight_write_units() {
+    let api = TestApi::new().await;
+    api.post("/api/v1/roles", json!({ "title": "x" })).await.expect(201);
+    api.run_feed().await;
+    api.post("/api/v1/roles", json!({ "title": "y" })).await.expect(201);
+    let transaction = |calls: Vec<tests::interceptor::RecordedCall>| {
+        calls.into_iter().find(|call| call.operation == "TransactWriteItems").unwrap()
+    };
+    api.dynamodb.take_calls();
+    api.run_feed().await;
+    let moved = transaction(api.dynamodb.take_calls());
+    assert!((moved.units() - 6.0).abs() < f64::EPSILON, "{}", moved.units());
+}
+
+const TENANTS: u64 = 50;
+const ROLES_PER_TENANT: u64 = 3;
+
+/// A store of another process, whose clock is `ahead` of the test's.
+async fn process(api: &TestApi, ahead: i64, seed: u64) -> (Store, Clock) {
+    let table = &api.environment.config.table;
+    let store = engine::store(api.dynamodb.client(), &api.endpoint, table).await;
+    let clock = Clock::from_fn(move || {
+        Timestamp::from_millisecond(1_795_167_000_000).unwrap() + SignedDuration::from_millis(ahead)
+    });
+    let ids = Ids::new(clock.clone(), Random::seeded(seed));
+    let origin = AuditOrigin::inside(AuditActor::system(), clock.clone(), ids);
+    (store.with_origin(Arc::new(origin)), clock)
+}
+
+/// Polls a future at most `polls` times, and drops it unless it is done. This is how a process is killed.
+async fn kill_after<T>(polls: u64, future: impl Future<Output = T>) -> Option<T> {
+    let mut future = Box::pin(future);
+    let mut left = polls;
+    poll_fn(move |context| {
+        if left == 0 {
+            return std::task::Poll::Ready(None);
+        }
+        left -= 1;
+        future.as_mut().poll(context).map(Some)
+    })
+    .await
+}
+
+fn tenant_number(number: u64) -> Tenant {
+    Tenant { organization: Id::new(1_000 + number).unwrap(), mode: Mode::Live }
+}
+
+/// Makes a random change of a random role. Whatever fails, somebody else has changed the role, or the process is killed.
+async fn change(store: &Store, clock: &Clock, random: &Random) {
+    let tenant = tenant_number(random.below(TENANTS));
+    let id = Id::new(1 + random.below(ROLES_PER_TENANT)).unwrap();
+    let Ok(found) = store.find_roles(tenant, [id]).await else { return };
+    let (now, mut transaction) = (clock.now(), Transaction::new(tenant));
+    let titled = |text: &str| RoleContent::titled(Text::parse(text).unwrap().unwrap());
+    match found.get(&id) {
+        None => transaction.insert_role(&Role::draft(id, titled("New"), now)).unwrap(),
+        Some(role) => {
+            let after = match random.below(4) {
+                0 => role
+                    .clone()
+                    .publish(now)
+                    .or_else(|_| role.clone().reopen(now))
+                    .unwrap_or_else(|_| role.clone().close(now)),
+                1 if role.status != RoleStatus::Closed => role.clone().close(now),
+                _ => role.clone().edit(titled(&format!("Title {}", random.below(1_000_000))), now),
+            };
+            let of = |role: &Role| RoleAndPosting { role: role.clone(), posting: None };
+            transaction.replace_role(&of(role), &of(&after)).unwrap();
+        }
+    }
+    let _ = store.commit(transaction).await;
+}
+
+/// Reads a feed to its end and checks that no number is missing. Returns the new position.
+async fn follow(
+    store: &Store,
+    tenant: Tenant,
+    after: u64,
+    now: Timestamp,
+    seen: &mut Vec<(u64, Id, u64)>,
+) -> u64 {
+    let mut after = after;
+    loop {
+        let Ok(head) = store.get_feed_head(tenant).await else { return after };
+        let Ok(page) = store.list_events(tenant, &head, after, 7, now).await else { return after };
+        let page = page.expect("a position of the reader is kept");
+        for event in page.events {
+            assert_eq!(event.seq, Some(after + 1), "a gap");
+            after += 1;
+            assert_eq!(event.subject.kind, SubjectType::Role);
+            seen.push((after, event.subject.id.unwrap(), event.subject.version));
+        }
+        assert_eq!(page.next, after);
+        if !page.has_more {
+            return after;
+        }
+    }
+}
+
+/// 50 tenants, writers whose clocks differ by seconds, jobs that are killed, run twice and late, lost responses and
+/// conflicts. `FEED_CHANGES=100000` makes so many changes.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn no_change_is_lost_doubled_or_out_of_order() {
+    let changes: u64 = std::env::var("FEED_CHANGES").ok().and_then(|text| text.parse().ok()).unwrap_or(3_000);
+    let api = TestApi::new().await;
+    let faults = Random::seeded(11);
+    api.dynamodb.inject_faults(move |operation, _| match (operation, faults.below(60)) {
+        ("TransactWriteItems", 0) => Some(Fault::ResponseLost),
+        ("TransactWriteItems", 1) => Some(Fault::Conflict),
+        ("Query" | "GetItem", 0) => Some(Fault::Throttled),
+        _ => None,
+    });
+    let (made, is_over) = (AtomicU64::new(0), AtomicBool::new(false));
+    let writers = (0_u64..6).map(|number| {
+        let (api, made) = (&api, &made);
+        async move {
+            let offset = [0, 2_000, -2_000, 7, -60_000, 90_000][usize::try_from(number).unwrap()];
+            let (store, clock) = process(api, offset, number).await;
+            let random = Random::seeded(100 + number);
+            while made.fetch_add(1, Ordering::Relaxed) < changes {
+                let polls = if random.below(10) == 0 { random.below(30) } else { u64::MAX };
+                kill_after(polls, change(&store, &clock, &random)).await;
+            }
+        }
+    });
+    let jobs = (0_u64..2).map(|number| {
+        let (api, is_over) = (&api, &is_over);
+        async move {
+            let random = Random::seeded(200 + number);
+            let (store, clock) = process(api, i64::try_from(number).unwrap() * 500, 50 + number).await;
+            let environment =
+                Environment { store, clock, random: Random::seeded(300 + number), ..api.environment.clone() };
+            while !is_over.load(Ordering::Relaxed) {
+                let tenants = (0..4).map(|_| tenant_number(random.below(TENANTS))).collect();
+                let polls = if random.below(3) == 0 { random.below(60) } else { u64::MAX };
+                let _ = kill_after(polls, feed::run_for(environment.clone(), tenants)).await;
+            }
+        }
+    });
+    let now = api.environment.clock.now();
+    let reader = async {
+        let mut positions = vec![(0, Vec::new()); usize::try_from(TENANTS).unwrap()];
+        while !is_over.load(Ordering::Relaxed) {
+            for (number, (after, seen)) in (0..).zip(positions.iter_mut()) {
+                *after = follow(api.store(), tenant_number(number), *after, now, seen).await;
+            }
+        }
+        positions
+    };
+    let work = async {
+        join_all(writers).await;
+        is_over.store(true, Ordering::Relaxed);
+    };
+    let ((), _, mut positions) = tokio::join!(work, join_all(jobs), reader);
+    api.dynamodb.inject_faults(|_, _| None);
+    feed::run(api.environment.clone()).await.unwrap();
+    let mut events = 0;
+    for (number, (after, seen)) in (0..).zip(positions.iter_mut()) {
+        let tenant = tenant_number(number);
+        *after = follow(api.store(), tenant, *after, now, seen).await;
+        let head = api.store().get_feed_head(tenant).await.unwrap();
+        assert_eq!(head.seq, *after);
+        let mut versions: BTreeMap<Id, Vec<u64>> = BTreeMap::new();
+        for (_, role, version) in seen.iter() {
+            versions.entry(*role).or_default().push(*version);
+        }
+        let ids = (1..=ROLES_PER_TENANT).map(|id| Id::new(id).unwrap());
+        let roles = api.store().find_roles(tenant, ids).await.unwrap();
+        assert_eq!(versions.len(), roles.len());
+        for (id, mut found) in versions {
+            let sorted = found.is_sorted();
+            assert!(sorted, "tenant {number}, role {id}: {found:?}");
+            found.dedup();
+            assert_eq!(found, (1..=roles[&id].version).collect::<Vec<_>>(), "tenant {number}, role {id}");
+        }
+        events += head.seq;
+    }
+    assert!(events > changes / 3, "{events} events of {changes} changes");
+    let left = api.stored_items().await.into_keys().filter(|(pk, _)| pk.starts_with("OUTBOX#")).count();
+    assert_eq!(left, 0);
+}
+
+#[test]
+fn every_type_of_event_is_in_the_guide() {
+    let guide = std::fs::read_to_string(tests::project("functions/README.md")).unwrap();
+    for kind in EventType::ALL {
+        let data: Vec<_> = kind.data().iter().map(|name| format!("`{name}`")).collect();
+        let row = format!("| `{}` | {} | {} |", kind.as_str(), kind.description(), data.join(", "));
+        assert!(guide.contains(&row), "the guide lacks this row:\n{row}");
+    }
+    assert_eq!(FeedHead::default().seq, 0);
+}
