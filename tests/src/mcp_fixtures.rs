@@ -2,7 +2,7 @@
 //! that needs a confirmation.
 
 use mcp::prompts::{Prompt, PromptArgument};
-use mcp::request::{McpRequest, Step};
+use mcp::request::{McpRequest, Question, Step};
 use mcp::resources::ResourceTemplate;
 use mcp::rpc::{Answer, Message};
 use mcp::server::{self, Server};
@@ -163,10 +163,10 @@ static TOOLS: &[Tool] = &[
 
 /// Creates a role with the title in the arguments, after a confirmation.
 async fn create_role(request: &McpRequest) -> Result<ToolResult, ToolError> {
-    let confirmed = request.confirm("Create a role.", "").await?;
+    let question = Question { summary: "Create a role.".to_owned(), action: String::new() };
     let title = request.arguments().get("title").cloned().unwrap_or_default();
     let fields = [("title".to_owned(), title)].into_iter().collect();
-    let step = Step { fields, confirmed: Some(confirmed), ..Step::default() };
+    let step = Step { fields, question: Some(question), ..Step::default() };
     Ok(ToolResult::structured(request.carry_out(step, roles::create).await?))
 }
 

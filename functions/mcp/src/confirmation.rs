@@ -14,9 +14,9 @@ use shared::clock::later;
 use shared::http::Error;
 use shared::store::{Confirmation, Confirmed};
 
-use crate::request::McpRequest;
+use crate::failure::ToolError;
+use crate::request::{McpRequest, Question};
 use crate::rpc::RpcError;
-use crate::tools::ToolError;
 
 /// The time in which a question must be answered.
 const LIFE: SignedDuration = SignedDuration::from_mins(15);
@@ -27,7 +27,7 @@ const CONFIRM: &str = "confirm";
 
 /// A question that the client carries.
 #[derive(Serialize, Deserialize)]
-struct Question {
+struct AskedQuestion {
     id: String,
     /// The hash of the call.
     call: String,
@@ -45,11 +45,8 @@ enum Decision {
 impl McpRequest {
     /// Asks the member to confirm the call, unless that has happened. The first answer ends the call with the question;
     /// the same call succeeds, once, after the member has confirmed it.
-    ///
-    /// `summary` says what happens, without any text of a stranger. `action` has everything that the confirmation holds
-    /// for and that can change meanwhile, such as the stage that the application is in now; the tool and its arguments
-    /// are part of it in any case.
-    pub async fn confirm(&self, summary: &str, action: &str) -> Result<Confirmed, ToolError> {
+    pub(crate) async fn confirm(&self, question: &Question) -> Result<Confirmed, ToolError> {
+        let Question { summary, action } = question;
         let call = hash(&format!("{}\n{}", self.caller(), self.fingerprint(action)));
         if self.client().shows_forms() && self.context().sealing_keys().is_some() {
             self.confirm_in_client(summary, call).await
@@ -60,11 +57,11 @@ impl McpRequest {
 
     async fn confirm_in_client(&self, summary: &str, call: String) -> Result<Confirmed, ToolError> {
         let asked = match self.state()? {
-            Some(state) => serde_json::from_value::<Question>(state).ok(),
+            Some(state) => serde_json::from_value::<AskedQuestion>(state).ok(),
             None => None,
         };
         // The call may have come to mean something else since the member was asked.
-        let Some(Question { id, until, .. }) = asked.filter(|question| question.call == call) else {
+        let Some(AskedQuestion { id, until, .. }) = asked.filter(|question| question.call == call) else {
             return self.ask_client(summary, call);
         };
         match decision(self.response(CONFIRM)) {
@@ -89,7 +86,7 @@ impl McpRequest {
         let schema = json!({ "type": "object", "properties": { CONFIRM: field }, "required": [CONFIRM] });
         let form = json!({ "mode": "form", "message": summary, "requestedSchema": schema });
         let question = json!({ CONFIRM: { "method": "elicitation/create", "params": form } });
-        Err(self.ask(&question, Some(&json!(Question { id, call, until })))?)
+        Err(self.ask(&question, Some(&json!(AskedQuestion { id, call, until })))?)
     }
 
     async fn confirm_on_page(&self, summary: &str, call: &str) -> Result<Confirmed, ToolError> {

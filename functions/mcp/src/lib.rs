@@ -10,6 +10,7 @@
 
 mod confirmation;
 pub mod era;
+mod failure;
 pub mod prompts;
 pub mod request;
 pub mod resources;

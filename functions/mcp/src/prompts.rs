@@ -4,8 +4,8 @@ use serde_json::{Value, json};
 use shared::id::Id;
 use shared::model::{Scope, Scopes};
 
+use crate::failure::ToolError;
 use crate::request::McpRequest;
-use crate::tools::ToolError;
 
 /// The prompts of this service.
 pub static TABLE: &[Prompt] = &[

@@ -10,12 +10,12 @@ use shared::http::{ApiRequest, Error, Order, Reply, RequestContext};
 use shared::id::Id;
 use shared::model::{Actor, AuditAction, Organization, Scopes, Tenant};
 use shared::secret::Secret;
-use shared::store::{Confirmed, StoreError};
+use shared::store::StoreError;
 use shared::token_encryption::EncryptedToken;
 
 use crate::era::Client;
+use crate::failure::ToolError;
 use crate::rpc::{Message, RpcError};
-use crate::tools::ToolError;
 
 /// A call of a tool, a prompt or a resource.
 pub struct McpRequest {
@@ -31,7 +31,7 @@ pub struct McpRequest {
 }
 
 /// What a tool asks the handler of an API route to do.
-#[derive(Default)]
+#[derive(Clone, Default)]
 pub struct Step {
     /// The resource that the step is about, which the route has in its path.
     pub id: Option<Id>,
@@ -39,8 +39,18 @@ pub struct Step {
     pub fields: Map<String, Value>,
     /// How the audit log calls the read, if the reply has the data of people.
     pub reading: Option<AuditAction>,
-    /// The confirmation of the member, if the step needs one.
-    pub confirmed: Option<Confirmed>,
+    /// What a member must confirm first.
+    pub question: Option<Question>,
+}
+
+/// The question whether a step may happen.
+#[derive(Clone)]
+pub struct Question {
+    /// What happens, without any text of a stranger.
+    pub summary: String,
+    /// Everything that the confirmation holds for and that can change meanwhile, such as the stage that the application
+    /// is in now. The tool and its arguments are part of it in any case.
+    pub action: String,
 }
 
 /// A state that the client carries, with its end.
@@ -134,18 +144,30 @@ impl McpRequest {
         H: FnOnce(ApiRequest<I>) -> F,
         F: Future<Output = Result<Reply<O>, Error>>,
     {
-        let Step { id, fields, reading, confirmed } = step;
-        let order = Order {
-            tool: self.name,
-            id,
-            fields,
-            idempotency_key: self.idempotency_key()?,
-            confirmed,
-            reading,
-        };
+        let mut confirmed = None;
+        if let Some(question) = &step.question {
+            // A step that happened must not be confirmed again.
+            if let Some(reply) = self.find_reply(&step).await? {
+                return Ok(reply);
+            }
+            confirmed = Some(self.confirm(question).await?);
+        }
+        let order = Order { confirmed, ..self.order(step)? };
         // On the heap, because the future has those of the handler and its transaction.
         let reply = Box::pin(self.request.carry_out(order, handler)).await?;
         Ok(serde_json::from_str(reply.body()).unwrap_or_default())
+    }
+
+    /// The stored reply, if the step was carried out before with the same idempotency key.
+    pub async fn find_reply(&self, step: &Step) -> Result<Option<Value>, ToolError> {
+        let reply = self.request.find_reply(self.order(step.clone())?).await?;
+        Ok(reply.map(|reply| serde_json::from_str(reply.body()).unwrap_or_default()))
+    }
+
+    fn order(&self, step: Step) -> Result<Order, ToolError> {
+        let Step { id, fields, reading, question: _ } = step;
+        let idempotency_key = self.idempotency_key()?;
+        Ok(Order { tool: self.name, id, fields, idempotency_key, confirmed: None, reading })
     }
 
     fn idempotency_key(&self) -> Result<Option<String>, ToolError> {

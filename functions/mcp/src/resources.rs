@@ -5,8 +5,9 @@ use serde_json::{Value, json};
 use shared::http::Error;
 use shared::model::{Scope, Scopes};
 
+use crate::failure::ToolError;
 use crate::request::McpRequest;
-use crate::tools::{ToolError, get_candidate, list_roles};
+use crate::tools::{get_candidate, list_roles};
 
 /// The resources of this service.
 pub static TABLE: &[ResourceTemplate] = &[

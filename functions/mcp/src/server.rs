@@ -5,11 +5,12 @@ use shared::http::{ApiRequest, Error, Reply, Unversioned};
 use shared::model::Scopes;
 
 use crate::era::{self, Client};
+use crate::failure::{Failure, ToolError};
 use crate::prompts::{Prompt, PromptArgument};
 use crate::request::McpRequest;
 use crate::resources::ResourceTemplate;
 use crate::rpc::{Answer, Message, Revision, RpcError};
-use crate::tools::{self, Tool, ToolError};
+use crate::tools::{self, Tool};
 
 /// What a server offers.
 pub struct Server {
@@ -21,24 +22,6 @@ pub struct Server {
     pub resources: &'static [ResourceTemplate],
     /// What every assistant has to know.
     pub instructions: &'static str,
-}
-
-/// A failed request: an error of the protocol, or one that any request can have.
-pub(crate) enum Failure {
-    Rpc(RpcError),
-    Request(Error),
-}
-
-impl From<RpcError> for Failure {
-    fn from(error: RpcError) -> Self {
-        Self::Rpc(error)
-    }
-}
-
-impl From<Error> for Failure {
-    fn from(error: Error) -> Self {
-        Self::Request(error)
-    }
 }
 
 /// The maximum number of messages in a batch.

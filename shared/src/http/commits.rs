@@ -33,13 +33,18 @@ impl AdmittedRequest {
     /// Returns the stored reply instead of `error` if the request was carried out before, because its effect may be the
     /// cause of the error.
     pub(super) async fn replay_or(&self, error: Error) -> Result<Reply<()>, Error> {
-        let Some(key) = &self.idempotency_key else { return Err(error) };
         if matches!(error, Error::Erased) {
             return Err(error);
         }
+        self.find_reply().await?.ok_or(error)
+    }
+
+    /// The stored reply, if the request was carried out before.
+    pub(super) async fn find_reply(&self) -> Result<Option<Reply<()>>, Error> {
+        let Some(key) = &self.idempotency_key else { return Ok(None) };
         match self.context.store().find_receipt(self.organization.tenant(), &key.slot).await? {
-            Some(receipt) => self.replay(receipt).await,
-            None => Err(error),
+            Some(receipt) => self.replay(receipt).await.map(Some),
+            None => Ok(None),
         }
     }
 }

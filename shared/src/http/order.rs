@@ -36,20 +36,8 @@ impl<P> ApiRequest<P> {
         H: FnOnce(ApiRequest<I>) -> F,
         F: Future<Output = Result<Reply<O>, Error>>,
     {
-        let Order { tool, id, fields, idempotency_key, confirmed, reading } = order;
-        let context = self.context.clone();
-        let idempotency_key = idempotency_key
-            .map(|key| IdempotencyKey::of_order(&context, self.scopes(), tool, id, &fields, key));
-        let admitted = Arc::new(AdmittedRequest {
-            organization: self.admitted.organization.clone(),
-            actor: self.admitted.actor.clone(),
-            scopes: self.scopes(),
-            idempotency_key,
-            id,
-            body: SentBody::Order { tool, fields },
-            confirmed,
-            context,
-        });
+        let (id, reading) = (order.id, order.reading);
+        let admitted = Arc::new(self.admit(order));
         let is_recorded = |action: &AuditAction| {
             self.context.origin.actor().is_some_and(|actor| action.is_recorded_for(actor.kind))
         };
@@ -60,5 +48,27 @@ impl<P> ApiRequest<P> {
             result => result,
         }
         .map(Reply::typed)
+    }
+
+    /// The stored reply, if the order was carried out before with its idempotency key.
+    pub async fn find_reply(&self, order: Order) -> Result<Option<Reply<()>>, Error> {
+        self.admit(order).find_reply().await
+    }
+
+    fn admit(&self, order: Order) -> AdmittedRequest {
+        let Order { tool, id, fields, idempotency_key, confirmed, reading: _ } = order;
+        let context = self.context.clone();
+        let idempotency_key = idempotency_key
+            .map(|key| IdempotencyKey::of_order(&context, self.scopes(), tool, id, &fields, key));
+        AdmittedRequest {
+            organization: self.admitted.organization.clone(),
+            actor: self.admitted.actor.clone(),
+            scopes: self.scopes(),
+            idempotency_key,
+            id,
+            body: SentBody::Order { tool, fields },
+            confirmed,
+            context,
+        }
     }
 }

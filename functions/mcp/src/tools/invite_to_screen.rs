@@ -1,7 +1,7 @@
 //! The tool that invites a candidate to a voice screen.
 
 use jiff::Timestamp;
-use serde_json::json;
+use serde_json::{Value, json};
 use shared::hiring::screens;
 use shared::http::{Error, Fields, Input};
 use shared::id::Id;
@@ -11,7 +11,7 @@ use super::arguments::{CallKey, read, rest};
 use super::fence::trusted;
 use super::schema::{self, Kind};
 use super::{Annotations, Tool, ToolError, ToolResult};
-use crate::request::{McpRequest, Step};
+use crate::request::{McpRequest, Question, Step};
 
 /// The tool.
 pub(super) const TOOL: Tool = Tool {
@@ -59,16 +59,21 @@ async fn call(request: &McpRequest) -> Result<ToolResult, ToolError> {
     let Some(role) = role else {
         return Err(ToolError::Rejected("role_id must be the id of a role, from list_roles.".to_owned()));
     };
+    let mut step =
+        Step { id: Some(candidate_id), fields: rest(request, &["candidate_id"]), ..Step::default() };
     if let Err(error) = record.check_invitation(&role) {
-        return Err(ToolError::Rejected(format!("{error}.")));
+        // The reason may be the screen of the same call.
+        let screen = request.find_reply(&step).await?;
+        return screen.map(|screen| show(&screen)).ok_or_else(|| ToolError::Rejected(format!("{error}.")));
     }
     let when = scheduled_at.map_or_else(|| "now".to_owned(), |at| format!("at {at}"));
     let stage = record.candidate.stage.as_str();
     let summary = format!("Call candidate {candidate_id} for a voice screen for role {role_id}, {when}.");
-    let confirmed = Some(request.confirm(&summary, &format!("in stage {stage}")).await?);
-    let fields = rest(request, &["candidate_id"]);
-    let step = Step { id: Some(candidate_id), fields, confirmed, ..Step::default() };
-    let screen = request.carry_out(step, screens::invite_screen).await?;
+    step.question = Some(Question { summary, action: format!("in stage {stage}") });
+    Ok(show(&request.carry_out(step, screens::invite_screen).await?))
+}
+
+fn show(screen: &Value) -> ToolResult {
     let names = ["id", "candidate_id", "role_id", "status", "scheduled_at"];
-    Ok(ToolResult::structured(json!(trusted(&screen, &names))))
+    ToolResult::structured(json!(trusted(screen, &names)))
 }

@@ -11,7 +11,7 @@ use super::arguments::{CallKey, read, rest, words};
 use super::fence::trusted;
 use super::schema::{self, Kind};
 use super::{Annotations, Tool, ToolError, ToolResult};
-use crate::request::{McpRequest, Step};
+use crate::request::{McpRequest, Question, Step};
 
 /// The tool.
 pub(super) const TOOL: Tool = Tool {
@@ -102,7 +102,7 @@ async fn call(request: &McpRequest) -> Result<ToolResult, ToolError> {
             let affected = affected(request, id, role_id).await?;
             let verb = if action == Action::Hire { "Hire" } else { "Reject" };
             let summary = format!("{verb} candidate {id}: {affected}.");
-            step.confirmed = Some(request.confirm(&summary, &affected).await?);
+            step.question = Some(Question { summary, action: affected });
             if action == Action::Hire {
                 request.carry_out(step, moves::hire).await?
             } else {

@@ -10,7 +10,7 @@ use super::arguments::{CallKey, read, rest};
 use super::fence::{clean, clean_text, trusted};
 use super::schema::{self, Kind};
 use super::{Annotations, Tool, ToolError, ToolResult};
-use crate::request::{McpRequest, Step};
+use crate::request::{McpRequest, Question, Step};
 
 /// The tool.
 pub(super) const TOOL: Tool = Tool {
@@ -50,8 +50,8 @@ async fn call(request: &McpRequest) -> Result<ToolResult, ToolError> {
     let text =
         texts.into_iter().find_map(|(known, text)| (known == style).then_some(text)).unwrap_or_default();
     let text = clean_text(&text, 500);
-    let confirmed = Some(request.confirm(&format!("Post this to X: {text}"), &text).await?);
-    let step = Step { fields: rest(request, &[]), confirmed, ..Step::default() };
+    let question = Some(Question { summary: format!("Post this to X: {text}"), action: text });
+    let step = Step { fields: rest(request, &[]), question, ..Step::default() };
     let post = request.carry_out(step, x_posts::post_job).await?;
     let names = ["id", "job_posting_id", "text", "url", "posted_at"];
     Ok(ToolResult::structured(clean(json!(trusted(&post, &names)), usize::MAX)))

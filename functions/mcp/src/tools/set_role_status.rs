@@ -9,7 +9,7 @@ use super::arguments::{CallKey, ResponseFormat, read, rest, words};
 use super::save_role::show;
 use super::schema::{self, Kind};
 use super::{Annotations, Tool, ToolError, ToolResult};
-use crate::request::{McpRequest, Step};
+use crate::request::{McpRequest, Question, Step};
 
 /// The tool.
 pub(super) const TOOL: Tool = Tool {
@@ -75,9 +75,9 @@ async fn call(request: &McpRequest) -> Result<ToolResult, ToolError> {
         Action::Close => {
             let found =
                 request.context().store().find_role(request.tenant(), id).await.map_err(Error::from)?;
-            let status = found.ok_or(Error::NotFound)?.status.as_str();
+            let status = found.ok_or(Error::NotFound)?.status.as_str().to_owned();
             let summary = format!("Close role {id}, which is {status}, and all its active applications.");
-            step.confirmed = Some(request.confirm(&summary, status).await?);
+            step.question = Some(Question { summary, action: status });
             request.carry_out(step, roles::close).await?
         }
     };
