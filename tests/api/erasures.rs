@@ -537,6 +537,8 @@ async fn a_candidate_with_200_applications_disappears_at_once() {
         assert_eq!(stats.number("/applicants"), 1);
     }
     let left = api.stored_items().await.into_keys();
+    // Changes in the feed have only identifiers.
+    let left = left.filter(|(pk, _)| !pk.starts_with("OUTBOX#"));
     let left: BTreeSet<_> =
         left.filter(|(pk, sk)| pk.contains(&jane.to_string()) || sk.contains(&jane.to_string())).collect();
     let padded = format!("{jane:016}");

@@ -565,9 +565,9 @@ async fn the_largest_change_fits_in_one_transaction() {
         let words = created.iter().filter(|(_, key)| key.ends_with("#WORD")).count();
         assert_eq!(words, 30.min(42 - tags));
         api.patch(&format!("{CANDIDATES}/{id}"), person('w', tags)).await.expect(200);
-        // Beside words and tags: the record, the list entry, the touchpoint, and two items each for e-mail address,
-        // phone number, source and external id.
-        assert_eq!(transaction_of(&api).len(), 2 * (words + tags) + 11);
+        // Beside words and tags: the record, the list entry, the touchpoint, the change in the outbox, and two items each
+        // for e-mail address, phone number, source and external id.
+        assert_eq!(transaction_of(&api).len(), 2 * (words + tags) + 12);
         api.patch(&format!("{CANDIDATES}/{id}"), json!({ "email": "free@x.yz", "external_id": null }))
             .await
             .expect(200);

@@ -12,7 +12,8 @@ use serde_json::{Value, json};
 use shared::model::{Day, Mode};
 use tokio::time::sleep;
 
-use crate::deployment::{Answer, Deployment, TABLE};
+use crate::cloud::TABLE;
+use crate::deployment::{Answer, Deployment};
 
 /// How often a client repeats a failed request before it gives up.
 pub(crate) const ATTEMPTS: u32 = 4;
@@ -296,6 +297,11 @@ enum Step {
     Act(&'static str, Act),
     /// A request that only reads.
     Read(String),
+}
+
+/// Whether the act erased somebody.
+pub(crate) fn is_erasure((act, answer): &(Act, Option<Answer>)) -> bool {
+    act.path.ends_with("/erase") && answer.as_ref().is_some_and(|answer| answer.status == 202)
 }
 
 fn is_success(answer: &Answer) -> bool {

@@ -31,14 +31,12 @@ use shared::secret::Secret;
 use shared::services::accounts;
 use shared::store::{Store, TaskPartition, Transaction};
 
-use crate::cloud::Cloud;
+use crate::cloud::{Cloud, TABLE};
 use crate::faults::Faults;
+use crate::kind::Kind;
 use crate::outside::{self, BASE_URL, Outside};
-use crate::setup::Kind;
 use crate::time::Time;
 
-/// The table's name.
-pub(crate) const TABLE: &str = "rolecall";
 /// The maximum difference between the clocks of functions, in milliseconds.
 const SKEW: i64 = 2_000;
 /// The maximum time after which a killed function ends, in milliseconds.

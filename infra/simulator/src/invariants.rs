@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use tokio::time::sleep;
 use url::form_urlencoded::byte_serialize;
 
-use crate::clients::{Act, Clients, Tenant, is_final};
+use crate::clients::{Act, Clients, Tenant, is_erasure, is_final};
 use crate::deployment::{Answer, Deployment};
 use crate::items;
 use crate::people::People;
@@ -123,11 +123,6 @@ fn outside_calls(deployment: &Deployment, clients: &Clients) -> Vec<String> {
         broken.push(format!("there are {posts} posts on X, but {requested} were requested"));
     }
     broken
-}
-
-/// Whether the act erased somebody.
-pub(crate) fn is_erasure((act, answer): &(Act, Option<Answer>)) -> bool {
-    act.path.ends_with("/erase") && answer.as_ref().is_some_and(|answer| answer.status == 202)
 }
 
 impl Check<'_> {

@@ -4,9 +4,8 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::Value;
 
-use crate::clients::{Clients, DAILY_QUOTA, Known, Tenant};
+use crate::clients::{Clients, DAILY_QUOTA, Known, Tenant, is_erasure};
 use crate::deployment::Deployment;
-use crate::invariants::is_erasure;
 
 /// The entries of the search index end with this number minus the candidate's.
 const LAST_ID: u64 = (1 << 53) - 1;

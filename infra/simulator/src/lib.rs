@@ -19,6 +19,7 @@ mod deployment;
 mod faults;
 mod invariants;
 mod items;
+mod kind;
 mod outside;
 mod people;
 mod run;

@@ -6,14 +6,14 @@ use std::hash::{DefaultHasher, Hash, Hasher};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 
-use tokio::runtime::Runtime;
-
 use crate::clients::Clients;
 use crate::cloud::{Cloud, Fault};
 use crate::deployment::Deployment;
 use crate::faults::Faults;
 use crate::invariants;
-use crate::setup::{Kind, Setup};
+use crate::kind::Kind;
+use crate::setup::Setup;
+use crate::time::paused_runtime;
 use crate::work::{Cast, work};
 
 /// A run of the simulator.
@@ -92,12 +92,6 @@ fn sentence(panic: &(dyn Any + Send)) -> String {
     let text = panic.downcast_ref::<String>().map(String::as_str);
     let text = text.or_else(|| panic.downcast_ref::<&str>().copied());
     format!("a panic: {}", text.unwrap_or("without a message"))
-}
-
-/// A runtime whose time passes only while everything waits.
-pub(crate) fn paused_runtime() -> Runtime {
-    let runtime = tokio::runtime::Builder::new_current_thread().enable_time().start_paused(true).build();
-    runtime.expect("a runtime")
 }
 
 async fn play(run: &Run, setup: Arc<Setup>) -> Report {

@@ -7,41 +7,20 @@ use std::collections::BTreeMap;
 use std::sync::{Arc, LazyLock, Mutex, PoisonError};
 
 use dynoxide::Database;
-use jiff::{SignedDuration, Timestamp};
+use jiff::SignedDuration;
 use serde_json::json;
 
 use crate::clients::{Clients, Known, TENANTS};
 use crate::cloud::Cloud;
 use crate::deployment::{Answer, Deployment};
 use crate::faults::Faults;
-use crate::run::paused_runtime;
+use crate::kind::Kind;
+use crate::time::paused_runtime;
 
-/// The times when runs begin: at 9:30, or a minute before midnight.
-const STARTS: [Timestamp; 2] = [Timestamp::constant(1_795_167_000, 0), Timestamp::constant(1_795_219_140, 0)];
 /// How long before its run the state is made.
 const BEFORE: SignedDuration = SignedDuration::from_mins(30);
 
 static SETUPS: LazyLock<Mutex<BTreeMap<Kind, Arc<Setup>>>> = LazyLock::new(Mutex::default);
-
-/// What distinguishes the states.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) struct Kind {
-    is_late: bool,
-    /// Whether live mode, too, uses the built-in simulators of external services.
-    pub(crate) is_simulated: bool,
-}
-
-impl Kind {
-    /// Half of the seeds begin shortly before midnight, and half of each use the built-in simulators.
-    pub(crate) fn of(seed: u64) -> Self {
-        Self { is_late: !seed.is_multiple_of(2), is_simulated: (seed / 2).is_multiple_of(2) }
-    }
-
-    /// When the runs begin.
-    pub(crate) fn start(self) -> Timestamp {
-        STARTS[usize::from(self.is_late)]
-    }
-}
 
 /// The state.
 pub(crate) struct Setup {

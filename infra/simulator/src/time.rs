@@ -4,6 +4,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use jiff::{SignedDuration, Timestamp};
 use shared::clock::Clock;
+use tokio::runtime::{Builder, Runtime};
 use tokio::time::Instant;
 
 /// The common time: that of the paused runtime, and what was added to it.
@@ -34,4 +35,10 @@ impl Time {
     pub(crate) fn skip(&self, duration: SignedDuration) {
         *self.added.lock().unwrap_or_else(PoisonError::into_inner) += duration;
     }
+}
+
+/// A runtime whose time passes only while everything waits.
+pub(crate) fn paused_runtime() -> Runtime {
+    let runtime = Builder::new_current_thread().enable_time().start_paused(true).build();
+    runtime.expect("a runtime")
 }

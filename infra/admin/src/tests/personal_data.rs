@@ -127,6 +127,7 @@ pub(super) async fn populate(api: &TestApi, demo: usize) -> u64 {
         api.store().archive_usage(tenant(demo, mode), tomorrow).await.unwrap();
     }
     Box::pin(configure(api, demo)).await;
+    Box::pin(api.run_feed()).await;
     candidates[0]
 }
 
@@ -150,6 +151,7 @@ fn is_of<V: Debug>(organization: u64, (pk, sk): &(String, String), item: &HashMa
     let names_it = || format!("{:?}", item["organization"]) == format!("N({:?})", organization.to_string());
     let is_registered = pk.starts_with("ORGANIZATION#") && *sk == format!("{organization:016}");
     pk.starts_with(&format!("{organization}#"))
+        || (pk.starts_with("OUTBOX#") && sk.starts_with(&format!("{organization}#")))
         || (pk.starts_with("TASK#") && sk.contains(&format!("#{organization}#")))
         || is_registered
         || pk.starts_with(&format!("ORGANIZATION_SLUG#{slug}"))
