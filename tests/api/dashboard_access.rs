@@ -126,8 +126,8 @@ impl DashboardFixtures {
         let question = Confirmation {
             tool: "move_candidate".to_owned(),
             summary: "Reject a candidate.".to_owned(),
-            actor: Actor { kind: ActorKind::App, id: Some(grant.id), name: "Stock app".to_owned() },
-            member: Some(owner.id),
+            actor: Actor { kind: ActorKind::ApiKey, id: None, name: "Stock key".to_owned() },
+            member: None,
             confirmed_by: None,
             until: "2031-01-01T00:00:00Z".parse().unwrap(),
             version: 1,
@@ -405,9 +405,9 @@ async fn members_cannot_use_owner_routes() {
         }
     }
     assert_eq!(
-        rejected, 15,
-        "countries, privacy, retention, audit log, invite, link, role, remove, two for second factors, export, two for \
-         erasures, and two for legal holds"
+        rejected, 16,
+        "countries, narrowing an app, privacy, retention, audit log, invite, link, role, remove, two for second factors, \
+         export, two for erasures, and two for legal holds"
     );
     let members = "/dashboard/settings/members";
     let plain = api.store().find_member(plain.0, plain.1).await.unwrap().unwrap();
@@ -482,7 +482,7 @@ async fn a_foreign_id_gets_the_same_response_as_an_unknown_id() {
                 assert_eq!(request(malformed).await.0, unknown.0, "{} {malformed}", route.key);
             }
         }
-        assert_eq!(count, if demo == ACME { 35 } else { 40 });
+        assert_eq!(count, if demo == ACME { 37 } else { 42 });
         for page in ["/dashboard/roles", "/dashboard/postings", "/dashboard/candidates", "/dashboard"] {
             let response = browser.get(page).await.expect(200);
             assert_eq!(links(&response, "/dashboard/roles/"), [""; 0], "{page}");

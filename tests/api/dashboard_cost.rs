@@ -100,17 +100,6 @@ pub(crate) const CALLS: &[(&str, &[&str])] = &[
         &["BatchGetItem", "GetItem", "TransactWriteItems"],
     ),
     ("GET /dashboard/settings/integrations/connected-apps", &["BatchGetItem", "Query", "Query"]),
-    // The four shards of the month.
-    (
-        "GET /dashboard/settings/integrations/connected-apps/{id}",
-        &["BatchGetItem", "GetItem", "Query", "Query", "Query", "Query"],
-    ),
-    (
-        "POST /dashboard/settings/integrations/connected-apps/{id}/narrow",
-        &["BatchGetItem", "GetItem", "TransactWriteItems"],
-    ),
-    ("GET /dashboard/confirmations/{call}", &["BatchGetItem", "GetItem"]),
-    ("POST /dashboard/confirmations/{call}", &["BatchGetItem", "GetItem", "TransactWriteItems"]),
     (
         "POST /dashboard/settings/integrations/connected-apps/{id}/revoke",
         &["BatchGetItem", "GetItem", "TransactWriteItems"],
@@ -173,6 +162,17 @@ pub(crate) const CALLS: &[(&str, &[&str])] = &[
     ),
     ("POST /dashboard/settings/members/{id}/second-factor", &["BatchGetItem", "GetItem", "GetItem"]),
     ("POST /dashboard/settings/members/second-factor", &["BatchGetItem", "GetItem", "TransactWriteItems"]),
+    // The four shards of the month.
+    (
+        "GET /dashboard/settings/integrations/connected-apps/{id}",
+        &["BatchGetItem", "GetItem", "Query", "Query", "Query", "Query"],
+    ),
+    (
+        "POST /dashboard/settings/integrations/connected-apps/{id}/narrow",
+        &["BatchGetItem", "GetItem", "TransactWriteItems"],
+    ),
+    ("GET /dashboard/confirmations/{call}", &["BatchGetItem", "GetItem"]),
+    ("POST /dashboard/confirmations/{call}", &["BatchGetItem", "GetItem", "TransactWriteItems"]),
     ("GET /dashboard/sign-in", &[]),
     (
         "POST /dashboard/sign-in",

@@ -75,6 +75,9 @@ pub(crate) async fn decide(request: Arc<MemberRequest>) -> Result<Reply<Html>, E
 async fn find(request: &MemberRequest) -> Result<(Tenant, Confirmation), Error> {
     let (context, shown) = (&request.context, request.tenant());
     let call = context.path_parameter("call");
+    if !call.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"-_".contains(&byte)) {
+        return Err(Error::NotFound);
+    }
     let others = Mode::ALL.into_iter().filter(|mode| *mode != shown.mode);
     for mode in [shown.mode].into_iter().chain(others) {
         let tenant = Tenant { mode, ..shown };
