@@ -573,6 +573,10 @@ async fn a_repeated_call_with_a_key_has_no_second_effect() {
         if tool.annotations.read_only {
             continue;
         }
+        if name == "invite_to_screen" {
+            let person = json!({ "name": "Eve", "email": "eve@example.com", "role_id": of.role });
+            arguments["candidate_id"] = assistant.call("add_candidate", person).await["id"].clone();
+        }
         arguments["idempotency_key"] = format!("key-{name}").into();
         let first = if ["invite_to_screen", "post_to_x"].contains(&name) {
             // A repetition is not confirmed again.

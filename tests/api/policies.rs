@@ -314,14 +314,7 @@ const RARE: [(&str, &[&str], &str); 8] = [
     ),
     (
         "DashboardSettingsFunction",
-        &[
-            "dynamodb:Query",
-            "index *#AUDIT_ACTION#*",
-            "index *#AUDIT_ACTOR#*",
-            "*#CANDIDATE",
-            "*#RETENTION#*",
-            "MEMBER_EMAIL#*",
-        ],
+        &["dynamodb:Query", "index *#AUDIT_ACTION#*", "*#CANDIDATE", "*#RETENTION#*", "MEMBER_EMAIL#*"],
         "audit_log.rs, dashboard_links.rs, dashboard_retention.rs",
     ),
     ("OauthFunction", &["dynamodb:Query", "*#KEY", "OAUTH_DOCUMENT#*"], "gate.rs, oauth_documents.rs"),
