@@ -77,6 +77,7 @@ class Operator:
             "ORGANIZATION_ID": lambda: self.organization,
             "APP_ID": lambda: self.listed("app list 1"),
             "KEY_ID": lambda: self.listed("key list 1"),
+            "ENDPOINT_ID": lambda: self.listed("webhook list 1"),
             "CANDIDATE_ID": lambda: self.person("sk"),
             "SCREEN_ID": lambda: self.task("call"),
             "BUCKET": lambda: "local-resumes",

@@ -1,12 +1,12 @@
 #!/usr/bin/env bash
-# Runs third-party OAuth clients through the complete flow against an in-memory local service.
+# Runs third-party OAuth clients through the complete flow against an in-memory local service, and receivers of webhooks.
 #
 # Usage: run.sh ROLECALL
 set -euo pipefail
 rolecall=$(realpath "$1")
 cd "$(dirname "${BASH_SOURCE[0]}")"
 
-clients=(oauth4webapi.js openid_client.js mcp_sdk.js authlib_client.py)
+clients=(oauth4webapi.js openid_client.js mcp_sdk.js authlib_client.py webhooks.py)
 
 # Starts the service on a free port. The first line of its output contains its URL.
 start() {

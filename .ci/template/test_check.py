@@ -396,8 +396,10 @@ class Hook(unittest.TestCase):
         status, invoked = self.status("rolecall-RolesFunction-1", {"statusCode": 404})
         self.assertEqual((status, invoked.kwargs["Qualifier"]), ("Succeeded", "8"))
         self.assertEqual(json.loads(invoked.kwargs["Payload"])["requestContext"]["routeKey"], "GET /health")
-        status, invoked = self.status("rolecall-TasksFunction-1", {"tasks": 0, "failed": 0})
-        self.assertEqual((status, json.loads(invoked.kwargs["Payload"])), ("Succeeded", {"Records": []}))
+        for job in ("Tasks", "Feed", "Deliver"):
+            status, invoked = self.status(f"rolecall-{job}Function-1", {"failed": 0})
+            payload = json.loads(invoked.kwargs["Payload"])
+            self.assertEqual((status, payload), ("Succeeded", {"Records": [], "tenants": []}))
 
     def test_any_other_answer_fails(self):
         roles, tasks = "rolecall-RolesFunction-1", "rolecall-TasksFunction-1"

@@ -17,6 +17,7 @@ from generated.rolecall_client.api.organization import show_organization as orga
 from generated.rolecall_client.api.roles import show_role as role
 from generated.rolecall_client.api.roles import show_role_stats as role_stats
 from generated.rolecall_client.api.voice_screens import show_voice_screen as voice_screen
+from generated.rolecall_client.api.webhook_endpoints import show_webhook_endpoint as webhook_endpoint
 from generated.rolecall_client.models import (
     ApiError,
     ApplicationDetail,
@@ -28,6 +29,7 @@ from generated.rolecall_client.models import (
     Role,
     RoleStats,
     VoiceScreenDetail,
+    WebhookEndpoint,
 )
 
 Parameters = ParamSpec("Parameters")
@@ -55,6 +57,7 @@ show_role = returns(Role, role.sync)
 show_role_stats = returns(RoleStats, role_stats.sync)
 show_sitemap = returns(str, sitemap.sync)
 show_voice_screen = returns(VoiceScreenDetail, voice_screen.sync)
+show_webhook_endpoint = returns(WebhookEndpoint, webhook_endpoint.sync)
 
 
 def role_version(id: int, client: AuthenticatedClient) -> str:

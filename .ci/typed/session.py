@@ -22,6 +22,7 @@ from conditional import (
     show_role_stats,
     show_sitemap,
     show_voice_screen,
+    show_webhook_endpoint,
 )
 from generated.rolecall_client import AuthenticatedClient
 from generated.rolecall_client.api.applications import list_applications
@@ -78,6 +79,17 @@ from generated.rolecall_client.api.roles import (
 )
 from generated.rolecall_client.api.voice_screens import cancel_voice_screen, list_voice_screens
 from generated.rolecall_client.api.voice_webhook import receive_voice_webhook
+from generated.rolecall_client.api.webhook_endpoints import (
+    create_webhook_endpoint,
+    delete_webhook_endpoint,
+    list_deliveries,
+    list_webhook_endpoints,
+    ping_webhook_endpoint,
+    redeliver_webhook_endpoint,
+    replay_webhook_endpoint,
+    rotate_secret,
+    update_webhook_endpoint,
+)
 from generated.rolecall_client.models import (
     ActorKind,
     Advance,
@@ -95,6 +107,8 @@ from generated.rolecall_client.models import (
     ConsentChangedTouchpoint,
     ConsentPurpose,
     CreatedTouchpoint,
+    DisabledReason,
+    EndpointStatus,
     Erase,
     ErasureReason,
     GatewayError,
@@ -115,6 +129,7 @@ from generated.rolecall_client.models import (
     NewQuickPost,
     NewRole,
     NewVoiceScreen,
+    NewWebhookEndpoint,
     NewXPost,
     NoteAddedTouchpoint,
     NoteDeletedTouchpoint,
@@ -125,6 +140,7 @@ from generated.rolecall_client.models import (
     RejectedTouchpoint,
     Rejection,
     RemotePolicy,
+    ReplayFrom,
     RevocationRequest,
     RolePatch,
     RoleStatus,
@@ -139,6 +155,7 @@ from generated.rolecall_client.models import (
     UnhiredTouchpoint,
     UnrejectedTouchpoint,
     UpdatedTouchpoint,
+    WebhookEndpointPatch,
     VoiceScreenStatus,
     XPostStyle,
 )
@@ -458,6 +475,23 @@ tokens = issue_tokens.sync(
 )
 assert isinstance(tokens, OAuthError) and tokens.error == "invalid_grant", tokens
 done(revoke_token.sync(client=application_client, body=RevocationRequest(token="guessed")))
+
+# Manage a webhook endpoint.
+new = NewWebhookEndpoint(url="https://hooks.example.com/rolecall")
+hook = done(create_webhook_endpoint.sync(client=client, body=new))
+assert hook.secret.startswith("whsec_") and hook.disabled_reason is None
+assert done(show_webhook_endpoint(hook.id, client=client)).public_keys == hook.public_keys
+assert done(list_webhook_endpoints.sync(client=client)).data[0].id == hook.id
+off = WebhookEndpointPatch(status=EndpointStatus.DISABLED)
+assert done(update_webhook_endpoint.sync(hook.id, client=client, body=off)).disabled_reason is DisabledReason.REQUESTED
+on = WebhookEndpointPatch(status=EndpointStatus.ENABLED)
+assert done(update_webhook_endpoint.sync(hook.id, client=client, body=on)).status is EndpointStatus.ENABLED
+assert done(rotate_secret.sync(hook.id, client=client)).secret != hook.secret
+ping = done(ping_webhook_endpoint.sync(hook.id, client=client))
+assert done(redeliver_webhook_endpoint.sync(hook.id, ping.id, client=client)).id == ping.id
+done(replay_webhook_endpoint.sync(hook.id, client=client, body=ReplayFrom(after=0)))
+assert ping.id in [delivery.id for delivery in done(list_deliveries.sync(hook.id, client=client)).data]
+assert done(delete_webhook_endpoint.sync(hook.id, client=client)).id == hook.id
 
 # Send a callback with a wrong signature.
 callback = receive_voice_webhook.sync(

@@ -417,6 +417,31 @@ const tokens = rejected(
 assert.equal(tokens.error, "invalid_grant");
 done(await api.POST("/oauth/revoke", { ...form, body: { token: "guessed" } }));
 
+// Manage a webhook endpoint.
+const { secret, ...added } = done(
+  await api.POST("/api/v1/webhook_endpoints", {
+    body: { url: "https://hooks.example.com/rolecall", types: ["candidate.created"] },
+  }),
+);
+const hook = { path: { id: added.id } };
+assert.match(secret, /^whsec_/);
+assert.deepEqual(done(await api.GET("/api/v1/webhook_endpoints/{id}", { params: hook })), added);
+assert.deepEqual(done(await api.GET("/api/v1/webhook_endpoints")).data, [added]);
+const all = done(await api.PATCH("/api/v1/webhook_endpoints/{id}", { params: hook, body: { types: [], hmac: false } }));
+assert.deepEqual([all.types, all.hmac, all.status, all.disabled_reason], [[], false, "enabled", null]);
+const rotated = done(await api.POST("/api/v1/webhook_endpoints/{id}/rotate_secret", { params: hook }));
+assert.notEqual(rotated.secret, secret);
+assert.deepEqual(rotated.public_keys.slice(1), added.public_keys);
+const ping = done(await api.POST("/api/v1/webhook_endpoints/{id}/ping", { params: hook }));
+const redelivery = { path: { id: added.id, delivery_id: ping.id } };
+done(
+  await api.POST("/api/v1/webhook_endpoints/{id}/deliveries/{delivery_id}/redeliver", { params: redelivery }),
+);
+done(await api.POST("/api/v1/webhook_endpoints/{id}/replay", { params: hook, body: { after: 0 } }));
+const deliveries = done(await api.GET("/api/v1/webhook_endpoints/{id}/deliveries", { params: hook }));
+assert.equal(deliveries.data.find(({ id }) => id === ping.id)?.event_id, ping.event_id);
+assert.equal(done(await api.DELETE("/api/v1/webhook_endpoints/{id}", { params: hook })).id, added.id);
+
 // Send a callback with a wrong signature.
 const callback = rejected(
   await api.POST("/webhooks/voice/{provider}", {

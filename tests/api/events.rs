@@ -244,7 +244,14 @@ fn every_route_and_every_job_has_a_sample_event() {
         let is_route = tables().into_iter().flat_map(Tables::rows).any(|route| route.key == key);
         assert!(is_route, "{key} is not a route: delete events/{name}.json");
     }
-    for job in ["feed_schedule", "feed_stream", "tasks_schedule", "tasks_stream", "usage_reset_schedule"] {
+    for job in [
+        "deliver_schedule",
+        "feed_schedule",
+        "feed_stream",
+        "tasks_schedule",
+        "tasks_stream",
+        "usage_reset_schedule",
+    ] {
         assert!(events.contains_key(job), "{job}");
     }
 }

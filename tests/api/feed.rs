@@ -45,7 +45,7 @@ async fn events_of(api: &TestApi, method: &str, path: &str, body: Value) -> Vec<
 #[tokio::test]
 async fn changes_are_events_with_ids_and_words() {
     let api = TestApi::new().await;
-    let Fixtures { role, posting, candidate, application, screen, note } = Fixtures::new(&api).await;
+    let Fixtures { role, posting, candidate, application, screen, note, .. } = Fixtures::new(&api).await;
     api.run_feed().await;
     let all = events(&api, "0").await;
     let first = [
@@ -327,6 +327,13 @@ const NO_EVENT: &[(&str, &str)] = &[
     ("replace_receipt", "receipts are no events"),
     ("delete_receipt", "receipts are no events"),
     ("replace_feed_head", "the feed itself"),
+    ("count_webhook_endpoints", "a number that belongs to the endpoints"),
+    ("insert_delivery", "deliveries are no events, or each would make more"),
+    ("replace_delivery", "deliveries are no events, or each would make more"),
+    ("put_attempt", "a list entry of a delivery"),
+    ("delete_attempt", "a list entry of a delivery"),
+    ("replace_endpoint_progress", "the progress of deliveries"),
+    ("reseal_webhook_endpoint", "the same keys, encrypted with another one"),
 ];
 
 /// The names of the methods that write items, in `transaction.rs`.

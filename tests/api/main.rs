@@ -106,6 +106,7 @@ mod vapi;
 mod voice_cancellations;
 mod voice_screens;
 mod voice_webhook;
+mod webhooks;
 mod x_metrics;
 mod x_posts;
 mod x_tokens;

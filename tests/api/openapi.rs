@@ -83,6 +83,34 @@ impl Session {
         self.send_with("GET /api/v1/events", 0, "?after=0&limit=2", Value::Null).await;
     }
 
+    /// Adds a webhook endpoint, and does everything with it.
+    async fn manage_webhook_endpoint(&mut self) {
+        let endpoint = json!({
+            "url": "https://hooks.example.com/rolecall",
+            "description": "Our data warehouse",
+            "types": ["candidate.created", "application.stage_changed"],
+        });
+        let endpoint = self.send("POST /api/v1/webhook_endpoints", 0, endpoint).await;
+        let changes = json!({ "types": [], "hmac": false });
+        self.send("PATCH /api/v1/webhook_endpoints/{id}", endpoint, changes).await;
+        self.send("POST /api/v1/webhook_endpoints/{id}/rotate_secret", endpoint, Value::Null).await;
+        let delivery = self.send("POST /api/v1/webhook_endpoints/{id}/ping", endpoint, Value::Null).await;
+        let redeliver = "POST /api/v1/webhook_endpoints/{id}/deliveries/{delivery_id}/redeliver";
+        let path = format!("/api/v1/webhook_endpoints/{endpoint}/deliveries/{delivery}/redeliver");
+        self.send_to(redeliver, &path, Value::Null).await;
+        self.send("POST /api/v1/webhook_endpoints/{id}/replay", endpoint, json!({ "after": 0 })).await;
+        self.send("GET /api/v1/webhook_endpoints/{id}/deliveries", endpoint, Value::Null).await;
+        self.send("GET /api/v1/webhook_endpoints", 0, Value::Null).await;
+        self.send("GET /api/v1/webhook_endpoints/{id}", endpoint, Value::Null).await;
+        self.send("DELETE /api/v1/webhook_endpoints/{id}", endpoint, Value::Null).await;
+    }
+
+    /// Runs the background tasks at this time.
+    async fn run_tasks_at(&self, time: &str) {
+        self.api.clock.set(time);
+        self.api.run_tasks().await;
+    }
+
     /// Deletes a candidate's note.
     async fn delete_note(&mut self, candidate: u64, note: u64) {
         let path = format!("/api/v1/candidates/{candidate}/notes/{note}");
@@ -134,8 +162,7 @@ impl Session {
         session.record_consent(candidate).await;
         let screen = json!({ "role_id": role, "scheduled_at": "2026-11-23T14:00:00Z" });
         let screen = session.send("POST /api/v1/candidates/{id}/invite_screen", candidate, screen).await;
-        session.api.clock.set("2026-11-23T14:20:00Z");
-        session.api.run_tasks().await;
+        session.run_tasks_at("2026-11-23T14:20:00Z").await;
         session
             .send("POST /api/v1/candidates/{id}/advance", candidate, json!({ "stage": "interview" }))
             .await;
@@ -171,13 +198,14 @@ impl Session {
             ("GET /api/v1/channels/x/posts", 0, ""),
             ("GET /api/v1/organization", 0, ""),
         ] {
-            session.send_with(key, id, query, none()).await;
+            session.send_with(key, id, query, Value::Null).await;
         }
         session.cancel_screen(role).await;
         session.erase_candidate().await;
         session.delete_note(candidate, note).await;
         session.send("DELETE /api/v1/roles/{id}", draft, none()).await;
         session.send("POST /api/v1/roles/{id}/reopen", draft, none()).await;
+        session.manage_webhook_endpoint().await;
         let mut exchanges = documents(&session.api).await;
         exchanges.extend(callbacks(&session.api, screen).await);
         exchanges.extend(oauth_requests(&session.api).await);

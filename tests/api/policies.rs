@@ -23,11 +23,35 @@ use tests::{ACME, Fixtures, RequestBuilder, TestApi, project, tenant};
 /// A function's actions, each with its resource: the table, or the name of an index.
 type Actions = BTreeSet<(String, String)>;
 
+/// A request: its method, path and body, and the ids in its response that later requests use.
+type ScriptedRequest =
+    (&'static str, &'static str, Value, Option<(&'static str, &'static str, &'static str)>);
+
+/// The requests that add a webhook endpoint and use it.
+fn webhook_requests() -> Vec<ScriptedRequest> {
+    let (no_body, no_ids) = (Value::Null, None);
+    vec![
+        (
+            "POST",
+            "webhook_endpoints",
+            json!({ "url": "https://hooks.example.com/" }),
+            Some(("hook", "/id", "/id")),
+        ),
+        ("GET", "webhook_endpoints", no_body.clone(), no_ids),
+        ("PATCH", "webhook_endpoints/{hook}", json!({ "hmac": false }), no_ids),
+        ("POST", "webhook_endpoints/{hook}/rotate_secret", no_body.clone(), no_ids),
+        ("POST", "webhook_endpoints/{hook}/ping", no_body.clone(), Some(("delivery", "/id", "/id"))),
+        ("POST", "webhook_endpoints/{hook}/deliveries/{delivery}/redeliver", no_body.clone(), no_ids),
+        ("POST", "webhook_endpoints/{hook}/replay", json!({ "after": 0 }), no_ids),
+        ("GET", "webhook_endpoints/{hook}/deliveries", no_body.clone(), no_ids),
+        ("DELETE", "webhook_endpoints/{hook}", no_body.clone(), no_ids),
+    ]
+}
+
 /// Sends requests that cover every kind of read and write of the functions. Returns the calls of each request with its
 /// function.
 async fn calls_of_requests(api: &TestApi) -> Vec<(String, Vec<RecordedCall>)> {
-    let mut calls_by_function = Vec::new();
-    let mut ids = BTreeMap::new();
+    let (mut calls_by_function, mut ids) = (Vec::new(), BTreeMap::new());
     let live = Some(("live", "/role/id", "/job_posting/id"));
     let jane = |role: &str| {
         let (phone, email) = ("+14155552671", "jane@example.com");
@@ -102,7 +126,8 @@ async fn calls_of_requests(api: &TestApi) -> Vec<(String, Vec<RecordedCall>)> {
         ("GET", "audit_log?actor=system", no_body.clone(), no_ids),
         ("GET", "audit_log?action=candidate.read", no_body.clone(), no_ids),
     ];
-    for (number, (method, path, body, ids_to_store)) in script.into_iter().enumerate() {
+    let script = script.into_iter().chain(webhook_requests());
+    for (number, (method, path, body, ids_to_store)) in script.enumerate() {
         let with_ids = |text: &str| {
             ids.iter().fold(text.to_owned(), |text: String, (name, id): (&String, &u64)| {
                 text.replace(&format!("{{{name}}}"), &id.to_string())
@@ -170,6 +195,7 @@ async fn calls_of_an_application(api: &mut TestApi) -> Vec<(String, Vec<Recorded
         ("quick_post", "quick_post"),
         ("roles", "roles"),
         ("voice_screens", "voice_screens"),
+        ("webhook_endpoints", "webhook_endpoints"),
     ] {
         for bearer in [token.reveal(), &tests::key(ACME, Mode::Live)] {
             api.environment.known_holders = KnownHolders::default();
@@ -353,6 +379,7 @@ async fn used() -> BTreeMap<String, BTreeSet<Access>> {
     api.dynamodb.take_calls();
     assert_eq!(api.run_whole_feed().await.quarantined, 1);
     calls_by_function.push(("feed".to_owned(), api.dynamodb.take_calls()));
+    calls_by_function.push(("deliver".to_owned(), super::webhooks::calls_of_deliveries().await));
     let pages = [
         "mcp",
         "oauth",
@@ -536,11 +563,13 @@ fn functions_are_denied_the_secrets_of_others() {
         "DashboardRolesFunction",
         "DashboardSettingsFunction",
         "McpFunction",
+        "DeliverFunction",
         "OauthFunction",
         "OrganizationFunction",
         "SignInFunction",
         "TasksFunction",
         "VoiceScreensFunction",
+        "WebhookEndpointsFunction",
     ];
     for (keys, functions) in [
         (&members as &[_], &of_members as &[_]),

@@ -69,6 +69,8 @@ fn credentials_of_external_services_are_given_only_to_the_functions_that_use_the
                 "DashboardRolesFunction",
                 "DashboardSettingsFunction",
                 "McpFunction",
+                "DeliverFunction",
+                "WebhookEndpointsFunction",
             ],
         ),
     ] {

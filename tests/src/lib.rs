@@ -43,6 +43,7 @@ use jiff::Timestamp;
 use rolecall_local::bucket::{BUCKET, LocalBucket};
 use rolecall_local::database::Embedded;
 use rolecall_local::demo::{self, DEMOS};
+use rolecall_local::event_fixtures;
 use rolecall_local::functions;
 use rolecall_local::gateway::{Function, Gateway};
 use rolecall_local::server::{self, Host};
@@ -272,6 +273,12 @@ impl TestApi {
         Box::pin(permissions::run_as("TasksFunction", run)).await.expect("tasks")
     }
 
+    /// Sends events to the webhook endpoints, as the schedule does.
+    pub async fn deliver(&self) -> deliver::Summary {
+        let run = deliver::run(self.environment.clone());
+        Box::pin(permissions::run_as("DeliverFunction", run)).await.expect("deliveries")
+    }
+
     /// Moves the changes of the demo organizations to their feeds.
     pub async fn run_feed(&self) -> feed::Summary {
         let run = feed::run_for(self.environment.clone(), demo::tenants());
@@ -390,6 +397,10 @@ pub struct Fixtures {
     pub screen: u64,
     /// A note about the candidate.
     pub note: u64,
+    /// A webhook endpoint.
+    pub webhook_endpoint: u64,
+    /// A delivery to the endpoint.
+    pub delivery: u64,
 }
 
 impl Fixtures {
@@ -407,13 +418,16 @@ impl Fixtures {
         let screen = api.post(&invite, json!({ "role_id": role })).await.expect(201).number("/id");
         let notes = format!("/api/v1/candidates/{candidate}/notes");
         let note = api.post(&notes, json!({ "text": "x" })).await.expect(201).number("/id");
-        Self { role, posting, candidate, application, screen, note }
+        let (webhook_endpoint, delivery) = (9_000_000_000_001, 9_000_000_000_002);
+        create_webhook_endpoint(api, webhook_endpoint, delivery).await;
+        Self { role, posting, candidate, application, screen, note, webhook_endpoint, delivery }
     }
 
     /// Returns the path of a route with the ids of these resources.
     pub fn path(&self, path: &str) -> String {
         let with_id = path.replace("{id}", &self.id(path).to_string());
-        with_id.replace("{note_id}", &self.note.to_string())
+        let with_id = with_id.replace("{note_id}", &self.note.to_string());
+        with_id.replace("{delivery_id}", &self.delivery.to_string())
     }
 
     /// Returns the id of the resource that a path with `{id}` refers to.
@@ -423,8 +437,21 @@ impl Fixtures {
             Some("applications") => self.application,
             Some("candidates") => self.candidate,
             Some("voice_screens") => self.screen,
+            Some("webhook_endpoints") => self.webhook_endpoint,
             _ => self.role,
         }
+    }
+}
+
+/// Stores an endpoint with a delivery, unless it exists.
+async fn create_webhook_endpoint(api: &TestApi, endpoint: u64, delivery: u64) {
+    let (store, tenant, now) = (api.store(), tenant(ACME, Mode::Live), api.environment.clock.now());
+    let [endpoint, delivery] = [endpoint, delivery].map(|id| Id::new(id).expect("an id"));
+    if store.find_webhook_endpoint(tenant, endpoint).await.expect("a read").is_none() {
+        event_fixtures::create_webhook_endpoint(store, tenant, endpoint, now).await.expect("an endpoint");
+    }
+    if store.find_delivery(tenant, endpoint, delivery, now).await.expect("a read").is_none() {
+        event_fixtures::create_delivery(store, tenant, endpoint, delivery, now).await.expect("a delivery");
     }
 }
 

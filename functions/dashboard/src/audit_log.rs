@@ -261,7 +261,10 @@ fn object(AuditTarget { kind, id }: AuditTarget, names: &AuditNames) -> String {
             Some(name) => format!("“{name}”"),
             None => format!("with the grant {number}"),
         },
-        AuditTargetKind::Candidate | AuditTargetKind::Application | AuditTargetKind::VoiceScreen => number,
+        AuditTargetKind::Candidate
+        | AuditTargetKind::Application
+        | AuditTargetKind::VoiceScreen
+        | AuditTargetKind::WebhookEndpoint => number,
         AuditTargetKind::CareerPage => "the career page".to_owned(),
         AuditTargetKind::PrivacyText => "the privacy text".to_owned(),
         AuditTargetKind::RetentionRule => "the retention rule".to_owned(),
@@ -320,6 +323,10 @@ const fn verb(action: AuditAction) -> &'static str {
         AuditAction::VoiceScreensListed => "read a list of voice screens",
         AuditAction::ToolCalled => "called the tool",
         AuditAction::GrantNarrowed => "narrowed to reading the application",
+        AuditAction::WebhookEndpointCreated => "added the webhook endpoint",
+        AuditAction::WebhookEndpointUpdated => "changed the webhook endpoint",
+        AuditAction::WebhookEndpointSecretRotated => "replaced the secret of the webhook endpoint",
+        AuditAction::WebhookEndpointDeleted => "deleted the webhook endpoint",
     }
 }
 
@@ -365,5 +372,9 @@ const fn label(action: AuditAction) -> &'static str {
         AuditAction::VoiceScreensListed => "List of voice screens read",
         AuditAction::ToolCalled => "Tool call",
         AuditAction::GrantNarrowed => "Application narrowed to reading",
+        AuditAction::WebhookEndpointCreated => "Webhook endpoint added",
+        AuditAction::WebhookEndpointUpdated => "Webhook endpoint changed",
+        AuditAction::WebhookEndpointSecretRotated => "Secret of a webhook endpoint replaced",
+        AuditAction::WebhookEndpointDeleted => "Webhook endpoint deleted",
     }
 }

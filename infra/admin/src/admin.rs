@@ -59,6 +59,8 @@ pub(crate) enum CommandError {
     NoSuchTask,
     /// There is no such connected application.
     NoSuchApp,
+    /// There is no such webhook endpoint.
+    NoSuchWebhook,
     /// An export could not be written.
     Unwritten(io::Error),
 }

@@ -22,6 +22,7 @@ mod smoke;
 mod table;
 mod tasks;
 mod usage;
+mod webhooks;
 
 #[cfg(test)]
 mod tests;
@@ -44,6 +45,7 @@ pub use cli::Cli;
 use cli::{
     AppCommand, ChannelCommand, Command, ErasuresCommand, KeyCommand, Maintenance, MemberCommand, Operation,
     OrganizationCommand, PersonCommand, QuarantineCommand, TableCommand, TaskCommand, UsageCommand,
+    WebhookCommand,
 };
 
 /// Runs a command and writes its result to `out`. Returns an error as a sentence.
@@ -98,6 +100,10 @@ pub async fn run(
         }
         CommandError::NoSuchApp => {
             "The organization has no such application in this mode; list all with `rolecall-admin app list`."
+                .to_owned()
+        }
+        CommandError::NoSuchWebhook => {
+            "The organization has no such webhook endpoint in this mode; list all with `rolecall-admin webhook list`."
                 .to_owned()
         }
         CommandError::Unwritten(error) => format!("The export could not be written: {error}."),
@@ -226,6 +232,7 @@ async fn operate(operation: Operation, json: bool, admin: &Admin) -> Result<Stri
             render(json, &Box::pin(maintenance::run(admin, &selection, repair)).await?)
         }
         Operation::Quarantine(command) => return quarantined(command, json, admin).await,
+        Operation::Webhook(command) => return webhook(command, json, admin).await,
         Operation::Task(TaskCommand::List { all }) => render(json, &Box::pin(tasks::list(admin, all)).await?),
         Operation::Task(TaskCommand::Drop { tenant, kind, id, yes }) => {
             render(json, &Box::pin(tasks::discard(admin, tenant.tenant(), kind, id, yes)).await?)
@@ -237,6 +244,17 @@ async fn operate(operation: Operation, json: bool, admin: &Admin) -> Result<Stri
             render(json, &Box::pin(apps::revoke(admin, tenant.tenant(), id)).await?)
         }
     }?)
+}
+
+/// Runs a command on webhook endpoints.
+async fn webhook(command: WebhookCommand, json: bool, admin: &Admin) -> Result<String, CommandError> {
+    use WebhookCommand as Webhook;
+    Ok(match command {
+        Webhook::List { tenant } => render(json, &webhooks::list(admin, tenant.tenant()).await?)?,
+        Webhook::Show(one) => render(json, &webhooks::show(admin, one.tenant.tenant(), one.id).await?)?,
+        Webhook::Disable(one) => render(json, &webhooks::disable(admin, one.tenant.tenant(), one.id).await?)?,
+        Webhook::Enable(one) => render(json, &webhooks::enable(admin, one.tenant.tenant(), one.id).await?)?,
+    })
 }
 
 /// Runs a command on the quarantine.

@@ -62,6 +62,7 @@ enum Stored {
     X,
     WhatsApp,
     SecondFactor(Id),
+    WebhookEndpoint(Id),
 }
 
 /// What is known about a secret.
@@ -99,6 +100,11 @@ impl Run<'_> {
         for tenant in Mode::ALL.map(|mode| Tenant { organization, mode }) {
             self.secret(tenant, Stored::X).await?;
             self.secret(tenant, Stored::WhatsApp).await?;
+            // A page has every endpoint of a tenant.
+            let page = Paging { limit: 100, before: None };
+            for endpoint in self.admin.store.list_webhook_endpoints(tenant, &page).await?.items {
+                self.secret(tenant, Stored::WebhookEndpoint(endpoint.id)).await?;
+            }
         }
         let live = Tenant { organization, mode: Mode::Live };
         for member in self.admin.store.list_members(organization).await? {
@@ -115,6 +121,7 @@ impl Run<'_> {
             Stored::X => format!("the X account of {tenant}"),
             Stored::WhatsApp => format!("the WhatsApp number of {tenant}"),
             Stored::SecondFactor(member) => format!("the second factor of member {member} of {tenant}"),
+            Stored::WebhookEndpoint(id) => format!("the webhook endpoint {id} of {tenant}"),
         };
         for _ in 0..ATTEMPTS {
             match self.find(tenant, stored).await? {
@@ -167,6 +174,13 @@ impl Run<'_> {
                 };
                 let after = second_factor::reseal(keys, tenant.organization, &before, random);
                 Found::of(tenant, &before, after, Transaction::replace_member)
+            }
+            Stored::WebhookEndpoint(id) => {
+                let Some(before) = store.find_webhook_endpoint(tenant, id).await? else {
+                    return Ok(Found::Nothing);
+                };
+                let after = before.reseal(tenant, keys, random);
+                Found::of(tenant, &before, after, Transaction::reseal_webhook_endpoint)
             }
         }
     }

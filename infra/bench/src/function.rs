@@ -61,6 +61,7 @@ const FUNCTIONS: &[Function] = &[
     Function::new("dashboard_roles", "dashboard_overview", Kind::Wide),
     Function::new("dashboard_settings", "dashboard_members", Kind::Wide),
     Function::new("default", "default_not_found", Kind::Static),
+    Function::new("deliver", "deliver_schedule", Kind::Wide),
     Function::new("docs", "docs_show_openapi", Kind::Static),
     Function::new("events", "events_list", Kind::Database),
     Function::new("feed", "feed_schedule", Kind::Database),
@@ -75,6 +76,7 @@ const FUNCTIONS: &[Function] = &[
     Function::new("usage_reset", "usage_reset_schedule", Kind::Database),
     Function::new("voice_screens", "voice_screens_show", Kind::Database),
     Function::new("voice_webhook", "voice_webhook_receive", Kind::Wide),
+    Function::new("webhook_endpoints", "webhook_endpoints_webhooks_show", Kind::Wide),
 ];
 
 /// The measurements of one start.

@@ -79,6 +79,7 @@ static PARSERS: LazyLock<Vec<InputParser>> = LazyLock::new(|| {
         quick_post::routes(),
         roles::routes(),
         voice_screens::routes(),
+        webhook_endpoints::routes(),
     ]
     .into_iter()
     .flatten()

@@ -10,11 +10,13 @@ use shared::auth::{Claims, Credential, Kind};
 use shared::clock::to_second;
 use shared::id::Id;
 use shared::model::{
-    Actor, ActorKind, Audience, CandidateRecord, Client, ClientCredential, Code, Device, Email, GateHash,
-    Grant, Invitation, LegalHold, Link, Logo, Member, MemberRole, Mode, Move, Note, OpenScreen, Passkey,
-    Posting, PostingContent, Profile, Role, RoleContent, Scopes, ScreenRecord, SecondFactor, Session, Slug,
-    Source, Tenant, Text, TokenSet, VoiceProvider, challenge,
+    Actor, ActorKind, Audience, CandidateRecord, Client, ClientCredential, Code, Delivery, DeliveryOrigin,
+    DeliveryStatus, Device, Email, EndpointProgress, EventType, GateHash, Grant, Invitation, LegalHold, Link,
+    Logo, Member, MemberRole, Mode, Move, Note, OpenScreen, Passkey, Posting, PostingContent, Profile, Role,
+    RoleContent, Scopes, ScreenRecord, SecondFactor, Session, Slug, Source, StoredKeys, Tenant, Text,
+    TokenSet, VoiceProvider, WebhookEndpoint, WebhookKeys, challenge,
 };
+use shared::random::Random;
 use shared::secret::Secret;
 use shared::store::{Confirmation, Store, Transaction};
 use shared::token_encryption::EncryptionKeys;
@@ -35,6 +37,7 @@ pub async fn create(store: &Store, now: Timestamp) -> Outcome<()> {
     let fixtures = EventFixtures { store, tenant: DEMOS[0].tenant(Mode::Live)?, now: to_second(now) };
     fixtures.create_hiring_records().await?;
     fixtures.create_members_and_keys().await?;
+    fixtures.create_webhook_endpoints().await?;
     fixtures.create_grants().await?;
     fixtures.create_confirmations().await
 }
@@ -65,6 +68,57 @@ fn second_factor(now: Timestamp) -> Outcome<SecondFactor> {
 fn passkey(now: Timestamp) -> Outcome<Passkey> {
     let credential = "{}".to_owned();
     Ok(Passkey { id: id(91)?, name: text("Recorded")?, credential, added_at: now, used_at: None })
+}
+
+/// Creates a webhook endpoint whose keys are public.
+pub async fn create_webhook_endpoint(store: &Store, tenant: Tenant, id: Id, now: Timestamp) -> Outcome<()> {
+    let random = Random::seeded(id.get());
+    let keys = WebhookKeys::generate(&random);
+    let keys = StoredKeys::encrypt(&keys, tenant, id, &EncryptionKeys::parse(SEALING_KEYS)?, &random)?;
+    let endpoint = WebhookEndpoint {
+        id,
+        url: "https://hooks.example.com/".parse()?,
+        description: None,
+        types: Vec::new(),
+        hmac: true,
+        disabled_reason: None,
+        keys,
+        previous_keys: None,
+        created_at: now,
+        updated_at: now,
+        version: 1,
+    };
+    let mut transaction = Transaction::new(tenant);
+    transaction.insert_webhook_endpoint(&endpoint, &EndpointProgress::beginning_at(tenant, id, 0))?;
+    Ok(store.commit(transaction).await?)
+}
+
+/// Creates a delivery that has failed.
+pub async fn create_delivery(
+    store: &Store,
+    tenant: Tenant,
+    endpoint: Id,
+    id: Id,
+    now: Timestamp,
+) -> Outcome<()> {
+    let delivery = Delivery {
+        id,
+        endpoint,
+        event_id: id,
+        seq: Some(1),
+        kind: EventType::RolePublished,
+        origin: DeliveryOrigin::Event,
+        status: DeliveryStatus::Failed,
+        next_attempt_at: None,
+        attempts: Vec::new(),
+        tries: 10,
+        body: "{}".to_owned(),
+        created_at: now,
+        version: 1,
+    };
+    let mut transaction = Transaction::new(tenant);
+    transaction.insert_delivery(&delivery)?;
+    Ok(store.commit(transaction).await?)
 }
 
 struct EventFixtures<'s> {
@@ -144,6 +198,14 @@ impl EventFixtures<'_> {
         transaction.replace_candidate(&before, &after, &[])?;
         self.store.commit(transaction).await?;
         self.create_screen(candidate(30)?, 42, Some(tomorrow)).await
+    }
+
+    /// Creates webhook endpoints, and a delivery to one of them.
+    async fn create_webhook_endpoints(&self) -> Outcome<()> {
+        for number in [61, 62, 63, 64] {
+            create_webhook_endpoint(self.store, self.tenant, id(number)?, self.now).await?;
+        }
+        create_delivery(self.store, self.tenant, id(61)?, id(65)?, self.now).await
     }
 
     async fn create_role(&self, role: Role, posting: Option<(u64, &str, bool)>) -> Outcome<()> {

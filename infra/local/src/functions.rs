@@ -28,7 +28,7 @@ impl Tables {
 }
 
 /// The routes of every function that answers requests.
-pub fn tables() -> [Tables; 20] {
+pub fn tables() -> [Tables; 21] {
     [
         Tables { function: "ApplicationsFunction", routes: applications::routes(), pages: Vec::new() },
         Tables { function: "CandidatesFunction", routes: candidates::routes(), pages: Vec::new() },
@@ -54,6 +54,11 @@ pub fn tables() -> [Tables; 20] {
         Tables { function: "SignInFunction", routes: Vec::new(), pages: sign_in::pages() },
         Tables { function: "VoiceScreensFunction", routes: voice_screens::routes(), pages: Vec::new() },
         Tables { function: "VoiceWebhookFunction", routes: voice_webhook::routes(), pages: Vec::new() },
+        Tables {
+            function: "WebhookEndpointsFunction",
+            routes: webhook_endpoints::routes(),
+            pages: Vec::new(),
+        },
     ]
 }
 
@@ -89,6 +94,7 @@ pub async fn run_scheduled(template: &Template, environment: &Environment) -> Ve
 
 fn scheduled(name: &str, environment: Environment) -> Option<BoxFuture<'static, Result<String, String>>> {
     Some(match name {
+        "DeliverFunction" => summarized(deliver::run(environment)),
         "FeedFunction" => summarized(feed::run(environment)),
         "TasksFunction" => summarized(tasks::run(environment)),
         "UsageResetFunction" => summarized(usage_reset::run(environment)),

@@ -23,11 +23,13 @@ use shared::config::{Config, Edge, Services};
 use shared::http::{Environment, KnownHolders};
 use shared::model::{Day, Mode, PasswordCost};
 use shared::providers::Providers;
+use shared::providers::webhooks::WebhookReach;
 use shared::random::Random;
 use shared::store::Store;
 use shared::token_encryption::EncryptionKeys;
 use tokio::net::TcpListener;
 use tokio::sync::watch;
+use tokio::task::JoinHandle;
 use tracing_subscriber::layer::SubscriberExt;
 use tracing_subscriber::util::SubscriberInitExt;
 use url::Url;
@@ -148,7 +150,7 @@ async fn run(arguments: Arguments) -> Result<(), String> {
         store: store.clone(),
         clock: arguments.now.map_or_else(Clock::system, Clock::starting_at),
         random: Random::system()?,
-        providers: Providers::new(&config),
+        providers: Providers::with_webhook_reach(&config, WebhookReach::with_loopback()),
         config,
         password_cost: PasswordCost::CURRENT,
         known_holders: KnownHolders::default(),
@@ -183,8 +185,7 @@ async fn run(arguments: Arguments) -> Result<(), String> {
     let bucket = Host::Bucket(Arc::new(bucket), environment.clock.clone());
     let (stop, stopped) = watch::channel(());
     let bucket = tokio::spawn(server::serve(bucket_listener, bucket, changed(stopped.clone())));
-    let task_runner =
-        (!arguments.recorded).then(|| tokio::spawn(run_tasks_every_second(environment.clone())));
+    let jobs = (!arguments.recorded).then(|| start_jobs(&environment));
     let scheduler = tokio::spawn(run_schedules_at_midnight(template, environment));
     let server = tokio::spawn(server::serve(listener, Host::Gateway(Arc::new(gateway)), changed(stopped)));
     warn_if_exposed(address);
@@ -192,8 +193,8 @@ async fn run(arguments: Arguments) -> Result<(), String> {
 
     interrupted().await?;
     eprintln!("Stopping.");
-    if let Some(task_runner) = task_runner {
-        task_runner.abort();
+    for job in jobs.into_iter().flatten() {
+        job.abort();
     }
     scheduler.abort();
     drop(stop);
@@ -285,6 +286,14 @@ fn interrupted() -> impl Future<Output = Result<(), String>> {
     }
 }
 
+/// Starts what the table's stream and schedules start in AWS.
+fn start_jobs(environment: &Environment) -> [JoinHandle<()>; 2] {
+    [
+        tokio::spawn(run_tasks_every_second(environment.clone())),
+        tokio::spawn(deliver_events_every_second(environment.clone())),
+    ]
+}
+
 /// Runs the tasks that requests have created, and moves changes to the feeds: those of the demo organizations once a second,
 /// and those of others every ten seconds. In AWS, the table's stream triggers both, and a schedule.
 async fn run_tasks_every_second(environment: Environment) {
@@ -307,6 +316,16 @@ async fn run_tasks_every_second(environment: Environment) {
         };
         if let Err(error) = Box::pin(run).await {
             eprintln!("FeedFunction failed: {error}");
+        }
+    }
+}
+
+/// Sends events to webhook endpoints. In AWS, a schedule does it every minute.
+async fn deliver_events_every_second(environment: Environment) {
+    loop {
+        tokio::time::sleep(Duration::from_secs(1)).await;
+        if let Err(error) = Box::pin(deliver::run(environment.clone())).await {
+            eprintln!("DeliverFunction failed: {error}");
         }
     }
 }

@@ -10,7 +10,9 @@ use jiff::SignedDuration;
 use super::api_request::AdmittedRequest;
 use super::{ApiRequest, Error, Reply};
 use crate::clock::later;
+use crate::secret::Secret;
 use crate::store::{CommitError, Receipt, StoreError, Transaction};
+use crate::token_encryption::EncryptionKeys;
 
 /// The maximum time that a request waits for an external service: longer than a function may run.
 const MAX_WAIT: SignedDuration = SignedDuration::from_secs(60);
@@ -19,15 +21,28 @@ const MAX_ATTEMPTS: u32 = 5;
 
 impl AdmittedRequest {
     /// The stored reply, unless it belongs to another request or to a candidate who was erased.
-    async fn replay<O>(&self, receipt: Receipt) -> Result<Reply<O>, Error> {
+    async fn replay<O>(&self, mut receipt: Receipt) -> Result<Reply<O>, Error> {
         if let Some(candidate) = receipt.candidate {
             let tenant = self.organization.tenant();
             Error::unless_missing(self.context.store().find_candidate(tenant, candidate).await?)?;
         }
         match &self.idempotency_key {
-            Some(key) => key.replay(receipt),
+            Some(key) => {
+                if let Some(sealed) = receipt.sealed_body.take() {
+                    let context = key.sealing_context(self.organization.tenant());
+                    // Another request with the same key has another context, and is refused.
+                    let body = self.sealing_keys()?.decrypt(&sealed, &context);
+                    body.map_err(|_| Error::IdempotencyMismatch)?.expose().clone_into(&mut receipt.body);
+                }
+                key.replay(receipt)
+            }
             None => Err(Error::IdempotencyMismatch),
         }
+    }
+
+    fn sealing_keys(&self) -> Result<&EncryptionKeys, StoreError> {
+        let missing = || StoreError::Internal("SEALING_KEYS is not set".to_owned());
+        self.context.sealing_keys().ok_or_else(missing)
     }
 
     /// Returns the stored reply instead of `error` if the request was carried out before, because its effect may be the
@@ -54,7 +69,17 @@ impl<I> ApiRequest<I> {
     /// before.
     pub async fn commit<O>(&self, mut transaction: Transaction, reply: Reply<O>) -> Result<Reply<O>, Error> {
         if let Some(key) = &self.admitted.idempotency_key {
-            transaction.insert_receipt(&key.slot, key.receipt(&reply))?;
+            let mut receipt = key.receipt(&reply);
+            if reply.is_confidential {
+                let body = Secret::new(std::mem::take(&mut receipt.body));
+                let (context, nonce) = (key.sealing_context(self.tenant()), self.context.random().bytes());
+                let sealed = self.admitted.sealing_keys()?.encrypt(&body, &context, nonce);
+                let sealed = sealed.map_err(|error| {
+                    StoreError::Internal(format!("a receipt cannot be encrypted: {error}"))
+                })?;
+                receipt.sealed_body = Some(sealed);
+            }
+            transaction.insert_receipt(&key.slot, receipt)?;
         }
         if let Some(confirmed) = &self.admitted.confirmed {
             transaction.use_confirmation(confirmed);

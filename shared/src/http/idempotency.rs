@@ -13,7 +13,7 @@ use sha2::{Digest, Sha256};
 use super::context::RequestContext;
 use super::{Error, Parameters, Reply, headers};
 use crate::id::Id;
-use crate::model::Scopes;
+use crate::model::{Scopes, Tenant};
 use crate::store::{CommitError, Pending, Receipt, ReceiptSlot};
 
 /// A request's idempotency key, and the fingerprint that distinguishes the request from others with the same key.
@@ -87,9 +87,15 @@ impl IdempotencyKey {
             status: reply.status,
             headers: reply.headers.clone(),
             body: reply.body.clone(),
+            sealed_body: None,
             candidate: None,
             pending: None,
         }
+    }
+
+    /// What the encryption of the receipt is bound to.
+    pub(super) fn sealing_context(&self, tenant: Tenant) -> String {
+        format!("receipt {tenant} {} {}", self.slot.route, self.fingerprint)
     }
 
     /// The receipt of a request whose effect is unknown. Repetitions get a conflict until `until`, and `sentence` after
@@ -100,6 +106,7 @@ impl IdempotencyKey {
             status: 502,
             headers: Vec::new(),
             body: String::new(),
+            sealed_body: None,
             candidate: None,
             pending: Some(Pending { until, sentence: sentence.to_owned() }),
         }

@@ -144,6 +144,8 @@ pub struct Reply<O> {
     pub(super) shown: Option<u64>,
     /// Whether the items were searched for.
     pub(super) is_search: bool,
+    /// Whether the body has a secret, so that its receipt is encrypted.
+    pub(super) is_confidential: bool,
     output: PhantomData<fn() -> O>,
 }
 
@@ -265,6 +267,7 @@ impl<O> Reply<O> {
             is_revalidated: true,
             shown: None,
             is_search: false,
+            is_confidential: false,
             output: PhantomData,
         }
     }
@@ -279,6 +282,12 @@ impl<O> Reply<O> {
     #[must_use]
     pub fn found_by_search(self) -> Self {
         Self { is_search: true, ..self }
+    }
+
+    /// The same reply with a secret in its body: the receipt is encrypted.
+    #[must_use]
+    pub fn confidential(self) -> Self {
+        Self { is_confidential: true, ..self }
     }
 
     /// The same reply, sent even to a client that has its version, because parts of that version expire.
@@ -333,8 +342,28 @@ impl<O> Reply<O> {
     }
 
     pub(super) fn typed<P>(self) -> Reply<P> {
-        let Self { status, headers, body, picture, is_revalidated, shown, is_search, output: _ } = self;
-        Reply { status, headers, body, picture, is_revalidated, shown, is_search, output: PhantomData }
+        let Self {
+            status,
+            headers,
+            body,
+            picture,
+            is_revalidated,
+            shown,
+            is_search,
+            is_confidential,
+            output: _,
+        } = self;
+        Reply {
+            status,
+            headers,
+            body,
+            picture,
+            is_revalidated,
+            shown,
+            is_search,
+            is_confidential,
+            output: PhantomData,
+        }
     }
 
     pub(super) fn replayed(receipt: Receipt) -> Self {

@@ -94,6 +94,14 @@ string_enum! {
         ToolCalled = "tool.called",
         /// The scopes of an application were narrowed to reading.
         GrantNarrowed = "grant.narrowed",
+        /// A webhook endpoint was created.
+        WebhookEndpointCreated = "webhook_endpoint.created",
+        /// A webhook endpoint was changed, enabled or disabled.
+        WebhookEndpointUpdated = "webhook_endpoint.updated",
+        /// The secret of a webhook endpoint was replaced.
+        WebhookEndpointSecretRotated = "webhook_endpoint.secret_rotated",
+        /// A webhook endpoint was deleted.
+        WebhookEndpointDeleted = "webhook_endpoint.deleted",
     }
 }
 
@@ -128,6 +136,8 @@ string_enum! {
         X = "x",
         /// The `WhatsApp` number.
         WhatsApp = "whatsapp",
+        /// A webhook endpoint.
+        WebhookEndpoint = "webhook_endpoint",
     }
 }
 

@@ -34,6 +34,7 @@ mod organization;
 mod passkey;
 mod password;
 mod posting;
+mod public_name;
 mod redirect_uri;
 mod resume;
 mod retention;
@@ -52,6 +53,10 @@ mod task;
 mod text;
 mod touchpoint;
 mod value;
+mod webhook_delivery;
+mod webhook_endpoint;
+mod webhook_keys;
+mod webhook_url;
 mod wire;
 pub mod x_text;
 
@@ -95,6 +100,7 @@ pub use organization::{Mode, NamedOrganization, Organization, Plan, Scope, Scope
 pub use passkey::{Passkey, Passkeys};
 pub use password::{Password, PasswordCost, PasswordHash};
 pub use posting::{Posting, PostingContent, PublicContent, PublishError};
+pub use public_name::is_public_name;
 pub use redirect_uri::RedirectUri;
 pub use resume::{Resume, ResumeFile};
 pub use retention::{Retention, RetentionDays, RetentionSchedule, RetentionSetting, RetentionStart};
@@ -117,4 +123,11 @@ pub use task::TaskKind;
 pub use text::{Lines, Text, grouped, non_blank};
 pub use touchpoint::{Submission, Touchpoint, TouchpointKind};
 pub use value::{Scalar, Value};
+pub use webhook_delivery::{Attempt, Delivery, DeliveryOrigin, DeliveryStatus, MAX_ANSWER, retry_after};
+pub use webhook_endpoint::{
+    DisabledReason, EndpointDescription, EndpointProgress, EndpointStatus, FeedPosition, PreviousKeys,
+    Replay, RotatedRecently, StoredKeys, WebhookEndpoint,
+};
+pub use webhook_keys::{WebhookHeaders, WebhookKeys};
+pub use webhook_url::EndpointUrl;
 pub use x_text::Style;

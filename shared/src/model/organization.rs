@@ -1,6 +1,7 @@
 //! Organizations: tenants, modes, plans and the scopes of credentials.
 
 use std::fmt;
+use std::str::FromStr;
 
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
@@ -32,6 +33,17 @@ pub struct Tenant {
 impl fmt::Display for Tenant {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}#{}", self.organization, self.mode.as_str())
+    }
+}
+
+impl FromStr for Tenant {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        let tenant = text.split_once('#').and_then(|(organization, mode)| {
+            Some(Self { organization: organization.parse().ok()?, mode: mode.parse().ok()? })
+        });
+        tenant.ok_or_else(|| format!("{text} is not a tenant, such as 17#live"))
     }
 }
 

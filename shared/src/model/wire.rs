@@ -9,8 +9,8 @@ use utoipa::{PartialSchema, ToSchema};
 use super::schema::{LINE, LINES, PHONE_AS_TYPED, integer, string};
 use super::value::{parsed, whole_number};
 use super::{
-    Country, Currency, Email, Phone, RedirectUri, Salary, Scalar, SearchQuery, Slug, Tag, Tags, Text, Value,
-    WebAddress,
+    Country, Currency, Email, EndpointUrl, FeedPosition, Phone, RedirectUri, Salary, Scalar, SearchQuery,
+    Slug, Tag, Tags, Text, Value, WebAddress,
 };
 use crate::id::Id;
 
@@ -23,6 +23,12 @@ const REDIRECT_URI: &str = concat!(
     r"(?::[1-9][0-9]{0,4})?(?:[/?][0-9A-Za-z._~:/?\[\]@!$&'()+,;=%-]*)?|",
     r"[a-z][0-9a-z+-]*\.[0-9a-z+.-]*:/[0-9A-Za-z._~:/?\[\]@!$&'()+,;=%-]*",
     ")$",
+);
+
+/// The pattern of a webhook endpoint's URL: https with a public name, or in the local service also a port of this machine.
+const ENDPOINT_URL: &str = concat!(
+    r"^(?:https://[0-9a-z_-]+(?:\.[0-9a-z_-]+)+(?:[/?][!-~]*)?|",
+    r"http://127\.0\.0\.1:[1-9][0-9]{0,4}/[!-~]*)$",
 );
 
 impl<const MAX: usize, const MULTILINE: bool> Value for Text<MAX, MULTILINE> {
@@ -50,6 +56,23 @@ impl Value for Id {
 
     fn schema() -> RefOr<Schema> {
         <Self as PartialSchema>::schema()
+    }
+}
+
+impl Value for FeedPosition {
+    fn read(scalar: &Scalar<'_>) -> Result<Option<Self>, String> {
+        if scalar.is_blank() {
+            return Ok(None);
+        }
+        let position = whole_number(scalar).and_then(|number| u64::try_from(number).ok());
+        let position = position.filter(|position| *position <= Id::MAX);
+        position
+            .map(|position| Some(Self(position)))
+            .ok_or_else(|| format!("must be a whole number from 0 to {}", Id::MAX))
+    }
+
+    fn schema() -> RefOr<Schema> {
+        integer(0).format(Some(SchemaFormat::KnownFormat(KnownFormat::Int64))).maximum(Some(Id::MAX)).into()
     }
 }
 
@@ -81,7 +104,7 @@ macro_rules! parsed {
     };
 }
 
-parsed!(Email, WebAddress);
+parsed!(Email, EndpointUrl, WebAddress);
 
 macro_rules! codes {
     ($($value:ty: $pattern:literal;)+) => {
@@ -157,6 +180,7 @@ macro_rules! schemas {
 schemas! {
     Country: string().pattern(Some("^[A-Z]{2}$"));
     Currency: string().pattern(Some("^[A-Z]{3}$"));
+    EndpointUrl: string().pattern(Some(ENDPOINT_URL)).max_length(Some(Self::MAX));
     // `idn-email` allows all scripts; `email` allows only ASCII.
     Email: string().format(Some(SchemaFormat::Custom("idn-email".to_owned()))).max_length(Some(Self::MAX));
     Id: integer(1).format(Some(SchemaFormat::KnownFormat(KnownFormat::Int64))).maximum(Some(Self::MAX));

@@ -6,13 +6,13 @@ use std::str::FromStr;
 use std::sync::Arc;
 use std::time::Duration;
 
-use reqwest::dns::{Addrs, Name, Resolve, Resolving};
+use reqwest::dns::Resolve;
 use reqwest::header::{ACCEPT, CONTENT_TYPE};
 use reqwest::{Client, Response, StatusCode};
 use url::{Host, Url};
 
-use super::client::builder;
-use super::public_address::is_public;
+use super::public_web::{self, PublicOnly};
+use crate::model::is_public_name;
 
 /// The time limit for resolving and connecting to the host.
 const CONNECT: Duration = Duration::from_secs(2);
@@ -20,8 +20,6 @@ const CONNECT: Duration = Duration::from_secs(2);
 const TOTAL: Duration = Duration::from_secs(10);
 /// The maximum size of a document, in bytes.
 const MAX_DOCUMENT: usize = 5 * 1024;
-/// Domains that are local to each network.
-const INTERNAL: [&str; 4] = ["localhost", "local", "internal", "home.arpa"];
 
 /// A client id that is the URL of a metadata document: https, a public host name on the default port, a path, in
 /// normalized form, at most 500 characters.
@@ -59,22 +57,12 @@ impl FromStr for ClientUrl {
 fn is_allowed(url: &Url) -> bool {
     // The resolver checks IP addresses, and a literal IP address in the URL would bypass it.
     let Some(Host::Domain(name)) = url.host() else { return false };
-    let is_label = |label: &str| {
-        !label.is_empty() && label.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"-_".contains(&byte))
-    };
-    let is_domain = name.contains('.') && name.split('.').all(is_label);
-    let is_internal = INTERNAL.iter().any(|domain| is_within(name, domain));
     let is_bare = url.username().is_empty() && url.password().is_none() && url.port().is_none();
     url.scheme() == "https"
-        && is_domain
-        && !is_internal
+        && is_public_name(name)
         && is_bare
         && url.path().len() > 1
         && url.fragment().is_none()
-}
-
-fn is_within(name: &str, domain: &str) -> bool {
-    name.strip_suffix(domain).is_some_and(|before| before.is_empty() || before.ends_with('.'))
 }
 
 /// A client that fetches metadata documents.
@@ -112,7 +100,7 @@ pub enum FetchError {
 impl ClientDocuments {
     /// Creates a client that fetches documents from the web. Fails only if the system has no TLS roots.
     pub fn new() -> Result<Self, String> {
-        Self::web(PublicOnly(Arc::new(System)), true)
+        Self::web(PublicOnly::of_the_system(), true)
     }
 
     /// Creates a client that gets documents from a function, for tests only.
@@ -121,13 +109,7 @@ impl ClientDocuments {
     }
 
     fn web(resolver: impl Resolve + 'static, https_only: bool) -> Result<Self, String> {
-        let client = builder(CONNECT, TOTAL)
-            .dns_resolver(resolver)
-            .https_only(https_only)
-            // Keeps no idle connections, so that each fetch resolves its host again.
-            .pool_max_idle_per_host(0)
-            .referer(false)
-            .build();
+        let client = public_web::builder(CONNECT, TOTAL, resolver).https_only(https_only).build();
         client.map(|client| Self(Source::Web(client))).map_err(|error| format!("no HTTP client: {error}"))
     }
 
@@ -177,41 +159,13 @@ fn is_json(response: &Response) -> bool {
     subtype == "json" || subtype.ends_with("+json")
 }
 
-/// The system's resolver.
-struct System;
-
-impl Resolve for System {
-    fn resolve(&self, name: Name) -> Resolving {
-        Box::pin(async move {
-            // The client replaces the port with the URL's port.
-            let found = tokio::net::lookup_host((name.as_str(), 0)).await?;
-            Ok(Box::new(found.collect::<Vec<_>>().into_iter()) as Addrs)
-        })
-    }
-}
-
-/// A resolver that returns only the public IP addresses that another resolver finds. The client connects to exactly
-/// these addresses and does not resolve the name again.
-struct PublicOnly(Arc<dyn Resolve>);
-
-impl Resolve for PublicOnly {
-    fn resolve(&self, name: Name) -> Resolving {
-        let found = self.0.resolve(name);
-        Box::pin(async move {
-            let mut public = found.await?.filter(|address| is_public(address.ip())).peekable();
-            if public.peek().is_none() {
-                return Err("the name has no public IP address".into());
-            }
-            Ok(Box::new(public) as Addrs)
-        })
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::providers::public_web::{FixedResolver, System};
     use crate::providers::test_server::{Play, TestServer};
     use proptest::prelude::*;
+    use reqwest::dns::Name;
     use std::net::SocketAddr;
     use std::sync::atomic::{AtomicUsize, Ordering};
     use tokio::io::{AsyncReadExt, AsyncWriteExt};
@@ -220,17 +174,6 @@ mod tests {
 
     const VALID: &str = "https://app.example.com/oauth/client.json";
     const DOCUMENT: &str = r#"{"client_id": "https://app.example.com/oauth/client.json"}"#;
-
-    /// A resolver that returns these addresses for every name. Their ports replace the URL's port.
-    #[derive(Clone)]
-    struct FixedResolver(Vec<SocketAddr>);
-
-    impl Resolve for FixedResolver {
-        fn resolve(&self, _: Name) -> Resolving {
-            let found = self.0.clone();
-            Box::pin(async move { Ok(Box::new(found.into_iter()) as Addrs) })
-        }
-    }
 
     /// Hosts that are rejected: IP addresses in every notation, and internal names.
     const HOSTS: &str = "127.0.0.1 127.0.0.2 127.255.255.254 127.1 127.0.1 0177.0.0.1 0x7f.0.0.1 0x7f000001 2130706433 \
@@ -311,7 +254,7 @@ mod tests {
             }
         });
         let resolver = FixedResolver(vec![here]);
-        let guarded = ClientDocuments::web(PublicOnly(Arc::new(resolver.clone())), true).unwrap();
+        let guarded = ClientDocuments::web(PublicOnly::of(resolver.clone()), true).unwrap();
         let (mut rejected, mut unreached) = (0, 0);
         for url in urls(HOSTS).chain(URLS.split(' ').map(str::to_owned)) {
             assert!(url.parse::<ClientUrl>().is_err(), "{url:?}");
@@ -331,7 +274,7 @@ mod tests {
 
     async fn resolved(ips: &str) -> Option<String> {
         let addresses = ips.split(' ').map(|ip| SocketAddr::new(ip.parse().unwrap(), 0)).collect();
-        let guard = PublicOnly(Arc::new(FixedResolver(addresses)));
+        let guard = PublicOnly::of(FixedResolver(addresses));
         let found = guard.resolve("app.example.com".parse().unwrap()).await.ok()?;
         Some(found.map(|address| address.ip().to_string()).collect::<Vec<_>>().join(" "))
     }
@@ -350,7 +293,7 @@ mod tests {
     async fn localhost_is_not_public() {
         let name = || "localhost".parse::<Name>().unwrap();
         assert!(System.resolve(name()).await.unwrap().all(|address| address.ip().is_loopback()));
-        assert!(PublicOnly(Arc::new(System)).resolve(name()).await.is_err());
+        assert!(PublicOnly::of_the_system().resolve(name()).await.is_err());
     }
 
     /// A client that connects to `here` over plain HTTP for every host.

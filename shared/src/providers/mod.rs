@@ -6,10 +6,12 @@
 pub mod client;
 pub mod client_document;
 pub mod public_address;
+pub mod public_web;
 pub mod resumes;
 #[cfg(test)]
 mod test_server;
 pub mod voice;
+pub mod webhooks;
 pub mod whatsapp;
 pub mod x;
 pub mod x_simulator;
@@ -27,6 +29,7 @@ use crate::token_encryption::EncryptionKeys;
 use client::HttpClient;
 use client_document::ClientDocuments;
 use resumes::Bucket;
+use webhooks::{WebhookReach, WebhookSender};
 use whatsapp::WhatsApp;
 use x::X;
 
@@ -39,6 +42,8 @@ struct Inner {
     http_client: OnceLock<Option<HttpClient>>,
     client_documents: OnceLock<Option<ClientDocuments>>,
     resumes: OnceLock<Option<Bucket>>,
+    webhook_reach: WebhookReach,
+    webhook_sender: OnceLock<Option<WebhookSender>>,
     services: Services,
     simulator_secrets: Vec<Secret>,
 }
@@ -66,7 +71,7 @@ pub enum WhatsAppPort<'p> {
 impl Providers {
     /// Creates the services from a configuration.
     pub fn new(config: &Config) -> Self {
-        Self::build(config, OnceLock::new())
+        Self::build(config, OnceLock::new(), WebhookReach::public())
     }
 
     /// Creates the services with another HTTP client, for simulations only.
@@ -78,14 +83,25 @@ impl Providers {
 
     /// Creates the services with another source of client metadata documents, for tests only.
     pub fn with_client_documents(config: &Config, documents: ClientDocuments) -> Self {
-        Self::build(config, OnceLock::from(Some(documents)))
+        Self::build(config, OnceLock::from(Some(documents)), WebhookReach::public())
     }
 
-    fn build(config: &Config, client_documents: OnceLock<Option<ClientDocuments>>) -> Self {
+    /// Creates the services with another reach of webhooks, for the local service and for tests.
+    pub fn with_webhook_reach(config: &Config, reach: WebhookReach) -> Self {
+        Self::build(config, OnceLock::new(), reach)
+    }
+
+    fn build(
+        config: &Config,
+        client_documents: OnceLock<Option<ClientDocuments>>,
+        webhook_reach: WebhookReach,
+    ) -> Self {
         Self(Arc::new(Inner {
             http_client: OnceLock::new(),
             client_documents,
             resumes: OnceLock::new(),
+            webhook_reach,
+            webhook_sender: OnceLock::new(),
             services: config.services.clone(),
             simulator_secrets: config
                 .signing_keys
@@ -112,6 +128,20 @@ impl Providers {
             documents.inspect_err(|sentence| tracing::error!(sentence, "no client documents")).ok()
         };
         self.0.client_documents.get_or_init(create).as_ref()
+    }
+
+    /// Where webhooks may be sent.
+    pub fn webhook_reach(&self) -> &WebhookReach {
+        &self.0.webhook_reach
+    }
+
+    /// The client that sends events to webhook endpoints; `None` if it cannot be created on this system.
+    pub fn webhook_sender(&self) -> Option<&WebhookSender> {
+        let create = || {
+            let sender = WebhookSender::new(&self.0.webhook_reach);
+            sender.inspect_err(|sentence| tracing::error!(sentence, "no webhooks")).ok()
+        };
+        self.0.webhook_sender.get_or_init(create).as_ref()
     }
 
     /// The bucket of uploaded resumes, if one is configured.

@@ -9,3 +9,4 @@ pub mod posting;
 pub mod resume;
 pub mod role;
 pub mod screen;
+pub mod webhook;

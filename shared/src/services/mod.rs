@@ -14,6 +14,7 @@ pub mod resumes;
 pub mod screening;
 pub mod second_factor;
 pub mod sign_in_limits;
+pub mod webhooks;
 
 /// The author and the time of a change, which all its touchpoints share.
 pub struct Author<'i> {

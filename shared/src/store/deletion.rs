@@ -14,7 +14,9 @@ use super::list::Range;
 use super::tasks::Task;
 use super::{CommitError, Item, Paging, Store, StoreError, Transaction, item};
 use crate::id::Id;
-use crate::model::{Candidate, Member, Mode, NamedOrganization, Role, Screen, Stage, Tenant};
+use crate::model::{
+    Candidate, Member, Mode, NamedOrganization, Role, Screen, Stage, Tenant, WebhookEndpoint,
+};
 
 /// What is kept of a deleted organization.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -145,6 +147,16 @@ impl Deletion<'_> {
                 }
             }
             self.delete_items(&items).await?;
+        }
+        let endpoints = keys::webhook_endpoints(tenant);
+        while let Some((found, items)) = self.read_list::<WebhookEndpoint>(&endpoints).await? {
+            let mut of_endpoints = items.iter().map(Key::of).collect::<Result<Vec<_>, _>>()?;
+            for endpoint in found {
+                self.delete_partition(&keys::deliveries(tenant, endpoint.id)).await?;
+                self.delete_partition(&keys::due_deliveries(tenant, endpoint.id)).await?;
+                of_endpoints.push(keys::endpoint_progress(tenant, endpoint.id));
+            }
+            self.delete_keys(of_endpoints).await?;
         }
         if tenant.mode == Mode::Live {
             self.delete_members().await?;

@@ -47,6 +47,11 @@
 //! | connection of a channel | `{tenant}#CHANNEL` | `x` or `whatsapp` | |
 //! | number of posts on a day | `{tenant}#CHANNEL` | `x#{date}` | |
 //! | post to X | `{tenant}#POST` | id | |
+//! | webhook endpoint | `{tenant}#WEBHOOK` | id | |
+//! | delivery to a webhook endpoint | `{tenant}#DELIVERY#{endpoint id}` | id | |
+//! | due attempt of a delivery | `{tenant}#DELIVERY_DUE#{endpoint id}` | new or replayed, then due time and delivery id | |
+//! | progress of a webhook endpoint, 16 partitions | `WEBHOOK#{tenant's hash}` | tenant, then endpoint id | |
+//! | number of webhook endpoints | `{tenant}#SETTING` | `webhook_endpoints` | |
 //! | retention rule | `{tenant}#SETTING` | `retention` | |
 //! | whether members need a second factor | `{organization}#live#SETTING` | `second_factor` | |
 //! | countries that may be called | `{tenant}#SETTING` | `calls` | |
@@ -827,6 +832,75 @@ pub(super) fn tasks_after(due: Timestamp, tenant: Tenant) -> String {
 /// A range key that sorts after all tasks that are due in the hour of `time`, and before all later ones.
 pub(super) fn tasks_until(time: Timestamp) -> String {
     format!("{:012}~", time.as_second().max(0) / 3_600 * 3_600)
+}
+
+/// A partition of the progress of webhook endpoints.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct WebhookPartition(u8);
+
+impl WebhookPartition {
+    const NUMBER: u8 = 16;
+
+    /// All partitions.
+    pub fn all() -> impl Iterator<Item = Self> {
+        (0..Self::NUMBER).map(Self)
+    }
+
+    fn of(tenant: Tenant) -> Self {
+        Self(Sha256::digest(tenant.to_string())[0] % Self::NUMBER)
+    }
+
+    fn key(self) -> String {
+        format!("WEBHOOK#{:02}", self.0)
+    }
+
+    pub(super) fn progress(self) -> Partition {
+        Partition::Table(self.key())
+    }
+}
+
+pub(super) fn webhook_endpoints(tenant: Tenant) -> Partition {
+    Partition::Table(format!("{tenant}#WEBHOOK"))
+}
+
+pub(super) fn webhook_endpoint(tenant: Tenant, id: Id) -> Key {
+    Key { pk: format!("{tenant}#WEBHOOK"), sk: padded(id) }
+}
+
+/// The number of the tenant's webhook endpoints.
+pub(super) fn webhook_endpoint_count(tenant: Tenant) -> Key {
+    Key { pk: format!("{tenant}#SETTING"), sk: "webhook_endpoints".to_owned() }
+}
+
+pub(super) fn endpoint_progress(tenant: Tenant, endpoint: Id) -> Key {
+    Key { pk: WebhookPartition::of(tenant).key(), sk: format!("{}{}", progress_of(tenant), padded(endpoint)) }
+}
+
+/// The partition and the beginning of the range keys of the progress of a tenant's endpoints.
+pub(super) fn progress_of_all(tenant: Tenant) -> (Partition, String) {
+    (WebhookPartition::of(tenant).progress(), progress_of(tenant))
+}
+
+fn progress_of(tenant: Tenant) -> String {
+    format!("{tenant}#")
+}
+
+pub(super) fn deliveries(tenant: Tenant, endpoint: Id) -> Partition {
+    Partition::Table(format!("{tenant}#DELIVERY#{}", padded(endpoint)))
+}
+
+pub(super) fn delivery(tenant: Tenant, endpoint: Id, id: Id) -> Key {
+    Key { pk: format!("{tenant}#DELIVERY#{}", padded(endpoint)), sk: padded(id) }
+}
+
+pub(super) fn due_deliveries(tenant: Tenant, endpoint: Id) -> Partition {
+    Partition::Table(format!("{tenant}#DELIVERY_DUE#{}", padded(endpoint)))
+}
+
+/// Attempts sort by queue, then by due time in milliseconds.
+pub(super) fn due_delivery(tenant: Tenant, endpoint: Id, queue: &str, due: Timestamp, id: Id) -> Key {
+    let sk = format!("{queue}#{:015}#{}", due.as_millisecond().max(0), padded(id));
+    Key { pk: format!("{tenant}#DELIVERY_DUE#{}", padded(endpoint)), sk }
 }
 
 /// The place of an item that could not be read.

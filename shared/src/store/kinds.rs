@@ -28,11 +28,13 @@ use super::transaction::Receipt;
 use super::unreadable::Quarantined;
 use super::uploads::Upload;
 use super::usage::UsageDay;
+use super::webhooks::DueAttempt;
 use super::{Item, StoreError, item};
 use crate::model::{
-    AuditEntry, Candidate, CandidateRecord, CareerSite, Client, Consent, ErasedCandidate, Erasure, Event,
-    Grant, Member, Note, Opening, Organization, Post, Posting, RetentionSetting, Role, Screen, ScreenRecord,
-    SecurityNotice, Session, Touchpoint, WhatsAppConnection, XConnection,
+    AuditEntry, Candidate, CandidateRecord, CareerSite, Client, Consent, Delivery, EndpointProgress,
+    ErasedCandidate, Erasure, Event, Grant, Member, Note, Opening, Organization, Post, Posting,
+    RetentionSetting, Role, Screen, ScreenRecord, SecurityNotice, Session, Touchpoint, WebhookEndpoint,
+    WhatsAppConnection, XConnection,
 };
 
 /// A kind of items.
@@ -50,7 +52,7 @@ pub struct Kind {
 }
 
 /// All kinds.
-pub const KINDS: [Kind; 69] = [
+pub const KINDS: [Kind; 74] = [
     of::<Organization>("gate", "{tenant}#GATE", "GATE"),
     of::<Profile>("profile", "{tenant}#PROFILE", "PROFILE"),
     counters("gate_shard", "{tenant}#GATE#*", "GATE"),
@@ -110,6 +112,11 @@ pub const KINDS: [Kind; 69] = [
     counters("posts_of_a_day", "{tenant}#CHANNEL", "x#*"),
     of::<Post>("post", "{tenant}#POST", "*"),
     of::<RetentionSetting>("retention_setting", "{tenant}#SETTING", "retention"),
+    counters("webhook_endpoint_count", "{tenant}#SETTING", "webhook_endpoints"),
+    of::<WebhookEndpoint>("webhook_endpoint", "{tenant}#WEBHOOK", "*"),
+    of::<EndpointProgress>("endpoint_progress", "WEBHOOK#*", "*"),
+    of::<Delivery>("delivery", "{tenant}#DELIVERY#*", "*"),
+    of::<DueAttempt>("due_delivery", "{tenant}#DELIVERY_DUE#*", "*"),
     of::<SecondFactorSetting>("second_factor_setting", "{tenant}#SETTING", "second_factor"),
     of::<CallSetting>("call_setting", "{tenant}#SETTING", "calls"),
     of::<AuditEntry>("audit_entry", "{tenant}#AUDIT#*", "*"),

@@ -49,6 +49,7 @@ mod unreadable;
 mod uploads;
 mod usage;
 mod verification;
+mod webhooks;
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -86,7 +87,8 @@ pub use finding::CandidateSearch;
 pub use gate::{Admission, Holder, HolderDetails, PresentedCredential, Verdict};
 pub use grants::AccessTokens;
 pub use keys::{
-    OutboxPartition, REGISTRY_SHARDS, StageOrStatus, StatusOrResult, TaskPartition, score_position,
+    OutboxPartition, REGISTRY_SHARDS, StageOrStatus, StatusOrResult, TaskPartition, WebhookPartition,
+    score_position,
 };
 pub use kinds::{KINDS, Kind};
 pub use list::{Listed, Paging};
@@ -105,6 +107,7 @@ pub use unreadable::{Quarantined, Unreadable};
 pub use uploads::{Upload, UploadAttempt};
 pub use usage::UsageDay;
 pub use verification::{Finding, Repair};
+pub use webhooks::{DueAttempt, Queue};
 
 use item::Item;
 use keys::Key;

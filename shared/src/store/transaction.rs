@@ -24,6 +24,7 @@ use super::recording::{Recorded, STAMP, outbox_items};
 use super::{Item, Store, StoreError, item};
 use crate::id::Id;
 use crate::model::{AuditAction, AuditActor, AuditTarget, RoleStatus, Tenant};
+use crate::token_encryption::EncryptedToken;
 
 /// The stored response to a request with an idempotency key. A repeated request gets the same response.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -34,8 +35,11 @@ pub struct Receipt {
     pub status: u16,
     /// The headers that the handler set.
     pub headers: Vec<(String, String)>,
-    /// The response's body.
+    /// The response's body; empty if it is encrypted.
     pub body: String,
+    /// The body of a response with a secret, encrypted.
+    #[serde(default)]
+    pub sealed_body: Option<EncryptedToken>,
     /// The candidate whose data the response may contain.
     #[serde(default)]
     pub candidate: Option<Id>,

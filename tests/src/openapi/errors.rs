@@ -85,8 +85,8 @@ fn can_happen(name: &str, error: &Error, operation: &Operation, named: &BTreeMap
         | Error::InvalidTransition(_)
         | Error::ChannelNotConnected(_)
         | Error::ConsentRequired(_)
-        | Error::LegalHold
         | Error::CursorExpired
+        | Error::LegalHold
         | Error::Upstream { .. } => named.contains_key(error.kind().1),
         Error::Erased => named.contains_key("erased") || operation.is_about_candidate(),
         Error::Unauthorized { .. }

@@ -43,6 +43,7 @@ pub fn operations() -> Vec<Operation> {
         ("channels", channels::routes()),
         ("organization", organization::routes()),
         ("mcp", mcp::routes()),
+        ("webhook_endpoints", webhook_endpoints::routes()),
         ("events", events::routes()),
         ("oauth", oauth::routes()),
         ("voice_webhook", voice_webhook::routes()),

@@ -25,6 +25,9 @@ Example:
     /// Handle the applications that members have connected: list, revoke
     #[command(subcommand)]
     App(AppCommand),
+    /// Handle webhook endpoints: list, show, disable, enable
+    #[command(subcommand)]
+    Webhook(WebhookCommand),
     /// Check that everything stored can be read, and that copies and counters agree with their records
     ///
     /// It changes nothing. The audit log and what expires within days are not checked.
@@ -42,6 +45,30 @@ Examples:
     ///
     /// Run it when a release says so. The service stays in use, and a run that was interrupted can be repeated.
     Migrate(Maintenance),
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum WebhookCommand {
+    /// List the webhook endpoints of an organization
+    List {
+        #[command(flatten)]
+        tenant: OneMode,
+    },
+    /// Show a webhook endpoint, and its latest deliveries with the answers
+    Show(OneWebhook),
+    /// Stop sending events to a webhook endpoint
+    Disable(OneWebhook),
+    /// Send events to a webhook endpoint again, from the end of the feed on
+    Enable(OneWebhook),
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct OneWebhook {
+    #[command(flatten)]
+    pub(crate) tenant: OneMode,
+    /// The endpoint's identifier
+    #[arg(value_name = "ENDPOINT")]
+    pub(crate) id: Id,
 }
 
 #[derive(Debug, Subcommand)]

@@ -353,7 +353,7 @@ const COPIES: [&str; 8] = [
 ];
 
 /// What is only inserted, deleted, counted or replaced as a whole.
-const NEVER_CHANGED: [&str; 39] = [
+const NEVER_CHANGED: [&str; 44] = [
     "profile",
     "receipt",
     "new_people",
@@ -378,6 +378,11 @@ const NEVER_CHANGED: [&str; 39] = [
     "x_connection",
     "whatsapp_connection",
     "post",
+    "webhook_endpoint_count",
+    "webhook_endpoint",
+    "endpoint_progress",
+    "delivery",
+    "due_delivery",
     "second_factor_setting",
     "audit_entry",
     "session",

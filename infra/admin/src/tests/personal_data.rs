@@ -106,6 +106,9 @@ pub(super) async fn populate(api: &TestApi, demo: usize) -> u64 {
         Box::pin(api.run_tasks()).await;
         post(&format!("{path}/reject"), json!({ "notes": "Would come for more." })).await.expect(200);
         post(&format!("{path}/notes"), json!({ "text": "Knows the team." })).await.expect(201);
+        let hook = json!({ "url": "https://hooks.example.com/" });
+        let hook = post("/api/v1/webhook_endpoints", hook).await.expect(201).number("/id");
+        post(&format!("/api/v1/webhook_endpoints/{hook}/ping"), json!({})).await.expect(202);
         let jane = json!({
             "name": "Jane",
             "email": "jane@example.com",
@@ -153,6 +156,7 @@ fn is_of<V: Debug>(organization: u64, (pk, sk): &(String, String), item: &HashMa
     pk.starts_with(&format!("{organization}#"))
         || (pk.starts_with("OUTBOX#") && sk.starts_with(&format!("{organization}#")))
         || (pk.starts_with("TASK#") && sk.contains(&format!("#{organization}#")))
+        || (pk.starts_with("WEBHOOK#") && sk.starts_with(&format!("{organization}#")))
         || is_registered
         || pk.starts_with(&format!("ORGANIZATION_SLUG#{slug}"))
         || (pk.starts_with("MEMBER_EMAIL#") && names_it())
@@ -174,6 +178,7 @@ async fn an_interrupted_deletion_of_an_organization_can_be_repeated_and_leaves_n
         .await;
     Box::pin(populate(&api, ACME)).await;
     Box::pin(populate(&api, GLOBEX)).await;
+    Box::pin(api.run_feed()).await;
     let before = api.stored_items().await;
     let kind = |pk: &str| pk.split(['#', '`']).nth(2).unwrap_or_default().to_owned();
     let of_acme = before.keys().map(|(pk, _)| pk).filter(|pk| pk.starts_with(&format!("{ACME_ID}#")));
@@ -451,7 +456,7 @@ async fn an_organization_is_exported_line_by_line_without_secrets() {
     }
     let expected = [
         ("live", "api_key", 1),
-        ("live", "audit_entry", 10),
+        ("live", "audit_entry", 11),
         ("live", "candidate", 2),
         ("live", "career_site", 1),
         ("live", "channels", 1),
@@ -466,7 +471,7 @@ async fn an_organization_is_exported_line_by_line_without_secrets() {
         ("live", "usage", 2),
         ("live", "x_post", 1),
         ("test", "api_key", 1),
-        ("test", "audit_entry", 2),
+        ("test", "audit_entry", 3),
         ("test", "candidate", 2),
         ("test", "career_site", 1),
         ("test", "job_posting", 2),
