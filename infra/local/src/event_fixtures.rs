@@ -322,7 +322,7 @@ impl EventFixtures<'_> {
         Ok(())
     }
 
-    /// Creates one grant whose code has not been exchanged yet, and three with tokens.
+    /// Creates one grant whose code has not been exchanged yet, and four with tokens.
     async fn create_grants(&self) -> Outcome<()> {
         let client = Client {
             id: CLIENT.to_owned(),
@@ -335,7 +335,7 @@ impl EventFixtures<'_> {
         };
         self.store.insert_client(&client).await?;
         let expires_at = self.now.saturating_add(TokenSet::REFRESH_LIFE)?;
-        for number in [5, 51, 52, 53] {
+        for number in [5, 51, 52, 53, 54] {
             let id = id(number)?;
             let code = secret("RecordedCode");
             let code = self.credential(Kind::AuthorizationCode, id, &code)?;
