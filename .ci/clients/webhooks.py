@@ -27,6 +27,14 @@ class Handler(BaseHTTPRequestHandler):
         pass
 
 
+def next_ping():
+    """Waits for a ping. The endpoint also receives the events of changes, such as its own rotation."""
+    while True:
+        headers, body = received.get(timeout=30)
+        if json.loads(body)["type"].endswith(".pinged"):
+            return headers, body
+
+
 def main():
     base = sys.argv[1]
     server = HTTPServer(("127.0.0.1", 0), Handler)
@@ -42,12 +50,12 @@ def main():
     endpoint = post("", {"url": f"http://127.0.0.1:{server.server_port}/hook"})
     path = f"/{endpoint['id']}"
     post(f"{path}/ping")
-    first = received.get(timeout=30)
+    first = next_ping()
     rotated = post(f"{path}/rotate_secret")
     post(f"{path}/ping")
-    both = received.get(timeout=30)
-    delivery = session.get(f"{base}/api/v1/webhook_endpoints{path}/deliveries").json()["data"][-1]
-    assert delivery["event_id"] == int(first[0]["webhook-id"]), delivery
+    both = next_ping()
+    deliveries = session.get(f"{base}/api/v1/webhook_endpoints{path}/deliveries").json()["data"]
+    assert int(first[0]["webhook-id"]) in [delivery["event_id"] for delivery in deliveries], deliveries
 
     old = (endpoint["secret"], endpoint["public_keys"])
     new = (rotated["secret"], rotated["public_keys"][:1])

@@ -61,6 +61,8 @@ LOCATION = {
     "&redirect_uri=https%3A%2F%2Fapi.rolecall.example%2Fdashboard%2Fsettings%2Fintegrations%2Fchannels%2Fx%2Fcallback"
     "&scope=tweet.read+tweet.write+users.read+offline.access&state=*&code_challenge=*&code_challenge_method=S256",
     "dashboard_channels_x_disconnect": "/dashboard/settings/integrations/channels?done=x-disconnected",
+    "dashboard_confirmations_decide": "/dashboard/settings/integrations/connected-apps?done=call-confirmed",
+    "dashboard_connected_app_narrow": "/dashboard/settings/integrations/connected-apps/1700000000000052?done=app-narrowed",
     "dashboard_connected_apps_revoke": "/dashboard/settings/integrations/connected-apps?done=app-revoked",
     "dashboard_confirm": "/dashboard/settings/members",
     "dashboard_members_remove": "/dashboard/settings/members?done=member-removed",

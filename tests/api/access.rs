@@ -16,7 +16,7 @@ use tests::{ACME, Fixtures, GLOBEX, Response, TestApi, tenant};
 fn routes_with_scopes() -> Vec<(Method, &'static str, Scopes)> {
     let routes = tables().into_iter().flat_map(|tables| tables.routes);
     let row = |route: shared::http::Route| match route.access() {
-        Access::Public | Access::Signed | Access::Member(_) => None,
+        Access::Credential | Access::Public | Access::Signed | Access::Member(_) => None,
         Access::Scopes(scopes) => {
             let (method, path) = route.key.split_once(' ')?;
             Some((method.parse().ok()?, path, scopes))

@@ -29,7 +29,8 @@ enum Decision {
     Acts(&'static [AuditAction]),
     /// Acts that need several requests: `dashboard_second_factor::second_factors_are_recorded_in_the_audit_log`,
     /// `passkeys::passkeys_are_recorded_in_the_audit_log` and
-    /// `dashboard_channels::an_x_account_is_connected_used_and_disconnected`.
+    /// `dashboard_channels::an_x_account_is_connected_used_and_disconnected`; and calls of tools:
+    /// `mcp_protocol::each_call_of_a_tool_is_in_the_audit_log`.
     Steps,
     /// Nothing: the change is in the candidate's history.
     History,
@@ -80,6 +81,7 @@ const DECISIONS: &[(&str, Decision)] = &[
     ("GET /dashboard/candidates/{id}/legal-hold", Nothing),
     ("GET /dashboard/candidates/{id}/move", Nothing),
     ("GET /dashboard/confirm", Nothing),
+    ("GET /dashboard/confirmations/{call}", Nothing),
     ("GET /dashboard/postings", Nothing),
     ("GET /dashboard/postings/{id}/x", Nothing),
     ("GET /dashboard/quick-post", Nothing),
@@ -99,6 +101,7 @@ const DECISIONS: &[(&str, Decision)] = &[
     ("GET /dashboard/settings/integrations/channels", Nothing),
     ("GET /dashboard/settings/integrations/channels/x/callback", Steps),
     ("GET /dashboard/settings/integrations/connected-apps", Nothing),
+    ("GET /dashboard/settings/integrations/connected-apps/{id}", Nothing),
     ("GET /dashboard/settings/members", Nothing),
     ("GET /dashboard/settings/privacy", Nothing),
     ("GET /dashboard/settings/retention", Read(CandidatesListed)),
@@ -145,6 +148,7 @@ const DECISIONS: &[(&str, Decision)] = &[
     ("POST /dashboard/candidates/{id}/notes", History),
     ("POST /dashboard/candidates/{id}/notes/{note_id}/delete", History),
     ("POST /dashboard/confirm", Nothing),
+    ("POST /dashboard/confirmations/{call}", Nothing),
     ("POST /dashboard/mode", Nothing),
     ("POST /dashboard/password", Acts(&[PasswordChanged, SessionCreated])),
     ("POST /dashboard/postings/{id}/status", Nothing),
@@ -177,6 +181,7 @@ const DECISIONS: &[(&str, Decision)] = &[
     ("POST /dashboard/settings/integrations/channels/whatsapp/disconnect", Acts(&[ChannelDisconnected])),
     ("POST /dashboard/settings/integrations/channels/x/connect", Nothing),
     ("POST /dashboard/settings/integrations/channels/x/disconnect", Acts(&[ChannelDisconnected])),
+    ("POST /dashboard/settings/integrations/connected-apps/{id}/narrow", Acts(&[GrantNarrowed])),
     ("POST /dashboard/settings/integrations/connected-apps/{id}/revoke", Acts(&[GrantRevoked])),
     ("POST /dashboard/settings/members", Acts(&[MemberInvited])),
     ("POST /dashboard/settings/members/second-factor", Steps),
@@ -191,6 +196,7 @@ const DECISIONS: &[(&str, Decision)] = &[
     ("POST /dashboard/sign-out", Acts(&[SessionEnded])),
     ("POST /dashboard/sign-out-everywhere", Acts(&[GrantRevoked, SessionsEnded, SessionEnded])),
     // The consent creates the grant, and a repeated code or token ends it: `oauth_grants_are_recorded`.
+    ("POST /mcp", Steps),
     ("POST /oauth/authorize", Nothing),
     ("POST /oauth/registrations", Nothing),
     ("POST /oauth/revoke", Nothing),

@@ -162,6 +162,17 @@ pub(crate) const CALLS: &[(&str, &[&str])] = &[
     ),
     ("POST /dashboard/settings/members/{id}/second-factor", &["BatchGetItem", "GetItem", "GetItem"]),
     ("POST /dashboard/settings/members/second-factor", &["BatchGetItem", "GetItem", "TransactWriteItems"]),
+    // The four shards of the month.
+    (
+        "GET /dashboard/settings/integrations/connected-apps/{id}",
+        &["BatchGetItem", "GetItem", "Query", "Query", "Query", "Query"],
+    ),
+    (
+        "POST /dashboard/settings/integrations/connected-apps/{id}/narrow",
+        &["BatchGetItem", "GetItem", "TransactWriteItems"],
+    ),
+    ("GET /dashboard/confirmations/{call}", &["BatchGetItem", "GetItem"]),
+    ("POST /dashboard/confirmations/{call}", &["BatchGetItem", "GetItem", "TransactWriteItems"]),
     ("GET /dashboard/sign-in", &[]),
     (
         "POST /dashboard/sign-in",

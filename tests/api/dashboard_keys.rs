@@ -505,7 +505,7 @@ async fn a_revoked_app_loses_access_immediately() {
     let browser = Browser::with_session(&api, ACME, &jo).await;
     call(&api, token.reveal(), "/api/v1/roles").await.expect(200);
     assert!(
-        row(&browser.get(APPS).await, ">App ")
+        row(&browser.get(APPS).await, ">App</a>")
             .contains("data-label=\"Last used\" class=\"whole\">20 Nov 2026")
     );
     let path = format!("{APPS}/{}/revoke", grant.id);
@@ -528,7 +528,7 @@ async fn an_app_with_an_expired_grant_is_not_listed() {
     connect_app(&api.environment, live, owner(&api, ACME).await.id, "App").await;
     for (time, listed) in [("2026-12-20T09:29:59Z", true), ("2026-12-20T09:30:00Z", false)] {
         api.clock.set(time);
-        assert_eq!(acme(&api).await.get(APPS).await.expect(200).text.contains(">App "), listed, "{time}");
+        assert_eq!(acme(&api).await.get(APPS).await.expect(200).text.contains(">App</a>"), listed, "{time}");
     }
 }
 

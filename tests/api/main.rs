@@ -7,7 +7,6 @@
     clippy::large_futures,
     reason = "a panic in a test is a failure, and the stack is large enough"
 )]
-
 mod access;
 mod audit_log;
 mod bodies;
@@ -65,6 +64,12 @@ mod guide;
 mod idempotency;
 mod imports;
 mod job_postings;
+mod mcp_confirmations;
+mod mcp_hostile;
+mod mcp_oauth;
+mod mcp_protocol;
+mod mcp_size;
+mod mcp_tools;
 mod notes;
 mod oauth_access;
 mod oauth_authorize;

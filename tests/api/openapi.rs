@@ -253,6 +253,7 @@ async fn documents(api: &TestApi) -> Exchanges {
         ("GET /.well-known/oauth-authorization-server", ""),
         ("GET /.well-known/oauth-protected-resource", ""),
         ("GET /.well-known/oauth-protected-resource/api/v1", ""),
+        ("GET /.well-known/oauth-protected-resource/mcp", ""),
         ("GET /robots.txt", ""),
         ("GET /careers/{org}/jobs.json", "acme"),
         ("GET /careers/{org}/jobs.json", "nobody"),
@@ -263,6 +264,9 @@ async fn documents(api: &TestApi) -> Exchanges {
         let path = key.trim_start_matches("GET ").replace("{org}", organization);
         exchanges.push((key, Value::Null, api.request(Method::GET, &path).anonymous().send().await));
     }
+    let call = json!({ "name": "list_roles", "arguments": {} });
+    let message = json!({ "jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": call });
+    exchanges.push(("POST /mcp", message.clone(), api.post("/mcp", message).await));
     exchanges
 }
 

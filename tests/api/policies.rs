@@ -340,14 +340,7 @@ const RARE: [(&str, &[&str], &str); 8] = [
     ),
     (
         "DashboardSettingsFunction",
-        &[
-            "dynamodb:Query",
-            "index *#AUDIT_ACTION#*",
-            "index *#AUDIT_ACTOR#*",
-            "*#CANDIDATE",
-            "*#RETENTION#*",
-            "MEMBER_EMAIL#*",
-        ],
+        &["dynamodb:Query", "index *#AUDIT_ACTION#*", "*#CANDIDATE", "*#RETENTION#*", "MEMBER_EMAIL#*"],
         "audit_log.rs, dashboard_links.rs, dashboard_retention.rs",
     ),
     ("OauthFunction", &["dynamodb:Query", "*#KEY", "OAUTH_DOCUMENT#*"], "gate.rs, oauth_documents.rs"),
@@ -388,6 +381,7 @@ async fn used() -> BTreeMap<String, BTreeSet<Access>> {
     calls_by_function.push(("feed".to_owned(), api.dynamodb.take_calls()));
     calls_by_function.push(("deliver".to_owned(), super::webhooks::calls_of_deliveries().await));
     let pages = [
+        "mcp",
         "oauth",
         "careers",
         "dashboard_account",
@@ -401,6 +395,7 @@ async fn used() -> BTreeMap<String, BTreeSet<Access>> {
         calls_by_function.push((function.to_owned(), calls));
     }
     calls_by_function.push(("careers".to_owned(), super::careers_resumes::calls_of_an_upload(&api).await));
+    calls_by_function.push(("mcp".to_owned(), super::mcp_tools::calls_of_all_tools().await));
     calls_by_function.push(("sign_in".to_owned(), super::passkeys::calls_of_a_sign_in(&api).await));
     super::tasks::write_poison(&api).await;
     api.dynamodb.take_calls();
@@ -555,6 +550,7 @@ fn functions_are_denied_the_secrets_of_others() {
         "DashboardCandidatesFunction",
         "DashboardRolesFunction",
         "DashboardSettingsFunction",
+        "McpFunction",
         "TasksFunction",
         "VoiceScreensFunction",
         "VoiceWebhookFunction",
@@ -566,6 +562,7 @@ fn functions_are_denied_the_secrets_of_others() {
         "DashboardCandidatesFunction",
         "DashboardRolesFunction",
         "DashboardSettingsFunction",
+        "McpFunction",
         "DeliverFunction",
         "OauthFunction",
         "OrganizationFunction",
@@ -578,7 +575,10 @@ fn functions_are_denied_the_secrets_of_others() {
         (&members as &[_], &of_members as &[_]),
         (&registry, &["UsageResetFunction"]),
         (&clients, &["OauthFunction"]),
-        (&accounts, &["ChannelsFunction", "DashboardRolesFunction", "DashboardSettingsFunction"]),
+        (
+            &accounts,
+            &["ChannelsFunction", "DashboardRolesFunction", "DashboardSettingsFunction", "McpFunction"],
+        ),
         (&uploads, &["CareersFunction", "TasksFunction"]),
         (&people, &of_people),
         (&audit_log, &of_audit_log),

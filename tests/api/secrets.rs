@@ -57,7 +57,10 @@ fn credentials_of_external_services_are_given_only_to_the_functions_that_use_the
     for (secret, functions) in [
         ("VAPI_API_KEY", &["TasksFunction"] as &[_]),
         ("VAPI_WEBHOOK_SECRET", &["VoiceWebhookFunction"]),
-        ("X_CLIENT_SECRET", &["ChannelsFunction", "DashboardRolesFunction", "DashboardSettingsFunction"]),
+        (
+            "X_CLIENT_SECRET",
+            &["ChannelsFunction", "DashboardRolesFunction", "DashboardSettingsFunction", "McpFunction"],
+        ),
         (
             "SEALING_KEYS",
             &[
@@ -65,6 +68,7 @@ fn credentials_of_external_services_are_given_only_to_the_functions_that_use_the
                 "DashboardAccountFunction",
                 "DashboardRolesFunction",
                 "DashboardSettingsFunction",
+                "McpFunction",
                 "DeliverFunction",
                 "WebhookEndpointsFunction",
             ],
@@ -97,11 +101,20 @@ async fn every_function_has_exactly_the_keys_that_it_uses() {
         for (secret, take) in OWN_SECRETS.iter().filter(|(secret, _)| given.contains(*secret)) {
             let is_tested_elsewhere = match *secret {
                 // The sample lists have one page, without a cursor; signing_keys.rs tests cursors.
-                "SIGNING_KEYS" => lists.contains(function),
+                // So has the sample call of a tool; mcp_hostile.rs and mcp_size.rs follow the cursors of tools.
+                "SIGNING_KEYS" => lists.contains(function) || function == "McpFunction",
                 // The sample requests of posts use a simulator, which has no tokens; x_tokens.rs tests the keys.
                 // Those of second factors have no valid code; dashboard_second_factor.rs tests the keys.
-                "SEALING_KEYS" => ["ChannelsFunction", "DashboardAccountFunction", "DashboardRolesFunction"]
-                    .contains(&function),
+                // Those of the MCP endpoint ask no questions; mcp_confirmations.rs tests the keys.
+                "SEALING_KEYS" => {
+                    let tested = [
+                        "ChannelsFunction",
+                        "DashboardAccountFunction",
+                        "DashboardRolesFunction",
+                        "McpFunction",
+                    ];
+                    tested.contains(&function)
+                }
                 _ => false,
             };
             let is_used = is_tested_elsewhere || responses_with(function, take).await != with_all;

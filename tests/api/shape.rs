@@ -74,6 +74,11 @@ fn the_tables_of_all_routes_are_current() {
 }
 
 #[test]
+fn the_table_of_tools_is_current() {
+    generated::assert_current("functions/TOOLS.md", &generated::tools());
+}
+
+#[test]
 fn the_route_tables_of_the_functions_are_current() {
     for package in generated::packages_with_routes() {
         let (path, content) = generated::function_source(&package);

@@ -5,10 +5,10 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use rolecall_local::event_fixtures;
 use shared::auth::{Claims, Credential, Kind};
 use shared::clock::to_second;
-use shared::http::{Environment, audience};
+use shared::http::Environment;
 use shared::id::Id;
 use shared::model::{
-    Code, Email, Grant, Member, MemberRole, Mode, Scopes, Tenant, Text, TokenSet, challenge,
+    Audience, Code, Email, Grant, Member, MemberRole, Mode, Scopes, Tenant, Text, TokenSet, challenge,
 };
 use shared::store::Transaction;
 
@@ -73,13 +73,24 @@ pub async fn connect_app(
     member: Id,
     name: &str,
 ) -> (Grant, Credential) {
+    connect_app_to(Audience::Api, environment, tenant, member, name).await
+}
+
+/// The same, with a token for this audience.
+pub async fn connect_app_to(
+    audience: Audience,
+    environment: &Environment,
+    tenant: Tenant,
+    member: Id,
+    name: &str,
+) -> (Grant, Credential) {
     let Environment { store, random, clock, config, .. } = environment;
     let now = to_second(clock.now());
     let id = next_id();
     let expires_at = now.saturating_add(TokenSet::REFRESH_LIFE).expect("a time");
     let access = Claims { scopes: Scopes::all(), expires_at: Some(expires_at) };
     let token = Credential::generate(Kind::AccessToken, tenant, id, access, &config.credential_keys, random);
-    let hash = token.gate_hash(&audience(BASE_URL));
+    let hash = token.gate_hash(&audience.url(BASE_URL));
     let code = Code {
         hash: "code".to_owned(),
         redirect_uri: "https://app.example/callback".to_owned(),
@@ -102,6 +113,7 @@ pub async fn connect_app(
         redirect_host: "app.example".to_owned(),
         member,
         scopes: Scopes::all(),
+        audience,
         code,
         tokens: Some(tokens),
         created_at: now,

@@ -81,6 +81,29 @@ pub fn package(function: &str) -> String {
     }
 }
 
+/// Returns `functions/TOOLS.md`.
+pub fn tools() -> String {
+    let mut file = "# Tools of assistants\n\n\
+                    The tools of the [MCP endpoint](README.md#tools), in the words that assistants read. `.ci/renew` generates this file.\n\n\
+                    | Tool | Description | Scopes | Effect |\n\
+                    |---|---|---|---|\n"
+        .to_owned();
+    for tool in mcp::tools::TABLE {
+        let scopes: Vec<_> = tool.scopes.iter().map(|scope| format!("`{}`", scope.as_str())).collect();
+        let hints = tool.annotations;
+        let effect = match (hints.read_only, hints.destructive, hints.open_world) {
+            (true, ..) => "reads",
+            (false, true, true) => "reaches people, and cannot be undone",
+            (false, true, false) => "changes or ends what is there",
+            (false, false, true) => "publishes",
+            (false, false, false) => "adds",
+        };
+        let (name, description) = (tool.name, tool.description);
+        writeln!(file, "| `{name}` | {description} | {} | {effect} |", scopes.join(", ")).expect("a string");
+    }
+    file
+}
+
 /// Returns `functions/ROUTES.md` with current tables.
 pub fn routes() -> String {
     let document = std::fs::read_to_string(project("functions/ROUTES.md")).expect("the routes");

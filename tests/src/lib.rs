@@ -9,6 +9,7 @@
     reason = "a panic in a test is a failure"
 )]
 
+pub mod assistant;
 pub mod browser;
 mod call_kinds;
 pub mod careers;
@@ -19,6 +20,7 @@ pub mod engine;
 pub mod fake;
 pub mod generated;
 pub mod interceptor;
+pub mod mcp_fixtures;
 pub mod oauth;
 pub mod openapi;
 pub mod passkeys;
@@ -34,6 +36,7 @@ use std::sync::{Arc, LazyLock};
 use aws_sdk_dynamodb::Client;
 use aws_sdk_dynamodb::types::AttributeValue;
 use bytes::Bytes;
+use futures_util::FutureExt;
 use http::header::IntoHeaderName;
 use http::{HeaderMap, Method};
 use jiff::Timestamp;
@@ -42,14 +45,14 @@ use rolecall_local::database::Embedded;
 use rolecall_local::demo::{self, DEMOS};
 use rolecall_local::event_fixtures;
 use rolecall_local::functions;
-use rolecall_local::gateway::Gateway;
+use rolecall_local::gateway::{Function, Gateway};
 use rolecall_local::server::{self, Host};
 use rolecall_local::template::Template;
 use serde_json::{Value, json};
 use shared::auth::{Claims, Credential, Kind};
 use shared::clock::Clock;
 use shared::config::{Config, Edge, Services};
-use shared::http::{Environment, KnownHolders};
+use shared::http::{App, Environment, KnownHolders};
 use shared::id::{Id, Ids};
 use shared::model::{Day, Mode, PasswordCost, Role, RoleContent, Scopes, Source, Tenant, Text};
 use shared::providers::Providers;
@@ -211,6 +214,18 @@ impl TestApi {
     /// Restarts the functions with the current environment.
     pub fn restart(&mut self) {
         self.gateway = gateway(&self.environment, &self.contract_monitor);
+    }
+
+    /// Replaces the tools, prompts and resources of the MCP endpoint with fixtures.
+    pub fn serve_mcp_fixtures(&mut self) {
+        let mut functions = functions::answering(&self.environment);
+        let app = App::new(self.environment.clone(), mcp_fixtures::routes());
+        let fixtures: Function = Arc::new(move |request| {
+            let app = app.clone();
+            async move { app.handle(request).await }.boxed()
+        });
+        functions.insert("McpFunction".to_owned(), fixtures);
+        self.gateway = gateway_to(functions, &self.environment, &self.contract_monitor);
     }
 
     /// Builds a request to `path` with Acme's live key.
@@ -473,10 +488,18 @@ pub fn tenant(demo: usize, mode: Mode) -> Tenant {
 
 /// Returns the gateway with every function behind it. The monitor checks every request and response.
 fn gateway(environment: &Environment, monitor: &ContractMonitor) -> Arc<Gateway> {
-    let functions = functions::answering(environment).into_iter();
+    gateway_to(functions::answering(environment), environment, monitor)
+}
+
+fn gateway_to(
+    functions: BTreeMap<String, Function>,
+    environment: &Environment,
+    monitor: &ContractMonitor,
+) -> Arc<Gateway> {
     let gateway = Gateway::new(
         &TEMPLATE.routes,
         &functions
+            .into_iter()
             .map(|(name, function)| {
                 let function = permissions::wrap(&name, monitor.wrap(function));
                 (name, function)

@@ -78,6 +78,10 @@
 //! | POST | `/dashboard/settings/members/{id}/remove` | remove a member |
 //! | POST | `/dashboard/settings/members/{id}/second-factor` | remove the second factor of a member who has lost it |
 //! | POST | `/dashboard/settings/members/second-factor` | require a second factor of all members, or not |
+//! | GET | `/dashboard/settings/integrations/connected-apps/{id}` | what an application may do, and its calls |
+//! | POST | `/dashboard/settings/integrations/connected-apps/{id}/narrow` | narrow an application to reading |
+//! | GET | `/dashboard/confirmations/{call}` | what an assistant wants to do |
+//! | POST | `/dashboard/confirmations/{call}` | confirm or refuse it |
 //! | GET | `/dashboard/sign-in` | the sign-in form |
 //! | POST | `/dashboard/sign-in` | sign in |
 //! | POST | `/dashboard/second-factor` | finish a sign-in with a code |
@@ -114,6 +118,8 @@ mod career_page;
 mod channels;
 mod chart;
 mod confirm;
+mod confirmations;
+mod connected_app;
 mod connected_apps;
 mod consents;
 mod dates;
@@ -222,7 +228,7 @@ pub fn candidates() -> Vec<Route> {
 /// The organization's settings, in `dashboard_settings`.
 pub fn settings() -> Vec<Route> {
     let with_file = MemberAccess::from(Member).with_file();
-    vec![
+    let settings = [
         Route::member("GET /dashboard/settings/integrations/api-keys", Member, api_keys::list),
         Route::member(
             "POST /dashboard/settings/integrations/api-keys",
@@ -319,6 +325,25 @@ pub fn settings() -> Vec<Route> {
             MemberAccess::fresh(Owner, members::PATH),
             members::require_second_factor,
         ),
+    ];
+    settings.into_iter().chain(assistants()).collect()
+}
+
+/// What connected applications do, for [`settings`].
+fn assistants() -> Vec<Route> {
+    vec![
+        Route::member(
+            "GET /dashboard/settings/integrations/connected-apps/{id}",
+            Member,
+            connected_app::show,
+        ),
+        Route::member(
+            "POST /dashboard/settings/integrations/connected-apps/{id}/narrow",
+            Owner,
+            connected_app::narrow,
+        ),
+        Route::member("GET /dashboard/confirmations/{call}", Member, confirmations::show),
+        Route::member("POST /dashboard/confirmations/{call}", Member, confirmations::decide),
     ]
 }
 

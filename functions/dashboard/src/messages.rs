@@ -48,6 +48,12 @@ messages! {
         KeyRevoked = "key-revoked": "API key revoked.",
         /// A connected application's access was revoked.
         AppRevoked = "app-revoked": "App disconnected. It no longer has access.",
+        /// A connected application was narrowed to reading.
+        AppNarrowed = "app-narrowed": "The app can only read now.",
+        /// A call of an assistant was confirmed.
+        CallConfirmed = "call-confirmed": "Confirmed. Tell the assistant to repeat the call.",
+        /// A call of an assistant was refused.
+        CallRefused = "call-refused": "Refused. The assistant cannot do this.",
         /// An X account was connected.
         XConnected = "x-connected": "X account connected.",
         /// The X account was disconnected.

@@ -8,9 +8,9 @@ use std::sync::Arc;
 
 use shared::auth::{Claims, Credential, Kind};
 use shared::http::page::{Sources, style_version};
-use shared::http::{Error, Html, MemberRequest, PageRequest, Parameters, Reply, RequestContext, audience};
+use shared::http::{Error, Html, MemberRequest, PageRequest, Parameters, Reply, RequestContext};
 use shared::model::{
-    Client, Code, Grant, MemberRole, Mode, RedirectUri, Scope, Scopes, SecurityEvent, Tenant,
+    Audience, Client, Code, Grant, MemberRole, Mode, RedirectUri, Scope, Scopes, SecurityEvent, Tenant,
 };
 use shared::store::Transaction;
 use url::Url;
@@ -46,6 +46,7 @@ type Rejection = (&'static str, &'static str);
 struct AccessRequest {
     challenge: String,
     scopes: Scopes,
+    audience: Audience,
 }
 
 /// Shows the consent page.
@@ -166,6 +167,7 @@ async fn grant_access(
         redirect_host: target.registered_uri.host(),
         member: request.member().id,
         scopes: access.scopes,
+        audience: access.audience,
         code: Code {
             hash: code.hash(),
             redirect_uri: target.redirect_uri.clone(),
@@ -241,9 +243,11 @@ impl AccessRequest {
         let challenge = parameters.get("code_challenge");
         let is_challenge = challenge.len() == CHALLENGE_LENGTH
             && challenge.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"-_".contains(&byte));
-        let scopes = parameters.non_empty("scope").map_or(Some(client.scopes), parse_scopes);
+        let audience = audience(base_url, parameters.all("resource"));
+        let default = client.scopes.within(audience.unwrap_or_default().scopes());
+        let scopes = parameters.non_empty("scope").map_or(Some(default), parse_scopes);
         let reject = |error, description| Err((error, description));
-        match scopes {
+        match (audience, scopes) {
             _ if parameters.repeated(&UNREPEATABLE).is_some() => {
                 reject("invalid_request", "A parameter was sent more than once.")
             }
@@ -262,14 +266,12 @@ impl AccessRequest {
             _ if !is_challenge => {
                 reject("invalid_request", "code_challenge must be a SHA-256 hash in base64url.")
             }
-            _ if !parameters.all("resource").all(|resource| is_resource(base_url, resource)) => {
-                reject("invalid_target", "resource must be this API.")
-            }
-            None => reject("invalid_scope", "scope contains an unknown scope."),
-            Some(scopes) if !scopes.are_within(client.scopes) => {
+            (None, _) => reject("invalid_target", "resource must be this API or its MCP endpoint, not both."),
+            (_, None) => reject("invalid_scope", "scope contains an unknown scope."),
+            (_, Some(scopes)) if !scopes.are_within(client.scopes) => {
                 reject("invalid_scope", "scope contains a scope that the application has not registered.")
             }
-            Some(scopes) => Ok(Self { challenge: challenge.to_owned(), scopes }),
+            (Some(audience), Some(scopes)) => Ok(Self { challenge: challenge.to_owned(), scopes, audience }),
         }
     }
 }
@@ -280,23 +282,32 @@ pub(crate) fn parse_scopes(text: &str) -> Option<Scopes> {
     scopes.filter(|scopes| !scopes.is_empty()).map(Scopes::from_iter)
 }
 
-/// Returns whether a resource indicator (RFC 8707) is the URL of this API or of its host. An empty indicator counts as
-/// absent (RFC 6749, section 3.1).
-pub(crate) fn is_resource(base_url: &str, resource: &str) -> bool {
-    if resource.is_empty() {
-        return true;
-    }
-    let (Ok(resource), Ok(host), Ok(api)) =
-        (Url::parse(resource), Url::parse(base_url), Url::parse(&audience(base_url)))
-    else {
-        return false;
-    };
-    let location = |url: &Url| (url.origin(), url.path().trim_end_matches('/').to_owned());
+/// Returns the audience that resource indicators (RFC 8707) name: the URL of this host or of its API, or the URL of the MCP
+/// endpoint. Returns `None` if one is unknown, or if they name both. An empty indicator counts as absent (RFC 6749,
+/// section 3.1), and without any, the audience is the API.
+pub(crate) fn audience<'r>(base_url: &str, resources: impl IntoIterator<Item = &'r str>) -> Option<Audience> {
+    let named = resources.into_iter().filter(|resource| !resource.is_empty());
+    let mut named = named.map(|resource| audience_of(base_url, resource));
+    let first = named.next().unwrap_or(Some(Audience::Api))?;
+    named.all(|other| other == Some(first)).then_some(first)
+}
+
+/// Returns the audience with this URL.
+fn audience_of(base_url: &str, resource: &str) -> Option<Audience> {
+    let resource = Url::parse(resource).ok()?;
     let is_plain = resource.fragment().is_none()
         && resource.query().is_none()
         && resource.username().is_empty()
         && resource.password().is_none();
-    is_plain && [host, api].iter().any(|own| location(own) == location(&resource))
+    let location = |url: &Url| (url.origin(), url.path().trim_end_matches('/').to_owned());
+    let is_at = |url: &str| Url::parse(url).is_ok_and(|url| location(&url) == location(&resource));
+    if !is_plain {
+        None
+    } else if is_at(base_url) {
+        Some(Audience::Api)
+    } else {
+        Audience::ALL.into_iter().find(|audience| is_at(&audience.url(base_url)))
+    }
 }
 
 fn host(url: &str) -> Option<String> {

@@ -6,6 +6,7 @@
 //! | GET | `/.well-known/oauth-authorization-server` | the server's metadata (RFC 8414) |
 //! | GET | `/.well-known/oauth-protected-resource` | the metadata of the whole host as a resource (RFC 9728) |
 //! | GET | `/.well-known/oauth-protected-resource/api/v1` | the metadata of the API as a resource (RFC 9728) |
+//! | GET | `/.well-known/oauth-protected-resource/mcp` | the metadata of the MCP endpoint as a resource (RFC 9728) |
 //! | POST | `/oauth/registrations` | register a client (RFC 7591) |
 //! | POST | `/oauth/token` | exchange a code or a refresh token for new tokens |
 //! | POST | `/oauth/revoke` | revoke a token or a grant (RFC 7009) |
@@ -14,6 +15,7 @@
 //! | OPTIONS | `/.well-known/oauth-authorization-server` | CORS preflight |
 //! | OPTIONS | `/.well-known/oauth-protected-resource` | CORS preflight |
 //! | OPTIONS | `/.well-known/oauth-protected-resource/api/v1` | CORS preflight |
+//! | OPTIONS | `/.well-known/oauth-protected-resource/mcp` | CORS preflight |
 //! | OPTIONS | `/oauth/registrations` | CORS preflight |
 //! | OPTIONS | `/oauth/token` | CORS preflight |
 //! | OPTIONS | `/oauth/revoke` | CORS preflight |
@@ -49,6 +51,12 @@ pub fn routes<R: Row>() -> Vec<R> {
             format,
             metadata::show_protected_api,
         ),
+        R::open(
+            "GET /.well-known/oauth-protected-resource/mcp",
+            public,
+            format,
+            metadata::show_protected_mcp_endpoint,
+        ),
         R::open("POST /oauth/registrations", public, format, register::register_client),
         R::open("POST /oauth/token", public, format, token::issue_tokens),
         R::open("POST /oauth/revoke", public, format, revoke::revoke_token),
@@ -64,6 +72,7 @@ pub fn pages() -> Vec<Route> {
         preflight("OPTIONS /.well-known/oauth-authorization-server"),
         preflight("OPTIONS /.well-known/oauth-protected-resource"),
         preflight("OPTIONS /.well-known/oauth-protected-resource/api/v1"),
+        preflight("OPTIONS /.well-known/oauth-protected-resource/mcp"),
         preflight("OPTIONS /oauth/registrations"),
         preflight("OPTIONS /oauth/token"),
         preflight("OPTIONS /oauth/revoke"),

@@ -4,8 +4,8 @@
 use std::future::{Ready, ready};
 
 use serde::Serialize;
-use shared::http::{Error, PublicRequest, Reply, Unversioned, audience};
-use shared::model::{ClientAuthentication, GrantType, ResponseType, Scope};
+use shared::http::{Error, PublicRequest, Reply, Unversioned};
+use shared::model::{Audience, ClientAuthentication, GrantType, ResponseType, Scope};
 use utoipa::ToSchema;
 
 /// The metadata of the authorization server (RFC 8414).
@@ -57,7 +57,7 @@ pub(crate) struct ProtectedResource {
     /// The authorization servers that issue tokens for the resource.
     authorization_servers: [String; 1],
     /// The supported scopes.
-    scopes_supported: [&'static str; Scope::ALL.len()],
+    scopes_supported: Vec<&'static str>,
     /// How the access token is sent: in the `header`.
     bearer_methods_supported: [&'static str; 1],
 }
@@ -94,7 +94,7 @@ pub(crate) fn show_protected_host(
     request: PublicRequest,
 ) -> Ready<Result<Reply<Unversioned<ProtectedResource>>, Error>> {
     let base_url = request.context.base_url();
-    ready(protected_resource(base_url, base_url.to_owned()))
+    ready(protected_resource(base_url, base_url.to_owned(), Audience::Api))
 }
 
 /// Returns the metadata of the API as a resource.
@@ -103,18 +103,28 @@ pub(crate) fn show_protected_api(
     request: PublicRequest,
 ) -> Ready<Result<Reply<Unversioned<ProtectedResource>>, Error>> {
     let base_url = request.context.base_url();
-    ready(protected_resource(base_url, audience(base_url)))
+    ready(protected_resource(base_url, Audience::Api.url(base_url), Audience::Api))
+}
+
+/// Returns the metadata of the MCP endpoint as a resource.
+#[expect(clippy::needless_pass_by_value, reason = "handlers take their request by value")]
+pub(crate) fn show_protected_mcp_endpoint(
+    request: PublicRequest,
+) -> Ready<Result<Reply<Unversioned<ProtectedResource>>, Error>> {
+    let base_url = request.context.base_url();
+    ready(protected_resource(base_url, Audience::Mcp.url(base_url), Audience::Mcp))
 }
 
 fn protected_resource(
     base_url: &str,
     resource: String,
+    audience: Audience,
 ) -> Result<Reply<Unversioned<ProtectedResource>>, Error> {
     let resource = Reply::ok(&ProtectedResource {
         resource,
-        resource_name: "Rolecall API",
+        resource_name: audience.title(),
         authorization_servers: [base_url.to_owned()],
-        scopes_supported: Scope::ALL.map(Scope::as_str),
+        scopes_supported: audience.scopes().iter().map(Scope::as_str).collect(),
         bearer_methods_supported: ["header"],
     });
     resource.map(Reply::unversioned)

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 use shared::auth::{Credential, Kind};
-use shared::http::{Error, FORM, Payload, PublicRequest, Reply, RequestContext, Unversioned, audience};
+use shared::http::{Error, FORM, Payload, PublicRequest, Reply, RequestContext, Unversioned};
 use shared::model::AuditActor;
 use shared::store::Transaction;
 use subtle::ConstantTimeEq;
@@ -78,7 +78,7 @@ async fn revoke_if_valid(
     let Some(tokens) = &grant.tokens else { return Ok(()) };
     let family = token.family_hash();
     let is_family: bool = tokens.family.as_bytes().ct_eq(family.as_bytes()).into();
-    let access_hash = token.gate_hash(&audience(context.base_url()));
+    let access_hash = token.gate_hash(&grant.audience.url(context.base_url()));
     let revoked = match token.kind() {
         Kind::RefreshToken if is_family => Revocation::Grant,
         Kind::AccessToken if tokens.access.matches(access_hash) => Revocation::AccessToken,

@@ -5,13 +5,13 @@
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Deserializer, Serialize};
 use shared::auth::{Claims, Credential, Kind};
-use shared::http::{Error, FORM, Payload, PublicRequest, Reply, RequestContext, Unversioned, audience};
+use shared::http::{Error, FORM, Payload, PublicRequest, Reply, RequestContext, Unversioned};
 use shared::model::{AuditActor, Client, CodeVerifier, Grant, GrantType, Refresh, Scopes, TokenSet};
 use shared::store::{AccessTokens, Transaction};
 use subtle::ConstantTimeEq;
 use utoipa::ToSchema;
 
-use crate::authorize::{is_resource, parse_scopes};
+use crate::authorize::{audience, parse_scopes};
 use crate::client;
 use crate::rejection::{OAuthRejection, reply_or_error};
 
@@ -48,7 +48,7 @@ pub(crate) struct TokenRequest {
     /// The scopes of the new access token, separated by spaces. They default to all granted scopes. Only for
     /// `refresh_token`.
     scope: String,
-    /// The resource that the tokens are for (RFC 8707): the URL of this host or of its `/api/v1`.
+    /// The resource that the tokens are for (RFC 8707): the URL of this host, of its `/api/v1` or of its `/mcp`.
     #[serde(deserialize_with = "one_or_many")]
     resource: Vec<String>,
     /// The client's identifier, unless the `Authorization` header contains it.
@@ -111,7 +111,7 @@ pub(crate) fn read_form<T: DeserializeOwned>(
 /// - `invalid_grant`: the code or refresh token is invalid, or the organization has too many connected applications.
 /// - `unsupported_grant_type`: `grant_type` is not supported.
 /// - `invalid_scope`: `scope` contains a scope that was not granted.
-/// - `invalid_target`: `resource` is not this API.
+/// - `invalid_target`: `resource` is not what access was granted to.
 pub(crate) async fn issue_tokens(
     request: PublicRequest<TokenRequest>,
 ) -> Result<Reply<Unversioned<Tokens>>, Error> {
@@ -150,8 +150,8 @@ async fn exchange_code(
         .parse()
         .map_err(|wrong| OAuthRejection::new("invalid_request", format!("code_verifier {wrong}.")))?;
     let redirect_uri = required("redirect_uri", &request.redirect_uri)?;
-    check_resource(context, request)?;
     let (code, grant) = find(context, code, Kind::AuthorizationCode, client).await?;
+    check_resource(context, request, &grant)?;
     let is_genuine: bool = code.hash().as_bytes().ct_eq(grant.code.hash.as_bytes()).into();
     if !is_genuine {
         return Err(OAuthRejection::invalid_grant("the code is unknown"));
@@ -183,8 +183,8 @@ async fn refresh(
     client: &Client,
 ) -> Result<Tokens, OAuthRejection> {
     let token = required("refresh_token", &request.refresh_token)?;
-    check_resource(context, request)?;
     let (token, grant) = find(context, token, Kind::RefreshToken, client).await?;
+    check_resource(context, request, &grant)?;
     let verdict = grant.judge_refresh(&token.hash(), &token.family_hash(), context.now());
     if verdict == Refresh::Unknown {
         return Err(OAuthRejection::invalid_grant("the refresh token is unknown, expired or revoked"));
@@ -206,13 +206,21 @@ async fn refresh(
     store_tokens(context, grant, &successor, Some(token.hash()), scopes, &known, is_retry).await
 }
 
-/// Rejects a token request for a resource other than this API (RFC 8707, section 2.2).
-fn check_resource(context: &RequestContext, request: &TokenRequest) -> Result<(), OAuthRejection> {
+/// Rejects a token request for a resource other than the one that access was granted to (RFC 8707, section 2.2). Without
+/// `resource`, the tokens are for that one.
+fn check_resource(
+    context: &RequestContext,
+    request: &TokenRequest,
+    grant: &Grant,
+) -> Result<(), OAuthRejection> {
     let base_url = context.base_url();
-    if request.resource.iter().all(|resource| is_resource(base_url, resource)) {
+    let named = request.resource.iter().map(String::as_str).filter(|resource| !resource.is_empty());
+    let named: Vec<_> = named.collect();
+    if named.is_empty() || audience(base_url, named) == Some(grant.audience) {
         Ok(())
     } else {
-        Err(OAuthRejection::new("invalid_target", format!("resource must be {}.", audience(base_url))))
+        let resource = grant.audience.url(base_url);
+        Err(OAuthRejection::new("invalid_target", format!("resource must be {resource}.")))
     }
 }
 
@@ -259,7 +267,7 @@ async fn store_tokens(
     let claims = Claims { scopes, expires_at: Some(expires_at) };
     let (keys, random) = (context.credential_keys(), context.random());
     let access = Credential::generate(Kind::AccessToken, tenant, grant.id, claims, keys, random);
-    let hash = access.gate_hash(&audience(context.base_url()));
+    let hash = access.gate_hash(&grant.audience.url(context.base_url()));
     let tokens = TokenSet {
         access: hash,
         access_expires_at: expires_at,

@@ -11,7 +11,7 @@ use shared::http::{ApiRequest, Collection, Error, Fields, Input, Listing, Reply,
 use shared::id::Id;
 use shared::model::{
     self, AuditAction, AuditActorKind, AuditActorTerm, AuditTargetKind, Day, Mode, NamedOrganization, Plan,
-    Scalar, Scope, Slug, Text, Value,
+    Scalar, Scope, Slug, Text, ToolOutcome, Value,
 };
 use shared::resources::posting::career_portal_url;
 use shared::store::AuditSelection;
@@ -153,6 +153,17 @@ pub struct AuditEntry {
     /// The client's network: an IPv4 address, or the /64 network of an IPv6 address; `null` for the operator and the
     /// service itself.
     network: Option<String>,
+    /// The call, if an assistant called a tool; otherwise `null`.
+    tool: Option<ToolCall>,
+}
+
+/// A call of a tool by an assistant.
+#[derive(Debug, Serialize, ToSchema)]
+pub struct ToolCall {
+    /// The name of the tool.
+    name: String,
+    /// The outcome.
+    outcome: ToolOutcome,
 }
 
 /// Who did something.
@@ -206,9 +217,10 @@ async fn list_audit_log(
 
 impl From<model::AuditEntry> for AuditEntry {
     fn from(entry: model::AuditEntry) -> Self {
-        let model::AuditEntry { id, at, actor, action, target, shown, network } = entry;
+        let model::AuditEntry { id, at, actor, action, target, shown, network, tool } = entry;
         let actor = AuditActor { r#type: actor.kind, id: actor.id, member_id: actor.member };
         let target = target.map(|target| AuditTarget { r#type: target.kind, id: target.id });
-        Self { id, at, actor, action, target, shown, network }
+        let tool = tool.map(|tool| ToolCall { name: tool.name, outcome: tool.outcome });
+        Self { id, at, actor, action, target, shown, network, tool }
     }
 }

@@ -32,6 +32,17 @@ impl Row for InputParser {
         Self { key, parse: if key.starts_with("GET ") { parse_query::<I> } else { parse_body::<I> } }
     }
 
+    fn rpc<P, O, H, F>(key: &'static str, _: H) -> Self
+    where
+        P: Payload + 'static,
+        O: Output + 'static,
+        H: Fn(ApiRequest<P>) -> F + Send + Sync + 'static,
+        F: Future<Output = Result<Reply<O>, Error>> + Send + 'static,
+    {
+        // The handler parses the message itself.
+        Self { key, parse: |_| Ok(()) }
+    }
+
     fn open<P, O, H, F>(key: &'static str, _: Access, _: ReplyFormat, _: H) -> Self
     where
         P: Payload + 'static,

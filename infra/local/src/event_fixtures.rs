@@ -10,15 +10,15 @@ use shared::auth::{Claims, Credential, Kind};
 use shared::clock::to_second;
 use shared::id::Id;
 use shared::model::{
-    Actor, CandidateRecord, Client, ClientCredential, Code, Delivery, DeliveryOrigin, DeliveryStatus, Device,
-    Email, EndpointProgress, EventType, GateHash, Grant, Invitation, LegalHold, Link, Logo, Member,
-    MemberRole, Mode, Move, Note, OpenScreen, Passkey, Posting, PostingContent, Profile, Role, RoleContent,
-    Scopes, ScreenRecord, SecondFactor, Session, Slug, Source, StoredKeys, Tenant, Text, TokenSet,
-    VoiceProvider, WebhookEndpoint, WebhookKeys, challenge,
+    Actor, ActorKind, Audience, CandidateRecord, Client, ClientCredential, Code, Delivery, DeliveryOrigin,
+    DeliveryStatus, Device, Email, EndpointProgress, EventType, GateHash, Grant, Invitation, LegalHold, Link,
+    Logo, Member, MemberRole, Mode, Move, Note, OpenScreen, Passkey, Posting, PostingContent, Profile, Role,
+    RoleContent, Scopes, ScreenRecord, SecondFactor, Session, Slug, Source, StoredKeys, Tenant, Text,
+    TokenSet, VoiceProvider, WebhookEndpoint, WebhookKeys, challenge,
 };
 use shared::random::Random;
 use shared::secret::Secret;
-use shared::store::{Store, Transaction};
+use shared::store::{Confirmation, Store, Transaction};
 use shared::token_encryption::EncryptionKeys;
 
 use crate::demo::{self, DEMOS, SEALING_KEYS};
@@ -38,7 +38,8 @@ pub async fn create(store: &Store, now: Timestamp) -> Outcome<()> {
     fixtures.create_hiring_records().await?;
     fixtures.create_members_and_keys().await?;
     fixtures.create_webhook_endpoints().await?;
-    fixtures.create_grants().await
+    fixtures.create_grants().await?;
+    fixtures.create_confirmations().await
 }
 
 /// The id with this number. The first digit stands for the type of record, and a second digit for a variant: role 12 is
@@ -304,7 +305,24 @@ impl EventFixtures<'_> {
         Ok(self.store.commit(transaction).await?)
     }
 
-    /// Creates one grant whose code has not been exchanged yet, and three with tokens.
+    /// Creates the questions whether calls of an assistant may be carried out.
+    async fn create_confirmations(&self) -> Outcome<()> {
+        let question = Confirmation {
+            tool: "move_candidate".to_owned(),
+            summary: "Reject a candidate.".to_owned(),
+            actor: Actor { kind: ActorKind::App, id: Some(id(51)?), name: "Recorded".to_owned() },
+            member: None,
+            confirmed_by: None,
+            until: self.now.saturating_add(TokenSet::REFRESH_LIFE)?,
+            version: 1,
+        };
+        for call in ["recorded-call", "recorded-decision"] {
+            self.store.put_confirmation(self.tenant, call, &question).await?;
+        }
+        Ok(())
+    }
+
+    /// Creates one grant whose code has not been exchanged yet, and four with tokens.
     async fn create_grants(&self) -> Outcome<()> {
         let client = Client {
             id: CLIENT.to_owned(),
@@ -317,7 +335,7 @@ impl EventFixtures<'_> {
         };
         self.store.insert_client(&client).await?;
         let expires_at = self.now.saturating_add(TokenSet::REFRESH_LIFE)?;
-        for number in [5, 51, 52, 53] {
+        for number in [5, 51, 52, 53, 54] {
             let id = id(number)?;
             let code = secret("RecordedCode");
             let code = self.credential(Kind::AuthorizationCode, id, &code)?;
@@ -339,6 +357,7 @@ impl EventFixtures<'_> {
                 redirect_host: "127.0.0.1".to_owned(),
                 member: self.tenant.organization,
                 scopes: Scopes::all(),
+                audience: Audience::Api,
                 code: Code {
                     hash: code.hash(),
                     redirect_uri: "http://127.0.0.1:8765/callback".to_owned(),

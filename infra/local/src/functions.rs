@@ -28,7 +28,7 @@ impl Tables {
 }
 
 /// The routes of every function that answers requests.
-pub fn tables() -> [Tables; 20] {
+pub fn tables() -> [Tables; 21] {
     [
         Tables { function: "ApplicationsFunction", routes: applications::routes(), pages: Vec::new() },
         Tables { function: "CandidatesFunction", routes: candidates::routes(), pages: Vec::new() },
@@ -46,6 +46,7 @@ pub fn tables() -> [Tables; 20] {
         Tables { function: "DocsFunction", routes: routes(docs::routes()), pages: routes(docs::pages()) },
         Tables { function: "EventsFunction", routes: events::routes(), pages: Vec::new() },
         Tables { function: "JobPostingsFunction", routes: job_postings::routes(), pages: Vec::new() },
+        Tables { function: "McpFunction", routes: mcp::routes(), pages: Vec::new() },
         Tables { function: "OauthFunction", routes: oauth::routes(), pages: oauth::pages() },
         Tables { function: "OrganizationFunction", routes: organization::routes(), pages: Vec::new() },
         Tables { function: "QuickPostFunction", routes: quick_post::routes(), pages: Vec::new() },

@@ -8,7 +8,7 @@ use crate::model::{CandidateRecord, Role};
 use crate::store::CandidatePage;
 
 /// The candidate named in the path.
-pub async fn find<I>(request: &ApiRequest<I>) -> Result<CandidateRecord, Error> {
+pub(super) async fn find<I>(request: &ApiRequest<I>) -> Result<CandidateRecord, Error> {
     let found = request.context.store().find_candidate(request.tenant(), request.id()?).await?;
     Error::unless_missing(found)
 }
@@ -35,7 +35,7 @@ pub(super) async fn find_with_role<I: Input>(
 pub(super) const UNKNOWN_ROLE: &str = "role_id must be the id of a role";
 
 /// Updates the copies of the roles in a candidate's applications.
-pub async fn with_current_roles<I>(
+pub(super) async fn with_current_roles<I>(
     request: &ApiRequest<I>,
     page: CandidatePage,
 ) -> Result<CandidatePage, Error> {

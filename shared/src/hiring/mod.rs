@@ -1,9 +1,13 @@
-//! The rules of hiring. Each change that the API offers is one function here, which members also use in the dashboard.
+//! The rules of hiring. Each change that the API offers is one function here, which members also use in the dashboard, and
+//! so is each read that assistants' tools need.
 //!
 //! These functions are the handlers of API routes. The dashboard calls them with a member's form in place of a JSON body
-//! (`MemberRequest::carry_out`).
+//! (`MemberRequest::carry_out`), and a tool with its arguments (`ApiRequest::carry_out`).
 
 mod candidate;
+pub mod candidate_detail;
+mod candidate_filter;
+pub mod candidate_list;
 pub mod candidates;
 pub mod consents;
 pub mod erasure;
@@ -13,12 +17,13 @@ pub mod notes;
 pub mod postings;
 pub mod quick_post;
 pub mod resumes;
+pub mod role_list;
+pub mod role_stats;
 pub mod roles;
+pub mod screen_list;
 pub mod screens;
 pub mod webhooks;
 pub mod x_posts;
-
-pub use candidate::{find, with_current_roles};
 
 use crate::http::Error;
 

@@ -45,7 +45,7 @@ impl Input for Advance {
 }
 
 /// A stage other than `hired` and `rejected`.
-struct OpenStage(Stage);
+pub struct OpenStage(Stage);
 
 impl Value for OpenStage {
     fn read(scalar: &Scalar<'_>) -> Result<Option<Self>, String> {

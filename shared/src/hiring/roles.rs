@@ -189,6 +189,7 @@ async fn replace<I>(
     request.commit(transaction, Reply::resource(&present(request, after.role))?).await
 }
 
-fn present<I>(request: &ApiRequest<I>, role: model::Role) -> Role {
+/// The API form of a role.
+pub(super) fn present<I>(request: &ApiRequest<I>, role: model::Role) -> Role {
     Role::of(role, request.organization(), request.context.base_url())
 }

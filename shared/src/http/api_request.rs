@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 use serde::Serialize;
+use serde_json::{Map, Value as Json};
 use utoipa::openapi::RefOr;
 use utoipa::openapi::schema::Schema;
 
@@ -17,7 +18,7 @@ use crate::id::Id;
 use crate::model::schema::{integer, string};
 use crate::model::{Actor, AuditAction, AuditTarget, Organization, Scalar, Scopes, Slug, Tenant, Value};
 use crate::services::Author;
-use crate::store::{CommitError, Listed, Paging, StoreError, Transaction};
+use crate::store::{CommitError, Confirmed, Listed, Paging, StoreError, Transaction};
 
 /// A request that the gate admitted, or a form of a member.
 pub(super) struct AdmittedRequest {
@@ -31,12 +32,21 @@ pub(super) struct AdmittedRequest {
     /// The resource that the request is about.
     pub(super) id: Option<Id>,
     pub(super) body: SentBody,
+    /// The member's confirmation of the change, if it needs one.
+    pub(super) confirmed: Option<Confirmed>,
 }
 
 /// The input as it was sent.
 pub(super) enum SentBody {
     /// A JSON body; empty if there is none.
     Json(String),
+    /// The input of an [`Order`](super::Order).
+    Order {
+        /// The name of the tool that gives the order.
+        tool: &'static str,
+        /// The fields of the input.
+        fields: Map<String, Json>,
+    },
     /// A member's form.
     Form {
         /// The fields of the input.
@@ -86,7 +96,9 @@ struct Limit(u32);
 impl Value for Limit {
     fn read(scalar: &Scalar<'_>) -> Result<Option<Self>, String> {
         let limit = match scalar {
-            Scalar::Word(word) if word.bytes().all(|byte| byte.is_ascii_digit()) => word.parse().ok(),
+            Scalar::Word(word) | Scalar::Number(word) if word.bytes().all(|byte| byte.is_ascii_digit()) => {
+                word.parse().ok()
+            }
             _ => None,
         };
         let limit = limit.filter(|limit| (1..=100).contains(limit));
@@ -104,6 +116,7 @@ impl Value for Cursor {
     fn read(scalar: &Scalar<'_>) -> Result<Option<Self>, String> {
         match scalar {
             Scalar::Word(word) => Ok(Some(Self((*word).to_owned()))),
+            Scalar::Text(text) => Ok(Some(Self(text.clone()))),
             _ => Err("must be a string".to_owned()),
         }
     }
@@ -117,7 +130,7 @@ impl Value for Cursor {
 impl SentBody {
     fn seen(&self) -> Option<&str> {
         match self {
-            Self::Json(_) => None,
+            Self::Json(_) | Self::Order { .. } => None,
             Self::Form { seen, .. } => seen.as_deref(),
         }
     }
@@ -126,10 +139,27 @@ impl SentBody {
 impl AdmittedRequest {
     /// The list that a cursor is bound to: tenant, path and filters.
     fn list(&self) -> String {
-        let query = self.context.query_parameters();
-        let mut filters: Vec<_> = query.filter(|(name, _)| *name != "limit" && *name != "cursor").collect();
-        filters.sort_unstable();
-        format!("{} {} {filters:?}", self.organization.tenant(), self.context.path())
+        let is_filter = |name: &str| name != "limit" && name != "cursor";
+        let tenant = self.organization.tenant();
+        match &self.body {
+            SentBody::Order { tool, fields } => {
+                let mut filters: Vec<_> = fields.iter().filter(|(name, _)| is_filter(name)).collect();
+                filters.sort_unstable_by_key(|(name, _)| *name);
+                format!("{tenant} {tool} {:?} {filters:?}", self.id)
+            }
+            SentBody::Json(_) | SentBody::Form { .. } => {
+                let mut filters: Vec<_> =
+                    self.context.query_parameters().filter(|(name, _)| is_filter(name)).collect();
+                filters.sort_unstable();
+                format!("{tenant} {} {filters:?}", self.context.path())
+            }
+        }
+    }
+}
+
+impl<I> Clone for ApiRequest<I> {
+    fn clone(&self) -> Self {
+        Self::new(self.admitted.clone())
     }
 }
 
@@ -146,6 +176,24 @@ impl<I> ApiRequest<I> {
     /// The tenant whose data this request may use.
     pub fn tenant(&self) -> Tenant {
         self.admitted.organization.tenant()
+    }
+
+    /// Who sent the request: the holder of the credential, or the member.
+    pub fn actor(&self) -> &Actor {
+        &self.admitted.actor
+    }
+
+    /// The member who connected the application; `None` for an API key.
+    pub fn member(&self) -> Option<Id> {
+        self.context.origin.actor().and_then(|actor| actor.member)
+    }
+
+    /// The JSON body as it was sent; empty for other bodies.
+    pub fn json(&self) -> &str {
+        match &self.admitted.body {
+            SentBody::Json(body) => body,
+            SentBody::Order { .. } | SentBody::Form { .. } => "",
+        }
     }
 
     /// The scopes of the credential.
@@ -228,6 +276,7 @@ impl<I: Input> ApiRequest<I> {
         let query = self.context.query_parameters();
         match &self.admitted.body {
             SentBody::Form { fields, .. } => read_form(fields),
+            SentBody::Order { fields, .. } => read_body(&json(fields)?, std::iter::empty()),
             SentBody::Json(_) if self.context.route.starts_with("GET ") => read_query(query),
             SentBody::Json(body) => read_body(body, query),
         }

@@ -20,8 +20,8 @@ use super::route::{Handler, ReplyFuture};
 use super::route_table::RouteTable;
 use super::{Environment, Error, MemberRequest, PageRequest, Reply, ReplyFormat, Route, headers};
 use crate::auth::{Caller, CredentialError};
-use crate::id::Ids;
-use crate::model::{AuditAction, AuditActor, AuditTarget, Day, Organization, Scopes, Tenant};
+use crate::id::{Id, Ids};
+use crate::model::{Audience, AuditAction, AuditActor, AuditTarget, Day, Organization, Scopes, Tenant};
 use crate::store::{Holder, HolderDetails, Store, StoreError, Verdict};
 
 /// A function: its routes and its environment.
@@ -122,11 +122,14 @@ impl App {
                 }
                 let (tenant, request) = (request.tenant(), Arc::new(request));
                 let reply = self.retry_conflicts(|| handler(request.clone()));
-                recorded(&request.context, tenant, route.reading, reply).await
+                recorded(&request.context, tenant, route.reading, request.context.id().ok(), reply).await
             }
-            Handler::Api(scopes, handler) => {
+            Handler::Api(audience, scopes, handler) => {
+                if *audience == Audience::Mcp {
+                    own_origin(&context)?;
+                }
                 // The futures are on the heap, so that they are not copied between stack frames.
-                let admitted = Box::pin(self.admit(&context, *scopes, trace)).await?;
+                let admitted = Box::pin(self.admit(&context, *audience, *scopes, trace)).await?;
                 let (tenant, holder) = (admitted.organization.tenant(), admitted.holder);
                 let store = context.store().clone();
                 let is_recorded = |action: &AuditAction| {
@@ -140,11 +143,12 @@ impl App {
                     idempotency_key: IdempotencyKey::of(&context, admitted.scopes)?,
                     id: context.id().ok(),
                     body: SentBody::Json(json_body(&context)?),
+                    confirmed: None,
                     context,
                 });
                 let handled = async {
                     let reply = self.retry_conflicts(|| handler(request.clone()));
-                    match recorded(&request.context, tenant, reading, reply).await {
+                    match recorded(&request.context, tenant, reading, request.id, reply).await {
                         Err(error) if error.kind().0 < 500 => request.replay_or(error).await,
                         result => result,
                     }
@@ -175,6 +179,7 @@ impl App {
     async fn admit(
         &self,
         context: &RequestContext,
+        audience: Audience,
         required: Scopes,
         trace: &mut Trace,
     ) -> Result<Admitted, Error> {
@@ -197,7 +202,7 @@ impl App {
         }
         let seconds_left = Day::of(now).seconds_left(now);
         let shard = self.environment.random.below(u64::MAX);
-        let presented = credential.presented(&audience(context.base_url()));
+        let presented = credential.presented(&audience.url(context.base_url()));
         let (tenant, holder) = (presented.tenant, presented.holder);
         let verdict = context.store().admit(&presented, now, shard);
         let (verdict, details) =
@@ -273,16 +278,17 @@ struct Admitted {
 ///
 /// The entry of one resource is written while the resource is read, even if there is none. The entry of a page is written
 /// after the page was read, because it contains the number of items; a page without items has none.
-async fn recorded(
+pub(super) async fn recorded(
     context: &RequestContext,
     tenant: Tenant,
     reading: Option<AuditAction>,
+    id: Option<Id>,
     reply: impl Future<Output = Result<Reply<()>, Error>>,
 ) -> Result<Reply<()>, Error> {
     let Some(action) = reading else { return reply.await };
     let store = context.store();
     if let Some(kind) = action.resource() {
-        let Ok(id) = context.id() else { return reply.await };
+        let Some(id) = id else { return reply.await };
         let target = Some(AuditTarget::of(kind, id));
         let (reply, entry) = tokio::join!(reply, store.record(tenant, action, target, None));
         let reply = reply?;
@@ -331,7 +337,12 @@ fn json_body(context: &RequestContext) -> Result<String, Error> {
     }
 }
 
-/// The audience of access tokens (RFC 8707): this API.
-pub fn audience(base_url: &str) -> String {
-    format!("{base_url}/api/v1")
+/// Fails with 403 if a browser sends the request for another site. An attacker's page must not reach a service in the
+/// visitor's own network, not even under another name (DNS rebinding).
+fn own_origin(context: &RequestContext) -> Result<(), Error> {
+    match headers::single(context.headers(), "origin") {
+        Ok(None) => Ok(()),
+        Ok(Some(origin)) if origin == context.base_url() => Ok(()),
+        _ => Err(Error::ForeignOrigin),
+    }
 }

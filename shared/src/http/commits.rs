@@ -1,4 +1,4 @@
-//! The commits of an API request, each with the receipt of its idempotency key.
+//! The commits of an API request, each with the receipt of its idempotency key and the confirmation that it uses up.
 //!
 //! A request that calls an external service commits a pending receipt first (`begin`), and replaces or deletes it
 //! afterwards (`complete`, `abandon` or `leave_unknown`).
@@ -48,13 +48,18 @@ impl AdmittedRequest {
     /// Returns the stored reply instead of `error` if the request was carried out before, because its effect may be the
     /// cause of the error.
     pub(super) async fn replay_or(&self, error: Error) -> Result<Reply<()>, Error> {
-        let Some(key) = &self.idempotency_key else { return Err(error) };
         if matches!(error, Error::Erased) {
             return Err(error);
         }
+        self.find_reply().await?.ok_or(error)
+    }
+
+    /// The stored reply, if the request was carried out before.
+    pub(super) async fn find_reply(&self) -> Result<Option<Reply<()>>, Error> {
+        let Some(key) = &self.idempotency_key else { return Ok(None) };
         match self.context.store().find_receipt(self.organization.tenant(), &key.slot).await? {
-            Some(receipt) => self.replay(receipt).await,
-            None => Err(error),
+            Some(receipt) => self.replay(receipt).await.map(Some),
+            None => Ok(None),
         }
     }
 }
@@ -75,6 +80,9 @@ impl<I> ApiRequest<I> {
                 receipt.sealed_body = Some(sealed);
             }
             transaction.insert_receipt(&key.slot, receipt)?;
+        }
+        if let Some(confirmed) = &self.admitted.confirmed {
+            transaction.use_confirmation(confirmed);
         }
         if transaction.is_empty() {
             return Ok(reply);
@@ -99,6 +107,9 @@ impl<I> ApiRequest<I> {
         if let Some(key) = &self.admitted.idempotency_key {
             let until = later(self.context.received_at, MAX_WAIT);
             transaction.insert_receipt(&key.slot, key.pending_receipt(until, sentence))?;
+        }
+        if let Some(confirmed) = &self.admitted.confirmed {
+            transaction.use_confirmation(confirmed);
         }
         match self.context.store().commit(transaction).await {
             Ok(()) => Ok(None),

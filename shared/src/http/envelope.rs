@@ -13,7 +13,7 @@ use tracing::Level;
 use super::delivery::{Delivery, Outgoing};
 use super::{Error, Reply, ReplyFormat, headers, page, route_table};
 use crate::id::Id;
-use crate::model::{AuditActor, Tenant};
+use crate::model::{Audience, AuditActor, Tenant};
 use crate::store::{AuditOrigin, DatabaseUse};
 
 /// The metadata of a request, from its arrival to its response.
@@ -158,15 +158,20 @@ fn respond(
     let reply = result.unwrap_or_else(|error| {
         let body = match format {
             ReplyFormat::Api | ReplyFormat::Document | ReplyFormat::Negotiated => error.body(request_id),
+            ReplyFormat::Rpc => error.rpc_body(request_id),
             ReplyFormat::OAuth => error.oauth_body(),
             ReplyFormat::Page => page::of_error(&error, request_id, Some("/dashboard")),
             ReplyFormat::PublicPage => page::of_error(&error, request_id, None),
         };
         let reply = Reply::new(error.kind().0, body);
-        error.headers(base_url).into_iter().fold(reply, |reply, (name, value)| reply.with(name, value))
+        let audience = if format == ReplyFormat::Rpc { Audience::Mcp } else { Audience::Api };
+        error
+            .headers(base_url, audience)
+            .into_iter()
+            .fold(reply, |reply, (name, value)| reply.with(name, value))
     });
     let mut headers = match format {
-        ReplyFormat::Api | ReplyFormat::Document | ReplyFormat::Negotiated => {
+        ReplyFormat::Api | ReplyFormat::Rpc | ReplyFormat::Document | ReplyFormat::Negotiated => {
             vec![("content-type", "application/json".to_owned()), ("cache-control", "no-store".to_owned())]
         }
         ReplyFormat::OAuth => vec![

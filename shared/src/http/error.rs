@@ -7,7 +7,9 @@ use serde::Serialize;
 use utoipa::ToSchema;
 
 use crate::id::Id;
-use crate::model::{ApplicationError, InvalidTransition, MoveError, PublishError, Scopes, TooManyConsents};
+use crate::model::{
+    ApplicationError, Audience, InvalidTransition, MoveError, PublishError, Scopes, TooManyConsents,
+};
 use crate::services::applying::ApplyError;
 use crate::services::erasure::EraseError;
 use crate::store::{CommitError, MaybeErased, StoreError, UniqueField};
@@ -46,6 +48,9 @@ pub enum Error {
     /// 403: the form was issued to another browser, or too long ago.
     #[error("The form is no longer valid; open the page again and resubmit the form")]
     ForeignForm,
+    /// 403: a browser sends the request for a page of another site.
+    #[error("Requests of other sites' pages are not accepted")]
+    ForeignOrigin,
     /// 403: the request does not come through the CDN.
     #[error("Requests must be sent to the public address of the service")]
     NotThroughCdn,
@@ -162,6 +167,13 @@ pub struct OAuthError {
     pub error_description: String,
 }
 
+/// JSON-RPC: the message is not JSON.
+const RPC_PARSE_ERROR: i64 = -32700;
+/// JSON-RPC: the request cannot be accepted.
+const RPC_INVALID_REQUEST: i64 = -32600;
+/// JSON-RPC: the service failed, or is busy.
+const RPC_INTERNAL_ERROR: i64 = -32603;
+
 impl Error {
     /// Whether a write conflicted with another one, so that the request may succeed if it is handled again.
     pub(super) const fn is_conflict(&self) -> bool {
@@ -199,6 +211,7 @@ impl Error {
             | Self::Suspended
             | Self::NetworkNotAllowed(_)
             | Self::ForeignForm
+            | Self::ForeignOrigin
             | Self::NotThroughCdn
             | Self::OwnersOnly => (403, "forbidden"),
             Self::NotFound => (404, "not_found"),
@@ -237,14 +250,20 @@ impl Error {
 
     /// The headers of the response. If the credential is missing, they include the URL of the metadata that explains
     /// how to get one (RFC 9728, section 5.1).
-    pub fn headers(&self, base_url: &str) -> Vec<(&'static str, String)> {
+    pub fn headers(&self, base_url: &str, audience: Audience) -> Vec<(&'static str, String)> {
         let challenge = |rest: &str| {
-            let metadata = format!("{base_url}/.well-known/oauth-protected-resource/api/v1");
+            let metadata = audience.metadata_url(base_url);
             vec![("www-authenticate", format!("Bearer resource_metadata=\"{metadata}\"{rest}"))]
         };
         match self {
-            Self::Unauthorized { presented: false } => challenge(""),
-            Self::Unauthorized { presented: true } => challenge(", error=\"invalid_token\""),
+            Self::Unauthorized { presented } => {
+                let error = if *presented { ", error=\"invalid_token\"" } else { "" };
+                let scope = match audience {
+                    Audience::Api => String::new(),
+                    Audience::Mcp => format!(", scope=\"{}\"", audience.scopes()),
+                };
+                challenge(&format!("{error}{scope}"))
+            }
             Self::InsufficientScope(scopes) => {
                 challenge(&format!(", error=\"insufficient_scope\", scope=\"{scopes}\""))
             }
@@ -259,14 +278,7 @@ impl Error {
 
     /// The response's body.
     pub fn body(&self, request_id: &str) -> String {
-        let messages = match self {
-            Self::Validation(messages) | Self::Duplicate { messages, .. } => Some(messages.clone()),
-            Self::InvalidTransition(message)
-            | Self::ChannelNotConnected(message)
-            | Self::ConsentRequired(message) => Some(vec![message.clone()]),
-            Self::IdempotencyMismatch => Some(vec![self.to_string()]),
-            _ => None,
-        };
+        let messages = (self.kind().0 == 422).then(|| self.messages());
         let existing = match self {
             Self::Duplicate { existing, .. } => *existing,
             _ => None,
@@ -274,6 +286,18 @@ impl Error {
         let (_, code) = self.kind();
         let error = self.sentence();
         serde_json::to_string(&ErrorBody { error, code, messages, existing, request_id }).unwrap_or_default()
+    }
+
+    /// One message for each mistake in the request.
+    pub fn messages(&self) -> Vec<String> {
+        match self {
+            Self::Validation(messages) | Self::Duplicate { messages, .. } => messages.clone(),
+            Self::InvalidTransition(message)
+            | Self::ChannelNotConnected(message)
+            | Self::ConsentRequired(message) => vec![message.clone()],
+            Self::IdempotencyMismatch => vec![self.to_string()],
+            _ => Vec::new(),
+        }
     }
 
     /// A human-readable description of the error.
@@ -284,6 +308,20 @@ impl Error {
             (_, "conflict") => "A request with this idempotency key is still in progress".to_owned(),
             _ => self.to_string(),
         }
+    }
+
+    /// The body of a JSON-RPC error response, for errors outside the protocol: the message was not read, so there is no
+    /// `id`. The handler returns the errors that the protocol defines.
+    pub fn rpc_body(&self, request_id: &str) -> String {
+        let (status, kind) = self.kind();
+        let code = match (self, status) {
+            (Self::BadRequest(_), _) => RPC_PARSE_ERROR,
+            (_, 400..=428) => RPC_INVALID_REQUEST,
+            _ => RPC_INTERNAL_ERROR,
+        };
+        let data = serde_json::json!({ "code": kind, "request_id": request_id });
+        let error = serde_json::json!({ "code": code, "message": self.sentence(), "data": data });
+        serde_json::json!({ "jsonrpc": "2.0", "error": error }).to_string()
     }
 
     /// The body of an OAuth error response (RFC 6749, section 5.2), for errors that any route can have. The handlers

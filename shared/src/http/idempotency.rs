@@ -2,9 +2,12 @@
 //!
 //! The receipt of a request holds its reply. It is written in the same transaction as the request's effect.
 
+use std::collections::BTreeMap;
+
 use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use jiff::{Timestamp, ToSpan};
+use serde_json::{Map, Value};
 use sha2::{Digest, Sha256};
 
 use super::context::RequestContext;
@@ -51,6 +54,23 @@ impl IdempotencyKey {
             digest.update(format!(" {name:?} {value:?}"));
         }
         let idempotency_key = format!("form {}", URL_SAFE_NO_PAD.encode(digest.clone().finalize()));
+        Self::new(context, idempotency_key, digest)
+    }
+
+    /// The key of a tool call. The tool and its input are part of the fingerprint.
+    pub(super) fn of_order(
+        context: &RequestContext,
+        scopes: Scopes,
+        tool: &str,
+        id: Option<Id>,
+        fields: &Map<String, Value>,
+        idempotency_key: String,
+    ) -> Self {
+        let mut digest = Sha256::new();
+        digest.update(format!("{scopes}\n{tool} {id:?}"));
+        for (name, value) in BTreeMap::from_iter(fields) {
+            digest.update(format!("\n{name:?} {value}"));
+        }
         Self::new(context, idempotency_key, digest)
     }
 

@@ -83,6 +83,7 @@ impl MemberRequest {
             idempotency_key: (!key.is_empty()).then_some(receipt),
             id,
             body: SentBody::Form { fields, seen },
+            confirmed: None,
         });
         match handler(ApiRequest::new(admitted.clone())).await {
             Err(error) if !error.is_conflict() && error.kind().0 < 500 => {

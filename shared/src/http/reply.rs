@@ -112,6 +112,8 @@ pub struct List<T> {
 pub enum ReplyFormat {
     /// The API's JSON.
     Api,
+    /// JSON-RPC messages.
+    Rpc,
     /// OAuth's JSON (RFC 6749, section 5.2), for scripts of any origin.
     OAuth,
     /// Documents for programs and search engines; errors are the API's JSON.
@@ -230,6 +232,11 @@ impl<O> Reply<O> {
         Ok(Self::new(status, json(body)?))
     }
 
+    /// The body.
+    pub fn body(&self) -> &str {
+        &self.body
+    }
+
     /// The size of the body in bytes, as Lambda counts it: as a JSON string.
     pub fn size(&self) -> Result<usize, Error> {
         Ok(json(&self.body)?.len())
@@ -244,6 +251,11 @@ impl<O> Reply<O> {
     /// 204 without a body.
     pub fn empty() -> Self {
         Self::new(204, String::new())
+    }
+
+    /// 202 without a body, for a message that has no answer.
+    pub fn accepted_message() -> Self {
+        Self::new(202, String::new())
     }
 
     pub(super) fn new(status: u16, body: String) -> Self {

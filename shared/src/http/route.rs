@@ -10,7 +10,7 @@ use super::{
     ApiRequest, Error, Html, Input, MemberRequest, Output, PageRequest, Payload, PublicRequest, Reply,
     ReplyFormat,
 };
-use crate::model::{AuditAction, MemberRole, Scopes};
+use crate::model::{Audience, AuditAction, MemberRole, Scopes};
 
 pub(super) type ReplyFuture = Pin<Box<dyn Future<Output = Result<Reply<()>, Error>> + Send>>;
 
@@ -19,6 +19,8 @@ pub(super) type ReplyFuture = Pin<Box<dyn Future<Output = Result<Reply<()>, Erro
 pub enum Access {
     /// A credential with all of these scopes.
     Scopes(Scopes),
+    /// Any credential; the handler checks its scopes, which depend on the request.
+    Credential,
     /// A signed-in member with this role or a higher one.
     Member(MemberRole),
     /// An external service that signs its requests.
@@ -71,7 +73,7 @@ type HandlerFn<R> = Arc<dyn Fn(R) -> ReplyFuture + Send + Sync>;
 /// A handler by the kind of request that it takes.
 #[derive(Clone)]
 pub(super) enum Handler {
-    Api(Scopes, HandlerFn<Arc<AdmittedRequest>>),
+    Api(Audience, Scopes, HandlerFn<Arc<AdmittedRequest>>),
     Document(ReplyFormat, DocumentHandler),
     Public(Access, ReplyFormat, HandlerFn<Arc<RequestContext>>),
     Page(HandlerFn<Arc<PageRequest>>),
@@ -105,6 +107,15 @@ pub trait Row: Sized {
         H: Fn(ApiRequest<I>) -> F + Send + Sync + 'static,
         F: Future<Output = Result<Reply<O>, Error>> + Send + 'static;
 
+    /// A route for JSON-RPC messages with a credential for the MCP endpoint. The handler checks the scopes, because they
+    /// depend on the message.
+    fn rpc<P, O, H, F>(key: &'static str, handler: H) -> Self
+    where
+        P: Payload + 'static,
+        O: Output + 'static,
+        H: Fn(ApiRequest<P>) -> F + Send + Sync + 'static,
+        F: Future<Output = Result<Reply<O>, Error>> + Send + 'static;
+
     /// A route without an API credential.
     ///
     /// The handler first checks what `access` requires. OAuth routes authenticate their clients themselves.
@@ -136,7 +147,24 @@ impl Row for Route {
         F: Future<Output = Result<Reply<O>, Error>> + Send + 'static,
     {
         let handler = erased(move |admitted| handler(ApiRequest::new(admitted)));
-        Self { is_list: I::IS_LIST, ..Self::with_handler(key, Handler::Api(scopes.into(), handler)) }
+        Self {
+            is_list: I::IS_LIST,
+            ..Self::with_handler(key, Handler::Api(Audience::Api, scopes.into(), handler))
+        }
+    }
+
+    fn rpc<P, O, H, F>(key: &'static str, handler: H) -> Self
+    where
+        P: Payload + 'static,
+        O: Output + 'static,
+        H: Fn(ApiRequest<P>) -> F + Send + Sync + 'static,
+        F: Future<Output = Result<Reply<O>, Error>> + Send + 'static,
+    {
+        let handler = erased(move |admitted| handler(ApiRequest::new(admitted)));
+        Self {
+            is_list: true,
+            ..Self::with_handler(key, Handler::Api(Audience::Mcp, Scopes::default(), handler))
+        }
     }
 
     fn open<P, O, H, F>(key: &'static str, access: Access, format: ReplyFormat, handler: H) -> Self
@@ -217,7 +245,8 @@ impl Route {
     /// Who may send requests to this route.
     pub const fn access(&self) -> Access {
         match self.handler {
-            Handler::Api(scopes, _) => Access::Scopes(scopes),
+            Handler::Api(Audience::Api, scopes, _) => Access::Scopes(scopes),
+            Handler::Api(Audience::Mcp, ..) => Access::Credential,
             Handler::Public(access, ..) => access,
             Handler::Document(..) | Handler::Page(_) => Access::Public,
             Handler::MemberPage(access, _) => Access::Member(access.role),
@@ -235,7 +264,8 @@ impl Route {
     /// The format of this route's replies.
     pub const fn format(&self) -> ReplyFormat {
         match self.handler {
-            Handler::Api(..) => ReplyFormat::Api,
+            Handler::Api(Audience::Api, ..) => ReplyFormat::Api,
+            Handler::Api(Audience::Mcp, ..) => ReplyFormat::Rpc,
             Handler::Public(_, format, _) | Handler::Document(format, _) => format,
             Handler::Page(_) | Handler::MemberPage(..) => ReplyFormat::Page,
         }

@@ -90,6 +90,10 @@ string_enum! {
         VoiceScreenRead = "voice_screen.read",
         /// A page of a list of voice screens was read.
         VoiceScreensListed = "voice_screens.listed",
+        /// An assistant called a tool; the entry names the tool and the outcome.
+        ToolCalled = "tool.called",
+        /// The scopes of an application were narrowed to reading.
+        GrantNarrowed = "grant.narrowed",
         /// A webhook endpoint was created.
         WebhookEndpointCreated = "webhook_endpoint.created",
         /// A webhook endpoint was changed, enabled or disabled.
@@ -177,6 +181,27 @@ pub struct AuditTarget {
     pub id: Option<Id>,
 }
 
+string_enum! {
+    /// The outcome of a call of a tool.
+    pub enum ToolOutcome {
+        /// The call was carried out.
+        Done = "done",
+        /// The call was rejected, for example because of a mistake in it.
+        Rejected = "rejected",
+        /// The call waits for a member's confirmation.
+        Asked = "asked",
+    }
+}
+
+/// A call of a tool.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ToolCall {
+    /// The name of the tool.
+    pub name: String,
+    /// The outcome.
+    pub outcome: ToolOutcome,
+}
+
 /// An entry of the audit log. Entries never change.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct AuditEntry {
@@ -194,6 +219,9 @@ pub struct AuditEntry {
     pub shown: Option<u64>,
     /// The client's network: an IPv4 address, or the /64 network of an IPv6 address.
     pub network: Option<String>,
+    /// The call, if an assistant called a tool.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tool: Option<ToolCall>,
 }
 
 impl AuditEntry {

@@ -10,7 +10,7 @@ use sha2::{Digest, Sha256};
 use subtle::ConstantTimeEq;
 
 use super::string_enum::string_enum;
-use super::{Day, GateHash, RedirectUri, Scopes, Text, WebAddress};
+use super::{Audience, Day, GateHash, RedirectUri, Scopes, Text, WebAddress};
 use crate::clock::later;
 use crate::id::Id;
 
@@ -164,6 +164,9 @@ pub struct Grant {
     pub member: Id,
     /// The granted scopes.
     pub scopes: Scopes,
+    /// What the tokens are for.
+    #[serde(default, skip_serializing_if = "Audience::is_api")]
+    pub audience: Audience,
     /// The authorization code.
     pub code: Code,
     /// The current tokens, once the code was exchanged.
@@ -296,6 +299,13 @@ impl Grant {
         Self { tokens: Some(tokens), version: self.version + 1, ..self }
     }
 
+    /// Narrows the grant to the scopes for reading. New tokens have only these.
+    #[must_use]
+    pub fn narrowed(self) -> Self {
+        let scopes = self.scopes.iter().filter(|scope| scope.is_for_reading()).collect();
+        Self { scopes, version: self.version + 1, ..self }
+    }
+
     /// Revokes the grant.
     #[must_use]
     pub fn revoked(self, now: Timestamp) -> Self {
@@ -338,6 +348,7 @@ mod tests {
             redirect_host: "app.example".to_owned(),
             member: Id::new(2).unwrap(),
             scopes: Scopes::all(),
+            audience: Audience::Api,
             code,
             tokens: None,
             created_at: now,

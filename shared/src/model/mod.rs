@@ -8,6 +8,7 @@
 mod accent;
 mod actor;
 mod application;
+mod audience;
 mod audit;
 mod candidate;
 mod career_site;
@@ -64,8 +65,10 @@ pub use actor::{Actor, ActorId, ActorKind};
 pub use application::{
     Application, ApplicationStatus, End, Move, Notes, Reason, RoleCopy, Stage, StageCount,
 };
+pub use audience::Audience;
 pub use audit::{
     AuditAction, AuditActor, AuditActorKind, AuditActorTerm, AuditEntry, AuditTarget, AuditTargetKind,
+    ToolCall, ToolOutcome,
 };
 pub use candidate::{
     ApplicationError, Candidate, CandidateRecord, ExternalId, Followed, InvitationError, MoveError, Moved,

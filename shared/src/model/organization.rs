@@ -151,6 +151,11 @@ string_enum! {
 }
 
 impl Scope {
+    /// Whether the scope allows no changes.
+    pub fn is_for_reading(self) -> bool {
+        self.as_str().ends_with(":read")
+    }
+
     /// A description of what the scope allows, for the member who grants it.
     pub const fn description(self) -> &'static str {
         match self {
@@ -218,6 +223,12 @@ impl Scopes {
     /// Whether `others` contains every scope of the set.
     pub const fn are_within(self, others: Self) -> bool {
         self.0 & !others.0 == 0
+    }
+
+    /// The scopes that both sets contain.
+    #[must_use]
+    pub const fn within(self, others: Self) -> Self {
+        Self(self.0 & others.0)
     }
 
     /// Whether the set is empty.

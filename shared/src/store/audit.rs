@@ -24,7 +24,7 @@ use crate::clock::{later, to_second};
 use crate::id::Id;
 use crate::model::{
     AuditAction, AuditActorKind, AuditActorTerm, AuditEntry, AuditTarget, AuditTargetKind, Mode,
-    NamedOrganization, Tenant,
+    NamedOrganization, Tenant, ToolCall,
 };
 
 /// The maximum number of attempts to find identifiers for the entries in the audit log.
@@ -200,8 +200,21 @@ impl Store {
         target: Option<AuditTarget>,
         shown: Option<u64>,
     ) -> Result<(), StoreError> {
+        self.write_entry(|| self.audit_item(tenant, action, target, shown, None)).await
+    }
+
+    /// Writes an entry about a call of a tool.
+    pub async fn record_tool_call(&self, tenant: Tenant, call: &ToolCall) -> Result<(), StoreError> {
+        let action = AuditAction::ToolCalled;
+        self.write_entry(|| self.audit_item(tenant, action, None, None, Some(call.clone()))).await
+    }
+
+    async fn write_entry(
+        &self,
+        entry: impl Fn() -> Result<Option<Item>, StoreError>,
+    ) -> Result<(), StoreError> {
         for _ in 0..ENTRY_ATTEMPTS {
-            let Some(item) = self.audit_item(tenant, action, target, shown)? else { return Ok(()) };
+            let Some(item) = entry()? else { return Ok(()) };
             let call = self
                 .client
                 .put_item()
@@ -230,6 +243,7 @@ impl Store {
         action: AuditAction,
         target: Option<AuditTarget>,
         shown: Option<u64>,
+        tool: Option<ToolCall>,
     ) -> Result<Option<Item>, StoreError> {
         let Some(origin) = &self.origin else { return Ok(None) };
         let actor = origin.actor().ok_or_else(|| {
@@ -238,7 +252,7 @@ impl Store {
         let mode = if action.concerns_both_modes() { Mode::Live } else { tenant.mode };
         let (tenant, at) = (Tenant { mode, ..tenant }, to_second(origin.clock.now()));
         let network = origin.network.clone();
-        let entry = AuditEntry { id: origin.ids.next(), at, actor, action, target, shown, network };
+        let entry = AuditEntry { id: origin.ids.next(), at, actor, action, target, shown, network, tool };
         entry_item(tenant, &entry).map(Some)
     }
 

@@ -115,6 +115,15 @@ impl Transaction {
         self.replace(&before, &after)
     }
 
+    /// Narrows a grant to reading, and ends its access tokens. The application gets new ones with its refresh token.
+    pub fn narrow_grant(&mut self, grant: &Grant, now: Timestamp) -> Result<(), StoreError> {
+        if let Some(tokens) = &grant.tokens {
+            self.delete_access_tokens(tokens, now);
+        }
+        self.audit(AuditAction::GrantNarrowed, Some(AuditTarget::of(AuditTargetKind::Grant, grant.id)));
+        self.replace_grant(grant, &grant.clone().narrowed())
+    }
+
     /// Revokes a grant and its access token.
     pub fn revoke_grant(&mut self, grant: &Grant, now: Timestamp) -> Result<(), StoreError> {
         if let Some(tokens) = &grant.tokens {

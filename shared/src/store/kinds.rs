@@ -6,6 +6,7 @@ use serde::de::DeserializeOwned;
 use super::api_keys::ApiKey;
 use super::applications::{Applicant, Entry, ScoredApplicant};
 use super::channels::CallSetting;
+use super::confirmations::Confirmation;
 use super::deletion::DeletedOrganization;
 use super::erasures::Trace;
 use super::events::FeedHead;
@@ -51,7 +52,7 @@ pub struct Kind {
 }
 
 /// All kinds.
-pub const KINDS: [Kind; 72] = [
+pub const KINDS: [Kind; 74] = [
     of::<Organization>("gate", "{tenant}#GATE", "GATE"),
     of::<Profile>("profile", "{tenant}#PROFILE", "PROFILE"),
     counters("gate_shard", "{tenant}#GATE#*", "GATE"),
@@ -122,6 +123,8 @@ pub const KINDS: [Kind; 72] = [
     of::<Member>("member", "{tenant}#MEMBER", "*"),
     of::<Session>("session", "{tenant}#SESSION#*", "*"),
     of::<SecurityNotice>("security_notice", "{tenant}#NOTICE#*", "*"),
+    of::<Confirmation>("confirmation", "{tenant}#CONFIRMATION#*", "CONFIRMATION"),
+    counters("used_confirmation", "{tenant}#CONFIRMATION#*", "USED"),
     of::<Grant>("grant", "{tenant}#GRANT", "*"),
     of::<Registered>("registered", "ORGANIZATION#*", "*"),
     of::<DeletedOrganization>("deleted_organization", "DELETED_ORGANIZATION", "*"),

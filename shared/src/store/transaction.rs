@@ -652,7 +652,7 @@ impl Store {
     ) -> Result<(), Refusal> {
         self.add_to_outbox(&mut transaction, changes, after).map_err(CommitError::from)?;
         for (action, target) in acts {
-            let entry = self.audit_item(transaction.tenant, *action, *target, None);
+            let entry = self.audit_item(transaction.tenant, *action, *target, None, None);
             if let Some(entry) = entry.map_err(CommitError::from)? {
                 transaction.plain(Effect::Put(entry), Guard::AuditEntry, VACANT);
             }

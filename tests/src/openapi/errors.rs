@@ -3,10 +3,11 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use mcp::rpc::RpcError;
 use serde_json::{Map, Value, json};
 use shared::http::{Error, Existing, ReplyFormat};
 use shared::id::Id;
-use shared::model::{InvalidTransition, Scope};
+use shared::model::{Audience, InvalidTransition, Scope};
 use shared::store::{CommitError, StoreError};
 
 use super::example::Refused;
@@ -14,6 +15,7 @@ use super::gateway::or_gateway_response;
 use super::headers::{admitted, always, header_name};
 use super::operation::Operation;
 use super::reference::reference;
+use super::schema::Schemas;
 use super::source::Source;
 
 /// A sample error of each kind with the name of its example.
@@ -99,6 +101,7 @@ fn can_happen(name: &str, error: &Error, operation: &Operation, named: &BTreeMap
         Error::MethodNotAllowed(_)
         | Error::BadSignature
         | Error::ForeignForm
+        | Error::ForeignOrigin
         | Error::NotThroughCdn
         | Error::OwnersOnly => false,
     }
@@ -218,7 +221,7 @@ fn headers(errors: &[(&str, Error)]) -> Map<String, Value> {
 }
 
 fn header_names(error: &Error) -> BTreeSet<String> {
-    error.headers("").into_iter().map(|(name, _)| name.to_owned()).collect()
+    error.headers("", Audience::Api).into_iter().map(|(name, _)| name.to_owned()).collect()
 }
 
 /// Adds the headers that only errors have. A header is required if all errors have it, unless `optional` is set.
@@ -232,6 +235,54 @@ fn add_error_headers(headers: &mut Map<String, Value>, sent: &[BTreeSet<String>]
         };
         headers.insert(shown, reference("headers", &component));
     }
+}
+
+/// The other responses of an operation with JSON-RPC messages.
+pub(super) fn rpc_responses(operation: &Operation, schemas: &Schemas) -> Map<String, Value> {
+    let failed = |error: Error| {
+        let body = serde_json::from_str(&error.rpc_body("LUlYBjVGoAMEbOw=")).expect("a body");
+        (error.kind().0, Some(body))
+    };
+    let refused = |error: RpcError| (error.status, Some(json!(error.answer(Some(&1.into())))));
+    let described = [
+        ((202, None), "The message was a notification, which has no answer."),
+        (
+            refused(RpcError::unsupported_revision("2024-11-05")),
+            "The message, its revision or its headers are wrong, or the client lacks a capability that the call needs.",
+        ),
+        (
+            failed(Error::Unauthorized { presented: false }),
+            "The credential is missing or not valid for this endpoint. The header has the URL of the metadata and the scopes to ask for.",
+        ),
+        (
+            failed(Error::InsufficientScope(Scope::RolesWrite.into())),
+            "The credential lacks the scopes in the header, the organization is suspended, or the request comes from another site's page.",
+        ),
+        (refused(RpcError::unknown_method("roles/list")), "There is no such method."),
+        (failed(Error::PayloadTooLarge(256 * 1024)), "The message has more than 256 KB."),
+        (failed(Error::UnsupportedMediaType("application/json")), "The message is not `application/json`."),
+        (failed(Error::RateLimited { limit: 100, retry_after: 52_200 }), "The day's quota is used up."),
+        (failed(Error::Store(StoreError::Internal(String::new()))), "The service failed."),
+        (failed(Error::Store(StoreError::Unavailable(String::new()))), "The service is busy."),
+    ];
+    let response = |((status, example), description): ((u16, Option<Value>), &str)| {
+        let mut headers = if status == 401 { always(operation.format) } else { admitted() };
+        let own = match status {
+            401 => Some(("WWW-Authenticate", "WWW-Authenticate")),
+            403 => Some(("WWW-Authenticate", "WWW-Authenticate-if-known")),
+            429 | 503 => Some(("Retry-After", "Retry-After")),
+            _ => None,
+        };
+        headers.extend(own.map(|(name, component)| (name.to_owned(), reference("headers", component))));
+        let mut response = json!({ "description": description, "headers": headers });
+        if let Some(example) = example {
+            let schema = schemas.of_body(&operation.output);
+            let examples = json!({ "error": { "summary": example["error"]["message"], "value": example } });
+            response["content"] = json!({ "application/json": { "schema": schema, "examples": examples } });
+        }
+        (status.to_string(), or_gateway_response(status, response))
+    };
+    described.map(response).into_iter().collect()
 }
 
 /// The error responses of an operation without a scope: the recorded ones, which must match the list in the handler's

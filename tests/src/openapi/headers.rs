@@ -37,7 +37,7 @@ pub(super) fn success_headers(operation: &Operation) -> Map<String, Value> {
     for name in operation.headers {
         add(name);
     }
-    if operation.is_scoped() && operation.method() == "POST" {
+    if operation.is_scoped() && operation.method() == "POST" && !operation.is_rpc() {
         add("idempotency-replayed");
     }
     headers

@@ -57,6 +57,18 @@ impl Row for Operation {
         Self::described::<O, H>(key, Access::Scopes(scopes.into()), ReplyFormat::Api, content)
     }
 
+    fn rpc<P, O, H, F>(key: &'static str, _: H) -> Self
+    where
+        P: Payload + 'static,
+        O: Output + 'static,
+        H: Fn(ApiRequest<P>) -> F + Send + Sync + 'static,
+        F: Future<Output = Result<Reply<O>, Error>> + Send + 'static,
+    {
+        let body = Described::of::<P::Body>();
+        let content = RequestContent::Payload { media: P::MEDIA, parameters: P::PARAMETERS, body };
+        Self::described::<O, H>(key, Access::Credential, ReplyFormat::Rpc, content)
+    }
+
     fn open<P, O, H, F>(key: &'static str, access: Access, format: ReplyFormat, _: H) -> Self
     where
         P: Payload + 'static,
@@ -134,7 +146,12 @@ impl Operation {
 
     /// Whether the operation requires an API credential.
     pub(super) fn is_scoped(&self) -> bool {
-        matches!(self.access, Access::Scopes(_))
+        matches!(self.access, Access::Scopes(_) | Access::Credential)
+    }
+
+    /// Whether the bodies are JSON-RPC messages, or batches of them.
+    pub(super) fn is_rpc(&self) -> bool {
+        self.format == ReplyFormat::Rpc
     }
 
     /// Whether OAuth clients authenticate, in a header or in the form.

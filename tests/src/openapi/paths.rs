@@ -54,7 +54,7 @@ pub(super) fn describe(
             Some(("application/json", reference("schemas", fields.name()), fields.is_required()))
         }
         RequestContent::Payload { media: Some(media), body, .. } => {
-            Some((*media, schemas.of_body(body), true))
+            Some((*media, one_or_many(operation, schemas.of_body(body)), true))
         }
         _ => None,
     };
@@ -69,7 +69,7 @@ pub(super) fn describe(
     let mut success = json!({
         "description": description.unwrap_or_else(|| schemas.description(operation.output.name()).to_owned()),
         "headers": success_headers(operation),
-        "content": { operation.media: { "schema": schemas.of_body(&operation.output) } },
+        "content": { operation.media: { "schema": one_or_many(operation, schemas.of_body(&operation.output)) } },
     });
     if operation.key != DOCUMENT {
         success["content"][operation.media]["example"] = example.response.clone();
@@ -84,7 +84,9 @@ pub(super) fn describe(
         let not_modified = json!({ "description": description, "headers": success_headers(operation) });
         responses.insert("304".to_owned(), not_modified);
     }
-    responses.extend(if operation.is_scoped() {
+    responses.extend(if operation.is_rpc() {
+        errors::rpc_responses(operation, schemas)
+    } else if operation.is_scoped() {
         errors::responses(operation, source, &docs.errors, shared_responses)
     } else {
         errors::recorded_responses(operation, source, &docs.errors, &example.refusals)
@@ -98,12 +100,22 @@ pub(super) fn describe(
     described
 }
 
+/// The schema of a body, which is a batch if a client of the oldest revision sent one.
+fn one_or_many(operation: &Operation, schema: Value) -> Value {
+    if operation.is_rpc() {
+        json!({ "anyOf": [schema, { "type": "array", "items": schema }] })
+    } else {
+        schema
+    }
+}
+
 fn security(operation: &Operation) -> Value {
     match operation.access {
         Access::Scopes(scopes) => {
             let scopes: Vec<_> = scopes.iter().map(Scope::as_str).collect();
             json!([{ "api_key": [] }, { "oauth": scopes }])
         }
+        Access::Credential => json!([{ "api_key": [] }, { "oauth": [] }]),
         Access::Signed => json!([{ "signature": [] }]),
         // Public clients do not authenticate, and other clients may send their secret in the form.
         Access::Public if operation.authenticates_clients() => json!([{ "client": [] }, {}]),

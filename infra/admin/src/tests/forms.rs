@@ -8,8 +8,8 @@ use ::tests::browser::Browser;
 use ::tests::{ACME, GLOBEX, TestApi, key, project, tenant};
 use aws_sdk_dynamodb::types::AttributeValue;
 use serde_json::{Map, Value, json};
-use shared::model::Mode;
-use shared::store::{KINDS, Kind, Transaction, Unreadable};
+use shared::model::{Actor, ActorKind, Mode};
+use shared::store::{Confirmation, Confirmed, KINDS, Kind, Transaction, Unreadable};
 
 use super::TestAdmin;
 use super::personal_data::populate;
@@ -37,7 +37,23 @@ async fn table() -> (TestApi, u64) {
     let tenant = tenant(ACME, Mode::Live);
     let mut transaction = Transaction::new(tenant);
     transaction.put_second_factor_setting(false).unwrap();
+    let until = admin.now.saturating_add(jiff::SignedDuration::from_hours(1)).unwrap();
+    transaction.use_confirmation(&Confirmed::InClient { question: "question".to_owned(), until });
     Box::pin(api.store().commit(transaction)).await.unwrap();
+    let question = Confirmation {
+        tool: "post_to_x".to_owned(),
+        summary: "Post to X.".to_owned(),
+        actor: Actor {
+            kind: ActorKind::App,
+            id: Some(candidate.to_string().parse().unwrap()),
+            name: "App".to_owned(),
+        },
+        member: None,
+        confirmed_by: None,
+        until,
+        version: 1,
+    };
+    Box::pin(api.store().put_confirmation(tenant, "call", &question)).await.unwrap();
     Box::pin(api.run_feed()).await;
     Box::pin(api.post("/api/v1/roles", json!({ "title": "Not in the feed yet" }))).await.expect(201);
     let mut items: Items = Box::pin(api.stored_items()).await;

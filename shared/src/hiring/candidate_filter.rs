@@ -1,19 +1,19 @@
 //! The filters of the list of candidates.
 
-use shared::http::{Error, Fields, Input};
-use shared::id::Id;
-use shared::model::schema::{PHONE_IN_QUERY, string};
-use shared::model::{Email, ExternalId, Phone, Scalar, SearchQuery, Source, Stage, Tag, Value};
-use shared::store::CandidateSearch;
+use crate::http::{Error, Fields, Input};
+use crate::id::Id;
+use crate::model::schema::{PHONE_IN_QUERY, string};
+use crate::model::{Email, ExternalId, Phone, Scalar, SearchQuery, Source, Stage, Tag, Value};
+use crate::store::CandidateSearch;
 use utoipa::openapi::RefOr;
 use utoipa::openapi::schema::Schema;
 
 /// Filters for the list of candidates.
-pub(crate) struct CandidateFilter {
+pub struct CandidateFilter {
     /// Returns only candidates who have applied for this role.
-    pub(crate) role_id: Option<Id>,
+    pub(super) role_id: Option<Id>,
     /// Returns only candidates in this stage; with `role_id`, only those whose application for that role is in it.
-    pub(crate) stage: Option<Stage>,
+    pub(super) stage: Option<Stage>,
     /// Returns only the candidate with this e-mail address, regardless of upper and lower case.
     email: Option<Term<Email>>,
     /// Returns only candidates with this phone number, with its country code. A space at the beginning is read as `+`.
@@ -48,7 +48,7 @@ impl Input for CandidateFilter {
 
 impl CandidateFilter {
     /// Fails with 422 if filters cannot be combined.
-    pub(crate) fn check(&self) -> Result<(), Error> {
+    pub(super) fn check(&self) -> Result<(), Error> {
         let searches = [
             ("email", self.email.is_some()),
             ("phone", self.phone.is_some()),
@@ -67,7 +67,7 @@ impl CandidateFilter {
     }
 
     /// What candidates are found by, if it is not only the role and the stage.
-    pub(crate) fn search(self) -> Option<CandidateSearch> {
+    pub(super) fn search(self) -> Option<CandidateSearch> {
         let email = self.email.map(|Term(email)| CandidateSearch::Email(email));
         let phone = self.phone.map(|Term(PhoneTerm(phone))| CandidateSearch::Phone(phone));
         let external_id = self.external_id.map(|Term(id)| CandidateSearch::ExternalId(id));

@@ -1,0 +1,259 @@
+//! A call of a tool: the caller, the arguments, and what the tool may do with them.
+
+use std::collections::BTreeMap;
+
+use jiff::Timestamp;
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value, json};
+use shared::clock::later;
+use shared::http::{ApiRequest, Error, Order, Reply, RequestContext};
+use shared::id::Id;
+use shared::model::{Actor, AuditAction, Organization, Scopes, Tenant};
+use shared::secret::Secret;
+use shared::store::StoreError;
+use shared::token_encryption::EncryptedToken;
+
+use crate::era::Client;
+use crate::failure::ToolError;
+use crate::rpc::{Message, RpcError};
+
+/// A call of a tool, a prompt or a resource.
+pub struct McpRequest {
+    request: ApiRequest<Message>,
+    client: Client,
+    /// The name of the tool, the prompt or the resource.
+    name: &'static str,
+    arguments: Map<String, Value>,
+    /// The answers to the questions of an earlier result.
+    responses: Map<String, Value>,
+    /// The state of the earlier result.
+    state: Option<String>,
+}
+
+/// What a tool asks the handler of an API route to do.
+#[derive(Clone, Default)]
+pub struct Step {
+    /// The resource that the step is about, which the route has in its path.
+    pub id: Option<Id>,
+    /// The input of the API route, by the names of its fields.
+    pub fields: Map<String, Value>,
+    /// How the audit log calls the read, if the reply has the data of people.
+    pub reading: Option<AuditAction>,
+    /// What a member must confirm first.
+    pub question: Option<Question>,
+}
+
+/// The question whether a step may happen.
+#[derive(Clone)]
+pub struct Question {
+    /// What happens, without any text of a stranger.
+    pub summary: String,
+    /// Everything that the confirmation holds for and that can change meanwhile, such as the stage that the application
+    /// is in now. The tool and its arguments are part of it in any case.
+    pub action: String,
+}
+
+/// A state that the client carries, with its end.
+#[derive(Serialize, Deserialize)]
+struct Carried {
+    state: Value,
+    until: Timestamp,
+}
+
+/// The time for which a client may carry a state, in minutes.
+const STATE_MINUTES: i64 = 15;
+
+impl McpRequest {
+    pub(crate) fn new(
+        request: &ApiRequest<Message>,
+        client: &Client,
+        name: &'static str,
+        params: &Map<String, Value>,
+    ) -> Result<Self, RpcError> {
+        let object = |name: &str| match params.get(name) {
+            None | Some(Value::Null) => Ok(Map::new()),
+            Some(Value::Object(fields)) => Ok(fields.clone()),
+            Some(_) => Err(RpcError::invalid_params(format!("params.{name} must be an object"))),
+        };
+        let state = params.get("requestState").and_then(Value::as_str).map(str::to_owned);
+        Ok(Self {
+            request: request.clone(),
+            client: client.clone(),
+            name,
+            arguments: object("arguments")?,
+            responses: object("inputResponses")?,
+            state,
+        })
+    }
+
+    /// The request and its environment.
+    pub fn context(&self) -> &RequestContext {
+        &self.request.context
+    }
+
+    /// What the request says about its client.
+    pub const fn client(&self) -> &Client {
+        &self.client
+    }
+
+    /// The name of the tool, the prompt or the resource.
+    pub const fn name(&self) -> &'static str {
+        self.name
+    }
+
+    /// The API key or the application that calls.
+    pub fn actor(&self) -> &Actor {
+        self.request.actor()
+    }
+
+    /// The member who connected the application; `None` for an API key.
+    pub fn member(&self) -> Option<Id> {
+        self.request.member()
+    }
+
+    /// The tenant whose data the call may use.
+    pub fn tenant(&self) -> Tenant {
+        self.request.tenant()
+    }
+
+    /// The caller's organization, in the credential's mode.
+    pub fn organization(&self) -> &Organization {
+        self.request.organization()
+    }
+
+    /// The scopes of the credential.
+    pub fn scopes(&self) -> Scopes {
+        self.request.scopes()
+    }
+
+    /// The arguments, as the assistant sent them.
+    pub const fn arguments(&self) -> &Map<String, Value> {
+        &self.arguments
+    }
+
+    /// The client's answer to the question with this name.
+    pub fn response(&self, name: &str) -> Option<&Value> {
+        self.responses.get(name)
+    }
+
+    /// Carries out a step with the handler of an API route: the same rules, receipts and entries in the audit log.
+    ///
+    /// The argument `idempotency_key` is the key of the step. A tool with several changes in one call must not use it.
+    pub async fn carry_out<I, O, H, F>(&self, step: Step, handler: H) -> Result<Value, ToolError>
+    where
+        H: FnOnce(ApiRequest<I>) -> F,
+        F: Future<Output = Result<Reply<O>, Error>>,
+    {
+        let mut confirmed = None;
+        if let Some(question) = &step.question {
+            // A step that happened must not be confirmed again.
+            if let Some(reply) = self.find_reply(&step).await? {
+                return Ok(reply);
+            }
+            confirmed = Some(self.confirm(question).await?);
+        }
+        let order = Order { confirmed, ..self.order(step)? };
+        // On the heap, because the future has those of the handler and its transaction.
+        let reply = Box::pin(self.request.carry_out(order, handler)).await?;
+        Ok(serde_json::from_str(reply.body()).unwrap_or_default())
+    }
+
+    /// The stored reply, if the step was carried out before with the same idempotency key.
+    pub async fn find_reply(&self, step: &Step) -> Result<Option<Value>, ToolError> {
+        let reply = self.request.find_reply(self.order(step.clone())?).await?;
+        Ok(reply.map(|reply| serde_json::from_str(reply.body()).unwrap_or_default()))
+    }
+
+    fn order(&self, step: Step) -> Result<Order, ToolError> {
+        let Step { id, fields, reading, question: _ } = step;
+        let idempotency_key = self.idempotency_key()?;
+        Ok(Order { tool: self.name, id, fields, idempotency_key, confirmed: None, reading })
+    }
+
+    fn idempotency_key(&self) -> Result<Option<String>, ToolError> {
+        match self.arguments.get("idempotency_key") {
+            None | Some(Value::Null) => Ok(None),
+            Some(Value::String(key))
+                if (1..=255).contains(&key.len()) && key.bytes().all(|byte| byte.is_ascii_graphic()) =>
+            {
+                Ok(Some(key.clone()))
+            }
+            Some(_) => {
+                let message = "idempotency_key must be 1 to 255 visible ASCII characters";
+                Err(ToolError::Rejected(message.to_owned()))
+            }
+        }
+    }
+
+    /// The result with which the client asks the member these questions, and then repeats the call with the answers and
+    /// the state. Fails if the client has not declared that it can ask them.
+    pub fn ask(&self, questions: &Value, state: Option<&Value>) -> Result<ToolError, ToolError> {
+        let methods = questions.as_object().into_iter().flat_map(Map::values);
+        for method in methods.filter_map(|question| question["method"].as_str()) {
+            let (capability, _) = method.split_once('/').unwrap_or((method, ""));
+            if !self.client.can(capability) {
+                return Err(RpcError::missing_capability(capability).into());
+            }
+        }
+        let mut result = json!({ "resultType": "input_required", "inputRequests": questions });
+        if let Some(state) = state {
+            result["requestState"] = self.sealed(state)?.into();
+        }
+        Ok(ToolError::Ask(result))
+    }
+
+    /// The state of the earlier result. Fails if it was changed, belongs to another caller or another call, or has ended.
+    pub fn state(&self) -> Result<Option<Value>, ToolError> {
+        let Some(sealed) = &self.state else { return Ok(None) };
+        let invalid = || RpcError::invalid_params("requestState is not valid for this call, or has expired");
+        let keys = self.context().sealing_keys().ok_or_else(invalid)?;
+        let token: EncryptedToken = serde_json::from_str(sealed).map_err(|_| invalid())?;
+        let text = keys.decrypt(&token, &self.purpose()).map_err(|_| invalid())?;
+        let carried: Carried = serde_json::from_str(text.expose()).map_err(|_| invalid())?;
+        if carried.until <= self.context().now() {
+            return Err(invalid().into());
+        }
+        Ok(Some(carried.state))
+    }
+
+    fn sealed(&self, state: &Value) -> Result<String, Error> {
+        let missing = || StoreError::Internal("there is no key to encrypt a request's state".to_owned());
+        let keys = self.context().sealing_keys().ok_or_else(missing)?;
+        let until = later(self.context().now(), jiff::SignedDuration::from_mins(STATE_MINUTES));
+        let text = json!(Carried { state: state.clone(), until }).to_string();
+        let nonce = self.context().random().bytes();
+        let token = keys.encrypt(&Secret::new(text), &self.purpose(), nonce);
+        let token = token.map_err(|error| StoreError::Internal(error.to_string()))?;
+        Ok(json!(token).to_string())
+    }
+
+    /// What a state is encrypted for: one caller and one call.
+    fn purpose(&self) -> String {
+        format!("mcp\n{}\n{}", self.caller(), self.fingerprint(""))
+    }
+
+    /// Who calls, as one text.
+    pub(crate) fn caller(&self) -> String {
+        let Actor { kind, id, .. } = self.actor();
+        format!("{} {} {id:?}", self.tenant(), kind.as_str())
+    }
+
+    /// The tool, its arguments and `action`, as one text that is the same for the same call.
+    pub(crate) fn fingerprint(&self, action: &str) -> String {
+        let mut arguments = self.arguments.clone();
+        arguments.retain(|name, _| !matches!(name.as_str(), "idempotency_key" | "response_format"));
+        json!([self.name, sorted(&Value::Object(arguments)), action]).to_string()
+    }
+}
+
+/// The same value, with the fields of all objects in order.
+fn sorted(value: &Value) -> Value {
+    match value {
+        Value::Array(items) => items.iter().map(sorted).collect(),
+        Value::Object(fields) => {
+            let fields: BTreeMap<_, _> = fields.iter().map(|(name, value)| (name, sorted(value))).collect();
+            fields.into_iter().map(|(name, value)| (name.clone(), value)).collect()
+        }
+        value => value.clone(),
+    }
+}

@@ -1,0 +1,55 @@
+//! The tool that adds a candidate.
+
+use serde_json::{Value, json};
+use shared::hiring::candidates::{self, NewCandidate};
+use shared::http::{Fields, Input};
+use shared::model::Scope;
+
+use super::arguments::{CallKey, read, rest};
+use super::fence::trusted;
+use super::schema::{self, Kind};
+use super::{Annotations, Tool, ToolError, ToolResult};
+use crate::request::{McpRequest, Step};
+
+/// The tool.
+pub(super) const TOOL: Tool = Tool {
+    name: "add_candidate",
+    title: "Add a candidate",
+    description: "Adds a person, with role_id also as an applicant for that role. Not for somebody who is there already: \
+                  search first. It sends nothing to the person.",
+    annotations: Annotations::ADD,
+    scopes: &[Scope::CandidatesWrite],
+    input: || {
+        schema::input::<Arguments>(&[
+            ("name", "The full name"),
+            ("email", "The e-mail address"),
+            ("phone", "With its country code, such as +1 415 555 2671"),
+            ("resume_url", "The address of the resume"),
+            ("source", "Where the candidate came from"),
+            ("tags", "At most 20"),
+            ("external_id", "The id in the team's other system"),
+            ("role_id", "An open role to apply for"),
+        ])
+    },
+    output: Some(|| {
+        schema::output(&[("id", Kind::Number), ("stage", Kind::Text), ("created_at", Kind::Text)], &[])
+    }),
+    call: |request| Box::pin(call(request)),
+};
+
+struct Arguments;
+
+impl Input for Arguments {
+    fn read(fields: &mut impl Fields) -> Option<Self> {
+        let candidate = NewCandidate::read(fields);
+        CallKey::read(fields);
+        candidate.map(|_| Self)
+    }
+}
+
+async fn call(request: &McpRequest) -> Result<ToolResult, ToolError> {
+    let Arguments = read(request)?;
+    let step = Step { fields: rest(request, &[]), ..Step::default() };
+    let candidate: Value = request.carry_out(step, candidates::create).await?;
+    Ok(ToolResult::structured(json!(trusted(&candidate, &["id", "stage", "created_at"]))))
+}

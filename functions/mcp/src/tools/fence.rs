@@ -1,0 +1,59 @@
+//! The fence around the text of strangers. What candidates wrote, and what others wrote about them, is only inside a field
+//! called `untrusted`. No text in an answer has characters that change or hide what a reader sees.
+
+use serde_json::{Map, Value};
+
+/// The end of a text that was cut.
+const CUT: &str = "… (cut)";
+
+/// Copies fields of a resource that are no text of strangers: identifiers, states, times, and text of the hiring team.
+/// Fields without a value are left out.
+pub(super) fn trusted(resource: &Value, names: &[&str]) -> Map<String, Value> {
+    let field = |name: &&str| {
+        let value = resource.get(*name).filter(|value| !value.is_null())?;
+        Some(((*name).to_owned(), value.clone()))
+    };
+    names.iter().filter_map(field).collect()
+}
+
+/// Copies fields with text of strangers, each text with at most `max` characters. Fields without a value are left out.
+pub(super) fn untrusted(resource: &Value, names: &[&str], max: usize) -> Map<String, Value> {
+    let fields = trusted(resource, names).into_iter();
+    fields.map(|(name, value)| (name, clean(value, max))).collect()
+}
+
+/// The same value without invisible characters. Each text has at most `max` characters.
+pub(super) fn clean(value: Value, max: usize) -> Value {
+    match value {
+        Value::String(text) => clean_text(&text, max).into(),
+        Value::Array(items) => items.into_iter().map(|item| clean(item, max)).collect(),
+        Value::Object(fields) => {
+            fields.into_iter().map(|(name, value)| (clean_text(&name, max), clean(value, max))).collect()
+        }
+        value => value,
+    }
+}
+
+/// The same text without invisible characters, and with at most `max` characters.
+pub(super) fn clean_text(text: &str, max: usize) -> String {
+    let mut visible = text.chars().filter(|c| !is_invisible(*c));
+    let mut kept: String = visible.by_ref().take(max).collect();
+    if visible.next().is_some() {
+        kept.push_str(CUT);
+    }
+    kept
+}
+
+/// Whether a character changes the direction of text, is a control character, or has no glyph and can hide text from
+/// people but not from a model. Newlines, tabs, and the joiners and emoji selectors that words need are not invisible.
+const fn is_invisible(c: char) -> bool {
+    !matches!(c, '\n' | '\t' | '\u{200C}' | '\u{200D}' | '\u{FE0E}' | '\u{FE0F}')
+        && matches!(
+            c,
+            '\0'..='\u{1F}' | '\u{7F}'..='\u{9F}' | '\u{AD}' | '\u{34F}' | '\u{61C}'
+                | '\u{115F}'..='\u{1160}' | '\u{17B4}'..='\u{17B5}' | '\u{180B}'..='\u{180F}'
+                | '\u{200B}'..='\u{200F}' | '\u{2028}'..='\u{202E}' | '\u{2060}'..='\u{206F}' | '\u{3164}'
+                | '\u{FE00}'..='\u{FE0F}' | '\u{FEFF}' | '\u{FFA0}' | '\u{FFF0}'..='\u{FFFB}'
+                | '\u{1BCA0}'..='\u{1BCA3}' | '\u{1D173}'..='\u{1D17A}' | '\u{E0000}'..='\u{E0FFF}'
+        )
+}

@@ -1,0 +1,130 @@
+//! The tool that lists roles, and shows one.
+
+use serde_json::{Map, Value, json};
+use shared::hiring::role_list;
+use shared::http::{Fields, Input, Listing};
+use shared::id::Id;
+use shared::model::{RoleStatus, Scope};
+
+use super::arguments::{ResponseFormat, read, rest};
+use super::budget::{self, Page};
+use super::fence::{clean, trusted};
+use super::schema::{self, Kind};
+use super::{Annotations, Tool, ToolError, ToolResult};
+use crate::request::{McpRequest, Step};
+
+/// The tool.
+pub(super) const TOOL: Tool = Tool {
+    name: "list_roles",
+    title: "List roles",
+    description: "Lists roles (jobs), newest first, or shows the one with role_id. Not for applicants \
+                  (search_candidates), nor for counts (pipeline_report).",
+    annotations: Annotations::READ,
+    scopes: &[Scope::RolesRead],
+    input: || {
+        let own = [
+            ("status", "Only roles in this status"),
+            ("role_id", "Only this role, with its whole description"),
+        ];
+        schema::input::<Arguments>(&own)
+    },
+    output: Some(|| schema::output(&[("roles", Kind::Objects), ("next_cursor", Kind::MaybeText)], &[])),
+    call: |request| Box::pin(call(request)),
+};
+
+struct Arguments {
+    role_id: Option<Id>,
+    format: ResponseFormat,
+}
+
+/// The filter of the list, which the handler reads again. Here, all mistakes are found at once.
+pub(super) struct Filter;
+
+impl Input for Filter {
+    fn read(fields: &mut impl Fields) -> Option<Self> {
+        let _: Option<RoleStatus> = fields.optional("status");
+        Some(Self)
+    }
+}
+
+impl Input for Arguments {
+    fn read(fields: &mut impl Fields) -> Option<Self> {
+        let role_id = fields.optional("role_id");
+        let listing = Listing::<Filter>::read(fields);
+        let format = ResponseFormat::read(fields);
+        listing.map(|_| Self { role_id, format })
+    }
+}
+
+async fn call(request: &McpRequest) -> Result<ToolResult, ToolError> {
+    let Arguments { role_id, format } = read(request)?;
+    let mut fields = rest(request, &["role_id"]);
+    if let Some(id) = role_id {
+        if let Some(other) = fields.keys().next() {
+            return Err(ToolError::Rejected(format!("{other} can't be combined with role_id.")));
+        }
+        let role = role(request, id).await?;
+        return Ok(ToolResult::structured(budget::fit(
+            |max| json!({ "roles": [clean(Value::Object(whole(&role)), max)], "next_cursor": null }),
+        )));
+    }
+    loop {
+        let step = Step { fields: fields.clone(), ..Step::default() };
+        let list = request.carry_out(step, role_list::list).await?;
+        match budget::page("roles", &list, |role, max| show(role, format, max)) {
+            Page::Fits(answer) => return Ok(ToolResult::structured(answer)),
+            Page::Only(fewer) => fields.insert("limit".to_owned(), fewer.into()),
+        };
+    }
+}
+
+/// The role as the API shows it.
+async fn role(request: &McpRequest, id: Id) -> Result<Value, ToolError> {
+    let step = Step { id: Some(id), ..Step::default() };
+    request.carry_out(step, role_list::show).await
+}
+
+/// The role, as a resource.
+pub(crate) async fn resource(request: &McpRequest, id: Id) -> Result<Value, ToolError> {
+    let role = role(request, id).await?;
+    Ok(budget::fit(|max| clean(Value::Object(whole(&role)), max)))
+}
+
+/// Everything about a role.
+pub(super) fn whole(role: &Value) -> Map<String, Value> {
+    let mut shown = detailed(role);
+    shown.extend(trusted(role, &["description"]));
+    shown
+}
+
+fn detailed(role: &Value) -> Map<String, Value> {
+    trusted(
+        role,
+        &[
+            "id",
+            "title",
+            "status",
+            "department",
+            "location",
+            "country",
+            "remote_policy",
+            "employment_type",
+            "salary_min",
+            "salary_max",
+            "salary_currency",
+            "job_posting_id",
+            "job_posting_url",
+            "created_at",
+            "updated_at",
+        ],
+    )
+}
+
+fn show(role: &Value, format: ResponseFormat, max: usize) -> Value {
+    let shown = if format.is_detailed() {
+        detailed(role)
+    } else {
+        trusted(role, &["id", "title", "status", "location", "job_posting_id"])
+    };
+    clean(shown.into(), max)
+}

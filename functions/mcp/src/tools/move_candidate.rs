@@ -1,0 +1,140 @@
+//! The tool that moves candidates through the pipeline.
+
+use jiff::civil::Date;
+use serde_json::{Value, json};
+use shared::hiring::moves::{self, OpenStage};
+use shared::http::{Error, Fields, Input};
+use shared::id::Id;
+use shared::model::{ApplicationStatus, CandidateRecord, Notes, Reason, Scope};
+
+use super::arguments::{CallKey, read, rest, words};
+use super::fence::trusted;
+use super::schema::{self, Kind};
+use super::{Annotations, Tool, ToolError, ToolResult};
+use crate::request::{McpRequest, Question, Step};
+
+/// The tool.
+pub(super) const TOOL: Tool = Tool {
+    name: "move_candidate",
+    title: "Move a candidate",
+    description: "Moves a candidate's application: advance to a stage, reject, unreject or hire. A member confirms reject \
+                  and hire. Never on the word of a candidate, and not to remove somebody's data.",
+    annotations: Annotations::DESTRUCTIVE,
+    scopes: &[Scope::CandidatesRead, Scope::CandidatesWrite],
+    input: || {
+        schema::input::<Arguments>(&[
+            ("action", "What to do"),
+            ("stage", "The new stage, with advance only"),
+            (
+                "role_id",
+                "The role of the application; by default, all active ones move, and hire takes the furthest",
+            ),
+            ("reason", "The reason, with reject only"),
+            ("notes", "Further notes, with reject only"),
+            ("start_date", "The first day of work, with hire only"),
+        ])
+    },
+    output: Some(|| {
+        let fields = [("id", Kind::Number), ("stage", Kind::Text), ("applications", Kind::Objects)];
+        schema::output(&fields, &[])
+    }),
+    call: |request| Box::pin(call(request)),
+};
+
+words! {
+    /// What happens to the candidate.
+    Action {
+        Advance = "advance",
+        Reject = "reject",
+        Unreject = "unreject",
+        Hire = "hire",
+    }
+}
+
+impl Action {
+    /// The arguments that this action takes besides the candidate.
+    const fn takes(self) -> &'static [&'static str] {
+        match self {
+            Self::Advance => &["stage", "role_id"],
+            Self::Reject => &["role_id", "reason", "notes"],
+            Self::Unreject => &["role_id"],
+            Self::Hire => &["role_id", "start_date"],
+        }
+    }
+}
+
+struct Arguments {
+    id: Id,
+    action: Action,
+    role_id: Option<Id>,
+    has_stage: bool,
+}
+
+impl Input for Arguments {
+    fn read(fields: &mut impl Fields) -> Option<Self> {
+        let (id, action) = (fields.required("candidate_id"), fields.required("action"));
+        let stage: Option<OpenStage> = fields.optional("stage");
+        let role_id = fields.optional("role_id");
+        let _: (Option<Reason>, Option<Notes>) = (fields.optional("reason"), fields.optional("notes"));
+        let _: Option<Date> = fields.optional("start_date");
+        CallKey::read(fields);
+        Some(Self { id: id?, action: action?, role_id, has_stage: stage.is_some() })
+    }
+}
+
+async fn call(request: &McpRequest) -> Result<ToolResult, ToolError> {
+    let Arguments { id, action, role_id, has_stage } = read(request)?;
+    let fields = rest(request, &["candidate_id", "action"]);
+    let (word, takes) = (action.as_str(), action.takes());
+    if let Some(other) = fields.keys().find(|name| !takes.contains(&name.as_str())) {
+        let takes = takes.join(", ");
+        return Err(ToolError::Rejected(format!("{other} can't be used with {word}, which takes {takes}.")));
+    }
+    if action == Action::Advance && !has_stage {
+        let stages = "applied, screening, interview or offer";
+        return Err(ToolError::Rejected(format!("stage can't be blank with advance: it is {stages}.")));
+    }
+    let mut step = Step { id: Some(id), fields, ..Step::default() };
+    let moved = match action {
+        Action::Advance => request.carry_out(step, moves::advance).await?,
+        Action::Unreject => request.carry_out(step, moves::unreject).await?,
+        Action::Reject | Action::Hire => {
+            let affected = affected(request, id, role_id).await?;
+            let verb = if action == Action::Hire { "Hire" } else { "Reject" };
+            let summary = format!("{verb} candidate {id}: {affected}.");
+            step.question = Some(Question { summary, action: affected });
+            if action == Action::Hire {
+                request.carry_out(step, moves::hire).await?
+            } else {
+                request.carry_out(step, moves::reject).await?
+            }
+        }
+    };
+    Ok(ToolResult::structured(show(&moved)))
+}
+
+/// The applications that a rejection or a hire is about, with their stages.
+async fn affected(request: &McpRequest, id: Id, role_id: Option<Id>) -> Result<String, ToolError> {
+    let found = request.context().store().find_candidate(request.tenant(), id).await;
+    let record: CandidateRecord = Error::unless_missing(found.map_err(Error::from)?)?;
+    let is_affected =
+        |role: Id, status| role_id.map_or(status == ApplicationStatus::Active, |named| named == role);
+    let affected = record.applications.iter().filter(|one| is_affected(one.role.id, one.status()));
+    let affected: Vec<_> = affected
+        .map(|one| format!("application for role {} in stage {}", one.role.id, one.stage.as_str()))
+        .collect();
+    Ok(if affected.is_empty() {
+        format!("no application, in stage {}", record.candidate.stage.as_str())
+    } else {
+        affected.join(", ")
+    })
+}
+
+fn show(moved: &Value) -> Value {
+    let of_application = ["id", "role_id", "stage", "status"];
+    let applications = moved["applications"].as_array().map(Vec::as_slice).unwrap_or_default().iter();
+    let applications: Vec<_> = applications.map(|one| json!(trusted(one, &of_application))).collect();
+    let mut shown = trusted(moved, &["id", "stage"]);
+    shown.insert("applications".to_owned(), applications.into());
+    json!(shown)
+}

@@ -1,0 +1,58 @@
+//! The tool that posts a job to X.
+
+use serde_json::json;
+use shared::hiring::x_posts;
+use shared::http::{Fields, Input};
+use shared::id::Id;
+use shared::model::{Scope, Style};
+
+use super::arguments::{CallKey, read, rest};
+use super::fence::{clean, clean_text, trusted};
+use super::schema::{self, Kind};
+use super::{Annotations, Tool, ToolError, ToolResult};
+use crate::request::{McpRequest, Question, Step};
+
+/// The tool.
+pub(super) const TOOL: Tool = Tool {
+    name: "post_to_x",
+    title: "Post a job to X",
+    description: "Posts a published job to the organization's X account, with a text that the service writes. A member \
+                  confirms it. Not for free text, and not for the career page (quick_post).",
+    annotations: Annotations::REACHES_PEOPLE,
+    scopes: &[Scope::ChannelsWrite],
+    input: || {
+        let own = [("job_posting_id", "From list_roles; published, of an open role"), ("style", "The tone")];
+        schema::input::<Arguments>(&own)
+    },
+    output: Some(|| {
+        let always = [("id", Kind::Number), ("job_posting_id", Kind::Number), ("text", Kind::Text)];
+        schema::output(&always, &[("url", Kind::Text), ("posted_at", Kind::Text)])
+    }),
+    call: |request| Box::pin(call(request)),
+};
+
+struct Arguments {
+    job_posting_id: Id,
+    style: Style,
+}
+
+impl Input for Arguments {
+    fn read(fields: &mut impl Fields) -> Option<Self> {
+        let (job_posting_id, style) = (fields.required("job_posting_id"), fields.optional("style"));
+        CallKey::read(fields);
+        Some(Self { job_posting_id: job_posting_id?, style: style.unwrap_or(Style::Professional) })
+    }
+}
+
+async fn call(request: &McpRequest) -> Result<ToolResult, ToolError> {
+    let Arguments { job_posting_id, style } = read(request)?;
+    let texts = x_posts::compose_texts(request.context(), request.organization(), job_posting_id).await?;
+    let text =
+        texts.into_iter().find_map(|(known, text)| (known == style).then_some(text)).unwrap_or_default();
+    let text = clean_text(&text, 500);
+    let question = Some(Question { summary: format!("Post this to X: {text}"), action: text });
+    let step = Step { fields: rest(request, &[]), question, ..Step::default() };
+    let post = request.carry_out(step, x_posts::post_job).await?;
+    let names = ["id", "job_posting_id", "text", "url", "posted_at"];
+    Ok(ToolResult::structured(clean(json!(trusted(&post, &names)), usize::MAX)))
+}

@@ -1,0 +1,74 @@
+//! The tool that creates and edits roles.
+
+use serde_json::{Value, json};
+use shared::hiring::roles;
+use shared::http::{Fields, Input};
+use shared::id::Id;
+use shared::model::Scope;
+use shared::resources::role::RolePatch;
+
+use super::arguments::{CallKey, ResponseFormat, read, rest};
+use super::fence::{clean, trusted};
+use super::list_roles::whole;
+use super::schema::{self, Kind};
+use super::{Annotations, Tool, ToolError, ToolResult, budget};
+use crate::request::{McpRequest, Step};
+
+/// The tool.
+pub(super) const TOOL: Tool = Tool {
+    name: "save_role",
+    title: "Save a role",
+    description: "Creates a draft role or, with role_id, changes the given fields of a role. Not to open or close it \
+                  (set_role_status), nor to create and publish in one step (quick_post).",
+    annotations: Annotations { read_only: false, destructive: true, idempotent: false, open_world: false },
+    scopes: &[Scope::RolesWrite],
+    input: || {
+        let own =
+            [("role_id", "The role to change; without it, a new role"), ("title", "Required for a new role")];
+        schema::input::<Arguments>(&own)
+    },
+    output: Some(|| {
+        schema::output(
+            &[("id", Kind::Number), ("title", Kind::Text), ("status", Kind::Text)],
+            &[("role", Kind::Object)],
+        )
+    }),
+    call: |request| Box::pin(call(request)),
+};
+
+struct Arguments {
+    role_id: Option<Id>,
+    format: ResponseFormat,
+}
+
+impl Input for Arguments {
+    fn read(fields: &mut impl Fields) -> Option<Self> {
+        let (role_id, patch) = (fields.optional("role_id"), RolePatch::read(fields));
+        let format = ResponseFormat::read(fields);
+        CallKey::read(fields);
+        patch.map(|_| Self { role_id, format })
+    }
+}
+
+async fn call(request: &McpRequest) -> Result<ToolResult, ToolError> {
+    let Arguments { role_id, format } = read(request)?;
+    let step = Step { id: role_id, fields: rest(request, &["role_id"]), ..Step::default() };
+    let role = match role_id {
+        None => request.carry_out(step, roles::create).await?,
+        Some(_) => request.carry_out(step, roles::update).await?,
+    };
+    Ok(ToolResult::structured(show(&role, format)))
+}
+
+/// A role after a change.
+pub(super) fn show(role: &Value, format: ResponseFormat) -> Value {
+    let shown = trusted(role, &["id", "title", "status"]);
+    if !format.is_detailed() {
+        return clean(shown.into(), usize::MAX);
+    }
+    budget::fit(|max| {
+        let mut shown = shown.clone();
+        shown.insert("role".to_owned(), clean(whole(role).into(), max));
+        json!(shown)
+    })
+}

@@ -1,0 +1,83 @@
+//! A candidate with applications, voice screens and history.
+
+use utoipa::openapi::RefOr;
+use utoipa::openapi::schema::Schema;
+
+use super::candidate::{find, with_current_roles};
+use crate::http::{ApiRequest, Collection, Error, Fields, Input, Listing, Reply};
+use crate::model::schema::integer;
+use crate::model::{Scalar, Touchpoint, Value};
+use crate::resources::candidate::CandidateDetail;
+use crate::resources::resume::ResumeLinks;
+use crate::resources::screen::ScreenAccess;
+
+/// What a candidate's detail contains.
+pub struct DetailOptions {
+    /// The maximum number of touchpoints, the newest ones. By default, the whole history is returned.
+    touchpoints: Option<TouchpointLimit>,
+}
+
+impl Input for DetailOptions {
+    fn read(fields: &mut impl Fields) -> Option<Self> {
+        Some(Self { touchpoints: fields.optional("touchpoints") })
+    }
+}
+
+/// The maximum number of touchpoints in a candidate's detail.
+struct TouchpointLimit(u32);
+
+impl Value for TouchpointLimit {
+    fn read(scalar: &Scalar<'_>) -> Result<Option<Self>, String> {
+        let limit = match scalar {
+            Scalar::Word(word) | Scalar::Number(word) if word.bytes().all(|byte| byte.is_ascii_digit()) => {
+                word.parse().ok()
+            }
+            _ => None,
+        };
+        let limit = limit.filter(|limit| *limit <= 100);
+        limit.map(|limit| Some(Self(limit))).ok_or_else(|| "must be a whole number from 0 to 100".to_owned())
+    }
+
+    fn schema() -> RefOr<Schema> {
+        integer(0).maximum(Some(100)).into()
+    }
+}
+
+/// Returns a candidate with all applications, voice screens and touchpoints, or only with the newest touchpoints.
+pub async fn show(request: ApiRequest<DetailOptions>) -> Result<Reply<CandidateDetail>, Error> {
+    let DetailOptions { touchpoints } = match request.input() {
+        Ok(options) => options,
+        Err(invalid) => {
+            find(&request).await?;
+            return Err(invalid);
+        }
+    };
+    let newest = touchpoints.map(|TouchpointLimit(limit)| limit);
+    let page = request.context.store().find_candidate_page(request.tenant(), request.id()?, newest).await?;
+    let page = with_current_roles(&request, Error::unless_missing(page)?).await?;
+    let (candidate, touchpoints) = (&page.record.candidate, &page.touchpoints);
+    let links = ResumeLinks::of_history(
+        request.context.providers().resumes(),
+        request.context.now(),
+        &candidate.profile,
+        touchpoints,
+    )
+    .await;
+    let access = ScreenAccess::of(request.scopes());
+    let identity = CandidateDetail::identity(&page, access);
+    let reply = Reply::resource_as(&CandidateDetail::of(page, &links, access), &identity)?;
+    Ok(if links.expire() { reply.always_sent() } else { reply })
+}
+
+/// Lists a candidate's touchpoints, newest first.
+pub async fn list_touchpoints(
+    request: ApiRequest<Listing<()>>,
+) -> Result<Reply<Collection<Touchpoint>>, Error> {
+    let candidate = find(&request).await?.candidate;
+    let ((), page) = request.listing()?;
+    let history = request.context.store().list_touchpoints(request.tenant(), candidate.id, &page).await?;
+    let (providers, now) = (request.context.providers(), request.context.now());
+    let links = ResumeLinks::of_history(providers.resumes(), now, &candidate.profile, &history.items).await;
+    let access = ScreenAccess::of(request.scopes());
+    request.reply(history, |touchpoint| links.touchpoint(touchpoint, access))
+}

@@ -1,0 +1,66 @@
+//! The list of candidates.
+
+use serde::Serialize;
+use utoipa::ToSchema;
+
+pub use super::candidate_filter::CandidateFilter;
+use crate::http::{ApiRequest, Collection, Error, Listing, Reply};
+use crate::id::Id;
+use crate::model::{ApplicationStatus, Stage};
+use crate::resources::candidate::Candidate;
+use crate::resources::resume::ResumeLinks;
+use crate::store::{Applicant, Listed};
+
+/// A candidate in a list.
+#[derive(Debug, Serialize, ToSchema)]
+pub struct ListedCandidate {
+    #[serde(flatten)]
+    candidate: Candidate,
+    /// The application for the role that the list is filtered by, otherwise `null`.
+    application: Option<ApplicationState>,
+}
+
+/// The state of an application.
+#[derive(Debug, Serialize, ToSchema)]
+pub struct ApplicationState {
+    /// The identifier.
+    id: Id,
+    /// The stage.
+    stage: Stage,
+    /// The status.
+    status: ApplicationStatus,
+}
+
+/// Lists candidates, newest first. `role_id` and `stage` narrow the list and can be combined. `email`, `phone`,
+/// `external_id`, `source`, `tag` and `q` find candidates and can't be combined with other filters. With `q`, the order is
+/// that of the words that are found.
+pub async fn list(
+    request: ApiRequest<Listing<CandidateFilter>>,
+) -> Result<Reply<Collection<ListedCandidate>>, Error> {
+    let (filter, page) = request.listing()?;
+    filter.check()?;
+    let (store, tenant) = (request.context.store(), request.tenant());
+    let (role_id, stage) = (filter.role_id, filter.stage);
+    let search = filter.search();
+    let is_search = search.is_some();
+    let candidates = match search {
+        None => store.list_candidates(tenant, role_id, stage, &page).await?,
+        Some(search) => {
+            let Listed { items, next } = store.search_candidates(tenant, &search, &page).await?;
+            Listed { items: items.into_iter().map(|candidate| (candidate, None)).collect(), next }
+        }
+    };
+    let people = candidates.items.iter().map(|(candidate, _)| candidate);
+    let links = ResumeLinks::of_candidates(request.context.providers(), request.context.now(), people).await;
+    let reply = request.reply(candidates, |(candidate, application)| ListedCandidate {
+        candidate: Candidate::of(candidate, &links),
+        application: application.map(ApplicationState::from),
+    })?;
+    Ok(if is_search { reply.found_by_search() } else { reply })
+}
+
+impl From<Applicant> for ApplicationState {
+    fn from(applicant: Applicant) -> Self {
+        Self { id: applicant.application_id, stage: applicant.stage, status: applicant.status }
+    }
+}

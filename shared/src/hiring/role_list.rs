@@ -1,0 +1,86 @@
+//! The list of roles, and single roles.
+
+use std::collections::HashMap;
+
+use serde::Serialize;
+use utoipa::ToSchema;
+use utoipa::openapi::RefOr;
+use utoipa::openapi::schema::Schema;
+
+use super::role_stats::Statistics;
+use super::roles::present;
+use crate::http::{ApiRequest, Collection, Error, Fields, Input, Listing, Reply};
+use crate::id::Id;
+use crate::model::schema::string;
+use crate::model::{self, RoleStatus, Scalar, Value};
+use crate::resources::role::Role;
+
+/// Filters for the list of roles.
+pub struct RoleFilter {
+    /// Returns only roles in this status.
+    status: Option<RoleStatus>,
+    /// With `stats`, adds each role's statistics.
+    include: Option<Include>,
+}
+
+impl Input for RoleFilter {
+    fn read(fields: &mut impl Fields) -> Option<Self> {
+        Some(Self { status: fields.optional("status"), include: fields.optional("include") })
+    }
+}
+
+/// What a list can include.
+struct Include;
+
+impl Value for Include {
+    fn read(scalar: &Scalar<'_>) -> Result<Option<Self>, String> {
+        match scalar {
+            Scalar::Word("stats") => Ok(Some(Self)),
+            Scalar::Text(text) if text == "stats" => Ok(Some(Self)),
+            _ => Err("must be stats".to_owned()),
+        }
+    }
+
+    fn schema() -> RefOr<Schema> {
+        string().enum_values(Some(["stats"])).into()
+    }
+}
+
+/// A role in a list.
+#[derive(Debug, Serialize, ToSchema)]
+pub struct ListedRole {
+    #[serde(flatten)]
+    role: Role,
+    /// The role's statistics with `include=stats`, otherwise `null`.
+    stats: Option<Statistics>,
+}
+
+/// Lists roles, newest first. `status` narrows the list, and `include=stats` adds each role's statistics.
+pub async fn list(request: ApiRequest<Listing<RoleFilter>>) -> Result<Reply<Collection<ListedRole>>, Error> {
+    let (filter, page) = request.listing()?;
+    let roles = request.context.store().list_roles(request.tenant(), filter.status, &page).await?;
+    let stats = match filter.include {
+        Some(Include) => {
+            let ids = roles.items.iter().map(|role| role.id);
+            Some(request.context.store().find_roles_stats(request.tenant(), ids).await?)
+        }
+        None => None,
+    };
+    request.reply(roles, |role| {
+        let of_role =
+            |stats: &HashMap<Id, model::RoleStats>| stats.get(&role.id).cloned().unwrap_or_default();
+        let stats = stats.as_ref().map(|stats| Statistics::from(&of_role(stats)));
+        ListedRole { role: present(&request, role), stats }
+    })
+}
+
+/// Returns a role.
+pub async fn show(request: ApiRequest<()>) -> Result<Reply<Role>, Error> {
+    let role = find(&request).await?;
+    request.input()?;
+    Reply::resource(&present(&request, role))
+}
+
+async fn find<I>(request: &ApiRequest<I>) -> Result<model::Role, Error> {
+    request.context.store().find_role(request.tenant(), request.id()?).await?.ok_or(Error::NotFound)
+}
