@@ -333,6 +333,9 @@ const NO_EVENT: &[(&str, &str)] = &[
     ("put_attempt", "a list entry of a delivery"),
     ("delete_attempt", "a list entry of a delivery"),
     ("replace_endpoint_progress", "the progress of deliveries"),
+    ("replace_confirmation", "the confirmed call makes the events"),
+    ("delete_confirmation", "the question was never an event"),
+    ("use_confirmation", "the confirmed call makes the events"),
     ("reseal_webhook_endpoint", "the same keys, encrypted with another one"),
 ];
 

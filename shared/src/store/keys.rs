@@ -65,8 +65,8 @@
 //! | e-mail address of a member who has accepted the invitation | `MEMBER_EMAIL#{hash of the lower-cased address}` | `EMAIL` | |
 //! | ceremony of a passkey: the challenge that a browser has yet to answer | `PASSKEY_CEREMONY#{hash}` | `CEREMONY` | |
 //! | attempts to sign in, to register, to apply or to call in a time window | `ATTEMPTS#{hash of the subject}` | end of the window | |
-//! | call of an assistant that a member has to confirm | `{tenant}#CONFIRMATION#{hash of the call}` | `CONFIRMATION` | |
-//! | answered question of an assistant | `{tenant}#CONFIRMATION#{question}` | `USED` | |
+//! | call of an assistant that a member has to confirm | `{tenant}#CONFIRMATION` | `CALL#{hash of the call}` | |
+//! | answered question of an assistant | `{tenant}#CONFIRMATION` | `USED#{question}` | |
 //! | grant to an application | `{tenant}#GRANT` | id | |
 //! | registered OAuth client | `OAUTH_CLIENT#{hash of the client id}` | `CLIENT` | |
 //! | OAuth client with a metadata document | `OAUTH_DOCUMENT#{hash of the URL}` | `DOCUMENT` | |
@@ -959,11 +959,11 @@ pub(super) fn member_email(email: &Email) -> Key {
 }
 
 pub(super) fn confirmation(tenant: Tenant, hash: &str) -> Key {
-    Key { pk: format!("{tenant}#CONFIRMATION#{hash}"), sk: "CONFIRMATION".to_owned() }
+    Key { pk: format!("{tenant}#CONFIRMATION"), sk: format!("CALL#{hash}") }
 }
 
 pub(super) fn used_confirmation(tenant: Tenant, question: &str) -> Key {
-    Key { pk: format!("{tenant}#CONFIRMATION#{question}"), sk: "USED".to_owned() }
+    Key { pk: format!("{tenant}#CONFIRMATION"), sk: format!("USED#{question}") }
 }
 
 pub(super) fn passkey_ceremony(hash: &str) -> Key {
@@ -1020,6 +1020,7 @@ pub(super) fn simple_partitions(tenant: Tenant) -> impl Iterator<Item = Partitio
         "CHANNEL",
         "POST",
         "GRANT",
+        "CONFIRMATION",
         "LEGAL_HOLD",
         "RETENTION#hired",
         "RETENTION#others",

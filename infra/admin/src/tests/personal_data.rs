@@ -12,9 +12,9 @@ use ::tests::oauth::OAuthApp;
 use ::tests::{ACME, BASE_URL, GLOBEX, RequestBuilder, TestApi, key, project, tenant};
 use serde_json::{Value, json};
 use shared::id::Id;
-use shared::model::{Actor, HoldReason, LegalHold, Mode, ResumeFile, Slug, Tenant};
+use shared::model::{Actor, ActorKind, HoldReason, LegalHold, Mode, ResumeFile, Slug, Tenant};
 use shared::providers::resumes::Bucket;
-use shared::store::Transaction;
+use shared::store::{Confirmation, Confirmed, Transaction};
 
 use super::TestAdmin;
 
@@ -81,6 +81,27 @@ async fn hold_and_erase(api: &TestApi, demo: usize, mode: Mode, held: u64, role:
     store.empty_screen(tenant, &screen, &screen.clone().erase()).await.unwrap();
 }
 
+/// The hash of a call that waits for its confirmation.
+pub(super) const CALL: &str = "call";
+
+/// Stores a question to a member, and the answer to another one.
+async fn confirm(api: &TestApi, tenant: Tenant) {
+    let until = "2026-11-20T10:30:00Z".parse().unwrap();
+    let question = Confirmation {
+        tool: "post_to_x".to_owned(),
+        summary: "Post to X.".to_owned(),
+        actor: Actor { kind: ActorKind::App, id: Id::new(1), name: "App".to_owned() },
+        member: None,
+        confirmed_by: None,
+        until,
+        version: 1,
+    };
+    api.store().put_confirmation(tenant, CALL, &question).await.unwrap();
+    let mut transaction = Transaction::new(tenant);
+    transaction.use_confirmation(&Confirmed::InClient { question: "question".to_owned(), until });
+    api.store().commit(transaction).await.unwrap();
+}
+
 /// Creates data of every kind in both modes of an organization. Returns a candidate in live mode.
 pub(super) async fn populate(api: &TestApi, demo: usize) -> u64 {
     let mut candidates = Vec::new();
@@ -128,6 +149,7 @@ pub(super) async fn populate(api: &TestApi, demo: usize) -> u64 {
         upload(api, tenant(demo, mode)).await;
         let tomorrow = "2026-11-21".parse().unwrap();
         api.store().archive_usage(tenant(demo, mode), tomorrow).await.unwrap();
+        Box::pin(confirm(api, tenant(demo, mode))).await;
     }
     Box::pin(configure(api, demo)).await;
     Box::pin(api.run_feed()).await;
