@@ -1,5 +1,5 @@
 //! Deliveries: sends the events of the feeds to the webhook endpoints. The function runs
-//! every minute.
+//! every minute, and the feed function starts it when there are new events.
 //!
 //! An endpoint is a position in the feed. A transaction moves the position and adds the deliveries of the events that it
 //! passes, so no event is left out. A run takes an endpoint for a while (a lease), so that two runs rarely send the same.

@@ -1,15 +1,18 @@
 //! The change feed: gives changes that transactions have left in the outbox their numbers. The function runs whenever a
 //! transaction writes to the outbox, and every minute for lost events.
 //!
+//! After that it starts the deliver function for the tenants with new events.
+//!
 //! A run may be late, run twice or concurrently, and be killed at any point: the store moves changes in transactions that
 //! succeed only once, and remembers no position.
 
-use std::collections::HashSet;
+use std::collections::{BTreeSet, HashSet};
+use std::future::ready;
 
 use futures_util::stream::{self, StreamExt};
 use jiff::SignedDuration;
 use serde::Serialize;
-use serde_json::Value;
+use serde_json::{Value, json};
 use shared::http::Environment;
 use shared::id::Ids;
 use shared::model::Tenant;
@@ -29,6 +32,8 @@ pub struct Summary {
     pub advanced: Vec<Tenant>,
 }
 
+/// The number of tenants that one event for the deliver function names, in at most 30 bytes each.
+const NAMED: usize = 1_000;
 /// The number of tenants, and of partitions, processed at a time.
 const CONCURRENCY: usize = 8;
 /// The time after which a run begins no further round for a tenant. A run may take a minute, and another one begins every
@@ -90,6 +95,7 @@ pub async fn run_for(environment: Environment, tenants: Vec<Tenant>) -> Result<S
             summary.failed += 1;
         }
     }
+    start_deliveries(&environment, &summary.advanced).await;
     if summary != Summary::default() {
         let Summary { events, quarantined, failed, .. } = summary;
         tracing::info!(events, quarantined, failed, "feed");
@@ -121,6 +127,28 @@ async fn advance(
             // Another run is moving the same changes.
             Err(CommitError::Stale) => return (total, Ok(())),
             Err(error) => return (total, Err(error)),
+        }
+    }
+}
+
+/// Starts the deliver function for those of the tenants that have webhook endpoints. If this fails, its schedule delivers
+/// their events within a minute.
+async fn start_deliveries(environment: &Environment, advanced: &[Tenant]) {
+    let Environment { store, clock, providers, .. } = environment;
+    let Some(function) = providers.deliver_function() else { return };
+    let with_endpoints = stream::iter(advanced.to_vec()).map(|tenant| async move {
+        let endpoints = store.list_progress_of(tenant).await;
+        let endpoints = endpoints.inspect_err(|error| {
+            tracing::warn!(%tenant, failure = %error, "the endpoints of a tenant could not be listed");
+        });
+        endpoints.is_ok_and(|found| !found.is_empty()).then(|| tenant.to_string())
+    });
+    let waiting: BTreeSet<_> = with_endpoints.buffer_unordered(CONCURRENCY).filter_map(ready).collect().await;
+    let waiting: Vec<_> = waiting.into_iter().collect();
+    for tenants in waiting.chunks(NAMED) {
+        let event = json!({ "tenants": tenants }).to_string();
+        if let Err(error) = function.start(event, clock.now()).await {
+            tracing::warn!(failure = %error, tenants = tenants.len(), "deliveries were not started");
         }
     }
 }
