@@ -106,6 +106,8 @@ mod vapi;
 mod voice_cancellations;
 mod voice_screens;
 mod voice_webhook;
+mod webhook_receiver;
+mod webhook_requests;
 mod webhooks;
 mod x_metrics;
 mod x_posts;

@@ -19,7 +19,7 @@ use tests::fake::{FakeResponse, FakeServer, NOWHERE, Request};
 use tests::interceptor::{Fault, RecordedCall};
 use tests::{ACME, GLOBEX, TestApi, key, tenant};
 
-const PATH: &str = "/api/v1/webhook_endpoints";
+pub(super) const PATH: &str = "/api/v1/webhook_endpoints";
 
 /// An API that may send to this machine, as the local service does.
 async fn local_api() -> TestApi {
@@ -42,13 +42,13 @@ async fn add(api: &TestApi, url: &str, types: &[&str]) -> (u64, String) {
 }
 
 /// The deliveries to an endpoint, oldest first.
-async fn deliveries(api: &TestApi, endpoint: u64) -> Vec<Value> {
+pub(super) async fn deliveries(api: &TestApi, endpoint: u64) -> Vec<Value> {
     let listed = api.get(&format!("{PATH}/{endpoint}/deliveries?limit=100")).await.expect(200);
     listed.body["data"].as_array().unwrap().iter().rev().cloned().collect()
 }
 
 /// Writes events to the end of a tenant's feed. Returns them.
-async fn write_events(api: &TestApi, tenant: Tenant, kinds: &[EventType]) -> Vec<Event> {
+pub(super) async fn write_events(api: &TestApi, tenant: Tenant, kinds: &[EventType]) -> Vec<Event> {
     let (head, now) = (api.store().get_feed_head(tenant).await.unwrap(), api.environment.clock.now());
     let event = |(kind, number): (&EventType, u64)| Event {
         id: Id::new(5_000_000 + head.seq + number).unwrap(),
@@ -126,7 +126,7 @@ fn ids(requests: &[Request]) -> Vec<&str> {
 
 /// Whether a request has the signature that the published library makes. The library verifies only requests of the last
 /// minutes, and the clock of the tests is not the system's.
-fn accepts(secret: &str, request: &Request, body: &str) -> bool {
+pub(super) fn accepts(secret: &str, request: &Request, body: &str) -> bool {
     let (id, time) = (request.header("webhook-id"), request.header("webhook-timestamp").parse().unwrap());
     let signature = Webhook::new(secret).unwrap().sign(id, time, body.as_bytes()).unwrap();
     request.header("webhook-signature").split(' ').any(|sent| sent == signature)
