@@ -51,6 +51,7 @@ mod endings;
 mod engine;
 mod erasure_show;
 mod erasures;
+mod event_routes;
 mod events;
 mod expiry;
 mod exports;
