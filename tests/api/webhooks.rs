@@ -20,7 +20,7 @@ use tests::{ACME, GLOBEX, TestApi, key, tenant};
 const PATH: &str = "/api/v1/webhook_endpoints";
 
 /// An API that may send to this machine, as the local service does.
-async fn local_api() -> TestApi {
+pub(super) async fn local_api() -> TestApi {
     let mut api = TestApi::new().await;
     let reach = WebhookReach::with_loopback();
     api.environment.providers = Providers::with_webhook_reach(&api.environment.config, reach);
@@ -29,7 +29,7 @@ async fn local_api() -> TestApi {
 }
 
 /// A server that answers with a status.
-async fn receiver(status: u16) -> FakeServer {
+pub(super) async fn receiver(status: u16) -> FakeServer {
     FakeServer::start(move |_| FakeResponse::Full(status, Vec::new(), format!("status {status}"))).await
 }
 
@@ -46,7 +46,7 @@ async fn deliveries(api: &TestApi, endpoint: u64) -> Vec<Value> {
 }
 
 /// Writes events to the end of a tenant's feed. Returns them.
-async fn write_events(api: &TestApi, tenant: Tenant, kinds: &[EventType]) -> Vec<Event> {
+pub(super) async fn write_events(api: &TestApi, tenant: Tenant, kinds: &[EventType]) -> Vec<Event> {
     let (head, now) = (api.store().get_feed_head(tenant).await.unwrap(), api.environment.clock.now());
     let event = |(kind, number): (&EventType, u64)| Event {
         id: Id::new(5_000_000 + head.seq + number).unwrap(),
@@ -92,7 +92,7 @@ pub(super) async fn calls_of_deliveries() -> Vec<RecordedCall> {
     api.dynamodb.take_calls()
 }
 
-fn acme() -> Tenant {
+pub(super) fn acme() -> Tenant {
     tenant(ACME, Mode::Live)
 }
 
