@@ -42,6 +42,7 @@ mod dashboard_retention;
 mod dashboard_second_factor;
 mod dashboard_sessions;
 mod dashboard_sign_in;
+mod dashboard_webhooks;
 mod dashboard_work;
 mod delivery;
 mod demo_company;

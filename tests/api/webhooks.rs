@@ -22,7 +22,7 @@ use tests::{ACME, GLOBEX, TestApi, key, tenant};
 pub(super) const PATH: &str = "/api/v1/webhook_endpoints";
 
 /// An API that may send to this machine, as the local service does.
-async fn local_api() -> TestApi {
+pub(super) async fn local_api() -> TestApi {
     let mut api = TestApi::new().await;
     let reach = WebhookReach::with_loopback();
     api.environment.providers = Providers::with_webhook_reach(&api.environment.config, reach);
@@ -31,7 +31,7 @@ async fn local_api() -> TestApi {
 }
 
 /// A server that answers with a status.
-async fn receiver(status: u16) -> FakeServer {
+pub(super) async fn receiver(status: u16) -> FakeServer {
     FakeServer::start(move |_| FakeResponse::Full(status, Vec::new(), format!("status {status}"))).await
 }
 
@@ -116,7 +116,7 @@ pub(super) async fn calls_of_a_start() -> Vec<RecordedCall> {
     api.dynamodb.take_calls()
 }
 
-fn acme() -> Tenant {
+pub(super) fn acme() -> Tenant {
     tenant(ACME, Mode::Live)
 }
 
