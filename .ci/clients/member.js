@@ -21,11 +21,19 @@ export class Member {
     return this.#decide(url, 'Deny');
   }
 
+  // Confirms an assistant's call on its page of the dashboard.
+  async confirm(url) {
+    await this.#press(await this.#open(url), 'Confirm');
+  }
+
+  // Opens a page. Signs in if the service asks for it.
+  async #open(url) {
+    const page = await this.#go(new URL(url));
+    return page.url.pathname === '/dashboard/sign-in' ? this.#press(page, 'Sign in', CREDENTIALS) : page;
+  }
+
   async #decide(url, button, choices) {
-    let page = await this.#go(new URL(url));
-    if (page.url.pathname === '/dashboard/sign-in') {
-      page = await this.#press(page, 'Sign in', CREDENTIALS);
-    }
+    const page = await this.#open(url);
     const redirect = await this.#press(page, button, choices);
     assert(redirect instanceof URL, 'the redirect must leave the service');
     return redirect;

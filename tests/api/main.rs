@@ -69,6 +69,7 @@ mod job_postings;
 mod mcp_confirmations;
 mod mcp_hostile;
 mod mcp_oauth;
+mod mcp_prompts;
 mod mcp_protocol;
 mod mcp_size;
 mod mcp_tools;

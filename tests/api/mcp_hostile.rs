@@ -117,6 +117,7 @@ async fn attack(api: &TestApi) -> Attack {
             attack.screens.push(screen);
         }
     }
+    api.run_whole_feed().await;
     attack
 }
 
@@ -174,6 +175,23 @@ async fn read_all(assistant: &Assistant<'_>, attack: &Attack) -> Vec<String> {
         }
         check(&assistant.call("list_roles", json!({ "response_format": format })).await, false, &mut seen);
     }
+    for id in &attack.candidates {
+        let uri = format!("rolecall://candidates/{id}");
+        let read = assistant.send("resources/read", json!({ "uri": uri })).await.expect(200);
+        let text = read.string("/result/contents/0/text");
+        check(&serde_json::from_str(text).expect("JSON"), false, &mut seen);
+        let params = json!({ "name": "prepare_interview", "arguments": { "candidate_id": id.to_string() } });
+        check(&assistant.send("prompts/get", params).await.expect(200).body, false, &mut seen);
+    }
+    let mut changes = json!({ "response_format": "detailed", "limit": 1_000 });
+    loop {
+        let page = assistant.call("list_changes", changes.clone()).await;
+        check(&page, false, &mut seen);
+        if page["has_more"] == false {
+            break;
+        }
+        changes["after"] = page["next_cursor"].clone();
+    }
     check(&assistant.call("pipeline_report", json!({})).await, false, &mut seen);
     check(&assistant.call("pipeline_report", json!({ "role_id": attack.role })).await, false, &mut seen);
     check(&json!(assistant.tools().await), false, &mut seen);
@@ -209,6 +227,15 @@ async fn what_candidates_wrote_is_only_under_untrusted() {
     for (tool, arguments) in mistakes {
         let refused = assistant.refused(tool, arguments).await;
         check(&refused.into(), false, &mut Vec::new());
+    }
+    // Nor is it in the questions that a member answers.
+    for arguments in [
+        json!({ "candidate_id": id, "action": "reject", "reason": format!("{MARK}") }),
+        json!({ "candidate_id": id, "action": "hire" }),
+    ] {
+        let asked = assistant.ask("move_candidate", &arguments, &json!({})).await;
+        assert_eq!(asked["resultType"], "input_required", "{asked}");
+        check(&asked, false, &mut Vec::new());
     }
     // What was added is not shown again by the tools that change it.
     let advance = json!({ "candidate_id": id, "action": "advance", "stage": "interview" });

@@ -99,7 +99,9 @@ async fn an_owner_sees_an_apps_calls_and_narrows_it_to_reading() {
     let link = listed.text.split("href=\"").find(|link| link.starts_with(&format!("{APPS}/"))).unwrap();
     let path = link.split('"').next().unwrap();
     let page = browser.get(path).await.expect(200);
-    assert!(page.text.contains("list_roles") && page.text.contains("done"), "{}", page.text);
+    for text in ["list_roles", "20 Nov 2026, 09:30 UTC", "done"] {
+        assert!(page.text.contains(text), "{text}: {}", page.text);
+    }
     let narrow = format!("{path}/narrow");
     browser.submit(&narrow, &Form::of(&page, &narrow)).await.expect(303);
     assert_eq!(mcp_status(&api, &tokens.access).await, 401, "the old token had more scopes");

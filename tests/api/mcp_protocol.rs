@@ -5,6 +5,7 @@ use base64::engine::general_purpose::STANDARD;
 use http::Method;
 use serde_json::{Value, json};
 use shared::model::{Mode, Scope};
+use tests::interceptor::Fault;
 use tests::{ACME, BASE_URL, GLOBEX, RequestBuilder, Response, TestApi, tenant};
 
 use super::access::new_key;
@@ -172,6 +173,51 @@ async fn the_protocol_errors_have_their_status_and_code() {
 }
 
 #[tokio::test]
+async fn a_capability_that_the_call_needs_and_the_client_lacks_is_named() {
+    let mut api = TestApi::new().await;
+    api.serve_mcp_fixtures();
+    let mut call = modern("tools/call", json!({ "name": "test_missing_capability", "arguments": {} }));
+    let response = with_headers(&api, &call).send().await;
+    assert_eq!((error(&response), &response.body["id"]), ((400, -32021), &json!(7)), "{}", response.text);
+    assert_eq!(response.body["error"]["data"], json!({ "requiredCapabilities": { "sampling": {} } }));
+    call["params"]["_meta"] = meta(MODERN, json!({ "sampling": {} }));
+    let asked = with_headers(&api, &call).send().await.expect(200);
+    assert_eq!(asked.body["result"]["resultType"], "input_required");
+}
+
+#[tokio::test]
+async fn every_list_of_the_modern_era_may_be_kept_by_its_client_alone() {
+    let api = TestApi::new().await;
+    for method in
+        ["tools/list", "prompts/list", "resources/list", "resources/templates/list", "server/discover"]
+    {
+        let listed = with_headers(&api, &modern(method, json!({}))).send().await.expect(200);
+        let result = &listed.body["result"];
+        assert_eq!(
+            (&result["cacheScope"], &result["resultType"]),
+            (&json!("private"), &json!("complete")),
+            "{method}"
+        );
+        assert_eq!(result["ttlMs"], 300_000, "{method}");
+    }
+}
+
+#[tokio::test]
+async fn a_failure_of_the_service_keeps_its_status_and_headers() {
+    let api = TestApi::new().await;
+    let call = legacy("tools/call", json!({ "name": "list_roles", "arguments": {} }));
+    for failing in ["UpdateItem", "Query"] {
+        api.dynamodb.inject_faults(move |operation, _| (operation == failing).then_some(Fault::Unreachable));
+        let response = send(&api, &call).await;
+        assert_eq!(error(&response), (503, -32603), "{failing}: {}", response.text);
+        assert_eq!((response.body["jsonrpc"].as_str(), response.header("retry-after")), (Some("2.0"), "1"));
+        assert_eq!(response.body["error"]["data"]["code"], "unavailable");
+    }
+    api.dynamodb.inject_faults(|_, _| None);
+    send(&api, &call).await.expect(200);
+}
+
+#[tokio::test]
 async fn only_the_oldest_revision_has_batches() {
     let api = TestApi::new().await;
     let ping = |id: u64| json!({ "jsonrpc": "2.0", "id": id, "method": "ping" });
@@ -242,6 +288,17 @@ async fn each_message_counts_once_and_a_used_up_quota_answers_429() {
     let call = legacy("tools/call", json!({ "name": "list_roles", "arguments": {} }));
     api.request(Method::POST, "/mcp").key(GLOBEX, Mode::Live).json(&call).send().await.expect(200);
     assert_eq!(used().await, before + 2, "the call and the request for the number");
+    let ping = legacy("ping", json!({}));
+    let ready = json!({ "jsonrpc": "2.0", "method": "notifications/initialized" });
+    let discover = modern("server/discover", json!({}));
+    for message in [ping.clone(), ready, json!([ping, ping]), legacy("nothing", json!({}))] {
+        let before = used().await;
+        api.request(Method::POST, "/mcp").key(GLOBEX, Mode::Live).json(&message).send().await;
+        assert_eq!(used().await, before + 2, "{message}");
+    }
+    let before = used().await;
+    with_headers(&api, &discover).key(GLOBEX, Mode::Live).send().await.expect(200);
+    assert_eq!(used().await, before + 2);
     let mut last = api.request(Method::POST, "/mcp").key(GLOBEX, Mode::Live).json(&call).send().await;
     while last.status == 200 {
         last = api.request(Method::POST, "/mcp").key(GLOBEX, Mode::Live).json(&call).send().await;

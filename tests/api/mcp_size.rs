@@ -186,6 +186,46 @@ async fn the_longest_records_have_at_most_8000_tokens() {
     );
 }
 
+#[tokio::test]
+async fn all_changes_are_listed_in_answers_of_at_most_8000_tokens() {
+    let api = TestApi::new().await;
+    let assistant = Assistant::new(&api);
+    let role = api.post("/api/v1/quick_post", json!({ "role": { "title": "Cook" } })).await.expect(201);
+    for number in 0..40 {
+        let person = json!({
+            "name": "Ada", "email": format!("{number}@example.com"), "role_id": role.number("/role/id"),
+        });
+        let id = api.post("/api/v1/candidates", person).await.expect(201).number("/id");
+        let every = json!({
+            "name": "Eve", "email": format!("new{number}@example.com"), "phone": "+14155552671", "tags": ["x"],
+            "source": "fair", "external_id": format!("{number}"), "resume_url": "https://example.com/x.pdf",
+        });
+        api.patch(&format!("/api/v1/candidates/{id}"), every).await.expect(200);
+        let advance = format!("/api/v1/candidates/{id}/advance");
+        api.post(&advance, json!({ "stage": "interview" })).await.expect(200);
+    }
+    api.run_whole_feed().await;
+    let events = api.get("/api/v1/events?limit=1000").await.expect(200).body;
+    for format in ["concise", "detailed"] {
+        let (mut seen, mut answers) = (Vec::new(), 0);
+        let mut arguments = json!({ "limit": 1_000, "response_format": format });
+        loop {
+            let page = answer(&assistant, "list_changes", arguments.clone()).await;
+            answers += 1;
+            seen.extend(
+                page["changes"].as_array().unwrap().iter().map(|change| change["subject"]["id"].clone()),
+            );
+            arguments["after"] = page["next_cursor"].clone();
+            if page["has_more"] == false {
+                break;
+            }
+        }
+        assert_eq!(arguments["after"], events["next_cursor"]);
+        let expected = events["data"].as_array().unwrap().iter().map(|event| event["subject"]["id"].clone());
+        assert!(answers > 1 && seen.into_iter().eq(expected), "{format}: each change once, in its order");
+    }
+}
+
 /// Ends a voice screen with this report.
 pub(super) async fn end_screen(api: &TestApi, screen: u64, report: Report) {
     let (tenant, store, now) = (tenant(ACME, Mode::Live), api.store(), api.environment.clock.now());

@@ -31,6 +31,7 @@ pub(super) fn calls(of: &Fixtures) -> Vec<(&'static str, Value)> {
         ("quick_post", json!({ "role": { "title": "Baker" } })),
         ("post_to_x", json!({ "job_posting_id": posting })),
         ("pipeline_report", json!({ "role_id": role })),
+        ("list_changes", json!({ "after": "0" })),
     ]
 }
 
@@ -151,6 +152,7 @@ fn tools_need_the_scopes_of_their_routes() {
         ("quick_post", &["POST /api/v1/quick_post"]),
         ("post_to_x", &["POST /api/v1/channels/x/post"]),
         ("pipeline_report", &["GET /api/v1/roles", "GET /api/v1/roles/{id}/stats"]),
+        ("list_changes", &["GET /api/v1/events"]),
         // These two also show in which stage the candidate is, before a member confirms.
         (
             "move_candidate",
@@ -183,6 +185,7 @@ fn tools_need_the_scopes_of_their_routes() {
 async fn no_tool_reaches_another_tenants_resources() {
     let api = TestApi::new().await;
     let of = Fixtures::new(&api).await;
+    api.run_feed().await;
     let before = api.stored_items().await;
     for (demo, mode) in [(GLOBEX, Mode::Live), (ACME, Mode::Test)] {
         let stranger = Assistant::with(&api, &key(demo, mode));
@@ -198,6 +201,10 @@ async fn no_tool_reaches_another_tenants_resources() {
                     assert_eq!(found, json!({ "candidates": [], "next_cursor": null }));
                     let by_name = stranger.call(name, json!({ "q": "Jane" })).await;
                     assert_eq!(by_name["candidates"], json!([]));
+                }
+                "list_changes" => {
+                    let changes = stranger.call(name, arguments).await;
+                    assert_eq!(changes, json!({ "changes": [], "next_cursor": "0", "has_more": false }));
                 }
                 "quick_post" => {}
                 _ => {
@@ -325,6 +332,49 @@ async fn roles_are_saved_opened_and_counted() {
     assert_eq!((&report["roles"][0]["id"], &report["roles"][0]["applicants"]), (&id, &json!(1)));
     let by_stage = assistant.call("pipeline_report", json!({ "role_id": id })).await;
     assert_eq!(by_stage["stages"]["applied"]["now"], 1);
+}
+
+#[tokio::test]
+async fn changes_are_listed_from_a_position_on() {
+    let api = TestApi::new().await;
+    let of = Fixtures::new(&api).await;
+    let assistant = Assistant::new(&api);
+    let end = assistant.call("list_changes", json!({ "after": "latest" })).await;
+    assert_eq!(end, json!({ "changes": [], "next_cursor": "0", "has_more": false }));
+    api.run_feed().await;
+    let first = assistant.call("list_changes", json!({ "limit": 7 })).await;
+    assert_eq!(
+        first["changes"][6],
+        json!({
+            "type": "application.stage_changed", "at": "2026-11-20T09:30:00Z", "by": "api_key",
+            "subject": { "type": "application", "id": of.application },
+            "data": { "candidate_id": of.candidate, "role_id": of.role, "from": "applied", "to": "screening" },
+        })
+    );
+    assert_eq!((&first["next_cursor"], &first["has_more"]), (&json!("7"), &json!(true)));
+    // A number is as good as a text.
+    for after in [json!("7"), json!(7)] {
+        let detailed = json!({ "after": after, "response_format": "detailed" });
+        let rest = assistant.call("list_changes", detailed).await;
+        let api = api.get("/api/v1/events?after=7").await.expect(200);
+        let mut event = api.body["data"][0].clone();
+        event.as_object_mut().unwrap().remove("mode");
+        assert_eq!(rest, json!({ "changes": [event], "next_cursor": "8", "has_more": false }));
+    }
+    let of_type = assistant.call("list_changes", json!({ "type": "note.created" })).await;
+    assert_eq!(of_type["changes"].as_array().unwrap().len(), 1);
+    assert_eq!(of_type["changes"][0]["subject"]["id"], of.note);
+    let beyond = assistant.refused("list_changes", json!({ "after": "9" })).await;
+    assert!(beyond.contains("start again without after"), "{beyond}");
+    let wrong = json!({ "after": "soon", "type": "role.exploded", "limit": 1_001 });
+    let wrong = assistant.refused("list_changes", wrong).await;
+    for text in [
+        "after must be the next_cursor of a page, a seq or latest",
+        "type must be one of role.created, ",
+        "limit must be a whole number from 1 to 1000",
+    ] {
+        assert!(wrong.contains(text), "{wrong}");
+    }
 }
 
 #[tokio::test]
@@ -492,6 +542,7 @@ pub(super) async fn calls_of_all_tools() -> Vec<RecordedCall> {
         api.clock.set(&format!("2026-11-20T09:{minute}:00Z"));
         api.run_tasks().await;
     }
+    api.run_feed().await;
     api.dynamodb.take_calls();
     for (name, arguments) in calls(&of) {
         assistant.try_call(name, arguments).await.expect(200);
@@ -519,6 +570,7 @@ pub(super) async fn calls_of_all_tools() -> Vec<RecordedCall> {
     assistant.call("get_candidate", detailed).await;
     assistant.call("list_roles", json!({ "status": "open" })).await;
     assistant.call("save_role", json!({ "title": "Waiter" })).await;
+    assistant.call("list_changes", json!({})).await;
     for (tool, arguments) in [
         ("invite_to_screen", json!({ "candidate_id": eve, "role_id": of.role })),
         ("move_candidate", json!({ "candidate_id": of.candidate, "action": "hire" })),

@@ -66,6 +66,7 @@ const FUNCTIONS: &[Function] = &[
     Function::new("events", "events_list", Kind::Database),
     Function::new("feed", "feed_schedule", Kind::Database),
     Function::new("job_postings", "job_postings_show", Kind::Database),
+    Function::new("mcp", "mcp_send_message", Kind::Wide),
     Function::new("oauth", "oauth_authorize_ask", Kind::Wide),
     Function::new("organization", "organization_show", Kind::Database),
     Function::new("quick_post", "quick_post_create", Kind::Database),

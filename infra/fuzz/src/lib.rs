@@ -23,6 +23,7 @@ mod oauth_clients;
 mod posts;
 mod redirect_uris;
 mod resumes;
+mod rpc;
 mod slugs;
 
 pub use bodies::request_bodies;
@@ -35,6 +36,7 @@ pub use oauth_clients::{client_addresses, client_documents};
 pub use posts::x_posts;
 pub use redirect_uris::redirect_uris;
 pub use resumes::{compound_files, resumes, zips};
+pub use rpc::rpc_messages;
 pub use slugs::slugs;
 
 /// A fuzz target.
@@ -49,7 +51,7 @@ pub struct Target {
 }
 
 /// All targets, in alphabetical order.
-pub const TARGETS: [Target; 15] = [
+pub const TARGETS: [Target; 16] = [
     Target { name: "callbacks", run: callbacks, random_inputs: 500 },
     Target { name: "client_addresses", run: client_addresses, random_inputs: 1_000 },
     Target { name: "client_documents", run: client_documents, random_inputs: 1_000 },
@@ -62,6 +64,7 @@ pub const TARGETS: [Target; 15] = [
     Target { name: "request_bodies", run: request_bodies, random_inputs: 500 },
     Target { name: "requests", run: requests, random_inputs: 100 },
     Target { name: "resumes", run: resumes, random_inputs: 500 },
+    Target { name: "rpc_messages", run: rpc_messages, random_inputs: 100 },
     Target { name: "slugs", run: slugs, random_inputs: 1_000 },
     Target { name: "x_posts", run: x_posts, random_inputs: 100 },
     Target { name: "zips", run: zips, random_inputs: 500 },

@@ -11,6 +11,7 @@ pub mod candidate_list;
 pub mod candidates;
 pub mod consents;
 pub mod erasure;
+pub mod event_list;
 pub mod export;
 pub mod moves;
 pub mod notes;

@@ -60,6 +60,7 @@ impl Audience {
                 Scope::VoiceScreensRead,
                 Scope::ChannelsRead,
                 Scope::ChannelsWrite,
+                Scope::EventsRead,
             ]
             .into_iter()
             .collect(),

@@ -8,6 +8,7 @@ mod fence;
 pub(crate) mod get_candidate;
 mod get_screen;
 mod invite_to_screen;
+mod list_changes;
 pub(crate) mod list_roles;
 mod mistakes;
 mod move_candidate;
@@ -45,6 +46,7 @@ pub static TABLE: &[Tool] = &[
     quick_post::TOOL,
     post_to_x::TOOL,
     pipeline_report::TOOL,
+    list_changes::TOOL,
 ];
 
 /// Calls a tool, and records the call in the audit log.

@@ -1,0 +1,81 @@
+//! The tool that lists changes.
+
+use serde_json::{Value, json};
+use shared::hiring::event_list::{self, EventFilter};
+use shared::http::{Fields, Input};
+use shared::model::Scope;
+
+use super::arguments::{ResponseFormat, read, rest};
+use super::budget::{self, Page};
+use super::fence::trusted;
+use super::schema::{self, Kind};
+use super::{Annotations, Tool, ToolError, ToolResult};
+use crate::request::{McpRequest, Step};
+
+/// The tool.
+pub(super) const TOOL: Tool = Tool {
+    name: "list_changes",
+    title: "List changes",
+    description: "Lists what changed in the last 30 days, oldest first: ids and words such as from and to. Not for how things \
+                  are now (pipeline_report, get_candidate), nor for names or texts, which changes do not have.",
+    annotations: Annotations::READ,
+    scopes: &[Scope::EventsRead],
+    input: || {
+        schema::input::<Arguments>(&[
+            (
+                "after",
+                "The next_cursor of the previous answer, or latest to learn the end; the oldest change by default",
+            ),
+            ("type", "Only this type, such as candidate.created or application.stage_changed"),
+        ])
+    },
+    output: Some(|| {
+        let fields = [("changes", Kind::Objects), ("next_cursor", Kind::Text), ("has_more", Kind::Flag)];
+        schema::output(&fields, &[])
+    }),
+    call: |request| Box::pin(call(request)),
+};
+
+struct Arguments(ResponseFormat);
+
+impl Input for Arguments {
+    fn read(fields: &mut impl Fields) -> Option<Self> {
+        let (filter, format) = (EventFilter::read(fields), ResponseFormat::read(fields));
+        filter.map(|_| Self(format))
+    }
+}
+
+async fn call(request: &McpRequest) -> Result<ToolResult, ToolError> {
+    let Arguments(format) = read(request)?;
+    let step = Step { fields: rest(request, &[]), ..Step::default() };
+    let mut feed = request.carry_out(step, event_list::list).await?;
+    loop {
+        match budget::page("changes", &feed, |event, _| show(event, format)) {
+            Page::Fits(mut answer) => {
+                answer["has_more"] = feed["has_more"].clone();
+                return Ok(ToolResult::structured(answer));
+            }
+            // The number of an event is the cursor after it.
+            Page::Only(fewer) => {
+                if let Some(events) = feed["data"].as_array_mut() {
+                    events.truncate(fewer);
+                    let last = events.last().map(|last| last["seq"].to_string());
+                    feed["next_cursor"] = last.into();
+                    feed["has_more"] = true.into();
+                }
+            }
+        }
+    }
+}
+
+fn show(event: &Value, format: ResponseFormat) -> Value {
+    let mut shown = trusted(event, &["type", "at"]);
+    if format.is_detailed() {
+        shown.extend(trusted(event, &["seq", "id", "subject", "actor", "changed", "data"]));
+    } else {
+        shown.insert("subject".to_owned(), json!(trusted(&event["subject"], &["type", "id"])));
+        shown.insert("by".to_owned(), event["actor"]["type"].clone());
+        shown.extend(trusted(event, &["data"]));
+    }
+    json!(shown)
+}
