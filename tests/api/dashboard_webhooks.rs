@@ -52,6 +52,9 @@ async fn an_endpoint_is_added_and_its_secret_is_shown_once() {
     let empty = browser.get(PATH).await.expect(200);
     assert!(empty.text.contains("No webhook endpoints yet") && ticked(&empty).is_empty());
     assert!(empty.text.contains("name=\"hmac\" value=\"true\" checked"));
+    let guide = links(&empty, "/docs/").remove(0);
+    let (guide, anchor) = guide.split_once('#').unwrap();
+    assert!(browser.get(guide).await.expect(200).text.contains(&format!("id=\"{anchor}\"")));
     api.dynamodb.take_calls();
     let fields = [
         ("key", "one"),
