@@ -123,6 +123,8 @@ PAGES = {
     "dashboard_candidates": ("Candidates – Rolecall", '<td data-label="E-mail">recorded-3@example.com</td>'),
     "dashboard_career_page": ("Career page – Rolecall", 'href="https://api.rolecall.example/careers/acme"'),
     "dashboard_channels": ("Channels – Rolecall", "<dt>Provider</dt><dd>None</dd>"),
+    "dashboard_confirmations_show": ("Confirm a call – Rolecall", 'method="post"'),
+    "dashboard_connected_app_show": ("Recorded – Rolecall", "<h1>Recorded"),
     "dashboard_connected_apps": ("Connected apps – Rolecall", 'Recorded <span class="small">127.0.0.1</span>'),
     "dashboard_confirm_form": ("Enter your password – Rolecall", 'value="/dashboard/settings/members"'),
     "dashboard_members": ("Members – Rolecall", '<td data-label="E-mail">recorded-6@acme.example</td>'),
@@ -167,7 +169,8 @@ def check(name, event, response):
     method, _, path = event["routeKey"].partition(" ")
     if is_documented(event):
         responses = DOCUMENT["paths"][path][method.lower()]["responses"]
-        [success] = [int(status) for status in responses if status.startswith("2")]
+        # Notifications to the MCP endpoint have another status than requests.
+        success = min(int(status) for status in responses if status.startswith("2"))
         status = STATUS.get(name, success)
         check_documented(event, response, status)
         return status
