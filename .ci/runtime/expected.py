@@ -62,7 +62,7 @@ LOCATION = {
     "&scope=tweet.read+tweet.write+users.read+offline.access&state=*&code_challenge=*&code_challenge_method=S256",
     "dashboard_channels_x_disconnect": "/dashboard/settings/integrations/channels?done=x-disconnected",
     "dashboard_confirmations_decide": "/dashboard/settings/integrations/connected-apps?done=call-confirmed",
-    "dashboard_connected_app_narrow": "/dashboard/settings/integrations/connected-apps/1700000000000052?done=app-narrowed",
+    "dashboard_connected_app_narrow": "/dashboard/settings/integrations/connected-apps/1700000000000054?done=app-narrowed",
     "dashboard_connected_apps_revoke": "/dashboard/settings/integrations/connected-apps?done=app-revoked",
     "dashboard_confirm": "/dashboard/settings/members",
     "dashboard_members_remove": "/dashboard/settings/members?done=member-removed",
@@ -125,7 +125,7 @@ PAGES = {
     "dashboard_channels": ("Channels – Rolecall", "<dt>Provider</dt><dd>None</dd>"),
     "dashboard_confirmations_show": ("Confirm a call – Rolecall", 'method="post"'),
     "dashboard_connected_app_show": ("Recorded – Rolecall", "<h1>Recorded"),
-    "dashboard_connected_apps": ("Connected apps – Rolecall", 'Recorded <span class="small">127.0.0.1</span>'),
+    "dashboard_connected_apps": ("Connected apps – Rolecall", 'Recorded</a> <span class="small">127.0.0.1</span>'),
     "dashboard_confirm_form": ("Enter your password – Rolecall", 'value="/dashboard/settings/members"'),
     "dashboard_members": ("Members – Rolecall", '<td data-label="E-mail">recorded-6@acme.example</td>'),
     "dashboard_members_invite": ("Members – Rolecall", "<strong>new@acme.example</strong>"),
@@ -236,6 +236,8 @@ def check_unauthorized(event, response):
     """Checks the response to an unknown key against the document. Its request id must be that of the event."""
     check_documented(event, response, 401)
     body = json.loads(response["body"])
+    # The MCP endpoint returns the error inside a JSON-RPC message.
+    body = body["error"]["data"] if "jsonrpc" in body else body
     assert body["code"] == "unauthorized" and body["request_id"] == event["requestContext"]["requestId"], body
 
 
