@@ -17,6 +17,7 @@ const LISTS = {
   candidates: "/dashboard/candidates",
   "api-keys": "/dashboard/settings/integrations/api-keys",
   "connected-apps": "/dashboard/settings/integrations/connected-apps",
+  webhooks: "/dashboard/webhooks",
   channels: "/dashboard/settings/integrations/channels",
   privacy: "/dashboard/settings/privacy",
   retention: "/dashboard/settings/retention",

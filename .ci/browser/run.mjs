@@ -28,6 +28,7 @@ import * as reference from "./reference.mjs";
 import { start } from "./service.mjs";
 import * as signIn from "./sign_in.mjs";
 import { Visitor } from "./visitor.mjs";
+import * as webhooks from "./webhooks.mjs";
 import * as work from "./work.mjs";
 
 const WITHOUT_SCRIPTS = { javaScriptEnabled: false };
@@ -51,6 +52,7 @@ const SUBJECTS = [
   ["careers, markup", jobPosting.visit],
   ["careers, facts", careersFacts.visit],
   ["careers by keyboard", careersKeyboard.visit],
+  ["webhooks", webhooks.visit],
   ["members", members.visit],
   ["other sites", otherSites.visit],
   ["sign-in", signIn.visit],

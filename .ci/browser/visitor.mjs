@@ -29,7 +29,7 @@ const HEADERS = {
 };
 
 /** The paths of the only pages with a script, except for the API reference. */
-const WITH_SCRIPT = /^\/dashboard\/(sign-in\/passkey|settings\/account\/passkeys|roles\/\d+|settings\/integrations\/api-keys)$/;
+const WITH_SCRIPT = /^\/dashboard\/(sign-in\/passkey|settings\/account\/passkeys|roles\/\d+|settings\/integrations\/api-keys|webhooks(\/\d+\/rotate)?)$/;
 
 /** The headers of pages with a script. */
 const SCRIPT_HEADERS = {

@@ -1,6 +1,7 @@
-"""Operations that return no body if nothing has changed (304). The generator uses `Any` for such a response.
+"""Operations that may return no body, because nothing has changed (304) or for a notification (202). The generator uses
+`Any` for such a response.
 
-session.py must not contain `Any`, so it uses the operations of this module, which never return a 304.
+session.py must not contain `Any`, so it uses the operations of this module, which always return a body.
 """
 
 from collections.abc import Callable
@@ -13,6 +14,7 @@ from generated.rolecall_client.api.careers import list_jobs as jobs
 from generated.rolecall_client.api.careers import show_sitemap as sitemap
 from generated.rolecall_client.api.channels import show_channels as channels
 from generated.rolecall_client.api.job_postings import show_job_posting as job_posting
+from generated.rolecall_client.api.mcp import send_message as message
 from generated.rolecall_client.api.organization import show_organization as organization
 from generated.rolecall_client.api.roles import show_role as role
 from generated.rolecall_client.api.roles import show_role_stats as role_stats
@@ -28,6 +30,7 @@ from generated.rolecall_client.models import (
     Organization,
     Role,
     RoleStats,
+    RpcAnswer,
     VoiceScreenDetail,
     WebhookEndpoint,
 )
@@ -48,6 +51,7 @@ def returns(kind: type[Data], operation: Callable[Parameters, object]) -> Callab
 
 
 list_jobs = returns(JobFeed, jobs.sync)
+send_message = returns(RpcAnswer, message.sync)
 show_application = returns(ApplicationDetail, application.sync)
 show_candidate = returns(CandidateDetail, candidate.sync)
 show_channels = returns(Channels, channels.sync)

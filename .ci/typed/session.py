@@ -14,6 +14,7 @@ from typing import TypeVar, assert_never
 from conditional import (
     list_jobs,
     role_version,
+    send_message,
     show_application,
     show_candidate,
     show_channels,
@@ -63,6 +64,7 @@ from generated.rolecall_client.api.o_auth import (
     show_authorization_server,
     show_protected_api,
     show_protected_host,
+    show_protected_mcp_endpoint,
 )
 from generated.rolecall_client.api.events import list_events
 from generated.rolecall_client.api.organization import list_audit_log
@@ -144,6 +146,7 @@ from generated.rolecall_client.models import (
     RevocationRequest,
     RolePatch,
     RoleStatus,
+    RpcMessage,
     ScreenCancelledTouchpoint,
     ScreenCompletedTouchpoint,
     ScreenInvitedTouchpoint,
@@ -457,9 +460,13 @@ assert int(spent.headers["Retry-After"]) > 0
 
 # Register an OAuth application. It gets no tokens before a member consents.
 server = done(show_authorization_server.sync(client=client))
-protected = [done(show_protected_host.sync(client=client)), done(show_protected_api.sync(client=client))]
-assert [resource.resource for resource in protected] == [base, f"{base}/api/v1"]
-assert [resource.authorization_servers for resource in protected] == [[server.issuer]] * 2
+protected = [
+    done(show_protected_host.sync(client=client)),
+    done(show_protected_api.sync(client=client)),
+    done(show_protected_mcp_endpoint.sync(client=client)),
+]
+assert [resource.resource for resource in protected] == [base, f"{base}/api/v1", f"{base}/mcp"]
+assert [resource.authorization_servers for resource in protected] == [[server.issuer]] * 3
 metadata = ClientMetadata(client_name="Assistant", redirect_uris=["https://app.example/callback"])
 registered = done(register_client.sync(client=client, body=metadata))
 secret = base64.b64encode(f"{registered.client_id}:{registered.client_secret}".encode()).decode()
@@ -492,6 +499,10 @@ assert done(redeliver_webhook_endpoint.sync(hook.id, ping.id, client=client)).id
 done(replay_webhook_endpoint.sync(hook.id, client=client, body=ReplayFrom(after=0)))
 assert ping.id in [delivery.id for delivery in done(list_deliveries.sync(hook.id, client=client)).data]
 assert done(delete_webhook_endpoint.sync(hook.id, client=client)).id == hook.id
+
+# Send a message of an assistant.
+pong = done(send_message(client=client, body=RpcMessage(jsonrpc="2.0", id=1, method="ping")))
+assert pong.jsonrpc == "2.0" and isinstance(pong.error, Unset), pong
 
 # Send a callback with a wrong signature.
 callback = receive_voice_webhook.sync(

@@ -399,6 +399,8 @@ const host = done(await api.GET("/.well-known/oauth-protected-resource"));
 const version1 = done(await api.GET("/.well-known/oauth-protected-resource/api/v1"));
 assert.deepEqual([host.resource, version1.resource], [baseUrl, `${baseUrl}/api/v1`]);
 assert.deepEqual([host.authorization_servers, version1.authorization_servers], [[server.issuer], [server.issuer]]);
+const assistants = done(await api.GET("/.well-known/oauth-protected-resource/mcp"));
+assert.equal(assistants.resource, `${baseUrl}/mcp`);
 const redirect_uri = "https://app.example/callback";
 const { client_id, client_secret } = done(
   await api.POST("/oauth/registrations", { body: { client_name: "Assistant", redirect_uris: [redirect_uri] } }),
@@ -441,6 +443,11 @@ done(await api.POST("/api/v1/webhook_endpoints/{id}/replay", { params: hook, bod
 const deliveries = done(await api.GET("/api/v1/webhook_endpoints/{id}/deliveries", { params: hook }));
 assert.equal(deliveries.data.find(({ id }) => id === ping.id)?.event_id, ping.event_id);
 assert.equal(done(await api.DELETE("/api/v1/webhook_endpoints/{id}", { params: hook })).id, added.id);
+
+// Send a message of an assistant.
+const pong = (await api.POST("/mcp", { body: { jsonrpc: "2.0", id: 1, method: "ping" } })).data;
+assert(pong !== undefined && !Array.isArray(pong));
+assert.deepEqual([pong.id, pong.result, pong.error], [1, {}, undefined]);
 
 // Send a callback with a wrong signature.
 const callback = rejected(

@@ -131,6 +131,9 @@ pub struct Services {
     /// `AWS_ACCESS_KEY_ID`, `AWS_SECRET_ACCESS_KEY` and `AWS_SESSION_TOKEN`. Without a bucket, a resume can only be a
     /// link.
     pub resumes: Option<BucketAccess>,
+    /// The function that delivers events (`DELIVER_FUNCTION`: its name or ARN, with an alias), of the function that starts
+    /// it. Without it, events wait for the schedule of that function.
+    pub deliver: Option<FunctionAccess>,
     /// The services that are off because only some of their variables have a value.
     pub half_filled: Vec<HalfFilled>,
     /// The URLs of the services.
@@ -151,10 +154,28 @@ pub struct HalfFilled {
 pub struct BucketAccess {
     /// The bucket's name.
     pub name: String,
-    /// The bucket's region.
-    pub region: String,
     /// The endpoint of a local S3.
     pub endpoint: Option<String>,
+    /// The credentials.
+    pub aws: AwsAccess,
+}
+
+/// Permission to start a Lambda function.
+#[derive(Clone, Debug)]
+pub struct FunctionAccess {
+    /// The function's name or ARN, with an alias.
+    pub name: String,
+    /// An endpoint that replaces Lambda's. No variable sets it; tests do.
+    pub endpoint: Option<String>,
+    /// The credentials.
+    pub aws: AwsAccess,
+}
+
+/// A function's own credentials at AWS, which Lambda sets.
+#[derive(Clone, Debug)]
+pub struct AwsAccess {
+    /// The region (`AWS_REGION`).
+    pub region: String,
     /// The access key.
     pub access_key_id: String,
     /// The secret that signs requests.
@@ -248,7 +269,6 @@ impl Services {
             Some("simulated") => true,
             Some(other) => return Err(format!("LIVE_SERVICES must be real or simulated, but is {other}")),
         };
-        let required = |name: &str| required(variable, name);
         let half_filled: Vec<_> =
             SERVICES.iter().filter_map(|(service, names)| HalfFilled::find(service, names, lookup)).collect();
         let is_off = |service| half_filled.iter().any(|off| off.service == service);
@@ -258,12 +278,13 @@ impl Services {
             None => None,
             Some(name) => Some(BucketAccess {
                 name,
-                region: required("AWS_REGION")?,
                 endpoint: url("RESUME_ENDPOINT")?,
-                access_key_id: required("AWS_ACCESS_KEY_ID")?,
-                secret_access_key: Secret::new(required("AWS_SECRET_ACCESS_KEY")?),
-                session_token: variable("AWS_SESSION_TOKEN").map(Secret::new),
+                aws: AwsAccess::read(variable)?,
             }),
+        };
+        let deliver = match variable("DELIVER_FUNCTION") {
+            None => None,
+            Some(name) => Some(FunctionAccess { name, endpoint: None, aws: AwsAccess::read(variable)? }),
         };
         let countries = variable("CALL_COUNTRIES").unwrap_or_else(|| "US".to_owned());
         let call_countries = Country::list(&countries);
@@ -277,6 +298,7 @@ impl Services {
             x,
             sealing_keys: keys.map_err(|error| format!("SEALING_KEYS is invalid: {error}"))?,
             resumes,
+            deliver,
             half_filled,
             addresses: Addresses {
                 vapi: url("VAPI_URL")?.unwrap_or(default.vapi),
@@ -309,6 +331,17 @@ impl HalfFilled {
         let missing: Vec<_> = empty.into_iter().map(|(name, _)| name).collect();
         let is_half = !missing.is_empty() && !filled.is_empty();
         is_half.then(|| Self { service, missing: missing.join(", ") })
+    }
+}
+
+impl AwsAccess {
+    fn read(variable: &impl Fn(&str) -> Option<String>) -> Result<Self, String> {
+        Ok(Self {
+            region: required(variable, "AWS_REGION")?,
+            access_key_id: required(variable, "AWS_ACCESS_KEY_ID")?,
+            secret_access_key: Secret::new(required(variable, "AWS_SECRET_ACCESS_KEY")?),
+            session_token: variable("AWS_SESSION_TOKEN").map(Secret::new),
+        })
     }
 }
 
@@ -405,6 +438,7 @@ mod tests {
             ("SIGNING_KEYS", "short"),
             ("LIVE_SERVICES", "none"),
             ("RESUME_BUCKET", "alone"),
+            ("DELIVER_FUNCTION", "alone"),
             ("X_URL", "api.x.com"),
             ("X_AUTHORIZE_URL", "x.com/authorize"),
             ("SEALING_KEYS", "nonsense"),
@@ -414,7 +448,7 @@ mod tests {
             ("SECURITY_CONTACT", "security@example.com"),
             ("SECURITY_POLICY", "example.com"),
         ] {
-            let named = if name == "RESUME_BUCKET" { "AWS_REGION" } else { name };
+            let named = if value == "alone" { "AWS_REGION" } else { name };
             assert!(with(name, value).unwrap_err().contains(named), "{name}={value}");
         }
         let services = with("LIVE_SERVICES", "simulated").unwrap().services;

@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 
 use http::Method;
 use rolecall_local::demo::DEMOS;
+use rolecall_local::event_fixtures;
 use rolecall_local::functions::{Tables, tables};
 use serde_json::json;
 use shared::auth::{Claims, Credential, Kind};
@@ -92,6 +93,10 @@ pub(crate) struct DashboardFixtures {
     pub(crate) chosen: String,
     /// The role, as the value of a form's field.
     pub(crate) role_id: String,
+    /// A webhook endpoint.
+    pub(crate) endpoint: Id,
+    /// A delivery to the endpoint, which has failed.
+    pub(crate) delivery: Id,
 }
 
 impl DashboardFixtures {
@@ -146,6 +151,9 @@ impl DashboardFixtures {
         let note = json!({ "text": "Stock note" });
         let notes = format!("/api/v1/candidates/{candidate}/notes");
         let note = api.post(&notes, note).await.expect(201).number("/id");
+        let (endpoint, delivery) = (Id::new(4_714).unwrap(), Id::new(4_715).unwrap());
+        event_fixtures::create_webhook_endpoint(api.store(), acme, endpoint, now).await.unwrap();
+        event_fixtures::create_delivery(api.store(), acme, endpoint, delivery, now).await.unwrap();
         Self {
             role,
             candidate,
@@ -161,6 +169,8 @@ impl DashboardFixtures {
             board_move: format!("{candidate}.applied.interview"),
             chosen: format!("{candidate}.applied"),
             role_id: role.to_string(),
+            endpoint,
+            delivery,
         }
     }
 
@@ -174,12 +184,14 @@ impl DashboardFixtures {
             path if path.contains("/api-keys/") => self.key.get(),
             path if path.contains("/passkeys/") => self.passkey.get(),
             path if path.contains("/connected-apps/") => self.grant.get(),
+            path if path.contains("/webhooks/") => self.endpoint.get(),
             _ => self.member.get(),
         }
     }
 
     pub(crate) fn path(&self, route: PageRoute) -> String {
         let path = route.path().replace("{id}", &self.id(route).to_string());
+        let path = path.replace("{delivery_id}", &self.delivery.to_string());
         path.replace("{note_id}", &self.note.to_string()).replace("{call}", CALL)
     }
 
@@ -231,6 +243,10 @@ impl DashboardFixtures {
                 vec![("phone_number_id", "106540352242922"), ("token", "whatsapp-1")]
             }
             "/dashboard/settings/integrations/channels/voice" => vec![("countries", "DE, AT")],
+            "/dashboard/webhooks" | "/dashboard/webhooks/{id}" => {
+                vec![("url", "https://hooks.example.com/new"), ("hmac", "true")]
+            }
+            "/dashboard/webhooks/{id}/replay" => vec![("after", "0")],
             "/dashboard/settings/members" => {
                 vec![("name", "New"), ("email", "new@members.example"), ("role", "member")]
             }
@@ -430,7 +446,8 @@ async fn a_foreign_id_gets_the_same_response_as_an_unknown_id() {
     let snapshot = async || {
         let (role, candidate) = (fixtures.role, fixtures.candidate);
         format!(
-            "{:?} {:?} {:?} {} {}",
+            "{:?} {:?} {:?} {:?} {} {}",
+            api.store().find_webhook_endpoint(acme, fixtures.endpoint).await.unwrap().unwrap(),
             api.store().find_api_key(acme, fixtures.key).await.unwrap().unwrap(),
             api.store().find_grant(acme, fixtures.grant).await.unwrap().unwrap(),
             api.store().find_member(acme.organization, fixtures.member).await.unwrap().unwrap(),
@@ -451,6 +468,7 @@ async fn a_foreign_id_gets_the_same_response_as_an_unknown_id() {
             count += 1;
             let request = async |id: &str| {
                 let path = route.path().replace("{id}", id).replace("{note_id}", &fixtures.note.to_string());
+                let path = path.replace("{delivery_id}", &fixtures.delivery.to_string());
                 api.dynamodb.take_calls();
                 let response = if route.is_post() {
                     browser.post(&path, &fixtures.fields(route)).await
@@ -482,7 +500,7 @@ async fn a_foreign_id_gets_the_same_response_as_an_unknown_id() {
                 assert_eq!(request(malformed).await.0, unknown.0, "{} {malformed}", route.key);
             }
         }
-        assert_eq!(count, if demo == ACME { 37 } else { 42 });
+        assert_eq!(count, if demo == ACME { 44 } else { 49 });
         for page in ["/dashboard/roles", "/dashboard/postings", "/dashboard/candidates", "/dashboard"] {
             let response = browser.get(page).await.expect(200);
             assert_eq!(links(&response, "/dashboard/roles/"), [""; 0], "{page}");
@@ -569,6 +587,8 @@ async fn every_page_and_error_has_the_security_headers() {
                     "GET /dashboard/roles/{id}",
                     "POST /dashboard/settings/integrations/api-keys",
                     "POST /dashboard/settings/integrations/api-keys/{id}/rotate",
+                    "POST /dashboard/webhooks",
+                    "POST /dashboard/webhooks/{id}/rotate",
                 ]
                 .contains(&route.key);
             let runs_script = has_script && response.status == 200;

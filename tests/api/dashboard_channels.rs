@@ -72,6 +72,9 @@ async fn an_x_account_is_connected_used_and_disconnected() {
     let entries = crate::audit_log::entries(&api, ACME, Mode::Live).await;
     let owner = owner(&api, ACME).await;
     assert_eq!((entries[0].action, entries[0].actor.id), (AuditAction::ChannelConnected, Some(owner.id)));
+    api.run_feed().await;
+    let events = api.get("/api/v1/events?type=connection.created").await.expect(200);
+    assert_eq!(events.string("/data/0/data/channel"), "x");
     let page = browser.follow(&response).await.expect(200);
     assert!(page.text.contains("X account connected.") && page.text.contains("@acme_jobs"));
     assert!(!actions(&page).contains(&format!("{PATH}/x/connect")));

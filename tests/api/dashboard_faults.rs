@@ -147,6 +147,9 @@ const FIELD_NAMES: &[&str] = &[
     "session",
     "newest",
     "required",
+    "url",
+    "types",
+    "after",
     "",
 ];
 

@@ -18,6 +18,7 @@ const CONFIRM: &str = "/dashboard/confirm";
 const END: &str = "/dashboard/settings/account/sessions/end";
 const PASSKEYS: &str = "/dashboard/settings/account/passkeys";
 const SECOND_FACTOR: &str = "/dashboard/settings/account/second-factor";
+const WEBHOOKS: &str = "/dashboard/webhooks";
 const PASSWORD: &str = "a longer pass phrase";
 
 /// The values of the buttons that end a session, in order.
@@ -131,6 +132,10 @@ const DANGEROUS: &[(&str, &str)] = &[
     ("POST /dashboard/settings/members/{id}/remove", "/dashboard/settings/members"),
     ("POST /dashboard/settings/members/{id}/second-factor", "/dashboard/settings/members"),
     ("POST /dashboard/settings/members/second-factor", "/dashboard/settings/members"),
+    ("POST /dashboard/webhooks", WEBHOOKS),
+    ("POST /dashboard/webhooks/{id}", WEBHOOKS),
+    ("POST /dashboard/webhooks/{id}/rotate", WEBHOOKS),
+    ("POST /dashboard/webhooks/{id}/delete", WEBHOOKS),
     ("GET /dashboard/settings/account/second-factor", SECOND_FACTOR),
     ("POST /dashboard/settings/account/second-factor", SECOND_FACTOR),
     ("POST /dashboard/settings/account/second-factor/recovery-codes", SECOND_FACTOR),

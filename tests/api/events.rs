@@ -1,6 +1,6 @@
 //! The sample events in `events/` for `sam local invoke`. Every function must handle its events.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::mem::discriminant;
 
 use base64::Engine;
@@ -10,13 +10,14 @@ use rolecall_local::functions::{Tables, tables};
 use serde_json::{Map, Value};
 use shared::config::{Addresses, Config, Services, XAccess};
 use shared::http::{ReplyFormat, Route};
+use shared::model::Mode;
 use shared::providers::Providers;
 use shared::secret::Secret;
 use shared::token_encryption::EncryptionKeys;
 use tests::browser::FORM;
 use tests::contract::CONTRACT;
 use tests::interceptor::RecordedCall;
-use tests::{Response, TEMPLATE, TestApi, generated, project};
+use tests::{ACME, Response, TEMPLATE, TestApi, generated, project, tenant};
 use url::form_urlencoded;
 
 /// Returns the sample events by name.
@@ -49,6 +50,50 @@ async fn api_with_fixtures(services: Services, change: impl Fn(&mut Config)) -> 
     api
 }
 
+/// The beginning of the names of events for connecting channels.
+const CHANNELS: &str = "dashboard_channels_";
+
+/// The external services for an event with this name. Channels can be connected only if providers are configured. No server
+/// listens at these URLs.
+fn services_for(name: &str) -> Services {
+    if !name.starts_with(CHANNELS) {
+        return Services { simulated: true, ..Services::default() };
+    }
+    Services {
+        x: Some(XAccess { client_id: "c".to_owned(), client_secret: Secret::new("s") }),
+        sealing_keys: Some(EncryptionKeys::parse(&format!("k:{}", "s".repeat(32))).unwrap()),
+        addresses: Addresses { x: "http://127.0.0.1:1".to_owned(), ..Addresses::default() },
+        ..Services::default()
+    }
+}
+
+/// Returns the types of the events in the change feeds that the sample requests to each route make, each in an organization
+/// of its own.
+pub(crate) async fn event_types_by_route() -> BTreeMap<String, BTreeSet<&'static str>> {
+    let mut types: BTreeMap<_, BTreeSet<_>> = BTreeMap::new();
+    for (name, event) in events().into_iter().filter(|(_, event)| event["version"] == "2.0") {
+        let api = api_with_fixtures(services_for(&name), |_| ()).await;
+        api.run_feed().await;
+        let (acme, now) = (Mode::ALL.map(|mode| tenant(ACME, mode)), api.environment.clock.now());
+        let mut heads = Vec::new();
+        for tenant in acme {
+            heads.push(api.store().get_feed_head(tenant).await.unwrap().seq);
+        }
+        let key = event["routeKey"].as_str().unwrap().to_owned();
+        Response::read(api.gateway.invoke_event(event).await.unwrap());
+        api.run_feed().await;
+        let types = types.entry(key).or_default();
+        for (tenant, before) in acme.into_iter().zip(heads) {
+            let head = api.store().get_feed_head(tenant).await.unwrap();
+            let page = api.store().list_events(tenant, &head, before, 1_000, now).await.unwrap().unwrap();
+            types.extend(page.events.into_iter().map(|event| event.kind.as_str()));
+        }
+        // The sample requests of unknown routes are not documented.
+        api.contract_monitor.take_violations();
+    }
+    types
+}
+
 /// Sends the HTTP events in order. Returns the name, the response and the DynamoDB calls of each event.
 async fn send_all(
     requests: impl Iterator<Item = (String, Value)>,
@@ -61,19 +106,11 @@ async fn send_all_with(
     change: impl Fn(&mut Config),
     requests: impl Iterator<Item = (String, Value)>,
 ) -> Vec<(String, Response, Vec<RecordedCall>)> {
-    let services = Services { simulated: true, ..Services::default() };
-    let simulated = api_with_fixtures(services, &change).await;
-    // Channels can be connected only if providers are configured. No server listens at these URLs.
-    let services = Services {
-        x: Some(XAccess { client_id: "c".to_owned(), client_secret: Secret::new("s") }),
-        sealing_keys: Some(EncryptionKeys::parse(&format!("k:{}", "s".repeat(32))).unwrap()),
-        addresses: Addresses { x: "http://127.0.0.1:1".to_owned(), ..Addresses::default() },
-        ..Services::default()
-    };
-    let with_providers = api_with_fixtures(services, &change).await;
+    let simulated = api_with_fixtures(services_for(""), &change).await;
+    let with_providers = api_with_fixtures(services_for(CHANNELS), &change).await;
     let mut results = Vec::new();
     for (name, event) in requests.filter(|(_, event)| event["version"] == "2.0") {
-        let api = if name.starts_with("dashboard_channels_") { &with_providers } else { &simulated };
+        let api = if name.starts_with(CHANNELS) { &with_providers } else { &simulated };
         let response = Response::read(api.gateway.invoke_event(event).await.unwrap());
         results.push((name, response, api.dynamodb.take_calls()));
     }

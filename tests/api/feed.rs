@@ -15,8 +15,11 @@ use shared::model::{
     AuditActor, EventType, Mode, Role, RoleAndPosting, RoleContent, RoleStatus, Scope, Scopes, SubjectType,
     Tenant, Text,
 };
+use shared::providers::Providers;
+use shared::providers::webhooks::WebhookReach;
 use shared::random::Random;
 use shared::store::{AuditOrigin, FeedHead, Store, Transaction};
+use tests::fake::{FakeResponse, FakeServer};
 use tests::interceptor::Fault;
 use tests::{ACME, Fixtures, GLOBEX, TestApi, engine, sources, tenant};
 
@@ -289,6 +292,9 @@ const NO_EVENT: &[(&str, &str)] = &[
     ("replace_session", "sessions are no events"),
     ("end_session", "sessions are no events"),
     ("delete_session", "sessions are no events"),
+    ("use_confirmation", "the confirmed call makes the events"),
+    ("replace_confirmation", "the confirmed call makes the events"),
+    ("delete_confirmation", "the confirmed call makes the events"),
     ("insert_notice", "notices are copies of acts in the audit log"),
     ("delete_notice", "notices are copies of acts in the audit log"),
     ("insert_consent", "the candidate is replaced with the event"),
@@ -418,7 +424,13 @@ fn every_method_that_writes_records_a_change_or_has_a_reason_not_to() {
 #[tokio::test]
 async fn events_contain_nothing_that_somebody_wrote() {
     const SECRET: &str = "Xylophon";
-    let api = TestApi::new().await;
+    let mut api = TestApi::new().await;
+    let reach = WebhookReach::with_loopback();
+    api.environment.providers = Providers::with_webhook_reach(&api.environment.config, reach);
+    api.restart();
+    let server = FakeServer::start(|_| FakeResponse::Full(200, Vec::new(), String::new())).await;
+    let endpoint = json!({ "url": format!("{}/{SECRET}", server.url), "description": SECRET });
+    api.post("/api/v1/webhook_endpoints", endpoint).await.expect(201);
     let text = |what: &str| format!("{SECRET} {what}");
     let role = json!({
         "role": { "title": text("title"), "description": text("description"), "department": text("department"), "location": text("city") },
@@ -450,11 +462,19 @@ async fn events_contain_nothing_that_somebody_wrote() {
         assert!(!own.is_empty(), "{part}");
         format!("{own:?}")
     };
-    for part in ["OUTBOX", "#EVENT"] {
-        let stored = texts(api.stored_items().await, part);
-        assert!(!stored.to_lowercase().contains(&SECRET.to_lowercase()), "{part}: {stored}");
-        assert!(!stored.contains("15112345678"), "{part}: {stored}");
+    let has_none = |what: &str, text: &str| {
+        assert!(!text.to_lowercase().contains(&SECRET.to_lowercase()), "{what}: {text}");
+        assert!(!text.contains("15112345678"), "{what}: {text}");
+    };
+    for part in ["OUTBOX", "#EVENT", "#DELIVERY", "WEBHOOK#"] {
+        has_none(part, &texts(api.stored_items().await, part));
         api.run_feed().await;
+        api.deliver().await;
+    }
+    let requests = server.requests();
+    assert!(requests.len() > 10, "{}", requests.len());
+    for request in requests {
+        has_none("a request", &format!("{} {:?}", request.body, request.headers));
     }
 }
 

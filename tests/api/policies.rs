@@ -379,6 +379,7 @@ async fn used() -> BTreeMap<String, BTreeSet<Access>> {
     api.dynamodb.take_calls();
     assert_eq!(api.run_whole_feed().await.quarantined, 1);
     calls_by_function.push(("feed".to_owned(), api.dynamodb.take_calls()));
+    calls_by_function.push(("feed".to_owned(), super::webhooks::calls_of_a_start().await));
     calls_by_function.push(("deliver".to_owned(), super::webhooks::calls_of_deliveries().await));
     let pages = [
         "mcp",

@@ -163,6 +163,15 @@ fn alarms_watch_metrics_that_exist() {
                 watched.insert(*known.unwrap_or_else(|| panic!("{name}: no line has {metric} by {names:?}")));
                 continue;
             }
+            for one in properties["Metrics"].as_sequence().into_iter().flatten() {
+                let metric = &one["MetricStat"]["Metric"];
+                if metric["Namespace"] == NAMESPACE {
+                    assert_eq!(metric["Dimensions"][0]["Name"], STACK, "{name}");
+                    let metric = metric["MetricName"].as_str().unwrap();
+                    let known = metrics.iter().find(|known| **known == (metric, None));
+                    watched.insert(*known.unwrap_or_else(|| panic!("{name}: no line has {metric}")));
+                }
+            }
             let Value::Tagged(query) = &properties["Metrics"][0]["Expression"] else { continue };
             let query = query.value.as_str().unwrap();
             if let Some((_, rest)) = query.split_once("SCHEMA(\"Rolecall\", ") {
@@ -185,6 +194,10 @@ fn alarms_watch_metrics_that_exist() {
         ("errors", None),
         ("dynamodb_conflicts", None),
         ("gate_shards", None),
+        ("feed_age", None),
+        ("delivered", None),
+        ("delivery_failures", None),
+        ("delivery_age", None),
     ] {
         assert!(watched.contains(&expected), "no alarm watches {expected:?}");
     }
@@ -196,8 +209,9 @@ fn missing_data_raises_an_alarm_only_if_a_run_is_expected() {
     for path in ALARMS.into_iter().chain(["infra/shift.yaml"]) {
         let template = yaml(path);
         for (name, alarm) in resources(&template, "AWS::CloudWatch::Alarm") {
-            let expected =
-                if ["NoTasksRun", "NoUsageReset"].contains(&name) { "breaching" } else { "notBreaching" };
+            let expects_run =
+                ["NoTasksRun", "NoUsageReset", "NoDeliveriesRun", "OldestChange"].contains(&name);
+            let expected = if expects_run { "breaching" } else { "notBreaching" };
             assert_eq!(alarm["Properties"]["TreatMissingData"], expected, "{name}");
         }
     }

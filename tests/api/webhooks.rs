@@ -6,21 +6,23 @@ use aws_sdk_dynamodb::types::AttributeValue;
 use http::Method;
 use serde_json::{Value, json};
 use shared::clock::later;
+use shared::config::{AwsAccess, FunctionAccess, Services};
 use shared::id::Id;
 use shared::model::{
     AuditActorKind, Event, EventActor, EventData, EventType, Mode, Subject, SubjectType, Tenant,
 };
 use shared::providers::Providers;
 use shared::providers::webhooks::WebhookReach;
+use shared::secret::Secret;
 use standardwebhooks::Webhook;
 use tests::fake::{FakeResponse, FakeServer, NOWHERE, Request};
 use tests::interceptor::{Fault, RecordedCall};
 use tests::{ACME, GLOBEX, TestApi, key, tenant};
 
-const PATH: &str = "/api/v1/webhook_endpoints";
+pub(super) const PATH: &str = "/api/v1/webhook_endpoints";
 
 /// An API that may send to this machine, as the local service does.
-async fn local_api() -> TestApi {
+pub(super) async fn local_api() -> TestApi {
     let mut api = TestApi::new().await;
     let reach = WebhookReach::with_loopback();
     api.environment.providers = Providers::with_webhook_reach(&api.environment.config, reach);
@@ -29,7 +31,7 @@ async fn local_api() -> TestApi {
 }
 
 /// A server that answers with a status.
-async fn receiver(status: u16) -> FakeServer {
+pub(super) async fn receiver(status: u16) -> FakeServer {
     FakeServer::start(move |_| FakeResponse::Full(status, Vec::new(), format!("status {status}"))).await
 }
 
@@ -40,13 +42,13 @@ async fn add(api: &TestApi, url: &str, types: &[&str]) -> (u64, String) {
 }
 
 /// The deliveries to an endpoint, oldest first.
-async fn deliveries(api: &TestApi, endpoint: u64) -> Vec<Value> {
+pub(super) async fn deliveries(api: &TestApi, endpoint: u64) -> Vec<Value> {
     let listed = api.get(&format!("{PATH}/{endpoint}/deliveries?limit=100")).await.expect(200);
     listed.body["data"].as_array().unwrap().iter().rev().cloned().collect()
 }
 
 /// Writes events to the end of a tenant's feed. Returns them.
-async fn write_events(api: &TestApi, tenant: Tenant, kinds: &[EventType]) -> Vec<Event> {
+pub(super) async fn write_events(api: &TestApi, tenant: Tenant, kinds: &[EventType]) -> Vec<Event> {
     let (head, now) = (api.store().get_feed_head(tenant).await.unwrap(), api.environment.clock.now());
     let event = |(kind, number): (&EventType, u64)| Event {
         id: Id::new(5_000_000 + head.seq + number).unwrap(),
@@ -92,7 +94,29 @@ pub(super) async fn calls_of_deliveries() -> Vec<RecordedCall> {
     api.dynamodb.take_calls()
 }
 
-fn acme() -> Tenant {
+/// An API whose feed function starts the deliver function at this URL.
+async fn api_with_deliver_function(url: &str) -> TestApi {
+    let aws = AwsAccess {
+        region: "eu-central-1".to_owned(),
+        access_key_id: "key".to_owned(),
+        secret_access_key: Secret::new("secret"),
+        session_token: None,
+    };
+    let (name, endpoint) = ("rolecall-Deliver:live".to_owned(), Some(url.to_owned()));
+    let deliver = Some(FunctionAccess { name, endpoint, aws });
+    TestApi::with_services(Services { simulated: true, deliver, ..Services::default() }).await
+}
+
+/// The calls of a run of the feed that starts deliveries.
+pub(super) async fn calls_of_a_start() -> Vec<RecordedCall> {
+    let api = api_with_deliver_function(NOWHERE).await;
+    add(&api, "https://hooks.example.com", &[]).await;
+    api.dynamodb.take_calls();
+    api.run_feed().await;
+    api.dynamodb.take_calls()
+}
+
+pub(super) fn acme() -> Tenant {
     tenant(ACME, Mode::Live)
 }
 
@@ -102,10 +126,48 @@ fn ids(requests: &[Request]) -> Vec<&str> {
 
 /// Whether a request has the signature that the published library makes. The library verifies only requests of the last
 /// minutes, and the clock of the tests is not the system's.
-fn accepts(secret: &str, request: &Request, body: &str) -> bool {
+pub(super) fn accepts(secret: &str, request: &Request, body: &str) -> bool {
     let (id, time) = (request.header("webhook-id"), request.header("webhook-timestamp").parse().unwrap());
     let signature = Webhook::new(secret).unwrap().sign(id, time, body.as_bytes()).unwrap();
     request.header("webhook-signature").split(' ').any(|sent| sent == signature)
+}
+
+#[tokio::test]
+async fn the_feed_starts_the_deliveries_of_tenants_that_have_endpoints() {
+    let lambda = receiver(202).await;
+    let api = api_with_deliver_function(&lambda.url).await;
+    add(&api, "https://hooks.example.com", &[]).await;
+    let role = json!({ "title": "Cook" });
+    api.request(Method::POST, "/api/v1/roles").key(GLOBEX, Mode::Live).json(&role).send().await.expect(201);
+    assert_eq!(api.run_feed().await.events, 2);
+    let [request] = &lambda.requests()[..] else { panic!("{:?}", lambda.requests()) };
+    assert_eq!(request.target, "/2015-03-31/functions/rolecall-Deliver%3Alive/invocations");
+    assert_eq!(request.header("x-amz-invocation-type"), "Event");
+    assert!(request.header("authorization").contains("/eu-central-1/lambda/aws4_request"));
+    assert_eq!(request.json(), json!({ "tenants": [acme().to_string()] }));
+    let answer = deliver::answer(request.json(), api.environment.clone());
+    assert_eq!(Box::pin(answer).await.unwrap().endpoints, 1);
+    // Nothing new, nothing to start.
+    api.run_feed().await;
+    assert_eq!(lambda.requests().len(), 1);
+    // The schedule of the deliver function makes up for a failure.
+    for status in [403, 404, 500] {
+        lambda.reply_with(move |_| FakeResponse::Full(status, Vec::new(), String::new()));
+        api.post("/api/v1/roles", role.clone()).await.expect(201);
+        assert_eq!(api.run_feed().await.events, 1, "{status}");
+    }
+    assert_eq!(lambda.requests().len(), 4);
+}
+
+#[tokio::test]
+async fn without_a_deliver_function_the_feed_starts_nothing() {
+    let api = TestApi::new().await;
+    assert!(api.environment.providers.deliver_function().is_none());
+    add(&api, "https://hooks.example.com", &[]).await;
+    api.dynamodb.take_calls();
+    assert_eq!(api.run_feed().await.events, 1);
+    let calls = format!("{:?}", api.dynamodb.take_calls());
+    assert!(!calls.contains("WEBHOOK#"), "{calls}");
 }
 
 #[tokio::test]

@@ -8,6 +8,8 @@ use lambda_http::{Context, RequestExt};
 use serde_json::{Value, json};
 use shared::config::{Addresses, Services, VapiAccess};
 use shared::http::App;
+use shared::providers::Providers;
+use shared::providers::webhooks::WebhookReach;
 use shared::runtime::metrics::{ERRORS, LINES, NAMESPACE, Source};
 use shared::secret::Secret;
 use tests::TestApi;
@@ -113,6 +115,8 @@ async fn every_metric_is_in_a_line_that_cloudwatch_accepts() {
     item.insert("status".to_owned(), AttributeValue::S("unknown".to_owned()));
     api.write_items([item.clone()]).await;
     api.get(&format!("/api/v1/roles/{role}")).await.expect(500);
+    feed::answer(json!({}), api.environment.clone()).await.unwrap();
+    deliver::answer(json!({}), api.environment.clone()).await.unwrap();
 
     let lines = read(&lines);
     let mut seen: BTreeMap<_, Vec<u64>> = BTreeMap::new();
@@ -143,6 +147,7 @@ async fn every_metric_is_in_a_line_that_cloudwatch_accepts() {
     assert_eq!(values("refused", Some("provider")), [1]);
     assert_eq!(values("unanswered", Some("provider")), [0]);
     assert_eq!(values("scheduled", Some("queue")), [1]);
+    assert_eq!((values("feed_age", None), values("delivered", None)), (vec![0], vec![0]));
     let errors = lines.iter().filter(|line| line["level"] == "ERROR").count();
     assert_eq!(values(ERRORS, None).len(), errors);
     assert!(errors >= 3, "two failed requests, and the item");
@@ -162,6 +167,85 @@ async fn the_schedule_is_logged_and_measured_even_if_nothing_is_due() {
         assert_eq!(metrics[&(name.to_owned(), queue.clone())], value, "{name}");
     }
     assert!(metrics[&("dynamodb_calls".to_owned(), vec!["stack".to_owned()])] >= 257, "{line}");
+}
+
+/// An API that may send to this machine, as the local service does.
+async fn api_with_loopback() -> TestApi {
+    let mut api = TestApi::new().await;
+    let reach = WebhookReach::with_loopback();
+    api.environment.providers = Providers::with_webhook_reach(&api.environment.config, reach);
+    api.restart();
+    api
+}
+
+/// The change feed and deliveries are logged with ids and numbers: without texts of people or endpoints, and without what a
+/// receiver answers.
+#[tokio::test]
+async fn the_lines_of_the_feed_and_of_deliveries_have_no_text_that_somebody_wrote() {
+    const SECRET: &str = "Xylophon";
+    let api = api_with_loopback().await;
+    let answers = AtomicUsize::new(0);
+    let server = FakeServer::start(move |_| match answers.fetch_add(1, Ordering::SeqCst) % 4 {
+        0 => FakeResponse::Full(200, Vec::new(), SECRET.to_owned()),
+        1 => FakeResponse::Full(500, vec![("retry-after".to_owned(), SECRET.to_owned())], SECRET.to_owned()),
+        2 => FakeResponse::Close,
+        _ => FakeResponse::Full(410, Vec::new(), SECRET.to_owned()),
+    })
+    .await;
+    for number in 0..2 {
+        let url = format!("{}/{SECRET}/{number}", server.url);
+        let endpoint = json!({ "url": url, "description": SECRET });
+        api.post("/api/v1/webhook_endpoints", endpoint).await.expect(201);
+    }
+    let jane = json!({
+        "name": SECRET, "email": format!("{SECRET}@example.com"), "phone": "+14155552671", "source": SECRET, "tags": [SECRET],
+    });
+    let jane = api.post("/api/v1/candidates", jane).await.expect(201).number("/id");
+    let note = json!({ "text": SECRET });
+    api.post(&format!("/api/v1/candidates/{jane}/notes"), note).await.expect(201);
+    let (lines, _guard) = log_in_lambda();
+    for _ in 0..3 {
+        feed::answer(json!({}), api.environment.clone()).await.unwrap();
+        deliver::answer(json!({}), api.environment.clone()).await.unwrap();
+    }
+    // Lines about faults.
+    api.post(&format!("/api/v1/candidates/{jane}/notes"), json!({ "text": SECRET })).await.expect(201);
+    api.dynamodb.inject_faults(|operation, _| {
+        ["TransactWriteItems", "GetItem"].contains(&operation).then_some(Fault::Unreachable)
+    });
+    assert!(feed::answer(json!({}), api.environment.clone()).await.is_err());
+    assert!(deliver::answer(json!({}), api.environment.clone()).await.is_err());
+    api.dynamodb.inject_faults(|_, _| None);
+    assert!(server.requests().len() > 4);
+    let lines = read(&lines);
+    let has = |message: &str| lines.iter().any(|line| line["message"] == message);
+    assert!(has("feed") && has("deliveries") && has("an endpoint was disabled"), "{lines:?}");
+    assert!(lines.iter().any(|line| line["level"] == "ERROR"), "{lines:?}");
+    let text = format!("{lines:?}").to_lowercase();
+    assert!(!text.contains(&SECRET.to_lowercase()) && !text.contains("14155552671"), "{text}");
+}
+
+#[tokio::test]
+async fn changes_and_events_that_wait_are_measured_by_their_age() {
+    let api = api_with_loopback().await;
+    let server = FakeServer::start(|_| FakeResponse::Full(500, Vec::new(), String::new())).await;
+    let endpoint = json!({ "url": format!("{}/hook", server.url) });
+    api.post("/api/v1/webhook_endpoints", endpoint).await.expect(201);
+    let (lines, _guard) = log_in_lambda();
+    api.clock.set("2026-11-20T09:32:00Z");
+    feed::answer(json!({}), api.environment.clone()).await.unwrap();
+    feed::answer(json!({}), api.environment.clone()).await.unwrap();
+    api.clock.set("2026-11-20T09:33:00Z");
+    deliver::answer(json!({}), api.environment.clone()).await.unwrap();
+    deliver::answer(json!({ "tenants": [] }), api.environment.clone()).await.unwrap();
+    let lines = read(&lines);
+    let of = |message: &'static str| lines.iter().filter(move |line| line["message"] == message);
+    let ages: Vec<_> = of("feed").map(|line| line["feed_age"].as_u64().unwrap()).collect();
+    assert_eq!(ages, [120, 0], "the schedule's runs are logged even if nothing waits");
+    let deliveries: Vec<_> = of("deliveries").collect();
+    let [line] = &deliveries[..] else { panic!("{deliveries:?}") };
+    let numbers = ["delivered", "delivery_failures", "delivery_age"].map(|name| line[name].as_u64());
+    assert_eq!(numbers, [Some(0), Some(2), Some(180)], "since the change, with the first repetition");
 }
 
 #[tokio::test]

@@ -2,13 +2,21 @@
 //! responses.
 
 use std::collections::HashMap;
+use std::net::SocketAddr;
 use std::sync::{Arc, Mutex};
 
 use futures_util::future::BoxFuture;
+use rcgen::{BasicConstraints, CertificateParams, CertifiedIssuer, IsCa, KeyPair};
+use rustls::ServerConfig;
+use rustls::crypto::ring;
+use rustls::pki_types::PrivateKeyDer;
 use serde_json::Value;
-use tokio::io::{AsyncReadExt, AsyncWriteExt};
-use tokio::net::{TcpListener, TcpStream};
+use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
+use tokio::net::TcpListener;
 use tokio::time::Instant;
+use tokio_rustls::TlsAcceptor;
+
+use crate::interceptor::ClockBlocker;
 
 /// A URL where no server listens.
 pub const NOWHERE: &str = "http://127.0.0.1:0";
@@ -39,6 +47,8 @@ pub enum FakeResponse {
     NoResponse,
     /// Runs a future that returns the response.
     Deferred(DeferredResponse),
+    /// Sends a response, and keeps tokio's paused clock from advancing until the client has disconnected.
+    Held(Box<FakeResponse>, ClockBlocker),
 }
 
 /// A future that returns a response.
@@ -109,7 +119,33 @@ impl FakeServer {
         fake
     }
 
-    async fn serve(self, mut stream: TcpStream) {
+    /// Starts a server with TLS and a certificate for these names. Returns also its address, and the root certificate (in DER)
+    /// of its certification authority, which no system trusts.
+    pub async fn start_tls(
+        names: &[&str],
+        handler: impl Fn(&Request) -> FakeResponse + Send + Sync + 'static,
+    ) -> (Self, SocketAddr, Vec<u8>) {
+        let (acceptor, root) = certified(names);
+        let listener = TcpListener::bind("127.0.0.1:0").await.expect("a loopback port");
+        let address = listener.local_addr().expect("an address");
+        let url = format!("https://{}", names[0]);
+        let fake = Self { url, requests: Arc::default(), handler: Arc::new(Mutex::new(Arc::new(handler))) };
+        let served = fake.clone();
+        tokio::spawn(async move {
+            while let Ok((stream, _)) = listener.accept().await {
+                let (acceptor, served) = (acceptor.clone(), served.clone());
+                tokio::spawn(async move {
+                    // A client that does not trust the certificate disconnects.
+                    if let Ok(stream) = acceptor.accept(stream).await {
+                        served.serve(stream).await;
+                    }
+                });
+            }
+        });
+        (fake, address, root)
+    }
+
+    async fn serve(self, mut stream: impl AsyncRead + AsyncWrite + Send + Unpin) {
         let Some(request) = read(&mut stream).await else { return };
         self.requests.lock().expect("no poison").push(request.clone());
         let handler = self.handler.lock().expect("no poison").clone();
@@ -118,7 +154,17 @@ impl FakeServer {
             let future = future.lock().expect("no poison").take().expect("a deferred response is sent once");
             response = future.await;
         }
+        let held = match response {
+            FakeResponse::Held(inner, blocker) => {
+                response = *inner;
+                Some(blocker)
+            }
+            _ => None,
+        };
         send(&mut stream, response).await;
+        if held.is_some() {
+            drop(stream.read(&mut [0]).await);
+        }
     }
 
     /// Replaces the handler.
@@ -132,7 +178,27 @@ impl FakeServer {
     }
 }
 
-async fn send(stream: &mut TcpStream, response: FakeResponse) {
+/// The TLS side of a server with a certificate for these names, and the root certificate of its issuer.
+fn certified(names: &[&str]) -> (TlsAcceptor, Vec<u8>) {
+    let generate = || KeyPair::generate().expect("a key pair");
+    let mut authority = CertificateParams::default();
+    authority.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
+    let authority = CertifiedIssuer::self_signed(authority, generate()).expect("a root certificate");
+    let key = generate();
+    let certificate = CertificateParams::new(names.iter().map(|name| (*name).to_owned()).collect::<Vec<_>>());
+    let certificate = certificate.expect("names");
+    let certificate = certificate.signed_by(&key, &authority).expect("a certificate");
+    let key = PrivateKeyDer::try_from(key.serialize_der()).expect("a private key");
+    let tls = ServerConfig::builder_with_provider(Arc::new(ring::default_provider()))
+        .with_safe_default_protocol_versions()
+        .expect("the versions of TLS")
+        .with_no_client_auth()
+        .with_single_cert(vec![certificate.der().clone()], key)
+        .expect("a certificate for the key");
+    (TlsAcceptor::from(Arc::new(tls)), authority.der().to_vec())
+}
+
+async fn send(stream: &mut (impl AsyncRead + AsyncWrite + Unpin), response: FakeResponse) {
     let text = match response {
         FakeResponse::Json(status, body) => {
             format_response(status, "content-type: application/json\r\n", &body.to_string())
@@ -154,7 +220,9 @@ async fn send(stream: &mut TcpStream, response: FakeResponse) {
             format_response(status, "", &format!("{}{body}", " ".repeat(2 * 1024 * 1024)))
         }
         FakeResponse::Redirect => format_response(307, "location: /elsewhere\r\n", ""),
-        FakeResponse::NoResponse | FakeResponse::Deferred(_) => std::future::pending().await,
+        FakeResponse::NoResponse | FakeResponse::Deferred(_) | FakeResponse::Held(..) => {
+            std::future::pending().await
+        }
         FakeResponse::TimeOut => {
             if !clock_is_paused() {
                 tokio::time::pause();
@@ -168,6 +236,7 @@ async fn send(stream: &mut TcpStream, response: FakeResponse) {
     };
     // A client may disconnect before the end of a long response.
     drop(stream.write_all(text.as_bytes()).await);
+    drop(stream.shutdown().await);
 }
 
 fn format_response(status: u16, headers: &str, body: &str) -> String {
@@ -182,7 +251,7 @@ fn clock_is_paused() -> bool {
 }
 
 /// Reads a whole request. Returns `None` if the client disconnects before its end.
-async fn read(stream: &mut TcpStream) -> Option<Request> {
+async fn read(stream: &mut (impl AsyncRead + Unpin)) -> Option<Request> {
     let mut bytes = Vec::new();
     let head = loop {
         if let Some(end) = bytes.windows(4).position(|window| window == b"\r\n\r\n") {

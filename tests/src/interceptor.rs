@@ -76,6 +76,9 @@ pub enum Fault {
 type Faults = dyn Fn(&str, &Value) -> Option<Fault> + Send + Sync;
 type BeforeCall = Option<(&'static str, BoxFuture<'static, ()>)>;
 
+/// Keeps a paused tokio clock from advancing until it is dropped.
+pub type ClockBlocker = Arc<Sender<()>>;
+
 /// An HTTP client for DynamoDB that records calls and injects faults.
 #[derive(Clone)]
 pub struct DynamoDbInterceptor {
@@ -112,7 +115,7 @@ impl DynamoDbInterceptor {
 
     /// Keeps a paused tokio clock from advancing until the returned value is dropped. Such a clock jumps to the next
     /// timer when the runtime is idle, and the runtime looks idle while it waits for a DynamoDB in another process.
-    fn block_clock(&self) -> Arc<Sender<()>> {
+    pub fn block_clock(&self) -> ClockBlocker {
         let mut current = self.clock_blocker.lock().expect("no poison");
         current.upgrade().unwrap_or_else(|| {
             let (sender, receiver) = std::sync::mpsc::channel();

@@ -85,10 +85,19 @@ impl Zone {
     /// Formats a time to the minute, with the abbreviation of the zone or its distance from UTC:
     /// `20 Nov 2026, 10:30 CET`.
     pub(crate) fn minute(&self, time: Timestamp) -> Time {
+        self.with_zone(time, "%-d %b %Y, %H:%M")
+    }
+
+    /// Formats a time to the second: `20 Nov 2026, 10:30:00 CET`.
+    pub(crate) fn second(&self, time: Timestamp) -> Time {
+        self.with_zone(time, "%-d %b %Y, %H:%M:%S")
+    }
+
+    fn with_zone(&self, time: Timestamp, format: &str) -> Time {
         let local = self.local(time);
         let abbreviation = local.strftime("%Z").to_string();
         let sign = if abbreviation.starts_with(['+', '-']) { UTC } else { "" };
-        Time { at: time, text: format!("{} {sign}{abbreviation}", local.strftime("%-d %b %Y, %H:%M")) }
+        Time { at: time, text: format!("{} {sign}{abbreviation}", local.strftime(format)) }
     }
 
     /// When a day begins, and when the next one does; `None` if the time is out of range.
@@ -190,7 +199,7 @@ mod tests {
         fn a_time_contains_no_markup(seconds in -377_705_023_201i64..=253_402_207_200, index in 0usize..400) {
             let (time, places) = (Timestamp::from_second(seconds).unwrap(), places());
             let zone = zone(&places[index % places.len()]);
-            for text in [zone.minute(time).text, zone.day(time).text] {
+            for text in [zone.second(time).text, zone.minute(time).text, zone.day(time).text] {
                 prop_assert!(!text.contains(['<', '>', '&', '"', '\'']), "{text}");
             }
         }

@@ -88,6 +88,8 @@ pub(crate) enum Section {
     ApiKeys,
     /// Applications that members have granted access.
     ConnectedApps,
+    /// Webhook endpoints.
+    Webhooks,
     /// X, WhatsApp and the voice provider.
     Channels,
     /// The appearance of the career page.
@@ -108,9 +110,10 @@ impl Section {
     /// The first part of the menu.
     pub(crate) const WORK: [Self; 4] = [Self::Overview, Self::Roles, Self::Postings, Self::Candidates];
     /// The second part of the menu, under "Settings".
-    pub(crate) const SETTINGS: [Self; 9] = [
+    pub(crate) const SETTINGS: [Self; 10] = [
         Self::ApiKeys,
         Self::ConnectedApps,
+        Self::Webhooks,
         Self::Channels,
         Self::CareerPage,
         Self::Privacy,
@@ -129,6 +132,7 @@ impl Section {
             Self::Candidates => "Candidates",
             Self::ApiKeys => "API keys",
             Self::ConnectedApps => "Connected apps",
+            Self::Webhooks => "Webhooks",
             Self::Channels => "Channels",
             Self::CareerPage => "Career page",
             Self::Privacy => "Privacy",
@@ -148,6 +152,7 @@ impl Section {
             Self::Candidates => "/dashboard/candidates",
             Self::ApiKeys => "/dashboard/settings/integrations/api-keys",
             Self::ConnectedApps => "/dashboard/settings/integrations/connected-apps",
+            Self::Webhooks => "/dashboard/webhooks",
             Self::Channels => "/dashboard/settings/integrations/channels",
             Self::CareerPage => "/dashboard/settings/career-page",
             Self::Privacy => "/dashboard/settings/privacy",

@@ -82,6 +82,15 @@
 //! | POST | `/dashboard/settings/integrations/connected-apps/{id}/narrow` | narrow an application to reading |
 //! | GET | `/dashboard/confirmations/{call}` | what an assistant wants to do |
 //! | POST | `/dashboard/confirmations/{call}` | confirm or refuse it |
+//! | GET | `/dashboard/webhooks` | webhook endpoints |
+//! | POST | `/dashboard/webhooks` | add an endpoint and show its secret once |
+//! | GET | `/dashboard/webhooks/{id}` | an endpoint with its deliveries |
+//! | POST | `/dashboard/webhooks/{id}` | save, enable or disable an endpoint |
+//! | POST | `/dashboard/webhooks/{id}/rotate` | replace the secret and the key pair, and show the secret once |
+//! | POST | `/dashboard/webhooks/{id}/delete` | delete an endpoint |
+//! | POST | `/dashboard/webhooks/{id}/ping` | send a test |
+//! | POST | `/dashboard/webhooks/{id}/replay` | send the events after a position again |
+//! | POST | `/dashboard/webhooks/{id}/deliveries/{delivery_id}/redeliver` | send an event again |
 //! | GET | `/dashboard/sign-in` | the sign-in form |
 //! | POST | `/dashboard/sign-in` | sign in |
 //! | POST | `/dashboard/second-factor` | finish a sign-in with a code |
@@ -144,6 +153,8 @@ mod second_factor;
 mod sign_in;
 mod sources;
 mod undo;
+mod webhook_endpoint;
+mod webhooks;
 mod x_posts;
 
 use std::future::{Ready, ready};
@@ -326,7 +337,7 @@ pub fn settings() -> Vec<Route> {
             members::require_second_factor,
         ),
     ];
-    settings.into_iter().chain(assistants()).collect()
+    settings.into_iter().chain(assistants()).chain(webhook_endpoints()).collect()
 }
 
 /// What connected applications do, for [`settings`].
@@ -344,6 +355,26 @@ fn assistants() -> Vec<Route> {
         ),
         Route::member("GET /dashboard/confirmations/{call}", Member, confirmations::show),
         Route::member("POST /dashboard/confirmations/{call}", Member, confirmations::decide),
+    ]
+}
+
+/// Webhook endpoints, for [`settings`].
+fn webhook_endpoints() -> Vec<Route> {
+    let fresh = MemberAccess::fresh(Member, webhooks::PATH);
+    vec![
+        Route::member("GET /dashboard/webhooks", Member, webhooks::list),
+        Route::member("POST /dashboard/webhooks", fresh, webhooks::create),
+        Route::member("GET /dashboard/webhooks/{id}", Member, webhook_endpoint::show),
+        Route::member("POST /dashboard/webhooks/{id}", fresh, webhook_endpoint::update),
+        Route::member("POST /dashboard/webhooks/{id}/rotate", fresh, webhook_endpoint::rotate),
+        Route::member("POST /dashboard/webhooks/{id}/delete", fresh, webhook_endpoint::delete),
+        Route::member("POST /dashboard/webhooks/{id}/ping", Member, webhook_endpoint::ping),
+        Route::member("POST /dashboard/webhooks/{id}/replay", Member, webhook_endpoint::replay),
+        Route::member(
+            "POST /dashboard/webhooks/{id}/deliveries/{delivery_id}/redeliver",
+            Member,
+            webhook_endpoint::redeliver,
+        ),
     ]
 }
 

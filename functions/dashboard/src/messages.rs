@@ -50,6 +50,20 @@ messages! {
         AppRevoked = "app-revoked": "App disconnected. It no longer has access.",
         /// A connected application was narrowed to reading.
         AppNarrowed = "app-narrowed": "The app can only read now.",
+        /// A webhook endpoint was edited.
+        WebhookSaved = "webhook-saved": "Webhook endpoint saved.",
+        /// A webhook endpoint was enabled.
+        WebhookEnabled = "webhook-enabled": "Webhook endpoint enabled. It gets the events from now on. A replay brings earlier ones.",
+        /// A webhook endpoint was disabled.
+        WebhookDisabled = "webhook-disabled": "Webhook endpoint disabled. It gets no events.",
+        /// A webhook endpoint was deleted.
+        WebhookDeleted = "webhook-deleted": "Webhook endpoint deleted. It gets no events.",
+        /// A test is due.
+        WebhookPinged = "webhook-pinged": "The test is sent within a minute. Reload this page to see the answer.",
+        /// A replay is due.
+        WebhookReplaying = "webhook-replaying": "The replay begins within a minute. New events are sent first.",
+        /// A delivery is due again.
+        WebhookRedelivering = "webhook-redelivering": "The event is sent again within a minute. Reload this page to see the answer.",
         /// A call of an assistant was confirmed.
         CallConfirmed = "call-confirmed": "Confirmed. Tell the assistant to repeat the call.",
         /// A call of an assistant was refused.
@@ -191,6 +205,8 @@ messages! {
         OnHold = "on-hold": "A legal hold on this candidate forbids the erasure. Lift it first.",
         /// A candidate was saved, but the bucket did not take the resume.
         ResumeNotSaved = "resume-not-saved": "The candidate is saved, but the resume could not be stored. Edit the candidate and choose the file again.",
+        /// The webhook endpoint was disabled.
+        WebhookIsDisabled = "webhook-is-disabled": "Nothing was sent, because the webhook endpoint is disabled. Enable it first.",
         /// Nobody was selected.
         NobodySelected = "nobody-selected": "Select at least one candidate first.",
     }

@@ -5,12 +5,15 @@ use std::sync::Arc;
 
 use askama::Template;
 use shared::http::{Error, Html, MemberRequest, Reply};
-use shared::model::{Day, HiringStats, Plan, Role, RoleStats, RoleStatus, Stage, StayLength, grouped};
+use shared::model::{
+    Day, HiringStats, MemberRole, Plan, Role, RoleStats, RoleStatus, Stage, StayLength, grouped,
+};
 use shared::store::Paging;
 
 use crate::chart::Chart;
 use crate::dates::date;
 use crate::layout::{Layout, Section};
+use crate::webhooks::{all_endpoints, reason_of};
 
 /// The number of days on the chart of requests, including today.
 const DAYS: u32 = 30;
@@ -51,7 +54,16 @@ struct OverviewPage<'p> {
     new_people: Chart,
     /// The sources of these people, and the number of people from all others.
     sources: (Vec<(String, u64)>, u64),
+    /// The webhook endpoints that are disabled because of their deliveries, for owners.
+    failed_endpoints: Vec<FailedEndpoint>,
     base_url: &'p str,
+}
+
+/// A webhook endpoint that is disabled because of its deliveries.
+struct FailedEndpoint {
+    id: u64,
+    url: String,
+    reason: &'static str,
 }
 
 /// The number of applications in each stage, except the rejected ones.
@@ -88,6 +100,23 @@ impl OverviewPage<'_> {
     }
 }
 
+/// The webhook endpoints that owners are told about.
+async fn failed_endpoints(request: &MemberRequest) -> Result<Vec<FailedEndpoint>, Error> {
+    if request.member().role != MemberRole::Owner {
+        return Ok(Vec::new());
+    }
+    let endpoints = all_endpoints(request).await?;
+    let failed = endpoints.into_iter().filter_map(|endpoint| {
+        let reason = endpoint.disabled_reason.filter(|reason| reason.is_failure())?;
+        Some(FailedEndpoint {
+            id: endpoint.id.get(),
+            url: endpoint.url.as_str().to_owned(),
+            reason: reason_of(reason),
+        })
+    });
+    Ok(failed.collect())
+}
+
 /// Shows the overview.
 pub(crate) async fn show(request: Arc<MemberRequest>) -> Result<Reply<Html>, Error> {
     let (tenant, store, today) = (request.tenant(), request.context.store(), Day::of(request.context.now()));
@@ -99,6 +128,7 @@ pub(crate) async fn show(request: Arc<MemberRequest>) -> Result<Reply<Html>, Err
     let shown = &open.items[..open.items.len().min(SHOWN_ROLES)];
     let stats = store.find_roles_stats(tenant, shown.iter().map(|role| role.id)).await?;
     let hiring = store.find_hiring_stats(tenant).await?;
+    let failed_endpoints = failed_endpoints(&request).await?;
 
     // A request that was counted late can be in the counters after its day was archived.
     for usage in archived.items {
@@ -133,6 +163,7 @@ pub(crate) async fn show(request: Arc<MemberRequest>) -> Result<Reply<Html>, Err
         ),
         sources: hiring.top_sources(today, SHOWN_SOURCES),
         hiring,
+        failed_endpoints,
         base_url: request.context.base_url(),
     };
     Reply::page(&page)

@@ -101,7 +101,7 @@ impl Taken<'_> {
             }
         }
         attempts.retain(|attempt| attempt.due <= self.now);
-        self.note_age(&attempts);
+        self.note_age(attempts.iter().map(|attempt| attempt.due).min());
         self.attempt_all(&endpoint, queue, attempts, to_tenant).await?;
         Ok(true)
     }
@@ -120,6 +120,7 @@ impl Taken<'_> {
                 store.find_feed_start(self.tenant, &head, now).await?.max(self.progress.after + 1);
             return Ok(true);
         };
+        self.note_age(page.events.first().map(|event| event.at));
         let transaction = self.deliveries(endpoint, &page.events, DeliveryOrigin::Event)?;
         self.progress.after = page.next;
         self.store_progress(transaction).await?;
@@ -258,9 +259,10 @@ impl Taken<'_> {
         self.job.environment.store.list_attempts(self.tenant, self.progress.endpoint, queue, ROUND).await
     }
 
-    fn note_age(&mut self, attempts: &[DueAttempt]) {
-        let oldest = attempts.iter().map(|attempt| self.now.duration_since(attempt.due).as_secs()).max();
-        self.summary.oldest = self.summary.oldest.max(u64::try_from(oldest.unwrap_or(0)).unwrap_or(0));
+    /// Notes since when the oldest event or attempt has waited.
+    fn note_age(&mut self, since: Option<Timestamp>) {
+        let age = since.map_or(0, |since| self.now.duration_since(since).as_secs());
+        self.summary.oldest = self.summary.oldest.max(u64::try_from(age).unwrap_or(0));
     }
 
     /// Returns the endpoint, with the time of the next attempt.

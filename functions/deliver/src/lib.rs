@@ -1,5 +1,5 @@
-//! Deliveries: sends the events of the feeds to the webhook endpoints. The function runs
-//! every minute.
+//! Deliveries: sends the events of the feeds to the webhook endpoints. The function runs every minute, and the feed function
+//! starts it when there are new events.
 //!
 //! An endpoint is a position in the feed. A transaction moves the position and adds the deliveries of the events that it
 //! passes, so no event is left out. A run takes an endpoint for a while (a lease), so that two runs rarely send the same.
@@ -35,7 +35,7 @@ pub struct Summary {
     pub delivered: usize,
     /// The number of requests that failed. Most are repeated later.
     pub failed: usize,
-    /// For how many seconds the oldest attempt had been due.
+    /// For how many seconds the oldest event or attempt had waited.
     pub oldest: u64,
 }
 
@@ -73,7 +73,9 @@ impl From<StoreError> for DeliverError {
 
 /// Answers an event: the schedule's, which is for all tenants, or one that names tenants.
 pub async fn answer(event: Value, environment: Environment) -> Result<Summary, lambda_http::Error> {
-    let Some(named) = event["tenants"].as_array() else { return Box::pin(run(environment)).await };
+    let Some(named) = event["tenants"].as_array() else {
+        return Box::pin(run_all(environment, true)).await;
+    };
     let tenants: Result<Vec<Tenant>, _> =
         named.iter().map(|tenant| tenant.as_str().unwrap_or_default().parse::<Tenant>()).collect();
     Box::pin(run_for(environment, tenants?)).await
@@ -81,6 +83,10 @@ pub async fn answer(event: Value, environment: Environment) -> Result<Summary, l
 
 /// Delivers what is due to all endpoints.
 pub async fn run(environment: Environment) -> Result<Summary, lambda_http::Error> {
+    run_all(environment, false).await
+}
+
+async fn run_all(environment: Environment, is_scheduled: bool) -> Result<Summary, lambda_http::Error> {
     let store = environment.store.clone();
     let lists = WebhookPartition::all().map(|partition| {
         let store = store.clone();
@@ -88,7 +94,7 @@ pub async fn run(environment: Environment) -> Result<Summary, lambda_http::Error
     });
     let found: Vec<_> = stream::iter(lists).buffer_unordered(CONCURRENCY).collect().await;
     let found = found.into_iter().collect::<Result<Vec<_>, _>>()?;
-    start(environment, found.into_iter().flatten()).await
+    start(environment, found.into_iter().flatten(), is_scheduled).await
 }
 
 /// Delivers what is due to the endpoints of these tenants.
@@ -97,18 +103,20 @@ pub async fn run_for(environment: Environment, tenants: Vec<Tenant>) -> Result<S
     for tenant in tenants {
         found.extend(environment.store.list_progress_of(tenant).await?);
     }
-    start(environment, found).await
+    start(environment, found, false).await
 }
 
 async fn start(
     environment: Environment,
     found: impl IntoIterator<Item = EndpointProgress>,
+    is_scheduled: bool,
 ) -> Result<Summary, lambda_http::Error> {
     let mut tenants: BTreeMap<String, Vec<EndpointProgress>> = BTreeMap::new();
     for progress in found {
         tenants.entry(progress.tenant().to_string()).or_default().push(progress);
     }
     if tenants.is_empty() {
+        log(&Summary::default(), is_scheduled);
         return Ok(Summary::default());
     }
     let Some(sealing) = environment.config.services.sealing_keys.clone() else {
@@ -130,7 +138,15 @@ async fn start(
         to_failing: Semaphore::new(TO_FAILING),
     };
     let span = tracing::error_span!("job", actor = %AuditActor::system().term());
-    job.run(tenants.into_values().collect()).instrument(span).await
+    job.run(tenants.into_values().collect(), is_scheduled).instrument(span).await
+}
+
+/// Logs a run. The schedule's runs are logged even if nothing was due, because an alarm expects them.
+fn log(summary: &Summary, is_scheduled: bool) {
+    if is_scheduled || *summary != Summary::default() {
+        let Summary { endpoints, delivered, failed: delivery_failures, oldest: delivery_age } = *summary;
+        tracing::info!(endpoints, delivered, delivery_failures, delivery_age, "deliveries");
+    }
 }
 
 struct Job {
@@ -145,7 +161,11 @@ struct Job {
 
 impl Job {
     /// Works for all tenants at the same time, because most of the work is waiting for endpoints.
-    async fn run(&self, tenants: Vec<Vec<EndpointProgress>>) -> Result<Summary, lambda_http::Error> {
+    async fn run(
+        &self,
+        tenants: Vec<Vec<EndpointProgress>>,
+        is_scheduled: bool,
+    ) -> Result<Summary, lambda_http::Error> {
         let heads = tenants.into_iter().map(|endpoints| self.with_work(endpoints));
         let found: Vec<_> = stream::iter(heads).buffer_unordered(CONCURRENCY).collect().await;
         let mut unread = 0;
@@ -176,10 +196,7 @@ impl Job {
                 }
             }
         }
-        if summary != Summary::default() {
-            let Summary { endpoints, delivered, failed, oldest } = summary;
-            tracing::info!(endpoints, delivered, failed, oldest, "deliveries");
-        }
+        log(&summary, is_scheduled);
         if stopped > 0 {
             return Err(format!("the events of {stopped} endpoints or tenants were not delivered").into());
         }

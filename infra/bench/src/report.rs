@@ -51,7 +51,7 @@ impl Limits {
             "default" => Some(Self { size: 11_500_000, start: 1.3, faults: 1.4, memory: 1.4, first: 1.5 }),
             "roles" => Some(Self { size: 30_000_000, start: 3.8, faults: 3.4, memory: 3.4, first: 2.5 }),
             "dashboard_roles" => {
-                Some(Self { size: 43_000_000, start: 3.9, faults: 4.8, memory: 4.8, first: 2.5 })
+                Some(Self { size: 44_000_000, start: 4.2, faults: 4.8, memory: 4.8, first: 2.5 })
             }
             _ => None,
         }

@@ -202,7 +202,7 @@ impl EventFixtures<'_> {
 
     /// Creates webhook endpoints, and a delivery to one of them.
     async fn create_webhook_endpoints(&self) -> Outcome<()> {
-        for number in [61, 62, 63, 64] {
+        for number in [61, 62, 63, 64, 66, 67, 68] {
             create_webhook_endpoint(self.store, self.tenant, id(number)?, self.now).await?;
         }
         create_delivery(self.store, self.tenant, id(61)?, id(65)?, self.now).await

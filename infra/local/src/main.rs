@@ -320,7 +320,7 @@ async fn run_tasks_every_second(environment: Environment) {
     }
 }
 
-/// Sends events to webhook endpoints. In AWS, a schedule does it every minute.
+/// Sends events to webhook endpoints. In AWS, the feed function starts this, and so does a schedule every minute.
 async fn deliver_events_every_second(environment: Environment) {
     loop {
         tokio::time::sleep(Duration::from_secs(1)).await;

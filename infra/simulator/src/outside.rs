@@ -91,6 +91,7 @@ pub(crate) fn services(simulated: bool) -> Services {
         x: Some(XAccess { client_id: "client".to_owned(), client_secret: Secret::new("secret") }),
         sealing_keys: Some(EncryptionKeys::parse(demo::SEALING_KEYS).expect("a key")),
         resumes: Some(LocalBucket::access(BUCKET_URL)),
+        deliver: None,
         half_filled: Vec::new(),
         addresses: Addresses { vapi: VAPI_URL.to_owned(), x: X_URL.to_owned(), ..Addresses::default() },
     }

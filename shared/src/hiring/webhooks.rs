@@ -1,5 +1,7 @@
 //! Webhook endpoints: adding, changing and deleting them, and repeating deliveries.
 
+use serde::Deserialize;
+
 use crate::http::{
     Accepted, ApiRequest, Change, Collection, Created, Error, Fields, Input, Listing, Reply, Unversioned,
 };
@@ -10,6 +12,7 @@ use crate::model::{
     SubjectType, WebhookKeys,
 };
 use crate::resources::webhook::{Delivery, WebhookEndpoint, WebhookEndpointWithSecret};
+use crate::secret::Secret;
 use crate::services::webhooks::body_of;
 use crate::store::{Paging, StoreError};
 
@@ -296,6 +299,19 @@ pub async fn replay(request: ApiRequest<ReplayFrom>) -> Result<Reply<Accepted<We
     transaction.replace_endpoint_progress(&progress, &progress.clone().replay(after, now))?;
     let reply = Reply::ok(&WebhookEndpoint::of(&endpoint, now))?.accepted();
     request.commit(transaction, reply).await
+}
+
+/// The secret in a reply of [`create`] or [`rotate_secret`], which may be a repeated one.
+pub fn secret_in<O>(reply: &Reply<O>) -> Result<Secret, Error> {
+    let shown: SecretOnly = serde_json::from_str(reply.body())
+        .map_err(|error| StoreError::Internal(format!("a reply has no secret: {error}")))?;
+    Ok(Secret::new(shown.secret))
+}
+
+/// The part of a reply that is its secret.
+#[derive(Deserialize)]
+struct SecretOnly {
+    secret: String,
 }
 
 async fn find<I>(request: &ApiRequest<I>) -> Result<model::WebhookEndpoint, Error> {

@@ -103,7 +103,7 @@ impl App {
                     // The path that a form is posted to may have no page.
                     let return_to =
                         if page.context.is_post() { "/dashboard" } else { &page.path_and_query() };
-                    return Ok(page.set_new_cookie(PageRequest::redirect_to_sign_in(return_to).untyped()));
+                    return Ok(page.set_new_cookie(PageRequest::redirect_to_sign_in(return_to).typed()));
                 };
                 trace.tenant = Some(request.tenant());
                 request.require(access.role)?;
@@ -113,12 +113,12 @@ impl App {
                     tracing::warn!(%error, "the session's last use was not stored");
                 }
                 if let Some(reply) = request.second_factor_step(access.before_second_factor) {
-                    return Ok(reply.untyped());
+                    return Ok(reply.typed());
                 }
                 if let Some(form) = access.fresh_sign_in_for
                     && let Some(reply) = request.confirmation(form)
                 {
-                    return Ok(reply.untyped());
+                    return Ok(reply.typed());
                 }
                 let (tenant, request) = (request.tenant(), Arc::new(request));
                 let reply = self.retry_conflicts(|| handler(request.clone()));

@@ -46,7 +46,7 @@ impl Document {
         Self {
             key,
             format: ReplyFormat::Negotiated,
-            handler: Arc::new(move |request| handler(request).map(Reply::untyped)),
+            handler: Arc::new(move |request| handler(request).map(Reply::typed)),
         }
     }
 }

@@ -41,7 +41,7 @@ impl<P> ApiRequest<P> {
         let is_recorded = |action: &AuditAction| {
             self.context.origin.actor().is_some_and(|actor| action.is_recorded_for(actor.kind))
         };
-        let reply = async { handler(ApiRequest::new(admitted.clone())).await.map(Reply::untyped) };
+        let reply = async { handler(ApiRequest::new(admitted.clone())).await.map(Reply::typed) };
         let result = recorded(&self.context, self.tenant(), reading.filter(is_recorded), id, reply).await;
         match result {
             Err(error) if !error.is_conflict() && error.kind().0 < 500 => admitted.replay_or(error).await,

@@ -337,10 +337,6 @@ impl<O> Reply<O> {
         self.created(url).typed()
     }
 
-    pub(super) fn untyped(self) -> Reply<()> {
-        self.typed()
-    }
-
     pub(super) fn typed<P>(self) -> Reply<P> {
         let Self {
             status,

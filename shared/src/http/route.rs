@@ -282,6 +282,6 @@ where
 {
     Arc::new(move |request| {
         let reply = handler(request);
-        Box::pin(async move { reply.await.map(Reply::untyped) })
+        Box::pin(async move { reply.await.map(Reply::typed) })
     })
 }

@@ -38,6 +38,13 @@ string_enum! {
     }
 }
 
+impl DisabledReason {
+    /// Whether the deliveries were the reason. Then owners are told.
+    pub const fn is_failure(self) -> bool {
+        matches!(self, Self::Gone | Self::Failing)
+    }
+}
+
 /// The keys of an endpoint in their stored form.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct StoredKeys {

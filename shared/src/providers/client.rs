@@ -30,11 +30,13 @@ pub enum Provider {
     Voice,
     /// The bucket of uploaded files.
     Bucket,
+    /// AWS Lambda, which starts functions.
+    Lambda,
 }
 
 impl Provider {
     /// All of them.
-    pub const ALL: [Self; 4] = [Self::X, Self::WhatsApp, Self::Voice, Self::Bucket];
+    pub const ALL: [Self; 5] = [Self::X, Self::WhatsApp, Self::Voice, Self::Bucket, Self::Lambda];
 
     /// The name in the log and in metrics.
     pub const fn as_str(self) -> &'static str {
@@ -43,6 +45,7 @@ impl Provider {
             Self::WhatsApp => "whatsapp",
             Self::Voice => "voice",
             Self::Bucket => "bucket",
+            Self::Lambda => "lambda",
         }
     }
 }
@@ -162,9 +165,10 @@ impl HttpClient {
                 status = status.map(|status| status.as_u16()),
                 failure = result.as_ref().err().map(tracing::field::display),
                 milliseconds = u64::try_from(started.elapsed().as_millis()).unwrap_or(u64::MAX),
-                // A file that is not there is an answer, not a refusal.
+                // A file that is not there is an answer, not a refusal. A function is always there.
                 refused = status.map_or(0, |status| u8::from(
-                    status.is_client_error() && status != StatusCode::NOT_FOUND
+                    status.is_client_error()
+                        && (status != StatusCode::NOT_FOUND || provider == Provider::Lambda)
                 )),
                 unanswered = status.map_or(1, |status| u8::from(status.is_server_error())),
                 "a call to a provider"

@@ -3,8 +3,10 @@
 //! Each service has a port with a real adapter and a simulator. [`Providers`] chooses the adapter for a tenant; test
 //! tenants always get simulators.
 
+mod aws_signer;
 pub mod client;
 pub mod client_document;
+pub mod lambda;
 pub mod public_address;
 pub mod public_web;
 pub mod resumes;
@@ -21,13 +23,14 @@ use std::sync::{Arc, OnceLock};
 use aws_credential_types::Credentials;
 use aws_credential_types::provider::SharedCredentialsProvider;
 
-use crate::config::{Config, Services};
+use crate::config::{AwsAccess, Config, Services};
 use crate::model::{Country, Mode};
 use crate::secret::Secret;
 use crate::token_encryption::EncryptionKeys;
 
 use client::HttpClient;
 use client_document::ClientDocuments;
+use lambda::LambdaFunction;
 use resumes::Bucket;
 use webhooks::{WebhookReach, WebhookSender};
 use whatsapp::WhatsApp;
@@ -42,6 +45,7 @@ struct Inner {
     http_client: OnceLock<Option<HttpClient>>,
     client_documents: OnceLock<Option<ClientDocuments>>,
     resumes: OnceLock<Option<Bucket>>,
+    deliver_function: OnceLock<Option<LambdaFunction>>,
     webhook_reach: WebhookReach,
     webhook_sender: OnceLock<Option<WebhookSender>>,
     services: Services,
@@ -100,6 +104,7 @@ impl Providers {
             http_client: OnceLock::new(),
             client_documents,
             resumes: OnceLock::new(),
+            deliver_function: OnceLock::new(),
             webhook_reach,
             webhook_sender: OnceLock::new(),
             services: config.services.clone(),
@@ -148,19 +153,24 @@ impl Providers {
     pub fn resumes(&self) -> Option<&Bucket> {
         let create = || {
             let access = self.0.services.resumes.as_ref()?;
-            let credentials = Credentials::new(
-                access.access_key_id.clone(),
-                access.secret_access_key.expose(),
-                access.session_token.as_ref().map(|token| token.expose().to_owned()),
-                None,
-                "environment",
-            );
-            let (name, region, endpoint) = (&access.name, &access.region, access.endpoint.as_deref());
-            let credentials = SharedCredentialsProvider::new(credentials);
-            let bucket = Bucket::new(self.http_client()?.clone(), credentials, name, region, endpoint);
+            let (http, credentials) = (self.http_client()?.clone(), credentials(&access.aws));
+            let (region, endpoint) = (&access.aws.region, access.endpoint.as_deref());
+            let bucket = Bucket::new(http, credentials, &access.name, region, endpoint);
             bucket.inspect_err(|sentence| tracing::error!(sentence, "no bucket for resumes")).ok()
         };
         self.0.resumes.get_or_init(create).as_ref()
+    }
+
+    /// The function that delivers events to webhook endpoints, if one is configured.
+    pub fn deliver_function(&self) -> Option<&LambdaFunction> {
+        let create = || {
+            let access = self.0.services.deliver.as_ref()?;
+            let (http, credentials) = (self.http_client()?.clone(), credentials(&access.aws));
+            let (region, endpoint) = (&access.aws.region, access.endpoint.as_deref());
+            let function = LambdaFunction::new(http, credentials, &access.name, region, endpoint);
+            function.inspect_err(|sentence| tracing::error!(sentence, "no function that delivers")).ok()
+        };
+        self.0.deliver_function.get_or_init(create).as_ref()
     }
 
     /// The countries that an organization may call until an owner chooses others.
@@ -200,4 +210,11 @@ impl Providers {
     fn simulates(&self, mode: Mode) -> bool {
         mode == Mode::Test || self.0.services.simulated
     }
+}
+
+/// A function's own credentials.
+fn credentials(access: &AwsAccess) -> SharedCredentialsProvider {
+    let (id, secret) = (access.access_key_id.clone(), access.secret_access_key.expose());
+    let token = access.session_token.as_ref().map(|token| token.expose().to_owned());
+    SharedCredentialsProvider::new(Credentials::new(id, secret, token, None, "environment"))
 }

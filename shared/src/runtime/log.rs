@@ -32,7 +32,7 @@ where
 pub fn log_filter() -> Targets {
     let configured = std::env::var("RUST_LOG").ok().and_then(|names| names.parse().ok());
     configured.unwrap_or_else(|| {
-        let targets = ["shared", "tasks", "feed", "usage_reset", "oauth", "dashboard", "careers"];
+        let targets = ["shared", "tasks", "feed", "deliver", "usage_reset", "oauth", "dashboard", "careers"];
         Targets::new().with_default(Level::WARN).with_targets(targets.map(|target| (target, Level::INFO)))
     })
 }

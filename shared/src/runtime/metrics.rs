@@ -38,7 +38,7 @@ const DATABASE: &[(&str, &str)] = &[
 ];
 
 /// All lines with metrics. Each metric costs money for each value of its dimensions, so few have a dimension.
-pub const LINES: [LineMetrics; 6] = [
+pub const LINES: [LineMetrics; 8] = [
     // The number of values of `failed` is the number of requests, and its average the share that failed.
     LineMetrics {
         message: "request",
@@ -58,6 +58,12 @@ pub const LINES: [LineMetrics; 6] = [
         ],
     },
     LineMetrics { message: "tasks", dimension: None, metrics: DATABASE },
+    LineMetrics { message: "feed", dimension: None, metrics: &[("feed_age", "Seconds")] },
+    LineMetrics {
+        message: "deliveries",
+        dimension: None,
+        metrics: &[("delivered", "Count"), ("delivery_failures", "Count"), ("delivery_age", "Seconds")],
+    },
     LineMetrics {
         message: "a call to a provider",
         dimension: Some("provider"),

@@ -32,15 +32,17 @@ const RAISE: u64 = 1_000_000;
 /// The maximum number of attempts at a round, each from the start.
 const ATTEMPTS: usize = 10;
 
-/// What one round has moved.
+/// What rounds have moved.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Sequenced {
     /// The number of events.
     pub events: usize,
     /// The number of items that could not be read and were moved to the quarantine.
     pub quarantined: usize,
-    /// Whether more changes were waiting.
+    /// Whether more changes are waiting.
     pub has_more: bool,
+    /// The time of the oldest change that was waiting.
+    pub oldest: Option<Timestamp>,
 }
 
 type Entries = BTreeMap<String, OutboxEntry>;
@@ -71,14 +73,16 @@ impl Store {
         }
     }
 
-    /// Moves the tenant's oldest changes from the outbox to the feed.
+    /// Moves the tenant's oldest changes from the outbox to the feed, in one round. Adds to `done` also what was moved before
+    /// an error.
     pub async fn sequence(
         &self,
         tenant: Tenant,
         ids: &Ids,
         now: Timestamp,
-    ) -> Result<Sequenced, CommitError> {
-        let mut done = Sequenced::default();
+        done: &mut Sequenced,
+    ) -> Result<(), CommitError> {
+        done.has_more = false;
         for _ in 0..ATTEMPTS {
             let mut head = self.get_feed_head(tenant).await?;
             let start = keys::outbox_of(tenant);
@@ -90,7 +94,8 @@ impl Store {
                 }
                 continue;
             }
-            let Some(last) = first.keys().next_back() else { return Ok(done) };
+            done.oldest = done.oldest.into_iter().chain(first.values().map(|entry| entry.at)).min();
+            let Some(last) = first.keys().next_back() else { return Ok(()) };
             let second = self.read_outbox_to(tenant, last).await?;
             let entries = with_earlier_versions(first, second);
             done.has_more = rest.is_some();
@@ -109,7 +114,7 @@ impl Store {
                 done.events += events;
             }
             if !is_stale {
-                return Ok(done);
+                return Ok(());
             }
         }
         Err(CommitError::Stale)

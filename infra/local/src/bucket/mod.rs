@@ -23,7 +23,7 @@ use http::{HeaderValue, Method, Request, Response, StatusCode};
 use jiff::Timestamp;
 use url::Url;
 
-use shared::config::BucketAccess;
+use shared::config::{AwsAccess, BucketAccess};
 use shared::providers::resumes::{MAX_UPLOAD, is_key};
 use shared::secret::Secret;
 
@@ -54,11 +54,13 @@ impl LocalBucket {
     pub fn access(base_url: &str) -> BucketAccess {
         BucketAccess {
             name: BUCKET.to_owned(),
-            region: REGION.to_owned(),
             endpoint: Some(base_url.to_owned()),
-            access_key_id: ACCESS_KEY.to_owned(),
-            secret_access_key: Secret::new(ACCESS_KEY),
-            session_token: None,
+            aws: AwsAccess {
+                region: REGION.to_owned(),
+                access_key_id: ACCESS_KEY.to_owned(),
+                secret_access_key: Secret::new(ACCESS_KEY),
+                session_token: None,
+            },
         }
     }
 

@@ -9,13 +9,12 @@ use std::time::{Duration, SystemTime};
 
 use aws_config::BehaviorVersion;
 use aws_credential_types::Credentials;
-use aws_credential_types::provider::{ProvideCredentials, SharedCredentialsProvider};
+use aws_credential_types::provider::SharedCredentialsProvider;
 use aws_sigv4::http_request::{
-    PayloadChecksumKind, PercentEncodingMode, SignableBody, SignableRequest, SignatureLocation,
-    SigningInstructions, SigningSettings, UriPathNormalizationMode, sign,
+    PayloadChecksumKind, PercentEncodingMode, SignableBody, SignatureLocation, SigningSettings,
+    UriPathNormalizationMode,
 };
-use aws_sigv4::sign::v4::{self, calculate_signature, generate_signing_key};
-use aws_smithy_runtime_api::client::identity::Identity;
+use aws_sigv4::sign::v4::{calculate_signature, generate_signing_key};
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use bytes::Bytes;
@@ -26,6 +25,7 @@ use reqwest::{RequestBuilder, StatusCode};
 use serde_json::json;
 use url::Url;
 
+use super::aws_signer::{AwsSigner, ToSign, Unsigned, is_label};
 use super::client::{HttpClient, Provider, RequestError, Response};
 use crate::store::https_client;
 
@@ -55,9 +55,8 @@ const INVALID_KEY: BucketError = BucketError::Unsigned("the key is invalid");
 #[derive(Clone, Debug)]
 pub struct Bucket {
     http: HttpClient,
-    credentials: SharedCredentialsProvider,
+    signer: AwsSigner,
     name: String,
-    region: String,
     url: Url,
 }
 
@@ -99,6 +98,12 @@ pub enum BucketError {
     Unavailable(&'static str),
 }
 
+impl From<Unsigned> for BucketError {
+    fn from(Unsigned(reason): Unsigned) -> Self {
+        Self::Unsigned(reason)
+    }
+}
+
 impl Bucket {
     /// Creates a client for the bucket `name` in `region`. If `endpoint` is set, the URLs are path-style. Fails if a
     /// setting is invalid.
@@ -109,15 +114,10 @@ impl Bucket {
         region: &str,
         endpoint: Option<&str>,
     ) -> Result<Self, String> {
-        let is_label = |text: &str| {
-            !text.is_empty()
-                && text.bytes().all(|byte| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'-')
-        };
-        if !is_label(name) || !is_label(region) {
-            return Err(
-                "a bucket's name and region may have only lower-case letters, digits and hyphens".to_owned()
-            );
+        if !is_label(name) {
+            return Err("a bucket's name may have only lower-case letters, digits and hyphens".to_owned());
         }
+        let signer = AwsSigner::new(credentials, region, SERVICE)?;
         let url = match endpoint.map(|endpoint| endpoint.trim_end_matches('/')) {
             Some(endpoint) => format!("{endpoint}/{name}"),
             None => format!("https://{name}.{SERVICE}.{region}.amazonaws.com"),
@@ -125,13 +125,9 @@ impl Bucket {
         // The request must use exactly the signed URL, so parsing must not change it.
         let is_unchanged = |parsed: &Url| parsed.as_str().trim_end_matches('/') == url;
         match Url::parse(&url) {
-            Ok(parsed) if matches!(parsed.scheme(), "http" | "https") && is_unchanged(&parsed) => Ok(Self {
-                http: http.of(Provider::Bucket),
-                credentials,
-                name: name.to_owned(),
-                region: region.to_owned(),
-                url: parsed,
-            }),
+            Ok(parsed) if matches!(parsed.scheme(), "http" | "https") && is_unchanged(&parsed) => {
+                Ok(Self { http: http.of(Provider::Bucket), signer, name: name.to_owned(), url: parsed })
+            }
             _ => Err("a bucket's endpoint must be an http or https URL without a query".to_owned()),
         }
     }
@@ -156,8 +152,8 @@ impl Bucket {
         if !is_key(key) {
             return Err(INVALID_KEY);
         }
-        let credentials = self.credentials().await?;
-        let (day, region) = (now.strftime("%Y%m%d"), &self.region);
+        let credentials = self.signer.credentials().await?;
+        let (day, region) = (now.strftime("%Y%m%d"), self.signer.region());
         let scope = format!("{}/{day}/{region}/{SERVICE}/aws4_request", credentials.access_key_id());
         let mut fields = vec![
             ("key".to_owned(), key.to_owned()),
@@ -177,7 +173,7 @@ impl Bucket {
         let expiration = end.strftime("%Y-%m-%dT%H:%M:%SZ").to_string();
         let policy =
             STANDARD.encode(json!({ "expiration": expiration, "conditions": conditions }).to_string());
-        let signature = signature(&credentials, &self.region, &policy, now);
+        let signature = signature(&credentials, region, &policy, now);
         fields.extend([("policy".to_owned(), policy), ("x-amz-signature".to_owned(), signature)]);
         Ok(UploadForm { action: self.url.to_string(), fields, origin: self.origin() })
     }
@@ -221,7 +217,8 @@ impl Bucket {
         let mut settings = settings();
         settings.signature_location = SignatureLocation::QueryParams;
         settings.expires_in = Some(DOWNLOAD_TIME);
-        let signed = self.sign("GET", &url, &[], SignableBody::UnsignedPayload, settings, start).await?;
+        let to_sign = ToSign { method: "GET", url: &url, headers: &[], body: SignableBody::UnsignedPayload };
+        let signed = self.signer.sign(to_sign, settings, start).await?;
         let parameters = signed.params().iter().map(|(name, value)| format!("&{name}={}", encoded(value)));
         Ok(parameters.fold(url, |url, parameter| url + &parameter))
     }
@@ -310,9 +307,10 @@ impl Bucket {
     ) -> Result<(), BucketError> {
         let url = self.object_url(key)?;
         let headers = [headers, &[("x-amz-server-side-encryption", "AES256")]].concat();
-        let body = SignableBody::Bytes(&content);
+        let to_sign =
+            ToSign { method: "PUT", url: &url, headers: &headers, body: SignableBody::Bytes(&content) };
         let request = self.http.put(&url).timeout(TRANSFER_TIMEOUT);
-        let request = self.signed_with("PUT", &url, request, &headers, body, now).await?;
+        let request = self.signer.add_to(request, to_sign, settings(), now).await?;
         let response =
             self.http.send_up_to(request.body(content.clone()), MAX_RESPONSE).await.map_err(unavailable)?;
         if response.status == StatusCode::OK { Ok(()) } else { Err(bucket_error(&response)) }
@@ -357,12 +355,7 @@ impl Bucket {
         if is_key(key) { Ok(format!("{url}/{key}")) } else { Err(INVALID_KEY) }
     }
 
-    async fn credentials(&self) -> Result<Credentials, BucketError> {
-        let credentials = self.credentials.provide_credentials().await;
-        credentials.map_err(|_| BucketError::Unsigned("there are no credentials"))
-    }
-
-    /// Adds `headers` and the signature's headers to a request.
+    /// Adds `headers` and the signature's headers to a request without a body.
     async fn signed(
         &self,
         method: &str,
@@ -371,46 +364,8 @@ impl Bucket {
         headers: &[(&str, &str)],
         now: Timestamp,
     ) -> Result<RequestBuilder, BucketError> {
-        self.signed_with(method, url, request, headers, SignableBody::empty(), now).await
-    }
-
-    /// Like [`Self::signed`], for a request with this body.
-    async fn signed_with(
-        &self,
-        method: &str,
-        url: &str,
-        request: RequestBuilder,
-        headers: &[(&str, &str)],
-        body: SignableBody<'_>,
-        now: Timestamp,
-    ) -> Result<RequestBuilder, BucketError> {
-        let signed = self.sign(method, url, headers, body, settings(), now).await?;
-        let headers = headers.iter().copied().chain(signed.headers());
-        Ok(headers.fold(request, |request, (name, value)| request.header(name, value)))
-    }
-
-    async fn sign(
-        &self,
-        method: &str,
-        url: &str,
-        headers: &[(&str, &str)],
-        body: SignableBody<'_>,
-        settings: SigningSettings,
-        now: Timestamp,
-    ) -> Result<SigningInstructions, BucketError> {
-        let identity = Identity::from(self.credentials().await?);
-        let parameters = v4::SigningParams::builder()
-            .identity(&identity)
-            .region(&self.region)
-            .name(SERVICE)
-            .time(SystemTime::from(now))
-            .settings(settings)
-            .build();
-        let unsigned = || BucketError::Unsigned("the signer rejected it");
-        let parameters = parameters.map_err(|_| unsigned())?.into();
-        let request =
-            SignableRequest::new(method, url, headers.iter().copied(), body).map_err(|_| unsigned())?;
-        sign(request, &parameters).map(|signed| signed.into_parts().0).map_err(|_| unsigned())
+        let to_sign = ToSign { method, url, headers, body: SignableBody::empty() };
+        Ok(self.signer.add_to(request, to_sign, settings(), now).await?)
     }
 }
 
@@ -499,6 +454,7 @@ fn unavailable(error: RequestError) -> BucketError {
 mod tests {
     use super::*;
     use crate::providers::test_server::{NOWHERE, Play, Request, TestServer};
+    use aws_credential_types::provider::ProvideCredentials;
     use aws_credential_types::provider::error::CredentialsError;
     use aws_credential_types::provider::future::ProvideCredentials as Provided;
     use proptest::prelude::*;
@@ -830,7 +786,9 @@ mod tests {
         assert!(is_key(&"k".repeat(1024)) && !is_key(&"k".repeat(1025)));
         let unsigned = Err(BucketError::Unsigned("the signer rejected it"));
         assert_eq!(bucket.keep(KEY, KEY, "e\r\nx: y", "text/plain", NOW).await, unsigned);
-        let bucket = Bucket { credentials: SharedCredentialsProvider::new(NoCredentials), ..bucket };
+        let credentials = SharedCredentialsProvider::new(NoCredentials);
+        let signer = AwsSigner::new(credentials, "eu-central-1", SERVICE).unwrap();
+        let bucket = Bucket { signer, ..bucket };
         let unsigned = Some(BucketError::Unsigned("there are no credentials"));
         assert_eq!(bucket.upload_form(KEY, "https://x.example/", NOW).await.err(), unsigned);
         assert_eq!(bucket.read(KEY, 1, NOW).await.err(), unsigned);

@@ -1,0 +1,98 @@
+//! Signs requests to services of AWS with Signature Version 4.
+
+use std::time::SystemTime;
+
+use aws_credential_types::Credentials;
+use aws_credential_types::provider::{ProvideCredentials, SharedCredentialsProvider};
+use aws_sigv4::http_request::{SignableBody, SignableRequest, SigningInstructions, SigningSettings, sign};
+use aws_sigv4::sign::v4;
+use aws_smithy_runtime_api::client::identity::Identity;
+use jiff::Timestamp;
+use reqwest::RequestBuilder;
+
+/// Signs requests to one service in one region.
+#[derive(Clone, Debug)]
+pub(super) struct AwsSigner {
+    credentials: SharedCredentialsProvider,
+    region: String,
+    service: &'static str,
+}
+
+/// Why a request could not be signed. Nothing was sent.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Unsigned(pub(super) &'static str);
+
+/// What a signature covers.
+pub(super) struct ToSign<'r> {
+    pub(super) method: &'r str,
+    pub(super) url: &'r str,
+    pub(super) headers: &'r [(&'r str, &'r str)],
+    pub(super) body: SignableBody<'r>,
+}
+
+impl AwsSigner {
+    /// Fails if the region is not a name.
+    pub(super) fn new(
+        credentials: SharedCredentialsProvider,
+        region: &str,
+        service: &'static str,
+    ) -> Result<Self, String> {
+        if is_label(region) {
+            Ok(Self { credentials, region: region.to_owned(), service })
+        } else {
+            Err("a region may have only lower-case letters, digits and hyphens".to_owned())
+        }
+    }
+
+    /// The region.
+    pub(super) fn region(&self) -> &str {
+        &self.region
+    }
+
+    /// The current credentials.
+    pub(super) async fn credentials(&self) -> Result<Credentials, Unsigned> {
+        self.credentials.provide_credentials().await.map_err(|_| Unsigned("there are no credentials"))
+    }
+
+    /// The signature of a request.
+    pub(super) async fn sign(
+        &self,
+        ToSign { method, url, headers, body }: ToSign<'_>,
+        settings: SigningSettings,
+        now: Timestamp,
+    ) -> Result<SigningInstructions, Unsigned> {
+        let identity = Identity::from(self.credentials().await?);
+        let parameters = v4::SigningParams::builder()
+            .identity(&identity)
+            .region(&self.region)
+            .name(self.service)
+            .time(SystemTime::from(now))
+            .settings(settings)
+            .build();
+        let unsigned = || Unsigned("the signer rejected it");
+        let parameters = parameters.map_err(|_| unsigned())?.into();
+        let request =
+            SignableRequest::new(method, url, headers.iter().copied(), body).map_err(|_| unsigned())?;
+        sign(request, &parameters).map(|signed| signed.into_parts().0).map_err(|_| unsigned())
+    }
+
+    /// Adds the headers of `signed` and those of its signature to a request.
+    pub(super) async fn add_to(
+        &self,
+        request: RequestBuilder,
+        signed: ToSign<'_>,
+        settings: SigningSettings,
+        now: Timestamp,
+    ) -> Result<RequestBuilder, Unsigned> {
+        let headers = signed.headers;
+        let signature = self.sign(signed, settings, now).await?;
+        let headers = headers.iter().copied().chain(signature.headers());
+        Ok(headers.fold(request, |request, (name, value)| request.header(name, value)))
+    }
+}
+
+/// Whether a text is a name of lower-case letters, digits and hyphens, which a URL can contain.
+pub(super) fn is_label(text: &str) -> bool {
+    !text.is_empty()
+        && text.bytes().all(|byte| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'-')
+}
