@@ -49,7 +49,6 @@ BANNED = {
     "native-tls": ONE_TLS,
     "openssl": ONE_TLS,
     "openssl-sys": ONE_TLS,
-    "chrono": "jiff is the library for dates and times",
     "async-std": "tokio is the runtime",
 }
 
@@ -60,6 +59,8 @@ BANNED_IN_FUNCTIONS = {
     "dynoxide-rs": EMBEDDED_DATABASE,
     "libsqlite3-sys": EMBEDDED_DATABASE,
     "rusqlite": EMBEDDED_DATABASE,
+    # Only a client in the tests needs it.
+    "chrono": "jiff is the library for dates and times",
     "axum": "functions have their own router in shared::http",
     "clap": "functions have no command line",
     "h2": "functions speak HTTP/1.1, and HTTP/2 makes them larger and slower to start",
