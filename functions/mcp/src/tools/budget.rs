@@ -78,7 +78,8 @@ pub(super) fn cost(value: &Value) -> usize {
 }
 
 /// An estimate of the number of tokens: half the small letters, two thirds of the capital ones, a third of the digits, half
-/// the punctuation of JSON, and every other character, with at least one for each change between them. What is not ASCII counts as its bytes, because rare characters have a token for each.
+/// the punctuation of JSON, and every other character, with at least one for each change between them. Characters outside
+/// of ASCII count as their bytes, because rare characters have a token for each.
 fn tokens(text: &str) -> usize {
     let mut tokens = 0;
     let mut run = (Class::Other, 0);
