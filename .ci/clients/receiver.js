@@ -1,9 +1,16 @@
-// A receiver of webhooks, as the API guide describes it: it verifies a request with the secret and with the public keys.
+// A receiver of webhooks, as the API guide describes it: it verifies each request with the secret and the public keys.
 //
-// It reads one request at a time from the standard input, as a line of JSON, and prints the verdict of each way.
+// Usage: receiver.js ADDRESS CERTIFICATE KEY
+//
+// Listens at port 443. Each line of the standard input is JSON with the secret and the public keys from then on. Prints
+// the requests as JSON with both verdicts.
 
 import { createPublicKey, verify } from "node:crypto";
+import { once } from "node:events";
+import { readFileSync } from "node:fs";
+import { createServer } from "node:https";
 import { createInterface } from "node:readline";
+import { text } from "node:stream/consumers";
 import { Webhook } from "standardwebhooks";
 
 function receive(secret, headers, body) {
@@ -27,7 +34,20 @@ function isGenuine(publicKeys, headers, body) {
   return isFresh && keys.some((key) => signatures.some((signature) => isValid(key, signature)));
 }
 
+const [address, certificate, key] = process.argv.slice(2);
+let trusted;
+const server = createServer({ cert: readFileSync(certificate), key: readFileSync(key) }, async (request, response) => {
+  const headers = Object.fromEntries(Object.entries(request.headers).filter(([name]) => name.startsWith("webhook-")));
+  const body = await text(request);
+  const verdicts = [receive(trusted.secret, headers, body), isGenuine(trusted.public_keys, headers, body)];
+  console.log(JSON.stringify({ headers, body, verdicts }));
+  response.writeHead(verdicts.every(Boolean) ? 204 : 401).end();
+});
+server.listen(443, address);
+await once(server, "listening");
+console.log("ready");
 for await (const line of createInterface({ input: process.stdin })) {
-  const { secret, public_keys, headers, body } = JSON.parse(line);
-  console.log(JSON.stringify([receive(secret, headers, body), isGenuine(public_keys, headers, body)]));
+  trusted = JSON.parse(line);
+  console.log("ready");
 }
+process.exit();

@@ -1,16 +1,24 @@
-"""A receiver of webhooks, as the API guide describes it: it verifies a request with the secret and with the public keys.
+"""A receiver of webhooks, as the API guide describes it: it verifies each request with the secret and the public keys.
 
-It reads one request at a time from the standard input, as a line of JSON, and prints the verdict of each way.
+Usage: receiver.py ADDRESS CERTIFICATE KEY
+
+Listens at port 443. Each line of the standard input is JSON with the secret and the public keys from then on. Prints the
+requests as JSON with both verdicts.
 """
 
 import json
+import ssl
 import sys
+import threading
 import time
 from base64 import b64decode
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 from nacl.exceptions import BadSignatureError
 from nacl.signing import VerifyKey
 from standardwebhooks.webhooks import Webhook, WebhookVerificationError
+
+trusted = {}
 
 
 def receive(secret: str, headers: dict[str, str], body: bytes) -> bool:
@@ -34,8 +42,26 @@ def is_genuine(public_keys: list[str], headers: dict[str, str], body: bytes) -> 
     return False
 
 
+class Handler(BaseHTTPRequestHandler):
+    def do_POST(self):
+        body = self.rfile.read(int(self.headers["content-length"]))
+        headers = {name.lower(): value for name, value in self.headers.items() if name.lower().startswith("webhook-")}
+        verdicts = [receive(trusted["secret"], headers, body), is_genuine(trusted["public_keys"], headers, body)]
+        print(json.dumps({"headers": headers, "body": body.decode(), "verdicts": verdicts}), flush=True)
+        self.send_response(204 if all(verdicts) else 401)
+        self.end_headers()
+
+    def log_message(self, *_):
+        pass
+
+
+address, certificate, key = sys.argv[1:]
+context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+context.load_cert_chain(certificate, key)
+server = ThreadingHTTPServer((address, 443), Handler)
+server.socket = context.wrap_socket(server.socket, server_side=True)
+threading.Thread(target=server.serve_forever, daemon=True).start()
+print("ready", flush=True)
 for line in sys.stdin:
-    given = json.loads(line)
-    headers, body = given["headers"], given["body"].encode()
-    verdicts = [receive(given["secret"], headers, body), is_genuine(given["public_keys"], headers, body)]
-    print(json.dumps(verdicts), flush=True)
+    trusted = json.loads(line)
+    print("ready", flush=True)

@@ -1,12 +1,13 @@
 #!/usr/bin/env bash
-# Runs third-party OAuth clients through the complete flow against an in-memory local service, and receivers of webhooks.
+# Runs third-party OAuth clients through the complete flow against an in-memory local service. Then runs receivers of
+# webhooks, with a service in their own namespaces.
 #
 # Usage: run.sh ROLECALL
 set -euo pipefail
 rolecall=$(realpath "$1")
 cd "$(dirname "${BASH_SOURCE[0]}")"
 
-clients=(oauth4webapi.js openid_client.js mcp_sdk.js authlib_client.py webhooks.py)
+clients=(oauth4webapi.js openid_client.js mcp_sdk.js authlib_client.py)
 
 # Starts the service on a free port. The first line of its output contains its URL.
 start() {
@@ -36,3 +37,5 @@ for client in "${clients[@]}"; do
     *.py) timeout 60 .venv/bin/python -u "$client" "$base" ;;
   esac
 done
+echo "-- webhooks"
+timeout 120 unshare --net --mount --pid --fork --kill-child --mount-proc .venv/bin/python -u webhooks.py "$rolecall"

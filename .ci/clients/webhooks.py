@@ -1,88 +1,199 @@
-"""Adds a webhook endpoint, receives its requests, and lets the receivers of the API guide judge them."""
+"""Sends events to receivers in Python and JavaScript over HTTPS, and lets them judge genuine and forged requests.
 
+Usage: webhooks.py ROLECALL
+
+Each receiver has a public host name, a public address, port 443, and a certificate of an authority that the service
+trusts. Run this in its own network and mount namespaces, so that these names and addresses lead to this machine.
+"""
+
+import datetime
+import ipaddress
 import json
+import os
 import queue
 import subprocess
 import sys
+import tempfile
 import threading
 import time
-from http.server import BaseHTTPRequestHandler, HTTPServer
+from pathlib import Path
 
 import requests
+from cryptography import x509
+from cryptography.hazmat.primitives import hashes, serialization
+from cryptography.hazmat.primitives.asymmetric import ec
+from cryptography.x509.oid import NameOID
 
 KEY = "rc_live_000000001000000001ZCG7000000DemoKeyOfAcmeLiveNotASecretJPF42F2mh9z0N3tAZ"
-RECEIVERS = [[".venv/bin/python", "-u", "receiver.py"], ["node", "receiver.js"]]
-received = queue.Queue()
+# Any public addresses: the requests stay in the namespace.
+RECEIVERS = {
+    ("python.example.com", "93.184.215.14"): [".venv/bin/python", "-u", "receiver.py"],
+    ("node.example.com", "93.184.215.15"): ["node", "receiver.js"],
+}
 
 
-class Handler(BaseHTTPRequestHandler):
-    def do_POST(self):
-        body = self.rfile.read(int(self.headers["content-length"])).decode()
-        headers = {name.lower(): value for name, value in self.headers.items() if name.lower().startswith("webhook-")}
-        received.put((headers, body))
-        self.send_response(204)
-        self.end_headers()
+def certificate(name, issuer=None):
+    """Creates a key and a certificate for a host, or for an authority if there is no issuer."""
+    key = ec.generate_private_key(ec.SECP256R1())
+    subject = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, name)])
+    issuer_key, issuer_certificate = issuer or (key, None)
+    now = datetime.datetime.now(datetime.UTC)
+    builder = (
+        x509.CertificateBuilder()
+        .subject_name(subject)
+        .issuer_name(issuer_certificate.subject if issuer else subject)
+        .public_key(key.public_key())
+        .serial_number(x509.random_serial_number())
+        .not_valid_before(now - datetime.timedelta(hours=1))
+        .not_valid_after(now + datetime.timedelta(hours=1))
+        .add_extension(x509.BasicConstraints(ca=issuer is None, path_length=None), critical=True)
+        .add_extension(x509.SubjectAlternativeName([x509.DNSName(name)]), critical=False)
+    )
+    return key, builder.sign(issuer_key, hashes.SHA256())
 
-    def log_message(self, *_):
-        pass
+
+def write_pem(folder, name, pair):
+    """Writes the certificate and the key as PEM files, and returns their paths."""
+    key, found = pair
+    paths = folder / f"{name}.pem", folder / f"{name}.key"
+    paths[0].write_bytes(found.public_bytes(serialization.Encoding.PEM))
+    private = serialization.PrivateFormat.PKCS8, serialization.NoEncryption()
+    paths[1].write_bytes(key.private_bytes(serialization.Encoding.PEM, *private))
+    return paths
 
 
-def next_ping():
-    """Waits for a ping. The endpoint also receives the events of changes, such as its own rotation."""
-    while True:
-        headers, body = received.get(timeout=30)
-        if json.loads(body)["type"].endswith(".pinged"):
-            return headers, body
+def set_network(folder):
+    """Gives this machine the addresses of the receivers, and lets their names lead there."""
+    subprocess.run(["ip", "link", "set", "lo", "up"], check=True)
+    hosts = folder / "hosts"
+    lines = ["127.0.0.1 localhost"]
+    for name, address in RECEIVERS:
+        assert ipaddress.ip_address(address).is_global
+        subprocess.run(["ip", "address", "add", f"{address}/32", "dev", "lo"], check=True)
+        lines.append(f"{address} {name}")
+    hosts.write_text("\n".join([*lines, ""]))
+    subprocess.run(["mount", "--bind", hosts, "/etc/hosts"], check=True)
 
 
-def main():
-    base = sys.argv[1]
-    server = HTTPServer(("127.0.0.1", 0), Handler)
-    threading.Thread(target=server.serve_forever, daemon=True).start()
-    session = requests.Session()
-    session.headers["authorization"] = f"Bearer {KEY}"
+class Receiver:
+    """A receiver in another process."""
 
-    def post(path, body=None):
-        answer = session.post(f"{base}/api/v1/webhook_endpoints{path}", json=body)
+    def __init__(self, command, address, paths):
+        self.process = subprocess.Popen(
+            [*command, address, *paths], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+        )
+        self.lines = queue.Queue()
+        threading.Thread(target=self.read, daemon=True).start()
+        self.until(lambda line: line == "ready")
+
+    def read(self):
+        for line in self.process.stdout:
+            self.lines.put(line.rstrip("\n"))
+
+    def until(self, is_wanted):
+        """Waits for a line, and leaves out those before it."""
+        while not is_wanted(line := self.lines.get(timeout=30)):
+            pass
+        return line
+
+    def trust(self, secret, public_keys):
+        print(json.dumps({"secret": secret, "public_keys": public_keys}), file=self.process.stdin, flush=True)
+        self.until(lambda line: line == "ready")
+
+    def next_ping(self):
+        """Waits for a ping. The endpoint also receives the events of changes, such as its own rotation."""
+        return json.loads(self.until(lambda line: ".pinged" in line))
+
+    def stop(self):
+        self.process.stdin.close()
+        assert self.process.wait(timeout=30) == 0
+
+
+def judge(api, authority, host, receiver):
+    """Sends genuine and forged requests to a receiver. Returns their number."""
+
+    def call(method, path, body=None):
+        answer = api.request(method, f"{api.base}/api/v1/webhook_endpoints{path}", json=body)
         assert answer.ok, answer.text
         return answer.json()
 
-    endpoint = post("", {"url": f"http://127.0.0.1:{server.server_port}/hook"})
+    url = f"https://{host}/hook"
+    endpoint = call("POST", "", {"url": url})
     path = f"/{endpoint['id']}"
-    post(f"{path}/ping")
-    first = next_ping()
-    rotated = post(f"{path}/rotate_secret")
-    post(f"{path}/ping")
-    both = next_ping()
-    deliveries = session.get(f"{base}/api/v1/webhook_endpoints{path}/deliveries").json()["data"]
-    assert int(first[0]["webhook-id"]) in [delivery["event_id"] for delivery in deliveries], deliveries
-
     old = (endpoint["secret"], endpoint["public_keys"])
+    receiver.trust(*old)
+    call("POST", f"{path}/ping")
+    first = receiver.next_ping()
+    assert first["verdicts"] == [True, True], first
+    rotated = call("POST", f"{path}/rotate_secret")
     new = (rotated["secret"], rotated["public_keys"][:1])
-    headers, body = both
+    receiver.trust(*new)
+    call("POST", f"{path}/ping")
+    both = receiver.next_ping()
+    assert both["verdicts"] == [True, True], both
+    wait_for_delivery(call, path, int(both["headers"]["webhook-id"]))
+
+    headers, body = both["headers"], both["body"]
     tampered = body.replace("pinged", "pinned")
     late = {**headers, "webhook-timestamp": str(int(time.time()) - 301)}
     # What a key without its own signature sees, as it is 24 hours after a rotation.
     only_new = {**headers, "webhook-signature": " ".join(headers["webhook-signature"].split()[:2])}
     cases = [
-        ("the first request", old, *first, True),
-        ("the new keys", new, headers, body, True),
         ("the old keys during a rotation", old, headers, body, True),
         ("the old keys afterwards", old, only_new, body, False),
-        ("the new keys, before the rotation", new, *first, False),
+        ("the new keys, before the rotation", new, first["headers"], first["body"], False),
         ("another body", new, headers, tampered, False),
         ("another time", new, late, body, False),
         ("another id", new, {**headers, "webhook-id": "1"}, body, False),
     ]
-    for command in RECEIVERS:
-        with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as receiver:
-            for name, (secret, public_keys), headers, body, expected in cases:
-                given = {"secret": secret, "public_keys": public_keys, "headers": headers, "body": body}
-                print(json.dumps(given), file=receiver.stdin, flush=True)
-                verdicts = json.loads(receiver.stdout.readline())
-                assert verdicts == [expected] * 2, (command, name, verdicts)
-            receiver.stdin.close()
-    print(f"{len(RECEIVERS)} receivers judged {len(cases)} requests by secret and by public key")
+    for name, keys, sent, text, expected in cases:
+        receiver.trust(*keys)
+        answer = requests.post(url, data=text.encode(), headers=sent, verify=authority, timeout=30)
+        given = json.loads(receiver.until(lambda line: line.startswith("{")))
+        assert given["verdicts"] == [expected] * 2, (host, name, given)
+        assert answer.status_code == (204 if expected else 401), (host, name, answer.status_code)
+    call("DELETE", path)
+    return 2 + len(cases)
+
+
+def wait_for_delivery(call, path, event):
+    """Waits until the log of the endpoint has the delivery of this event, with the receiver's answer."""
+    deadline = time.monotonic() + 30
+    while time.monotonic() < deadline:
+        deliveries = call("GET", f"{path}/deliveries")["data"]
+        if any(delivery["event_id"] == event and delivery["status"] == "delivered" for delivery in deliveries):
+            return
+        time.sleep(0.1)
+    raise AssertionError(f"event {event} was not delivered: {deliveries}")
+
+
+def main():
+    rolecall = sys.argv[1]
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        set_network(folder)
+        authority = certificate("Authority of the test")
+        root, _ = write_pem(folder, "authority", authority)
+        command = [rolecall, "--memory", "--port", "0", "--template", "../../template.yaml"]
+        environment = {**os.environ, "SSL_CERT_FILE": str(root)}
+        log = folder / "service.log"
+        with log.open("w") as errors:
+            service = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=errors, text=True, env=environment)
+        try:
+            api = requests.Session()
+            api.base = service.stdout.readline().split()[1]
+            api.headers["authorization"] = f"Bearer {KEY}"
+            for (host, address), receiving in RECEIVERS.items():
+                receiver = Receiver(receiving, address, write_pem(folder, host, certificate(host, authority)))
+                count = judge(api, root, host, receiver)
+                receiver.stop()
+                print(f"{host} judged {count} requests by secret and by public key")
+        except BaseException:
+            print(log.read_text(), file=sys.stderr)
+            raise
+        finally:
+            service.kill()
+            service.wait()
 
 
 main()
