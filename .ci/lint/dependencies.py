@@ -1,9 +1,6 @@
 """Checks the dependencies of the workspace: usage, licenses, sources, banned crates and duplicate versions.
 
 Usage: dependencies.py
-
-Cargo resolves features for the whole workspace. The functions are therefore checked with every optional dependency that
-any package enables.
 """
 
 import json
@@ -49,7 +46,6 @@ BANNED = {
     "native-tls": ONE_TLS,
     "openssl": ONE_TLS,
     "openssl-sys": ONE_TLS,
-    "chrono": "jiff is the library for dates and times",
     "async-std": "tokio is the runtime",
 }
 
@@ -60,6 +56,8 @@ BANNED_IN_FUNCTIONS = {
     "dynoxide-rs": EMBEDDED_DATABASE,
     "libsqlite3-sys": EMBEDDED_DATABASE,
     "rusqlite": EMBEDDED_DATABASE,
+    # Only a client in the tests needs it.
+    "chrono": "jiff is the library for dates and times",
     "axum": "functions have their own router in shared::http",
     "clap": "functions have no command line",
     "h2": "functions speak HTTP/1.1, and HTTP/2 makes them larger and slower to start",
@@ -313,54 +311,29 @@ def check_sources(locked, members):
 # Banned crates and duplicates
 
 
-def linked_by(metadata, root):
-    """Maps the crates that a package links to their dependency paths. Macros and build scripts are not linked."""
-    packages = {package["id"]: package for package in metadata["packages"]}
-    nodes = {node["id"]: node for node in metadata["resolve"]["nodes"]}
-    paths, open_ids = {root: [packages[root]["name"]]}, [root]
-    for current in open_ids:
-        for dependency in nodes[current]["deps"]:
-            found = dependency["pkg"]
-            is_macro = any("proc-macro" in target["kind"] for target in packages[found]["targets"])
-            is_linked = any(edge["kind"] is None for edge in dependency["dep_kinds"])
-            if is_linked and not is_macro and found not in paths:
-                paths[found] = [*paths[current], packages[found]["name"]]
-                open_ids.append(found)
-    return {packages[found]["name"]: path for found, path in paths.items()}
-
-
-def compiled():
-    """Returns the names of all crates that any package compiles.
+def crates_of(*options):
+    """Returns the names of the crates that `cargo tree` lists with these options.
 
     Cargo.lock also contains crates that only a disabled feature of another crate needs.
     """
-    command = ["cargo", "tree", "--locked", "--workspace", "--edges=all", "--prefix=none", "--format={p}"]
+    command = ["cargo", "tree", "--locked", "--prefix=none", "--format={p}", *options]
     command += [f"--target={platform}" for platform in PLATFORMS]
     tree = subprocess.run(command, cwd=ROOT, stdout=subprocess.PIPE, text=True, check=True)
     return {line.split()[0] for line in tree.stdout.splitlines() if line}
 
 
-def check_banned(crates, banned=BANNED):
+def check_banned(crates, whose, banned):
     """Yields banned crates among the names of crates."""
     for name in sorted(crates & banned.keys()):
         yield (
-            f"a package needs {name}, but {banned[name]}; `cargo tree --target all --invert {name}` shows what "
+            f"{whose} needs {name}, but {banned[name]}; `cargo tree --target all --invert {name}` shows what "
             "needs it: disable that feature, or use another crate"
         )
 
 
-def check_banned_in_functions(metadata, banned=BANNED_IN_FUNCTIONS):
-    """Yields banned crates that functions link."""
-    paths = {}
-    for package in metadata["packages"]:
-        if package["source"] is None and Path(package["manifest_path"]).is_relative_to(ROOT / "functions"):
-            for name, path in linked_by(metadata, package["id"]).items():
-                paths.setdefault(name, []).append(path)
-    for name in sorted(paths.keys() & banned.keys()):
-        yield (
-            f"{len(paths[name])} functions link {name}, for example {' -> '.join(paths[name][0])}, but {banned[name]}; "
-            "disable the feature that needs it, or use another crate"
-        )
+def is_function(package):
+    """Tells whether a member of the workspace is a function."""
+    return Path(package["manifest_path"]).is_relative_to(ROOT / "functions")
 
 
 def duplicates(packages):
@@ -393,8 +366,10 @@ def check(metadata):
     yield from check_workspace_dependencies(workspace, manifests)
     yield from check_licenses(packages)
     yield from check_sources(locked, {member["name"] for member in members})
-    yield from check_banned(compiled())
-    yield from check_banned_in_functions(metadata)
+    yield from check_banned(crates_of("--workspace", "--edges=all"), "a package", BANNED)
+    functions = [f"--package={member['name']}" for member in members if is_function(member)]
+    linked = crates_of("--edges=normal,no-proc-macro", *functions)
+    yield from check_banned(linked, "a function", BANNED_IN_FUNCTIONS)
     yield from check_duplicates(packages)
 
 

@@ -190,39 +190,9 @@ class Crates(unittest.TestCase):
         self.assertIn("folder 1.0.0 is a folder", found[1])
 
     def test_banned(self):
-        found = list(dependencies.check_banned({"fine", "bad"}, {"bad": "it is bad", "worse": ""}))
+        found = list(dependencies.check_banned({"fine", "bad"}, "a function", {"bad": "it is bad", "worse": ""}))
         self.assertEqual(len(found), 1, found)
-        self.assertIn("needs bad, but it is bad;", found[0])
-
-    def test_banned_in_functions(self):
-        def node(name, *edges):
-            deps = [{"pkg": found, "dep_kinds": [{"kind": kind}]} for found, kind in edges]
-            return {"id": name, "deps": deps}
-
-        functions = dependencies.ROOT / "functions"
-        library, macro = [{"kind": ["lib"]}], [{"kind": ["proc-macro"]}]
-        metadata = {
-            "packages": [
-                package("f", id="f", source=None, manifest_path=str(functions / "f/Cargo.toml"), targets=library),
-                package("infra", id="infra", source=None, manifest_path="/infra/Cargo.toml", targets=library),
-                package("middle", id="middle", targets=library),
-                package("macro", id="macro", targets=macro),
-                *(package(name, id=name, targets=library) for name in ("linked", "tested", "expanded", "local")),
-            ],
-            "resolve": {
-                "nodes": [
-                    node("f", ("middle", None), ("macro", None), ("tested", "dev")),
-                    node("infra", ("local", None)),
-                    node("middle", ("linked", None)),
-                    node("macro", ("expanded", None)),
-                    *(node(name) for name in ("linked", "tested", "expanded", "local")),
-                ]
-            },
-        }
-        banned = dict.fromkeys(["linked", "tested", "expanded", "local"], "it is large")
-        found = list(dependencies.check_banned_in_functions(metadata, banned))
-        self.assertEqual(len(found), 1, found)
-        self.assertIn("f -> middle -> linked, but it is large;", found[0])
+        self.assertIn("a function needs bad, but it is bad;", found[0])
 
     def test_duplicates(self):
         packages = [package("tokio", "1.0.0"), package("tokio", "2.0.0"), package("x", "1.0.0"), package("x", "2.0.0")]

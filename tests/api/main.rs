@@ -66,6 +66,7 @@ mod guide;
 mod idempotency;
 mod imports;
 mod job_postings;
+mod mcp_clients;
 mod mcp_confirmations;
 mod mcp_hostile;
 mod mcp_oauth;

@@ -1,0 +1,184 @@
+//! The published Rust client of the Model Context Protocol, in both eras, as a host uses it.
+
+use std::collections::HashMap;
+use std::convert::Infallible;
+use std::net::{IpAddr, Ipv4Addr};
+use std::sync::{Arc, Mutex};
+
+use futures_util::stream::BoxStream;
+use http::{HeaderName, HeaderValue, Method, Request};
+use rmcp::model::{
+    CallToolRequestParams, CallToolResult, ClientConfig, ClientJsonRpcMessage, ElicitRequestParams,
+    ElicitResult, ElicitationAction, ErrorData, GetPromptRequestParams, ProtocolVersion,
+    ReadResourceRequestParams,
+};
+use rmcp::service::{ClientLifecycleMode, ClientServiceExt, RequestContext, RoleClient, RunningService};
+use rmcp::transport::StreamableHttpClientTransport;
+use rmcp::transport::streamable_http_client::{
+    SseError, StreamableHttpClient, StreamableHttpClientTransportConfig, StreamableHttpError,
+    StreamableHttpPostResponse,
+};
+use rolecall_local::gateway::Gateway;
+use serde_json::{Value, json};
+use shared::model::Mode;
+use sse_stream::Sse;
+use tests::browser::{Browser, Form};
+use tests::dashboard::owner;
+use tests::{ACME, BASE_URL, TestApi, key};
+
+const SOURCE: IpAddr = IpAddr::V4(Ipv4Addr::new(192, 0, 2, 1));
+
+/// Sends the client's requests to the gateway.
+#[derive(Clone)]
+struct GatewayClient(Arc<Gateway>);
+
+type ClientError = StreamableHttpError<Infallible>;
+
+impl StreamableHttpClient for GatewayClient {
+    type Error = Infallible;
+
+    async fn post_message(
+        &self,
+        uri: Arc<str>,
+        message: ClientJsonRpcMessage,
+        session: Option<Arc<str>>,
+        credential: Option<String>,
+        headers: HashMap<HeaderName, HeaderValue>,
+    ) -> Result<StreamableHttpPostResponse, ClientError> {
+        assert_eq!(session, None, "there are no sessions");
+        let credential = credential.expect("a credential");
+        let mut request = Request::builder()
+            .method(Method::POST)
+            .uri(uri.strip_prefix(BASE_URL).expect("the service's URL"))
+            .header("host", "api.rolecall.test")
+            .header("content-type", "application/json")
+            .header("accept", "application/json, text/event-stream")
+            .header("authorization", format!("Bearer {credential}"));
+        for (name, value) in headers {
+            request = request.header(name, value);
+        }
+        let body = serde_json::to_vec(&message)?;
+        let response = self.0.send(request.body(body.into()).expect("a request"), SOURCE).await;
+        if response.status() == 202 {
+            return Ok(StreamableHttpPostResponse::Accepted);
+        }
+        Ok(StreamableHttpPostResponse::Json(serde_json::from_slice(response.body())?, None))
+    }
+
+    async fn delete_session(
+        &self,
+        _: Arc<str>,
+        _: Arc<str>,
+        _: Option<String>,
+        _: HashMap<HeaderName, HeaderValue>,
+    ) -> Result<(), ClientError> {
+        Err(StreamableHttpError::ServerDoesNotSupportDeleteSession)
+    }
+
+    async fn get_stream(
+        &self,
+        _: Arc<str>,
+        _: Option<Arc<str>>,
+        _: Option<String>,
+        _: Option<String>,
+        _: HashMap<HeaderName, HeaderValue>,
+    ) -> Result<BoxStream<'static, Result<Sse, SseError>>, ClientError> {
+        Err(StreamableHttpError::ServerDoesNotSupportSse)
+    }
+}
+
+/// A host whose member says yes to each question.
+#[derive(Clone, Default)]
+struct Host {
+    questions: Arc<Mutex<Vec<String>>>,
+}
+
+impl rmcp::ClientHandler for Host {
+    fn get_info(&self) -> ClientConfig {
+        let config = json!({
+            "protocolVersion": "2025-11-25",
+            "capabilities": { "elicitation": {} },
+            "clientInfo": { "name": "host", "version": "1.0.0" },
+        });
+        serde_json::from_value(config).expect("a configuration")
+    }
+
+    async fn create_elicitation(
+        &self,
+        request: ElicitRequestParams,
+        _: RequestContext<RoleClient>,
+    ) -> Result<ElicitResult, ErrorData> {
+        let ElicitRequestParams::FormElicitationParams { message, .. } = request else {
+            return Ok(ElicitResult::new(ElicitationAction::Decline));
+        };
+        self.questions.lock().unwrap().push(message);
+        Ok(ElicitResult::new(ElicitationAction::Accept).with_content(json!({ "confirm": true })))
+    }
+}
+
+async fn try_call(
+    client: &RunningService<RoleClient, Host>,
+    tool: &'static str,
+    arguments: Value,
+) -> CallToolResult {
+    let Value::Object(arguments) = arguments else { panic!("arguments are an object") };
+    client.call_tool(CallToolRequestParams::new(tool).with_arguments(arguments)).await.expect("a result")
+}
+
+async fn call(client: &RunningService<RoleClient, Host>, tool: &'static str, arguments: Value) -> Value {
+    let result = try_call(client, tool, arguments).await;
+    assert_ne!(result.is_error, Some(true), "{tool}: {result:?}");
+    result.structured_content.expect("structured content")
+}
+
+#[tokio::test]
+async fn the_rust_client_does_the_teams_work_in_both_eras() {
+    let modern = vec![ProtocolVersion::V_2026_07_28];
+    let eras = [
+        ("2025-11-25", ClientLifecycleMode::Initialize),
+        ("2026-07-28", ClientLifecycleMode::Discover { preferred_versions: modern.clone() }),
+        ("2026-07-28", ClientLifecycleMode::Auto { preferred_versions: modern, legacy_version: None }),
+    ];
+    for (revision, lifecycle) in eras {
+        let api = TestApi::new().await;
+        let config = StreamableHttpClientTransportConfig::with_uri(format!("{BASE_URL}/mcp"));
+        let config = config.auth_header(key(ACME, Mode::Live));
+        let transport =
+            StreamableHttpClientTransport::with_client(GatewayClient(api.gateway.clone()), config);
+        let host = Host::default();
+        let client = host.clone().serve_with_lifecycle(transport, lifecycle).await.expect("a connection");
+        let server = client.peer_info().expect("the server's information");
+        assert_eq!(server.protocol_version.as_str(), revision);
+        assert_eq!(client.list_all_tools().await.expect("tools").len(), mcp::tools::TABLE.len());
+        assert_eq!(client.list_all_prompts().await.expect("prompts").len(), 3);
+        assert_eq!(client.list_all_resource_templates().await.expect("templates").len(), 2);
+
+        let role =
+            call(&client, "quick_post", json!({ "role": { "title": "Cook" } })).await["role_id"].clone();
+        let ada = json!({ "name": "Ada", "email": "ada@example.com", "role_id": role });
+        let ada = call(&client, "add_candidate", ada).await["id"].clone();
+        let reject = json!({ "candidate_id": ada, "action": "reject" });
+        if revision == "2025-11-25" {
+            let asked = format!("{:?}", try_call(&client, "move_candidate", reject.clone()).await);
+            let path = asked.split_once(BASE_URL).expect("a link").1.split(' ').next().unwrap();
+            let browser = Browser::with_session(&api, ACME, &owner(&api, ACME).await).await;
+            let form = Form::of(&browser.get(path).await.expect(200), path);
+            browser.submit(path, &form.and("decision", "confirm")).await.expect(303);
+        }
+        assert_eq!(call(&client, "move_candidate", reject).await["stage"], "rejected");
+        let question = format!("Reject candidate {ada}: application for role {role} in stage applied.");
+        let expected = if revision == "2025-11-25" { Vec::new() } else { vec![question] };
+        assert_eq!(*host.questions.lock().unwrap(), expected);
+        let report = call(&client, "pipeline_report", json!({ "role_id": role })).await;
+        assert_eq!(report["stages"]["rejected"]["now"], 1);
+
+        let uri = format!("rolecall://candidates/{ada}");
+        let read = client.read_resource(ReadResourceRequestParams::new(uri)).await.expect("a resource");
+        assert_eq!(read.contents.len(), 1);
+        let prompt = client.get_prompt(GetPromptRequestParams::new("weekly_report")).await.expect("a prompt");
+        assert_eq!(prompt.messages.len(), 1);
+        let unknown = client.call_tool(CallToolRequestParams::new("nothing")).await.expect_err("an error");
+        assert!(unknown.to_string().contains("There is no such tool"), "{unknown}");
+        client.cancel().await.expect("an end");
+    }
+}
