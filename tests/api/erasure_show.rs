@@ -6,6 +6,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::task::Poll;
 
+use rolecall_local::demo;
 use serde_json::Value;
 use shared::config::Services;
 use tests::interceptor::Fault;
@@ -44,7 +45,7 @@ async fn run_tasks_with_interruptions(api: &TestApi, is_lost: bool) -> usize {
         }
         allow_one_write(api, is_lost);
         // A run that was stopped may report a failure.
-        let _ = tasks::run(api.environment.clone()).await;
+        let _ = tasks::run_for(api.environment.clone(), demo::task_partitions()).await;
         api.dynamodb.inject_faults(|_, _| None);
     }
     panic!("every run must make progress");
@@ -76,7 +77,8 @@ async fn run_tasks_killed_at_every_step(api: &TestApi) -> usize {
             return run;
         }
         // A run that finishes the other tasks may report a failure.
-        let _ = kill_after(steps, tasks::run(api.environment.clone())).await;
+        let run = tasks::run_for(api.environment.clone(), demo::task_partitions());
+        let _ = kill_after(steps, run).await;
         api.dynamodb.clear_calls();
     }
     panic!("a run must end");

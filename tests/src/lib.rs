@@ -58,7 +58,7 @@ use shared::model::{Day, Mode, PasswordCost, Role, RoleContent, Scopes, Source, 
 use shared::providers::Providers;
 use shared::providers::client_document::ClientDocuments;
 use shared::random::Random;
-use shared::store::{Holder, MaybeErased, Store, Task, TaskPartition, Transaction};
+use shared::store::{Holder, MaybeErased, Store, Task, Transaction};
 use shared::token_encryption::EncryptionKeys;
 use tokio::net::TcpListener;
 use tokio::sync::watch;
@@ -291,10 +291,10 @@ impl TestApi {
         Box::pin(permissions::run_as("FeedFunction", run)).await.expect("the feed")
     }
 
-    /// The tasks of all tenants that are due at this time.
+    /// The tasks of the demo organizations that are due at this time.
     pub async fn due_tasks(&self, now: Timestamp) -> Vec<Task> {
         let mut tasks = Vec::new();
-        for partition in TaskPartition::all() {
+        for partition in demo::task_partitions() {
             tasks.extend(self.store().list_due_tasks(partition, now, usize::MAX).await.expect("tasks").tasks);
         }
         tasks
