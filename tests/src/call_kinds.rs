@@ -1,4 +1,5 @@
-//! The kinds of DynamoDB calls that a test makes: operations, expressions, kinds of items and outcomes.
+//! The kinds of DynamoDB calls that a test makes: operations with kinds of items, and operations with expressions and
+//! outcomes.
 //!
 //! With `ROLECALL_TEST_CALLS=FOLDER`, each test writes its kinds of calls to a file. `.ci/dynamodb_local/run.py` uses these
 //! files to choose tests that together make every kind of call.
@@ -35,9 +36,9 @@ impl CallKinds {
         seen.0 += 1;
         let actions = request["TransactItems"].as_array().into_iter().flatten();
         for (name, action) in actions.filter_map(Value::as_object).flatten() {
-            seen.1.insert(format!("{operation} {name} {}", kind(action)));
+            seen.1.extend(kinds(&format!("{operation} {name}"), action, ""));
         }
-        seen.1.insert(format!("{operation} {} {outcome}", kind(request)));
+        seen.1.extend(kinds(operation, request, &outcome));
     }
 }
 
@@ -54,14 +55,13 @@ impl Drop for CallKinds {
     }
 }
 
-/// The kind of the item and the expressions of a request or an action.
-fn kind(request: &Value) -> String {
-    const PARTS: [&str; 8] = [
+/// The kinds of a request or an action: one for its item, and one for its expressions and its outcome.
+fn kinds(operation: &str, request: &Value, outcome: &str) -> [String; 2] {
+    const PARTS: [&str; 7] = [
         "IndexName",
         "ConsistentRead",
         "ScanIndexForward",
         "KeyConditionExpression",
-        "UpdateExpression",
         "ConditionExpression",
         "ProjectionExpression",
         "ReturnValues",
@@ -69,12 +69,30 @@ fn kind(request: &Value) -> String {
     let values = &request["ExpressionAttributeValues"];
     let places = [&request["Item"]["pk"], &request["Key"]["pk"], &values[":hash"]];
     let key = places.iter().find_map(|place| place["S"].as_str()).unwrap_or_default();
-    // What is left are words such as `ROLE_APPLICATION` and `screening`.
-    let is_word = |word: &&str| word.bytes().all(|byte| byte.is_ascii_alphabetic() || byte == b'_');
-    let words = key.split('#').filter(is_word).filter(|word| word.len() < 20).map(str::to_owned);
+    // What is left are words such as `ROLE_APPLICATION`.
+    let is_word = |word: &&str| word.bytes().all(|byte| byte.is_ascii_uppercase() || byte == b'_');
+    let item: Vec<_> = key.split('#').filter(is_word).collect();
     let parts = PARTS.iter().filter_map(|name| Some(format!("{name}={}", request.get(name)?)));
+    let update = request["UpdateExpression"].as_str().map(shape);
     let continued = request["ExclusiveStartKey"].is_object().then(|| "continued".to_owned());
-    words.chain(parts).chain(continued).collect::<Vec<_>>().join(" ")
+    let parts: Vec<_> = parts.chain(update).chain(continued).collect();
+    [format!("{operation} {}", item.join(" ")), format!("{operation} {} {outcome}", parts.join(" "))]
+}
+
+/// The different clauses of an update, without the names of attributes, the names of values and the numbers of elements.
+fn shape(update: &str) -> String {
+    let mut shape = String::new();
+    for character in update.chars() {
+        let is_in_name =
+            shape.ends_with(['#', ':', '[']) && (character.is_ascii_alphanumeric() || character == '_');
+        if !is_in_name {
+            shape.push(character);
+        }
+    }
+    let verbs = ["REMOVE", "ADD", "DELETE"];
+    let clauses =
+        verbs.iter().fold(shape, |shape, verb| shape.replace(&format!(" {verb} "), &format!(", {verb} ")));
+    clauses.split(", ").collect::<BTreeSet<_>>().into_iter().collect::<Vec<_>>().join(", ")
 }
 
 /// The outcome of a call: what is left to read or write, or the error, with the reasons of a cancelled transaction.

@@ -212,7 +212,8 @@ impl HttpConnector for InterceptingConnector {
             if let Some((_, action)) = before {
                 permissions::run_unchecked(action).await;
             }
-            let clock_blocker = replacement.is_none().then(|| interceptor.block_clock());
+            let is_real = replacement.is_none();
+            let clock_blocker = is_real.then(|| interceptor.block_clock());
             let response = replacement.unwrap_or_else(|| inner.call(request));
             let call = RawCall {
                 function,
@@ -230,7 +231,7 @@ impl HttpConnector for InterceptingConnector {
             let read = ByteStream::new(response.into_body()).collect().await;
             let bytes = read.map_err(|error| ConnectorError::io(error.into()))?.into_bytes();
             drop(clock_blocker);
-            if let Some(kinds) = &interceptor.kinds {
+            if let Some(kinds) = interceptor.kinds.as_ref().filter(|_| is_real) {
                 kinds.record(&operation, &body, status.as_u16(), &bytes);
             }
             if let Some(call) = interceptor.calls.lock().expect("no poison").get_mut(index) {
