@@ -12,8 +12,6 @@ use super::client::{HttpClient, Provider, RequestError};
 const SERVICE: &str = "lambda";
 /// The characters of a function's name that stay unescaped in a path.
 const UNRESERVED: AsciiSet = NON_ALPHANUMERIC.remove(b'-').remove(b'.').remove(b'_').remove(b'~');
-/// The maximum size of an event, in bytes.
-pub const MAX_EVENT: usize = 256 * 1024;
 
 /// A function, and the credentials to start it.
 #[derive(Clone, Debug)]
@@ -55,8 +53,8 @@ impl LambdaFunction {
         Ok(Self { http: http.of(Provider::Lambda), signer, url })
     }
 
-    /// Starts the function with an event in JSON of at most [`MAX_EVENT`] bytes. Lambda queues the event; it does not
-    /// report whether the function succeeds.
+    /// Starts the function with an event in JSON of at most 256 KiB, which is Lambda's limit. Lambda queues the event;
+    /// it does not report whether the function succeeds.
     pub async fn start(&self, event: String, now: Timestamp) -> Result<(), InvokeError> {
         let headers = [("content-type", "application/json"), ("x-amz-invocation-type", "Event")];
         let body = SignableBody::Bytes(event.as_bytes());

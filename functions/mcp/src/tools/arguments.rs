@@ -20,9 +20,8 @@ macro_rules! words {
         }
 
         impl $name {
-            const WORDS: &[&str] = &[$($word),+];
+            const ALL: [Self; [$($word),+].len()] = [$(Self::$variant),+];
 
-            #[allow(dead_code, reason = "not every argument is shown again")]
             pub(super) const fn as_str(self) -> &'static str {
                 match self {
                     $(Self::$variant => $word,)+
@@ -32,15 +31,18 @@ macro_rules! words {
 
         impl shared::model::Value for $name {
             fn read(scalar: &shared::model::Scalar<'_>) -> Result<Option<Self>, String> {
-                match scalar {
-                    $(shared::model::Scalar::Text(text) if text == $word => Ok(Some(Self::$variant)),)+
-                    scalar if scalar.is_blank() => Ok(None),
-                    _ => Err(format!("must be one of {}", Self::WORDS.join(", "))),
+                if scalar.is_blank() {
+                    return Ok(None);
                 }
+                let found = Self::ALL.into_iter().find(|word| {
+                    matches!(scalar, shared::model::Scalar::Text(text) if text == word.as_str())
+                });
+                let unknown = || format!("must be one of {}", Self::ALL.map(Self::as_str).join(", "));
+                found.map(Some).ok_or_else(unknown)
             }
 
             fn schema() -> utoipa::openapi::RefOr<utoipa::openapi::schema::Schema> {
-                shared::model::schema::string().enum_values(Some(Self::WORDS.iter().copied())).into()
+                shared::model::schema::string().enum_values(Some(Self::ALL.map(Self::as_str))).into()
             }
         }
     };
