@@ -10,9 +10,11 @@ import logging
 import pathlib
 import re
 import tomllib
+from unittest import mock
 
 import boto3
 from samcli.yamlhelper import yaml_parse
+from samtranslator.open_api import open_api
 from samtranslator.parser.parser import Parser
 from samtranslator.translator.translator import Translator
 
@@ -55,7 +57,9 @@ def translated(template, parameters):
             resource["Properties"]["CodeUri"] = "s3://bucket/build"
     # The translator asks only for the name of the region.
     session = boto3.Session(region_name="us-east-1")
-    return Translator({}, Parser(), boto_session=session).translate(template, parameters)
+    # It copies the API's whole document for every route, which takes most of the time. The document is only used here.
+    with mock.patch.object(open_api, "_deepcopy", lambda document: document):
+        return Translator({}, Parser(), boto_session=session).translate(template, parameters)
 
 
 def references(node, local=frozenset()):
