@@ -1,12 +1,13 @@
-//! The published Rust client of the Model Context Protocol, in both eras, as a host uses it.
+//! The published Rust client of the Model Context Protocol, in both eras, as a host uses it: from nothing but the address.
 
 use std::collections::HashMap;
 use std::convert::Infallible;
 use std::net::{IpAddr, Ipv4Addr};
 use std::sync::{Arc, Mutex};
 
+use bytes::Bytes;
 use futures_util::stream::BoxStream;
-use http::{HeaderName, HeaderValue, Method, Request};
+use http::{HeaderName, HeaderValue, Request, Response, StatusCode, Uri};
 use rmcp::model::{
     CallToolRequestParams, CallToolResult, ClientConfig, ClientJsonRpcMessage, ElicitRequestParams,
     ElicitResult, ElicitationAction, ErrorData, GetPromptRequestParams, ProtocolVersion,
@@ -14,23 +15,46 @@ use rmcp::model::{
 };
 use rmcp::service::{ClientLifecycleMode, ClientServiceExt, RequestContext, RoleClient, RunningService};
 use rmcp::transport::StreamableHttpClientTransport;
+use rmcp::transport::auth::{
+    AuthClient, AuthorizationRequest, OAuthHttpClient, OAuthHttpClientFuture, OAuthHttpRequest, OAuthState,
+};
 use rmcp::transport::streamable_http_client::{
-    SseError, StreamableHttpClient, StreamableHttpClientTransportConfig, StreamableHttpError,
-    StreamableHttpPostResponse,
+    AuthRequiredError, SseError, StreamableHttpClient, StreamableHttpClientTransportConfig,
+    StreamableHttpError, StreamableHttpPostResponse,
 };
 use rolecall_local::gateway::Gateway;
 use serde_json::{Value, json};
-use shared::model::Mode;
 use sse_stream::Sse;
 use tests::browser::{Browser, Form};
 use tests::dashboard::owner;
-use tests::{ACME, BASE_URL, TestApi, key};
+use tests::oauth::OAuthApp;
+use tests::{ACME, BASE_URL, TestApi};
 
+const REDIRECT: &str = "http://127.0.0.1:43120/callback";
 const SOURCE: IpAddr = IpAddr::V4(Ipv4Addr::new(192, 0, 2, 1));
 
 /// Sends the client's requests to the gateway.
 #[derive(Clone)]
 struct GatewayClient(Arc<Gateway>);
+
+impl GatewayClient {
+    async fn send(&self, mut request: Request<Bytes>) -> Response<Bytes> {
+        let url = request.uri().to_string();
+        let path: Uri = url.strip_prefix(BASE_URL).expect("the service's URL").parse().expect("a path");
+        *request.uri_mut() = path;
+        request.headers_mut().insert("host", HeaderValue::from_static("api.rolecall.test"));
+        self.0.send(request, SOURCE).await
+    }
+}
+
+impl OAuthHttpClient for GatewayClient {
+    fn execute(&self, request: OAuthHttpRequest) -> OAuthHttpClientFuture<'_> {
+        Box::pin(async move {
+            let response = self.send(request.request.map(Bytes::from)).await;
+            Ok(response.map(|body| body.to_vec()))
+        })
+    }
+}
 
 type ClientError = StreamableHttpError<Infallible>;
 
@@ -46,21 +70,24 @@ impl StreamableHttpClient for GatewayClient {
         headers: HashMap<HeaderName, HeaderValue>,
     ) -> Result<StreamableHttpPostResponse, ClientError> {
         assert_eq!(session, None, "there are no sessions");
-        let credential = credential.expect("a credential");
-        let mut request = Request::builder()
-            .method(Method::POST)
-            .uri(uri.strip_prefix(BASE_URL).expect("the service's URL"))
-            .header("host", "api.rolecall.test")
+        let mut request = Request::post(&*uri)
             .header("content-type", "application/json")
-            .header("accept", "application/json, text/event-stream")
-            .header("authorization", format!("Bearer {credential}"));
+            .header("accept", "application/json, text/event-stream");
+        if let Some(credential) = credential {
+            request = request.header("authorization", format!("Bearer {credential}"));
+        }
         for (name, value) in headers {
             request = request.header(name, value);
         }
         let body = serde_json::to_vec(&message)?;
-        let response = self.0.send(request.body(body.into()).expect("a request"), SOURCE).await;
-        if response.status() == 202 {
-            return Ok(StreamableHttpPostResponse::Accepted);
+        let response = self.send(request.body(body.into()).expect("a request")).await;
+        match response.status() {
+            StatusCode::ACCEPTED => return Ok(StreamableHttpPostResponse::Accepted),
+            StatusCode::UNAUTHORIZED => {
+                let challenge = response.headers()["www-authenticate"].to_str().expect("text").to_owned();
+                return Err(StreamableHttpError::AuthRequired(AuthRequiredError::new(challenge)));
+            }
+            _ => {}
         }
         Ok(StreamableHttpPostResponse::Json(serde_json::from_slice(response.body())?, None))
     }
@@ -116,6 +143,23 @@ impl rmcp::ClientHandler for Host {
     }
 }
 
+/// Registers a host, and lets a member allow it the access.
+async fn authorize(gateway: &GatewayClient, browser: &Browser<'_>) -> OAuthState {
+    let url = format!("{BASE_URL}/mcp");
+    let ping = serde_json::from_value(json!({ "jsonrpc": "2.0", "id": 1, "method": "ping" })).unwrap();
+    let refused = gateway.post_message(url.as_str().into(), ping, None, None, HashMap::new()).await;
+    let Err(StreamableHttpError::AuthRequired(challenge)) = refused else { panic!("a credential is needed") };
+    let mut state = OAuthState::new_with_oauth_http_client(&url, Arc::new(gateway.clone())).await.unwrap();
+    let request = AuthorizationRequest::new(REDIRECT).with_client_name("A host");
+    state.start_authorization(request.with_challenge(challenge.www_authenticate_header)).await.unwrap();
+    let consent = state.get_authorization_url().await.unwrap();
+    let page = browser.get(consent.strip_prefix(BASE_URL).expect("the service's URL")).await.expect(200);
+    let form = Form::of(&page, "/oauth/authorize").and("mode", "live").and("decision", "allow");
+    let back = browser.submit("/oauth/authorize", &form).await.expect(303);
+    state.handle_callback_url(back.header("location")).await.expect("tokens");
+    state
+}
+
 async fn try_call(
     client: &RunningService<RoleClient, Host>,
     tool: &'static str,
@@ -141,10 +185,13 @@ async fn the_rust_client_does_the_teams_work_in_both_eras() {
     ];
     for (revision, lifecycle) in eras {
         let api = TestApi::new().await;
+        let browser = Browser::with_session(&api, ACME, &owner(&api, ACME).await).await;
+        let gateway = GatewayClient(api.gateway.clone());
+        let state = authorize(&gateway, &browser).await;
         let config = StreamableHttpClientTransportConfig::with_uri(format!("{BASE_URL}/mcp"));
-        let config = config.auth_header(key(ACME, Mode::Live));
-        let transport =
-            StreamableHttpClientTransport::with_client(GatewayClient(api.gateway.clone()), config);
+        let authorized = AuthClient::new(gateway, state.into_authorization_manager().expect("tokens"));
+        let manager = authorized.auth_manager.clone();
+        let transport = StreamableHttpClientTransport::with_client(authorized, config);
         let host = Host::default();
         let client = host.clone().serve_with_lifecycle(transport, lifecycle).await.expect("a connection");
         let server = client.peer_info().expect("the server's information");
@@ -161,7 +208,6 @@ async fn the_rust_client_does_the_teams_work_in_both_eras() {
         if revision == "2025-11-25" {
             let asked = format!("{:?}", try_call(&client, "move_candidate", reject.clone()).await);
             let path = asked.split_once(BASE_URL).expect("a link").1.split(' ').next().unwrap();
-            let browser = Browser::with_session(&api, ACME, &owner(&api, ACME).await).await;
             let form = Form::of(&browser.get(path).await.expect(200), path);
             browser.submit(path, &form.and("decision", "confirm")).await.expect(303);
         }
@@ -179,6 +225,17 @@ async fn the_rust_client_does_the_teams_work_in_both_eras() {
         assert_eq!(prompt.messages.len(), 1);
         let unknown = client.call_tool(CallToolRequestParams::new("nothing")).await.expect_err("an error");
         assert!(unknown.to_string().contains("There is no such tool"), "{unknown}");
+
+        let before = manager.lock().await.get_access_token().await.unwrap();
+        manager.lock().await.refresh_token().await.expect("new tokens");
+        assert_ne!(manager.lock().await.get_access_token().await.unwrap(), before);
+        call(&client, "list_roles", json!({})).await;
+        let (id, tokens) = manager.lock().await.get_credentials().await.unwrap();
+        let refresh = serde_json::to_value(tokens).unwrap()["refresh_token"].as_str().unwrap().to_owned();
+        OAuthApp::public(&api, &id).revoke(&refresh).await.expect(200);
+        let refused =
+            client.call_tool(CallToolRequestParams::new("list_roles")).await.expect_err("a refusal");
+        assert!(refused.to_string().contains("Auth"), "{refused}");
         client.cancel().await.expect("an end");
     }
 }
