@@ -93,7 +93,7 @@ impl<'w> Client<'w> {
     /// The consent that an invitation needs if the calls are real, otherwise `null`.
     pub(super) fn consent(&self) -> Value {
         let voice = self.api.environment.providers.voice(self.mode);
-        if !voice.is_some_and(|voice| voice.needs_consent()) {
+        if !voice.is_some_and(|voice| voice.needs_consent) {
             return Value::Null;
         }
         json!({ "obtained_at": "2026-11-20T09:00:00Z", "wording": "An AI may call me and record the call." })

@@ -139,8 +139,8 @@ async fn page(
     };
     let stored = codes(found.call_countries.as_deref().unwrap_or(providers.default_call_countries()));
     let voice = providers.voice(tenant.mode);
-    let (voice_provider, voice_detail) = match &voice {
-        Some(voice) => (voice.title(), voice.description()),
+    let (voice_provider, voice_detail) = match voice {
+        Some(voice) => (voice.title, voice.description),
         None => ("None", VOICE_MISSING),
     };
     let reply = Reply::page(&ChannelsPage {
@@ -152,7 +152,7 @@ async fn page(
         voice_provider,
         voice_is_ready: voice.is_some(),
         voice_detail,
-        calls_telephones: voice.is_some_and(|voice| voice.needs_phone()),
+        calls_telephones: voice.is_some_and(|voice| voice.needs_phone),
         countries: typed.countries.unwrap_or(&stored),
         calls_per_day: request.organization().plan.calls_per_day(),
         is_owner: request.member().role == MemberRole::Owner,

@@ -296,7 +296,7 @@ impl Job {
             }
             // One callback may have arrived without the next one.
             (CallState::Asked | CallState::Placed(_), Some((voice, client)))
-                if voice.accepts_repeated_orders() && !self.is_overdue(&record) =>
+                if voice.facts().accepts_repeated_orders && !self.is_overdue(&record) =>
             {
                 self.call(tenant, &record, voice, client).await
             }
@@ -369,7 +369,7 @@ impl Job {
         }
         let call_at = screen.scheduled_at.unwrap_or(self.now).max(self.now);
         let counted = match &candidate.candidate.profile.phone {
-            Some(phone) if voice.needs_phone() && record.dialing == CallState::Due => {
+            Some(phone) if voice.facts().needs_phone && record.dialing == CallState::Due => {
                 match self.count_call(&organization.organization, phone, call_at).await? {
                     Ok(counted) => Some(counted),
                     Err(sentence) => {
@@ -380,7 +380,7 @@ impl Job {
             }
             _ => None,
         };
-        let due = later(call_at, voice.report_timeout());
+        let due = later(call_at, voice.facts().report_timeout);
         let claimed = match record.dialing {
             CallState::Due => ScreenRecord {
                 assessment: Some(voice.assessment()),

@@ -60,7 +60,7 @@ async fn receive(request: PublicRequest<SignedCallback>) -> Result<Reply<Unversi
     let callback = voice.read_callback(context.body());
     let callback =
         callback.ok_or_else(|| Error::BadRequest("The request body is not a callback".to_owned()))?;
-    let provider = voice.provider();
+    let provider = voice.facts().provider;
     if let Ok(reference) = callback.reference.parse() {
         apply(context, provider, reference, callback).await?;
     } else {

@@ -58,7 +58,7 @@ pub async fn invite_screen(request: ApiRequest<NewScreen>) -> Result<Reply<Creat
     }
     messages.extend(check_schedule(scheduled_at, now).map(str::to_owned));
     messages.extend(consent.as_ref().and_then(|consent| consent.check(now)).map(str::to_owned));
-    if voice.as_ref().is_some_and(|voice| voice.needs_phone()) {
+    if voice.is_some_and(|voice| voice.needs_phone) {
         match &before.candidate.profile.phone {
             None => messages.push("phone can't be blank: the candidate has no number to call".to_owned()),
             Some(phone) => {
@@ -83,7 +83,7 @@ pub async fn invite_screen(request: ApiRequest<NewScreen>) -> Result<Reply<Creat
     }
     let missing: Vec<_> = current.missing_consents().map(ConsentPurpose::as_str).collect();
     let invited = current.invite(OpenScreen::new(id, &role), now)?;
-    if voice.needs_consent() && !missing.is_empty() {
+    if voice.needs_consent && !missing.is_empty() {
         return Err(Error::ConsentRequired(format!(
             "consent must be given by the candidate to {} before the call, and not be withdrawn later",
             missing.join(" and ")
@@ -93,7 +93,7 @@ pub async fn invite_screen(request: ApiRequest<NewScreen>) -> Result<Reply<Creat
     let order_at = voice.order_at(scheduled_at, now);
     let screen = ScreenRecord::invited(
         invitation,
-        voice.provider(),
+        voice.provider,
         order_at,
         request.context.base_url().to_owned(),
         now,

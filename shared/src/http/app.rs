@@ -13,10 +13,10 @@ use tracing::field::Empty;
 
 use super::api_request::{AdmittedRequest, SentBody};
 use super::context::RequestContext;
-use super::document::DocumentRequest;
+use super::document::{DocumentHandler, DocumentRequest};
 use super::envelope::{Envelope, Quota, Trace};
 use super::idempotency::IdempotencyKey;
-use super::route::{Handler, ReplyFuture};
+use super::route::{HandlerFn, MemberAccess, ReplyFuture};
 use super::route_table::RouteTable;
 use super::{Environment, Error, MemberRequest, PageRequest, Reply, ReplyFormat, Route, headers};
 use crate::auth::{Caller, CredentialError};
@@ -79,88 +79,13 @@ impl App {
         trace: &mut Trace,
     ) -> Result<Reply<()>, Error> {
         let (environment, store, ids) = (self.environment.clone(), store.clone(), self.ids.clone());
-        let context = RequestContext::new(request, route.key, envelope, environment, store, ids);
-        let context = Arc::new(context);
+        let context = Arc::new(RequestContext::new(request, route.key, envelope, environment, store, ids));
         trace.origin = Some(context.origin.clone());
-        match &route.handler {
-            Handler::Document(_, handler) => handler(&DocumentRequest {
-                path: context.path(),
-                base_url: context.base_url(),
-                received_at: context.received_at,
-                accepts_html: headers::accepts_html(context.headers()),
-                edge: &self.environment.config.edge,
-            }),
-            Handler::Public(_, _, handler) => self.retry_conflicts(|| handler(context.clone())).await,
-            Handler::Page(handler) => {
-                let page = Arc::new(PageRequest::new(context, false).await?);
-                let reply = self.retry_conflicts(|| handler(page.clone())).await?;
-                Ok(page.set_new_cookie(reply))
-            }
-            Handler::MemberPage(access, handler) => {
-                // A form from another site comes without the cookie. It fails here and gets no new cookie.
-                let page = Arc::new(PageRequest::new(context, access.takes_file).await?);
-                let Some(request) = MemberRequest::find(&page).await? else {
-                    // The path that a form is posted to may have no page.
-                    let return_to =
-                        if page.context.is_post() { "/dashboard" } else { &page.path_and_query() };
-                    return Ok(page.set_new_cookie(PageRequest::redirect_to_sign_in(return_to).typed()));
-                };
-                trace.tenant = Some(request.tenant());
-                request.require(access.role)?;
-                if let Some(session) = request.session().seen(request.context.now())
-                    && let Err(error) = request.replace_session(&session).await
-                {
-                    tracing::warn!(%error, "the session's last use was not stored");
-                }
-                if let Some(reply) = request.second_factor_step(access.before_second_factor) {
-                    return Ok(reply.typed());
-                }
-                if let Some(form) = access.fresh_sign_in_for
-                    && let Some(reply) = request.confirmation(form)
-                {
-                    return Ok(reply.typed());
-                }
-                let (tenant, request) = (request.tenant(), Arc::new(request));
-                let reply = self.retry_conflicts(|| handler(request.clone()));
-                recorded(&request.context, tenant, route.reading, request.context.id().ok(), reply).await
-            }
-            Handler::Api(audience, scopes, handler) => {
-                if *audience == Audience::Mcp {
-                    own_origin(&context)?;
-                }
-                // The futures are on the heap, so that they are not copied between stack frames.
-                let admitted = Box::pin(self.admit(&context, *audience, *scopes, trace)).await?;
-                let (tenant, holder) = (admitted.organization.tenant(), admitted.holder);
-                let store = context.store().clone();
-                let is_recorded = |action: &AuditAction| {
-                    trace.actor().is_some_and(|actor| action.is_recorded_for(actor.kind))
-                };
-                let reading = route.reading.filter(is_recorded);
-                let request = Arc::new(AdmittedRequest {
-                    organization: admitted.organization,
-                    actor: admitted.details.actor.clone(),
-                    scopes: admitted.scopes,
-                    idempotency_key: IdempotencyKey::of(&context, admitted.scopes)?,
-                    id: context.id().ok(),
-                    body: SentBody::Json(json_body(&context)?),
-                    confirmed: None,
-                    context,
-                });
-                let handled = async {
-                    let reply = self.retry_conflicts(|| handler(request.clone()));
-                    match recorded(&request.context, tenant, reading, request.id, reply).await {
-                        Err(error) if error.kind().0 < 500 => request.replay_or(error).await,
-                        result => result,
-                    }
-                };
-                let used = self.record_use(&store, tenant, holder, envelope.received_at);
-                tokio::join!(Box::pin(handled), Box::pin(used)).0
-            }
-        }
+        (route.answer)(Dispatch { app: self, context, reading: route.reading, trace }).await
     }
 
     /// Runs the handler, retrying write conflicts with jitter.
-    async fn retry_conflicts(&self, handler: impl Fn() -> ReplyFuture) -> Result<Reply<()>, Error> {
+    async fn retry_conflicts(&self, handler: impl Fn() -> ReplyFuture<'static>) -> Result<Reply<()>, Error> {
         let mut attempt = 1;
         loop {
             match handler().await {
@@ -262,6 +187,108 @@ impl App {
         {
             tracing::warn!(%error, "the credential's last use was not stored");
         }
+    }
+}
+
+/// What happens to a request before its handler, by the kind of route.
+pub(super) struct Dispatch<'a> {
+    app: &'a App,
+    context: Arc<RequestContext>,
+    /// How the audit log calls the read, if the reply has the data of people.
+    reading: Option<AuditAction>,
+    trace: &'a mut Trace,
+}
+
+impl Dispatch<'_> {
+    pub(super) fn document(self, handler: &DocumentHandler) -> Result<Reply<()>, Error> {
+        let context = &self.context;
+        handler(&DocumentRequest {
+            path: context.path(),
+            base_url: context.base_url(),
+            received_at: context.received_at,
+            accepts_html: headers::accepts_html(context.headers()),
+            edge: &self.app.environment.config.edge,
+        })
+    }
+
+    pub(super) async fn public(self, handler: HandlerFn<Arc<RequestContext>>) -> Result<Reply<()>, Error> {
+        self.app.retry_conflicts(|| handler(self.context.clone())).await
+    }
+
+    pub(super) async fn page(self, handler: HandlerFn<Arc<PageRequest>>) -> Result<Reply<()>, Error> {
+        let page = Arc::new(PageRequest::new(self.context, false).await?);
+        let reply = self.app.retry_conflicts(|| handler(page.clone())).await?;
+        Ok(page.set_new_cookie(reply))
+    }
+
+    pub(super) async fn member_page(
+        self,
+        access: MemberAccess,
+        handler: HandlerFn<Arc<MemberRequest>>,
+    ) -> Result<Reply<()>, Error> {
+        // A form from another site comes without the cookie. It fails here and gets no new cookie.
+        let page = Arc::new(PageRequest::new(self.context, access.takes_file).await?);
+        let Some(request) = MemberRequest::find(&page).await? else {
+            // The path that a form is posted to may have no page.
+            let return_to = if page.context.is_post() { "/dashboard" } else { &page.path_and_query() };
+            return Ok(page.set_new_cookie(PageRequest::redirect_to_sign_in(return_to).typed()));
+        };
+        self.trace.tenant = Some(request.tenant());
+        request.require(access.role)?;
+        if let Some(session) = request.session().seen(request.context.now())
+            && let Err(error) = request.replace_session(&session).await
+        {
+            tracing::warn!(%error, "the session's last use was not stored");
+        }
+        if let Some(reply) = request.second_factor_step(access.before_second_factor) {
+            return Ok(reply.typed());
+        }
+        if let Some(form) = access.fresh_sign_in_for
+            && let Some(reply) = request.confirmation(form)
+        {
+            return Ok(reply.typed());
+        }
+        let (tenant, request) = (request.tenant(), Arc::new(request));
+        let reply = self.app.retry_conflicts(|| handler(request.clone()));
+        recorded(&request.context, tenant, self.reading, request.context.id().ok(), reply).await
+    }
+
+    pub(super) async fn api(
+        self,
+        audience: Audience,
+        scopes: Scopes,
+        handler: HandlerFn<Arc<AdmittedRequest>>,
+    ) -> Result<Reply<()>, Error> {
+        let Self { app, context, reading, trace } = self;
+        if audience == Audience::Mcp {
+            own_origin(&context)?;
+        }
+        // The futures are on the heap, so that they are not copied between stack frames.
+        let admitted = Box::pin(app.admit(&context, audience, scopes, trace)).await?;
+        let (tenant, holder) = (admitted.organization.tenant(), admitted.holder);
+        let (store, received_at) = (context.store().clone(), context.received_at);
+        let is_recorded =
+            |action: &AuditAction| trace.actor().is_some_and(|actor| action.is_recorded_for(actor.kind));
+        let reading = reading.filter(is_recorded);
+        let request = Arc::new(AdmittedRequest {
+            organization: admitted.organization,
+            actor: admitted.details.actor.clone(),
+            scopes: admitted.scopes,
+            idempotency_key: IdempotencyKey::of(&context, admitted.scopes)?,
+            id: context.id().ok(),
+            body: SentBody::Json(json_body(&context)?),
+            confirmed: None,
+            context,
+        });
+        let handled = async {
+            let reply = app.retry_conflicts(|| handler(request.clone()));
+            match recorded(&request.context, tenant, reading, request.id, reply).await {
+                Err(error) if error.kind().0 < 500 => request.replay_or(error).await,
+                result => result,
+            }
+        };
+        let used = app.record_use(&store, tenant, holder, received_at);
+        tokio::join!(Box::pin(handled), Box::pin(used)).0
     }
 }
 

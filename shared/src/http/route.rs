@@ -1,18 +1,20 @@
 //! Route tables. Each row has a route key, an access rule and a handler.
 
-use std::pin::Pin;
 use std::sync::Arc;
 
+use futures_util::future::BoxFuture;
+
 use super::api_request::AdmittedRequest;
+use super::app::Dispatch;
 use super::context::RequestContext;
-use super::document::{Document, DocumentHandler};
+use super::document::Document;
 use super::{
     ApiRequest, Error, Html, Input, MemberRequest, Output, PageRequest, Payload, PublicRequest, Reply,
     ReplyFormat,
 };
 use crate::model::{Audience, AuditAction, MemberRole, Scopes};
 
-pub(super) type ReplyFuture = Pin<Box<dyn Future<Output = Result<Reply<()>, Error>> + Send>>;
+pub(super) type ReplyFuture<'a> = BoxFuture<'a, Result<Reply<()>, Error>>;
 
 /// Who may send a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -68,16 +70,19 @@ impl From<MemberRole> for MemberAccess {
     }
 }
 
-type HandlerFn<R> = Arc<dyn Fn(R) -> ReplyFuture + Send + Sync>;
+pub(super) type HandlerFn<R> = Arc<dyn Fn(R) -> ReplyFuture<'static> + Send + Sync>;
 
-/// A handler by the kind of request that it takes.
-#[derive(Clone)]
-pub(super) enum Handler {
-    Api(Audience, Scopes, HandlerFn<Arc<AdmittedRequest>>),
-    Document(ReplyFormat, DocumentHandler),
-    Public(Access, ReplyFormat, HandlerFn<Arc<RequestContext>>),
-    Page(HandlerFn<Arc<PageRequest>>),
-    MemberPage(MemberAccess, HandlerFn<Arc<MemberRequest>>),
+/// Answers a request with the handler of its route.
+type Answer = Arc<dyn Fn(Dispatch<'_>) -> ReplyFuture<'_> + Send + Sync>;
+
+/// The kinds of routes.
+#[derive(Clone, Copy)]
+enum Kind {
+    Api(Audience, Scopes),
+    Document(ReplyFormat),
+    Public(Access, ReplyFormat),
+    Page,
+    MemberPage(MemberAccess),
 }
 
 /// A route of a function.
@@ -85,7 +90,10 @@ pub(super) enum Handler {
 pub struct Route {
     /// The gateway's route key: `"GET /api/v1/roles/{id}"`, or `"$default"`.
     pub key: &'static str,
-    pub(super) handler: Handler,
+    kind: Kind,
+    /// Each kind of route has its own code before the handler. The linker leaves out the code of the kinds that a
+    /// function does not have.
+    pub(super) answer: Answer,
     /// Whether the reply is a page of a list, with a cursor.
     is_list: bool,
     /// How the audit log calls the read, if the reply has the data of people.
@@ -134,7 +142,9 @@ pub trait Row: Sized {
 
 impl From<Document> for Route {
     fn from(Document { key, format, handler }: Document) -> Self {
-        Self::with_handler(key, Handler::Document(format, handler))
+        Self::of_kind(key, Kind::Document(format), move |dispatch| {
+            Box::pin(std::future::ready(dispatch.document(&handler)))
+        })
     }
 }
 
@@ -147,10 +157,7 @@ impl Row for Route {
         F: Future<Output = Result<Reply<O>, Error>> + Send + 'static,
     {
         let handler = erased(move |admitted| handler(ApiRequest::new(admitted)));
-        Self {
-            is_list: I::IS_LIST,
-            ..Self::with_handler(key, Handler::Api(Audience::Api, scopes.into(), handler))
-        }
+        Self { is_list: I::IS_LIST, ..Self::api(key, Audience::Api, scopes.into(), handler) }
     }
 
     fn rpc<P, O, H, F>(key: &'static str, handler: H) -> Self
@@ -161,10 +168,7 @@ impl Row for Route {
         F: Future<Output = Result<Reply<O>, Error>> + Send + 'static,
     {
         let handler = erased(move |admitted| handler(ApiRequest::new(admitted)));
-        Self {
-            is_list: true,
-            ..Self::with_handler(key, Handler::Api(Audience::Mcp, Scopes::default(), handler))
-        }
+        Self { is_list: true, ..Self::api(key, Audience::Mcp, Scopes::default(), handler) }
     }
 
     fn open<P, O, H, F>(key: &'static str, access: Access, format: ReplyFormat, handler: H) -> Self
@@ -174,8 +178,7 @@ impl Row for Route {
         H: Fn(PublicRequest<P>) -> F + Send + Sync + 'static,
         F: Future<Output = Result<Reply<O>, Error>> + Send + 'static,
     {
-        let handler = erased(move |context| handler(PublicRequest::new(context)));
-        Self::with_handler(key, Handler::Public(access, format, handler))
+        Self::open_to(key, access, format, erased(move |context| handler(PublicRequest::new(context))))
     }
 
     fn reading(self, action: AuditAction) -> Self {
@@ -186,20 +189,45 @@ impl Row for Route {
 impl Route {
     /// Whether the route checks credentials, such as API keys and sessions.
     pub(crate) const fn checks_credentials(&self) -> bool {
-        matches!(self.handler, Handler::Api(..) | Handler::Page(_) | Handler::MemberPage(..))
+        matches!(self.kind, Kind::Api(..) | Kind::Page | Kind::MemberPage(..))
     }
 
     /// Whether the route signs values or verifies them, such as cursors, forms and callbacks.
     pub(crate) const fn signs(&self) -> bool {
-        match self.handler {
-            Handler::Api(..) => self.is_list,
-            Handler::Public(..) | Handler::Page(_) | Handler::MemberPage(..) => true,
-            Handler::Document(..) => false,
+        match self.kind {
+            Kind::Api(..) => self.is_list,
+            Kind::Public(..) | Kind::Page | Kind::MemberPage(..) => true,
+            Kind::Document(_) => false,
         }
     }
 
-    const fn with_handler(key: &'static str, handler: Handler) -> Self {
-        Self { key, handler, is_list: false, reading: None }
+    fn of_kind<A>(key: &'static str, kind: Kind, answer: A) -> Self
+    where
+        A: Fn(Dispatch<'_>) -> ReplyFuture<'_> + Send + Sync + 'static,
+    {
+        Self { key, kind, answer: Arc::new(answer), is_list: false, reading: None }
+    }
+
+    fn api(
+        key: &'static str,
+        audience: Audience,
+        scopes: Scopes,
+        handler: HandlerFn<Arc<AdmittedRequest>>,
+    ) -> Self {
+        Self::of_kind(key, Kind::Api(audience, scopes), move |dispatch| {
+            Box::pin(dispatch.api(audience, scopes, handler.clone()))
+        })
+    }
+
+    fn open_to(
+        key: &'static str,
+        access: Access,
+        format: ReplyFormat,
+        handler: HandlerFn<Arc<RequestContext>>,
+    ) -> Self {
+        Self::of_kind(key, Kind::Public(access, format), move |dispatch| {
+            Box::pin(dispatch.public(handler.clone()))
+        })
     }
 
     /// A public route with content negotiation: a page for a browser, JSON for a program.
@@ -210,7 +238,7 @@ impl Route {
         F: Future<Output = Result<Reply<O>, Error>> + Send + 'static,
     {
         let handler = erased(move |context| handler(PublicRequest::new(context)));
-        Self::with_handler(key, Handler::Public(Access::Public, ReplyFormat::Negotiated, handler))
+        Self::open_to(key, Access::Public, ReplyFormat::Negotiated, handler)
     }
 
     /// A public page without cookies, for candidates and search engines.
@@ -220,7 +248,7 @@ impl Route {
         F: Future<Output = Result<Reply<Html>, Error>> + Send + 'static,
     {
         let handler = erased(move |context| handler(PublicRequest::new(context)));
-        Self::with_handler(key, Handler::Public(Access::Public, ReplyFormat::PublicPage, handler))
+        Self::open_to(key, Access::Public, ReplyFormat::PublicPage, handler)
     }
 
     /// A page for any browser. A POST must come from a form that was issued to the same browser.
@@ -229,7 +257,8 @@ impl Route {
         H: Fn(Arc<PageRequest>) -> F + Send + Sync + 'static,
         F: Future<Output = Result<Reply<Html>, Error>> + Send + 'static,
     {
-        Self::with_handler(key, Handler::Page(erased(handler)))
+        let handler = erased(handler);
+        Self::of_kind(key, Kind::Page, move |dispatch| Box::pin(dispatch.page(handler.clone())))
     }
 
     /// A page for signed-in members with this access. A browser without a session is redirected to the sign-in page. A
@@ -239,35 +268,38 @@ impl Route {
         H: Fn(Arc<MemberRequest>) -> F + Send + Sync + 'static,
         F: Future<Output = Result<Reply<Html>, Error>> + Send + 'static,
     {
-        Self::with_handler(key, Handler::MemberPage(access.into(), erased(handler)))
+        let (access, handler) = (access.into(), erased(handler));
+        Self::of_kind(key, Kind::MemberPage(access), move |dispatch| {
+            Box::pin(dispatch.member_page(access, handler.clone()))
+        })
     }
 
     /// Who may send requests to this route.
     pub const fn access(&self) -> Access {
-        match self.handler {
-            Handler::Api(Audience::Api, scopes, _) => Access::Scopes(scopes),
-            Handler::Api(Audience::Mcp, ..) => Access::Credential,
-            Handler::Public(access, ..) => access,
-            Handler::Document(..) | Handler::Page(_) => Access::Public,
-            Handler::MemberPage(access, _) => Access::Member(access.role),
+        match self.kind {
+            Kind::Api(Audience::Api, scopes) => Access::Scopes(scopes),
+            Kind::Api(Audience::Mcp, _) => Access::Credential,
+            Kind::Public(access, _) => access,
+            Kind::Document(_) | Kind::Page => Access::Public,
+            Kind::MemberPage(access) => Access::Member(access.role),
         }
     }
 
     /// The page with the form of a change that needs a fresh sign-in; `None` for all other routes.
     pub const fn fresh_sign_in_for(&self) -> Option<&'static str> {
-        match self.handler {
-            Handler::MemberPage(access, _) => access.fresh_sign_in_for,
+        match self.kind {
+            Kind::MemberPage(access) => access.fresh_sign_in_for,
             _ => None,
         }
     }
 
     /// The format of this route's replies.
     pub const fn format(&self) -> ReplyFormat {
-        match self.handler {
-            Handler::Api(Audience::Api, ..) => ReplyFormat::Api,
-            Handler::Api(Audience::Mcp, ..) => ReplyFormat::Rpc,
-            Handler::Public(_, format, _) | Handler::Document(format, _) => format,
-            Handler::Page(_) | Handler::MemberPage(..) => ReplyFormat::Page,
+        match self.kind {
+            Kind::Api(Audience::Api, _) => ReplyFormat::Api,
+            Kind::Api(Audience::Mcp, _) => ReplyFormat::Rpc,
+            Kind::Public(_, format) | Kind::Document(format) => format,
+            Kind::Page | Kind::MemberPage(..) => ReplyFormat::Page,
         }
     }
 }

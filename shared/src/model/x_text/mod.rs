@@ -174,18 +174,12 @@ fn max_weight(text: &str) -> usize {
     characters + dots.count() * (URL_WEIGHT - "a.bc".len())
 }
 
-/// The weight of the posting's URL: 23 if X recognizes it, otherwise the upper bound for text.
+/// The weight of the posting's URL: 23 if it has a domain name, which X then recognizes because the service is public;
+/// otherwise the upper bound for text.
 fn url_weight(url: &str) -> usize {
     let parsed = Url::parse(url).ok();
-    let domain = parsed.as_ref().and_then(Url::domain).and_then(|host| host.rsplit_once('.'));
-    let is_recognized =
-        domain.is_some_and(|(_, suffix)| suffix.starts_with("xn--") || is_top_level_domain(suffix));
+    let is_recognized = parsed.as_ref().and_then(Url::domain).is_some_and(|domain| domain.contains('.'));
     if is_recognized { URL_WEIGHT } else { max_weight(url) }
-}
-
-fn is_top_level_domain(label: &str) -> bool {
-    // Some countries are listed by their second level only, such as co.za.
-    psl::suffix(format!("x.co.{}", label.to_lowercase()).as_bytes()).is_some_and(|suffix| suffix.is_known())
 }
 
 /// The weight of a character that is not part of a URL or an emoji.

@@ -6,7 +6,7 @@ mod tests;
 use unicode_normalization::UnicodeNormalization;
 use unicode_segmentation::UnicodeSegmentation;
 
-use super::{URL_WEIGHT, is_dropped, is_top_level_domain, weight};
+use super::{URL_WEIGHT, is_dropped, weight};
 
 /// The weight of an emoji with any number of characters.
 const EMOJI_WEIGHT: usize = 2;
@@ -126,6 +126,11 @@ fn after_top_level_domain(text: &str) -> Option<&str> {
         .filter(|(domain, _)| is_top_level_domain(domain))
         .last()
         .map(|(_, after)| after)
+}
+
+fn is_top_level_domain(label: &str) -> bool {
+    // Some countries are listed by their second level only, such as co.za.
+    psl::suffix(format!("x.co.{}", label.to_lowercase()).as_bytes()).is_some_and(|suffix| suffix.is_known())
 }
 
 fn after_port(text: &str) -> &str {

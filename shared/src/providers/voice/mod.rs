@@ -18,19 +18,20 @@ use simulator::Simulator;
 use vapi::Vapi;
 
 pub use message::CallbackBody;
-pub use port::{CallError, CallEvent, CallOrder, Callback, ErasedCall, Pending, StartError, VoicePort};
+pub use port::{
+    CallError, CallEvent, CallOrder, Callback, ErasedCall, Pending, StartError, VoiceFacts, VoicePort,
+};
 pub use signature::sign;
 pub use simulator::simulated_report;
 
 impl Providers {
-    /// The voice provider for a tenant in this mode: the simulator, or the first configured provider. Returns `None` if
-    /// no provider is configured.
-    pub fn voice(&self, mode: Mode) -> Option<Box<dyn VoicePort + '_>> {
-        let simulated = self.simulates(mode);
-        VoiceProvider::ALL
-            .into_iter()
-            .filter(|provider| (*provider == VoiceProvider::Simulator) == simulated)
-            .find_map(|provider| self.voice_provider(provider))
+    /// What the voice provider for a tenant in this mode does: the simulator, or the first configured provider. Returns
+    /// `None` if no provider is configured.
+    pub fn voice(&self, mode: Mode) -> Option<&'static VoiceFacts> {
+        if self.simulates(mode) {
+            return Some(&simulator::FACTS);
+        }
+        self.0.services.vapi.is_some().then_some(&vapi::FACTS)
     }
 
     /// The adapter of a voice provider; `None` if the provider is not configured.

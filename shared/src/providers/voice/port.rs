@@ -13,31 +13,39 @@ use crate::secret::Secret;
 /// A provider's response, once it arrives.
 pub type Pending<'p, T> = Pin<Box<dyn Future<Output = T> + Send + 'p>>;
 
+/// What a voice provider does, as far as it concerns our own rules.
+#[derive(Debug)]
+#[expect(clippy::struct_excessive_bools, reason = "independent facts")]
+pub struct VoiceFacts {
+    /// The provider.
+    pub provider: VoiceProvider,
+    /// The provider's display name.
+    pub title: &'static str,
+    /// One sentence that tells users how the provider calls candidates.
+    pub description: &'static str,
+    /// Whether the provider calls a phone number.
+    pub needs_phone: bool,
+    /// Whether the candidate must have agreed to the call and to its recording.
+    pub needs_consent: bool,
+    /// Whether the provider can schedule a call for later. If it cannot, we send the order when the call is due.
+    pub schedules_calls: bool,
+    /// Whether the same order can be sent again without starting a second call.
+    pub accepts_repeated_orders: bool,
+    /// The time to wait for a report after the time of a call, before a task checks on the call.
+    pub report_timeout: SignedDuration,
+}
+
+impl VoiceFacts {
+    /// When to order a call that is scheduled for `scheduled_at`. `None` means now.
+    pub fn order_at(&self, scheduled_at: Option<Timestamp>, now: Timestamp) -> Timestamp {
+        if self.schedules_calls { now } else { scheduled_at.unwrap_or(now) }
+    }
+}
+
 /// A voice provider.
 pub trait VoicePort: Send + Sync {
-    /// The provider that this adapter is for.
-    fn provider(&self) -> VoiceProvider;
-
-    /// The provider's display name.
-    fn title(&self) -> &'static str;
-
-    /// One sentence that tells users how the provider calls candidates.
-    fn description(&self) -> &'static str;
-
-    /// Whether the provider calls a phone number.
-    fn needs_phone(&self) -> bool;
-
-    /// Whether the candidate must have agreed to the call and to its recording.
-    fn needs_consent(&self) -> bool;
-
-    /// Whether the provider can schedule a call for later. If it cannot, we send the order when the call is due.
-    fn schedules_calls(&self) -> bool;
-
-    /// Whether the same order can be sent again without starting a second call.
-    fn accepts_repeated_orders(&self) -> bool;
-
-    /// The time to wait for a report after the time of a call, before a task checks on the call.
-    fn report_timeout(&self) -> SignedDuration;
+    /// What the provider does.
+    fn facts(&self) -> &'static VoiceFacts;
 
     /// What conducts and assesses the conversations, as recorded with each screen.
     fn assessment(&self) -> Assessment;
@@ -81,11 +89,6 @@ pub trait VoicePort: Send + Sync {
 
     /// Parses a callback's body. Returns `None` for broken JSON, and for JSON without a message or a reference.
     fn read_callback(&self, body: &[u8]) -> Option<Callback>;
-
-    /// When to order a call that is scheduled for `scheduled_at`. `None` means now.
-    fn order_at(&self, scheduled_at: Option<Timestamp>, now: Timestamp) -> Timestamp {
-        if self.schedules_calls() { now } else { scheduled_at.unwrap_or(now) }
-    }
 }
 
 /// A call to order from a provider.

@@ -8,7 +8,8 @@ use sha2::{Digest, Sha256};
 use super::dialogue::{self, Measure, Topic};
 use super::message::{self, DECLINED_PHRASE, DECLINED_REASON, GREETING, STRUCTURED_OUTPUT};
 use super::{
-    CallError, CallEvent, CallOrder, Callback, ErasedCall, Pending, StartError, VoicePort, signature,
+    CallError, CallEvent, CallOrder, Callback, ErasedCall, Pending, StartError, VoiceFacts, VoicePort,
+    signature,
 };
 use crate::model::{Assessment, CallState, Report, VoiceProvider};
 use crate::providers::client::HttpClient;
@@ -20,8 +21,18 @@ const MILLIS_PER_WORD: u32 = 400;
 const DECLINES: &str = "+15005550191";
 /// The phone number of a candidate who does not answer.
 const DOES_NOT_ANSWER: &str = "+15005550192";
-/// The time to wait for missing callbacks before they are sent again.
-const REPORT_TIMEOUT: SignedDuration = SignedDuration::from_secs(30);
+/// What the simulator does.
+pub(super) static FACTS: VoiceFacts = VoiceFacts {
+    provider: VoiceProvider::Simulator,
+    title: "Simulator",
+    description: "Conversations are made up; nobody is called.",
+    needs_phone: false,
+    needs_consent: false,
+    schedules_calls: false,
+    accepts_repeated_orders: true,
+    // Missing callbacks are sent again afterwards.
+    report_timeout: SignedDuration::from_secs(30),
+};
 
 /// The simulator, with the secrets of its callbacks. The first one signs.
 pub(super) struct Simulator<'p> {
@@ -69,36 +80,8 @@ impl<'p> Simulator<'p> {
 }
 
 impl VoicePort for Simulator<'_> {
-    fn provider(&self) -> VoiceProvider {
-        VoiceProvider::Simulator
-    }
-
-    fn title(&self) -> &'static str {
-        "Simulator"
-    }
-
-    fn description(&self) -> &'static str {
-        "Conversations are made up; nobody is called."
-    }
-
-    fn needs_phone(&self) -> bool {
-        false
-    }
-
-    fn needs_consent(&self) -> bool {
-        false
-    }
-
-    fn schedules_calls(&self) -> bool {
-        false
-    }
-
-    fn accepts_repeated_orders(&self) -> bool {
-        true
-    }
-
-    fn report_timeout(&self) -> SignedDuration {
-        REPORT_TIMEOUT
+    fn facts(&self) -> &'static VoiceFacts {
+        &FACTS
     }
 
     /// The answers and their points are made up.

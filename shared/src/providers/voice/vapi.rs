@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
 
 use super::message::{self, DECLINED_PHRASE, GREETING};
-use super::{CallError, CallOrder, Callback, ErasedCall, Pending, StartError, VoicePort};
+use super::{CallError, CallOrder, Callback, ErasedCall, Pending, StartError, VoiceFacts, VoicePort};
 use crate::config::{Services, VapiAccess};
 use crate::model::{Assessment, CallState, Report, VoiceProvider};
 use crate::providers::client::{HttpClient, Provider, RequestError, Response};
@@ -20,8 +20,18 @@ const MAX_DESCRIPTION: usize = 4_000;
 const MAX_ID: usize = 100;
 /// The maximum length of Vapi's reason in an error message, in characters.
 const MAX_REASON: usize = 200;
-/// The time to wait for a report on a call that Vapi may or may not have made.
-const REPORT_TIMEOUT: SignedDuration = SignedDuration::from_mins(30);
+/// What Vapi does.
+pub(super) static FACTS: VoiceFacts = VoiceFacts {
+    provider: VoiceProvider::Vapi,
+    title: "Vapi",
+    description: "Vapi calls candidates.",
+    needs_phone: true,
+    needs_consent: true,
+    schedules_calls: true,
+    accepts_repeated_orders: false,
+    // Vapi may or may not have made the call.
+    report_timeout: SignedDuration::from_mins(30),
+};
 
 /// The language model that conducts the conversation.
 const MODEL: &str = "gpt-4.1";
@@ -68,36 +78,8 @@ pub(super) struct Vapi<'p> {
 }
 
 impl VoicePort for Vapi<'_> {
-    fn provider(&self) -> VoiceProvider {
-        VoiceProvider::Vapi
-    }
-
-    fn title(&self) -> &'static str {
-        "Vapi"
-    }
-
-    fn description(&self) -> &'static str {
-        "Vapi calls candidates."
-    }
-
-    fn needs_phone(&self) -> bool {
-        true
-    }
-
-    fn needs_consent(&self) -> bool {
-        true
-    }
-
-    fn schedules_calls(&self) -> bool {
-        true
-    }
-
-    fn accepts_repeated_orders(&self) -> bool {
-        false
-    }
-
-    fn report_timeout(&self) -> SignedDuration {
-        REPORT_TIMEOUT
+    fn facts(&self) -> &'static VoiceFacts {
+        &FACTS
     }
 
     fn assessment(&self) -> Assessment {
