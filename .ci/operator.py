@@ -1,4 +1,5 @@
-"""Runs every command of rolecall-admin in infra/README.md, as it is written there, with the local service as the database.
+"""Runs every command of rolecall-admin in the operator's documents, as it is written there, with the local service as the
+database.
 
 Usage: operator.py FOLDER, with the folder of the binaries. Each block of commands gets a new local service with the records
 of the sample events. Placeholders such as ORGANIZATION_ID get a value from them.
@@ -18,18 +19,17 @@ sys.path.insert(0, str(ROOT / ".ci/runtime"))
 import processes  # noqa: E402
 from dynamodb import DynamoDB  # noqa: E402
 
+DOCUMENTS = ["infra/README.md", "infra/runbook.md"]
 TOOL = "cargo run -p rolecall-admin -- "
 ROLE = {"pk": {"S": "1#live#ROLE"}, "sk": {"S": "1700000000000011"}}
 
 
 def main(folder):
     folder = pathlib.Path(folder).resolve()
-    text = (ROOT / "infra/README.md").read_text()
-    blocks = [block.replace("\\\n", " ") for block in re.findall(r"```sh\n(.*?)```", text, re.DOTALL)]
-    blocks = [[line for line in block.splitlines() if line.startswith(TOOL)] for block in blocks]
+    blocks = [block for document in DOCUMENTS for block in commands((ROOT / document).read_text())]
     environment = json.loads((ROOT / "infra/local/environment.json").read_text())["Parameters"]
     count = 0
-    for block in filter(None, blocks):
+    for block in blocks:
         api, database, bucket = processes.free_ports(3)
         options = ["--template", str(ROOT / "template.yaml"), "--memory", "--recorded"]
         with processes.local_service(str(folder / "rolecall"), options, api, database, bucket):
@@ -37,7 +37,15 @@ def main(folder):
             for command in block:
                 operator.run(command)
         count += len(block)
-    print(f"{count} commands of infra/README.md work as written")
+    print(f"{count} commands of {' and '.join(DOCUMENTS)} work as written")
+
+
+def commands(text):
+    """The commands of rolecall-admin in each block of a document."""
+    for block in re.findall(r"```sh\n(.*?)```", text, re.DOTALL):
+        lines = [line for line in block.replace("\\\n", " ").splitlines() if line.startswith(TOOL)]
+        if lines:
+            yield lines
 
 
 class Operator:
@@ -80,10 +88,15 @@ class Operator:
             "ENDPOINT_ID": lambda: self.listed("webhook list 1"),
             "CANDIDATE_ID": lambda: self.person("sk"),
             "SCREEN_ID": lambda: self.task("call"),
+            "$BUCKET": lambda: "local-resumes",
             "BUCKET": lambda: "local-resumes",
+            "$TABLE": lambda: "rolecall",
+            "$STACK-restored": lambda: "rolecall",
             "TABLE": lambda: "rolecall",
             "ada@example.com": lambda: self.person("email"),
-            "smoke https://api.example.com": lambda: f"smoke {self.service}",
+            "https://api.example.com": lambda: self.service,
+            "https://hiring.example.com": lambda: self.service,
+            "--key KEY": lambda: f"--key {self.new_key()}",
         }.items():
             if placeholder in command:
                 command = command.replace(placeholder, value())
@@ -93,6 +106,10 @@ class Operator:
         )
         assert run.returncode == 0, f"{command} fails: {run.stderr}{run.stdout}"
         return run.stdout
+
+    def new_key(self):
+        command = f"{TOOL}key create {self.organization} --name Smoke --scope organization:read --json"
+        return json.loads(self.shell(command))["key"]
 
     def listed(self, command):
         """The newest of what a command lists."""

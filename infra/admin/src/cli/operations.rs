@@ -171,7 +171,7 @@ pub(crate) struct Smoke {
     /// The service's base URL
     #[arg(value_name = "URL", value_parser = base_url)]
     pub(crate) url: String,
-    /// An API key of any organization, for one more request, which counts against its quota
+    /// An API key with the scope organization:read, for one more request, which counts against its quota
     #[arg(long, value_name = "KEY", env = "ROLECALL_KEY", hide_env_values = true, value_parser = token)]
     pub(crate) key: Option<Secret>,
 }
