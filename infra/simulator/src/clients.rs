@@ -21,6 +21,8 @@ pub(crate) const ATTEMPTS: u32 = 4;
 const ROUNDS: u32 = 8;
 /// How many of a thousand requests are sent twice at the same time.
 const TWINS: u32 = 80;
+/// Of so many requests, an assistant sends one over MCP, if there is a tool for it.
+const ASSISTED: u32 = 4;
 
 /// A request that changes something.
 #[derive(Clone, Debug)]
@@ -31,6 +33,8 @@ pub(crate) struct Act {
     pub(crate) body: Value,
     /// The name of what the request creates, which nothing else has.
     pub(crate) name: String,
+    /// The MCP tool that carries it out, if an assistant sends it. The body has the tool's arguments.
+    tool: Option<&'static str>,
 }
 
 /// What clients of one tenant know.
@@ -157,6 +161,9 @@ impl Clients {
                 Step::Read(path) => {
                     self.send(tenant, Method::GET, &path, "", &Value::Null).await;
                 }
+                Step::Ask(tool, arguments) => {
+                    self.call_tool(tenant, tool, &arguments).await;
+                }
             }
         }
     }
@@ -172,7 +179,7 @@ impl Clients {
     ) {
         let path = format!("/api/v1/{kind}");
         let idempotency_key = name.replace([' ', '.'], "-");
-        let act = Act { method: Method::POST, path, idempotency_key, body, name };
+        let act = Act { method: Method::POST, path, idempotency_key, body, name, tool: None };
         let answer = self.act(tenant, &act, random).await;
         record(tenant, kind, act, answer);
     }
@@ -180,7 +187,7 @@ impl Clients {
     /// Sends a request until its answer is final.
     async fn act(&self, tenant: &Tenant, act: &Act, random: &mut fastrand::Rng) -> Option<Answer> {
         for attempt in 0..ATTEMPTS {
-            let send = || self.send(tenant, act.method.clone(), &act.path, &act.idempotency_key, &act.body);
+            let send = || self.carry_out(tenant, act);
             let answer = if attempt == 0 && !act.idempotency_key.is_empty() && random.u32(0..1_000) < TWINS {
                 let (one, other) = tokio::join!(send(), send());
                 if is_success(&one) && is_success(&other) && one.body != other.body {
@@ -197,6 +204,37 @@ impl Clients {
             sleep(Duration::from_millis(random.u64(50..400))).await;
         }
         None
+    }
+
+    /// Sends the request of an act once.
+    pub(crate) async fn carry_out(&self, tenant: &Tenant, act: &Act) -> Answer {
+        let Some(tool) = act.tool else {
+            return self.send(tenant, act.method.clone(), &act.path, &act.idempotency_key, &act.body).await;
+        };
+        let mut arguments = act.body.clone();
+        arguments["idempotency_key"] = json!(act.idempotency_key);
+        self.call_tool(tenant, tool, &arguments).await
+    }
+
+    /// Calls an MCP tool. Returns the answer of the API route that the tool stands for.
+    async fn call_tool(&self, tenant: &Tenant, tool: &str, arguments: &Value) -> Answer {
+        let params = json!({ "name": tool, "arguments": arguments });
+        let message = json!({ "jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": params });
+        let mut answer = self.send(tenant, Method::POST, "/mcp", "", &message).await;
+        if answer.status == 200 {
+            let result = answer.body["result"].take();
+            answer.status = match result["isError"] == true {
+                true if answer.text.contains("The candidate was erased") => 410,
+                true => 422,
+                false => 201,
+            };
+            answer.body = result["structuredContent"].clone();
+            if tool == "quick_post" {
+                let id = |name| json!({ "id": answer.body[name] });
+                answer.body = json!({ "role": id("role_id"), "job_posting": id("job_posting_id") });
+            }
+        }
+        answer
     }
 
     /// Sends a request once, and checks what is true of every answer.
@@ -263,12 +301,10 @@ impl Clients {
                     .collect()
             };
             for (at, act) in open {
-                let Act { method, path, idempotency_key, body, .. } = act;
-                let send = || self.send(tenant, method.clone(), &path, &idempotency_key, &body);
-                let mut answer = send().await;
+                let mut answer = self.carry_out(tenant, &act).await;
                 if answer.status == 429 {
                     self.deployment.skip_to_tomorrow();
-                    answer = send().await;
+                    answer = self.carry_out(tenant, &act).await;
                 }
                 tenant.known().acts[at].1 = Some(answer);
             }
@@ -297,6 +333,31 @@ enum Step {
     Act(&'static str, Act),
     /// A request that only reads.
     Read(String),
+    /// A tool that only reads, with its arguments.
+    Ask(&'static str, Value),
+}
+
+impl Act {
+    /// The same act as an assistant carries it out; `None` if no tool does it without a member's confirmation.
+    fn by_assistant(&self) -> Option<Self> {
+        let path: Vec<_> = self.path.trim_start_matches("/api/v1/").split('/').collect();
+        let mut body = self.body.clone();
+        let tool = match path[..] {
+            ["quick_post"] => "quick_post",
+            ["roles"] => "save_role",
+            ["candidates"] => "add_candidate",
+            ["roles", id, action @ ("publish" | "pause" | "resume" | "reopen")] => {
+                body = json!({ "role_id": id.parse::<u64>().ok()?, "action": action });
+                "set_role_status"
+            }
+            ["candidates", id, "notes"] => {
+                body["candidate_id"] = json!(id.parse::<u64>().ok()?);
+                "add_note"
+            }
+            _ => return None,
+        };
+        Some(Self { body, tool: Some(tool), ..self.clone() })
+    }
 }
 
 /// Whether the act erased somebody.
@@ -343,11 +404,13 @@ fn choose(tenant: &Tenant, random: &mut fastrand::Rng) -> Step {
     let screen = known.any(random, "voice_screens");
     let posting = known.any(random, "job_postings");
     drop(known);
+    let is_assisted = random.u32(0..ASSISTED) == 0;
     let act = |kind, method: Method, path: String, body: Value| {
         let is_post = method == Method::POST;
         let idempotency_key = if is_post { format!("{word}-{number}") } else { String::new() };
-        let act = Act { method, path: format!("/api/v1/{path}"), idempotency_key, body, name: name.clone() };
-        Step::Act(kind, act)
+        let path = format!("/api/v1/{path}");
+        let act = Act { method, path, idempotency_key, body, name: name.clone(), tool: None };
+        Step::Act(kind, act.by_assistant().filter(|_| is_assisted).unwrap_or(act))
     };
     let post = |kind, path: String, body| act(kind, Method::POST, path, body);
     let new_role = || json!({ "title": name, "description": "d".repeat(random_length(number)) });
@@ -420,14 +483,29 @@ fn choose(tenant: &Tenant, random: &mut fastrand::Rng) -> Step {
             let body = json!({ "purpose": purpose, "granted": random.bool(), "obtained_at": obtained_at, "wording": word });
             post("", format!("candidates/{candidate}/consents"), body)
         }
-        (_, Some(role), Some(candidate)) => Step::Read(match random.u32(0..6) {
-            0 => "/api/v1/candidates?limit=3".to_owned(),
-            1 => format!("/api/v1/candidates/{candidate}"),
-            2 => format!("/api/v1/roles/{role}/stats"),
-            3 => format!("/api/v1/applications?role_id={role}"),
-            4 => "/api/v1/roles?status=open".to_owned(),
-            _ => "/api/v1/organization".to_owned(),
-        }),
+        (_, Some(role), Some(candidate)) if is_assisted => ask(random, role, candidate),
+        (_, Some(role), Some(candidate)) => read(random, role, candidate),
+    }
+}
+
+fn read(random: &mut fastrand::Rng, role: u64, candidate: u64) -> Step {
+    Step::Read(match random.u32(0..6) {
+        0 => "/api/v1/candidates?limit=3".to_owned(),
+        1 => format!("/api/v1/candidates/{candidate}"),
+        2 => format!("/api/v1/roles/{role}/stats"),
+        3 => format!("/api/v1/applications?role_id={role}"),
+        4 => "/api/v1/roles?status=open".to_owned(),
+        _ => "/api/v1/organization".to_owned(),
+    })
+}
+
+fn ask(random: &mut fastrand::Rng, role: u64, candidate: u64) -> Step {
+    match random.u32(0..5) {
+        0 => Step::Ask("search_candidates", json!({ "limit": 3 })),
+        1 => Step::Ask("get_candidate", json!({ "candidate_id": candidate })),
+        2 => Step::Ask("list_roles", json!({ "role_id": role })),
+        3 => Step::Ask("pipeline_report", json!({})),
+        _ => Step::Ask("list_changes", json!({})),
     }
 }
 

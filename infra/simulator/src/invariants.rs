@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use tokio::time::sleep;
 use url::form_urlencoded::byte_serialize;
 
-use crate::clients::{Act, Clients, Tenant, is_erasure, is_final};
+use crate::clients::{Clients, Tenant, is_erasure, is_final};
 use crate::deployment::{Answer, Deployment};
 use crate::items;
 use crate::people::People;
@@ -213,13 +213,12 @@ impl Check<'_> {
             if self.random.u32(0..SAMPLE) > 0 {
                 continue;
             }
-            let Act { method, path, idempotency_key, body, .. } = act;
-            let again = self.clients.send(self.tenant, method, &path, &idempotency_key, &body).await;
+            let again = self.clients.carry_out(self.tenant, &act).await;
             // The receipts of an erased person are deleted.
             let is_erased = again.status == 410;
             if again.status != 429 && !is_erased && (again.status, &again.body) != (first.status, &first.body)
             {
-                self.fail(&format!("{path} answered {} first, and {} later", first.text, again.text));
+                self.fail(&format!("{} answered {} first, and {} later", act.path, first.text, again.text));
             }
         }
     }

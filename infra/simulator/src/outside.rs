@@ -1,4 +1,4 @@
-//! The external services on bad days: the bucket, a voice provider and X. They answer late or not at all, and the voice
+//! The external services on bad days: the bucket, a voice provider, X and WhatsApp. They answer late or not at all, and the voice
 //! provider reports once, twice or never.
 
 use std::collections::BTreeMap;
@@ -28,6 +28,7 @@ pub(crate) const BASE_URL: &str = "https://api.rolecall.test";
 const BUCKET_URL: &str = "https://bucket.test";
 const VAPI_URL: &str = "https://vapi.test";
 const X_URL: &str = "https://x.test";
+const WHATSAPP_URL: &str = "https://whatsapp.test";
 const VAPI_SECRET: &str = "the simulated secret of the voice provider";
 /// The time after which a client gives up a request.
 const NEVER: Duration = Duration::from_secs(8);
@@ -93,7 +94,12 @@ pub(crate) fn services(simulated: bool) -> Services {
         resumes: Some(LocalBucket::access(BUCKET_URL)),
         deliver: None,
         half_filled: Vec::new(),
-        addresses: Addresses { vapi: VAPI_URL.to_owned(), x: X_URL.to_owned(), ..Addresses::default() },
+        addresses: Addresses {
+            vapi: VAPI_URL.to_owned(),
+            x: X_URL.to_owned(),
+            whatsapp: WHATSAPP_URL.to_owned(),
+            ..Addresses::default()
+        },
     }
 }
 
@@ -190,6 +196,11 @@ impl Outside {
         }
         if let Some(path) = url.strip_prefix(X_URL) {
             return Ok(self.x(request.method(), path, &body));
+        }
+        if url.starts_with(WHATSAPP_URL) {
+            let health = json!({ "can_send_message": "AVAILABLE" });
+            let number = json!({ "display_phone_number": "+1 415 200 0000", "health_status": health });
+            return Ok(answer(200, &number));
         }
         Err(RequestError::Unreached)
     }

@@ -196,6 +196,7 @@ impl<'c> People<'c> {
                         field.value.clone_from(option);
                     }
                 }
+                "text" if field.name == "phone_number_id" => "106540352242922".clone_into(&mut field.value),
                 "text" | "textarea" if field.value.is_empty() => field.value = format!("{word} {number}."),
                 "file" if random.bool() => PDF.clone_into(&mut field.value),
                 "number" => field.value = random.u32(1..1_000).to_string(),
