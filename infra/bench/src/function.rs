@@ -140,6 +140,12 @@ impl Function {
         matches!(self.kind, Kind::Database | Kind::Wide | Kind::Passkeys) && self.name != "voice_webhook"
     }
 
+    /// Whether the event has a credential of the API.
+    pub(crate) fn checks_credential(&self) -> bool {
+        let event = self.event().ok().and_then(|event| serde_json::from_slice::<Value>(&event).ok());
+        event.is_some_and(|event| event["headers"]["authorization"].is_string())
+    }
+
     /// The functions with these names, or all functions if `names` is empty.
     pub(crate) fn choose(names: &[String]) -> Result<Vec<&'static Self>, String> {
         if names.is_empty() {
@@ -162,7 +168,7 @@ impl Function {
         dynamodb: &str,
         tls: &Endpoint,
     ) -> Result<Measured, String> {
-        let failed = |problem: &str, error: std::io::Error| format!("{}: {problem}: {error}", self.name);
+        let failed = |problem: &str, error: std::io::Error| format!("{problem}: {error}");
         let binary = binaries.join(self.binary());
         let size = fs::metadata(&binary).map_err(|error| failed("the binary is missing", error))?.len();
         let event = self.event()?;
@@ -227,13 +233,12 @@ impl Function {
 
     /// Checks that the call succeeded.
     fn check(&self, response: &[u8]) -> Result<(), String> {
-        let response: Value = serde_json::from_slice(response).map_err(|error| {
-            format!("{}: invalid response: {error}: {}", self.name, String::from_utf8_lossy(response))
-        })?;
+        let response: Value = serde_json::from_slice(response)
+            .map_err(|error| format!("invalid response: {error}: {}", String::from_utf8_lossy(response)))?;
         match response["statusCode"].as_u64() {
-            Some(500..) => Err(format!("{}: {response}", self.name)),
+            Some(500..) => Err(response.to_string()),
             None if response.get("failed").is_none_or(|failed| failed != 0) && self.kind != Kind::Floor => {
-                Err(format!("{}: {response}", self.name))
+                Err(response.to_string())
             }
             _ => Ok(()),
         }

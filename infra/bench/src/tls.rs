@@ -34,8 +34,10 @@ pub(crate) async fn serve(dynamodb: &str) -> Result<Endpoint, Box<dyn std::error
         while let Ok((stream, _)) = listener.accept().await {
             let (acceptor, dynamodb) = (acceptor.clone(), dynamodb.clone());
             tokio::spawn(async move {
+                stream.set_nodelay(true).ok()?;
                 let mut stream = acceptor.accept(stream).await.ok()?;
                 let mut upstream = TcpStream::connect(dynamodb).await.ok()?;
+                upstream.set_nodelay(true).ok()?;
                 copy_bidirectional(&mut stream, &mut upstream).await.ok()
             });
         }
