@@ -11,8 +11,9 @@ use lambda_http::{Request, RequestExt};
 use super::envelope::{Envelope, gateway_context};
 use super::multipart::{self, SubmittedForm};
 use super::parameters::Parameters;
-use super::{Environment, Error, headers};
+use super::{Environment, Error, KnownHolders, headers};
 use crate::clock::to_second;
+use crate::config::Edge;
 use crate::id::{Id, Ids};
 use crate::mac_keys::MacKeys;
 use crate::model::{AuditActor, Device, PasswordCost, SecurityEvent, SecurityNotice};
@@ -199,6 +200,16 @@ impl RequestContext {
     /// The cost of hashing a password.
     pub fn password_cost(&self) -> PasswordCost {
         self.environment.password_cost
+    }
+
+    /// The configuration of the CDN in front of the gateway.
+    pub(super) fn edge(&self) -> &Edge {
+        &self.environment.config.edge
+    }
+
+    /// The credentials that this function has admitted.
+    pub(super) fn known_holders(&self) -> &KnownHolders {
+        &self.environment.known_holders
     }
 
     /// The keys for signatures that only this service verifies.

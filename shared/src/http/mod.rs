@@ -9,6 +9,7 @@ mod commits;
 mod context;
 pub mod cursor;
 mod delivery;
+mod dispatch;
 mod document;
 mod envelope;
 mod environment;
@@ -33,6 +34,7 @@ mod route_table;
 pub use api_request::{ApiRequest, Listing};
 pub use app::App;
 pub use context::RequestContext;
+pub use dispatch::MemberAccess;
 pub use document::{Document, DocumentApp, DocumentRequest, DocumentRow};
 pub use envelope::xray_trace_id;
 pub use environment::Environment;
@@ -52,4 +54,4 @@ pub use reply::{
     entity_tag,
 };
 pub use return_path::return_to;
-pub use route::{Access, MemberAccess, Route, Row};
+pub use route::{Access, Route, Row};

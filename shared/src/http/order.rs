@@ -5,7 +5,7 @@ use std::sync::Arc;
 use serde_json::{Map, Value};
 
 use super::api_request::{AdmittedRequest, SentBody};
-use super::app::recorded;
+use super::dispatch::recorded;
 use super::idempotency::IdempotencyKey;
 use super::{ApiRequest, Error, Reply};
 use crate::id::Id;

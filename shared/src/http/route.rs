@@ -2,19 +2,15 @@
 
 use std::sync::Arc;
 
-use futures_util::future::BoxFuture;
-
 use super::api_request::AdmittedRequest;
-use super::app::Dispatch;
 use super::context::RequestContext;
+use super::dispatch::{Dispatch, HandlerFn, MemberAccess, ReplyFuture};
 use super::document::Document;
 use super::{
     ApiRequest, Error, Html, Input, MemberRequest, Output, PageRequest, Payload, PublicRequest, Reply,
     ReplyFormat,
 };
 use crate::model::{Audience, AuditAction, MemberRole, Scopes};
-
-pub(super) type ReplyFuture<'a> = BoxFuture<'a, Result<Reply<()>, Error>>;
 
 /// Who may send a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -30,47 +26,6 @@ pub enum Access {
     /// Anyone.
     Public,
 }
-
-/// What a page requires of a signed-in member.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct MemberAccess {
-    /// The member has this role or a higher one.
-    pub role: MemberRole,
-    /// The member has given the password or a passkey in the last 15 minutes. Otherwise the member is asked for it, and is
-    /// then redirected to this page, which has the form.
-    pub fresh_sign_in_for: Option<&'static str>,
-    /// The page is also for members who have yet to set up the second factor that their organization requires.
-    pub before_second_factor: bool,
-    /// The form may contain a file.
-    pub takes_file: bool,
-}
-
-impl MemberAccess {
-    /// A role, and a fresh sign-in before the form of the page `form` has an effect.
-    pub const fn fresh(role: MemberRole, form: &'static str) -> Self {
-        Self { role, fresh_sign_in_for: Some(form), before_second_factor: false, takes_file: false }
-    }
-
-    /// The same access, also for members who have yet to set up a second factor.
-    #[must_use]
-    pub const fn before_second_factor(self) -> Self {
-        Self { before_second_factor: true, ..self }
-    }
-
-    /// The same access, with a form that may contain a file.
-    #[must_use]
-    pub const fn with_file(self) -> Self {
-        Self { takes_file: true, ..self }
-    }
-}
-
-impl From<MemberRole> for MemberAccess {
-    fn from(role: MemberRole) -> Self {
-        Self { role, fresh_sign_in_for: None, before_second_factor: false, takes_file: false }
-    }
-}
-
-pub(super) type HandlerFn<R> = Arc<dyn Fn(R) -> ReplyFuture<'static> + Send + Sync>;
 
 /// Answers a request with the handler of its route.
 type Answer = Arc<dyn Fn(Dispatch<'_>) -> ReplyFuture<'_> + Send + Sync>;

@@ -1,0 +1,356 @@
+//! Dispatch: what happens to a request before its handler, by the kind of route.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use futures_util::future::BoxFuture;
+use lambda_http::http::header::AUTHORIZATION;
+use serde_json::value::RawValue;
+
+use super::api_request::{AdmittedRequest, SentBody};
+use super::context::RequestContext;
+use super::document::{DocumentHandler, DocumentRequest};
+use super::envelope::{Quota, Trace};
+use super::idempotency::IdempotencyKey;
+use super::{Error, MemberRequest, PageRequest, Reply, headers};
+use crate::auth::{Caller, CredentialError};
+use crate::id::Id;
+use crate::model::{
+    Audience, AuditAction, AuditActor, AuditTarget, Day, MemberRole, Organization, Scopes, Tenant,
+};
+use crate::store::{Holder, HolderDetails, StoreError, Verdict};
+
+/// The maximum size of a JSON body, in bytes.
+const MAX_BODY: usize = 256 * 1024;
+/// The maximum number of times that a handler runs for one request while its writes conflict with others.
+const MAX_ATTEMPTS: u32 = 10;
+
+pub(super) type ReplyFuture<'a> = BoxFuture<'a, Result<Reply<()>, Error>>;
+
+pub(super) type HandlerFn<R> = Arc<dyn Fn(R) -> ReplyFuture<'static> + Send + Sync>;
+
+/// What a page requires of a signed-in member.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct MemberAccess {
+    /// The member has this role or a higher one.
+    pub role: MemberRole,
+    /// The member has given the password or a passkey in the last 15 minutes. Otherwise the member is asked for it, and is
+    /// then redirected to this page, which has the form.
+    pub fresh_sign_in_for: Option<&'static str>,
+    /// The page is also for members who have yet to set up the second factor that their organization requires.
+    pub before_second_factor: bool,
+    /// The form may contain a file.
+    pub takes_file: bool,
+}
+
+impl MemberAccess {
+    /// A role, and a fresh sign-in before the form of the page `form` has an effect.
+    pub const fn fresh(role: MemberRole, form: &'static str) -> Self {
+        Self { role, fresh_sign_in_for: Some(form), before_second_factor: false, takes_file: false }
+    }
+
+    /// The same access, also for members who have yet to set up a second factor.
+    #[must_use]
+    pub const fn before_second_factor(self) -> Self {
+        Self { before_second_factor: true, ..self }
+    }
+
+    /// The same access, with a form that may contain a file.
+    #[must_use]
+    pub const fn with_file(self) -> Self {
+        Self { takes_file: true, ..self }
+    }
+}
+
+impl From<MemberRole> for MemberAccess {
+    fn from(role: MemberRole) -> Self {
+        Self { role, fresh_sign_in_for: None, before_second_factor: false, takes_file: false }
+    }
+}
+
+/// What happens to a request before its handler, by the kind of route.
+pub(super) struct Dispatch<'a> {
+    pub(super) context: Arc<RequestContext>,
+    /// How the audit log calls the read, if the reply has the data of people.
+    pub(super) reading: Option<AuditAction>,
+    pub(super) trace: &'a mut Trace,
+}
+
+impl Dispatch<'_> {
+    pub(super) fn document(self, handler: &DocumentHandler) -> Result<Reply<()>, Error> {
+        let context = &self.context;
+        handler(&DocumentRequest {
+            path: context.path(),
+            base_url: context.base_url(),
+            received_at: context.received_at,
+            accepts_html: headers::accepts_html(context.headers()),
+            edge: context.edge(),
+        })
+    }
+
+    pub(super) async fn public(self, handler: HandlerFn<Arc<RequestContext>>) -> Result<Reply<()>, Error> {
+        retry_conflicts(&self.context, || handler(self.context.clone())).await
+    }
+
+    pub(super) async fn page(self, handler: HandlerFn<Arc<PageRequest>>) -> Result<Reply<()>, Error> {
+        let page = Arc::new(PageRequest::new(self.context, false).await?);
+        let reply = retry_conflicts(&page.context, || handler(page.clone())).await?;
+        Ok(page.set_new_cookie(reply))
+    }
+
+    pub(super) async fn member_page(
+        self,
+        access: MemberAccess,
+        handler: HandlerFn<Arc<MemberRequest>>,
+    ) -> Result<Reply<()>, Error> {
+        // A form from another site comes without the cookie. It fails here and gets no new cookie.
+        let page = Arc::new(PageRequest::new(self.context, access.takes_file).await?);
+        let Some(request) = MemberRequest::find(&page).await? else {
+            // The path that a form is posted to may have no page.
+            let return_to = if page.context.is_post() { "/dashboard" } else { &page.path_and_query() };
+            return Ok(page.set_new_cookie(PageRequest::redirect_to_sign_in(return_to).typed()));
+        };
+        self.trace.tenant = Some(request.tenant());
+        request.require(access.role)?;
+        if let Some(session) = request.session().seen(request.context.now())
+            && let Err(error) = request.replace_session(&session).await
+        {
+            tracing::warn!(%error, "the session's last use was not stored");
+        }
+        if let Some(reply) = request.second_factor_step(access.before_second_factor) {
+            return Ok(reply.typed());
+        }
+        if let Some(form) = access.fresh_sign_in_for
+            && let Some(reply) = request.confirmation(form)
+        {
+            return Ok(reply.typed());
+        }
+        let (tenant, request) = (request.tenant(), Arc::new(request));
+        let reply = retry_conflicts(&request.context, || handler(request.clone()));
+        recorded(&request.context, tenant, self.reading, request.context.id().ok(), reply).await
+    }
+
+    pub(super) async fn api(
+        self,
+        audience: Audience,
+        scopes: Scopes,
+        handler: HandlerFn<Arc<AdmittedRequest>>,
+    ) -> Result<Reply<()>, Error> {
+        let Self { context, reading, trace } = self;
+        if audience == Audience::Mcp {
+            own_origin(&context)?;
+        }
+        // The futures are on the heap, so that they are not copied between stack frames.
+        let admitted = Box::pin(admit(&context, audience, scopes, trace)).await?;
+        let (tenant, holder) = (admitted.organization.tenant(), admitted.holder);
+        let is_recorded =
+            |action: &AuditAction| trace.actor().is_some_and(|actor| action.is_recorded_for(actor.kind));
+        let reading = reading.filter(is_recorded);
+        let request = Arc::new(AdmittedRequest {
+            organization: admitted.organization,
+            actor: admitted.details.actor.clone(),
+            scopes: admitted.scopes,
+            idempotency_key: IdempotencyKey::of(&context, admitted.scopes)?,
+            id: context.id().ok(),
+            body: SentBody::Json(json_body(&context)?),
+            confirmed: None,
+            context,
+        });
+        let handled = async {
+            let reply = retry_conflicts(&request.context, || handler(request.clone()));
+            match recorded(&request.context, tenant, reading, request.id, reply).await {
+                Err(error) if error.kind().0 < 500 => request.replay_or(error).await,
+                result => result,
+            }
+        };
+        let used = record_use(&request.context, tenant, holder);
+        tokio::join!(Box::pin(handled), Box::pin(used)).0
+    }
+}
+
+/// Runs the handler, retrying write conflicts with jitter.
+async fn retry_conflicts(
+    context: &RequestContext,
+    handler: impl Fn() -> ReplyFuture<'static>,
+) -> Result<Reply<()>, Error> {
+    let mut attempt = 1;
+    loop {
+        match handler().await {
+            Err(error) if error.is_conflict() && attempt < MAX_ATTEMPTS => {
+                let pause = context.random().below(10 << attempt.min(6));
+                tokio::time::sleep(Duration::from_millis(pause)).await;
+                attempt += 1;
+            }
+            result => return result,
+        }
+    }
+}
+
+/// Checks the credential and the quota in one step, then the network and the scopes. The first request of a
+/// credential also reads the details of its holder, beside the gate.
+async fn admit(
+    context: &RequestContext,
+    audience: Audience,
+    required: Scopes,
+    trace: &mut Trace,
+) -> Result<Admitted, Error> {
+    let credential = match headers::single(context.headers(), AUTHORIZATION.as_str()) {
+        Ok(authorization) => Caller::read(authorization, context.credential_keys()),
+        Err(_) => Caller::Rejected(CredentialError::Malformed),
+    };
+    let credential = match credential {
+        Caller::Anonymous => return Err(Error::Unauthorized { presented: false }),
+        Caller::Rejected(error) => {
+            trace.rejected_credential = Some(error.as_str());
+            return Err(Error::Unauthorized { presented: true });
+        }
+        Caller::Presented(credential) => credential,
+    };
+    let (now, claims) = (context.received_at, credential.claims());
+    if credential.is_expired(now) {
+        trace.rejected_credential = Some("expired");
+        return Err(Error::Unauthorized { presented: true });
+    }
+    let seconds_left = Day::of(now).seconds_left(now);
+    let shard = context.random().below(u64::MAX);
+    let presented = credential.presented(&audience.url(context.base_url()));
+    let (tenant, holder) = (presented.tenant, presented.holder);
+    let verdict = context.store().admit(&presented, now, shard);
+    let (verdict, details) = tokio::join!(verdict, Box::pin(find_holder(context, tenant, holder)));
+    let admission = match verdict? {
+        Verdict::Unknown => return Err(Error::Unauthorized { presented: true }),
+        Verdict::Exhausted { limit } => {
+            if let Ok(Some(details)) = &details {
+                context.identify(AuditActor::of(&details.actor, details.member));
+            }
+            trace.tenant = Some(tenant);
+            trace.quota = Some(Quota { limit, remaining: 0, seconds_left });
+            return Err(Error::RateLimited { limit, retry_after: seconds_left });
+        }
+        Verdict::Admitted(admission) => admission,
+    };
+    trace.quota = admission.organization.plan.requests_per_day().map(|limit| Quota {
+        limit,
+        remaining: limit.saturating_sub(admission.counted_today),
+        seconds_left,
+    });
+    trace.tenant = Some(tenant);
+    let details = details?.ok_or(Error::Unauthorized { presented: true })?;
+    context.identify(AuditActor::of(&details.actor, details.member));
+    context.known_holders().insert(tenant, holder, details.clone(), None);
+    if admission.organization.suspended {
+        return Err(Error::Suspended);
+    }
+    if !details.networks.allow(context.address()) {
+        return Err(Error::NetworkNotAllowed(context.address()));
+    }
+    if !required.are_within(claims.scopes) {
+        return Err(Error::InsufficientScope(required));
+    }
+    let organization = admission.organization;
+    Ok(Admitted { organization, holder, details, scopes: claims.scopes })
+}
+
+/// The details of a credential's holder. They never change, so they are read only once.
+async fn find_holder(
+    context: &RequestContext,
+    tenant: Tenant,
+    holder: Holder,
+) -> Result<Option<Arc<HolderDetails>>, Error> {
+    match context.known_holders().find(tenant, holder) {
+        Some(details) => Ok(Some(details)),
+        None => Ok(context.store().find_holder(tenant, holder).await?.map(Arc::new)),
+    }
+}
+
+/// Records the credential's use, once a day.
+async fn record_use(context: &RequestContext, tenant: Tenant, holder: Holder) {
+    let day = Day::of(context.received_at);
+    if context.known_holders().is_first_use(tenant, holder, day)
+        && let Err(error) = context.store().record_use(tenant, holder, day).await
+    {
+        tracing::warn!(%error, "the credential's last use was not stored");
+    }
+}
+
+/// The caller of an admitted request.
+struct Admitted {
+    organization: Organization,
+    holder: Holder,
+    details: Arc<HolderDetails>,
+    scopes: Scopes,
+}
+
+/// Awaits a reply with the data of people, and records the read in the audit log. Without the entry, nobody gets the
+/// data.
+///
+/// The entry of one resource is written while the resource is read, even if there is none. The entry of a page is written
+/// after the page was read, because it contains the number of items; a page without items has none.
+pub(super) async fn recorded(
+    context: &RequestContext,
+    tenant: Tenant,
+    reading: Option<AuditAction>,
+    id: Option<Id>,
+    reply: impl Future<Output = Result<Reply<()>, Error>>,
+) -> Result<Reply<()>, Error> {
+    let Some(action) = reading else { return reply.await };
+    let store = context.store();
+    if let Some(kind) = action.resource() {
+        let Some(id) = id else { return reply.await };
+        let target = Some(AuditTarget::of(kind, id));
+        let (reply, entry) = tokio::join!(reply, store.record(tenant, action, target, None));
+        let reply = reply?;
+        entry?;
+        return Ok(reply);
+    }
+    let reply = reply.await?;
+    let (action, shown) = match (action, reply.shown) {
+        (AuditAction::CandidatesListed, Some(shown)) if reply.is_search => {
+            (AuditAction::CandidatesSearched, shown)
+        }
+        (action, Some(shown)) => (action, shown),
+        (_, None) => {
+            let message = "the number of people on a page is not known".to_owned();
+            return Err(StoreError::Internal(message).into());
+        }
+    };
+    if shown > 0 {
+        store.record(tenant, action, None, Some(shown)).await?;
+    }
+    Ok(reply)
+}
+
+/// Returns the JSON body: at most 256 KB of well-formed `application/json` in UTF-8. It is empty for methods without a
+/// body.
+fn json_body(context: &RequestContext) -> Result<String, Error> {
+    let bytes = context.body();
+    if bytes.is_empty() || matches!(context.request.method().as_str(), "GET" | "HEAD" | "DELETE") {
+        return Ok(String::new());
+    }
+    if bytes.len() > MAX_BODY {
+        return Err(Error::PayloadTooLarge(MAX_BODY));
+    }
+    if !headers::is_json(context.headers()) {
+        return Err(Error::UnsupportedMediaType("application/json"));
+    }
+    let text =
+        str::from_utf8(bytes).map_err(|_| Error::BadRequest("The request body is not UTF-8".to_owned()))?;
+    match serde_json::from_str::<&RawValue>(text) {
+        Ok(json) => Ok(json.get().to_owned()),
+        Err(error) => Err(Error::BadRequest(format!(
+            "The request body is not JSON: line {}, column {}",
+            error.line(),
+            error.column()
+        ))),
+    }
+}
+
+/// Fails with 403 if a browser sends the request for another site. An attacker's page must not reach a service in the
+/// visitor's own network, not even under another name (DNS rebinding).
+fn own_origin(context: &RequestContext) -> Result<(), Error> {
+    match headers::single(context.headers(), "origin") {
+        Ok(None) => Ok(()),
+        Ok(Some(origin)) if origin == context.base_url() => Ok(()),
+        _ => Err(Error::ForeignOrigin),
+    }
+}
