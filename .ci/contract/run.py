@@ -22,12 +22,12 @@ SCALE = float(os.environ.get("CONTRACT_SCALE", 1))
 # the document's. A stateful run ends early if a request gets a different response than before, so there are several,
 # each with its own seed.
 RUNS = [
-    ("examples,coverage,fuzzing", 12, []),
-    *[("stateful", 100, [])] * 3,
-    ("stateful", 50, ["location-headers", "dependency-analysis"]),
+    ("examples,coverage,fuzzing", 8, []),
+    *[("stateful", 60, [])] * 3,
+    ("stateful", 30, ["location-headers", "dependency-analysis"]),
 ]
 CONCURRENT_RUNS = 4
-MIN_CASES = 6_000
+MIN_CASES = 5_500
 # The minimum share of the document's links that must be followed. Links are chosen at random.
 MIN_LINKS = 0.5
 

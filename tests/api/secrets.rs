@@ -92,12 +92,12 @@ async fn every_function_has_exactly_the_keys_that_it_uses() {
     for tables in tables() {
         let (function, given) = (tables.function, &given[tables.function]);
         let with_all = responses_with(function, |_| ()).await;
-        let with_given = responses_with(function, |config| {
-            for (_, take) in OWN_SECRETS.iter().filter(|(secret, _)| !given.contains(*secret)) {
-                take(config);
-            }
-        });
-        assert_eq!(with_given.await, with_all, "{function} needs a secret that it is not given");
+        let taken: Vec<_> = OWN_SECRETS.iter().filter(|(secret, _)| !given.contains(*secret)).collect();
+        if !taken.is_empty() {
+            let with_given =
+                responses_with(function, |config| taken.iter().for_each(|(_, take)| take(config)));
+            assert_eq!(with_given.await, with_all, "{function} needs a secret that it is not given");
+        }
         for (secret, take) in OWN_SECRETS.iter().filter(|(secret, _)| given.contains(*secret)) {
             let is_tested_elsewhere = match *secret {
                 // The sample lists have one page, without a cursor; signing_keys.rs tests cursors.
