@@ -88,6 +88,7 @@ class Operator:
             "ENDPOINT_ID": lambda: self.listed("webhook list 1"),
             "CANDIDATE_ID": lambda: self.person("sk"),
             "SCREEN_ID": lambda: self.task("call"),
+            # A variable comes before the placeholder of the same name.
             "$BUCKET": lambda: "local-resumes",
             "BUCKET": lambda: "local-resumes",
             "$TABLE": lambda: "rolecall",

@@ -27,7 +27,7 @@ RUNS = [
     ("stateful", 30, ["location-headers", "dependency-analysis"]),
 ]
 CONCURRENT_RUNS = 4
-MIN_CASES = 5_500
+MIN_CASES = 6_000
 # The minimum share of the document's links that must be followed. Links are chosen at random.
 MIN_LINKS = 0.5
 

@@ -33,18 +33,21 @@ impl Limits {
         };
         // The first request of a credential makes two calls more than later ones: one reads the details of its holder, and
         // one records that it was used today.
-        let first = if function.checks_credential() { 2.6 } else { 1.7 };
+        let first = if function.checks_credential() { 2.6 } else { 1.5 };
         let limits = Self { size, start, faults: 2.5, memory: 2.5, first };
         Some(match function.binary() {
             // The tables of HTML entities contain 300 KB of pointers. The loader relocates them at every start, because
             // the kernel randomizes the address: 75 pages with one fault each. At a fixed address the function would
             // start in 1.8 times the floor's time, but attackers would know where its code is.
-            "careers" | "dashboard_roles" => Self { start: 2.8, faults: 3.2, memory: 3.1, ..limits },
+            "careers" => Self { start: 2.8, faults: 3.2, memory: 2.8, ..limits },
+            "dashboard_roles" => Self { start: 2.4, faults: 3.2, memory: 3.1, ..limits },
             // These have the handlers of most routes. Linux maps the pages around each one that is used, so nearly all of
             // their code counts as memory.
             "dashboard_candidates" | "mcp" => Self { memory: 2.7, ..limits },
-            // The warm call is a few short queries, so the page faults of the first call take as long as the call itself.
-            "deliver" | "sign_in" => Self { first: 3.5, ..limits },
+            // The warm call is one or a few short queries, so the page faults of the first call count more.
+            "deliver" => Self { first: 3.5, ..limits },
+            "oauth" => Self { first: 1.7, ..limits },
+            "sign_in" => Self { first: 2.1, ..limits },
             _ => limits,
         })
     }

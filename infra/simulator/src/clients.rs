@@ -222,13 +222,15 @@ impl Clients {
         let message = json!({ "jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": params });
         let mut answer = self.send(tenant, Method::POST, "/mcp", "", &message).await;
         if answer.status == 200 {
-            let result = answer.body["result"].take();
-            answer.status = match result["isError"] == true {
-                true if answer.text.contains("The candidate was erased") => 410,
-                true => 422,
-                false => 201,
+            let mut result = answer.body["result"].take();
+            answer.status = if result["isError"] != true {
+                201
+            } else if answer.text.contains("The candidate was erased") {
+                410
+            } else {
+                422
             };
-            answer.body = result["structuredContent"].clone();
+            answer.body = result["structuredContent"].take();
             if tool == "quick_post" {
                 let id = |name| json!({ "id": answer.body[name] });
                 answer.body = json!({ "role": id("role_id"), "job_posting": id("job_posting_id") });
@@ -410,7 +412,8 @@ fn choose(tenant: &Tenant, random: &mut fastrand::Rng) -> Step {
         let idempotency_key = if is_post { format!("{word}-{number}") } else { String::new() };
         let path = format!("/api/v1/{path}");
         let act = Act { method, path, idempotency_key, body, name: name.clone(), tool: None };
-        Step::Act(kind, act.by_assistant().filter(|_| is_assisted).unwrap_or(act))
+        let assisted = if is_assisted { act.by_assistant() } else { None };
+        Step::Act(kind, assisted.unwrap_or(act))
     };
     let post = |kind, path: String, body| act(kind, Method::POST, path, body);
     let new_role = || json!({ "title": name, "description": "d".repeat(random_length(number)) });

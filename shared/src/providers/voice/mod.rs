@@ -2,7 +2,7 @@
 //!
 //! Each provider is one adapter that implements [`VoicePort`]. Vapi calls candidates over the telephone network; the
 //! simulator makes up conversations. A new provider needs an adapter in its own file, a variant of [`VoiceProvider`],
-//! and one line in [`Providers::voice_provider`].
+//! and one line each in `voice_facts` and `voice_provider`.
 
 mod dialogue;
 mod message;
@@ -28,10 +28,19 @@ impl Providers {
     /// What the voice provider for a tenant in this mode does: the simulator, or the first configured provider. Returns
     /// `None` if no provider is configured.
     pub fn voice(&self, mode: Mode) -> Option<&'static VoiceFacts> {
-        if self.simulates(mode) {
-            return Some(&simulator::FACTS);
+        let simulated = self.simulates(mode);
+        VoiceProvider::ALL
+            .into_iter()
+            .filter(|provider| (*provider == VoiceProvider::Simulator) == simulated)
+            .find_map(|provider| self.voice_facts(provider))
+    }
+
+    /// What a voice provider does; `None` if it is not configured. Does not link its adapter.
+    fn voice_facts(&self, provider: VoiceProvider) -> Option<&'static VoiceFacts> {
+        match provider {
+            VoiceProvider::Vapi => self.0.services.vapi.as_ref().map(|_| &vapi::FACTS),
+            VoiceProvider::Simulator => Some(&simulator::FACTS),
         }
-        self.0.services.vapi.is_some().then_some(&vapi::FACTS)
     }
 
     /// The adapter of a voice provider; `None` if the provider is not configured.
