@@ -4,6 +4,8 @@ Usage: soak.py FOLDER [MINUTES [RATE]], with the folder of the binaries, and the
 
 The database is in a process of its own, and the data do not grow: the requests read, change what exists, and delete the
 notes that they add. All organizations have the Pro plan. The first sixth of the time is the warm-up: five minutes of 30.
+In the second half of the warm-up, all requests of a second are sent at once. So the service then already has the
+connections and the memory that it needs when a busy machine delays requests, and what grows later is a leak.
 """
 
 import gzip
@@ -128,7 +130,8 @@ class Load:
         chance, tenant = random.Random(number), self.tenants[number % len(self.tenants)]
         connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=60)
         for second in itertools.count():
-            due = started + second + number / self.rate
+            at_once = self.seconds / 12 <= second < self.seconds / 6
+            due = started + second + (0 if at_once else number / self.rate)
             if due - started >= self.seconds:
                 return
             # A late request counts from when it was due, so a slow service cannot hide behind a slow generator.
