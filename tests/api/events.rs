@@ -5,7 +5,6 @@ use std::mem::discriminant;
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
-use rolecall_local::event_fixtures;
 use rolecall_local::functions::{Tables, tables};
 use serde_json::{Map, Value};
 use shared::config::{Addresses, Config, Services, XAccess};
@@ -41,8 +40,7 @@ fn events_of(function: &str) -> impl Iterator<Item = (String, Value)> {
 
 /// Creates a test API that contains the records that the events use.
 async fn api_with_fixtures(services: Services, change: impl Fn(&mut Config)) -> TestApi {
-    let mut api = TestApi::with_services(services).await;
-    event_fixtures::create(api.store(), api.environment.clock.now()).await.unwrap();
+    let mut api = TestApi::with_sample_records(services).await;
     change(&mut api.environment.config);
     api.environment.providers = Providers::new(&api.environment.config);
     api.restart();

@@ -1,11 +1,15 @@
 //! The DynamoDB that the tests use: an embedded one, or the one at the URL in `ROLECALL_TEST_ENDPOINT`.
 
+use std::net::Ipv4Addr;
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use aws_sdk_dynamodb::config::{BehaviorVersion, Builder, Credentials, Region, SharedHttpClient};
+use dynoxide::Database;
 use shared::random::Random;
 use shared::store::Store;
+use tokio::net::TcpListener;
+use tokio::sync::oneshot;
 
 use super::interceptor::{DynamoDbInterceptor, ReturnConsumedCapacity};
 
@@ -36,27 +40,59 @@ pub(super) fn shared_endpoint() -> Option<String> {
     std::env::var("ROLECALL_TEST_ENDPOINT").ok()
 }
 
-/// Returns a table name that no other test API uses, not even in another run.
-pub(super) fn new_table() -> String {
-    static RUN: OnceLock<String> = OnceLock::new();
-    static TABLES: AtomicUsize = AtomicUsize::new(0);
-    let run = RUN.get_or_init(|| Random::system().expect("randomness").token(10));
-    format!("rolecall-test-{run}-{}", TABLES.fetch_add(1, Ordering::Relaxed))
+/// The records that a test API begins with.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Records {
+    /// The demo organizations.
+    Demo,
+    /// The demo organizations, and the records of the sample events.
+    SampleEvents,
 }
 
-/// A table of a shared DynamoDB, which is deleted when this value is dropped.
-pub(super) struct TemporaryTable {
+/// The table of a test API.
+pub(super) struct Table {
     pub(super) endpoint: String,
-    pub(super) table: String,
+    pub(super) name: String,
+    /// The records that it has to be created with, or `None` if it exists with its records.
+    pub(super) missing: Option<Records>,
+    /// Stops the embedded database when it is dropped. Without one, the table is in a DynamoDB that all tests share, and is
+    /// deleted.
+    embedded: Option<oneshot::Sender<()>>,
 }
 
-impl Drop for TemporaryTable {
+impl Table {
+    /// A table that no other test API uses, not even in another run, in the DynamoDB at `endpoint`.
+    pub(super) fn in_shared(endpoint: String, records: Records) -> Self {
+        static RUN: OnceLock<String> = OnceLock::new();
+        static TABLES: AtomicUsize = AtomicUsize::new(0);
+        let run = RUN.get_or_init(|| Random::system().expect("randomness").token(10));
+        let name = format!("rolecall-test-{run}-{}", TABLES.fetch_add(1, Ordering::Relaxed));
+        Self { endpoint, name, missing: Some(records), embedded: None }
+    }
+
+    /// The table of an embedded database, which is served on the loopback interface.
+    pub(super) async fn embedded(database: Database, missing: Option<Records>) -> Self {
+        let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).await.expect("a loopback port");
+        let endpoint = format!("http://{}", listener.local_addr().expect("an address"));
+        let (dropped, until) = oneshot::channel();
+        let until = async {
+            let _ = until.await;
+        };
+        tokio::spawn(dynoxide::server::serve_with_shutdown(listener, database, until));
+        Self { endpoint, name: "rolecall-test".to_owned(), missing, embedded: Some(dropped) }
+    }
+}
+
+impl Drop for Table {
     fn drop(&mut self) {
+        if self.embedded.is_some() {
+            return;
+        }
         // The test's own runtime may be shutting down, and `drop` cannot await.
         let deleted = std::thread::scope(|scope| {
             let delete = async {
                 let interceptor = DynamoDbInterceptor::new();
-                store(interceptor.client(), &self.endpoint, &self.table).await.delete_table().await
+                store(interceptor.client(), &self.endpoint, &self.name).await.delete_table().await
             };
             let thread = scope.spawn(|| {
                 let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
@@ -65,7 +101,28 @@ impl Drop for TemporaryTable {
             thread.join()
         });
         if !matches!(deleted, Ok(Ok(()))) {
-            eprintln!("the table {} was not deleted: {deleted:?}", self.table);
+            eprintln!("the table {} was not deleted: {deleted:?}", self.name);
         }
+    }
+}
+
+/// An embedded database with records. Each test API begins with a copy, because creating the records takes longer.
+pub(super) struct Original {
+    pub(super) database: Database,
+    /// The address of the database in this process.
+    uri: String,
+}
+
+impl Original {
+    /// A database without a table.
+    pub(super) fn of(records: Records) -> Self {
+        let uri = format!("file:{records:?}?mode=memory&cache=shared");
+        Self { database: Database::new(&uri).expect("a database"), uri }
+    }
+
+    pub(super) fn copy(&self) -> Database {
+        let copy = Database::memory().expect("a database");
+        copy.restore_from(&self.uri).expect("a copy");
+        copy
     }
 }

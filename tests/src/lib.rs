@@ -41,7 +41,6 @@ use http::header::IntoHeaderName;
 use http::{HeaderMap, Method};
 use jiff::Timestamp;
 use rolecall_local::bucket::{BUCKET, LocalBucket};
-use rolecall_local::database::Embedded;
 use rolecall_local::demo::{self, DEMOS};
 use rolecall_local::event_fixtures;
 use rolecall_local::functions;
@@ -61,11 +60,11 @@ use shared::random::Random;
 use shared::store::{Holder, MaybeErased, Store, Task, Transaction};
 use shared::token_encryption::EncryptionKeys;
 use tokio::net::TcpListener;
-use tokio::sync::watch;
+use tokio::sync::{OnceCell, watch};
 
 use compression::uncompressed;
 use contract::ContractMonitor;
-use engine::TemporaryTable;
+use engine::{Original, Records, Table};
 use interceptor::DynamoDbInterceptor;
 
 pub use project::{project, sources};
@@ -112,7 +111,7 @@ pub struct TestApi {
     pub endpoint: String,
     /// The monitor that compares requests and responses with the OpenAPI document.
     pub contract_monitor: ContractMonitor,
-    _temporary_table: Option<TemporaryTable>,
+    _table: Table,
     /// Stops the background servers when it is dropped.
     _shutdown: watch::Sender<()>,
 }
@@ -126,24 +125,56 @@ impl TestApi {
     /// Creates an API with these external services. If `services` has no callback URL, callbacks go to a server on the
     /// loopback interface.
     pub async fn with_services(services: Services) -> Self {
-        Box::pin(Self::build(services, Providers::new)).await
+        Box::pin(Self::build(Records::Demo, services, Providers::new)).await
+    }
+
+    /// Creates an API that also has the records of the sample events.
+    pub async fn with_sample_records(services: Services) -> Self {
+        Box::pin(Self::build(Records::SampleEvents, services, Providers::new)).await
     }
 
     /// Creates an API with these metadata documents of OAuth clients.
     pub async fn with_documents(documents: ClientDocuments) -> Self {
         let services = Services { simulated: true, ..Services::default() };
-        Box::pin(Self::build(services, |config| Providers::with_client_documents(config, documents))).await
+        let providers = |config: &Config| Providers::with_client_documents(config, documents);
+        Box::pin(Self::build(Records::Demo, services, providers)).await
     }
 
-    async fn build(services: Services, providers: impl FnOnce(&Config) -> Providers) -> Self {
-        let (shutdown, stopped) = watch::channel(());
-        let shared = engine::shared_endpoint();
-        let is_shared = shared.is_some();
-        let endpoint = match shared {
-            Some(endpoint) => endpoint,
-            None => start_embedded(stopped.clone()).await,
+    async fn build(
+        records: Records,
+        services: Services,
+        providers: impl FnOnce(&Config) -> Providers,
+    ) -> Self {
+        let table = match engine::shared_endpoint() {
+            Some(endpoint) => Table::in_shared(endpoint, records),
+            None => Table::embedded(Self::original(records).await.copy(), None).await,
         };
-        let table = engine::new_table();
+        Self::with_table(table, services, providers).await
+    }
+
+    /// The database that test APIs with these records begin with.
+    async fn original(records: Records) -> &'static Original {
+        static DEMO: OnceCell<Original> = OnceCell::const_new();
+        static SAMPLE_EVENTS: OnceCell<Original> = OnceCell::const_new();
+        let original = match records {
+            Records::Demo => &DEMO,
+            Records::SampleEvents => &SAMPLE_EVENTS,
+        };
+        let create = || async {
+            let original = Original::of(records);
+            let table = Table::embedded(original.database.clone(), Some(records)).await;
+            Self::with_table(table, Services::default(), Providers::new).await;
+            original
+        };
+        original.get_or_init(create).await
+    }
+
+    async fn with_table(
+        table: Table,
+        services: Services,
+        providers: impl FnOnce(&Config) -> Providers,
+    ) -> Self {
+        let (shutdown, stopped) = watch::channel(());
         let dynamodb = DynamoDbInterceptor::new();
         let clock = TestClock(Arc::default());
         clock.set("2026-11-20T09:30:00Z");
@@ -152,7 +183,7 @@ impl TestApi {
         let url = |listener: &TcpListener| format!("http://{}", listener.local_addr().expect("an address"));
         let loopback = url(&callbacks);
         let config = Config {
-            table: table.clone(),
+            table: table.name.clone(),
             base_url: Some(BASE_URL.to_owned()),
             client_address_header: None,
             edge: Edge {
@@ -173,7 +204,7 @@ impl TestApi {
             },
         };
         let environment = Environment {
-            store: engine::store(dynamodb.client(), &endpoint, &table).await,
+            store: engine::store(dynamodb.client(), &table.endpoint, &table.name).await,
             clock: clock.as_clock(),
             random: Random::seeded(42),
             providers: providers(&config),
@@ -181,9 +212,14 @@ impl TestApi {
             password_cost: PasswordCost::CURRENT,
             known_holders: KnownHolders::default(),
         };
-        environment.store.create_table().await.expect("a table");
-        let temporary_table = is_shared.then(|| TemporaryTable { endpoint: endpoint.clone(), table });
-        demo::create(&environment).await.expect("demo organizations");
+        if let Some(records) = table.missing {
+            environment.store.create_table().await.expect("a table");
+            demo::create(&environment).await.expect("demo organizations");
+            if records == Records::SampleEvents {
+                let created = event_fixtures::create(&environment.store, environment.clock.now());
+                created.await.expect("the records of the sample events");
+            }
+        }
         // The functions have served requests of the demo keys before, on the same day.
         for (demo, mode) in DEMOS.iter().flat_map(|demo| Mode::ALL.map(|mode| (demo, mode))) {
             let key = demo.key(mode).expect("a key");
@@ -204,9 +240,9 @@ impl TestApi {
             environment,
             clock,
             dynamodb,
-            endpoint,
+            endpoint: table.endpoint.clone(),
             contract_monitor,
-            _temporary_table: temporary_table,
+            _table: table,
             _shutdown: shutdown,
         }
     }
@@ -514,14 +550,6 @@ fn gateway_to(
 async fn until(mut stopped: watch::Receiver<()>) {
     // An error means that the test API was dropped.
     let _ = stopped.changed().await;
-}
-
-async fn start_embedded(stopped: watch::Receiver<()>) -> String {
-    let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).await.expect("a loopback port");
-    let address = listener.local_addr().expect("an address");
-    let database = Embedded::in_memory().expect("a database");
-    tokio::spawn(database.serve(listener, until(stopped)));
-    format!("http://{address}")
 }
 
 /// Builds and sends a request.
