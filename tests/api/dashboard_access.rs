@@ -152,7 +152,8 @@ impl DashboardFixtures {
         let notes = format!("/api/v1/candidates/{candidate}/notes");
         let note = api.post(&notes, note).await.expect(201).number("/id");
         let (endpoint, delivery) = (Id::new(4_714).unwrap(), Id::new(4_715).unwrap());
-        event_fixtures::create_webhook_endpoint(api.store(), acme, endpoint, now).await.unwrap();
+        let url = event_fixtures::WEBHOOK_URL;
+        event_fixtures::create_webhook_endpoint(api.store(), acme, endpoint, url, now).await.unwrap();
         event_fixtures::create_delivery(api.store(), acme, endpoint, delivery, now).await.unwrap();
         Self {
             role,

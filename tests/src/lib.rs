@@ -484,7 +484,9 @@ async fn create_webhook_endpoint(api: &TestApi, endpoint: u64, delivery: u64) {
     let (store, tenant, now) = (api.store(), tenant(ACME, Mode::Live), api.environment.clock.now());
     let [endpoint, delivery] = [endpoint, delivery].map(|id| Id::new(id).expect("an id"));
     if store.find_webhook_endpoint(tenant, endpoint).await.expect("a read").is_none() {
-        event_fixtures::create_webhook_endpoint(store, tenant, endpoint, now).await.expect("an endpoint");
+        let url = event_fixtures::WEBHOOK_URL;
+        let created = event_fixtures::create_webhook_endpoint(store, tenant, endpoint, url, now);
+        created.await.expect("an endpoint");
     }
     if store.find_delivery(tenant, endpoint, delivery, now).await.expect("a read").is_none() {
         event_fixtures::create_delivery(store, tenant, endpoint, delivery, now).await.expect("a delivery");

@@ -70,14 +70,23 @@ fn passkey(now: Timestamp) -> Outcome<Passkey> {
     Ok(Passkey { id: id(91)?, name: text("Recorded")?, credential, added_at: now, used_at: None })
 }
 
-/// Creates a webhook endpoint whose keys are public.
-pub async fn create_webhook_endpoint(store: &Store, tenant: Tenant, id: Id, now: Timestamp) -> Outcome<()> {
+/// The URL of the endpoints. Nobody listens there.
+pub const WEBHOOK_URL: &str = "https://hooks.example.com/";
+
+/// Creates a webhook endpoint whose keys are public: those of a random generator that begins with the id.
+pub async fn create_webhook_endpoint(
+    store: &Store,
+    tenant: Tenant,
+    id: Id,
+    url: &str,
+    now: Timestamp,
+) -> Outcome<()> {
     let random = Random::seeded(id.get());
     let keys = WebhookKeys::generate(&random);
     let keys = StoredKeys::encrypt(&keys, tenant, id, &EncryptionKeys::parse(SEALING_KEYS)?, &random)?;
     let endpoint = WebhookEndpoint {
         id,
-        url: "https://hooks.example.com/".parse()?,
+        url: url.parse()?,
         description: None,
         types: Vec::new(),
         hmac: true,
@@ -203,7 +212,7 @@ impl EventFixtures<'_> {
     /// Creates webhook endpoints, and a delivery to one of them.
     async fn create_webhook_endpoints(&self) -> Outcome<()> {
         for number in [61, 62, 63, 64, 66, 67, 68] {
-            create_webhook_endpoint(self.store, self.tenant, id(number)?, self.now).await?;
+            create_webhook_endpoint(self.store, self.tenant, id(number)?, WEBHOOK_URL, self.now).await?;
         }
         create_delivery(self.store, self.tenant, id(61)?, id(65)?, self.now).await
     }

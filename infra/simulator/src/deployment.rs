@@ -1,6 +1,6 @@
 //! A whole deployment in one process: a gateway, functions with an environment and a clock of their own, and the jobs.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::net::{IpAddr, Ipv4Addr};
 use std::path::Path;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
@@ -25,6 +25,7 @@ use shared::http::{App, Environment, KnownHolders, Route};
 use shared::model::{Mode, PasswordCost};
 use shared::providers::Providers;
 use shared::providers::client::HttpClient;
+use shared::providers::webhooks::WebhookReach;
 use shared::providers::x::Tokens;
 use shared::random::Random;
 use shared::secret::Secret;
@@ -35,6 +36,7 @@ use crate::cloud::{Cloud, TABLE};
 use crate::faults::Faults;
 use crate::kind::Kind;
 use crate::outside::{self, BASE_URL, Outside};
+use crate::receivers;
 use crate::time::Time;
 
 /// The maximum difference between the clocks of functions, in milliseconds.
@@ -113,7 +115,9 @@ impl Deployment {
         let time = Time::starting_at(start);
         let mut random = fastrand::Rng::with_seed(seed ^ 0x5eed);
         let outside = Outside::new(random.fork(), time.clone(), faults.clone());
-        let http = HttpClient::through(outside.clone().transport()).expect("a client");
+        let transport = outside.clone().transport();
+        let reach = WebhookReach::over(transport.clone());
+        let http = HttpClient::through(transport).expect("a client");
         let (table, common) = (cloud.clone(), time.clone());
         let instance = move |skew: i64, seed: u64| {
             let config = config(kind.is_simulated);
@@ -121,7 +125,7 @@ impl Deployment {
                 store: store(&table, seed),
                 clock: common.clock(SignedDuration::from_millis(skew)),
                 random: Random::seeded(seed),
-                providers: Providers::with_http_client(&config, http.clone()),
+                providers: Providers::with_http_client(&config, http.clone(), reach.clone()),
                 config,
                 password_cost: PasswordCost::LOWEST,
                 known_holders: KnownHolders::default(),
@@ -160,6 +164,11 @@ impl Deployment {
         if !kind.is_simulated {
             connect_x(&self.operator).await;
         }
+    }
+
+    /// Gives each tenant a webhook endpoint.
+    pub(crate) async fn create_endpoints(&self) {
+        receivers::create(&self.operator.store, self.now()).await;
     }
 
     /// Sets how many of a thousand calls to the table have a fault, and how many of a thousand invocations are killed.
@@ -242,6 +251,13 @@ impl Deployment {
     /// Moves changes to the change feeds as the schedule does, which reads all partitions. The run may be killed.
     pub(crate) async fn sweep_feed(&self) -> Result<(), String> {
         let run = Box::pin(feed::run(self.operator.clone()));
+        self.survive(async { run.await.map(drop).map_err(|error| error.to_string()) }).await
+    }
+
+    /// Sends the events of these tenants to their webhook endpoints. The run may be killed.
+    pub(crate) async fn deliver(&self, tenants: &BTreeSet<usize>) -> Result<(), String> {
+        let tenants = tenants.iter().map(|number| receivers::tenant(*number)).collect();
+        let run = Box::pin(deliver::run_for(self.operator.clone(), tenants));
         self.survive(async { run.await.map(drop).map_err(|error| error.to_string()) }).await
     }
 

@@ -12,6 +12,7 @@ use crate::clients::{Clients, Tenant, is_erasure, is_final};
 use crate::deployment::{Answer, Deployment};
 use crate::items;
 use crate::people::People;
+use crate::receivers;
 use crate::work::Cast;
 
 /// Of so many reads, one is made.
@@ -65,6 +66,10 @@ pub(crate) async fn broken(
         check.erased_addresses().await;
     }
     broken.extend(checks.into_iter().flat_map(|check| check.broken));
+    if !cast.receivers.is_empty() {
+        broken.extend(broken_feeds(deployment).await);
+        broken.extend(receivers::broken(deployment, &cast.receivers).await);
+    }
     broken
 }
 

@@ -22,6 +22,7 @@ mod items;
 mod kind;
 mod outside;
 mod people;
+mod receivers;
 mod run;
 mod setup;
 mod shrink;

@@ -1,5 +1,5 @@
-//! The external services on bad days: the bucket, a voice provider, X and WhatsApp. They answer late or not at all, and the voice
-//! provider reports once, twice or never.
+//! The external services on bad days: the bucket, a voice provider, X, WhatsApp and the receivers of webhooks. They answer
+//! late or not at all, and the voice provider reports once, twice or never.
 
 use std::collections::BTreeMap;
 use std::net::{IpAddr, Ipv4Addr};
@@ -7,13 +7,14 @@ use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, Weak};
 use std::time::Duration;
 
 use bytes::Bytes;
-use http::{Method, Request, Response, StatusCode};
+use http::{HeaderMap, Method, Request, Response, StatusCode};
 use jiff::{SignedDuration, Timestamp};
 use rolecall_local::bucket::{BUCKET, LocalBucket};
 use rolecall_local::demo;
 use rolecall_local::gateway::Gateway;
 use serde_json::{Value, json};
 use shared::config::{Addresses, Services, VapiAccess, XAccess};
+use shared::model::WebhookHeaders;
 use shared::providers::client::{self, RequestError, Sent};
 use shared::providers::voice::sign;
 use shared::secret::Secret;
@@ -21,6 +22,7 @@ use shared::token_encryption::EncryptionKeys;
 use tokio::time::sleep;
 
 use crate::faults::Faults;
+use crate::receivers::{self, Received};
 use crate::time::Time;
 
 /// The base URL of the service.
@@ -54,6 +56,7 @@ struct State {
     calls: BTreeMap<String, Call>,
     /// The number of posts on X by their text.
     posts: BTreeMap<String, u32>,
+    received: Vec<Received>,
 }
 
 /// A call to a candidate.
@@ -106,7 +109,7 @@ pub(crate) fn services(simulated: bool) -> Services {
 impl Outside {
     pub(crate) fn new(random: fastrand::Rng, time: Time, faults: Faults) -> Arc<Self> {
         let (calls, posts) = (BTreeMap::new(), BTreeMap::new());
-        let state = State { random, faults_per_mille: 0, faults, calls, posts };
+        let state = State { random, faults_per_mille: 0, faults, calls, posts, received: Vec::new() };
         Arc::new(Self {
             bucket: LocalBucket::in_memory(BUCKET),
             gateway: OnceLock::new(),
@@ -144,6 +147,11 @@ impl Outside {
     /// How often each text was posted to X.
     pub(crate) fn posts(&self) -> BTreeMap<String, u32> {
         self.state().posts.clone()
+    }
+
+    /// What the webhook endpoints have received, in order.
+    pub(crate) fn received(&self) -> Vec<Received> {
+        self.state().received.clone()
     }
 
     /// Sends a browser's request to the bucket.
@@ -196,6 +204,9 @@ impl Outside {
         }
         if let Some(path) = url.strip_prefix(X_URL) {
             return Ok(self.x(request.method(), path, &body));
+        }
+        if let Some(number) = url.strip_prefix(receivers::URL) {
+            return Ok(self.receive(number, request.headers(), body));
         }
         if url.starts_with(WHATSAPP_URL) {
             let health = json!({ "can_send_message": "AVAILABLE" });
@@ -276,6 +287,27 @@ impl Outside {
         }
     }
 
+    /// Receives a webhook. While the services have faults, endpoints refuse some.
+    fn receive(&self, number: &str, headers: &HeaderMap, body: Vec<u8>) -> client::Response {
+        let text = |name: &str| {
+            headers.get(name).and_then(|value| value.to_str().ok()).unwrap_or_default().to_owned()
+        };
+        let mut state = self.state();
+        let refusal = state.random.choice([None, None, None, None, Some(429), Some(500)]).flatten();
+        let status = refusal.filter(|_| state.faults_per_mille > 0).unwrap_or(204);
+        state.received.push(Received {
+            tenant: number.parse().expect("the number of a tenant"),
+            headers: WebhookHeaders {
+                id: text("webhook-id"),
+                timestamp: text("webhook-timestamp"),
+                signature: text("webhook-signature"),
+            },
+            body: String::from_utf8(body).expect("JSON"),
+            is_accepted: status == 204,
+        });
+        answer(status, &Value::Null)
+    }
+
     fn x(&self, method: &Method, path: &str, body: &[u8]) -> client::Response {
         let mut state = self.state();
         match (method.as_str(), path.split('?').next().unwrap_or_default()) {
@@ -323,7 +355,7 @@ fn received(response: Response<Bytes>) -> client::Response {
 
 fn answer(status: u16, body: &Value) -> client::Response {
     let status = StatusCode::from_u16(status).expect("a status");
-    client::Response { status, headers: http::HeaderMap::default(), body: Bytes::from(body.to_string()) }
+    client::Response { status, headers: HeaderMap::default(), body: Bytes::from(body.to_string()) }
 }
 
 /// What a call about a screen brought.

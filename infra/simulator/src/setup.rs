@@ -52,6 +52,7 @@ impl Setup {
             let clients = Clients::new(Arc::new(deployment), vec![Known::default(); TENANTS]);
             people(&clients).await;
             clients.settle().await;
+            clients.deployment.create_endpoints().await;
             clients.tenants.iter().map(|tenant| tenant.known().clone()).collect()
         }));
         Self { _database: database, uri, known }

@@ -23,6 +23,8 @@ pub(crate) struct Cast {
     has_visitor: bool,
     has_member: bool,
     has_app: bool,
+    /// The tenants whose webhooks are sent; none in most runs.
+    pub(crate) receivers: BTreeSet<usize>,
 }
 
 impl Cast {
@@ -31,13 +33,16 @@ impl Cast {
         let mut clients = vec![tenant; CLIENTS];
         clients.push(random.usize(0..TENANTS));
         let mut is_there = || random.u32(0..3) == 0;
-        Self {
+        let cast = Self {
             clients,
             organization: tenant / 2,
             has_visitor: is_there(),
             has_member: is_there(),
             has_app: is_there(),
-        }
+            receivers: BTreeSet::new(),
+        };
+        let has_receivers = random.clone().u32(0..8) == 0;
+        if has_receivers { Self { receivers: cast.tenants(), ..cast } } else { cast }
     }
 
     /// The organization of the people.
@@ -66,19 +71,22 @@ pub(crate) async fn work(clients: &Clients, cast: &Cast, mut random: fastrand::R
     let member = cast.has_member.then(|| Box::pin(people.work(random.fork(), steps)));
     let app = cast.has_app.then(|| Box::pin(people.connect(random.fork(), steps)));
     let jobs = Box::pin(jobs(&clients.deployment, random.fork(), steps.div_ceil(2)));
+    let stream = stream(&clients.deployment, random.fork());
+    let webhooks = webhooks(&clients.deployment, &cast.receivers, random, steps.div_ceil(2));
     let all = async {
         tokio::join!(
             join_all(users),
             OptionFuture::from(visitor),
             OptionFuture::from(member),
             OptionFuture::from(app),
+            Box::pin(webhooks),
             jobs
         );
     };
     tokio::select! {
         biased;
         () = all => {}
-        () = stream(&clients.deployment, random.fork()) => {}
+        () = stream => {}
     }
 }
 
@@ -121,6 +129,23 @@ async fn jobs(deployment: &Deployment, mut random: fastrand::Rng, runs: u32) {
                 // Most partitions are empty.
                 _ => deployment.run_tasks_of(deployment.cloud.task_partitions_in_use()).await,
             };
+        }
+    });
+    join_all(runs.collect::<Vec<_>>()).await;
+}
+
+/// Moves changes to the feeds and sends them to webhook endpoints, at random times. Runs may overlap.
+async fn webhooks(deployment: &Deployment, tenants: &BTreeSet<usize>, mut random: fastrand::Rng, runs: u32) {
+    if tenants.is_empty() {
+        return;
+    }
+    let runs = (0..runs).map(|_| {
+        let start = random.u64(0..3_000);
+        async move {
+            sleep(Duration::from_millis(start)).await;
+            // A failed run is repeated by the next one.
+            let _ = deployment.run_feed().await;
+            let _ = deployment.deliver(tenants).await;
         }
     });
     join_all(runs.collect::<Vec<_>>()).await;

@@ -78,9 +78,9 @@ impl Providers {
         Self::build(config, OnceLock::new(), WebhookReach::public())
     }
 
-    /// Creates the services with another HTTP client, for simulations only.
-    pub fn with_http_client(config: &Config, client: HttpClient) -> Self {
-        let providers = Self::new(config);
+    /// Creates the services with another HTTP client and another reach of webhooks, for simulations only.
+    pub fn with_http_client(config: &Config, client: HttpClient, reach: WebhookReach) -> Self {
+        let providers = Self::with_webhook_reach(config, reach);
         let _ = providers.0.http_client.set(Some(client));
         providers
     }

@@ -7,9 +7,10 @@ use std::time::Duration;
 
 use reqwest::dns::Resolve;
 use reqwest::header::{CONTENT_TYPE, RETRY_AFTER};
-use reqwest::{Certificate, Client, Response};
+use reqwest::{Certificate, Client, RequestBuilder, Response};
 use tokio::time::{Instant, timeout_at};
 
+use super::client::{RequestError, Transport};
 use super::public_web::{self, PublicOnly};
 use crate::model::{EndpointUrl, MAX_ANSWER, WebhookHeaders};
 
@@ -25,12 +26,15 @@ pub struct WebhookReach {
     /// The only trusted root certificates; empty for those of the system.
     roots: Vec<Certificate>,
     allows_loopback: bool,
+    /// Another way than over the network.
+    transport: Option<Transport>,
 }
 
 impl WebhookReach {
     /// Public addresses, as every deployment.
     pub fn public() -> Self {
-        Self { resolver: Arc::new(PublicOnly::of_the_system()), roots: Vec::new(), allows_loopback: false }
+        let resolver = Arc::new(PublicOnly::of_the_system());
+        Self { resolver, roots: Vec::new(), allows_loopback: false, transport: None }
     }
 
     /// Also ports of this machine, for the local service.
@@ -42,7 +46,12 @@ impl WebhookReach {
     pub fn through(resolver: impl Resolve + 'static, roots: &[&[u8]]) -> Result<Self, String> {
         let roots = roots.iter().map(|root| Certificate::from_der(root)).collect::<Result<_, _>>();
         let roots = roots.map_err(|error| format!("a root certificate cannot be read: {error}"))?;
-        Ok(Self { resolver: Arc::new(resolver), roots, allows_loopback: false })
+        Ok(Self { resolver: Arc::new(resolver), roots, allows_loopback: false, transport: None })
+    }
+
+    /// What `transport` reaches, for simulations.
+    pub fn over(transport: Transport) -> Self {
+        Self { transport: Some(transport), ..Self::public() }
     }
 
     /// Whether requests may go to ports of this machine.
@@ -58,10 +67,17 @@ impl fmt::Debug for WebhookReach {
 }
 
 /// The client for requests to endpoints.
-#[derive(Clone, Debug)]
+#[derive(Clone)]
 pub struct WebhookSender {
     client: Client,
     allows_loopback: bool,
+    transport: Option<Transport>,
+}
+
+impl fmt::Debug for WebhookSender {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("WebhookSender")
+    }
 }
 
 /// What came of a request.
@@ -87,7 +103,7 @@ impl WebhookSender {
             roots => builder.tls_certs_only(roots.iter().cloned()),
         };
         let client = builder.build().map_err(|error| format!("no HTTP client: {error}"))?;
-        Ok(Self { client, allows_loopback: reach.allows_loopback })
+        Ok(Self { client, allows_loopback: reach.allows_loopback, transport: reach.transport.clone() })
     }
 
     /// Sends a request. The status decides, whatever the body is.
@@ -104,6 +120,9 @@ impl WebhookSender {
             .header("webhook-timestamp", &headers.timestamp)
             .header("webhook-signature", &headers.signature)
             .body(body.to_owned());
+        if let Some(transport) = &self.transport {
+            return simulate(transport, request).await;
+        }
         match timeout_at(deadline, request.send()).await {
             Ok(Ok(response)) => {
                 let status = Some(response.status().as_u16());
@@ -120,6 +139,17 @@ impl WebhookSender {
 impl WebhookAnswer {
     fn error(sentence: &str) -> Self {
         Self { error: Some(cut(sentence.to_owned(), MAX_ERROR)), ..Self::default() }
+    }
+}
+
+async fn simulate(transport: &Transport, request: RequestBuilder) -> WebhookAnswer {
+    let response = match request.build() {
+        Ok(request) => transport(request).await,
+        Err(_) => Err(RequestError::Unreached),
+    };
+    match response {
+        Ok(response) => WebhookAnswer { status: Some(response.status.as_u16()), ..WebhookAnswer::default() },
+        Err(error) => WebhookAnswer::error(&error.to_string()),
     }
 }
 
