@@ -82,7 +82,7 @@ if (!screenshots) {
 }
 await mkdir(screenshots, { recursive: true });
 const browser = await chromium.launch({
-  executablePath: process.env.CHROMIUM || "/usr/bin/chromium",
+  executablePath: process.env.CHROMIUM || "/usr/bin/chromium-headless-shell",
   args: ["--no-sandbox"],
 });
 let passed = 0;

@@ -20,7 +20,7 @@ if (!binary) {
 }
 const service = await start(binary, ["--demo"]);
 const browser = await chromium.launch({
-  executablePath: process.env.CHROMIUM || "/usr/bin/chromium",
+  executablePath: process.env.CHROMIUM || "/usr/bin/chromium-headless-shell",
   args: ["--no-sandbox"],
 });
 const context = await browser.newContext({ baseURL: service.base, viewport: { width: 390, height: 844 } });

@@ -33,7 +33,7 @@ impl Cast {
         let mut clients = vec![tenant; CLIENTS];
         clients.push(random.usize(0..TENANTS));
         let mut is_there = || random.u32(0..3) == 0;
-        let cast = Self {
+        let mut cast = Self {
             clients,
             organization: tenant / 2,
             has_visitor: is_there(),
@@ -41,8 +41,10 @@ impl Cast {
             has_app: is_there(),
             receivers: BTreeSet::new(),
         };
-        let has_receivers = random.clone().u32(0..8) == 0;
-        if has_receivers { Self { receivers: cast.tenants(), ..cast } } else { cast }
+        if random.clone().u32(0..8) == 0 {
+            cast.receivers = cast.tenants();
+        }
+        cast
     }
 
     /// The organization of the people.
