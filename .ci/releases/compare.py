@@ -29,8 +29,9 @@ import processes  # noqa: E402
 TABLE = "rolecall"
 # The attribute of a release that neither of the two knows.
 NEWER = "from_a_newer_release"
-# What differs in each run: ports, credentials, times, and numbers other than the identifiers of the sample events.
-CHANGING = [r"127\.0\.0\.1:\d+", r"rc_[a-z]+_\w+", r"\d{4}-\d\d-\d\dT[\d:.]+Z", r"\b(?!17000000000000)\d{9,}"]
+# What differs in each run: ports, credentials and keys, times, and numbers other than the identifiers of the sample events.
+SECRETS = [r"rc_[a-z]+_\w+", r"wh(sec|pk)_[\w+/]+=*"]
+CHANGING = [r"127\.0\.0\.1:\d+", *SECRETS, r"\d{4}-\d\d-\d\dT[\d:.]+Z", r"\b(?!17000000000000)\d{9,}"]
 RANDOM = {"request_id", "client_id"}
 
 
