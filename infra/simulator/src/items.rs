@@ -340,7 +340,7 @@ impl<'i> Items<'i> {
     }
 }
 
-fn text<'v>(item: &'v Value, name: &str) -> &'v str {
+pub(crate) fn text<'v>(item: &'v Value, name: &str) -> &'v str {
     item[name]["S"].as_str().unwrap_or_default()
 }
 

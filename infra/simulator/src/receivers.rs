@@ -5,7 +5,6 @@ use std::collections::{BTreeMap, BTreeSet};
 use jiff::{SignedDuration, Timestamp};
 use rolecall_local::demo::DEMOS;
 use rolecall_local::event_fixtures;
-use serde_json::Value;
 use shared::id::Id;
 use shared::model::{Mode, Tenant, WebhookHeaders, WebhookKeys};
 use shared::random::Random;
@@ -13,6 +12,7 @@ use shared::store::Store;
 
 use crate::clients;
 use crate::deployment::Deployment;
+use crate::items::text;
 
 /// The beginning of the URLs of the endpoints. The number of the tenant follows.
 pub(crate) const URL: &str = event_fixtures::WEBHOOK_URL;
@@ -59,7 +59,7 @@ pub(crate) async fn broken(deployment: &Deployment, tenants: &BTreeSet<usize>) -
         deployment.cloud.note(format!("deliveries: {run:?}"));
         deployment.skip(WAIT);
         items = deployment.cloud.items();
-        if run.is_ok() && !items.iter().any(|item| partition(item).contains("#DELIVERY_DUE#")) {
+        if run.is_ok() && !items.iter().any(|item| text(item, "pk").contains("#DELIVERY_DUE#")) {
             break;
         }
     }
@@ -81,7 +81,7 @@ pub(crate) async fn broken(deployment: &Deployment, tenants: &BTreeSet<usize>) -
     }
     for number in 0..clients::TENANTS {
         let feed = format!("{}#EVENT", tenant(number));
-        let events = items.iter().filter(|item| partition(item) == feed);
+        let events = items.iter().filter(|item| text(item, "pk") == feed);
         let events: BTreeSet<_> =
             events.map(|event| event["id"]["N"].as_str().unwrap_or_default().to_owned()).collect();
         let got = bodies.keys().filter(|(tenant, _)| *tenant == number).map(|(_, id)| id);
@@ -94,8 +94,4 @@ pub(crate) async fn broken(deployment: &Deployment, tenants: &BTreeSet<usize>) -
         }
     }
     broken
-}
-
-fn partition(item: &Value) -> &str {
-    item["pk"]["S"].as_str().unwrap_or_default()
 }
