@@ -256,7 +256,8 @@ impl Deployment {
 
     /// Sends the events of these tenants to their webhook endpoints. The run may be killed.
     pub(crate) async fn deliver(&self, tenants: &BTreeSet<usize>) -> Result<(), String> {
-        let tenants = tenants.iter().map(|number| receivers::tenant(*number)).collect();
+        let all = receivers::tenants();
+        let tenants = tenants.iter().map(|number| all[*number]).collect();
         let run = Box::pin(deliver::run_for(self.operator.clone(), tenants));
         self.survive(async { run.await.map(drop).map_err(|error| error.to_string()) }).await
     }

@@ -4,15 +4,16 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
 use http::Method;
+use jiff::SignedDuration;
 use serde_json::{Value, json};
 use tokio::time::sleep;
 use url::form_urlencoded::byte_serialize;
 
 use crate::clients::{Clients, Tenant, is_erasure, is_final};
 use crate::deployment::{Answer, Deployment};
-use crate::items;
+use crate::items::{self, text};
 use crate::people::People;
-use crate::receivers;
+use crate::receivers::{self, Received};
 use crate::work::Cast;
 
 /// Of so many reads, one is made.
@@ -20,6 +21,12 @@ const SAMPLE: u32 = 5;
 
 /// The number of runs of the feed job, some of which may be killed, until every change is in the feed.
 const FEED_RUNS: usize = 20;
+
+/// The maximum number of runs until everything is delivered. Some runs make the next attempts of failed deliveries.
+const DELIVERY_RUNS: usize = 12;
+
+/// How long the runs wait for the next attempts.
+const DELIVERY_WAIT: SignedDuration = SignedDuration::from_hours(2);
 
 /// A check of one tenant's data.
 struct Check<'c> {
@@ -68,7 +75,7 @@ pub(crate) async fn broken(
     broken.extend(checks.into_iter().flat_map(|check| check.broken));
     if !cast.receivers.is_empty() {
         broken.extend(broken_feeds(deployment).await);
-        broken.extend(receivers::broken(deployment, &cast.receivers).await);
+        broken.extend(broken_deliveries(deployment, &cast.receivers).await);
     }
     broken
 }
@@ -82,7 +89,6 @@ async fn broken_feeds(deployment: &Deployment) -> Vec<String> {
     }
     let (mut broken, mut feeds) = (Vec::new(), BTreeMap::<String, BTreeMap<u64, (u64, u64)>>::new());
     let items = deployment.cloud.items();
-    let text = |item: &Value, name: &str| item[name]["S"].as_str().unwrap_or_default().to_owned();
     let number = |value: &Value| value["N"].as_str().and_then(|n| n.parse::<u64>().ok()).unwrap_or(0);
     for item in &items {
         let pk = text(item, "pk");
@@ -112,6 +118,51 @@ async fn broken_feeds(deployment: &Deployment) -> Vec<String> {
             if versions.get(&role).is_some_and(|last| *last > stored || *last + 1 < stored) {
                 broken.push(format!("the last event of role {role} of {tenant} is not its version {stored}"));
             }
+        }
+    }
+    broken
+}
+
+/// Delivers what is left, and returns the invariants that do not hold: each tenant gets all of its events and no other
+/// tenant's, with valid signatures, and each event always with the same body.
+async fn broken_deliveries(deployment: &Deployment, tenants: &BTreeSet<usize>) -> Vec<String> {
+    let mut items = deployment.cloud.items();
+    for _ in 0..DELIVERY_RUNS {
+        let run = deployment.deliver(tenants).await;
+        deployment.cloud.note(format!("deliveries: {run:?}"));
+        deployment.skip(DELIVERY_WAIT);
+        items = deployment.cloud.items();
+        if run.is_ok() && !items.iter().any(|item| text(item, "pk").contains("#DELIVERY_DUE#")) {
+            break;
+        }
+    }
+    let mut broken = Vec::new();
+    let (mut accepted, mut bodies) = (BTreeSet::new(), BTreeMap::new());
+    for received in deployment.outside.received() {
+        let is_signed = received.is_signed();
+        let Received { tenant, headers, body, is_accepted } = received;
+        if !is_signed {
+            broken.push(format!("the signature of event {} for tenant {tenant} is not valid", headers.id));
+        }
+        if is_accepted {
+            accepted.insert((tenant, headers.id.clone()));
+        }
+        if *bodies.entry((tenant, headers.id.clone())).or_insert_with(|| body.clone()) != body {
+            broken.push(format!("tenant {tenant} got event {} with another body: {body}", headers.id));
+        }
+    }
+    for (number, tenant) in receivers::tenants().into_iter().enumerate() {
+        let feed = format!("{tenant}#EVENT");
+        let events = items.iter().filter(|item| text(item, "pk") == feed);
+        let events: BTreeSet<_> =
+            events.map(|event| event["id"]["N"].as_str().unwrap_or_default().to_owned()).collect();
+        let got = bodies.keys().filter(|(receiver, _)| *receiver == number).map(|(_, id)| id);
+        broken.extend(
+            got.filter(|id| !events.contains(*id)).map(|id| format!("tenant {number} has no event {id}")),
+        );
+        let missing = events.iter().filter(|id| !accepted.contains(&(number, (*id).clone())));
+        if tenants.contains(&number) {
+            broken.extend(missing.map(|id| format!("tenant {number} did not get event {id}")));
         }
     }
     broken
