@@ -71,7 +71,7 @@ struct State {
     table: Database,
     replica: Database,
     /// The writes that the replica does not have yet.
-    behind: VecDeque<(String, Value)>,
+    behind: VecDeque<(String, String)>,
     random: fastrand::Rng,
     /// How many of a thousand calls have a fault.
     faults_per_mille: u32,
@@ -160,7 +160,7 @@ impl Cloud {
 
     /// Carries out a call at once and without faults.
     pub(crate) fn execute(&self, operation: &str, request: &Value) -> Value {
-        let (status, body) = self.state().answer(operation, request, false);
+        let (status, body) = self.state().answer(operation, request.clone(), false);
         assert!(status == 200, "{body}");
         serde_json::from_str(&body).expect("JSON")
     }
@@ -206,7 +206,7 @@ impl Cloud {
             Some(Fault::RequestLost) => sleep(NEVER).await,
             _ => {}
         }
-        let answer = self.state().answer(&operation, &body, fault == Some(Fault::Stale));
+        let answer = self.state().answer(&operation, body, fault == Some(Fault::Stale));
         match fault {
             Some(Fault::ResponseLost) => return Err(ConnectorError::io("the response was lost".into())),
             Some(Fault::Slow) => {
@@ -284,11 +284,9 @@ impl State {
         })
     }
 
-    fn answer(&mut self, operation: &str, body: &Value, is_stale: bool) -> Answer {
-        let text = body.to_string();
+    fn answer(&mut self, operation: &str, mut body: Value, is_stale: bool) -> Answer {
         let is_write = !matches!(operation, "GetItem" | "Query" | "BatchGetItem" | "Scan");
         if is_write {
-            let mut body = body.clone();
             let token = body.as_object_mut().and_then(|body| body.remove("ClientRequestToken"));
             let text = body.to_string();
             let token = token.as_ref().and_then(Value::as_str).unwrap_or_default();
@@ -309,20 +307,21 @@ impl State {
                     self.task_written.notify_one();
                 }
                 if !token.is_empty() {
-                    self.tokens.insert(token.to_owned(), (Instant::now(), text, answer.clone()));
+                    self.tokens.insert(token.to_owned(), (Instant::now(), text.clone(), answer.clone()));
                 }
-                self.behind.push_back((operation.to_owned(), body));
+                self.behind.push_back((operation.to_owned(), text));
             }
             return answer;
         }
+        let text = body.to_string();
         if !is_stale {
             let (status, answer) = execute(&self.table, operation, &text);
-            return (status, with_unprocessed(body, answer));
+            return (status, with_unprocessed(&body, answer));
         }
         let lag = self.random.usize(0..=MAX_LAG);
         while self.behind.len() > lag {
             let Some((operation, body)) = self.behind.pop_front() else { break };
-            execute(&self.replica, &operation, &body.to_string());
+            execute(&self.replica, &operation, &body);
         }
         execute(&self.replica, operation, &text)
     }

@@ -59,8 +59,7 @@ pub(crate) async fn broken(
         check.receipts().await;
     }
     clients.run_tasks().await;
-    let mut broken = broken_feeds(deployment).await;
-    broken.extend(outside_calls(deployment, clients));
+    let mut broken = outside_calls(deployment, clients);
     let people = cast.people(clients);
     if random.u32(0..SAMPLE) == 0 {
         broken.extend(people.failing_pages(&mut random).await);
@@ -68,29 +67,36 @@ pub(crate) async fn broken(
     for check in &mut checks {
         check.reads(&people).await;
     }
-    broken.extend(items::broken(deployment, clients));
+    move_changes(deployment).await;
+    let all = deployment.cloud.items();
+    broken.extend(broken_feeds(&all));
+    broken.extend(items::broken(&all, deployment.now(), clients));
     for check in &mut checks {
         check.erased_addresses().await;
     }
     broken.extend(checks.into_iter().flat_map(|check| check.broken));
     if !cast.receivers.is_empty() {
-        broken.extend(broken_feeds(deployment).await);
+        move_changes(deployment).await;
+        broken.extend(broken_feeds(&deployment.cloud.items()));
         broken.extend(broken_deliveries(deployment, &cast.receivers).await);
     }
     broken
 }
 
-/// Every change has one number in its feed, no number is missing, and the last event of each role has its version.
-async fn broken_feeds(deployment: &Deployment) -> Vec<String> {
+/// Moves all changes to the feeds.
+async fn move_changes(deployment: &Deployment) {
     for _ in 0..FEED_RUNS {
         if deployment.run_feed().await.is_ok() {
             break;
         }
     }
+}
+
+/// Every change has one number in its feed, no number is missing, and the last event of each role has its version.
+fn broken_feeds(items: &[Value]) -> Vec<String> {
     let (mut broken, mut feeds) = (Vec::new(), BTreeMap::<String, BTreeMap<u64, (u64, u64)>>::new());
-    let items = deployment.cloud.items();
     let number = |value: &Value| value["N"].as_str().and_then(|n| n.parse::<u64>().ok()).unwrap_or(0);
-    for item in &items {
+    for item in items {
         let pk = text(item, "pk");
         if pk.starts_with("OUTBOX#") {
             broken.push(format!("the change {} is not in the feed", text(item, "sk")));

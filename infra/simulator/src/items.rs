@@ -2,22 +2,21 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use jiff::Timestamp;
 use serde_json::Value;
 
 use crate::clients::{Clients, DAILY_QUOTA, Known, Tenant, is_erasure};
-use crate::deployment::Deployment;
 
 /// The entries of the search index end with this number minus the candidate's.
 const LAST_ID: u64 = (1 << 53) - 1;
 
-/// Returns the invariants that do not hold.
-pub(crate) fn broken(deployment: &Deployment, clients: &Clients) -> Vec<String> {
-    let all = deployment.cloud.items();
+/// Returns the invariants of all items that do not hold now.
+pub(crate) fn broken(all: &[Value], now: Timestamp, clients: &Clients) -> Vec<String> {
     let texts: Vec<_> = all.iter().map(|item| item.to_string().to_lowercase()).collect();
-    let mut broken = late_tasks(&all, deployment.now().as_second());
+    let mut broken = late_tasks(all, now.as_second());
     for tenant in &clients.tenants {
         let mut items = Items { tenant, partitions: BTreeMap::new(), broken: Vec::new() };
-        for item in &all {
+        for item in all {
             if let Some(rest) =
                 text(item, "pk").strip_prefix(&tenant.id).and_then(|rest| rest.strip_prefix('#'))
             {

@@ -112,15 +112,20 @@ impl HttpClient {
     /// Creates a client. Fails only if the system has no TLS roots.
     pub fn new() -> Result<Self, String> {
         // A connection that stays open while the function is frozen would make the next request fail.
-        let client = builder(CONNECT, TOTAL).pool_idle_timeout(Duration::from_secs(15)).build();
-        client
-            .map(|client| Self { client, transport: None, provider: None })
-            .map_err(|error| format!("no HTTP client: {error}"))
+        Self::build(builder(CONNECT, TOTAL).pool_idle_timeout(Duration::from_secs(15)))
     }
 
-    /// A client that sends its requests through `transport`.
+    /// A client that sends its requests through `transport`. It never connects, so it needs no TLS roots.
     pub fn through(transport: Transport) -> Result<Self, String> {
-        Ok(Self { transport: Some(transport), ..Self::new()? })
+        let client = Self::build(builder(CONNECT, TOTAL).tls_certs_only([]))?;
+        Ok(Self { transport: Some(transport), ..client })
+    }
+
+    fn build(builder: ClientBuilder) -> Result<Self, String> {
+        builder
+            .build()
+            .map(|client| Self { client, transport: None, provider: None })
+            .map_err(|error| format!("no HTTP client: {error}"))
     }
 
     /// The same client, which logs its calls as calls to `provider`.
