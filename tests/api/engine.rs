@@ -4,10 +4,9 @@ use aws_sdk_dynamodb::Client;
 use aws_sdk_dynamodb::types::{AttributeValue, Put, TransactWriteItem, Update};
 use tests::TestApi;
 use tests::engine;
-use tests::interceptor::DynamoDbInterceptor;
 
 async fn client(api: &TestApi) -> Client {
-    Client::from_conf(engine::client(api.dynamodb.client(), &api.endpoint).await.build())
+    Client::from_conf(engine::client(api.dynamodb.client()).await.build())
 }
 
 fn text(value: &str) -> AttributeValue {
@@ -67,12 +66,8 @@ async fn a_read_consumes_one_unit_per_four_kilobytes() {
 #[tokio::test]
 async fn dropping_a_test_api_deletes_its_table() {
     let api = TestApi::new().await;
-    let endpoint = api.endpoint.clone();
+    let dynamodb = api.dynamodb.another();
     let table = api.environment.config.table.clone();
     drop(api);
-    engine::store(DynamoDbInterceptor::new().client(), &endpoint, &table)
-        .await
-        .delete_table()
-        .await
-        .unwrap_err();
+    engine::store(dynamodb.client(), &table).await.delete_table().await.unwrap_err();
 }

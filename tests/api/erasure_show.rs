@@ -65,20 +65,17 @@ async fn kill_after<T>(steps: usize, future: impl Future<Output = T>) -> Option<
     .await
 }
 
-/// Runs the tasks until none is due. Every run is killed a few steps later than the one before: between any two calls to
-/// the database, the bucket and the voice provider. With `ERASURE_SCALE`, a run is killed after each of them. Returns the
-/// number of runs.
+/// Runs the tasks until none is due. Every run is killed a step later than the one before: between any two calls to the
+/// database, the bucket and the voice provider. Returns the number of runs.
 async fn run_tasks_killed_at_every_step(api: &TestApi) -> usize {
-    let stride = if people() > 10 { 1 } else { 4 };
     for run in 0..10_000 {
-        let steps = 1 + stride * run;
         let now = api.environment.clock.now();
         if api.due_tasks(now).await.is_empty() {
             return run;
         }
         // A run that finishes the other tasks may report a failure.
-        let run = tasks::run_for(api.environment.clone(), demo::task_partitions());
-        let _ = kill_after(steps, run).await;
+        let tasks = tasks::run_for(api.environment.clone(), demo::task_partitions());
+        let _ = kill_after(run + 1, tasks).await;
         api.dynamodb.clear_calls();
     }
     panic!("a run must end");

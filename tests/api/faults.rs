@@ -66,7 +66,7 @@ async fn a_failed_call_returns_503_and_leaves_no_partial_write() {
 async fn a_hanging_call_times_out_before_the_function_does() {
     let mut api = TestApi::new().await;
     // This store has the timeouts of the service; other tests use longer ones.
-    let client = tests::engine::client(api.dynamodb.client(), &api.endpoint).await;
+    let client = tests::engine::client(api.dynamodb.client()).await;
     api.environment.store = Store::from_config(client, &api.environment.config.table);
     api.restart();
     for hanging in ["UpdateItem", "Query"] {

@@ -548,7 +548,7 @@ const ROLES_PER_TENANT: u64 = 3;
 /// A store of another process, whose clock is `ahead` of the test's.
 async fn process(api: &TestApi, ahead: i64, seed: u64) -> (Store, Clock) {
     let table = &api.environment.config.table;
-    let store = engine::store(api.dynamodb.client(), &api.endpoint, table).await;
+    let store = engine::store(api.dynamodb.client(), table).await;
     let clock = Clock::from_fn(move || {
         Timestamp::from_millisecond(1_795_167_000_000).unwrap() + SignedDuration::from_millis(ahead)
     });
@@ -648,7 +648,7 @@ async fn no_change_is_lost_doubled_or_out_of_order() {
             let (store, clock) = process(api, offset, number).await;
             let random = Random::seeded(100 + number);
             while made.fetch_add(1, Ordering::Relaxed) < changes {
-                let polls = if random.below(10) == 0 { random.below(30) } else { u64::MAX };
+                let polls = if random.below(10) == 0 { random.below(15) } else { u64::MAX };
                 kill_after(polls, change(&store, &clock, &random)).await;
             }
         }
@@ -662,7 +662,7 @@ async fn no_change_is_lost_doubled_or_out_of_order() {
                 Environment { store, clock, random: Random::seeded(300 + number), ..api.environment.clone() };
             while !is_over.load(Ordering::Relaxed) {
                 let tenants = (0..4).map(|_| tenant_number(random.below(TENANTS))).collect();
-                let polls = if random.below(3) == 0 { random.below(60) } else { u64::MAX };
+                let polls = if random.below(3) == 0 { random.below(30) } else { u64::MAX };
                 let _ = kill_after(polls, feed::run_for(environment.clone(), tenants)).await;
             }
         }

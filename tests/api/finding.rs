@@ -585,7 +585,7 @@ async fn candidates_who_are_no_longer_in_lists_are_left_out() {
     for name in ["Jane A", "Jane B", "Jane C"] {
         ids.push(create(&api, fields(name)).await);
     }
-    let client = Client::from_conf(engine::client(api.dynamodb.client(), &api.endpoint).await.build());
+    let client = Client::from_conf(engine::client(api.dynamodb.client()).await.build());
     let delete = client.delete_item().table_name(&api.environment.config.table);
     let pk = format!("{}#CANDIDATE", tenant(ACME, Mode::Live));
     let delete =

@@ -35,7 +35,7 @@ fn neighbour(of: Tenant) -> Tenant {
 }
 
 async fn write(api: &TestApi, items: impl IntoIterator<Item = Value>) {
-    let client = Client::from_conf(client(api.dynamodb.client(), &api.endpoint).await.build());
+    let client = Client::from_conf(client(api.dynamodb.client()).await.build());
     let table = &api.environment.config.table;
     let requests: Vec<_> = items
         .into_iter()

@@ -1,38 +1,39 @@
 //! The DynamoDB that the tests use: an embedded one, or the one at the URL in `ROLECALL_TEST_ENDPOINT`.
 
-use std::net::Ipv4Addr;
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use aws_sdk_dynamodb::config::{BehaviorVersion, Builder, Credentials, Region, SharedHttpClient};
 use dynoxide::Database;
+use rolecall_local::in_process;
+use serde_json::json;
 use shared::random::Random;
 use shared::store::Store;
-use tokio::net::TcpListener;
-use tokio::sync::oneshot;
 
 use super::interceptor::{DynamoDbInterceptor, ReturnConsumedCapacity};
 
-/// Opens a table of the DynamoDB at `endpoint`. Every call goes through `http`. The timeouts are long so that tests do
-/// not fail on a busy machine.
-pub async fn store(http: SharedHttpClient, endpoint: &str, table: &str) -> Store {
-    Store::from_config_with_long_timeouts(client(http, endpoint).await, table)
+/// Opens a table. Every call goes through `http`. The timeouts are long so that tests do not fail on a busy machine.
+pub async fn store(http: SharedHttpClient, table: &str) -> Store {
+    Store::from_config_with_long_timeouts(client(http).await, table)
 }
 
-/// Returns the configuration of a client of the DynamoDB at `endpoint`. With HTTPS, the credentials and the region come
-/// from the standard AWS environment variables. Otherwise they have fixed values.
-pub async fn client(http: SharedHttpClient, endpoint: &str) -> Builder {
-    let builder = if endpoint.starts_with("https:") {
-        let shared = aws_config::defaults(BehaviorVersion::latest()).http_client(http).load().await;
-        Builder::from(&shared)
-    } else {
-        Builder::new()
+/// Returns the configuration of a client. For a DynamoDB with HTTPS, the credentials and the region come from the standard
+/// AWS environment variables. Otherwise they have fixed values.
+pub async fn client(http: SharedHttpClient) -> Builder {
+    let builder = match shared_endpoint() {
+        None => in_process::config(http),
+        Some(endpoint) if endpoint.starts_with("https:") => {
+            let shared = aws_config::defaults(BehaviorVersion::latest()).http_client(http).load().await;
+            Builder::from(&shared).endpoint_url(endpoint)
+        }
+        Some(endpoint) => Builder::new()
             .behavior_version(BehaviorVersion::latest())
             .http_client(http)
             .region(Region::from_static("us-east-1"))
             .credentials_provider(Credentials::new("local", "local", None, None, "local"))
+            .endpoint_url(endpoint),
     };
-    builder.endpoint_url(endpoint).interceptor(ReturnConsumedCapacity)
+    builder.interceptor(ReturnConsumedCapacity)
 }
 
 /// Returns the URL of the DynamoDB that all tests share, or `None` if each test API has an embedded one.
@@ -51,48 +52,49 @@ pub(super) enum Records {
 
 /// The table of a test API.
 pub(super) struct Table {
-    pub(super) endpoint: String,
     pub(super) name: String,
     /// The records that it has to be created with, or `None` if it exists with its records.
     pub(super) missing: Option<Records>,
-    /// Stops the embedded database when it is dropped. Without one, the table is in a DynamoDB that all tests share, and is
-    /// deleted.
-    embedded: Option<oneshot::Sender<()>>,
+    /// The embedded database. Without one, the table is in a DynamoDB that all tests share.
+    embedded: Option<Database>,
 }
 
 impl Table {
-    /// A table that no other test API uses, not even in another run, in the DynamoDB at `endpoint`.
-    pub(super) fn in_shared(endpoint: String, records: Records) -> Self {
+    /// A table that no other test API uses, not even in another run, in the DynamoDB that all tests share.
+    pub(super) fn in_shared(records: Records) -> Self {
         static RUN: OnceLock<String> = OnceLock::new();
         static TABLES: AtomicUsize = AtomicUsize::new(0);
         let run = RUN.get_or_init(|| Random::system().expect("randomness").token(10));
         let name = format!("rolecall-test-{run}-{}", TABLES.fetch_add(1, Ordering::Relaxed));
-        Self { endpoint, name, missing: Some(records), embedded: None }
+        Self { name, missing: Some(records), embedded: None }
     }
 
-    /// The table of an embedded database, which is served on the loopback interface.
-    pub(super) async fn embedded(database: Database, missing: Option<Records>) -> Self {
-        let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).await.expect("a loopback port");
-        let endpoint = format!("http://{}", listener.local_addr().expect("an address"));
-        let (dropped, until) = oneshot::channel();
-        let until = async {
-            let _ = until.await;
-        };
-        tokio::spawn(dynoxide::server::serve_with_shutdown(listener, database, until));
-        Self { endpoint, name: "rolecall-test".to_owned(), missing, embedded: Some(dropped) }
+    /// The table of an embedded database.
+    pub(super) fn embedded(database: Database, missing: Option<Records>) -> Self {
+        Self { name: "rolecall-test".to_owned(), missing, embedded: Some(database) }
+    }
+
+    /// An interceptor of calls to its DynamoDB.
+    pub(super) fn interceptor(&self) -> DynamoDbInterceptor {
+        self.embedded.clone().map_or_else(DynamoDbInterceptor::new, DynamoDbInterceptor::of)
     }
 }
 
 impl Drop for Table {
     fn drop(&mut self) {
-        if self.embedded.is_some() {
+        if let Some(database) = &self.embedded {
+            // The originals stay, because others copy them.
+            if self.missing.is_none() {
+                let request = json!({ "TableName": self.name });
+                in_process::execute(database, "DeleteTable", &request.to_string());
+            }
             return;
         }
         // The test's own runtime may be shutting down, and `drop` cannot await.
         let deleted = std::thread::scope(|scope| {
             let delete = async {
                 let interceptor = DynamoDbInterceptor::new();
-                store(interceptor.client(), &self.endpoint, &self.name).await.delete_table().await
+                store(interceptor.client(), &self.name).await.delete_table().await
             };
             let thread = scope.spawn(|| {
                 let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();

@@ -18,7 +18,9 @@ use aws_smithy_types::body::SdkBody;
 use aws_smithy_types::byte_stream::ByteStream;
 use aws_smithy_types::config_bag::ConfigBag;
 use bytes::Bytes;
+use dynoxide::Database;
 use futures_util::future::BoxFuture;
+use rolecall_local::in_process;
 use serde_json::{Value, json};
 
 use crate::call_kinds::CallKinds;
@@ -83,6 +85,8 @@ pub type ClockBlocker = Arc<Sender<()>>;
 #[derive(Clone)]
 pub struct DynamoDbInterceptor {
     inner: SharedHttpClient,
+    /// Whether calls wait for a network, during which a paused clock would advance.
+    is_remote: bool,
     calls: Arc<Mutex<Vec<RawCall>>>,
     faults: Arc<Mutex<Arc<Faults>>>,
     before: Arc<Mutex<BeforeCall>>,
@@ -97,14 +101,26 @@ impl std::fmt::Debug for DynamoDbInterceptor {
 }
 
 impl DynamoDbInterceptor {
-    /// Creates an interceptor without faults.
+    /// Creates an interceptor without faults, for a DynamoDB at a URL.
     pub fn new() -> Self {
-        Self::over(shared::store::https_client())
+        Self::over(shared::store::https_client(), true)
     }
 
-    fn over(inner: SharedHttpClient) -> Self {
+    /// Creates an interceptor without faults, for an embedded database.
+    pub fn of(database: Database) -> Self {
+        Self::over(in_process::http_client_of(database), false)
+    }
+
+    /// Another interceptor without faults, for the same DynamoDB.
+    #[must_use]
+    pub fn another(&self) -> Self {
+        Self::over(self.inner.clone(), self.is_remote)
+    }
+
+    fn over(inner: SharedHttpClient, is_remote: bool) -> Self {
         Self {
             inner,
+            is_remote,
             calls: Arc::default(),
             faults: Arc::new(Mutex::new(Arc::new(|_, _| None))),
             before: Arc::default(),
@@ -213,7 +229,7 @@ impl HttpConnector for InterceptingConnector {
                 permissions::run_unchecked(action).await;
             }
             let is_real = replacement.is_none();
-            let clock_blocker = is_real.then(|| interceptor.block_clock());
+            let clock_blocker = (is_real && interceptor.is_remote).then(|| interceptor.block_clock());
             let response = replacement.unwrap_or_else(|| inner.call(request));
             let call = RawCall {
                 function,

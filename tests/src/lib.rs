@@ -107,8 +107,6 @@ pub struct TestApi {
     pub clock: TestClock,
     /// The interceptor of calls to DynamoDB.
     pub dynamodb: DynamoDbInterceptor,
-    /// The URL of DynamoDB.
-    pub endpoint: String,
     /// The monitor that compares requests and responses with the OpenAPI document.
     pub contract_monitor: ContractMonitor,
     _table: Table,
@@ -146,8 +144,8 @@ impl TestApi {
         providers: impl FnOnce(&Config) -> Providers,
     ) -> Self {
         let table = match engine::shared_endpoint() {
-            Some(endpoint) => Table::in_shared(endpoint, records),
-            None => Table::embedded(Self::original(records).await.copy(), None).await,
+            Some(_) => Table::in_shared(records),
+            None => Table::embedded(Self::original(records).await.copy(), None),
         };
         Self::with_table(table, services, providers).await
     }
@@ -162,7 +160,7 @@ impl TestApi {
         };
         let create = || async {
             let original = Original::of(records);
-            let table = Table::embedded(original.database.clone(), Some(records)).await;
+            let table = Table::embedded(original.database.clone(), Some(records));
             Self::with_table(table, Services::default(), Providers::new).await;
             original
         };
@@ -175,7 +173,7 @@ impl TestApi {
         providers: impl FnOnce(&Config) -> Providers,
     ) -> Self {
         let (shutdown, stopped) = watch::channel(());
-        let dynamodb = DynamoDbInterceptor::new();
+        let dynamodb = table.interceptor();
         let clock = TestClock(Arc::default());
         clock.set("2026-11-20T09:30:00Z");
         let callbacks = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).await.expect("a loopback port");
@@ -204,7 +202,7 @@ impl TestApi {
             },
         };
         let environment = Environment {
-            store: engine::store(dynamodb.client(), &table.endpoint, &table.name).await,
+            store: engine::store(dynamodb.client(), &table.name).await,
             clock: clock.as_clock(),
             random: Random::seeded(42),
             providers: providers(&config),
@@ -235,16 +233,7 @@ impl TestApi {
         tokio::spawn(server::serve(bucket, files, until(stopped.clone())));
         tokio::spawn(server::serve(callbacks, Host::Gateway(gateway.clone()), until(stopped)));
         dynamodb.clear_calls();
-        Self {
-            gateway,
-            environment,
-            clock,
-            dynamodb,
-            endpoint: table.endpoint.clone(),
-            contract_monitor,
-            _table: table,
-            _shutdown: shutdown,
-        }
+        Self { gateway, environment, clock, dynamodb, contract_monitor, _table: table, _shutdown: shutdown }
     }
 
     /// Restarts the functions with the current environment.
@@ -384,7 +373,7 @@ impl TestApi {
 
     /// Returns all items of the table by their keys.
     pub async fn stored_items(&self) -> BTreeMap<(String, String), HashMap<String, AttributeValue>> {
-        let config = engine::client(self.dynamodb.client(), &self.endpoint).await;
+        let config = engine::client(self.dynamodb.client()).await;
         let scan = Client::from_conf(config.build()).scan().table_name(&self.environment.config.table);
         let items: Vec<_> =
             scan.into_paginator().items().send().collect::<Result<_, _>>().await.expect("items");
@@ -394,7 +383,7 @@ impl TestApi {
 
     /// Replaces all items of the table, as a restored backup does.
     pub async fn restore(&self, items: &BTreeMap<(String, String), HashMap<String, AttributeValue>>) {
-        let config = engine::client(self.dynamodb.client(), &self.endpoint).await;
+        let config = engine::client(self.dynamodb.client()).await;
         let (client, table) = (Client::from_conf(config.build()), &self.environment.config.table);
         for ((pk, sk), _) in self.stored_items().await.iter().filter(|(key, _)| !items.contains_key(*key)) {
             let call = client.delete_item().table_name(table).key("pk", AttributeValue::S(pk.clone()));
@@ -405,7 +394,7 @@ impl TestApi {
 
     /// Writes items as they are, as another release would.
     pub async fn write_items(&self, items: impl IntoIterator<Item = HashMap<String, AttributeValue>>) {
-        let config = engine::client(self.dynamodb.client(), &self.endpoint).await;
+        let config = engine::client(self.dynamodb.client()).await;
         let (client, table) = (Client::from_conf(config.build()), &self.environment.config.table);
         for item in items {
             client.put_item().table_name(table).set_item(Some(item)).send().await.expect("a write");
@@ -414,7 +403,7 @@ impl TestApi {
 
     /// Opens a table, which need not exist. Its calls go through `interceptor`.
     pub async fn open_table(&self, interceptor: &DynamoDbInterceptor, table: &str) -> Store {
-        engine::store(interceptor.client(), &self.endpoint, table).await
+        engine::store(interceptor.client(), table).await
     }
 }
 

@@ -27,6 +27,7 @@ use shared::random::Random;
 use shared::secret::Secret;
 use shared::store::{Admission, OrganizationError, Store, Transaction, Verdict};
 use shared::token_encryption::EncryptionKeys;
+use tests::engine;
 use tests::interceptor::{DynamoDbInterceptor, Fault};
 use tokio::net::TcpListener;
 
@@ -41,7 +42,8 @@ fn credential(text: &str) -> Credential {
 
 /// The tool with an embedded database, a fixed clock and seeded randomness.
 struct TestAdmin {
-    endpoint: String,
+    /// The interceptor of calls to the database.
+    dynamodb: DynamoDbInterceptor,
     store: Store,
     now: Timestamp,
     random: Random,
@@ -50,13 +52,10 @@ struct TestAdmin {
 
 impl TestAdmin {
     async fn without_table() -> Self {
-        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
-        let endpoint = format!("http://{}", listener.local_addr().unwrap());
-        let database = Database::memory().unwrap();
-        tokio::spawn(dynoxide::server::serve_with_shutdown(listener, database, std::future::pending()));
+        let dynamodb = DynamoDbInterceptor::of(Database::memory().unwrap());
         Self {
-            store: Store::at_endpoint(&endpoint, "rolecall"),
-            endpoint,
+            store: engine::store(dynamodb.client(), "rolecall").await,
+            dynamodb,
             now: "2026-11-20T09:30:00.5Z".parse().unwrap(),
             random: Random::seeded(7),
             bucket: None,
@@ -678,9 +677,7 @@ async fn a_missing_table_and_an_unreachable_database_are_reported() {
 
 #[tokio::test]
 async fn write_conflicts_are_retried_and_then_reported() {
-    let mut admin = TestAdmin::new().await;
-    let dynamodb = DynamoDbInterceptor::new();
-    admin.store = Store::at_endpoint_with(dynamodb.client(), &admin.endpoint, "rolecall");
+    let admin = TestAdmin::new().await;
     let id = admin.organization("Acme --plan free").await;
     let created = admin.json(&format!("key create {id} --name One")).await;
     let lines = [
@@ -692,7 +689,7 @@ async fn write_conflicts_are_retried_and_then_reported() {
     ];
     let inject_conflicts = |times| {
         let left = AtomicUsize::new(times);
-        dynamodb.inject_faults(move |operation, _| {
+        admin.dynamodb.inject_faults(move |operation, _| {
             let conflict = operation == "TransactWriteItems"
                 && left.fetch_update(Ordering::SeqCst, Ordering::SeqCst, |left| left.checked_sub(1)).is_ok();
             conflict.then_some(Fault::Conflict)
@@ -833,7 +830,11 @@ fn help_has_examples_that_parse() {
 #[tokio::test]
 async fn the_table_and_the_endpoint_come_from_the_arguments() {
     let admin = TestAdmin::without_table().await;
-    let line = ["rolecall-admin", "organization", "list", "--endpoint", &admin.endpoint, "--table", "other"];
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let endpoint = format!("http://{}", listener.local_addr().unwrap());
+    let database = Database::memory().unwrap();
+    tokio::spawn(dynoxide::server::serve_with_shutdown(listener, database, std::future::pending()));
+    let line = ["rolecall-admin", "organization", "list", "--endpoint", &endpoint, "--table", "other"];
     let cli = Cli::parse_from(line);
     let (store, now) = (cli.store().await, admin.now);
     let result =

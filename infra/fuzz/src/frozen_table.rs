@@ -2,20 +2,12 @@
 //! without an effect, unless it returns an item that does not exist.
 
 use std::collections::HashMap;
-use std::fmt;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
-use aws_sdk_dynamodb::config::{BehaviorVersion, Builder, Credentials, Region, SharedHttpClient};
-use aws_smithy_runtime_api::client::http::{
-    HttpClient, HttpConnector, HttpConnectorFuture, HttpConnectorSettings, SharedHttpConnector,
-};
-use aws_smithy_runtime_api::client::orchestrator::{HttpRequest, HttpResponse};
-use aws_smithy_runtime_api::client::runtime_components::RuntimeComponents;
-use aws_smithy_types::body::SdkBody;
 use dynoxide::Database;
+use rolecall_local::in_process::{self, Answer, execute};
 use serde_json::{Value, json};
 use shared::store::Store;
-use simulator::cloud::{Answer, execute};
 
 /// The maximum number of responses to reads that are kept.
 const MAX_KEPT: usize = 5_000;
@@ -40,13 +32,11 @@ impl FrozenTable {
 
     /// A handle to the table with this name.
     pub(crate) fn store(&self, table: &str) -> Store {
-        let config = Builder::new()
-            .behavior_version(BehaviorVersion::latest())
-            .http_client(SharedHttpClient::new(self.clone()))
-            .endpoint_url("http://dynamodb.test")
-            .region(Region::from_static("us-east-1"))
-            .credentials_provider(Credentials::new("fuzz", "fuzz", None, None, "fuzz"));
-        Store::from_config(config, table)
+        let frozen = self.clone();
+        let http = in_process::http_client(move |operation, body: String| {
+            std::future::ready(Ok(frozen.answer(&operation, &body)))
+        });
+        Store::from_config(in_process::config(http), table)
     }
 
     /// Ignores all further writes.
@@ -86,29 +76,5 @@ impl FrozenTable {
             Value::Null => (200, "{}".to_owned()),
             item => (200, json!({ "Attributes": item }).to_string()),
         }
-    }
-}
-
-impl fmt::Debug for FrozenTable {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("FrozenTable")
-    }
-}
-
-impl HttpClient for FrozenTable {
-    fn http_connector(&self, _: &HttpConnectorSettings, _: &RuntimeComponents) -> SharedHttpConnector {
-        SharedHttpConnector::new(self.clone())
-    }
-}
-
-impl HttpConnector for FrozenTable {
-    fn call(&self, request: HttpRequest) -> HttpConnectorFuture {
-        let target = request.headers().get("x-amz-target").unwrap_or_default();
-        let operation = target.rsplit('.').next().unwrap_or_default();
-        let body = str::from_utf8(request.body().bytes().unwrap_or_default()).expect("JSON");
-        let (status, answer) = self.answer(operation, body);
-        let mut response = HttpResponse::new(status.try_into().expect("a status"), SdkBody::from(answer));
-        response.headers_mut().insert("content-type", "application/x-amz-json-1.0");
-        HttpConnectorFuture::ready(Ok(response))
     }
 }

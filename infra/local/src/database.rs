@@ -5,7 +5,10 @@ use std::future::Future;
 use std::path::Path;
 
 use dynoxide::Database;
+use shared::store::Store;
 use tokio::net::TcpListener;
+
+use crate::in_process;
 
 /// The file in the data folder. Its number grows with every incompatible change of the stored data.
 const FILE: &str = "dynamodb-7.sqlite";
@@ -60,6 +63,12 @@ impl Embedded {
         let file = file.to_str().ok_or_else(|| unusable(&"its name is not valid Unicode"))?;
         let database = Database::new(file).map_err(|error| unusable(&error))?;
         Ok(Self { database, _lock: Some(lock) })
+    }
+
+    /// A handle to `table` in this process, whose calls need no network.
+    pub fn store(&self, table: &str) -> Store {
+        let http = in_process::http_client_of(self.database.clone());
+        Store::from_config_with_long_timeouts(in_process::config(http), table)
     }
 
     /// Serves DynamoDB's API on `listener` until `shutdown` completes.

@@ -7,5 +7,6 @@ pub mod demo;
 pub mod event_fixtures;
 pub mod functions;
 pub mod gateway;
+pub mod in_process;
 pub mod server;
 pub mod template;

@@ -115,18 +115,18 @@ async fn run(arguments: Arguments) -> Result<(), String> {
     let (stop_database, database_stopped) = watch::channel(());
     let data = arguments.data.unwrap_or_else(|| in_project(".rolecall"));
     let files = (!arguments.memory).then(|| data.join("resumes"));
-    let (endpoint, database) = if let Some(endpoint) = arguments.endpoint {
-        (on_this_machine(endpoint)?, None)
+    let (endpoint, store, database) = if let Some(endpoint) = arguments.endpoint {
+        let endpoint = on_this_machine(endpoint)?;
+        (endpoint.clone(), Store::at_endpoint(&endpoint, &arguments.table), None)
     } else {
         let database = if arguments.memory { Embedded::in_memory()? } else { Embedded::in_folder(&data)? };
         let listener = listen(address, arguments.dynamodb_port, "--dynamodb-port").await?;
-        let endpoint = url(&listener)?;
-        (endpoint, Some(tokio::spawn(database.serve(listener, changed(database_stopped)))))
+        let (endpoint, store) = (url(&listener)?, database.store(&arguments.table));
+        (endpoint, store, Some(tokio::spawn(database.serve(listener, changed(database_stopped)))))
     };
 
     let is_in_folder = database.is_some() && !arguments.memory;
     let has_company = arguments.company.demo || (is_in_folder && !arguments.company.empty);
-    let store = Store::at_endpoint(&endpoint, &arguments.table);
     let config = Config {
         table: arguments.table,
         base_url: Some(base_url.clone()),

@@ -8,16 +8,10 @@ use std::fmt;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use aws_smithy_runtime_api::client::http::{
-    HttpClient, HttpConnector, HttpConnectorFuture, HttpConnectorSettings, SharedHttpConnector,
-};
-use aws_smithy_runtime_api::client::orchestrator::{HttpRequest, HttpResponse};
+use aws_sdk_dynamodb::config::SharedHttpClient;
 use aws_smithy_runtime_api::client::result::ConnectorError;
-use aws_smithy_runtime_api::client::runtime_components::RuntimeComponents;
-use aws_smithy_types::body::SdkBody;
-use dynoxide::{Database, DynoxideError};
-use serde::Serialize;
-use serde::de::DeserializeOwned;
+use dynoxide::Database;
+use rolecall_local::in_process::{self, Answer, execute};
 use serde_json::{Value, json};
 use shared::store::TaskPartition;
 use tokio::sync::Notify;
@@ -88,9 +82,6 @@ struct State {
     /// The partitions of all tasks that were ever written, by their keys.
     task_partitions: BTreeMap<String, TaskPartition>,
 }
-
-/// The result of a call: the status and the body.
-pub type Answer = (u16, String);
 
 impl Cloud {
     /// A table with its replica, which are equal.
@@ -182,6 +173,14 @@ impl Cloud {
                 return items;
             }
         }
+    }
+
+    /// The HTTP client of a function that uses the table.
+    pub(crate) fn http_client(&self) -> SharedHttpClient {
+        let cloud = self.clone();
+        in_process::http_client(move |operation, body: String| {
+            cloud.clone().call(operation, serde_json::from_str(&body).unwrap_or_default())
+        })
     }
 
     fn state(&self) -> MutexGuard<'_, State> {
@@ -366,63 +365,8 @@ fn conflict(body: &Value) -> Answer {
     (400, json!({ "__type": kind, "Message": "", "CancellationReasons": reasons }).to_string())
 }
 
-/// Carries out a call.
-pub fn execute(database: &Database, operation: &str, body: &str) -> Answer {
-    fn run<Q: DeserializeOwned, R: Serialize>(
-        body: &str,
-        method: impl FnOnce(Q) -> dynoxide::Result<R>,
-    ) -> dynoxide::Result<String> {
-        let request = serde_json::from_str(body)
-            .map_err(|error| DynoxideError::SerializationException(error.to_string()))?;
-        serde_json::to_string(&method(request)?)
-            .map_err(|error| DynoxideError::InternalServerError(error.to_string()))
-    }
-    let result = match operation {
-        "CreateTable" => run(body, |request| database.create_table(request)),
-        "DescribeTable" => run(body, |request| database.describe_table(request)),
-        "DescribeTimeToLive" => run(body, |request| database.describe_time_to_live(request)),
-        "UpdateTimeToLive" => run(body, |request| database.update_time_to_live(request)),
-        "PutItem" => run(body, |request| database.put_item(request)),
-        "GetItem" => run(body, |request| database.get_item(request)),
-        "DeleteItem" => run(body, |request| database.delete_item(request)),
-        "UpdateItem" => run(body, |request| database.update_item(request)),
-        "Query" => run(body, |request| database.query(request)),
-        "Scan" => run(body, |request| database.scan(request)),
-        "BatchGetItem" => run(body, |request| database.batch_get_item(request)),
-        "BatchWriteItem" => run(body, |request| database.batch_write_item(request)),
-        "TransactWriteItems" => run(body, |request| database.transact_write_items(request)),
-        _ => panic!("the simulator does not know {operation}"),
-    };
-    match result {
-        Ok(body) => (200, body),
-        Err(error) => (error.status_code(), error.to_json()),
-    }
-}
-
 impl fmt::Debug for Cloud {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("Cloud")
-    }
-}
-
-impl HttpClient for Cloud {
-    fn http_connector(&self, _: &HttpConnectorSettings, _: &RuntimeComponents) -> SharedHttpConnector {
-        SharedHttpConnector::new(self.clone())
-    }
-}
-
-impl HttpConnector for Cloud {
-    fn call(&self, request: HttpRequest) -> HttpConnectorFuture {
-        let target = request.headers().get("x-amz-target").unwrap_or_default();
-        let operation = target.rsplit('.').next().unwrap_or_default().to_owned();
-        let body = serde_json::from_slice(request.body().bytes().unwrap_or_default()).unwrap_or_default();
-        let answer = self.clone().call(operation, body);
-        HttpConnectorFuture::new(async {
-            let (status, body) = answer.await?;
-            let status = status.try_into().map_err(|_| ConnectorError::user("no status".into()))?;
-            let mut response = HttpResponse::new(status, SdkBody::from(body));
-            response.headers_mut().insert("content-type", "application/x-amz-json-1.0");
-            Ok(response)
-        })
     }
 }

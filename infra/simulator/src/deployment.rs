@@ -7,8 +7,6 @@ use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 use std::sync::{Arc, LazyLock, Mutex, PoisonError};
 use std::time::Duration;
 
-use aws_sdk_dynamodb::config::{BehaviorVersion, Builder, Region, SharedHttpClient};
-use aws_smithy_runtime::client::auth::no_auth::NO_AUTH_SCHEME_ID;
 use aws_smithy_runtime::client::retries::RetryPartition;
 use bytes::Bytes;
 use futures_util::FutureExt;
@@ -18,6 +16,7 @@ use lambda_http::{Body, Response};
 use rolecall_local::demo::{self, DEMOS};
 use rolecall_local::functions::tables;
 use rolecall_local::gateway::{Function, Gateway};
+use rolecall_local::in_process;
 use rolecall_local::template::Template;
 use serde_json::Value;
 use shared::config::{Config, Edge};
@@ -340,14 +339,7 @@ fn config(is_simulated: bool) -> Config {
 
 /// A handle to the table with its own retries, as each function instance has.
 fn store(cloud: &Cloud, seed: u64) -> Store {
-    let config = Builder::new()
-        .behavior_version(BehaviorVersion::latest())
-        .http_client(SharedHttpClient::new(cloud.clone()))
-        .endpoint_url("http://dynamodb.test")
-        .region(Region::from_static("us-east-1"))
-        // Nobody checks the signatures, which would take a tenth of the time.
-        .allow_no_auth()
-        .auth_scheme_preference([NO_AUTH_SCHEME_ID])
+    let config = in_process::config(cloud.http_client())
         .retry_partition(RetryPartition::custom(format!("{seed}")).build());
     Store::from_config(config, TABLE)
 }

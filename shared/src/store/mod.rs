@@ -150,16 +150,12 @@ impl Store {
         Self::from_config(aws_sdk_dynamodb::config::Builder::from(&shared), table)
     }
 
-    /// A handle to `table` in the DynamoDB at `endpoint`, which accepts any credentials.
+    /// A handle to `table` in the DynamoDB at `endpoint`, which accepts any credentials. The timeouts are long because the
+    /// machine may be busy.
     pub fn at_endpoint(endpoint: &str, table: &str) -> Self {
-        Self::at_endpoint_with(https_client(), endpoint, table)
-    }
-
-    /// Like [`Self::at_endpoint`], with the HTTP client `http`. The timeouts are long because the machine may be busy.
-    pub fn at_endpoint_with(http: SharedHttpClient, endpoint: &str, table: &str) -> Self {
         let config = aws_sdk_dynamodb::Config::builder()
             .behavior_version(BehaviorVersion::latest())
-            .http_client(http)
+            .http_client(https_client())
             .endpoint_url(endpoint)
             .region(Region::from_static("us-east-1"))
             .credentials_provider(Credentials::new("local", "local", None, None, "local"));

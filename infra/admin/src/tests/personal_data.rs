@@ -26,7 +26,7 @@ impl TestAdmin {
     /// The tool with the table of an API.
     pub(super) fn of(api: &TestApi) -> Self {
         Self {
-            endpoint: api.endpoint.clone(),
+            dynamodb: api.dynamodb.clone(),
             store: api.store().clone(),
             now: api.environment.clock.now(),
             random: api.environment.random.clone(),
