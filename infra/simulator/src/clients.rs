@@ -13,7 +13,7 @@ use shared::model::{Day, Mode};
 use tokio::time::sleep;
 
 use crate::cloud::TABLE;
-use crate::deployment::{Answer, Deployment};
+use crate::deployment::{Answer, Deployment, MCP_VERSION};
 
 /// How often a client repeats a failed request before it gives up.
 pub(crate) const ATTEMPTS: u32 = 4;
@@ -23,6 +23,8 @@ const ROUNDS: u32 = 8;
 const TWINS: u32 = 80;
 /// Of so many requests, an assistant sends one over MCP, if there is a tool for it.
 const ASSISTED: u32 = 4;
+/// How often a member answers a question about one call. The call may mean something else since the last answer.
+const QUESTIONS: usize = 3;
 
 /// A request that changes something.
 #[derive(Clone, Debug)]
@@ -35,6 +37,8 @@ pub(crate) struct Act {
     pub(crate) name: String,
     /// The MCP tool that carries it out, if an assistant sends it. The body has the tool's arguments.
     tool: Option<&'static str>,
+    /// Whether a member refuses it, if an assistant asks.
+    is_refused: bool,
 }
 
 /// What clients of one tenant know.
@@ -162,7 +166,7 @@ impl Clients {
                     self.send(tenant, Method::GET, &path, "", &Value::Null).await;
                 }
                 Step::Ask(tool, arguments) => {
-                    self.call_tool(tenant, tool, &arguments).await;
+                    self.call_tool(tenant, tool, &arguments, false).await;
                 }
             }
         }
@@ -179,7 +183,8 @@ impl Clients {
     ) {
         let path = format!("/api/v1/{kind}");
         let idempotency_key = name.replace([' ', '.'], "-");
-        let act = Act { method: Method::POST, path, idempotency_key, body, name, tool: None };
+        let act =
+            Act { method: Method::POST, path, idempotency_key, body, name, tool: None, is_refused: false };
         let answer = self.act(tenant, &act, random).await;
         record(tenant, kind, act, answer);
     }
@@ -213,15 +218,40 @@ impl Clients {
         };
         let mut arguments = act.body.clone();
         arguments["idempotency_key"] = json!(act.idempotency_key);
-        self.call_tool(tenant, tool, &arguments).await
+        self.call_tool(tenant, tool, &arguments, act.is_refused).await
     }
 
-    /// Calls an MCP tool. Returns the answer of the API route that the tool stands for.
-    async fn call_tool(&self, tenant: &Tenant, tool: &str, arguments: &Value) -> Answer {
-        let params = json!({ "name": tool, "arguments": arguments });
-        let message = json!({ "jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": params });
-        let mut answer = self.send(tenant, Method::POST, "/mcp", "", &message).await;
-        if answer.status == 200 {
+    /// Calls an MCP tool. A member confirms or refuses what must be confirmed. Returns the answer of the API route that the
+    /// tool stands for.
+    async fn call_tool(&self, tenant: &Tenant, tool: &str, arguments: &Value, is_refused: bool) -> Answer {
+        let meta = json!({
+            "io.modelcontextprotocol/protocolVersion": MCP_VERSION,
+            "io.modelcontextprotocol/clientCapabilities": { "elicitation": {} },
+        });
+        let mut params = json!({ "name": tool, "arguments": arguments, "_meta": meta });
+        let call = async |params: &Value| {
+            let message = json!({ "jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": params });
+            self.send(tenant, Method::POST, "/mcp", "", &message).await
+        };
+        let mut answer = call(&params).await;
+        for _ in 0..QUESTIONS {
+            if !is_question(&answer) {
+                break;
+            }
+            let decision = json!({ "action": "accept", "content": { "confirm": !is_refused } });
+            params["inputResponses"] = json!({ "confirm": decision });
+            params["requestState"] = answer.body["result"]["requestState"].take();
+            answer = call(&params).await;
+            if is_refused && answer.status == 200 && answer.body["result"]["isError"] != true {
+                tenant
+                    .known()
+                    .broken
+                    .push(format!("a refused call was carried out: {params} {}", answer.text));
+            }
+        }
+        if is_question(&answer) {
+            answer.status = 409;
+        } else if answer.status == 200 {
             let mut result = answer.body["result"].take();
             answer.status = if result["isError"] != true {
                 201
@@ -340,7 +370,7 @@ enum Step {
 }
 
 impl Act {
-    /// The same act as an assistant carries it out; `None` if no tool does it without a member's confirmation.
+    /// The same act as an assistant carries it out; `None` if no tool does it.
     fn by_assistant(&self) -> Option<Self> {
         let path: Vec<_> = self.path.trim_start_matches("/api/v1/").split('/').collect();
         let mut body = self.body.clone();
@@ -352,10 +382,26 @@ impl Act {
                 body = json!({ "role_id": id.parse::<u64>().ok()?, "action": action });
                 "set_role_status"
             }
-            ["candidates", id, "notes"] => {
+            [
+                "candidates",
+                id,
+                action @ ("notes" | "advance" | "reject" | "unreject" | "hire" | "invite_screen"),
+            ] => {
                 body["candidate_id"] = json!(id.parse::<u64>().ok()?);
-                "add_note"
+                match action {
+                    "notes" => "add_note",
+                    "invite_screen" => {
+                        // The tool needs a consent that was recorded before.
+                        body = json!({ "candidate_id": body["candidate_id"], "role_id": body["role_id"] });
+                        "invite_to_screen"
+                    }
+                    action => {
+                        body["action"] = json!(action);
+                        "move_candidate"
+                    }
+                }
             }
+            ["channels", "x", "post"] => "post_to_x",
             _ => return None,
         };
         Some(Self { body, tool: Some(tool), ..self.clone() })
@@ -365,6 +411,11 @@ impl Act {
 /// Whether the act erased somebody.
 pub(crate) fn is_erasure((act, answer): &(Act, Option<Answer>)) -> bool {
     act.path.ends_with("/erase") && answer.as_ref().is_some_and(|answer| answer.status == 202)
+}
+
+/// Whether an assistant has to ask a member first.
+fn is_question(answer: &Answer) -> bool {
+    answer.status == 200 && answer.body["result"]["resultType"] == "input_required"
 }
 
 fn is_success(answer: &Answer) -> bool {
@@ -411,7 +462,8 @@ fn choose(tenant: &Tenant, random: &mut fastrand::Rng) -> Step {
         let is_post = method == Method::POST;
         let idempotency_key = if is_post { format!("{word}-{number}") } else { String::new() };
         let path = format!("/api/v1/{path}");
-        let act = Act { method, path, idempotency_key, body, name: name.clone(), tool: None };
+        let is_refused = number.is_multiple_of(8);
+        let act = Act { method, path, idempotency_key, body, name: name.clone(), tool: None, is_refused };
         let assisted = if is_assisted { act.by_assistant() } else { None };
         Step::Act(kind, assisted.unwrap_or(act))
     };

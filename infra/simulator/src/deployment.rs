@@ -65,6 +65,9 @@ pub(crate) struct Deployment {
     operator: Environment,
 }
 
+/// The version of the protocol that assistants use.
+pub(crate) const MCP_VERSION: &str = "2026-07-28";
+
 /// What happens to function instances.
 struct Chaos {
     random: Mutex<fastrand::Rng>,
@@ -221,6 +224,13 @@ impl Deployment {
             .header("authorization", format!("Bearer {key}"));
         if !idempotency.is_empty() {
             request = request.header("idempotency-key", idempotency);
+        }
+        if path == "/mcp" {
+            let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
+            request = request
+                .header("mcp-protocol-version", MCP_VERSION)
+                .header("mcp-method", text(&body["method"]))
+                .header("mcp-name", text(&body["params"]["name"]));
         }
         let body = if body.is_null() { Bytes::new() } else { Bytes::from(body.to_string()) };
         let request = request.header("content-type", "application/json").body(body).expect("a request");
