@@ -253,9 +253,6 @@ impl HttpConnector for InterceptingConnector {
             if let Some(call) = interceptor.calls.lock().expect("no poison").get_mut(index) {
                 call.response.clone_from(&bytes);
             }
-            // The embedded engine answers at once. A database in another process suspends its caller, which can be killed
-            // before it sees the response.
-            tokio::task::yield_now().await;
             if matches!(fault, Some(Fault::ResponseLost)) {
                 return Err(ConnectorError::timeout("the response was lost".into()));
             }

@@ -37,7 +37,16 @@ where
 
 /// An HTTP client whose calls this database answers.
 pub fn http_client_of(database: Database) -> SharedHttpClient {
-    http_client(move |operation, body| std::future::ready(Ok(execute(&database, &operation, &body))))
+    http_client(move |operation, body: String| {
+        let database = database.clone();
+        async move {
+            let answer = execute(&database, &operation, &body);
+            // The database answers at once. One in another process suspends its caller: other requests go on, and the caller
+            // can be killed before it sees the answer.
+            tokio::task::yield_now().await;
+            Ok(answer)
+        }
+    })
 }
 
 /// The configuration of a client of DynamoDB that uses one of these HTTP clients.
