@@ -242,11 +242,11 @@ impl Clients {
             params["inputResponses"] = json!({ "confirm": decision });
             params["requestState"] = answer.body["result"]["requestState"].take();
             answer = call(&params).await;
-            if is_refused && answer.status == 200 && answer.body["result"]["isError"] != true {
-                tenant
-                    .known()
-                    .broken
-                    .push(format!("a refused call was carried out: {params} {}", answer.text));
+            let is_done =
+                answer.status == 200 && answer.body["result"]["isError"] != true && !is_question(&answer);
+            if is_refused && is_done {
+                let sentence = format!("a refused call was carried out: {params} {}", answer.text);
+                tenant.known().broken.push(sentence);
             }
         }
         if is_question(&answer) {
