@@ -53,11 +53,12 @@ impl Limits {
     }
 
     /// The limits of three functions in an unoptimized build, slightly above the measured values. They reveal that
-    /// functions have become larger or slower, without the 20 minutes that an optimized build takes.
+    /// functions have become larger or slower, without the 20 minutes that an optimized build takes. Beside other lanes,
+    /// a first call takes longer than warm ones: for `roles`, 2.2 times as long alone, and up to 2.9 times beside others.
     fn quick(function: &Function) -> Option<Self> {
         match function.name {
             "default" => Some(Self { size: 11_500_000, start: 1.3, faults: 1.4, memory: 1.4, first: 1.5 }),
-            "roles" => Some(Self { size: 30_000_000, start: 3.8, faults: 3.4, memory: 3.4, first: 2.5 }),
+            "roles" => Some(Self { size: 30_000_000, start: 3.8, faults: 3.4, memory: 3.4, first: 3.3 }),
             "dashboard_roles" => {
                 Some(Self { size: 44_000_000, start: 4.2, faults: 4.8, memory: 4.8, first: 2.5 })
             }
