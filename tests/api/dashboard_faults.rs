@@ -88,7 +88,7 @@ async fn a_failed_write_of_the_session_use_does_not_fail_the_request() {
 async fn a_missing_table_gets_a_500_page_without_details() {
     let mut api = TestApi::new().await;
     let cookie = Browser::with_session(&api, ACME, &owner(&api, ACME).await).await.cookie();
-    api.environment.store = api.open_table(&api.dynamodb, "no-such-table").await;
+    api.environment.store = tests::engine::store(api.dynamodb.client(), "no-such-table").await;
     api.restart();
     let response = Browser::with_cookie(&api, &cookie).get("/dashboard").await.expect(500);
     assert!(

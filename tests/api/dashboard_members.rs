@@ -186,7 +186,7 @@ async fn a_grant_created_during_a_removal_is_revoked() {
     let jo = add_member(&api, ACME, "Jo", MemberRole::Member).await;
     let acme = tenant(ACME, Mode::Live);
     // A second connection to the table without injected faults.
-    let store = api.open_table(&api.dynamodb.another(), &api.environment.config.table).await;
+    let store = tests::engine::store(api.dynamodb.another().client(), &api.environment.config.table).await;
     let second_environment = shared::http::Environment { store, ..api.environment.clone() };
     let (member, conflicts) = (jo.id, AtomicUsize::new(0));
     let runtime = tokio::runtime::Handle::current();

@@ -101,7 +101,7 @@ async fn a_gate_call_whose_response_is_lost_is_not_retried() {
 #[tokio::test]
 async fn a_missing_table_returns_500_without_details() {
     let mut api = TestApi::new().await;
-    api.environment.store = api.open_table(&api.dynamodb, "no-such-table").await;
+    api.environment.store = tests::engine::store(api.dynamodb.client(), "no-such-table").await;
     api.restart();
     let response = api.get("/api/v1/roles").await.expect(500);
     assert_eq!(response.string("/code"), "internal_error");

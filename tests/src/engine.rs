@@ -12,7 +12,7 @@ use shared::store::Store;
 
 use super::interceptor::{DynamoDbInterceptor, ReturnConsumedCapacity};
 
-/// Opens a table. Every call goes through `http`. The timeouts are long so that tests do not fail on a busy machine.
+/// Opens a table, which need not exist. Every call goes through `http`. The timeouts are long so that tests do not fail on a busy machine.
 pub async fn store(http: SharedHttpClient, table: &str) -> Store {
     Store::from_config_with_long_timeouts(client(http).await, table)
 }

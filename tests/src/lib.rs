@@ -400,11 +400,6 @@ impl TestApi {
             client.put_item().table_name(table).set_item(Some(item)).send().await.expect("a write");
         }
     }
-
-    /// Opens a table, which need not exist. Its calls go through `interceptor`.
-    pub async fn open_table(&self, interceptor: &DynamoDbInterceptor, table: &str) -> Store {
-        engine::store(interceptor.client(), table).await
-    }
 }
 
 /// One resource of each kind, in Acme's live mode.

@@ -1,4 +1,5 @@
-//! The embedded DynamoDB, stored in a file in the data folder or in memory, and served over HTTP on loopback.
+//! The embedded DynamoDB, stored in a file in the data folder or in memory. This process calls it directly, others over
+//! HTTP on loopback.
 
 use std::fs::{File, TryLockError};
 use std::future::Future;
