@@ -6,6 +6,7 @@ use futures_util::stream::{self, StreamExt};
 use http::Method;
 use rolecall_local::demo;
 use shared::auth::{Claims, Credential, Kind};
+use shared::http::KnownHolders;
 use shared::id::Id;
 use shared::model::{Mode, Plan, Scopes, Tenant, Text};
 use shared::random::Random;
@@ -133,23 +134,33 @@ async fn a_forged_credential_of_each_kind_costs_no_call() {
 
 #[tokio::test]
 async fn a_request_of_a_known_credential_makes_one_call_for_the_gate() {
-    let api = TestApi::new().await;
-    let calls = async |token: &str| {
+    async fn calls(api: &TestApi, token: &str) -> Vec<String> {
         api.dynamodb.take_calls();
         api.request(Method::GET, ROUTE).bearer(token).send().await.expect(200);
-        api.dynamodb.take_calls().into_iter().map(|call| call.operation).collect::<Vec<_>>()
-    };
+        api.dynamodb.take_calls().into_iter().map(|call| call.operation).collect()
+    }
+    let mut api = TestApi::new().await;
     let key = insert_keys(&api, tenant(ACME, Mode::Live), 1..2).await.remove(0);
     let acme = key.reveal().to_owned();
-    let first = calls(&acme).await;
+    let first = calls(&api, &acme).await;
     assert_eq!(first.iter().filter(|operation| *operation == "GetItem").count(), 1, "the key's item");
     assert_eq!(first.iter().filter(|operation| *operation == "UpdateItem").count(), 2, "gate and last use");
     for _ in 0..3 {
-        assert_eq!(calls(&acme).await, ["UpdateItem", "Query"]);
+        assert_eq!(calls(&api, &acme).await, ["UpdateItem", "Query"]);
     }
+    let restart = |api: &mut TestApi| {
+        api.environment.known_holders = KnownHolders::default();
+        api.restart();
+    };
+    restart(&mut api);
+    let mut of_another_instance = calls(&api, &acme).await;
+    of_another_instance.sort_unstable();
+    assert_eq!(of_another_instance, ["GetItem", "Query", "UpdateItem"], "the last use is recorded already");
     api.clock.set("2026-11-21T00:00:00Z");
-    assert_eq!(calls(&acme).await.len(), 3, "the last use is recorded once a day");
-    assert_eq!(calls(&acme).await.len(), 2);
+    assert_eq!(calls(&api, &acme).await.len(), 3, "the last use is recorded once a day");
+    assert_eq!(calls(&api, &acme).await.len(), 2);
+    restart(&mut api);
+    assert_eq!(calls(&api, &acme).await.len(), 3, "the key's item is read");
 }
 
 #[tokio::test]

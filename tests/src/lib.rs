@@ -57,7 +57,7 @@ use shared::model::{Day, Mode, PasswordCost, Role, RoleContent, Scopes, Source, 
 use shared::providers::Providers;
 use shared::providers::client_document::ClientDocuments;
 use shared::random::Random;
-use shared::store::{Holder, MaybeErased, Store, Task, Transaction};
+use shared::store::{Holder, HolderDetails, MaybeErased, Store, Task, Transaction};
 use shared::token_encryption::EncryptionKeys;
 use tokio::net::TcpListener;
 use tokio::sync::{OnceCell, watch};
@@ -223,9 +223,9 @@ impl TestApi {
             let key = demo.key(mode).expect("a key");
             let holder = Holder::Key(key.id());
             let details = environment.store.find_holder(key.tenant(), holder).await.expect("a table");
-            let details = Arc::new(details.expect("a holder"));
-            let today = Day::of(environment.clock.now());
-            environment.known_holders.insert(key.tenant(), holder, details, Some(today));
+            let today = Some(Day::of(environment.clock.now()));
+            let details = HolderDetails { last_used_on: today, ..details.expect("a holder") };
+            environment.known_holders.insert(key.tenant(), holder, Arc::new(details));
         }
         let contract_monitor = ContractMonitor::default();
         let gateway = gateway(&environment, &contract_monitor);

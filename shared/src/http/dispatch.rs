@@ -237,7 +237,7 @@ async fn admit(
     trace.tenant = Some(tenant);
     let details = details?.ok_or(Error::Unauthorized { presented: true })?;
     context.identify(AuditActor::of(&details.actor, details.member));
-    context.known_holders().insert(tenant, holder, details.clone(), None);
+    context.known_holders().insert(tenant, holder, details.clone());
     if admission.organization.suspended {
         return Err(Error::Suspended);
     }

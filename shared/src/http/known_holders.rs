@@ -16,7 +16,7 @@ pub struct KnownHolders(Arc<Mutex<HashMap<(Tenant, Holder), KnownHolder>>>);
 
 struct KnownHolder {
     details: Arc<HolderDetails>,
-    /// The last day on which this instance recorded a use.
+    /// The last day on which a use was recorded, as far as this instance knows.
     used_on: Option<Day>,
 }
 
@@ -26,12 +26,13 @@ impl KnownHolders {
         self.with(|known| known.get(&(tenant, holder)).map(|known| known.details.clone()))
     }
 
-    /// Remembers a holder whose credential is valid, and the last day on which its use was recorded.
-    pub fn insert(&self, tenant: Tenant, holder: Holder, details: Arc<HolderDetails>, used_on: Option<Day>) {
+    /// Remembers a holder whose credential is valid.
+    pub fn insert(&self, tenant: Tenant, holder: Holder, details: Arc<HolderDetails>) {
         self.with(|known| {
             if known.len() >= MAX && !known.contains_key(&(tenant, holder)) {
                 known.clear();
             }
+            let used_on = details.last_used_on;
             known.entry((tenant, holder)).or_insert(KnownHolder { details, used_on });
         });
     }
@@ -39,8 +40,10 @@ impl KnownHolders {
     /// Whether the holder's use on `day` still has to be recorded. It does not have to be again.
     pub(super) fn is_first_use(&self, tenant: Tenant, holder: Holder, day: Day) -> bool {
         self.with(|known| {
-            let known = known.get_mut(&(tenant, holder));
-            known.is_some_and(|known| known.used_on.replace(day) != Some(day))
+            let Some(known) = known.get_mut(&(tenant, holder)) else { return false };
+            let is_first = known.used_on < Some(day);
+            known.used_on = known.used_on.max(Some(day));
+            is_first
         })
     }
 

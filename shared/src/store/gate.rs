@@ -56,6 +56,8 @@ pub struct HolderDetails {
     pub member: Option<Id>,
     /// The networks from which the credential may be used.
     pub networks: Networks,
+    /// The day on which the credential was last used.
+    pub last_used_on: Option<Day>,
 }
 
 /// An admitted request.
@@ -173,6 +175,7 @@ impl Store {
                 actor: Actor { kind: ActorKind::ApiKey, id: Some(id), name: key.name },
                 member: None,
                 networks: key.networks,
+                last_used_on: key.last_used_on,
             }),
             Holder::App(id) => self.find_grant(tenant, id).await?.map(|grant| {
                 let name = grant.client_name.as_str().to_owned();
@@ -180,6 +183,7 @@ impl Store {
                     actor: Actor { kind: ActorKind::App, id: Some(id), name },
                     member: Some(grant.member),
                     networks: Networks::default(),
+                    last_used_on: grant.last_used_on,
                 }
             }),
         })
