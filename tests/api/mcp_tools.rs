@@ -655,6 +655,14 @@ async fn a_repeated_call_with_a_key_has_no_second_effect() {
             }
         }
     }
+    // The job that was posted is not published any more.
+    assistant.call("set_role_status", json!({ "role_id": of.role, "action": "pause" })).await;
+    let post = json!({ "job_posting_id": of.posting, "idempotency_key": "key-post_to_x" });
+    let again = assistant.call("post_to_x", post.clone()).await;
+    assert_eq!(again["job_posting_id"], of.posting);
+    let other = json!({ "job_posting_id": of.posting, "idempotency_key": "another" });
+    let refused = assistant.refused("post_to_x", other).await;
+    assert!(refused.contains("job_posting_id must belong to an open role"), "{refused}");
     let long = json!({ "candidate_id": of.candidate, "text": "x", "idempotency_key": "a key" });
     let long = assistant.refused("add_note", long).await;
     assert!(long.ends_with("idempotency_key must be 1 to 255 visible ASCII characters."), "{long}");

@@ -1,6 +1,6 @@
 //! The tool that posts a job to X.
 
-use serde_json::json;
+use serde_json::{Value, json};
 use shared::hiring::x_posts;
 use shared::http::{Fields, Input};
 use shared::id::Id;
@@ -46,13 +46,24 @@ impl Input for Arguments {
 
 async fn call(request: &McpRequest) -> Result<ToolResult, ToolError> {
     let Arguments { job_posting_id, style } = read(request)?;
-    let texts = x_posts::compose_texts(request.context(), request.organization(), job_posting_id).await?;
+    let mut step = Step { fields: rest(request, &[]), ..Step::default() };
+    let texts = x_posts::compose_texts(request.context(), request.organization(), job_posting_id).await;
+    let texts = match texts {
+        Ok(texts) => texts,
+        Err(error) => {
+            // The job posting may have been closed since the same call posted it.
+            let post = request.find_reply(&step).await?;
+            return post.map(|post| show(&post)).ok_or_else(|| error.into());
+        }
+    };
     let text =
         texts.into_iter().find_map(|(known, text)| (known == style).then_some(text)).unwrap_or_default();
     let text = clean_text(&text, 500);
-    let question = Some(Question { summary: format!("Post this to X: {text}"), action: text });
-    let step = Step { fields: rest(request, &[]), question, ..Step::default() };
-    let post = request.carry_out(step, x_posts::post_job).await?;
+    step.question = Some(Question { summary: format!("Post this to X: {text}"), action: text });
+    Ok(show(&request.carry_out(step, x_posts::post_job).await?))
+}
+
+fn show(post: &Value) -> ToolResult {
     let names = ["id", "job_posting_id", "text", "url", "posted_at"];
-    Ok(ToolResult::structured(clean(json!(trusted(&post, &names)), usize::MAX)))
+    ToolResult::structured(clean(json!(trusted(post, &names)), usize::MAX))
 }
