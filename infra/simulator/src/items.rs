@@ -356,7 +356,7 @@ fn ids(items: &[&Value]) -> BTreeSet<u64> {
 }
 
 impl Known {
-    /// The addresses of the people who were erased.
+    /// The addresses of the people who were erased. Some are erased more than once.
     pub(crate) fn erased(&self) -> Vec<String> {
         let email = |id: Option<u64>| {
             let mut created = self.acts.iter().filter(|(act, answer)| {
@@ -365,8 +365,9 @@ impl Known {
             });
             Some(created.next()?.0.body["email"].as_str()?.to_owned())
         };
-        let erased = self.acts.iter().filter(|act| is_erasure(act));
-        erased.filter_map(|(act, _)| email(act.path.split('/').nth(4)?.parse().ok())).collect()
+        let erasures = self.acts.iter().filter(|act| is_erasure(act));
+        let erased: BTreeSet<_> = erasures.filter_map(|(act, _)| act.path.split('/').nth(4)).collect();
+        erased.into_iter().filter_map(|id| email(id.parse().ok())).collect()
     }
 
     /// Whether somebody with the address of an erased person has applied or was added once more.
