@@ -42,6 +42,15 @@ fn no_seed_breaks_an_invariant_and_one_in_fifty_has_the_same_trace_in_another_pr
     assert_eq!(printed.lines().take(expected.len()).collect::<Vec<_>>(), expected);
 }
 
+/// Seeds that found a fault once, in the product or in an invariant.
+#[test]
+fn the_seeds_that_found_faults_break_no_invariant_any_more() {
+    // A repeated call of post_to_x after the job was closed, and a candidate who is erased twice.
+    for seed in [7_687, 17_002] {
+        play(seed);
+    }
+}
+
 fn play(seed: u64) -> (u64, Report) {
     let run = Run::new(seed);
     let report = simulate(&run);
