@@ -31,9 +31,9 @@ impl Limits {
             Kind::Wide => (9_000_000, 2.0),
             Kind::Passkeys => (6_500_000, 2.0),
         };
-        // The first request of a credential makes two calls more than later ones: one reads the details of its holder, and
-        // one records that it was used today.
-        let first = if function.checks_credential() { 2.6 } else { 1.5 };
+        // The first request of a credential in an instance makes one call more than later ones, which reads the details of
+        // its holder.
+        let first = if function.checks_credential() { 2.2 } else { 1.5 };
         let limits = Self { size, start, faults: 2.5, memory: 2.5, first };
         Some(match function.binary() {
             // The tables of HTML entities contain 300 KB of pointers. The loader relocates them at every start, because
