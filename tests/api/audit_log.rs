@@ -546,8 +546,9 @@ async fn the_log_is_listed_in_order_across_shards_days_and_pages() {
         ("to=2026-11-20T09:00:00Z", 0),
     ] {
         for limit in [1, 7, 100] {
-            let (mut seen, mut cursor) = (Vec::<(String, u64)>::new(), String::new());
+            let (mut seen, mut cursor, mut pages) = (Vec::<(String, u64)>::new(), String::new(), 0);
             for _ in 0..200 {
+                pages += 1;
                 let path = format!("/api/v1/audit_log?limit={limit}&{filter}{cursor}");
                 let page = api.get(path.trim_end_matches('&')).await.expect(200);
                 let items = page.body["data"].as_array().unwrap();
@@ -561,6 +562,9 @@ async fn the_log_is_listed_in_order_across_shards_days_and_pages() {
                 cursor = format!("{}cursor={next}", if filter.is_empty() { "" } else { "&" });
             }
             assert_eq!(seen.len(), expected, "{filter} by {limit}");
+            if filter.starts_with("from=2026-11-30") && limit == 7 {
+                assert_eq!(pages, 2, "no empty page follows");
+            }
             assert!(
                 seen.is_sorted_by(|earlier, later| earlier > later),
                 "{filter}: newest first, and none twice"

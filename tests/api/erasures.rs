@@ -566,6 +566,8 @@ async fn a_file_that_is_uploaded_after_the_erasure_is_deleted() {
         assert_eq!(keys(&api).await.len(), files, "{:?}", keys(&api).await);
     }
     assert!(!everything(&api).await.iter().any(|(_, content)| content.contains("zorbax")));
+    let traces = api.stored_items().await.into_keys().filter(|(pk, _)| pk.contains("#CANDIDATE_TRACE#"));
+    assert_eq!(traces.count(), 0, "the upload is forgotten");
     api.clock.set("2026-11-21T09:30:00Z");
     assert_eq!(api.run_tasks().await, tasks::Summary::default(), "nothing is left to do");
 }

@@ -28,9 +28,13 @@ async fn a_repeated_request_gets_the_stored_response() {
         assert_eq!(again.header("idempotency-replayed"), "true");
     }
     assert_eq!(count_roles(&api).await, 1);
+    api.clock.set("2026-11-20T09:30:00Z");
+    let jane = json!({ "name": "Jane", "email": "jane@example.com" });
+    post(&api, "/api/v1/candidates", "k2", &jane).await.expect(201);
     api.clock.set("2026-11-21T09:30:00Z");
     let later = post(&api, "/api/v1/quick_post", "k1", &body).await.expect(201);
     assert_ne!(later.body, first.body, "a key expires after 24 hours");
+    post(&api, "/api/v1/candidates", "k2", &jane).await.expect(422);
 }
 
 #[tokio::test]

@@ -103,6 +103,18 @@ fn similar_uris(scheme: &str, host: &str, path: &str) -> Vec<String> {
     all
 }
 
+/// DynamoDB rejects the key of a very long identifier.
+#[tokio::test]
+async fn a_client_id_that_cannot_exist_is_not_looked_up() {
+    let api = TestApi::new().await;
+    for id in ["x".repeat(501), "x".repeat(3_000), "a b".to_owned(), "\u{fc}".to_owned()] {
+        api.dynamodb.take_calls();
+        let path = authorize_url(&OAuthApp::public(&api, &id).authorization_request());
+        api.request(Method::GET, &path).anonymous().send().await.expect(400);
+        assert_eq!(api.dynamodb.take_calls().len(), 0, "{id}");
+    }
+}
+
 #[tokio::test]
 async fn a_uri_similar_to_a_registered_redirect_uri_is_refused() {
     let api = TestApi::new().await;

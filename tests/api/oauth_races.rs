@@ -105,6 +105,27 @@ async fn revoking_an_old_access_token_does_not_revoke_its_successor() {
 }
 
 #[tokio::test]
+async fn an_access_token_that_is_replaced_during_its_revocation_is_revoked() {
+    let api = Arc::new(TestApi::new().await);
+    let app = OAuthApp::register(&api, "none").await;
+    let mut last = app.connect(&Browser::signed_in(&api, ACME).await).await;
+    // The token is the current one, and then the previous one, when its revocation begins.
+    for is_previous in [false, true] {
+        let token = last.access.clone();
+        assert_eq!(token_status(&api, &token).await, 200);
+        if is_previous {
+            last = Tokens::of(&app.refresh(&last.refresh).await);
+            assert_eq!(token_status(&api, &last.access).await, 200);
+        }
+        let next = refresh_before_next_write(&api, &app, &last.refresh);
+        app.revoke(&token).await.expect(200);
+        last = next.await.unwrap();
+        assert_eq!(token_status(&api, &token).await, 401, "previous: {is_previous}");
+        assert_eq!(token_status(&api, &last.access).await, 200);
+    }
+}
+
+#[tokio::test]
 async fn an_access_token_revoked_during_a_refresh_stays_revoked() {
     let api = Arc::new(TestApi::new().await);
     let app = OAuthApp::register(&api, "none").await;

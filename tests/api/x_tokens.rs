@@ -8,7 +8,7 @@ use std::time::Duration;
 use futures_util::future::{join, join_all};
 use serde_json::{Value, json};
 use shared::config::Services;
-use shared::model::{Mode, XConnection};
+use shared::model::{ChannelStatus, Mode, XConnection};
 use shared::secret::Secret;
 use shared::services::accounts::{connect_whatsapp, reseal_x};
 use shared::store::Transaction;
@@ -116,6 +116,36 @@ async fn an_abandoned_lease_is_taken_over_when_it_expires() {
     api.clock.set("2026-11-20T09:30:20Z");
     post(&api, posting).await.expect(201);
     assert_eq!(requests_of(&x)[..2], ["POST /2/oauth2/token refresh-1", "POST /2/tweets access-2"]);
+}
+
+/// Another request changes the account just before this one takes the lease.
+#[tokio::test]
+async fn a_request_that_does_not_get_the_lease_reads_the_account_again() {
+    for (status, expected) in [(ChannelStatus::Expired, 422), (ChannelStatus::Connected, 201)] {
+        let (api, x) = connected_until("2026-11-20T09:30:00Z").await;
+        let posting = live_posting(&api).await;
+        let mut changed = stored(&api).await;
+        changed.version += 1;
+        changed.standing.status = status;
+        let (store, mut transaction) = (api.store().clone(), Transaction::new(tenant(ACME, Mode::Live)));
+        transaction.put_x_connection(&changed).unwrap();
+        api.dynamodb.run_before("TransactWriteItems", async move {
+            store.commit(transaction).await.unwrap();
+        });
+        post(&api, posting).await.expect(expected);
+        assert_eq!(x.count(TOKEN), usize::from(expected == 201), "{status:?}");
+    }
+}
+
+#[tokio::test]
+async fn tokens_that_x_refused_once_are_tried_again_by_the_next_request() {
+    let (api, x) = connected_until("2026-11-20T09:30:00Z").await;
+    let posting = live_posting(&api).await;
+    x.reply_with(TOKEN, FakeResponse::Json(400, json!({ "error": "invalid_grant" })));
+    post(&api, posting).await.expect(422);
+    x.reply_normally();
+    post(&api, posting).await.expect(201);
+    assert_eq!(x.count(TOKEN), 2);
 }
 
 #[tokio::test]

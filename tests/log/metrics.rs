@@ -100,6 +100,8 @@ async fn every_metric_is_in_a_line_that_cloudwatch_accepts() {
         });
         api.get("/api/v1/roles").await.expect(status);
     }
+    api.dynamodb.inject_faults(|name, _| (name == "TransactWriteItems").then_some(Fault::Throttled));
+    api.post("/api/v1/roles", json!({ "title": "Waiter" })).await.expect(503);
     let seen = AtomicUsize::new(0);
     api.dynamodb.inject_faults(move |name, _| {
         let conflicts = name == "TransactWriteItems" && seen.fetch_add(1, Ordering::SeqCst) == 0;
@@ -137,10 +139,14 @@ async fn every_metric_is_in_a_line_that_cloudwatch_accepts() {
     };
     let requests = lines.iter().filter(|line| line["message"] == "request").count();
     let failed = values("failed", Some("function"));
-    assert_eq!((failed.len(), failed.iter().sum::<u64>()), (requests, 2), "one line for each request");
+    assert_eq!((failed.len(), failed.iter().sum::<u64>()), (requests, 3), "one line for each request");
     assert_eq!(values("gate_shards", None), [1]);
     assert_eq!(values("dynamodb_conflicts", None), [1]);
-    assert_eq!(values("dynamodb_throttled", None), [1, 1], "of the gate, and after all retries");
+    assert_eq!(
+        values("dynamodb_throttled", None),
+        [1, 1, 1],
+        "of the gate, after all retries, and of a transaction"
+    );
     assert_eq!(values("dynamodb_retries", None), [1, 2]);
     assert_eq!(values("starts", None).len(), 2, "of the two functions that the requests reached");
     assert_eq!(values("unreadable", None), [1]);

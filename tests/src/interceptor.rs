@@ -60,7 +60,7 @@ struct RawCall {
 /// A fault to inject into a call.
 #[derive(Clone, Debug)]
 pub enum Fault {
-    /// DynamoDB throttles the call, which has no effect.
+    /// DynamoDB throttles the call, which has no effect. A transaction is cancelled with this reason for its first action.
     Throttled,
     /// The connection fails, so the call has no effect.
     Unreachable,
@@ -324,21 +324,25 @@ fn faulty_response(fault: &Fault, request: &Value) -> Option<HttpConnectorFuture
         Fault::Unreachable => {
             HttpConnectorFuture::ready(Err(ConnectorError::io("connection refused".into())))
         }
-        Fault::Throttled => exception(400, "ProvisionedThroughputExceededException"),
         Fault::Internal => exception(500, "InternalServerError"),
-        Fault::Conflict if request.get("TransactItems").is_none() => {
-            exception(400, "TransactionConflictException")
-        }
-        Fault::Conflict => {
-            let actions = request["TransactItems"].as_array().map_or(0, Vec::len);
-            error(
-                400,
-                &json!({
-                    "__type": "com.amazonaws.dynamodb.v20120810#TransactionCanceledException",
-                    "Message": "cancelled",
-                    "CancellationReasons": vec![json!({ "Code": "TransactionConflict", "Message": "conflict" }); actions],
-                }),
-            )
+        Fault::Throttled | Fault::Conflict => {
+            let Some(actions) = request["TransactItems"].as_array() else {
+                let is_conflict = matches!(fault, Fault::Conflict);
+                let name = if is_conflict {
+                    "TransactionConflictException"
+                } else {
+                    "ProvisionedThroughputExceededException"
+                };
+                return Some(exception(400, name));
+            };
+            let reason = |index| match fault {
+                Fault::Conflict => json!({ "Code": "TransactionConflict", "Message": "conflict" }),
+                _ if index == 0 => json!({ "Code": "ThrottlingError", "Message": "throttled" }),
+                _ => json!({ "Code": "None" }),
+            };
+            let reasons: Vec<_> = (0..actions.len()).map(reason).collect();
+            let name = "com.amazonaws.dynamodb.v20120810#TransactionCanceledException";
+            error(400, &json!({ "__type": name, "Message": "cancelled", "CancellationReasons": reasons }))
         }
     })
 }

@@ -124,3 +124,34 @@ impl IdempotencyKey {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use super::*;
+    use crate::model::Mode;
+
+    #[test]
+    fn an_encrypted_receipt_can_be_read_only_for_the_same_request_of_the_same_tenant() {
+        let key = |route, fingerprint: &str| IdempotencyKey {
+            slot: ReceiptSlot {
+                route,
+                idempotency_key: "k".to_owned(),
+                now: Timestamp::UNIX_EPOCH,
+                expires_at: Timestamp::UNIX_EPOCH,
+            },
+            fingerprint: fingerprint.to_owned(),
+        };
+        let tenant = |organization, mode| Tenant { organization: Id::new(organization).unwrap(), mode };
+        let live = tenant(1, Mode::Live);
+        let contexts = [
+            key("POST /a", "f").sealing_context(live),
+            key("POST /b", "f").sealing_context(live),
+            key("POST /a", "g").sealing_context(live),
+            key("POST /a", "f").sealing_context(tenant(1, Mode::Test)),
+            key("POST /a", "f").sealing_context(tenant(2, Mode::Live)),
+        ];
+        assert_eq!(BTreeSet::from_iter(&contexts).len(), contexts.len(), "{contexts:?}");
+    }
+}

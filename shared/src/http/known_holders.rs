@@ -51,3 +51,29 @@ impl KnownHolders {
         use_them(&mut self.0.lock().unwrap_or_else(PoisonError::into_inner))
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::id::Id;
+    use crate::model::{Actor, ActorKind, Mode, Networks};
+
+    #[test]
+    fn a_thousand_holders_are_remembered_at_once() {
+        let id = |n: usize| Id::new(n as u64).unwrap();
+        let tenant = Tenant { organization: id(1), mode: Mode::Live };
+        let known = KnownHolders::default();
+        let insert = |n| {
+            let actor = Actor { kind: ActorKind::ApiKey, id: Some(id(n)), name: "x".to_owned() };
+            let details =
+                HolderDetails { actor, member: None, networks: Networks::default(), last_used_on: None };
+            known.insert(tenant, Holder::Key(id(n)), Arc::new(details));
+        };
+        let is_known = |n| known.find(tenant, Holder::Key(id(n))).is_some();
+        (1..=MAX).for_each(insert);
+        insert(MAX);
+        assert!((1..=MAX).all(is_known), "one that is known already needs no room");
+        insert(MAX + 1);
+        assert!(!is_known(1) && is_known(MAX + 1));
+    }
+}

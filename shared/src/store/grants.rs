@@ -391,3 +391,70 @@ impl Store {
 fn seconds_after(time: Timestamp, duration: SignedDuration) -> AttributeValue {
     number(later(time, duration).as_second())
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::model::Mode;
+
+    fn at(second: i64) -> Timestamp {
+        Timestamp::from_second(second).unwrap()
+    }
+
+    fn hash(text: &str) -> GateHash {
+        GateHash::of(text, None)
+    }
+
+    fn tokens(access_expires_at: i64, previous_ends_at: i64) -> TokenSet {
+        TokenSet {
+            access: hash("access"),
+            access_expires_at: at(access_expires_at),
+            previous_access: Some(PreviousAccess { hash: hash("previous"), ends_at: at(previous_ends_at) }),
+            family: String::new(),
+            refresh: String::new(),
+            previous: None,
+            expires_at: at(10_000),
+        }
+    }
+
+    fn known(replaced: &[i64]) -> AccessTokens {
+        AccessTokens {
+            fresh: BTreeSet::new(),
+            alive: BTreeSet::from([hash("access")]),
+            keys: 0,
+            replaced: replaced.iter().map(|end| (*end, BTreeSet::from([hash(&end.to_string())]))).collect(),
+        }
+    }
+
+    #[test]
+    fn a_replaced_access_token_is_kept_for_a_minute_beside_three_others() {
+        let previous = |expires_at, replaced: &[i64]| {
+            let kept = known(replaced).previous_access(&tokens(expires_at, 50), false, at(100));
+            kept.map(|kept| kept.ends_at.as_second())
+        };
+        assert_eq!(previous(1_000, &[101, 102, 103]), Some(160));
+        assert_eq!(previous(1_000, &[99, 100, 101, 102, 103]), Some(160), "two have ended");
+        assert_eq!(previous(1_000, &[101, 102, 103, 104]), None);
+        assert_eq!(previous(101, &[]), Some(101), "it does not live longer");
+        assert_eq!(previous(100, &[]), None, "it has expired");
+    }
+
+    /// The attribute of a token that has ended may be gone.
+    #[test]
+    fn a_previous_access_token_is_deleted_unless_it_has_ended() {
+        let tenant = Tenant { organization: Id::new(1).unwrap(), mode: Mode::Live };
+        for (ends_at, is_deleted) in [(100, false), (101, true)] {
+            let before = tokens(1_000, ends_at);
+            let after = TokenSet { access: hash("next"), previous_access: None, ..before.clone() };
+            let written = |write: &dyn Fn(&mut Transaction)| {
+                let mut transaction = Transaction::new(tenant);
+                write(&mut transaction);
+                format!("{transaction:?}").contains(&until_attribute(at(ends_at)))
+            };
+            assert_eq!(written(&|t| t.delete_access_tokens(&before, at(100))), is_deleted);
+            assert_eq!(written(&|t| t.delete_previous_access_token(&before, at(100))), is_deleted);
+            let put = |t: &mut Transaction| t.put_access_token(Some(&before), &after, &known(&[]), at(100));
+            assert_eq!(written(&put), is_deleted);
+        }
+    }
+}

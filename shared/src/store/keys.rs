@@ -1040,6 +1040,51 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
+    fn live(organization: u64) -> Tenant {
+        Tenant { organization: Id::new(organization).unwrap(), mode: Mode::Live }
+    }
+
+    #[test]
+    fn tasks_are_in_the_order_of_their_hours_and_then_of_their_tenants() {
+        let at = |time: &str| time.parse::<Timestamp>().unwrap();
+        let (early, late, next) =
+            (at("2026-11-20T09:00:00Z"), at("2026-11-20T09:59:59Z"), at("2026-11-20T10:00:00Z"));
+        assert!(tasks_of(late, live(1)) < tasks_after(early, live(1)));
+        assert!(tasks_after(early, live(1)) < tasks_of(early, live(10)));
+        assert!(tasks_of(late, live(99)) < tasks_until(early) && tasks_until(late) < tasks_of(next, live(1)));
+    }
+
+    #[test]
+    fn retention_periods_are_in_the_order_of_their_starts() {
+        let since = |second| Timestamp::from_second(second).unwrap();
+        let start = |second| {
+            let start = RetentionStart { since: since(second), ever_hired: false, grace_until: None };
+            retention_start(live(1), &start, Id::new(Id::MAX).unwrap()).sk
+        };
+        assert!(start(5) < retention_starts_after(since(5)) && retention_starts_after(since(5)) < start(6));
+    }
+
+    #[test]
+    fn the_progress_of_a_tenant_is_told_from_that_of_others() {
+        let endpoint = endpoint_progress(live(1), Id::new(7).unwrap());
+        let of = |organization| endpoint.sk.starts_with(&progress_of_all(live(organization)).1);
+        assert_eq!([1, 11, 2].map(of), [true, false, false]);
+    }
+
+    #[test]
+    fn only_the_key_of_a_task_partition_is_one() {
+        for partition in TaskPartition::all() {
+            assert_eq!(TaskPartition::parse(&partition.key()), Some(partition));
+        }
+        let beyond =
+            [(TASK_GROUPS, 0), (0, TASK_PARTS)].map(|(group, part)| TaskPartition { group, part }.key());
+        for text in
+            beyond.iter().map(String::as_str).chain(["TASK#+1#0", "TASK#1#0", "TASK#01#+0", "TASK#", "01#0"])
+        {
+            assert_eq!(TaskPartition::parse(text), None, "{text}");
+        }
+    }
+
     proptest! {
         #[test]
         fn padded_ids_sort_as_numbers(a in 1..=Id::MAX, b in 1..=Id::MAX) {

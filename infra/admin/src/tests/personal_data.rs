@@ -10,6 +10,7 @@ use ::tests::dashboard::PNG;
 use ::tests::interceptor::Fault;
 use ::tests::oauth::OAuthApp;
 use ::tests::{ACME, BASE_URL, GLOBEX, RequestBuilder, TestApi, key, project, tenant};
+use aws_sdk_dynamodb::types::AttributeValue;
 use serde_json::{Value, json};
 use shared::id::Id;
 use shared::model::{Actor, ActorKind, HoldReason, LegalHold, Mode, ResumeFile, Slug, Tenant};
@@ -282,6 +283,35 @@ async fn an_interrupted_deletion_of_an_organization_can_be_repeated_and_leaves_n
     }
     assert_eq!(admin.json("organization list").await.as_array().map(Vec::len), Some(1));
     assert_eq!(admin.json("organization create Acme --plan free").await["slug"], "acme", "the slug is free");
+}
+
+/// The tests' database refuses transactions of more than 100 actions.
+#[tokio::test]
+async fn long_lists_are_deleted_in_several_transactions() {
+    let api = TestApi::new().await;
+    let opened = json!({ "role": { "title": "Cook", "description": "A job." } });
+    let role = api.post("/api/v1/quick_post", opened).await.expect(201).number("/role/id");
+    let body = json!({ "name": "Jane", "email": "jane@example.com", "role_id": role });
+    api.post("/api/v1/candidates", body).await.expect(201);
+    let items = api.stored_items().await;
+    let copies = |partition: &str, place: fn(u64) -> String| {
+        let (_, item) = items.iter().find(|((pk, _), _)| pk.starts_with(partition)).unwrap();
+        let copy = move |n| {
+            let mut copy = item.clone();
+            copy.insert("sk".to_owned(), AttributeValue::S(place(n)));
+            copy.insert("email".to_owned(), AttributeValue::S(format!("member{n}@acme.example")));
+            copy
+        };
+        (100..210).map(copy)
+    };
+    api.write_items(copies("1#live#CANDIDATE#", |n| format!("HISTORY#{n:012}#00"))).await;
+    api.write_items(copies("1#live#MEMBER", |n| format!("{n:016}"))).await;
+    let (organization, now) = (Id::new(ACME_ID).unwrap(), api.environment.clock.now());
+    let before = api.stored_items().await.len() as u64;
+    let deleted = api.store().delete_organization_data(organization, now).await.unwrap();
+    let left = api.stored_items().await.len() as u64;
+    assert!(deleted > 220 && before - left <= deleted, "{deleted}, {before} before and {left} left");
+    assert_eq!(api.store().delete_organization_data(organization, now).await.unwrap(), 0);
 }
 
 #[tokio::test]
