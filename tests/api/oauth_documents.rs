@@ -1,6 +1,7 @@
 //! OAuth: applications whose client id is the URL of a metadata document.
 
 use std::collections::HashMap;
+use std::future::ready;
 use std::sync::{Arc, Mutex};
 
 use serde_json::{Value, json};
@@ -25,7 +26,8 @@ impl Web {
         let web = self.clone();
         let documents = ClientDocuments::from_fn(move |url| {
             web.fetched.lock().unwrap().push(url.as_str().to_owned());
-            web.documents.lock().unwrap().get(url.as_str()).cloned().unwrap_or(Err(FetchError::Unreached))
+            let document = web.documents.lock().unwrap().get(url.as_str()).cloned();
+            ready(document.unwrap_or(Err(FetchError::Unreached)))
         });
         TestApi::with_documents(documents).await
     }

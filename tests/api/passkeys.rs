@@ -33,7 +33,7 @@ async fn submit_new(browser: &Browser<'_>, page: &Response, name: &str, answer: 
 pub(crate) async fn add(browser: &Browser<'_>, seed: u8) -> Device {
     let mut device = Device::new(seed);
     let page = browser.get(ADD).await.expect(200);
-    let answer = device.create(&page);
+    let answer = device.create(&page.text);
     let added = submit_new(browser, &page, "Phone", &answer).await.expect(303);
     assert_eq!(added.header("location"), "/dashboard/settings/account?done=passkey-added");
     device
@@ -47,7 +47,7 @@ async fn submit(browser: &Browser<'_>, page: &Response, answer: &Value) -> Respo
 /// Signs in with a device's passkey.
 pub(crate) async fn sign_in(browser: &Browser<'_>, device: &mut Device) -> Response {
     let page = browser.get(ASK).await.expect(200);
-    submit(browser, &page, &device.sign(&page)).await
+    submit(browser, &page, &device.sign(&page.text)).await
 }
 
 async fn require_second_factor(api: &TestApi) {
@@ -79,7 +79,7 @@ async fn a_member_adds_a_passkey_and_signs_in_with_it() {
     let account = browser.get(ACCOUNT).await.expect(200);
     assert_eq!(links(&account, ADD), [ADD]);
     let page = browser.get(ADD).await.expect(200);
-    let asked = &options(&page);
+    let asked = &options(&page.text);
     assert_eq!(asked["rp"], json!({ "name": "Rolecall", "id": "api.rolecall.test" }));
     let selection = &asked["authenticatorSelection"];
     assert_eq!(
@@ -87,7 +87,7 @@ async fn a_member_adds_a_passkey_and_signs_in_with_it() {
         (&json!("required"), &json!("required"), &json!("none"))
     );
     let mut device = Device::new(1);
-    let answer = device.create(&page);
+    let answer = device.create(&page.text);
     let added = submit_new(&browser, &page, "My phone", &answer).await.expect(303);
     let account = browser.follow(&added).await.expect(200);
     for text in ["Passkey added.", "My phone", "20 Nov 2026", "never"] {
@@ -98,9 +98,9 @@ async fn a_member_adds_a_passkey_and_signs_in_with_it() {
     let sign_in_page = other.get("/dashboard/sign-in?return_to=/dashboard/roles").await.expect(200);
     let link = links(&sign_in_page, ASK).remove(0);
     let page = other.get(&link).await.expect(200);
-    assert_eq!(options(&page)["allowCredentials"], json!([]), "the page names no passkey");
+    assert_eq!(options(&page.text)["allowCredentials"], json!([]), "the page names no passkey");
     api.clock.set("2026-11-20T09:34:59Z");
-    let signed_in = submit(&other, &page, &device.sign(&page)).await.expect(303);
+    let signed_in = submit(&other, &page, &device.sign(&page.text)).await.expect(303);
     assert_eq!(signed_in.header("location"), "/dashboard/roles");
     let account = other.get(ACCOUNT).await.expect(200);
     assert!(account.text.contains("20 Nov 2026, 09:34 UTC"), "the last use: {}", account.text);
@@ -162,7 +162,7 @@ async fn an_answer_must_prove_the_passkey_the_user_and_the_service() {
         );
     }
     // Nothing of the answer can be replaced or left out.
-    let other = device.clone().sign(&Browser::new(&api).get(ASK).await.expect(200));
+    let other = device.clone().sign(&Browser::new(&api).get(ASK).await.expect(200).text);
     let pointers =
         ["/rawId", "/response/authenticatorData", "/response/clientDataJSON", "/response/signature"];
     for (place, pointer) in (0..).zip(pointers) {
@@ -170,7 +170,7 @@ async fn an_answer_must_prove_the_passkey_the_user_and_the_service() {
         let own = other.pointer(pointer).unwrap().clone();
         for value in [json!(""), json!("AAAA"), json!(7), Value::Null, own] {
             let page = browser.get(ASK).await.expect(200);
-            let mut answer = device.clone().sign(&page);
+            let mut answer = device.clone().sign(&page.text);
             let replaced = answer.pointer_mut(pointer).unwrap();
             if *replaced != value {
                 *replaced = value.clone();
@@ -197,7 +197,7 @@ async fn a_challenge_is_answered_once_in_one_browser_within_five_minutes() {
     let (own, foreign) = (Browser::new(&api), Browser::new(&api));
     foreign.csrf().await;
     let page = own.get(ASK).await.expect(200);
-    let answer = device.sign(&page);
+    let answer = device.sign(&page.text);
     let ceremony = Form::of(&page, ASK).get("ceremony").to_owned();
     let csrf = foreign.csrf().await;
     let copied = Form::of(&page, ASK).set("csrf", &csrf).set("credential", &answer.to_string());
@@ -212,7 +212,7 @@ async fn a_challenge_is_answered_once_in_one_browser_within_five_minutes() {
     // The cookie has changed, so the old one is sent again.
     let late = Browser::new(&api);
     let page = late.get(ASK).await.expect(200);
-    let answer = device.sign(&page);
+    let answer = device.sign(&page.text);
     api.clock.set("2026-11-20T09:35:00Z");
     let refused = submit(&late, &page, &answer).await.expect(303);
     assert_eq!(refused.header("location"), EXPIRED, "after five minutes");
@@ -220,13 +220,13 @@ async fn a_challenge_is_answered_once_in_one_browser_within_five_minutes() {
     // A wrong answer ends the ceremony, too.
     let page = late.get(ASK).await.expect(200);
     submit(&late, &page, &json!({})).await.expect(303);
-    let refused = submit(&late, &page, &device.sign(&page)).await.expect(303);
+    let refused = submit(&late, &page, &device.sign(&page.text)).await.expect(303);
     assert_eq!(refused.header("location"), EXPIRED, "after a wrong answer");
     late.get("/dashboard").await.expect(303);
     // A challenge to create a passkey is none to sign in.
     let browser = Browser::signed_in(&api, ACME).await;
     let page = browser.get(ADD).await.expect(200);
-    let form = Form::of(&page, ADD).set("credential", &device.sign(&page).to_string());
+    let form = Form::of(&page, ADD).set("credential", &device.sign(&page.text).to_string());
     assert_eq!(browser.submit(ASK, &form).await.expect(303).header("location"), NOT_ACCEPTED);
 }
 
@@ -236,7 +236,7 @@ async fn of_simultaneous_answers_to_one_challenge_one_succeeds() {
     let mut device = add(&Browser::signed_in(&api, ACME).await, 1).await;
     let browser = Browser::new(&api);
     let page = browser.get(ASK).await.expect(200);
-    let answer = device.sign(&page);
+    let answer = device.sign(&page.text);
     let copies: Vec<_> = (0..4).map(|_| Browser::with_cookie(&api, &browser.cookie())).collect();
     let sent = join_all(copies.iter().map(|copy| submit(copy, &page, &answer))).await;
     let succeeded = sent.iter().filter(|response| response.header("location") == "/dashboard").count();
@@ -298,7 +298,7 @@ async fn a_passkey_is_not_added_with_a_wrong_answer() {
         let mut device = Device::new(3);
         change(&mut device);
         let page = browser.get(ADD).await.expect(200);
-        let answer = device.create(&page);
+        let answer = device.create(&page.text);
         let response = submit_new(&browser, &page, "Phone", &answer).await.expect(303);
         response.header("location").to_owned()
     };
@@ -320,12 +320,13 @@ async fn a_passkey_is_not_added_with_a_wrong_answer() {
         let page = browser.get(ADD).await.expect(200);
         let refused = submit_new(&browser, &page, "Phone", junk).await.expect(303);
         assert_eq!(refused.header("location"), failed("not-created"), "{}", junk.len());
-        let refused = submit_new(&browser, &page, "Phone", &Device::new(3).create(&page)).await.expect(303);
+        let refused =
+            submit_new(&browser, &page, "Phone", &Device::new(3).create(&page.text)).await.expect(303);
         assert_eq!(refused.header("location"), failed("expired"), "the ceremony is over");
     }
     // The answer of another member does not count for this one.
     let page = Browser::signed_in(&api, GLOBEX).await.get(ADD).await.expect(200);
-    let answer = Device::new(3).create(&page);
+    let answer = Device::new(3).create(&page.text);
     let own = browser.get(ADD).await.expect(200);
     let refused = submit_new(&browser, &own, "Phone", &answer).await.expect(303);
     assert_eq!(refused.header("location"), failed("not-created"));
@@ -333,7 +334,7 @@ async fn a_passkey_is_not_added_with_a_wrong_answer() {
     assert!(!browser.get(ACCOUNT).await.expect(200).text.contains("Remove the passkey"));
     // A device has one passkey of a member at most.
     let device = add(&browser, 3).await;
-    let excluded = options(&browser.get(ADD).await)["excludeCredentials"].clone();
+    let excluded = options(&browser.get(ADD).await.text)["excludeCredentials"].clone();
     assert_eq!((excluded.as_array().unwrap().len(), decoded(&excluded[0]["id"])), (1, device.id));
     assert_eq!(create(&|_| ()).await, failed("not-created"), "the same passkey again");
 }
@@ -343,7 +344,7 @@ async fn a_name_that_is_not_valid_loses_nothing() {
     let api = TestApi::new().await;
     let browser = Browser::signed_in(&api, ACME).await;
     let page = browser.get(ADD).await.expect(200);
-    let answer = Device::new(1).create(&page);
+    let answer = Device::new(1).create(&page.text);
     api.dynamodb.take_calls();
     for (name, sentence) in [
         ("", "The name can&#39;t be blank."),
@@ -371,7 +372,7 @@ async fn a_member_has_at_most_ten_passkeys() {
     let too_many = "/dashboard/settings/account?failed=too-many-passkeys";
     let page = browser.get(ADD).await.expect(303);
     assert_eq!(page.header("location"), too_many);
-    let answer = Device::new(11).create(&waiting);
+    let answer = Device::new(11).create(&waiting.text);
     let refused = submit_new(&browser, &waiting, "Phone", &answer).await.expect(303);
     assert_eq!(refused.header("location"), too_many);
     let account = browser.follow(&refused).await.expect(200);
@@ -437,7 +438,7 @@ async fn passkeys_end_with_a_reset_and_with_the_member() {
     let mut device = add(&Browser::with_session(&api, ACME, &stored(&api, ACME, jo.id).await).await, 2).await;
     let waiting = Browser::new(&api);
     let page = waiting.get(ASK).await.expect(200);
-    let answer = device.sign(&page);
+    let answer = device.sign(&page.text);
     ada.post(&format!("{MEMBERS}/{}/remove", jo.id), &[]).await.expect(303);
     assert_eq!(submit(&waiting, &page, &answer).await.expect(303).header("location"), NOT_ACCEPTED);
 }
@@ -473,7 +474,7 @@ async fn a_passkey_is_a_second_factor() {
     }
     // The same browser continues with the passkey, in the same session.
     let page = thief.get(asked).await.expect(200);
-    submit(&thief, &page, &device.sign(&page)).await.expect(303);
+    submit(&thief, &page, &device.sign(&page.text)).await.expect(303);
     thief.get("/dashboard").await.expect(200);
     // A new password does not change what the session began with.
     let fields = [
@@ -499,7 +500,7 @@ async fn a_passkey_confirms_a_dangerous_change_in_the_same_session() {
     let link = links(&page, ASK).remove(0);
     let cookie = browser.cookie();
     let page = browser.get(&link).await.expect(200);
-    let confirmed = submit(&browser, &page, &device.sign(&page)).await.expect(303);
+    let confirmed = submit(&browser, &page, &device.sign(&page.text)).await.expect(303);
     assert_eq!((confirmed.header("location"), browser.cookie()), (MEMBERS, cookie));
     browser.post(MEMBERS, &invitation).await.expect(200);
     assert!(browser.get("/dashboard").await.text.contains("Test data"), "the mode stays");
@@ -536,7 +537,7 @@ async fn passkeys_need_a_domain_name() {
     api.restart();
     let local = api.request(http::Method::GET, ASK).anonymous().header("host", "localhost:3000");
     let page = local.send().await.expect(200);
-    assert_eq!(options(&page)["rpId"], "localhost");
+    assert_eq!(options(&page.text)["rpId"], "localhost");
     assert_eq!(ada.passkeys.iter().count(), 0);
 }
 

@@ -7,8 +7,8 @@ use p256::ecdsa::{Signature, SigningKey};
 use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
 
+use crate::BASE_URL;
 use crate::browser::plain;
-use crate::{BASE_URL, Response};
 
 /// The user has touched the device.
 pub const PRESENT: u8 = 1;
@@ -18,7 +18,7 @@ pub const VERIFIED: u8 = 4;
 const ATTESTED: u8 = 64;
 
 /// A device with one passkey.
-#[derive(Clone)]
+#[derive(Clone, Debug)]
 pub struct Device {
     key: SigningKey,
     /// The identifier of the passkey.
@@ -59,7 +59,7 @@ impl Device {
     }
 
     /// Creates the passkey that a page asks for. Returns what the browser sends.
-    pub fn create(&mut self, page: &Response) -> String {
+    pub fn create(&mut self, page: &str) -> String {
         let options = &options(page);
         self.handle = decoded(&options["user"]["id"]);
         let point = self.key.verifying_key().to_sec1_point(false);
@@ -86,7 +86,7 @@ impl Device {
     }
 
     /// Signs the challenge of a page. Returns what the browser sends.
-    pub fn sign(&mut self, page: &Response) -> Value {
+    pub fn sign(&mut self, page: &str) -> Value {
         let client_data = self.client_data("webauthn.get", &options(page));
         self.counter += 1;
         let data = self.authenticator_data(0, &[]);
@@ -122,9 +122,9 @@ impl Device {
 }
 
 /// The options that a page has for the browser.
-pub fn options(page: &Response) -> Value {
-    let text = page.text.split("data-options=\"").nth(1).and_then(|rest| rest.split('"').next());
-    let text = plain(text.unwrap_or_else(|| panic!("no options: {}", page.text)));
+pub fn options(page: &str) -> Value {
+    let text = page.split("data-options=\"").nth(1).and_then(|rest| rest.split('"').next());
+    let text = plain(text.unwrap_or_else(|| panic!("no options: {page}")));
     serde_json::from_str(&text).expect("options in JSON")
 }
 

@@ -1,5 +1,7 @@
 //! All functions behind a gateway, with a table that never changes, and without a network.
 
+use std::future::ready;
+
 use jiff::Timestamp;
 use rolecall_local::functions;
 use rolecall_local::gateway::{Function, Gateway};
@@ -50,7 +52,7 @@ impl Deployment {
                 ..Services::default()
             },
         };
-        let documents = ClientDocuments::from_fn(|_| Err(FetchError::Status(404)));
+        let documents = ClientDocuments::from_fn(|_| ready(Err(FetchError::Status(404))));
         let environment = Environment {
             store: table.store(TABLE),
             clock: Clock::from_fn(|| NOW),

@@ -14,6 +14,10 @@ use crate::outside::BASE_URL;
 const FORM: &str = "application/x-www-form-urlencoded";
 const MULTIPART: &str = "multipart/form-data";
 const BOUNDARY: &str = "----simulated";
+/// The page that asks for the password.
+pub(crate) const SIGN_IN: &str = "/dashboard/sign-in";
+/// The page that asks for the second factor.
+pub(crate) const SECOND_STEP: &str = "/dashboard/second-factor";
 /// The content of a resume.
 pub(crate) const PDF: &str = "%PDF-1.7\n1 0 obj\n<<>>\nendobj\n%%EOF\n";
 /// The maximum number of redirects that the browser follows.
@@ -82,6 +86,14 @@ impl Browser {
         self.open(&format!("{}?{encoded}", form.action)).await
     }
 
+    /// Signs in with a password if the page is the form for that. Returns the next page.
+    pub(crate) async fn sign_in(&self, page: &Page, email: &str, password: &str) -> Option<Page> {
+        let mut form = page.form(SIGN_IN)?;
+        form.set("email", email);
+        form.set("password", password);
+        Some(self.submit(&form).await)
+    }
+
     async fn load(&self, mut method: Method, mut url: String, mut body: Option<(String, Bytes)>) -> Page {
         for _ in 0..REDIRECTS {
             let mut request = Request::builder().method(method.clone());
@@ -131,6 +143,15 @@ impl Browser {
 }
 
 impl Page {
+    /// Whether it is a page of the dashboard that only signed-in members see.
+    pub(crate) fn is_signed_in(&self) -> bool {
+        self.status == 200
+            && self.url.starts_with("/dashboard")
+            && !self.url.starts_with(SIGN_IN)
+            && self.form(SIGN_IN).is_none()
+            && self.form(SECOND_STEP).is_none()
+    }
+
     /// The links of the page to pages under `prefix`.
     pub(crate) fn links(&self, prefix: &str) -> Vec<String> {
         let links = self.text.split(" href=\"").skip(1).filter_map(|rest| rest.split('"').next()).map(plain);

@@ -1,6 +1,6 @@
 //! Clients of several organizations that use the API at random, and repeat what failed.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
@@ -12,8 +12,11 @@ use serde_json::{Value, json};
 use shared::model::{Day, Mode};
 use tokio::time::sleep;
 
+use crate::browser::Browser;
 use crate::cloud::TABLE;
 use crate::deployment::{Answer, Deployment, MCP_VERSION};
+use crate::factors::Factors;
+use crate::outside::BASE_URL;
 
 /// How often a client repeats a failed request before it gives up.
 pub(crate) const ATTEMPTS: u32 = 4;
@@ -39,6 +42,8 @@ pub(crate) struct Act {
     tool: Option<&'static str>,
     /// Whether a member refuses it, if an assistant asks.
     is_refused: bool,
+    /// Whether the assistant cannot show forms, so that a member answers on a page.
+    is_on_page: bool,
 }
 
 /// What clients of one tenant know.
@@ -50,6 +55,8 @@ pub(crate) struct Tenant {
     pub(crate) id: String,
     pub(crate) key: String,
     pub(crate) is_free: bool,
+    /// The number of its organization, from 0.
+    pub(crate) organization: usize,
     known: Mutex<Known>,
 }
 
@@ -65,6 +72,10 @@ pub(crate) struct Known {
     pub(crate) broken: Vec<String>,
     /// The addresses of people whose application was received.
     pub(crate) applicants: Vec<String>,
+    /// The pages on which a member has confirmed a call, or has tried to.
+    confirmed: BTreeSet<String>,
+    /// The second factor and the passkey of the organization's second member.
+    pub(crate) factors: Factors,
     /// How often something was done that the audit log must contain.
     pub(crate) audited: BTreeMap<&'static str, usize>,
     /// The number of answers that count against the quota, and of answers that may count.
@@ -115,16 +126,19 @@ impl Known {
 impl Clients {
     /// Clients who know this about each tenant.
     pub(crate) fn new(deployment: Arc<Deployment>, known: Vec<Known>) -> Self {
-        let modes = DEMOS.iter().flat_map(|demo| Mode::ALL.map(|mode| (demo, mode)));
-        let tenants = modes.zip(WORDS.as_flattened()).zip(known).map(|(((demo, mode), word), known)| {
-            Arc::new(Tenant {
-                word,
-                id: demo.tenant(mode).expect("a tenant").to_string(),
-                key: demo.key(mode).expect("a key").reveal().to_owned(),
-                is_free: demo.plan.requests_per_day().is_some(),
-                known: Mutex::new(known),
-            })
-        });
+        let modes =
+            DEMOS.iter().enumerate().flat_map(|(number, demo)| Mode::ALL.map(|mode| (number, demo, mode)));
+        let tenants =
+            modes.zip(WORDS.as_flattened()).zip(known).map(|(((number, demo, mode), word), known)| {
+                Arc::new(Tenant {
+                    word,
+                    id: demo.tenant(mode).expect("a tenant").to_string(),
+                    key: demo.key(mode).expect("a key").reveal().to_owned(),
+                    is_free: demo.plan.requests_per_day().is_some(),
+                    organization: number,
+                    known: Mutex::new(known),
+                })
+            });
         Self { tenants: tenants.collect(), deployment, requests: AtomicU64::default() }
     }
 
@@ -166,7 +180,7 @@ impl Clients {
                     self.send(tenant, Method::GET, &path, "", &Value::Null).await;
                 }
                 Step::Ask(tool, arguments) => {
-                    self.call_tool(tenant, tool, &arguments, false).await;
+                    self.call_tool(tenant, tool, &arguments, false, false).await;
                 }
             }
         }
@@ -183,8 +197,9 @@ impl Clients {
     ) {
         let path = format!("/api/v1/{kind}");
         let idempotency_key = name.replace([' ', '.'], "-");
+        let (tool, is_refused, is_on_page) = (None, false, false);
         let act =
-            Act { method: Method::POST, path, idempotency_key, body, name, tool: None, is_refused: false };
+            Act { method: Method::POST, path, idempotency_key, body, name, tool, is_refused, is_on_page };
         let answer = self.act(tenant, &act, random).await;
         record(tenant, kind, act, answer);
     }
@@ -218,15 +233,23 @@ impl Clients {
         };
         let mut arguments = act.body.clone();
         arguments["idempotency_key"] = json!(act.idempotency_key);
-        self.call_tool(tenant, tool, &arguments, act.is_refused).await
+        self.call_tool(tenant, tool, &arguments, act.is_refused, act.is_on_page).await
     }
 
     /// Calls an MCP tool. A member confirms or refuses what must be confirmed. Returns the answer of the API route that the
     /// tool stands for.
-    async fn call_tool(&self, tenant: &Tenant, tool: &str, arguments: &Value, is_refused: bool) -> Answer {
+    async fn call_tool(
+        &self,
+        tenant: &Tenant,
+        tool: &str,
+        arguments: &Value,
+        is_refused: bool,
+        is_on_page: bool,
+    ) -> Answer {
+        let capabilities = if is_on_page { json!({}) } else { json!({ "elicitation": {} }) };
         let meta = json!({
             "io.modelcontextprotocol/protocolVersion": MCP_VERSION,
-            "io.modelcontextprotocol/clientCapabilities": { "elicitation": {} },
+            "io.modelcontextprotocol/clientCapabilities": capabilities,
         });
         let mut params = json!({ "name": tool, "arguments": arguments, "_meta": meta });
         let call = async |params: &Value| {
@@ -235,21 +258,30 @@ impl Clients {
         };
         let mut answer = call(&params).await;
         for _ in 0..QUESTIONS {
-            if !is_question(&answer) {
+            // Other clients may confirm the same call on the same page.
+            let mut is_confirmed = !is_refused;
+            if let Some(page) = page_of_question(&answer) {
+                if !is_refused {
+                    tenant.known().confirmed.insert(page.clone());
+                }
+                self.decide(tenant, &page, is_refused).await;
+                is_confirmed = tenant.known().confirmed.contains(&page);
+            } else if is_question(&answer) {
+                let decision = json!({ "action": "accept", "content": { "confirm": !is_refused } });
+                params["inputResponses"] = json!({ "confirm": decision });
+                params["requestState"] = answer.body["result"]["requestState"].take();
+            } else {
                 break;
             }
-            let decision = json!({ "action": "accept", "content": { "confirm": !is_refused } });
-            params["inputResponses"] = json!({ "confirm": decision });
-            params["requestState"] = answer.body["result"]["requestState"].take();
             answer = call(&params).await;
             let is_done =
                 answer.status == 200 && answer.body["result"]["isError"] != true && !is_question(&answer);
-            if is_refused && is_done {
+            if is_done && !is_confirmed {
                 let sentence = format!("a refused call was carried out: {params} {}", answer.text);
                 tenant.known().broken.push(sentence);
             }
         }
-        if is_question(&answer) {
+        if is_question(&answer) || page_of_question(&answer).is_some() {
             answer.status = 409;
         } else if answer.status == 200 {
             let mut result = answer.body["result"].take();
@@ -267,6 +299,24 @@ impl Clients {
             }
         }
         answer
+    }
+
+    /// A member answers the question about a call on its page.
+    async fn decide(&self, tenant: &Tenant, path: &str, is_refused: bool) {
+        let (organization, demo) = (tenant.organization, &DEMOS[tenant.organization]);
+        let browser = Browser::new(self.deployment.clone(), [8, 18][organization]);
+        let mut page = browser.open(path).await;
+        if let Some(next) = browser.sign_in(&page, demo.email, demo.password).await {
+            if next.is_signed_in() {
+                self.tenants[2 * organization].known().audited("session.created");
+            }
+            page = next;
+        }
+        if let Some(mut form) = page.form(path) {
+            form.set("decision", if is_refused { "refuse" } else { "confirm" });
+            page = browser.submit(&form).await;
+        }
+        self.deployment.cloud.note(format!("{path} of {} -> {} {}", demo.name, page.url, page.status));
     }
 
     /// Sends a request once, and checks what is true of every answer.
@@ -418,6 +468,13 @@ fn is_question(answer: &Answer) -> bool {
     answer.status == 200 && answer.body["result"]["resultType"] == "input_required"
 }
 
+/// The page on which a member has to confirm the call first.
+fn page_of_question(answer: &Answer) -> Option<String> {
+    let text = answer.body["result"]["content"][0]["text"].as_str().filter(|_| answer.status == 200)?;
+    let page = text.strip_prefix("Not done yet: ")?.split(BASE_URL).nth(1)?;
+    page.split(' ').next().map(str::to_owned)
+}
+
 fn is_success(answer: &Answer) -> bool {
     (200..300).contains(&answer.status)
 }
@@ -462,8 +519,9 @@ fn choose(tenant: &Tenant, random: &mut fastrand::Rng) -> Step {
         let is_post = method == Method::POST;
         let idempotency_key = if is_post { format!("{word}-{number}") } else { String::new() };
         let path = format!("/api/v1/{path}");
-        let is_refused = number.is_multiple_of(8);
-        let act = Act { method, path, idempotency_key, body, name: name.clone(), tool: None, is_refused };
+        let (tool, is_refused, is_on_page) = (None, number.is_multiple_of(8), number.is_multiple_of(3));
+        let act =
+            Act { method, path, idempotency_key, body, name: name.clone(), tool, is_refused, is_on_page };
         let assisted = if is_assisted { act.by_assistant() } else { None };
         Step::Act(kind, assisted.unwrap_or(act))
     };

@@ -199,7 +199,7 @@ impl Cloud {
         };
         sleep(before).await;
         match fault {
-            Some(Fault::Throttled) => return Ok(refusal("ProvisionedThroughputExceededException", 400)),
+            Some(Fault::Throttled) => return Ok(throttled(&body)),
             Some(Fault::Internal) => return Ok(refusal("InternalServerError", 500)),
             Some(Fault::Conflict) => return Ok(conflict(&body)),
             Some(Fault::RequestLost) => sleep(NEVER).await,
@@ -355,12 +355,27 @@ fn refusal(kind: &str, status: u16) -> Answer {
     )
 }
 
+/// The answer to a throttled call. One action of a transaction is throttled.
+fn throttled(body: &Value) -> Answer {
+    let Some(actions) = body["TransactItems"].as_array() else {
+        return refusal("ProvisionedThroughputExceededException", 400);
+    };
+    let mut reasons = vec!["None"; actions.len()];
+    reasons[actions.len() / 2] = "ThrottlingError";
+    cancelled(&reasons)
+}
+
 /// The answer to a write that conflicts with another one.
 fn conflict(body: &Value) -> Answer {
     let Some(actions) = body["TransactItems"].as_array() else {
         return refusal("TransactionConflictException", 400);
     };
-    let reasons: Vec<_> = actions.iter().map(|_| json!({ "Code": "TransactionConflict" })).collect();
+    cancelled(&vec!["TransactionConflict"; actions.len()])
+}
+
+/// The answer to a cancelled transaction, with the reason for each action.
+fn cancelled(reasons: &[&str]) -> Answer {
+    let reasons: Vec<_> = reasons.iter().map(|reason| json!({ "Code": reason })).collect();
     let kind = "com.amazonaws.dynamodb.v20120810#TransactionCanceledException";
     (400, json!({ "__type": kind, "Message": "", "CancellationReasons": reasons }).to_string())
 }

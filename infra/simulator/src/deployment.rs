@@ -13,7 +13,7 @@ use futures_util::FutureExt;
 use http::{Method, Request};
 use jiff::{SignedDuration, Timestamp};
 use lambda_http::{Body, Response};
-use rolecall_local::demo::{self, DEMOS};
+use rolecall_local::demo::{self, DEMOS, Demo};
 use rolecall_local::functions::tables;
 use rolecall_local::gateway::{Function, Gateway};
 use rolecall_local::in_process;
@@ -21,7 +21,8 @@ use rolecall_local::template::Template;
 use serde_json::Value;
 use shared::config::{Config, Edge};
 use shared::http::{App, Environment, KnownHolders, Route};
-use shared::model::{Mode, PasswordCost};
+use shared::id::Id;
+use shared::model::{Member, MemberRole, Mode, Password, PasswordCost, PasswordHash, Text};
 use shared::providers::Providers;
 use shared::providers::client::HttpClient;
 use shared::providers::webhooks::WebhookReach;
@@ -40,6 +41,8 @@ use crate::time::Time;
 
 /// The maximum difference between the clocks of functions, in milliseconds.
 const SKEW: i64 = 2_000;
+/// The id of the first organization's second member. Those of the others follow.
+pub(crate) const SECOND_MEMBER: u64 = 1_600_000_000_000_000;
 /// The maximum time after which a killed function ends, in milliseconds.
 const LIFE: u64 = 60;
 
@@ -119,6 +122,7 @@ impl Deployment {
         let outside = Outside::new(random.fork(), time.clone(), faults.clone());
         let transport = outside.clone().transport();
         let reach = WebhookReach::over(transport.clone());
+        let documents = outside.clone().documents();
         let http = HttpClient::through(transport).expect("a client");
         let (table, common) = (cloud.clone(), time.clone());
         let instance = move |skew: i64, seed: u64| {
@@ -127,7 +131,7 @@ impl Deployment {
                 store: store(&table, seed),
                 clock: common.clock(SignedDuration::from_millis(skew)),
                 random: Random::seeded(seed),
-                providers: Providers::with_http_client(&config, http.clone(), reach.clone()),
+                providers: Providers::simulated(&config, http.clone(), documents.clone(), reach.clone()),
                 config,
                 password_cost: PasswordCost::LOWEST,
                 known_holders: KnownHolders::default(),
@@ -165,6 +169,15 @@ impl Deployment {
         self.skip(SignedDuration::from_secs(5));
         if !kind.is_simulated {
             connect_x(&self.operator).await;
+        }
+    }
+
+    /// Gives each organization a second member.
+    pub(crate) async fn create_members(&self) {
+        for (number, demo) in DEMOS.iter().enumerate() {
+            let mut transaction = Transaction::new(demo.tenant(Mode::Live).expect("a tenant"));
+            transaction.insert_member(&second_member(number, demo, self.now())).expect("a member");
+            self.operator.store.commit(transaction).await.expect("a member");
         }
     }
 
@@ -317,6 +330,22 @@ fn function(
         }
         .boxed()
     })
+}
+
+/// The second member of an organization.
+fn second_member(organization: usize, demo: &Demo, now: Timestamp) -> Member {
+    let name = Text::parse("Vera").expect("a name").expect("a name");
+    let email = second_email(demo).parse().expect("an address");
+    let id = Id::new(SECOND_MEMBER + organization as u64).expect("an id");
+    let member = Member::invited(id, email, name, MemberRole::Member, now);
+    let password = Password::parse(demo.password, &member.email).expect("a password");
+    let hash = PasswordHash::of(&password, [7; 16], PasswordCost::LOWEST).expect("a hash");
+    Member { password: Some(hash), ..member }
+}
+
+/// The e-mail address of an organization's second member, whose password is the first one's.
+pub(crate) fn second_email(demo: &Demo) -> String {
+    format!("vera@{}.example", demo.name.to_lowercase())
 }
 
 /// Connects an account on X to each organization's live mode.

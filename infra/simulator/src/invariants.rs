@@ -14,7 +14,7 @@ use crate::deployment::{Answer, Deployment};
 use crate::items::{self, text};
 use crate::people::People;
 use crate::receivers::{self, Received};
-use crate::work::Cast;
+use crate::work::{Cast, Person};
 
 /// Of so many reads, one is made.
 const SAMPLE: u32 = 5;
@@ -53,6 +53,10 @@ pub(crate) async fn broken(
             broken: Vec::new(),
         })
         .collect();
+    let people = cast.people(clients);
+    if cast.has(Person::SecondMember) {
+        people.check_factors(&mut random).await;
+    }
     // Receipts last for a day, and the other checks take longer if they use up a quota.
     for check in &mut checks {
         check.answers();
@@ -60,7 +64,6 @@ pub(crate) async fn broken(
     }
     clients.run_tasks().await;
     let mut broken = outside_calls(deployment, clients);
-    let people = cast.people(clients);
     if random.u32(0..SAMPLE) == 0 {
         broken.extend(people.failing_pages(&mut random).await);
     }

@@ -16,6 +16,7 @@ mod browser;
 mod clients;
 pub mod cloud;
 mod deployment;
+mod factors;
 mod faults;
 mod invariants;
 mod items;
@@ -26,6 +27,7 @@ mod receivers;
 mod run;
 mod setup;
 mod shrink;
+mod sign_ins;
 mod time;
 mod work;
 

@@ -16,6 +16,7 @@ use serde_json::{Value, json};
 use shared::config::{Addresses, Services, VapiAccess, XAccess};
 use shared::model::WebhookHeaders;
 use shared::providers::client::{self, RequestError, Sent};
+use shared::providers::client_document::{ClientDocuments, FetchError};
 use shared::providers::voice::sign;
 use shared::secret::Secret;
 use shared::token_encryption::EncryptionKeys;
@@ -31,6 +32,10 @@ const BUCKET_URL: &str = "https://bucket.test";
 const VAPI_URL: &str = "https://vapi.test";
 const X_URL: &str = "https://x.test";
 const WHATSAPP_URL: &str = "https://whatsapp.test";
+/// The beginning of the URLs of metadata documents. A word of the organization follows.
+pub(crate) const APPS_URL: &str = "https://apps.example/";
+/// Where applications get their codes.
+pub(crate) const REDIRECT_URI: &str = "https://apps.example/callback";
 const VAPI_SECRET: &str = "the simulated secret of the voice provider";
 /// The time after which a client gives up a request.
 const NEVER: Duration = Duration::from_secs(8);
@@ -133,6 +138,14 @@ impl Outside {
         Arc::new(move |request| -> Sent { Box::pin(self.clone().send(request)) })
     }
 
+    /// The metadata documents of applications.
+    pub(crate) fn documents(self: Arc<Self>) -> ClientDocuments {
+        ClientDocuments::from_fn(move |url| {
+            let (outside, url) = (self.clone(), url.clone());
+            async move { outside.document(url.as_str()).await }
+        })
+    }
+
     /// The screens with more than one call.
     pub(crate) fn repeated_calls(&self) -> Vec<String> {
         let state = self.state();
@@ -164,14 +177,7 @@ impl Outside {
     }
 
     async fn send(self: Arc<Self>, request: reqwest::Request) -> Result<client::Response, RequestError> {
-        let (fault, latency) = {
-            let mut state = self.state();
-            let faults = [Fault::Unreached, Fault::RequestLost, Fault::ResponseLost, Fault::Broken];
-            let is_faulty = state.random.u32(0..1_000) < state.faults_per_mille;
-            let fault = state.random.choice(faults).filter(|_| is_faulty && state.faults.admits());
-            (fault, Duration::from_millis(state.random.u64(1..50)))
-        };
-        sleep(latency).await;
+        let fault = self.travel().await;
         match fault {
             Some(Fault::Unreached) => return Err(RequestError::Unreached),
             Some(Fault::RequestLost) => {
@@ -187,6 +193,36 @@ impl Outside {
             return Err(RequestError::Lost);
         }
         Ok(response)
+    }
+
+    /// Lets a request travel. Returns the fault that happens to it.
+    async fn travel(&self) -> Option<Fault> {
+        let (fault, latency) = {
+            let mut state = self.state();
+            let faults = [Fault::Unreached, Fault::RequestLost, Fault::ResponseLost, Fault::Broken];
+            let is_faulty = state.random.u32(0..1_000) < state.faults_per_mille;
+            let fault = state.random.choice(faults).filter(|_| is_faulty && state.faults.admits());
+            (fault, Duration::from_millis(state.random.u64(1..50)))
+        };
+        sleep(latency).await;
+        fault
+    }
+
+    /// The metadata document at this URL.
+    async fn document(&self, url: &str) -> Result<String, FetchError> {
+        match self.travel().await {
+            None => {}
+            Some(Fault::Unreached) => return Err(FetchError::Unreached),
+            Some(Fault::Broken) => return Err(FetchError::Status(503)),
+            Some(Fault::RequestLost | Fault::ResponseLost) => {
+                sleep(NEVER).await;
+                return Err(FetchError::Lost);
+            }
+        }
+        let word = url.strip_prefix(APPS_URL).ok_or(FetchError::Unreached)?;
+        let mut document = metadata(word);
+        document["client_id"] = json!(url);
+        Ok(document.to_string())
     }
 
     async fn answer(self: Arc<Self>, request: reqwest::Request) -> Result<client::Response, RequestError> {
@@ -334,6 +370,15 @@ impl Outside {
             }
         }
     }
+}
+
+/// What an organization's application says about itself.
+pub(crate) fn metadata(word: &str) -> Value {
+    json!({
+        "client_name": format!("Assistant of {word}"),
+        "redirect_uris": [REDIRECT_URI],
+        "token_endpoint_auth_method": "none",
+    })
 }
 
 /// A request with the same headers.

@@ -7,21 +7,19 @@ use std::time::Duration;
 use bytes::Bytes;
 use http::{Method, Request};
 use rolecall_local::demo::{DEMOS, Demo};
-use serde_json::{Value, json};
+use serde_json::Value;
 use shared::model::challenge;
 use tokio::time::sleep;
 use url::Url;
 use url::form_urlencoded::Serializer;
 
-use crate::browser::{Browser, Form, PDF, Page};
+use crate::browser::{Browser, Form, PDF, Page, SIGN_IN};
 use crate::clients::{ATTEMPTS, Clients, Tenant};
-use crate::deployment::Answer;
-use crate::outside::BASE_URL;
+use crate::deployment::{Answer, SECOND_MEMBER};
+use crate::outside::{APPS_URL, BASE_URL, REDIRECT_URI, metadata};
 
-const REDIRECT: &str = "https://app.example/callback";
 const VERIFIER: &str = "dBjftJeZ4CVP-mB92K27uhbUJU1p1r_wW1gFWFOEjXk";
-const DASHBOARD: &str = "/dashboard";
-const SIGN_IN: &str = "/dashboard/sign-in";
+pub(crate) const DASHBOARD: &str = "/dashboard";
 const PAGES: [&str; 13] = [
     "",
     "/roles",
@@ -66,7 +64,7 @@ impl<'c> People<'c> {
         &self.clients.tenants[2 * self.number]
     }
 
-    fn browser(&self, number: usize) -> Browser {
+    pub(crate) fn browser(&self, number: usize) -> Browser {
         let address = 10 * self.number + number + 1;
         Browser::new(self.clients.deployment.clone(), u8::try_from(address).expect("a small number"))
     }
@@ -76,18 +74,18 @@ impl<'c> People<'c> {
     }
 
     /// Notes a page in the trace. It must not contain anything of another organization.
-    fn check(&self, page: Page) -> Page {
+    pub(crate) fn check(&self, page: Page) -> Page {
         let note = format!("{} {} -> {} {} bytes", self.demo.name, page.url, page.status, page.text.len());
         self.clients.deployment.cloud.note(note);
         self.clients.check_words(self.number, &page.url, &page.text);
         page
     }
 
-    async fn open(&self, browser: &Browser, url: &str) -> Page {
+    pub(crate) async fn open(&self, browser: &Browser, url: &str) -> Page {
         self.check(browser.open(url).await)
     }
 
-    async fn submit(&self, browser: &Browser, form: &Form) -> Page {
+    pub(crate) async fn submit(&self, browser: &Browser, form: &Form) -> Page {
         self.check(browser.submit(form).await)
     }
 
@@ -164,21 +162,19 @@ impl<'c> People<'c> {
 
     /// Signs in if the page is the form for that.
     async fn signed_in(&self, browser: &Browser, page: Page) -> Page {
-        let Some(mut form) = page.form(SIGN_IN) else { return page };
-        form.set("email", self.demo.email);
-        form.set("password", self.demo.password);
-        let page = self.submit(browser, &form).await;
-        if page.status == 200 && page.form(SIGN_IN).is_none() {
+        let next = browser.sign_in(&page, self.demo.email, self.demo.password).await;
+        let Some(next) = next.map(|next| self.check(next)) else { return page };
+        if next.is_signed_in() {
             self.live().known().audited("session.created");
         }
-        page
+        next
     }
 
-    /// Whether members submit this form. They do not lock themselves out, and keep the clients' keys.
+    /// Whether members submit this form. They lock neither themselves nor the second member out, and keep the clients' keys.
     fn is_allowed(&self, form: &Form) -> bool {
-        let id = format!("/{}/", self.number + 1);
+        let ids = [self.number as u64 + 1, SECOND_MEMBER + self.number as u64].map(|id| format!("/{id}/"));
         form.action.starts_with('/')
-            && !form.action.contains(&id)
+            && !ids.iter().any(|id| form.action.contains(id))
             && form.action != "/dashboard/settings/members/second-factor"
             && !form.fields.iter().any(|field| field.name == "previewed")
     }
@@ -230,18 +226,18 @@ impl<'c> People<'c> {
     }
 
     async fn authorize(&self, browser: &Browser, random: &mut fastrand::Rng) -> Option<App<'c>> {
-        let metadata = json!({
-            "client_name": format!("Assistant of {}", self.live().word),
-            "redirect_uris": [REDIRECT],
-            "token_endpoint_auth_method": "none",
-        });
-        let registered =
-            self.clients.post("/oauth/registrations", "application/json", metadata.to_string()).await;
-        let id = registered.body["client_id"].as_str()?.to_owned();
+        let word = self.live().word;
+        let id = if random.bool() {
+            format!("{APPS_URL}{word}")
+        } else {
+            let metadata = metadata(word).to_string();
+            let registered = self.clients.post("/oauth/registrations", "application/json", metadata).await;
+            registered.body["client_id"].as_str()?.to_owned()
+        };
         let query = pairs(&[
             ("response_type", "code"),
             ("client_id", &id),
-            ("redirect_uri", REDIRECT),
+            ("redirect_uri", REDIRECT_URI),
             ("code_challenge", &challenge(VERIFIER)),
             ("code_challenge_method", "S256"),
             ("state", "1"),
@@ -254,12 +250,13 @@ impl<'c> People<'c> {
         form.set("mode", ["live", "test"][mode]);
         form.set("decision", "allow");
         let page = self.submit(browser, &form).await;
-        let url = Url::parse(&page.url).ok().filter(|url| url.as_str().starts_with(REDIRECT))?;
+        let url = Url::parse(&page.url).ok().filter(|url| url.as_str().starts_with(REDIRECT_URI))?;
         let code = url.query_pairs().find(|(name, _)| name == "code")?.1.into_owned();
         let tenant = &self.clients.tenants[2 * self.number + mode];
         let mut app =
             App { clients: self.clients, tenant, id, access: String::new(), refresh: String::new() };
-        let exchanged = [("code", code.as_str()), ("redirect_uri", REDIRECT), ("code_verifier", VERIFIER)];
+        let exchanged =
+            [("code", code.as_str()), ("redirect_uri", REDIRECT_URI), ("code_verifier", VERIFIER)];
         let exchange = || app.token("authorization_code", &exchanged);
         let mut answers = vec![exchange().await];
         if answers[0].status >= 500 || random.u32(0..5) == 0 {

@@ -1,4 +1,4 @@
-//! The state in which runs begin: the demo organizations, and in each mode a role with its posting and two candidates.
+//! The state in which runs begin: the demo organizations with a second member, and in each mode a role with its posting and two candidates.
 //!
 //! It is made once in a process, by the functions themselves on a quiet day, and depends on nothing but the kind of run.
 //! Each run begins with a copy.
@@ -53,6 +53,7 @@ impl Setup {
             people(&clients).await;
             clients.settle().await;
             clients.deployment.create_endpoints().await;
+            clients.deployment.create_members().await;
             clients.tenants.iter().map(|tenant| tenant.known().clone()).collect()
         }));
         Self { _database: database, uri, known }

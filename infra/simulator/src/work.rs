@@ -20,11 +20,23 @@ pub(crate) struct Cast {
     clients: Vec<usize>,
     /// The organization of all others.
     organization: usize,
-    has_visitor: bool,
-    has_member: bool,
-    has_app: bool,
+    /// The people who take part.
+    people: BTreeSet<Person>,
     /// The tenants whose webhooks are sent; none in most runs.
     pub(crate) receivers: BTreeSet<usize>,
+}
+
+/// The people of an organization who may take part.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Person {
+    /// A visitor of the career page.
+    Visitor,
+    /// The first member, at the dashboard.
+    Member,
+    /// The first member, who connects an application.
+    App,
+    /// The second member, who changes the factors of sign-ins.
+    SecondMember,
 }
 
 impl Cast {
@@ -32,19 +44,24 @@ impl Cast {
         let tenant = random.usize(0..TENANTS);
         let mut clients = vec![tenant; CLIENTS];
         clients.push(random.usize(0..TENANTS));
-        let mut is_there = || random.u32(0..3) == 0;
-        let mut cast = Self {
-            clients,
-            organization: tenant / 2,
-            has_visitor: is_there(),
-            has_member: is_there(),
-            has_app: is_there(),
-            receivers: BTreeSet::new(),
-        };
-        if random.clone().u32(0..8) == 0 {
+        let is_there = |_: &Person| random.u32(0..3) == 0;
+        let mut people: BTreeSet<_> =
+            [Person::Visitor, Person::Member, Person::App].into_iter().filter(is_there).collect();
+        let mut others = random.clone();
+        let has_receivers = others.u32(0..8) == 0;
+        if others.u32(0..6) == 0 {
+            people.insert(Person::SecondMember);
+        }
+        let mut cast = Self { clients, organization: tenant / 2, people, receivers: BTreeSet::new() };
+        if has_receivers {
             cast.receivers = cast.tenants();
         }
         cast
+    }
+
+    /// Whether this person takes part.
+    pub(crate) fn has(&self, person: Person) -> bool {
+        self.people.contains(&person)
     }
 
     /// The organization of the people.
@@ -55,8 +72,8 @@ impl Cast {
     /// The tenants that somebody changes something of.
     pub(crate) fn tenants(&self) -> BTreeSet<usize> {
         let live = 2 * self.organization;
-        let of_people = (self.has_visitor || self.has_member).then_some(live);
-        let of_apps = self.has_app.then_some([live, live + 1]);
+        let of_people = self.people.iter().map(|_| live);
+        let of_apps = self.has(Person::App).then_some([live, live + 1]);
         self.clients.iter().copied().chain(of_people).chain(of_apps.into_iter().flatten()).collect()
     }
 }
@@ -69,9 +86,10 @@ pub(crate) async fn work(clients: &Clients, cast: &Cast, mut random: fastrand::R
         .iter()
         .map(|tenant| Box::pin(clients.client(&clients.tenants[*tenant], random.fork(), steps)))
         .collect();
-    let visitor = cast.has_visitor.then(|| Box::pin(people.visit(random.fork(), steps.div_ceil(2))));
-    let member = cast.has_member.then(|| Box::pin(people.work(random.fork(), steps)));
-    let app = cast.has_app.then(|| Box::pin(people.connect(random.fork(), steps)));
+    let visitor = cast.has(Person::Visitor).then(|| Box::pin(people.visit(random.fork(), steps.div_ceil(2))));
+    let member = cast.has(Person::Member).then(|| Box::pin(people.work(random.fork(), steps)));
+    let app = cast.has(Person::App).then(|| Box::pin(people.connect(random.fork(), steps)));
+    let guard = cast.has(Person::SecondMember).then(|| Box::pin(people.guard(random.fork(), steps)));
     let jobs = Box::pin(jobs(&clients.deployment, random.fork(), steps.div_ceil(2)));
     let stream = stream(&clients.deployment, random.fork());
     let webhooks = webhooks(&clients.deployment, &cast.receivers, random, steps.div_ceil(2));
@@ -81,6 +99,7 @@ pub(crate) async fn work(clients: &Clients, cast: &Cast, mut random: fastrand::R
             OptionFuture::from(visitor),
             OptionFuture::from(member),
             OptionFuture::from(app),
+            OptionFuture::from(guard),
             Box::pin(webhooks),
             jobs
         );

@@ -2,6 +2,7 @@
 //! IP addresses and limits the response size.
 
 use std::fmt;
+use std::pin::Pin;
 use std::str::FromStr;
 use std::sync::Arc;
 use std::time::Duration;
@@ -75,7 +76,9 @@ enum Source {
     Function(Arc<FetchFn>),
 }
 
-type FetchFn = dyn Fn(&ClientUrl) -> Result<String, FetchError> + Send + Sync;
+type FetchFn = dyn Fn(&ClientUrl) -> Fetched + Send + Sync;
+
+type Fetched = Pin<Box<dyn Future<Output = Result<String, FetchError>> + Send>>;
 
 /// Why a document could not be fetched.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
@@ -103,9 +106,12 @@ impl ClientDocuments {
         Self::web(PublicOnly::of_the_system(), true)
     }
 
-    /// Creates a client that gets documents from a function, for tests only.
-    pub fn from_fn(fetch: impl Fn(&ClientUrl) -> Result<String, FetchError> + Send + Sync + 'static) -> Self {
-        Self(Source::Function(Arc::new(fetch)))
+    /// Creates a client that gets documents from a function, for tests and simulations only.
+    pub fn from_fn<F>(fetch: impl Fn(&ClientUrl) -> F + Send + Sync + 'static) -> Self
+    where
+        F: Future<Output = Result<String, FetchError>> + Send + 'static,
+    {
+        Self(Source::Function(Arc::new(move |url| Box::pin(fetch(url)))))
     }
 
     fn web(resolver: impl Resolve + 'static, https_only: bool) -> Result<Self, String> {
@@ -117,7 +123,7 @@ impl ClientDocuments {
     pub async fn fetch(&self, url: &ClientUrl) -> Result<String, FetchError> {
         let client = match &self.0 {
             Source::Web(client) => client,
-            Source::Function(fetch) => return fetch(url),
+            Source::Function(fetch) => return fetch(url).await,
         };
         let request = client.get(url.as_str()).header(ACCEPT, "application/json");
         let mut response = request.send().await.map_err(|error| match error {
@@ -166,6 +172,7 @@ mod tests {
     use crate::providers::test_server::{Play, TestServer};
     use proptest::prelude::*;
     use reqwest::dns::Name;
+    use std::future::ready;
     use std::net::SocketAddr;
     use std::sync::atomic::{AtomicUsize, Ordering};
     use tokio::io::{AsyncReadExt, AsyncWriteExt};
@@ -427,9 +434,11 @@ mod tests {
 
     #[tokio::test]
     async fn tests_can_provide_documents() {
-        let documents = ClientDocuments::from_fn(|url| match url.as_str() {
-            VALID => Ok(DOCUMENT.to_owned()),
-            _ => Err(FetchError::Status(404)),
+        let documents = ClientDocuments::from_fn(|url| {
+            ready(match url.as_str() {
+                VALID => Ok(DOCUMENT.to_owned()),
+                _ => Err(FetchError::Status(404)),
+            })
         });
         assert_eq!(documents.fetch(&VALID.parse().unwrap()).await, Ok(DOCUMENT.to_owned()));
         let other = "https://app.example.com/other".parse().unwrap();

@@ -78,9 +78,15 @@ impl Providers {
         Self::build(config, OnceLock::new(), WebhookReach::public())
     }
 
-    /// Creates the services with another HTTP client and another reach of webhooks, for simulations only.
-    pub fn with_http_client(config: &Config, client: HttpClient, reach: WebhookReach) -> Self {
-        let providers = Self::with_webhook_reach(config, reach);
+    /// Creates the services with another HTTP client, another source of client metadata documents and another reach of
+    /// webhooks, for simulations only.
+    pub fn simulated(
+        config: &Config,
+        client: HttpClient,
+        documents: ClientDocuments,
+        reach: WebhookReach,
+    ) -> Self {
+        let providers = Self::build(config, OnceLock::from(Some(documents)), reach);
         let _ = providers.0.http_client.set(Some(client));
         providers
     }
