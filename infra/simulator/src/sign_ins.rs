@@ -89,6 +89,10 @@ impl People<'_> {
             let Entry::Code(twin) = self.send_password(&other).await else { return None };
             let sent =
                 tokio::join!(self.send_code(&browser, form, &code), self.send_code(&other, twin, &code));
+            // Either of them may be the first.
+            if sent.1.is_signed_in() {
+                return Some(other);
+            }
             sent.0.is_signed_in()
         } else {
             let page = self.send_code(&browser, form, &code).await;
@@ -198,7 +202,8 @@ impl People<'_> {
             let sent = tokio::join!(self.submit(&browser, &form), self.submit(&browser, &form));
             let are_accepted = sent.0.is_signed_in() && sent.1.is_signed_in();
             self.fail(are_accepted.then(|| "the answer of a passkey was accepted twice".to_owned()));
-            sent.0
+            // Either of them may be the first.
+            if sent.1.is_signed_in() { sent.1 } else { sent.0 }
         } else {
             self.submit(&browser, &form).await
         };
