@@ -204,6 +204,13 @@ async fn a_role_that_is_closed_and_reopened_during_moves_has_correct_lists_withi
         let id = api.post("/api/v1/candidates", jane).await.expect(201).number("/id");
         people.push(format!("/api/v1/candidates/{id}"));
     }
+    // The others may all be invited while the role is closed.
+    api.post(
+        &format!("{}/invite_screen", people[0]),
+        json!({ "role_id": role, "scheduled_at": "2026-11-21T09:00:00Z" }),
+    )
+    .await
+    .expect(201);
     let mut cancelled = 0;
     for (round, last) in
         [["close", "reopen"].as_slice(), &["close"], &["reopen", "publish"]].iter().enumerate()
