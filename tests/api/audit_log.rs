@@ -857,3 +857,15 @@ async fn the_log_of_a_mode_has_only_its_own_reads() {
     assert_eq!(actions(&entries(&api, ACME, Mode::Test).await), [CandidateExported]);
     assert!(entries(&api, ACME, Mode::Live).await.is_empty());
 }
+
+/// Acts that concern both modes are recorded in live mode, wherever they were done.
+#[tokio::test]
+async fn the_log_of_live_mode_has_the_acts_that_concern_both_modes() {
+    let api = TestApi::new().await;
+    let browser = Browser::signed_in(&api, ACME).await;
+    browser.post("/dashboard/mode", &[("mode", "test")]).await.expect(303);
+    let wrong = [("password", "wrong"), ("return_to", "/dashboard/settings/members")];
+    browser.post("/dashboard/confirm", &wrong).await.expect(422);
+    assert!(entries(&api, ACME, Mode::Test).await.is_empty());
+    assert!(actions(&entries(&api, ACME, Mode::Live).await).contains(&SignInFailed));
+}
