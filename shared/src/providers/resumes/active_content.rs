@@ -213,6 +213,10 @@ impl Attributes {
     fn of(element: &BytesStart<'_>) -> Option<Self> {
         let attributes = element.attributes().map(|attribute| {
             let attribute = attribute.ok()?;
+            // The parser accepts this, but a reader that repairs XML may find an element there.
+            if attribute.value.contains(&b'<') {
+                return None;
+            }
             let name = String::from_utf8(attribute.key.local_name().as_ref().to_ascii_lowercase()).ok()?;
             let value = attribute.normalized_value(XmlVersion::Implicit1_0).ok()?;
             Some((name, value.trim().to_lowercase()))
@@ -444,6 +448,7 @@ mod tests {
             b"<?xml version='1.0' encoding='utf-7'?><r/>".to_vec(),
             b"<r".to_vec(),
             b"<r a='&unknown;'/>".to_vec(),
+            b"<r a='<r/>'/>".to_vec(),
             b"\xFF".to_vec(),
         ] {
             assert!(docx("word/_rels/document.xml.rels", &xml, false), "{}", String::from_utf8_lossy(&xml));
