@@ -471,7 +471,9 @@ async fn return_to_never_leaves_the_service() {
 /// The other sessions stay valid.
 #[tokio::test]
 async fn sign_in_rehashes_a_password_with_outdated_parameters() {
-    let api = TestApi::new().await;
+    let mut api = TestApi::new().await;
+    api.environment.password_cost = PasswordCost::CURRENT;
+    api.restart();
     let acme = tenant(ACME, Mode::Live);
     // The same password, hashed with 8 MiB and one pass.
     let old =
