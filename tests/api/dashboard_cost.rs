@@ -352,7 +352,7 @@ async fn filtered_lists_make_exactly_these_dynamodb_calls() {
     }
 }
 
-/// `FINDING_SCALE=40` makes it 100,000 candidates and 5,000 roles.
+/// `FINDING_SCALE=80` makes it 100,000 candidates and 10,000 roles.
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
 async fn pages_make_the_same_calls_among_many_items() {
     const ROLES: u64 = 125;

@@ -631,7 +631,7 @@ async fn follow(
 /// conflicts. `FEED_CHANGES=100000` makes so many changes.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn no_change_is_lost_doubled_or_out_of_order() {
-    let changes: u64 = std::env::var("FEED_CHANGES").ok().and_then(|text| text.parse().ok()).unwrap_or(2_000);
+    let changes: u64 = std::env::var("FEED_CHANGES").ok().and_then(|text| text.parse().ok()).unwrap_or(1_000);
     let api = TestApi::new().await;
     let faults = Random::seeded(11);
     api.dynamodb.inject_faults(move |operation, _| match (operation, faults.below(60)) {

@@ -12,8 +12,8 @@ use tests::{ACME, Response, TestApi, tenant};
 use url::form_urlencoded::byte_serialize;
 
 const CANDIDATES: &str = "/api/v1/candidates";
-/// The number of candidates. `FINDING_SCALE=40` stores 40 times as many.
-pub(crate) const COUNT: u64 = 2_500;
+/// The number of candidates. `FINDING_SCALE=80` stores 80 times as many.
+pub(crate) const COUNT: u64 = 1_250;
 const FIRST_NAMES: [&str; 10] =
     ["Jane", "José", "Anna", "Anna-Maria", "Jörg", "Łukasz", "Семён", "أحمد", "Grace", "Li"];
 const LAST_NAMES: [&str; 10] =

@@ -70,7 +70,7 @@ async fn the_list_of_tools_has_less_than_6000_tokens() {
     assert!(tokens < 6_000, "{tokens} tokens");
 }
 
-/// `FINDING_SCALE=40` makes it 100,000 candidates.
+/// `FINDING_SCALE=80` makes it 100,000 candidates.
 #[tokio::test]
 async fn every_answer_has_at_most_8000_tokens() {
     let api = TestApi::new().await;

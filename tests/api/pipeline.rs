@@ -18,8 +18,8 @@ const NAMES: [&str; 5] = ["x", "Ada Qvist", "Qvist-Bo Ada", "Bo", "Adam"];
 const TAGS: [&str; 4] = ["red", "RED", "Green", "blue"];
 /// The number of test APIs, which run sequences in parallel.
 const APIS: u64 = 8;
-/// The number of sequences for each test API. `PIPELINE_SCALE=20` runs twenty times as many.
-const SEQUENCES: u64 = 63;
+/// The number of sequences for each test API. `PIPELINE_SCALE=40` runs 40 times as many.
+const SEQUENCES: u64 = 32;
 /// The number of sequences that share the same roles.
 const SEQUENCES_PER_ROLES: u64 = 25;
 

@@ -10,6 +10,8 @@ use shared::store::{Paging, TaskPartition};
 use tests::engine::client;
 use tests::{ACME, TestApi, tenant};
 
+use crate::finding_cost::{COUNT, scale};
+
 /// The time of the test API.
 const NOW: i64 = 1_795_167_000;
 
@@ -69,7 +71,7 @@ async fn a_burst_of_one_tenant_delays_no_other_tenants_tasks() {
     let api = TestApi::new().await;
     let acme = tenant(ACME, Mode::Live);
     let other = neighbour(acme);
-    let burst = crate::finding_cost::scale() * 2_500;
+    let burst = 2 * COUNT * scale();
     // All in one partition. The burst is older than the ten, and due in two hours.
     write(&api, (1..=burst).map(|number| item(acme, number * 4, NOW - 3_600 - number.cast_signed() % 3_600)))
         .await;
