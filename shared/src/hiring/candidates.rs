@@ -49,8 +49,8 @@ pub struct CandidatePatch {
     external_id: Change<ExternalId>,
 }
 
-/// A resume URL in a PATCH. A client may send back one of our own signed links, which exceed the maximum length of a
-/// `WebAddress`, so a signed link is validated only if it is not the link to the candidate's current file.
+/// A resume URL in a PATCH. A client may send back one of our own signed links. They may exceed the maximum length of a
+/// `WebAddress`, so a longer one is validated only if it is not the link to the candidate's current file.
 struct ResumeAddress(WebAddress);
 
 /// The form of signed links, on S3 or the local service.
@@ -62,7 +62,9 @@ const SIGNED_LINK: &str = concat!(
 impl Value for ResumeAddress {
     fn read(scalar: &Scalar<'_>) -> Result<Option<Self>, String> {
         let address = match scalar {
-            Scalar::Text(text) if text.contains("X-Amz-Signature=") => {
+            Scalar::Text(text)
+                if text.chars().count() > WebAddress::MAX && text.contains("X-Amz-Signature=") =>
+            {
                 Some(WebAddress::made(text.trim().to_owned()))
             }
             scalar => WebAddress::read(scalar)?,
