@@ -21,6 +21,8 @@ class Member:
         page = self._go("GET", url)
         if urlsplit(page.base_url).path == "/dashboard/sign-in":
             page = self._press(page, "Sign in", CREDENTIALS)
+        if urlsplit(page.base_url).path == "/dashboard/confirm":
+            page = self._press(page, "Continue", {"password": CREDENTIALS["password"]})
         return self._press(page, "Allow", choices)
 
     def _press(self, page, label, typed):
