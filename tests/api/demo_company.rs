@@ -24,13 +24,6 @@ use tests::{ACME, Response, TestApi, tenant};
 const STAGES: [&str; 6] = ["applied", "screening", "interview", "offer", "hired", "rejected"];
 const DAY: i64 = 24 * 60 * 60;
 
-/// The API with the demo company.
-async fn with_company() -> TestApi {
-    let api = TestApi::new().await;
-    company::create(&api.environment, &DEMOS[ACME].staff().unwrap()).await.unwrap();
-    api
-}
-
 async fn get(api: &TestApi, mode: Mode, path: &str) -> Response {
     api.request(Method::GET, path).key(ACME, mode).send().await.expect(200)
 }
@@ -66,7 +59,7 @@ fn lower_median(stays: &mut [i64]) -> Value {
 
 #[tokio::test]
 async fn the_statistics_of_the_demo_company_agree_with_its_history() {
-    let api = with_company().await;
+    let api = TestApi::with_demo_company().await;
     for mode in Mode::ALL {
         let roles = list(&api, mode, "roles").await;
         let statuses: BTreeSet<_> = roles.iter().map(|role| role["status"].as_str().unwrap()).collect();
@@ -168,7 +161,7 @@ async fn check_statistics(
 
 #[tokio::test]
 async fn the_demo_company_is_found_and_shown() {
-    let api = with_company().await;
+    let api = TestApi::with_demo_company().await;
     let browser = Browser::signed_in(&api, ACME).await;
     for (mode, site) in [(Mode::Live, "/careers/acme"), (Mode::Test, "/careers/acme-test")] {
         let people = list(&api, mode, "candidates").await;
@@ -216,7 +209,7 @@ async fn the_demo_company_is_found_and_shown() {
 
 #[tokio::test]
 async fn scheduled_calls_of_the_demo_company_take_place() {
-    let api = with_company().await;
+    let api = TestApi::with_demo_company().await;
     assert_eq!(api.run_tasks().await.tasks, 0, "nothing is due at the start");
     api.clock.set("2026-11-24T12:00:00Z");
     let before = list(&api, Mode::Live, "voice_screens?status=scheduled").await;
@@ -231,7 +224,8 @@ async fn scheduled_calls_of_the_demo_company_take_place() {
 
 #[tokio::test]
 async fn the_demo_company_is_the_same_at_every_start_and_uses_no_quota() {
-    let [one, other] = [with_company().await, with_company().await];
+    let [one, other] = [TestApi::with_demo_company().await, TestApi::new().await];
+    company::create(&other.environment, &DEMOS[ACME].staff().unwrap()).await.unwrap();
     assert!(one.stored_items().await == other.stored_items().await);
     let organization = get(&one, Mode::Live, "/api/v1/organization").await;
     assert_eq!(organization.number("/usage/requests_today"), 1);

@@ -171,7 +171,7 @@ async fn concurrent_moves_of_a_person_have_the_outcome_of_some_order() {
         let path = create_interviewee(&api, roles).await;
         let (second, first) = (send(&path, two).await, send(&path, one).await);
         let reversed = outcome(&api, &path, [&first, &second]).await;
-        for _ in 0..10 {
+        for _ in 0..5 {
             let path = create_interviewee(&api, roles).await;
             let (first, second) = join(send(&path, one), send(&path, two)).await;
             let actual = outcome(&api, &path, [&first, &second]).await;

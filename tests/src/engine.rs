@@ -48,6 +48,8 @@ pub(super) enum Records {
     Demo,
     /// The demo organizations, and the records of the sample events.
     SampleEvents,
+    /// The demo organizations, and the roles and people of the demo company.
+    DemoCompany,
 }
 
 /// The table of a test API.

@@ -41,6 +41,7 @@ use http::header::IntoHeaderName;
 use http::{HeaderMap, Method};
 use jiff::Timestamp;
 use rolecall_local::bucket::{BUCKET, LocalBucket};
+use rolecall_local::company;
 use rolecall_local::demo::{self, DEMOS};
 use rolecall_local::event_fixtures;
 use rolecall_local::functions;
@@ -131,6 +132,12 @@ impl TestApi {
         Box::pin(Self::build(Records::SampleEvents, services, Providers::new)).await
     }
 
+    /// Creates an API that also has the roles and people of the demo company.
+    pub async fn with_demo_company() -> Self {
+        let services = Services { simulated: true, ..Services::default() };
+        Box::pin(Self::build(Records::DemoCompany, services, Providers::new)).await
+    }
+
     /// Creates an API with these metadata documents of OAuth clients.
     pub async fn with_documents(documents: ClientDocuments) -> Self {
         let services = Services { simulated: true, ..Services::default() };
@@ -154,9 +161,11 @@ impl TestApi {
     async fn original(records: Records) -> &'static Original {
         static DEMO: OnceCell<Original> = OnceCell::const_new();
         static SAMPLE_EVENTS: OnceCell<Original> = OnceCell::const_new();
+        static DEMO_COMPANY: OnceCell<Original> = OnceCell::const_new();
         let original = match records {
             Records::Demo => &DEMO,
             Records::SampleEvents => &SAMPLE_EVENTS,
+            Records::DemoCompany => &DEMO_COMPANY,
         };
         let create = || async {
             let original = Original::of(records);
@@ -214,9 +223,16 @@ impl TestApi {
         if let Some(records) = table.missing {
             environment.store.create_table().await.expect("a table");
             demo::create(&environment).await.expect("demo organizations");
-            if records == Records::SampleEvents {
-                let created = event_fixtures::create(&environment.store, environment.clock.now());
-                created.await.expect("the records of the sample events");
+            match records {
+                Records::Demo => {}
+                Records::SampleEvents => {
+                    let created = event_fixtures::create(&environment.store, environment.clock.now());
+                    created.await.expect("the records of the sample events");
+                }
+                Records::DemoCompany => {
+                    let staff = DEMOS[ACME].staff().expect("the members");
+                    company::create(&environment, &staff).await.expect("the demo company");
+                }
             }
         }
         // The functions have served requests of the demo keys before, on the same day.

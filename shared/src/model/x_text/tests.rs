@@ -134,8 +134,6 @@ fn a_url_has_the_same_weight_as_on_x() {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(1_000))]
-
     #[test]
     fn every_post_fits_and_keeps_salary_and_url(
         title in title(),
