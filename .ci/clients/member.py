@@ -1,4 +1,4 @@
-"""A member with a browser, who follows redirects, signs in and answers the consent page.
+"""A member with a browser, who follows redirects, signs in, confirms the password and answers the consent page.
 
 Forms are submitted with all their fields, including hidden ones.
 """
