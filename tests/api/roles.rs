@@ -438,6 +438,7 @@ async fn the_list_can_be_filtered_by_status() {
         ("limit=101", "limit must be a whole number from 1 to 100"),
         ("limit=ten", "limit must be a whole number from 1 to 100"),
         ("limit=+5", "limit must be a whole number from 1 to 100"),
+        ("limit=05", "limit must be a whole number from 1 to 100"),
     ] {
         assert_eq!(
             api.get(&format!("/api/v1/roles?{query}")).await.expect(422).messages(),

@@ -650,6 +650,7 @@ async fn list_can_be_filtered_by_role_and_status_and_paginated() {
         ("status=done", "status"),
         ("status=", "status"),
         ("role_id=x", "role_id"),
+        ("role_id=01", "role_id"),
         ("result=excellent", "result"),
         ("candidate_id=x", "candidate_id"),
     ] {

@@ -120,11 +120,14 @@ pub(super) fn one_of<T: FromStr<Err = String>>(scalar: &Scalar<'_>) -> Result<Op
 }
 
 /// Parses a whole number in any JSON notation (`17`, `17.0`, `1.7e1`) that a double represents exactly. A query
-/// parameter must consist of decimal digits.
-pub(super) fn whole_number(scalar: &Scalar<'_>) -> Option<i64> {
+/// parameter must consist of decimal digits without leading zeros.
+pub fn whole_number(scalar: &Scalar<'_>) -> Option<i64> {
     const EXACT: f64 = 9_007_199_254_740_992.0;
     match scalar {
-        Scalar::Word(word) if word.bytes().all(|byte| byte.is_ascii_digit()) => word.parse().ok(),
+        Scalar::Word("0") => Some(0),
+        Scalar::Word(word) if word.bytes().all(|byte| byte.is_ascii_digit()) && !word.starts_with('0') => {
+            word.parse().ok()
+        }
         Scalar::Number(written) => written.parse().ok().or_else(|| {
             let number: f64 = written.parse().ok()?;
             let whole = number.fract() == 0.0 && number.abs() < EXACT;
