@@ -6,7 +6,7 @@ use utoipa::openapi::schema::Schema;
 use super::candidate::{find, with_current_roles};
 use crate::http::{ApiRequest, Collection, Error, Fields, Input, Listing, Reply};
 use crate::model::schema::integer;
-use crate::model::{Scalar, Touchpoint, Value, whole_number};
+use crate::model::{Scalar, Touchpoint, Value};
 use crate::resources::candidate::CandidateDetail;
 use crate::resources::resume::ResumeLinks;
 use crate::resources::screen::ScreenAccess;
@@ -28,7 +28,7 @@ struct TouchpointLimit(u32);
 
 impl Value for TouchpointLimit {
     fn read(scalar: &Scalar<'_>) -> Result<Option<Self>, String> {
-        let limit = whole_number(scalar).and_then(|limit| u32::try_from(limit).ok());
+        let limit = scalar.whole_number().and_then(|limit| u32::try_from(limit).ok());
         let limit = limit.filter(|limit| *limit <= 100);
         limit.map(|limit| Some(Self(limit))).ok_or_else(|| "must be a whole number from 0 to 100".to_owned())
     }

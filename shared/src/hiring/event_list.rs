@@ -6,7 +6,7 @@ use utoipa::openapi::{RefOr, Schema};
 
 use crate::http::{ApiRequest, Error, Fields, Input, Reply, Unversioned};
 use crate::model::schema::{integer, string};
-use crate::model::{Event, EventType, Scalar, Value, whole_number};
+use crate::model::{Event, EventType, Scalar, Value};
 use crate::store::EventPage;
 
 /// The maximum number of events of a page, and of events that are read for it.
@@ -60,7 +60,7 @@ struct Limit(u32);
 
 impl Value for Limit {
     fn read(scalar: &Scalar<'_>) -> Result<Option<Self>, String> {
-        let limit = whole_number(scalar).and_then(|limit| u32::try_from(limit).ok());
+        let limit = scalar.whole_number().and_then(|limit| u32::try_from(limit).ok());
         let limit = limit.filter(|limit| (1..=MOST).contains(limit));
         limit.map(|limit| Some(Self(limit))).ok_or_else(|| format!("must be a whole number from 1 to {MOST}"))
     }

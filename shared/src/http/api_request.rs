@@ -16,9 +16,7 @@ use super::reply::{List, etag, json};
 use super::{Collection, Error, Fields, Input, Parameters, Reply, cursor, headers};
 use crate::id::Id;
 use crate::model::schema::{integer, string};
-use crate::model::{
-    Actor, AuditAction, AuditTarget, Organization, Scalar, Scopes, Slug, Tenant, Value, whole_number,
-};
+use crate::model::{Actor, AuditAction, AuditTarget, Organization, Scalar, Scopes, Slug, Tenant, Value};
 use crate::services::Author;
 use crate::store::{CommitError, Confirmed, Listed, Paging, StoreError, Transaction};
 
@@ -97,7 +95,7 @@ struct Limit(u32);
 
 impl Value for Limit {
     fn read(scalar: &Scalar<'_>) -> Result<Option<Self>, String> {
-        let limit = whole_number(scalar).and_then(|limit| u32::try_from(limit).ok());
+        let limit = scalar.whole_number().and_then(|limit| u32::try_from(limit).ok());
         let limit = limit.filter(|limit| (1..=100).contains(limit));
         limit.map(|limit| Some(Self(limit))).ok_or_else(|| "must be a whole number from 1 to 100".to_owned())
     }

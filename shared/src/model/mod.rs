@@ -122,7 +122,7 @@ pub use tags::{Tag, Tags};
 pub use task::TaskKind;
 pub use text::{Lines, Text, grouped, non_blank};
 pub use touchpoint::{Submission, Touchpoint, TouchpointKind};
-pub use value::{Scalar, Value, whole_number};
+pub use value::{Scalar, Value};
 pub use webhook_delivery::{Attempt, Delivery, DeliveryOrigin, DeliveryStatus, MAX_ANSWER, retry_after};
 pub use webhook_endpoint::{
     DisabledReason, EndpointDescription, EndpointProgress, EndpointStatus, FeedPosition, PreviousKeys,

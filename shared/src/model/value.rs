@@ -34,6 +34,25 @@ impl Scalar<'_> {
     pub fn is_blank(&self) -> bool {
         matches!(self, Self::Text(text) if non_blank(text).is_none())
     }
+
+    /// Parses a whole number in any JSON notation (`17`, `17.0`, `1.7e1`) that a double represents exactly. A query
+    /// parameter must consist of decimal digits without leading zeros.
+    pub fn whole_number(&self) -> Option<i64> {
+        const EXACT: f64 = 9_007_199_254_740_992.0;
+        match self {
+            Self::Word("0") => Some(0),
+            Self::Word(word) if word.bytes().all(|byte| byte.is_ascii_digit()) && !word.starts_with('0') => {
+                word.parse().ok()
+            }
+            Self::Number(written) => written.parse().ok().or_else(|| {
+                let number: f64 = written.parse().ok()?;
+                let whole = number.fract() == 0.0 && number.abs() < EXACT;
+                #[expect(clippy::cast_possible_truncation, reason = "it is whole and below 2^53")]
+                whole.then_some(number as i64)
+            }),
+            _ => None,
+        }
+    }
 }
 
 /// A type that a request field can have.
@@ -116,24 +135,5 @@ pub(super) fn one_of<T: FromStr<Err = String>>(scalar: &Scalar<'_>) -> Result<Op
         Scalar::Word(text) => text.parse().map(Some),
         // No variant is an empty string, so this fails with the list of variants.
         _ => "".parse().map(Some),
-    }
-}
-
-/// Parses a whole number in any JSON notation (`17`, `17.0`, `1.7e1`) that a double represents exactly. A query
-/// parameter must consist of decimal digits without leading zeros.
-pub fn whole_number(scalar: &Scalar<'_>) -> Option<i64> {
-    const EXACT: f64 = 9_007_199_254_740_992.0;
-    match scalar {
-        Scalar::Word("0") => Some(0),
-        Scalar::Word(word) if word.bytes().all(|byte| byte.is_ascii_digit()) && !word.starts_with('0') => {
-            word.parse().ok()
-        }
-        Scalar::Number(written) => written.parse().ok().or_else(|| {
-            let number: f64 = written.parse().ok()?;
-            let whole = number.fract() == 0.0 && number.abs() < EXACT;
-            #[expect(clippy::cast_possible_truncation, reason = "it is whole and below 2^53")]
-            whole.then_some(number as i64)
-        }),
-        _ => None,
     }
 }

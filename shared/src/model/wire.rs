@@ -7,7 +7,7 @@ use utoipa::openapi::schema::{ArrayBuilder, KnownFormat, Schema, SchemaFormat};
 use utoipa::{PartialSchema, ToSchema};
 
 use super::schema::{LINE, LINES, PHONE_AS_TYPED, integer, string};
-use super::value::{parsed, whole_number};
+use super::value::parsed;
 use super::{
     Country, Currency, Email, EndpointUrl, FeedPosition, Phone, RedirectUri, Salary, Scalar, SearchQuery,
     Slug, Tag, Tags, Text, Value, WebAddress,
@@ -50,7 +50,7 @@ impl Value for Id {
         if scalar.is_blank() {
             return Ok(None);
         }
-        let id = whole_number(scalar).and_then(|number| u64::try_from(number).ok()).and_then(Self::new);
+        let id = scalar.whole_number().and_then(|number| u64::try_from(number).ok()).and_then(Self::new);
         id.map(Some).ok_or_else(|| format!("must be a whole number from 1 to {}", Self::MAX))
     }
 
@@ -64,7 +64,7 @@ impl Value for FeedPosition {
         if scalar.is_blank() {
             return Ok(None);
         }
-        let position = whole_number(scalar).and_then(|number| u64::try_from(number).ok());
+        let position = scalar.whole_number().and_then(|number| u64::try_from(number).ok());
         let position = position.filter(|position| *position <= Id::MAX);
         position
             .map(|position| Some(Self(position)))
@@ -81,7 +81,7 @@ impl Value for Salary {
         if scalar.is_blank() {
             return Ok(None);
         }
-        let salary = whole_number(scalar).and_then(Self::new);
+        let salary = scalar.whole_number().and_then(Self::new);
         salary.map(Some).ok_or_else(|| format!("must be a whole number from 0 to {}", Self::MAX))
     }
 
