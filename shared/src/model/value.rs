@@ -23,7 +23,7 @@ pub enum Scalar<'v> {
     Number(&'v str),
     /// A JSON boolean.
     Bool(bool),
-    /// A query parameter.
+    /// A query parameter or a form field.
     Word(&'v str),
     /// A JSON object or an array.
     Other,
@@ -36,7 +36,7 @@ impl Scalar<'_> {
     }
 
     /// Parses a whole number in any JSON notation (`17`, `17.0`, `1.7e1`) that a double represents exactly. A query
-    /// parameter must consist of decimal digits without leading zeros.
+    /// parameter or a form field must consist of decimal digits without leading zeros.
     pub fn whole_number(&self) -> Option<i64> {
         const EXACT: f64 = 9_007_199_254_740_992.0;
         match self {
