@@ -204,7 +204,8 @@ async fn a_body_that_is_not_metadata_gets_an_oauth_error() {
             response.text
         );
     }
-    for bytes in [&b"\xff\xfe"[..], b"{\"client_name\":\"\xc3\x28\"}", b"\0"] {
+    let not_utf8_in_unknown = b"{\"redirect_uris\":[\"https://app.example\"],\"tos\":\"\xff\"}";
+    for bytes in [&b"\xff\xfe"[..], b"{\"client_name\":\"\xc3\x28\"}", not_utf8_in_unknown, b"\0"] {
         assert_eq!(oauth_error(&send("application/json", bytes).await), (400, "invalid_client_metadata"));
     }
     for content_type in

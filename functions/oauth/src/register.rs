@@ -126,7 +126,9 @@ async fn register(context: &RequestContext) -> Result<Reply<Added<RegisteredClie
     if !is_json || context.body().len() > MAX_BODY {
         return Err(invalid_metadata("The request body must be application/json and at most 64 KB."));
     }
-    let metadata: ClientMetadata = serde_json::from_slice(context.body()).map_err(|error| {
+    let body =
+        str::from_utf8(context.body()).map_err(|_| invalid_metadata("The request body is not UTF-8."))?;
+    let metadata: ClientMetadata = serde_json::from_str(body).map_err(|error| {
         // The parser's message may quote the body, but a description must be ASCII (RFC 7591, section 3.2.2).
         let (line, column) = (error.line(), error.column());
         invalid_metadata(format!(

@@ -20,13 +20,6 @@ use crate::deployment::Deployment;
 use crate::input::{first_line, text};
 
 const SOURCE: IpAddr = IpAddr::V4(Ipv4Addr::new(192, 0, 2, 1));
-/// Pages whose forms check a password. That takes 20 ms, by design.
-const SLOW: [&str; 4] = [
-    "/dashboard/sign-in",
-    "/dashboard/password",
-    "/dashboard/confirm",
-    "/dashboard/settings/account/password",
-];
 /// The only document of the API that anyone may read.
 const PUBLIC: &str = "/api/v1/openapi.json";
 
@@ -42,7 +35,7 @@ static CHECKED: LazyLock<Deployment> = LazyLock::new(|| Deployment::new(|functio
 pub fn gateway_events(input: &[u8]) {
     let Ok(mut event) = serde_json::from_slice::<Value>(input) else { return };
     let path = event["rawPath"].as_str().unwrap_or_default();
-    if !path.starts_with('/') || is_slow(path) || is_slow(event["routeKey"].as_str().unwrap_or_default()) {
+    if !path.starts_with('/') {
         return;
     }
     if event["isBase64Encoded"] == true
@@ -70,9 +63,7 @@ pub fn requests(input: &[u8]) {
     let (path, method) = (request.uri().path().to_owned(), request.method().clone());
     // A provider's signature proves that the body is its own, whatever the media type is.
     let is_signed = path.starts_with("/webhooks/");
-    if is_slow(&path)
-        || is_signed && request.headers().get("content-type").is_none_or(|media| media != "application/json")
-    {
+    if is_signed && request.headers().get("content-type").is_none_or(|media| media != "application/json") {
         return;
     }
     let authorization = request.headers().get("authorization").map(|value| text(value.as_bytes()));
@@ -96,10 +87,6 @@ pub fn requests(input: &[u8]) {
     {
         assert!(!has_recorded_id(&body), "{method} {path}: {body}");
     }
-}
-
-fn is_slow(path: &str) -> bool {
-    SLOW.iter().any(|slow| path.contains(slow))
 }
 
 fn parse(input: &[u8]) -> Option<Request<Bytes>> {
