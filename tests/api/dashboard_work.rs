@@ -391,12 +391,18 @@ async fn a_stale_form_keeps_what_was_typed_and_shows_both_versions() {
 async fn invalid_forms_say_what_is_wrong_and_keep_everything() {
     let api = TestApi::new().await;
     let ada = Browser::with_session(&api, ACME, &owner(&api, ACME).await).await;
-    let fields =
-        [("role.title", " "), ("role.salary_min", "much"), ("role.location", "Ulm"), ("publish", "true")];
+    let fields = [
+        ("role.title", " "),
+        ("role.salary_min", "much"),
+        ("role.salary_max", "050000"),
+        ("role.location", "Ulm"),
+        ("publish", "true"),
+    ];
     let page = ada.post("/dashboard/quick-post", &fields).await.expect(422);
     for part in [
         "Title can&#39;t be blank.",
-        "Annual salary from must be a whole number",
+        "Annual salary from must be a whole number from 0 to 100000000",
+        "Annual salary to must be a whole number from 0 to 100000000",
         "value=\"Ulm\"",
         "href=\"#role.title\"",
     ] {

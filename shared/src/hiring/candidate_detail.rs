@@ -28,9 +28,7 @@ struct TouchpointLimit(u32);
 
 impl Value for TouchpointLimit {
     fn read(scalar: &Scalar<'_>) -> Result<Option<Self>, String> {
-        let limit = scalar.whole_number().and_then(|limit| u32::try_from(limit).ok());
-        let limit = limit.filter(|limit| *limit <= 100);
-        limit.map(|limit| Some(Self(limit))).ok_or_else(|| "must be a whole number from 0 to 100".to_owned())
+        scalar.whole_number_in(0..=100).map(|limit| Some(Self(limit)))
     }
 
     fn schema() -> RefOr<Schema> {

@@ -95,9 +95,7 @@ struct Limit(u32);
 
 impl Value for Limit {
     fn read(scalar: &Scalar<'_>) -> Result<Option<Self>, String> {
-        let limit = scalar.whole_number().and_then(|limit| u32::try_from(limit).ok());
-        let limit = limit.filter(|limit| (1..=100).contains(limit));
-        limit.map(|limit| Some(Self(limit))).ok_or_else(|| "must be a whole number from 1 to 100".to_owned())
+        scalar.whole_number_in(1..=100).map(|limit| Some(Self(limit)))
     }
 
     fn schema() -> RefOr<Schema> {

@@ -2,6 +2,8 @@
 //!
 //! `string_enum!` implements [`Value`] for enumerations. The `http` module handles objects and the fields of requests.
 
+use std::fmt;
+use std::ops::RangeInclusive;
 use std::str::FromStr;
 
 use jiff::Timestamp;
@@ -35,9 +37,19 @@ impl Scalar<'_> {
         matches!(self, Self::Text(text) if non_blank(text).is_none())
     }
 
+    /// Parses a whole number within a range. Returns an error message that names the range.
+    pub fn whole_number_in<N>(&self, range: RangeInclusive<N>) -> Result<N, String>
+    where
+        N: TryFrom<i64> + PartialOrd + fmt::Display,
+    {
+        let number = self.whole_number().and_then(|number| N::try_from(number).ok());
+        let number = number.filter(|number| range.contains(number));
+        number.ok_or_else(|| format!("must be a whole number from {} to {}", range.start(), range.end()))
+    }
+
     /// Parses a whole number in any JSON notation (`17`, `17.0`, `1.7e1`) that a double represents exactly. A query
     /// parameter or a form field must consist of decimal digits without leading zeros.
-    pub fn whole_number(&self) -> Option<i64> {
+    fn whole_number(&self) -> Option<i64> {
         const EXACT: f64 = 9_007_199_254_740_992.0;
         match self {
             Self::Word("0") => Some(0),

@@ -50,8 +50,7 @@ impl Value for Id {
         if scalar.is_blank() {
             return Ok(None);
         }
-        let id = scalar.whole_number().and_then(|number| u64::try_from(number).ok()).and_then(Self::new);
-        id.map(Some).ok_or_else(|| format!("must be a whole number from 1 to {}", Self::MAX))
+        scalar.whole_number_in(1..=Self::MAX).map(Self::new)
     }
 
     fn schema() -> RefOr<Schema> {
@@ -64,11 +63,7 @@ impl Value for FeedPosition {
         if scalar.is_blank() {
             return Ok(None);
         }
-        let position = scalar.whole_number().and_then(|number| u64::try_from(number).ok());
-        let position = position.filter(|position| *position <= Id::MAX);
-        position
-            .map(|position| Some(Self(position)))
-            .ok_or_else(|| format!("must be a whole number from 0 to {}", Id::MAX))
+        scalar.whole_number_in(0..=Id::MAX).map(|position| Some(Self(position)))
     }
 
     fn schema() -> RefOr<Schema> {
@@ -81,8 +76,7 @@ impl Value for Salary {
         if scalar.is_blank() {
             return Ok(None);
         }
-        let salary = scalar.whole_number().and_then(Self::new);
-        salary.map(Some).ok_or_else(|| format!("must be a whole number from 0 to {}", Self::MAX))
+        scalar.whole_number_in(0..=i64::from(Self::MAX)).map(Self::new)
     }
 
     fn schema() -> RefOr<Schema> {
