@@ -1,4 +1,5 @@
-// Checks a page on a phone, a tablet and a desktop, in light and dark mode: accessibility, overflow and screenshots.
+// Checks a page on a phone, a tablet and a desktop, in light and dark mode: accessibility and overflow. SCREENSHOTS=1 also
+// takes a screenshot of each.
 
 import assert from "node:assert/strict";
 import { readFile } from "node:fs/promises";
@@ -41,9 +42,11 @@ async function checkEveryLook(page, name, screenshots) {
     await page.setViewportSize(viewport);
     for (const colorScheme of schemes) {
       await page.emulateMedia({ colorScheme, reducedMotion: "reduce" });
-      // A JPEG takes half as long as a PNG.
-      const path = `${screenshots}/${name}-${viewport.width}-${colorScheme}.jpg`;
-      await page.screenshot({ path, quality: 80, fullPage: true });
+      if (process.env.SCREENSHOTS) {
+        // A JPEG takes half as long as a PNG.
+        const path = `${screenshots}/${name}-${viewport.width}-${colorScheme}.jpg`;
+        await page.screenshot({ path, quality: 80, fullPage: true });
+      }
       const isOpen = await page.locator("[popover]:popover-open").count();
       if (!isOpen) {
         await setDetails(page, true);
