@@ -58,7 +58,7 @@ def run(options):
     try:
         wait_for(f"http://127.0.0.1:{PORT}/")
         started = time.monotonic()
-        shell = subprocess.run(["bash", "-u", "-c", session()], capture_output=True, text=True, timeout=120)
+        shell = subprocess.run(["bash", "-u", "-c", session()], capture_output=True, text=True, timeout=600)
         seconds = time.monotonic() - started
     finally:
         service.terminate()

@@ -109,7 +109,6 @@ export class Visitor {
     visitor.base = options?.baseURL ?? service.base;
     visitor.elsewhere.add(service.files);
     visitor.context = await browser.newContext({ baseURL: service.base, ...options });
-    visitor.context.setDefaultTimeout(10_000);
     visitor.context.on("console", (message) => visitor.#checkConsole(message));
     visitor.context.on("dialog", (dialog) => visitor.#dismiss(dialog));
     visitor.context.on("weberror", (error) => visitor.complaints.push(`a script failed: ${error.error()}`));

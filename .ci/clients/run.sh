@@ -33,9 +33,9 @@ start
 for client in "${clients[@]}"; do
   echo "-- ${client%.*}"
   case $client in
-    *.js) timeout 60 node "$client" "$base" ;;
-    *.py) timeout 60 .venv/bin/python -u "$client" "$base" ;;
+    *.js) timeout 300 node "$client" "$base" ;;
+    *.py) timeout 300 .venv/bin/python -u "$client" "$base" ;;
   esac
 done
 echo "-- webhooks"
-timeout 120 unshare --net --mount --pid --fork --kill-child --mount-proc .venv/bin/python -u webhooks.py "$rolecall"
+timeout 300 unshare --net --mount --pid --fork --kill-child --mount-proc .venv/bin/python -u webhooks.py "$rolecall"

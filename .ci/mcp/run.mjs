@@ -171,7 +171,7 @@ async function inspect(base, key) {
     const inspector = async (...args) => {
       const target = ['--cli', '--server-url', `${base}/mcp`, '--transport', 'http', '--protocol-era', era];
       const command = [path.join(bin, 'mcp-inspector'), ...target, '--header', `Authorization: Bearer ${key}`, ...args];
-      const { stdout } = await run(path.join(bin, 'node'), command, { timeout: 60_000 });
+      const { stdout } = await run(path.join(bin, 'node'), command, { timeout: 300_000 });
       return JSON.parse(stdout);
     };
     const { tools } = await inspector('--method', 'tools/list');

@@ -36,7 +36,7 @@ play() (
   }
   trap stop EXIT
   read -r -t 60 -u "$lines" _ base
-  timeout 60 "$@" "$base"
+  timeout 300 "$@" "$base"
 )
 
 rm -rf generated
