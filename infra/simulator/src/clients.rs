@@ -515,18 +515,20 @@ fn choose(tenant: &Tenant, random: &mut fastrand::Rng) -> Step {
     let posting = known.any(random, "job_postings");
     drop(known);
     let is_assisted = random.u32(0..ASSISTED) == 0;
+    let (is_refused, is_on_page) = (random.u32(0..8) == 0, random.u32(0..3) == 0);
+    // Some descriptions are long, so that items have several kilobytes.
+    let description = "d".repeat(if random.u32(0..7) == 0 { 5_000 } else { 20 });
     let act = |kind, method: Method, path: String, body: Value| {
         let is_post = method == Method::POST;
         let idempotency_key = if is_post { format!("{word}-{number}") } else { String::new() };
         let path = format!("/api/v1/{path}");
-        let (tool, is_refused, is_on_page) = (None, number.is_multiple_of(8), number.is_multiple_of(3));
-        let act =
-            Act { method, path, idempotency_key, body, name: name.clone(), tool, is_refused, is_on_page };
+        let (name, tool) = (name.clone(), None);
+        let act = Act { method, path, idempotency_key, body, name, tool, is_refused, is_on_page };
         let assisted = if is_assisted { act.by_assistant() } else { None };
         Step::Act(kind, assisted.unwrap_or(act))
     };
     let post = |kind, path: String, body| act(kind, Method::POST, path, body);
-    let new_role = || json!({ "title": name, "description": "d".repeat(random_length(number)) });
+    let new_role = || json!({ "title": name, "description": description });
     match (random.u32(0..31), role, candidate) {
         (0..3, ..) | (_, None, _) => post("quick_post", "quick_post".into(), json!({ "role": new_role() })),
         (3..5, ..) => post("roles", "roles".into(), new_role()),
@@ -620,9 +622,4 @@ fn ask(random: &mut fastrand::Rng, role: u64, candidate: u64) -> Step {
         3 => Step::Ask("pipeline_report", json!({})),
         _ => Step::Ask("list_changes", json!({})),
     }
-}
-
-/// Some descriptions are long, so that items have several kilobytes.
-fn random_length(number: u64) -> usize {
-    if number.is_multiple_of(7) { 5_000 } else { 20 }
 }

@@ -11,6 +11,7 @@ use std::time::Duration;
 use aws_sdk_dynamodb::config::SharedHttpClient;
 use aws_smithy_runtime_api::client::result::ConnectorError;
 use dynoxide::Database;
+use dynoxide::actions::scan::ScanRequest;
 use rolecall_local::in_process::{self, Answer, execute};
 use serde_json::{Value, json};
 use shared::store::TaskPartition;
@@ -158,18 +159,14 @@ impl Cloud {
 
     /// All items of the table.
     pub(crate) fn items(&self) -> Vec<Value> {
-        let (mut items, mut start) = (Vec::new(), Value::Null);
+        let (mut items, mut exclusive_start_key) = (Vec::new(), None);
         loop {
-            let mut request = json!({ "TableName": TABLE });
-            if !start.is_null() {
-                request["ExclusiveStartKey"] = start;
-            }
-            let mut page = self.execute("Scan", &request);
-            if let Value::Array(more) = page["Items"].take() {
-                items.extend(more);
-            }
-            start = page["LastEvaluatedKey"].take();
-            if start.is_null() {
+            let request =
+                ScanRequest { table_name: TABLE.to_owned(), exclusive_start_key, ..ScanRequest::default() };
+            let page = self.state().table.scan(request).expect("a page");
+            items.extend(page.items.iter().flatten().map(|item| json!(item)));
+            exclusive_start_key = page.last_evaluated_key;
+            if exclusive_start_key.is_none() {
                 return items;
             }
         }
@@ -284,7 +281,7 @@ impl State {
     }
 
     fn answer(&mut self, operation: &str, mut body: Value, is_stale: bool) -> Answer {
-        let is_write = !matches!(operation, "GetItem" | "Query" | "BatchGetItem" | "Scan");
+        let is_write = !matches!(operation, "GetItem" | "Query" | "BatchGetItem");
         if is_write {
             let token = body.as_object_mut().and_then(|body| body.remove("ClientRequestToken"));
             let text = body.to_string();

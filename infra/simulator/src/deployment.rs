@@ -263,10 +263,9 @@ impl Deployment {
         self.survive(async { run.await.map(drop).map_err(|error| error.to_string()) }).await
     }
 
-    /// Moves changes of all tenants to the change feeds. The run may be killed.
-    pub(crate) async fn run_feed(&self) -> Result<(), String> {
-        let tenants = DEMOS.iter().flat_map(|demo| [Mode::Live, Mode::Test].map(|mode| demo.tenant(mode)));
-        let run = Box::pin(feed::run_for(self.operator.clone(), tenants.flatten().collect()));
+    /// Moves changes of these tenants to the change feeds. The run may be killed.
+    pub(crate) async fn run_feed(&self, tenants: &BTreeSet<usize>) -> Result<(), String> {
+        let run = Box::pin(feed::run_for(self.operator.clone(), receivers::tenants(tenants)));
         self.survive(async { run.await.map(drop).map_err(|error| error.to_string()) }).await
     }
 
@@ -278,9 +277,7 @@ impl Deployment {
 
     /// Sends the events of these tenants to their webhook endpoints. The run may be killed.
     pub(crate) async fn deliver(&self, tenants: &BTreeSet<usize>) -> Result<(), String> {
-        let all = receivers::tenants();
-        let tenants = tenants.iter().map(|number| all[*number]).collect();
-        let run = Box::pin(deliver::run_for(self.operator.clone(), tenants));
+        let run = Box::pin(deliver::run_for(self.operator.clone(), receivers::tenants(tenants)));
         self.survive(async { run.await.map(drop).map_err(|error| error.to_string()) }).await
     }
 

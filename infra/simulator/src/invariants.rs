@@ -17,7 +17,7 @@ use crate::receivers::{self, Received};
 use crate::work::{Cast, Person};
 
 /// Of so many reads, one is made.
-const SAMPLE: u32 = 5;
+const SAMPLE: u32 = 25;
 
 /// The number of runs of the feed job, some of which may be killed, until every change is in the feed.
 const FEED_RUNS: usize = 20;
@@ -70,7 +70,7 @@ pub(crate) async fn broken(
     for check in &mut checks {
         check.reads(&people).await;
     }
-    move_changes(deployment).await;
+    move_changes(deployment, &cast.tenants()).await;
     let all = deployment.cloud.items();
     broken.extend(broken_feeds(&all));
     broken.extend(items::broken(&all, deployment.now(), clients));
@@ -79,17 +79,17 @@ pub(crate) async fn broken(
     }
     broken.extend(checks.into_iter().flat_map(|check| check.broken));
     if !cast.receivers.is_empty() {
-        move_changes(deployment).await;
+        move_changes(deployment, &cast.receivers).await;
         broken.extend(broken_feeds(&deployment.cloud.items()));
         broken.extend(broken_deliveries(deployment, &cast.receivers).await);
     }
     broken
 }
 
-/// Moves all changes to the feeds.
-async fn move_changes(deployment: &Deployment) {
+/// Moves all changes of these tenants to the feeds.
+async fn move_changes(deployment: &Deployment, tenants: &BTreeSet<usize>) {
     for _ in 0..FEED_RUNS {
-        if deployment.run_feed().await.is_ok() {
+        if deployment.run_feed(tenants).await.is_ok() {
             break;
         }
     }
@@ -121,7 +121,8 @@ fn broken_feeds(items: &[Value]) -> Vec<String> {
                 broken.push(format!("{tenant} has version {version} of role {role} after a later one"));
             }
         }
-        for item in items.iter().filter(|item| text(item, "pk") == format!("{tenant}#ROLE")) {
+        let roles = format!("{tenant}#ROLE");
+        for item in items.iter().filter(|item| text(item, "pk") == roles) {
             let (role, stored) = (number(&item["id"]), number(&item["version"]));
             // A role that was closed twice has a version without an event.
             if versions.get(&role).is_some_and(|last| *last > stored || *last + 1 < stored) {
@@ -160,7 +161,7 @@ async fn broken_deliveries(deployment: &Deployment, tenants: &BTreeSet<usize>) -
             broken.push(format!("tenant {tenant} got event {} with another body: {body}", headers.id));
         }
     }
-    for (number, tenant) in receivers::tenants().into_iter().enumerate() {
+    for (number, tenant) in receivers::all_tenants().into_iter().enumerate() {
         let feed = format!("{tenant}#EVENT");
         let events = items.iter().filter(|item| text(item, "pk") == feed);
         let events: BTreeSet<_> =

@@ -12,7 +12,8 @@ const LAST_ID: u64 = (1 << 53) - 1;
 
 /// Returns the invariants of all items that do not hold now.
 pub(crate) fn broken(all: &[Value], now: Timestamp, clients: &Clients) -> Vec<String> {
-    let texts: Vec<_> = all.iter().map(|item| item.to_string().to_lowercase()).collect();
+    // What is looked for in them is ASCII.
+    let texts: Vec<_> = all.iter().map(|item| item.to_string().to_ascii_lowercase()).collect();
     let mut broken = late_tasks(all, now.as_second());
     for tenant in &clients.tenants {
         let mut items = Items { tenant, partitions: BTreeMap::new(), broken: Vec::new() };

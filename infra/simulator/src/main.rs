@@ -19,9 +19,9 @@ struct Options {
     /// The number of seeds
     #[arg(long, default_value_t = 1)]
     seeds: u64,
-    /// The number of steps of each client
-    #[arg(long, default_value_t = Run::new(0).steps)]
-    steps: u32,
+    /// The number of steps of each client [default: 4 in one run of 19, else 1]
+    #[arg(long)]
+    steps: Option<u32>,
     /// How many of a thousand calls have a fault
     #[arg(long, default_value_t = Run::new(0).faults)]
     faults: u32,
@@ -124,7 +124,8 @@ fn play(options: &Options, seeds: Range<u64>) -> Total {
     let mut total = Total::default();
     for seed in seeds {
         let only: Option<BTreeSet<_>> = options.only.as_ref().map(|only| only.iter().copied().collect());
-        let run = Run { seed, steps: options.steps, faults: options.faults, kills: options.kills, only };
+        let steps = options.steps.unwrap_or(Run::new(seed).steps);
+        let run = Run { seed, steps, faults: options.faults, kills: options.kills, only };
         let report = simulate(&run);
         total.add(&report);
         if options.trace {

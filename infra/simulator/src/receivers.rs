@@ -1,5 +1,7 @@
 //! The receivers of webhooks: each tenant has an endpoint that wants all events.
 
+use std::collections::BTreeSet;
+
 use jiff::Timestamp;
 use rolecall_local::demo::DEMOS;
 use rolecall_local::event_fixtures;
@@ -31,9 +33,15 @@ impl Received {
     }
 }
 
-/// The tenants by their number.
-pub(crate) fn tenants() -> Vec<Tenant> {
+/// All tenants, in the order of their numbers.
+pub(crate) fn all_tenants() -> Vec<Tenant> {
     DEMOS.iter().flat_map(|demo| Mode::ALL.map(|mode| demo.tenant(mode))).flatten().collect()
+}
+
+/// The tenants with these numbers.
+pub(crate) fn tenants(numbers: &BTreeSet<usize>) -> Vec<Tenant> {
+    let all = all_tenants();
+    numbers.iter().map(|number| all[*number]).collect()
 }
 
 fn endpoint(tenant: usize) -> Id {
@@ -42,7 +50,7 @@ fn endpoint(tenant: usize) -> Id {
 
 /// Creates the endpoints.
 pub(crate) async fn create(store: &Store, now: Timestamp) {
-    for (number, tenant) in tenants().into_iter().enumerate() {
+    for (number, tenant) in all_tenants().into_iter().enumerate() {
         let (id, url) = (endpoint(number), format!("{URL}{number}"));
         let created = event_fixtures::create_webhook_endpoint(store, tenant, id, &url, now);
         created.await.expect("an endpoint");

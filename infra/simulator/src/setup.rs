@@ -54,6 +54,7 @@ impl Setup {
             clients.settle().await;
             clients.deployment.create_endpoints().await;
             clients.deployment.create_members().await;
+            clients.deployment.run_feed(&(0..TENANTS).collect()).await.expect("events");
             clients.tenants.iter().map(|tenant| tenant.known().clone()).collect()
         }));
         Self { _database: database, uri, known }

@@ -11,13 +11,10 @@ use crate::clients::{Clients, TENANTS};
 use crate::deployment::Deployment;
 use crate::people::People;
 
-/// The number of clients of the tenant that has most of them.
-const CLIENTS: usize = 2;
-
 /// Who takes part in a run. Most of them have the same tenant or its organization, so that they meet.
 pub(crate) struct Cast {
     /// The tenants of the clients.
-    clients: Vec<usize>,
+    clients: [usize; 2],
     /// The organization of all others.
     organization: usize,
     /// The people who take part.
@@ -42,18 +39,16 @@ pub(crate) enum Person {
 impl Cast {
     pub(crate) fn choose(random: &mut fastrand::Rng) -> Self {
         let tenant = random.usize(0..TENANTS);
-        let mut clients = vec![tenant; CLIENTS];
-        clients.push(random.usize(0..TENANTS));
-        let is_there = |_: &Person| random.u32(0..3) == 0;
+        let other = if random.bool() { tenant } else { random.usize(0..TENANTS) };
+        let is_there = |_: &Person| random.u32(0..10) == 0;
         let mut people: BTreeSet<_> =
             [Person::Visitor, Person::Member, Person::App].into_iter().filter(is_there).collect();
-        let mut others = random.clone();
-        let has_receivers = others.u32(0..8) == 0;
-        if others.u32(0..6) == 0 {
+        if random.u32(0..16) == 0 {
             people.insert(Person::SecondMember);
         }
-        let mut cast = Self { clients, organization: tenant / 2, people, receivers: BTreeSet::new() };
-        if has_receivers {
+        let mut cast =
+            Self { clients: [tenant, other], organization: tenant / 2, people, receivers: BTreeSet::new() };
+        if random.u32(0..20) == 0 {
             cast.receivers = cast.tenants();
         }
         cast
@@ -80,7 +75,7 @@ impl Cast {
 
 /// Lets everybody take some steps at the same time.
 pub(crate) async fn work(clients: &Clients, cast: &Cast, mut random: fastrand::Rng, steps: u32) {
-    let people = cast.people(clients);
+    let (people, tenants) = (cast.people(clients), cast.tenants());
     let users: Vec<_> = cast
         .clients
         .iter()
@@ -90,7 +85,7 @@ pub(crate) async fn work(clients: &Clients, cast: &Cast, mut random: fastrand::R
     let member = cast.has(Person::Member).then(|| Box::pin(people.work(random.fork(), steps)));
     let app = cast.has(Person::App).then(|| Box::pin(people.connect(random.fork(), steps)));
     let guard = cast.has(Person::SecondMember).then(|| Box::pin(people.guard(random.fork(), steps)));
-    let jobs = Box::pin(jobs(&clients.deployment, random.fork(), steps.div_ceil(2)));
+    let jobs = Box::pin(jobs(&clients.deployment, &tenants, random.fork(), steps.div_ceil(2)));
     let stream = stream(&clients.deployment, random.fork());
     let webhooks = webhooks(&clients.deployment, &cast.receivers, random, steps.div_ceil(2));
     let all = async {
@@ -136,17 +131,17 @@ async fn stream(deployment: &Deployment, mut random: fastrand::Rng) {
 }
 
 /// Runs the jobs at random times. Runs may overlap.
-async fn jobs(deployment: &Deployment, mut random: fastrand::Rng, runs: u32) {
+async fn jobs(deployment: &Deployment, tenants: &BTreeSet<usize>, mut random: fastrand::Rng, runs: u32) {
     let runs = (0..runs).map(|_| {
-        let (start, job) = (random.u64(0..3_000), random.u32(0..64));
+        let (start, job) = (random.u64(0..3_000), random.u32(0..256));
         async move {
             sleep(Duration::from_millis(start)).await;
             // A failed run is repeated by the next one.
             let _ = match job {
-                0..8 => deployment.reset_usage().await,
-                8 => deployment.run_all_tasks().await,
-                9 => deployment.sweep_feed().await,
-                10..24 => deployment.run_feed().await,
+                0..32 => deployment.reset_usage().await,
+                32 => deployment.run_all_tasks().await,
+                33 => deployment.sweep_feed().await,
+                34..96 => deployment.run_feed(tenants).await,
                 // Most partitions are empty.
                 _ => deployment.run_tasks_of(deployment.cloud.task_partitions_in_use()).await,
             };
@@ -165,7 +160,7 @@ async fn webhooks(deployment: &Deployment, tenants: &BTreeSet<usize>, mut random
         async move {
             sleep(Duration::from_millis(start)).await;
             // A failed run is repeated by the next one.
-            let _ = deployment.run_feed().await;
+            let _ = deployment.run_feed(tenants).await;
             let _ = deployment.deliver(tenants).await;
         }
     });

@@ -10,10 +10,10 @@ const COMPARED: u64 = 50;
 /// The number of seeds that are run at the same time.
 const THREADS: u8 = 2;
 
-/// `SIMULATOR_SEEDS=1000` runs that many.
+/// `SIMULATOR_SEEDS=10000` runs that many.
 #[test]
 fn no_seed_breaks_an_invariant_and_one_in_fifty_has_the_same_trace_in_another_process() {
-    let seeds = std::env::var("SIMULATOR_SEEDS").map_or(150, |seeds| seeds.parse().expect("a number"));
+    let seeds = std::env::var("SIMULATOR_SEEDS").map_or(1_000, |seeds| seeds.parse().expect("a number"));
     let of_thread =
         |thread: u8| -> Vec<_> { (u64::from(thread)..seeds).step_by(THREADS.into()).map(play).collect() };
     let mut played: Vec<_> = thread::scope(|scope| {
@@ -28,7 +28,7 @@ fn no_seed_breaks_an_invariant_and_one_in_fifty_has_the_same_trace_in_another_pr
         faults += report.faults.values().sum::<u64>();
         kills += report.kills;
     }
-    assert!(faults * 20 > calls && kills > seeds, "{calls} calls, {faults} faults, {kills} kills");
+    assert!(faults * 20 > calls && kills * 3 > seeds, "{calls} calls, {faults} faults, {kills} kills");
 
     let compared = seeds.div_ceil(COMPARED);
     let program = Command::new(env!("CARGO_BIN_EXE_simulate"))
