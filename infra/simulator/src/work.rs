@@ -87,7 +87,7 @@ pub(crate) async fn work(clients: &Clients, cast: &Cast, mut random: fastrand::R
     let guard = cast.has(Person::SecondMember).then(|| Box::pin(people.guard(random.fork(), steps)));
     let jobs = Box::pin(jobs(&clients.deployment, &tenants, random.fork(), steps.div_ceil(2)));
     let stream = stream(&clients.deployment, random.fork());
-    let webhooks = webhooks(&clients.deployment, &cast.receivers, random, steps.div_ceil(2));
+    let webhooks = webhooks(&clients.deployment, &cast.receivers, random, 1 + steps.div_ceil(2));
     let all = async {
         tokio::join!(
             join_all(users),
