@@ -12,7 +12,7 @@ export const LONG = {
 };
 const ODD = '<script>alert("odd")</script> & Söhne, 採用担当 مهندس 🦀';
 const STAGES = ["screening", "interview", "offer"];
-const TIMEOUT = 30_000;
+const TIMEOUT = 300_000;
 
 /** Fills an organization through the API. Returns the identifiers of the resources to look at. */
 export async function fill(service, key) {

@@ -3,7 +3,7 @@
 import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
 
-const TIMEOUT = 30_000;
+const TIMEOUT = 300_000;
 
 /** Starts the service. Resolves after it has printed its URLs and keys. */
 export async function start(binary, options = []) {

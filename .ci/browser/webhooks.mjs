@@ -130,7 +130,7 @@ export async function visit(world) {
 
 /** Opens a page until a part of it matches. */
 async function until(visitor, path, part, pattern) {
-  const end = Date.now() + 20_000;
+  const end = Date.now() + 300_000;
   for (;;) {
     await visitor.go(path);
     if (pattern.test(await part.innerText())) {
@@ -162,7 +162,7 @@ async function receive() {
     answer: { status: 200, body: "" },
     /** Returns the next test. */
     async next() {
-      const end = Date.now() + 20_000;
+      const end = Date.now() + 300_000;
       while (!tests.length) {
         assert.ok(Date.now() < end, "no test arrives");
         await new Promise((resolve) => setTimeout(resolve, 100));

@@ -154,7 +154,7 @@ export async function visit(world, options = {}) {
   await step("the voice screen takes place", async () => {
     assert.equal(await visitor.press("Invite"), 303);
     const link = page.getByRole("article").filter({ hasText: "out of 100" }).getByRole("link").first();
-    for (let tries = 0; tries < 40 && !(await link.count()); tries += 1) {
+    for (let tries = 0; tries < 1_200 && !(await link.count()); tries += 1) {
       await new Promise((resolve) => setTimeout(resolve, 250));
       await page.reload();
     }

@@ -15,7 +15,7 @@ start() {
   exec {lines}< <(exec "$rolecall" --memory --port 0 --template ../../template.yaml 2>"$log")
   service=$!
   trap stop EXIT
-  read -r -t 60 -u "$lines" _ base
+  read -r -t 300 -u "$lines" _ base
 }
 
 # Stops the service, and prints its log if a client failed.

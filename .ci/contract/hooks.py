@@ -365,7 +365,7 @@ class Maker:
 
     def send(self, method, path, **body):
         url = f"{BASE}/api/v1/{path}"
-        response = self.session.request(method, url, json=body or None, timeout=30)
+        response = self.session.request(method, url, json=body or None, timeout=300)
         response.raise_for_status()
         return response.json()
 
@@ -417,11 +417,11 @@ class Maker:
     def client(self):
         """Registers an application. Returns its id and secret."""
         body = {"redirect_uris": [REDIRECT_URI]}
-        client = requests.post(f"{BASE}/oauth/registrations", json=body, timeout=30).json()
+        client = requests.post(f"{BASE}/oauth/registrations", json=body, timeout=300).json()
         return client["client_id"], client["client_secret"]
 
     def tokens(self):
-        return requests.post(f"{BASE}/oauth/token", data=self.code, auth=CLIENT, timeout=30).json()
+        return requests.post(f"{BASE}/oauth/token", data=self.code, auth=CLIENT, timeout=300).json()
 
     def grant(self, grant_type):
         """Has a member consent. Returns the parameters that our application exchanges for tokens.

@@ -76,7 +76,7 @@ class Run:
         config += f"\n[phases.stateful]\ninference.algorithms = {self.inference}\n"
         (self.folder / "schemathesis.toml").write_text(config, encoding="utf-8")
         # Schemathesis does not test the URL that it loads the document from, so it gets a file.
-        with urllib.request.urlopen(f"{base}/api/v1/openapi.json", timeout=30) as document:
+        with urllib.request.urlopen(f"{base}/api/v1/openapi.json", timeout=300) as document:
             (self.folder / "openapi.json").write_bytes(document.read())
         return subprocess.run(
             [

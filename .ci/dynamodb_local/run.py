@@ -41,7 +41,7 @@ def main():
     [port] = free_ports(1)
     endpoint = f"http://127.0.0.1:{port}"
     with running("DynamoDB Local", [*JAVA, *SERVER, "-port", str(port)]) as (process, _):
-        wait_for(process, lambda: answers(endpoint), 300)
+        wait_for(process, lambda: answers(endpoint))
         command = [tests, "--exact", *chosen]
         settings = {"QUOTA_ROUNDS": "1", **os.environ, "ROLECALL_TEST_ENDPOINT": endpoint}
         status = subprocess.run(command, env=settings).returncode

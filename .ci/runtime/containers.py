@@ -155,7 +155,7 @@ class Terminal:
         """Runs a server that listens on a port. Yields its log."""
         print(f"$ {line}")
         with processes.running(line, self.shell(f"exec {line}"), self.environment) as (process, log):
-            processes.wait_for(process, lambda: processes.listens(port), 300)
+            processes.wait_for(process, lambda: processes.listens(port))
             yield log
 
     def shell(self, line):

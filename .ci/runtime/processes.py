@@ -49,7 +49,7 @@ class Function(Endpoint):
         """Checks that the function ends on SIGTERM."""
         pid = self.pid()
         os.kill(pid, signal.SIGTERM)
-        wait_for(self.process, lambda: not pathlib.Path(f"/proc/{pid}").exists(), 30)
+        wait_for(self.process, lambda: not pathlib.Path(f"/proc/{pid}").exists())
 
 
 def check_log(log):
@@ -112,7 +112,7 @@ def running(name, command, environment=None):
                 process.wait()
 
 
-def wait_for(process, ready, seconds=120):
+def wait_for(process, ready, seconds=300):
     deadline = time.monotonic() + seconds
     while not ready():
         assert process.poll() is None, f"{process.args[0]} ended with status {process.returncode}"

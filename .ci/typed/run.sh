@@ -35,7 +35,7 @@ play() (
     rm "$log"
   }
   trap stop EXIT
-  read -r -t 60 -u "$lines" _ base
+  read -r -t 300 -u "$lines" _ base
   timeout 300 "$@" "$base"
 )
 

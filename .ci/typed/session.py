@@ -290,7 +290,7 @@ cancelled = done(cancel_voice_screen.sync(planned.id, client=client))
 assert (planned.status, cancelled.status) == (VoiceScreenStatus.SCHEDULED, VoiceScreenStatus.CANCELLED)
 invited = done(invite_screen.sync(grace.id, client=client, body=NewVoiceScreen(role_id=role.id)))
 assert invited.status is VoiceScreenStatus.QUEUED and invited.started_at is None
-deadline = time.monotonic() + 30
+deadline = time.monotonic() + 300
 completed = VoiceScreenStatus.COMPLETED
 while not done(list_voice_screens.sync(client=client, role_id=role.id, status=completed)).data:
     assert time.monotonic() < deadline, "the screen has not completed"

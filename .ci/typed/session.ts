@@ -183,7 +183,7 @@ for (let tries = 0; ; tries++) {
     await api.GET("/api/v1/voice_screens", { params: { query: { role_id: posted.role.id, status: "completed" } } }),
   );
   if (data.some(({ id }) => id === invited.id)) break;
-  assert(tries < 100, "the screen has not completed");
+  assert(tries < 3_000, "the screen has not completed");
   await sleep(100);
 }
 const screen = done(await api.GET("/api/v1/voice_screens/{id}", { params: { path: { id: invited.id } } }));

@@ -15,7 +15,7 @@ use crate::tls::Endpoint;
 /// The number of warm calls after the first call.
 const WARM_CALLS: usize = 20;
 /// The maximum time to wait for a function.
-const TIMEOUT: Duration = Duration::from_secs(30);
+const TIMEOUT: Duration = Duration::from_mins(5);
 
 /// The end of the name of a function that compresses its responses.
 const GZIP: &str = "_gzip";

@@ -94,7 +94,7 @@ impl Service {
 fn client() -> reqwest::Client {
     // reqwest leaves the choice of the crypto provider to the process. This fails if one is already installed.
     let _ = rustls::crypto::ring::default_provider().install_default();
-    reqwest::Client::builder().timeout(Duration::from_secs(20)).build().expect("a client")
+    reqwest::Client::builder().timeout(Duration::from_mins(5)).build().expect("a client")
 }
 
 /// Sends a signal with the shell's built-in `kill`, because not every machine has the program.
@@ -130,7 +130,7 @@ async fn a_scheduled_call_survives_a_crash() {
     service.child.wait().expect("an exit status");
 
     let service = Service::start(&["--data", folder(&data), "--empty"]);
-    for _ in 0..200 {
+    for _ in 0..3_000 {
         let screens = service.list_all(&client, "/api/v1/voice_screens").await;
         if screens[0]["status"] == "completed" {
             assert_eq!((screens.len(), &screens[0]["id"]), (1, &screen["id"]));
