@@ -240,7 +240,18 @@ impl State {
         } else {
             return None;
         };
-        if !self.faults.admits() || fault == Fault::Partial && !self.shorten(operation, body) {
+        if !self.faults.admits() {
+            return None;
+        }
+        let is_possible = match fault {
+            Fault::Partial => self.shorten(operation, body),
+            // The repetition of a transaction that was carried out changes nothing, so it has no conflict.
+            Fault::Conflict => {
+                !body["ClientRequestToken"].as_str().is_some_and(|token| self.tokens.contains_key(token))
+            }
+            _ => true,
+        };
+        if !is_possible {
             return None;
         }
         *self.counts.entry(fault).or_default() += 1;
