@@ -17,7 +17,7 @@ use crate::receivers::{self, Received};
 use crate::work::{Cast, Person};
 
 /// Of so many reads, one is made.
-const SAMPLE: u32 = 25;
+const SAMPLE: u32 = 50;
 
 /// The number of runs of the feed job, some of which may be killed, until every change is in the feed.
 const FEED_RUNS: usize = 20;
