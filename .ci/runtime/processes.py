@@ -18,6 +18,9 @@ import urllib.request
 # All servers are on loopback, so a proxy in the environment must not be used.
 DIRECT = urllib.request.build_opener(urllib.request.ProxyHandler({}))
 
+# The maximum time until a process is ready, also on a busy machine.
+READY_SECONDS = 300
+
 
 class Endpoint:
     """A local endpoint of Lambda's Invoke API for one function."""
@@ -112,11 +115,11 @@ def running(name, command, environment=None):
                 process.wait()
 
 
-def wait_for(process, ready, seconds=300):
-    deadline = time.monotonic() + seconds
+def wait_for(process, ready):
+    deadline = time.monotonic() + READY_SECONDS
     while not ready():
         assert process.poll() is None, f"{process.args[0]} ended with status {process.returncode}"
-        assert time.monotonic() < deadline, f"{process.args[0]} is not ready after {seconds} s"
+        assert time.monotonic() < deadline, f"{process.args[0]} is not ready after {READY_SECONDS} s"
         time.sleep(0.02)
 
 
