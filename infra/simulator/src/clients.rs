@@ -96,7 +96,8 @@ pub(crate) const DAILY_QUOTA: u64 = 100;
 /// The number of tenants.
 pub(crate) const TENANTS: usize = 4;
 
-const WORDS: [[&str; 2]; 2] = [["Quokka", "Wombat"], ["Numbat", "Bilby"]];
+/// The word of each tenant, by organization and mode.
+pub(crate) const WORDS: [[&str; 2]; 2] = [["Quokka", "Wombat"], ["Numbat", "Bilby"]];
 
 impl Tenant {
     pub(crate) fn known(&self) -> MutexGuard<'_, Known> {

@@ -11,13 +11,13 @@ use std::time::Duration;
 use aws_sdk_dynamodb::config::SharedHttpClient;
 use aws_smithy_runtime_api::client::result::ConnectorError;
 use dynoxide::Database;
-use dynoxide::actions::scan::ScanRequest;
 use rolecall_local::in_process::{self, Answer, execute};
 use serde_json::{Value, json};
 use shared::store::TaskPartition;
 use tokio::sync::Notify;
 use tokio::time::{Instant, sleep};
 
+use crate::contents::{Contents, Item, Write};
 use crate::faults::Faults;
 
 /// The table's name.
@@ -30,6 +30,10 @@ const SLOW: u64 = 1_200;
 const NEVER: Duration = Duration::from_mins(1);
 /// The field of a shortened batch with the keys that are left out.
 const UNPROCESSED: &str = "Unprocessed";
+/// The field of a transaction with its token.
+const TOKEN: &str = "ClientRequestToken";
+/// What a request for a consistent read contains.
+const CONSISTENT: &str = r#""ConsistentRead":true"#;
 /// How long DynamoDB remembers the token of a transaction.
 const TOKEN_WINDOW: Duration = Duration::from_mins(10);
 /// The beginning of a partition key of tasks, in a request.
@@ -64,6 +68,8 @@ pub(crate) struct Cloud(Arc<Mutex<State>>);
 
 struct State {
     table: Database,
+    /// The items of the table, for the checks.
+    contents: Contents,
     replica: Database,
     /// The writes that the replica does not have yet.
     behind: VecDeque<(String, String)>,
@@ -85,10 +91,17 @@ struct State {
 }
 
 impl Cloud {
-    /// A table with its replica, which are equal.
-    pub(crate) fn new(seed: u64, faults: Faults, table: Database, replica: Database) -> Self {
+    /// A table with these contents, and its replica, which is equal.
+    pub(crate) fn new(
+        seed: u64,
+        faults: Faults,
+        table: Database,
+        replica: Database,
+        contents: Contents,
+    ) -> Self {
         Self(Arc::new(Mutex::new(State {
             table,
+            contents,
             replica,
             behind: VecDeque::new(),
             random: fastrand::Rng::with_seed(seed),
@@ -152,39 +165,36 @@ impl Cloud {
 
     /// Carries out a call at once and without faults.
     pub(crate) fn execute(&self, operation: &str, request: &Value) -> Value {
-        let (status, body) = self.state().answer(operation, request.clone(), false);
+        let (status, body) = self.state().answer(operation, &request.to_string(), false);
         assert!(status == 200, "{body}");
-        serde_json::from_str(&body).expect("JSON")
+        parse(&body)
     }
 
     /// All items of the table.
-    pub(crate) fn items(&self) -> Vec<Value> {
-        let (mut items, mut exclusive_start_key) = (Vec::new(), None);
-        loop {
-            let request =
-                ScanRequest { table_name: TABLE.to_owned(), exclusive_start_key, ..ScanRequest::default() };
-            let page = self.state().table.scan(request).expect("a page");
-            items.extend(page.items.iter().flatten().map(|item| json!(item)));
-            exclusive_start_key = page.last_evaluated_key;
-            if exclusive_start_key.is_none() {
-                return items;
-            }
-        }
+    pub(crate) fn items(&self) -> Vec<Arc<Item>> {
+        let mut state = self.state();
+        let State { table, contents, .. } = &mut *state;
+        contents.read(table)
+    }
+
+    /// Whether all writes of the run were noticed.
+    pub(crate) fn knows_all_items(&self) -> bool {
+        let mut state = self.state();
+        let State { table, contents, .. } = &mut *state;
+        contents.are_complete(table)
     }
 
     /// The HTTP client of a function that uses the table.
     pub(crate) fn http_client(&self) -> SharedHttpClient {
         let cloud = self.clone();
-        in_process::http_client(move |operation, body: String| {
-            cloud.clone().call(operation, serde_json::from_str(&body).unwrap_or_default())
-        })
+        in_process::http_client(move |operation, body| cloud.clone().call(operation, body))
     }
 
     fn state(&self) -> MutexGuard<'_, State> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    async fn call(self, operation: String, mut body: Value) -> Result<Answer, ConnectorError> {
+    async fn call(self, operation: String, mut body: String) -> Result<Answer, ConnectorError> {
         let (fault, before, after) = {
             let mut state = self.state();
             state.calls += 1;
@@ -202,7 +212,10 @@ impl Cloud {
             Some(Fault::RequestLost) => sleep(NEVER).await,
             _ => {}
         }
-        let answer = self.state().answer(&operation, body, fault == Some(Fault::Stale));
+        let mut answer = self.state().answer(&operation, &body, fault == Some(Fault::Stale));
+        if fault == Some(Fault::Partial) {
+            answer.1 = with_unprocessed(&body, answer.1);
+        }
         match fault {
             Some(Fault::ResponseLost) => return Err(ConnectorError::io("the response was lost".into())),
             Some(Fault::Slow) => {
@@ -217,13 +230,13 @@ impl Cloud {
 
 impl State {
     /// Chooses the fault of a call, if any. A partial call is shortened in its request.
-    fn choose(&mut self, operation: &str, body: &mut Value) -> Option<Fault> {
-        let is_read = matches!(operation, "GetItem" | "Query" | "BatchGetItem");
+    fn choose(&mut self, operation: &str, body: &mut String) -> Option<Fault> {
+        let is_read = is_read(operation);
         if self.faults_per_mille == 0 {
             return None;
         }
         // Reads that are not consistent are often stale, which is no fault.
-        let can_be_stale = is_read && !is_consistent(body);
+        let can_be_stale = is_read && !body.contains(CONSISTENT);
         let fault = if self.random.u32(0..1_000) < self.faults_per_mille {
             match self.random.u32(0..7) {
                 0 => Fault::Throttled,
@@ -247,7 +260,7 @@ impl State {
             Fault::Partial => self.shorten(operation, body),
             // The repetition of a transaction that was carried out changes nothing, so it has no conflict.
             Fault::Conflict => {
-                !body["ClientRequestToken"].as_str().is_some_and(|token| self.tokens.contains_key(token))
+                !parse(body)[TOKEN].as_str().is_some_and(|token| self.tokens.contains_key(token))
             }
             _ => true,
         };
@@ -259,15 +272,15 @@ impl State {
     }
 
     /// Makes a query's page or a batch shorter. Returns whether this is possible.
-    fn shorten(&mut self, operation: &str, body: &mut Value) -> bool {
+    fn shorten(&mut self, operation: &str, body: &mut String) -> bool {
+        let mut shortened = parse(body);
         match operation {
             "Query" => {
-                let limit = body["Limit"].as_u64().unwrap_or(100);
-                body["Limit"] = json!(self.random.u64(1..=limit.max(1)));
-                true
+                let limit = shortened["Limit"].as_u64().unwrap_or(100);
+                shortened["Limit"] = json!(self.random.u64(1..=limit.max(1)));
             }
             "BatchGetItem" => {
-                let Some(tables) = body["RequestItems"].as_object_mut() else { return false };
+                let Some(tables) = shortened["RequestItems"].as_object_mut() else { return false };
                 for table in tables.values_mut() {
                     let Some(keys) = table["Keys"].as_array_mut().filter(|keys| keys.len() > 1) else {
                         continue;
@@ -275,10 +288,11 @@ impl State {
                     let rest = keys.split_off(self.random.usize(1..keys.len()));
                     table[UNPROCESSED] = Value::Array(rest);
                 }
-                true
             }
-            _ => false,
+            _ => return false,
         }
+        *body = shortened.to_string();
+        true
     }
 
     /// The answer to a transaction that was carried out in the last ten minutes.
@@ -291,52 +305,58 @@ impl State {
         })
     }
 
-    fn answer(&mut self, operation: &str, mut body: Value, is_stale: bool) -> Answer {
-        let is_write = !matches!(operation, "GetItem" | "Query" | "BatchGetItem");
-        if is_write {
-            let token = body.as_object_mut().and_then(|body| body.remove("ClientRequestToken"));
-            let text = body.to_string();
-            let token = token.as_ref().and_then(Value::as_str).unwrap_or_default();
-            if let Some(answer) = self.repeated(token, &text) {
-                return answer;
+    fn answer(&mut self, operation: &str, body: &str, is_stale: bool) -> Answer {
+        if is_stale {
+            let lag = self.random.usize(0..=MAX_LAG);
+            while self.behind.len() > lag {
+                let Some((operation, body)) = self.behind.pop_front() else { break };
+                execute(&self.replica, &operation, &body);
             }
-            let answer = execute(&self.table, operation, &text);
-            if answer.0 == 200 {
-                let keys = text.split(TASK).skip(1).filter_map(|rest| rest.split('"').next());
-                let keys = keys.map(|rest| format!("TASK#{rest}"));
-                let written = keys.filter_map(|key| Some((TaskPartition::parse(&key)?, key)));
-                let before = self.written.len();
-                for (partition, key) in written {
-                    self.written.insert(partition);
-                    self.task_partitions.insert(key, partition);
-                }
-                if self.written.len() > before {
-                    self.task_written.notify_one();
-                }
-                if !token.is_empty() {
-                    self.tokens.insert(token.to_owned(), (Instant::now(), text.clone(), answer.clone()));
-                }
-                self.behind.push_back((operation.to_owned(), text));
-            }
+            return execute(&self.replica, operation, body);
+        }
+        if is_read(operation) {
+            return execute(&self.table, operation, body);
+        }
+        let request: Write = serde_json::from_str(body).expect("a write");
+        // The engine would remember the token, too, by a clock of its own.
+        let body = body.replacen(&format!(r#","{TOKEN}":"{}""#, request.token), "", 1);
+        if let Some(answer) = self.repeated(&request.token, &body) {
             return answer;
         }
-        let text = body.to_string();
-        if !is_stale {
-            let (status, answer) = execute(&self.table, operation, &text);
-            return (status, with_unprocessed(&body, answer));
+        let answer = execute(&self.table, operation, &body);
+        if answer.0 == 200 {
+            let keys = body.split(TASK).skip(1).filter_map(|rest| rest.split('"').next());
+            let keys = keys.map(|rest| format!("TASK#{rest}"));
+            let written = keys.filter_map(|key| Some((TaskPartition::parse(&key)?, key)));
+            let before = self.written.len();
+            for (partition, key) in written {
+                self.written.insert(partition);
+                self.task_partitions.insert(key, partition);
+            }
+            if self.written.len() > before {
+                self.task_written.notify_one();
+            }
+            if !request.token.is_empty() {
+                self.tokens.insert(request.token.clone(), (Instant::now(), body.clone(), answer.clone()));
+            }
+            self.contents.written(request);
+            self.behind.push_back((operation.to_owned(), body));
         }
-        let lag = self.random.usize(0..=MAX_LAG);
-        while self.behind.len() > lag {
-            let Some((operation, body)) = self.behind.pop_front() else { break };
-            execute(&self.replica, &operation, &body);
-        }
-        execute(&self.replica, operation, &text)
+        answer
     }
 }
 
+fn is_read(operation: &str) -> bool {
+    matches!(operation, "GetItem" | "Query" | "BatchGetItem")
+}
+
+fn parse(text: &str) -> Value {
+    serde_json::from_str(text).expect("JSON")
+}
+
 /// The answer to a batch, with the keys that were left out.
-fn with_unprocessed(body: &Value, answer: String) -> String {
-    let mut rest = body["RequestItems"].clone();
+fn with_unprocessed(body: &str, answer: String) -> String {
+    let mut rest = parse(body)["RequestItems"].take();
     let tables = rest.as_object_mut().into_iter().flatten();
     let shortened = tables.filter_map(|(_, table)| {
         let keys = table.as_object_mut()?.remove(UNPROCESSED)?;
@@ -346,14 +366,9 @@ fn with_unprocessed(body: &Value, answer: String) -> String {
     if shortened.count() == 0 {
         return answer;
     }
-    let mut answer: Value = serde_json::from_str(&answer).expect("JSON");
+    let mut answer = parse(&answer);
     answer["UnprocessedKeys"] = rest;
     answer.to_string()
-}
-
-fn is_consistent(body: &Value) -> bool {
-    let tables = body["RequestItems"].as_object().into_iter().flatten();
-    body["ConsistentRead"] == true || tables.into_iter().any(|(_, table)| table["ConsistentRead"] == true)
 }
 
 fn refusal(kind: &str, status: u16) -> Answer {
@@ -364,7 +379,8 @@ fn refusal(kind: &str, status: u16) -> Answer {
 }
 
 /// The answer to a throttled call. One action of a transaction is throttled.
-fn throttled(body: &Value) -> Answer {
+fn throttled(body: &str) -> Answer {
+    let body = parse(body);
     let Some(actions) = body["TransactItems"].as_array() else {
         return refusal("ProvisionedThroughputExceededException", 400);
     };
@@ -374,7 +390,8 @@ fn throttled(body: &Value) -> Answer {
 }
 
 /// The answer to a write that conflicts with another one.
-fn conflict(body: &Value) -> Answer {
+fn conflict(body: &str) -> Answer {
+    let body = parse(body);
     let Some(actions) = body["TransactItems"].as_array() else {
         return refusal("TransactionConflictException", 400);
     };

@@ -1,49 +1,45 @@
 //! What must hold of the items of the table once all is quiet.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 
 use jiff::Timestamp;
 use serde_json::Value;
 
 use crate::clients::{Clients, DAILY_QUOTA, Known, Tenant, is_erasure};
+use crate::contents::Item;
 
 /// The entries of the search index end with this number minus the candidate's.
 const LAST_ID: u64 = (1 << 53) - 1;
 
 /// Returns the invariants of all items that do not hold now.
-pub(crate) fn broken(all: &[Value], now: Timestamp, clients: &Clients) -> Vec<String> {
-    // What is looked for in them is ASCII.
-    let texts: Vec<_> = all.iter().map(|item| item.to_string().to_ascii_lowercase()).collect();
+pub(crate) fn broken(all: &[Arc<Item>], now: Timestamp, clients: &Clients) -> Vec<String> {
     let mut broken = late_tasks(all, now.as_second());
     for tenant in &clients.tenants {
         let mut items = Items { tenant, partitions: BTreeMap::new(), broken: Vec::new() };
         for item in all {
-            if let Some(rest) =
-                text(item, "pk").strip_prefix(&tenant.id).and_then(|rest| rest.strip_prefix('#'))
-            {
-                items.partitions.entry(rest).or_default().push(item);
+            let key = text(&item.value, "pk");
+            let Some(rest) = key.strip_prefix(&tenant.id).and_then(|rest| rest.strip_prefix('#')) else {
+                continue;
+            };
+            items.partitions.entry(rest).or_default().push(&item.value);
+            // Members give an application access to both modes.
+            let is_foreign = item.words.iter().any(|word| *word != tenant.word);
+            if is_foreign && !item.text.contains("assistant of ") {
+                items.fail(&format!("an item has words of another tenant: {}", item.value));
             }
         }
         items.check(&tenant.known());
         broken.append(&mut items.broken);
-        broken.extend(left_of_erased(&tenant.known(), &texts));
-        let foreign = clients.tenants.iter().filter(|other| other.id != tenant.id);
-        let foreign: Vec<_> = foreign.map(|other| other.word.to_lowercase()).collect();
-        let start = format!("{}#", tenant.id);
-        for (item, text) in all.iter().zip(&texts) {
-            // Members give an application access to both modes.
-            let is_own = self::text(item, "pk").starts_with(&start) && !text.contains("assistant of ");
-            if is_own && foreign.iter().any(|word| text.contains(word)) {
-                broken.push(format!("an item of {} has words of another tenant: {item}", tenant.word));
-            }
-        }
+        broken.extend(left_of_erased(&tenant.known(), all));
     }
     broken
 }
 
 /// No task waits that should have been done.
-fn late_tasks(all: &[Value], now: i64) -> Vec<String> {
-    let tasks = all.iter().filter(|item| text(item, "pk").starts_with("TASK#")).map(|item| text(item, "sk"));
+fn late_tasks(all: &[Arc<Item>], now: i64) -> Vec<String> {
+    let tasks = all.iter().map(|item| &item.value);
+    let tasks = tasks.filter(|item| text(item, "pk").starts_with("TASK#")).map(|item| text(item, "sk"));
     let is_late = |task: &&str| {
         let due: i64 = task.split('#').nth(3).and_then(|due| due.parse().ok()).unwrap_or(0);
         due < now - 60
@@ -52,12 +48,12 @@ fn late_tasks(all: &[Value], now: i64) -> Vec<String> {
 }
 
 /// Nothing of an erased person is left.
-fn left_of_erased(known: &Known, texts: &[String]) -> Vec<String> {
+fn left_of_erased(known: &Known, all: &[Arc<Item>]) -> Vec<String> {
     let gone = known.erased().into_iter().filter(|email| !known.is_known_again(email));
     let left = gone.flat_map(|email| {
         let folded = email.to_lowercase();
-        let left = texts.iter().filter(move |item| item.contains(&folded));
-        left.map(move |item| format!("{email} was erased, but is in {item}"))
+        let left = all.iter().filter(move |item| item.text.contains(&folded));
+        left.map(move |item| format!("{email} was erased, but is in {}", item.value))
     });
     left.collect()
 }

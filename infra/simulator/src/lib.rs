@@ -15,6 +15,7 @@
 mod browser;
 mod clients;
 pub mod cloud;
+mod contents;
 mod deployment;
 mod factors;
 mod faults;

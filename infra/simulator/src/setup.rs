@@ -12,6 +12,7 @@ use serde_json::json;
 
 use crate::clients::{Clients, Known, TENANTS};
 use crate::cloud::Cloud;
+use crate::contents::Contents;
 use crate::deployment::{Answer, Deployment};
 use crate::faults::Faults;
 use crate::kind::Kind;
@@ -28,6 +29,8 @@ pub(crate) struct Setup {
     _database: Database,
     /// The address of the table.
     uri: String,
+    /// The items of the table.
+    contents: Contents,
     /// What the clients of each tenant know.
     known: Vec<Known>,
 }
@@ -46,7 +49,7 @@ impl Setup {
         fastrand::seed(0);
         let known = paused_runtime().block_on(Box::pin(async {
             let replica = Database::memory().expect("a database");
-            let cloud = Cloud::new(0, Faults::default(), database.clone(), replica);
+            let cloud = Cloud::new(0, Faults::default(), database.clone(), replica, Contents::default());
             let deployment = Deployment::new(0, Faults::default(), cloud, kind, kind.start() - BEFORE);
             deployment.create_organizations(kind).await;
             let clients = Clients::new(Arc::new(deployment), vec![Known::default(); TENANTS]);
@@ -57,7 +60,8 @@ impl Setup {
             clients.deployment.run_feed(&(0..TENANTS).collect()).await.expect("events");
             clients.tenants.iter().map(|tenant| tenant.known().clone()).collect()
         }));
-        Self { _database: database, uri, known }
+        let contents = Contents::of(&database);
+        Self { _database: database, uri, contents, known }
     }
 
     /// A copy of the table.
@@ -65,6 +69,11 @@ impl Setup {
         let table = Database::memory().expect("a database");
         table.restore_from(&self.uri).expect("a copy");
         table
+    }
+
+    /// The items of the table.
+    pub(crate) fn contents(&self) -> Contents {
+        self.contents.clone()
     }
 
     /// What the clients of each tenant know.
