@@ -13,7 +13,7 @@ use shared::model::{Day, Mode};
 use tokio::time::sleep;
 
 use crate::browser::Browser;
-use crate::cloud::TABLE;
+use crate::contents::{TABLE, WORDS};
 use crate::deployment::{Answer, Deployment, MCP_VERSION};
 use crate::factors::Factors;
 use crate::outside::BASE_URL;
@@ -95,9 +95,6 @@ pub(crate) struct Clients {
 pub(crate) const DAILY_QUOTA: u64 = 100;
 /// The number of tenants.
 pub(crate) const TENANTS: usize = 4;
-
-/// The word of each tenant, by organization and mode.
-pub(crate) const WORDS: [[&str; 2]; 2] = [["Quokka", "Wombat"], ["Numbat", "Bilby"]];
 
 impl Tenant {
     pub(crate) fn known(&self) -> MutexGuard<'_, Known> {

@@ -17,11 +17,9 @@ use shared::store::TaskPartition;
 use tokio::sync::Notify;
 use tokio::time::{Instant, sleep};
 
-use crate::contents::{Contents, Item, Write};
+use crate::contents::{Contents, Item, TABLE, Write};
 use crate::faults::Faults;
 
-/// The table's name.
-pub(crate) const TABLE: &str = "rolecall";
 /// The maximum time that a call takes before it takes effect, and the time that its response takes, in milliseconds.
 const LATENCY: u64 = 10;
 /// The maximum time of a slow call, in milliseconds.

@@ -13,8 +13,10 @@ use serde::Deserialize;
 use serde::de::IgnoredAny;
 use serde_json::{Value, json};
 
-use crate::clients::WORDS;
-use crate::cloud::TABLE;
+/// The table's name.
+pub(crate) const TABLE: &str = "rolecall";
+/// The word of each tenant, by organization and mode, which is in every text that its clients send.
+pub(crate) const WORDS: [[&str; 2]; 2] = [["Quokka", "Wombat"], ["Numbat", "Bilby"]];
 
 /// The key of an item.
 #[derive(Clone, Debug, Deserialize, PartialEq, Eq, PartialOrd, Ord)]

@@ -32,7 +32,8 @@ use shared::secret::Secret;
 use shared::services::accounts;
 use shared::store::{Store, TaskPartition, Transaction};
 
-use crate::cloud::{Cloud, TABLE};
+use crate::cloud::Cloud;
+use crate::contents::TABLE;
 use crate::faults::Faults;
 use crate::kind::Kind;
 use crate::outside::{self, BASE_URL, Outside};
