@@ -19,7 +19,7 @@ struct Options {
     /// The number of seeds
     #[arg(long, default_value_t = 1)]
     seeds: u64,
-    /// The number of steps of each client [default: 4 in one run of 19, else 1]
+    /// The number of steps of each client [default: 4 in one run of 38, else 1]
     #[arg(long)]
     steps: Option<u32>,
     /// How many of a thousand calls have a fault

@@ -40,7 +40,7 @@ impl Cast {
     pub(crate) fn choose(random: &mut fastrand::Rng) -> Self {
         let tenant = random.usize(0..TENANTS);
         let other = if random.bool() { tenant } else { random.usize(0..TENANTS) };
-        let is_there = |_: &Person| random.u32(0..20) == 0;
+        let is_there = |_: &Person| random.u32(0..40) == 0;
         let mut people: BTreeSet<_> =
             [Person::Visitor, Person::Member, Person::App].into_iter().filter(is_there).collect();
         if random.u32(0..20) == 0 {
