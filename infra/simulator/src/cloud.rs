@@ -3,6 +3,7 @@
 //! A call takes a random time before and after it takes effect, so calls of several functions interleave. Reads that are
 //! not consistent, and reads of the index, come from a replica that is some writes behind.
 
+use std::cell::LazyCell;
 use std::collections::{BTreeMap, BTreeSet, HashMap, VecDeque};
 use std::fmt;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -68,7 +69,8 @@ struct State {
     table: Database,
     /// The items of the table, for the checks.
     contents: Contents,
-    replica: Database,
+    /// A copy, which most runs do not need.
+    replica: LazyCell<Database, Box<dyn FnOnce() -> Database + Send>>,
     /// The writes that the replica does not have yet.
     behind: VecDeque<(String, String)>,
     random: fastrand::Rng,
@@ -94,13 +96,13 @@ impl Cloud {
         seed: u64,
         faults: Faults,
         table: Database,
-        replica: Database,
+        replica: impl FnOnce() -> Database + Send + 'static,
         contents: Contents,
     ) -> Self {
         Self(Arc::new(Mutex::new(State {
             table,
             contents,
-            replica,
+            replica: LazyCell::new(Box::new(replica)),
             behind: VecDeque::new(),
             random: fastrand::Rng::with_seed(seed),
             faults_per_mille: 0,

@@ -102,7 +102,9 @@ fn sentence(panic: &(dyn Any + Send)) -> String {
 
 async fn play(run: &Run, setup: Arc<Setup>) -> Report {
     let (chosen, kind) = (Faults::new(run.only.as_ref()), Kind::of(run.seed));
-    let cloud = Cloud::new(run.seed, chosen.clone(), setup.table(), setup.table(), setup.contents());
+    let replica = setup.clone();
+    let cloud =
+        Cloud::new(run.seed, chosen.clone(), setup.table(), move || replica.table(), setup.contents());
     let deployment = Arc::new(Deployment::new(run.seed, chosen.clone(), cloud, kind, kind.start()));
     let clients = Clients::new(deployment.clone(), setup.known());
     let mut random = fastrand::Rng::with_seed(run.seed ^ 0xc11e);

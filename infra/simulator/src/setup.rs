@@ -48,7 +48,7 @@ impl Setup {
         let database = Database::new(&uri).expect("a database");
         fastrand::seed(0);
         let known = paused_runtime().block_on(Box::pin(async {
-            let replica = Database::memory().expect("a database");
+            let replica = || Database::memory().expect("a database");
             let cloud = Cloud::new(0, Faults::default(), database.clone(), replica, Contents::default());
             let deployment = Deployment::new(0, Faults::default(), cloud, kind, kind.start() - BEFORE);
             deployment.create_organizations(kind).await;
