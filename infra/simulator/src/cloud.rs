@@ -35,8 +35,6 @@ const TOKEN: &str = "ClientRequestToken";
 const CONSISTENT: &str = r#""ConsistentRead":true"#;
 /// How long DynamoDB remembers the token of a transaction.
 const TOKEN_WINDOW: Duration = Duration::from_mins(10);
-/// The beginning of a partition key of tasks, in a request.
-const TASK: &str = r#"{"S":"TASK#"#;
 /// The maximum number of writes that the replica is behind.
 const MAX_LAG: usize = 6;
 
@@ -325,21 +323,19 @@ impl State {
         }
         let answer = execute(&self.table, operation, &body);
         if answer.0 == 200 {
-            let keys = body.split(TASK).skip(1).filter_map(|rest| rest.split('"').next());
-            let keys = keys.map(|rest| format!("TASK#{rest}"));
-            let written = keys.filter_map(|key| Some((TaskPartition::parse(&key)?, key)));
             let before = self.written.len();
-            for (partition, key) in written {
+            for key in request.keys() {
+                let Some(partition) = TaskPartition::parse(key.partition()) else { continue };
                 self.written.insert(partition);
-                self.task_partitions.insert(key, partition);
+                self.task_partitions.insert(key.partition().to_owned(), partition);
             }
+            self.contents.written(&request);
             if self.written.len() > before {
                 self.task_written.notify_one();
             }
             if !request.token.is_empty() {
-                self.tokens.insert(request.token.clone(), (Instant::now(), body.clone(), answer.clone()));
+                self.tokens.insert(request.token, (Instant::now(), body.clone(), answer.clone()));
             }
-            self.contents.written(request);
             self.behind.push_back((operation.to_owned(), body));
         }
         answer

@@ -20,7 +20,7 @@ pub(crate) const WORDS: [[&str; 2]; 2] = [["Quokka", "Wombat"], ["Numbat", "Bilb
 
 /// The key of an item.
 #[derive(Clone, Debug, Deserialize, PartialEq, Eq, PartialOrd, Ord)]
-struct Key {
+pub(crate) struct Key {
     pk: KeyPart,
     sk: KeyPart,
 }
@@ -29,6 +29,13 @@ struct Key {
 struct KeyPart {
     #[serde(rename = "S")]
     text: String,
+}
+
+impl Key {
+    /// The partition key.
+    pub(crate) fn partition(&self) -> &str {
+        &self.pk.text
+    }
 }
 
 /// A request that writes, as far as the simulator reads it.
@@ -55,6 +62,17 @@ enum Action {
 struct Target {
     #[serde(rename = "Item", alias = "Key")]
     key: Key,
+}
+
+impl Write {
+    /// The keys of the items that it writes.
+    pub(crate) fn keys(&self) -> impl Iterator<Item = &Key> {
+        let of_actions = self.actions.iter().filter_map(|action| match action {
+            Action::Put(target) | Action::Update(target) | Action::Delete(target) => Some(&target.key),
+            Action::ConditionCheck(_) => None,
+        });
+        self.key.iter().chain(of_actions)
+    }
 }
 
 /// An item of the table.
@@ -107,12 +125,8 @@ impl Contents {
     }
 
     /// Remembers the items that a request has written.
-    pub(crate) fn written(&mut self, request: Write) {
-        self.written.extend(request.key);
-        self.written.extend(request.actions.into_iter().filter_map(|action| match action {
-            Action::Put(target) | Action::Update(target) | Action::Delete(target) => Some(target.key),
-            Action::ConditionCheck(_) => None,
-        }));
+    pub(crate) fn written(&mut self, request: &Write) {
+        self.written.extend(request.keys().cloned());
     }
 
     /// Whether these are all items of the table.
