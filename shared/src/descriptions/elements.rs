@@ -2,15 +2,18 @@
 
 use std::mem;
 
-use pulldown_cmark::{Event, HeadingLevel, Options, Parser, Tag, TagEnd};
+use pulldown_cmark::{CodeBlockKind, Event, HeadingLevel, LinkType, Options, Parser, Tag, TagEnd};
+use pulldown_cmark_escape::escape_href;
+use url::Url;
 
 use super::html_tag::{HtmlTag, decoded};
 
 /// Parses a description. In the result, elements are nested correctly and at most `max_depth` deep; deeper elements keep
 /// their text and lose their markup.
 ///
-/// Line breaks are kept, as in plain text. Headings begin at the third level and do not skip levels. An image is replaced
-/// by its alternative text, and any other HTML is text.
+/// Line breaks are kept, as in plain text. Headings begin at the third level and do not skip levels. Languages of code,
+/// alignments of tables and titles of links are left out. Only links to web pages and email addresses remain. Others are
+/// replaced by their text, and images by their alternative text. Any other HTML is text.
 pub(super) fn elements(description: &str, max_depth: usize) -> Vec<Event<'_>> {
     let mut builder = Builder { max_depth, ..Builder::default() };
     for event in Parser::new_ext(description, Options::ENABLE_TABLES) {
@@ -63,6 +66,7 @@ impl<'t> Builder<'t> {
                 if is_inline(tag.to_end()) {
                     self.open_text();
                 } else {
+                    self.close_text();
                     self.open_item();
                 }
                 self.level += 1;
@@ -79,14 +83,17 @@ impl<'t> Builder<'t> {
             }
             Event::SoftBreak | Event::HardBreak => self.add_break(),
             Event::Rule => {
+                self.close_text();
                 self.open_item();
                 self.events.push(Event::Rule);
             }
             Event::Text(text) if is_space(&text) && !self.accepts_text() => {}
-            content => {
+            Event::Text(_) | Event::Code(_) => {
                 self.open_text();
-                self.events.push(content);
+                self.events.push(event);
             }
+            // The parser's options produce no other events.
+            _ => {}
         }
     }
 
@@ -163,15 +170,26 @@ impl<'t> Builder<'t> {
                 let level = heading_at(self.outline.len());
                 Tag::Heading { level, id: None, classes: Vec::new(), attrs: Vec::new() }
             }
+            Tag::CodeBlock(_) => Tag::CodeBlock(CodeBlockKind::Indented),
+            Tag::Table(_) => Tag::Table(Vec::new()),
+            Tag::Link { link_type: LinkType::Email, dest_url, title, id } => {
+                let dest_url = format!("mailto:{dest_url}").into();
+                Tag::Link { link_type: LinkType::Inline, dest_url, title, id }
+            }
             tag => tag,
         };
         let end = tag.to_end();
-        let is_shown = match end {
-            TagEnd::Image => false,
-            TagEnd::Link => self.open.iter().all(|open| open.end != Some(TagEnd::Link)),
+        let is_shown = match &tag {
+            Tag::Image { .. } => false,
+            Tag::Link { dest_url, .. } => {
+                is_allowed(dest_url) && self.open.iter().all(|open| open.end != Some(TagEnd::Link))
+            }
+            Tag::Item | Tag::TableHead | Tag::TableRow | Tag::TableCell => {
+                self.open.last().is_some_and(|parent| parent.is_shown)
+            }
             _ => true,
         };
-        let is_shown = is_shown && self.open.len() < self.max_depth;
+        let is_shown = is_shown && self.open.len() + levels_inside(&tag) < self.max_depth;
         if is_shown {
             self.events.push(Event::Start(tag));
         }
@@ -248,6 +266,15 @@ const fn is_inline(end: TagEnd) -> bool {
     matches!(end, TagEnd::Strong | TagEnd::Emphasis | TagEnd::Link | TagEnd::Image)
 }
 
+/// Returns how many levels deep the elements are that an element must have.
+const fn levels_inside(tag: &Tag<'_>) -> usize {
+    match tag {
+        Tag::List(_) => 1,
+        Tag::Table(_) => 2,
+        _ => 0,
+    }
+}
+
 /// Returns the level of a heading with `depth - 1` headings above it.
 const fn heading_at(depth: usize) -> HeadingLevel {
     match depth {
@@ -256,4 +283,18 @@ const fn heading_at(depth: usize) -> HeadingLevel {
         3 => HeadingLevel::H5,
         _ => HeadingLevel::H6,
     }
+}
+
+/// Whether a link may have this address: that of a web page or an email address. Browsers parse it with its escapes.
+fn is_allowed(address: &str) -> bool {
+    let escaped = escaped_address(address).replace("&amp;", "&").replace("&#x27;", "'");
+    Url::parse(&escaped).is_ok_and(|url| ["http", "https", "mailto"].contains(&url.scheme()))
+}
+
+/// Escapes an address for an attribute in HTML.
+pub(super) fn escaped_address(address: &str) -> String {
+    let mut escaped = String::with_capacity(address.len());
+    // Writing to a string cannot fail.
+    let _ = escape_href(&mut escaped, address);
+    escaped
 }
