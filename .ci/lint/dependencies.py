@@ -1,4 +1,4 @@
-"""Checks the dependencies of the workspace: usage, licenses, sources, banned crates and duplicate versions.
+"""Checks the dependencies of the workspace: usage, licenses, sources, banned crates, duplicate versions and features.
 
 Usage: dependencies.py
 """
@@ -311,15 +311,20 @@ def check_sources(locked, members):
 # Banned crates and duplicates
 
 
+def tree(form, *options):
+    """Returns the lines of `cargo tree` with these options, each crate in the given form."""
+    command = ["cargo", "tree", "--locked", "--prefix=none", f"--format={form}", *options]
+    output = subprocess.run(command, cwd=ROOT, stdout=subprocess.PIPE, text=True, check=True).stdout
+    return {line.removesuffix(" (*)") for line in output.splitlines() if line}
+
+
 def crates_of(*options):
     """Returns the names of the crates that `cargo tree` lists with these options.
 
     Cargo.lock also contains crates that only a disabled feature of another crate needs.
     """
-    command = ["cargo", "tree", "--locked", "--prefix=none", "--format={p}", *options]
-    command += [f"--target={platform}" for platform in PLATFORMS]
-    tree = subprocess.run(command, cwd=ROOT, stdout=subprocess.PIPE, text=True, check=True)
-    return {line.split()[0] for line in tree.stdout.splitlines() if line}
+    platforms = [f"--target={platform}" for platform in PLATFORMS]
+    return {line.split()[0] for line in tree("{p}", *platforms, *options)}
 
 
 def check_banned(crates, whose, banned):
@@ -354,6 +359,21 @@ def check_duplicates(packages):
             )
 
 
+# Features
+
+
+def check_features(run, linked_in_run, test, linked_in_test):
+    """Yields crates that `cargo test` would compile again after `cargo run`, with all that needs them.
+
+    The arguments are sets of `crate [features]`: all crates, and those that are not only for build scripts and macros.
+    """
+    for crate in sorted((run - test) | (run - linked_in_run) & linked_in_test):
+        yield (
+            f"`cargo test` would compile {crate} again, because dev-dependencies need other features of it, or link it "
+            "although it is only for build scripts or macros otherwise; move them to [dependencies] of the package `tests`"
+        )
+
+
 def check(metadata):
     """Yields all mistakes."""
     packages = metadata["packages"]
@@ -371,6 +391,8 @@ def check(metadata):
     linked = crates_of("--edges=normal,no-proc-macro", *functions)
     yield from check_banned(linked, "a function", BANNED_IN_FUNCTIONS)
     yield from check_duplicates(packages)
+    edges = ["normal,build", "normal,no-proc-macro", "normal,build,dev", "normal,dev,no-proc-macro"]
+    yield from check_features(*(tree("{p} [{f}]", "--workspace", f"--edges={kinds}") for kinds in edges))
 
 
 def main():

@@ -201,6 +201,16 @@ class Crates(unittest.TestCase):
         self.assertEqual(len(found), 1, found)
         self.assertIn("tokio has the versions 1.0.0, 2.0.0", found[0])
 
+    def test_features(self):
+        run = {"same []", "features [std]", "macro []", "linked []"}
+        test = {"same []", "features [alloc,std]", "macro []", "linked []", "only_in_tests []"}
+        linked_in_run = {"same []", "features [std]"}
+        linked_in_test = {"same []", "features [alloc,std]", "linked []", "only_in_tests []"}
+        found = list(dependencies.check_features(run, linked_in_run, test, linked_in_test))
+        self.assertEqual(len(found), 2, found)
+        self.assertIn("would compile features [std] again", found[0])
+        self.assertIn("would compile linked [] again", found[1])
+
 
 if __name__ == "__main__":
     unittest.main()

@@ -27,6 +27,15 @@ pub mod passkeys;
 pub mod permissions;
 mod project;
 
+// Tests use these crates, which need other crates or features of them. The library links them, so that `cargo test` does
+// not compile the dependencies of `cargo run` again.
+use cfb as _;
+use proptest as _;
+use rmcp as _;
+use scraper as _;
+use tempfile as _;
+use tiktoken_rs as _;
+
 use std::collections::{BTreeMap, HashMap};
 use std::net::{IpAddr, Ipv4Addr};
 use std::ops::RangeInclusive;
