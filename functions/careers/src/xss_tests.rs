@@ -216,8 +216,7 @@ fn assert_allowed(element: ElementRef) {
             "h2" | "blockquote" | "br" | "code" | "em" | "h3" | "h4" | "h5" | "h6" | "hr" | "li" | "ol" | "p"
             | "pre" | "strong" | "table" | "tbody" | "td" | "th" | "thead" | "tr" | "ul",
             [],
-        )
-        | ("a", [("rel", "nofollow noopener noreferrer")]) => {}
+        ) => {}
         _ => panic!("{name} {attributes:?}"),
     }
 }
