@@ -6,7 +6,7 @@ use crate::input::text;
 
 /// The maximum size of the HTML, in bytes.
 const MAX: usize = 64_000;
-/// The maximum nesting depth: 12 elements, and the parts of a table.
+/// The maximum nesting depth: 12 elements, one more for the rows of a table, and code.
 const MAX_DEPTH: usize = 14;
 const NO_END: [&str; 2] = ["br", "hr"];
 const ELEMENTS: [&str; 22] = [

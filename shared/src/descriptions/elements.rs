@@ -11,9 +11,9 @@ use super::html_tag::{HtmlTag, decoded};
 /// Parses a description. In the result, elements are nested correctly and at most `max_depth` deep; deeper elements keep
 /// their text and lose their markup.
 ///
-/// Line breaks are kept, as in plain text. Headings begin at the third level and do not skip levels. Languages of code,
-/// alignments of tables and titles of links are left out. Only links to web pages and email addresses remain. Others are
-/// replaced by their text, and images by their alternative text. Any other HTML is text.
+/// Line breaks are kept, as in plain text. Headings begin at the third level and do not skip levels. Languages of code and
+/// alignments of tables are left out. Only links to web pages and email addresses remain. Others are replaced by their
+/// text, and images by their alternative text. Any other HTML is text.
 pub(super) fn elements(description: &str, max_depth: usize) -> Vec<Event<'_>> {
     let mut builder = Builder { max_depth, ..Builder::default() };
     for event in Parser::new_ext(description, Options::ENABLE_TABLES) {

@@ -23,7 +23,8 @@ pub fn html(text: &str) -> String {
     shortened(&html.replace(" />", ">"), MAX_HTML)
 }
 
-/// Tells search engines and browsers that the organization does not vouch for the page behind a link.
+/// Tells search engines and browsers that the organization does not vouch for the page behind a link. Leaves out the
+/// link's title.
 fn with_relation(event: Event<'_>) -> Event<'_> {
     let Event::Start(Tag::Link { dest_url, .. }) = event else { return event };
     let address = escaped_address(&dest_url);
@@ -113,6 +114,10 @@ mod tests {
                 "[a](https://a.example/?b&c) <mailto:a@b.example>",
                 "<p><a href=\"https://a.example/?b&amp;c\" rel=\"nofollow noopener noreferrer\">a</a> \
                  <a href=\"mailto:a@b.example\" rel=\"nofollow noopener noreferrer\">mailto:a@b.example</a></p>\n",
+            ),
+            (
+                "[a](https://a.example 'b')",
+                "<p><a href=\"https://a.example\" rel=\"nofollow noopener noreferrer\">a</a></p>\n",
             ),
             ("[a](/b) [c](javascript:d)", "<p>a c</p>\n"),
             ("", ""),
