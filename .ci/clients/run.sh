@@ -37,5 +37,7 @@ for client in "${clients[@]}"; do
     *.py) timeout 300 .venv/bin/python -u "$client" "$base" ;;
   esac
 done
+trap - EXIT
+stop
 echo "-- webhooks"
 timeout 300 unshare --net --mount --pid --fork --kill-child --mount-proc .venv/bin/python -u webhooks.py "$rolecall"
