@@ -49,8 +49,6 @@ pub(crate) const FLOOR: Function = Function::new("floor", "default_not_found", K
 /// The floor with a TLS handshake.
 pub(crate) const FLOOR_TLS: Function = Function::new("floor_tls", "default_not_found", Kind::Floor);
 
-/// The function whose event creates records.
-const WRITING: &str = "quick_post";
 /// A key of the demo organization for its test data.
 const TEST_KEY: &str = "rc_test_000000001000000001ZCG7000000DemoKeyOfAcmeTestNotASecret9cEh6Z8zfEE0Zt1BB";
 
@@ -222,15 +220,15 @@ impl Function {
         })
     }
 
-    /// The sample event without the idempotency key, which would turn later calls into replays. What an event creates is
-    /// test data, so that the other functions do not read more from start to start.
+    /// The sample event without the idempotency key, which would turn later calls into replays.
     fn event(&self) -> Result<Bytes, String> {
         let file = format!("events/{}.json", self.event);
         let text = fs::read(&file).map_err(|error| format!("{file}: {error}"))?;
         let mut event: Value = serde_json::from_slice(&text).map_err(|error| format!("{file}: {error}"))?;
         if let Some(headers) = event.get_mut("headers").and_then(Value::as_object_mut) {
             headers.remove("idempotency-key");
-            if self.name == WRITING {
+            // Each call creates test data, so that the other functions do not read more from start to start.
+            if self.name == "quick_post" {
                 headers.insert("authorization".to_owned(), format!("Bearer {TEST_KEY}").into());
             }
             if self.name.ends_with(GZIP) {
