@@ -106,6 +106,21 @@ fn functions_do_not_depend_on_each_other() {
     }
 }
 
+/// `cargo run` needs exactly one package with a default binary, and `cargo test` tests only the default members.
+#[test]
+fn cargo_run_starts_the_local_service_and_cargo_test_tests_every_package() {
+    let cargo = std::process::Command::new(env!("CARGO"))
+        .args(["metadata", "--locked", "--no-deps", "--format-version", "1"])
+        .current_dir(project(""))
+        .output()
+        .unwrap();
+    let metadata: serde_json::Value = serde_json::from_slice(&cargo.stdout).unwrap();
+    let packages = metadata["packages"].as_array().unwrap();
+    let defaults: Vec<_> = packages.iter().filter_map(|package| package["default_run"].as_str()).collect();
+    assert_eq!(defaults, ["rolecall"], "`cargo run` needs one package with a default-run");
+    assert_eq!(metadata["workspace_default_members"], metadata["workspace_members"], "leave out default-members");
+}
+
 #[test]
 fn every_function_with_tests_runs_them() {
     for entry in std::fs::read_dir(project("functions")).unwrap() {
