@@ -25,11 +25,13 @@ class Block:
 
 @dataclasses.dataclass
 class Code:
-    """A code span. `context` is the source of its paragraph, heading or table cell."""
+    """A code span. `context` is the source of its paragraph, heading or table cell, and has it from `start` to `end`."""
 
     line: int
     text: str
     context: str
+    start: int
+    end: int
 
 
 @dataclasses.dataclass
@@ -76,7 +78,9 @@ def documents(root: pathlib.Path) -> list[pathlib.Path]:
 def files(root: pathlib.Path) -> list[str]:
     """All files of a checkout, relative to its root."""
     if (root / ".git").exists():
-        listed = subprocess.run(["git", "-C", root, "ls-files", "-z"], capture_output=True, text=True, check=True).stdout
+        listed = subprocess.run(
+            ["git", "-C", root, "ls-files", "-z"], capture_output=True, text=True, check=True
+        ).stdout
         return sorted(path for path in listed.split("\0") if path and (root / path).exists())
     found = []
     for folder, folders, names in os.walk(root):
@@ -85,15 +89,20 @@ def files(root: pathlib.Path) -> list[str]:
         folders[:] = [
             name
             for name in folders
-            if name not in LEFT_OUT and (not name.startswith(".") or str(at) == "." and name in {".ci", ".cargo", ".github"})
+            if name not in LEFT_OUT
+            and (not name.startswith(".") or str(at) == "." and name in {".ci", ".cargo", ".github"})
         ]
         found += [(at / name).as_posix() for name in names]
     return sorted(found)
 
 
 def read(path: pathlib.Path) -> Document:
+    return parse(path, path.read_text())
+
+
+def parse(path: pathlib.Path, text: str) -> Document:
     document = Document(path)
-    tokens = MarkdownIt("commonmark").enable("table").parse(path.read_text())
+    tokens = MarkdownIt("commonmark").enable("table").parse(text)
     section, before, slugs = "", "", {}
     cell_line = 1
     for i, token in enumerate(tokens):
@@ -144,7 +153,11 @@ def slug_of(heading: str) -> str:
 
 
 def _plain(inline) -> str:
-    return "".join(" " if child.type.endswith("break") else child.content for child in inline.children if not child.type.startswith("html"))
+    return "".join(
+        " " if child.type.endswith("break") else child.content
+        for child in inline.children
+        if not child.type.startswith("html")
+    )
 
 
 def _read_inline(document: Document, inline, first_line: int) -> None:
@@ -153,11 +166,14 @@ def _read_inline(document: Document, inline, first_line: int) -> None:
         line = first_line + source.count("\n", 0, at)
         if child.type == "code_inline":
             # A line break in a code span has become a space.
-            words = r"\s+".join(re.escape(word) for word in child.content.split())
-            found = re.compile(f"{child.markup}\\s*{words}\\s*{child.markup}").search(source, at)
-            if found:
-                line, at = first_line + source.count("\n", 0, found.start()), found.end()
-            document.codes.append(Code(line, child.content, source))
+            written = child.markup + child.content + child.markup
+            start = source.find(written, at) if " " not in written else -1
+            end = start + len(written)
+            if start < 0:
+                words = r"\s+".join(re.escape(word) for word in child.content.split())
+                start, end = re.compile(f"{child.markup}\\s*{words}\\s*{child.markup}").search(source, at).span()
+            line, at = first_line + source.count("\n", 0, start), end
+            document.codes.append(Code(line, child.content, source, start, end))
         elif child.type in ("link_open", "image"):
             document.links.append(Link(line, child.attrs["href" if child.type == "link_open" else "src"]))
         elif child.type == "text" and child.content:
