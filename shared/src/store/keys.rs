@@ -4,8 +4,8 @@
 //! |---|---|---|---|
 //! | gate: organization in one mode, hashes of its API keys and access tokens, today's counter | `{tenant}#GATE` | `GATE` | |
 //! | organization's name | `{tenant}#PROFILE` | `PROFILE` | |
-//! | shard of the gate's counter, for a Pro tenant above one item's write rate | `{tenant}#GATE#{shard}` | `GATE` | |
-//! | API key, as members see it | `{tenant}#KEY` | id | |
+//! | shard of the gate's counter | `{tenant}#GATE#{shard}` | `GATE` | |
+//! | API key, as shown to members | `{tenant}#KEY` | id | |
 //! | requests of a finished day | `{tenant}#USAGE` | date | |
 //! | receipt of an idempotent request | `{tenant}#RECEIPT#{hash of the idempotency key}` | route | |
 //! | role | `{tenant}#ROLE` | id | `{tenant}#ROLE#{status}` |
@@ -26,7 +26,7 @@
 //! | legal hold on a candidate | `{tenant}#LEGAL_HOLD` | candidate id | |
 //! | candidate in lists | `{tenant}#CANDIDATE` | id | `{tenant}#CANDIDATE#{stage}` |
 //! | application in lists | `{tenant}#APPLICATION` | id | `{tenant}#APPLICATION#{stage}` |
-//! | role's application in lists | `{tenant}#ROLE_APPLICATION#{role id}` | id | `{tenant}#ROLE_APPLICATION#{role id}#{stage}` |
+//! | application in a role's lists | `{tenant}#ROLE_APPLICATION#{role id}` | id | `{tenant}#ROLE_APPLICATION#{role id}#{stage}` |
 //! | applicant of a role | `{tenant}#APPLICANT#{role id}` | candidate id | `{tenant}#APPLICANT#{role id}#{stage}` |
 //! | applicant of a role with a score, in a stage | `{tenant}#SCORED#{role id}#{stage}` | score, then application id | |
 //! | candidate's e-mail address | `{tenant}#EMAIL#{hash of the lower-cased address}` | `EMAIL` | |
@@ -40,7 +40,7 @@
 //! | voice screen's record: screen, highlights, red flags, call | `{tenant}#SCREEN#{id}` | `~FILE` | |
 //! | part of a transcript | `{tenant}#SCREEN#{id}` | `TRANSCRIPT#{part}` | |
 //! | voice screen in lists | `{tenant}#SCREEN` | id | `{tenant}#SCREEN#{status}` |
-//! | role's voice screen in lists | `{tenant}#ROLE_SCREEN#{role id}` | id | `{tenant}#ROLE_SCREEN#{role id}#{status}` |
+//! | voice screen in a role's lists | `{tenant}#ROLE_SCREEN#{role id}` | id | `{tenant}#ROLE_SCREEN#{role id}#{status}` |
 //! | voice screen on the candidate's page | `{tenant}#CANDIDATE#{candidate id}` | `SCREEN#{id}` | |
 //! | organization's own text on its privacy page | `{tenant}#PRIVACY` | `PRIVACY` | |
 //! | logo of the career site | `{tenant}#LOGO` | `LOGO` | |
