@@ -118,7 +118,10 @@ fn cargo_run_starts_the_local_service_and_cargo_test_tests_every_package() {
     let packages = metadata["packages"].as_array().unwrap();
     let defaults: Vec<_> = packages.iter().filter_map(|package| package["default_run"].as_str()).collect();
     assert_eq!(defaults, ["rolecall"], "`cargo run` needs one package with a default-run");
-    assert_eq!(metadata["workspace_default_members"], metadata["workspace_members"], "leave out default-members");
+    assert_eq!(
+        metadata["workspace_default_members"], metadata["workspace_members"],
+        "leave out default-members"
+    );
 }
 
 #[test]
