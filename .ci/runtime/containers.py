@@ -1,4 +1,4 @@
-"""Runs the functions in containers with their sample events, using the commands in the README.
+"""Runs the functions in containers with their sample events, using the commands in infra/README.md.
 
 Usage: containers.py FOLDER ROLECALL IMAGE, with the folder of the functions' binaries, the local service's binary, and
 a file that replaces AWS's base image. The program starts its own Docker engine, so it must be the first process of its
@@ -26,10 +26,9 @@ import main as emulator
 import processes
 import sam
 
-SECTION = "### Functions in containers\n"
 ARCHITECTURE = {"aarch64": "arm64"}.get(platform.machine(), "x86_64")
 ACME = "rc_live_000000001000000001ZCG7000000DemoKeyOfAcmeLiveNotASecretJPF42F2mh9z0N3tAZ"
-# In the README, no earlier event leaves a task.
+# In the document, no earlier event leaves a task.
 DONE = {"tasks_stream": {"tasks": 1, "failed": 0}, "tasks_schedule": {"tasks": 0, "failed": 0}}
 API = "http://127.0.0.1:3001"
 START_LAMBDA = "sam local start-lambda --port 3002 --warm-containers LAZY --no-watch --config-env local"
@@ -78,9 +77,8 @@ def stop(*_):
 
 
 def blocks():
-    """The commands of the README's section, by block."""
-    section = sam.readme().split(SECTION)[1].split("\n## ")[0]
-    return [block.splitlines() for block in re.findall(r"```sh\n(.*?)```", section, re.DOTALL)]
+    """The documented commands, by block."""
+    return [block.splitlines() for block in re.findall(r"```sh\n(.*?)```", sam.documented(), re.DOTALL)]
 
 
 def raise_timeouts():
@@ -164,7 +162,7 @@ class Terminal:
 
 @contextlib.contextmanager
 def local_service(lines, rolecall):
-    """Runs the local service with the README's options, but without cargo, which would build it again."""
+    """Runs the local service with the documented options, but without cargo, which would build it again."""
     [line] = lines
     print(f"$ {line}")
     command = shlex.split(line.replace("cargo run --", str(rolecall)))
@@ -175,7 +173,7 @@ def local_service(lines, rolecall):
 
 
 def invoke(terminal, lines):
-    """Checks the results of the README's invocations."""
+    """Checks the results of the documented invocations."""
     for line in lines:
         output = terminal.run(line)
         if "sam local invoke" in line:
@@ -188,7 +186,7 @@ def invoke(terminal, lines):
 
 
 def request(terminal, lines):
-    """Checks the responses to the README's requests and to some other requests."""
+    """Checks the responses to the documented requests and to some other requests."""
     shown, rejected = [terminal.run(line) for line in lines]
     assert json.loads(shown)["name"] == "Acme", shown
     assert rejected.startswith("HTTP/1.1 401 "), rejected

@@ -26,10 +26,10 @@ def main(folder, rolecall, *packages):
     provider = sam.functions()
     events = sam.events(provider)
     sam.check_environment(provider)
-    sam.check_readme(events)
+    sam.check_documented(events)
     api, dynamodb, bucket = processes.free_ports(3)
     os.environ.update(sam.shell(api, dynamodb, bucket))
-    print("to do the same in containers, set up as described in the README:")
+    print("to do the same in containers, set up as described in infra/README.md:")
     with processes.local_service(rolecall, sam.SERVICE, api, dynamodb, bucket):
         functions = [one for one in provider.get_all() if not packages or sam.package(one) in packages]
         for function in sorted(functions, key=sam.binary):
