@@ -152,7 +152,7 @@ def deploy(environment, overrides):
     given = [f"{key}={value}" for key, value in parameters.items() if key not in before or before[key] != value]
     run("sam", "deploy", "--config-env", environment, *(["--parameter-overrides", *given] if given else []))
     url = stack(name)[1]["ApiUrl"]
-    run("cargo", "run", "--quiet", "-p", "rolecall-admin", "--", "smoke", url)
+    run("cargo", "run", "--quiet", "--bin", "rolecall-admin", "--", "smoke", url)
 
 
 def architecture(parameters):
