@@ -209,15 +209,20 @@ fn the_commands_of_the_runbook_are_valid() {
     let mut parsed = 0;
     for path in ["infra/README.md", "infra/runbook.md"] {
         let text = std::fs::read_to_string(project(path)).unwrap().replace("\\\n", " ");
-        for line in text.lines().filter_map(|line| line.strip_prefix("cargo run -p rolecall-admin -- ")) {
+        for line in text.lines().filter_map(|line| line.strip_prefix("cargo run --bin rolecall-admin -- ")) {
             let line = line.split([';', '>', '|']).next().unwrap();
-            // The documents set an environment variable before.
-            let line = &line.replace("reseal", &format!("reseal --sealing-keys 1:{KEY}"));
-            let id = |word: String| {
-                let ids = ["ORGANIZATION_ID", "CANDIDATE_ID", "SCREEN_ID", "APP_ID", "ENDPOINT_ID", "KEY_ID"];
-                ids.iter().fold(word.replace('$', ""), |word, id| word.replace(id, "1700000000000011"))
+            // The documents set environment variables before.
+            let line = line
+                .replace("reseal", &format!("reseal --sealing-keys 1:{KEY}"))
+                .replace("member create", "member create --base-url $BASE_URL")
+                .replace("organization export", "organization export --base-url $BASE_URL")
+                .replace("$BASE_URL", "https://api.example.com")
+                .replace("$EMAIL", "ada@example.com");
+            let id = |word: String| match word.split_once('$') {
+                Some((before, _)) => format!("{before}1700000000000011"),
+                None => word,
             };
-            let words = std::iter::once("rolecall-admin".to_owned()).chain(words(line).into_iter().map(id));
+            let words = std::iter::once("rolecall-admin".to_owned()).chain(words(&line).into_iter().map(id));
             match Cli::try_parse_from(words) {
                 Ok(_) => {}
                 Err(error) => assert_eq!(error.kind(), ErrorKind::DisplayHelp, "{path}: {line}: {error}"),
