@@ -4,26 +4,49 @@
     python3 infra/deploy.py ENVIRONMENT [NAME=VALUE...]
     python3 infra/deploy.py ENVIRONMENT --rollback
 
-NAME=VALUE sets a parameter of template.yaml. A parameter that is not set keeps its value. It needs `aws`, `sam` and
-`cargo lambda` in PATH.
+NAME=VALUE sets a parameter of template.yaml. A parameter that is not set keeps its value. It needs Python 3.11, and
+`aws`, `sam`, `cargo` and `cargo lambda` in PATH.
 """
+
+import sys
+
+# Older versions lack tomllib, but can read this file.
+if sys.version_info < (3, 11):
+    sys.exit(f"infra/deploy.py needs Python 3.11 or newer: run it with python3.11 instead of {sys.version.split()[0]}.")
 
 import argparse
 import hashlib
 import json
+import os
 import pathlib
+import re
+import shlex
+import shutil
 import subprocess
-import sys
+import tempfile
 import tomllib
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 BUILD = ROOT / ".aws-sam/build"
+# The parameters that are computed here.
+RELEASES = ["Release", "PreviousRelease"]
 OWN_SECRETS = ["SigningSecret", "CredentialSecret", "SealingSecret"]
 GIVEN_SECRETS = ["ServicesSecretArn", "OriginSecretArn"]
 SERVICES = {
     "Vapi": ["vapi_api_key", "vapi_phone_number_id", "vapi_webhook_secret", "vapi_credential_id"],
     "X": ["x_client_id", "x_client_secret"],
 }
+PINNED = "install .ci/requirements.txt as README.md says, and add .venv/bin to PATH"
+# The programs that a deployment runs, and how to get them.
+PROGRAMS = {
+    "aws": "install the AWS CLI from https://aws.amazon.com/cli",
+    "sam": PINNED,
+    "cargo": "install Rust from https://rustup.rs",
+    "rustc": "install Rust from https://rustup.rs",
+    "cargo-lambda": PINNED,
+}
+# A parameter of template.yaml. Each has a default.
+PARAMETER = re.compile(r"^  (\w+):\n(?:    .*\n)+?    Default: (.*)$", re.MULTILINE)
 # Lambda keeps this many concurrent executions for functions that reserve none.
 UNRESERVED = 100
 # What an environment needs at least. A new account may have 10.
@@ -45,14 +68,51 @@ def aws(*arguments):
     return json.loads(result.stdout or "null")
 
 
+def require(*programs):
+    """Refuses to start without these programs."""
+    for program in programs:
+        if not shutil.which(program):
+            raise Refused(f"{program} is not in PATH: {PROGRAMS[program]}.")
+
+
+def environments():
+    """Returns what samconfig.toml says of `sam deploy` in each environment. Without one, SAM uses `default`."""
+    try:
+        config = tomllib.loads((ROOT / "samconfig.toml").read_text())
+    except tomllib.TOMLDecodeError as error:
+        raise Refused(f"samconfig.toml is not valid: {error}.") from error
+    merged = {}
+    for name, commands in config.items():
+        if isinstance(commands, dict) and name != "default":
+            sections = [commands.get(command, {}).get("parameters", {}) for command in ("global", "deploy")]
+            merged[name] = {**sections[0], **sections[1]}
+    return {name: settings for name, settings in merged.items() if "stack_name" in settings}
+
+
+def template_defaults():
+    """Returns the default of each parameter of template.yaml."""
+    return {name: value.strip("'") for name, value in PARAMETER.findall((ROOT / "template.yaml").read_text())}
+
+
 def configuration(environment):
-    """Returns the environment's stack name and parameters in samconfig.toml."""
-    config = tomllib.loads((ROOT / "samconfig.toml").read_text())
-    if environment not in config or "deploy" not in config[environment]:
-        known = ", ".join(name for name, value in config.items() if isinstance(value, dict) and "deploy" in value)
-        raise Refused(f"samconfig.toml has no environment {environment} to deploy. It has {known}.")
-    parameters = dict(item.split("=", 1) for item in config[environment]["deploy"]["parameters"]["parameter_overrides"])
-    return config[environment]["global"]["parameters"]["stack_name"], parameters
+    """Returns the environment's stack name and parameters in samconfig.toml, and selects its region and profile."""
+    settings = environments()[environment]
+    # SAM prefers this region to the variables, and does not know AWS_REGION.
+    region = settings.get("region") or os.environ.get("AWS_REGION")
+    if region:
+        os.environ.update(AWS_REGION=region, AWS_DEFAULT_REGION=region)
+    if "profile" in settings:
+        os.environ["AWS_PROFILE"] = settings["profile"]
+    items = settings.get("parameter_overrides", [])
+    try:
+        parameters = dict(item.split("=", 1) for item in (shlex.split(items) if isinstance(items, str) else items))
+    except (AttributeError, ValueError) as error:
+        raise Refused(f"The parameter_overrides of {environment} in samconfig.toml must be NAME=VALUE.") from error
+    if "Release" in parameters:
+        # `sam deploy --guided` writes all parameters, so a default here is not a choice.
+        defaults = template_defaults()
+        parameters = {name: value for name, value in parameters.items() if value != defaults.get(name)}
+    return settings["stack_name"], {name: value for name, value in parameters.items() if name not in RELEASES}
 
 
 def stack(name):
@@ -60,15 +120,45 @@ def stack(name):
     try:
         found = aws("cloudformation", "describe-stacks", "--stack-name", name)["Stacks"][0]
     except Refused as error:
-        if "does not exist" in str(error):
+        if f"{name} does not exist" in str(error):
             return {}, {}
-        raise
+        raise Refused(
+            f"{name} cannot be looked up; choose the account and the region with AWS_PROFILE and AWS_DEFAULT_REGION: {error}"
+        ) from error
+    if found["StackStatus"].startswith("ROLLBACK_"):
+        raise Refused(f"{name} could not be created; delete it first: aws cloudformation delete-stack --stack-name {name}")
     parameters = {item["ParameterKey"]: item["ParameterValue"] for item in found.get("Parameters", [])}
     return parameters, {item["OutputKey"]: item["OutputValue"] for item in found.get("Outputs", [])}
 
 
-def check_quotas(environment, parameters, settings):
+def has_library(target):
+    """Returns whether Rust's standard library for a target is installed."""
+    command = ["rustc", "--print", "target-libdir", "--target", target]
+    result = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
+    return result.returncode == 0 and pathlib.Path(result.stdout.strip()).is_dir()
+
+
+def check_parameters(parameters):
+    """Refuses what CloudFormation or the compiler would refuse much later."""
+    environment = parameters["Environment"]
+    numbers = [value for name, value in parameters.items() if name.endswith("Concurrency")]
+    target = f"{parameters['Architecture'].replace('arm64', 'aarch64')}-unknown-linux-gnu"
+    for met, refusal in [
+        (environment in CONCURRENCY, f"Environment must be one of {', '.join(CONCURRENCY)}."),
+        (all(value.isdecimal() for value in numbers), "Every parameter ...Concurrency must be a number."),
+        (
+            environment != "prod" or parameters["AlarmEmail"],
+            "prod needs an e-mail address for alarms: add AlarmEmail=ADDRESS to the command or to samconfig.toml.",
+        ),
+        (has_library(target), f"Rust cannot build the functions for {target}: run rustup target add {target}."),
+    ]:
+        if not met:
+            raise Refused(refusal)
+
+
+def check_quotas(parameters, settings):
     """Refuses a deployment that the account has no room for."""
+    environment = parameters["Environment"]
     concurrent = settings["AccountLimit"]["ConcurrentExecutions"]
     reserved = sum(int(value) for name, value in parameters.items() if name.endswith("Concurrency"))
     needed = max(CONCURRENCY[environment], reserved + UNRESERVED if reserved else 0)
@@ -118,8 +208,7 @@ def digest(folder):
 
 def release(build, parameters, versions):
     """Returns the release's name. SAM puts its first ten characters into the logical id of each version."""
-    ignored = {"Release", "PreviousRelease"}
-    parameters = {name: value for name, value in parameters.items() if name not in ignored}
+    parameters = {name: value for name, value in parameters.items() if name not in RELEASES}
     text = json.dumps([build, parameters, versions], sort_keys=True)
     return hashlib.sha256(text.encode()).hexdigest()[:10]
 
@@ -130,35 +219,54 @@ def run(*command):
         raise Refused(f"{' '.join(command[:2])} failed.")
 
 
+def quoted(value):
+    """Quotes a value that SAM would not leave alone: it unquotes what it reads from a file, twice."""
+    if re.search(r"""^(["'])(.*\1)?$|\\[ "']""", value, re.DOTALL):
+        for _ in range(2):
+            value = '"' + re.sub(r"""([ "'])""", r"\\\1", value) + '"'
+    return value
+
+
+def sam(command, environment, parameters):
+    """Runs `sam build` or `sam deploy` with exactly these parameters, and none of samconfig.toml."""
+    # On the command line, SAM refuses empty values and cuts others at a space or a quote.
+    with tempfile.NamedTemporaryFile("w", suffix=".yaml") as file:
+        json.dump({name: quoted(value) for name, value in parameters.items()}, file, ensure_ascii=False)
+        file.flush()
+        run("sam", command, "--config-env", environment, "--parameter-overrides", f"file://{file.name}")
+
+
 def deploy(environment, overrides):
     """Builds and deploys an environment, and checks the gateway."""
+    require(*PROGRAMS)
+    defaults = template_defaults()
     name, configured = configuration(environment)
+    for key in [*configured, *overrides]:
+        if key not in defaults or key in RELEASES:
+            raise Refused(f"{key} is not a parameter of template.yaml that can be set.")
     before, outputs = stack(name)
-    parameters = {**before, **configured, **overrides}
-    check_quotas(environment, parameters, aws("lambda", "get-account-settings"))
-    run("sam", "build", "--config-env", environment, *architecture(parameters))
-    if services := parameters.get("ServicesSecretArn"):
+    kept = {key: value for key, value in before.items() if key in defaults}
+    parameters = {**defaults, **kept, **configured, **overrides}
+    check_parameters(parameters)
+    check_quotas(parameters, aws("lambda", "get-account-settings"))
+    # Now, so that the last step cannot fail to compile.
+    run("cargo", "build", "--bin", "rolecall-admin")
+    sam("build", environment, parameters)
+    services = parameters["ServicesSecretArn"]
+    if services:
         value = aws("secretsmanager", "get-secret-value", "--secret-id", services)["SecretString"]
         parameters.update(whole_services(json.loads(value)))
     arns = [outputs[key] for key in OWN_SECRETS if key in outputs] + [
-        parameters[key] for key in GIVEN_SECRETS if parameters.get(key)
+        parameters[key] for key in GIVEN_SECRETS if parameters[key]
     ]
     new = release(digest(BUILD), parameters, secret_versions(arns))
-    if new != before.get("Release"):
-        parameters["PreviousRelease"] = before.get("Release", "")
+    if new != parameters["Release"]:
+        parameters["PreviousRelease"] = parameters["Release"]
     parameters["Release"] = new
-    print(f"Release {new}, after {parameters.get('PreviousRelease') or 'none'}.")
-    # SAM passes on the values of parameters that have one already.
-    given = [f"{key}={value}" for key, value in parameters.items() if key not in before or before[key] != value]
-    run("sam", "deploy", "--config-env", environment, *(["--parameter-overrides", *given] if given else []))
+    print(f"Release {new}, after {parameters['PreviousRelease'] or 'none'}.")
+    sam("deploy", environment, parameters)
     url = stack(name)[1]["ApiUrl"]
     run("cargo", "run", "--quiet", "--bin", "rolecall-admin", "--", "smoke", url)
-
-
-def architecture(parameters):
-    """Returns what `sam build` has to know of the parameters."""
-    value = parameters.get("Architecture")
-    return ["--parameter-overrides", f"Architecture={value}"] if value else []
 
 
 def version_of(release_name, versions):
@@ -173,6 +281,7 @@ def version_of(release_name, versions):
 
 def roll_back(environment):
     """Moves the alias of each function to its version of the previous release."""
+    require("aws")
     name, _ = configuration(environment)
     previous = stack(name)[0].get("PreviousRelease")
     if not previous:
@@ -182,7 +291,8 @@ def roll_back(environment):
     functions = {arn: aws("lambda", "list-versions-by-function", "--function-name", arn.rsplit(":", 1)[0]) for arn in aliases}
     targets = {arn: version_of(previous, found["Versions"]) for arn, found in functions.items()}
     # All or none: an older function may not know what a newer one writes.
-    if missing := [arn for arn, version in targets.items() if version is None]:
+    missing = [arn for arn, version in targets.items() if version is None]
+    if missing:
         raise Refused(f"No version of release {previous} is left of {', '.join(missing)}. Deploy the earlier commit.")
     for arn, version in targets.items():
         function, alias = arn.rsplit(":", 1)
@@ -195,13 +305,14 @@ def roll_back(environment):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("environment")
-    parser.add_argument("parameters", nargs="*", metavar="NAME=VALUE")
-    parser.add_argument("--rollback", action="store_true")
-    arguments = parser.parse_args()
-    if wrong := [item for item in arguments.parameters if "=" not in item]:
-        parser.error(f"{wrong[0]} is not NAME=VALUE")
     try:
+        parser.add_argument("environment", choices=environments())
+        parser.add_argument("parameters", nargs="*", default=[], metavar="NAME=VALUE")
+        parser.add_argument("--rollback", action="store_true")
+        arguments = parser.parse_args()
+        wrong = [item for item in arguments.parameters if "=" not in item]
+        if wrong:
+            parser.error(f"{wrong[0]} is not NAME=VALUE")
         if arguments.rollback:
             roll_back(arguments.environment)
         else:

@@ -1,11 +1,9 @@
-"""Tests of check.py, of infra/deploy.py and of the hook in infra/shift.yaml."""
+"""Tests of check.py, of the releases of infra/deploy.py and of the hook in infra/shift.yaml."""
 
 import copy
 import fnmatch
 import io
 import json
-import pathlib
-import tempfile
 import tomllib
 import unittest
 from unittest import mock
@@ -217,153 +215,6 @@ class Faults(unittest.TestCase):
         for expected, fault in faults.items():
             with self.subTest(expected):
                 self.assertTrue([problem for problem in self.problems(fault) if expected in problem])
-
-
-class Deployment(unittest.TestCase):
-    def test_a_half_filled_service_is_off(self):
-        keys = DEPLOY.SERVICES["Vapi"] + DEPLOY.SERVICES["X"]
-        whole = dict.fromkeys(keys, "value")
-        with mock.patch("builtins.print") as printed:
-            self.assertEqual(DEPLOY.whole_services(whole), {"Vapi": "true", "X": "true"})
-            empty = {**whole, **dict.fromkeys(DEPLOY.SERVICES["X"], "")}
-            self.assertEqual(DEPLOY.whole_services(empty), {"Vapi": "true", "X": "false"})
-            printed.assert_not_called()
-            for key in DEPLOY.SERVICES["Vapi"]:
-                self.assertEqual(DEPLOY.whole_services({**whole, key: ""}), {"Vapi": "false", "X": "true"}, key)
-                self.assertIn(key, printed.call_args.args[0])
-
-    def test_the_quotas(self):
-        def check_with(environment="prod", concurrent=1000, free=DEPLOY.RELEASE_SIZE, **parameters):
-            limit = {"ConcurrentExecutions": concurrent, "TotalCodeSize": 100 + free}
-            DEPLOY.check_quotas(environment, parameters, {"AccountLimit": limit, "AccountUsage": {"TotalCodeSize": 100}})
-
-        check_with()
-        check_with("dev", concurrent=10)
-        check_with(concurrent=1000, OauthConcurrency="500", CareersConcurrency="400")
-        for refused in [
-            {"concurrent": 999},
-            {"free": DEPLOY.RELEASE_SIZE - 1},
-            {"concurrent": 1000, "OauthConcurrency": "500", "CareersConcurrency": "401"},
-        ]:
-            with self.assertRaises(DEPLOY.Refused, msg=refused):
-                check_with(**refused)
-
-    def play(self, before, overrides, concurrent=1000, fails=None):
-        """Deploys prod with fake commands. Returns the commands that it runs."""
-        commands = []
-        secret = dict.fromkeys(DEPLOY.SERVICES["Vapi"], "v") | {"x_client_id": "v", "x_client_secret": ""}
-
-        def aws(service, command, *rest):
-            match command:
-                case "describe-stacks":
-                    parameters = [{"ParameterKey": key, "ParameterValue": value} for key, value in before.items()]
-                    outputs = {"ApiUrl": "https://x.example", **{name: name.lower() for name in DEPLOY.OWN_SECRETS}}
-                    outputs = [{"OutputKey": key, "OutputValue": value} for key, value in outputs.items()]
-                    return {"Stacks": [{"Parameters": parameters, "Outputs": outputs}]}
-                case "get-account-settings":
-                    limit = {"ConcurrentExecutions": concurrent, "TotalCodeSize": 80_000_000_000}
-                    return {"AccountLimit": limit, "AccountUsage": {"TotalCodeSize": 0}}
-                case "get-secret-value":
-                    return {"SecretString": json.dumps(secret)}
-                case "describe-secret":
-                    return {"VersionIdsToStages": {f"{rest[1]}-2": ["AWSCURRENT"], f"{rest[1]}-1": ["AWSPREVIOUS"]}}
-
-        def run(*command):
-            commands.append(command)
-            if command[:2] == fails:
-                raise DEPLOY.Refused("failed")
-
-        with mock.patch.multiple(DEPLOY, aws=aws, run=run, digest=lambda folder: "build"), mock.patch("builtins.print"):
-            try:
-                DEPLOY.deploy("prod", overrides)
-            except DEPLOY.Refused as error:
-                commands.append(str(error))
-        return commands
-
-    def test_a_deployment(self):
-        before = {"Environment": "prod", "Release": "0" * 10, "AlarmEmail": "a@b.example", "Removed": "x"}
-        build, deploy, smoke = self.play(before, {"ServicesSecretArn": "arn", "CallCountries": "DE"})
-        self.assertEqual(build, ("sam", "build", "--config-env", "prod"))
-        self.assertEqual(deploy[:5], ("sam", "deploy", "--config-env", "prod", "--parameter-overrides"))
-        given = dict(item.split("=", 1) for item in deploy[5:])
-        self.assertRegex(given.pop("Release"), "^[0-9a-f]{10}$")
-        expected = {"ServicesSecretArn": "arn", "CallCountries": "DE", "Vapi": "true", "X": "false"}
-        self.assertEqual(given, {**expected, "PreviousRelease": "0" * 10})
-        self.assertEqual(smoke[-2:], ("smoke", "https://x.example"))
-        for values in (given, expected):
-            self.assertLessEqual(set(values), set(TEMPLATE["Parameters"]))
-
-    def test_a_deployment_that_is_refused_or_fails(self):
-        (refused,) = self.play({}, {}, concurrent=10)
-        self.assertIn("10 concurrent executions", refused)
-        self.assertEqual(len(self.play({}, {}, fails=("sam", "build"))), 2, "nothing is deployed")
-        self.assertEqual(len(self.play({}, {}, fails=("sam", "deploy"))), 3, "nothing is smoked")
-
-    def test_the_same_release_keeps_the_one_before(self):
-        first = self.play({}, {})[1]
-        release = dict(item.split("=", 1) for item in first[5:])["Release"]
-        before = {"Environment": "prod", "Release": release, "PreviousRelease": "1" * 10}
-        self.assertEqual(self.play(before, {})[1], ("sam", "deploy", "--config-env", "prod"), "nothing has changed")
-
-    def test_the_build_is_its_files(self):
-        with tempfile.TemporaryDirectory() as name:
-            folder = pathlib.Path(name)
-            (folder / "RolesFunction").mkdir()
-            file = folder / "RolesFunction/bootstrap"
-            file.write_bytes(b"one")
-            one = DEPLOY.digest(folder)
-            self.assertEqual(one, DEPLOY.digest(folder))
-            file.write_bytes(b"two")
-            self.assertNotEqual(one, DEPLOY.digest(folder))
-            file.write_bytes(b"one")
-            file.rename(folder / "RolesFunction/other")
-            self.assertNotEqual(one, DEPLOY.digest(folder))
-
-    def test_a_rollback_moves_all_aliases_or_none(self):
-        new, old, never = "b" * 10, "a" * 10, "c" * 10
-        versions = [
-            {"Version": "$LATEST", "Description": f"Roles. {old}"},
-            {"Version": "7", "Description": f"Roles. {old}"},
-            {"Version": "8", "Description": f"Roles. {never}"},
-            {"Version": "9", "Description": f"Roles. {new}"},
-        ]
-        updates = []
-
-        def aws(service, command, *rest):
-            match command:
-                case "describe-stacks":
-                    parameters = [{"ParameterKey": "PreviousRelease", "ParameterValue": previous}]
-                    return {"Stacks": [{"Parameters": parameters}]}
-                case "list-stack-resources":
-                    arns = [f"arn:aws:lambda:r:1:function:{name}:live" for name in ("one", "two")]
-                    return {
-                        "StackResourceSummaries": [
-                            {"ResourceType": "AWS::Lambda::Alias", "PhysicalResourceId": arn} for arn in arns
-                        ]
-                    }
-                case "list-versions-by-function":
-                    return {"Versions": versions if rest[1].endswith("one") else second}
-                case "update-alias":
-                    updates.append((rest[1].rsplit(":", 1)[1], rest[3], rest[5]))
-            return None
-
-        with mock.patch.object(DEPLOY, "aws", aws), mock.patch("builtins.print"):
-            previous, second = old, versions[-1:]
-            with self.assertRaisesRegex(DEPLOY.Refused, "No version of release a+ is left of .*two"):
-                DEPLOY.roll_back("prod")
-            self.assertEqual(updates, [])
-            second = versions
-            DEPLOY.roll_back("prod")
-            self.assertEqual(updates, [("one", "live", "7"), ("two", "live", "7")])
-            previous = ""
-            with self.assertRaisesRegex(DEPLOY.Refused, "no release before"):
-                DEPLOY.roll_back("prod")
-
-    def test_an_environment_is_in_samconfig(self):
-        self.assertEqual(DEPLOY.configuration("prod"), ("rolecall-prod", {"Environment": "prod"}))
-        for unknown in ("local", "production"):
-            with self.assertRaisesRegex(DEPLOY.Refused, "has no environment"):
-                DEPLOY.configuration(unknown)
 
 
 class Hook(unittest.TestCase):
