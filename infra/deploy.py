@@ -76,7 +76,7 @@ def require(*programs):
 
 
 def environments():
-    """Returns what samconfig.toml says of `sam deploy` in each environment. Without one, SAM uses `default`."""
+    """Returns the settings of `sam deploy` for each environment in samconfig.toml, without SAM's own, `default`."""
     try:
         config = tomllib.loads((ROOT / "samconfig.toml").read_text())
     except tomllib.TOMLDecodeError as error:
